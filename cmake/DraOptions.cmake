@@ -1,0 +1,34 @@
+# Language level, warnings and sanitizers, the same for every target.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+set(DRA_SANITIZE "" CACHE STRING "Comma-separated list for -fsanitize=, for example address,undefined")
+option(DRA_FUZZ "Build the libFuzzer targets (needs clang)" OFF)
+option(DRA_WERROR "Treat warnings as errors" ON)
+
+add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers)
+if(DRA_WERROR)
+  add_compile_options(-Werror)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 reports false positives of these three in optimised code of the standard library and nlohmann-json.
+  add_compile_options(-Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-restrict -Wno-array-bounds -Wno-dangling-pointer
+                      -Wno-stringop-overread -Wno-free-nonheap-object)
+endif()
+if(DRA_SANITIZE)
+  add_compile_options(-fsanitize=${DRA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${DRA_SANITIZE})
+endif()
+# lld links a debug server in 0.2 s, bfd needs 0.9 s.
+find_program(DRA_LLD NAMES ld.lld)
+if(DRA_LLD)
+  add_link_options(-fuse-ld=lld)
+endif()
+find_program(DRA_CCACHE NAMES ccache)
+if(DRA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${DRA_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${DRA_CCACHE})
+endif()

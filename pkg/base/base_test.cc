@@ -1,0 +1,58 @@
+#include <gtest/gtest.h>
+
+#include "pkg/base/clock.h"
+#include "pkg/base/error.h"
+#include "pkg/base/random.h"
+#include "pkg/base/strings.h"
+
+namespace dra::base_test {
+
+TEST(ErrorTest, SaysWhatHappenedInOneLine) {
+  const Error error(Code::kConflict, 409, "Conflict", "claim \"a\" changed");
+  EXPECT_EQ(to_string(error), "Conflict (HTTP 409): claim \"a\" changed");
+  EXPECT_TRUE(error.retryable());
+  EXPECT_EQ(error.wrap("ns/pod").message(), "ns/pod: claim \"a\" changed");
+  EXPECT_TRUE(Error(Code::kDeadlineExceeded, "t").outcome_unknown());
+  EXPECT_FALSE(Error(Code::kUnavailable, 503, "", "t").outcome_unknown());
+}
+
+TEST(ClockTest, Rfc3339RoundTripsAndRefusesOtherTexts) {
+  WallTime t;
+  ASSERT_TRUE(parse_rfc3339("2026-02-28T23:59:60.5+02:00", t));
+  EXPECT_EQ(format_rfc3339_micro(t), "2026-02-28T22:00:00.500000Z");
+  ASSERT_TRUE(parse_rfc3339("2026-11-21T10:00:00Z", t));
+  EXPECT_EQ(format_rfc3339(t), "2026-11-21T10:00:00Z");
+  for (const char* bad : {"", "2026-11-21", "2026-11-21T10:00:00", "2026-13-01T00:00:00Z", "2026-11-21T24:00:00Z",
+                          "2026-11-21T10:00:00.Z", "2026-11-21T10:00:00Zx"})
+    EXPECT_FALSE(parse_rfc3339(bad, t)) << bad;
+}
+
+TEST(RandomTest, RepeatsFromItsSeed) {
+  SeededRandom a(7), b(7), c(8);
+  EXPECT_EQ(a.uuid(), b.uuid());
+  EXPECT_NE(a.uuid(), c.uuid());
+  EXPECT_EQ(a.uuid()[14], '4');
+  for (int i = 0; i < 1000; ++i) EXPECT_LT(a.below(3), 3U);
+}
+
+TEST(StringsTest, Base64RoundTripsEveryLength) {
+  SeededRandom random(1);
+  for (int length = 0; length < 50; ++length) {
+    std::string bytes;
+    for (int i = 0; i < length; ++i) bytes += static_cast<char>(random.next());
+    std::string back;
+    ASSERT_TRUE(base64_decode(base64_encode(bytes), back));
+    EXPECT_EQ(back, bytes);
+  }
+  std::string out;
+  EXPECT_FALSE(base64_decode("abc", out));
+  EXPECT_FALSE(base64_decode("ab=c", out));
+}
+
+TEST(StringsTest, SplitJoinQuote) {
+  EXPECT_EQ(join(split("a,,b", ','), "|"), "a||b");
+  EXPECT_EQ(trim(" \n x y\t"), "x y");
+  EXPECT_EQ(quote("a\"b\n"), "\"a\\\"b\\n\"");
+}
+
+}  // namespace dra::base_test

@@ -1,0 +1,52 @@
+// Clock: the door through which time comes in. Nothing in the project reads a system clock in any other way.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace dra {
+
+// Wall time (for timestamps in objects) and monotonic time (for delays), both with nanosecond resolution.
+using WallTime = std::chrono::time_point<std::chrono::system_clock, std::chrono::nanoseconds>;
+using MonoTime = std::chrono::time_point<std::chrono::steady_clock, std::chrono::nanoseconds>;
+using Duration = std::chrono::nanoseconds;
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual WallTime wall_now() const = 0;
+  virtual MonoTime mono_now() const = 0;
+};
+
+// The machine's clocks. Safe from any thread.
+class SystemClock : public Clock {
+ public:
+  WallTime wall_now() const override;
+  MonoTime mono_now() const override;
+};
+
+// A clock that moves only when told to. Not thread-safe: one thread owns it.
+class ManualClock : public Clock {
+ public:
+  explicit ManualClock(WallTime start = WallTime{std::chrono::seconds{1'700'000'000}}) : wall_(start) {}
+  WallTime wall_now() const override { return wall_; }
+  MonoTime mono_now() const override { return mono_; }
+  void advance(Duration d) {
+    wall_ += d;
+    mono_ += d;
+  }
+
+ private:
+  WallTime wall_;
+  MonoTime mono_{};
+};
+
+// metav1.Time: "2026-11-21T10:00:00Z", seconds.
+std::string format_rfc3339(WallTime t);
+// metav1.MicroTime: "2026-11-21T10:00:00.000000Z".
+std::string format_rfc3339_micro(WallTime t);
+// Accepts RFC 3339 with optional fraction and offset; false when the text is no such time.
+bool parse_rfc3339(const std::string& text, WallTime& out);
+
+}  // namespace dra
