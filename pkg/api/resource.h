@@ -1,0 +1,265 @@
+// The kinds of resource.k8s.io/v1 as structs: DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice,
+// DeviceTaintRule.
+//
+// Field names follow the API type (k8s.io/api/resource/v1) in snake_case. An std::optional is a pointer field of the
+// API type whose absence means something else than its zero value. Quantities are the text of the wire ("80Gi"),
+// because a bad one must reach the inventory, which says why the pool is unusable; parse them with Quantity
+// (pkg/api/quantity.h). Opaque parameters are raw JSON text. Lists keep their order. v1beta1 and v1beta2 objects are
+// read as v1 (decode.h converts them).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "pkg/api/meta.h"
+
+namespace dra::api {
+
+inline constexpr std::string_view kDeleteProtectionFinalizer = "resource.kubernetes.io/delete-protection";
+inline constexpr std::string_view kPodClaimNameAnnotation = "resource.kubernetes.io/pod-claim-name";
+inline constexpr std::string_view kExtendedResourceClaimAnnotation = "resource.kubernetes.io/extended-resource-claim";
+inline constexpr std::string_view kAdminAccessNamespaceLabel = "resource.kubernetes.io/admin-access";
+inline constexpr size_t kMaxAllocationResults = 32;
+inline constexpr size_t kMaxReservedFor = 256;
+
+// ---- ResourceSlice
+// -----------------------------------------------------------------------------------------------------------
+
+// A version attribute: semver 2.0.0 text. A type of its own, so that the variant below tells it from a plain string.
+struct VersionText {
+  std::string text;
+  bool operator==(const VersionText&) const = default;
+};
+
+// Exactly one member of the API's union; monostate: none or more than one was set (the device is then unusable).
+using DeviceAttribute = std::variant<std::monostate, int64_t, bool, std::string, VersionText, std::vector<int64_t>,
+                                     std::vector<bool>, std::vector<std::string>, std::vector<VersionText>>;
+
+struct CapacityRange {
+  std::string min;
+  std::optional<std::string> max;
+  std::optional<std::string> step;
+  bool operator==(const CapacityRange&) const = default;
+};
+
+struct CapacityRequestPolicy {
+  std::optional<std::string> default_value;
+  std::vector<std::string> valid_values;
+  std::optional<CapacityRange> valid_range;
+  bool operator==(const CapacityRequestPolicy&) const = default;
+};
+
+struct DeviceCapacity {
+  std::string value;
+  std::optional<CapacityRequestPolicy> request_policy;
+  bool operator==(const DeviceCapacity&) const = default;
+};
+
+// Counter name -> quantity.
+using CounterMap = StringMap;
+
+struct CounterSet {
+  std::string name;
+  CounterMap counters;
+  bool operator==(const CounterSet&) const = default;
+};
+
+struct DeviceCounterConsumption {
+  std::string counter_set;
+  CounterMap counters;
+  bool operator==(const DeviceCounterConsumption&) const = default;
+};
+
+struct DeviceTaint {
+  std::string key;
+  std::string value;
+  std::string effect;  // None, NoSchedule, NoExecute; others are for newer servers
+  std::string time_added;
+  bool operator==(const DeviceTaint&) const = default;
+};
+
+struct Device {
+  std::string name;
+  std::map<std::string, DeviceAttribute, std::less<>> attributes;  // key: "name" or "domain/name"
+  std::map<std::string, DeviceCapacity, std::less<>> capacity;
+  std::vector<DeviceCounterConsumption> consumes_counters;
+  std::string node_name;
+  std::optional<NodeSelector> node_selector;
+  bool all_nodes = false;
+  std::vector<DeviceTaint> taints;
+  bool binds_to_node = false;
+  std::vector<std::string> binding_conditions;
+  std::vector<std::string> binding_failure_conditions;
+  bool allow_multiple_allocations = false;
+  bool operator==(const Device&) const = default;
+};
+
+struct ResourcePool {
+  std::string name;
+  int64_t generation = 0;
+  int64_t resource_slice_count = 0;
+  bool operator==(const ResourcePool&) const = default;
+};
+
+struct ResourceSlice {
+  ObjectMeta metadata;
+  std::string driver;
+  ResourcePool pool;
+  // Exactly one of the four is set in a valid slice.
+  std::string node_name;
+  std::optional<NodeSelector> node_selector;
+  bool all_nodes = false;
+  bool per_device_node_selection = false;
+  std::vector<Device> devices;
+  std::vector<CounterSet> shared_counters;
+};
+
+// ---- DeviceClass and the parts it shares with claims
+// --------------------------------------------------------------------------
+
+struct OpaqueConfig {
+  std::string driver;
+  std::string parameters_json;
+  bool operator==(const OpaqueConfig&) const = default;
+};
+
+struct DeviceClass {
+  ObjectMeta metadata;
+  std::vector<std::string> selectors;  // CEL expressions; an entry without cel is ""
+  std::vector<OpaqueConfig> config;
+  std::optional<std::string> extended_resource_name;
+};
+
+struct DeviceToleration {
+  std::string key;
+  std::string op;  // "operator": Equal, Exists; "" means Equal
+  std::string value;
+  std::string effect;
+  std::optional<int64_t> toleration_seconds;
+  bool operator==(const DeviceToleration&) const = default;
+};
+
+// `exactly` of a request, or one entry of `firstAvailable` (which has a name and no admin access).
+struct DeviceSubRequest {
+  std::string name;  // only in firstAvailable
+  std::string device_class_name;
+  std::vector<std::string> selectors;  // CEL expressions
+  std::string allocation_mode;         // ExactCount, All; "" as read from an older server means ExactCount
+  int64_t count = 0;                   // ExactCount only; 0 as read from an older server means 1
+  bool admin_access = false;           // only in exactly
+  std::vector<DeviceToleration> tolerations;
+  std::map<std::string, std::string, std::less<>> capacity_requests;  // capacity name -> quantity
+  bool operator==(const DeviceSubRequest&) const = default;
+};
+
+struct DeviceRequest {
+  std::string name;
+  std::optional<DeviceSubRequest> exactly;
+  std::vector<DeviceSubRequest> first_available;
+  bool operator==(const DeviceRequest&) const = default;
+};
+
+struct DeviceConstraint {
+  std::vector<std::string> requests;  // "req" or "req/sub"; empty: all requests of the claim
+  std::optional<std::string> match_attribute;
+  std::optional<std::string> distinct_attribute;
+  bool operator==(const DeviceConstraint&) const = default;
+};
+
+struct DeviceClaimConfig {
+  std::vector<std::string> requests;
+  std::optional<OpaqueConfig> opaque;
+  bool operator==(const DeviceClaimConfig&) const = default;
+};
+
+struct ResourceClaimSpec {
+  std::vector<DeviceRequest> requests;
+  std::vector<DeviceConstraint> constraints;
+  std::vector<DeviceClaimConfig> config;
+  bool operator==(const ResourceClaimSpec&) const = default;
+};
+
+// ---- ResourceClaim
+// -----------------------------------------------------------------------------------------------------------
+
+struct DeviceRequestAllocationResult {
+  std::string request;  // "req" or "req/sub"
+  std::string driver;
+  std::string pool;
+  std::string device;
+  bool admin_access = false;
+  std::vector<DeviceToleration> tolerations;
+  std::vector<std::string> binding_conditions;
+  std::vector<std::string> binding_failure_conditions;
+  std::optional<std::string> share_id;
+  std::map<std::string, std::string, std::less<>> consumed_capacity;
+  bool operator==(const DeviceRequestAllocationResult&) const = default;
+};
+
+struct DeviceAllocationConfiguration {
+  std::string source;  // FromClass, FromClaim
+  std::vector<std::string> requests;
+  std::optional<OpaqueConfig> opaque;
+  bool operator==(const DeviceAllocationConfiguration&) const = default;
+};
+
+struct AllocationResult {
+  std::vector<DeviceRequestAllocationResult> results;  // devices.results
+  std::vector<DeviceAllocationConfiguration> config;   // devices.config
+  std::optional<NodeSelector> node_selector;
+  std::string allocation_timestamp;  // empty: not set
+  bool operator==(const AllocationResult&) const = default;
+};
+
+struct ResourceClaimConsumerReference {
+  std::string api_group;  // "" for pods
+  std::string resource;   // "pods"
+  std::string name;
+  std::string uid;
+  bool operator==(const ResourceClaimConsumerReference&) const = default;
+};
+
+struct AllocatedDeviceStatus {
+  std::string driver;
+  std::string pool;
+  std::string device;
+  std::optional<std::string> share_id;
+  std::vector<Condition> conditions;
+};
+
+struct ResourceClaimStatus {
+  std::optional<AllocationResult> allocation;
+  std::vector<ResourceClaimConsumerReference> reserved_for;
+  std::vector<AllocatedDeviceStatus> devices;
+};
+
+struct ResourceClaim {
+  ObjectMeta metadata;
+  ResourceClaimSpec spec;
+  ResourceClaimStatus status;
+};
+
+struct ResourceClaimTemplate {
+  ObjectMeta metadata;
+  StringMap claim_labels;       // spec.metadata.labels
+  StringMap claim_annotations;  // spec.metadata.annotations
+  ResourceClaimSpec spec;       // spec.spec
+  std::string spec_json;  // spec.spec as the server sent it: copied whole into claims, so that unknown fields are kept
+};
+
+// resource.k8s.io/v1beta2 and v1alpha3 in 1.36
+struct DeviceTaintRule {
+  ObjectMeta metadata;
+  bool has_selector = false;  // without deviceSelector the rule matches nothing; an empty one matches every device
+  std::optional<std::string> driver;
+  std::optional<std::string> pool;
+  std::optional<std::string> device;
+  DeviceTaint taint;
+};
+
+}  // namespace dra::api
