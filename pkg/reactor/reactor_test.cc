@@ -1,0 +1,191 @@
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "pkg/base/check.h"
+#include "pkg/base/random.h"
+#include "pkg/reactor/asio_reactor.h"
+#include "pkg/reactor/sim_reactor.h"
+
+namespace dra::reactor_test {
+
+using namespace std::chrono_literals;
+
+TEST(SimReactor, RunsPostedTasksInOrderAndTimersByDueTimeThenAge) {
+  ManualClock clock;
+  SimReactor reactor(clock);
+  std::string log;
+  auto c = reactor.after(2s, [&] { log += 'c'; });
+  auto b1 = reactor.after(1s, [&] { log += 'b'; });
+  auto b2 = reactor.after(1s, [&] {
+    log += 'B';
+    reactor.post([&] { log += 'p'; });
+  });
+  reactor.post([&] { log += '1'; });
+  reactor.post([&] { log += '2'; });
+  reactor.run_until_idle();
+  EXPECT_EQ(log, "12");
+  reactor.advance(1500ms);
+  EXPECT_EQ(log, "12bBp");
+  reactor.advance(10s);
+  EXPECT_EQ(log, "12bBpc");
+  EXPECT_EQ(clock.mono_now().time_since_epoch(), 11500ms);
+}
+
+TEST(SimReactor, DroppedHandleNeverFiresEvenFromATaskDueAtTheSameMoment) {
+  ManualClock clock;
+  SimReactor reactor(clock);
+  bool fired = false;
+  Handle second;
+  auto first = reactor.after(1s, [&] { second.cancel(); });
+  second = reactor.after(1s, [&] { fired = true; });
+  reactor.advance(5s);
+  EXPECT_FALSE(fired);
+  EXPECT_EQ(reactor.pending_timers(), 0u);
+}
+
+TEST(SimReactor, TimeSeenByATimerIsItsDueTime) {
+  ManualClock clock;
+  SimReactor reactor(clock);
+  SeededRandom random(7);
+  std::vector<Handle> handles;
+  for (int i = 0; i < 1000; ++i) {
+    Duration d = std::chrono::milliseconds(random.below(60'000));
+    MonoTime due = clock.mono_now() + d;
+    handles.push_back(reactor.after(d, [&clock, due] { EXPECT_EQ(clock.mono_now(), due); }));
+  }
+  reactor.advance(61s);
+  EXPECT_EQ(reactor.pending_timers(), 0u);
+}
+
+TEST(SimReactor, TasksWithoutEndAreRefusedNotRunForEver) {
+  ManualClock clock;
+  SimReactor reactor(clock);
+  std::function<void()> again = [&] { reactor.post(again); };
+  again();
+  EXPECT_THROW(reactor.run_until_idle(1000), CheckFailed);
+}
+
+TEST(SimReactor, RunUntilJumpsFromTimerToTimer) {
+  ManualClock clock;
+  SimReactor reactor(clock);
+  int ticks = 0;
+  Handle timer;
+  std::function<void()> tick = [&] {
+    ++ticks;
+    timer = reactor.after(10s, tick);
+  };
+  tick();
+  EXPECT_TRUE(reactor.run_until([&] { return ticks == 4; }, 1h));
+  EXPECT_EQ(clock.mono_now().time_since_epoch(), 30s);
+  EXPECT_FALSE(reactor.run_until([&] { return ticks == 1000; }, 1min));
+  EXPECT_EQ(clock.mono_now().time_since_epoch(), 90s);
+}
+
+TEST(SimReactor, HandlesMayOutliveTheReactor) {
+  ManualClock clock;
+  Handle orphan;
+  {
+    SimReactor reactor(clock);
+    orphan = reactor.after(1s, [] { FAIL(); });
+  }
+  orphan.cancel();
+}
+
+TEST(SimReactor, OffloadRunsWorkThenDone) {
+  ManualClock clock;
+  SimReactor reactor(clock);
+  std::string log;
+  reactor.offload([&] { log += 'w'; }, [&] { log += 'd'; });
+  EXPECT_EQ(log, "");
+  reactor.run_until_idle();
+  EXPECT_EQ(log, "wd");
+}
+
+TEST(AsioReactor, PostFromOtherThreadsTimersAndStop) {
+  SystemClock clock;
+  AsioReactor reactor(clock);
+  int count = 0;
+  std::thread other([&] {
+    for (int i = 0; i < 100; ++i) reactor.post([&] { ++count; });
+  });
+  Handle cancelled = reactor.after(1ms, [] { FAIL(); });
+  cancelled.cancel();
+  bool fired = false;
+  Handle timer = reactor.after(1ms, [&] { fired = true; });
+  EXPECT_TRUE(reactor.run_until([&] { return count == 100 && fired; }, 10s));
+  other.join();
+  reactor.post([&] { reactor.stop(); });
+  reactor.run();
+}
+
+TEST(AsioReactor, WatchesAPipeUntilTheHandleIsDropped) {
+  SystemClock clock;
+  AsioReactor reactor(clock);
+  int fds[2];
+  ASSERT_EQ(pipe(fds), 0);
+  std::string got;
+  Handle watch;
+  watch = reactor.watch_fd(fds[0], {.read = true}, [&](Reactor::FdReady ready) {
+    EXPECT_TRUE(ready.read);
+    char c;
+    ASSERT_EQ(read(fds[0], &c, 1), 1);  // one byte a call: the rest must be reported again
+    got += c;
+    if (got == "abc") watch.cancel();
+  });
+  ASSERT_EQ(write(fds[1], "abcd", 4), 4);
+  EXPECT_TRUE(reactor.run_until([&] { return got == "abc"; }, 10s));
+  bool later = false;
+  Handle timer = reactor.after(5ms, [&] { later = true; });
+  EXPECT_TRUE(reactor.run_until([&] { return later; }, 10s));
+  EXPECT_EQ(got, "abc");
+  // The descriptor was given back, not closed.
+  char c;
+  EXPECT_EQ(read(fds[0], &c, 1), 1);
+  close(fds[0]);
+  close(fds[1]);
+}
+
+TEST(AsioReactor, OffloadRunsElsewhereAndComesBack) {
+  SystemClock clock;
+  AsioReactor reactor(clock, 2);
+  auto self = std::this_thread::get_id();
+  int done = 0;
+  for (int i = 0; i < 20; ++i) {
+    auto where = std::make_shared<std::thread::id>();
+    reactor.offload([where] { *where = std::this_thread::get_id(); },
+                    [&, where] {
+                      EXPECT_NE(*where, self);
+                      EXPECT_EQ(std::this_thread::get_id(), self);
+                      ++done;
+                    });
+  }
+  EXPECT_TRUE(reactor.run_until([&] { return done == 20; }, 10s));
+}
+
+TEST(AsioReactor, WhatWorkThrowsLeavesRun) {
+  SystemClock clock;
+  AsioReactor reactor(clock, 1);
+  reactor.offload([] { throw CheckFailed("boom"); }, [] { FAIL(); });
+  EXPECT_THROW(reactor.run_until([] { return false; }, 10s), CheckFailed);
+}
+
+TEST(AsioReactor, SignalsArriveOnTheReactor) {
+  SystemClock clock;
+  AsioReactor reactor(clock);
+  int seen = 0;
+  Handle signals = reactor.on_signals({SIGUSR1}, [&](int signal) {
+    EXPECT_EQ(signal, SIGUSR1);
+    ++seen;
+  });
+  raise(SIGUSR1);
+  EXPECT_TRUE(reactor.run_until([&] { return seen == 1; }, 10s));
+  raise(SIGUSR1);
+  EXPECT_TRUE(reactor.run_until([&] { return seen == 2; }, 10s));
+}
+
+}  // namespace dra::reactor_test
