@@ -24,15 +24,19 @@ function(dra_room name)
   endif()
 endfunction()
 
-# dra_test(NAME SOURCES files... [DEPS rooms...] [LIBS libraries...]): one GoogleTest program, run by ctest from the source root.
+# dra_test(NAME SOURCES files... [DEPS rooms...] [LIBS libraries...] [LABEL label]): one GoogleTest program, run by ctest from the source
+# root. The label is "unit" unless another is given; the sanitizer runs take the unit tests.
 function(dra_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;DEPS_RAW;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;DEPS;DEPS_RAW;LIBS" ${ARGN})
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL unit)
+  endif()
   list(TRANSFORM ARG_DEPS PREPEND dra_)
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}")
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${ARG_DEPS_RAW} ${ARG_LIBS} tl::expected GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
-  set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS ${ARG_LABEL})
 endfunction()
 
 # dra_program(NAME SOURCES files... [DEPS rooms...] [LIBS libraries...])

@@ -1,0 +1,50 @@
+# A thin front for the commands that are used every day. `make help` lists them.
+BUILD := build/release
+JOBS ?= $(shell nproc)
+
+.DEFAULT_GOAL := help
+.PHONY: help deps build demo test asan tsan lint format bench clean
+
+help: ## show this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+deps: ## install the Debian packages that building and testing need (asks for root or sudo only if one is missing)
+	@scripts/install-deps
+
+$(BUILD)/build.ninja: CMakeLists.txt CMakePresets.json
+	@cmake --preset release
+
+build: deps $(BUILD)/build.ninja ## build everything, optimised
+	@cmake --build $(BUILD) -j $(JOBS)
+
+demo: deps $(BUILD)/build.ninja ## run the whole thing on this machine: API server, GPU fleet, controller manager, workloads
+	@cmake --build $(BUILD) -j $(JOBS) --target dra-sandbox
+	@scripts/demo $(BUILD)/bin
+
+test: build ## build and run every test
+	@scripts/fetch-test-tools
+	@ctest --preset release -j $(JOBS)
+
+asan: deps ## build and run the unit tests with AddressSanitizer and UndefinedBehaviorSanitizer
+	@cmake --preset asan
+	@cmake --build build/asan -j $(JOBS)
+	@ctest --preset asan -j $(JOBS) -L unit
+
+tsan: deps ## the same with ThreadSanitizer
+	@cmake --preset tsan
+	@cmake --build build/tsan -j $(JOBS)
+	@ctest --preset tsan -j $(JOBS) -L unit
+
+lint: deps ## formatting, self-contained headers, direction of dependencies
+	@scripts/check-format
+	@scripts/check-layers
+	@scripts/check-headers
+
+format: ## reformat every C++ file
+	@git ls-files '*.cc' '*.h' | xargs -r clang-format -i
+
+bench: build ## run the benchmarks (minutes)
+	@scripts/bench $(BUILD)/bin
+
+clean: ## remove what was built
+	@rm -rf build
