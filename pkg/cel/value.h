@@ -1,0 +1,252 @@
+// Value: one value of the language, 16 bytes, trivially copyable. Everything larger than a word lives in an Arena, in a
+// Program's constants or in a DeviceInput and is pointed to, so a Value is valid as long as its owner.
+//
+// Kinds and their meaning: cel-spec "Values"; the opaque kinds are those of k8s.io/apiserver/pkg/cel. Values are
+// immutable once made and may be read from any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "pkg/cel/arena.h"
+#include "pkg/cel/errors.h"
+
+namespace dra::api {
+class Quantity;
+class Semver;
+}  // namespace dra::api
+
+namespace dra::cel {
+
+enum class Kind : uint8_t {
+  kNull,
+  kBool,
+  kInt,
+  kUint,
+  kDouble,
+  kString,
+  kBytes,
+  kList,
+  kMap,
+  kDuration,   // int64 nanoseconds
+  kTimestamp,  // Unix seconds, nanoseconds, and the offset it was written with
+  kType,       // the name of a type
+  kOptional,
+  kQuantity,
+  kSemver,
+  kIp,
+  kCidr,
+  kUrl,
+  kFormat,
+  kError,
+};
+
+struct Value;
+struct ListRep;
+struct MapRep;
+struct IpRep;
+struct CidrRep;
+struct UrlRep;
+struct FormatRep;
+struct ErrorRep;
+
+struct Value {
+  Kind kind = Kind::kNull;
+  // Strings: 1 when known to be ASCII. Quantities: unused.
+  uint8_t flag = 0;
+  int16_t offset_minutes = 0;  // timestamps
+  uint32_t length = 0;         // strings and bytes: bytes; timestamps: nanoseconds
+  union {
+    bool b;
+    int64_t i = 0;
+    uint64_t u;
+    double d;
+    const char* text;
+    const ListRep* list;
+    const MapRep* map;
+    const Value* optional;  // null: none
+    const api::Quantity* quantity;
+    const api::Semver* semver;
+    const IpRep* ip;
+    const CidrRep* cidr;
+    const UrlRep* url;
+    const FormatRep* format;
+    const ErrorRep* error;
+  };
+
+  bool is_error() const { return kind == Kind::kError; }
+  std::string_view str() const { return {text, length}; }
+
+  static Value null() { return {}; }
+  static Value of_bool(bool v);
+  static Value of_int(int64_t v);
+  static Value of_uint(uint64_t v);
+  static Value of_double(double v);
+  // The text is not copied. At most 2^32 - 1 bytes.
+  static Value of_string(std::string_view v);
+  // As of_string, and notes whether the text is ASCII (its size is then known without counting).
+  static Value of_scanned_string(std::string_view v);
+  static Value of_bytes(std::string_view v);
+  static Value of_duration(int64_t nanos);
+  static Value of_timestamp(int64_t seconds, uint32_t nanos, int16_t offset_minutes);
+  static Value of_type(std::string_view name);
+  static Value of_list(const ListRep* v);
+  static Value of_map(const MapRep* v);
+  static Value of_optional(const Value* content);
+  static Value of_quantity(const api::Quantity* v);
+  static Value of_semver(const api::Semver* v);
+  static Value of_error(const ErrorRep* v);
+};
+static_assert(sizeof(Value) == 16);
+
+struct ListRep {
+  const Value* items = nullptr;
+  uint32_t size = 0;
+};
+
+struct MapEntry {
+  Value key;
+  Value value;
+};
+
+// Entries are sorted by compare_keys; keys are unique.
+struct MapRep {
+  const MapEntry* entries = nullptr;
+  uint32_t size = 0;
+  // A lookup of an absent key gives an empty map instead of an error (device.attributes, device.capacity).
+  bool default_empty_map = false;
+  // All keys are strings.
+  bool string_keys = false;
+};
+
+// A failed evaluation. `message` is upstream's text; `subject` the missing key, index or attribute where there is one.
+struct ErrorRep {
+  RuntimeCategory category = RuntimeCategory::kInternal;
+  std::string_view message;
+  std::string_view subject;
+};
+
+inline Value Value::of_bool(bool v) {
+  Value r;
+  r.kind = Kind::kBool;
+  r.b = v;
+  return r;
+}
+inline Value Value::of_int(int64_t v) {
+  Value r;
+  r.kind = Kind::kInt;
+  r.i = v;
+  return r;
+}
+inline Value Value::of_uint(uint64_t v) {
+  Value r;
+  r.kind = Kind::kUint;
+  r.u = v;
+  return r;
+}
+inline Value Value::of_double(double v) {
+  Value r;
+  r.kind = Kind::kDouble;
+  r.d = v;
+  return r;
+}
+inline Value Value::of_string(std::string_view v) {
+  Value r;
+  r.kind = Kind::kString;
+  r.length = static_cast<uint32_t>(v.size());
+  r.text = v.data();
+  return r;
+}
+inline Value Value::of_bytes(std::string_view v) {
+  Value r = of_string(v);
+  r.kind = Kind::kBytes;
+  return r;
+}
+inline Value Value::of_duration(int64_t nanos) {
+  Value r = of_int(nanos);
+  r.kind = Kind::kDuration;
+  return r;
+}
+inline Value Value::of_timestamp(int64_t seconds, uint32_t nanos, int16_t offset_minutes) {
+  Value r = of_int(seconds);
+  r.kind = Kind::kTimestamp;
+  r.length = nanos;
+  r.offset_minutes = offset_minutes;
+  return r;
+}
+inline Value Value::of_type(std::string_view name) {
+  Value r = of_string(name);
+  r.kind = Kind::kType;
+  return r;
+}
+inline Value Value::of_list(const ListRep* v) {
+  Value r;
+  r.kind = Kind::kList;
+  r.list = v;
+  return r;
+}
+inline Value Value::of_map(const MapRep* v) {
+  Value r;
+  r.kind = Kind::kMap;
+  r.map = v;
+  return r;
+}
+inline Value Value::of_optional(const Value* content) {
+  Value r;
+  r.kind = Kind::kOptional;
+  r.optional = content;
+  return r;
+}
+inline Value Value::of_quantity(const api::Quantity* v) {
+  Value r;
+  r.kind = Kind::kQuantity;
+  r.quantity = v;
+  return r;
+}
+inline Value Value::of_semver(const api::Semver* v) {
+  Value r;
+  r.kind = Kind::kSemver;
+  r.semver = v;
+  return r;
+}
+inline Value Value::of_error(const ErrorRep* v) {
+  Value r;
+  r.kind = Kind::kError;
+  r.error = v;
+  return r;
+}
+
+// The name type(v) shows: "int", "google.protobuf.Duration", "kubernetes.Quantity".
+std::string_view type_name(const Value& v);
+// Upstream's Go type, as two of its messages have it ("types.Int", "cel.Quantity").
+std::string_view go_type_name(const Value& v);
+
+// Code points of a text; invalid bytes count as one each.
+uint64_t code_points(std::string_view text);
+uint64_t string_size(const Value& v);
+
+// What `==` says.
+enum class Equality : uint8_t { kFalse, kTrue, kError };
+Equality equal(const Value& a, const Value& b);
+
+// Ordering of two values of one comparable kind, or of two numbers. kNone: no ordering between these kinds.
+enum class Order : int8_t { kLess = -1, kEqual = 0, kGreater = 1, kNaN = 2, kNone = 3 };
+Order compare(const Value& a, const Value& b);
+
+// The order entries are kept in: bool < numbers < strings; equal numbers by kind.
+int compare_keys(const Value& a, const Value& b);
+bool valid_key(const Value& v);
+
+// The value of `key`, or null. Numeric keys of different kinds find each other (cel-go common/types/map.go).
+const Value* find_key(const MapRep& map, const Value& key);
+
+// Sorts and removes earlier duplicates (the last entry of a key wins). `entries` is reordered in place.
+const MapRep* make_map(Arena& arena, MapEntry* entries, size_t count);
+
+// Go-like rendering for messages and debugging: 5, "a", [1, 2], {k: v}.
+std::string debug_text(const Value& v);
+// As fmt's %v shows a key in "no such key: K".
+std::string bare_text(const Value& v);
+
+}  // namespace dra::cel
