@@ -1,0 +1,16 @@
+// Readers that classes and claims share. Internal to pkg/api.
+#pragma once
+
+#include "pkg/api/read_fields.h"
+#include "pkg/api/resource.h"
+
+namespace dra::api::detail {
+
+// {"cel": {"expression": "..."}} -> the expression, "" without cel
+bool read_selector(const JsonValue& value, std::string& out, Trouble& trouble);
+// {"driver": ..., "parameters": raw JSON}
+bool read_opaque(const JsonValue& value, OpaqueConfig& out, Trouble& trouble);
+// An entry of DeviceClass.spec.config: {"opaque": {...}}
+bool read_class_config(const JsonValue& value, OpaqueConfig& out, Trouble& trouble);
+
+}  // namespace dra::api::detail

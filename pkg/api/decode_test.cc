@@ -1,0 +1,186 @@
+#include "pkg/api/decode.h"
+
+#include <gmock/gmock.h>
+
+namespace dra::api::decode_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+TEST(Decode, PodKeepsWhatControllersRead) {
+  Result<Pod> pod = decode<Pod>(R"({
+    "apiVersion": "v1", "kind": "Pod", "unknown": {"deep": [1, {}]},
+    "metadata": {"name": "p", "namespace": "ns", "uid": "u", "resourceVersion": "7", "labels": {"a": "b"},
+      "ownerReferences": [{"apiVersion": "v1", "kind": "Job", "name": "j", "uid": "ju", "controller": true}],
+      "managedFields": [{"manager": "m", "operation": "Apply", "subresource": "status", "fieldsV1": {"f:x": {}}}]},
+    "spec": {
+      "nodeName": "n", "schedulerName": "s", "nodeSelector": {"zone": "z"}, "priority": 5, "priorityClassName": "high",
+      "affinity": {"nodeAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+          {"matchExpressions": [{"key": "k", "operator": "In", "values": ["v"]}],
+           "matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}]},
+        "preferredDuringSchedulingIgnoredDuringExecution": [
+          {"weight": 3, "preference": {"matchExpressions": [{"key": "q", "operator": "Exists"}]}}]}},
+      "tolerations": [{"key": "t", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 30}],
+      "schedulingGates": [{"name": "g"}],
+      "resourceClaims": [{"name": "c", "resourceClaimTemplateName": "tpl"}, {"name": "d", "resourceClaimName": "x"}],
+      "containers": [{"name": "main", "resources": {"requests": {"cpu": "100m", "memory": 1024},
+        "limits": {"cpu": 2}, "claims": [{"name": "c", "request": "r"}]},
+        "ports": [{"hostPort": 8080}, {"containerPort": 1}, null]}],
+      "initContainers": [{"name": "side", "restartPolicy": "Always"}],
+      "overhead": {"cpu": "10m"}, "resources": {"requests": {"cpu": "1"}},
+      "terminationGracePeriodSeconds": 0, "activeDeadlineSeconds": 9},
+    "status": {"phase": "Running", "nominatedNodeName": "m",
+      "conditions": [{"type": "Ready", "status": "True", "reason": "r", "message": "msg"}],
+      "resourceClaimStatuses": [{"name": "c", "resourceClaimName": "p-c-x"}, {"name": "d"}],
+      "extendedResourceClaimStatus": {"resourceClaimName": "e",
+        "requestMappings": [{"containerName": "main", "resourceName": "x/y", "requestName": "q"}]}}
+  })");
+  ASSERT_TRUE(pod) << to_string(pod.error());
+  EXPECT_EQ(pod->metadata.key(), "ns/p");
+  ASSERT_NE(pod->metadata.controller(), nullptr);
+  EXPECT_EQ(pod->metadata.controller()->uid, "ju");
+  EXPECT_EQ(pod->metadata.managed_fields[0].subresource, "status");
+  ASSERT_TRUE(pod->node_affinity && pod->node_affinity->required);
+  EXPECT_EQ(pod->node_affinity->required->terms[0].match_fields[0].key, "metadata.name");
+  EXPECT_EQ(pod->node_affinity->preferred[0].weight, 3);
+  EXPECT_EQ(pod->tolerations[0].toleration_seconds, 30);
+  EXPECT_THAT(pod->scheduling_gates, ElementsAre("g"));
+  EXPECT_EQ(pod->resource_claims[0].resource_claim_template_name, "tpl");
+  EXPECT_EQ(pod->resource_claims[0].resource_claim_name, std::nullopt);
+  EXPECT_EQ(pod->containers[0].requests.at("memory"), "1024");
+  EXPECT_EQ(pod->containers[0].limits.at("cpu"), "2");
+  EXPECT_THAT(pod->containers[0].host_ports, ElementsAre(8080));
+  EXPECT_EQ(pod->init_containers[0].restart_policy, "Always");
+  ASSERT_TRUE(pod->pod_requests);
+  EXPECT_EQ(pod->pod_requests->at("cpu"), "1");
+  EXPECT_EQ(pod->termination_grace_period_seconds, 0);
+  EXPECT_EQ(pod->resource_claim_statuses[1].resource_claim_name, std::nullopt);
+  EXPECT_EQ(pod->extended_resource_claim_status->request_mappings[0].request_name, "q");
+}
+
+TEST(Decode, SliceAttributesAreAUnion) {
+  Result<ResourceSlice> slice = decode<ResourceSlice>(R"({"metadata": {"name": "s"}, "spec": {
+    "driver": "d", "pool": {"name": "p", "generation": 3, "resourceSliceCount": 2}, "perDeviceNodeSelection": true,
+    "devices": [{"name": "x", "nodeName": "n", "bindsToNode": true, "allowMultipleAllocations": true,
+      "attributes": {"i": {"int": -4}, "b": {"bool": true}, "s": {"string": ""}, "v": {"version": "1.2.3"},
+        "is": {"ints": [1, 2]}, "bs": {"bools": [true, false]}, "ss": {"strings": ["a"]}, "vs": {"versions": ["1.0.0"]},
+        "none": {}, "two": {"int": 1, "bool": false}, "new": {"complex": 1}, "nil": null, "nulls": {"int": null, "bool": true}},
+      "capacity": {"m": {"value": "80Gi", "requestPolicy": {"default": "1Gi", "validRange": {"min": "1Gi", "step": 1}}},
+                   "n": {"value": 5, "requestPolicy": {"validValues": ["1", 2]}}},
+      "consumesCounters": [{"counterSet": "cs", "counters": {"m": {"value": "1"}}}],
+      "taints": [{"key": "k", "effect": "NoSchedule", "timeAdded": "2026-01-01T00:00:00Z"}],
+      "bindingConditions": ["a"], "bindingFailureConditions": ["f"]}]}})");
+  ASSERT_TRUE(slice) << to_string(slice.error());
+  EXPECT_EQ(slice->pool.generation, 3);
+  EXPECT_TRUE(slice->per_device_node_selection);
+  ASSERT_THAT(slice->devices, SizeIs(1));
+  const Device& device = slice->devices[0];
+  EXPECT_EQ(device.attributes.at("i"), DeviceAttribute(int64_t{-4}));
+  EXPECT_EQ(device.attributes.at("b"), DeviceAttribute(true));
+  EXPECT_EQ(device.attributes.at("s"), DeviceAttribute(std::string()));
+  EXPECT_EQ(device.attributes.at("v"), DeviceAttribute(VersionText{"1.2.3"}));
+  EXPECT_EQ(device.attributes.at("is"), DeviceAttribute(std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(device.attributes.at("bs"), DeviceAttribute(std::vector<bool>{true, false}));
+  EXPECT_EQ(device.attributes.at("vs"), DeviceAttribute(std::vector<VersionText>{{"1.0.0"}}));
+  for (const char* unusable : {"none", "two", "new", "nil"})
+    EXPECT_EQ(device.attributes.at(unusable), DeviceAttribute()) << unusable;
+  EXPECT_EQ(device.attributes.at("nulls"), DeviceAttribute(true));
+  EXPECT_EQ(device.capacity.at("m").request_policy->valid_range->step, "1");
+  EXPECT_EQ(device.capacity.at("n").value, "5");
+  EXPECT_THAT(device.capacity.at("n").request_policy->valid_values, ElementsAre("1", "2"));
+  EXPECT_EQ(device.consumes_counters[0].counters.at("m"), "1");
+}
+
+TEST(Decode, OlderVersionsAreReadAsV1) {
+  Result<ResourceSlice> slice = decode<ResourceSlice>(
+      R"({"spec": {"devices": [{"name": "x", "basic": {"attributes": {"a": {"int": 1}}, "allowMultipleAllocations": true}}]}})");
+  ASSERT_TRUE(slice);
+  EXPECT_EQ(slice->devices[0].attributes.at("a"), DeviceAttribute(int64_t{1}));
+  EXPECT_TRUE(slice->devices[0].allow_multiple_allocations);
+  Result<ResourceClaim> claim = decode<ResourceClaim>(R"({"spec": {"devices": {"requests": [
+    {"name": "a", "deviceClassName": "c", "count": 2},
+    {"name": "b", "deviceClassName": "", "firstAvailable": [{"name": "s", "deviceClassName": "d", "allocationMode": "All"}]}]}}})");
+  ASSERT_TRUE(claim) << to_string(claim.error());
+  ASSERT_TRUE(claim->spec.requests[0].exactly);
+  EXPECT_EQ(claim->spec.requests[0].exactly->count, 2);
+  EXPECT_FALSE(claim->spec.requests[1].exactly);
+  EXPECT_EQ(claim->spec.requests[1].first_available[0].allocation_mode, "All");
+}
+
+TEST(Decode, ClaimWithAllocation) {
+  Result<ResourceClaim> claim = decode<ResourceClaim>(R"({"metadata": {"name": "c"}, "spec": {"devices": {
+      "requests": [{"name": "r", "exactly": {"deviceClassName": "c", "selectors": [{"cel": {"expression": "true"}}, {}],
+        "capacity": {"requests": {"m": "1Gi"}}, "tolerations": [{"operator": "Exists"}], "adminAccess": true}}],
+      "constraints": [{"requests": ["r"], "matchAttribute": "d/a"}, {"distinctAttribute": "d/b"}],
+      "config": [{"requests": ["r"], "opaque": {"driver": "d", "parameters": {"x" : [1, 2.50, "é"]}}}]}},
+    "status": {"allocation": {"devices": {"results": [{"request": "r", "driver": "d", "pool": "p", "device": "x",
+        "shareID": "id", "consumedCapacity": {"m": "1Gi"}, "bindingConditions": ["b"]}],
+        "config": [{"source": "FromClass", "opaque": {"driver": "d", "parameters": null}}]},
+        "nodeSelector": {"nodeSelectorTerms": [{}]}, "allocationTimestamp": "2026-01-01T00:00:00Z"},
+      "reservedFor": [{"resource": "pods", "name": "p", "uid": "u"}],
+      "devices": [{"driver": "d", "pool": "p", "device": "x", "conditions": [{"type": "T", "status": "True"}], "data": {}}]}})");
+  ASSERT_TRUE(claim) << to_string(claim.error());
+  EXPECT_THAT(claim->spec.requests[0].exactly->selectors, ElementsAre("true", ""));
+  EXPECT_EQ(claim->spec.constraints[0].match_attribute, "d/a");
+  EXPECT_EQ(claim->spec.config[0].opaque->parameters_json.substr(0, 12), R"({"x":[1,2.5,)");
+  ASSERT_TRUE(claim->status.allocation);
+  EXPECT_EQ(claim->status.allocation->results[0].share_id, "id");
+  EXPECT_THAT(claim->status.allocation->node_selector->terms, SizeIs(1));
+  EXPECT_EQ(claim->status.devices[0].conditions[0].type, "T");
+}
+
+TEST(Decode, TemplateKeepsItsSpecAsText) {
+  Result<ResourceClaimTemplate> tpl = decode<ResourceClaimTemplate>(R"({"metadata": {"name": "t"}, "spec": {
+    "metadata": {"labels": {"a": "b"}}, "spec": {"devices": {"requests": null, "future": {"x": 1}}}}})");
+  ASSERT_TRUE(tpl);
+  EXPECT_EQ(tpl->spec_json, R"({"devices":{"requests":null,"future":{"x":1}}})");
+  EXPECT_EQ(tpl->claim_labels.at("a"), "b");
+}
+
+TEST(Decode, TaintRuleSelector) {
+  EXPECT_FALSE(decode<DeviceTaintRule>(R"({"spec": {"taint": {"key": "k", "effect": "None"}}})")->has_selector);
+  Result<DeviceTaintRule> rule = decode<DeviceTaintRule>(R"({"spec": {"deviceSelector": {"pool": "p"}}})");
+  EXPECT_TRUE(rule->has_selector);
+  EXPECT_EQ(rule->pool, "p");
+  EXPECT_EQ(rule->driver, std::nullopt);
+}
+
+TEST(Decode, WrongTypesNameTheField) {
+  auto message = [](std::string_view json) { return decode<ResourceSlice>(json).error().message(); };
+  EXPECT_EQ(message(R"({"spec": {"devices": [{"name": "a"}, {"name": 7}]}})"),
+            "spec.devices[1].name: expected a string, got a number");
+  EXPECT_EQ(message(R"({"spec": {"devices": [{"attributes": {"x/y": {"int": "1"}}}]}})"),
+            "spec.devices[0].attributes[x/y].int: expected an integer, got a string");
+  EXPECT_EQ(message(R"({"spec": {"pool": {"generation": 1e30}}})"),
+            "spec.pool.generation: the number 1e+30 is out of range");
+  EXPECT_EQ(message(R"([])"), "expected an object, got an array");
+  EXPECT_THAT(message(R"({"spec": )"), HasSubstr("not valid JSON"));
+  EXPECT_EQ(decode<Pod>(R"({"spec": {"containers": [{"ports": [{"hostPort": 70000}]}]}})").error().message(),
+            "spec.containers[0].ports[0].hostPort: the port 70000 is out of range");
+}
+
+TEST(Decode, DeepNestingIsAnErrorNotACrash) {
+  std::string deep = R"({"spec": )";
+  for (int i = 0; i < 100000; ++i) deep += "[";
+  EXPECT_FALSE(decode<Pod>(deep));
+}
+
+TEST(Decode, ListReportsBrokenItemsAndKeepsTheRest) {
+  Result<DecodedList<Node>> list =
+      decode_list<Node>(R"({"metadata": {"resourceVersion": "9", "continue": "c"}, "items": [
+    {"metadata": {"name": "a"}}, {"metadata": {"name": "b"}, "spec": {"taints": {}}}, {"metadata": {"name": "c"}}]})");
+  ASSERT_TRUE(list);
+  EXPECT_EQ(list->metadata.resource_version, "9");
+  EXPECT_EQ(list->metadata.continue_token, "c");
+  ASSERT_THAT(list->items, SizeIs(2));
+  EXPECT_EQ(list->items[1].metadata.name, "c");
+  ASSERT_THAT(list->errors, SizeIs(1));
+  EXPECT_EQ(list->errors[0].message(), R"(items[1] "b": spec.taints: expected an array, got an object)");
+  EXPECT_TRUE(decode_list<Pod>(R"({"items": null})"));
+}
+
+}  // namespace
+}  // namespace dra::api::decode_test

@@ -1,0 +1,166 @@
+#include "pkg/api/json_value.h"
+
+#include <simdjson.h>
+
+#include <cstring>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace dra::api::detail {
+namespace {
+
+namespace dom = simdjson::dom;
+
+static_assert(sizeof(dom::element) == 16 && alignof(dom::element) <= 8);
+static_assert(std::is_trivially_copyable_v<dom::element>);
+
+dom::element element_of(const std::byte* storage) {
+  dom::element element;
+  std::memcpy(static_cast<void*>(&element), storage, sizeof(element));
+  return element;
+}
+
+// Parsers keep their buffers; a few small ones a thread are worth keeping, a big one is not.
+constexpr size_t kKeptCapacity = size_t{1} << 20;
+constexpr size_t kKeptParsers = 4;
+
+}  // namespace
+
+JsonValue::Kind JsonValue::kind() const {
+  switch (element_of(storage_).type()) {
+    case dom::element_type::ARRAY:
+      return Kind::kArray;
+    case dom::element_type::OBJECT:
+      return Kind::kObject;
+    case dom::element_type::INT64:
+    case dom::element_type::UINT64:
+    case dom::element_type::DOUBLE:
+      return Kind::kNumber;
+    case dom::element_type::STRING:
+      return Kind::kString;
+    case dom::element_type::BOOL:
+      return Kind::kBool;
+    case dom::element_type::NULL_VALUE:
+      return Kind::kNull;
+  }
+  return Kind::kNull;
+}
+
+std::string_view JsonValue::kind_name() const {
+  switch (kind()) {
+    case Kind::kNull:
+      return "null";
+    case Kind::kBool:
+      return "boolean";
+    case Kind::kNumber:
+      return "number";
+    case Kind::kString:
+      return "string";
+    case Kind::kArray:
+      return "array";
+    case Kind::kObject:
+      return "object";
+  }
+  return "unknown";
+}
+
+bool JsonValue::get(bool& out) const {
+  return element_of(storage_).get(out) == simdjson::SUCCESS;
+}
+
+bool JsonValue::get(int64_t& out) const {
+  return element_of(storage_).get(out) == simdjson::SUCCESS;
+}
+
+bool JsonValue::get(double& out) const {
+  return element_of(storage_).get(out) == simdjson::SUCCESS;
+}
+
+bool JsonValue::get(std::string_view& out) const {
+  return element_of(storage_).get(out) == simdjson::SUCCESS;
+}
+
+bool JsonValue::find(std::string_view key, JsonValue& out) const {
+  dom::object object;
+  if (element_of(storage_).get(object) != simdjson::SUCCESS) return false;
+  dom::element member;
+  if (object.at_key(key).get(member) != simdjson::SUCCESS) return false;
+  std::memcpy(out.storage_, static_cast<const void*>(&member), sizeof(member));
+  return true;
+}
+
+size_t JsonValue::size() const {
+  dom::element element = element_of(storage_);
+  dom::array array;
+  if (element.get(array) == simdjson::SUCCESS) return array.size();
+  dom::object object;
+  if (element.get(object) == simdjson::SUCCESS) return object.size();
+  return 0;
+}
+
+bool JsonValue::each_element_impl(ElementVisitor visitor, void* context) const {
+  dom::array array;
+  if (element_of(storage_).get(array) != simdjson::SUCCESS) return true;
+  for (dom::element element : array) {
+    JsonValue value;
+    std::memcpy(value.storage_, static_cast<const void*>(&element), sizeof(element));
+    if (!visitor(context, value)) return false;
+  }
+  return true;
+}
+
+bool JsonValue::each_member_impl(MemberVisitor visitor, void* context) const {
+  dom::object object;
+  if (element_of(storage_).get(object) != simdjson::SUCCESS) return true;
+  for (dom::key_value_pair member : object) {
+    JsonValue value;
+    std::memcpy(value.storage_, static_cast<const void*>(&member.value), sizeof(member.value));
+    if (!visitor(context, member.key, value)) return false;
+  }
+  return true;
+}
+
+std::string JsonValue::raw() const {
+  return simdjson::minify(element_of(storage_));
+}
+
+struct JsonDocument::Parser {
+  dom::parser parser;
+
+  static std::vector<std::unique_ptr<Parser>>& pool() {
+    thread_local std::vector<std::unique_ptr<Parser>> kept;
+    return kept;
+  }
+};
+
+std::unique_ptr<JsonDocument::Parser> JsonDocument::take_parser() {
+  auto& pool = Parser::pool();
+  if (pool.empty()) return std::make_unique<Parser>();
+  std::unique_ptr<Parser> parser = std::move(pool.back());
+  pool.pop_back();
+  return parser;
+}
+
+JsonDocument::JsonDocument(std::unique_ptr<Parser> parser) : parser_(std::move(parser)) {}
+JsonDocument::JsonDocument(JsonDocument&&) noexcept = default;
+JsonDocument& JsonDocument::operator=(JsonDocument&&) noexcept = default;
+
+JsonDocument::~JsonDocument() {
+  if (!parser_) return;
+  auto& pool = Parser::pool();
+  if (pool.size() < kKeptParsers && parser_->parser.capacity() <= kKeptCapacity) pool.push_back(std::move(parser_));
+}
+
+Result<JsonDocument> JsonDocument::parse(std::string_view text) {
+  JsonDocument document(text.size() <= kKeptCapacity ? take_parser() : std::make_unique<Parser>());
+  dom::element root;
+  simdjson::error_code code = document.parser_->parser.parse(text.data(), text.size()).get(root);
+  if (code != simdjson::SUCCESS) {
+    return fail(Code::kInvalidArgument, std::string("not valid JSON: ") + simdjson::error_message(code));
+  }
+  std::memcpy(document.root_.storage_, static_cast<const void*>(&root), sizeof(root));
+  return document;
+}
+
+}  // namespace dra::api::detail

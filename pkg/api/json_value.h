@@ -1,0 +1,81 @@
+// JsonDocument and JsonValue: a read-only view of parsed JSON that keeps the parser's headers out of other files.
+//
+// Internal to pkg/api. A JsonValue is two words and is valid while its JsonDocument lives. The depth of a document is
+// bounded by the parser (1,024). Not thread-safe across one document; different documents are independent.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "pkg/base/error.h"
+
+namespace dra::api::detail {
+
+class JsonValue {
+ public:
+  enum class Kind { kNull, kBool, kNumber, kString, kArray, kObject };
+
+  Kind kind() const;
+  // "string", "array", ...: for messages.
+  std::string_view kind_name() const;
+  bool is_null() const { return kind() == Kind::kNull; }
+
+  // False when the value is of another kind. An integral number is an int64 whatever its spelling ("1e3" is not: it is
+  // a double).
+  bool get(bool& out) const;
+  bool get(int64_t& out) const;
+  bool get(double& out) const;
+  bool get(std::string_view& out) const;
+
+  // The member of this object, false when absent or when this is no object.
+  bool find(std::string_view key, JsonValue& out) const;
+  // Calls f(JsonValue) or f(std::string_view key, JsonValue) until it returns false; returns whether all were seen.
+  template <class F>
+  bool each_element(F&& f) const {
+    return each_element_impl([](void* context, JsonValue value) { return (*static_cast<F*>(context))(value); }, &f);
+  }
+  template <class F>
+  bool each_member(F&& f) const {
+    return each_member_impl(
+        [](void* context, std::string_view key, JsonValue value) { return (*static_cast<F*>(context))(key, value); },
+        &f);
+  }
+  // Number of elements or members; a hint for reserve().
+  size_t size() const;
+  // The value as compact JSON text.
+  std::string raw() const;
+
+ private:
+  friend class JsonDocument;
+  using ElementVisitor = bool (*)(void* context, JsonValue value);
+  using MemberVisitor = bool (*)(void* context, std::string_view key, JsonValue value);
+  bool each_element_impl(ElementVisitor visitor, void* context) const;
+  bool each_member_impl(MemberVisitor visitor, void* context) const;
+
+  alignas(8) std::byte storage_[16] = {};
+};
+
+class JsonDocument {
+ public:
+  // Copies the text once (the parser wants padding behind it).
+  static Result<JsonDocument> parse(std::string_view text);
+
+  JsonDocument(JsonDocument&&) noexcept;
+  JsonDocument& operator=(JsonDocument&&) noexcept;
+  ~JsonDocument();
+
+  JsonValue root() const { return root_; }
+
+ private:
+  struct Parser;
+  explicit JsonDocument(std::unique_ptr<Parser> parser);
+  static std::unique_ptr<Parser> take_parser();
+
+  std::unique_ptr<Parser> parser_;
+  JsonValue root_;
+};
+
+}  // namespace dra::api::detail

@@ -1,0 +1,162 @@
+#include "pkg/api/read_fields.h"
+
+#include <limits>
+
+#include "pkg/base/strings.h"
+
+namespace dra::api::detail {
+namespace {
+
+std::string_view with_article(std::string_view kind) {
+  if (kind == "array") return "an array";
+  if (kind == "object") return "an object";
+  if (kind == "string") return "a string";
+  if (kind == "number") return "a number";
+  if (kind == "boolean") return "a boolean";
+  return kind;
+}
+
+}  // namespace
+
+bool Trouble::wrong_type(const JsonValue& value, std::string_view expected) {
+  what_ = "expected " + std::string(expected) + ", got " + std::string(with_article(value.kind_name()));
+  return false;
+}
+
+bool Trouble::out_of_range(std::string_view what) {
+  what_ = std::string(what) + " is out of range";
+  return false;
+}
+
+bool Trouble::in_member(std::string_view name) {
+  path_.push_back("." + std::string(name));
+  return false;
+}
+
+bool Trouble::in_element(size_t index) {
+  path_.push_back("[" + std::to_string(index) + "]");
+  return false;
+}
+
+bool Trouble::in_key(std::string_view key) {
+  path_.push_back("[" + std::string(key.substr(0, 128)) + "]");
+  return false;
+}
+
+std::string Trouble::message() const {
+  std::string path;
+  for (auto part = path_.rbegin(); part != path_.rend(); ++part) path += *part;
+  if (!path.empty() && path.front() == '.') path.erase(0, 1);
+  return path.empty() ? what_ : path + ": " + what_;
+}
+
+bool expect_object(const JsonValue& value, Trouble& trouble) {
+  return value.kind() == JsonValue::Kind::kObject || trouble.wrong_type(value, "an object");
+}
+
+bool read(const JsonValue& value, bool& out, Trouble& trouble) {
+  return value.get(out) || trouble.wrong_type(value, "a boolean");
+}
+
+bool read(const JsonValue& value, int64_t& out, Trouble& trouble) {
+  if (value.get(out)) return true;
+  if (value.kind() != JsonValue::Kind::kNumber) return trouble.wrong_type(value, "an integer");
+  return trouble.out_of_range("the number " + value.raw());
+}
+
+bool read(const JsonValue& value, int32_t& out, Trouble& trouble) {
+  int64_t wide = 0;
+  if (!read(value, wide, trouble)) return false;
+  if (wide < std::numeric_limits<int32_t>::min() || wide > std::numeric_limits<int32_t>::max())
+    return trouble.out_of_range("the number " + value.raw());
+  out = static_cast<int32_t>(wide);
+  return true;
+}
+
+bool read(const JsonValue& value, std::string& out, Trouble& trouble) {
+  std::string_view text;
+  if (!value.get(text)) return trouble.wrong_type(value, "a string");
+  out.assign(text);
+  return true;
+}
+
+bool read_quantity(const JsonValue& value, std::string& out, Trouble& trouble) {
+  if (value.kind() == JsonValue::Kind::kNumber) {
+    out = value.raw();
+    return true;
+  }
+  std::string_view text;
+  if (!value.get(text)) return trouble.wrong_type(value, "a quantity");
+  out.assign(text);
+  return true;
+}
+
+bool read_quantity_map(const JsonValue& value, StringMap& out, Trouble& trouble) {
+  return read_map(value, out, trouble, read_quantity);
+}
+
+namespace {
+
+bool read_owner(const JsonValue& v, OwnerReference& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "apiVersion", out.api_version, t) && field(v, "kind", out.kind, t) &&
+         field(v, "name", out.name, t) && field(v, "uid", out.uid, t) && field(v, "controller", out.controller, t);
+}
+
+bool read_managed_fields(const JsonValue& v, ManagedFieldsEntry& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "manager", out.manager, t) && field(v, "operation", out.operation, t) &&
+         field(v, "subresource", out.subresource, t);
+}
+
+bool read_label_requirement(const JsonValue& v, LabelSelectorRequirement& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "key", out.key, t) && field(v, "operator", out.op, t) &&
+         field(v, "values", out.values, t);
+}
+
+bool read_node_requirement(const JsonValue& v, NodeSelectorRequirement& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "key", out.key, t) && field(v, "operator", out.op, t) &&
+         field(v, "values", out.values, t);
+}
+
+}  // namespace
+
+bool read(const JsonValue& v, ObjectMeta& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "name", out.name, t) && field(v, "generateName", out.generate_name, t) &&
+         field(v, "namespace", out.ns, t) && field(v, "uid", out.uid, t) &&
+         field(v, "resourceVersion", out.resource_version, t) && field(v, "generation", out.generation, t) &&
+         field(v, "creationTimestamp", out.creation_timestamp, t) &&
+         field(v, "deletionTimestamp", out.deletion_timestamp, t) && field(v, "labels", out.labels, t) &&
+         field(v, "annotations", out.annotations, t) && field(v, "finalizers", out.finalizers, t) &&
+         field_with(v, "ownerReferences", t,
+                    [&](const JsonValue& list) { return read_list(list, out.owner_references, t, read_owner); }) &&
+         field_with(v, "managedFields", t,
+                    [&](const JsonValue& list) { return read_list(list, out.managed_fields, t, read_managed_fields); });
+}
+
+bool read(const JsonValue& v, Condition& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "type", out.type, t) && field(v, "status", out.status, t) &&
+         field(v, "reason", out.reason, t) && field(v, "message", out.message, t) &&
+         field(v, "lastTransitionTime", out.last_transition_time, t) &&
+         field(v, "observedGeneration", out.observed_generation, t);
+}
+
+bool read(const JsonValue& v, LabelSelector& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "matchLabels", out.match_labels, t) &&
+         field_with(v, "matchExpressions", t, [&](const JsonValue& list) {
+           return read_list(list, out.match_expressions, t, read_label_requirement);
+         });
+}
+
+bool read(const JsonValue& v, NodeSelectorTerm& out, Trouble& t) {
+  return expect_object(v, t) &&
+         field_with(
+             v, "matchExpressions", t,
+             [&](const JsonValue& list) { return read_list(list, out.match_expressions, t, read_node_requirement); }) &&
+         field_with(v, "matchFields", t,
+                    [&](const JsonValue& list) { return read_list(list, out.match_fields, t, read_node_requirement); });
+}
+
+bool read(const JsonValue& v, NodeSelector& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "nodeSelectorTerms", out.terms, t);
+}
+
+}  // namespace dra::api::detail

@@ -1,0 +1,116 @@
+// Reading JSON members into struct fields, and saying where it went wrong. Internal to pkg/api.
+//
+// Every reader returns false on the first wrong type; the path is put together while the calls return, so that success
+// costs nothing. Depth is bounded by the types.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pkg/api/json_value.h"
+#include "pkg/api/meta.h"
+
+namespace dra::api::detail {
+
+class Trouble {
+ public:
+  // "expected a string, got a number"; always returns false.
+  bool wrong_type(const JsonValue& value, std::string_view expected);
+  bool out_of_range(std::string_view what);
+  // Puts a member name, an index or a map key in front of the path; always returns false.
+  bool in_member(std::string_view name);
+  bool in_element(size_t index);
+  bool in_key(std::string_view key);
+
+  // "spec.devices[3].name: expected a string, got a number"
+  std::string message() const;
+
+ private:
+  std::vector<std::string> path_;  // innermost first
+  std::string what_;
+};
+
+bool read(const JsonValue& value, bool& out, Trouble& trouble);
+bool read(const JsonValue& value, int64_t& out, Trouble& trouble);
+bool read(const JsonValue& value, int32_t& out, Trouble& trouble);
+bool read(const JsonValue& value, std::string& out, Trouble& trouble);
+bool read(const JsonValue& value, ObjectMeta& out, Trouble& trouble);
+bool read(const JsonValue& value, Condition& out, Trouble& trouble);
+bool read(const JsonValue& value, LabelSelector& out, Trouble& trouble);
+bool read(const JsonValue& value, NodeSelector& out, Trouble& trouble);
+bool read(const JsonValue& value, NodeSelectorTerm& out, Trouble& trouble);
+// A quantity may be a JSON string or number; both become the text of the wire.
+bool read_quantity(const JsonValue& value, std::string& out, Trouble& trouble);
+bool read_quantity_map(const JsonValue& value, StringMap& out, Trouble& trouble);
+bool expect_object(const JsonValue& value, Trouble& trouble);
+
+template <class T>
+bool read(const JsonValue& value, std::optional<T>& out, Trouble& trouble) {
+  return read(value, out.emplace(), trouble);
+}
+
+// f(JsonValue, T&, Trouble&) reads one element. A null element leaves a default T, as Go's decoder has it.
+template <class T, class F>
+bool read_list(const JsonValue& value, std::vector<T>& out, Trouble& trouble, F&& f) {
+  if (value.kind() != JsonValue::Kind::kArray) return trouble.wrong_type(value, "an array");
+  out.clear();
+  out.reserve(value.size());
+  return value.each_element([&](const JsonValue& element) {
+    T item{};
+    if (!element.is_null() && !f(element, item, trouble)) return trouble.in_element(out.size());
+    out.push_back(std::move(item));
+    return true;
+  });
+}
+
+template <class T>
+bool read(const JsonValue& value, std::vector<T>& out, Trouble& trouble) {
+  return read_list(value, out, trouble,
+                   [](const JsonValue& element, T& item, Trouble& t) { return read(element, item, t); });
+}
+
+template <class T, class F>
+bool read_map(const JsonValue& value, std::map<std::string, T, std::less<>>& out, Trouble& trouble, F&& f) {
+  if (!expect_object(value, trouble)) return false;
+  out.clear();
+  return value.each_member([&](std::string_view key, const JsonValue& member) {
+    T item{};
+    if (!member.is_null() && !f(member, item, trouble)) return trouble.in_key(key);
+    out.insert_or_assign(std::string(key), std::move(item));
+    return true;
+  });
+}
+
+template <class T>
+bool read(const JsonValue& value, std::map<std::string, T, std::less<>>& out, Trouble& trouble) {
+  return read_map(value, out, trouble,
+                  [](const JsonValue& member, T& item, Trouble& t) { return read(member, item, t); });
+}
+
+// The member `name` of an object, if present and not null.
+template <class T>
+bool field(const JsonValue& object, std::string_view name, T& out, Trouble& trouble) {
+  JsonValue value;
+  if (!object.find(name, value) || value.is_null()) return true;
+  return read(value, out, trouble) || trouble.in_member(name);
+}
+
+template <class F>
+bool field_with(const JsonValue& object, std::string_view name, Trouble& trouble, F&& f) {
+  JsonValue value;
+  if (!object.find(name, value) || value.is_null()) return true;
+  return f(value) || trouble.in_member(name);
+}
+
+// Calls f(JsonValue) for the object member `name`, if present: for nested objects that are flattened in the structs.
+template <class F>
+bool section(const JsonValue& object, std::string_view name, Trouble& trouble, F&& f) {
+  return field_with(object, name, trouble,
+                    [&](const JsonValue& value) { return expect_object(value, trouble) && f(value); });
+}
+
+}  // namespace dra::api::detail
