@@ -1,0 +1,258 @@
+#include "pkg/metrics/metrics.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/text_serializer.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <mutex>
+
+#include "pkg/base/check.h"
+#include "pkg/metrics/process.h"
+
+namespace dra::metrics {
+namespace {
+
+class CounterChild : public Counter {
+ public:
+  explicit CounterChild(prometheus::Counter& c) : counter_(c) {}
+  void increment(double by) override {
+    DRA_CHECK(by >= 0);
+    counter_.Increment(by);
+  }
+  double value() const override { return counter_.Value(); }
+  prometheus::Counter* raw() { return &counter_; }
+
+ private:
+  prometheus::Counter& counter_;
+};
+
+class GaugeChild : public Gauge {
+ public:
+  explicit GaugeChild(prometheus::Gauge& g) : gauge_(g) {}
+  void set(double value) override { gauge_.Set(value); }
+  void add(double by) override { gauge_.Increment(by); }
+  double value() const override { return gauge_.Value(); }
+  prometheus::Gauge* raw() { return &gauge_; }
+
+ private:
+  prometheus::Gauge& gauge_;
+};
+
+class HistogramChild : public Histogram {
+ public:
+  explicit HistogramChild(prometheus::Histogram& h) : histogram_(h) {}
+  void observe(double value) override { histogram_.Observe(value); }
+  uint64_t count() const override { return histogram_.Collect().histogram.sample_count; }
+  double sum() const override { return histogram_.Collect().histogram.sample_sum; }
+  prometheus::Histogram* raw() { return &histogram_; }
+
+ private:
+  prometheus::Histogram& histogram_;
+};
+
+bool valid_name(const std::string& name, bool colon_allowed) {
+  if (name.empty()) return false;
+  for (size_t i = 0; i < name.size(); ++i) {
+    char c = name[i];
+    bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (colon_allowed && c == ':') ||
+              (i > 0 && c >= '0' && c <= '9');
+    if (!ok) return false;
+  }
+  return true;
+}
+
+void require(bool condition, const std::string& name, const char* what) {
+  if (!condition) throw CheckFailed("metric \"" + name + "\": " + what);
+}
+
+// What all families share: the checks, and a collection in label order.
+class FamilyBase {
+ public:
+  FamilyBase(std::string name, std::string help, std::vector<std::string> labels, std::vector<double> buckets)
+      : name_(std::move(name)), help_(std::move(help)), labels_(std::move(labels)), buckets_(std::move(buckets)) {
+    require(valid_name(name_, true), name_, "is no metric name");
+    // prometheus-cpp writes HELP as it is; a newline or a backslash would break or change the exposition.
+    require(!help_.empty() && help_.find_first_of("\n\r\\") == std::string::npos, name_,
+            "HELP must be one line without backslashes");
+    for (const auto& label : labels_) {
+      require(valid_name(label, false) && label.rfind("__", 0) != 0 && label != "le" && label != "quantile", name_,
+              "has an invalid label name");
+    }
+    require(std::is_sorted(buckets_.begin(), buckets_.end()), name_, "buckets must ascend");
+  }
+  virtual ~FamilyBase() = default;
+  virtual std::vector<prometheus::MetricFamily> collect() const = 0;
+
+  const std::string& name() const { return name_; }
+  bool same_shape(const std::string& help, const std::vector<std::string>& labels,
+                  const std::vector<double>& buckets) const {
+    return help == help_ && labels == labels_ && buckets == buckets_;
+  }
+
+ protected:
+  prometheus::Labels label_map(const LabelValues& values) const {
+    require(values.size() == labels_.size(), name_, "wrong number of label values");
+    prometheus::Labels map;
+    for (size_t i = 0; i < values.size(); ++i) map[labels_[i]] = values[i];
+    return map;
+  }
+  const std::vector<double>& buckets() const { return buckets_; }
+  size_t label_count() const { return labels_.size(); }
+
+ private:
+  std::string name_;
+  std::string help_;
+  std::vector<std::string> labels_;
+  std::vector<double> buckets_;
+
+ public:
+  const std::string& help() const { return help_; }
+};
+
+template <class Facade, class Child, class Raw>
+class FamilyOf : public Family<Facade>, public FamilyBase {
+ public:
+  FamilyOf(std::string name, std::string help, std::vector<std::string> labels, std::vector<double> buckets)
+      : FamilyBase(std::move(name), std::move(help), std::move(labels), std::move(buckets)),
+        raw_(FamilyBase::name(), FamilyBase::help(), {}) {}
+
+  Facade& with(const LabelValues& values) override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (auto it = children_.find(values); it != children_.end()) return *it->second;
+    require(values.size() == label_count(), name(), "wrong number of label values");
+    if (children_.size() >= kMaxChildren) return make(LabelValues(label_count(), "overflow"));
+    return make(values);
+  }
+
+  void remove(const LabelValues& values) override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto it = children_.find(values);
+    if (it == children_.end()) return;
+    raw_.Remove(it->second->raw());
+    children_.erase(it);
+  }
+
+  std::vector<prometheus::MetricFamily> collect() const override { return raw_.Collect(); }
+
+ private:
+  Facade& make(const LabelValues& values) {
+    auto& child = children_[values];
+    if (!child) {
+      if constexpr (std::is_same_v<Raw, prometheus::Histogram>) {
+        child = std::make_unique<Child>(raw_.Add(label_map(values), buckets()));
+      } else {
+        child = std::make_unique<Child>(raw_.Add(label_map(values)));
+      }
+    }
+    return *child;
+  }
+
+  std::mutex mutex_;
+  prometheus::Family<Raw> raw_;
+  std::map<LabelValues, std::unique_ptr<Child>> children_;
+};
+
+using CounterFamilyImpl = FamilyOf<Counter, CounterChild, prometheus::Counter>;
+using GaugeFamilyImpl = FamilyOf<Gauge, GaugeChild, prometheus::Gauge>;
+using HistogramFamilyImpl = FamilyOf<Histogram, HistogramChild, prometheus::Histogram>;
+
+}  // namespace
+
+std::vector<double> exponential_buckets(double start, double factor, int count) {
+  DRA_CHECK(start > 0 && factor > 1 && count > 0);
+  std::vector<double> buckets;
+  for (int i = 0; i < count; ++i, start *= factor) buckets.push_back(start);
+  return buckets;
+}
+
+struct Registry::State {
+  mutable std::mutex mutex;
+  std::map<std::string, std::unique_ptr<FamilyBase>> families;
+  std::vector<std::function<void()>> refreshers;
+
+  template <class Impl>
+  Impl& family(const std::string& name, const std::string& help, const std::vector<std::string>& labels,
+               const std::vector<double>& buckets) {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto it = families.find(name);
+    if (it == families.end()) {
+      it = families.emplace(name, std::make_unique<Impl>(name, help, labels, buckets)).first;
+    }
+    auto* impl = dynamic_cast<Impl*>(it->second.get());
+    require(impl != nullptr && impl->same_shape(help, labels, buckets), name, "registered twice in different shapes");
+    return *impl;
+  }
+};
+
+Registry::Registry() : state_(std::make_unique<State>()) {}
+Registry::~Registry() = default;
+
+CounterFamily& Registry::counters(const std::string& name, const std::string& help,
+                                  const std::vector<std::string>& labels) {
+  return state_->family<CounterFamilyImpl>(name, help, labels, {});
+}
+
+GaugeFamily& Registry::gauges(const std::string& name, const std::string& help,
+                              const std::vector<std::string>& labels) {
+  return state_->family<GaugeFamilyImpl>(name, help, labels, {});
+}
+
+HistogramFamily& Registry::histograms(const std::string& name, const std::string& help,
+                                      const std::vector<std::string>& labels, const std::vector<double>& buckets) {
+  return state_->family<HistogramFamilyImpl>(name, help, labels, buckets);
+}
+
+Counter& Registry::counter(const std::string& name, const std::string& help) {
+  return counters(name, help, {}).with({});
+}
+
+Gauge& Registry::gauge(const std::string& name, const std::string& help) {
+  return gauges(name, help, {}).with({});
+}
+
+Histogram& Registry::histogram(const std::string& name, const std::string& help, const std::vector<double>& buckets) {
+  return histograms(name, help, {}, buckets).with({});
+}
+
+void Registry::before_collect(std::function<void()> refresh) {
+  std::lock_guard<std::mutex> lock(state_->mutex);
+  state_->refreshers.push_back(std::move(refresh));
+}
+
+void Registry::add_process_metrics() {
+  register_process_metrics(*this);
+}
+
+std::string Registry::text() const {
+  std::vector<std::function<void()>> refreshers;
+  {
+    std::lock_guard<std::mutex> lock(state_->mutex);
+    refreshers = state_->refreshers;
+  }
+  for (auto& refresh : refreshers) refresh();
+  std::vector<prometheus::MetricFamily> all;
+  {
+    std::lock_guard<std::mutex> lock(state_->mutex);
+    for (const auto& [name, family] : state_->families) {
+      for (auto& collected : family->collect()) {
+        auto by_labels = [](const prometheus::ClientMetric& a, const prometheus::ClientMetric& b) {
+          return a.label < b.label;
+        };
+        std::sort(collected.metric.begin(), collected.metric.end(), by_labels);
+        all.push_back(std::move(collected));
+      }
+    }
+  }
+  return prometheus::TextSerializer().Serialize(all);
+}
+
+std::string_view Registry::content_type() {
+  return "text/plain; version=0.0.4; charset=utf-8";
+}
+
+}  // namespace dra::metrics

@@ -1,0 +1,90 @@
+#include "pkg/metrics/metrics.h"
+
+#include <gtest/gtest.h>
+
+#include "pkg/base/check.h"
+
+namespace dra::metrics_test {
+
+using metrics::Registry;
+
+TEST(Metrics, TextIsCompleteAndInAFixedOrder) {
+  Registry registry;
+  registry.gauge("zz_depth", "[ALPHA] Depth.").set(2);
+  auto& requests = registry.counters("rest_client_requests_total", "[ALPHA] Requests.", {"code", "method"});
+  requests.with({"200", "GET"}).increment();
+  requests.with({"200", "GET"}).increment(2);
+  requests.with({"409", "a\"b\\c\n"}).increment();
+  registry.histogram("took_seconds", "[ALPHA] Time.", {0.1, 1}).observe(0.5);
+  EXPECT_EQ(registry.text(), R"(# HELP rest_client_requests_total [ALPHA] Requests.
+# TYPE rest_client_requests_total counter
+rest_client_requests_total{code="200",method="GET"} 3
+rest_client_requests_total{code="409",method="a\"b\\c\n"} 1
+# HELP took_seconds [ALPHA] Time.
+# TYPE took_seconds histogram
+took_seconds_count 1
+took_seconds_sum 0.5
+took_seconds_bucket{le="0.1"} 0
+took_seconds_bucket{le="1"} 1
+took_seconds_bucket{le="+Inf"} 1
+# HELP zz_depth [ALPHA] Depth.
+# TYPE zz_depth gauge
+zz_depth 2
+)");
+}
+
+TEST(Metrics, MisuseIsRefusedByName) {
+  Registry registry;
+  EXPECT_THROW(registry.counter("bad-name", "x"), CheckFailed);
+  EXPECT_THROW(registry.counter("a_total", "two\nlines"), CheckFailed);
+  EXPECT_THROW(registry.counter("a_total", "back\\slash"), CheckFailed);
+  EXPECT_THROW(registry.counters("a_total", "x", {"le"}), CheckFailed);
+  EXPECT_THROW(registry.histogram("h", "x", {1, 0.5}), CheckFailed);
+  auto& family = registry.counters("b_total", "x", {"l"});
+  EXPECT_THROW(family.with({}), CheckFailed);
+  EXPECT_THROW(family.with({"v"}).increment(-1), CheckFailed);
+  EXPECT_THROW(registry.gauge("b_total", "x"), CheckFailed);
+  EXPECT_THROW(registry.counters("b_total", "x", {"other"}), CheckFailed);
+  EXPECT_EQ(&registry.counters("b_total", "x", {"l"}), &family);
+}
+
+TEST(Metrics, ChildrenAreBounded) {
+  Registry registry;
+  auto& family = registry.counters("c_total", "x", {"l"});
+  for (size_t i = 0; i < metrics::kMaxChildren + 50; ++i) family.with({std::to_string(i)}).increment();
+  EXPECT_EQ(family.with({"overflow"}).value(), 50);
+  EXPECT_NE(registry.text().find("c_total{l=\"overflow\"} 50\n"), std::string::npos);
+}
+
+TEST(Metrics, RemovedChildrenAreNotServed) {
+  Registry registry;
+  auto& family = registry.gauges("g", "x", {"l"});
+  family.with({"a"}).set(1);
+  family.remove({"a"});
+  family.remove({"never"});
+  EXPECT_EQ(registry.text().find("g{"), std::string::npos);
+}
+
+TEST(Metrics, GaugesCanBeComputedWhenAsked) {
+  Registry registry;
+  auto& gauge = registry.gauge("g", "x");
+  int calls = 0;
+  registry.before_collect([&] { gauge.set(++calls); });
+  registry.text();
+  EXPECT_NE(registry.text().find("\ng 2\n"), std::string::npos);
+}
+
+TEST(Metrics, ProcessFiguresAreThere) {
+  Registry registry;
+  registry.add_process_metrics();
+  std::string text = registry.text();
+  EXPECT_NE(text.find("# TYPE process_cpu_seconds_total counter"), std::string::npos);
+  EXPECT_GT(registry.gauge("process_resident_memory_bytes", "Resident memory size in bytes.").value(), 1e5);
+  EXPECT_GE(registry.gauge("process_open_fds", "Number of open file descriptors.").value(), 3);
+}
+
+TEST(Metrics, ExponentialBuckets) {
+  EXPECT_EQ(metrics::exponential_buckets(1, 2, 4), (std::vector<double>{1, 2, 4, 8}));
+}
+
+}  // namespace dra::metrics_test
