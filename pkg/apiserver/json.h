@@ -1,0 +1,10 @@
+// The JSON document type of this room, by forward declaration: headers stay free of json.hpp.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace dra::apiserver {
+
+using Json = nlohmann::json;
+
+}  // namespace dra::apiserver

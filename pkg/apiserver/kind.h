@@ -1,0 +1,218 @@
+// Kind: what the generic machinery has to know of one kind of object, and the hooks by which a kind differs.
+//
+// The life of a write (generic code in rest/): decode by the request version's schema -> convert to the hub version ->
+// set_defaults -> prepare_for_* -> admit_* -> validate_* -> store -> convert back to the request version. All hooks see
+// the hub version (KindInfo::hub) with normalised fields (schema.h), so field errors carry hub paths, as upstream's do.
+//
+// What the machinery does itself, so that a kind need not: metadata (uid, timestamps, generateName, names, labels,
+// annotations, finalizers, ownerReferences, managedFields and their validation), status reset on create and main
+// updates, spec reset on status updates, generation, preconditions, finalizers and deletion, patches, selectors.
+//
+// Kinds are stateless and immutable: one instance serves all requests, on the server's thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pkg/apiserver/field_error.h"
+#include "pkg/apiserver/json.h"
+#include "pkg/apiserver/schema.h"
+#include "pkg/apiserver/status.h"
+#include "pkg/base/clock.h"
+#include "pkg/base/random.h"
+
+namespace dra::apiserver {
+
+struct GroupVersion {
+  std::string group;  // "" is core
+  std::string version;
+  std::string text() const { return group.empty() ? version : group + "/" + version; }
+  bool operator==(const GroupVersion&) const = default;
+};
+
+// One group version under which a kind is served.
+struct ServedVersion {
+  GroupVersion gv;
+  std::string schema_package;  // "core/v1"; the schema's type is KindInfo::kind
+  // Warning header of every request to it, empty when not deprecated: "resource.k8s.io/v1beta1 ResourceClaim is
+  // deprecated in v1.35+, unavailable in v1.38+".
+  std::string deprecation;
+};
+
+struct SubresourceInfo {
+  std::string name;  // "status"
+  GroupVersion gv;   // of the body where it is another kind's ("policy/v1" Eviction), else empty
+  std::string kind;
+  std::vector<std::string> verbs;  // sorted
+};
+
+enum class NameRule { kDnsSubdomain, kDnsLabel, kPathSegment };
+
+struct KindInfo {
+  std::string group;  // of messages and storage; the first served version's group
+  std::string kind;
+  std::string plural;
+  std::string singular;
+  std::vector<std::string> short_names;
+  std::vector<std::string> categories;
+  bool namespaced = true;
+  std::vector<ServedVersion> served;  // most preferred first
+  GroupVersion hub;                   // the version in which objects are stored and hooks work
+  std::vector<std::string> verbs = {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
+  std::vector<SubresourceInfo> subresources;
+  NameRule name_rule = NameRule::kDnsSubdomain;
+  bool has_status = false;      // a status subresource; main writes ignore status, status writes ignore the rest
+  bool has_generation = false;  // generation starts at 1 and counts changes outside metadata and status
+  bool allow_create_on_update = false;
+  bool allow_unconditional_update = true;  // false: a PUT without resourceVersion is 422
+  bool delete_returns_object = false;      // false: DELETE answers a Status when the object is gone at once
+  // Which metadata a write to /status may change besides managedFields.
+  bool status_keeps_labels = true;            // true: labels and annotations stay as they are
+  bool status_keeps_finalizers = true;        // true: finalizers stay as they are
+  bool status_keeps_owner_references = true;  // true: ownerReferences stay as they are
+  bool immutable_spec_on_delete = false;
+  GroupResource group_resource() const { return {group, plural}; }
+  GroupKind group_kind() const { return {group, kind}; }
+  const ServedVersion* find_version(const GroupVersion& gv) const;
+};
+
+// Read access to the rest of the store, for checks across objects. `namespace_` is empty for cluster kinds. The
+// documents are in the kind's hub version; nullptr when absent.
+class ObjectReader {
+ public:
+  virtual ~ObjectReader() = default;
+  virtual std::shared_ptr<const Json> find(std::string_view group, std::string_view plural, std::string_view namespace_,
+                                           std::string_view name) const = 0;
+  virtual void for_each(std::string_view group, std::string_view plural, std::string_view namespace_,
+                        const std::function<void(const Json&)>& visit) const = 0;
+};
+
+// Circumstances of one write. Lives as long as the request is worked on.
+struct WriteContext {
+  const ObjectReader* reader = nullptr;
+  const Clock* clock = nullptr;
+  Random* random = nullptr;
+  GroupVersion request_version;
+  std::string namespace_;
+  std::string subresource;  // "" for the object itself
+  std::string user;
+  std::string field_manager;
+  bool dry_run = false;
+  std::vector<std::string>* warnings = nullptr;  // texts of Warning headers
+
+  void warn(std::string text) const {
+    if (warnings != nullptr) warnings->push_back(std::move(text));
+  }
+};
+
+// One column of a Table (metav1.TableColumnDefinition).
+struct TableColumn {
+  std::string name;
+  std::string type = "string";
+  std::string format;
+  std::string description;
+  int priority = 0;
+};
+
+// Descriptions that several kinds share, as upstream prints them.
+std::string_view name_column_description();
+std::string_view age_column_description();
+TableColumn name_column();
+TableColumn age_column();
+// "5s", "2m30s", "3h12m", "5d4h": duration.HumanDuration.
+std::string human_duration(Duration d);
+// The Age cell: "<unknown>" when the timestamp is absent.
+std::string age_cell(const Json& timestamp_or_null, WallTime now);
+
+// What graceful deletion decides (pods). Without it every delete is immediate.
+struct DeleteDecision {
+  bool graceful = false;      // keep the object with a deletionTimestamp
+  int64_t grace_seconds = 0;  // of the decision
+  bool mark_first = false;    // immediate, but a MODIFIED event with deletionTimestamp precedes DELETED
+};
+
+class Kind {
+ public:
+  explicit Kind(KindInfo info) : info_(std::move(info)) {}
+  virtual ~Kind() = default;
+  Kind(const Kind&) = delete;
+  Kind& operator=(const Kind&) = delete;
+
+  const KindInfo& info() const { return info_; }
+
+  // Conversion of a whole object (apiVersion and kind are set by the caller). Never fails: both are valid shapes.
+  virtual void convert(Json& object, const GroupVersion& from, const GroupVersion& to) const;
+
+  // Defaults of the versioned API, on a decoded object in the hub version. Must be idempotent.
+  virtual void set_defaults(Json& object) const;
+
+  // Called before admission and validation, after status reset and generation. `object` has its final name.
+  virtual void prepare_for_create(const WriteContext& ctx, Json& object) const;
+  // A write to the object itself; status is already the old one. Generation is counted after this.
+  virtual void prepare_for_update(const WriteContext& ctx, Json& object, const Json& old) const;
+  // A write to /status; everything but status (and the metadata KindInfo allows) is already the old one.
+  virtual void prepare_for_status_update(const WriteContext& ctx, Json& object, const Json& old) const;
+
+  // Admission: refusals other than 422, and mutations that admission makes.
+  virtual StatusOr<void> admit_create(const WriteContext& ctx, Json& object) const;
+  virtual StatusOr<void> admit_update(const WriteContext& ctx, Json& object, const Json& old) const;
+  virtual StatusOr<void> admit_delete(const WriteContext& ctx, const Json& object) const;
+
+  // Validation, without metadata (done by the machinery before it). Errors in upstream's order.
+  virtual FieldErrors validate_create(const WriteContext& ctx, const Json& object) const;
+  virtual FieldErrors validate_update(const WriteContext& ctx, const Json& object, const Json& old) const;
+  virtual FieldErrors validate_status_update(const WriteContext& ctx, const Json& object, const Json& old) const;
+
+  // True (default) when generation counts this change: anything outside metadata and status differs.
+  virtual bool bumps_generation(const Json& object, const Json& old) const;
+
+  // Tables. `columns` is asked once; `cells` gives one value a column for an object in the hub version.
+  virtual std::vector<TableColumn> columns() const;
+  virtual Json cells(const Json& object, WallTime now) const;
+  // TableRow.conditions; null when there are none.
+  virtual Json row_conditions(const Json& object) const;
+
+  // Field labels besides metadata.name and metadata.namespace that this version accepts in selectors, and an object's
+  // value for one of them ("" when unset).
+  virtual std::vector<std::string> field_labels(const GroupVersion& gv) const;
+  virtual std::string field_value(const Json& object, std::string_view label, const GroupVersion& gv) const;
+  // The 400 for an unknown label; kinds without own labels say `"x" is not a known field selector: only ...`.
+  virtual std::string unknown_field_label(std::string_view label, const GroupVersion& gv) const;
+
+  // Deletion of one object that exists. `grace_period` as the options gave it.
+  virtual DeleteDecision decide_delete(const Json& object, std::optional<int64_t> grace_period) const;
+  // The policy where the request names none: "Background", "Orphan" or "Foreground"; may warn.
+  virtual std::string default_propagation(const WriteContext& ctx) const;
+
+ private:
+  KindInfo info_;
+};
+
+// All kinds by group and plural. Immutable once the server runs.
+class KindRegistry {
+ public:
+  void add(std::unique_ptr<Kind> kind);  // a bug (check) when group and plural are taken
+  // The kind served at group/version/plural, nullptr when there is none.
+  const Kind* find(const GroupVersion& gv, std::string_view plural) const;
+  const Kind* find_by_kind(const GroupVersion& gv, std::string_view kind) const;
+  const std::vector<std::unique_ptr<Kind>>& kinds() const { return kinds_; }
+  bool has_group(std::string_view group) const;
+  bool has_version(const GroupVersion& gv) const;
+
+ private:
+  std::vector<std::unique_ptr<Kind>> kinds_;
+};
+
+// Facts of all served kinds (discovery, storage, deletion), for the constructors of kinds. A bug when unknown.
+KindInfo catalog_info(std::string_view group, std::string_view plural);
+
+// The kinds this build serves (kinds/registry.cc). A kind with rules of its own is a class there or in validation/;
+// the others are plain Kind objects over their catalog_info().
+void register_all_kinds(KindRegistry& registry);
+
+}  // namespace dra::apiserver

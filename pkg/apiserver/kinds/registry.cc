@@ -1,0 +1,28 @@
+#include "pkg/apiserver/kind.h"
+
+namespace dra::apiserver {
+
+void register_all_kinds(KindRegistry& registry) {
+  auto plain = [&](std::string_view group, std::string_view plural) {
+    registry.add(std::make_unique<Kind>(catalog_info(group, plural)));
+  };
+  plain("", "configmaps");
+  plain("", "events");
+  plain("", "namespaces");
+  plain("", "nodes");
+  plain("", "pods");
+  plain("", "secrets");
+  plain("", "serviceaccounts");
+  plain("", "services");
+  plain("apps", "deployments");
+  plain("apps", "replicasets");
+  plain("batch", "jobs");
+  plain("coordination.k8s.io", "leases");
+  plain("scheduling.k8s.io", "priorityclasses");
+  plain("resource.k8s.io", "deviceclasses");
+  plain("resource.k8s.io", "resourceclaims");
+  plain("resource.k8s.io", "resourceclaimtemplates");
+  plain("resource.k8s.io", "resourceslices");
+}
+
+}  // namespace dra::apiserver
