@@ -1,0 +1,108 @@
+// What a reconciler returns: an ordered list of effects, and when to look again. All of it is plain data.
+//
+// The runner (pkg/manager) performs the list in order. The first write that fails drops the rest unsent, with their
+// assumptions; the next pass derives what is left. At most one write an object in a pass.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "pkg/api/resource.h"
+#include "pkg/base/clock.h"
+#include "pkg/reconcile/key.h"
+
+namespace dra::reconcile {
+
+enum class Verb {
+  kCreate,      // POST of the body; AlreadyExists makes the runner read the object and run the key again
+  kMergePatch,  // application/merge-patch+json
+  kApply,       // application/apply-patch+yaml, forced, under the field manager
+  kDelete,      // the body is empty; uid and resourceVersion become preconditions; "not found" is success
+};
+
+using Labels = std::vector<std::pair<std::string, std::string>>;
+
+// One count (a counter grows by value) or one observation (of a histogram).
+struct Metric {
+  enum class Type { kCounter, kHistogram };
+  Type type = Type::kCounter;
+  std::string name;
+  Labels labels;
+  double value = 1;
+};
+
+// An event about an object, for people.
+struct Event {
+  Ref regarding;
+  bool warning = false;
+  std::string reason;  // upper camel, one of a closed set
+  std::string action;
+  std::string note;
+  // What makes two events of one reason the same although their notes differ (counts change); empty: the note. An event
+  // like the last one of its reason about the same uid is not emitted again.
+  std::string signature;
+};
+
+// A write of one object. The preconditions are the object's uid and `resource_version`; for patches they are also in
+// the body, where the API server checks them.
+struct Write {
+  Verb verb = Verb::kMergePatch;
+  Ref object;
+  std::string subresource;       // "", "status" or "binding"
+  std::string resource_version;  // empty: the write is not bound to a version
+  std::string body;              // JSON
+  std::string field_manager;     // empty: the manager's usual one (pod_claims.h)
+  std::string purpose;           // what for, one of a closed set: in logs and as a metric's label
+  // Devices that the object's claim (by object.uid) holds from now on. Ends when the stream has the claim at or after
+  // the write, or the write surely failed.
+  std::optional<api::AllocationResult> assume;
+  // Counted when the answer is there: metrics count answers, not intentions.
+  std::vector<Metric> on_success;
+  std::vector<Metric> on_failure;
+  // Emitted when the write is refused for good (no conflict, no lost connection), with ": <message>" behind its note.
+  std::optional<Event> failure_event;
+  std::optional<Event> success_event;
+};
+
+// Ask the server itself whether an object is there: a live GET. The key runs again with the answer in the view.
+struct Confirm {
+  Ref object;
+};
+
+using Effect = std::variant<Write, Confirm, Event, Metric>;
+
+// Why a pod waits, as short texts: "class/gpu", "pool/driver/name", "node/cpu". A change wakes the keys that wait for
+// its causes.
+using Cause = std::string;
+
+struct Park {
+  std::vector<Cause> causes;
+  int32_t priority = 0;
+  std::string since;  // creationTimestamp of the pod: older ones are woken first
+};
+
+struct Outcome {
+  std::vector<Effect> effects;
+  // Run the key again after this time even if nothing changes.
+  std::optional<Duration> look_again;
+  // The key sleeps until a change that matches one of the causes.
+  std::optional<Park> park;
+  // The pass could not decide (a budget was spent): run it again after the key's back-off. One sentence for the log.
+  std::string retry;
+
+  Outcome& add(Effect effect) {
+    effects.push_back(std::move(effect));
+    return *this;
+  }
+  Outcome& look_again_in(Duration delay) {
+    if (!look_again || delay < *look_again) look_again = delay;
+    return *this;
+  }
+  bool has_writes() const;
+  bool has_confirms() const;
+};
+
+}  // namespace dra::reconcile

@@ -1,0 +1,46 @@
+// Names of things: kinds, references to objects, and the keys that queues hold.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace dra::reconcile {
+
+// The kinds that reconcilers read or write.
+enum class Kind { kPod, kNode, kNamespace, kClaim, kClaimTemplate, kSlice, kClass };
+
+// The kind as the API has it: "Pod", "ResourceClaim".
+std::string_view kind_name(Kind kind);
+
+// An object: by name, or one instance of it when uid is set.
+struct Ref {
+  Kind kind = Kind::kPod;
+  std::string ns;  // empty for cluster-scoped kinds
+  std::string name;
+  std::string uid;
+  // "namespace/name", or "name": the key of stores.
+  std::string store_key() const { return ns.empty() ? name : ns + "/" + name; }
+  bool operator==(const Ref&) const = default;
+};
+
+// What a queue holds: a kind and the store key of an object, written "pod:default/a".
+struct Key {
+  Kind kind = Kind::kPod;
+  std::string object;
+  bool operator==(const Key&) const = default;
+  auto operator<=>(const Key&) const = default;
+};
+
+std::string to_text(const Key& key);
+// Nothing when the text is no key.
+std::optional<Key> parse_key(std::string_view text);
+
+inline Key pod_key(std::string object) {
+  return {Kind::kPod, std::move(object)};
+}
+inline Key claim_key(std::string object) {
+  return {Kind::kClaim, std::move(object)};
+}
+
+}  // namespace dra::reconcile

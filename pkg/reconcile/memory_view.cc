@@ -1,0 +1,110 @@
+#include "pkg/reconcile/memory_view.h"
+
+#include "pkg/reconcile/pod_claims.h"
+
+namespace dra::reconcile {
+
+namespace {
+
+template <typename T>
+const T* find_in(const MemoryView::Table<T>& table, std::string_view key) {
+  auto found = table.find(key);
+  return found == table.end() ? nullptr : &found->second;
+}
+
+std::string confirmation_key(const Ref& object) {
+  return to_text({object.kind, object.store_key()}) + "#" + object.uid;
+}
+
+}  // namespace
+
+void MemoryView::put(api::Pod pod) {
+  pods.insert_or_assign(pod.metadata.key(), std::move(pod));
+}
+void MemoryView::put(api::ResourceClaim claim) {
+  claims.insert_or_assign(claim.metadata.key(), std::move(claim));
+}
+void MemoryView::put(api::ResourceClaimTemplate claim_template) {
+  templates.insert_or_assign(claim_template.metadata.key(), std::move(claim_template));
+}
+void MemoryView::put(api::Node node) {
+  nodes.insert_or_assign(node.metadata.key(), std::move(node));
+}
+void MemoryView::put(api::DeviceClass device_class) {
+  classes.insert_or_assign(device_class.metadata.key(), std::move(device_class));
+}
+void MemoryView::confirm(const Ref& object, Presence presence) {
+  confirmations[confirmation_key(object)] = presence;
+}
+
+const api::Pod* MemoryView::pod(std::string_view key) const {
+  return find_in(pods, key);
+}
+const api::ResourceClaim* MemoryView::claim(std::string_view key) const {
+  return find_in(claims, key);
+}
+const api::ResourceClaimTemplate* MemoryView::claim_template(std::string_view key) const {
+  return find_in(templates, key);
+}
+const api::Node* MemoryView::node(std::string_view name) const {
+  return find_in(nodes, name);
+}
+const api::Namespace* MemoryView::ns(std::string_view name) const {
+  return find_in(namespaces, name);
+}
+const api::DeviceClass* MemoryView::device_class(std::string_view name) const {
+  return find_in(classes, name);
+}
+const api::ResourceClaim* MemoryView::streamed_claim(std::string_view key) const {
+  const api::ResourceClaim* streamed = find_in(streamed_claims, key);
+  return streamed ? streamed : find_in(claims, key);
+}
+
+std::vector<const api::ResourceClaim*> MemoryView::claims_controlled_by(std::string_view uid) const {
+  std::vector<const api::ResourceClaim*> found;
+  for (const auto& [key, claim] : claims) {
+    const api::OwnerReference* owner = claim.metadata.controller();
+    if (owner && owner->uid == uid) found.push_back(&claim);
+  }
+  return found;
+}
+
+std::vector<const api::Pod*> MemoryView::pods_of_claim(std::string_view key) const {
+  std::vector<const api::Pod*> found;
+  for (const auto& [pod_key, pod] : pods)
+    for (const std::string& claim : claim_keys_of(pod))
+      if (claim == key) {
+        found.push_back(&pod);
+        break;
+      }
+  return found;
+}
+
+std::vector<const api::Pod*> MemoryView::pods_of_template(std::string_view key) const {
+  std::vector<const api::Pod*> found;
+  for (const auto& [pod_key, pod] : pods)
+    for (const std::string& name : template_keys_of(pod))
+      if (name == key) {
+        found.push_back(&pod);
+        break;
+      }
+  return found;
+}
+
+Presence MemoryView::confirmed(const Ref& object) const {
+  auto found = confirmations.find(confirmation_key(object));
+  return found == confirmations.end() ? Presence::kUnknown : found->second;
+}
+
+Duration MemoryView::unchanged_for(Kind kind, std::string_view key) const {
+  auto found = ages.find(to_text({kind, std::string(key)}));
+  return found == ages.end() ? Duration(std::chrono::hours(1)) : found->second;
+}
+
+std::optional<std::string> MemoryView::last_event(std::string_view uid, std::string_view reason) const {
+  auto found = emitted.find({std::string(uid), std::string(reason)});
+  if (found == emitted.end()) return std::nullopt;
+  return found->second;
+}
+
+}  // namespace dra::reconcile

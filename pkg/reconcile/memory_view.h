@@ -1,0 +1,58 @@
+// MemoryView: a View over objects that are put in by hand, for tests and simulations. What is put in is both layers,
+// unless stream_claim() says otherwise. Not thread-safe.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "pkg/reconcile/view.h"
+
+namespace dra::reconcile {
+
+class MemoryView : public View {
+ public:
+  template <typename T>
+  using Table = std::map<std::string, T, std::less<>>;
+
+  // Changing these between passes is what a test does.
+  Table<api::Pod> pods;
+  Table<api::ResourceClaim> claims;
+  Table<api::ResourceClaimTemplate> templates;
+  Table<api::Node> nodes;
+  Table<api::Namespace> namespaces;
+  Table<api::DeviceClass> classes;
+  // Claims of which the stream has another state than `claims`.
+  Table<api::ResourceClaim> streamed_claims;
+  // By kind, store key and uid.
+  std::map<std::string, Presence> confirmations;
+  std::map<std::string, Duration> ages;                                // by to_text(Key); default an hour
+  std::map<std::pair<std::string, std::string>, std::string> emitted;  // (uid, reason) -> signature
+  WallTime time{std::chrono::seconds{1'700'000'000}};
+
+  void put(api::Pod pod);
+  void put(api::ResourceClaim claim);
+  void put(api::ResourceClaimTemplate claim_template);
+  void put(api::Node node);
+  void put(api::DeviceClass device_class);
+  void confirm(const Ref& object, Presence presence);
+
+  const api::Pod* pod(std::string_view key) const override;
+  const api::ResourceClaim* claim(std::string_view key) const override;
+  const api::ResourceClaimTemplate* claim_template(std::string_view key) const override;
+  const api::Node* node(std::string_view name) const override;
+  const api::Namespace* ns(std::string_view name) const override;
+  const api::DeviceClass* device_class(std::string_view name) const override;
+  const api::ResourceClaim* streamed_claim(std::string_view key) const override;
+  std::vector<const api::ResourceClaim*> claims_controlled_by(std::string_view uid) const override;
+  std::vector<const api::Pod*> pods_of_claim(std::string_view key) const override;
+  std::vector<const api::Pod*> pods_of_template(std::string_view key) const override;
+  Presence confirmed(const Ref& object) const override;
+  Duration unchanged_for(Kind kind, std::string_view key) const override;
+  std::optional<std::string> last_event(std::string_view uid, std::string_view reason) const override;
+  WallTime now() const override { return time; }
+};
+
+}  // namespace dra::reconcile

@@ -1,0 +1,127 @@
+#include "pkg/reconcile/pod_claims.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+
+namespace dra::reconcile {
+
+const api::PodResourceClaimStatus* published_claim(const api::Pod& pod, std::string_view entry) {
+  for (const api::PodResourceClaimStatus& status : pod.resource_claim_statuses)
+    if (status.name == entry) return &status;
+  return nullptr;
+}
+
+ResolvedClaim resolve_claim(const api::Pod& pod, const api::PodResourceClaim& entry) {
+  using State = ResolvedClaim::State;
+  if (entry.resource_claim_name) return {State::kNamed, *entry.resource_claim_name, false};
+  if (!entry.resource_claim_template_name) return {State::kUnsupported, "", false};
+  const api::PodResourceClaimStatus* status = published_claim(pod, entry.name);
+  if (!status) return {State::kNotCreated, "", true};
+  if (!status->resource_claim_name) return {State::kNotNeeded, "", false};
+  return {State::kNamed, *status->resource_claim_name, true};
+}
+
+bool is_for_pod(const api::Pod& pod, const api::ResourceClaim& claim) {
+  if (claim.metadata.ns != pod.metadata.ns) return false;
+  const api::OwnerReference* owner = claim.metadata.controller();
+  return owner && !owner->uid.empty() && owner->uid == pod.metadata.uid;
+}
+
+bool is_reserved_for(const api::ResourceClaim& claim, std::string_view pod_uid) {
+  for (const api::ResourceClaimConsumerReference& consumer : claim.status.reserved_for)
+    if (consumer.uid == pod_uid) return true;
+  return false;
+}
+
+bool is_pod_reference(const api::ResourceClaimConsumerReference& consumer) {
+  return consumer.api_group.empty() && consumer.resource == "pods";
+}
+
+api::ResourceClaimConsumerReference pod_reference(const api::Pod& pod) {
+  return {"", "pods", pod.metadata.name, pod.metadata.uid};
+}
+
+const api::OwnerReference* pod_owner(const api::ResourceClaim& claim) {
+  const api::OwnerReference* owner = claim.metadata.controller();
+  return owner && owner->api_version == "v1" && owner->kind == "Pod" ? owner : nullptr;
+}
+
+bool is_allocated_by_us(const api::ResourceClaim& claim) {
+  if (!claim.status.allocation) return false;
+  for (const api::ManagedFieldsEntry& entry : claim.metadata.managed_fields)
+    if (entry.manager == kAllocationManager && entry.subresource == "status") return true;
+  return false;
+}
+
+namespace {
+
+void add_unique(std::vector<std::string>& keys, std::string key) {
+  if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(std::move(key));
+}
+
+}  // namespace
+
+std::vector<std::string> claim_keys_of(const api::Pod& pod) {
+  std::vector<std::string> keys;
+  for (const api::PodResourceClaim& entry : pod.resource_claims) {
+    const ResolvedClaim resolved = resolve_claim(pod, entry);
+    if (resolved.state == ResolvedClaim::State::kNamed) add_unique(keys, pod.metadata.ns + "/" + resolved.name);
+  }
+  if (pod.extended_resource_claim_status && !pod.extended_resource_claim_status->resource_claim_name.empty())
+    add_unique(keys, pod.metadata.ns + "/" + pod.extended_resource_claim_status->resource_claim_name);
+  return keys;
+}
+
+std::vector<std::string> template_keys_of(const api::Pod& pod) {
+  std::vector<std::string> keys;
+  for (const api::PodResourceClaim& entry : pod.resource_claims)
+    if (entry.resource_claim_template_name)
+      add_unique(keys, pod.metadata.ns + "/" + *entry.resource_claim_template_name);
+  return keys;
+}
+
+namespace {
+
+// FNV-1a over the parts, with a zero byte between them, and a final mix so that all bits depend on all input.
+uint64_t stable_hash(std::string_view a, std::string_view b) {
+  uint64_t hash = 14695981039346656037ull;
+  const auto feed = [&hash](unsigned char c) { hash = (hash ^ c) * 1099511628211ull; };
+  for (const char c : a) feed(static_cast<unsigned char>(c));
+  feed(0);
+  for (const char c : b) feed(static_cast<unsigned char>(c));
+  hash ^= hash >> 33;
+  hash *= 0xff51afd7ed558ccdull;
+  hash ^= hash >> 33;
+  hash *= 0xc4ceb9fe1a85ec53ull;
+  return hash ^ (hash >> 33);
+}
+
+std::string_view without_trailing_punctuation(std::string_view text) {
+  while (!text.empty() && !std::isalnum(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+std::string generated_claim_name(std::string_view pod_name, std::string_view entry, std::string_view pod_uid) {
+  constexpr size_t kHashLength = 10;
+  constexpr size_t kMaxBase = 63 - kHashLength - 2;                      // the two parts, without the dashes
+  constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";  // spells no words
+  const size_t total = pod_name.size() + entry.size();
+  std::string_view pod_part = pod_name, entry_part = entry;
+  if (total > kMaxBase) {
+    entry_part = entry_part.substr(0, kMaxBase * entry.size() / total);
+    pod_part = pod_part.substr(0, kMaxBase - entry_part.size());
+  }
+  std::string name(without_trailing_punctuation(pod_part));
+  if (!name.empty()) name += '-';
+  entry_part = without_trailing_punctuation(entry_part);
+  name += entry_part;
+  if (!entry_part.empty()) name += '-';
+  uint64_t hash = stable_hash(pod_uid, entry);
+  for (size_t i = 0; i < kHashLength; ++i, hash /= kAlphabet.size()) name += kAlphabet[hash % kAlphabet.size()];
+  return name;
+}
+
+}  // namespace dra::reconcile

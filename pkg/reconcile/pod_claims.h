@@ -1,0 +1,58 @@
+// How pods and claims belong to each other, as kube-scheduler, kubelet and kube-controller-manager understand it
+// (k8s.io/dynamic-resource-allocation/resourceclaim). Pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pkg/api/core.h"
+#include "pkg/api/resource.h"
+
+namespace dra::reconcile {
+
+// The field manager of our writes, and the one of the single write that sets an allocation: since a server forgets a
+// manager whose fields are gone, its presence tells our allocations from those of others.
+inline constexpr std::string_view kFieldManager = "dra-controller-manager";
+inline constexpr std::string_view kAllocationManager = "dra-controller-manager-allocation";
+
+struct ResolvedClaim {
+  enum class State {
+    kNamed,        // `name` is the claim's name
+    kNotNeeded,    // status says that this entry needs no claim
+    kNotCreated,   // generated from a template and not published yet
+    kUnsupported,  // neither a claim nor a template is named: an entry of a newer API
+  };
+  State state = State::kUnsupported;
+  std::string name;
+  bool must_check_owner = false;  // generated: usable only if the pod controls it
+};
+
+ResolvedClaim resolve_claim(const api::Pod& pod, const api::PodResourceClaim& entry);
+// The published status of the entry, or nullptr.
+const api::PodResourceClaimStatus* published_claim(const api::Pod& pod, std::string_view entry);
+
+// The pod controls the claim (same namespace, controlling owner reference with the pod's uid).
+bool is_for_pod(const api::Pod& pod, const api::ResourceClaim& claim);
+// The claim's reservedFor names this uid.
+bool is_reserved_for(const api::ResourceClaim& claim, std::string_view pod_uid);
+// Reserved for a pod (and not for another kind of consumer).
+bool is_pod_reference(const api::ResourceClaimConsumerReference& consumer);
+api::ResourceClaimConsumerReference pod_reference(const api::Pod& pod);
+// The controlling owner reference where it is a pod (apiVersion v1, kind Pod), else nullptr.
+const api::OwnerReference* pod_owner(const api::ResourceClaim& claim);
+// The claim's allocation was written by this program.
+bool is_allocated_by_us(const api::ResourceClaim& claim);
+
+// Index functions: the store keys of the claims that the pod's entries resolve to, and its extended resource claim; of
+// the templates its entries name. Without duplicates, in the order of the entries.
+std::vector<std::string> claim_keys_of(const api::Pod& pod);
+std::vector<std::string> template_keys_of(const api::Pod& pod);
+
+// The name under which the claim for a template entry is created: "<pod>-<entry>-<10 characters of a hash of the pod's
+// uid and the entry>", a valid DNS subdomain of at most 63 characters for every pod and entry name, and the same every
+// time, so that a second create answers AlreadyExists.
+std::string generated_claim_name(std::string_view pod_name, std::string_view entry, std::string_view pod_uid);
+
+}  // namespace dra::reconcile

@@ -1,0 +1,236 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "pkg/base/random.h"
+#include "pkg/reconcile/key.h"
+#include "pkg/reconcile/memory_view.h"
+#include "pkg/reconcile/parking.h"
+#include "pkg/reconcile/pod_claims.h"
+#include "pkg/reconcile/writes.h"
+
+namespace dra::reconcile::reconcile_test {
+
+using Json = nlohmann::json;
+
+TEST(Key, GoesToTextAndBack) {
+  for (const Kind kind :
+       {Kind::kPod, Kind::kNode, Kind::kNamespace, Kind::kClaim, Kind::kClaimTemplate, Kind::kSlice, Kind::kClass}) {
+    const Key key{kind, "ns/name"};
+    EXPECT_EQ(parse_key(to_text(key)), key);
+  }
+  EXPECT_EQ(to_text(pod_key("default/a")), "pod:default/a");
+  EXPECT_EQ(parse_key("default/a"), std::nullopt);
+  EXPECT_EQ(parse_key("robot:default/a"), std::nullopt);
+  EXPECT_EQ(parse_key(""), std::nullopt);
+}
+
+bool is_dns_subdomain(const std::string& name) {
+  if (name.empty() || name.size() > 253) return false;
+  std::string label;
+  for (const char c : name + ".") {
+    if (c == '.') {
+      if (label.empty() || label.front() == '-' || label.back() == '-') return false;
+      label.clear();
+    } else if (!(std::islower(static_cast<unsigned char>(c)) || std::isdigit(static_cast<unsigned char>(c)) ||
+                 c == '-')) {
+      return false;
+    } else {
+      label += c;
+    }
+  }
+  return true;
+}
+
+// A name of this length in which '.' and '-' stand wherever they may.
+std::string random_name(Random& random, size_t length, bool dots) {
+  std::string name;
+  for (size_t i = 0; i < length; ++i) {
+    const bool edge = i == 0 || i + 1 == length || name.back() == '.' || name.back() == '-';
+    const uint64_t pick = edge ? 9 : random.below(10);
+    if (pick < 2 && dots)
+      name += '.';
+    else if (pick < 4)
+      name += '-';
+    else
+      name += static_cast<char>('a' + random.below(26));
+  }
+  return name;
+}
+
+TEST(GeneratedClaimName, IsValidForEveryLengthAndEveryPlaceOfACut) {
+  SeededRandom random(20);
+  for (size_t pod = 1; pod <= 253; ++pod)
+    for (const size_t entry : {1u, 2u, 10u, 29u, 51u, 52u, 63u}) {
+      const std::string pod_name = random_name(random, pod, true), entry_name = random_name(random, entry, false);
+      const std::string name = generated_claim_name(pod_name, entry_name, random.uuid());
+      EXPECT_TRUE(is_dns_subdomain(name)) << pod_name << " + " << entry_name << " -> " << name;
+      EXPECT_LE(name.size(), 63u);
+      if (pod + entry > 51) continue;
+      EXPECT_EQ(name.rfind(pod_name + "-" + entry_name + "-", 0), 0u) << name;
+    }
+}
+
+TEST(GeneratedClaimName, DependsOnUidAndEntryOnly) {
+  const std::string name = generated_claim_name("web-0", "gpu", "uid-1");
+  EXPECT_EQ(name, generated_claim_name("web-0", "gpu", "uid-1"));
+  EXPECT_NE(name, generated_claim_name("web-0", "gpu", "uid-2"));
+  std::set<std::string> names;
+  for (int i = 0; i < 20'000; ++i)
+    names.insert(generated_claim_name(std::string(200, 'a'), "gpu", "uid-" + std::to_string(i)));
+  EXPECT_EQ(names.size(), 20'000u);
+  // Upstream cuts a name of this kind so that its pod part ends in a dot.
+  EXPECT_TRUE(is_dns_subdomain(generated_claim_name("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa." + std::string(29, 'b'),
+                                                    std::string(29, 'c'), "u")));
+}
+
+api::Pod pod_with_entry(std::optional<std::string> claim, std::optional<std::string> from_template) {
+  api::Pod pod;
+  pod.metadata.ns = "default";
+  pod.metadata.name = "p";
+  pod.metadata.uid = "pod-uid";
+  pod.resource_claims.push_back({"gpu", std::move(claim), std::move(from_template)});
+  return pod;
+}
+
+TEST(ResolveClaim, FollowsThePublishedStatus) {
+  using State = ResolvedClaim::State;
+  api::Pod pod = pod_with_entry("mine", std::nullopt);
+  EXPECT_EQ(resolve_claim(pod, pod.resource_claims[0]).name, "mine");
+  EXPECT_FALSE(resolve_claim(pod, pod.resource_claims[0]).must_check_owner);
+  pod = pod_with_entry(std::nullopt, "tpl");
+  EXPECT_EQ(resolve_claim(pod, pod.resource_claims[0]).state, State::kNotCreated);
+  pod.resource_claim_statuses.push_back({"gpu", std::nullopt});
+  EXPECT_EQ(resolve_claim(pod, pod.resource_claims[0]).state, State::kNotNeeded);
+  pod.resource_claim_statuses[0].resource_claim_name = "p-gpu-x";
+  EXPECT_EQ(resolve_claim(pod, pod.resource_claims[0]).name, "p-gpu-x");
+  EXPECT_TRUE(resolve_claim(pod, pod.resource_claims[0]).must_check_owner);
+  EXPECT_EQ(claim_keys_of(pod), std::vector<std::string>{"default/p-gpu-x"});
+  pod = pod_with_entry(std::nullopt, std::nullopt);
+  EXPECT_EQ(resolve_claim(pod, pod.resource_claims[0]).state, State::kUnsupported);
+}
+
+TEST(IsForPod, LooksAtTheControllersUidOnly) {
+  const api::Pod pod = pod_with_entry("c", std::nullopt);
+  api::ResourceClaim claim;
+  claim.metadata.ns = "default";
+  EXPECT_FALSE(is_for_pod(pod, claim));
+  claim.metadata.owner_references.push_back({"v1", "Pod", "p", "pod-uid", false});
+  EXPECT_FALSE(is_for_pod(pod, claim)) << "an owner that is no controller";
+  claim.metadata.owner_references[0].controller = true;
+  EXPECT_TRUE(is_for_pod(pod, claim));
+  claim.metadata.ns = "other";
+  EXPECT_FALSE(is_for_pod(pod, claim));
+}
+
+api::ResourceClaim a_claim() {
+  api::ResourceClaim claim;
+  claim.metadata.ns = "default";
+  claim.metadata.name = "c";
+  claim.metadata.uid = "claim-uid";
+  claim.metadata.resource_version = "7";
+  return claim;
+}
+
+TEST(Writes, CarryTheirPreconditionsInTheBody) {
+  const api::ResourceClaim claim = a_claim();
+  api::AllocationResult allocation;
+  allocation.results.push_back({"gpu", "drv", "pool", "dev-0"});
+  allocation.node_selector = api::NodeSelector{{{{}, {{"metadata.name", "In", {"n1"}}}}}};
+  allocation.allocation_timestamp = "2026-01-01T00:00:00Z";
+  for (const Write& write : {write_reservations(claim, {{"", "pods", "p", "u"}}, "x"), write_deallocation(claim, "x"),
+                             write_allocation(claim, allocation, {{"", "pods", "p", "u"}}, "x"),
+                             write_metadata(claim, {"f"}, {{"a", "b"}, {"gone", std::nullopt}}, "x")}) {
+    const Json body = Json::parse(write.body);
+    EXPECT_EQ(body["metadata"]["uid"], "claim-uid");
+    EXPECT_EQ(body["metadata"]["resourceVersion"], "7");
+    EXPECT_EQ(write.object.store_key(), "default/c");
+  }
+  const Json body = Json::parse(write_allocation(claim, allocation, {{"", "pods", "p", "u"}}, "x").body);
+  EXPECT_EQ(body["status"]["allocation"],
+            Json::parse(R"({"devices":{"results":[{"request":"gpu","driver":"drv","pool":"pool","device":"dev-0"}]},
+              "nodeSelector":{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"In",
+              "values":["n1"]}]}]},"allocationTimestamp":"2026-01-01T00:00:00Z"})"));
+  EXPECT_EQ(body["status"]["reservedFor"], Json::parse(R"([{"resource":"pods","name":"p","uid":"u"}])"));
+  const Json cleared = Json::parse(write_deallocation(claim, "x").body);
+  EXPECT_TRUE(cleared["status"].contains("allocation") && cleared["status"]["allocation"].is_null());
+  EXPECT_TRUE(
+      Json::parse(write_metadata(claim, {}, {{"gone", std::nullopt}}, "x").body)["metadata"]["annotations"].contains(
+          "gone"));
+}
+
+TEST(Writes, AGeneratedClaimKeepsWhatTheTemplateSaysAndLeavesTheTemplateAlone) {
+  const api::Pod pod = pod_with_entry(std::nullopt, "tpl");
+  api::ResourceClaimTemplate from;
+  from.claim_annotations = {{"a", "b"}, {std::string(api::kPodClaimNameAnnotation), "wrong"}};
+  from.claim_labels = {{"l", "m"}};
+  from.spec_json = R"({"devices":{"requests":[],"unknownField":1.50}})";
+  const Write write = write_generated_claim(pod, "gpu", from, "p-gpu-x", "resource.k8s.io/v1");
+  const Json body = Json::parse(write.body);
+  EXPECT_EQ(body["metadata"]["annotations"]["resource.kubernetes.io/pod-claim-name"], "gpu");
+  EXPECT_EQ(body["metadata"]["annotations"]["a"], "b");
+  EXPECT_EQ(body["metadata"]["labels"]["l"], "m");
+  EXPECT_EQ(body["metadata"]["ownerReferences"][0]["uid"], "pod-uid");
+  EXPECT_EQ(body["metadata"]["ownerReferences"][0]["controller"], true);
+  EXPECT_FALSE(body["metadata"]["ownerReferences"][0].contains("blockOwnerDeletion"));
+  EXPECT_NE(write.body.find(from.spec_json), std::string::npos) << "byte for byte";
+  EXPECT_EQ(from.claim_annotations.at(std::string(api::kPodClaimNameAnnotation)), "wrong");
+}
+
+TEST(EmitOnce, SaysTheSameThingOnce) {
+  MemoryView view;
+  Outcome outcome;
+  Event event{{Kind::kPod, "default", "p", "uid"}, true, "FailedAllocation", "Allocate", "3 in use", "in-use"};
+  emit_once(view, outcome, event);
+  EXPECT_EQ(outcome.effects.size(), 1u);
+  view.emitted[{"uid", "FailedAllocation"}] = "in-use";
+  event.note = "4 in use";
+  emit_once(view, outcome, event);
+  EXPECT_EQ(outcome.effects.size(), 1u);
+  event.signature = "tainted";
+  emit_once(view, outcome, event);
+  EXPECT_EQ(outcome.effects.size(), 2u);
+}
+
+TEST(ParkingLot, WakesByPriorityThenAge) {
+  ParkingLot lot;
+  lot.park("young", {{"class/gpu"}, 0, "2026-01-02T00:00:00Z"});
+  lot.park("old", {{"class/gpu"}, 0, "2026-01-01T00:00:00Z"});
+  lot.park("urgent", {{"class/gpu", "node/cpu"}, 10, "2026-01-03T00:00:00Z"});
+  lot.park("other", {{"class/nic"}, 10, "2026-01-01T00:00:00Z"});
+  EXPECT_EQ(lot.wake("class/gpu"), (std::vector<std::string>{"urgent", "old", "young"}));
+  EXPECT_TRUE(lot.wake("node/cpu").empty()) << "already woken";
+  EXPECT_EQ(lot.size(), 1u);
+}
+
+TEST(ParkingLot, WakesInBatchesAndReachesEverybodyOnce) {
+  ParkingLot lot;
+  const Park park{{"class/gpu"}, 0, "2026"};
+  for (int i = 0; i < 1000; ++i) lot.park("k" + std::to_string(i), park);
+  std::set<std::string> seen;
+  std::vector<std::string> keys = lot.wake("class/gpu");
+  while (!keys.empty()) {
+    EXPECT_LE(keys.size(), ParkingLot::kBatch);
+    for (const std::string& key : keys) {
+      EXPECT_TRUE(seen.insert(key).second) << "woken twice for one change";
+      lot.park(key, park);  // still does not fit
+    }
+    keys = lot.next_batch();
+  }
+  EXPECT_EQ(seen.size(), 1000u);
+  EXPECT_FALSE(lot.has_leftovers());
+  EXPECT_EQ(lot.waiting_for("class/gpu"), 1000u);
+}
+
+TEST(ParkingLot, LeavingEndsTheWaiting) {
+  ParkingLot lot;
+  lot.park("a", {{"x", "y", "x"}, 0, ""});
+  lot.park("a", {{"z"}, 0, ""});
+  EXPECT_TRUE(lot.wake("x").empty());
+  lot.leave("a");
+  EXPECT_TRUE(lot.wake("z").empty());
+  EXPECT_EQ(lot.size(), 0u);
+}
+
+}  // namespace dra::reconcile::reconcile_test

@@ -1,0 +1,44 @@
+// Reconciler: a function from (a const view, a key) to effects. It does no I/O, never waits, and keeps nothing between
+// passes: a protocol of several steps is a state that every pass derives anew from the objects.
+//
+// The on_* functions say which keys a change of an object concerns; before is null for a new object, after for one that
+// is gone. An object that was replaced under the same name comes as a deletion and an addition.
+#pragma once
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pkg/reconcile/effect.h"
+#include "pkg/reconcile/view.h"
+
+namespace dra::reconcile {
+
+struct Triggers {
+  std::vector<Key> keys;
+  // Keys parked under these causes are woken, some at a time (parking.h).
+  std::vector<Cause> wakes;
+  void add(Key key) { keys.push_back(std::move(key)); }
+  void wake(Cause cause) { wakes.push_back(std::move(cause)); }
+};
+
+class Reconciler {
+ public:
+  virtual ~Reconciler() = default;
+  // The name of its queue in metrics, and of itself in --controllers: "lifecycle".
+  virtual std::string_view name() const = 0;
+  virtual Outcome reconcile(const View& view, const Key& key) const = 0;
+
+  virtual void on_pod(const View&, const api::Pod* /*before*/, const api::Pod* /*after*/, Triggers&) const {}
+  virtual void on_claim(const View&, const api::ResourceClaim* /*before*/, const api::ResourceClaim* /*after*/,
+                        Triggers&) const {}
+  virtual void on_claim_template(const View&, const api::ResourceClaimTemplate* /*before*/,
+                                 const api::ResourceClaimTemplate* /*after*/, Triggers&) const {}
+  virtual void on_node(const View&, const api::Node* /*before*/, const api::Node* /*after*/, Triggers&) const {}
+  virtual void on_class(const View&, const api::DeviceClass* /*before*/, const api::DeviceClass* /*after*/,
+                        Triggers&) const {}
+  virtual void on_slice(const View&, const api::ResourceSlice* /*before*/, const api::ResourceSlice* /*after*/,
+                        Triggers&) const {}
+};
+
+}  // namespace dra::reconcile

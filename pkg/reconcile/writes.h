@@ -1,0 +1,53 @@
+// Builders of the writes that reconcilers return. Every one carries uid and resourceVersion of the object it was
+// decided on, so that the API server refuses it when the object is another one or has changed. Pure functions.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pkg/api/core.h"
+#include "pkg/api/resource.h"
+#include "pkg/reconcile/effect.h"
+
+namespace dra::reconcile {
+
+Ref ref_of(Kind kind, const api::ObjectMeta& metadata);
+inline Ref ref_of(const api::Pod& pod) {
+  return ref_of(Kind::kPod, pod.metadata);
+}
+inline Ref ref_of(const api::ResourceClaim& claim) {
+  return ref_of(Kind::kClaim, claim.metadata);
+}
+
+// Sets status.reservedFor to exactly these consumers and leaves the allocation alone.
+Write write_reservations(const api::ResourceClaim& claim,
+                         const std::vector<api::ResourceClaimConsumerReference>& consumers, std::string purpose);
+// Clears allocation and reservations in one write.
+Write write_deallocation(const api::ResourceClaim& claim, std::string purpose);
+// Sets the allocation of an unallocated claim, and its consumers, in one write, under the allocation manager. The
+// claim's devices count as taken from now on.
+Write write_allocation(const api::ResourceClaim& claim, const api::AllocationResult& allocation,
+                       const std::vector<api::ResourceClaimConsumerReference>& consumers, std::string purpose);
+// Replaces metadata.finalizers and sets (or, without a value, removes) annotations.
+Write write_metadata(const api::ResourceClaim& claim, const std::vector<std::string>& finalizers,
+                     const std::map<std::string, std::optional<std::string>>& annotations, std::string purpose);
+Write write_delete(Kind kind, const api::ObjectMeta& metadata, std::string purpose);
+
+// status.resourceClaimStatuses of a pod, complete, by server-side apply; pinned to the pod's uid.
+Write write_claim_statuses(const api::Pod& pod, const std::vector<api::PodResourceClaimStatus>& statuses,
+                           std::string purpose);
+// The claim for an entry of the pod, from its template. `name` is the claim's name.
+Write write_generated_claim(const api::Pod& pod, const std::string& entry,
+                            const api::ResourceClaimTemplate& claim_template, const std::string& name,
+                            std::string_view dra_api_version);
+
+// Emits the event unless it repeats the last one of its reason about this uid.
+class View;
+void emit_once(const View& view, Outcome& outcome, Event event);
+
+// status.allocation as the API has it.
+std::string allocation_json(const api::AllocationResult& allocation);
+
+}  // namespace dra::reconcile
