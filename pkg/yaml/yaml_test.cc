@@ -1,0 +1,102 @@
+#include "pkg/yaml/yaml.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "pkg/base/random.h"
+
+namespace dra::yaml::yaml_test {
+
+using Json = nlohmann::json;
+
+Json must_parse(std::string_view text) {
+  auto value = parse(text);
+  EXPECT_TRUE(value) << (value ? "" : value.error().message());
+  return value ? *value : Json("parse error");
+}
+
+TEST(YamlTest, PlainScalarsAreResolvedAsKubectlResolvesThem) {
+  const Json expected = {{"a", true},    {"b", false},   {"c", 8},      {"d", 15},
+                         {"e", 1.1},     {"f", 1000},    {"g", "80Gi"}, {"h", "2024-01-01"},
+                         {"i", "yes"},   {"j", nullptr}, {"k", "010"},  {"l", 255},
+                         {"m", "1.2.3"}, {"n2", -7},     {"o", "<="},   {"true", "on key"}};
+  EXPECT_EQ(must_parse("a: yes\nb: Off\nc: 010\nd: 0o17\ne: 1.10\nf: 1e3\ng: 80Gi\nh: 2024-01-01\ni: 'yes'\nj: ~\n"
+                       "k: !!str 010\nl: 0xFF\nm: 1.2.3\nn2: -7\no: <=\ny: on key\n"),
+            expected);
+}
+
+TEST(YamlTest, FoldedAndLiteralBlocksKeepTheirText) {
+  EXPECT_EQ(must_parse("x: >\n  a &&\n  b\ny1: |\n  1\n  2\n"), Json({{"x", "a && b\n"}, {"y1", "1\n2\n"}}));
+}
+
+TEST(YamlTest, SeveralDocumentsAndEmptyOnes) {
+  auto documents = parse_all("---\na: 1\n---\n# nothing\n---\n{\"b\": [1, 2]}\n");
+  ASSERT_TRUE(documents);
+  ASSERT_EQ(documents->size(), 2U);
+  EXPECT_EQ((*documents)[1], Json({{"b", {1, 2}}}));
+}
+
+TEST(YamlTest, MergeKeysAndAliases) {
+  EXPECT_EQ(must_parse("base: &b {x: 1, y1: 2}\nother:\n  <<: *b\n  x: 3\n")["other"], Json({{"x", 3}, {"y1", 2}}));
+}
+
+TEST(YamlTest, ErrorsNameThePlace) {
+  auto value = parse("a: 1\nb: [1, 2\nc: 3\n");
+  ASSERT_FALSE(value);
+  EXPECT_EQ(value.error().code(), Code::kInvalidArgument);
+  EXPECT_NE(value.error().message().find("line 3"), std::string::npos) << value.error().message();
+  value = parse("a: 1\na: 2\n", {.refuse_duplicate_keys = true});
+  ASSERT_FALSE(value);
+  EXPECT_EQ(value.error().message(), "line 2, column 1: key \"a\" already set in map");
+}
+
+TEST(YamlTest, AliasBombsAndDepthAreBounded) {
+  std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 9; ++i) {
+    bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [";
+    for (int k = 0; k < 10; ++k) bomb += std::string(k ? ", " : "") + "*a" + std::to_string(i - 1);
+    bomb += "]\n";
+  }
+  auto value = parse(bomb);
+  ASSERT_FALSE(value);
+  EXPECT_NE(value.error().message().find("excessive aliasing"), std::string::npos) << value.error().message();
+  EXPECT_FALSE(parse(std::string(5000, '[') + std::string(5000, ']')));
+}
+
+TEST(YamlTest, PositionsAreByJsonPointer) {
+  Positions positions;
+  ASSERT_TRUE(parse_with_positions("nodes:\n- name: a\n  labels:\n    x/y: z\n", positions));
+  EXPECT_EQ(positions.at("/nodes/0/name").line, 2U);
+  EXPECT_EQ(positions.at("/nodes/0/labels/x~1y").line, 4U);
+}
+
+// Whatever is emitted reads back as the same document.
+TEST(YamlTest, EmitRoundTrips) {
+  const std::vector<Json> leaves = {
+      "",      "yes",   "a: b", "x #y",  "- z", "123", "1e3", "~",           "line\nbreak",  "plain text",
+      "ends:", "\"q\"", "010",  nullptr, true,  -3,    1.5,   Json::array(), Json::object(), "ünï",
+      "{a",    "<<"};
+  const uint64_t seed = 20261121;
+  SeededRandom random(seed);
+  const std::function<Json(int)> make = [&](int depth) -> Json {
+    const uint64_t kind = random.below(depth > 4 ? 1 : 3);
+    if (kind == 0) return leaves[random.below(leaves.size())];
+    Json value = kind == 1 ? Json::array() : Json::object();
+    for (uint64_t i = random.below(4); i > 0; --i) {
+      if (kind == 1)
+        value.push_back(make(depth + 1));
+      else
+        value["key" + random.name_suffix(2)] = make(depth + 1);
+    }
+    return value;
+  };
+  for (int i = 0; i < 500; ++i) {
+    const Json value = Json::object({{"top", make(0)}});
+    auto back = parse(emit(value));
+    ASSERT_TRUE(back) << "seed " << seed << "\n" << emit(value) << back.error().message();
+    ASSERT_EQ(*back, value) << "seed " << seed << "\n" << emit(value);
+  }
+}
+
+}  // namespace dra::yaml::yaml_test
