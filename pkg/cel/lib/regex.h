@@ -1,0 +1,41 @@
+// Regular expressions of matches(), find() and findAll(): the dialect of Go's regexp package (RE2 syntax) on top of
+// RE2. What Go refuses and RE2 takes is refused here: \C, and repetitions that nest to more than 1000.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pkg/cel/lib/outcome.h"
+
+namespace dra::cel::lib {
+
+// Immutable; matching is safe from many threads and takes time linear in the text.
+class Regex {
+ public:
+  // Longer patterns, and those whose automaton would need more than a few MiB, are refused.
+  static constexpr size_t kMaxPattern = 10 * 1024;
+
+  // The failure's text is "error parsing regexp: ...", as Go's.
+  static Outcome<std::shared_ptr<const Regex>> compile(std::string_view pattern);
+  ~Regex();
+  Regex(const Regex&) = delete;
+  Regex& operator=(const Regex&) = delete;
+
+  // Unanchored.
+  bool matches(std::string_view text) const;
+  // The leftmost match, or "". A view of the text.
+  std::string_view find(std::string_view text) const;
+  // Matches that do not overlap; empty ones not directly behind another match. count < 0: all.
+  std::vector<std::string_view> find_all(std::string_view text, int64_t count = -1) const;
+
+ private:
+  struct Impl;
+  explicit Regex(std::unique_ptr<const Impl> impl);
+  std::unique_ptr<const Impl> impl_;
+};
+
+}  // namespace dra::cel::lib
