@@ -1,0 +1,115 @@
+// Allocator: which devices for the claims of one pod, on one node or on the first node that fits.
+//
+//   Allocator allocator(inventory, options, random);
+//   Decision d = allocator.allocate(Request{claims}, inventory.node_id("n0"));
+//   if (d.outcome == Outcome::kFeasible) for each claim i: inventory.assume(uid_i, d.results[i]);
+//
+// Exact: a decision is feasible, infeasible, or "budget spent"; never a guess. Pure: no I/O, no clock; it reads the
+// inventory and changes only caches of its own. Semantics: resource.k8s.io/v1 (API documentation) and
+// k8s.io/dynamic-resource-allocation/structured of 1.36, first-fit in upstream's order (claims, requests, alternatives;
+// pools by driver and name with binding conditions last; slices by name; devices as listed; combinations, not
+// permutations). docs/decisions and README.md name each place where upstream is wrong and the API's documentation is
+// followed.
+//
+// Not thread-safe: one thread owns an allocator and its inventory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pkg/allocator/reasons.h"
+#include "pkg/api/resource.h"
+#include "pkg/base/error.h"
+#include "pkg/base/random.h"
+#include "pkg/inventory/inventory.h"
+
+namespace dra::allocator {
+
+using inventory::NodeId;
+
+enum class Strategy : uint8_t {
+  kFirstFit,  // the first solution in upstream's order
+};
+
+// One search step is one attempt to take one device (0.1 to 1 microsecond).
+inline constexpr uint64_t kDefaultStepBudget = 50'000;
+
+struct Options {
+  Strategy strategy = Strategy::kFirstFit;
+  // Off: a selector's run-time error makes that device unusable for that request, and is reported. On: it ends the
+  // decision with an error, in the order and under the conditions in which upstream meets it; so do an All request over
+  // an unusable pool or against a constraint. Conformance with upstream's tables needs it on.
+  bool strict_selector_errors = false;
+  uint64_t step_budget = kDefaultStepBudget;
+  // Keys of taints with effect NoSchedule that this allocator ignores ("devices that only we hand out").
+  std::vector<std::string> ignored_taints;
+  bool quantity_operators = false;  // pkg/cel EnvironmentOptions
+};
+
+struct Request {
+  // Of one pod, in the pod's order; allocated together or not at all. Must not be null. A plan is cached per object, so
+  // pass the store's object, not a copy.
+  std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
+  // 0: that of the options. For find_nodes it covers all nodes together.
+  uint64_t step_budget = 0;
+};
+
+enum class Outcome : uint8_t {
+  kFeasible,
+  kInfeasible,   // proven: nothing fits with the inventory as it is
+  kBudgetSpent,  // neither found nor refuted within the step budget
+  kError,        // the request or (strict) a selector is unusable; `error` says why
+};
+std::string_view outcome_name(Outcome outcome);
+
+struct Decision {
+  Outcome outcome = Outcome::kInfeasible;
+  NodeId node = inventory::kNone;
+  // One per claim, in order. allocationTimestamp is left empty for the caller to set.
+  std::vector<api::AllocationResult> results;
+  // Per claim: sum over its firstAvailable requests of (8 - index of the chosen alternative), as upstream scores nodes.
+  std::vector<int> prioritized_scores;
+  std::optional<Error> error;
+  uint64_t steps = 0;
+};
+
+struct FoundNodes {
+  std::vector<Decision> decisions;  // feasible ones only, in the order asked; at most `limit`
+  Outcome outcome =
+      Outcome::kInfeasible;  // kFeasible when any; kBudgetSpent when a node was left undecided and none fits
+  std::optional<Error> error;
+  uint64_t steps = 0;
+  uint32_t nodes_searched = 0;  // the rest was refuted by summaries
+};
+
+class Allocator {
+ public:
+  // The inventory and the random source (shareIDs) must outlive the allocator.
+  Allocator(inventory::Inventory& inventory, Options options, Random& random);
+  ~Allocator();
+  Allocator(const Allocator&) = delete;
+  Allocator& operator=(const Allocator&) = delete;
+
+  const Options& options() const;
+
+  Decision allocate(const Request& request, NodeId node);
+
+  // The first `limit` nodes of `order` on which the request fits, without a search on nodes that summaries refute.
+  FoundNodes find_nodes(const Request& request, std::span<const NodeId> order, size_t limit = 1);
+
+  // Why the request does not fit on these nodes. Costs a pass over their devices; meant for after a failure.
+  Reasons explain(const Request& request, std::span<const NodeId> nodes);
+
+  // Forgets everything cached (plans, masks, summaries). For cold measurements and tests.
+  void clear_caches();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dra::allocator

@@ -1,0 +1,62 @@
+// Reasons: why a request could not be satisfied, counted by cause.
+//
+// Each device of the asked nodes (all devices of every pool of which at least one slice is usable on such a node) is
+// counted once per request and alternative, under the first cause of the enum below that applies, so the counts of one
+// RequestReason add up to its `devices_examined`. A device that nothing speaks against alone is counted as
+// kCombination; the proof that refuted the whole is in `proof`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dra::allocator {
+
+// The closed set of causes, in the order in which they are looked for. The names (cause_name) are part of the
+// interface.
+enum class Cause : uint8_t {
+  kPoolIncomplete,   // PoolIncomplete: the pool is being updated
+  kPoolInvalid,      // PoolInvalid: the pool was published wrongly
+  kWrongNode,        // WrongNode: the device cannot be used on the node
+  kFeatureDisabled,  // FeatureDisabled: the device needs a feature gate that is off
+  kClassSelector,    // ClassSelector: `index` of the selector of the class
+  kRequestSelector,  // RequestSelector: `index` of the selector of the request
+  kEvaluationError,  // EvaluationError: a selector failed on the device; `detail` says how, `device` on which first
+  kTaint,            // Taint: `detail` is "key=value:effect" of the first one not tolerated
+  kCapacityShort,    // CapacityShort: `detail` is the capacity's name
+  kInUse,            // InUse: held by another claim
+  kCounterShort,     // CounterShort: `detail` is "set/counter"
+  kConstraint,       // Constraint: `detail` is the attribute: missing on the device, or no value that is common enough
+  kLimit,            // Limit: more than 32 results
+  kCombination,      // Combination: usable alone, but not together with the rest
+  // Causes of a request without any device:
+  kClassMissing,    // ClassMissing: `detail` is the class
+  kInvalidRequest,  // InvalidRequest: the request cannot be satisfied by anything; `detail` says why
+};
+std::string_view cause_name(Cause cause);
+
+struct CauseCount {
+  Cause cause = Cause::kCombination;
+  int index = -1;  // of a selector
+  std::string detail;
+  std::string device;  // driver/pool/device: the first one counted here, for administrators
+  uint32_t devices = 0;
+};
+
+struct RequestReason {
+  std::string claim;    // namespace/name
+  std::string request;  // "req" or "req/sub"
+  uint32_t devices_examined = 0;
+  uint32_t devices_wanted = 0;     // 0: mode All
+  std::vector<CauseCount> counts;  // in the order of the enum; they add up to devices_examined
+};
+
+struct Reasons {
+  std::vector<RequestReason> requests;
+  std::string proof;  // what refuted the combination, empty when a request alone is impossible
+  // At most 1 KiB, without names of devices or of other namespaces' objects: for events and conditions.
+  std::string summary() const;
+};
+
+}  // namespace dra::allocator

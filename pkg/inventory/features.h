@@ -1,0 +1,32 @@
+// Features: the DRA feature gates that change what an allocator may do, by their upstream names (1.36).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pkg/base/error.h"
+
+namespace dra::inventory {
+
+// A plain value. The default is what a 1.36 cluster has with nothing set.
+struct Features {
+  bool admin_access = true;        // DRAAdminAccess
+  bool prioritized_list = true;    // DRAPrioritizedList
+  bool device_taints = true;       // DRADeviceTaints
+  bool partitionable = true;       // DRAPartitionableDevices
+  bool consumable = true;          // DRAConsumableCapacity
+  bool binding_conditions = true;  // DRADeviceBindingConditions
+  bool list_attributes = false;    // DRAListTypeAttributes (alpha)
+
+  bool operator==(const Features&) const = default;
+  static Features none() { return {false, false, false, false, false, false, false}; }
+  static Features all() { return {true, true, true, true, true, true, true}; }
+};
+
+// Exactly the named gates on, all others off. A name that is none of the seven is refused by name.
+Result<Features> features_from_gates(const std::vector<std::string>& enabled);
+// "Name=true,Name=false" over `base`, as --feature-gates takes it.
+Result<Features> features_from_flag(std::string_view text, Features base = {});
+
+}  // namespace dra::inventory

@@ -1,0 +1,172 @@
+// Inventory: which devices exist, where they can be used, and who holds what.
+//
+// It is fed with objects (slices, classes, nodes, taint rules, claims) and kept up to date in time proportional to the
+// change. It holds no objects: slices become compact tables (tables.h), so that 800,000 devices fit into 1 GiB.
+//
+// Pools (KEP-4381; k8s.io/dynamic-resource-allocation/structured): all slices of one driver and pool name; only those
+// of the highest generation count; a pool is complete when their number equals the announced one. Use: per device a
+// multiset of holders, keyed by claim uid. A claim contributes what its status says (`apply_claim`, the observed layer)
+// and what was decided but is not in the stream yet (`assume`, the assumed layer); the union counts, each device once a
+// claim. Results with adminAccess hold nothing.
+//
+// Not thread-safe: one thread owns it. Const functions may fill caches.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pkg/api/resource.h"
+#include "pkg/inventory/features.h"
+
+namespace dra::inventory {
+
+// Dense numbers. A node's number is kept as long as the inventory lives; a pool's too (numbers of pools without slices
+// and holders are reused).
+using NodeId = uint32_t;
+using PoolId = uint32_t;
+inline constexpr uint32_t kNone = 0xffffffffu;
+
+struct DeviceName {
+  std::string driver;
+  std::string pool;
+  std::string device;
+  auto operator<=>(const DeviceName&) const = default;
+  std::string text() const { return driver + "/" + pool + "/" + device; }
+};
+
+enum class PoolState : uint8_t {
+  kComplete,
+  kIncomplete,  // fewer or more slices of the highest generation than announced: being updated
+  kInvalid,     // published wrongly; `reason` says what
+};
+std::string_view pool_state_name(PoolState state);  // "complete", "incomplete", "invalid"
+
+struct PoolInfo {
+  PoolId id = kNone;
+  std::string driver;
+  std::string name;
+  std::string node;  // where all slices name the same node; else empty
+  int64_t generation = 0;
+  int64_t announced_slices = 0;
+  int64_t seen_slices = 0;      // of the highest generation
+  int64_t obsolete_slices = 0;  // of lower ones
+  PoolState state = PoolState::kComplete;
+  std::string reason;  // for kIncomplete and kInvalid: a sentence that names slice, device and field
+  uint32_t devices = 0;
+  uint32_t held = 0;       // devices with at least one holder
+  uint32_t available = 0;  // neither held exclusively nor blocked by counters
+};
+
+struct Holder {
+  std::string claim_uid;
+  std::optional<std::string> share_id;
+  bool observed = false;  // in the claim's status
+  bool assumed = false;   // decided here
+};
+
+struct DeviceInfo {
+  DeviceName name;
+  std::string slice;
+  std::string node;  // node name where the device is local to one
+  bool allow_multiple_allocations = false;
+  bool available = false;
+  std::vector<api::DeviceTaint> taints;  // of the slice and of rules
+  std::vector<Holder> holders;
+};
+
+// Something handed out more often than it exists, or a cached figure that differs from the recomputed one.
+struct AuditFinding {
+  enum class Kind : uint8_t {
+    kDeviceOverCommitted,    // several claims hold a device that cannot be shared
+    kCounterOverCommitted,   // a shared counter is below zero
+    kCapacityOverCommitted,  // a shared device's capacity is below zero
+    kDrift,                  // a bug of this project: incremental and recomputed state differ
+  };
+  Kind kind = Kind::kDrift;
+  DeviceName device;                // for counters the device field is empty
+  std::string counter_set;          // counters
+  std::string name;                 // counter or capacity
+  std::string message;              // one sentence with every figure
+  std::vector<std::string> claims;  // uids of the holders concerned, sorted
+};
+std::string_view audit_kind_name(AuditFinding::Kind kind);
+
+// Which holders count.
+enum class Layer : uint8_t { kAll, kObserved };
+
+class Core;  // what the allocator works on (core.h)
+
+class Inventory {
+ public:
+  explicit Inventory(const Features& features = {});
+  ~Inventory();
+  Inventory(const Inventory&) = delete;
+  Inventory& operator=(const Inventory&) = delete;
+
+  const Features& features() const;
+
+  // ---- what exists. Each replaces what was there under the same name. Nothing in an object is refused: what is wrong
+  // with a slice makes its pool unusable, with a reason in pools().
+  void apply_slice(const api::ResourceSlice& slice);
+  void remove_slice(std::string_view name);
+  void apply_class(const api::DeviceClass& device_class);
+  void remove_class(std::string_view name);
+  void apply_taint_rule(const api::DeviceTaintRule& rule);
+  void remove_taint_rule(std::string_view name);
+  // A node need not be applied to be allocated on; without it, it has no labels. Pools may name unknown nodes.
+  NodeId apply_node(std::string_view name, const api::StringMap& labels);
+  // The number stays, the labels go.
+  void remove_node(std::string_view name);
+
+  // ---- who holds what
+  // The claim's status.allocation becomes what is observed of this uid (none: nothing).
+  void apply_claim(const api::ResourceClaim& claim);
+  void apply_allocation(std::string_view claim_uid, const api::AllocationResult& allocation);
+  void remove_claim(std::string_view claim_uid);
+  // A decision: takes the devices at once. A second one for the same uid replaces the first.
+  void assume(std::string_view claim_uid, const api::AllocationResult& allocation);
+  void forget(std::string_view claim_uid);
+  void forget_all();
+  bool assumed(std::string_view claim_uid) const;
+
+  // ---- looking
+  // The number of a node by name; made on first use.
+  NodeId node_id(std::string_view name);
+  std::string node_name(NodeId id) const;
+  size_t node_count() const;
+  // All known nodes that have been applied and not removed, in order of name.
+  std::vector<NodeId> nodes() const;
+
+  std::vector<PoolInfo> pools() const;  // by driver, then name
+  std::optional<PoolInfo> pool(std::string_view driver, std::string_view name) const;
+  // The devices of a pool in allocation order (slice name, list position).
+  std::vector<DeviceInfo> devices(PoolId pool) const;
+  std::optional<DeviceInfo> device(const DeviceName& name) const;
+  std::vector<Holder> holders(const DeviceName& name) const;
+  std::vector<std::string> classes() const;
+  size_t device_count() const;
+  size_t claim_count() const;  // claims that hold something
+  // Grows with every change.
+  uint64_t version() const;
+
+  // ---- proving
+  // Recomputes everything derived from tables and holders and compares; reports every over-commitment by name.
+  std::vector<AuditFinding> audit() const;
+  // Over-commitments of the devices, counter sets and capacities that these claims touch (P2 of the arbitration).
+  std::vector<AuditFinding> over_commitments(std::span<const std::string> claim_uids, Layer layer) const;
+
+  // For pkg/allocator.
+  Core& core() { return *core_; }
+  const Core& core() const { return *core_; }
+
+ private:
+  std::unique_ptr<Core> core_;
+};
+
+}  // namespace dra::inventory
