@@ -1,0 +1,207 @@
+#include "pkg/sandbox/fleet.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "pkg/base/strings.h"
+#include "pkg/sandbox/device_model.h"
+
+namespace dra::sandbox {
+namespace {
+
+using Json = nlohmann::json;
+using Models = std::map<std::string, DeviceModel, std::less<>>;
+
+// Limits of the API (features.md 2.1): devices of a slice, with and without counters, and counter sets of a slice.
+constexpr size_t kDevicesPerSlice = 128;
+constexpr size_t kPartitionableDevicesPerSlice = 64;
+constexpr size_t kCounterSetsPerSlice = 8;
+
+class FleetBuilder {
+ public:
+  Fleet build(const Field& root) {
+    root.allow({"kind", "namespaces", "deviceClasses", "models", "nodes", "pools"});
+    if (root.text("kind", "Fleet") != "Fleet") root.at("kind").refuse("a fleet file has kind: Fleet");
+    if (root.has("models")) {
+      for (const auto& [name, field] : root.at("models").entries()) models_.emplace(name, read_model(field));
+    }
+    if (root.has("namespaces")) each(root.at("namespaces"), &FleetBuilder::add_namespace);
+    if (root.has("deviceClasses")) each(root.at("deviceClasses"), &FleetBuilder::add_class);
+    if (root.has("nodes")) each(root.at("nodes"), &FleetBuilder::add_nodes);
+    if (root.has("pools")) each(root.at("pools"), &FleetBuilder::add_pool);
+    // Nodes come before the slices that are theirs.
+    fleet_.objects.insert(fleet_.objects.end(), slices_.begin(), slices_.end());
+    return std::move(fleet_);
+  }
+
+ private:
+  void each(const Field& list, void (FleetBuilder::*add)(const Field&)) {
+    for (const Field& item : list.items()) (this->*add)(item);
+  }
+
+  void add_namespace(const Field& field) {
+    field.allow({"name", "labels"});
+    Json object = {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", field.at("name").text()}}}};
+    if (field.has("labels")) object["metadata"]["labels"] = texts(field.at("labels"), {});
+    fleet_.objects.push_back(std::move(object));
+  }
+
+  void add_class(const Field& field) {
+    field.allow({"name", "selectors", "extendedResourceName", "config"});
+    Json spec = Json::object();
+    if (field.has("selectors")) {
+      for (const Field& selector : field.at("selectors").items())
+        spec["selectors"].push_back({{"cel", {{"expression", selector.text()}}}});
+    }
+    if (field.has("extendedResourceName")) spec["extendedResourceName"] = field.at("extendedResourceName").text();
+    if (field.has("config")) spec["config"] = field.at("config").value();
+    fleet_.objects.push_back({{"apiVersion", "resource.k8s.io/v1"},
+                              {"kind", "DeviceClass"},
+                              {"metadata", {{"name", field.at("name").text()}}},
+                              {"spec", spec}});
+  }
+
+  static Json texts(const Field& map, const Scope& scope) {
+    Json object = Json::object();
+    for (const auto& [key, value] : map.entries()) object[key] = fill_or_refuse(value.text(), scope, value);
+    return object;
+  }
+
+  void add_nodes(const Field& field) {
+    field.allow({"name", "count", "labels", "taints", "capacity", "devices"});
+    const int64_t count = field.integer("count", 1, 1, kMaxFleetNodes);
+    const std::string name_template = field.at("name").text();
+    if (count > 1 && name_template.find("{index") == std::string::npos)
+      field.at("name").refuse("count is " + std::to_string(count) + ", so the name must hold {index}");
+    for (int64_t index = 0; index < count; ++index) {
+      Scope scope;
+      scope.index = index;
+      scope.node = fill_or_refuse(name_template, scope, field);
+      if (!names_.insert(scope.node).second)
+        field.at("name").refuse("a node named " + quote(scope.node) + " is there already");
+      if (++fleet_.nodes > kMaxFleetNodes)
+        field.refuse("more than " + std::to_string(kMaxFleetNodes) + " nodes in all");
+      add_node(field, scope);
+      add_node_devices(field, scope);
+    }
+  }
+
+  void add_node(const Field& field, const Scope& scope) {
+    Json labels = {
+        {"kubernetes.io/hostname", scope.node}, {"kubernetes.io/os", "linux"}, {"kubernetes.io/arch", "amd64"}};
+    if (field.has("labels")) labels.update(texts(field.at("labels"), scope));
+    Json capacity = {{"cpu", "64"}, {"memory", "256Gi"}, {"pods", "110"}, {"ephemeral-storage", "1Ti"}};
+    if (field.has("capacity")) capacity.update(texts(field.at("capacity"), scope));
+    Json spec = Json::object();
+    if (field.has("taints")) spec["taints"] = field.at("taints").value();
+    fleet_.objects.push_back({{"apiVersion", "v1"},
+                              {"kind", "Node"},
+                              {"metadata", {{"name", scope.node}, {"labels", labels}}},
+                              {"spec", spec},
+                              {"status", {{"capacity", capacity}, {"allocatable", capacity}}}});
+  }
+
+  void add_node_devices(const Field& field, const Scope& node_scope) {
+    if (!field.has("devices")) return;
+    // A driver publishes one pool a node, named after the node.
+    std::map<std::string, PoolContent> by_driver;
+    for (const Field& entry : field.at("devices").items()) {
+      Scope scope = node_scope;
+      scope.pool = scope.node;
+      fill_pool(entry, scope, {"model", "count"}, by_driver);
+    }
+    for (const auto& [driver, content] : by_driver)
+      publish(driver, node_scope.node, {{"nodeName", node_scope.node}}, content, field);
+  }
+
+  void add_pool(const Field& field) {
+    field.allow({"name", "model", "count", "allNodes", "nodeSelector"});
+    Scope scope;
+    scope.pool = field.at("name").text();
+    if (field.has("allNodes") == field.has("nodeSelector"))
+      field.refuse("exactly one of allNodes and nodeSelector is required");
+    Json where;
+    if (field.has("allNodes")) {
+      if (!field.boolean("allNodes", false)) field.at("allNodes").refuse("only true makes sense here");
+      where["allNodes"] = true;
+    } else {
+      where["nodeSelector"] = field.at("nodeSelector").value();
+    }
+    std::map<std::string, PoolContent> by_driver;
+    fill_pool(field, scope, {"name", "model", "count", "allNodes", "nodeSelector"}, by_driver);
+    for (const auto& [driver, content] : by_driver) publish(driver, scope.pool, where, content, field);
+  }
+
+  void fill_pool(const Field& entry, Scope scope, std::initializer_list<std::string_view> keys,
+                 std::map<std::string, PoolContent>& by_driver) {
+    entry.allow(keys);
+    const auto model = models_.find(entry.at("model").text());
+    if (model == models_.end()) {
+      std::vector<std::string> known;
+      for (const auto& [name, unused] : models_) known.push_back(name);
+      entry.at("model").refuse("no such model; models here: " + join(known, ", "));
+    }
+    const int64_t count = entry.integer("count", 1, 0, 4096);
+    PoolContent& content = by_driver[model->second.driver];
+    for (int64_t device = 0; device < count; ++device) {
+      scope.device = device;
+      add_devices(model->second, scope, entry, content);
+    }
+  }
+
+  // Splits a pool's content into slices as drivers do: counter sets in slices of their own.
+  void publish(const std::string& driver, const std::string& pool, const Json& where, const PoolContent& content,
+               const Field& field) {
+    std::set<std::string> names;
+    for (const Json& device : content.devices) {
+      if (!names.insert(device["name"].get<std::string>()).second)
+        field.refuse("driver " + driver + " would publish two devices named " + device["name"].dump() + " in pool " +
+                     quote(pool) + "; make the model's name hold {device}");
+    }
+    fleet_.devices += content.devices.size();
+    if (fleet_.devices > kMaxFleetDevices)
+      field.refuse("more than " + std::to_string(kMaxFleetDevices) + " devices in all");
+    std::vector<Json> specs;
+    chunk(content.counter_sets, kCounterSetsPerSlice, "sharedCounters", specs);
+    chunk(content.devices, content.counter_sets.empty() ? kDevicesPerSlice : kPartitionableDevicesPerSlice, "devices",
+          specs);
+    for (size_t i = 0; i < specs.size(); ++i) {
+      Json& spec = specs[i];
+      spec["driver"] = driver;
+      spec["pool"] = {{"name", pool}, {"generation", 1}, {"resourceSliceCount", specs.size()}};
+      spec.update(where);
+      slices_.push_back({{"apiVersion", "resource.k8s.io/v1"},
+                         {"kind", "ResourceSlice"},
+                         {"metadata", {{"name", pool + "-" + driver + "-" + std::to_string(i)}}},
+                         {"spec", spec}});
+    }
+  }
+
+  static void chunk(const std::vector<Json>& items, size_t size, const char* key, std::vector<Json>& specs) {
+    for (size_t i = 0; i < items.size(); ++i) {
+      if (i % size == 0) specs.push_back({{key, Json::array()}});
+      specs.back()[key].push_back(items[i]);
+    }
+  }
+
+  Models models_;
+  Fleet fleet_;
+  std::vector<Json> slices_;
+  std::set<std::string> names_;
+};
+
+}  // namespace
+
+Result<Fleet> load_fleet(std::string_view text, std::string_view source) {
+  yaml::Positions positions;
+  auto document = yaml::parse_with_positions(text, positions, {.refuse_duplicate_keys = true});
+  if (!document) return tl::make_unexpected(document.error().wrap(source));
+  try {
+    return FleetBuilder().build(Field(*document, "", "", positions, source));
+  } catch (const FleetError& error) {
+    return fail(Code::kInvalidArgument, error.message);
+  }
+}
+
+}  // namespace dra::sandbox

@@ -1,0 +1,118 @@
+#include "pkg/sandbox/fleet.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "pkg/api/decode.h"
+
+namespace dra::sandbox::fleet_test {
+
+using Json = nlohmann::json;
+
+Fleet must_load(std::string_view text) {
+  auto fleet = load_fleet(text, "fleet.yaml");
+  EXPECT_TRUE(fleet) << (fleet ? "" : fleet.error().message());
+  return fleet ? std::move(*fleet) : Fleet{};
+}
+
+std::string error_of(std::string_view text) {
+  auto fleet = load_fleet(text, "fleet.yaml");
+  return fleet ? "no error" : fleet.error().message();
+}
+
+std::vector<Json> of_kind(const Fleet& fleet, std::string_view kind) {
+  std::vector<Json> found;
+  for (const Json& object : fleet.objects)
+    if (object["kind"] == kind) found.push_back(object);
+  return found;
+}
+
+TEST(FleetTest, DefaultFleetHasEveryKindOfDevice) {
+  const Fleet fleet = must_load(default_fleet());
+  EXPECT_EQ(fleet.nodes, 10U);
+  EXPECT_EQ(of_kind(fleet, "Node").size(), 10U);
+  EXPECT_EQ(of_kind(fleet, "DeviceClass").size(), 5U);
+  // 4 x (4 x (1 + 14 partitions) + 2 NICs) + 2 x (8 x 15 + 4) + 2 x 2 + 1 + 4
+  EXPECT_EQ(fleet.devices, 4U * (4 * 15 + 2) + 2U * (8 * 15 + 4) + 4 + 1 + 4);
+}
+
+// The API's limits hold for every slice, pools are whole, and partitions draw on counters that exist.
+TEST(FleetTest, SlicesAreSuchAsAnApiServerAccepts) {
+  const Fleet fleet = must_load(default_fleet());
+  std::map<std::string, size_t> slices_of_pool;
+  std::map<std::string, Json> counter_sets;
+  const std::vector<Json> slices = of_kind(fleet, "ResourceSlice");
+  for (const Json& slice : slices) {
+    const Json& spec = slice["spec"];
+    ++slices_of_pool[spec["driver"].get<std::string>() + "/" + spec["pool"]["name"].get<std::string>()];
+    EXPECT_NE(spec.contains("devices"), spec.contains("sharedCounters"));
+    for (const Json& set : spec.value("sharedCounters", Json::array()))
+      counter_sets[spec["pool"]["name"].get<std::string>() + "/" + set["name"].get<std::string>()] = set["counters"];
+  }
+  for (const Json& slice : slices) {
+    const Json& spec = slice["spec"];
+    EXPECT_EQ(spec["pool"]["resourceSliceCount"],
+              slices_of_pool[spec["driver"].get<std::string>() + "/" + spec["pool"]["name"].get<std::string>()]);
+    bool counters = false;
+    for (const Json& device : spec.value("devices", Json::array())) {
+      for (const Json& consumption : device.value("consumesCounters", Json::array())) {
+        counters = true;
+        const Json& set = counter_sets.at(spec["pool"]["name"].get<std::string>() + "/" +
+                                          consumption["counterSet"].get<std::string>());
+        for (const auto& [name, value] : consumption["counters"].items())
+          EXPECT_TRUE(set.contains(name)) << device["name"] << " " << name;
+        EXPECT_LE(consumption["counters"].size(), 32U);
+      }
+      EXPECT_LE(device["attributes"].size() + device["capacity"].size(), 32U);
+    }
+    EXPECT_LE(spec.value("devices", Json::array()).size(), counters ? 64U : 128U);
+    EXPECT_TRUE(api::decode<api::ResourceSlice>(slice.dump()));
+  }
+}
+
+TEST(FleetTest, ExpansionRepeatsAndUuidsDiffer) {
+  const Fleet a = must_load(default_fleet()), b = must_load(default_fleet());
+  EXPECT_EQ(a.objects, b.objects);
+  std::set<std::string> uuids;
+  size_t devices = 0;
+  for (const Json& slice : of_kind(a, "ResourceSlice")) {
+    for (const Json& device : slice["spec"].value("devices", Json::array())) {
+      if (!device["attributes"].contains("uuid")) continue;
+      ++devices;
+      uuids.insert(device["attributes"]["uuid"]["string"]);
+    }
+  }
+  EXPECT_EQ(uuids.size(), devices);
+}
+
+TEST(FleetTest, PlaceholdersCount) {
+  const Fleet fleet = must_load(
+      "models: {m: {driver: d.example, name: 'dev-{device+1}', attributes: {half: {int: '{device/2}'}}}}\n"
+      "nodes:\n- name: n{index}\n  count: 3\n  labels: {zone: 'z{index%2}'}\n  devices: [{model: m, count: 4}]\n");
+  EXPECT_EQ(of_kind(fleet, "Node")[2]["metadata"]["labels"]["zone"], "z0");
+  const Json device = of_kind(fleet, "ResourceSlice")[0]["spec"]["devices"][3];
+  EXPECT_EQ(device["name"], "dev-4");
+  EXPECT_EQ(device["attributes"]["half"]["int"], 1);
+}
+
+TEST(FleetTest, ErrorsNameLineAndField) {
+  EXPECT_EQ(error_of("nodes:\n- name: a\n  cuont: 2\n"),
+            "fleet.yaml:3:10: nodes[0].cuont: unknown field; did you mean \"count\"?");
+  EXPECT_EQ(error_of("nodes:\n- name: a\n  count: 2\n"),
+            "fleet.yaml:2:9: nodes[0].name: count is 2, so the name must hold {index}");
+  EXPECT_EQ(error_of("nodes:\n- name: a\n  count: many\n"),
+            "fleet.yaml:3:10: nodes[0].count: a whole number from 1 to 20000 is expected here");
+  EXPECT_EQ(error_of("nodes:\n- name: a\n  devices: [{model: x}]\n"),
+            "fleet.yaml:3:21: nodes[0].devices[0].model: no such model; models here: ");
+  EXPECT_EQ(error_of("nodes:\n- labels: {}\n"), "fleet.yaml:2:3: nodes[0]: field \"name\" is required");
+  EXPECT_NE(error_of("nodes:\n- name: a{indx}\n").find("unknown placeholder {indx}"), std::string::npos);
+  EXPECT_NE(error_of("nodes:\n- name: a{index\n").find("not closed"), std::string::npos);
+  EXPECT_NE(error_of("nodes: [\n").find("fleet.yaml: line 2"), std::string::npos) << error_of("nodes: [\n");
+  EXPECT_NE(error_of("models: {m: {driver: d, name: x}}\nnodes: [{name: a, devices: [{model: m, count: 2}]}]\n")
+                .find("two devices named"),
+            std::string::npos);
+  EXPECT_NE(error_of("- 1\n").find("a map is expected"), std::string::npos);
+}
+
+}  // namespace dra::sandbox::fleet_test
