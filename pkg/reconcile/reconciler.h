@@ -16,9 +16,16 @@ namespace dra::reconcile {
 
 struct Triggers {
   std::vector<Key> keys;
+  std::vector<std::pair<Key, Duration>> later;  // keys that want a pass after a while
   // Keys parked under these causes are woken, some at a time (parking.h).
   std::vector<Cause> wakes;
   void add(Key key) { keys.push_back(std::move(key)); }
+  void add_after(Key key, Duration delay) {
+    if (delay > Duration::zero())
+      later.emplace_back(std::move(key), delay);
+    else
+      keys.push_back(std::move(key));
+  }
   void wake(Cause cause) { wakes.push_back(std::move(cause)); }
 };
 

@@ -47,7 +47,4 @@ Write write_generated_claim(const api::Pod& pod, const std::string& entry,
 class View;
 void emit_once(const View& view, Outcome& outcome, Event event);
 
-// status.allocation as the API has it.
-std::string allocation_json(const api::AllocationResult& allocation);
-
 }  // namespace dra::reconcile

@@ -1,0 +1,249 @@
+#include "controllers/claimtemplate/claimtemplate.h"
+
+#include <algorithm>
+#include <set>
+
+#include "pkg/reconcile/pod_claims.h"
+#include "pkg/reconcile/writes.h"
+
+namespace dra::claimtemplate {
+
+using namespace reconcile;
+
+namespace {
+
+constexpr std::string_view kReason = "FailedResourceClaimCreation";
+
+bool has_template_entries(const api::Pod& pod) {
+  return std::any_of(pod.resource_claims.begin(), pod.resource_claims.end(),
+                     [](const api::PodResourceClaim& entry) { return entry.resource_claim_template_name.has_value(); });
+}
+
+// Only for pods that can still start: a finished or deleted one gets no new claims.
+bool wants_claims(const api::Pod& pod) {
+  return !pod.terminal() && !pod.metadata.deleting() && has_template_entries(pod);
+}
+
+bool asks_admin_access(const api::ResourceClaimSpec& spec) {
+  return std::any_of(spec.requests.begin(), spec.requests.end(), [](const api::DeviceRequest& request) {
+    return request.exactly && request.exactly->admin_access;
+  });
+}
+
+// One pass over one pod.
+class Pass {
+ public:
+  Pass(const View& view, const api::Pod& pod) : view_(view), pod_(pod) {}
+
+  Outcome run() {
+    for (const api::PodResourceClaim& entry : pod_.resource_claims)
+      if (entry.resource_claim_template_name) consider(entry);
+    finish();
+    return std::move(outcome_);
+  }
+
+ private:
+  std::string in_namespace(const std::string& name) const { return pod_.metadata.ns + "/" + name; }
+
+  void consider(const api::PodResourceClaim& entry) {
+    const api::PodResourceClaimStatus* published = published_claim(pod_, entry.name);
+    if (published && !published->resource_claim_name) {
+      complete_.push_back(*published);
+      return;
+    }
+    if (published && !replaceable(*published)) {
+      complete_.push_back(*published);
+      return;
+    }
+    if (const api::ResourceClaim* own = adoptable(entry.name)) {
+      complete_.push_back({entry.name, own->metadata.name});
+      publish_first_ = true;
+      return;
+    }
+    if (!create(entry) && published) complete_.push_back(*published);
+  }
+
+  // True when the published claim is surely gone, or belongs to somebody else, so that the entry needs another one.
+  bool replaceable(const api::PodResourceClaimStatus& published) {
+    const std::string& name = *published.resource_claim_name;
+    if (const api::ResourceClaim* claim = view_.claim(in_namespace(name))) return !is_for_pod(pod_, *claim);
+    const Ref ref{Kind::kClaim, pod_.metadata.ns, name, ""};
+    switch (view_.confirmed(ref)) {
+      case Presence::kAbsent:
+        return true;
+      case Presence::kUnknown:
+        outcome_.add(Confirm{ref});
+        return false;
+      case Presence::kPresent:
+        return false;
+    }
+    return false;
+  }
+
+  // A claim made for this entry that nobody published: an earlier pass was cut off, or another controller made it. Of
+  // several the allocated one, then the one under our name, then the first by name: the same choice every time.
+  const api::ResourceClaim* adoptable(const std::string& entry) const {
+    const std::string our_name = generated_claim_name(pod_.metadata.name, entry, pod_.metadata.uid);
+    const api::ResourceClaim* best = nullptr;
+    const auto rank = [&](const api::ResourceClaim& claim) {
+      return std::make_tuple(!claim.status.allocation.has_value(), claim.metadata.name != our_name,
+                             std::string_view(claim.metadata.name));
+    };
+    for (const api::ResourceClaim* claim : view_.claims_controlled_by(pod_.metadata.uid)) {
+      if (claim->metadata.ns != pod_.metadata.ns || claim->metadata.deleting()) continue;
+      const auto annotation = claim->metadata.annotations.find(api::kPodClaimNameAnnotation);
+      const bool made_for_entry = annotation == claim->metadata.annotations.end() ? claim->metadata.name == our_name
+                                                                                  : annotation->second == entry;
+      if (made_for_entry && (!best || rank(*claim) < rank(*best))) best = claim;
+    }
+    return best;
+  }
+
+  // Adds the create; false when it has to wait.
+  bool create(const api::PodResourceClaim& entry) {
+    const std::string name = generated_claim_name(pod_.metadata.name, entry.name, pod_.metadata.uid);
+    if (const api::ResourceClaim* taken = view_.claim(in_namespace(name))) {
+      // Our own is on its way out: its deletion brings the key back. Another's: somebody has to move it away.
+      if (!is_for_pod(pod_, *taken))
+        warn(entry.name, "the claim \"" + name +
+                             "\" that would be created for it exists and is not controlled by this pod"
+                             "; delete it, or recreate the pod");
+      return false;
+    }
+    const std::string template_key = in_namespace(*entry.resource_claim_template_name);
+    const api::ResourceClaimTemplate* from = view_.claim_template(template_key);
+    if (!from) {
+      missing_template(entry);
+      return false;
+    }
+    Write write = write_generated_claim(pod_, entry.name, *from, name, view_.dra_api_version());
+    const std::string admin = asks_admin_access(from->spec) ? "true" : "false";
+    const auto counted = [&](const char* status) {
+      return Metric{Metric::Type::kCounter,
+                    "resourceclaim_controller_creates_total",
+                    {{"status", status}, {"admin_access", admin}}};
+    };
+    write.on_success.push_back(counted("success"));
+    write.on_failure.push_back(counted("failure"));
+    write.failure_event = event(entry.name, "create ResourceClaim \"" + name + "\"");
+    creates_.push_back(std::move(write));
+    created_.push_back({entry.name, name});
+    return true;
+  }
+
+  void missing_template(const api::PodResourceClaim& entry) {
+    const Ref ref{Kind::kClaimTemplate, pod_.metadata.ns, *entry.resource_claim_template_name, ""};
+    if (view_.confirmed(ref) == Presence::kUnknown) {
+      outcome_.add(Confirm{ref});
+    } else if (view_.confirmed(ref) == Presence::kAbsent) {
+      // The template's add event brings the key back; no timer is needed.
+      warn(entry.name, "resourceclaimtemplates \"" + *entry.resource_claim_template_name + "\" not found");
+    }
+  }
+
+  Event event(const std::string& entry, const std::string& what) const {
+    return {ref_of(pod_), true, std::string(kReason), "CreateResourceClaim", "PodResourceClaim " + entry + ": " + what};
+  }
+  void warn(const std::string& entry, const std::string& what) { warnings_.push_back(event(entry, what)); }
+
+  void finish() {
+    // One warning a pass: two of one reason would take turns in being "new".
+    if (!warnings_.empty()) {
+      Event first = std::move(warnings_.front());
+      for (size_t i = 1; i < warnings_.size(); ++i) first.note += "; " + warnings_[i].note;
+      emit_once(view_, outcome_, std::move(first));
+    }
+    // What exists is published before anything else is tried, so that one bad entry does not hold up the good ones.
+    const bool publish_now = publish_first_ && !creates_.empty();
+    if (publish_now) publish();
+    for (Write& create : creates_) outcome_.add(std::move(create));
+    if (publish_now) return;
+    complete_.insert(complete_.end(), created_.begin(), created_.end());
+    publish();
+  }
+
+  // Applies the complete set, and only when it says something new: a set with fewer entries would delete the others.
+  void publish() {
+    std::vector<api::PodResourceClaimStatus> set;
+    bool news = false;
+    for (const api::PodResourceClaim& entry : pod_.resource_claims)
+      for (const api::PodResourceClaimStatus& status : complete_)
+        if (status.name == entry.name) {
+          const api::PodResourceClaimStatus* published = published_claim(pod_, entry.name);
+          news = news || !published || *published != status;
+          set.push_back(status);
+        }
+    if (news) outcome_.add(write_claim_statuses(pod_, set, "publish-claim-names"));
+  }
+
+  const View& view_;
+  const api::Pod& pod_;
+  Outcome outcome_;
+  std::vector<api::PodResourceClaimStatus> complete_;  // entries whose claim exists (or existed, and is not replaced)
+  std::vector<api::PodResourceClaimStatus> created_;   // entries whose claim this pass creates
+  std::vector<Write> creates_;
+  std::vector<Event> warnings_;
+  bool publish_first_ = false;
+};
+
+}  // namespace
+
+Outcome ClaimTemplateReconciler::reconcile(const View& view, const Key& key) const {
+  if (key.kind != Kind::kPod) return {};
+  const api::Pod* pod = view.pod(key.object);
+  if (!pod || !wants_claims(*pod)) return {};
+  return Pass(view, *pod).run();
+}
+
+void ClaimTemplateReconciler::on_pod(const View&, const api::Pod* before, const api::Pod* after, Triggers& out) const {
+  if (!after || !wants_claims(*after)) return;
+  if (before && before->resource_claim_statuses == after->resource_claim_statuses) return;
+  out.add(pod_key(after->metadata.key()));
+}
+
+void ClaimTemplateReconciler::on_claim(const View& view, const api::ResourceClaim* before,
+                                       const api::ResourceClaim* after, Triggers& out) const {
+  // What matters of a claim is that it is there, whose it is and that it goes.
+  if (before && after && before->metadata.deleting() == after->metadata.deleting() &&
+      before->metadata.owner_references == after->metadata.owner_references &&
+      before->metadata.annotations == after->metadata.annotations)
+    return;
+  const api::ResourceClaim& claim = after ? *after : *before;
+  std::set<std::string> keys;
+  for (const api::Pod* pod : view.pods_of_claim(claim.metadata.key()))
+    if (wants_claims(*pod)) keys.insert(pod->metadata.key());
+  if (const api::OwnerReference* owner = pod_owner(claim)) {
+    const api::Pod* pod = view.pod(claim.metadata.ns + "/" + owner->name);
+    if (pod && pod->metadata.uid == owner->uid && wants_claims(*pod)) keys.insert(pod->metadata.key());
+  }
+  for (const std::string& key : keys) out.add(pod_key(key));
+}
+
+void ClaimTemplateReconciler::on_claim_template(const View& view, const api::ResourceClaimTemplate*,
+                                                const api::ResourceClaimTemplate* after, Triggers& out) const {
+  if (!after) return;
+  for (const api::Pod* pod : view.pods_of_template(after->metadata.key()))
+    if (wants_claims(*pod)) out.add(pod_key(pod->metadata.key()));
+}
+
+std::optional<std::string> rival_generator(const std::vector<const api::ResourceClaim*>& claims, WallTime now) {
+  for (const api::ResourceClaim* claim : claims) {
+    const auto entry = claim->metadata.annotations.find(api::kPodClaimNameAnnotation);
+    const api::OwnerReference* owner = pod_owner(*claim);
+    if (entry == claim->metadata.annotations.end() || !owner) continue;
+    if (claim->metadata.name == generated_claim_name(owner->name, entry->second, owner->uid)) continue;  // ours
+    WallTime created;
+    if (!parse_rfc3339(claim->metadata.creation_timestamp, created)) continue;
+    if (now - created >= std::chrono::minutes(10)) continue;
+    std::string maker = "another controller";
+    for (const api::ManagedFieldsEntry& field : claim->metadata.managed_fields)
+      if (field.subresource.empty() && field.manager != kFieldManager) maker = "\"" + field.manager + "\"";
+    return "the generated claim \"" + claim->metadata.key() + "\" was created at " +
+           claim->metadata.creation_timestamp + " by " + maker +
+           ": switch that controller off (kube-controller-manager with --controllers=*,-resourceclaim-controller) or "
+           "start with --claim-templates=observe";
+  }
+  return std::nullopt;
+}
+
+}  // namespace dra::claimtemplate

@@ -1,0 +1,35 @@
+// claimtemplate: pods and templates -> one claim for each template entry of a pod, and their names in the pod's status.
+//
+// A pass over a pod derives everything from the objects it sees: which entries have a usable claim, which claim to
+// adopt, which to create, and the complete status.resourceClaimStatuses. Names are deterministic (pod_claims.h), so a
+// second create answers AlreadyExists and two managers cannot make two claims for one entry. Stateless, hence safe
+// from any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pkg/reconcile/reconciler.h"
+
+namespace dra::claimtemplate {
+
+class ClaimTemplateReconciler : public reconcile::Reconciler {
+ public:
+  std::string_view name() const override { return "claimtemplate"; }
+  reconcile::Outcome reconcile(const reconcile::View& view, const reconcile::Key& key) const override;
+
+  void on_pod(const reconcile::View& view, const api::Pod* before, const api::Pod* after,
+              reconcile::Triggers& out) const override;
+  void on_claim(const reconcile::View& view, const api::ResourceClaim* before, const api::ResourceClaim* after,
+                reconcile::Triggers& out) const override;
+  void on_claim_template(const reconcile::View& view, const api::ResourceClaimTemplate* before,
+                         const api::ResourceClaimTemplate* after, reconcile::Triggers& out) const override;
+};
+
+// Two controllers that both generate claims make two for each entry. With --claim-templates=own the manager refuses to
+// start while this names a claim: a generated one, younger than ten minutes, whose creator was another field manager.
+// One sentence that names the claim and its maker; nothing when there is none.
+std::optional<std::string> rival_generator(const std::vector<const api::ResourceClaim*>& claims, WallTime now);
+
+}  // namespace dra::claimtemplate

@@ -1,0 +1,359 @@
+#include "controllers/claimtemplate/claimtemplate.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "pkg/reconcile/memory_view.h"
+#include "pkg/reconcile/pod_claims.h"
+
+// The situations of kube-controller-manager's resourceclaim controller that concern the making of claims, and the
+// defects of it that were reproduced on 1.36, each as a table of what a pass returns.
+namespace dra::claimtemplate::claimtemplate_test {
+
+using namespace reconcile;
+using Json = nlohmann::json;
+
+api::Pod make_pod(const std::string& name, std::vector<std::string> entries) {
+  api::Pod pod;
+  pod.metadata.ns = "default";
+  pod.metadata.name = name;
+  pod.metadata.uid = name + "-uid";
+  pod.phase = "Pending";
+  for (const std::string& entry : entries) pod.resource_claims.push_back({entry, std::nullopt, "tpl"});
+  return pod;
+}
+
+api::ResourceClaimTemplate make_template(const std::string& name) {
+  api::ResourceClaimTemplate made;
+  made.metadata.ns = "default";
+  made.metadata.name = name;
+  made.spec_json = R"({"devices":{"requests":[{"name":"gpu","exactly":{"deviceClassName":"gpu"}}]}})";
+  made.spec.requests.push_back({"gpu", api::DeviceSubRequest{}, {}});
+  return made;
+}
+
+api::ResourceClaim make_claim(const std::string& name, const api::Pod& owner, const std::string& entry) {
+  api::ResourceClaim claim;
+  claim.metadata.ns = "default";
+  claim.metadata.name = name;
+  claim.metadata.uid = name + "-uid";
+  claim.metadata.resource_version = "1";
+  claim.metadata.owner_references.push_back({"v1", "Pod", owner.metadata.name, owner.metadata.uid, true});
+  if (!entry.empty()) claim.metadata.annotations[std::string(api::kPodClaimNameAnnotation)] = entry;
+  return claim;
+}
+
+class ClaimTemplate : public testing::Test {
+ protected:
+  Outcome pass() { return reconciler.reconcile(view, pod_key("default/p")); }
+  std::vector<Write> writes(const Outcome& outcome) {
+    std::vector<Write> found;
+    for (const Effect& effect : outcome.effects)
+      if (const Write* write = std::get_if<Write>(&effect)) found.push_back(*write);
+    return found;
+  }
+  template <typename T>
+  std::vector<T> only(const Outcome& outcome) {
+    std::vector<T> found;
+    for (const Effect& effect : outcome.effects)
+      if (const T* one = std::get_if<T>(&effect)) found.push_back(*one);
+    return found;
+  }
+  // The published entries that an apply carries: "entry=name".
+  static std::vector<std::string> published(const Write& write) {
+    EXPECT_EQ(write.verb, Verb::kApply);
+    EXPECT_EQ(write.subresource, "status");
+    std::vector<std::string> entries;
+    const Json body = Json::parse(write.body);
+    for (const Json& entry : body["status"]["resourceClaimStatuses"])
+      entries.push_back(entry["name"].get<std::string>() + "=" + entry.value("resourceClaimName", "(none)"));
+    return entries;
+  }
+  std::string generated(const std::string& entry) const { return generated_claim_name("p", entry, "p-uid"); }
+
+  MemoryView view;
+  ClaimTemplateReconciler reconciler;
+};
+
+TEST_F(ClaimTemplate, CreatesAndPublishes) {
+  view.put(make_pod("p", {"gpu"}));
+  view.put(make_template("tpl"));
+  const std::vector<Write> w = writes(pass());
+  ASSERT_EQ(w.size(), 2u);
+  EXPECT_EQ(w[0].verb, Verb::kCreate);
+  EXPECT_EQ(w[0].object.name, generated("gpu"));
+  const Json body = Json::parse(w[0].body);
+  EXPECT_EQ(body["metadata"]["ownerReferences"][0]["uid"], "p-uid");
+  EXPECT_EQ(body["metadata"]["annotations"]["resource.kubernetes.io/pod-claim-name"], "gpu");
+  EXPECT_EQ(w[0].on_success.at(0).labels, (Labels{{"status", "success"}, {"admin_access", "false"}}));
+  EXPECT_EQ(published(w[1]), std::vector<std::string>{"gpu=" + generated("gpu")});
+  EXPECT_EQ(Json::parse(w[1].body)["metadata"]["uid"], "p-uid");
+}
+
+TEST_F(ClaimTemplate, CountsAdminAccess) {
+  view.put(make_pod("p", {"gpu"}));
+  api::ResourceClaimTemplate admin = make_template("tpl");
+  admin.spec.requests[0].exactly->admin_access = true;
+  view.put(admin);
+  EXPECT_EQ(writes(pass()).at(0).on_failure.at(0).labels, (Labels{{"status", "failure"}, {"admin_access", "true"}}));
+}
+
+TEST_F(ClaimTemplate, AGatedPodGetsItsClaims) {
+  api::Pod pod = make_pod("p", {"gpu"});
+  pod.scheduling_gates = {"dra-controller-manager/allocation"};
+  view.put(pod);
+  view.put(make_template("tpl"));
+  EXPECT_EQ(writes(pass()).size(), 2u);
+}
+
+TEST_F(ClaimTemplate, NothingToDo) {
+  struct Case {
+    const char* name;
+    void (*change)(MemoryView&, api::Pod&);
+  };
+  const Case cases[] = {
+      {"no such pod", [](MemoryView& v, api::Pod&) { v.pods.clear(); }},
+      {"pod deleted", [](MemoryView&, api::Pod& p) { p.metadata.deletion_timestamp = "2026-01-01T00:00:00Z"; }},
+      {"pod succeeded", [](MemoryView&, api::Pod& p) { p.phase = "Succeeded"; }},
+      {"pod failed", [](MemoryView&, api::Pod& p) { p.phase = "Failed"; }},
+      {"no claims", [](MemoryView&, api::Pod& p) { p.resource_claims.clear(); }},
+      {"a claim of the user's",
+       [](MemoryView&, api::Pod& p) {
+         p.resource_claims[0] = {"gpu", "mine", std::nullopt};
+       }},
+      {"no claim needed",
+       [](MemoryView&, api::Pod& p) {
+         p.resource_claim_statuses = {{"gpu", std::nullopt}};
+       }},
+      {"claim there and published",
+       [](MemoryView& v, api::Pod& p) {
+         v.put(make_claim("c", p, "gpu"));
+         p.resource_claim_statuses = {{"gpu", "c"}};
+       }},
+      {"entry of a newer API",
+       [](MemoryView&, api::Pod& p) {
+         p.resource_claims[0] = {"gpu", {}, {}};
+       }},
+  };
+  for (const Case& c : cases) {
+    view = MemoryView();
+    view.put(make_template("tpl"));
+    api::Pod pod = make_pod("p", {"gpu"});
+    view.put(pod);
+    c.change(view, pod);
+    if (!view.pods.empty()) view.put(pod);
+    EXPECT_TRUE(pass().effects.empty()) << c.name;
+  }
+}
+
+TEST_F(ClaimTemplate, RecreatesAPublishedClaimOnlyAfterItsAbsenceIsConfirmed) {
+  api::Pod pod = make_pod("p", {"gpu"});
+  pod.resource_claim_statuses = {{"gpu", "lost"}};
+  view.put(pod);
+  view.put(make_template("tpl"));
+  const Outcome first = pass();
+  EXPECT_TRUE(writes(first).empty());
+  ASSERT_EQ(only<Confirm>(first).size(), 1u);
+  EXPECT_EQ(only<Confirm>(first)[0].object, (Ref{Kind::kClaim, "default", "lost", ""}));
+  view.confirm({Kind::kClaim, "default", "lost", ""}, Presence::kAbsent);
+  const std::vector<Write> w = writes(pass());
+  ASSERT_EQ(w.size(), 2u);
+  EXPECT_EQ(published(w[1]), std::vector<std::string>{"gpu=" + generated("gpu")});
+}
+
+TEST_F(ClaimTemplate, MissingTemplateIsConfirmedThenReportedOnce) {
+  view.put(make_pod("p", {"gpu"}));
+  ASSERT_EQ(only<Confirm>(pass()).size(), 1u);
+  view.confirm({Kind::kClaimTemplate, "default", "tpl", ""}, Presence::kAbsent);
+  const Outcome outcome = pass();
+  EXPECT_TRUE(writes(outcome).empty());
+  EXPECT_FALSE(outcome.look_again) << "the template's arrival wakes the pod, no timer";
+  const std::vector<Event> events = only<Event>(outcome);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].note, "PodResourceClaim gpu: resourceclaimtemplates \"tpl\" not found");
+  view.emitted[{"p-uid", "FailedResourceClaimCreation"}] = events[0].signature;
+  EXPECT_TRUE(pass().effects.empty());
+  Triggers triggers;
+  view.put(make_template("tpl"));
+  reconciler.on_claim_template(view, nullptr, view.claim_template("default/tpl"), triggers);
+  EXPECT_EQ(triggers.keys, std::vector<Key>{pod_key("default/p")});
+  EXPECT_EQ(writes(pass()).size(), 2u);
+}
+
+TEST_F(ClaimTemplate, AdoptsAClaimThatWasMadeButNotPublished) {
+  const api::Pod pod = make_pod("p", {"gpu"});
+  view.put(pod);
+  view.put(make_claim("p-gpu-x7x7x", pod, "gpu"));  // made by another controller, no template needed any more
+  const std::vector<Write> w = writes(pass());
+  ASSERT_EQ(w.size(), 1u);
+  EXPECT_EQ(published(w[0]), std::vector<std::string>{"gpu=p-gpu-x7x7x"});
+}
+
+TEST_F(ClaimTemplate, AdoptsTheSameOneOfSeveralEveryTime) {
+  const api::Pod pod = make_pod("p", {"gpu"});
+  view.put(pod);
+  view.put(make_claim("b", pod, "gpu"));
+  view.put(make_claim("a", pod, "gpu"));
+  EXPECT_EQ(published(writes(pass())[0]), std::vector<std::string>{"gpu=a"});
+  view.put(make_claim(generated("gpu"), pod, ""));
+  EXPECT_EQ(published(writes(pass())[0]), std::vector<std::string>{"gpu=" + generated("gpu")});
+  api::ResourceClaim allocated = make_claim("b", pod, "gpu");
+  allocated.status.allocation.emplace();
+  view.put(allocated);
+  EXPECT_EQ(published(writes(pass())[0]), std::vector<std::string>{"gpu=b"});
+}
+
+TEST_F(ClaimTemplate, UnrelatedClaimsAreNotTaken) {
+  view.put(make_pod("p", {"gpu"}));
+  view.put(make_template("tpl"));
+  view.put(make_claim("p-gpu", make_pod("other", {}), "gpu"));
+  EXPECT_EQ(writes(pass()).size(), 2u);
+}
+
+TEST_F(ClaimTemplate, APublishedClaimOfSomebodyElseIsReplaced) {
+  api::Pod pod = make_pod("p", {"gpu"});
+  pod.resource_claim_statuses = {{"gpu", "theirs"}};
+  view.put(pod);
+  view.put(make_template("tpl"));
+  view.put(make_claim("theirs", make_pod("other", {}), "gpu"));
+  const std::vector<Write> w = writes(pass());
+  ASSERT_EQ(w.size(), 2u);
+  EXPECT_EQ(published(w[1]), std::vector<std::string>{"gpu=" + generated("gpu")});
+}
+
+TEST_F(ClaimTemplate, ATakenNameIsReportedAndNotAdopted) {
+  view.put(make_pod("p", {"gpu"}));
+  view.put(make_template("tpl"));
+  view.put(make_claim(generated("gpu"), make_pod("other", {}), "gpu"));
+  const Outcome outcome = pass();
+  EXPECT_TRUE(writes(outcome).empty());
+  ASSERT_EQ(only<Event>(outcome).size(), 1u);
+  EXPECT_NE(only<Event>(outcome)[0].note.find(generated("gpu")), std::string::npos);
+}
+
+TEST_F(ClaimTemplate, WaitsForAnOwnClaimThatIsBeingDeleted) {
+  const api::Pod pod = make_pod("p", {"gpu"});
+  view.put(pod);
+  view.put(make_template("tpl"));
+  api::ResourceClaim going = make_claim(generated("gpu"), pod, "gpu");
+  going.metadata.deletion_timestamp = "2026-01-01T00:00:00Z";
+  view.put(going);
+  EXPECT_TRUE(pass().effects.empty());
+  view.claims.clear();
+  Triggers triggers;
+  reconciler.on_claim(view, &going, nullptr, triggers);
+  EXPECT_EQ(triggers.keys, std::vector<Key>{pod_key("default/p")});
+}
+
+TEST_F(ClaimTemplate, DoesNotTouchTheTemplate) {  // upstream writes the annotation into the cached template
+  view.put(make_pod("p", {"gpu"}));
+  view.put(make_template("tpl"));
+  pass();
+  EXPECT_TRUE(view.templates.at("default/tpl").claim_annotations.empty());
+}
+
+TEST_F(ClaimTemplate, LosingOneOfThreeClaimsSettlesInTwoWrites) {  // upstream alternates for ever, 250 writes in 12 s
+  api::Pod pod = make_pod("p", {"a", "b", "c"});
+  for (const char* entry : {"a", "b", "c"}) {
+    view.put(make_claim(std::string("claim-") + entry, pod, entry));
+    pod.resource_claim_statuses.push_back({entry, std::string("claim-") + entry});
+  }
+  view.put(pod);
+  view.put(make_template("tpl"));
+  EXPECT_TRUE(pass().effects.empty());
+  view.claims.erase("default/claim-b");
+  view.confirm({Kind::kClaim, "default", "claim-b", ""}, Presence::kAbsent);
+  const std::vector<Write> w = writes(pass());
+  ASSERT_EQ(w.size(), 2u);
+  EXPECT_EQ(published(w[1]), (std::vector<std::string>{"a=claim-a", "b=" + generated("b"), "c=claim-c"}));
+  view.put(make_claim(generated("b"), pod, "b"));
+  pod.resource_claim_statuses[1].resource_claim_name = generated("b");
+  view.put(pod);
+  EXPECT_TRUE(pass().effects.empty());
+}
+
+TEST_F(ClaimTemplate, DeletingThePublishedClaimMakesANewOne) {  // upstream finds a ghost in its cache and waits an hour
+  api::Pod pod = make_pod("p", {"gpu"});
+  view.put(make_template("tpl"));
+  pod.resource_claim_statuses = {{"gpu", generated("gpu")}};
+  view.put(pod);
+  view.confirm({Kind::kClaim, "default", generated("gpu"), ""}, Presence::kAbsent);
+  const std::vector<Write> w = writes(pass());
+  ASSERT_EQ(w.size(), 1u) << "the same name again: nothing new to publish";
+  EXPECT_EQ(w[0].verb, Verb::kCreate);
+}
+
+TEST_F(ClaimTemplate, OneBadEntryDoesNotHoldUpTheGoodOnes) {
+  api::Pod pod = make_pod("p", {"bad", "good"});
+  pod.resource_claims[0].resource_claim_template_name = "absent";
+  view.put(pod);
+  view.put(make_template("tpl"));
+  view.confirm({Kind::kClaimTemplate, "default", "absent", ""}, Presence::kAbsent);
+  const std::vector<Write> w = writes(pass());
+  ASSERT_EQ(w.size(), 2u);
+  EXPECT_EQ(published(w[1]), std::vector<std::string>{"good=" + generated("good")});
+}
+
+TEST_F(ClaimTemplate, AfterAFailedCreateTheOthersArePublishedFirst) {
+  const api::Pod pod = make_pod("p", {"a", "b"});
+  view.put(pod);
+  view.put(make_template("tpl"));
+  EXPECT_EQ(writes(pass()).size(), 3u);
+  view.put(make_claim(generated("a"), pod, "a"));  // the first create worked, the second was refused
+  const std::vector<Write> w = writes(pass());
+  ASSERT_EQ(w.size(), 2u);
+  EXPECT_EQ(published(w[0]), std::vector<std::string>{"a=" + generated("a")});
+  EXPECT_EQ(w[1].verb, Verb::kCreate);
+  ASSERT_TRUE(w[1].failure_event);
+  EXPECT_EQ(w[1].failure_event->reason, "FailedResourceClaimCreation");
+}
+
+TEST_F(ClaimTemplate, TenThousandPassesWithALaggingWatchCreateTheSameNames) {
+  for (int i = 0; i < 10'000; ++i) {
+    api::Pod pod = make_pod("p" + std::to_string(i), {"gpu"});
+    view.put(pod);
+  }
+  view.put(make_template("tpl"));
+  for (int i = 0; i < 10'000; i += 97) {
+    const Key key = pod_key("default/p" + std::to_string(i));
+    EXPECT_EQ(writes(reconciler.reconcile(view, key))[0].object.name,
+              writes(reconciler.reconcile(view, key))[0].object.name);
+  }
+}
+
+TEST_F(ClaimTemplate, TemplateEventsWakeItsPodsInItsNamespaceOnly) {
+  view.put(make_pod("uses", {"gpu"}));
+  api::Pod other = make_pod("other-template", {"gpu"});
+  other.resource_claims[0].resource_claim_template_name = "another";
+  view.put(other);
+  api::Pod elsewhere = make_pod("elsewhere", {"gpu"});
+  elsewhere.metadata.ns = "other";
+  view.put(elsewhere);
+  const api::ResourceClaimTemplate made = make_template("tpl");
+  Triggers triggers;
+  reconciler.on_claim_template(view, nullptr, &made, triggers);
+  EXPECT_EQ(triggers.keys, std::vector<Key>{pod_key("default/uses")});
+  triggers = {};
+  reconciler.on_claim_template(view, &made, nullptr, triggers);
+  EXPECT_TRUE(triggers.keys.empty());
+}
+
+TEST_F(ClaimTemplate, ARivalGeneratorIsNamed) {
+  const api::Pod pod = make_pod("p", {"gpu"});
+  api::ResourceClaim ours = make_claim(generated("gpu"), pod, "gpu");
+  ours.metadata.creation_timestamp = format_rfc3339(view.time);
+  ours.metadata.managed_fields = {{"kubectl-edit", "Update", ""}};
+  EXPECT_EQ(rival_generator({&ours}, view.time), std::nullopt);
+  api::ResourceClaim theirs = make_claim("p-gpu-abcde", pod, "gpu");
+  theirs.metadata.creation_timestamp = format_rfc3339(view.time - std::chrono::minutes(9));
+  theirs.metadata.managed_fields = {{"kube-controller-manager", "Update", ""}};
+  const std::optional<std::string> rival = rival_generator({&ours, &theirs}, view.time);
+  ASSERT_TRUE(rival);
+  EXPECT_NE(rival->find("default/p-gpu-abcde"), std::string::npos);
+  EXPECT_NE(rival->find("kube-controller-manager"), std::string::npos);
+  theirs.metadata.creation_timestamp = format_rfc3339(view.time - std::chrono::minutes(11));
+  EXPECT_EQ(rival_generator({&theirs}, view.time), std::nullopt);
+}
+
+}  // namespace dra::claimtemplate::claimtemplate_test

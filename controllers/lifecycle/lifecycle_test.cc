@@ -1,0 +1,455 @@
+#include "controllers/lifecycle/lifecycle.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "pkg/reconcile/memory_view.h"
+#include "pkg/reconcile/pod_claims.h"
+#include "pkg/reconcile/proof.h"
+
+// The situations of kube-controller-manager's resourceclaim controller that concern reservations, deallocation and the
+// deletion of claims, and those of its defects that were reproduced on 1.36.
+namespace dra::lifecycle::lifecycle_test {
+
+using namespace reconcile;
+using namespace std::chrono_literals;
+using Json = nlohmann::json;
+
+api::Pod make_pod(const std::string& name, const std::string& claim) {
+  api::Pod pod;
+  pod.metadata.ns = "default";
+  pod.metadata.name = name;
+  pod.metadata.uid = name + "-uid";
+  pod.phase = "Running";
+  pod.node_name = "n1";
+  if (!claim.empty()) pod.resource_claims.push_back({"gpu", claim, std::nullopt});
+  return pod;
+}
+
+api::ResourceClaim make_claim() {
+  api::ResourceClaim claim;
+  claim.metadata.ns = "default";
+  claim.metadata.name = "c";
+  claim.metadata.uid = "c-uid";
+  claim.metadata.resource_version = "5";
+  return claim;
+}
+
+api::ResourceClaim allocated(std::vector<std::string> pods, bool finalizer = true) {
+  api::ResourceClaim claim = make_claim();
+  claim.status.allocation.emplace();
+  claim.status.allocation->results.push_back({"gpu", "drv", "n1", "dev-0"});
+  for (const std::string& pod : pods) claim.status.reserved_for.push_back({"", "pods", pod, pod + "-uid"});
+  if (finalizer) claim.metadata.finalizers.push_back(std::string(api::kDeleteProtectionFinalizer));
+  return claim;
+}
+
+api::ResourceClaim owned(api::ResourceClaim claim, const std::string& pod) {
+  claim.metadata.owner_references.push_back({"v1", "Pod", pod, pod + "-uid", true});
+  return claim;
+}
+
+class Lifecycle : public testing::Test {
+ protected:
+  // What a pass over the claim does, in short: the purposes of its writes, "confirm <name>", "look again".
+  std::string pass() { return run(claim_key("default/c")); }
+  std::string run(const Key& key) {
+    last = reconciler.reconcile(view, key);
+    std::string did;
+    const auto say = [&did](const std::string& what) { did += (did.empty() ? "" : ", ") + what; };
+    for (const Effect& effect : last.effects) {
+      if (const Write* write = std::get_if<Write>(&effect)) {
+        EXPECT_FALSE(write->object.uid.empty());
+        EXPECT_FALSE(write->resource_version.empty()) << "every write is preconditioned";
+        say(write->purpose);
+      } else if (const Confirm* confirm = std::get_if<Confirm>(&effect)) {
+        say("confirm " + confirm->object.name);
+      } else if (const Event* event = std::get_if<Event>(&effect)) {
+        say("event " + event->reason);
+      }
+    }
+    if (last.look_again) say("look again");
+    return did;
+  }
+  Json body() const { return Json::parse(std::get<Write>(last.effects.at(0)).body); }
+  void gone(const std::string& pod) { view.confirm({Kind::kPod, "default", pod, pod + "-uid"}, Presence::kAbsent); }
+  // The write takes effect, as the server would have it.
+  void deallocated() {
+    view.claims.at("default/c").status = {};
+    view.claims.at("default/c").metadata.resource_version = "6";
+  }
+
+  MemoryView view;
+  LifecycleReconciler reconciler;
+  Outcome last;
+};
+
+TEST_F(Lifecycle, NothingForAMissingClaim) {
+  EXPECT_EQ(pass(), "");
+}
+
+TEST_F(Lifecycle, StaysReservedForALivingPod) {
+  view.put(make_pod("p", "c"));
+  view.put(allocated({"p"}));
+  EXPECT_EQ(pass(), "");
+}
+
+TEST_F(Lifecycle, StaysReservedForAPodThatOnlyTheServerKnows) {
+  view.put(allocated({"p"}));
+  EXPECT_EQ(pass(), "confirm p");
+  view.confirm({Kind::kPod, "default", "p", "p-uid"}, Presence::kPresent);
+  EXPECT_EQ(pass(), "");
+}
+
+TEST_F(Lifecycle, FreesADeviceWhenItsLastConsumerIsGone) {
+  view.put(allocated({"p"}));
+  gone("p");
+  EXPECT_EQ(pass(), "deallocate");
+  EXPECT_EQ(body(), Json::parse(R"({"metadata":{"uid":"c-uid","resourceVersion":"5"},
+                                    "status":{"allocation":null,"reservedFor":null}})"));
+  deallocated();
+  view.ages["claim:default/c"] = 1s;
+  EXPECT_EQ(pass(), "look again") << "a scheduler may be between its two writes";
+  view.ages["claim:default/c"] = 6s;
+  EXPECT_EQ(pass(), "remove-finalizer");
+  EXPECT_TRUE(body()["metadata"]["finalizers"].is_null());
+}
+
+TEST_F(Lifecycle, AReplacedPodOfTheSameNameIsAnotherConsumer) {
+  view.put(allocated({"p"}));
+  api::Pod replaced = make_pod("p", "c");
+  replaced.metadata.uid = "another-uid";
+  view.put(replaced);
+  EXPECT_EQ(pass(), "confirm p") << "the cache may be older than the reservation";
+  gone("p");
+  EXPECT_EQ(pass(), "deallocate");
+}
+
+TEST_F(Lifecycle, FreesTheDeviceOfAFinishedPod) {
+  for (const char* phase : {"Succeeded", "Failed"}) {
+    api::Pod pod = make_pod("p", "c");
+    pod.phase = phase;
+    view.put(pod);
+    view.put(allocated({"p"}));
+    EXPECT_EQ(pass(), "deallocate") << phase;
+  }
+}
+
+TEST_F(Lifecycle, ADeletedPodThatStillRunsKeepsItsDevices) {
+  api::Pod pod = make_pod("p", "c");
+  pod.metadata.deletion_timestamp = "2026-01-01T00:00:00Z";
+  view.put(pod);
+  view.put(allocated({"p"}));
+  EXPECT_EQ(pass(), "");
+  pod.node_name = "";
+  view.put(pod);
+  EXPECT_EQ(pass(), "deallocate") << "deleted before it was bound";
+}
+
+TEST_F(Lifecycle, OnlyTheConsumerThatIsGoneLeaves) {
+  view.put(make_pod("alive", "c"));
+  view.put(allocated({"alive", "p"}));
+  gone("p");
+  EXPECT_EQ(pass(), "prune-reservations");
+  EXPECT_EQ(body()["status"], Json::parse(R"({"reservedFor":[{"resource":"pods","name":"alive","uid":"alive-uid"}]})"));
+}
+
+TEST_F(Lifecycle, ForeignConsumersAreKeptAndDoNotStopThePruning) {
+  api::ResourceClaim claim = allocated({"p"});
+  claim.status.reserved_for.push_back({"foo.com", "foos", "f", "f-uid"});
+  view.put(claim);
+  gone("p");
+  EXPECT_EQ(pass(), "prune-reservations");
+  EXPECT_EQ(body()["status"]["reservedFor"].size(), 1u);
+  EXPECT_FALSE(body()["status"].contains("allocation"));
+  view.claims.at("default/c").status.reserved_for = {{"foo.com", "foos", "f", "f-uid"}};
+  EXPECT_EQ(pass(), "");
+}
+
+TEST_F(Lifecycle, NothingIsWrittenBeforeEveryUnknownConsumerIsConfirmed) {
+  view.put(allocated({"a", "b"}));
+  EXPECT_EQ(pass(), "confirm a, confirm b");
+  gone("a");
+  EXPECT_EQ(pass(), "confirm b");
+  gone("b");
+  EXPECT_EQ(pass(), "deallocate");
+}
+
+TEST_F(Lifecycle, AClaimWithoutFinalizerIsDeallocatedToo) {  // upstream leaks its devices
+  view.put(allocated({"p"}, false));
+  gone("p");
+  EXPECT_EQ(pass(), "deallocate");
+}
+
+TEST_F(Lifecycle, AllocatedAndNeverReservedByOthersIsLeftAlone) {
+  view.put(allocated({}));
+  EXPECT_EQ(pass(), "");
+}
+
+TEST_F(Lifecycle, DeletedWhileReserved) {
+  api::ResourceClaim claim = allocated({"p"});
+  claim.metadata.deletion_timestamp = "2026-01-01T00:00:00Z";
+  view.put(claim);
+  gone("p");
+  EXPECT_EQ(pass(), "deallocate");
+  deallocated();
+  view.ages["claim:default/c"] = 0s;
+  EXPECT_EQ(pass(), "remove-finalizer") << "a deleted claim gets no allocation any more: no waiting";
+}
+
+TEST_F(Lifecycle, DeletedAllocatedAndNeverReserved) {
+  api::ResourceClaim claim = allocated({});
+  claim.metadata.deletion_timestamp = "2026-01-01T00:00:00Z";
+  view.put(claim);
+  EXPECT_EQ(pass(), "deallocate");
+}
+
+TEST_F(Lifecycle, OtherFinalizersStayAndTheProofGoes) {
+  api::ResourceClaim claim = make_claim();
+  claim.metadata.finalizers = {"a/b", std::string(api::kDeleteProtectionFinalizer), "c/d"};
+  claim.metadata.annotations[std::string(kProofAnnotation)] = "p-uid/0";
+  view.put(claim);
+  EXPECT_EQ(pass(), "remove-finalizer") << "a crash between the two writes of a deallocation is repaired";
+  EXPECT_EQ(body()["metadata"]["finalizers"], Json::parse(R"(["a/b","c/d"])"));
+  EXPECT_EQ(body()["metadata"]["annotations"], Json::parse(R"({"dra-controller-manager/proven":null})"));
+}
+
+TEST_F(Lifecycle, AGeneratedClaimOfAFinishedPodIsDeleted) {
+  api::Pod pod = make_pod("p", "");
+  pod.phase = "Succeeded";
+  view.put(pod);
+  view.put(owned(allocated({"p"}), "p"));
+  EXPECT_EQ(pass(), "deallocate");
+  deallocated();
+  view.ages["claim:default/c"] = 0s;
+  EXPECT_EQ(pass(), "remove-finalizer");
+  view.claims.at("default/c").metadata.finalizers.clear();
+  EXPECT_EQ(pass(), "delete-claim");
+  const Write write = std::get<Write>(last.effects.at(0));
+  EXPECT_EQ(write.verb, Verb::kDelete);
+  EXPECT_EQ(write.object.uid, "c-uid");
+  EXPECT_EQ(write.resource_version, "6");
+}
+
+TEST_F(Lifecycle, AGeneratedClaimOfALivingPodStays) {
+  view.put(make_pod("p", ""));
+  view.put(owned(make_claim(), "p"));
+  EXPECT_EQ(pass(), "");
+}
+
+TEST_F(Lifecycle, AGeneratedClaimOfAReplacedPodIsDeletedOnceThatIsConfirmed) {
+  api::Pod replaced = make_pod("p", "");
+  replaced.metadata.uid = "another-uid";
+  view.put(replaced);
+  view.put(owned(make_claim(), "p"));
+  EXPECT_EQ(pass(), "confirm p");
+  gone("p");
+  EXPECT_EQ(pass(), "delete-claim");
+}
+
+TEST_F(Lifecycle, WhosePodIsAbsentIsTheGarbageCollectorsForAMinute) {
+  view.put(owned(make_claim(), "p"));
+  view.ages["claim:default/c"] = 10s;
+  EXPECT_EQ(pass(), "look again");
+  EXPECT_EQ(last.look_again, 50s);
+  view.ages["claim:default/c"] = 61s;
+  EXPECT_EQ(pass(), "confirm p");
+  gone("p");
+  EXPECT_EQ(pass(), "delete-claim");
+}
+
+TEST_F(Lifecycle, AnExtendedResourceClaimGoesWithItsPodLikeAnyOther) {
+  api::Pod pod = make_pod("p", "");
+  pod.phase = "Failed";
+  pod.extended_resource_claim_status = api::PodExtendedResourceClaimStatus{"c", {}};
+  view.put(pod);
+  Triggers triggers;
+  api::Pod before = pod;
+  before.phase = "Running";
+  reconciler.on_pod(view, &before, &pod, triggers);
+  EXPECT_EQ(triggers.keys, std::vector<Key>{claim_key("default/c")});
+  view.put(owned(allocated({"p"}), "p"));
+  EXPECT_EQ(pass(), "deallocate");
+}
+
+TEST_F(Lifecycle, OurUnusedAllocationIsWithdrawnAfterAMinute) {
+  api::ResourceClaim claim = allocated({});
+  claim.metadata.managed_fields.push_back({std::string(kAllocationManager), "Update", "status"});
+  view.put(claim);
+  view.ages["claim:default/c"] = 10s;
+  EXPECT_EQ(pass(), "look again");
+  view.ages["claim:default/c"] = 61s;
+  EXPECT_EQ(pass(), "withdraw-unused");
+  api::Pod pod = make_pod("p", "c");
+  view.put(pod);
+  EXPECT_EQ(pass(), "") << "somebody could use it";
+}
+
+// ---- reservations of pods bound by others
+
+TEST_F(Lifecycle, ABoundPodGetsItsReservation) {
+  view.put(make_pod("p", "c"));
+  view.put(allocated({}));
+  EXPECT_EQ(run(pod_key("default/p")), "reserve");
+  EXPECT_EQ(body()["status"]["reservedFor"][0]["uid"], "p-uid");
+}
+
+TEST_F(Lifecycle, NoReservation) {
+  struct Case {
+    const char* name;
+    void (*change)(api::Pod&, api::ResourceClaim&);
+  };
+  const Case cases[] = {
+      {"not bound", [](api::Pod& p, api::ResourceClaim&) { p.node_name = ""; }},
+      {"finished", [](api::Pod& p, api::ResourceClaim&) { p.phase = "Succeeded"; }},
+      {"deleted", [](api::Pod& p, api::ResourceClaim&) { p.metadata.deletion_timestamp = "2026-01-01T00:00:00Z"; }},
+      {"not allocated", [](api::Pod&, api::ResourceClaim& c) { c.status = {}; }},
+      {"claim deleted", [](api::Pod&, api::ResourceClaim& c) { c.metadata.deletion_timestamp = "2026"; }},
+      {"reserved",
+       [](api::Pod&, api::ResourceClaim& c) {
+         c.status.reserved_for = {{"", "pods", "p", "p-uid"}};
+       }},
+      {"not its claim",
+       [](api::Pod& p, api::ResourceClaim&) {
+         p.resource_claims[0] = {"gpu", std::nullopt, "tpl"};
+         p.resource_claim_statuses = {{"gpu", "c"}};
+       }},
+      {"ours and not proven",
+       [](api::Pod&, api::ResourceClaim& c) {
+         c.metadata.managed_fields.push_back({std::string(kAllocationManager), "Update", "status"});
+       }},
+  };
+  for (const Case& c : cases) {
+    api::Pod pod = make_pod("p", "c");
+    api::ResourceClaim claim = allocated({});
+    c.change(pod, claim);
+    view.put(pod);
+    view.put(claim);
+    EXPECT_EQ(run(pod_key("default/p")), "") << c.name;
+  }
+}
+
+TEST_F(Lifecycle, AProvenAllocationOfOursIsReserved) {
+  view.put(make_pod("p", "c"));
+  api::ResourceClaim claim = allocated({});
+  claim.metadata.managed_fields.push_back({std::string(kAllocationManager), "Update", "status"});
+  claim.metadata.annotations[std::string(kProofAnnotation)] = proof_value("p-uid", *claim.status.allocation);
+  view.put(claim);
+  EXPECT_EQ(run(pod_key("default/p")), "reserve");
+}
+
+TEST_F(Lifecycle, AMissingClaimDoesNotHoldUpTheNext) {  // upstream stops at it, with success
+  api::Pod pod = make_pod("p", "missing");
+  pod.resource_claims.push_back({"second", "c", std::nullopt});
+  view.put(pod);
+  view.put(allocated({}));
+  EXPECT_EQ(run(pod_key("default/p")), "reserve");
+}
+
+TEST_F(Lifecycle, AFullClaimIsReported) {
+  view.put(make_pod("p", "c"));
+  api::ResourceClaim claim = allocated({});
+  for (size_t i = 0; i < api::kMaxReservedFor; ++i)
+    claim.status.reserved_for.push_back({"", "pods", "x", "x" + std::to_string(i)});
+  view.put(claim);
+  EXPECT_EQ(run(pod_key("default/p")), "event FailedReservation");
+}
+
+TEST_F(Lifecycle, ATerminalPodIsNeverReservedAgain) {  // upstream oscillates, 210 writes in 10 s
+  api::Pod done = make_pod("done", "c");
+  done.phase = "Succeeded";
+  view.put(done);
+  view.put(make_pod("alive", "c"));
+  view.put(allocated({"alive"}));
+  EXPECT_EQ(run(pod_key("default/done")), "");
+  EXPECT_EQ(pass(), "");
+  view.put(allocated({}));
+  EXPECT_EQ(run(pod_key("default/done")), "") << "upstream reserves it, prunes it and clears the allocation";
+  EXPECT_EQ(pass(), "");
+}
+
+TEST_F(Lifecycle, EveryStateReachedIsStable) {
+  // The passes that follow one another end, whatever the start: no state makes writes for ever.
+  for (const bool finalizer : {false, true})
+    for (const bool owner : {false, true})
+      for (const char* phase : {"Running", "Succeeded", ""}) {
+        view = MemoryView();
+        if (*phase) {
+          api::Pod pod = make_pod("p", owner ? "" : "c");
+          pod.phase = phase;
+          view.put(pod);
+        } else {
+          gone("p");
+        }
+        api::ResourceClaim claim = allocated({"p"}, finalizer);
+        view.put(owner ? owned(claim, "p") : claim);
+        int writes = 0;
+        for (; writes < 10; ++writes) {
+          const std::string did = pass();
+          api::ResourceClaim& now = view.claims.at("default/c");
+          if (did == "deallocate") {
+            now.status = {};
+          } else if (did == "remove-finalizer") {
+            now.metadata.finalizers.clear();
+          } else if (did == "delete-claim") {
+            view.claims.clear();
+            break;
+          } else {
+            EXPECT_EQ(did, "");
+            break;
+          }
+        }
+        EXPECT_LE(writes, 3) << finalizer << owner << phase;
+      }
+}
+
+// ---- which keys a change concerns
+
+TEST_F(Lifecycle, ClaimEvents) {
+  const api::ResourceClaim claim = make_claim();
+  Triggers triggers;
+  reconciler.on_claim(view, nullptr, &claim, triggers);
+  EXPECT_EQ(triggers.keys, std::vector<Key>{claim_key("default/c")});
+  triggers = {};
+  reconciler.on_claim(view, &claim, nullptr, triggers);
+  EXPECT_TRUE(triggers.keys.empty());
+  view.put(make_pod("p", "c"));
+  const api::ResourceClaim now = allocated({});
+  view.put(now);
+  reconciler.on_claim(view, &claim, &now, triggers);
+  EXPECT_EQ(triggers.keys, (std::vector<Key>{claim_key("default/c"), pod_key("default/p")}));
+}
+
+TEST_F(Lifecycle, PodEvents) {
+  api::Pod pod = make_pod("p", "c");
+  Triggers triggers;
+  reconciler.on_pod(view, nullptr, &pod, triggers);
+  EXPECT_TRUE(triggers.keys.empty()) << "running, nothing to reserve";
+  api::Pod done = pod;
+  done.phase = "Succeeded";
+  reconciler.on_pod(view, &pod, &done, triggers);
+  EXPECT_EQ(triggers.keys, std::vector<Key>{claim_key("default/c")});
+  triggers = {};
+  reconciler.on_pod(view, &pod, nullptr, triggers);
+  EXPECT_EQ(triggers.keys, std::vector<Key>{claim_key("default/c")});
+  triggers = {};
+  LifecycleReconciler backup(Options{30s, 5s, 60s});
+  backup.on_pod(view, &pod, nullptr, triggers);
+  EXPECT_TRUE(triggers.keys.empty());
+  ASSERT_EQ(triggers.later.size(), 1u);
+  EXPECT_EQ(triggers.later[0].second, 30s);
+}
+
+TEST_F(Lifecycle, AsABackUpItActsOnlyOnWhatHasStood) {
+  LifecycleReconciler backup(Options{30s, 5s, 60s});
+  view.put(allocated({"p"}));
+  gone("p");
+  view.ages["claim:default/c"] = 10s;
+  EXPECT_TRUE(backup.reconcile(view, claim_key("default/c")).effects.empty());
+  EXPECT_EQ(backup.reconcile(view, claim_key("default/c")).look_again, 20s);
+  view.ages["claim:default/c"] = 31s;
+  EXPECT_TRUE(backup.reconcile(view, claim_key("default/c")).has_writes());
+}
+
+}  // namespace dra::lifecycle::lifecycle_test
