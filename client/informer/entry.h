@@ -1,0 +1,91 @@
+// Entry: one object as stores keep it, without its type, and ObjectType: how to get entries out of JSON.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pkg/api/decode.h"
+#include "pkg/api/meta.h"
+#include "pkg/base/error.h"
+
+namespace dra::client {
+
+// An object is never changed once it is in an entry.
+struct Entry {
+  std::string ns;
+  std::string name;
+  std::string uid;
+  uint64_t revision = 0;  // metadata.resourceVersion as the number it is
+  std::shared_ptr<const void> object;
+
+  std::string key() const { return ns.empty() ? name : ns + "/" + name; }
+};
+
+// "namespace/name", or "name".
+std::string store_key(std::string_view ns, std::string_view name);
+
+// A resourceVersion as a number; an error for texts that are none (kube-apiserver and this project's server only give
+// decimal numbers that can be compared).
+Result<uint64_t> parse_revision(std::string_view text);
+
+struct EntryPage {
+  uint64_t revision = 0;
+  std::string continue_token;
+  std::vector<Entry> entries;
+  // One for each item that could not be decoded; it is not in `entries`.
+  std::vector<Error> errors;
+};
+
+// What the informer needs to know of a type. Functions are pure and may run on any thread.
+struct ObjectType {
+  std::function<Result<Entry>(std::string_view json)> decode;
+  std::function<Result<EntryPage>(std::string_view json)> decode_list;
+};
+
+// Specialise for types that pkg/api does not decode.
+template <class T>
+struct ObjectTraits {
+  static Result<T> decode(std::string_view json) { return api::decode<T>(json); }
+  static Result<api::DecodedList<T>> decode_list(std::string_view json) { return api::decode_list<T>(json); }
+  static const api::ObjectMeta& meta(const T& object) { return object.metadata; }
+};
+
+// An entry without the object: fails when the metadata names no object or its resourceVersion is no number.
+Result<Entry> entry_of(const api::ObjectMeta& meta);
+
+template <class T>
+Result<Entry> make_entry(T&& object) {
+  Result<Entry> entry = entry_of(ObjectTraits<T>::meta(object));
+  if (entry) entry->object = std::make_shared<const T>(std::move(object));
+  return entry;
+}
+
+template <class T>
+ObjectType object_type() {
+  ObjectType type;
+  type.decode = [](std::string_view json) -> Result<Entry> {
+    Result<T> object = ObjectTraits<T>::decode(json);
+    if (!object) return fail(object.error());
+    return make_entry<T>(std::move(*object));
+  };
+  type.decode_list = [](std::string_view json) -> Result<EntryPage> {
+    auto list = ObjectTraits<T>::decode_list(json);
+    if (!list) return fail(list.error());
+    auto revision = parse_revision(list->metadata.resource_version);
+    if (!revision) return fail(revision.error().wrap("list"));
+    EntryPage page{*revision, std::move(list->metadata.continue_token), {}, std::move(list->errors)};
+    page.entries.reserve(list->items.size());
+    for (T& item : list->items) {
+      auto entry = make_entry<T>(std::move(item));
+      entry ? page.entries.push_back(std::move(*entry)) : page.errors.push_back(entry.error());
+    }
+    return page;
+  };
+  return type;
+}
+
+}  // namespace dra::client

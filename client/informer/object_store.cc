@@ -1,0 +1,315 @@
+#include "client/informer/object_store.h"
+
+#include <algorithm>
+
+#include "pkg/base/check.h"
+
+namespace dra::client {
+namespace {
+
+bool same_version(const Entry* a, const Entry* b) {
+  return a != nullptr && b != nullptr && a->uid == b->uid && a->revision == b->revision;
+}
+
+// What became of one object; a new uid under an old name is a deletion and an addition.
+void append_changes(const Entry* before, const Entry* after, std::vector<EntryChange>& out) {
+  if (before == nullptr && after == nullptr) return;
+  if (same_version(before, after)) return;
+  if (before != nullptr && after != nullptr && before->uid != after->uid) {
+    out.push_back({before, nullptr});
+    out.push_back({nullptr, after});
+    return;
+  }
+  out.push_back({before, after});
+}
+
+const Entry* pointer(const std::optional<Entry>& entry) {
+  return entry ? &*entry : nullptr;
+}
+
+std::optional<Entry> copy_of(const Entry* entry) {
+  return entry ? std::optional<Entry>(*entry) : std::nullopt;
+}
+
+}  // namespace
+
+const Entry* ObjectStore::find_in_stream(std::string_view key) const {
+  auto it = stream_.find(key);
+  return it == stream_.end() ? nullptr : &it->second;
+}
+
+const Entry* ObjectStore::find(std::string_view key) const {
+  const Entry* entry = nullptr;
+  if (auto it = answers_.find(key); it != answers_.end()) {
+    entry = &it->second;
+  } else {
+    entry = find_in_stream(key);
+  }
+  if (entry == nullptr || absent_.empty()) return entry;
+  auto absence = absent_.find(key);
+  return absence != absent_.end() && absence->second.uid == entry->uid ? nullptr : entry;
+}
+
+void ObjectStore::for_each_in_stream(const std::function<void(const Entry&)>& f) const {
+  for (const auto& [key, entry] : stream_) f(entry);
+}
+
+void ObjectStore::for_each(const std::function<void(const Entry&)>& f) const {
+  // Both layers in step, in key order; a key in both is met once.
+  auto s = stream_.begin();
+  auto a = answers_.begin();
+  while (s != stream_.end() || a != answers_.end()) {
+    bool from_answers = s == stream_.end() || (a != answers_.end() && a->first <= s->first);
+    bool both = from_answers && s != stream_.end() && a->first == s->first;
+    const std::string& key = from_answers ? a->first : s->first;
+    if (const Entry* entry = find(key)) f(*entry);
+    if (from_answers) ++a;
+    if (!from_answers || both) ++s;
+  }
+}
+
+size_t ObjectStore::size() const {
+  size_t count = 0;
+  for_each([&](const Entry&) { ++count; });
+  return count;
+}
+
+void ObjectStore::replace(std::vector<Entry> entries, uint64_t revision) {
+  std::vector<std::string> keys;
+  Map fresh;
+  for (Entry& entry : entries) {
+    std::string key = entry.key();
+    keys.push_back(key);
+    fresh.insert_or_assign(std::move(key), std::move(entry));
+  }
+  for (const auto& [key, entry] : stream_) keys.push_back(key);
+  for (const auto& [key, entry] : answers_) keys.push_back(key);
+  for (const auto& [key, entry] : absent_) keys.push_back(key);
+  bool rewound = synced_ && revision < revision_;
+  transact(std::move(keys), [&] {
+    stream_ = std::move(fresh);
+    if (rewound) {
+      answers_.clear();
+      answer_order_.clear();
+      absent_.clear();
+      revision_ = revision;
+    }
+    synced_ = true;
+    advance(revision);
+  });
+  for (auto& handler : replaced_handlers_) handler();
+}
+
+bool ObjectStore::apply(Entry entry) {
+  DRA_CHECK(synced_);
+  if (entry.revision <= revision_) {
+    ++repeats_;
+    return false;
+  }
+  uint64_t revision = entry.revision;
+  std::string key = entry.key();
+  std::vector<std::string> keys{key};
+  keys_of_dying_answers(revision, keys);
+  transact(std::move(keys), [&] {
+    stream_.insert_or_assign(key, std::move(entry));
+    advance(revision);
+    settle_absence(key);
+  });
+  return true;
+}
+
+bool ObjectStore::remove(const Entry& entry) {
+  DRA_CHECK(synced_);
+  if (entry.revision <= revision_) {
+    ++repeats_;
+    return false;
+  }
+  std::string key = entry.key();
+  std::vector<std::string> keys{key};
+  keys_of_dying_answers(entry.revision, keys);
+  transact(std::move(keys), [&] {
+    stream_.erase(key);
+    advance(entry.revision);
+    settle_absence(key);
+  });
+  return true;
+}
+
+void ObjectStore::bookmark(uint64_t revision) {
+  DRA_CHECK(synced_);
+  if (revision <= revision_) return;
+  std::vector<std::string> keys;
+  keys_of_dying_answers(revision, keys);
+  for (const auto& [key, absence] : absent_) keys.push_back(key);
+  transact(std::move(keys), [&] { advance(revision); });
+}
+
+void ObjectStore::answer(Entry entry) {
+  if (synced_ && entry.revision <= revision_) return;
+  std::string key = entry.key();
+  if (auto known = answers_.find(key); known != answers_.end() && known->second.revision >= entry.revision) return;
+  if (auto absence = absent_.find(key); absence != absent_.end() && absence->second.uid == entry.uid) return;
+  transact({key}, [&] {
+    drop_answer(key);
+    answer_order_.emplace(entry.revision, key);
+    answers_.insert_or_assign(key, std::move(entry));
+  });
+}
+
+void ObjectStore::answer_absent(std::string_view key, std::string_view uid) {
+  const Entry* streamed = find_in_stream(key);
+  auto answered = answers_.find(key);
+  bool in_stream = streamed != nullptr && streamed->uid == uid;
+  bool in_answers = answered != answers_.end() && answered->second.uid == uid;
+  if (!in_stream && !in_answers) return;
+  // The stream may be behind: it can still bring this instance up to the revision it is known to have had.
+  uint64_t since = std::max(revision_, in_answers ? answered->second.revision : 0);
+  std::string name(key);
+  transact({name}, [&] {
+    if (in_answers) drop_answer(name);
+    absent_.insert_or_assign(name, Absence{std::string(uid), since});
+    settle_absence(name);
+  });
+}
+
+void ObjectStore::drop_answers() {
+  std::vector<std::string> keys;
+  for (const auto& [key, entry] : answers_) keys.push_back(key);
+  for (const auto& [key, absence] : absent_) keys.push_back(key);
+  transact(std::move(keys), [&] {
+    answers_.clear();
+    answer_order_.clear();
+    absent_.clear();
+  });
+}
+
+void ObjectStore::transact(std::vector<std::string> keys, const std::function<void()>& change) {
+  DRA_CHECK(!emitting_);
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  std::vector<Before> before;
+  before.reserve(keys.size());
+  for (std::string& key : keys) {
+    auto streamed = copy_of(find_in_stream(key));
+    auto combined = copy_of(find(key));
+    before.push_back({std::move(key), std::move(streamed), std::move(combined)});
+  }
+  uint64_t revision_before = revision_;
+  change();
+
+  std::vector<EntryChange> in_stream;
+  std::vector<EntryChange> in_view;
+  for (const Before& was : before) {
+    append_changes(pointer(was.streamed), find_in_stream(was.key), in_stream);
+    const Entry* now = find(was.key);
+    append_changes(pointer(was.combined), now, in_view);
+    if (!same_version(pointer(was.combined), now)) reindex(was.key, pointer(was.combined), now);
+  }
+  struct Guard {
+    bool& flag;
+    explicit Guard(bool& f) : flag(f) { flag = true; }
+    ~Guard() { flag = false; }
+  } guard(emitting_);
+  emit(stream_handlers_, in_stream);
+  emit(change_handlers_, in_view);
+  if (revision_ != revision_before) {
+    for (auto& handler : progress_handlers_) handler(revision_);
+  }
+}
+
+void ObjectStore::keys_of_dying_answers(uint64_t revision, std::vector<std::string>& keys) const {
+  for (const auto& [answered, key] : answer_order_) {
+    if (answered > revision) break;
+    keys.push_back(key);
+  }
+}
+
+void ObjectStore::advance(uint64_t revision) {
+  revision_ = std::max(revision_, revision);
+  while (!answer_order_.empty() && answer_order_.begin()->first <= revision_) {
+    answers_.erase(answer_order_.begin()->second);
+    answer_order_.erase(answer_order_.begin());
+  }
+  for (auto it = absent_.begin(); it != absent_.end();) {
+    const Entry* held = find_in_stream(it->first);
+    bool over = revision_ > it->second.since && (held == nullptr || held->uid != it->second.uid);
+    it = over ? absent_.erase(it) : std::next(it);
+  }
+}
+
+void ObjectStore::drop_answer(std::string_view key) {
+  auto it = answers_.find(key);
+  if (it == answers_.end()) return;
+  answer_order_.erase({it->second.revision, it->first});
+  answers_.erase(it);
+}
+
+void ObjectStore::settle_absence(const std::string& key) {
+  auto it = absent_.find(key);
+  if (it == absent_.end()) return;
+  const Entry* held = find_in_stream(key);
+  if (revision_ > it->second.since && (held == nullptr || held->uid != it->second.uid)) absent_.erase(it);
+}
+
+void ObjectStore::reindex(const std::string& key, const Entry* before, const Entry* after) {
+  for (auto& [name, index] : indexes_) {
+    if (before != nullptr) {
+      for (const std::string& value : index.function(*before)) {
+        auto it = index.keys.find(value);
+        if (it == index.keys.end()) continue;
+        it->second.erase(key);
+        if (it->second.empty()) index.keys.erase(it);
+      }
+    }
+    if (after != nullptr) {
+      for (const std::string& value : index.function(*after)) index.keys[value].insert(key);
+    }
+  }
+}
+
+void ObjectStore::emit(const std::vector<ChangeHandler>& handlers, const std::vector<EntryChange>& changes) {
+  for (const EntryChange& change : changes) {
+    for (const ChangeHandler& handler : handlers) handler(change);
+  }
+}
+
+void ObjectStore::add_index(const std::string& name, IndexFunction function) {
+  DRA_CHECK(indexes_.find(name) == indexes_.end());
+  Index index{std::move(function), {}};
+  for_each([&](const Entry& entry) {
+    for (const std::string& value : index.function(entry)) index.keys[value].insert(entry.key());
+  });
+  indexes_.emplace(name, std::move(index));
+}
+
+std::vector<const Entry*> ObjectStore::by_index(std::string_view index, std::string_view value) const {
+  auto it = indexes_.find(index);
+  DRA_CHECK(it != indexes_.end());
+  std::vector<const Entry*> found;
+  auto keys = it->second.keys.find(value);
+  if (keys == it->second.keys.end()) return found;
+  for (const std::string& key : keys->second) found.push_back(find(key));
+  return found;
+}
+
+void ObjectStore::on_change(ChangeHandler handler) {
+  DRA_CHECK(!emitting_);
+  for_each([&](const Entry& entry) { handler({nullptr, &entry}); });
+  change_handlers_.push_back(std::move(handler));
+}
+
+void ObjectStore::on_stream_change(ChangeHandler handler) {
+  DRA_CHECK(!emitting_);
+  for_each_in_stream([&](const Entry& entry) { handler({nullptr, &entry}); });
+  stream_handlers_.push_back(std::move(handler));
+}
+
+void ObjectStore::on_progress(std::function<void(uint64_t)> handler) {
+  progress_handlers_.push_back(std::move(handler));
+}
+
+void ObjectStore::on_replaced(std::function<void()> handler) {
+  replaced_handlers_.push_back(std::move(handler));
+}
+
+}  // namespace dra::client

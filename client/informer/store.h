@@ -1,0 +1,74 @@
+// Store<T>: the typed face of an ObjectStore. Reads give shared pointers to const objects that may be kept.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/informer/object_store.h"
+
+namespace dra::client {
+
+template <class T>
+using ObjectPtr = std::shared_ptr<const T>;
+
+// before == nullptr: added; after == nullptr: deleted; both: the same uid at another revision.
+template <class T>
+struct Change {
+  ObjectPtr<T> before;
+  ObjectPtr<T> after;
+};
+
+template <class T>
+class Store {
+ public:
+  explicit Store(ObjectStore& core) : core_(core) {}
+
+  // By "namespace/name" or "name"; nullptr when it is not known. Combined view, then the stream layer alone.
+  ObjectPtr<T> get(std::string_view key) const { return cast(core_.find(key)); }
+  ObjectPtr<T> get_from_stream(std::string_view key) const { return cast(core_.find_in_stream(key)); }
+
+  // In key order.
+  std::vector<ObjectPtr<T>> list() const {
+    std::vector<ObjectPtr<T>> all;
+    core_.for_each([&](const Entry& entry) { all.push_back(cast(&entry)); });
+    return all;
+  }
+  std::vector<ObjectPtr<T>> list_stream() const {
+    std::vector<ObjectPtr<T>> all;
+    core_.for_each_in_stream([&](const Entry& entry) { all.push_back(cast(&entry)); });
+    return all;
+  }
+  std::vector<ObjectPtr<T>> by_index(std::string_view index, std::string_view value) const {
+    std::vector<ObjectPtr<T>> found;
+    for (const Entry* entry : core_.by_index(index, value)) found.push_back(cast(entry));
+    return found;
+  }
+
+  void add_index(const std::string& name, std::function<std::vector<std::string>(const T&)> function) {
+    core_.add_index(name, [function = std::move(function)](const Entry& entry) { return function(of(entry)); });
+  }
+  void on_change(std::function<void(const Change<T>&)> handler) {
+    core_.on_change([handler = std::move(handler)](const EntryChange& c) { handler({cast(c.before), cast(c.after)}); });
+  }
+  void on_stream_change(std::function<void(const Change<T>&)> handler) {
+    core_.on_stream_change([handler = std::move(handler)](const EntryChange& c) {
+      handler({cast(c.before), cast(c.after)});
+    });
+  }
+
+  ObjectStore& core() { return core_; }
+  const ObjectStore& core() const { return core_; }
+
+ private:
+  static const T& of(const Entry& entry) { return *static_cast<const T*>(entry.object.get()); }
+  static ObjectPtr<T> cast(const Entry* entry) {
+    return entry == nullptr ? nullptr : std::static_pointer_cast<const T>(entry->object);
+  }
+
+  ObjectStore& core_;
+};
+
+}  // namespace dra::client

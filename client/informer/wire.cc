@@ -1,0 +1,73 @@
+#include "client/informer/wire.h"
+
+#include <simdjson.h>
+
+#include "client/informer/entry.h"
+#include "pkg/base/strings.h"
+
+namespace dra::client {
+namespace {
+
+Result<WatchEvent> wire_failure(std::string_view line, const char* what) {
+  return fail(Code::kInvalidArgument, std::string("watch event: ") + what + ": " + quote(line.substr(0, 120)) +
+                                          (line.size() > 120 ? "..." : ""));
+}
+
+// Reads what only bookmarks have: metadata.resourceVersion and the annotation.
+bool read_bookmark(simdjson::ondemand::object object, WatchEvent& event) {
+  simdjson::ondemand::object metadata;
+  if (object.find_field_unordered("metadata").get_object().get(metadata)) return false;
+  std::string_view revision;
+  if (metadata.find_field_unordered("resourceVersion").get_string().get(revision)) return false;
+  auto number = parse_revision(revision);
+  if (!number) return false;
+  event.revision = *number;
+  simdjson::ondemand::object annotations;
+  if (metadata.find_field_unordered("annotations").get_object().get(annotations)) return true;
+  std::string_view end;
+  if (!annotations.find_field_unordered("k8s.io/initial-events-end").get_string().get(end)) {
+    event.initial_events_end = end == "true";
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<WatchEvent> parse_watch_line(std::string_view line) {
+  namespace od = simdjson::ondemand;
+  // The parser's buffers are worth keeping; a document never outlives this call.
+  thread_local od::parser parser;
+  simdjson::padded_string padded(line);
+  od::document document;
+  if (parser.iterate(padded).get(document)) return wire_failure(line, "not JSON");
+  od::object root;
+  if (document.get_object().get(root)) return wire_failure(line, "not an object");
+  std::string_view type;
+  if (root.find_field_unordered("type").get_string().get(type)) return wire_failure(line, "no type");
+  WatchEvent event;
+  if (type == "ADDED") {
+    event.type = WatchEvent::Type::kAdded;
+  } else if (type == "MODIFIED") {
+    event.type = WatchEvent::Type::kModified;
+  } else if (type == "DELETED") {
+    event.type = WatchEvent::Type::kDeleted;
+  } else if (type == "BOOKMARK") {
+    event.type = WatchEvent::Type::kBookmark;
+  } else if (type == "ERROR") {
+    event.type = WatchEvent::Type::kError;
+  } else {
+    return wire_failure(line, "unknown type");
+  }
+  od::object object;
+  if (root.find_field_unordered("object").get_object().get(object)) return wire_failure(line, "no object");
+  if (event.type == WatchEvent::Type::kBookmark) {
+    if (!read_bookmark(object, event)) return wire_failure(line, "a bookmark without a resourceVersion");
+    return event;
+  }
+  std::string_view raw;
+  if (object.raw_json().get(raw)) return wire_failure(line, "a broken object");
+  event.object = std::string(raw);
+  return event;
+}
+
+}  // namespace dra::client

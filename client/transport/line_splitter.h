@@ -1,0 +1,47 @@
+// LineSplitter: chunks of bytes in, lines out. Pure; one stream each.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace dra::client {
+
+class LineSplitter {
+ public:
+  explicit LineSplitter(size_t max_line) : max_line_(max_line) {}
+
+  // Calls f(line) for each line that is complete now; f may return false to stop early (the rest is dropped). False
+  // when a line is longer than the bound; nothing may be fed after that.
+  template <class F>
+  bool feed(std::string_view bytes, F&& f) {
+    while (!bytes.empty()) {
+      size_t newline = bytes.find('\n');
+      if (newline == std::string_view::npos) {
+        if (rest_.size() + bytes.size() > max_line_) return false;
+        rest_.append(bytes);
+        return true;
+      }
+      std::string_view piece = bytes.substr(0, newline);
+      bytes.remove_prefix(newline + 1);
+      if (rest_.size() + piece.size() > max_line_) return false;
+      if (rest_.empty()) {
+        if (!piece.empty() && !f(piece)) return true;
+        continue;
+      }
+      rest_.append(piece);
+      std::string line = std::move(rest_);
+      rest_.clear();
+      if (!f(std::string_view(line))) return true;
+    }
+    return true;
+  }
+
+  // What came after the last newline: a last line without one, or half of a line that was cut.
+  std::string_view rest() const { return rest_; }
+
+ private:
+  size_t max_line_;
+  std::string rest_;
+};
+
+}  // namespace dra::client

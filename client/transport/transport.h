@@ -1,0 +1,71 @@
+// Transport: the door through which HTTP to an API server goes. Implementations: CurlTransport (network),
+// InProcessTransport (a handler in this process), FaultTransport and PacedTransport (wrappers).
+//
+// Rules every implementation keeps:
+// - All calls and callbacks happen on the reactor's thread. A callback never runs inside send() or stream().
+// - Exactly one final callback (done, on_end) for each call, unless its Handle is dropped first: then none.
+// - A request is put on the wire at most once. Nothing is repeated, but for one second try after a 401, when fresh
+//   credentials were had (a 401 means that nothing was done).
+// - An Error means that there was no complete HTTP answer: kUnavailable (not reached, or cut), kDeadlineExceeded,
+//   kResourceExhausted (too big, or too many waiting), kCancelled (the transport was shut down), kUnauthenticated (no
+//   credentials could be had; nothing was sent). Any HTTP status, also 4xx and 5xx, is a Response.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pkg/base/clock.h"
+#include "pkg/base/error.h"
+#include "pkg/reactor/reactor.h"
+
+namespace dra::client {
+
+struct Request {
+  std::string method = "GET";
+  // Path and query, percent-encoded: "/api/v1/pods?limit=500".
+  std::string target;
+  std::string body;
+  // Of the body; empty when there is none.
+  std::string content_type;
+  std::string accept = "application/json";
+  // send(): for the whole exchange. stream(): until the head of the answer. Zero: the transport's default.
+  Duration timeout{};
+};
+
+struct Response {
+  int status = 0;
+  std::string body;
+  std::string content_type;
+  // From Retry-After; 0 when absent.
+  int retry_after_seconds = 0;
+  // The texts of Warning headers (code 299).
+  std::vector<std::string> warnings;
+
+  bool ok() const { return status >= 200 && status < 300; }
+};
+
+// The callbacks of a streamed answer, in this order: on_open once if the status is 2xx, on_line for each line (without
+// its newline; empty lines are left out), on_end once.
+struct StreamCallbacks {
+  std::function<void(const Response& head)> on_open;
+  std::function<void(std::string_view line)> on_line;
+  // A Response: the stream ended in order (status 2xx, no body), or was refused (other status, with its body). An
+  // Error: it was cut, or a line was longer than the bound.
+  std::function<void(Result<Response>)> on_end;
+};
+
+class Transport {
+ public:
+  using Done = std::function<void(Result<Response>)>;
+
+  virtual ~Transport() = default;
+  [[nodiscard]] virtual Handle send(Request request, Done done) = 0;
+  [[nodiscard]] virtual Handle stream(Request request, StreamCallbacks callbacks) = 0;
+};
+
+// A watch line longer than this ends its stream; etcd's limit for an object is 1.5 MiB.
+constexpr size_t kMaxLineBytes = 16 << 20;
+
+}  // namespace dra::client
