@@ -1,0 +1,48 @@
+// The oracle against verdicts it did not make: an exhaustive search by other hands and documented semantics.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "test/oracle/exhaustive.h"
+
+namespace dra::oracle::conformance_test {
+namespace {
+
+std::string data_file(const std::string& name) {
+  const char* dir = std::getenv("DRA_CONFORMANCE_DIR");
+  return std::string(dir ? dir : "../shared/conformance") + "/" + name;
+}
+
+void expect_same_verdicts(const std::string& name, int at_least) {
+  std::ifstream file(data_file(name));
+  if (!file) GTEST_SKIP() << data_file(name) << " is not there";
+  int cases = 0, wrong = 0;
+  for (std::string line; std::getline(file, line);) {
+    Result<Case> one = read_case(line);
+    ASSERT_TRUE(one) << to_string(one.error());
+    ASSERT_TRUE(one->expect.feasible.has_value()) << one->world.id;
+    ++cases;
+    const Verdict verdict = solve(one->world);
+    const Answer expected = *one->expect.feasible ? Answer::kFeasible : Answer::kInfeasible;
+    if (verdict.answer == expected) continue;
+    if (++wrong > 20) continue;
+    std::string picks;
+    for (const auto& [request, device] : verdict.picks) picks += " " + request + "=" + device;
+    ADD_FAILURE() << one->world.id << ": expected " << *one->expect.feasible << ", got "
+                  << static_cast<int>(verdict.answer) << " " << verdict.error << picks;
+  }
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GE(cases, at_least);
+}
+
+TEST(OracleConformance, RandomCases) {
+  expect_same_verdicts("allocator_random.jsonl", 4000);
+}
+TEST(OracleConformance, CasesThatUpstreamGetsWrong) {
+  expect_same_verdicts("allocator_upstream_wrong.jsonl", 5);
+}
+
+}  // namespace
+}  // namespace dra::oracle::conformance_test

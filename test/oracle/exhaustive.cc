@@ -1,0 +1,92 @@
+#include "test/oracle/exhaustive.h"
+
+namespace dra::oracle {
+namespace {
+
+class Search {
+ public:
+  Search(const Scene& scene, uint64_t max_steps) : scene_(scene), max_steps_(max_steps) {}
+
+  bool run() { return request(0); }
+  bool gave_up() const { return steps_ >= max_steps_; }
+  uint64_t steps() const { return steps_; }
+  const std::vector<Pick>& picks() const { return picks_; }
+
+ private:
+  bool request(size_t index) {
+    if (index == scene_.requests.size()) return true;
+    for (const SceneOption& option : scene_.requests[index].options) {
+      if (gave_up()) return false;
+      if (option.impossible) continue;
+      if (option.all ? all(index, option) : some(index, option, 0, option.count)) return true;
+    }
+    return false;
+  }
+
+  // All: every candidate, at least one.
+  bool all(size_t index, const SceneOption& option) {
+    const size_t before = picks_.size();
+    bool holds = !option.candidates.empty();
+    for (size_t i = 0; i < option.candidates.size() && holds; ++i) holds = option.tolerated[i] && add(option, i);
+    if (holds && request(index + 1)) return true;
+    picks_.resize(before);
+    return false;
+  }
+
+  // `missing` more of the candidates from position `from` on.
+  bool some(size_t index, const SceneOption& option, size_t from, int64_t missing) {
+    if (missing == 0) return request(index + 1);
+    for (size_t i = from; i < option.candidates.size() && !gave_up(); ++i) {
+      if (static_cast<int64_t>(option.candidates.size() - i) < missing) return false;
+      if (!option.tolerated[i] || !add(option, i)) continue;
+      if (some(index, option, i + 1, missing - 1)) return true;
+      picks_.pop_back();
+    }
+    return false;
+  }
+
+  bool add(const SceneOption& option, size_t candidate) {
+    ++steps_;
+    picks_.push_back({&option, option.candidates[candidate]});
+    if (conflict(scene_, picks_).empty()) return true;
+    picks_.pop_back();
+    return false;
+  }
+
+  const Scene& scene_;
+  const uint64_t max_steps_;
+  uint64_t steps_ = 0;
+  std::vector<Pick> picks_;
+};
+
+}  // namespace
+
+Verdict solve(const World& world, uint64_t max_steps, const SelectorJudge& judge) {
+  Verdict verdict;
+  for (const api::Node& node : world.nodes) {
+    const Scene scene = build_scene(world, node, judge);
+    if (!scene.error.empty()) {
+      verdict.answer = Answer::kError;
+      verdict.error = scene.error;
+      return verdict;
+    }
+    Search search(scene, max_steps);
+    const bool found = search.run();
+    verdict.steps += search.steps();
+    if (found) {
+      verdict.answer = Answer::kFeasible;
+      verdict.node = node.metadata.name;
+      for (const Pick& pick : search.picks())
+        verdict.picks.push_back({scene.world->claims[pick.option->claim].metadata.name + ":" + pick.option->result_name,
+                                 scene.devices[pick.device].name.text()});
+      return verdict;
+    }
+    if (search.gave_up()) {
+      verdict.answer = Answer::kTooBig;
+      return verdict;
+    }
+  }
+  return verdict;
+}
+
+}  // namespace dra::oracle

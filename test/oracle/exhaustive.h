@@ -1,0 +1,27 @@
+// The exhaustive allocator: tries every choice of alternatives and devices until one breaks no rule. Obviously right
+// and slow; for small worlds only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "test/oracle/scene.h"
+
+namespace dra::oracle {
+
+enum class Answer { kFeasible, kInfeasible, kError, kTooBig };
+
+struct Verdict {
+  Answer answer = Answer::kInfeasible;
+  std::string node;                                        // where it fits
+  std::string error;                                       // of kError
+  std::vector<std::pair<std::string, std::string>> picks;  // (request of claim, device) of the solution, for messages
+  uint64_t steps = 0;                                      // devices tried
+};
+
+// kTooBig after `max_steps` devices tried. The nodes are tried in the world's order.
+Verdict solve(const World& world, uint64_t max_steps = 2'000'000, const SelectorJudge& judge = judge_selector);
+
+}  // namespace dra::oracle

@@ -1,0 +1,298 @@
+#include "test/oracle/scene.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+namespace dra::oracle {
+namespace {
+
+using PoolKey = std::pair<std::string, std::string>;  // driver, pool
+
+std::optional<int64_t> decimal(const std::string& text) {
+  if (text.empty() || text.size() > 18 || text.find_first_not_of("0123456789") != std::string::npos)
+    return std::nullopt;
+  return std::stoll(text);
+}
+
+// `value` is nullptr when the node has no such label.
+bool requirement_holds(const api::NodeSelectorRequirement& r, const std::string* value) {
+  const bool listed = value && std::find(r.values.begin(), r.values.end(), *value) != r.values.end();
+  if (r.op == "In") return listed;
+  if (r.op == "NotIn") return !listed;
+  if (r.op == "Exists") return value != nullptr;
+  if (r.op == "DoesNotExist") return value == nullptr;
+  if (r.op != "Gt" && r.op != "Lt") return false;
+  if (!value || r.values.size() != 1) return false;
+  const std::optional<int64_t> have = decimal(*value), bound = decimal(r.values[0]);
+  return have && bound && (r.op == "Gt" ? *have > *bound : *have < *bound);
+}
+
+bool term_matches(const api::NodeSelectorTerm& term, const api::Node& node) {
+  if (term.match_expressions.empty() && term.match_fields.empty()) return false;
+  for (const auto& r : term.match_expressions) {
+    auto label = node.metadata.labels.find(r.key);
+    if (!requirement_holds(r, label == node.metadata.labels.end() ? nullptr : &label->second)) return false;
+  }
+  for (const auto& r : term.match_fields)
+    if (r.key != "metadata.name" || !requirement_holds(r, &node.metadata.name)) return false;
+  return true;
+}
+
+bool selection_matches(const std::string& node_name, const std::optional<api::NodeSelector>& selector, bool all_nodes,
+                       const api::Node& node) {
+  if (!node_name.empty()) return node_name == node.metadata.name;
+  if (selector) return node_matches(*selector, node);
+  return all_nodes;
+}
+
+bool uses_partitions(const api::ResourceSlice& slice) {
+  return !slice.shared_counters.empty() || slice.per_device_node_selection;
+}
+
+bool device_on_node(const api::ResourceSlice& slice, const api::Device& device, const api::Node& node) {
+  if (slice.per_device_node_selection)
+    return selection_matches(device.node_name, device.node_selector, device.all_nodes, node);
+  return selection_matches(slice.node_name, slice.node_selector, slice.all_nodes, node);
+}
+
+// Whether the slice has to do with the node at all: counters always do.
+bool slice_relevant(const World& world, const api::ResourceSlice& slice, const api::Node& node) {
+  if (uses_partitions(slice) && !world.on("DRAPartitionableDevices")) return false;
+  if (!slice.shared_counters.empty()) return true;
+  if (!slice.per_device_node_selection)
+    return selection_matches(slice.node_name, slice.node_selector, slice.all_nodes, node);
+  for (const api::Device& device : slice.devices)
+    if (device_on_node(slice, device, node)) return true;
+  return false;
+}
+
+// Duplicate device or counter set names, or a device that draws on a counter nobody declares: anywhere in the pool.
+bool pool_invalid(const std::vector<const api::ResourceSlice*>& slices) {
+  std::set<std::string> device_names, set_names;
+  std::set<CounterKey> counters;
+  for (const api::ResourceSlice* slice : slices)
+    for (const api::CounterSet& set : slice->shared_counters) {
+      if (!set_names.insert(set.name).second) return true;
+      for (const auto& [counter, value] : set.counters) counters.insert({set.name, counter});
+    }
+  for (const api::ResourceSlice* slice : slices)
+    for (const api::Device& device : slice->devices) {
+      if (!device_names.insert(device.name).second) return true;
+      for (const auto& consumption : device.consumes_counters) {
+        if (!set_names.count(consumption.counter_set)) return true;
+        for (const auto& [counter, value] : consumption.counters)
+          if (!counters.count({consumption.counter_set, counter})) return true;
+      }
+    }
+  return false;
+}
+
+bool has_binding_conditions(const api::Device& device) {
+  return !device.binding_conditions.empty() || !device.binding_failure_conditions.empty();
+}
+
+bool has_shares(const World& world, const DeviceName& name) {
+  if (world.consumed.count(name)) return true;
+  auto share = world.allocated_shares.lower_bound({name, ""});
+  return share != world.allocated_shares.end() && share->first == name;
+}
+
+// Takes what today's holders consume out of the pool's counters; a shared device pays once however many hold it.
+void charge_holders(const World& world, const std::vector<const api::ResourceSlice*>& slices, ScenePool& pool) {
+  for (const api::ResourceSlice* slice : slices)
+    for (const api::CounterSet& set : slice->shared_counters)
+      for (const auto& [counter, value] : set.counters)
+        pool.counters[{set.name, counter}] = parse_amount(value).value_or(0);
+  for (const api::ResourceSlice* slice : slices)
+    for (const api::Device& device : slice->devices) {
+      const DeviceName name{pool.driver, pool.name, device.name};
+      if (!world.allocated.count(name) && !has_shares(world, name)) continue;
+      for (const auto& consumption : device.consumes_counters)
+        for (const auto& [counter, value] : consumption.counters)
+          pool.counters[{consumption.counter_set, counter}] -= parse_amount(value).value_or(0);
+    }
+}
+
+SceneDevice make_device(const World& world, size_t pool, const api::ResourceSlice& slice, const api::Device& device) {
+  SceneDevice out;
+  out.name = {slice.driver, slice.pool.name, device.name};
+  out.pool = pool;
+  out.slice = &slice;
+  out.device = &device;
+  out.shared = device.allow_multiple_allocations && world.on("DRAConsumableCapacity");
+  out.held = world.allocated.count(out.name) > 0;
+  out.shares_held = has_shares(world, out.name);
+  if (auto consumed = world.consumed.find(out.name); consumed != world.consumed.end())
+    for (const auto& [capacity, amount] : consumed->second) out.consumed[capacity] = parse_amount(amount).value_or(0);
+  return out;
+}
+
+// One pool: what is current, whether it may be used, its counters and its devices for this node.
+void add_pool(Scene& scene, const PoolKey& key, std::vector<const api::ResourceSlice*> slices) {
+  const World& world = *scene.world;
+  int64_t newest_relevant = -1, newest = -1;
+  for (const api::ResourceSlice* slice : slices) {
+    newest = std::max(newest, slice->pool.generation);
+    if (slice_relevant(world, *slice, *scene.node)) newest_relevant = std::max(newest_relevant, slice->pool.generation);
+  }
+  // Nothing for this node, or what there is has been replaced by a generation that is elsewhere.
+  if (newest_relevant < 0 || newest_relevant < newest) return;
+  std::erase_if(slices, [&](const api::ResourceSlice* slice) { return slice->pool.generation != newest; });
+  std::sort(slices.begin(), slices.end(), [](const api::ResourceSlice* a, const api::ResourceSlice* b) {
+    return a->metadata.name < b->metadata.name;
+  });
+  ScenePool pool;
+  pool.driver = key.first;
+  pool.name = key.second;
+  pool.incomplete = static_cast<int64_t>(slices.size()) != slices.front()->pool.resource_slice_count;
+  pool.invalid = !pool.incomplete && pool_invalid(slices);
+  charge_holders(world, slices, pool);
+  const bool usable = !pool.incomplete && !pool.invalid;
+  scene.pools.push_back(std::move(pool));
+  if (!usable) return;
+  for (const api::ResourceSlice* slice : slices) {
+    if (!slice_relevant(world, *slice, *scene.node)) continue;
+    for (const api::Device& device : slice->devices)
+      if (device_on_node(*slice, device, *scene.node))
+        scene.devices.push_back(make_device(world, scene.pools.size() - 1, *slice, device));
+  }
+}
+
+// Pools with binding conditions come last; otherwise driver, pool, slice name, position.
+void sort_devices(Scene& scene) {
+  std::set<size_t> conditional;
+  for (const SceneDevice& device : scene.devices)
+    if (has_binding_conditions(*device.device)) conditional.insert(device.pool);
+  std::stable_sort(scene.devices.begin(), scene.devices.end(), [&](const SceneDevice& a, const SceneDevice& b) {
+    return std::make_tuple(conditional.count(a.pool), a.pool) < std::make_tuple(conditional.count(b.pool), b.pool);
+  });
+}
+
+bool gates_admit(const World& world, const api::Device& device) {
+  if (has_binding_conditions(device) && !world.on("DRADeviceBindingConditions")) return false;
+  if (!device.consumes_counters.empty() && !world.on("DRAPartitionableDevices")) return false;
+  return true;
+}
+
+bool taints_tolerated(const World& world, const api::DeviceSubRequest& spec, const api::Device& device) {
+  if (!world.on("DRADeviceTaints")) return true;
+  for (const api::DeviceTaint& taint : device.taints) {
+    if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") continue;
+    if (std::none_of(spec.tolerations.begin(), spec.tolerations.end(),
+                     [&](const api::DeviceToleration& toleration) { return tolerates(toleration, taint); }))
+      return false;
+  }
+  return true;
+}
+
+bool selected(Scene& scene, const std::vector<std::string>& selectors, const SceneDevice& device,
+              const SelectorJudge& judge) {
+  for (const std::string& expression : selectors) {
+    const Truth truth = judge(expression, device.name.driver, *device.device);
+    if (truth == Truth::kTrue) continue;
+    if (truth == Truth::kUnknownForm && scene.error.empty()) scene.error = "selector of unknown form: " + expression;
+    if (truth == Truth::kError) scene.selector_errors = true;
+    return false;
+  }
+  return true;
+}
+
+// Whether what is asked for fits beside the shares of today. A device without room is no device for this request, so
+// that All does not stumble over it.
+bool sizes_admit(const World& world, const api::DeviceSubRequest& spec, const SceneDevice& device) {
+  if (!world.on("DRAConsumableCapacity")) return true;
+  const auto amounts = amounts_taken(spec, *device.device);
+  if (!amounts) return false;
+  for (const auto& [capacity, amount] : *amounts) {
+    auto before = device.consumed.find(capacity);
+    const Amount total = amount + (before == device.consumed.end() ? 0 : before->second);
+    if (total > parse_amount(device.device->capacity.at(capacity).value).value_or(0)) return false;
+  }
+  return true;
+}
+
+SceneOption make_option(Scene& scene, size_t claim, size_t request, int alternative, const api::DeviceSubRequest& spec,
+                        const SelectorJudge& judge) {
+  const World& world = *scene.world;
+  SceneOption option;
+  option.claim = claim;
+  option.request = request;
+  option.alternative = alternative;
+  option.spec = &spec;
+  option.result_name = world.claims[claim].spec.requests[request].name;
+  if (alternative >= 0) option.result_name += "/" + spec.name;
+  option.all = spec.allocation_mode == "All";
+  option.count = spec.count == 0 ? 1 : spec.count;
+  auto device_class = std::find_if(world.classes.begin(), world.classes.end(), [&](const api::DeviceClass& c) {
+    return c.metadata.name == spec.device_class_name;
+  });
+  if (device_class == world.classes.end()) {
+    scene.error = "device class " + spec.device_class_name + " does not exist";
+    return option;
+  }
+  for (size_t i = 0; i < scene.devices.size(); ++i) {
+    const SceneDevice& device = scene.devices[i];
+    if (!gates_admit(world, *device.device) || !selected(scene, device_class->selectors, device, judge) ||
+        !selected(scene, spec.selectors, device, judge) || !sizes_admit(world, spec, device))
+      continue;
+    option.candidates.push_back(i);
+    option.tolerated.push_back(taints_tolerated(world, spec, *device.device));
+  }
+  for (const ScenePool& pool : scene.pools)
+    if (option.all && (pool.incomplete || pool.invalid)) option.impossible = true;
+  return option;
+}
+
+}  // namespace
+
+bool node_matches(const api::NodeSelector& selector, const api::Node& node) {
+  return std::any_of(selector.terms.begin(), selector.terms.end(),
+                     [&](const api::NodeSelectorTerm& term) { return term_matches(term, node); });
+}
+
+bool tolerates(const api::DeviceToleration& toleration, const api::DeviceTaint& taint) {
+  if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
+  if (!toleration.key.empty() && toleration.key != taint.key) return false;
+  if (toleration.op == "Exists") return true;
+  return (toleration.op.empty() || toleration.op == "Equal") && toleration.value == taint.value;
+}
+
+const api::DeviceAttribute* find_attribute(const SceneDevice& device, const std::string& name) {
+  const auto& attributes = device.device->attributes;
+  if (auto exact = attributes.find(name); exact != attributes.end()) return &exact->second;
+  const size_t slash = name.find('/');
+  if (slash == std::string::npos || name.substr(0, slash) != device.name.driver) return nullptr;
+  auto bare = attributes.find(name.substr(slash + 1));
+  return bare == attributes.end() ? nullptr : &bare->second;
+}
+
+Scene build_scene(const World& world, const api::Node& node, const SelectorJudge& judge) {
+  Scene scene;
+  scene.world = &world;
+  scene.node = &node;
+  std::map<PoolKey, std::vector<const api::ResourceSlice*>> pools;
+  for (const api::ResourceSlice& slice : world.slices) pools[{slice.driver, slice.pool.name}].push_back(&slice);
+  for (auto& [key, slices] : pools) add_pool(scene, key, std::move(slices));
+  sort_devices(scene);
+  for (size_t c = 0; c < world.claims.size(); ++c) {
+    const auto& requests = world.claims[c].spec.requests;
+    for (size_t r = 0; r < requests.size(); ++r) {
+      SceneRequest request;
+      request.claim = c;
+      request.request = r;
+      if (requests[r].exactly) {
+        request.options.push_back(make_option(scene, c, r, -1, *requests[r].exactly, judge));
+      } else {
+        for (size_t a = 0; a < requests[r].first_available.size(); ++a)
+          request.options.push_back(
+              make_option(scene, c, r, static_cast<int>(a), requests[r].first_available[a], judge));
+        if (!world.on("DRAPrioritizedList")) scene.error = "prioritized list while its gate is off";
+      }
+      scene.requests.push_back(std::move(request));
+    }
+  }
+  return scene;
+}
+
+}  // namespace dra::oracle

@@ -1,0 +1,67 @@
+// World: everything one allocation decision depends on, in one value; and its text form, one JSON object a world, the
+// format of the allocator's conformance files.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pkg/api/core.h"
+#include "pkg/api/resource.h"
+#include "pkg/base/error.h"
+
+namespace dra::oracle {
+
+struct DeviceName {
+  std::string driver;
+  std::string pool;
+  std::string device;
+  auto operator<=>(const DeviceName&) const = default;
+  std::string text() const { return driver + "/" + pool + "/" + device; }
+};
+
+// "driver/pool/device" (a pool's name may contain slashes); nullopt without two slashes.
+std::optional<DeviceName> parse_device_name(std::string_view text);
+
+struct World {
+  std::string id;
+  std::set<std::string, std::less<>> gates;
+  std::vector<api::Node> nodes;  // tried in this order; all claims go to one node
+  bool single_node = true;       // written as "node" rather than "nodes"
+  std::vector<api::DeviceClass> classes;
+  std::vector<api::ResourceSlice> slices;
+  std::vector<api::ResourceClaim> claims;  // of one pod, none allocated
+  // Held by other claims: exclusively, as shares, and how much of each capacity the shares took.
+  std::set<DeviceName> allocated;
+  std::set<std::pair<DeviceName, std::string>> allocated_shares;
+  std::map<DeviceName, api::StringMap> consumed;
+
+  bool on(std::string_view gate) const { return gates.count(gate) > 0; }
+};
+
+// What a conformance file expects, where it says so.
+struct Expectation {
+  std::optional<bool> feasible;
+  bool error = false;
+  std::optional<std::vector<api::AllocationResult>> results;  // empty: cannot be allocated
+};
+
+struct Case {
+  World world;
+  Expectation expect;
+  std::string upstream_json;  // what was recorded of upstream's time, "" when nothing was
+};
+
+// kInvalidArgument names the field that is wrong.
+Result<Case> read_case(std::string_view json);
+// One line; read_case gives the same world back.
+std::string write_case(const World& world, std::optional<bool> feasible = std::nullopt);
+
+// The gates that a world of all features has, by their upstream names.
+const std::set<std::string, std::less<>>& all_gates();
+
+}  // namespace dra::oracle
