@@ -7,6 +7,24 @@ namespace dra::apiserver {
 const std::vector<SchemaTable>& builtin_schema_tables() {
   static const std::vector<SchemaTable> tables = {
       {"meta/v1", schema_tables::meta_v1()},
+      {"core/v1", schema_tables::core_v1_volumes()},
+      {"core/v1", schema_tables::core_v1_containers()},
+      {"core/v1", schema_tables::core_v1_pods()},
+      {"core/v1", schema_tables::core_v1_podstatus()},
+      {"core/v1", schema_tables::core_v1_cluster()},
+      {"apps/v1", schema_tables::apps_v1()},
+      {"batch/v1", schema_tables::batch_v1()},
+      {"authentication/v1", schema_tables::authentication_v1()},
+      {"authorization/v1", schema_tables::authorization_v1()},
+      {"autoscaling/v1", schema_tables::autoscaling_v1()},
+      {"coordination/v1", schema_tables::coordination_v1()},
+      {"events/v1", schema_tables::events_v1()},
+      {"policy/v1", schema_tables::policy_v1()},
+      {"resource/v1", schema_tables::resource_v1()},
+      {"resource/v1beta1", schema_tables::resource_v1beta1()},
+      {"resource/v1beta2", schema_tables::resource_v1beta2()},
+      {"scheduling/v1", schema_tables::scheduling_v1()},
+      {"scheduling/v1alpha2", schema_tables::scheduling_v1alpha2()},
   };
   return tables;
 }

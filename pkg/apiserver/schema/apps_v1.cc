@@ -1,0 +1,79 @@
+#include "pkg/apiserver/schema/tables.h"
+
+namespace dra::apiserver::schema_tables {
+
+// k8s.io/api/apps/v1 of 1.36.
+std::string_view apps_v1() {
+  return R"(
+type Deployment
+1 metadata ObjectMeta
+2 spec DeploymentSpec
+3 status DeploymentStatus
+
+type DeploymentSpec
+1 replicas *int32
+2 selector *LabelSelector !
+3 template core/v1.PodTemplateSpec
+4 strategy DeploymentStrategy retainKeys
+5 minReadySeconds int32
+6 revisionHistoryLimit *int32
+7 paused bool
+9 progressDeadlineSeconds *int32
+
+type DeploymentStrategy
+1 type string
+2 rollingUpdate *RollingUpdateDeployment
+
+type RollingUpdateDeployment
+1 maxUnavailable *IntOrString
+2 maxSurge *IntOrString
+
+type DeploymentStatus
+1 observedGeneration int64
+2 replicas int32
+3 updatedReplicas int32
+7 readyReplicas int32
+4 availableReplicas int32
+5 unavailableReplicas int32
+9 terminatingReplicas *int32
+6 conditions []DeploymentCondition map=type merge=type
+8 collisionCount *int32
+
+type DeploymentCondition
+1 type string !
+2 status string !
+6 lastUpdateTime Time !
+7 lastTransitionTime Time !
+4 reason string
+5 message string
+
+type ReplicaSet
+1 metadata ObjectMeta
+2 spec ReplicaSetSpec
+3 status ReplicaSetStatus
+
+type ReplicaSetSpec
+1 replicas *int32
+4 minReadySeconds int32
+2 selector *LabelSelector !
+3 template core/v1.PodTemplateSpec
+
+type ReplicaSetStatus
+1 replicas int32 !
+2 fullyLabeledReplicas int32
+4 readyReplicas int32
+5 availableReplicas int32
+7 terminatingReplicas *int32
+3 observedGeneration int64
+6 conditions []ReplicaSetCondition map=type merge=type
+
+type ReplicaSetCondition
+1 type string !
+2 status string !
+3 lastTransitionTime Time !
+4 reason string
+5 message string
+)";
+}
+
+}  // namespace dra::apiserver::schema_tables
