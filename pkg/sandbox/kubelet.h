@@ -1,0 +1,20 @@
+// The simulated kubelet: runs bound pods whose claims are allocated and reserved, lets them end, and removes deleted
+// ones.
+//
+// It keeps the real kubelet's conditions (controllers.md 3.12.5): a pod runs only when each of its claims exists, is
+// allocated, lists the pod's uid in reservedFor, and, if made from a template, is controlled by the pod. Nothing is
+// executed: "running" is a status, and drivers are not called. A pod whose restartPolicy is not Always ends after the
+// seconds of its dra-sandbox/run-seconds annotation (default 1) with the code of dra-sandbox/exit-code (default 0).
+#pragma once
+
+#include "pkg/sandbox/step.h"
+
+namespace dra::sandbox {
+
+// `pod` is any pod of any node of the simulated fleet.
+Step kubelet_pass(const Json& pod, const ClaimLookup& claims, WallTime now);
+
+// The conditions and addresses of a node that runs: the status to merge into a new Node.
+Json node_status(std::string_view node_name, WallTime now);
+
+}  // namespace dra::sandbox
