@@ -1,0 +1,406 @@
+#include "client/informer/reflector.h"
+
+#include <utility>
+
+#include "client/rest/status.h"
+#include "pkg/log/log.h"
+
+namespace dra::client {
+namespace {
+
+constexpr Duration kShortWatch = std::chrono::seconds(1);
+constexpr int kMaxBriefStreams = 5;
+constexpr Duration kExpiredPause = std::chrono::seconds(10);
+constexpr Duration kMaxRetryAfter = std::chrono::minutes(5);
+
+}  // namespace
+
+Reflector::Reflector(Reactor& reactor, Transport& transport, Random& random, ObjectType type, ObjectStore& store,
+                     ReflectorOptions options, std::shared_ptr<ServerTraits> traits)
+    : reactor_(reactor),
+      transport_(transport),
+      random_(random),
+      type_(std::move(type)),
+      store_(store),
+      options_(std::move(options)),
+      traits_(traits ? std::move(traits) : std::make_shared<ServerTraits>()),
+      backoff_(reactor.clock(), random) {}
+
+Reflector::~Reflector() = default;
+
+void Reflector::start() {
+  if (running_) return;
+  running_ = true;
+  state_exact_ = true;
+  begin_state();
+}
+
+void Reflector::stop() {
+  running_ = false;
+  drop_calls();
+}
+
+void Reflector::refresh(std::function<void()> done) {
+  waiting_.push_back(std::move(done));
+  if (!running_) return;
+  state_exact_ = true;
+  begin_state();
+}
+
+void Reflector::drop_calls() {
+  ++generation_;
+  call_.cancel();
+  timer_.cancel();
+  collecting_ = false;
+  collected_.clear();
+}
+
+Query Reflector::base_query() const {
+  return {{"labelSelector", options_.label_selector}, {"fieldSelector", options_.field_selector}};
+}
+
+std::string Reflector::what(const char* verb) const {
+  return std::string(verb) + " " + options_.resource.plural;
+}
+
+void Reflector::begin_state() {
+  unpaged_ = false;
+  traits_->watch_list_refused ? begin_list() : open_watch_list();
+}
+
+void Reflector::open_watch_list() {
+  drop_calls();
+  collecting_ = true;
+  stream_had_event_ = false;
+  opened_at_ = reactor_.clock().mono_now();
+  Query query = base_query();
+  query.push_back({"watch", "true"});
+  query.push_back({"allowWatchBookmarks", "true"});
+  query.push_back({"sendInitialEvents", "true"});
+  query.push_back({"resourceVersionMatch", "NotOlderThan"});
+  if (!state_exact_) query.push_back({"resourceVersion", std::to_string(store_.stream_revision())});
+  query.push_back({"timeoutSeconds", std::to_string(300 + random_.below(300))});
+  Request request;
+  request.target = with_query(collection_path(options_.resource, options_.ns), query);
+  uint64_t mine = generation_;
+  StreamCallbacks on;
+  on.on_open = [this, mine](const Response&) {
+    if (mine == generation_) ++stats_.watches;
+  };
+  on.on_line = [this, mine](std::string_view line) {
+    if (mine == generation_) on_line(line);
+  };
+  on.on_end = [this, mine](Result<Response> result) {
+    if (mine == generation_) on_stream_end(std::move(result));
+  };
+  call_ = transport_.stream(std::move(request), std::move(on));
+  arm_silence(options_.watch_list_patience);
+}
+
+void Reflector::open_watch() {
+  drop_calls();
+  stream_had_event_ = false;
+  opened_at_ = reactor_.clock().mono_now();
+  Query query = base_query();
+  query.push_back({"watch", "true"});
+  query.push_back({"allowWatchBookmarks", "true"});
+  query.push_back({"resourceVersion", std::to_string(store_.stream_revision())});
+  query.push_back({"timeoutSeconds", std::to_string(300 + random_.below(300))});
+  Request request;
+  request.target = with_query(collection_path(options_.resource, options_.ns), query);
+  uint64_t mine = generation_;
+  StreamCallbacks on;
+  on.on_open = [this, mine](const Response&) {
+    if (mine != generation_) return;
+    ++stats_.watches;
+    trouble_.clear();
+    arm_silence(options_.silent_peer);
+  };
+  on.on_line = [this, mine](std::string_view line) {
+    if (mine == generation_) on_line(line);
+  };
+  on.on_end = [this, mine](Result<Response> result) {
+    if (mine == generation_) on_stream_end(std::move(result));
+  };
+  call_ = transport_.stream(std::move(request), std::move(on));
+  arm_silence(options_.silent_peer);
+}
+
+// Nothing heard for `limit`: in the first part of a WatchList that means a server that does not know it, later a dead
+// peer.
+void Reflector::arm_silence(Duration limit) {
+  stats_.last_contact = reactor_.clock().mono_now();
+  timer_ = reactor_.after(limit, [this] {
+    if (collecting_) {
+      log::warning("WatchList brought no end mark, listing instead", {{"resource", options_.resource.plural}});
+      begin_list();
+      return;
+    }
+    log::v(3, "Watch is silent, opening a new one", {{"resource", options_.resource.plural}});
+    open_watch();
+  });
+}
+
+void Reflector::on_line(std::string_view line) {
+  auto event = parse_watch_line(line);
+  if (!event) {
+    ++stats_.undecodable;
+    log::error(event.error(), "Unreadable watch event", {{"resource", options_.resource.plural}});
+    retry_later(event.error(), &Reflector::begin_state);
+    return;
+  }
+  arm_silence(collecting_ ? options_.watch_list_patience : options_.silent_peer);
+  if (event->type == WatchEvent::Type::kError) {
+    on_error_event(*event);
+  } else if (collecting_) {
+    on_initial_event(std::move(*event));
+  } else {
+    on_watch_event(std::move(*event));
+  }
+}
+
+void Reflector::on_initial_event(WatchEvent event) {
+  stream_had_event_ = true;
+  if (event.type == WatchEvent::Type::kBookmark) {
+    if (!event.initial_events_end) {
+      // A bookmark before the end mark: this server ignores sendInitialEvents.
+      traits_->watch_list_refused = true;
+      begin_list();
+      return;
+    }
+    std::vector<Entry> entries;
+    entries.reserve(collected_.size());
+    for (auto& [key, entry] : collected_) entries.push_back(std::move(entry));
+    collected_.clear();
+    collecting_ = false;
+    arm_silence(options_.silent_peer);
+    install(std::move(entries), event.revision);
+    return;
+  }
+  auto entry = type_.decode(event.object);
+  if (!entry) {
+    ++stats_.undecodable;
+    log::error(entry.error(), "Unreadable object", {{"resource", options_.resource.plural}});
+    return;
+  }
+  std::string key = entry->key();
+  if (event.type == WatchEvent::Type::kDeleted) {
+    collected_.erase(key);
+  } else if (collected_.size() < options_.max_objects || collected_.count(key) > 0) {
+    collected_.insert_or_assign(std::move(key), std::move(*entry));
+  } else {
+    retry_later(Error(Code::kResourceExhausted, what("watch") + ": more objects than this program holds"),
+                &Reflector::begin_state);
+  }
+}
+
+void Reflector::on_watch_event(WatchEvent event) {
+  stream_had_event_ = true;
+  if (event.type == WatchEvent::Type::kBookmark) {
+    store_.bookmark(event.revision);
+    return;
+  }
+  auto entry = type_.decode(event.object);
+  if (!entry) {
+    ++stats_.undecodable;
+    log::error(entry.error(), "Unreadable object", {{"resource", options_.resource.plural}});
+    return;
+  }
+  bool fresh = event.type == WatchEvent::Type::kDeleted ? store_.remove(*entry) : store_.apply(std::move(*entry));
+  if (fresh) ++stats_.events;
+}
+
+void Reflector::on_error_event(const WatchEvent& event) {
+  Error error = error_from_status(event.object, 0, what("watch"));
+  if (error.code() == Code::kGone || is_too_large_resource_version(error)) {
+    relist_expired();
+    return;
+  }
+  bool same_place = error.code() == Code::kTooManyRequests && !collecting_;
+  retry_later(error, same_place ? &Reflector::open_watch : &Reflector::begin_state);
+}
+
+void Reflector::on_stream_end(Result<Response> result) {
+  bool refused = result.has_value() && !result->ok();
+  if (refused) {
+    Error error = error_from_response(*result, what("watch"));
+    collecting_ ? on_watch_list_refused(error) : on_watch_refused(error);
+    return;
+  }
+  Error error = result.has_value() ? Error(Code::kUnavailable, what("watch") + ": the stream ended") : result.error();
+  // Streams that end at once, with or without an event, must not become a loop.
+  bool brief = reactor_.clock().mono_now() - opened_at_ < kShortWatch;
+  brief_streams_ = brief ? brief_streams_ + 1 : 0;
+  if (collecting_) {
+    retry_later(error, &Reflector::begin_state);
+  } else if (brief && (!stream_had_event_ || brief_streams_ > kMaxBriefStreams)) {
+    retry_later(error, &Reflector::open_watch);
+  } else {
+    log::v(4, "Watch ended, going on", {{"resource", options_.resource.plural}, {"err", error}});
+    open_watch();
+  }
+}
+
+void Reflector::on_watch_list_refused(const Error& error) {
+  switch (error.code()) {
+    case Code::kGone:
+      relist_expired();
+      return;
+    case Code::kInvalidArgument:
+    case Code::kUnsupported:
+      if (is_too_large_resource_version(error)) {
+        relist_expired();
+        return;
+      }
+      // The exact refusal of a server without WatchList; it will not learn it while it runs.
+      log::v(3, "Server has no WatchList, listing in pages", {{"resource", options_.resource.plural}});
+      traits_->watch_list_refused = true;
+      begin_list();
+      return;
+    case Code::kDeadlineExceeded:
+      if (is_too_large_resource_version(error)) {
+        relist_expired();
+        return;
+      }
+      break;
+    default:
+      break;
+  }
+  retry_later(error, &Reflector::begin_state);
+}
+
+void Reflector::on_watch_refused(const Error& error) {
+  if (error.code() == Code::kGone || is_too_large_resource_version(error)) {
+    relist_expired();
+    return;
+  }
+  bool same_place = error.code() == Code::kTooManyRequests || error.code() == Code::kUnavailable;
+  retry_later(error, same_place ? &Reflector::open_watch : &Reflector::begin_state);
+}
+
+// The server has forgotten the revision asked for, or has not reached it: read the present state instead, at once if
+// this did not just happen.
+void Reflector::relist_expired() {
+  ++stats_.expired;
+  MonoTime now = reactor_.clock().mono_now();
+  bool again = stats_.expired > 1 && now - expired_at_ < kExpiredPause;
+  expired_at_ = now;
+  if (again) {
+    state_exact_ = true;
+    retry_later(Error(Code::kGone, what("watch") + ": the resourceVersion has expired again"), &Reflector::begin_state);
+    return;
+  }
+  log::v(3, "Revision expired, reading the state anew", {{"resource", options_.resource.plural}});
+  state_exact_ = true;
+  begin_state();
+}
+
+void Reflector::begin_list() {
+  drop_calls();
+  paged_revision_ = 0;
+  list_page({});
+}
+
+void Reflector::list_page(const std::string& continue_token) {
+  Query query = base_query();
+  if (!unpaged_) query.push_back({"limit", std::to_string(options_.page_size)});
+  query.push_back({"continue", continue_token});
+  Request request;
+  request.target = with_query(collection_path(options_.resource, options_.ns), query);
+  request.timeout = options_.list_timeout;
+  uint64_t mine = generation_;
+  bool had_token = !continue_token.empty();
+  call_ = transport_.send(std::move(request), [this, mine, had_token](Result<Response> result) {
+    if (mine != generation_) return;
+    stats_.last_contact = reactor_.clock().mono_now();
+    if (!result || !result->ok()) {
+      Error error = result ? error_from_response(*result, what("list")) : result.error();
+      if (error.code() == Code::kGone && had_token && !unpaged_) {
+        ++stats_.expired;
+        unpaged_ = true;
+        begin_list();
+        return;
+      }
+      on_list_failed(error);
+      return;
+    }
+    if (result->body.size() < options_.offload_bytes) {
+      page_arrived(type_.decode_list(result->body));
+      return;
+    }
+    auto body = std::make_shared<std::string>(std::move(result->body));
+    auto page = std::make_shared<Result<EntryPage>>(EntryPage{});
+    // The task may outlive this reflector: its decoder is a copy, and the handle in call_ tells whether anybody waits.
+    auto alive = std::make_shared<bool>(true);
+    class Flag : public Handle::Impl {
+     public:
+      explicit Flag(std::shared_ptr<bool> f) : flag_(std::move(f)) {}
+      ~Flag() override { *flag_ = false; }
+
+     private:
+      std::shared_ptr<bool> flag_;
+    };
+    call_ = Handle(std::make_unique<Flag>(alive));
+    reactor_.offload([body, page, decode = type_.decode_list] { *page = decode(*body); },
+                     [this, page, alive] {
+                       if (*alive) page_arrived(std::move(*page));
+                     });
+  });
+}
+
+void Reflector::page_arrived(Result<EntryPage> page) {
+  if (!page) {
+    on_list_failed(page.error().wrap(what("list")));
+    return;
+  }
+  for (const Error& error : page->errors) {
+    ++stats_.undecodable;
+    log::error(error, "Unreadable object", {{"resource", options_.resource.plural}});
+  }
+  if (paged_revision_ == 0) paged_revision_ = page->revision;
+  for (Entry& entry : page->entries) collected_.insert_or_assign(entry.key(), std::move(entry));
+  if (collected_.size() > options_.max_objects) {
+    on_list_failed(Error(Code::kResourceExhausted, what("list") + ": more objects than this program holds"));
+    return;
+  }
+  if (!page->continue_token.empty()) {
+    list_page(page->continue_token);
+    return;
+  }
+  std::vector<Entry> entries;
+  entries.reserve(collected_.size());
+  for (auto& [key, entry] : collected_) entries.push_back(std::move(entry));
+  uint64_t mine = generation_;
+  install(std::move(entries), paged_revision_);
+  // A handler may have asked for a fresh state.
+  if (mine == generation_) open_watch();
+}
+
+void Reflector::on_list_failed(const Error& error) {
+  retry_later(error, &Reflector::begin_state);
+}
+
+void Reflector::install(std::vector<Entry> entries, uint64_t revision) {
+  ++stats_.lists;
+  trouble_.clear();
+  state_exact_ = false;
+  auto waiting = std::exchange(waiting_, {});
+  log::v(3, "State received",
+         {{"resource", options_.resource.plural}, {"objects", entries.size()}, {"revision", revision}});
+  store_.replace(std::move(entries), revision);
+  for (auto& done : waiting) done();
+}
+
+void Reflector::retry_later(const Error& error, void (Reflector::*next)()) {
+  drop_calls();
+  ++stats_.failures;
+  trouble_ = to_string(error);
+  Duration delay = backoff_.next();
+  Duration told = std::min<Duration>(std::chrono::seconds(error.retry_after_seconds()), kMaxRetryAfter);
+  if (told > delay) delay = told + Duration(static_cast<int64_t>(random_.unit() * 1e9));
+  log::v(error.code() == Code::kPermissionDenied || error.code() == Code::kNotFound ? 0 : 2, "Reading will be retried",
+         {{"resource", options_.resource.plural}, {"in", delay}, {"err", error}});
+  timer_ = reactor_.after(delay, [this, next] { (this->*next)(); });
+}
+
+}  // namespace dra::client

@@ -1,0 +1,134 @@
+// Reflector: keeps an ObjectStore equal to the server's list of one resource.
+//
+// It opens a WatchList (a watch that begins with the whole state), or, where the server refuses that, lists in pages
+// and watches from there; follows bookmarks; starts over on 410; waits as told on 429; takes a peer that is silent for
+// 90 s for dead (an API server sends a bookmark a minute); and waits between failures with doubling, jittered delays.
+// The first state and every relist is a consistent read, never one from an arbitrarily old cache (resourceVersion "0").
+//
+// Belongs to the reactor's thread. All changes of the store happen in tasks of the reactor.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/informer/backoff.h"
+#include "client/informer/object_store.h"
+#include "client/informer/wire.h"
+#include "client/rest/resource_path.h"
+#include "client/transport/transport.h"
+
+namespace dra::client {
+
+// What is known of a server, shared by all reflectors that talk to it.
+struct ServerTraits {
+  bool watch_list_refused = false;
+};
+
+struct ReflectorOptions {
+  Resource resource;
+  std::string ns;  // empty: all namespaces
+  std::string label_selector;
+  std::string field_selector;
+  size_t page_size = 500;
+  Duration silent_peer = std::chrono::seconds(90);
+  // A WatchList that delivers nothing for so long before its end mark is given up for a plain list.
+  Duration watch_list_patience = std::chrono::seconds(30);
+  Duration list_timeout = std::chrono::seconds(60);
+  // List bodies of at least this size are decoded on a worker thread.
+  size_t offload_bytes = 64 * 1024;
+  // More objects than this in one list end it with an error.
+  size_t max_objects = 1'000'000;
+};
+
+// Counts since the start, for metrics.
+struct ReflectorStats {
+  uint64_t lists = 0;        // whole states received, by list or WatchList
+  uint64_t watches = 0;      // streams opened
+  uint64_t events = 0;       // events applied
+  uint64_t expired = 0;      // 410s
+  uint64_t failures = 0;     // rounds that ended in a back-off
+  uint64_t undecodable = 0;  // objects that could not be read; what is known of them stays as it was
+  MonoTime last_contact{};   // when the server was last heard
+};
+
+class Reflector {
+ public:
+  // Everything must outlive the reflector.
+  Reflector(Reactor& reactor, Transport& transport, Random& random, ObjectType type, ObjectStore& store,
+            ReflectorOptions options, std::shared_ptr<ServerTraits> traits = nullptr);
+  ~Reflector();
+  Reflector(const Reflector&) = delete;
+  Reflector& operator=(const Reflector&) = delete;
+
+  void start();
+  // Leaves the store as it is. start() may follow.
+  void stop();
+
+  // Fetches the whole state anew, by a read that begins after this call; `done` runs once the store holds it. Several
+  // calls in a row are served by one read, if it begins after the last of them.
+  void refresh(std::function<void()> done);
+
+  const ReflectorStats& stats() const { return stats_; }
+  // The last failure, until the next success; for health checks and messages.
+  const std::string& trouble() const { return trouble_; }
+
+ private:
+  // Each begins one kind of request and returns; what is under way lives in call_ and timer_.
+  void begin_state();
+  void open_watch_list();
+  void begin_list();
+  void list_page(const std::string& continue_token);
+  void page_arrived(Result<EntryPage> page);
+  void open_watch();
+
+  void on_line(std::string_view line);
+  void on_initial_event(WatchEvent event);
+  void on_watch_event(WatchEvent event);
+  void on_error_event(const WatchEvent& event);
+  void on_stream_end(Result<Response> result);
+  void on_watch_list_refused(const Error& error);
+  void on_watch_refused(const Error& error);
+  void on_list_failed(const Error& error);
+
+  void install(std::vector<Entry> entries, uint64_t revision);
+  void relist_expired();
+  // Waits, then does `next` (begin_state or open_watch).
+  void retry_later(const Error& error, void (Reflector::*next)());
+  void arm_silence(Duration limit);
+  void drop_calls();
+  Query base_query() const;
+  std::string what(const char* verb) const;
+
+  Reactor& reactor_;
+  Transport& transport_;
+  Random& random_;
+  ObjectType type_;
+  ObjectStore& store_;
+  ReflectorOptions options_;
+  std::shared_ptr<ServerTraits> traits_;
+  Backoff backoff_;
+  ReflectorStats stats_;
+  std::string trouble_;
+
+  bool running_ = false;
+  // Distinguishes what is under way now from answers of calls that were given up.
+  uint64_t generation_ = 0;
+  Handle call_;
+  Handle timer_;
+  MonoTime opened_at_{};
+  bool stream_had_event_ = false;
+  int brief_streams_ = 0;
+  MonoTime expired_at_{};
+  bool collecting_ = false;  // in the first part of a WatchList
+  bool state_exact_ = true;  // the next whole state must be a consistent read (resourceVersion unset)
+  bool unpaged_ = false;     // the continue token expired: list everything at once
+  std::map<std::string, Entry> collected_;
+  uint64_t paged_revision_ = 0;
+  std::vector<std::function<void()>> waiting_;  // refresh() callbacks for the state under way
+};
+
+}  // namespace dra::client

@@ -1,0 +1,310 @@
+#include "client/informer/reflector.h"
+
+#include <gtest/gtest.h>
+
+#include "client/informer/informer.h"
+#include "client/testing/fake_server.h"
+#include "client/transport/fault.h"
+#include "pkg/reactor/sim_reactor.h"
+
+namespace dra::client::reflector_test {
+
+using namespace std::chrono_literals;
+using testing::FakeServer;
+
+const Resource kLeases{"coordination.k8s.io", "v1", "leases", "Lease", true};
+const std::string kPath = "/apis/coordination.k8s.io/v1/leases";
+
+std::map<std::string, std::string> shown(const ObjectStore& store) {
+  std::map<std::string, std::string> out;
+  store.for_each_in_stream([&](const Entry& e) { out[e.key()] = e.uid + "@" + std::to_string(e.revision); });
+  return out;
+}
+
+struct World {
+  explicit World(uint64_t seed) : random(seed), server(reactor), inner(reactor, server), network(reactor, inner, {}) {}
+  ManualClock clock;
+  SimReactor reactor{clock};
+  SeededRandom random;
+  FakeServer server;
+  InProcessTransport inner;
+  FaultTransport network;
+  std::unique_ptr<Informer<api::Lease>> informer;
+
+  void start(ReflectorOptions options = {}) {
+    options.resource = kLeases;
+    informer = std::make_unique<Informer<api::Lease>>(reactor, network, random, std::move(options));
+    informer->start();
+  }
+  void put(const std::string& name, const std::string& holder) {
+    server.put(kPath, "ns", name, R"({"spec":{"holderIdentity":")" + holder + "\"}}");
+  }
+};
+
+TEST(Reflector, WatchListThenEvents) {
+  World world(1);
+  world.put("a", "x");
+  std::vector<std::string> targets;
+  world.server.on_request = [&](const Request& r) { targets.push_back(r.target); };
+  world.start();
+  EXPECT_FALSE(world.informer->synced());
+  world.reactor.run_until_idle();
+  EXPECT_TRUE(world.informer->synced());
+  EXPECT_EQ(world.informer->store().get("ns/a")->holder_identity, "x");
+  world.put("a", "y");
+  world.put("b", "z");
+  world.server.erase(kPath, "ns", "a");
+  world.reactor.run_until_idle();
+  EXPECT_EQ(shown(world.informer->core()), world.server.snapshot(kPath));
+  ASSERT_EQ(targets.size(), 1u);
+  EXPECT_NE(targets[0].find("sendInitialEvents=true"), std::string::npos);
+  EXPECT_EQ(targets[0].find("resourceVersion="), std::string::npos) << "the first state is a consistent read";
+}
+
+TEST(Reflector, FallsBackToPagesAndRemembersIt) {
+  World world(1);
+  world.server.watch_list = false;
+  for (int i = 0; i < 25; ++i) world.put("l" + std::to_string(i), "x");
+  std::vector<std::string> targets;
+  world.server.on_request = [&](const Request& r) { targets.push_back(r.target); };
+  auto traits = std::make_shared<ServerTraits>();
+  ReflectorOptions options;
+  options.resource = kLeases;
+  options.page_size = 10;
+  options.offload_bytes = 1;
+  Informer<api::Lease> informer(world.reactor, world.network, world.random, options, traits);
+  informer.start();
+  world.reactor.run_until_idle();
+  EXPECT_TRUE(informer.synced());
+  EXPECT_EQ(shown(informer.core()), world.server.snapshot(kPath));
+  EXPECT_TRUE(traits->watch_list_refused);
+  EXPECT_EQ(targets.size(), 5u);  // refused WatchList, three pages, watch
+}
+
+TEST(Reflector, AnExpiredContinueTokenEndsInOneFullList) {
+  World world(1);
+  world.server.watch_list = false;
+  for (int i = 0; i < 25; ++i) world.put("l" + std::to_string(i), "x");
+  int pages = 0;
+  world.server.on_request = [&](const Request& r) {
+    if (r.target.find("continue=") != std::string::npos && pages++ == 0) {
+      world.put("new", "x");
+      world.server.compact();
+    }
+  };
+  ReflectorOptions options;
+  options.page_size = 10;
+  world.start(options);
+  world.reactor.run_until_idle();
+  EXPECT_EQ(pages, 1);
+  EXPECT_EQ(shown(world.informer->core()), world.server.snapshot(kPath));
+}
+
+TEST(Reflector, AServerThatIgnoresSendInitialEventsIsListed) {
+  // It answers the WatchList as an ordinary watch: the objects, and no end mark ever.
+  World world(1);
+  world.put("a", "x");
+  Fault quiet;
+  quiet.silent_after_lines = 1;
+  bool first = true;
+  world.network.set_plan([&](const Request&, bool) { return std::exchange(first, false) ? quiet : Fault{}; });
+  world.start();
+  world.reactor.advance(29s);
+  EXPECT_FALSE(world.informer->synced());
+  world.reactor.advance(2s);
+  EXPECT_TRUE(world.informer->synced());
+}
+
+TEST(Reflector, ASilentPeerIsLeftAfter90Seconds) {
+  World world(1);
+  world.put("a", "x");
+  Fault quiet;
+  quiet.silent_after_lines = 2;
+  bool first = true;
+  world.network.set_plan([&](const Request&, bool) { return std::exchange(first, false) ? quiet : Fault{}; });
+  world.start();
+  world.reactor.advance(1s);
+  ASSERT_TRUE(world.informer->synced());
+  world.put("a", "y");  // never heard
+  world.reactor.advance(88s);
+  EXPECT_EQ(world.informer->store().get("ns/a")->holder_identity, "x");
+  world.reactor.advance(3s);
+  EXPECT_EQ(world.informer->store().get("ns/a")->holder_identity, "y");
+}
+
+TEST(Reflector, BookmarksKeepAQuietWatchAliveAndItsRevisionFresh) {
+  World world(1);
+  world.put("a", "x");
+  world.start();
+  world.reactor.run_until_idle();
+  for (int i = 0; i < 10; ++i) world.server.put("/api/v1/pods", "ns", "p", "{\"n\":" + std::to_string(i) + "}");
+  world.reactor.advance(200s);
+  EXPECT_EQ(world.informer->core().stream_revision(), world.server.revision());
+  EXPECT_EQ(world.informer->reflector().stats().watches, 1u);
+}
+
+TEST(Reflector, ThrottledOpeningsWaitAsTold) {
+  World world(1);
+  int asked = 0;
+  Fault throttle;
+  throttle.kind = Fault::Kind::kAnswer;
+  throttle.answer.status = 429;
+  throttle.answer.retry_after_seconds = 20;
+  world.network.set_plan([&](const Request&, bool) { return ++asked == 1 ? throttle : Fault{}; });
+  world.start();
+  world.reactor.advance(19s);
+  EXPECT_EQ(asked, 1);
+  world.reactor.advance(3s);
+  EXPECT_EQ(asked, 2);
+  EXPECT_TRUE(world.informer->synced());
+}
+
+TEST(Reflector, AnUnreachableServerIsAskedEverLessOften) {
+  World world(7);
+  int asked = 0;
+  Fault refuse;
+  refuse.kind = Fault::Kind::kRefuse;
+  world.network.set_plan([&](const Request&, bool) {
+    ++asked;
+    return refuse;
+  });
+  world.start();
+  world.reactor.advance(10min);
+  // 0.8 s doubling to 30 s, each up to twice as long.
+  EXPECT_GE(asked, 10);
+  EXPECT_LE(asked, 26);
+  EXPECT_NE(world.informer->reflector().trouble().find("connection refused"), std::string::npos);
+}
+
+TEST(Reflector, StreamsThatExpireAtOnceDoNotBecomeALoop) {
+  World world(7);
+  world.server.watch_list = false;
+  world.put("a", "x");
+  int asked = 0;
+  world.network.set_plan([&](const Request&, bool streamed) {
+    ++asked;
+    Fault fault;
+    if (streamed) {
+      fault.kind = Fault::Kind::kAnswer;
+      fault.answer.status = 410;
+    }
+    return fault;
+  });
+  world.start();
+  world.reactor.advance(1min);
+  EXPECT_LE(asked, 40);
+}
+
+TEST(Reflector, RefreshReadsTheStateAnewAndOnlyThenCallsBack) {
+  World world(1);
+  world.put("a", "x");
+  Fault late;  // the watch lags
+  late.delay_answer = 20s;
+  int opened = 0;
+  world.network.set_plan([&](const Request&, bool) { return ++opened == 1 ? late : Fault{}; });
+  world.start();
+  world.reactor.advance(21s);
+  ASSERT_TRUE(world.informer->synced());
+  world.put("a", "y");
+  world.reactor.advance(1s);
+  EXPECT_EQ(world.informer->store().get("ns/a")->holder_identity, "x");
+  std::string seen;
+  world.informer->reflector().refresh([&] { seen = world.informer->store().get_from_stream("ns/a")->holder_identity; });
+  world.reactor.advance(1s);
+  EXPECT_EQ(seen, "y");
+}
+
+TEST(Reflector, BrokenObjectsAreCountedAndTheRestGoesOn) {
+  World world(1);
+  world.server.put(kPath, "ns", "bad", R"({"spec":{"holderIdentity":7}})");
+  world.put("good", "x");
+  world.start();
+  world.reactor.run_until_idle();
+  EXPECT_TRUE(world.informer->synced());
+  EXPECT_EQ(world.informer->store().list().size(), 1u);
+  world.server.put(kPath, "ns", "bad", R"({"spec":{"holderIdentity":"fine"}})");
+  world.reactor.run_until_idle();
+  EXPECT_EQ(world.informer->store().list().size(), 2u);
+  EXPECT_EQ(world.informer->reflector().stats().undecodable, 1u);
+}
+
+// The property this room is for: whatever the network does, once it is well again the store is the server's list, and
+// what handlers were told adds up to it.
+TEST(Reflector, ConvergesAfterAnyTrouble) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    World world(seed);
+    world.server.watch_list = seed % 3 != 0;
+    SeededRandom chaos(seed * 977);
+    FaultRates rates;
+    rates.refuse = rates.hang = rates.throttle = rates.server_error = rates.lose_answer = 0.08;
+    rates.cut = 0.5;
+    rates.expire = 0.2;
+    rates.silent = 0.15;
+    rates.duplicate = 0.3;
+    rates.max_delay = 3s;
+    world.network.set_plan(random_faults(chaos, rates));
+    std::map<std::string, std::string> told;
+    ReflectorOptions options;
+    options.page_size = 3;
+    options.resource = kLeases;
+    Informer<api::Lease> informer(world.reactor, world.network, world.random, options);
+    informer.core().on_stream_change([&](const EntryChange& c) {
+      if (c.before != nullptr) {
+        ASSERT_EQ(told[c.before->key()], c.before->uid + "@" + std::to_string(c.before->revision));
+        told.erase(c.before->key());
+      }
+      if (c.after != nullptr) {
+        ASSERT_TRUE(c.before == nullptr || c.before->uid == c.after->uid);
+        told[c.after->key()] = c.after->uid + "@" + std::to_string(c.after->revision);
+      }
+    });
+    informer.start();
+    for (int i = 0; i < 200; ++i) {
+      std::string name = "l" + std::to_string(chaos.below(8));
+      switch (chaos.below(8)) {
+        case 0:
+        case 1:
+          world.server.erase(kPath, "ns", name);
+          break;
+        case 2:
+          if (chaos.below(10) == 0) world.network.cut_all_streams();
+          break;
+        case 3:
+          if (chaos.below(5) == 0) world.server.compact();
+          break;
+        default:
+          world.put(name, std::to_string(i));
+      }
+      world.reactor.advance(std::chrono::milliseconds(chaos.below(4000)));
+    }
+    world.network.set_plan({});
+    world.reactor.advance(5min);
+    ASSERT_TRUE(informer.synced());
+    ASSERT_EQ(shown(informer.core()), world.server.snapshot(kPath));
+    ASSERT_EQ(told, world.server.snapshot(kPath));
+  }
+}
+
+TEST(Reflector, TheSameSeedGivesTheSameRun) {
+  auto run = [] {
+    World world(5);
+    FaultRates rates;
+    rates.refuse = rates.cut = 0.3;
+    rates.max_delay = 2s;
+    world.network.set_plan(random_faults(world.random, rates));
+    std::string log;
+    world.server.on_request = [&](const Request& r) {
+      log += std::to_string(world.clock.mono_now().time_since_epoch().count()) + r.target + "\n";
+    };
+    world.start();
+    for (int i = 0; i < 50; ++i) {
+      world.put("l" + std::to_string(i % 5), "x");
+      world.reactor.advance(1s);
+    }
+    return log;
+  };
+  EXPECT_EQ(run(), run());
+}
+
+}  // namespace dra::client::reflector_test
