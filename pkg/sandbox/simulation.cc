@@ -1,0 +1,319 @@
+#include "pkg/sandbox/simulation.h"
+
+#include <nlohmann/json.hpp>
+
+#include "client/rest/status.h"
+#include "pkg/log/log.h"
+#include "pkg/sandbox/kubelet.h"
+#include "pkg/sandbox/workload.h"
+
+namespace dra::sandbox {
+namespace {
+
+const client::Resource kPods{"", "v1", "pods", "Pod", true};
+const client::Resource kClaims{"resource.k8s.io", "v1", "resourceclaims", "ResourceClaim", true};
+const client::Resource kDeployments{"apps", "v1", "deployments", "Deployment", true};
+const client::Resource kJobs{"batch", "v1", "jobs", "Job", true};
+
+client::ReflectorOptions watching(const client::Resource& resource) {
+  client::ReflectorOptions options;
+  options.resource = resource;
+  return options;
+}
+
+// Where an object of a fleet is created.
+std::string collection_of(const Json& object) {
+  const std::string kind = object.value("kind", "");
+  if (kind == "Namespace") return "/api/v1/namespaces";
+  if (kind == "Node") return "/api/v1/nodes";
+  if (kind == "DeviceClass") return "/apis/resource.k8s.io/v1/deviceclasses";
+  return "/apis/resource.k8s.io/v1/resourceslices";
+}
+
+// Claims that the pod's entries resolve to, as "namespace/name".
+std::vector<std::string> claims_of(const RawObject& pod) {
+  std::vector<std::string> keys;
+  const std::string ns = pod.metadata.ns + "/";
+  for (const Json& entry : pod.document->value("/spec/resourceClaims"_json_pointer, Json::array()))
+    if (entry.contains("resourceClaimName")) keys.push_back(ns + entry["resourceClaimName"].get<std::string>());
+  for (const Json& status : pod.document->value("/status/resourceClaimStatuses"_json_pointer, Json::array()))
+    if (status.contains("resourceClaimName")) keys.push_back(ns + status["resourceClaimName"].get<std::string>());
+  const std::string extended = text_at(*pod.document, "/status/extendedResourceClaimStatus/resourceClaimName");
+  if (!extended.empty()) keys.push_back(ns + extended);
+  return keys;
+}
+
+std::vector<std::string> owner_uid(const RawObject& object) {
+  const api::OwnerReference* owner = object.metadata.controller();
+  return owner == nullptr ? std::vector<std::string>{} : std::vector<std::string>{owner->uid};
+}
+
+// "already gone" and "already another" are what a late DELETE or PATCH finds; the next event settles the rest.
+bool harmless(const client::Response& response) {
+  return response.ok() || response.status == 404 || response.status == 409;
+}
+
+}  // namespace
+
+struct Simulation::Pass {
+  std::string key;
+  size_t outstanding = 0;
+  bool failed = false;
+  std::optional<Duration> look_again;
+  std::vector<Handle> calls;
+};
+
+struct Simulation::Publication {
+  std::vector<Json> objects;
+  size_t next = 0;
+  size_t in_flight = 0;
+  bool finished = false;
+  std::vector<Handle> calls;
+  std::function<void(Result<void>)> done;
+};
+
+Simulation::Simulation(Reactor& reactor, client::Transport& transport, Random& random, SimulationOptions options)
+    : reactor_(reactor),
+      transport_(transport),
+      random_(random),
+      options_(options),
+      traits_(std::make_shared<client::ServerTraits>()),
+      pods_(reactor, transport, random, watching(kPods), traits_),
+      claims_(reactor, transport, random, watching(kClaims), traits_),
+      deployments_(reactor, transport, random, watching(kDeployments), traits_),
+      jobs_(reactor, transport, random, watching(kJobs), traits_),
+      queue_(reactor.clock()) {
+  watch_changes();
+}
+
+Simulation::~Simulation() {
+  stop();
+}
+
+void Simulation::start() {
+  running_ = true;
+  pods_.start();
+  claims_.start();
+  deployments_.start();
+  jobs_.start();
+}
+
+void Simulation::stop() {
+  running_ = false;
+  pods_.stop();
+  claims_.stop();
+  deployments_.stop();
+  jobs_.stop();
+  timer_.cancel();
+  // The callbacks of calls under way hold their pass: dropping the handles ends both.
+  for (auto& [key, pass] : passes_) pass->calls.clear();
+  passes_.clear();
+}
+
+bool Simulation::synced() const {
+  return pods_.synced() && claims_.synced() && deployments_.synced() && jobs_.synced();
+}
+
+// ---- from changes to keys
+// ----------------------------------------------------------------------------------------------------
+
+void Simulation::watch_changes() {
+  pods_.store().add_index("claim", claims_of);
+  pods_.store().add_index("owner", owner_uid);
+  deployments_.store().add_index("uid",
+                                 [](const RawObject& object) { return std::vector<std::string>{object.metadata.uid}; });
+  jobs_.store().add_index("uid", [](const RawObject& object) { return std::vector<std::string>{object.metadata.uid}; });
+  pods_.store().on_change([this](const client::Change<RawObject>& change) { on_pod(change); });
+  claims_.store().on_change([this](const client::Change<RawObject>& change) {
+    if (change.after != nullptr) wake_pods_of(*change.after);
+  });
+  const auto enqueue = [this](const char* kind) {
+    return [this, kind](const client::Change<RawObject>& change) {
+      if (change.after == nullptr) return;
+      queue_.add(kind + change.after->metadata.key());
+      schedule();
+    };
+  };
+  deployments_.store().on_change(enqueue("deployment/"));
+  jobs_.store().on_change(enqueue("job/"));
+}
+
+void Simulation::on_pod(const client::Change<RawObject>& change) {
+  const RawObject& pod = change.after != nullptr ? *change.after : *change.before;
+  if (change.after != nullptr) queue_.add("pod/" + pod.metadata.key());
+  for (const std::string& uid : owner_uid(pod)) {
+    for (const auto& owner : deployments_.store().by_index("uid", uid))
+      queue_.add("deployment/" + owner->metadata.key());
+    for (const auto& owner : jobs_.store().by_index("uid", uid)) queue_.add("job/" + owner->metadata.key());
+  }
+  schedule();
+}
+
+void Simulation::wake_pods_of(const RawObject& claim) {
+  for (const auto& pod : pods_.store().by_index("claim", claim.metadata.key()))
+    queue_.add("pod/" + pod->metadata.key());
+  schedule();
+}
+
+// ---- passes
+// ------------------------------------------------------------------------------------------------------------------
+
+void Simulation::schedule() {
+  if (!running_ || pump_posted_) return;
+  pump_posted_ = true;
+  reactor_.post([this] {
+    pump_posted_ = false;
+    pump();
+  });
+}
+
+void Simulation::pump() {
+  if (!running_) return;
+  // Owners count their pods: no pass before the first whole state of everything is there.
+  if (!synced()) {
+    timer_ = reactor_.after(std::chrono::milliseconds(20), [this] { pump(); });
+    return;
+  }
+  while (passes_.size() < options_.max_passes) {
+    const auto key = queue_.get();
+    if (!key) break;
+    ++stats_.passes;
+    perform(*key, run(*key));
+  }
+  if (const auto due = queue_.next_due())
+    timer_ = reactor_.after(*due - reactor_.clock().mono_now(), [this] { pump(); });
+}
+
+Step Simulation::run(const std::string& key) {
+  const size_t slash = key.find('/');
+  const std::string kind = key.substr(0, slash), name = key.substr(slash + 1);
+  if (kind == "pod") {
+    const auto pod = pods_.store().get(name);
+    if (pod == nullptr) return {};
+    client::ObjectPtr<RawObject> claim;
+    const ClaimLookup find_claim = [&](std::string_view ns, std::string_view claim_name) -> const Json* {
+      claim = claims_.store().get(std::string(ns) + "/" + std::string(claim_name));
+      return claim == nullptr ? nullptr : claim->document.get();
+    };
+    return kubelet_pass(*pod->document, find_claim, reactor_.clock().wall_now());
+  }
+  const bool deployment = kind == "deployment";
+  const auto owner = (deployment ? deployments_ : jobs_).store().get(name);
+  return owner == nullptr ? Step{} : run_workload(*owner, deployment);
+}
+
+Step Simulation::run_workload(const RawObject& owner, bool deployment) {
+  std::vector<const Json*> owned;
+  const auto pods = pods_.store().by_index("owner", owner.metadata.uid);
+  for (const auto& pod : pods) owned.push_back(pod->document.get());
+  return deployment ? deployment_pass(*owner.document, owned, random_)
+                    : job_pass(*owner.document, owned, random_, reactor_.clock().wall_now());
+}
+
+void Simulation::perform(const std::string& key, Step step) {
+  auto pass = std::make_shared<Pass>();
+  pass->key = key;
+  pass->look_again = step.look_again;
+  pass->outstanding = step.calls.size() + 1;
+  passes_[key] = pass;
+  for (ApiCall& call : step.calls) {
+    ++stats_.calls;
+    client::Request request;
+    request.method = call.method;
+    request.target = call.path;
+    request.body = call.body;
+    request.content_type = call.method == "PATCH" ? "application/merge-patch+json" : "application/json";
+    pass->calls.push_back(transport_.send(
+        std::move(request), [this, pass, call](Result<client::Response> result) { call_done(pass, call, result); }));
+  }
+  // The pass itself counts as one, so that an empty one ends like the others.
+  reactor_.post([this, pass] {
+    static const client::Response kNothing{.status = 200};
+    if (running_) call_done(pass, {}, kNothing);
+  });
+}
+
+void Simulation::call_done(const std::shared_ptr<Pass>& pass, const ApiCall& call,
+                           const Result<client::Response>& result) {
+  if (!result || !harmless(*result)) {
+    ++stats_.refused;
+    pass->failed = true;
+    const Error error = result ? client::error_from_response(*result, call.method + " " + call.path) : result.error();
+    log::warning("sandbox: request refused", {{"request", call.method + " " + call.path}, {"err", to_string(error)}});
+  } else if (!call.method.empty()) {
+    feed(call, *result);
+  }
+  if (--pass->outstanding > 0) return;
+  const std::string key = pass->key;
+  passes_.erase(key);
+  // Not inside a call's own callback.
+  reactor_.post([pass] { pass->calls.clear(); });
+  if (pass->failed) {
+    queue_.add_rate_limited(key);
+  } else {
+    queue_.forget(key);
+    if (pass->look_again) queue_.add_after(key, *pass->look_again);
+  }
+  queue_.done(key);
+  schedule();
+}
+
+// Hands the answer of a create or patch to its store, so that the next pass counts it before the watch brings it.
+void Simulation::feed(const ApiCall& call, const client::Response& response) {
+  if (!response.ok() || call.method == "DELETE") return;
+  const bool pod = call.path.find("/pods") != std::string::npos;
+  const bool deployment = call.path.find("/deployments/") != std::string::npos;
+  auto& informer = pod ? pods_ : deployment ? deployments_ : jobs_;
+  auto entry = informer.type().decode(response.body);
+  if (entry) informer.core().answer(std::move(*entry));
+}
+
+// ---- the fleet
+// ---------------------------------------------------------------------------------------------------------------
+
+void Simulation::publish(const Fleet& fleet, std::function<void(Result<void>)> done) {
+  auto publication = std::make_shared<Publication>();
+  publication->objects = fleet.objects;
+  publication->done = std::move(done);
+  for (Json& object : publication->objects) {
+    if (object["kind"] != "Node") continue;
+    Json status = node_status(object["metadata"]["name"].get<std::string>(), reactor_.clock().wall_now());
+    status.update(object["status"]);
+    object["status"] = std::move(status);
+  }
+  publish_next(publication);
+}
+
+void Simulation::publish_next(const std::shared_ptr<Publication>& publication) {
+  Publication& p = *publication;
+  while (!p.finished && p.next < p.objects.size() && p.in_flight < options_.max_passes) {
+    const Json& object = p.objects[p.next++];
+    const std::string what = object["kind"].get<std::string>() + " " + object["metadata"]["name"].dump();
+    client::Request request;
+    request.method = "POST";
+    request.target = collection_of(object);
+    request.body = object.dump();
+    request.content_type = "application/json";
+    ++p.in_flight;
+    p.calls.push_back(transport_.send(std::move(request), [this, publication, what](Result<client::Response> result) {
+      Publication& state = *publication;
+      --state.in_flight;
+      if (state.finished) return;
+      if (!result || (!result->ok() && result->status != 409)) {
+        state.finished = true;
+        const Error error = result ? client::error_from_response(*result, "create") : result.error();
+        state.done(fail(error.wrap("fleet: " + what + " cannot be created")));
+        reactor_.post([publication] { publication->calls.clear(); });
+        return;
+      }
+      publish_next(publication);
+    }));
+  }
+  if (!p.finished && p.next == p.objects.size() && p.in_flight == 0) {
+    p.finished = true;
+    p.done({});
+    reactor_.post([publication] { publication->calls.clear(); });
+  }
+}
+
+}  // namespace dra::sandbox

@@ -1,0 +1,90 @@
+// Simulation: the parts of a cluster that dra-sandbox plays (kubelets, Deployment and Job controllers) as one client of
+// an API server.
+//
+// It watches pods, claims, Deployments and Jobs, runs the passes of kubelet.h and workload.h for what changed, and
+// performs their requests. It talks through a Transport only, so it may run in the server's process or beside any
+// server. One pass a key at a time; at most `max_passes` at once; a refused request makes the pass run again after a
+// back-off.
+//
+// Belongs to the reactor's thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "client/informer/informer.h"
+#include "pkg/base/random.h"
+#include "pkg/queue/work_queue.h"
+#include "pkg/reactor/reactor.h"
+#include "pkg/sandbox/fleet.h"
+#include "pkg/sandbox/raw_object.h"
+#include "pkg/sandbox/step.h"
+
+namespace dra::sandbox {
+
+struct SimulationOptions {
+  size_t max_passes = 64;
+};
+
+struct SimulationStats {
+  uint64_t passes = 0;
+  uint64_t calls = 0;
+  uint64_t refused = 0;  // calls that did not succeed
+};
+
+class Simulation {
+ public:
+  // Everything must outlive the simulation.
+  Simulation(Reactor& reactor, client::Transport& transport, Random& random, SimulationOptions options = {});
+  ~Simulation();
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
+
+  // Creates the fleet's objects, several at a time; those that exist already stay as they are. `done` gets the first
+  // failure, which names the object, or success.
+  void publish(const Fleet& fleet, std::function<void(Result<void>)> done);
+
+  void start();
+  // Ends all watches; passes under way are given up.
+  void stop();
+  bool synced() const;
+  const SimulationStats& stats() const { return stats_; }
+
+ private:
+  struct Publication;
+  struct Pass;
+
+  void watch_changes();
+  void on_pod(const client::Change<RawObject>& change);
+  void wake_pods_of(const RawObject& claim);
+  void schedule();
+  void pump();
+  Step run(const std::string& key);
+  Step run_workload(const RawObject& owner, bool deployment);
+  void perform(const std::string& key, Step step);
+  void call_done(const std::shared_ptr<Pass>& pass, const ApiCall& call, const Result<client::Response>& result);
+  void feed(const ApiCall& call, const client::Response& response);
+  void publish_next(const std::shared_ptr<Publication>& publication);
+
+  Reactor& reactor_;
+  client::Transport& transport_;
+  Random& random_;
+  SimulationOptions options_;
+  std::shared_ptr<client::ServerTraits> traits_;
+  client::Informer<RawObject> pods_;
+  client::Informer<RawObject> claims_;
+  client::Informer<RawObject> deployments_;
+  client::Informer<RawObject> jobs_;
+  queue::WorkQueue queue_;
+  SimulationStats stats_;
+  bool running_ = false;
+  bool pump_posted_ = false;
+  Handle timer_;
+  std::map<std::string, std::shared_ptr<Pass>> passes_;
+};
+
+}  // namespace dra::sandbox
