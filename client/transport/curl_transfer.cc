@@ -1,0 +1,250 @@
+#include "client/transport/curl_transfer.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "pkg/base/strings.h"
+
+namespace dra::client::curl_internal {
+namespace {
+
+constexpr size_t kMaxErrorBody = 4 << 20;  // of a refused stream
+constexpr size_t kMaxWarnings = 20;
+
+curl_blob blob_of(const std::string& text) {
+  curl_blob blob;
+  blob.data = const_cast<char*>(text.data());
+  blob.len = text.size();
+  blob.flags = CURL_BLOB_COPY;
+  return blob;
+}
+
+int number_of(std::string_view text) {
+  int value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && value > 0 ? value : 0;
+}
+
+// The text of a Warning header: 299 - "the text", with backslash escapes.
+std::string warning_text(std::string_view value) {
+  size_t open = value.find('"');
+  if (open == std::string_view::npos) return std::string(value);
+  std::string text;
+  for (size_t i = open + 1; i < value.size() && value[i] != '"'; ++i) {
+    if (value[i] == '\\' && i + 1 < value.size()) ++i;
+    text += value[i];
+  }
+  return text;
+}
+
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host == "[::1]" || host.rfind("127.", 0) == 0;
+}
+
+}  // namespace
+
+HostPort host_of(const std::string& url) {
+  HostPort out;
+  auto scheme = url.find("://");
+  if (scheme == std::string::npos) return out;
+  out.scheme = url.substr(0, scheme);
+  std::string rest = url.substr(scheme + 3);
+  rest = rest.substr(0, rest.find('/'));
+  auto colon = rest.rfind(':');
+  if (colon != std::string::npos && rest.find(']', colon) == std::string::npos) {
+    out.port = number_of(std::string_view(rest).substr(colon + 1));
+    rest.resize(colon);
+  }
+  out.host = rest;
+  if (out.port == 0) out.port = out.scheme == "http" ? 80 : 443;
+  return out;
+}
+
+Transfer::~Transfer() {
+  curl_slist_free_all(headers_);
+  curl_slist_free_all(connect_to_);
+}
+
+size_t Transfer::on_header(char* data, size_t size, size_t count, void* self) {
+  static_cast<Transfer*>(self)->header_line(trim(std::string_view(data, size * count)));
+  return size * count;
+}
+
+void Transfer::header_line(std::string_view line) {
+  if (line.rfind("HTTP/", 0) == 0) {
+    // A new head: of the answer itself, or after "100 Continue".
+    response = Response{};
+    head_complete = false;
+    auto space = line.find(' ');
+    if (space != std::string_view::npos) response.status = number_of(line.substr(space + 1, 3));
+    return;
+  }
+  if (line.empty()) {
+    head_complete = response.status >= 200;
+    return;
+  }
+  auto colon = line.find(':');
+  if (colon == std::string_view::npos) return;
+  std::string name = to_lower(line.substr(0, colon));
+  std::string_view value = trim(line.substr(colon + 1));
+  if (name == "content-type") response.content_type = std::string(value);
+  if (name == "retry-after") response.retry_after_seconds = number_of(value);
+  if (name == "warning" && response.warnings.size() < kMaxWarnings) response.warnings.push_back(warning_text(value));
+}
+
+size_t Transfer::on_body(char* data, size_t size, size_t count, void* pointer) {
+  auto* self = static_cast<Transfer*>(pointer);
+  size_t bytes = size * count;
+  std::string what = self->request.method + " " + self->request.target;
+  if (self->streamed && self->head_is_success()) {
+    bool bounded = self->splitter_.feed(std::string_view(data, bytes), [&](std::string_view line) {
+      self->lines.emplace_back(line);
+      return true;
+    });
+    if (!bounded) {
+      self->overflow = Error(Code::kResourceExhausted, what + ": a line of the stream is too long");
+      self->overflowed = true;
+      return 0;
+    }
+    return bytes;
+  }
+  size_t limit = self->streamed ? kMaxErrorBody : self->max_body_bytes;
+  if (self->response.body.size() + bytes > limit) {
+    self->overflow =
+        Error(Code::kResourceExhausted, what + ": the answer is longer than " + std::to_string(limit) + " bytes");
+    self->overflowed = true;
+    return 0;
+  }
+  self->response.body.append(data, bytes);
+  return bytes;
+}
+
+// There is no seek callback on purpose: without one libcurl cannot repeat a write by itself when a reused connection
+// turns out to be dead after the body was sent.
+size_t Transfer::on_read(char* buffer, size_t size, size_t count, void* pointer) {
+  auto* self = static_cast<Transfer*>(pointer);
+  size_t n = std::min(size * count, self->request.body.size() - self->sent_);
+  std::memcpy(buffer, self->request.body.data() + self->sent_, n);
+  self->sent_ += n;
+  return n;
+}
+
+void Transfer::configure(CURL* handle, const ServerConfig& config, const CurlOptions& options) {
+  easy = handle;
+  curl_easy_reset(easy);
+  curl_slist_free_all(headers_);
+  headers_ = nullptr;
+  auto header = [&](const std::string& line) { headers_ = curl_slist_append(headers_, line.c_str()); };
+  header("Accept: " + request.accept);
+  if (!credential.authorization.empty()) header("Authorization: " + credential.authorization);
+  if (!request.content_type.empty()) header("Content-Type: " + request.content_type);
+  header("Expect:");  // no waiting for "100 Continue" before bodies above 1 MB
+
+  std::string url = config.server + request.target;
+  curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(easy, CURLOPT_PRIVATE, this);
+  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, error_text);
+  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+  curl_easy_setopt(easy, CURLOPT_USERAGENT, options.user_agent.c_str());
+  curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
+                   static_cast<long>(options.allow_http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+  curl_easy_setopt(easy, CURLOPT_PIPEWAIT, options.allow_http2 ? 1L : 0L);
+  curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+  curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, 30L);
+  curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, 15L);
+  curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
+  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 256L * 1024);
+  curl_easy_setopt(
+      easy, CURLOPT_CONNECTTIMEOUT_MS,
+      static_cast<long>(std::chrono::duration_cast<std::chrono::milliseconds>(options.connect_timeout).count()));
+  curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
+  curl_easy_setopt(easy, CURLOPT_HEADERDATA, this);
+  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Transfer::on_body);
+  curl_easy_setopt(easy, CURLOPT_WRITEDATA, this);
+  set_body();
+  set_tls(config);
+  set_name(config);
+  curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers_);
+}
+
+void Transfer::set_body() {
+  if (request.method != "GET" && (!request.body.empty() || request.method == "POST")) {
+    curl_easy_setopt(easy, CURLOPT_POST, 1L);
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    curl_easy_setopt(easy, CURLOPT_READFUNCTION, &Transfer::on_read);
+    curl_easy_setopt(easy, CURLOPT_READDATA, this);
+  }
+  if (request.method != "GET" && request.method != "POST") {
+    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  }
+}
+
+void Transfer::set_tls(const ServerConfig& config) {
+  if (config.insecure) {
+    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
+    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+  } else if (!config.certificate_authority.empty()) {
+    curl_blob blob = blob_of(config.certificate_authority);
+    curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &blob);
+    curl_easy_setopt(easy, CURLOPT_CAPATH, nullptr);
+  }
+  if (!credential.certificate.empty()) {
+    curl_blob certificate = blob_of(credential.certificate);
+    curl_blob key = blob_of(credential.key);
+    curl_easy_setopt(easy, CURLOPT_SSLCERT_BLOB, &certificate);
+    curl_easy_setopt(easy, CURLOPT_SSLCERTTYPE, "PEM");
+    curl_easy_setopt(easy, CURLOPT_SSLKEY_BLOB, &key);
+    curl_easy_setopt(easy, CURLOPT_SSLKEYTYPE, "PEM");
+  }
+}
+
+// libcurl takes the name to verify from the URL: put the wanted name there and connect to the real host.
+void Transfer::set_name(const ServerConfig& config) {
+  HostPort real = host_of(config.server);
+  if (!config.proxy_url.empty()) {
+    curl_easy_setopt(easy, CURLOPT_PROXY, config.proxy_url.c_str());
+  } else if (is_loopback(real.host)) {
+    curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
+  }
+  if (config.tls_server_name.empty() || config.insecure || config.tls_server_name == real.host) return;
+  std::string port = std::to_string(real.port);
+  curl_slist_free_all(connect_to_);
+  connect_to_ =
+      curl_slist_append(nullptr, (config.tls_server_name + ":" + port + ":" + real.host + ":" + port).c_str());
+  curl_easy_setopt(easy, CURLOPT_CONNECT_TO, connect_to_);
+  headers_ = curl_slist_append(headers_, ("Host: " + real.host + ":" + port).c_str());
+  std::string prefix = config.server.substr(config.server.find("://") + 3);
+  auto slash = prefix.find('/');
+  std::string path = slash == std::string::npos ? "" : prefix.substr(slash);
+  std::string url = real.scheme + "://" + config.tls_server_name + ":" + port + path + request.target;
+  curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
+}
+
+void Transfer::rewind() {
+  response = Response{};
+  head_complete = open_told = false;
+  lines.clear();
+  splitter_ = LineSplitter(kMaxLineBytes);
+  sent_ = 0;
+  error_text[0] = '\0';
+}
+
+Result<Response> Transfer::result(CURLcode code) const {
+  if (overflowed) return fail(overflow);
+  std::string what = request.method + " " + request.target;
+  if (code == CURLE_OK && response.status != 0) {
+    Response whole = response;
+    return whole;
+  }
+  std::string why = error_text[0] != '\0' ? error_text : curl_easy_strerror(code);
+  if (code == CURLE_OPERATION_TIMEDOUT) {
+    // Only connecting has a time limit inside libcurl.
+    return fail(Code::kUnavailable, what + ": could not connect in time: " + why);
+  }
+  return fail(Code::kUnavailable, what + ": " + why);
+}
+
+}  // namespace dra::client::curl_internal

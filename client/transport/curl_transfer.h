@@ -1,0 +1,86 @@
+// One call of CurlTransport: its libcurl easy handle, what it sends and what has arrived. Internal to the transport.
+//
+// libcurl's callbacks only collect; what they collected is delivered later, outside libcurl, because a user's callback
+// may start and cancel calls.
+#pragma once
+
+#include <curl/curl.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/config/credentials.h"
+#include "client/config/server_config.h"
+#include "client/transport/curl_transport.h"
+#include "client/transport/line_splitter.h"
+
+namespace dra::client::curl_internal {
+
+struct Transfer {
+  Transfer(uint64_t i, Request r, size_t max_body) : id(i), request(std::move(r)), max_body_bytes(max_body) {}
+  ~Transfer();
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
+
+  // Sets all options of `easy` for this call.
+  void configure(CURL* easy, const ServerConfig& config, const CurlOptions& options);
+  // The result, once libcurl has said that the transfer is over.
+  Result<Response> result(CURLcode code) const;
+  // Forgets what arrived and takes the body from its start: for the second try after a 401.
+  void rewind();
+
+  // A last line without a newline is a line too, once the stream has ended in order.
+  void take_rest() {
+    if (head_is_success() && !splitter_.rest().empty()) lines.emplace_back(splitter_.rest());
+  }
+  bool head_is_success() const { return head_complete && response.ok(); }
+
+  const uint64_t id;
+  Request request;
+  const size_t max_body_bytes;
+  bool streamed = false;
+  Transport::Done done;
+  StreamCallbacks callbacks;
+  Handle timer;
+
+  Credential credential;
+  bool tried_again = false;  // after a 401
+  bool had_credential = false;
+  bool counted = false;  // among the calls in flight, or the streams
+  CURL* easy = nullptr;  // while it is on the wire
+
+  // Collected by libcurl's callbacks.
+  Response response;
+  bool head_complete = false;
+  bool open_told = false;
+  std::vector<std::string> lines;
+  Error overflow{Code::kInternal, ""};
+  bool overflowed = false;
+  char error_text[CURL_ERROR_SIZE] = {};
+
+ private:
+  static size_t on_header(char* data, size_t size, size_t count, void* self);
+  static size_t on_body(char* data, size_t size, size_t count, void* self);
+  static size_t on_read(char* buffer, size_t size, size_t count, void* self);
+  void header_line(std::string_view line);
+  void set_tls(const ServerConfig& config);
+  void set_name(const ServerConfig& config);
+  void set_body();
+
+  LineSplitter splitter_{kMaxLineBytes};
+  size_t sent_ = 0;
+  curl_slist* headers_ = nullptr;
+  curl_slist* connect_to_ = nullptr;
+};
+
+// Host and port of a URL like "https://host:port/path"; port 0 when it has none.
+struct HostPort {
+  std::string scheme;
+  std::string host;
+  int port = 0;
+};
+HostPort host_of(const std::string& url);
+
+}  // namespace dra::client::curl_internal

@@ -1,0 +1,407 @@
+#include "client/transport/curl_transport.h"
+
+#include <curl/curl.h>
+
+#include <deque>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "client/transport/curl_transfer.h"
+#include "pkg/base/check.h"
+#include "pkg/log/log.h"
+
+namespace dra::client {
+
+using curl_internal::Transfer;
+
+// Life of a call: waiting (for its turn) -> authorising (for credentials) -> on the wire -> finished. The map owns it;
+// the user's Handle holds its number.
+class CurlTransport::Impl : public std::enable_shared_from_this<CurlTransport::Impl> {
+ public:
+  Impl(Reactor& reactor, ServerConfig config, CurlOptions options);
+  ~Impl();
+
+  uint64_t add(std::shared_ptr<Transfer> transfer);
+  void cancel(uint64_t id);
+  std::shared_ptr<Transfer> make(Request request) {
+    return std::make_shared<Transfer>(++next_id_, std::move(request), options_.max_body_bytes);
+  }
+
+  size_t in_flight() const { return in_flight_; }
+  size_t waiting() const { return waiting_.size(); }
+  uint64_t connections() const { return connections_; }
+
+ private:
+  static int on_socket(CURL*, curl_socket_t fd, int what, void* self, void*);
+  static int on_timer(CURLM*, long ms, void* self);
+
+  void start_waiting();
+  void authorise(const std::shared_ptr<Transfer>& transfer);
+  void put_on_wire(const std::shared_ptr<Transfer>& transfer);
+  void take_off_wire(Transfer& transfer);
+  void action(curl_socket_t fd, int flags);
+  void collect();
+  void deliver();
+  void deliver_all();
+  void deliver_lines(const std::shared_ptr<Transfer>& transfer);
+  void over(const std::shared_ptr<Transfer>& transfer, CURLcode code);
+  void finish(const std::shared_ptr<Transfer>& transfer, Result<Response> result);
+  void expire(uint64_t id);
+  size_t cap() const { return http1_ ? options_.max_in_flight_http1 : options_.max_in_flight; }
+
+  Reactor& reactor_;
+  ServerConfig config_;
+  CurlOptions options_;
+  CURLM* multi_ = nullptr;
+  uint64_t next_id_ = 0;
+  std::map<uint64_t, std::shared_ptr<Transfer>> transfers_;
+  std::map<uint64_t, std::shared_ptr<Transfer>> open_streams_;  // the streamed ones among transfers_
+  std::deque<uint64_t> waiting_;
+  std::vector<CURL*> idle_;
+  std::map<curl_socket_t, Handle> watches_;
+  Handle timer_;
+  // What libcurl said is over, and what has lines; worked off outside libcurl.
+  std::deque<std::pair<std::shared_ptr<Transfer>, CURLcode>> finished_;
+  size_t in_flight_ = 0;
+  size_t streams_ = 0;
+  uint64_t connections_ = 0;
+  bool http1_ = false;
+  bool delivering_ = false;
+  bool starting_ = false;
+};
+
+namespace {
+
+void init_curl_once() {
+  static std::once_flag once;
+  std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
+}
+
+// Set while it lives, also when a callback throws.
+struct Flag {
+  explicit Flag(bool& f) : flag(f) { flag = true; }
+  ~Flag() { flag = false; }
+  bool& flag;
+};
+
+class CallHandle : public Handle::Impl {
+ public:
+  CallHandle(std::weak_ptr<CurlTransport::Impl> transport, uint64_t id) : transport_(std::move(transport)), id_(id) {}
+  ~CallHandle() override {
+    if (auto transport = transport_.lock()) transport->cancel(id_);
+  }
+
+ private:
+  std::weak_ptr<CurlTransport::Impl> transport_;
+  uint64_t id_;
+};
+
+}  // namespace
+
+CurlTransport::Impl::Impl(Reactor& reactor, ServerConfig config, CurlOptions options)
+    : reactor_(reactor), config_(std::move(config)), options_(std::move(options)) {
+  init_curl_once();
+  multi_ = curl_multi_init();
+  DRA_CHECK(multi_ != nullptr);
+  curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &Impl::on_socket);
+  curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
+  curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &Impl::on_timer);
+  curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
+  curl_multi_setopt(multi_, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_MULTIPLEX));
+  // All calls this transport ever has at once fit one HTTP/2 connection, if the server lets them.
+  curl_multi_setopt(multi_, CURLMOPT_MAX_CONCURRENT_STREAMS,
+                    static_cast<long>(options_.max_in_flight + options_.max_streams));
+  curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(options_.max_in_flight_http1 + 8));
+}
+
+CurlTransport::Impl::~Impl() {
+  for (auto& [id, transfer] : transfers_) {
+    transfer->timer.cancel();
+    if (transfer->easy != nullptr) {
+      curl_multi_remove_handle(multi_, transfer->easy);
+      curl_easy_cleanup(transfer->easy);
+    }
+  }
+  for (CURL* easy : idle_) curl_easy_cleanup(easy);
+  curl_multi_cleanup(multi_);
+  watches_.clear();
+}
+
+uint64_t CurlTransport::Impl::add(std::shared_ptr<Transfer> transfer) {
+  uint64_t id = transfer->id;
+  Duration limit = transfer->request.timeout > Duration::zero() ? transfer->request.timeout : options_.default_timeout;
+  std::weak_ptr<Impl> weak = weak_from_this();
+  transfer->timer = reactor_.after(limit, [weak, id] {
+    if (auto self = weak.lock()) self->expire(id);
+  });
+  bool full = transfer->streamed ? streams_ >= options_.max_streams : waiting_.size() >= options_.max_waiting;
+  transfers_[id] = transfer;
+  if (transfer->streamed) open_streams_[id] = transfer;
+  if (full) {
+    reactor_.post([weak, transfer] {
+      auto self = weak.lock();
+      if (!self || self->transfers_.count(transfer->id) == 0) return;
+      self->finish(transfer, fail(Code::kResourceExhausted, transfer->request.method + " " + transfer->request.target +
+                                                                ": too many calls are waiting for the API server"));
+    });
+    return id;
+  }
+  // From a task of its own, so that no callback can run inside send().
+  if (transfer->streamed) {
+    ++streams_;
+    transfer->counted = true;
+    reactor_.post([weak, transfer] {
+      auto self = weak.lock();
+      if (self && self->transfers_.count(transfer->id) > 0) self->authorise(transfer);
+    });
+  } else {
+    waiting_.push_back(id);
+    reactor_.post([weak] {
+      if (auto self = weak.lock()) self->start_waiting();
+    });
+  }
+  return id;
+}
+
+void CurlTransport::Impl::start_waiting() {
+  // A call that fails at once makes room for the next: a loop, not a recursion.
+  if (starting_) return;
+  Flag starting(starting_);
+  while (!waiting_.empty() && in_flight_ < cap()) {
+    auto it = transfers_.find(waiting_.front());
+    waiting_.pop_front();
+    if (it == transfers_.end()) continue;
+    ++in_flight_;
+    it->second->counted = true;
+    auto transfer = it->second;
+    authorise(transfer);
+  }
+}
+
+void CurlTransport::Impl::authorise(const std::shared_ptr<Transfer>& transfer) {
+  if (!config_.credentials) {
+    put_on_wire(transfer);
+    return;
+  }
+  std::weak_ptr<Impl> weak = weak_from_this();
+  config_.credentials->get([weak, transfer](Result<Credential> credential) {
+    auto self = weak.lock();
+    if (!self || self->transfers_.count(transfer->id) == 0) return;
+    if (!credential) {
+      self->finish(transfer, fail(credential.error()));
+      return;
+    }
+    if (transfer->tried_again && transfer->credential == *credential) {
+      // Nothing new to try with: the 401 stands.
+      self->finish(transfer, transfer->response);
+      return;
+    }
+    if (transfer->tried_again) transfer->rewind();
+    transfer->credential = std::move(*credential);
+    transfer->had_credential = true;
+    self->put_on_wire(transfer);
+  });
+}
+
+void CurlTransport::Impl::put_on_wire(const std::shared_ptr<Transfer>& transfer) {
+  CURL* easy = nullptr;
+  if (!idle_.empty()) {
+    easy = idle_.back();
+    idle_.pop_back();
+  } else {
+    easy = curl_easy_init();
+    DRA_CHECK(easy != nullptr);
+  }
+  transfer->configure(easy, config_, options_);
+  // May call on_timer; the transfer itself begins in a later task.
+  curl_multi_add_handle(multi_, easy);
+}
+
+void CurlTransport::Impl::take_off_wire(Transfer& transfer) {
+  if (transfer.easy == nullptr) return;
+  long opened = 0;
+  if (curl_easy_getinfo(transfer.easy, CURLINFO_NUM_CONNECTS, &opened) == CURLE_OK && opened > 0) {
+    connections_ += static_cast<uint64_t>(opened);
+  }
+  curl_multi_remove_handle(multi_, transfer.easy);
+  curl_easy_reset(transfer.easy);
+  idle_.push_back(std::exchange(transfer.easy, nullptr));
+}
+
+int CurlTransport::Impl::on_socket(CURL*, curl_socket_t fd, int what, void* pointer, void*) {
+  auto* self = static_cast<Impl*>(pointer);
+  // The old watch goes first: a descriptor can be registered only once.
+  self->watches_.erase(fd);
+  if (what == CURL_POLL_REMOVE) return 0;
+  Reactor::FdReady interest{(what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0};
+  self->watches_[fd] = self->reactor_.watch_fd(fd, interest, [self, fd](Reactor::FdReady ready) {
+    self->action(fd, (ready.read ? CURL_CSELECT_IN : 0) | (ready.write ? CURL_CSELECT_OUT : 0));
+  });
+  return 0;
+}
+
+int CurlTransport::Impl::on_timer(CURLM*, long ms, void* pointer) {
+  auto* self = static_cast<Impl*>(pointer);
+  self->timer_.cancel();
+  if (ms >= 0) {
+    self->timer_ =
+        self->reactor_.after(std::chrono::milliseconds(ms), [self] { self->action(CURL_SOCKET_TIMEOUT, 0); });
+  }
+  return 0;
+}
+
+void CurlTransport::Impl::action(curl_socket_t fd, int flags) {
+  auto keep = shared_from_this();
+  int running = 0;
+  curl_multi_socket_action(multi_, fd, flags, &running);
+  collect();
+  deliver();
+}
+
+// Takes the messages of finished transfers out of libcurl.
+void CurlTransport::Impl::collect() {
+  int left = 0;
+  while (CURLMsg* message = curl_multi_info_read(multi_, &left)) {
+    if (message->msg != CURLMSG_DONE) continue;
+    CURLcode code = message->data.result;
+    char* pointer = nullptr;
+    curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &pointer);
+    auto* transfer = reinterpret_cast<Transfer*>(pointer);
+    long version = 0;
+    curl_easy_getinfo(message->easy_handle, CURLINFO_HTTP_VERSION, &version);
+    if (version != 0) http1_ = version < CURL_HTTP_VERSION_2_0;
+    auto it = transfers_.find(transfer->id);
+    DRA_CHECK(it != transfers_.end());
+    finished_.emplace_back(it->second, code);
+  }
+}
+
+void CurlTransport::Impl::deliver() {
+  if (delivering_) return;
+  {
+    Flag delivering(delivering_);
+    deliver_all();
+  }
+  start_waiting();
+}
+
+void CurlTransport::Impl::deliver_all() {
+  // Streams first: what arrived before an end comes before it. Callbacks may change the map.
+  std::vector<std::shared_ptr<Transfer>> with_news;
+  for (auto& [id, transfer] : open_streams_) {
+    if ((!transfer->lines.empty() || (transfer->head_is_success() && !transfer->open_told))) {
+      with_news.push_back(transfer);
+    }
+  }
+  for (auto& transfer : with_news) deliver_lines(transfer);
+  while (!finished_.empty()) {
+    auto [transfer, code] = std::move(finished_.front());
+    finished_.pop_front();
+    if (transfers_.count(transfer->id) > 0) over(transfer, code);
+  }
+}
+
+void CurlTransport::Impl::deliver_lines(const std::shared_ptr<Transfer>& transfer) {
+  auto alive = [&] { return transfers_.count(transfer->id) > 0; };
+  if (!alive()) return;
+  if (!transfer->open_told && transfer->head_is_success()) {
+    transfer->open_told = true;
+    transfer->timer.cancel();
+    if (transfer->callbacks.on_open) transfer->callbacks.on_open(transfer->response);
+  }
+  auto lines = std::exchange(transfer->lines, {});
+  for (const std::string& line : lines) {
+    if (!alive()) return;
+    if (transfer->callbacks.on_line) transfer->callbacks.on_line(line);
+  }
+}
+
+void CurlTransport::Impl::over(const std::shared_ptr<Transfer>& transfer, CURLcode code) {
+  take_off_wire(*transfer);
+  bool unauthorised = code == CURLE_OK && transfer->response.status == 401;
+  if (unauthorised && transfer->had_credential && !transfer->tried_again) {
+    transfer->tried_again = true;
+    config_.credentials->rejected(transfer->credential);
+    authorise(transfer);
+    return;
+  }
+  if (transfer->streamed && code == CURLE_OK) {
+    transfer->take_rest();
+    deliver_lines(transfer);
+    if (transfers_.count(transfer->id) == 0) return;
+  }
+  finish(transfer, transfer->result(code));
+}
+
+void CurlTransport::Impl::finish(const std::shared_ptr<Transfer>& transfer, Result<Response> result) {
+  take_off_wire(*transfer);
+  transfers_.erase(transfer->id);
+  open_streams_.erase(transfer->id);
+  transfer->timer.cancel();
+  if (transfer->counted) --(transfer->streamed ? streams_ : in_flight_);
+  for (const std::string& warning : transfer->response.warnings) {
+    log::v(2, "Warning from the API server", {{"warning", warning}, {"target", transfer->request.target}});
+  }
+  if (transfer->streamed) {
+    if (transfer->callbacks.on_end) transfer->callbacks.on_end(std::move(result));
+  } else if (transfer->done) {
+    transfer->done(std::move(result));
+  }
+  if (!delivering_) start_waiting();
+}
+
+void CurlTransport::Impl::expire(uint64_t id) {
+  auto it = transfers_.find(id);
+  if (it == transfers_.end()) return;
+  auto keep = shared_from_this();
+  auto transfer = it->second;
+  std::string what = transfer->request.method + " " + transfer->request.target;
+  finish(transfer, fail(Code::kDeadlineExceeded, what + ": no answer in time"));
+}
+
+void CurlTransport::Impl::cancel(uint64_t id) {
+  auto it = transfers_.find(id);
+  if (it == transfers_.end()) return;
+  auto transfer = std::move(it->second);
+  transfers_.erase(it);
+  open_streams_.erase(id);
+  transfer->timer.cancel();
+  take_off_wire(*transfer);
+  if (transfer->counted) --(transfer->streamed ? streams_ : in_flight_);
+  if (waiting_.empty() || delivering_) return;
+  reactor_.post([weak = weak_from_this()] {
+    if (auto self = weak.lock()) self->start_waiting();
+  });
+}
+
+CurlTransport::CurlTransport(Reactor& reactor, ServerConfig config, CurlOptions options)
+    : impl_(std::make_shared<Impl>(reactor, std::move(config), std::move(options))) {}
+CurlTransport::~CurlTransport() = default;
+
+Handle CurlTransport::send(Request request, Done done) {
+  auto transfer = impl_->make(std::move(request));
+  transfer->done = std::move(done);
+  return Handle(std::make_unique<CallHandle>(impl_, impl_->add(std::move(transfer))));
+}
+
+Handle CurlTransport::stream(Request request, StreamCallbacks callbacks) {
+  auto transfer = impl_->make(std::move(request));
+  transfer->streamed = true;
+  transfer->callbacks = std::move(callbacks);
+  return Handle(std::make_unique<CallHandle>(impl_, impl_->add(std::move(transfer))));
+}
+
+size_t CurlTransport::in_flight() const {
+  return impl_->in_flight();
+}
+
+size_t CurlTransport::waiting() const {
+  return impl_->waiting();
+}
+
+uint64_t CurlTransport::connections() const {
+  return impl_->connections();
+}
+
+}  // namespace dra::client

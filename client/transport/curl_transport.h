@@ -1,0 +1,52 @@
+// CurlTransport: HTTP over the network by one libcurl multi handle on the reactor. HTTP/2 where TLS negotiates it,
+// HTTP/1.1 otherwise; connections and handles are reused.
+//
+// At most max_in_flight requests are on the wire (fewer when the server speaks HTTP/1.1, where each needs a
+// connection); others wait in order. Streams do not count as requests in flight.
+//
+// Destroying the transport drops all its calls without callbacks; it must not be destroyed inside one.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "client/config/server_config.h"
+#include "client/transport/transport.h"
+
+namespace dra::client {
+
+struct CurlOptions {
+  std::string user_agent = "dra-controller-manager";
+  size_t max_in_flight = 64;
+  size_t max_in_flight_http1 = 24;
+  size_t max_streams = 200;
+  size_t max_waiting = 20'000;
+  size_t max_body_bytes = size_t{1} << 30;
+  Duration default_timeout = std::chrono::seconds(30);
+  Duration connect_timeout = std::chrono::seconds(10);
+  bool allow_http2 = true;
+};
+
+class CurlTransport : public Transport {
+ public:
+  // `reactor` must outlive this and every Handle it gave.
+  CurlTransport(Reactor& reactor, ServerConfig config, CurlOptions options = {});
+  ~CurlTransport() override;
+  CurlTransport(const CurlTransport&) = delete;
+  CurlTransport& operator=(const CurlTransport&) = delete;
+
+  Handle send(Request request, Done done) override;
+  Handle stream(Request request, StreamCallbacks callbacks) override;
+
+  size_t in_flight() const;
+  size_t waiting() const;
+  // Connections opened so far.
+  uint64_t connections() const;
+
+  class Impl;
+
+ private:
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace dra::client

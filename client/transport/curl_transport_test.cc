@@ -1,0 +1,330 @@
+#include "client/transport/curl_transport.h"
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <set>
+
+#include "client/testing/tcp_server.h"
+#include "pkg/base/clock.h"
+#include "pkg/reactor/asio_reactor.h"
+
+namespace dra::client::curl_transport_test {
+
+using namespace std::chrono_literals;
+using testing::TcpConnection;
+using testing::TcpRequest;
+using testing::TcpServer;
+
+struct Net {
+  SystemClock clock;
+  AsioReactor reactor{clock};
+  std::unique_ptr<CurlTransport> transport;
+
+  explicit Net(const std::string& url, CurlOptions options = {}, std::shared_ptr<CredentialSource> who = nullptr) {
+    ServerConfig config;
+    config.server = url;
+    config.credentials = std::move(who);
+    transport = std::make_unique<CurlTransport>(reactor, config, options);
+  }
+  Result<Response> call(Request request) {
+    std::optional<Result<Response>> got;
+    Handle handle = transport->send(std::move(request), [&](Result<Response> r) { got = std::move(r); });
+    EXPECT_FALSE(got.has_value()) << "no callback inside send()";
+    EXPECT_TRUE(reactor.run_until([&] { return got.has_value(); }, 20s));
+    return got ? *got : fail(Code::kInternal, "never answered");
+  }
+};
+
+Request get(const std::string& target) {
+  Request request;
+  request.target = target;
+  return request;
+}
+
+TEST(CurlTransport, SendsWhatItShouldAndReadsTheAnswer) {
+  TcpServer server([](const TcpRequest& r, TcpConnection& c) {
+    return c.answer(201,
+                    r.method + " " + r.target + " " + r.headers.at("content-type") + " " + r.headers.at("accept") +
+                        " " + r.headers.at("authorization") + " " + r.body,
+                    "Retry-After: 7\r\nWarning: 299 - \"old \\\"thing\\\"\"\r\n");
+  });
+  Net net(server.url(), {}, fixed_credentials({.authorization = "Bearer t"}));
+  Request request = get("/a?b=c");
+  request.method = "PATCH";
+  request.body = "{}";
+  request.content_type = "application/merge-patch+json";
+  auto answer = net.call(request);
+  ASSERT_TRUE(answer.has_value()) << to_string(answer.error());
+  EXPECT_EQ(answer->status, 201);
+  EXPECT_EQ(answer->body, "PATCH /a?b=c application/merge-patch+json application/json Bearer t {}");
+  EXPECT_EQ(answer->retry_after_seconds, 7);
+  EXPECT_EQ(answer->content_type, "application/json");
+  ASSERT_EQ(answer->warnings.size(), 1u);
+  EXPECT_EQ(answer->warnings[0], "old \"thing\"");
+}
+
+TEST(CurlTransport, ManyCallsReuseFewConnectionsAndAllAreAnswered) {
+  TcpServer server([](const TcpRequest& r, TcpConnection& c) { return c.answer(200, r.target + r.body); });
+  CurlOptions options;
+  options.max_in_flight_http1 = 8;
+  Net net(server.url(), options);
+  int done = 0;
+  size_t most = 0;
+  std::vector<Handle> handles;
+  for (int i = 0; i < 2000; ++i) {
+    Request request = get("/" + std::to_string(i));
+    request.method = i % 2 == 0 ? "GET" : "POST";
+    request.body = i % 2 == 0 ? "" : std::string(static_cast<size_t>(i), 'x');
+    std::string expected = request.target + request.body;
+    handles.push_back(net.transport->send(request, [&, expected](Result<Response> r) {
+      ASSERT_TRUE(r.has_value()) << to_string(r.error());
+      EXPECT_EQ(r->body, expected);
+      most = std::max(most, net.transport->in_flight());
+      ++done;
+    }));
+  }
+  EXPECT_TRUE(net.reactor.run_until([&] { return done == 2000; }, 60s));
+  EXPECT_LE(most, 64u);
+  EXPECT_LE(server.connections(), 64);  // until the first answer told that this is HTTP/1.1
+}
+
+TEST(CurlTransport, RefusedConnectionsAndLostAnswersAreUnavailable) {
+  int port;
+  {
+    TcpServer gone([](const TcpRequest&, TcpConnection&) { return false; });
+    port = gone.port();
+  }
+  Net net("http://127.0.0.1:" + std::to_string(port));
+  auto refused = net.call(get("/x"));
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code(), Code::kUnavailable);
+  EXPECT_NE(refused.error().message().find("GET /x"), std::string::npos);
+}
+
+// A reused connection that dies under a write must not make libcurl send the write again.
+TEST(CurlTransport, AWriteIsNeverSentTwice) {
+  std::atomic<int> posts{0};
+  TcpServer server([&](const TcpRequest& r, TcpConnection& c) {
+    if (r.method == "GET") return c.answer(200, "ok");
+    ++posts;
+    return false;  // the connection dies without an answer
+  });
+  Net net(server.url());
+  for (const char* method : {"POST", "PATCH", "PUT", "DELETE"}) {
+    posts = 0;
+    ASSERT_TRUE(net.call(get("/warm")).has_value());
+    Request write = get("/w");
+    write.method = method;
+    write.body = "{\"a\":1}";
+    auto answer = net.call(write);
+    ASSERT_FALSE(answer.has_value());
+    EXPECT_TRUE(answer.error().outcome_unknown());
+    EXPECT_EQ(posts, 1) << method;
+  }
+}
+
+TEST(CurlTransport, TimeLimitsCountFromSend) {
+  TcpServer server([](const TcpRequest&, TcpConnection& c) {
+    c.wait_until_closed();
+    return false;
+  });
+  Net net(server.url());
+  Request request = get("/slow");
+  request.timeout = 50ms;
+  auto answer = net.call(request);
+  ASSERT_FALSE(answer.has_value());
+  EXPECT_EQ(answer.error().code(), Code::kDeadlineExceeded);
+  EXPECT_EQ(net.transport->in_flight(), 0u);
+}
+
+TEST(CurlTransport, BodiesAreBounded) {
+  TcpServer server([](const TcpRequest&, TcpConnection& c) { return c.answer(200, std::string(100'000, 'x')); });
+  CurlOptions options;
+  options.max_body_bytes = 1000;
+  Net net(server.url(), options);
+  auto answer = net.call(get("/big"));
+  ASSERT_FALSE(answer.has_value());
+  EXPECT_EQ(answer.error().code(), Code::kResourceExhausted);
+}
+
+TEST(CurlTransport, TheQueueIsBounded) {
+  TcpServer server([](const TcpRequest&, TcpConnection& c) {
+    c.wait_until_closed();
+    return false;
+  });
+  CurlOptions options;
+  options.max_in_flight = 1;
+  options.max_waiting = 2;
+  Net net(server.url(), options);
+  int exhausted = 0;
+  std::vector<Handle> handles;
+  for (int i = 0; i < 5; ++i) {
+    handles.push_back(net.transport->send(get("/"), [&](Result<Response> r) {
+      EXPECT_EQ(r.error().code(), Code::kResourceExhausted);
+      ++exhausted;
+    }));
+  }
+  EXPECT_TRUE(net.reactor.run_until([&] { return exhausted == 3; }, 10s));
+}
+
+TEST(CurlTransport, ADroppedHandleIsNeverCalledBack) {
+  TcpServer server([](const TcpRequest&, TcpConnection& c) { return c.answer(200, "ok"); });
+  Net net(server.url());
+  Handle dropped = net.transport->send(get("/a"), [](Result<Response>) { FAIL(); });
+  int done = 0;
+  Handle victim = net.transport->send(get("/c"), [](Result<Response>) { FAIL(); });
+  Handle killer = net.transport->send(get("/b"), [&](Result<Response>) { ++done; });
+  dropped.cancel();
+  victim.cancel();
+  EXPECT_TRUE(net.reactor.run_until([&] { return done == 1; }, 10s));
+  Handle late = net.transport->send(get("/d"), [](Result<Response>) { FAIL(); });
+  net.transport.reset();
+  late.cancel();
+}
+
+struct StreamLog {
+  std::vector<std::string> lines;
+  int opened = 0;
+  std::optional<Result<Response>> end;
+  StreamCallbacks callbacks() {
+    return {[this](const Response& head) {
+              EXPECT_EQ(head.status, 200);
+              ++opened;
+            },
+            [this](std::string_view line) { lines.emplace_back(line); },
+            [this](Result<Response> r) { end = std::move(r); }};
+  }
+};
+
+std::string chunk(const std::string& bytes) {
+  char size[20];
+  std::snprintf(size, sizeof size, "%zx\r\n", bytes.size());
+  return size + bytes + "\r\n";
+}
+
+constexpr char kStreamHead[] =
+    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+TEST(CurlTransport, StreamsLinesAcrossChunks) {
+  TcpServer server([](const TcpRequest&, TcpConnection& c) {
+    return c.send(kStreamHead) && c.send(chunk("one\ntw")) && c.send(chunk("o\n\nthree")) && c.send("0\r\n\r\n");
+  });
+  Net net(server.url());
+  StreamLog log;
+  Handle stream = net.transport->stream(get("/w"), log.callbacks());
+  EXPECT_TRUE(net.reactor.run_until([&] { return log.end.has_value(); }, 10s));
+  EXPECT_EQ(log.lines, (std::vector<std::string>{"one", "two", "three"}));
+  EXPECT_EQ(log.opened, 1);
+  ASSERT_TRUE(log.end->has_value());
+  EXPECT_EQ((*log.end)->status, 200);
+}
+
+TEST(CurlTransport, AStreamOutlivesTheTimeLimitOfItsHeadAndCutsAreErrors) {
+  std::atomic<bool> cut{false};
+  TcpServer server([&](const TcpRequest&, TcpConnection& c) {
+    c.send(kStreamHead);
+    c.send(chunk("one\n"));
+    while (!cut) std::this_thread::yield();
+    return false;
+  });
+  Net net(server.url());
+  StreamLog log;
+  Request request = get("/w");
+  request.timeout = 200ms;
+  Handle stream = net.transport->stream(request, log.callbacks());
+  EXPECT_TRUE(net.reactor.run_until([&] { return log.lines.size() == 1; }, 10s));
+  EXPECT_FALSE(net.reactor.run_until([&] { return log.end.has_value(); }, 300ms));
+  cut = true;
+  EXPECT_TRUE(net.reactor.run_until([&] { return log.end.has_value(); }, 10s));
+  ASSERT_FALSE(log.end->has_value());
+  EXPECT_EQ(log.end->error().code(), Code::kUnavailable);
+}
+
+TEST(CurlTransport, RefusedStreamsBringTheirStatus) {
+  TcpServer server([](const TcpRequest&, TcpConnection& c) { return c.answer(410, "{\"code\":410}"); });
+  Net net(server.url());
+  StreamLog log;
+  Handle stream = net.transport->stream(get("/w"), log.callbacks());
+  EXPECT_TRUE(net.reactor.run_until([&] { return log.end.has_value(); }, 10s));
+  EXPECT_EQ(log.opened, 0);
+  EXPECT_EQ((*log.end)->status, 410);
+  EXPECT_EQ((*log.end)->body, "{\"code\":410}");
+}
+
+TEST(CurlTransport, AnEndlessLineEndsTheStream) {
+  TcpServer server([](const TcpRequest&, TcpConnection& c) {
+    if (!c.send(kStreamHead)) return false;
+    std::string block = chunk(std::string(1 << 20, 'x'));
+    while (c.send(block)) {
+    }
+    return false;
+  });
+  Net net(server.url());
+  StreamLog log;
+  Handle stream = net.transport->stream(get("/w"), log.callbacks());
+  EXPECT_TRUE(net.reactor.run_until([&] { return log.end.has_value(); }, 20s));
+  ASSERT_FALSE(log.end->has_value());
+  EXPECT_EQ(log.end->error().code(), Code::kResourceExhausted);
+}
+
+// Gives "Bearer 1", and after a rejection "Bearer 2".
+class Rotating : public CredentialSource {
+ public:
+  void get(std::function<void(Result<Credential>)> done) override {
+    if (fails) return done(fail(Code::kUnauthenticated, "no token"));
+    done(Credential{"Bearer " + std::to_string(version), "", ""});
+  }
+  void rejected(const Credential&) override {
+    ++rejections;
+    if (version < last) ++version;
+  }
+  int version = 1;
+  int last = 2;
+  int rejections = 0;
+  bool fails = false;
+};
+
+TEST(CurlTransport, A401IsTriedOnceMoreWithFreshCredentials) {
+  std::atomic<int> asked{0};
+  TcpServer server([&](const TcpRequest& r, TcpConnection& c) {
+    ++asked;
+    return c.answer(r.headers.at("authorization") == "Bearer 2" ? 200 : 401, r.body);
+  });
+  auto who = std::make_shared<Rotating>();
+  Net net(server.url(), {}, who);
+  Request request = get("/a");
+  request.method = "POST";
+  request.body = "hello";
+  auto answer = net.call(request);
+  EXPECT_EQ(answer->status, 200);
+  EXPECT_EQ(answer->body, "hello");
+  EXPECT_EQ(asked, 2);
+  who->version = 7;  // nothing better to be had: the 401 stands
+  who->last = 7;
+  EXPECT_EQ(net.call(request)->status, 401);
+  EXPECT_EQ(asked, 3);
+}
+
+TEST(CurlTransport, WithoutCredentialsNothingIsSent) {
+  std::atomic<int> asked{0};
+  TcpServer server([&](const TcpRequest&, TcpConnection& c) {
+    ++asked;
+    return c.answer(200, "");
+  });
+  auto who = std::make_shared<Rotating>();
+  who->fails = true;
+  Net net(server.url(), {}, who);
+  int failed = 0;
+  std::vector<Handle> handles;
+  for (int i = 0; i < 5000; ++i) {
+    handles.push_back(net.transport->send(get("/"), [&](Result<Response> r) {
+      EXPECT_EQ(r.error().code(), Code::kUnauthenticated);
+      ++failed;
+    }));
+  }
+  EXPECT_TRUE(net.reactor.run_until([&] { return failed == 5000; }, 10s));
+  EXPECT_EQ(asked, 0);
+}
+
+}  // namespace dra::client::curl_transport_test
