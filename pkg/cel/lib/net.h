@@ -30,6 +30,9 @@ struct Ip {
 
 // Zones and IPv4-mapped IPv6 addresses are refused.
 Outcome<Ip> parse_ip(std::string_view text);
+// Whether a text may stand between the brackets of a URL's host: an IPv6 address with or without zone. Empty when fine,
+// else Go's words.
+std::string check_ip_literal(std::string_view text);
 // RFC 5952.
 std::string to_string(const Ip& ip);
 

@@ -25,12 +25,18 @@ class Regex {
   Regex(const Regex&) = delete;
   Regex& operator=(const Regex&) = delete;
 
+  // Instructions of the compiled automaton: what compiling and keeping it costs.
+  size_t size() const;
+
   // Unanchored.
   bool matches(std::string_view text) const;
   // The leftmost match, or "". A view of the text.
   std::string_view find(std::string_view text) const;
   // Matches that do not overlap; empty ones not directly behind another match. count < 0: all.
-  std::vector<std::string_view> find_all(std::string_view text, int64_t count = -1) const;
+  // Fails (kSizeLimit) where matches times length of the text exceed kMaxWork: looking for the next match may read the
+  // whole rest of the text each time.
+  static constexpr size_t kMaxWork = 100'000'000;
+  Outcome<std::vector<std::string_view>> find_all(std::string_view text, int64_t count = -1) const;
 
  private:
   struct Impl;

@@ -16,6 +16,10 @@
 
 namespace dra::cel::lib {
 
+// The byte position of `needle` at or behind byte `from`, or npos. Linear in the length of the text, unlike
+// std::string_view::find.
+size_t find_bytes(std::string_view text, std::string_view needle, size_t from = 0);
+
 Outcome<std::string_view> char_at(std::string_view text, int64_t position);
 Outcome<std::string_view> substring(std::string_view text, int64_t from);
 Outcome<std::string_view> substring(std::string_view text, int64_t from, int64_t to);

@@ -1,0 +1,351 @@
+#include "pkg/cel/lib/time.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "pkg/base/strings.h"
+#include "pkg/cel/lib/time_zone.h"
+
+namespace dra::cel::lib {
+
+namespace {
+
+constexpr int64_t kNanosPerSecond = 1'000'000'000;
+constexpr int64_t kSecondsPerDay = 86'400;
+constexpr uint64_t kDurationBound = uint64_t{1} << 63;
+
+bool is_time_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+tl::unexpected<Failure> time_conversion_error(const char* type) {
+  return failure(RuntimeCategory::kConversion,
+                 std::string("type conversion error from 'string' to 'google.protobuf.") + type + "'");
+}
+
+// --- durations
+
+uint64_t nanos_of_unit(std::string_view unit) {
+  if (unit == "ns") return 1;
+  if (unit == "us" || unit == "\xC2\xB5s" || unit == "\xCE\xBCs") return 1'000;
+  if (unit == "ms") return 1'000'000;
+  if (unit == "s") return kNanosPerSecond;
+  if (unit == "m") return 60 * kNanosPerSecond;
+  if (unit == "h") return 3600 * kNanosPerSecond;
+  return 0;
+}
+
+// The digits at the front. False beyond 2^63.
+bool take_integer(std::string_view& text, uint64_t& value) {
+  value = 0;
+  while (!text.empty() && is_time_digit(text.front())) {
+    if (value > kDurationBound / 10) return false;
+    value = value * 10 + static_cast<uint64_t>(text.front() - '0');
+    if (value > kDurationBound) return false;
+    text.remove_prefix(1);
+  }
+  return true;
+}
+
+// The digits behind the point as value / scale; those that no longer fit are dropped.
+void take_fraction(std::string_view& text, uint64_t& value, double& scale) {
+  bool full = false;
+  for (; !text.empty() && is_time_digit(text.front()); text.remove_prefix(1)) {
+    if (full) continue;
+    const uint64_t next = value * 10 + static_cast<uint64_t>(text.front() - '0');
+    if (value > (kDurationBound - 1) / 10 || next > kDurationBound) {
+      full = true;
+      continue;
+    }
+    value = next;
+    scale *= 10;
+  }
+}
+
+// One number with its unit, in nanoseconds. False when there is none.
+bool take_component(std::string_view& text, uint64_t& nanos) {
+  uint64_t whole = 0;
+  const size_t before = text.size();
+  if (!take_integer(text, whole)) return false;
+  bool digits = text.size() != before;
+  uint64_t fraction = 0;
+  double scale = 1;
+  if (text.starts_with('.')) {
+    text.remove_prefix(1);
+    const size_t behind_point = text.size();
+    take_fraction(text, fraction, scale);
+    digits |= text.size() != behind_point;
+  }
+  if (!digits) return false;
+  const size_t length = std::min(text.find_first_of(".0123456789"), text.size());
+  const uint64_t unit = nanos_of_unit(text.substr(0, length));
+  text.remove_prefix(length);
+  if (unit == 0 || whole > kDurationBound / unit) return false;
+  nanos = whole * unit;
+  if (fraction > 0) nanos += static_cast<uint64_t>(static_cast<double>(fraction) * (static_cast<double>(unit) / scale));
+  return nanos <= kDurationBound;
+}
+
+// --- calendar
+
+struct CivilDate {
+  int64_t year;
+  int month;  // from 1
+  int day;    // from 1
+};
+
+// Days since 1970-01-01 of the proleptic Gregorian calendar.
+int64_t days_from_civil(int64_t year, int month, int day) {
+  year -= month <= 2 ? 1 : 0;
+  const int64_t era = (year >= 0 ? year : year - 399) / 400;
+  const int64_t year_of_era = year - era * 400;
+  const int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+  return era * 146'097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719'468;
+}
+
+CivilDate civil_from_days(int64_t days) {
+  days += 719'468;
+  const int64_t era = (days >= 0 ? days : days - 146'096) / 146'097;
+  const int64_t day_of_era = days - era * 146'097;
+  const int64_t year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36'524 - day_of_era / 146'096) / 365;
+  const int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+  const int64_t shifted_month = (5 * day_of_year + 2) / 153;
+  const auto month = static_cast<int>(shifted_month < 10 ? shifted_month + 3 : shifted_month - 9);
+  return {year_of_era + era * 400 + (month <= 2 ? 1 : 0), month,
+          static_cast<int>(day_of_year - (153 * shifted_month + 2) / 5 + 1)};
+}
+
+int days_in_month(int64_t year, int month) {
+  static constexpr int kDays[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  const bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+  return kDays[month - 1] + (month == 2 && leap ? 1 : 0);
+}
+
+int64_t floor_div(int64_t a, int64_t b) {
+  return a / b - (a % b < 0 ? 1 : 0);
+}
+
+// --- RFC 3339
+
+// Exactly `count` digits, or, for hours, one or two.
+bool take_number(std::string_view& text, size_t count, int& value, bool shorter = false) {
+  size_t n = 0;
+  value = 0;
+  while (n < count && n < text.size() && is_time_digit(text[n])) value = value * 10 + (text[n++] - '0');
+  if (n != count && !(shorter && n > 0)) return false;
+  text.remove_prefix(n);
+  return true;
+}
+
+bool take_char(std::string_view& text, char c) {
+  if (!text.starts_with(c)) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+// Digits behind '.' or ','; what is finer than a nanosecond is cut off.
+uint32_t take_nanos(std::string_view& text) {
+  if (text.size() < 2 || (text[0] != '.' && text[0] != ',') || !is_time_digit(text[1])) return 0;
+  text.remove_prefix(1);
+  uint32_t nanos = 0;
+  uint32_t unit = 100'000'000;
+  for (; !text.empty() && is_time_digit(text.front()); text.remove_prefix(1)) {
+    nanos += unit * static_cast<uint32_t>(text.front() - '0');
+    unit /= 10;
+  }
+  return nanos;
+}
+
+// Z or an offset; Go takes hours up to 24 and minutes up to 60.
+bool take_offset(std::string_view& text, int& minutes) {
+  minutes = 0;
+  if (take_char(text, 'Z')) return true;
+  if (text.empty() || (text.front() != '+' && text.front() != '-')) return false;
+  const int sign = text.front() == '-' ? -1 : 1;
+  text.remove_prefix(1);
+  int hours = 0;
+  if (!take_number(text, 2, hours) || !take_char(text, ':') || !take_number(text, 2, minutes)) return false;
+  if (hours > 24 || minutes > 60) return false;
+  minutes = sign * (hours * 60 + minutes);
+  return true;
+}
+
+void append_padded(std::string& out, int64_t value, size_t width) {
+  const std::string digits = std::to_string(value);
+  out.append(width - std::min(width, digits.size()), '0');
+  out += digits;
+}
+
+// --- fields
+
+int64_t field_at(int64_t local_seconds, uint32_t nanos, TimeField field) {
+  const int64_t days = floor_div(local_seconds, kSecondsPerDay);
+  const int64_t in_day = local_seconds - days * kSecondsPerDay;
+  switch (field) {
+    case TimeField::kHours:
+      return in_day / 3600;
+    case TimeField::kMinutes:
+      return in_day / 60 % 60;
+    case TimeField::kSeconds:
+      return in_day % 60;
+    case TimeField::kMilliseconds:
+      return nanos / 1'000'000;
+    case TimeField::kDayOfWeek:
+      return ((days + 4) % 7 + 7) % 7;
+    default:
+      break;
+  }
+  const CivilDate date = civil_from_days(days);
+  switch (field) {
+    case TimeField::kFullYear:
+      return date.year;
+    case TimeField::kMonth:
+      return date.month - 1;
+    case TimeField::kDayOfYear:
+      return days - days_from_civil(date.year, 1, 1);
+    case TimeField::kDayOfMonth:
+      return date.day - 1;
+    default:
+      return date.day;
+  }
+}
+
+// strconv.Atoi with its texts.
+Outcome<int64_t> zone_number(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  std::string_view digits = text;
+  if (negative || digits.starts_with('+')) digits.remove_prefix(1);
+  const bool numeric = !digits.empty() && std::all_of(digits.begin(), digits.end(), is_time_digit);
+  if (!numeric)
+    return failure(RuntimeCategory::kTimeZone, "strconv.Atoi: parsing " + dra::quote(text) + ": invalid syntax");
+  int64_t value = 0;
+  const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (result.ec != std::errc())
+    return failure(RuntimeCategory::kTimeZone, "strconv.Atoi: parsing " + dra::quote(text) + ": value out of range");
+  return negative ? -value : value;
+}
+
+// "hh:mm" as seconds east of UTC. The numbers have no bounds upstream; the arithmetic wraps around.
+Outcome<int64_t> numeric_offset(std::string_view zone, size_t colon) {
+  const auto hours = zone_number(zone.substr(0, colon));
+  if (!hours) return tl::unexpected<Failure>(hours.error());
+  const auto minutes = zone_number(zone.substr(colon + 1));
+  if (!minutes) return tl::unexpected<Failure>(minutes.error());
+  const auto h = static_cast<uint64_t>(*hours) * 60;
+  const auto m = static_cast<uint64_t>(*minutes);
+  const uint64_t total = zone.front() == '-' ? h - m : h + m;
+  const auto nanos = static_cast<int64_t>(total * static_cast<uint64_t>(60 * kNanosPerSecond));
+  return nanos / kNanosPerSecond;
+}
+
+}  // namespace
+
+Outcome<int64_t> parse_duration(std::string_view text) {
+  std::string_view rest = text;
+  const bool negative = rest.starts_with('-');
+  if (negative || rest.starts_with('+')) rest.remove_prefix(1);
+  if (rest == "0") return 0;
+  if (rest.empty()) return time_conversion_error("Duration");
+  uint64_t total = 0;
+  while (!rest.empty()) {
+    uint64_t component = 0;
+    if (!take_component(rest, component)) return time_conversion_error("Duration");
+    total += component;  // both at most 2^63
+    if (total > kDurationBound) return time_conversion_error("Duration");
+  }
+  if (negative) return static_cast<int64_t>(0 - total);
+  if (total == kDurationBound) return time_conversion_error("Duration");
+  return static_cast<int64_t>(total);
+}
+
+std::string format_duration(int64_t nanos) {
+  const int64_t whole = nanos / kNanosPerSecond;
+  const double seconds = static_cast<double>(whole) + static_cast<double>(nanos % kNanosPerSecond) / 1e9;
+  char buffer[64];
+  const auto result = std::to_chars(buffer, buffer + sizeof buffer, seconds, std::chars_format::fixed);
+  return std::string(buffer, result.ptr) + "s";
+}
+
+Outcome<Timestamp> parse_timestamp(std::string_view text) {
+  int year = 0;
+  int month = 0;
+  int day = 0;
+  int hour = 0;
+  int minute = 0;
+  int second = 0;
+  const bool shaped = take_number(text, 4, year) && take_char(text, '-') && take_number(text, 2, month) &&
+                      take_char(text, '-') && take_number(text, 2, day) && take_char(text, 'T') &&
+                      take_number(text, 2, hour, true) && take_char(text, ':') && take_number(text, 2, minute) &&
+                      take_char(text, ':') && take_number(text, 2, second);
+  if (!shaped) return time_conversion_error("Timestamp");
+  const uint32_t nanos = take_nanos(text);
+  int offset = 0;
+  if (!take_offset(text, offset) || !text.empty()) return time_conversion_error("Timestamp");
+  if (month < 1 || month > 12 || day < 1 || day > days_in_month(year, month) || hour > 23 || minute > 59 || second > 59)
+    return time_conversion_error("Timestamp");
+  const int64_t seconds =
+      days_from_civil(year, month, day) * kSecondsPerDay + hour * 3600 + minute * 60 + second - offset * 60;
+  if (seconds < kMinTimestampSeconds || seconds > kMaxTimestampSeconds)
+    return failure(RuntimeCategory::kOverflow, "timestamp overflow");
+  return Timestamp{seconds, nanos, static_cast<int16_t>(offset)};
+}
+
+std::string format_timestamp(const Timestamp& t) {
+  const int64_t local = t.seconds + t.offset_minutes * 60;
+  const int64_t days = floor_div(local, kSecondsPerDay);
+  const int64_t in_day = local - days * kSecondsPerDay;
+  const CivilDate date = civil_from_days(days);
+  std::string out;
+  append_padded(out, date.year, 4);
+  out += '-';
+  append_padded(out, date.month, 2);
+  out += '-';
+  append_padded(out, date.day, 2);
+  out += 'T';
+  append_padded(out, in_day / 3600, 2);
+  out += ':';
+  append_padded(out, in_day / 60 % 60, 2);
+  out += ':';
+  append_padded(out, in_day % 60, 2);
+  if (t.nanos != 0) {
+    out += '.';
+    append_padded(out, t.nanos, 9);
+    while (out.back() == '0') out.pop_back();
+  }
+  if (t.offset_minutes == 0) return out + "Z";
+  const int offset = std::abs(static_cast<int>(t.offset_minutes));
+  out += t.offset_minutes < 0 ? '-' : '+';
+  append_padded(out, offset / 60, 2);
+  out += ':';
+  append_padded(out, offset % 60, 2);
+  return out;
+}
+
+int64_t timestamp_field(const Timestamp& t, TimeField field) {
+  return field_at(t.seconds, t.nanos, field);
+}
+
+Outcome<int64_t> timestamp_field(const Timestamp& t, TimeField field, std::string_view zone) {
+  const size_t colon = zone.find(':');
+  Outcome<int64_t> offset =
+      colon == std::string_view::npos ? zone_offset(zone, t.seconds) : numeric_offset(zone, colon);
+  if (!offset) return offset;
+  return field_at(t.seconds + *offset, t.nanos, field);
+}
+
+int64_t duration_field(int64_t nanos, TimeField field) {
+  switch (field) {
+    case TimeField::kHours:
+      return nanos / (3600 * kNanosPerSecond);
+    case TimeField::kMinutes:
+      return nanos / (60 * kNanosPerSecond);
+    case TimeField::kSeconds:
+      return nanos / kNanosPerSecond;
+    default:
+      return nanos / 1'000'000;
+  }
+}
+
+}  // namespace dra::cel::lib
