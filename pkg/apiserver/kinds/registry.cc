@@ -1,4 +1,5 @@
 #include "pkg/apiserver/kind.h"
+#include "pkg/apiserver/resourceapi/kinds.h"
 
 namespace dra::apiserver {
 
@@ -19,10 +20,10 @@ void register_all_kinds(KindRegistry& registry) {
   plain("batch", "jobs");
   plain("coordination.k8s.io", "leases");
   plain("scheduling.k8s.io", "priorityclasses");
-  plain("resource.k8s.io", "deviceclasses");
-  plain("resource.k8s.io", "resourceclaims");
-  plain("resource.k8s.io", "resourceclaimtemplates");
-  plain("resource.k8s.io", "resourceslices");
+  registry.add(make_device_class_kind());
+  registry.add(make_resource_claim_kind());
+  registry.add(make_resource_claim_template_kind());
+  registry.add(make_resource_slice_kind());
 }
 
 }  // namespace dra::apiserver

@@ -1,0 +1,21 @@
+// ResourceClaimStatus: what a write to /status may do (validateResourceClaimStatusUpdate of Kubernetes 1.36 and the
+// status strategy of the claim registry).
+#pragma once
+
+#include "pkg/apiserver/field_error.h"
+#include "pkg/apiserver/kind.h"
+
+namespace dra::apiserver {
+
+// Entries of status.devices whose device this very write deallocates vanish silently.
+void drop_deallocated_devices(Json& claim, const Json& old);
+
+// Admission-like check: admin access results are new only where the namespace allows them.
+void check_status_admin_access(FieldErrors& out, const WriteContext& ctx, const Json& claim, const Json& old);
+
+void check_claim_status(FieldErrors& out, const Json& claim, const Json& old);
+
+// The State column: "deleted", "pending", "allocated", "reserved", comma-joined.
+std::string claim_state(const Json& claim);
+
+}  // namespace dra::apiserver
