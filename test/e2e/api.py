@@ -1,0 +1,109 @@
+"""A small REST client for tests and benchmarks: keep-alive connections, JSON, a pool of threads for many requests. Standard library only."""
+import base64
+import concurrent.futures
+import http.client
+import json
+import re
+import ssl
+import threading
+import urllib.parse
+
+RESOURCE = "/apis/resource.k8s.io/v1"
+
+
+class Api:
+    def __init__(self, kubeconfig):
+        with open(kubeconfig, encoding="utf-8") as source:
+            text = source.read()
+        server = re.search(r"server:\s*\"?(https?://[^\s\"]+)", text).group(1)
+        self.url = urllib.parse.urlsplit(server)
+        self.token = re.search(r"token:\s*\"?([^\s\"]+)", text).group(1)
+        authority = re.search(r"certificate-authority-data:\s*\"?([^\s\"]+)", text)
+        self.context = ssl.create_default_context(cadata=base64.b64decode(authority.group(1)).decode()) if authority else None
+        self.local = threading.local()
+
+    def connection(self):
+        if getattr(self.local, "connection", None) is None:
+            kind = http.client.HTTPSConnection if self.url.scheme == "https" else http.client.HTTPConnection
+            extra = {"context": self.context} if self.context else {}
+            self.local.connection = kind(self.url.hostname, self.url.port, timeout=60, **extra)
+        return self.local.connection
+
+    def request(self, method, path, body=None, content_type="application/json"):
+        """(status, parsed answer). A connection that was closed meanwhile is opened once more."""
+        headers = {"Authorization": f"Bearer {self.token}", "Accept": "application/json"}
+        data = None
+        if body is not None:
+            data = body if isinstance(body, (str, bytes)) else json.dumps(body)
+            headers["Content-Type"] = content_type
+        for attempt in (0, 1):
+            try:
+                connection = self.connection()
+                connection.request(method, path, data, headers)
+                answer = connection.getresponse()
+                text = answer.read()
+                return answer.status, json.loads(text) if text else {}
+            except (http.client.HTTPException, ConnectionError):
+                self.local.connection.close()
+                self.local.connection = None
+                if attempt:
+                    raise
+        raise AssertionError("not reached")
+
+    def get(self, path):
+        status, answer = self.request("GET", path)
+        if status != 200:
+            raise SystemExit(f"GET {path}: HTTP {status}: {answer.get('message')}")
+        return answer
+
+    def items(self, path):
+        return self.get(path)["items"]
+
+    def create(self, path, body):
+        status, answer = self.request("POST", path, body)
+        if status not in (200, 201):
+            raise SystemExit(f"POST {path}: HTTP {status}: {answer.get('message')}")
+        return answer
+
+    def many(self, calls, threads=16):
+        """Runs functions side by side; returns their results, raises the first failure."""
+        with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+            return [future.result() for future in [pool.submit(call) for call in calls]]
+
+
+def devices_of(claim):
+    results = claim.get("status", {}).get("allocation", {}).get("devices", {}).get("results", [])
+    return [(r["driver"], r["pool"], r["device"]) for r in results if not r.get("adminAccess")]
+
+
+def template(name, device_class="gpu", count=1):
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": name},
+            "spec": {"spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": device_class, "count": count}}]}}}}
+
+
+def pod(name, template_name, **metadata):
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, **metadata},
+            "spec": {"containers": [{"name": "c", "image": "example.test/none", "resources": {"claims": [{"name": "gpu"}]}}],
+                     "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": template_name}]}}
+
+
+FLEET = """
+kind: Fleet
+deviceClasses:
+- name: gpu
+  selectors: ['device.driver == "gpu.example.com"']
+models:
+  gpu:
+    driver: gpu.example.com
+    name: gpu-{{device}}
+    attributes: {{type: gpu, uuid: "{{uuid}}"}}
+    capacity: {{memory: 80Gi}}
+nodes:
+- name: node-{{index}}
+  count: {nodes}
+  devices: [{{model: gpu, count: {devices}}}]
+"""
+
+
+def fleet(nodes, devices):
+    return FLEET.format(nodes=nodes, devices=devices)

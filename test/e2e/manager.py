@@ -1,0 +1,51 @@
+"""The controller manager as a process of its own, beside a sandbox that runs without one."""
+import os
+import re
+import signal
+import subprocess
+import urllib.request
+
+
+class Manager:
+    def __init__(self, program, kubeconfig, log_path, arguments=()):
+        self.arguments = [program, "--kubeconfig", kubeconfig, "--scheduling=bind", "--claim-templates=own", "--bind-address", "127.0.0.1",
+                          "--metrics-port", "0", *arguments]
+        self.log_path = log_path
+        self.process = None
+
+    def start(self):
+        with open(self.log_path, "a", encoding="utf-8") as log:
+            self.process = subprocess.Popen(self.arguments, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        return self
+
+    def kill(self):
+        """kill -9, as a crash would."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=20)
+
+    def log(self):
+        with open(self.log_path, encoding="utf-8", errors="replace") as log:
+            return log.read()
+
+    def metrics_port(self):
+        found = re.findall(r"address=\"?[^ \"]*:(\d+)", self.log())
+        return int(found[-1]) if found else None
+
+    def metrics(self):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port()}/metrics", timeout=10) as answer:
+            return answer.read().decode()
+
+
+def peak_memory_mib(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        return int(re.search(r"VmHWM:\s+(\d+) kB", status.read()).group(1)) / 1024
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+        fields = stat.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

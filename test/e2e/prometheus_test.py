@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Debian's Prometheus scrapes the manager: up is 1, claims by state can be queried, and promtool finds nothing to complain about.
+
+Usage: prometheus_test.py FOLDER_OF_PROGRAMS
+"""
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.parse
+import urllib.request
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import api as rest  # noqa: E402
+import manager as managers  # noqa: E402
+import sandbox  # noqa: E402
+
+CLAIMS_BY_STATE = "sum by (allocated) (resourceclaim_controller_resource_claims)"
+
+
+def find(program):
+    path = os.path.join(sandbox.ROOT, "build/tools/usr/bin", program)
+    return path if os.access(path, os.X_OK) else shutil.which(program)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def query(port, expression):
+    url = f"http://127.0.0.1:{port}/api/v1/query?query={urllib.parse.quote(expression)}"
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return json.loads(answer.read())["data"]["result"]
+    except OSError:
+        return []
+
+
+def lint(promtool, text):
+    answer = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, text=True, timeout=60)
+    if answer.returncode != 0:
+        raise SystemExit(f"promtool check metrics: {answer.stdout}{answer.stderr}")
+
+
+def run(box, programs, prometheus, promtool):
+    api = rest.Api(box.kubeconfig)
+    api.create(rest.RESOURCE + "/namespaces/default/resourceclaimtemplates", rest.template("gpu", "gpu.nvidia.com"))
+    manager = managers.Manager(os.path.join(programs, "dra-controller-manager"), box.kubeconfig, os.path.join(box.folder, "manager.log"),
+                               ["--leader-elect=false"]).start()
+    box.wait_for(manager.metrics_port, 20, "the manager to listen")
+    for i in range(3):
+        api.create("/api/v1/namespaces/default/pods", rest.pod(f"pod-{i}", "gpu"))
+    config = os.path.join(box.folder, "prometheus.yml")
+    with open(config, "w", encoding="utf-8") as out:
+        out.write(f"global: {{scrape_interval: 1s}}\nscrape_configs:\n- job_name: dra\n  static_configs:\n"
+                  f"  - targets: ['127.0.0.1:{manager.metrics_port()}']\n")
+    port = free_port()
+    with open(os.path.join(box.folder, "prometheus.log"), "w", encoding="utf-8") as log:
+        process = subprocess.Popen([prometheus, f"--config.file={config}", f"--web.listen-address=127.0.0.1:{port}",
+                                    f"--storage.tsdb.path={box.folder}/tsdb"], stdout=log, stderr=log)
+    try:
+        box.wait_for(lambda: any(r["value"][1] == "1" for r in query(port, 'up{job="dra"}')), 40, "up == 1")
+        box.wait_for(lambda: {r["metric"].get("allocated"): r["value"][1] for r in query(port, CLAIMS_BY_STATE)}.get("true") == "3", 40,
+                     "three allocated claims in Prometheus")
+        lint(promtool, manager.metrics())
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+    if manager.stop() != 0:
+        raise SystemExit("the manager did not end in order")
+
+
+def main():
+    prometheus, promtool = find("prometheus"), find("promtool")
+    if not prometheus or not promtool:
+        print("skipped: prometheus and promtool are not in build/tools and not on PATH")
+        return 77
+    began = time.monotonic()
+    with sandbox.Sandbox(os.path.join(sys.argv[1], "dra-sandbox"), ["--without-manager"]) as box:
+        run(box, sys.argv[1], prometheus, promtool)
+    print(f"up == 1, claims by state queried, promtool is content ({time.monotonic() - began:.0f} s)")
+    print("1 passed, 0 failed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
