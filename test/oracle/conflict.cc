@@ -79,7 +79,8 @@ std::string use_conflict(const Scene& scene, const std::vector<Pick>& picks) {
   for (size_t i = 0; i < picks.size(); ++i) {
     const SceneDevice& device = scene.devices[picks[i].device];
     const bool admin = picks[i].option->spec->admin_access;
-    if (!device.shared && !admin && device.held) return device.name.text() + " is in use";
+    // What was handed out without a share is in use as a whole, even if it could be shared.
+    if (!admin && device.held) return device.name.text() + " is in use";
     for (size_t j = 0; j < i; ++j) {
       if (picks[j].device != picks[i].device) continue;
       const SceneOption &a = *picks[j].option, &b = *picks[i].option;

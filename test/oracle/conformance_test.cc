@@ -44,5 +44,27 @@ TEST(OracleConformance, CasesThatUpstreamGetsWrong) {
   expect_same_verdicts("allocator_upstream_wrong.jsonl", 5);
 }
 
+// Where upstream's tables name devices, the search finds the same ones: its order is upstream's first-fit order.
+TEST(OracleConformance, FirstFitOrder) {
+  std::ifstream file(data_file("allocator_first_fit.jsonl"));
+  if (!file) GTEST_SKIP() << "allocator_first_fit.jsonl is not there";
+  int compared = 0;
+  for (std::string line; std::getline(file, line);) {
+    Result<Case> one = read_case(line);
+    ASSERT_TRUE(one) << to_string(one.error());
+    if (!one->expect.results) continue;
+    const Verdict verdict = solve(one->world);
+    if (verdict.answer == Answer::kError && verdict.error.find("unknown form") != std::string::npos) continue;
+    ++compared;
+    std::vector<std::pair<std::string, std::string>> expected;
+    for (size_t c = 0; c < one->expect.results->size(); ++c)
+      for (const auto& entry : (*one->expect.results)[c].results)
+        expected.push_back({one->world.claims[c].metadata.name + ":" + entry.request,
+                            entry.driver + "/" + entry.pool + "/" + entry.device});
+    EXPECT_EQ(verdict.picks, expected) << one->world.id << " " << verdict.error;
+  }
+  EXPECT_GT(compared, 150);
+}
+
 }  // namespace
 }  // namespace dra::oracle::conformance_test

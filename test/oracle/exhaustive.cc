@@ -1,5 +1,7 @@
 #include "test/oracle/exhaustive.h"
 
+#include <algorithm>
+
 namespace dra::oracle {
 namespace {
 
@@ -17,10 +19,29 @@ class Search {
     if (index == scene_.requests.size()) return true;
     for (const SceneOption& option : scene_.requests[index].options) {
       if (gave_up()) return false;
-      if (option.impossible) continue;
+      if (option.impossible || beyond_limit(index, option)) continue;
       if (option.all ? all(index, option) : some(index, option, 0, option.count)) return true;
     }
     return false;
+  }
+
+  static int64_t size_of(const SceneOption& option) {
+    return option.all ? static_cast<int64_t>(option.candidates.size()) : option.count;
+  }
+
+  // Whether the claim would have too many results with this option and the smallest ones of its later requests. Saves
+  // trying combinations that the limit refuses anyway.
+  bool beyond_limit(size_t index, const SceneOption& option) const {
+    int64_t results = size_of(option);
+    for (const Pick& pick : picks_) results += pick.option->claim == option.claim;
+    for (size_t later = index + 1; later < scene_.requests.size(); ++later) {
+      const SceneRequest& request = scene_.requests[later];
+      if (request.claim != option.claim || request.options.empty()) continue;
+      int64_t smallest = size_of(request.options[0]);
+      for (const SceneOption& other : request.options) smallest = std::min(smallest, size_of(other));
+      results += smallest;
+    }
+    return results > static_cast<int64_t>(api::kMaxAllocationResults);
   }
 
   // All: every candidate, at least one.

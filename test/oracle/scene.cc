@@ -131,21 +131,33 @@ SceneDevice make_device(const World& world, size_t pool, const api::ResourceSlic
 // One pool: what is current, whether it may be used, its counters and its devices for this node.
 void add_pool(Scene& scene, const PoolKey& key, std::vector<const api::ResourceSlice*> slices) {
   const World& world = *scene.world;
-  int64_t newest_relevant = -1, newest = -1;
-  for (const api::ResourceSlice* slice : slices) {
-    newest = std::max(newest, slice->pool.generation);
-    if (slice_relevant(world, *slice, *scene.node)) newest_relevant = std::max(newest_relevant, slice->pool.generation);
-  }
-  // Nothing for this node, or what there is has been replaced by a generation that is elsewhere.
-  if (newest_relevant < 0 || newest_relevant < newest) return;
-  std::erase_if(slices, [&](const api::ResourceSlice* slice) { return slice->pool.generation != newest; });
   std::sort(slices.begin(), slices.end(), [](const api::ResourceSlice* a, const api::ResourceSlice* b) {
     return a->metadata.name < b->metadata.name;
   });
+  auto of_generation = [](std::vector<const api::ResourceSlice*> from, int64_t generation) {
+    std::erase_if(from, [&](const api::ResourceSlice* slice) { return slice->pool.generation != generation; });
+    return from;
+  };
+  std::vector<const api::ResourceSlice*> relevant;
+  int64_t newest_relevant = -1, newest = -1;
+  for (const api::ResourceSlice* slice : slices) {
+    newest = std::max(newest, slice->pool.generation);
+    if (!slice_relevant(world, *slice, *scene.node)) continue;
+    newest_relevant = std::max(newest_relevant, slice->pool.generation);
+    relevant.push_back(slice);
+  }
+  if (relevant.empty()) return;
+  relevant = of_generation(relevant, newest_relevant);
+  // What is for this node may be the whole pool. Otherwise the rest must be looked at, and what there is may turn out
+  // to have been replaced by a generation that is elsewhere.
+  const int64_t announced = relevant.front()->pool.resource_slice_count;
+  const bool whole_pool_here = static_cast<int64_t>(relevant.size()) == announced;
+  if (!whole_pool_here && newest_relevant < newest) return;
+  slices = of_generation(slices, newest_relevant);
   ScenePool pool;
   pool.driver = key.first;
   pool.name = key.second;
-  pool.incomplete = static_cast<int64_t>(slices.size()) != slices.front()->pool.resource_slice_count;
+  pool.incomplete = !whole_pool_here && static_cast<int64_t>(slices.size()) != announced;
   pool.invalid = !pool.incomplete && pool_invalid(slices);
   charge_holders(world, slices, pool);
   const bool usable = !pool.incomplete && !pool.invalid;
