@@ -1,0 +1,430 @@
+#include "pkg/inventory/core.h"
+
+#include <algorithm>
+
+#include "pkg/inventory/node_match.h"
+
+namespace dra::inventory {
+namespace {
+
+constexpr size_t kMaxLog = 1 << 16;
+
+std::string pool_key(std::string_view driver, std::string_view name) {
+  std::string key(driver);
+  key += '\n';
+  key += name;
+  return key;
+}
+
+bool erase_value(std::vector<PoolId>& list, PoolId id) {
+  auto it = std::find(list.begin(), list.end(), id);
+  if (it == list.end()) return false;
+  list.erase(it);
+  return true;
+}
+
+bool rule_matches_pool(const api::DeviceTaintRule& rule, const Pool& pool) {
+  return rule.has_selector && (!rule.driver || *rule.driver == pool.driver_text) &&
+         (!rule.pool || *rule.pool == pool.name_text);
+}
+
+}  // namespace
+
+Core::~Core() {
+  for (ClaimUse& claim : claims_)
+    for (HeldRef& held : claim.held) {
+      strings_.release(held.device);
+      if (held.share != kNoStr) strings_.release(held.share);
+    }
+  pools_.clear();
+}
+
+// ---- pools
+
+Pool& Core::pool_for(std::string_view driver, std::string_view name) {
+  std::string key = pool_key(driver, name);
+  if (auto it = pool_index_.find(key); it != pool_index_.end()) return *pools_[it->second];
+  PoolId id;
+  if (free_pools_.empty()) {
+    id = static_cast<PoolId>(pools_.size());
+    pools_.emplace_back();
+  } else {
+    id = free_pools_.back();
+    free_pools_.pop_back();
+  }
+  pools_[id] = std::make_unique<Pool>(id, driver, name, strings_);
+  pools_[id]->table_version = next_serial_++;
+  pool_index_.emplace(std::move(key), id);
+  return *pools_[id];
+}
+
+const Pool* Core::find_pool(std::string_view driver, std::string_view name) const {
+  auto it = pool_index_.find(pool_key(driver, name));
+  return it == pool_index_.end() ? nullptr : pools_[it->second].get();
+}
+
+void Core::note_change(PoolId id) {
+  ++version_;
+  log_.push_back(id);
+  if (log_.size() > kMaxLog) {
+    log_.pop_front();
+    ++log_begin_;
+  }
+}
+
+void Core::rebuild_pool(Pool& pool) {
+  place_pool(pool, false);
+  device_count_ -= pool.size();
+  pool.rebuild(features_);
+  device_count_ += pool.size();
+  pool.table_version = next_serial_++;
+  place_pool(pool, true);
+  note_change(pool.id);
+}
+
+// Enters the pool into (or takes it out of) the indexes from nodes to pools.
+void Core::place_pool(Pool& pool, bool present) {
+  if (!present) {
+    if (auto it = named_nodes_.find(pool.id); it != named_nodes_.end()) {
+      for (NodeId node : it->second) {
+        erase_value(nodes_[node].named_by, pool.id);
+        ++nodes_[node].named_version;
+      }
+      named_nodes_.erase(it);
+    }
+    if (erase_value(wide_pools_, pool.id)) ++places_version_;
+    return;
+  }
+  for (StrId name : pool.node_names) {
+    NodeId node = node_id(strings_.text(name));
+    named_nodes_[pool.id].push_back(node);
+    nodes_[node].named_by.push_back(pool.id);
+    ++nodes_[node].named_version;
+  }
+  if (pool.wide) {
+    wide_pools_.push_back(pool.id);
+    ++places_version_;
+  }
+}
+
+void Core::drop_if_unused(Pool& pool) {
+  if (pool.has_slices() || !pool.holders.empty()) return;
+  PoolId id = pool.id;
+  place_pool(pool, false);
+  device_count_ -= pool.size();
+  pool_index_.erase(pool_key(pool.driver_text, pool.name_text));
+  pools_[id].reset();
+  free_pools_.push_back(id);
+  note_change(id);
+}
+
+void Core::apply_slice(const api::ResourceSlice& slice) {
+  auto known = slice_pool_.find(slice.metadata.name);
+  Pool& pool = pool_for(slice.driver, slice.pool.name);
+  if (known != slice_pool_.end() && known->second != pool.id) {
+    // Driver and pool name are immutable, but the slice may have been deleted and made anew unseen.
+    Pool& old = *pools_[known->second];
+    old.remove_slice(slice.metadata.name);
+    rebuild_pool(old);
+    drop_if_unused(old);
+  }
+  slice_pool_[slice.metadata.name] = pool.id;
+  pool.put_slice(std::make_unique<SliceTable>(slice, strings_, shapes_));
+  rebuild_pool(pool);
+}
+
+void Core::remove_slice(std::string_view name) {
+  auto it = slice_pool_.find(name);
+  if (it == slice_pool_.end()) return;
+  Pool& pool = *pools_[it->second];
+  slice_pool_.erase(it);
+  pool.remove_slice(std::string(name));
+  rebuild_pool(pool);
+  drop_if_unused(pool);
+}
+
+// ---- nodes
+
+NodeId Core::find_node(std::string_view name) const {
+  auto it = node_index_.find(name);
+  return it == node_index_.end() ? kNone : it->second;
+}
+
+NodeId Core::node_id(std::string_view name) {
+  if (NodeId id = find_node(name); id != kNone) return id;
+  auto id = static_cast<NodeId>(nodes_.size());
+  nodes_.emplace_back().name = name;
+  node_index_.emplace(std::string(name), id);
+  return id;
+}
+
+NodeId Core::apply_node(std::string_view name, const api::StringMap& labels) {
+  NodeId id = node_id(name);
+  Node& node = nodes_[id];
+  if (node.applied && node.labels == labels) return id;
+  node.labels = labels;
+  node.applied = true;
+  ++node.named_version;
+  ++version_;
+  return id;
+}
+
+void Core::remove_node(std::string_view name) {
+  NodeId id = find_node(name);
+  if (id == kNone) return;
+  nodes_[id].labels.clear();
+  nodes_[id].applied = false;
+  ++nodes_[id].named_version;
+  ++version_;
+}
+
+std::vector<NodeId> Core::applied_nodes() const {
+  std::vector<NodeId> ids;
+  for (NodeId id = 0; id < nodes_.size(); ++id)
+    if (nodes_[id].applied) ids.push_back(id);
+  std::sort(ids.begin(), ids.end(), [this](NodeId a, NodeId b) { return nodes_[a].name < nodes_[b].name; });
+  return ids;
+}
+
+const std::vector<PoolId>* Core::pools_naming(NodeId node) const {
+  return node < nodes_.size() ? &nodes_[node].named_by : nullptr;
+}
+
+bool Core::usable_on(const Pool&, const Where& place, NodeId node) const {
+  switch (place.kind) {
+    case Where::kNode:
+      return strings_.text(place.node) == nodes_[node].name;
+    case Where::kAll:
+      return true;
+    case Where::kSelector:
+      return node_matches(*place.selector, nodes_[node].name, nodes_[node].labels);
+    default:
+      return false;
+  }
+}
+
+const NodeView& Core::view(NodeId id) const {
+  const Node& node = nodes_[id];
+  if (node.view_named == node.named_version && node.view_places == places_version_) return node.view;
+  node.view = make_view(node, id);
+  node.view.stamp = next_stamp_++;
+  node.view_named = node.named_version;
+  node.view_places = places_version_;
+  return node.view;
+}
+
+NodeView Core::make_view(const Node& node, NodeId id) const {
+  NodeView view;
+  std::vector<PoolId> ids = node.named_by;
+  for (PoolId wide : wide_pools_)
+    if (std::find(ids.begin(), ids.end(), wide) == ids.end()) ids.push_back(wide);
+  for (PoolId pool_id : ids) {
+    const Pool& pool = *pools_[pool_id];
+    if (pool.local_node != kNoStr) {
+      view.segments.push_back({pool_id, {}});
+      continue;
+    }
+    Words mask(pool.words(), 0);
+    bool any = false;
+    for (size_t s = 0; s < pool.live().size(); ++s) {
+      const SliceTable& slice = *pool.live()[s];
+      bool per_device = slice.where.kind == Where::kPerDevice;
+      if (!per_device && !usable_on(pool, slice.where, id)) continue;
+      for (uint32_t i = 0; i < slice.size(); ++i) {
+        if (per_device && !usable_on(pool, slice.device_where[i], id)) continue;
+        set_bit(mask.data(), pool.first_of(s) + i);
+        any = true;
+      }
+    }
+    if (any) view.segments.push_back({pool_id, std::move(mask)});
+  }
+  std::sort(view.segments.begin(), view.segments.end(), [this](const Segment& a, const Segment& b) {
+    const Pool& x = *pools_[a.pool];
+    const Pool& y = *pools_[b.pool];
+    return std::tie(x.has_conditions, x.driver_text, x.name_text) <
+           std::tie(y.has_conditions, y.driver_text, y.name_text);
+  });
+  return view;
+}
+
+// ---- classes and taint rules
+
+void Core::apply_class(const api::DeviceClass& device_class) {
+  ClassEntry& entry = classes_[device_class.metadata.name];
+  bool same =
+      entry.object && entry.object->selectors == device_class.selectors && entry.object->config == device_class.config;
+  entry.object = std::make_shared<const api::DeviceClass>(device_class);
+  if (same) return;
+  entry.serial = next_serial_++;
+  ++classes_version_;
+  ++version_;
+}
+
+void Core::remove_class(std::string_view name) {
+  auto it = classes_.find(name);
+  if (it == classes_.end()) return;
+  classes_.erase(it);
+  ++classes_version_;
+  ++version_;
+}
+
+const ClassEntry* Core::find_class(std::string_view name) const {
+  auto it = classes_.find(name);
+  return it == classes_.end() ? nullptr : &it->second;
+}
+
+void Core::touch_rule_pools(const api::DeviceTaintRule& rule) {
+  for (const auto& pool : pools_) {
+    if (!pool || !rule_matches_pool(rule, *pool)) continue;
+    pool->table_version = next_serial_++;
+    note_change(pool->id);
+  }
+  ++version_;
+}
+
+void Core::apply_taint_rule(const api::DeviceTaintRule& rule) {
+  remove_taint_rule(rule.metadata.name);
+  rules_[rule.metadata.name] = rule;
+  touch_rule_pools(rule);
+}
+
+void Core::remove_taint_rule(std::string_view name) {
+  auto it = rules_.find(name);
+  if (it == rules_.end()) return;
+  api::DeviceTaintRule rule = std::move(it->second);
+  rules_.erase(it);
+  touch_rule_pools(rule);
+}
+
+bool Core::any_taints(const Pool& pool) const {
+  for (const SliceTable* slice : pool.live())
+    if (slice->taint_sets.size() > 1) return true;
+  return std::any_of(rules_.begin(), rules_.end(),
+                     [&](const auto& item) { return rule_matches_pool(item.second, pool); });
+}
+
+std::vector<const api::DeviceTaint*> Core::taints(const Pool& pool, uint32_t device) const {
+  std::vector<const api::DeviceTaint*> list;
+  uint32_t local;
+  const SliceTable& slice = pool.slice_of(device, &local);
+  for (const api::DeviceTaint& taint : slice.taint_sets[slice.taints_of[local]]) list.push_back(&taint);
+  for (const auto& [name, rule] : rules_)
+    if (rule_matches_pool(rule, pool) && (!rule.device || *rule.device == strings_.text(slice.names[local])))
+      list.push_back(&rule.taint);
+  return list;
+}
+
+// ---- claims
+
+const Core::ClaimUse* Core::find_claim(std::string_view uid) const {
+  auto it = claim_index_.find(uid);
+  return it == claim_index_.end() ? nullptr : &claims_[it->second];
+}
+
+void Core::drop_layer(ClaimIndex index, bool assumed) {
+  ClaimUse& claim = claims_[index];
+  std::vector<HeldRef> rest;
+  for (const HeldRef& held : claim.held) {
+    if (held.assumed != assumed) {
+      rest.push_back(held);
+      continue;
+    }
+    Pool& pool = *pools_[held.pool];
+    auto it = pool.holders.find(held.device);
+    auto holder = std::find_if(it->second.begin(), it->second.end(), [&](const HolderRef& h) {
+      return h.claim == index && h.share == held.share && (assumed ? h.assumed : h.observed);
+    });
+    (assumed ? holder->assumed : holder->observed) = false;
+    if (!holder->assumed && !holder->observed) {
+      if (holder->share != kNoStr) strings_.release(holder->share);
+      for (const auto& [capacity, amount] : holder->consumed) strings_.release(capacity);
+      it->second.erase(holder);
+    }
+    StrId device_id = held.device;
+    bool last = it->second.empty();
+    if (last) pool.holders.erase(it);
+    if (uint32_t device = pool.find_device(device_id); device != kNone) pool.refresh_device(device);
+    if (last) strings_.release(device_id);
+    strings_.release(device_id);
+    if (held.share != kNoStr) strings_.release(held.share);
+    note_change(pool.id);
+    drop_if_unused(pool);
+  }
+  claim.held = std::move(rest);
+}
+
+void Core::add_holder(Pool& pool, StrId device, ClaimIndex index, const api::DeviceRequestAllocationResult& result,
+                      bool assumed, StrId share) {
+  auto [it, fresh] = pool.holders.try_emplace(device);
+  if (fresh) strings_.retain(device);
+  auto holder = std::find_if(it->second.begin(), it->second.end(),
+                             [&](const HolderRef& h) { return h.claim == index && h.share == share; });
+  if (holder == it->second.end()) {
+    HolderRef added;
+    added.claim = index;
+    added.share = share;
+    if (share != kNoStr) strings_.retain(share);
+    for (const auto& [capacity, text] : result.consumed_capacity)
+      if (auto quantity = api::Quantity::parse(text))
+        added.consumed.emplace_back(strings_.intern(capacity), to_amount(*quantity));
+    it->second.push_back(std::move(added));
+    holder = it->second.end() - 1;
+  }
+  (assumed ? holder->assumed : holder->observed) = true;
+}
+
+void Core::set_allocation(std::string_view uid, const api::AllocationResult* allocation, bool assumed) {
+  bool any = allocation != nullptr && std::any_of(allocation->results.begin(), allocation->results.end(),
+                                                  [](const auto& result) { return !result.admin_access; });
+  auto known = claim_index_.find(uid);
+  if (known == claim_index_.end() && !any && !(assumed && allocation != nullptr)) return;
+  ClaimIndex index;
+  if (known != claim_index_.end()) {
+    index = known->second;
+  } else {
+    if (free_claims_.empty()) {
+      index = static_cast<ClaimIndex>(claims_.size());
+      claims_.emplace_back();
+    } else {
+      index = free_claims_.back();
+      free_claims_.pop_back();
+    }
+    claims_[index].uid = uid;
+    claim_index_.emplace(std::string(uid), index);
+  }
+  drop_layer(index, assumed);
+  ClaimUse& claim = claims_[index];
+  if (assumed) claim.has_assumed = allocation != nullptr;
+  for (size_t i = 0; allocation != nullptr && i < allocation->results.size(); ++i) {
+    const api::DeviceRequestAllocationResult& result = allocation->results[i];
+    if (result.admin_access) continue;
+    Pool& pool = pool_for(result.driver, result.pool);
+    StrId device = strings_.intern(result.device);
+    StrId share = result.share_id ? strings_.intern(*result.share_id) : kNoStr;
+    bool twice = std::any_of(claim.held.begin(), claim.held.end(), [&](const HeldRef& h) {
+      return h.pool == pool.id && h.device == device && h.share == share && h.assumed == assumed;
+    });
+    if (twice) {
+      strings_.release(device);
+      if (share != kNoStr) strings_.release(share);
+      continue;
+    }
+    add_holder(pool, device, index, result, assumed, share);
+    claim.held.push_back({pool.id, device, share, assumed});
+    if (uint32_t number = pool.find_device(device); number != kNone) pool.refresh_device(number);
+    note_change(pool.id);
+  }
+  if (!claim.held.empty() || claim.has_assumed) return;
+  claim_index_.erase(claim_index_.find(uid));
+  claim = ClaimUse{};
+  free_claims_.push_back(index);
+}
+
+void Core::forget_all() {
+  std::vector<std::string> uids;
+  for (const auto& [uid, index] : claim_index_)
+    if (claims_[index].has_assumed) uids.push_back(uid);
+  for (const std::string& uid : uids) set_allocation(uid, nullptr, true);
+}
+
+}  // namespace dra::inventory

@@ -1,0 +1,155 @@
+// Core: the inventory's state as the allocator reads it. Not for other rooms: they use Inventory.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "pkg/base/strings.h"
+#include "pkg/inventory/pool.h"
+
+namespace dra::inventory {
+
+// A pool as one node sees it. An empty mask means: every device.
+struct Segment {
+  PoolId pool = 0;
+  Words mask;
+};
+
+// The pools a node can use something of, in allocation order (pools with binding conditions last, then driver, name).
+// Incomplete and invalid pools are among them.
+struct NodeView {
+  uint64_t stamp = 0;  // grows whenever the view is made anew; unique over all nodes
+  std::vector<Segment> segments;
+};
+
+struct ClassEntry {
+  std::shared_ptr<const api::DeviceClass> object;
+  uint64_t serial = 0;  // unique; changes with every change of the class
+};
+
+class Core {
+ public:
+  explicit Core(const Features& features) : features_(features) {}
+  ~Core();
+
+  const Features& features() const { return features_; }
+  Strings& strings() { return strings_; }
+  const Strings& strings() const { return strings_; }
+
+  // ---- changes (see Inventory)
+  void apply_slice(const api::ResourceSlice& slice);
+  void remove_slice(std::string_view name);
+  void apply_class(const api::DeviceClass& device_class);
+  void remove_class(std::string_view name);
+  void apply_taint_rule(const api::DeviceTaintRule& rule);
+  void remove_taint_rule(std::string_view name);
+  NodeId apply_node(std::string_view name, const api::StringMap& labels);
+  void remove_node(std::string_view name);
+  void set_allocation(std::string_view uid, const api::AllocationResult* allocation, bool assumed);
+  void forget_all();
+
+  // ---- pools
+  size_t pool_slots() const { return pools_.size(); }
+  // Null for a number not in use.
+  const Pool* pool(PoolId id) const { return pools_[id].get(); }
+  const Pool* find_pool(std::string_view driver, std::string_view name) const;
+  const std::vector<PoolId>& wide_pools() const { return wide_pools_; }
+  const std::vector<PoolId>* pools_naming(NodeId node) const;
+
+  // Every pool whose table or use changed is noted here, in order. changes_end() is the number of changes ever;
+  // those before changes_begin() are forgotten, and who is behind that must start afresh.
+  uint64_t changes_begin() const { return log_begin_; }
+  uint64_t changes_end() const { return log_begin_ + log_.size(); }
+  PoolId change(uint64_t at) const { return log_[at - log_begin_]; }
+  // Grows when a pool enters or leaves the set of wide pools, or a node's labels change.
+  uint64_t places_version() const { return places_version_; }
+
+  // ---- nodes
+  NodeId node_id(std::string_view name);
+  NodeId find_node(std::string_view name) const;
+  const std::string& node_name(NodeId id) const { return nodes_[id].name; }
+  const api::StringMap& node_labels(NodeId id) const { return nodes_[id].labels; }
+  size_t node_count() const { return nodes_.size(); }
+  std::vector<NodeId> applied_nodes() const;
+  const NodeView& view(NodeId id) const;
+  bool usable_on(const Pool& pool, const Where& place, NodeId node) const;
+
+  // ---- classes and taints
+  const ClassEntry* find_class(std::string_view name) const;
+  const std::map<std::string, ClassEntry, std::less<>>& classes() const { return classes_; }
+  uint64_t classes_version() const { return classes_version_; }
+  bool any_taints(const Pool& pool) const;
+  // Taints of the slice, then those of rules.
+  std::vector<const api::DeviceTaint*> taints(const Pool& pool, uint32_t device) const;
+
+  // ---- claims
+  struct HeldRef {
+    PoolId pool;
+    StrId device;
+    StrId share;
+    bool assumed;
+  };
+  struct ClaimUse {
+    std::string uid;
+    std::vector<HeldRef> held;
+    bool has_assumed = false;
+  };
+  const ClaimUse* find_claim(std::string_view uid) const;
+  const ClaimUse& claim(ClaimIndex index) const { return claims_[index]; }
+  size_t claim_count() const { return claim_index_.size(); }
+  size_t device_count() const { return device_count_; }
+  uint64_t version() const { return version_; }
+
+ private:
+  struct Node {
+    std::string name;
+    api::StringMap labels;
+    bool applied = false;
+    std::vector<PoolId> named_by;  // pools with a slice or device that names this node
+    mutable NodeView view;
+    mutable uint64_t view_named = 0, view_places = 0;  // what the view was made from
+    uint64_t named_version = 1;
+  };
+
+  Pool& pool_for(std::string_view driver, std::string_view name);
+  void rebuild_pool(Pool& pool);
+  void place_pool(Pool& pool, bool present);
+  void drop_if_unused(Pool& pool);
+  void note_change(PoolId id);
+  void add_holder(Pool& pool, StrId device, ClaimIndex claim, const api::DeviceRequestAllocationResult& result,
+                  bool assumed, StrId share);
+  void drop_layer(ClaimIndex claim, bool assumed);
+  void touch_rule_pools(const api::DeviceTaintRule& rule);
+  NodeView make_view(const Node& node, NodeId id) const;
+
+  Features features_;
+  Strings strings_;
+  ShapeCache shapes_;
+  std::vector<std::unique_ptr<Pool>> pools_;
+  std::vector<PoolId> free_pools_;
+  std::unordered_map<std::string, PoolId, StringHash, std::equal_to<>> pool_index_;
+  std::unordered_map<std::string, PoolId, StringHash, std::equal_to<>> slice_pool_;
+  std::vector<PoolId> wide_pools_;
+  std::unordered_map<PoolId, std::vector<NodeId>> named_nodes_;  // of pools that name some node
+  std::deque<Node> nodes_;
+  std::unordered_map<std::string, NodeId, StringHash, std::equal_to<>> node_index_;
+  std::map<std::string, ClassEntry, std::less<>> classes_;
+  std::map<std::string, api::DeviceTaintRule, std::less<>> rules_;
+  std::deque<ClaimUse> claims_;
+  std::vector<ClaimIndex> free_claims_;
+  std::unordered_map<std::string, ClaimIndex, StringHash, std::equal_to<>> claim_index_;
+  std::deque<PoolId> log_;
+  uint64_t log_begin_ = 0;
+  uint64_t places_version_ = 1;
+  uint64_t classes_version_ = 1;
+  uint64_t next_serial_ = 1;
+  mutable uint64_t next_stamp_ = 1;
+  uint64_t version_ = 0;
+  size_t device_count_ = 0;
+};
+
+}  // namespace dra::inventory

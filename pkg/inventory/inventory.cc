@@ -1,0 +1,191 @@
+#include "pkg/inventory/inventory.h"
+
+#include <algorithm>
+
+#include "pkg/inventory/core.h"
+
+namespace dra::inventory {
+namespace {
+
+PoolInfo describe_pool(const Core& core, const Pool& pool) {
+  PoolInfo info;
+  info.id = pool.id;
+  info.driver = pool.driver_text;
+  info.name = pool.name_text;
+  if (pool.local_node != kNoStr) info.node = core.strings().text(pool.local_node);
+  info.generation = pool.generation;
+  info.announced_slices = pool.announced;
+  info.seen_slices = pool.seen;
+  info.obsolete_slices = pool.obsolete;
+  info.state = pool.state;
+  info.reason = pool.reason;
+  info.devices = pool.size();
+  info.held = static_cast<uint32_t>(count_bits(pool.charged(), pool.words()));
+  info.available = static_cast<uint32_t>(count_bits(pool.available(), pool.words()));
+  return info;
+}
+
+std::vector<Holder> describe_holders(const Core& core, const Pool& pool, StrId device) {
+  std::vector<Holder> list;
+  auto it = pool.holders.find(device);
+  if (it == pool.holders.end()) return list;
+  for (const HolderRef& ref : it->second) {
+    Holder holder;
+    holder.claim_uid = core.claim(ref.claim).uid;
+    if (ref.share != kNoStr) holder.share_id = core.strings().text(ref.share);
+    holder.observed = ref.observed;
+    holder.assumed = ref.assumed;
+    list.push_back(std::move(holder));
+  }
+  return list;
+}
+
+DeviceInfo describe_device(const Core& core, const Pool& pool, uint32_t device) {
+  DeviceInfo info;
+  uint32_t local;
+  const SliceTable& slice = pool.slice_of(device, &local);
+  info.name = {pool.driver_text, pool.name_text, std::string(core.strings().text(slice.names[local]))};
+  info.slice = slice.name;
+  const Where& place = slice.where_of(local);
+  if (place.kind == Where::kNode) info.node = core.strings().text(place.node);
+  info.allow_multiple_allocations = (slice.flags[local] & kMultiple) != 0;
+  info.available = pool.state == PoolState::kComplete && test_bit(pool.available(), device);
+  for (const api::DeviceTaint* taint : core.taints(pool, device)) info.taints.push_back(*taint);
+  info.holders = describe_holders(core, pool, slice.names[local]);
+  return info;
+}
+
+}  // namespace
+
+std::string_view pool_state_name(PoolState state) {
+  switch (state) {
+    case PoolState::kComplete:
+      return "complete";
+    case PoolState::kIncomplete:
+      return "incomplete";
+    case PoolState::kInvalid:
+      break;
+  }
+  return "invalid";
+}
+
+Inventory::Inventory(const Features& features) : core_(std::make_unique<Core>(features)) {}
+Inventory::~Inventory() = default;
+
+const Features& Inventory::features() const {
+  return core_->features();
+}
+void Inventory::apply_slice(const api::ResourceSlice& slice) {
+  core_->apply_slice(slice);
+}
+void Inventory::remove_slice(std::string_view name) {
+  core_->remove_slice(name);
+}
+void Inventory::apply_class(const api::DeviceClass& device_class) {
+  core_->apply_class(device_class);
+}
+void Inventory::remove_class(std::string_view name) {
+  core_->remove_class(name);
+}
+void Inventory::apply_taint_rule(const api::DeviceTaintRule& rule) {
+  core_->apply_taint_rule(rule);
+}
+void Inventory::remove_taint_rule(std::string_view name) {
+  core_->remove_taint_rule(name);
+}
+NodeId Inventory::apply_node(std::string_view name, const api::StringMap& labels) {
+  return core_->apply_node(name, labels);
+}
+void Inventory::remove_node(std::string_view name) {
+  core_->remove_node(name);
+}
+void Inventory::apply_claim(const api::ResourceClaim& claim) {
+  core_->set_allocation(claim.metadata.uid, claim.status.allocation ? &*claim.status.allocation : nullptr, false);
+}
+void Inventory::apply_allocation(std::string_view claim_uid, const api::AllocationResult& allocation) {
+  core_->set_allocation(claim_uid, &allocation, false);
+}
+void Inventory::remove_claim(std::string_view claim_uid) {
+  core_->set_allocation(claim_uid, nullptr, false);
+}
+void Inventory::assume(std::string_view claim_uid, const api::AllocationResult& allocation) {
+  core_->set_allocation(claim_uid, &allocation, true);
+}
+void Inventory::forget(std::string_view claim_uid) {
+  core_->set_allocation(claim_uid, nullptr, true);
+}
+void Inventory::forget_all() {
+  core_->forget_all();
+}
+bool Inventory::assumed(std::string_view claim_uid) const {
+  const Core::ClaimUse* claim = core_->find_claim(claim_uid);
+  return claim != nullptr && claim->has_assumed;
+}
+NodeId Inventory::node_id(std::string_view name) {
+  return core_->node_id(name);
+}
+std::string Inventory::node_name(NodeId id) const {
+  return id < core_->node_count() ? core_->node_name(id) : std::string();
+}
+size_t Inventory::node_count() const {
+  return core_->node_count();
+}
+std::vector<NodeId> Inventory::nodes() const {
+  return core_->applied_nodes();
+}
+size_t Inventory::device_count() const {
+  return core_->device_count();
+}
+size_t Inventory::claim_count() const {
+  return core_->claim_count();
+}
+uint64_t Inventory::version() const {
+  return core_->version();
+}
+
+std::vector<PoolInfo> Inventory::pools() const {
+  std::vector<PoolInfo> list;
+  for (PoolId id = 0; id < core_->pool_slots(); ++id)
+    if (const Pool* pool = core_->pool(id); pool != nullptr && pool->has_slices())
+      list.push_back(describe_pool(*core_, *pool));
+  std::sort(list.begin(), list.end(), [](const PoolInfo& a, const PoolInfo& b) {
+    return std::tie(a.driver, a.name) < std::tie(b.driver, b.name);
+  });
+  return list;
+}
+
+std::optional<PoolInfo> Inventory::pool(std::string_view driver, std::string_view name) const {
+  const Pool* pool = core_->find_pool(driver, name);
+  if (pool == nullptr || !pool->has_slices()) return std::nullopt;
+  return describe_pool(*core_, *pool);
+}
+
+std::vector<DeviceInfo> Inventory::devices(PoolId id) const {
+  std::vector<DeviceInfo> list;
+  const Pool* pool = id < core_->pool_slots() ? core_->pool(id) : nullptr;
+  for (uint32_t i = 0; pool != nullptr && i < pool->size(); ++i) list.push_back(describe_device(*core_, *pool, i));
+  return list;
+}
+
+std::optional<DeviceInfo> Inventory::device(const DeviceName& name) const {
+  const Pool* pool = core_->find_pool(name.driver, name.pool);
+  StrId id = core_->strings().find(name.device);
+  uint32_t device = pool == nullptr || id == kNoStr ? kNone : pool->find_device(id);
+  if (device == kNone) return std::nullopt;
+  return describe_device(*core_, *pool, device);
+}
+
+std::vector<Holder> Inventory::holders(const DeviceName& name) const {
+  const Pool* pool = core_->find_pool(name.driver, name.pool);
+  StrId id = core_->strings().find(name.device);
+  if (pool == nullptr || id == kNoStr) return {};
+  return describe_holders(*core_, *pool, id);
+}
+
+std::vector<std::string> Inventory::classes() const {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : core_->classes()) names.push_back(name);
+  return names;
+}
+
+}  // namespace dra::inventory

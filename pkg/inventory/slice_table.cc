@@ -1,0 +1,282 @@
+#include "pkg/inventory/slice_table.h"
+
+#include <algorithm>
+
+#include "pkg/api/semver.h"
+#include "pkg/base/strings.h"
+#include "pkg/inventory/value_code.h"
+
+namespace dra::inventory {
+namespace {
+
+bool read_quantity(const std::string& text, const std::string& what, api::Quantity& out, std::string* problem) {
+  auto parsed = api::Quantity::parse(text);
+  if (!parsed) {
+    if (problem->empty()) *problem = what + ": " + quote(text) + " is not a quantity: " + parsed.error().message();
+    return false;
+  }
+  out = *parsed;
+  return true;
+}
+
+bool read_policy(const api::CapacityRequestPolicy& policy, const std::string& what, CapacityPolicy& out,
+                 std::string* problem) {
+  if (policy.default_value) {
+    out.default_value.emplace();
+    if (!read_quantity(*policy.default_value, what + ".default", *out.default_value, problem)) return false;
+  }
+  for (const std::string& text : policy.valid_values)
+    if (!read_quantity(text, what + ".validValues", out.valid_values.emplace_back(), problem)) return false;
+  if (!policy.valid_range) return true;
+  CapacityPolicy::Range range;
+  if (!read_quantity(policy.valid_range->min, what + ".validRange.min", range.min, problem)) return false;
+  if (policy.valid_range->max &&
+      !read_quantity(*policy.valid_range->max, what + ".validRange.max", range.max.emplace(), problem))
+    return false;
+  if (policy.valid_range->step) {
+    if (!read_quantity(*policy.valid_range->step, what + ".validRange.step", range.step.emplace(), problem))
+      return false;
+    if (range.step->sign() <= 0) {
+      if (problem->empty())
+        *problem = what + ".validRange.step: " + quote(*policy.valid_range->step) + " must be positive";
+      return false;
+    }
+  }
+  out.range = std::move(range);
+  return true;
+}
+
+std::string shape_key(const api::Device& device) {
+  std::string key;
+  auto add = [&key](std::string_view text) {
+    key += std::to_string(text.size());
+    key += ':';
+    key += text;
+  };
+  for (const auto& [name, capacity] : device.capacity) {
+    add(name);
+    add(capacity.value);
+    if (!capacity.request_policy) continue;
+    const api::CapacityRequestPolicy& policy = *capacity.request_policy;
+    key += 'p';
+    if (policy.default_value) key += 'd', add(*policy.default_value);
+    for (const std::string& value : policy.valid_values) key += 'v', add(value);
+    if (policy.valid_range) {
+      key += 'r', add(policy.valid_range->min);
+      if (policy.valid_range->max) key += 'x', add(*policy.valid_range->max);
+      if (policy.valid_range->step) key += 's', add(*policy.valid_range->step);
+    }
+    key += 'e';
+  }
+  return key;
+}
+
+bool spoils(const api::DeviceAttribute& value) {
+  if (std::holds_alternative<std::monostate>(value)) return true;
+  if (const auto* version = std::get_if<api::VersionText>(&value)) return !api::Semver::parse(version->text);
+  if (const auto* versions = std::get_if<std::vector<api::VersionText>>(&value))
+    return std::any_of(versions->begin(), versions->end(),
+                       [](const api::VersionText& v) { return !api::Semver::parse(v.text); });
+  return false;
+}
+
+bool is_list(const api::DeviceAttribute& value) {
+  return value.index() >= 5;  // the vector members of the variant
+}
+
+}  // namespace
+
+std::shared_ptr<const CapacityShape> ShapeCache::shape(const api::Device& device, std::string* problem) {
+  std::string key = shape_key(device);
+  if (auto it = shapes_.find(key); it != shapes_.end())
+    if (auto shape = it->second.lock()) return shape;
+  auto shape = std::make_shared<CapacityShape>();
+  shape->serial = next_serial_++;
+  bool good = true;
+  for (const auto& [name, capacity] : device.capacity) {
+    CapacityEntry entry;
+    entry.name = name;
+    std::string what = "capacity[" + quote(name) + "]";
+    if (!read_quantity(capacity.value, what + ".value", entry.value, problem)) good = false;
+    if (entry.value.sign() < 0) {
+      good = false;
+      if (problem->empty()) *problem = what + ".value: " + quote(capacity.value) + " must not be negative";
+    }
+    entry.amount = to_amount(entry.value);
+    if (capacity.request_policy) {
+      entry.policy.emplace();
+      if (!read_policy(*capacity.request_policy, what + ".requestPolicy", *entry.policy, problem)) good = false;
+    }
+    shape->entries.push_back(std::move(entry));
+  }
+  if (shapes_.size() >= sweep_at_) {
+    std::erase_if(shapes_, [](const auto& item) { return item.second.expired(); });
+    sweep_at_ = std::max<size_t>(1024, shapes_.size() * 2);
+  }
+  if (good) shapes_[key] = shape;
+  return shape;
+}
+
+SliceTable::SliceTable(const api::ResourceSlice& slice, Strings& strings, ShapeCache& shape_cache)
+    : name(slice.metadata.name),
+      generation(slice.pool.generation),
+      announced(slice.pool.resource_slice_count),
+      strings_(strings) {
+  driver = strings_.intern(slice.driver);
+  pool = strings_.intern(slice.pool.name);
+  int given =
+      !slice.node_name.empty() + slice.node_selector.has_value() + slice.all_nodes + slice.per_device_node_selection;
+  if (slice.per_device_node_selection) {
+    where.kind = Where::kPerDevice;
+  } else {
+    where = make_where(slice.node_name, slice.node_selector, slice.all_nodes);
+  }
+  if (given > 1) note("more than one of nodeName, nodeSelector, allNodes and perDeviceNodeSelection is set");
+  has_counter_sets = !slice.shared_counters.empty();
+  taint_sets.emplace_back();
+  if (slice.devices.size() > kMaxSliceDevices) {
+    note("has " + std::to_string(slice.devices.size()) + " devices; at most " + std::to_string(kMaxSliceDevices) +
+         " are supported");
+  }
+  size_t count = std::min(slice.devices.size(), kMaxSliceDevices);
+  names.reserve(count);
+  flags.reserve(count);
+  attr_first.reserve(count + 1);
+  shape_of.reserve(count);
+  use_first.reserve(count + 1);
+  taints_of.reserve(count);
+  attr_first.push_back(0);
+  use_first.push_back(0);
+  for (size_t i = 0; i < count; ++i) add_device(slice.devices[i], shape_cache);
+  add_counter_sets(slice.shared_counters);
+  attrs.shrink_to_fit();
+  uses.shrink_to_fit();
+  amounts.shrink_to_fit();
+  amount_index_.clear();
+}
+
+SliceTable::~SliceTable() {
+  for (StrId id : names) strings_.release(id);
+  for (const AttributeEntry& entry : attrs) {
+    strings_.release(entry.key);
+    strings_.release(entry.value);
+  }
+  for (const SliceCounterUse& use : uses) {
+    strings_.release(use.set);
+    strings_.release(use.counter);
+  }
+  for (const CounterSetTable& set : counter_sets) {
+    strings_.release(set.name);
+    for (const auto& [counter, amount] : set.counters) strings_.release(counter);
+  }
+  for (const Where& w : device_where)
+    if (w.node != kNoStr) strings_.release(w.node);
+  if (where.node != kNoStr) strings_.release(where.node);
+  strings_.release(driver);
+  strings_.release(pool);
+}
+
+void SliceTable::note(std::string text) {
+  if (problem.empty()) problem = "ResourceSlice " + quote(name) + ": " + std::move(text);
+}
+
+Where SliceTable::make_where(const std::string& node, const std::optional<api::NodeSelector>& selector, bool all) {
+  Where w;
+  if (!node.empty()) {
+    w.kind = Where::kNode;
+    w.node = strings_.intern(node);
+  } else if (all) {
+    w.kind = Where::kAll;
+  } else if (selector) {
+    w.kind = Where::kSelector;
+    w.selector = std::make_shared<const api::NodeSelector>(*selector);
+  }
+  return w;
+}
+
+void SliceTable::add_device(const api::Device& device, ShapeCache& shape_cache) {
+  uint32_t index = size();
+  names.push_back(strings_.intern(device.name));
+  flags.push_back(static_cast<uint8_t>((device.allow_multiple_allocations ? kMultiple : 0) |
+                                       (device.binds_to_node ? kBindsToNode : 0) |
+                                       (device.consumes_counters.empty() ? 0 : kConsumes)));
+  std::string capacity_problem;
+  std::shared_ptr<const CapacityShape> shape = shape_cache.shape(device, &capacity_problem);
+  if (!capacity_problem.empty()) note("device " + quote(device.name) + ": " + capacity_problem);
+  // Devices of one slice mostly repeat the shape of their neighbours.
+  size_t at = shapes.size();
+  while (at > 0 && shapes[at - 1] != shape) --at;
+  if (at == 0) {
+    shapes.push_back(shape);
+    at = shapes.size();
+  }
+  shape_of.push_back(static_cast<uint16_t>(at - 1));
+  add_attributes(device);
+  add_uses(device);
+  if (device.taints.empty()) {
+    taints_of.push_back(0);
+  } else {
+    auto it = std::find(taint_sets.begin() + 1, taint_sets.end(), device.taints);
+    taints_of.push_back(static_cast<uint16_t>(it - taint_sets.begin()));
+    if (it == taint_sets.end()) taint_sets.push_back(device.taints);
+  }
+  if (!device.binding_conditions.empty() || !device.binding_failure_conditions.empty()) {
+    flags.back() |= kHasConditions;
+    conditions[index] = {device.binding_conditions, device.binding_failure_conditions};
+  }
+  if (where.kind == Where::kPerDevice)
+    device_where.push_back(make_where(device.node_name, device.node_selector, device.all_nodes));
+}
+
+void SliceTable::add_attributes(const api::Device& device) {
+  size_t first = attrs.size();
+  std::string_view driver_name = strings_.text(driver);
+  std::string key;
+  for (const auto& [attribute, value] : device.attributes) {
+    if (spoils(value)) flags.back() |= kSpoiled;
+    if (is_list(value)) flags.back() |= kHasList;
+    bool bare = attribute.find('/') == std::string::npos;
+    key = bare ? std::string(driver_name) + "/" + attribute : attribute;
+    if (bare && device.attributes.contains(key)) continue;  // the qualified spelling wins
+    StrId key_id = strings_.intern(key);
+    attrs.push_back({key_id, strings_.intern(encode_value(value))});
+  }
+  std::sort(attrs.begin() + static_cast<ptrdiff_t>(first), attrs.end(),
+            [](const AttributeEntry& a, const AttributeEntry& b) { return a.key < b.key; });
+  attr_first.push_back(static_cast<uint32_t>(attrs.size()));
+}
+
+void SliceTable::add_uses(const api::Device& device) {
+  for (const api::DeviceCounterConsumption& consumption : device.consumes_counters) {
+    for (const auto& [counter, text] : consumption.counters) {
+      api::Quantity quantity;
+      std::string bad;
+      std::string what = "consumesCounters[" + quote(consumption.counter_set) + "].counters[" + quote(counter) + "]";
+      read_quantity(text, what, quantity, &bad);
+      if (bad.empty() && quantity.sign() < 0) bad = what + ": " + quote(text) + " must not be negative";
+      if (!bad.empty()) note("device " + quote(device.name) + ": " + bad);
+      auto [it, fresh] = amount_index_.try_emplace(to_amount(quantity), static_cast<uint32_t>(amounts.size()));
+      if (fresh) amounts.push_back(it->first);
+      StrId set = strings_.intern(consumption.counter_set);
+      uses.push_back({set, strings_.intern(counter), it->second});
+    }
+  }
+  use_first.push_back(static_cast<uint32_t>(uses.size()));
+}
+
+void SliceTable::add_counter_sets(const std::vector<api::CounterSet>& sets) {
+  for (const api::CounterSet& set : sets) {
+    CounterSetTable table{strings_.intern(set.name), {}};
+    for (const auto& [counter, text] : set.counters) {
+      api::Quantity quantity;
+      std::string bad;
+      std::string what = "sharedCounters[" + quote(set.name) + "].counters[" + quote(counter) + "]";
+      read_quantity(text, what, quantity, &bad);
+      if (!bad.empty()) note(bad);
+      table.counters.emplace_back(strings_.intern(counter), to_amount(quantity));
+    }
+    counter_sets.push_back(std::move(table));
+  }
+}
+
+}  // namespace dra::inventory

@@ -1,0 +1,158 @@
+// SliceTable: one ResourceSlice by columns, about 100 bytes a device.
+//
+// Attribute keys are normalised to "domain/name" (a bare name belongs to the driver's domain; where both spellings are
+// published the qualified one wins, as in selectors and constraints). Attribute values are texts in one encoding
+// (value_code.h). A slice that cannot be used has a `problem` and makes its pool invalid.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pkg/api/resource.h"
+#include "pkg/inventory/amount.h"
+#include "pkg/inventory/features.h"
+#include "pkg/inventory/strings.h"
+
+namespace dra::inventory {
+
+// The API allows 128; larger slices (from a server without that limit) are refused beyond this.
+inline constexpr size_t kMaxSliceDevices = 4096;
+
+struct CapacityPolicy {
+  std::optional<api::Quantity> default_value;
+  std::vector<api::Quantity> valid_values;
+  struct Range {
+    api::Quantity min;
+    std::optional<api::Quantity> max;
+    std::optional<api::Quantity> step;
+  };
+  std::optional<Range> range;
+};
+
+struct CapacityEntry {
+  std::string name;  // as published
+  api::Quantity value;
+  Amount amount = 0;
+  std::optional<CapacityPolicy> policy;
+};
+
+// All capacities of a device; devices with equal ones share it. `serial` is never used twice.
+struct CapacityShape {
+  std::vector<CapacityEntry> entries;  // by name
+  uint64_t serial = 0;
+};
+
+struct AttributeEntry {
+  StrId key;
+  StrId value;
+};
+
+struct SliceCounterUse {
+  StrId set;
+  StrId counter;
+  uint32_t amount;  // index into amounts
+};
+
+enum DeviceFlag : uint8_t {
+  kMultiple = 1,  // allowMultipleAllocations
+  kBindsToNode = 2,
+  kHasConditions = 4,  // binding conditions
+  kHasList = 8,        // a list attribute
+  kSpoiled = 16,       // an attribute no selector can be evaluated with
+  kConsumes = 32,      // consumesCounters is not empty
+};
+
+// Where a slice or a device can be used.
+struct Where {
+  enum Kind : uint8_t { kNowhere, kNode, kSelector, kAll, kPerDevice };
+  Kind kind = kNowhere;
+  StrId node = kNoStr;
+  std::shared_ptr<const api::NodeSelector> selector;
+};
+
+struct BindingConditions {
+  std::vector<std::string> conditions;
+  std::vector<std::string> failure_conditions;
+};
+
+struct CounterSetTable {
+  StrId name;
+  std::vector<std::pair<StrId, Amount>> counters;
+};
+
+// Shapes in use, so that equal ones are shared.
+class ShapeCache {
+ public:
+  // The problem of a capacity ("capacity \"x\": ...") is written to `problem`.
+  std::shared_ptr<const CapacityShape> shape(const api::Device& device, std::string* problem);
+
+ private:
+  std::map<std::string, std::weak_ptr<const CapacityShape>, std::less<>> shapes_;
+  uint64_t next_serial_ = 1;
+  size_t sweep_at_ = 1024;
+};
+
+class SliceTable {
+ public:
+  SliceTable(const api::ResourceSlice& slice, Strings& strings, ShapeCache& shapes);
+  ~SliceTable();
+  SliceTable(const SliceTable&) = delete;
+  SliceTable& operator=(const SliceTable&) = delete;
+
+  uint32_t size() const { return static_cast<uint32_t>(names.size()); }
+  const AttributeEntry* attrs_begin(uint32_t i) const { return attrs.data() + attr_first[i]; }
+  const AttributeEntry* attrs_end(uint32_t i) const { return attrs.data() + attr_first[i + 1]; }
+  // kNoStr when the device has no such attribute.
+  StrId attribute(uint32_t i, StrId key) const {
+    for (const AttributeEntry* a = attrs_begin(i); a != attrs_end(i); ++a)
+      if (a->key == key) return a->value;
+    return kNoStr;
+  }
+  const Where& where_of(uint32_t i) const { return where.kind == Where::kPerDevice ? device_where[i] : where; }
+  const BindingConditions* conditions_of(uint32_t i) const {
+    auto it = conditions.find(i);
+    return it == conditions.end() ? nullptr : &it->second;
+  }
+
+  std::string name;
+  StrId driver = kNoStr;
+  StrId pool = kNoStr;
+  int64_t generation = 0;
+  int64_t announced = 0;
+  Where where;
+  bool has_counter_sets = false;
+  std::string problem;
+
+  // one entry a device
+  std::vector<StrId> names;
+  std::vector<uint8_t> flags;
+  std::vector<uint32_t> attr_first;  // size + 1
+  std::vector<uint16_t> shape_of;
+  std::vector<uint32_t> use_first;  // size + 1
+  std::vector<uint16_t> taints_of;  // 0: none
+  std::vector<Where> device_where;  // only with per-device selection
+
+  std::vector<AttributeEntry> attrs;
+  std::vector<std::shared_ptr<const CapacityShape>> shapes;
+  std::vector<SliceCounterUse> uses;
+  std::vector<Amount> amounts;
+  std::vector<std::vector<api::DeviceTaint>> taint_sets;  // [0] is empty
+  std::map<uint32_t, BindingConditions> conditions;
+  std::vector<CounterSetTable> counter_sets;
+
+ private:
+  void add_device(const api::Device& device, ShapeCache& shape_cache);
+  void add_attributes(const api::Device& device);
+  void add_uses(const api::Device& device);
+  void add_counter_sets(const std::vector<api::CounterSet>& sets);
+  Where make_where(const std::string& node, const std::optional<api::NodeSelector>& selector, bool all);
+  void note(std::string text);
+
+  Strings& strings_;
+  std::map<Amount, uint32_t> amount_index_;  // only while building
+};
+
+}  // namespace dra::inventory
