@@ -153,6 +153,7 @@ void Pool::summarise_places(const Features& features) {
   local_node = kNoStr;
   wide = false;
   has_conditions = false;
+  any_shareable_ = false;
   node_names.clear();
   auto add_place = [this](const Where& place) {
     if (place.kind == Where::kNode) {
@@ -163,6 +164,8 @@ void Pool::summarise_places(const Features& features) {
     }
   };
   for (const SliceTable* slice : live_) {
+    any_shareable_ = any_shareable_ || (consumable_ && std::any_of(slice->flags.begin(), slice->flags.end(),
+                                                                   [](uint8_t flags) { return flags & kMultiple; }));
     has_conditions = has_conditions || (features.binding_conditions && !slice->conditions.empty());
     if (slice->where.kind != Where::kPerDevice) add_place(slice->where);
     for (const Where& place : slice->device_where) add_place(place);

@@ -68,6 +68,7 @@ class Pool {
     return slice_of(device, &local).flags[local];
   }
   bool shareable(uint32_t device) const { return consumable_ && (flags(device) & kMultiple) != 0; }
+  bool any_shareable() const { return any_shareable_; }
   const CapacityShape& shape(uint32_t device) const {
     uint32_t local;
     const SliceTable& slice = slice_of(device, &local);
@@ -153,6 +154,7 @@ class Pool {
 
   Strings& strings_;
   bool consumable_ = true;
+  bool any_shareable_ = false;
   std::map<std::string, std::unique_ptr<SliceTable>, std::less<>> slices_;
   std::vector<const SliceTable*> live_;  // with devices, of the highest generation, by name
   std::vector<const SliceTable*> counter_slices_;

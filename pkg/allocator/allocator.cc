@@ -1,0 +1,252 @@
+#include "pkg/allocator/allocator.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "pkg/allocator/board.h"
+#include "pkg/allocator/columns.h"
+#include "pkg/allocator/explain.h"
+#include "pkg/allocator/filters.h"
+#include "pkg/allocator/node_index.h"
+#include "pkg/allocator/plan.h"
+#include "pkg/allocator/result.h"
+#include "pkg/allocator/search.h"
+#include "pkg/base/check.h"
+
+namespace dra::allocator {
+
+std::string_view outcome_name(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kFeasible:
+      return "Feasible";
+    case Outcome::kInfeasible:
+      return "Infeasible";
+    case Outcome::kBudgetSpent:
+      return "BudgetSpent";
+    case Outcome::kError:
+      break;
+  }
+  return "Error";
+}
+
+class Allocator::Impl {
+ public:
+  Impl(inventory::Inventory& inventory, Options options, Random& random)
+      : options_(std::move(options)),
+        core_(inventory.core()),
+        random_(random),
+        selectors_(core_, options_.quantity_operators),
+        filters_(core_, selectors_, options_.ignored_taints),
+        columns_(core_),
+        index_(core_, filters_),
+        search_(core_, filters_, columns_) {}
+
+  const Options& options() const { return options_; }
+
+  void clear_caches() {
+    plans_.clear();
+    index_.clear();
+    filters_.clear();
+    columns_.clear();
+    selectors_.clear();
+  }
+
+  Decision allocate(const Request& request, NodeId node) {
+    std::shared_ptr<const Plan> plan = plan_for(request);
+    Decision decision;
+    decision.node = node;
+    if (refused(*plan, decision.outcome, decision.error) || node >= core_.node_count()) return decision;
+    decide(*plan, node, request.step_budget == 0 ? options_.step_budget : request.step_budget, decision);
+    return decision;
+  }
+
+  FoundNodes find_nodes(const Request& request, std::span<const NodeId> order, size_t limit) {
+    std::shared_ptr<const Plan> plan = plan_for(request);
+    FoundNodes found;
+    if (refused(*plan, found.outcome, found.error) || limit == 0) return found;
+    uint64_t budget = request.step_budget == 0 ? options_.step_budget : request.step_budget;
+    bool undecided = false;
+    make_bounds(*plan);
+    for (NodeId node : order) {
+      if (node >= core_.node_count() || !within_bounds(node)) continue;
+      if (found.steps >= budget) {
+        undecided = true;
+        break;
+      }
+      ++found.nodes_searched;
+      Decision decision;
+      decision.node = node;
+      // One hard node must not use up what the others need.
+      decide(*plan, node, std::max<uint64_t>((budget - found.steps) / 4, 1), decision);
+      found.steps += decision.steps;
+      if (decision.outcome == Outcome::kError) {
+        found.outcome = Outcome::kError;
+        found.error = std::move(decision.error);
+        return found;
+      }
+      undecided = undecided || decision.outcome == Outcome::kBudgetSpent;
+      if (decision.outcome != Outcome::kFeasible) continue;
+      found.decisions.push_back(std::move(decision));
+      if (found.decisions.size() >= limit) break;
+    }
+    found.outcome = !found.decisions.empty() ? Outcome::kFeasible
+                    : undecided              ? Outcome::kBudgetSpent
+                                             : Outcome::kInfeasible;
+    return found;
+  }
+
+  Reasons explain(const Request& request, std::span<const NodeId> nodes) {
+    std::shared_ptr<const Plan> plan = plan_for(request);
+    Reasons reasons;
+    if (plan->error) {
+      reasons.proof = plan->error->message();
+      RequestReason reason;
+      if (!plan->claims.empty()) reason.claim = plan->claims[0]->metadata.key();
+      CauseCount count;
+      count.cause = plan->error_cause;
+      count.detail = plan->error->message();
+      reason.counts.push_back(std::move(count));
+      reasons.requests.push_back(std::move(reason));
+      return reasons;
+    }
+    reasons = explain_plan(*plan, nodes, core_, selectors_, filters_);
+    if (nodes.size() == 1 && nodes[0] < core_.node_count()) {
+      search_.run(*plan, nodes[0], false, options_.step_budget);
+      reasons.proof = search_.proof();
+    }
+    return reasons;
+  }
+
+ private:
+  static constexpr size_t kMaxPlans = 1024;
+
+  std::shared_ptr<const Plan> plan_for(const Request& request) {
+    if (filters_.full()) {
+      plans_.clear();
+      index_.clear();
+      filters_.clear();
+      selectors_.clear();
+    }
+    columns_.trim();
+    uint64_t hash = request.claims.size();
+    for (const auto& claim : request.claims) {
+      DRA_CHECK(claim != nullptr);
+      hash = (hash ^ reinterpret_cast<uintptr_t>(claim.get())) * 0x9e3779b97f4a7c15ull;
+    }
+    if (auto it = plans_.find(hash); it != plans_.end()) {
+      const Plan& plan = *it->second;
+      if (plan.classes_version == core_.classes_version() && plan.claims == request.claims) return it->second;
+    }
+    std::shared_ptr<const Plan> plan = make_plan(request.claims, core_, selectors_, filters_);
+    if (plans_.size() >= kMaxPlans) plans_.clear();
+    plans_[hash] = plan;
+    return plan;
+  }
+
+  bool refused(const Plan& plan, Outcome& outcome, std::optional<Error>& error) const {
+    if (!plan.error) return false;
+    outcome = plan.error_only_when_strict && !options_.strict_selector_errors ? Outcome::kInfeasible : Outcome::kError;
+    error = plan.error;
+    return true;
+  }
+
+  void decide(const Plan& plan, NodeId node, uint64_t budget, Decision& decision) {
+    Search::End end = search_.run(plan, node, options_.strict_selector_errors, budget);
+    decision.steps = search_.steps();
+    switch (end) {
+      case Search::End::kError:
+        decision.outcome = Outcome::kError;
+        decision.error = Error(Code::kInvalidArgument, search_.error());
+        return;
+      case Search::End::kBudget:
+        decision.outcome = Outcome::kBudgetSpent;
+        return;
+      case Search::End::kNone:
+        decision.outcome = Outcome::kInfeasible;
+        if (options_.strict_selector_errors && search_.board().invalid() != nullptr) {
+          decision.outcome = Outcome::kError;
+          decision.error = Error(Code::kInvalidArgument,
+                                 "invalid resource pools were encountered: " + search_.board().invalid()->reason);
+        }
+        return;
+      case Search::End::kFound:
+        break;
+    }
+    auto results = make_results(plan, search_, core_, random_);
+    if (!results) {
+      decision.outcome = Outcome::kError;
+      decision.error = results.error();
+      return;
+    }
+    decision.outcome = Outcome::kFeasible;
+    decision.results = std::move(*results);
+    if (!plan.any_prioritized) return;
+    decision.prioritized_scores.assign(plan.claims.size(), 0);
+    for (size_t r = 0; r < plan.requests.size(); ++r)
+      if (plan.requests[r].prioritized)
+        decision.prioritized_scores[plan.requests[r].claim] += 8 - static_cast<int>(search_.chosen()[r]);
+  }
+
+  // What a node must have at least: counts of one filter, or one of several (alternatives).
+  struct Bound {
+    std::vector<std::pair<const NodeCounts*, uint64_t>> any_of;
+  };
+
+  void make_bounds(const Plan& plan) {
+    bounds_.clear();
+    if (options_.strict_selector_errors) return;  // errors must be met where upstream meets them
+    std::unordered_map<const NodeCounts*, uint64_t> sums;
+    // References into the index stay valid: it is a node-based map.
+    for (const PlanRequest& request : plan.requests) {
+      Bound bound;
+      for (const PlanAlternative& alternative : request.alternatives) {
+        const NodeCounts& counts = index_.counts(alternative.filter, alternative.admin);
+        bound.any_of.emplace_back(&counts, alternative.all ? 1 : alternative.count);
+        if (request.alternatives.size() == 1 && !alternative.admin && counts.shareable == 0)
+          sums[&counts] += alternative.all ? 1 : alternative.count;
+      }
+      bounds_.push_back(std::move(bound));
+    }
+    for (const auto& [counts, sum] : sums) bounds_.push_back({{{counts, sum}}});
+  }
+
+  bool within_bounds(NodeId node) const {
+    return std::all_of(bounds_.begin(), bounds_.end(), [node](const Bound& bound) {
+      return std::any_of(bound.any_of.begin(), bound.any_of.end(),
+                         [node](const auto& need) { return need.first->bound(node) >= need.second; });
+    });
+  }
+
+  Options options_;
+  inventory::Core& core_;
+  Random& random_;
+  Selectors selectors_;
+  Filters filters_;
+  Columns columns_;
+  NodeIndex index_;
+  Search search_;
+  std::unordered_map<uint64_t, std::shared_ptr<const Plan>> plans_;
+  std::vector<Bound> bounds_;
+};
+
+Allocator::Allocator(inventory::Inventory& inventory, Options options, Random& random)
+    : impl_(std::make_unique<Impl>(inventory, std::move(options), random)) {}
+Allocator::~Allocator() = default;
+
+const Options& Allocator::options() const {
+  return impl_->options();
+}
+Decision Allocator::allocate(const Request& request, NodeId node) {
+  return impl_->allocate(request, node);
+}
+FoundNodes Allocator::find_nodes(const Request& request, std::span<const NodeId> order, size_t limit) {
+  return impl_->find_nodes(request, order, limit);
+}
+Reasons Allocator::explain(const Request& request, std::span<const NodeId> nodes) {
+  return impl_->explain(request, nodes);
+}
+void Allocator::clear_caches() {
+  impl_->clear_caches();
+}
+
+}  // namespace dra::allocator

@@ -1,0 +1,54 @@
+#include "pkg/allocator/board.h"
+
+namespace dra::allocator {
+
+using inventory::Pool;
+using inventory::PoolState;
+using inventory::Segment;
+
+void Board::lay_out(const Plan& plan, inventory::NodeId node) {
+  node_ = node;
+  view_ = &core_.view(node);
+  segments_.clear();
+  word_segment_.clear();
+  words_ = 0;
+  counters_ = 0;
+  any_failed_ = false;
+  incomplete_ = invalid_ = nullptr;
+  for (const Segment& segment : view_->segments) {
+    const Pool* pool = core_.pool(segment.pool);
+    if (pool->state == PoolState::kIncomplete && incomplete_ == nullptr) incomplete_ = pool;
+    if (pool->state == PoolState::kInvalid && invalid_ == nullptr) invalid_ = pool;
+    auto words = static_cast<uint32_t>(pool->words());
+    word_segment_.insert(word_segment_.end(), words, static_cast<uint32_t>(segments_.size()));
+    segments_.push_back({pool, static_cast<uint32_t>(words_), words, counters_});
+    words_ += words;
+    counters_ += static_cast<uint32_t>(pool->counters().size());
+  }
+  size_t slots = plan.filters.size();
+  candidates_.resize(slots * words_);
+  usable_.resize(slots * words_);
+  if (plan.any_all) selectable_.resize(slots * words_);
+  for (size_t slot = 0; slot < slots; ++slot) {
+    size_t at = slot * words_;
+    for (size_t s = 0; s < segments_.size(); ++s) {
+      const Pool& pool = *segments_[s].pool;
+      const FilterMask& mask = filters_.mask(plan.filters[slot], pool);
+      const inventory::Words& here = view_->segments[s].mask;
+      const uint64_t* available = pool.available();
+      for (uint32_t w = 0; w < segments_[s].words; ++w, ++at) {
+        uint64_t on_node = here.empty() ? ~uint64_t{0} : here[w];
+        usable_[at] = mask.usable[w] & on_node;
+        candidates_[at] = usable_[at] & available[w];
+        if (plan.any_all) selectable_[at] = mask.selectable[w] & on_node;
+      }
+      if (!mask.any_failed) continue;
+      if (!any_failed_) failed_.assign(slots * words_, 0);
+      any_failed_ = true;
+      for (uint32_t w = 0; w < segments_[s].words; ++w)
+        failed_[at - segments_[s].words + w] = mask.failed[w] & (here.empty() ? ~uint64_t{0} : here[w]);
+    }
+  }
+}
+
+}  // namespace dra::allocator

@@ -1,0 +1,70 @@
+// Board: the devices one decision can choose from, laid out side by side, and what use leaves of them.
+//
+// Every pool of the node's view starts at a multiple of 64, so that its bit sets are copied word by word. A device's
+// number on the board ("local") follows upstream's order, therefore smaller numbers are tried first.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "pkg/allocator/columns.h"
+#include "pkg/allocator/plan.h"
+#include "pkg/inventory/core.h"
+
+namespace dra::allocator {
+
+struct BoardSegment {
+  const inventory::Pool* pool = nullptr;
+  uint32_t first_word = 0;
+  uint32_t words = 0;
+  uint32_t first_counter = 0;  // its counters among all of the board
+};
+
+class Board {
+ public:
+  Board(inventory::Core& core, Filters& filters) : core_(core), filters_(filters) {}
+
+  // Lays out the node's pools for the plan. Cheap: a few words per pool and filter.
+  void lay_out(const Plan& plan, inventory::NodeId node);
+
+  size_t words() const { return words_; }
+  uint32_t counters() const { return counters_; }
+  const std::vector<BoardSegment>& segments() const { return segments_; }
+  const BoardSegment& segment_of(uint32_t local) const { return segments_[word_segment_[local >> 6]]; }
+  uint32_t device_of(const BoardSegment& segment, uint32_t local) const { return local - segment.first_word * 64; }
+  const inventory::NodeView& view() const { return *view_; }
+  inventory::NodeId node() const { return node_; }
+
+  // By filter slot of the plan.
+  // Usable and, but for admin access, available now.
+  uint64_t* candidates(uint32_t slot) { return candidates_.data() + slot * words_; }
+  const uint64_t* candidates(uint32_t slot) const { return candidates_.data() + slot * words_; }
+  // As if everything were free (for admin access).
+  const uint64_t* usable(uint32_t slot) const { return usable_.data() + slot * words_; }
+  // What mode All means (only laid out when the plan needs it).
+  const uint64_t* selectable(uint32_t slot) const { return selectable_.data() + slot * words_; }
+  // Devices on which a selector failed (only when any did).
+  const uint64_t* failed(uint32_t slot) const { return failed_.data() + slot * words_; }
+  bool any_failed() const { return any_failed_; }
+  bool slot_failed(uint32_t slot) const { return any_failed_ && inventory::count_bits(failed(slot), words_) > 0; }
+
+  // The first pool that is not complete; null when all are.
+  const inventory::Pool* incomplete() const { return incomplete_; }
+  const inventory::Pool* invalid() const { return invalid_; }
+
+ private:
+  inventory::Core& core_;
+  Filters& filters_;
+  const inventory::NodeView* view_ = nullptr;
+  inventory::NodeId node_ = 0;
+  std::vector<BoardSegment> segments_;
+  std::vector<uint32_t> word_segment_;
+  size_t words_ = 0;
+  uint32_t counters_ = 0;
+  inventory::Words candidates_, usable_, selectable_, failed_;
+  bool any_failed_ = false;
+  const inventory::Pool* incomplete_ = nullptr;
+  const inventory::Pool* invalid_ = nullptr;
+};
+
+}  // namespace dra::allocator

@@ -1,0 +1,60 @@
+// Columns: the values of one attribute over the devices a node sees, for constraints.
+//
+// Values are numbered per column; a list is several values of one device. Kept until the node's view changes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "pkg/inventory/core.h"
+
+namespace dra::allocator {
+
+inline constexpr uint32_t kNoValue = 0xffffffffu;   // the device has no such attribute
+inline constexpr uint32_t kListFlag = 0x80000000u;  // low bits: index into Column::lists
+
+struct Column {
+  std::vector<uint32_t> value;               // by local device
+  std::vector<std::vector<uint32_t>> lists;  // sorted value numbers
+  std::vector<inventory::Words> with;        // by value: the devices that have it; empty when there are too many
+  uint32_t values = 0;
+
+  // The values of a device; `scratch` may hold them.
+  const uint32_t* begin(uint32_t device) const {
+    uint32_t v = value[device];
+    return v & kListFlag ? lists[v & ~kListFlag].data() : &value[device];
+  }
+  const uint32_t* end(uint32_t device) const {
+    uint32_t v = value[device];
+    return v & kListFlag ? lists[v & ~kListFlag].data() + lists[v & ~kListFlag].size() : &value[device] + 1;
+  }
+  bool missing(uint32_t device) const { return value[device] == kNoValue; }
+};
+
+class Columns {
+ public:
+  explicit Columns(inventory::Core& core) : core_(core) {}
+  ~Columns() { clear(); }
+  const Column& get(const inventory::NodeView& view, inventory::StrId key);
+  void clear();
+  void trim();  // between decisions
+
+ private:
+  struct Key {
+    uint64_t stamp;
+    inventory::StrId key;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& k) const { return k.stamp * 0x9e3779b97f4a7c15ull ^ k.key; }
+  };
+  std::unique_ptr<Column> make(const inventory::NodeView& view, inventory::StrId key) const;
+
+  inventory::Core& core_;
+  std::unordered_map<Key, std::unique_ptr<Column>, KeyHash> kept_;
+  size_t kept_values_ = 0;
+};
+
+}  // namespace dra::allocator

@@ -1,0 +1,77 @@
+// Filters: which devices of a pool a request could use if nothing else were there ("candidates").
+//
+// A filter is everything of a request that depends on the device alone: class and request selectors, tolerations,
+// capacity requests. Its answer for a pool is three bit sets, kept until the pool's table changes:
+//   selectable  the selectors hold, the capacity request fits, the gates allow it
+//   usable      selectable, and every taint is tolerated
+//   failed      a selector ended with an error
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "pkg/allocator/capacity.h"
+#include "pkg/allocator/selectors.h"
+#include "pkg/inventory/core.h"
+
+namespace dra::allocator {
+
+using FilterId = uint32_t;
+
+struct FilterMask {
+  uint64_t table_version = 0;
+  bool any_failed = false;
+  inventory::Words selectable, usable, failed;
+};
+
+struct Filter {
+  std::vector<SelectorId> class_selectors;
+  std::vector<SelectorId> request_selectors;
+  std::vector<api::DeviceToleration> tolerations;
+  CapacityRequests capacity;
+  std::vector<std::unique_ptr<FilterMask>> masks;  // by pool
+  std::unordered_map<uint64_t, CapacityFit> fits;  // by shape
+};
+
+// Whether the tolerations of a request (or the allocator's own exceptions) let a tainted device be used.
+bool tolerates(const std::vector<api::DeviceToleration>& tolerations, const api::DeviceTaint& taint);
+
+class Filters {
+ public:
+  Filters(inventory::Core& core, Selectors& selectors, std::vector<std::string> ignored_taints)
+      : core_(core), selectors_(selectors), ignored_taints_(std::move(ignored_taints)) {}
+
+  FilterId intern(Filter filter);
+  Filter& get(FilterId id) { return *filters_[id]; }
+  const FilterMask& mask(FilterId id, const inventory::Pool& pool) {
+    Filter& filter = *filters_[id];
+    if (pool.id < filter.masks.size()) {
+      const auto& kept = filter.masks[pool.id];
+      if (kept && kept->table_version == pool.table_version) return *kept;
+    }
+    return make_mask(filter, pool);
+  }
+  const CapacityFit& fit(Filter& filter, const inventory::CapacityShape& shape);
+  // Whether a NoSchedule or NoExecute taint keeps this filter from the device; the first one, or null.
+  const api::DeviceTaint* untolerated(const Filter& filter, const inventory::Pool& pool, uint32_t device) const;
+  // The gate whose absence makes the device unusable; empty when none.
+  std::string disabled_feature(const inventory::Pool& pool, uint32_t device) const;
+  // Too much is kept: the owner should clear() when no FilterId is in use.
+  bool full() const { return filters_.size() > 2048 || kept_words_ > (16u << 20); }
+  void clear();
+
+ private:
+  const FilterMask& make_mask(Filter& filter, const inventory::Pool& pool);
+
+  inventory::Core& core_;
+  Selectors& selectors_;
+  std::vector<std::string> ignored_taints_;
+  std::vector<std::unique_ptr<Filter>> filters_;
+  std::unordered_map<std::string, FilterId> index_;
+  size_t kept_words_ = 0;
+};
+
+}  // namespace dra::allocator

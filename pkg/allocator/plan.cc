@@ -1,0 +1,200 @@
+#include "pkg/allocator/plan.h"
+
+#include <algorithm>
+
+#include "pkg/base/strings.h"
+
+namespace dra::allocator {
+namespace {
+
+class Planner {
+ public:
+  Planner(Plan& plan, inventory::Core& core, Selectors& selectors, Filters& filters)
+      : plan_(plan), core_(core), selectors_(selectors), filters_(filters) {}
+
+  void run() {
+    size_t results = 0;
+    for (uint32_t c = 0; c < plan_.claims.size() && !plan_.error; ++c) {
+      size_t first = plan_.requests.size();
+      uint64_t least = 0;
+      for (const api::DeviceRequest& request : plan_.claims[c]->spec.requests) {
+        add_request(c, request);
+        if (plan_.error) return;
+        least += least_devices(plan_.requests.back());
+      }
+      if (least > api::kMaxAllocationResults) {
+        refuse(true,
+               claim_text(c) + " asks for at least " + std::to_string(least) + " devices; the limit of a claim is " +
+                   std::to_string(api::kMaxAllocationResults),
+               Cause::kLimit);
+        return;
+      }
+      results += api::kMaxAllocationResults;
+      add_constraints(c, first);
+    }
+    if (!plan_.error && results > kMaxPlanResults)
+      refuse(false, "has " + std::to_string(plan_.claims.size()) + " claims to allocate together; at most " +
+                        std::to_string(kMaxPlanResults / api::kMaxAllocationResults) + " are supported");
+  }
+
+ private:
+  std::string claim_text(uint32_t c) const { return "claim " + quote(plan_.claims[c]->metadata.key()); }
+
+  void refuse(bool only_when_strict, std::string message, Cause cause = Cause::kInvalidRequest) {
+    if (plan_.error) return;
+    plan_.error_cause = cause;
+    plan_.error = Error(Code::kInvalidArgument, std::move(message));
+    plan_.error_only_when_strict = only_when_strict;
+  }
+
+  static uint64_t least_devices(const PlanRequest& request) {
+    uint64_t least = UINT64_MAX;
+    for (const PlanAlternative& alternative : request.alternatives)
+      least = std::min<uint64_t>(least, alternative.all ? 1 : alternative.count);
+    return request.alternatives.empty() ? 0 : least;
+  }
+
+  void add_request(uint32_t c, const api::DeviceRequest& request) {
+    PlanRequest added;
+    added.claim = c;
+    added.spec = &request;
+    std::string what = claim_text(c) + ", request " + quote(request.name);
+    if (request.exactly.has_value() == !request.first_available.empty()) {
+      refuse(false, what + ": exactly one of exactly and firstAvailable must be set");
+      return;
+    }
+    if (request.exactly) {
+      add_alternative(added, *request.exactly, request.name, what);
+    } else {
+      added.prioritized = true;
+      plan_.any_prioritized = true;
+      if (!core_.features().prioritized_list)
+        refuse(false, what + ": has subrequests, but the DRAPrioritizedList feature is disabled");
+      for (const api::DeviceSubRequest& sub : request.first_available)
+        add_alternative(added, sub, request.name + "/" + sub.name, what + ", subrequest " + quote(sub.name));
+    }
+    plan_.requests.push_back(std::move(added));
+  }
+
+  void add_alternative(PlanRequest& request, const api::DeviceSubRequest& spec, std::string name,
+                       const std::string& what) {
+    PlanAlternative added;
+    added.name = std::move(name);
+    added.spec = &spec;
+    added.admin = spec.admin_access;
+    plan_.any_admin = plan_.any_admin || added.admin;
+    if (added.admin && !core_.features().admin_access)
+      refuse(false, what + ": asks for admin access, but the DRAAdminAccess feature is disabled");
+    if (!spec.capacity_requests.empty() && !core_.features().consumable)
+      refuse(false, what + ": has capacity requests, but the DRAConsumableCapacity feature is disabled");
+    if (spec.allocation_mode == "All") {
+      added.all = true;
+      plan_.any_all = true;
+    } else if (!spec.allocation_mode.empty() && spec.allocation_mode != "ExactCount") {
+      refuse(false, what + ": allocationMode " + quote(spec.allocation_mode) + " is not known; use ExactCount or All");
+    } else if (spec.count < 0 || spec.count > 1'000'000'000) {
+      refuse(false, what + ": count " + std::to_string(spec.count) + " is out of range");
+    } else {
+      added.count = spec.count == 0 ? 1 : static_cast<uint32_t>(spec.count);
+    }
+    Filter filter;
+    if (!spec.device_class_name.empty()) add_class(added, filter, what);
+    for (size_t i = 0; i < spec.selectors.size(); ++i)
+      filter.request_selectors.push_back(compile(spec.selectors[i], what + ": selector #" + std::to_string(i)));
+    filter.tolerations = spec.tolerations;
+    for (const auto& [capacity, text] : spec.capacity_requests) {
+      auto quantity = api::Quantity::parse(text);
+      if (!quantity) {
+        refuse(false, what + ": capacity request " + quote(capacity) + ": " + quote(text) + " is not a quantity");
+        return;
+      }
+      filter.capacity[capacity] = *quantity;
+    }
+    added.filter = filters_.intern(std::move(filter));
+    auto slot = std::find(plan_.filters.begin(), plan_.filters.end(), added.filter);
+    added.slot = static_cast<uint32_t>(slot - plan_.filters.begin());
+    if (slot == plan_.filters.end()) plan_.filters.push_back(added.filter);
+    request.alternatives.push_back(std::move(added));
+  }
+
+  void add_class(PlanAlternative& added, Filter& filter, const std::string& what) {
+    const std::string& name = added.spec->device_class_name;
+    const inventory::ClassEntry* entry = core_.find_class(name);
+    if (entry == nullptr) {
+      refuse(false, what + ": device class " + quote(name) + " does not exist", Cause::kClassMissing);
+      return;
+    }
+    plan_.classes.push_back(entry->object);
+    added.device_class = entry->object.get();
+    for (size_t i = 0; i < entry->object->selectors.size(); ++i)
+      filter.class_selectors.push_back(compile(
+          entry->object->selectors[i], what + ": device class " + quote(name) + ": selector #" + std::to_string(i)));
+  }
+
+  SelectorId compile(const std::string& expression, const std::string& what) {
+    if (expression.empty()) refuse(false, what + ": has no cel expression (unsupported selector type?)");
+    SelectorId id = selectors_.intern(expression);
+    if (!selectors_.compile_error(id).empty()) refuse(false, what + ": " + selectors_.compile_error(id));
+    return id;
+  }
+
+  void add_constraints(uint32_t c, size_t first_request) {
+    const std::vector<api::DeviceConstraint>& list = plan_.claims[c]->spec.constraints;
+    for (size_t i = 0; i < list.size(); ++i) {
+      const api::DeviceConstraint& spec = list[i];
+      bool distinct = !spec.match_attribute && spec.distinct_attribute && core_.features().consumable;
+      if (!spec.match_attribute && !distinct) {
+        refuse(false, claim_text(c) + ", constraint #" + std::to_string(i) +
+                          ": neither matchAttribute nor a supported distinctAttribute is set");
+        return;
+      }
+      PlanConstraint added;
+      added.claim = c;
+      added.distinct = distinct;
+      added.attribute = distinct ? *spec.distinct_attribute : *spec.match_attribute;
+      auto number = static_cast<uint32_t>(plan_.constraints.size());
+      for (size_t r = first_request; r < plan_.requests.size(); ++r) {
+        bool any = false;
+        for (PlanAlternative& alternative : plan_.requests[r].alternatives) {
+          const std::string& base = plan_.requests[r].spec->name;
+          bool in = spec.requests.empty() ||
+                    std::any_of(spec.requests.begin(), spec.requests.end(),
+                                [&](const std::string& name) { return name == base || name == alternative.name; });
+          if (in) alternative.constraints.push_back(number);
+          any = any || in;
+        }
+        if (any) added.requests.push_back(static_cast<uint32_t>(r));
+      }
+      inventory::StrId key = core_.strings().intern(added.attribute);
+      auto column = std::find(plan_.columns.begin(), plan_.columns.end(), key);
+      added.column = static_cast<uint32_t>(column - plan_.columns.begin());
+      if (column == plan_.columns.end()) {
+        plan_.columns.push_back(key);
+      } else {
+        core_.strings().release(key);
+      }
+      plan_.constraints.push_back(std::move(added));
+    }
+  }
+
+  Plan& plan_;
+  inventory::Core& core_;
+  Selectors& selectors_;
+  Filters& filters_;
+};
+
+}  // namespace
+
+Plan::~Plan() {
+  for (inventory::StrId key : columns) core_.strings().release(key);
+}
+
+std::shared_ptr<const Plan> make_plan(const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims,
+                                      inventory::Core& core, Selectors& selectors, Filters& filters) {
+  auto plan = std::make_shared<Plan>(claims, core);
+  plan->classes_version = core.classes_version();
+  Planner(*plan, core, selectors, filters).run();
+  return plan;
+}
+
+}  // namespace dra::allocator

@@ -1,0 +1,68 @@
+#include "pkg/allocator/reasons.h"
+
+namespace dra::allocator {
+
+std::string_view cause_name(Cause cause) {
+  switch (cause) {
+    case Cause::kPoolIncomplete:
+      return "PoolIncomplete";
+    case Cause::kPoolInvalid:
+      return "PoolInvalid";
+    case Cause::kWrongNode:
+      return "WrongNode";
+    case Cause::kFeatureDisabled:
+      return "FeatureDisabled";
+    case Cause::kClassSelector:
+      return "ClassSelector";
+    case Cause::kRequestSelector:
+      return "RequestSelector";
+    case Cause::kEvaluationError:
+      return "EvaluationError";
+    case Cause::kTaint:
+      return "Taint";
+    case Cause::kCapacityShort:
+      return "CapacityShort";
+    case Cause::kInUse:
+      return "InUse";
+    case Cause::kCounterShort:
+      return "CounterShort";
+    case Cause::kConstraint:
+      return "Constraint";
+    case Cause::kLimit:
+      return "Limit";
+    case Cause::kCombination:
+      return "Combination";
+    case Cause::kClassMissing:
+      return "ClassMissing";
+    case Cause::kInvalidRequest:
+      break;
+  }
+  return "InvalidRequest";
+}
+
+std::string Reasons::summary() const {
+  constexpr size_t kMost = 1024;
+  std::string text;
+  for (const RequestReason& request : requests) {
+    if (!text.empty()) text += "; ";
+    text += "claim " + request.claim + ", request " + request.request + ": ";
+    text += request.devices_wanted == 0 ? "all of " : std::to_string(request.devices_wanted) + " of ";
+    text += std::to_string(request.devices_examined) + " devices wanted";
+    for (const CauseCount& count : request.counts) {
+      text += ", " + std::to_string(count.devices) + " " + std::string(cause_name(count.cause));
+      if (count.index >= 0) text += "[" + std::to_string(count.index) + "]";
+      if (!count.detail.empty()) text += " (" + count.detail.substr(0, 96) + ")";
+    }
+  }
+  if (!proof.empty()) text += "; " + proof;
+  if (text.size() > kMost) {
+    text.resize(kMost - 3);
+    while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80)
+      text.pop_back();  // whole code points
+    if (!text.empty() && static_cast<unsigned char>(text.back()) >= 0xc0) text.pop_back();
+    text += "...";
+  }
+  return text;
+}
+
+}  // namespace dra::allocator

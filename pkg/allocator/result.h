@@ -1,0 +1,15 @@
+// From picks to the AllocationResults that go into the claims' status (controllers.md 3.12, KEP-4381).
+#pragma once
+
+#include <vector>
+
+#include "pkg/allocator/search.h"
+#include "pkg/base/random.h"
+
+namespace dra::allocator {
+
+// One result per claim of the plan. Fails where upstream does: a device whose node selector has several terms.
+Result<std::vector<api::AllocationResult>> make_results(const Plan& plan, const Search& search,
+                                                        const inventory::Core& core, Random& random);
+
+}  // namespace dra::allocator

@@ -1,0 +1,181 @@
+#include "pkg/allocator/search.h"
+
+#include <algorithm>
+
+#include "pkg/base/strings.h"
+
+namespace dra::allocator {
+
+using inventory::count_bits;
+using inventory::next_bit;
+using inventory::test_bit;
+
+Search::End Search::run(const Plan& plan, inventory::NodeId node, bool strict, uint64_t budget) {
+  plan_ = &plan;
+  strict_ = strict;
+  budget_ = budget;
+  steps_ = 0;
+  out_of_budget_ = refuted_ = remembering_ = false;
+  proof_.clear();
+  error_.clear();
+  board_.lay_out(plan, node);
+  naive_ = strict && (board_.any_failed() || (plan.any_all && !plan.constraints.empty()));
+  picks_.clear();
+  shared_.clear();
+  saved_.clear();
+  chosen_.assign(plan.requests.size(), 0);
+  results_.assign(plan.claims.size(), 0);
+  taken_.assign(board_.words(), 0);
+  charged_.assign(board_.counters(), 0);
+  plan_columns_.clear();
+  for (inventory::StrId key : plan.columns) plan_columns_.push_back(&columns_.get(board_.view(), key));
+  if (!plan.constraints.empty()) {
+    match_.assign(plan.constraints.size(), {});
+    used_values_.resize(plan.constraints.size());
+    for (size_t c = 0; c < plan.constraints.size(); ++c)
+      if (plan.constraints[c].distinct) used_values_[c].assign(plan_columns_[plan.constraints[c].column]->values, 0);
+  }
+  if (!naive_ && !counts_suffice()) return strict && !error_.empty() ? End::kError : End::kNone;
+  if (naive_ && !counts_suffice()) return End::kError;
+  if (request(0)) return End::kFound;
+  if (!error_.empty()) return End::kError;
+  return out_of_budget_ && !refuted_ ? End::kBudget : End::kNone;
+}
+
+// Every request has enough candidates by itself; and in strict mode, the checks upstream makes before it searches.
+bool Search::counts_suffice() {
+  for (const PlanRequest& request : plan_->requests) {
+    bool possible = false;
+    for (const PlanAlternative& alternative : request.alternatives) {
+      if (alternative.all) {
+        if (strict_ && (board_.incomplete() != nullptr || board_.invalid() != nullptr)) {
+          const inventory::Pool& pool = board_.incomplete() != nullptr ? *board_.incomplete() : *board_.invalid();
+          error_ = "request " + quote(alternative.name) + " asks for all devices, but resource pool " +
+                   pool.driver_text + "/" + pool.name_text + " is " +
+                   (board_.incomplete() != nullptr ? "currently being updated" : "invalid");
+          return false;
+        }
+        if (strict_ && board_.slot_failed(alternative.slot)) {
+          error_ = "request " + quote(alternative.name) + ": a selector failed";
+          return false;
+        }
+        bool pools_usable = board_.incomplete() == nullptr && board_.invalid() == nullptr;
+        if (pools_usable && count_bits(board_.selectable(alternative.slot), board_.words()) > 0) possible = true;
+        continue;
+      }
+      if (count_bits(pool_of_choice(alternative), board_.words()) >= alternative.count) possible = true;
+    }
+    if (!possible && !naive_) {
+      if (!strict_ || !plan_->any_all) return false;
+      refuted_ = true;  // go on: a later request may be an error for upstream
+    }
+  }
+  return !refuted_;
+}
+
+bool Search::request(uint32_t r) {
+  if (r == plan_->requests.size()) return true;
+  const PlanRequest& request = plan_->requests[r];
+  for (uint32_t a = 0; a < request.alternatives.size(); ++a) {
+    chosen_[r] = a;
+    if (alternative(r, a)) return true;
+    if (stopped()) return false;
+  }
+  return false;
+}
+
+bool Search::alternative(uint32_t r, uint32_t a) {
+  const PlanAlternative& alternative = plan_->requests[r].alternatives[a];
+  if (alternative.all) return place_all(r, a);
+  if (results_[plan_->requests[r].claim] + alternative.count > api::kMaxAllocationResults) return false;
+  return place_one(r, a, 0, 0);
+}
+
+// Mode All: every selectable device, in order; one that cannot be had ends it.
+bool Search::place_all(uint32_t r, uint32_t a) {
+  const PlanAlternative& alternative = plan_->requests[r].alternatives[a];
+  if (board_.incomplete() != nullptr || board_.invalid() != nullptr) return false;
+  const uint64_t* wanted = board_.selectable(alternative.slot);
+  const uint64_t* possible = pool_of_choice(alternative);
+  uint32_t& results = results_[plan_->requests[r].claim];
+  size_t count = count_bits(wanted, board_.words());
+  if (count == 0 || results + count > api::kMaxAllocationResults) return false;
+  size_t before = picks_.size();
+  bool complete = true;
+  for (size_t local = next_bit(wanted, board_.words(), 0); local != SIZE_MAX;
+       local = next_bit(wanted, board_.words(), local + 1)) {
+    if (++steps_ > budget_) out_of_budget_ = true;
+    if (stopped() || !test_bit(possible, local) || !take(r, a, static_cast<uint32_t>(local))) {
+      complete = false;
+      break;
+    }
+  }
+  results += static_cast<uint32_t>(picks_.size() - before);
+  if (complete && request(r + 1)) return true;
+  results -= static_cast<uint32_t>(picks_.size() - before);
+  while (picks_.size() > before) give_back();
+  return false;
+}
+
+bool Search::place_one(uint32_t r, uint32_t a, uint32_t placed, uint32_t from) {
+  const PlanAlternative& alternative = plan_->requests[r].alternatives[a];
+  if (placed == alternative.count) return request(r + 1);
+  DeadKey key{};
+  bool keyed = remembering_;
+  if (keyed) {
+    key = state_key(r, a, placed, from);
+    if (dead_.contains(key)) return false;
+  }
+  const uint64_t* candidates = pool_of_choice(alternative);
+  const uint64_t* failed = naive_ && board_.any_failed() ? board_.failed(alternative.slot) : nullptr;
+  uint32_t& results = results_[plan_->requests[r].claim];
+  std::vector<uint64_t> tried;  // classes (with their state) that failed here
+  for (size_t next = from;; ++next) {
+    size_t local = next_bit(candidates, board_.words(), next);
+    if (failed != nullptr) {
+      size_t bad = next_bit(failed, board_.words(), next);
+      if (bad < local) {
+        const BoardSegment& segment = board_.segment_of(static_cast<uint32_t>(bad));
+        bool used = test_bit(segment.pool->in_use(), bad - segment.first_word * 64);
+        if (alternative.admin || !used) {
+          error_ = "request " + quote(alternative.name) + ": a selector failed on a device of pool " +
+                   segment.pool->driver_text + "/" + segment.pool->name_text;
+          return false;
+        }
+        next = bad;
+        continue;
+      }
+    }
+    if (local == SIZE_MAX) break;
+    next = local;
+    auto device = static_cast<uint32_t>(local);
+    if (!alternative.admin && test_bit(taken_.data(), local)) continue;
+    if (++steps_ > budget_) {
+      out_of_budget_ = true;
+      return false;
+    }
+    uint64_t kind = 0;
+    if (remembering_) {
+      kind = (static_cast<uint64_t>(class_of_[device]) << 32) ^ shared_state(device);
+      if (std::find(tried.begin(), tried.end(), kind) != tried.end()) continue;
+    }
+    if (take(r, a, device)) {
+      ++results;
+      if (place_one(r, a, placed + 1, device + 1)) return true;
+      --results;
+      give_back();
+      if (stopped()) return false;
+      if (steps_ > kQuickSteps && !remembering_ && !naive_) {
+        set_up_proofs();
+        if (refuted_) return false;
+        set_up_memory();
+        kind = (static_cast<uint64_t>(class_of_[device]) << 32) ^ shared_state(device);
+      }
+    }
+    if (remembering_) tried.push_back(kind);
+  }
+  if (keyed) dead_.insert(key);
+  return false;
+}
+
+}  // namespace dra::allocator

@@ -1,0 +1,145 @@
+// Search: the first solution in upstream's order, or the certainty that there is none.
+//
+// A depth-first search over requests, alternatives and devices in the documented order. What it leaves out can never
+// hold a solution, so the first one found is upstream's:
+//  - a constraint's value, once fixed, must be had by enough candidates of every request still to come;
+//  - interchangeable devices (class_of) are tried once in each place;
+//  - a state proven dead (dead_) is not entered again;
+//  - proofs (proofs.cc) refute the whole before much is tried.
+// The last three are set up only after kQuickSteps steps: most requests end before.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "pkg/allocator/board.h"
+#include "pkg/base/error.h"
+
+namespace dra::allocator {
+
+struct Pick {
+  uint32_t local = 0;
+  uint32_t request = 0;
+  uint32_t alternative = 0;
+  const CapacityFit* fit = nullptr;  // of shared devices
+};
+
+class Search {
+ public:
+  enum class End : uint8_t { kFound, kNone, kBudget, kError };
+
+  Search(inventory::Core& core, Filters& filters, Columns& columns)
+      : board_(core, filters), core_(core), filters_(filters), columns_(columns) {}
+
+  // `naive`: no short cuts, for strict mode.
+  End run(const Plan& plan, inventory::NodeId node, bool strict, uint64_t budget);
+
+  const std::vector<Pick>& picks() const { return picks_; }
+  const std::vector<uint32_t>& chosen() const { return chosen_; }  // alternative by request
+  uint64_t steps() const { return steps_; }
+  const std::string& proof() const { return proof_; }
+  const std::string& error() const { return error_; }
+  const Board& board() const { return board_; }
+
+ private:
+  static constexpr uint64_t kQuickSteps = 48;
+
+  struct MatchState {
+    uint32_t members = 0;
+    uint32_t values = 0;         // how many are left
+    uint32_t single = 0;         // the value when one is left
+    std::vector<uint32_t> many;  // sorted, when more are
+  };
+  struct SavedMatch {
+    uint32_t constraint;
+    MatchState state;
+  };
+  struct SharedUse {
+    uint32_t local;
+    uint32_t picks = 0;
+    std::vector<inventory::Amount> sums;
+  };
+  struct DeadKey {
+    uint64_t a, b;
+    bool operator==(const DeadKey&) const = default;
+  };
+  struct DeadHash {
+    size_t operator()(const DeadKey& k) const { return k.a; }
+  };
+
+  // search.cc
+  bool counts_suffice();
+  bool request(uint32_t r);
+  bool alternative(uint32_t r, uint32_t a);
+  bool place_all(uint32_t r, uint32_t a);
+  bool place_one(uint32_t r, uint32_t a, uint32_t placed, uint32_t from);
+  bool stopped() const { return out_of_budget_ || refuted_ || !error_.empty(); }
+  const uint64_t* pool_of_choice(const PlanAlternative& alternative) const {
+    return alternative.admin ? board_.usable(alternative.slot) : board_.candidates(alternative.slot);
+  }
+
+  // take.cc: one device in and out again
+  bool take(uint32_t r, uint32_t a, uint32_t local);
+  void give_back();
+  bool take_constraint(uint32_t constraint, uint32_t local, bool* changed);
+  void drop_constraint(uint32_t constraint, uint32_t local);
+  bool fits_shared(const inventory::Pool& pool, uint32_t device, uint32_t local, const CapacityFit& fit);
+  bool fits_counters(const BoardSegment& segment, uint32_t device);
+  void charge(const BoardSegment& segment, uint32_t device, bool on);
+  SharedUse* shared_use(uint32_t local);
+  bool look_ahead(uint32_t constraint, uint32_t r, uint32_t a, uint32_t placed, uint32_t local);
+  size_t count_with(const PlanAlternative& alternative, const Column& column, const MatchState& state,
+                    uint32_t from) const;
+
+  // proofs.cc
+  void set_up_proofs();
+  bool prove_constraints();
+  bool prove_counts();
+  uint64_t most_devices(const inventory::Words& mask, const std::vector<uint32_t>& requests) const;
+  void refute(std::string proof);
+
+  // memory.cc: classes of interchangeable devices, dead states
+  void set_up_memory();
+  uint64_t shared_state(uint32_t local) const;
+  DeadKey state_key(uint32_t r, uint32_t a, uint32_t placed, uint32_t from) const;
+
+  Board board_;
+  inventory::Core& core_;
+  Filters& filters_;
+  Columns& columns_;
+
+  const Plan* plan_ = nullptr;
+  bool strict_ = false;
+  bool naive_ = false;
+  uint64_t budget_ = 0;
+  uint64_t steps_ = 0;
+  bool out_of_budget_ = false;
+  bool refuted_ = false;
+  std::string proof_;
+  std::string error_;
+
+  std::vector<const Column*> plan_columns_;
+  std::vector<Pick> picks_;
+  std::vector<uint32_t> chosen_;
+  std::vector<uint32_t> results_;                  // by claim
+  inventory::Words taken_;                         // devices that cannot be shared, by anybody of this decision
+  std::vector<MatchState> match_;                  // by constraint
+  std::vector<std::vector<uint8_t>> used_values_;  // by distinct constraint, by value
+  std::vector<SavedMatch> saved_;
+  std::vector<inventory::Amount> charged_;  // by counter of the board
+  std::vector<SharedUse> shared_;
+
+  // memory.cc
+  bool remembering_ = false;
+  std::vector<uint32_t> class_of_;
+  std::vector<inventory::Words> future_;           // by request: candidates of it and later ones
+  std::vector<std::vector<uint32_t>> last_user_;   // by request: counter -> 1 + last candidate that uses it
+  std::vector<std::vector<uint8_t>> future_user_;  // by request: counter -> used by candidates of it or later ones
+  std::unordered_set<DeadKey, DeadHash> dead_;
+};
+
+}  // namespace dra::allocator

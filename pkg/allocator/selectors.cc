@@ -1,0 +1,144 @@
+#include "pkg/allocator/selectors.h"
+
+#include "pkg/inventory/value_code.h"
+
+namespace dra::allocator {
+
+using inventory::AttributeEntry;
+using inventory::Pool;
+using inventory::SliceTable;
+using inventory::StrId;
+
+namespace {
+
+constexpr size_t kMaxOutcomes = 1 << 16;
+
+cel::Environment selector_environment(bool lists, bool quantity_operators) {
+  cel::EnvironmentOptions options;
+  options.list_attributes = lists;
+  options.quantity_operators = quantity_operators;
+  return cel::Environment(options);
+}
+
+struct AddAttribute {
+  cel::DeviceInputBuilder& builder;
+  std::string_view name;
+
+  static std::vector<std::string> texts(const std::vector<api::VersionText>& list) {
+    std::vector<std::string> out;
+    for (const api::VersionText& v : list) out.push_back(v.text);
+    return out;
+  }
+  void operator()(std::monostate) const { builder.add_empty(name); }
+  void operator()(int64_t v) const { builder.add_int(name, v); }
+  void operator()(bool v) const { builder.add_bool(name, v); }
+  void operator()(const std::string& v) const { builder.add_string(name, v); }
+  void operator()(const api::VersionText& v) const { builder.add_version(name, v.text); }
+  void operator()(const std::vector<int64_t>& v) const { builder.add_ints(name, v); }
+  void operator()(const std::vector<bool>& v) const { builder.add_bools(name, v); }
+  void operator()(const std::vector<std::string>& v) const { builder.add_strings(name, v); }
+  void operator()(const std::vector<api::VersionText>& v) const { builder.add_versions(name, texts(v)); }
+};
+
+}  // namespace
+
+cel::DeviceInput device_input(const inventory::Core& core, const Pool& pool, uint32_t device) {
+  uint32_t local;
+  const SliceTable& slice = pool.slice_of(device, &local);
+  cel::DeviceInputBuilder builder(pool.driver_text, (slice.flags[local] & inventory::kMultiple) != 0);
+  for (const AttributeEntry* a = slice.attrs_begin(local); a != slice.attrs_end(local); ++a)
+    std::visit(AddAttribute{builder, core.strings().text(a->key)},
+               inventory::decode_value(core.strings().text(a->value)));
+  for (const inventory::CapacityEntry& entry : pool.shape(device).entries)
+    builder.add_capacity(entry.name, entry.value);
+  return builder.build();
+}
+
+Selectors::Selectors(inventory::Core& core, bool quantity_operators)
+    : core_(core),
+      environment_(selector_environment(core.features().list_attributes, quantity_operators)),
+      lists_(core.features().list_attributes) {}
+
+Selectors::~Selectors() {
+  clear();
+}
+
+void Selectors::clear() {
+  for (const auto& entry : entries_)
+    for (StrId key : entry->keys) core_.strings().release(key);
+  entries_.clear();
+  index_.clear();
+}
+
+SelectorId Selectors::intern(const std::string& expression) {
+  auto [it, fresh] = index_.try_emplace(expression, static_cast<SelectorId>(entries_.size()));
+  if (!fresh) return it->second;
+  auto entry = std::make_unique<Entry>();
+  entry->expression = expression;
+  if (expression.size() > cel::kMaxExpressionBytes) {
+    entry->error = "is longer than " + std::to_string(cel::kMaxExpressionBytes) + " bytes";
+  } else {
+    cel::CompileResult result = cel::compile(expression, environment_);
+    if (result.ok()) {
+      entry->program = result.program;
+      const cel::Reads& reads = result.program->reads();
+      entry->all_attributes = reads.all_attributes;
+      entry->capacities = reads.all_capacities || !reads.capacities.empty();
+      for (const auto& [domain, name] : reads.attributes)
+        entry->keys.push_back(core_.strings().intern(domain + "/" + name));
+    } else {
+      entry->error = result.error->message;
+    }
+  }
+  entries_.push_back(std::move(entry));
+  return it->second;
+}
+
+void Selectors::make_key(const Entry& entry, const Pool& pool, uint32_t device) {
+  uint32_t local;
+  const SliceTable& slice = pool.slice_of(device, &local);
+  key_.clear();
+  auto add = [this](uint32_t v) { key_.append(reinterpret_cast<const char*>(&v), sizeof v); };
+  uint8_t flags = slice.flags[local];
+  bool spoiled = (flags & inventory::kSpoiled) != 0 || (!lists_ && (flags & inventory::kHasList) != 0);
+  add(pool.driver);
+  key_ += static_cast<char>((flags & inventory::kMultiple) | (spoiled ? 2 : 0));
+  if (spoiled) return;  // every selector fails, whatever it reads
+  if (entry.all_attributes) {
+    for (const AttributeEntry* a = slice.attrs_begin(local); a != slice.attrs_end(local); ++a) {
+      add(a->key);
+      add(a->value);
+    }
+  } else {
+    for (StrId key : entry.keys) add(slice.attribute(local, key));
+  }
+  if (entry.capacities) {
+    uint64_t serial = slice.shapes[slice.shape_of[local]]->serial;
+    key_.append(reinterpret_cast<const char*>(&serial), sizeof serial);
+  }
+}
+
+Truth Selectors::evaluate(SelectorId id, const Pool& pool, uint32_t device) {
+  Entry& entry = *entries_[id];
+  if (!entry.program) return Truth::kError;
+  if (epoch_ != core_.strings().reuse_epoch()) {  // numbers in the keys may mean something else now
+    for (const auto& other : entries_) other->outcomes.clear();
+    epoch_ = core_.strings().reuse_epoch();
+  }
+  make_key(entry, pool, device);
+  if (auto it = entry.outcomes.find(key_); it != entry.outcomes.end()) return it->second;
+  cel::EvalResult result = entry.program->evaluate(device_input(core_, pool, device));
+  Truth truth = !result.ok() ? Truth::kError : result.value ? Truth::kTrue : Truth::kFalse;
+  if (entry.outcomes.size() >= kMaxOutcomes) entry.outcomes.clear();
+  entry.outcomes.emplace(key_, truth);
+  return truth;
+}
+
+std::string Selectors::error_text(SelectorId id, const Pool& pool, uint32_t device) {
+  const Entry& entry = *entries_[id];
+  if (!entry.program) return "does not compile: " + entry.error;
+  cel::EvalResult result = entry.program->evaluate(device_input(core_, pool, device));
+  return result.hint.empty() ? result.message : result.message + " (" + result.hint + ")";
+}
+
+}  // namespace dra::allocator
