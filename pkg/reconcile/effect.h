@@ -46,6 +46,11 @@ struct Event {
   std::string signature;
 };
 
+struct AssumedPod {
+  Ref pod;
+  std::string node;
+};
+
 // A write of one object. The preconditions are the object's uid and `resource_version`; for patches they are also in
 // the body, where the API server checks them.
 struct Write {
@@ -59,6 +64,10 @@ struct Write {
   // Devices that the object's claim (by object.uid) holds from now on. Ends when the stream has the claim at or after
   // the write, or the write surely failed.
   std::optional<api::AllocationResult> assume;
+  // A pod that counts as running on a node from now on, until the stream shows it bound, finished or gone.
+  std::optional<AssumedPod> assume_pod;
+  // Once the write is answered, the pod of this uid counts on no node any more, unless it is bound.
+  std::string release_pod;
   // Counted when the answer is there: metrics count answers, not intentions.
   std::vector<Metric> on_success;
   std::vector<Metric> on_failure;
@@ -88,6 +97,8 @@ struct Outcome {
   std::vector<Effect> effects;
   // Run the key again after this time even if nothing changes.
   std::optional<Duration> look_again;
+  // The key is not run again before this time has passed since its writes were answered, whatever changes.
+  std::optional<Duration> hold;
   // The key sleeps until a change that matches one of the causes.
   std::optional<Park> park;
   // The pass could not decide (a budget was spent): run it again after the key's back-off. One sentence for the log.

@@ -43,6 +43,10 @@ const api::Pod* MemoryView::pod(std::string_view key) const {
 const api::ResourceClaim* MemoryView::claim(std::string_view key) const {
   return find_in(claims, key);
 }
+std::shared_ptr<const api::ResourceClaim> MemoryView::shared_claim(std::string_view key) const {
+  const api::ResourceClaim* found = claim(key);
+  return found ? std::make_shared<const api::ResourceClaim>(*found) : nullptr;
+}
 const api::ResourceClaimTemplate* MemoryView::claim_template(std::string_view key) const {
   return find_in(templates, key);
 }

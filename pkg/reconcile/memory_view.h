@@ -41,6 +41,7 @@ class MemoryView : public View {
 
   const api::Pod* pod(std::string_view key) const override;
   const api::ResourceClaim* claim(std::string_view key) const override;
+  std::shared_ptr<const api::ResourceClaim> shared_claim(std::string_view key) const override;
   const api::ResourceClaimTemplate* claim_template(std::string_view key) const override;
   const api::Node* node(std::string_view name) const override;
   const api::Namespace* ns(std::string_view name) const override;

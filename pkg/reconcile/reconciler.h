@@ -39,6 +39,9 @@ class Reconciler {
   virtual void on_pod(const View&, const api::Pod* /*before*/, const api::Pod* /*after*/, Triggers&) const {}
   virtual void on_claim(const View&, const api::ResourceClaim* /*before*/, const api::ResourceClaim* /*after*/,
                         Triggers&) const {}
+  // The stream layer alone changed: it has caught up with an answer, or moved on.
+  virtual void on_streamed_claim(const View&, const api::ResourceClaim* /*before*/, const api::ResourceClaim* /*after*/,
+                                 Triggers&) const {}
   virtual void on_claim_template(const View&, const api::ResourceClaimTemplate* /*before*/,
                                  const api::ResourceClaimTemplate* /*after*/, Triggers&) const {}
   virtual void on_node(const View&, const api::Node* /*before*/, const api::Node* /*after*/, Triggers&) const {}

@@ -4,7 +4,7 @@
 // own writes and live GETs. Proofs look at streamed_claim(), which is the stream alone.
 #pragma once
 
-#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +35,8 @@ class View {
   virtual const api::Node* node(std::string_view name) const = 0;
   virtual const api::Namespace* ns(std::string_view name) const = 0;
   virtual const api::DeviceClass* device_class(std::string_view name) const = 0;
+  // The same object as claim() gives, for those who keep it.
+  virtual std::shared_ptr<const api::ResourceClaim> shared_claim(std::string_view key) const = 0;
   // The claim as the stream alone has it.
   virtual const api::ResourceClaim* streamed_claim(std::string_view key) const = 0;
 

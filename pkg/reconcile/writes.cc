@@ -1,5 +1,6 @@
 #include "pkg/reconcile/writes.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "pkg/api/encode.h"
@@ -131,6 +132,62 @@ Write write_generated_claim(const api::Pod& pod, const std::string& entry,
   write.body = dumped({{"apiVersion", dra_api_version}, {"kind", "ResourceClaim"}, {"metadata", std::move(metadata)}});
   write.body.pop_back();
   write.body += ",\"spec\":" + (claim_template.spec_json.empty() ? "{}" : claim_template.spec_json) + "}";
+  return write;
+}
+
+Write write_binding(const api::Pod& pod, const std::string& node) {
+  Write write;
+  write.verb = Verb::kCreate;
+  write.object = ref_of(pod);
+  write.subresource = "binding";
+  write.purpose = "bind";
+  write.body =
+      dumped({{"apiVersion", "v1"},
+              {"kind", "Binding"},
+              {"metadata", {{"name", pod.metadata.name}, {"namespace", pod.metadata.ns}, {"uid", pod.metadata.uid}}},
+              {"target", {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}}}});
+  write.assume_pod = AssumedPod{ref_of(pod), node};
+  return write;
+}
+
+namespace {
+
+void add_missing(std::vector<api::NodeSelectorRequirement>& to, const std::vector<api::NodeSelectorRequirement>& more) {
+  for (const api::NodeSelectorRequirement& requirement : more)
+    if (std::find(to.begin(), to.end(), requirement) == to.end()) to.push_back(requirement);
+}
+
+api::NodeSelector narrowed(const api::Pod& pod, const api::NodeSelectorTerm& by) {
+  api::NodeSelector selector;
+  if (!pod.node_affinity || !pod.node_affinity->required) {
+    selector.terms.push_back(by);
+    return selector;
+  }
+  selector = *pod.node_affinity->required;
+  for (api::NodeSelectorTerm& term : selector.terms) {
+    if (term.match_expressions.empty() && term.match_fields.empty()) continue;
+    add_missing(term.match_expressions, by.match_expressions);
+    add_missing(term.match_fields, by.match_fields);
+  }
+  return selector;
+}
+
+}  // namespace
+
+Write write_ungated(const api::Pod& pod, std::string_view gate, const api::NodeSelectorTerm& narrowed_to) {
+  Json gates = Json::array();
+  for (const std::string& name : pod.scheduling_gates)
+    if (name != gate) gates.push_back({{"name", name}});
+  Json spec{{"schedulingGates", gates.empty() ? Json(nullptr) : std::move(gates)}};
+  if (!narrowed_to.match_expressions.empty() || !narrowed_to.match_fields.empty())
+    spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] =
+        api::to_json(narrowed(pod, narrowed_to));
+  Write write;
+  write.verb = Verb::kMergePatch;
+  write.object = ref_of(pod);
+  write.resource_version = pod.metadata.resource_version;
+  write.purpose = "lift-gate";
+  write.body = dumped({{"metadata", preconditions(pod.metadata)}, {"spec", std::move(spec)}});
   return write;
 }
 

@@ -43,6 +43,12 @@ Write write_generated_claim(const api::Pod& pod, const std::string& entry,
                             const api::ResourceClaimTemplate& claim_template, const std::string& name,
                             std::string_view dra_api_version);
 
+// POST pods/<name>/binding: binds the pod instance to the node. The answer is no pod: the stream brings it.
+Write write_binding(const api::Pod& pod, const std::string& node);
+// Takes the gate off and, in the same patch, adds the requirements to every term of the pod's required node affinity
+// (which is made where there is none). A term without requirements matches nothing and is left so.
+Write write_ungated(const api::Pod& pod, std::string_view gate, const api::NodeSelectorTerm& narrowed_to);
+
 // Emits the event unless it repeats the last one of its reason about this uid.
 class View;
 void emit_once(const View& view, Outcome& outcome, Event event);

@@ -1,0 +1,380 @@
+#include "controllers/allocation/allocation.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "controllers/allocation/protocol.h"
+#include "pkg/reconcile/pod_claims.h"
+#include "pkg/reconcile/proof.h"
+#include "pkg/reconcile/writes.h"
+
+namespace dra::allocation {
+
+using namespace reconcile;
+
+namespace {
+
+constexpr std::string_view kNodesCause = "nodes";
+constexpr std::string_view kSlicesCause = "slices";
+
+std::string class_cause(const std::string& name) {
+  return "class/" + name;
+}
+std::string driver_cause(std::string_view driver) {
+  return "driver/" + std::string(driver);
+}
+
+void classes_of(const api::ResourceClaimSpec& spec, std::set<Cause>& out) {
+  for (const api::DeviceRequest& request : spec.requests) {
+    if (request.exactly) out.insert(class_cause(request.exactly->device_class_name));
+    for (const api::DeviceSubRequest& alternative : request.first_available)
+      out.insert(class_cause(alternative.device_class_name));
+  }
+}
+
+// The nodes that a selector can match at all: those it names, where it names them (as it does for local devices).
+std::vector<std::string> named_nodes(const api::NodeSelector& selector, NodeChooser& nodes) {
+  if (selector.terms.size() == 1)
+    for (const api::NodeSelectorRequirement& field : selector.terms.front().match_fields)
+      if (field.key == "metadata.name" && field.op == "In") return field.values;
+  return nodes.all_nodes();
+}
+
+// One pass over one pod.
+class Pass {
+ public:
+  Pass(const View& view, const api::Pod& pod, Role role, const Options& options, inventory::Inventory& inventory,
+       allocator::Allocator& allocator, NodeChooser& nodes)
+      : view_(view),
+        pod_(pod),
+        role_(role),
+        options_(options),
+        inventory_(inventory),
+        allocator_(allocator),
+        nodes_(nodes),
+        state_(derive_state(view, pod)) {}
+
+  Outcome run() {
+    if (options_.release_gates && role_ == Role::kGated && !state_.all_allocated()) {
+      release();
+    } else if (!state_.waits_for.empty()) {
+      if (!state_.ordinary_wait) complain("FailedAllocation", state_.waits_for, state_.waits_for);
+    } else if (!state_.all_allocated()) {
+      allocate();
+    } else if (!state_.all_settled()) {
+      prove();
+    } else if (!reserve()) {
+      let_go();
+    }
+    return std::move(outcome_);
+  }
+
+ private:
+  // ---- P1
+
+  void allocate() {
+    if (role_ == Role::kGated || role_ == Role::kToBind || role_ == Role::kBoundBare || role_ == Role::kExplain) {
+      const NodeChoice choice = candidate_nodes();
+      if (choice.nodes.empty()) return no_node(choice);
+      allocator::Request request;
+      for (const ClaimState& claim : state_.claims)
+        if (!claim.allocated()) request.claims.push_back(claim.claim);
+      std::vector<allocator::NodeId> order;
+      for (const std::string& node : choice.nodes) order.push_back(inventory_.node_id(node));
+      const allocator::FoundNodes found = allocator_.find_nodes(request, order, 1);
+      switch (found.outcome) {
+        case allocator::Outcome::kFeasible:
+          if (role_ != Role::kExplain) write_decision(request, found.decisions.front());
+          return;
+        case allocator::Outcome::kInfeasible:
+          return no_devices(request, order);
+        case allocator::Outcome::kBudgetSpent:
+          outcome_.retry = "the search for devices took more than its budget of steps";
+          return complain("AllocationUndecided",
+                          "neither found devices for the claims of this pod nor refuted them within the step budget of "
+                          "one decision; it is tried again",
+                          "budget");
+        case allocator::Outcome::kError:
+          return complain("FailedAllocation", found.error ? found.error->message() : "the claims cannot be allocated",
+                          found.error ? found.error->message() : "error");
+      }
+    }
+  }
+
+  // The nodes that the pod and its already allocated claims allow.
+  NodeChoice candidate_nodes() {
+    std::vector<std::string> only;
+    bool restricted = false;
+    if (role_ == Role::kBoundBare) {
+      only.push_back(pod_.node_name);
+      return {only, ""};
+    }
+    for (const ClaimState& claim : state_.claims) {
+      if (!claim.allocated() || !claim.claim->status.allocation->node_selector) continue;
+      const api::NodeSelector& selector = *claim.claim->status.allocation->node_selector;
+      if (!restricted) only = named_nodes(selector, nodes_);
+      restricted = true;
+      only.erase(std::remove_if(only.begin(), only.end(),
+                                [&](const std::string& node) { return !nodes_.matches(selector, node); }),
+                 only.end());
+    }
+    if (restricted && only.empty()) return {{}, "the allocated claims of this pod have no node in common"};
+    return nodes_.choose(pod_, only);
+  }
+
+  void write_decision(const allocator::Request& request, const allocator::Decision& decision) {
+    const std::string node = inventory_.node_name(decision.node);
+    const std::string now = format_rfc3339(view_.now());
+    for (size_t i = 0; i < request.claims.size(); ++i) {
+      const api::ResourceClaim& claim = *request.claims[i];
+      api::AllocationResult allocation = decision.results.at(i);
+      allocation.allocation_timestamp = now;
+      // A pod bound by others is reserved after the proof (P7).
+      std::vector<api::ResourceClaimConsumerReference> consumers;
+      if (role_ != Role::kBoundBare) consumers.push_back(pod_reference(pod_));
+      Write write = write_allocation(claim, allocation, consumers, "allocate");
+      write.assume_pod = AssumedPod{ref_of(pod_), node};
+      WallTime created;
+      if (parse_rfc3339(claim.metadata.creation_timestamp, created)) {
+        const double seconds = std::chrono::duration<double>(view_.now() - created).count();
+        write.on_success.push_back(
+            {Metric::Type::kHistogram, "dra_claim_allocation_duration_seconds", {}, std::max(0.0, seconds)});
+      }
+      outcome_.add(std::move(write));
+    }
+  }
+
+  void no_node(const NodeChoice& choice) {
+    if (give_back()) return;
+    park({std::string(kNodesCause)});
+    complain("FailedScheduling", choice.why_none, choice.why_none);
+    count_failure("NoNode");
+  }
+
+  void no_devices(const allocator::Request& request, const std::vector<allocator::NodeId>& order) {
+    // An allocation of ours made before for a sibling may be what stands in the way: it goes back first.
+    if (give_back()) return;
+    const allocator::Reasons reasons = allocator_.explain(request, order);
+    std::set<Cause> causes{std::string(kNodesCause), std::string(kSlicesCause)};
+    for (const auto& claim : request.claims) classes_of(claim->spec, causes);
+    std::string signature;
+    std::string main_cause = "Combination";
+    uint32_t most = 0;
+    for (const allocator::RequestReason& reason : reasons.requests) {
+      signature += reason.claim + "/" + reason.request + ":";
+      for (const allocator::CauseCount& count : reason.counts) {
+        signature += std::string(allocator::cause_name(count.cause)) + ",";
+        if (count.devices >= most) {
+          most = count.devices;
+          main_cause = allocator::cause_name(count.cause);
+        }
+        const size_t slash = count.device.find('/');
+        if (slash != std::string::npos) causes.insert(driver_cause(count.device.substr(0, slash)));
+      }
+    }
+    park({causes.begin(), causes.end()});
+    complain("FailedAllocation", "no node can provide the devices: " + reasons.summary(), signature);
+    count_failure(main_cause);
+  }
+
+  void park(std::vector<Cause> causes) {
+    outcome_.park = Park{std::move(causes), pod_.priority, pod_.metadata.creation_timestamp};
+    outcome_.look_again_in(options_.retry_parked);
+  }
+
+  // ---- P2, P3
+
+  void prove() {
+    std::vector<std::string> uids;
+    for (const ClaimState& claim : state_.claims) {
+      // A claim that another pod is reserved for is proven by that pod's passes.
+      if (claim.ours && !claim.proven && !claim.in_stream) return;  // the stream brings the key back
+      uids.push_back(claim.claim->metadata.uid);
+    }
+    const std::vector<inventory::AuditFinding> conflicts =
+        inventory_.over_commitments(uids, inventory::Layer::kObserved);
+    if (!conflicts.empty()) {
+      if (give_back()) return count_failure("LostRace");
+      complain("DeviceConflict", "held back: " + conflicts.front().message, conflicts.front().message);
+      outcome_.look_again_in(std::chrono::seconds(30));
+      return;
+    }
+    if (role_ != Role::kBoundBare) {
+      const NodeChoice choice = candidate_nodes();
+      if (choice.nodes.empty()) return no_node(choice);
+    }
+    for (const ClaimState& claim : state_.claims) {
+      if (claim.settled()) continue;
+      const api::ResourceClaim& object = *claim.claim;
+      std::vector<std::string> finalizers = object.metadata.finalizers;
+      if (!object.metadata.has_finalizer(api::kDeleteProtectionFinalizer))
+        finalizers.emplace_back(api::kDeleteProtectionFinalizer);
+      outcome_.add(write_metadata(
+          object, finalizers,
+          {{std::string(kProofAnnotation), proof_value(pod_.metadata.uid, *object.status.allocation)}}, "prove"));
+    }
+  }
+
+  // ---- P5: all unmarked siblings together; false when there is nothing that we may take back.
+  bool give_back() {
+    bool any = false;
+    for (const ClaimState& claim : state_.claims) {
+      // What was allocated for another pod is that pod's to give back.
+      if (!claim.reserved && !claim.claim->status.reserved_for.empty()) continue;
+      if (!may_withdraw(view_, claim, options_)) continue;
+      Write write = write_deallocation(*claim.claim, "withdraw");
+      write.release_pod = pod_.metadata.uid;
+      outcome_.add(std::move(write));
+      any = true;
+    }
+    if (any) outcome_.hold = retreat_delay(pod_, state_);
+    return any;
+  }
+
+  // ---- P4
+
+  // Shared claims, and those allocated by others, get this pod as a consumer before it goes; true when something was
+  // written or cannot be.
+  bool reserve() {
+    if (role_ == Role::kExplain || role_ == Role::kBoundBare) return true;  // the lifecycle controller reserves
+    bool busy = false;
+    for (const ClaimState& claim : state_.claims) {
+      if (claim.reserved) continue;
+      busy = true;
+      std::vector<api::ResourceClaimConsumerReference> consumers = claim.claim->status.reserved_for;
+      if (consumers.size() >= api::kMaxReservedFor) {
+        complain("FailedAllocation",
+                 "claim \"" + claim.claim->metadata.key() + "\" has " + std::to_string(api::kMaxReservedFor) +
+                     " consumers, which is the most a claim can have",
+                 "full");
+        continue;
+      }
+      consumers.push_back(pod_reference(pod_));
+      outcome_.add(write_reservations(*claim.claim, consumers, "reserve"));
+    }
+    return busy;
+  }
+
+  void let_go() {
+    if (role_ == Role::kToBind) {
+      const NodeChoice choice = candidate_nodes();
+      if (choice.nodes.empty()) return no_node(choice);
+      outcome_.add(write_binding(pod_, choice.nodes.front()));
+      outcome_.hold = std::chrono::seconds(2);  // the answer is no pod: the stream shows it bound
+      return;
+    }
+    api::NodeSelectorTerm term;
+    for (const ClaimState& claim : state_.claims) {
+      if (single_term(*claim.claim->status.allocation, term)) continue;
+      // An OR of terms cannot be added to the pod's own: one node of those it allows has to do.
+      const NodeChoice choice = candidate_nodes();
+      if (choice.nodes.empty()) return no_node(choice);
+      term = {};
+      term.match_fields.push_back({"metadata.name", "In", {choice.nodes.front()}});
+      break;
+    }
+    lift_gate(term);
+  }
+
+  void lift_gate(const api::NodeSelectorTerm& term) {
+    Write write = write_ungated(pod_, kAllocationGate, term);
+    std::string where = "the devices are allocated";
+    if (term.match_fields.size() == 1 && term.match_fields.front().values.size() == 1)
+      where += " on node " + term.match_fields.front().values.front();
+    write.success_event = Event{ref_of(pod_), false, "Allocated", "Allocate", where + "; the gate is lifted", ""};
+    outcome_.add(std::move(write));
+  }
+
+  // Release: what is ours and unproven goes back, then the gate goes; kube-scheduler takes it from there.
+  void release() {
+    if (give_back()) return;
+    api::NodeSelectorTerm term;
+    for (const ClaimState& claim : state_.claims)
+      if (claim.allocated()) single_term(*claim.claim->status.allocation, term);
+    lift_gate(term);
+  }
+
+  // ---- telling
+
+  void complain(const std::string& reason, const std::string& note, const std::string& signature) {
+    emit_once(view_, outcome_, {ref_of(pod_), true, reason, "Allocate", note, signature});
+  }
+  void count_failure(const std::string& cause) {
+    outcome_.add(Metric{Metric::Type::kCounter, "dra_allocation_failures_total", {{"cause", cause}}, 1});
+  }
+
+  const View& view_;
+  const api::Pod& pod_;
+  const Role role_;
+  const Options& options_;
+  inventory::Inventory& inventory_;
+  allocator::Allocator& allocator_;
+  NodeChooser& nodes_;
+  const PodState state_;
+  Outcome outcome_;
+};
+
+bool still_allocated(const api::ResourceClaim* before, const api::ResourceClaim* after) {
+  return after && after->status.allocation && before && before->status.allocation &&
+         *after->status.allocation == *before->status.allocation;
+}
+
+}  // namespace
+
+Outcome AllocationReconciler::reconcile(const View& view, const Key& key) const {
+  if (key.kind != Kind::kPod) return {};
+  const api::Pod* pod = view.pod(key.object);
+  if (!pod) return {};
+  const Role role = role_of(*pod, options_);
+  if (role == Role::kNone) return {};
+  return Pass(view, *pod, role, options_, inventory_, allocator_, nodes_).run();
+}
+
+void AllocationReconciler::on_pod(const View&, const api::Pod* before, const api::Pod* after, Triggers& out) const {
+  const bool had_node = before && !before->node_name.empty() && !before->terminal();
+  const bool has_node = after && !after->node_name.empty() && !after->terminal();
+  if (had_node && !has_node) out.wake(std::string(kNodesCause));
+  if (after && role_of(*after, options_) != Role::kNone) out.add(pod_key(after->metadata.key()));
+}
+
+void AllocationReconciler::on_claim(const View& view, const api::ResourceClaim* before, const api::ResourceClaim* after,
+                                    Triggers& out) const {
+  const api::ResourceClaim& claim = after ? *after : *before;
+  for (const api::Pod* pod : view.pods_of_claim(claim.metadata.key()))
+    if (role_of(*pod, options_) != Role::kNone) out.add(pod_key(pod->metadata.key()));
+}
+
+void AllocationReconciler::on_streamed_claim(const View& view, const api::ResourceClaim* before,
+                                             const api::ResourceClaim* after, Triggers& out) const {
+  if (before && before->status.allocation && !still_allocated(before, after)) {
+    std::set<Cause> causes;
+    classes_of(before->spec, causes);
+    for (const api::DeviceRequestAllocationResult& result : before->status.allocation->results)
+      causes.insert(driver_cause(result.driver));
+    for (const Cause& cause : causes) out.wake(cause);
+  }
+  if (!after || !is_allocated_by_us(*after) || is_proven(*after)) return;
+  for (const api::Pod* pod : view.pods_of_claim(after->metadata.key()))
+    if (role_of(*pod, options_) != Role::kNone) out.add(pod_key(pod->metadata.key()));
+}
+
+void AllocationReconciler::on_node(const View&, const api::Node* before, const api::Node* after, Triggers& out) const {
+  if (!after) return;
+  if (before && before->metadata.labels == after->metadata.labels && before->unschedulable == after->unschedulable &&
+      before->allocatable == after->allocatable && before->taints.size() == after->taints.size())
+    return;
+  out.wake(std::string(kNodesCause));
+}
+
+void AllocationReconciler::on_class(const View&, const api::DeviceClass*, const api::DeviceClass* after,
+                                    Triggers& out) const {
+  if (after) out.wake(class_cause(after->metadata.name));
+}
+
+void AllocationReconciler::on_slice(const View&, const api::ResourceSlice*, const api::ResourceSlice*,
+                                    Triggers& out) const {
+  out.wake(std::string(kSlicesCause));
+}
+
+}  // namespace dra::allocation

@@ -1,0 +1,71 @@
+// allocation: pending claims and the pods that wait for them -> allocations, proofs, and pods ungated or bound.
+//
+// The protocol is P1 to P7 of DESIGN.md, "Arbitration": allocate and reserve in one write, prove on the stream that
+// nothing is over-committed, mark the proof on the claim by compare-and-swap, and only then let the pod go. It is no
+// sequence in memory: every pass derives from the objects where a pod stands (protocol.h) and returns the next step.
+//
+// The reconciler reads an inventory and a node chooser that others keep up to date; it keeps nothing between passes.
+// One thread owns it and them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "controllers/allocation/node_chooser.h"
+#include "pkg/allocator/allocator.h"
+#include "pkg/inventory/inventory.h"
+#include "pkg/reconcile/reconciler.h"
+
+namespace dra::allocation {
+
+inline constexpr std::string_view kAllocationGate = "dra-controller-manager/allocation";
+
+enum class Mode {
+  kObserve,  // explain only: no writes
+  kGate,     // allocate for pods that carry our gate, when it is the last one left, then lift it
+  kBind,     // the same, and bind pods of our scheduler names
+};
+
+struct Options {
+  Mode mode = Mode::kGate;
+  // Bind mode: the values of spec.schedulerName whose pods are ours to bind.
+  std::vector<std::string> scheduler_names;
+  // Before an uninstall: no new allocations; every gate of ours is lifted once what we allocated is proven or
+  // withdrawn.
+  bool release_gates = false;
+  // A waiting pod is tried again after this time even if nothing changed that it waits for.
+  Duration retry_parked = std::chrono::minutes(5);
+};
+
+class AllocationReconciler : public reconcile::Reconciler {
+ public:
+  // All must outlive the reconciler.
+  AllocationReconciler(Options options, inventory::Inventory& inventory, allocator::Allocator& allocator,
+                       NodeChooser& nodes)
+      : options_(std::move(options)), inventory_(inventory), allocator_(allocator), nodes_(nodes) {}
+
+  std::string_view name() const override { return "allocation"; }
+  reconcile::Outcome reconcile(const reconcile::View& view, const reconcile::Key& key) const override;
+
+  void on_pod(const reconcile::View& view, const api::Pod* before, const api::Pod* after,
+              reconcile::Triggers& out) const override;
+  void on_claim(const reconcile::View& view, const api::ResourceClaim* before, const api::ResourceClaim* after,
+                reconcile::Triggers& out) const override;
+  void on_streamed_claim(const reconcile::View& view, const api::ResourceClaim* before, const api::ResourceClaim* after,
+                         reconcile::Triggers& out) const override;
+  void on_node(const reconcile::View& view, const api::Node* before, const api::Node* after,
+               reconcile::Triggers& out) const override;
+  void on_class(const reconcile::View& view, const api::DeviceClass* before, const api::DeviceClass* after,
+                reconcile::Triggers& out) const override;
+  void on_slice(const reconcile::View& view, const api::ResourceSlice* before, const api::ResourceSlice* after,
+                reconcile::Triggers& out) const override;
+
+ private:
+  Options options_;
+  inventory::Inventory& inventory_;
+  allocator::Allocator& allocator_;
+  NodeChooser& nodes_;
+};
+
+}  // namespace dra::allocation

@@ -1,0 +1,28 @@
+// NodeChooser: the nodes a pod could run on, devices aside. pkg/placement's knowledge behind the one question that the
+// allocation controller asks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pkg/api/core.h"
+
+namespace dra::allocation {
+
+struct NodeChoice {
+  std::vector<std::string> nodes;  // best first
+  // Where there are none: why, as kube-scheduler counts it ("0/3 nodes are available: 2 Insufficient cpu, ...").
+  std::string why_none;
+};
+
+class NodeChooser {
+ public:
+  virtual ~NodeChooser() = default;
+  // `only` restricts the choice to nodes of these names; empty means all.
+  virtual NodeChoice choose(const api::Pod& pod, const std::vector<std::string>& only) = 0;
+  // The node (by name) satisfies the selector of an allocation.
+  virtual bool matches(const api::NodeSelector& selector, const std::string& node) = 0;
+  virtual std::vector<std::string> all_nodes() = 0;
+};
+
+}  // namespace dra::allocation

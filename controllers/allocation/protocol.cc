@@ -1,0 +1,123 @@
+#include "controllers/allocation/protocol.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "pkg/reconcile/pod_claims.h"
+#include "pkg/reconcile/proof.h"
+
+namespace dra::allocation {
+
+using namespace reconcile;
+
+namespace {
+
+bool is_ours_to_bind(const api::Pod& pod, const Options& options) {
+  return std::find(options.scheduler_names.begin(), options.scheduler_names.end(), pod.scheduler_name) !=
+         options.scheduler_names.end();
+}
+
+bool only_our_gate(const api::Pod& pod) {
+  return pod.scheduling_gates.size() == 1 && pod.scheduling_gates.front() == kAllocationGate;
+}
+
+}  // namespace
+
+Role role_of(const api::Pod& pod, const Options& options) {
+  if (pod.terminal() || pod.metadata.deleting()) return Role::kNone;
+  if (!pod.node_name.empty())
+    return options.mode == Mode::kBind && !pod.resource_claims.empty() ? Role::kBoundBare : Role::kNone;
+  if (options.mode == Mode::kObserve) return pod.resource_claims.empty() ? Role::kNone : Role::kExplain;
+  if (only_our_gate(pod)) return Role::kGated;
+  if (options.mode == Mode::kBind && pod.scheduling_gates.empty() && is_ours_to_bind(pod, options))
+    return Role::kToBind;
+  return Role::kNone;
+}
+
+bool PodState::all_allocated() const {
+  return std::all_of(claims.begin(), claims.end(), [](const ClaimState& c) { return c.allocated(); });
+}
+
+bool PodState::all_settled() const {
+  return std::all_of(claims.begin(), claims.end(), [](const ClaimState& c) { return c.settled(); });
+}
+
+PodState derive_state(const View& view, const api::Pod& pod) {
+  PodState state;
+  const auto wait = [&state](std::string why, bool ordinary) {
+    if (!state.waits_for.empty()) return;
+    state.waits_for = std::move(why);
+    state.ordinary_wait = ordinary;
+  };
+  for (const api::PodResourceClaim& entry : pod.resource_claims) {
+    const ResolvedClaim resolved = resolve_claim(pod, entry);
+    if (resolved.state == ResolvedClaim::State::kNotNeeded) continue;
+    if (resolved.state == ResolvedClaim::State::kNotCreated) {
+      wait("the claim for entry \"" + entry.name + "\" is not created yet", true);
+      continue;
+    }
+    if (resolved.state == ResolvedClaim::State::kUnsupported) {
+      wait("entry \"" + entry.name + "\" names neither a claim nor a template that this version knows", false);
+      continue;
+    }
+    std::shared_ptr<const api::ResourceClaim> claim = view.shared_claim(pod.metadata.ns + "/" + resolved.name);
+    if (!claim) {
+      wait("claim \"" + resolved.name + "\" of entry \"" + entry.name + "\" does not exist", resolved.must_check_owner);
+      continue;
+    }
+    if (resolved.must_check_owner && !is_for_pod(pod, *claim)) {
+      wait("claim \"" + resolved.name + "\" of entry \"" + entry.name + "\" was not created for this pod", false);
+      continue;
+    }
+    if (claim->metadata.deleting()) {
+      wait("claim \"" + resolved.name + "\" of entry \"" + entry.name + "\" is being deleted", false);
+      continue;
+    }
+    if (std::any_of(state.claims.begin(), state.claims.end(),
+                    [&](const ClaimState& known) { return known.claim->metadata.uid == claim->metadata.uid; }))
+      continue;
+    ClaimState one;
+    one.ours = is_allocated_by_us(*claim);
+    one.proven = is_proven(*claim);
+    one.reserved = is_reserved_for(*claim, pod.metadata.uid);
+    const api::ResourceClaim* streamed = view.streamed_claim(claim->metadata.key());
+    one.in_stream = streamed && streamed->metadata.uid == claim->metadata.uid &&
+                    streamed->metadata.resource_version == claim->metadata.resource_version;
+    one.claim = std::move(claim);
+    state.claims.push_back(std::move(one));
+  }
+  return state;
+}
+
+bool may_withdraw(const View& view, const ClaimState& state, const Options& options) {
+  if (!state.allocated() || !state.ours || state.proven) return false;
+  for (const api::ResourceClaimConsumerReference& consumer : state.claim->status.reserved_for) {
+    if (!is_pod_reference(consumer)) return false;
+    const api::Pod* pod = view.pod(state.claim->metadata.ns + "/" + consumer.name);
+    // A consumer that is gone is the lifecycle controller's to prune.
+    if (!pod || pod->metadata.uid != consumer.uid) return false;
+    const Role role = role_of(*pod, options);
+    if (role != Role::kGated && role != Role::kToBind) return false;
+  }
+  return true;
+}
+
+bool single_term(const api::AllocationResult& allocation, api::NodeSelectorTerm& out) {
+  if (!allocation.node_selector) return true;
+  if (allocation.node_selector->terms.size() != 1) return false;
+  const api::NodeSelectorTerm& term = allocation.node_selector->terms.front();
+  out.match_expressions.insert(out.match_expressions.end(), term.match_expressions.begin(),
+                               term.match_expressions.end());
+  out.match_fields.insert(out.match_fields.end(), term.match_fields.begin(), term.match_fields.end());
+  return true;
+}
+
+Duration retreat_delay(const api::Pod& pod, const PodState& state) {
+  size_t mix = std::hash<std::string>{}(pod.metadata.uid);
+  for (const ClaimState& claim : state.claims)
+    mix = mix * 1099511628211ull + std::hash<std::string>{}(claim.claim->metadata.resource_version);
+  mix ^= mix >> 29;
+  return std::chrono::milliseconds(20 + mix % 200);
+}
+
+}  // namespace dra::allocation

@@ -1,0 +1,41 @@
+// ClusterAssumptions: what was decided and is not in the stream yet, kept in the inventory and the node tracker.
+//
+// An assumption about a claim's devices ends when the stream has the claim at or after the write, when the claim is
+// gone, or when the write surely failed. Not thread-safe: the reactor's thread owns it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "pkg/inventory/inventory.h"
+#include "pkg/manager/node_tracker.h"
+#include "pkg/manager/ports.h"
+#include "pkg/manager/store_view.h"
+
+namespace dra::manager {
+
+class ClusterAssumptions : public Assumptions {
+ public:
+  ClusterAssumptions(inventory::Inventory& inventory, NodeTracker& nodes, const Stores& stores)
+      : inventory_(inventory), nodes_(nodes), stores_(stores) {}
+
+  void assume(const reconcile::Write& write) override;
+  void forget(const reconcile::Write& write) override;
+  void confirmed(const reconcile::Write& write, uint64_t revision) override;
+
+  // The stream of claims has reached this revision.
+  void claims_reached(uint64_t revision);
+  void claim_gone(const std::string& uid);
+  // A new term of leadership begins with none.
+  void drop_all();
+  size_t size() const { return awaited_.size(); }
+
+ private:
+  inventory::Inventory& inventory_;
+  NodeTracker& nodes_;
+  const Stores& stores_;
+  std::map<std::string, uint64_t> awaited_;  // claim uid -> revision at which the stream takes over
+};
+
+}  // namespace dra::manager

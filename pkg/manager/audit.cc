@@ -1,0 +1,98 @@
+#include "pkg/manager/audit.h"
+
+#include <algorithm>
+
+#include "pkg/log/log.h"
+#include "pkg/reconcile/writes.h"
+
+namespace dra::manager {
+
+namespace {
+
+using Kind = inventory::AuditFinding::Kind;
+
+std::string finding_name(const inventory::AuditFinding& finding) {
+  std::string name = std::string(inventory::audit_kind_name(finding.kind)) + " " + finding.device.text() + " " +
+                     finding.counter_set + " " + finding.name;
+  for (const std::string& claim : finding.claims) name += " " + claim;
+  return name;
+}
+
+}  // namespace
+
+void Audit::start(Duration period) {
+  reporting_ = true;
+  period_ = period;
+  timer_ = reactor_.after(period_, [this] {
+    run();
+    start(period_);
+  });
+}
+
+void Audit::stop() {
+  reporting_ = false;
+  timer_.cancel();
+}
+
+void Audit::check(const api::ResourceClaim& claim) {
+  if (!reporting_ || !claim.status.allocation) return;
+  const std::string uid = claim.metadata.uid;
+  report(inventory_.over_commitments(std::span<const std::string>(&uid, 1), inventory::Layer::kObserved));
+}
+
+size_t Audit::run() {
+  const std::vector<inventory::AuditFinding> findings = inventory_.audit();
+  size_t over_committed = 0, differences = differences_to_rebuilt();
+  std::map<std::string, bool> standing;
+  for (const inventory::AuditFinding& finding : findings) {
+    finding.kind == Kind::kDrift ? ++differences : ++over_committed;
+    standing[finding_name(finding)] = true;
+  }
+  report(findings);
+  // What is mended may be told again when it comes back.
+  for (auto told = reported_.begin(); told != reported_.end();)
+    told = standing.contains(told->first) ? std::next(told) : reported_.erase(told);
+  instruments_.set_over_committed(static_cast<double>(over_committed));
+  if (differences > 0) instruments_.add_audit_differences(static_cast<double>(differences));
+  return findings.size();
+}
+
+void Audit::report(const std::vector<inventory::AuditFinding>& findings) {
+  for (const inventory::AuditFinding& finding : findings) {
+    if (!reported_.emplace(finding_name(finding), true).second) continue;
+    log::error(finding.kind == Kind::kDrift ? "Derived state differs from the same rebuilt" : "Handed out twice",
+               {{"kind", inventory::audit_kind_name(finding.kind)}, {"finding", finding.message}});
+    if (finding.kind == Kind::kDrift) continue;
+    for (const auto& claim : stores_.claims->list_stream()) {
+      if (!std::binary_search(finding.claims.begin(), finding.claims.end(), claim->metadata.uid)) continue;
+      events_.emit({reconcile::ref_of(*claim), true, "DeviceOverCommitted", "Audit", finding.message, ""});
+    }
+  }
+}
+
+// The holders of the inventory against those that the claims in the stream say.
+size_t Audit::differences_to_rebuilt() const {
+  size_t differences = 0, holding = 0;
+  for (const auto& claim : stores_.claims->list_stream()) {
+    if (!claim->status.allocation) continue;
+    bool holds = false;
+    for (const api::DeviceRequestAllocationResult& result : claim->status.allocation->results) {
+      if (result.admin_access) continue;
+      holds = true;
+      const std::vector<inventory::Holder> holders = inventory_.holders({result.driver, result.pool, result.device});
+      const bool known = std::any_of(holders.begin(), holders.end(), [&](const inventory::Holder& holder) {
+        return holder.claim_uid == claim->metadata.uid && holder.observed;
+      });
+      if (known) continue;
+      ++differences;
+      log::error("The inventory misses a holder",
+                 {{"claim", log::ObjectRef{claim->metadata.ns, claim->metadata.name}},
+                  {"device", result.driver + "/" + result.pool + "/" + result.device}});
+    }
+    holding += holds ? 1 : 0;
+  }
+  if (inventory_.claim_count() < holding) ++differences;
+  return differences;
+}
+
+}  // namespace dra::manager

@@ -1,0 +1,181 @@
+#include "pkg/manager/instruments.h"
+
+#include <algorithm>
+
+#include "pkg/log/log.h"
+
+namespace dra::manager {
+
+namespace {
+
+double seconds(Duration d) {
+  return std::chrono::duration<double>(d).count();
+}
+
+metrics::LabelValues values_of(const reconcile::Labels& labels) {
+  metrics::LabelValues values;
+  for (const auto& [name, value] : labels) values.push_back(value);
+  return values;
+}
+
+const char* text_of(bool value) {
+  return value ? "true" : "false";
+}
+
+}  // namespace
+
+ClaimLabels claim_labels(const api::ResourceClaim& claim) {
+  ClaimLabels labels;
+  labels.allocated = claim.status.allocation.has_value();
+  labels.admin_access =
+      std::any_of(claim.spec.requests.begin(), claim.spec.requests.end(),
+                  [](const api::DeviceRequest& request) { return request.exactly && request.exactly->admin_access; });
+  const api::StringMap& annotations = claim.metadata.annotations;
+  const auto extended = annotations.find(api::kExtendedResourceClaimAnnotation);
+  if (extended != annotations.end() && extended->second == "true")
+    labels.source = "extended_resource";
+  else if (annotations.contains(api::kPodClaimNameAnnotation))
+    labels.source = "resource_claim_template";
+  return labels;
+}
+
+class Instruments::QueueObserver : public queue::Observer {
+ public:
+  QueueObserver(metrics::Counter& adds, metrics::Counter& retries, metrics::Histogram& queued,
+                metrics::Histogram& worked, metrics::Gauge& depth)
+      : adds_(adds), retries_(retries), queued_(queued), worked_(worked), depth_(depth) {}
+  void added() override { adds_.increment(); }
+  void retried() override { retries_.increment(); }
+  void taken(Duration waited) override { queued_.observe(seconds(waited)); }
+  void finished(Duration work) override { worked_.observe(seconds(work)); }
+  void depth_changed(size_t ready_keys) override { depth_.set(static_cast<double>(ready_keys)); }
+
+ private:
+  metrics::Counter& adds_;
+  metrics::Counter& retries_;
+  metrics::Histogram& queued_;
+  metrics::Histogram& worked_;
+  metrics::Gauge& depth_;
+};
+
+Instruments::Instruments(metrics::Registry& r)
+    : creates_(r.counters("resourceclaim_controller_creates_total",
+                          "[ALPHA] Number of ResourceClaims creation requests, by status and admin access.",
+                          {"status", "admin_access"})),
+      claims_(r.gauges("resourceclaim_controller_resource_claims",
+                       "[ALPHA] Number of ResourceClaims, by allocation, admin access and source.",
+                       {"allocated", "admin_access", "source"})),
+      writes_(r.counters("dra_writes_total", "[ALPHA] Writes that the API server answered, by purpose and result.",
+                         {"purpose", "result"})),
+      failures_(r.counters("dra_allocation_failures_total",
+                           "[ALPHA] Decisions that found no devices or no node, by the main cause.", {"cause"})),
+      allocation_seconds_(r.histogram("dra_claim_allocation_duration_seconds",
+                                      "[ALPHA] Time from the creation of a claim to its allocation.",
+                                      {0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800})),
+      leader_(r.gauges("leader_election_master_status",
+                       "[ALPHA] 1 when this instance leads, 0 when it stands by, by the name of the lease.", {"name"})),
+      devices_(r.gauges("dra_devices", "[ALPHA] Devices that ResourceSlices publish, by driver and state.",
+                        {"driver", "state"})),
+      over_committed_(r.gauge("dra_over_committed",
+                              "[ALPHA] Devices, counters and capacities that are handed out more often than they "
+                              "exist, as the last audit found them.")),
+      differences_(r.counter("dra_audit_differences_total",
+                             "[ALPHA] Differences that audits found between derived state and the same rebuilt.")),
+      parked_(r.gauges("dra_parked_keys", "[ALPHA] Keys that wait for a change, by queue.", {"name"})),
+      depth_(r.gauges("workqueue_depth", "[ALPHA] Current depth of workqueue", {"name"})),
+      adds_(r.counters("workqueue_adds_total", "[ALPHA] Total number of adds handled by workqueue", {"name"})),
+      retries_(r.counters("workqueue_retries_total", "[ALPHA] Total number of retries handled by workqueue", {"name"})),
+      queue_seconds_(r.histograms("workqueue_queue_duration_seconds",
+                                  "[ALPHA] How long in seconds an item stays in workqueue before being requested.",
+                                  {"name"}, metrics::exponential_buckets(1e-8, 10, 10))),
+      work_seconds_(r.histograms("workqueue_work_duration_seconds",
+                                 "[ALPHA] How long in seconds processing an item from workqueue takes.", {"name"},
+                                 metrics::exponential_buckets(1e-8, 10, 10))),
+      unfinished_(r.gauges("workqueue_unfinished_work_seconds",
+                           "[ALPHA] Seconds of work in progress that work_duration has not observed yet.", {"name"})),
+      longest_(r.gauges("workqueue_longest_running_processor_seconds",
+                        "[ALPHA] How many seconds has the longest running processor for workqueue been running.",
+                        {"name"})),
+      requests_(r.counters("rest_client_requests_total",
+                           "[ALPHA] Number of HTTP requests, partitioned by status code, method, and host.",
+                           {"code", "method", "host"})),
+      request_seconds_(r.histograms("rest_client_request_duration_seconds",
+                                    "[ALPHA] Request latency in seconds. Broken down by verb, and host.",
+                                    {"verb", "host"}, {0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60})) {}
+
+Instruments::~Instruments() = default;
+
+void Instruments::record(const reconcile::Metric& metric) {
+  if (metric.name == "resourceclaim_controller_creates_total")
+    creates_.with(values_of(metric.labels)).increment(metric.value);
+  else if (metric.name == "dra_allocation_failures_total")
+    failures_.with(values_of(metric.labels)).increment(metric.value);
+  else if (metric.name == "dra_claim_allocation_duration_seconds")
+    allocation_seconds_.observe(metric.value);
+  else
+    log::error("A metric is not in the catalogue", {{"name", metric.name}});
+}
+
+void Instruments::write_answered(const std::string& purpose, std::string_view result) {
+  writes_.with({purpose, std::string(result)}).increment();
+}
+
+queue::Observer* Instruments::queue_observer(const std::string& name) {
+  auto& observer = observers_[name];
+  if (!observer)
+    observer = std::make_unique<QueueObserver>(adds_.with({name}), retries_.with({name}), queue_seconds_.with({name}),
+                                               work_seconds_.with({name}), depth_.with({name}));
+  return observer.get();
+}
+
+void Instruments::set_queue_figures(const std::string& name, Duration unfinished, Duration longest, size_t parked) {
+  unfinished_.with({name}).set(seconds(unfinished));
+  longest_.with({name}).set(seconds(longest));
+  parked_.with({name}).set(static_cast<double>(parked));
+}
+
+void Instruments::count_claim(const api::ResourceClaim* before, const api::ResourceClaim* after) {
+  const auto change = [this](const api::ResourceClaim& claim, bool more) {
+    const ClaimLabels labels = claim_labels(claim);
+    size_t& count = claim_counts_[labels];
+    if (more)
+      ++count;
+    else if (count > 0)
+      --count;
+    claims_.with({text_of(labels.allocated), text_of(labels.admin_access), labels.source})
+        .set(static_cast<double>(count));
+  };
+  if (before) change(*before, false);
+  if (after) change(*after, true);
+}
+
+void Instruments::set_leader(bool leader) {
+  leader_.with({"dra-controller-manager"}).set(leader ? 1 : 0);
+}
+
+void Instruments::set_devices(const std::string& driver, double total, double used) {
+  device_drivers_[driver] = true;
+  devices_.with({driver, "total"}).set(total);
+  devices_.with({driver, "used"}).set(used);
+  devices_.with({driver, "free"}).set(total - used);
+}
+
+void Instruments::clear_devices() {
+  for (const auto& [driver, known] : device_drivers_) set_devices(driver, 0, 0);
+}
+
+void Instruments::set_over_committed(double findings) {
+  over_committed_.set(findings);
+}
+
+void Instruments::add_audit_differences(double differences) {
+  differences_.increment(differences);
+}
+
+void Instruments::count_request(const std::string& method, const std::string& code, const std::string& host,
+                                double duration) {
+  requests_.with({code, method, host}).increment();
+  request_seconds_.with({method, host}).observe(duration);
+}
+
+}  // namespace dra::manager

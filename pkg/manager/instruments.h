@@ -1,0 +1,75 @@
+// Instruments: every metric of the manager, under upstream's names where the meaning is the same, and the sinks that
+// the runner and its queues write to.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "pkg/api/resource.h"
+#include "pkg/manager/ports.h"
+#include "pkg/metrics/metrics.h"
+#include "pkg/queue/work_queue.h"
+
+namespace dra::manager {
+
+// The labels of one claim in resourceclaim_controller_resource_claims: allocated, admin_access, source.
+struct ClaimLabels {
+  bool allocated = false;
+  bool admin_access = false;
+  std::string source;  // "", "resource_claim_template" or "extended_resource"
+  auto operator<=>(const ClaimLabels&) const = default;
+};
+ClaimLabels claim_labels(const api::ResourceClaim& claim);
+
+class Instruments : public MetricSink {
+ public:
+  // The registry must outlive this.
+  explicit Instruments(metrics::Registry& registry);
+  ~Instruments() override;
+
+  void record(const reconcile::Metric& metric) override;
+  void write_answered(const std::string& purpose, std::string_view result) override;
+
+  // The workqueue_* metrics of one queue.
+  queue::Observer* queue_observer(const std::string& name);
+  void set_queue_figures(const std::string& name, Duration unfinished, Duration longest, size_t parked);
+
+  // Counted as changes come, so that no scrape lists all claims.
+  void count_claim(const api::ResourceClaim* before, const api::ResourceClaim* after);
+  void set_leader(bool leader);
+  void set_devices(const std::string& driver, double total, double used);
+  void set_over_committed(double findings);
+  void add_audit_differences(double differences);
+  void count_request(const std::string& method, const std::string& code, const std::string& host, double seconds);
+  void clear_devices();
+
+ private:
+  class QueueObserver;
+
+  metrics::CounterFamily& creates_;
+  metrics::GaugeFamily& claims_;
+  metrics::CounterFamily& writes_;
+  metrics::CounterFamily& failures_;
+  metrics::Histogram& allocation_seconds_;
+  metrics::GaugeFamily& leader_;
+  metrics::GaugeFamily& devices_;
+  metrics::Gauge& over_committed_;
+  metrics::Counter& differences_;
+  metrics::GaugeFamily& parked_;
+  metrics::GaugeFamily& depth_;
+  metrics::CounterFamily& adds_;
+  metrics::CounterFamily& retries_;
+  metrics::HistogramFamily& queue_seconds_;
+  metrics::HistogramFamily& work_seconds_;
+  metrics::GaugeFamily& unfinished_;
+  metrics::GaugeFamily& longest_;
+  metrics::CounterFamily& requests_;
+  metrics::HistogramFamily& request_seconds_;
+  std::map<std::string, std::unique_ptr<QueueObserver>> observers_;
+  std::map<ClaimLabels, size_t> claim_counts_;
+  std::map<std::string, bool> device_drivers_;
+};
+
+}  // namespace dra::manager

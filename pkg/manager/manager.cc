@@ -1,0 +1,420 @@
+#include "pkg/manager/manager.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "client/informer/informer.h"
+#include "client/rest/status.h"
+#include "controllers/claimtemplate/claimtemplate.h"
+#include "controllers/lifecycle/lifecycle.h"
+#include "pkg/log/log.h"
+#include "pkg/manager/api_port.h"
+#include "pkg/manager/assumptions.h"
+#include "pkg/manager/audit.h"
+#include "pkg/manager/discovery.h"
+#include "pkg/manager/event_port.h"
+#include "pkg/manager/instruments.h"
+#include "pkg/manager/memory.h"
+#include "pkg/manager/metered_transport.h"
+#include "pkg/manager/node_tracker.h"
+#include "pkg/manager/runner.h"
+#include "pkg/manager/store_view.h"
+
+namespace dra::manager {
+
+using client::Change;
+using client::Informer;
+
+namespace {
+
+constexpr Duration kDiscoveryRetry = std::chrono::seconds(5);
+constexpr Duration kSyncLook = std::chrono::milliseconds(20);
+constexpr Duration kBackupGrace = std::chrono::seconds(30);
+
+client::Resource core(const char* plural, const char* kind, bool namespaced) {
+  return {"", "v1", plural, kind, namespaced};
+}
+client::Resource dra(const std::string& version, const char* plural, const char* kind, bool namespaced) {
+  return {"resource.k8s.io", version, plural, kind, namespaced};
+}
+
+client::ReflectorOptions watching(client::Resource resource) {
+  client::ReflectorOptions options;
+  options.resource = std::move(resource);
+  return options;
+}
+
+lifecycle::Options lifecycle_options(ClaimTemplates mode) {
+  lifecycle::Options options;
+  if (mode == ClaimTemplates::kObserve) options.grace = kBackupGrace;
+  return options;
+}
+
+}  // namespace
+
+// The informers of everything that is watched; made once the served version is known.
+struct Watches {
+  Watches(Reactor& reactor, client::Transport& transport, Random& random, const std::string& version)
+      : traits(std::make_shared<client::ServerTraits>()),
+        pods(reactor, transport, random, watching(core("pods", "Pod", true)), traits),
+        nodes(reactor, transport, random, watching(core("nodes", "Node", false)), traits),
+        claims(reactor, transport, random, watching(dra(version, "resourceclaims", "ResourceClaim", true)), traits),
+        templates(reactor, transport, random,
+                  watching(dra(version, "resourceclaimtemplates", "ResourceClaimTemplate", true)), traits),
+        slices(reactor, transport, random, watching(dra(version, "resourceslices", "ResourceSlice", false)), traits),
+        classes(reactor, transport, random, watching(dra(version, "deviceclasses", "DeviceClass", false)), traits) {}
+
+  template <typename F>
+  void each(F&& f) {
+    f("pods", pods);
+    f("nodes", nodes);
+    f("resourceclaims", claims);
+    f("resourceclaimtemplates", templates);
+    f("resourceslices", slices);
+    f("deviceclasses", classes);
+  }
+  bool synced() {
+    bool all = true;
+    each([&](const char*, auto& informer) { all = all && informer.synced(); });
+    return all;
+  }
+
+  std::shared_ptr<client::ServerTraits> traits;
+  Informer<api::Pod> pods;
+  Informer<api::Node> nodes;
+  Informer<api::ResourceClaim> claims;
+  Informer<api::ResourceClaimTemplate> templates;
+  Informer<api::ResourceSlice> slices;
+  Informer<api::DeviceClass> classes;
+};
+
+struct Manager::Impl {
+  Impl(Reactor& reactor_in, client::Transport& transport_in, Random& random_in, metrics::Registry& registry,
+       ManagerOptions options_in, std::function<void(std::string)> fatal_in)
+      : reactor(reactor_in),
+        random(random_in),
+        options(std::move(options_in)),
+        fatal(std::move(fatal_in)),
+        instruments(registry),
+        transport(transport_in, instruments, reactor.clock(), options.host),
+        inventory(options.features),
+        allocator(inventory, allocator_options(), random),
+        assumptions(inventory, nodes, stores),
+        view(stores, memory, reactor.clock(), "resource.k8s.io/v1"),
+        api(transport),
+        events(reactor, transport, options.identity),
+        runner(reactor, view, memory, {api, events, instruments, assumptions}),
+        audit(reactor, inventory, stores, instruments, events),
+        claimtemplate(),
+        allocation(options.allocation, inventory, allocator, nodes),
+        lifecycle(lifecycle_options(options.claim_templates)) {
+    instruments.set_leader(false);
+    registry.before_collect([this, alive = std::weak_ptr<bool>(alive_token)] {
+      if (!alive.expired()) refresh_metrics();
+    });
+    for (const reconcile::Reconciler* reconciler : enabled())
+      runner.add(*reconciler, instruments.queue_observer(std::string(reconciler->name())));
+  }
+
+  allocator::Options allocator_options() const {
+    allocator::Options chosen;
+    chosen.ignored_taints = options.ignored_taints;
+    chosen.step_budget = options.step_budget;
+    return chosen;
+  }
+
+  std::vector<const reconcile::Reconciler*> enabled() const {
+    std::vector<const reconcile::Reconciler*> list;
+    const auto wanted = [this](std::string_view name) {
+      return std::find(options.controllers.begin(), options.controllers.end(), name) != options.controllers.end();
+    };
+    if (wanted("claimtemplate") && options.claim_templates == ClaimTemplates::kOwn) list.push_back(&claimtemplate);
+    if (wanted("allocation")) list.push_back(&allocation);
+    if (wanted("lifecycle") && options.allocation.mode != allocation::Mode::kObserve) list.push_back(&lifecycle);
+    return list;
+  }
+
+  // ---- discovering
+
+  void discover() {
+    client::Request request;
+    request.target = "/apis/resource.k8s.io";
+    call = transport.send(std::move(request), [this](Result<client::Response> answer) {
+      if (stopped) return;
+      Result<std::string> version = fail(Code::kUnavailable, "");
+      if (!answer)
+        version = fail(answer.error());
+      else if (answer->status == 404)
+        version = fail(Code::kUnsupported,
+                       "the API server does not serve resource.k8s.io: dynamic resource allocation needs Kubernetes "
+                       "1.34 or newer, or the API enabled on an older one");
+      else if (!answer->ok())
+        version = fail(client::error_from_response(*answer, "GET /apis/resource.k8s.io"));
+      else
+        version = choose_dra_version(answer->body);
+      if (!version) {
+        if (trouble != version.error().message()) log::error(version.error(), "Waiting for the API server");
+        trouble = version.error().message();
+        timer = reactor.after(kDiscoveryRetry, [this] { discover(); });
+        return;
+      }
+      trouble.clear();
+      log::info("API server found", {{"resource.k8s.io", *version}});
+      watch_all(*version);
+    });
+  }
+
+  // ---- syncing
+
+  void watch_all(const std::string& version) {
+    view.set_dra_api_version("resource.k8s.io/" + version);
+    watches = std::make_unique<Watches>(reactor, transport, random, version);
+    Watches& w = *watches;
+    stores = {&w.pods.store(),  &w.claims.store(),  &w.templates.store(),
+              &w.nodes.store(), &w.classes.store(), &w.slices.store()};
+    add_indexes(stores);
+    serve(reconcile::Kind::kPod, w.pods);
+    serve(reconcile::Kind::kNode, w.nodes);
+    serve(reconcile::Kind::kClaim, w.claims);
+    serve(reconcile::Kind::kClaimTemplate, w.templates);
+    serve(reconcile::Kind::kSlice, w.slices);
+    serve(reconcile::Kind::kClass, w.classes);
+    listen(w);
+    w.each([](const char*, auto& informer) { informer.start(); });
+    await_sync();
+  }
+
+  template <typename T>
+  void serve(reconcile::Kind kind, Informer<T>& informer) {
+    api.serve(kind, informer.resource(), informer.type(), informer.core());
+  }
+
+  void listen(Watches& w) {
+    w.pods.store().on_stream_change([this](const Change<api::Pod>& c) {
+      if (c.before && !c.after) memory.gone_uids.put(c.before->metadata.uid, true);
+    });
+    w.pods.store().on_change([this](const Change<api::Pod>& c) {
+      if (c.after)
+        nodes.set_pod(*c.after);
+      else
+        nodes.remove_pod(c.before->metadata.uid);
+      runner.pod_changed(c.before.get(), c.after.get());
+    });
+    w.claims.store().on_stream_change([this](const Change<api::ResourceClaim>& c) {
+      if (c.after) {
+        inventory.apply_claim(*c.after);
+      } else {
+        inventory.remove_claim(c.before->metadata.uid);
+        assumptions.claim_gone(c.before->metadata.uid);
+      }
+      if (c.after && (!c.before || c.before->status.allocation != c.after->status.allocation)) audit.check(*c.after);
+      runner.streamed_claim_changed(c.before.get(), c.after.get());
+    });
+    w.claims.core().on_progress([this](uint64_t revision) { assumptions.claims_reached(revision); });
+    w.claims.store().on_change([this](const Change<api::ResourceClaim>& c) {
+      const std::string key = reconcile::to_text(reconcile::claim_key((c.after ? c.after : c.before)->metadata.key()));
+      if (c.after)
+        memory.changed_at.put(key, reactor.clock().mono_now());
+      else
+        memory.changed_at.erase(key);
+      instruments.count_claim(c.before.get(), c.after.get());
+      runner.claim_changed(c.before.get(), c.after.get());
+    });
+    w.templates.store().on_change([this](const Change<api::ResourceClaimTemplate>& c) {
+      runner.template_changed(c.before.get(), c.after.get());
+    });
+    w.nodes.store().on_change([this](const Change<api::Node>& c) {
+      if (c.after) {
+        inventory.apply_node(c.after->metadata.name, c.after->metadata.labels);
+        nodes.set_node(c.after);
+      } else {
+        inventory.remove_node(c.before->metadata.name);
+        nodes.remove_node(c.before->metadata.name);
+      }
+      runner.node_changed(c.before.get(), c.after.get());
+    });
+    w.classes.store().on_change([this](const Change<api::DeviceClass>& c) {
+      c.after ? inventory.apply_class(*c.after) : inventory.remove_class(c.before->metadata.name);
+      runner.class_changed(c.before.get(), c.after.get());
+    });
+    w.slices.store().on_change([this](const Change<api::ResourceSlice>& c) {
+      c.after ? inventory.apply_slice(*c.after) : inventory.remove_slice(c.before->metadata.name);
+      runner.slice_changed(c.before.get(), c.after.get());
+    });
+  }
+
+  void await_sync() {
+    if (stopped) return;
+    if (!watches->synced()) {
+      timer = reactor.after(kSyncLook, [this] { await_sync(); });
+      return;
+    }
+    in_step = true;
+    log::info("Stores are in step with the API server", {{"pods", watches->pods.core().size()},
+                                                         {"claims", watches->claims.core().size()},
+                                                         {"slices", watches->slices.core().size()},
+                                                         {"devices", inventory.device_count()}});
+    if (wants_lead) begin_term();
+  }
+
+  // ---- leading
+
+  void lead() {
+    if (wants_lead) return;
+    wants_lead = true;
+    if (in_step) begin_term();
+  }
+
+  // Whatever a term before this one (of ours or another's) left in flight is in the stores after a read that began now.
+  void begin_term() {
+    ++term;
+    assumptions.drop_all();
+    auto left = std::make_shared<int>(0);
+    watches->each([&](const char*, auto& informer) {
+      ++*left;
+      informer.core().drop_answers();
+      informer.reflector().refresh([this, left, mine = term] {
+        if (--*left == 0 && mine == term && wants_lead && !stopped) run();
+      });
+    });
+  }
+
+  void run() {
+    if (const auto rival = rival_generator()) return fatal(*rival);
+    log::info("Leading", {{"claimTemplates", options.claim_templates == ClaimTemplates::kOwn ? "own" : "observe"}});
+    instruments.set_leader(true);
+    // Everything is looked at once: what was left half done by whoever led before is taken up.
+    for (const auto& pod : stores.pods->list()) runner.pod_changed(nullptr, pod.get());
+    for (const auto& claim : stores.claims->list()) runner.claim_changed(nullptr, claim.get());
+    runner.start();
+    audit.start(options.audit_period);
+  }
+
+  std::optional<std::string> rival_generator() const {
+    if (options.claim_templates != ClaimTemplates::kOwn) return std::nullopt;
+    const auto held = stores.claims->list();
+    std::vector<const api::ResourceClaim*> claims;
+    for (const auto& claim : held) claims.push_back(claim.get());
+    return claimtemplate::rival_generator(claims, reactor.clock().wall_now());
+  }
+
+  void stop_leading() {
+    if (!wants_lead) return;
+    wants_lead = false;
+    ++term;
+    runner.stop();
+    audit.stop();
+    instruments.set_leader(false);
+    log::info("Standing by");
+  }
+
+  void stop() {
+    stop_leading();
+    stopped = true;
+    call.cancel();
+    timer.cancel();
+    if (watches) watches->each([](const char*, auto& informer) { informer.stop(); });
+  }
+
+  void refresh_metrics() {
+    for (const Runner::QueueFigures& queue : runner.figures())
+      instruments.set_queue_figures(queue.name, queue.unfinished, queue.longest, queue.parked);
+    std::map<std::string, std::pair<double, double>> drivers;
+    for (const inventory::PoolInfo& pool : inventory.pools()) {
+      drivers[pool.driver].first += pool.devices;
+      drivers[pool.driver].second += pool.held;
+    }
+    instruments.clear_devices();
+    for (const auto& [driver, figures] : drivers) instruments.set_devices(driver, figures.first, figures.second);
+  }
+
+  Reactor& reactor;
+  Random& random;
+  ManagerOptions options;
+  std::function<void(std::string)> fatal;
+  Instruments instruments;
+  MeteredTransport transport;
+  inventory::Inventory inventory;
+  allocator::Allocator allocator;
+  NodeTracker nodes;
+  Stores stores;
+  Memory memory;
+  ClusterAssumptions assumptions;
+  StoreView view;
+  ApiPort api;
+  EventPort events;
+  Runner runner;
+  Audit audit;
+  claimtemplate::ClaimTemplateReconciler claimtemplate;
+  allocation::AllocationReconciler allocation;
+  lifecycle::LifecycleReconciler lifecycle;
+  std::unique_ptr<Watches> watches;
+  Handle call;
+  Handle timer;
+  std::string trouble = "the API server was not reached yet";
+  bool in_step = false;
+  bool wants_lead = false;
+  bool stopped = false;
+  uint64_t term = 0;
+  std::shared_ptr<bool> alive_token = std::make_shared<bool>(true);
+};
+
+Manager::Manager(Reactor& reactor, client::Transport& transport, Random& random, metrics::Registry& registry,
+                 ManagerOptions options, std::function<void(std::string)> fatal)
+    : impl_(std::make_unique<Impl>(reactor, transport, random, registry, std::move(options), std::move(fatal))) {}
+Manager::~Manager() = default;
+
+void Manager::start() {
+  impl_->discover();
+}
+void Manager::lead() {
+  impl_->lead();
+}
+void Manager::stop_leading() {
+  impl_->stop_leading();
+}
+void Manager::stop() {
+  impl_->stop();
+}
+bool Manager::busy() const {
+  return impl_->runner.passes_under_way() > 0;
+}
+bool Manager::leading() const {
+  return impl_->runner.running();
+}
+bool Manager::idle() {
+  return impl_->runner.running() && impl_->runner.idle();
+}
+
+std::vector<HealthCheck> Manager::checks() const {
+  std::vector<HealthCheck> list;
+  list.push_back({"api-discovery", impl_->watches != nullptr, impl_->trouble});
+  if (!impl_->watches) return list;
+  impl_->watches->each([&](const char* name, auto& informer) {
+    list.push_back({std::string("informer-") + name, informer.synced(), informer.reflector().trouble()});
+  });
+  return list;
+}
+
+bool Manager::ready() const {
+  const std::vector<HealthCheck> list = checks();
+  return std::all_of(list.begin(), list.end(), [](const HealthCheck& check) { return check.ok; });
+}
+
+std::string Manager::config_json() const {
+  const ManagerOptions& o = impl_->options;
+  static constexpr const char* kModes[] = {"observe", "gate", "bind"};
+  const nlohmann::json config{{"claimTemplates", o.claim_templates == ClaimTemplates::kOwn ? "own" : "observe"},
+                              {"scheduling", kModes[static_cast<int>(o.allocation.mode)]},
+                              {"schedulerNames", o.allocation.scheduler_names},
+                              {"releaseGates", o.allocation.release_gates},
+                              {"controllers", o.controllers},
+                              {"ignoredTaints", o.ignored_taints},
+                              {"stepBudget", o.step_budget},
+                              {"auditPeriodSeconds", std::chrono::duration<double>(o.audit_period).count()}};
+  return nlohmann::json{{"dracontrollermanager.config", config}}.dump();
+}
+
+}  // namespace dra::manager

@@ -1,0 +1,85 @@
+// Manager: the operator without its process. It finds out what the API server serves, keeps stores of everything in
+// step with it, and, while it leads, lets the reconcilers run.
+//
+// States: discovering (what versions are served) -> syncing (stores fill) -> standing by -> leading. A lost term goes
+// back to standing by; a new one begins with stores that were read after it was won, and without assumptions.
+//
+// Everything belongs to the reactor's thread. The same class runs in the manager's process over the network and in the
+// sandbox's process over an in-process transport.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/transport/transport.h"
+#include "controllers/allocation/allocation.h"
+#include "pkg/base/random.h"
+#include "pkg/metrics/metrics.h"
+#include "pkg/reactor/reactor.h"
+
+namespace dra::manager {
+
+enum class ClaimTemplates {
+  kObserve,  // kube-controller-manager makes and cleans up claims; we only back it up
+  kOwn,      // its resourceclaim-controller is off: we do both
+};
+
+struct ManagerOptions {
+  ClaimTemplates claim_templates = ClaimTemplates::kObserve;
+  allocation::Options allocation;
+  // Which of "claimtemplate", "allocation", "lifecycle" run.
+  std::vector<std::string> controllers{"claimtemplate", "allocation", "lifecycle"};
+  inventory::Features features;
+  // Taint keys (NoSchedule) that only our allocator ignores.
+  std::vector<std::string> ignored_taints;
+  uint64_t step_budget = allocator::kDefaultStepBudget;
+  Duration audit_period = std::chrono::seconds(10);
+  // The server's host, for metrics.
+  std::string host = "in-process";
+  // The reporting instance of events.
+  std::string identity = "dra-controller-manager";
+};
+
+struct HealthCheck {
+  std::string name;
+  bool ok = false;
+  std::string message;
+};
+
+class Manager {
+ public:
+  // Everything must outlive the manager. `fatal` is called once, when it cannot go on: a rival that generates claims.
+  Manager(Reactor& reactor, client::Transport& transport, Random& random, metrics::Registry& registry,
+          ManagerOptions options, std::function<void(std::string)> fatal);
+  ~Manager();
+  Manager(const Manager&) = delete;
+  Manager& operator=(const Manager&) = delete;
+
+  void start();
+  // Takes the lead as soon as the stores are in step; gives it up. Without an elector: lead() right after start().
+  void lead();
+  void stop_leading();
+  // Ends watches. Writes in flight are not waited for; see busy().
+  void stop();
+  // Passes whose writes are in flight.
+  bool busy() const;
+  bool leading() const;
+  // Leading, and nothing to do: no key ready, no pass under way. For tests and demos.
+  bool idle();
+
+  // What must hold to be ready: the API is served, every store is in step.
+  std::vector<HealthCheck> checks() const;
+  bool ready() const;
+  // The effective configuration as JSON, for /configz.
+  std::string config_json() const;
+
+  struct Impl;
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dra::manager

@@ -1,0 +1,50 @@
+// What the runner needs from the outside, as interfaces: a server to write to and ask, a recorder of events, and
+// counters. The manager implements them with client/; tests and simulations with objects in memory.
+#pragma once
+
+#include <functional>
+
+#include "pkg/base/error.h"
+#include "pkg/reconcile/effect.h"
+#include "pkg/reconcile/view.h"
+
+namespace dra::manager {
+
+class ObjectApi {
+ public:
+  virtual ~ObjectApi() = default;
+
+  // Performs the write once. What the server returns is in the stores before `done` is called; the value is the
+  // revision of the answer, 0 where it has none. `done` never runs inside the call.
+  virtual void perform(const reconcile::Write& write, std::function<void(Result<uint64_t>)> done) = 0;
+  // A live GET; the answer is in the stores before `done` is called. kAbsent when there is no such object, or one of
+  // another uid than asked for.
+  virtual void get(const reconcile::Ref& object, std::function<void(Result<reconcile::Presence>)> done) = 0;
+};
+
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  virtual void emit(const reconcile::Event& event) = 0;
+};
+
+class MetricSink {
+ public:
+  virtual ~MetricSink() = default;
+  virtual void record(const reconcile::Metric& metric) = 0;
+  // A write was answered: its purpose, and "ok" or the code of its error.
+  virtual void write_answered(const std::string& purpose, std::string_view result) = 0;
+};
+
+// Takes note of decisions before the stream knows of them.
+class Assumptions {
+ public:
+  virtual ~Assumptions() = default;
+  virtual void assume(const reconcile::Write& write) = 0;
+  // The write surely did not happen.
+  virtual void forget(const reconcile::Write& write) = 0;
+  // The write happened at this revision.
+  virtual void confirmed(const reconcile::Write& write, uint64_t revision) = 0;
+};
+
+}  // namespace dra::manager

@@ -1,0 +1,127 @@
+// Runner: turns changes into keys, keys into passes, and the effects of passes into writes.
+//
+// One queue a reconciler. One pass a key at a time: while a key's effects are under way it is not run again, and what
+// happens meanwhile is owed to it. One write in flight an object: a second pass that wants the same object waits for
+// the answer. The first write that fails drops the rest of its list unsent, with their assumptions.
+//
+// What follows a failed write: a conflict or an AlreadyExists reads the object anew and backs off; an unknown outcome
+// reads it before anything else is decided; a refusal for want of permission is tried again every minute; anything else
+// backs off by the queue (5 ms doubling to 60 s).
+//
+// Belongs to the reactor's thread. Bounded: passes under way by kMaxPasses.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "pkg/manager/memory.h"
+#include "pkg/manager/ports.h"
+#include "pkg/manager/store_view.h"
+#include "pkg/queue/work_queue.h"
+#include "pkg/reactor/reactor.h"
+#include "pkg/reconcile/parking.h"
+#include "pkg/reconcile/reconciler.h"
+
+namespace dra::manager {
+
+class Runner {
+ public:
+  static constexpr size_t kMaxPasses = 512;
+  // A key that asks the server again and again within one pass is made to back off.
+  static constexpr int kMaxConfirmRounds = 16;
+
+  struct Ports {
+    ObjectApi& api;
+    EventSink& events;
+    MetricSink& metrics;
+    Assumptions& assumptions;
+  };
+  // Everything must outlive the runner.
+  Runner(Reactor& reactor, StoreView& view, Memory& memory, Ports ports);
+  ~Runner();
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
+
+  // Before the start. The observer may be null.
+  void add(const reconcile::Reconciler& reconciler, queue::Observer* observer = nullptr);
+
+  // Passes run from now on (leadership was won and the stores are in step). stop() starts no further write; what is in
+  // flight ends by itself. A stopped runner keeps collecting keys.
+  void start();
+  void stop();
+  bool running() const { return running_; }
+  // No pass under way, no key ready.
+  bool idle();
+  size_t passes_under_way() const { return passes_.size(); }
+
+  // To be called after the stores, indexes and the inventory know of the change.
+  void pod_changed(const api::Pod* before, const api::Pod* after);
+  void claim_changed(const api::ResourceClaim* before, const api::ResourceClaim* after);
+  void streamed_claim_changed(const api::ResourceClaim* before, const api::ResourceClaim* after);
+  void template_changed(const api::ResourceClaimTemplate* before, const api::ResourceClaimTemplate* after);
+  void node_changed(const api::Node* before, const api::Node* after);
+  void class_changed(const api::DeviceClass* before, const api::DeviceClass* after);
+  void slice_changed(const api::ResourceSlice* before, const api::ResourceSlice* after);
+
+  // For metrics and health.
+  struct QueueFigures {
+    std::string name;
+    size_t depth = 0, delayed = 0, processing = 0, parked = 0;
+    Duration unfinished{}, longest{};
+  };
+  std::vector<QueueFigures> figures() const;
+  uint64_t passes_run() const { return passes_run_; }
+
+ private:
+  struct Lane {  // a reconciler and its queue
+    const reconcile::Reconciler* reconciler;
+    std::unique_ptr<queue::WorkQueue> queue;
+    reconcile::ParkingLot parked;
+  };
+  struct Pass;
+
+  template <typename Tell>
+  void tell(Tell&& tell_reconciler);
+  void take(Lane& lane, reconcile::Triggers& triggers);
+  void schedule();
+  void let_held_go();
+  void pump();
+  bool run_one(Lane& lane);
+  void begin_effects(Lane& lane, const std::string& key, reconcile::Outcome outcome,
+                     std::map<std::string, reconcile::Presence> confirmations, int rounds);
+  void step(uint64_t id);
+  void send(uint64_t id);
+  void answered(uint64_t id, const reconcile::Write& write, Result<uint64_t> answer);
+  void failed(Pass& pass, const reconcile::Write& write, const Error& error);
+  void confirm(uint64_t id, const reconcile::Ref& object);
+  void emit(const reconcile::Event& event);
+  void release(const std::string& object);
+  void drop_rest(Pass& pass);
+  void finish(uint64_t id);
+  Pass* find(uint64_t id);
+
+  Reactor& reactor_;
+  StoreView& view_;
+  Memory& memory_;
+  Ports ports_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  size_t next_lane_ = 0;
+  bool running_ = false;
+  bool pump_posted_ = false;
+  Handle timer_;
+  std::optional<MonoTime> timer_due_;
+  uint64_t next_id_ = 1;
+  uint64_t passes_run_ = 0;
+  std::unordered_map<uint64_t, std::unique_ptr<Pass>> passes_;
+  std::map<std::string, std::deque<uint64_t>> locked_;           // object -> passes that wait for it
+  std::multimap<MonoTime, std::pair<Lane*, std::string>> held_;  // keys taken for a while longer (Outcome::hold)
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace dra::manager

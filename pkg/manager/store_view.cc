@@ -1,0 +1,95 @@
+#include "pkg/manager/store_view.h"
+
+#include "pkg/reconcile/pod_claims.h"
+
+namespace dra::manager {
+
+using reconcile::Kind;
+using reconcile::Presence;
+
+namespace {
+
+// The store keeps the object alive for the length of the pass: nothing changes a store while a reconciler runs.
+template <typename T>
+const T* bare(const client::ObjectPtr<T>& object) {
+  return object.get();
+}
+
+template <typename T>
+std::vector<const T*> bare_list(const std::vector<client::ObjectPtr<T>>& objects) {
+  std::vector<const T*> list;
+  list.reserve(objects.size());
+  for (const client::ObjectPtr<T>& object : objects) list.push_back(object.get());
+  return list;
+}
+
+}  // namespace
+
+void add_indexes(Stores& stores) {
+  stores.pods->add_index("claim", [](const api::Pod& pod) { return reconcile::claim_keys_of(pod); });
+  stores.pods->add_index("template", [](const api::Pod& pod) { return reconcile::template_keys_of(pod); });
+  stores.claims->add_index("controller", [](const api::ResourceClaim& claim) {
+    const api::OwnerReference* owner = claim.metadata.controller();
+    return owner ? std::vector<std::string>{owner->uid} : std::vector<std::string>{};
+  });
+}
+
+std::string StoreView::confirmation_key(const reconcile::Ref& object) {
+  return reconcile::to_text({object.kind, object.store_key()}) + "#" + object.uid;
+}
+
+const api::Pod* StoreView::pod(std::string_view key) const {
+  return bare(stores_.pods->get(key));
+}
+const api::ResourceClaim* StoreView::claim(std::string_view key) const {
+  return bare(stores_.claims->get(key));
+}
+const api::ResourceClaimTemplate* StoreView::claim_template(std::string_view key) const {
+  return bare(stores_.templates->get(key));
+}
+const api::Node* StoreView::node(std::string_view name) const {
+  return bare(stores_.nodes->get(name));
+}
+const api::Namespace* StoreView::ns(std::string_view) const {
+  return nullptr;  // no reconciler needs one yet, so none are watched
+}
+const api::DeviceClass* StoreView::device_class(std::string_view name) const {
+  return bare(stores_.classes->get(name));
+}
+std::shared_ptr<const api::ResourceClaim> StoreView::shared_claim(std::string_view key) const {
+  return stores_.claims->get(key);
+}
+const api::ResourceClaim* StoreView::streamed_claim(std::string_view key) const {
+  return bare(stores_.claims->get_from_stream(key));
+}
+std::vector<const api::ResourceClaim*> StoreView::claims_controlled_by(std::string_view uid) const {
+  return bare_list(stores_.claims->by_index("controller", uid));
+}
+std::vector<const api::Pod*> StoreView::pods_of_claim(std::string_view key) const {
+  return bare_list(stores_.pods->by_index("claim", key));
+}
+std::vector<const api::Pod*> StoreView::pods_of_template(std::string_view key) const {
+  return bare_list(stores_.pods->by_index("template", key));
+}
+
+Presence StoreView::confirmed(const reconcile::Ref& object) const {
+  if (confirmations_) {
+    auto found = confirmations_->find(confirmation_key(object));
+    if (found != confirmations_->end()) return found->second;
+  }
+  if (object.kind == Kind::kPod && !object.uid.empty() && memory_.gone_uids.find(object.uid)) return Presence::kAbsent;
+  return Presence::kUnknown;
+}
+
+Duration StoreView::unchanged_for(Kind kind, std::string_view key) const {
+  const MonoTime* since = memory_.changed_at.find(reconcile::to_text({kind, std::string(key)}));
+  return since ? clock_.mono_now() - *since : Duration::zero();
+}
+
+std::optional<std::string> StoreView::last_event(std::string_view uid, std::string_view reason) const {
+  const std::string* signature = memory_.last_events.find(std::string(uid) + "/" + std::string(reason));
+  if (!signature) return std::nullopt;
+  return *signature;
+}
+
+}  // namespace dra::manager

@@ -1,0 +1,67 @@
+// StoreView: the View of reconcilers over the stores of client/.
+//
+// Not thread-safe: the reactor's thread owns it and the stores.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "client/informer/store.h"
+#include "pkg/manager/memory.h"
+#include "pkg/reconcile/view.h"
+
+namespace dra::manager {
+
+// The stores of everything that reconcilers see. Pods and claims bear the indexes below (add_indexes()).
+struct Stores {
+  client::Store<api::Pod>* pods = nullptr;
+  client::Store<api::ResourceClaim>* claims = nullptr;
+  client::Store<api::ResourceClaimTemplate>* templates = nullptr;
+  client::Store<api::Node>* nodes = nullptr;
+  client::Store<api::DeviceClass>* classes = nullptr;
+  client::Store<api::ResourceSlice>* slices = nullptr;
+};
+
+// Must be called once, before the stores fill.
+void add_indexes(Stores& stores);
+
+class StoreView : public reconcile::View {
+ public:
+  // Everything must outlive the view.
+  StoreView(const Stores& stores, const Memory& memory, const Clock& clock, std::string dra_api_version)
+      : stores_(stores), memory_(memory), clock_(clock), dra_api_version_(std::move(dra_api_version)) {}
+
+  // The answers of live GETs that the key now running asked for: "kind:key#uid". Null: none.
+  void set_confirmations(const std::map<std::string, reconcile::Presence>* confirmations) {
+    confirmations_ = confirmations;
+  }
+  static std::string confirmation_key(const reconcile::Ref& object);
+  void set_dra_api_version(std::string version) { dra_api_version_ = std::move(version); }
+
+  const api::Pod* pod(std::string_view key) const override;
+  const api::ResourceClaim* claim(std::string_view key) const override;
+  const api::ResourceClaimTemplate* claim_template(std::string_view key) const override;
+  const api::Node* node(std::string_view name) const override;
+  const api::Namespace* ns(std::string_view name) const override;
+  const api::DeviceClass* device_class(std::string_view name) const override;
+  std::shared_ptr<const api::ResourceClaim> shared_claim(std::string_view key) const override;
+  const api::ResourceClaim* streamed_claim(std::string_view key) const override;
+  std::vector<const api::ResourceClaim*> claims_controlled_by(std::string_view uid) const override;
+  std::vector<const api::Pod*> pods_of_claim(std::string_view key) const override;
+  std::vector<const api::Pod*> pods_of_template(std::string_view key) const override;
+  reconcile::Presence confirmed(const reconcile::Ref& object) const override;
+  Duration unchanged_for(reconcile::Kind kind, std::string_view key) const override;
+  std::optional<std::string> last_event(std::string_view uid, std::string_view reason) const override;
+  WallTime now() const override { return clock_.wall_now(); }
+  std::string_view dra_api_version() const override { return dra_api_version_; }
+
+ private:
+  const Stores& stores_;
+  const Memory& memory_;
+  const Clock& clock_;
+  std::string dra_api_version_;
+  const std::map<std::string, reconcile::Presence>* confirmations_ = nullptr;
+};
+
+}  // namespace dra::manager
