@@ -16,7 +16,9 @@ endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 reports false positives of these three in optimised code of the standard library and nlohmann-json.
   add_compile_options(-Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-restrict -Wno-array-bounds -Wno-dangling-pointer
-                      -Wno-stringop-overread -Wno-free-nonheap-object)
+                      -Wno-stringop-overread -Wno-free-nonheap-object
+                      # Unity builds: a .cc is then included by another file, which this warning takes for a header.
+                      -Wno-subobject-linkage)
 endif()
 if(DRA_SANITIZE)
   add_compile_options(-fsanitize=${DRA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

@@ -75,7 +75,7 @@ bool read(const JsonValue& v, Container& out, Trouble& t) {
 
 namespace {
 
-bool read_toleration(const JsonValue& v, Toleration& out, Trouble& t) {
+bool read_pod_toleration(const JsonValue& v, Toleration& out, Trouble& t) {
   return expect_object(v, t) && field(v, "key", out.key, t) && field(v, "operator", out.op, t) &&
          field(v, "value", out.value, t) && field(v, "effect", out.effect, t) &&
          field(v, "tolerationSeconds", out.toleration_seconds, t);
@@ -127,7 +127,7 @@ bool read_pod_spec(const JsonValue& v, Pod& out, Trouble& t) {
                    });
                  }) &&
          field_with(v, "tolerations", t,
-                    [&](const JsonValue& list) { return read_list(list, out.tolerations, t, read_toleration); }) &&
+                    [&](const JsonValue& list) { return read_list(list, out.tolerations, t, read_pod_toleration); }) &&
          field_with(v, "schedulingGates", t,
                     [&](const JsonValue& list) { return read_list(list, out.scheduling_gates, t, read_gate); }) &&
          field_with(v, "resourceClaims", t,
@@ -157,7 +157,7 @@ bool read_pod_status(const JsonValue& v, Pod& out, Trouble& t) {
          });
 }
 
-bool read_taint(const JsonValue& v, Taint& out, Trouble& t) {
+bool read_node_taint(const JsonValue& v, Taint& out, Trouble& t) {
   return expect_object(v, t) && field(v, "key", out.key, t) && field(v, "value", out.value, t) &&
          field(v, "effect", out.effect, t) && field(v, "timeAdded", out.time_added, t);
 }
@@ -175,8 +175,9 @@ bool read(const JsonValue& v, Node& out, Trouble& t) {
          section(v, "spec", t,
                  [&](const JsonValue& spec) {
                    return field(spec, "unschedulable", out.unschedulable, t) &&
-                          field_with(spec, "taints", t,
-                                     [&](const JsonValue& list) { return read_list(list, out.taints, t, read_taint); });
+                          field_with(spec, "taints", t, [&](const JsonValue& list) {
+                            return read_list(list, out.taints, t, read_node_taint);
+                          });
                  }) &&
          section(v, "status", t, [&](const JsonValue& status) {
            return quantities(status, "capacity", out.capacity, t) &&
