@@ -1,0 +1,369 @@
+#include "client/config/kubeconfig.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "client/config/exec_plugin.h"
+#include "client/config/file_credentials.h"
+#include "pkg/base/check.h"
+#include "pkg/base/strings.h"
+#include "pkg/yaml/yaml.h"
+
+namespace dra::client {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMaxFile = 4 << 20;
+
+class RealFiles : public FileReader {
+ public:
+  Result<std::string> read(const std::string& path) const override {
+    int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return fail(Code::kNotFound, "cannot open " + quote(path) + ": " + std::strerror(errno));
+    std::string text;
+    char buffer[16384];
+    ssize_t n = 0;
+    while (text.size() <= kMaxFile && (n = ::read(fd, buffer, sizeof buffer)) > 0) {
+      text.append(buffer, static_cast<size_t>(n));
+    }
+    int error = errno;
+    close(fd);
+    if (n < 0) return fail(Code::kNotFound, "cannot read " + quote(path) + ": " + std::strerror(error));
+    if (text.size() > kMaxFile) {
+      return fail(Code::kResourceExhausted, quote(path) + " is longer than 4 MiB; is it the right file?");
+    }
+    return text;
+  }
+};
+
+// Reads one kubeconfig; every failure names the file and the entry.
+class KubeconfigReader {
+ public:
+  KubeconfigReader(std::string path, const ConfigContext& context)
+      : path_(std::move(path)), context_(context), files_(context.files ? *context.files : real_files()) {}
+
+  Result<ServerConfig> read(std::string_view text, const std::string& wanted) {
+    auto document = yaml::parse(text);
+    if (!document) return wrong(document.error().message());
+    root_ = std::move(*document);
+    if (!root_.is_object()) return wrong("it is no kubeconfig: the document is not a mapping");
+    if (std::string kind = text_of(root_, "kind"); !kind.empty() && kind != "Config") {
+      return wrong("kind is " + quote(kind) + ", expected \"Config\"");
+    }
+    std::string name = wanted.empty() ? text_of(root_, "current-context") : wanted;
+    if (name.empty()) return wrong("no context is chosen: set current-context or pass --context");
+    auto entry = named("contexts", "context", name);
+    if (!entry) return fail(entry.error());
+    ServerConfig config;
+    config.origin = "context " + quote(name) + " of " + path_;
+    if (std::string ns = text_of(**entry, "namespace"); !ns.empty()) config.default_namespace = ns;
+    std::string cluster = text_of(**entry, "cluster");
+    if (cluster.empty()) return wrong("context " + quote(name) + " names no cluster");
+    if (auto done = read_cluster(cluster, config); !done) return fail(done.error());
+    std::string user = text_of(**entry, "user");
+    if (user.empty()) return config;
+    if (auto done = read_user(user, config); !done) return fail(done.error());
+    return config;
+  }
+
+ private:
+  Unexpected wrong(const std::string& what) const {
+    return fail(Code::kInvalidArgument, "kubeconfig " + quote(path_) + ": " + what);
+  }
+
+  static std::string text_of(const json& object, const char* key) {
+    auto it = object.find(key);
+    return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
+  }
+
+  // The `inner` mapping of the entry called `name` in the list `list`.
+  Result<const json*> named(const char* list, const char* inner, const std::string& name) const {
+    auto entries = root_.find(list);
+    std::vector<std::string> known;
+    if (entries != root_.end() && entries->is_array()) {
+      for (const json& entry : *entries) {
+        if (!entry.is_object()) continue;
+        if (text_of(entry, "name") != name) {
+          known.push_back(text_of(entry, "name"));
+          continue;
+        }
+        auto found = entry.find(inner);
+        if (found == entry.end() || !found->is_object()) {
+          return wrong(std::string(list) + " entry " + quote(name) + " has no " + inner);
+        }
+        return &*found;
+      }
+    }
+    return wrong(std::string("no ") + inner + " " + quote(name) + " in " + list +
+                 (known.empty() ? "" : "; there are " + join(known, ", ")));
+  }
+
+  std::string absolute(const std::string& file) const {
+    if (file.empty() || file[0] == '/') return file;
+    auto slash = path_.rfind('/');
+    return slash == std::string::npos ? file : path_.substr(0, slash + 1) + file;
+  }
+
+  // A field that may be given as base64 data.
+  Result<std::string> data(const json& object, const char* key, const std::string& where) const {
+    std::string encoded = text_of(object, key);
+    std::string decoded;
+    if (!encoded.empty() && !base64_decode(encoded, decoded)) {
+      return wrong(where + ": " + key + " is not base64");
+    }
+    return decoded;
+  }
+
+  Result<void> read_cluster(const std::string& name, ServerConfig& config) {
+    auto found = named("clusters", "cluster", name);
+    if (!found) return fail(found.error());
+    const json& cluster = **found;
+    std::string where = "cluster " + quote(name);
+    config.server = text_of(cluster, "server");
+    while (!config.server.empty() && config.server.back() == '/') config.server.pop_back();
+    if (config.server.rfind("https://", 0) != 0 && config.server.rfind("http://", 0) != 0) {
+      return wrong(where + ": server " + quote(config.server) + " must begin with https:// or http://");
+    }
+    auto insecure = cluster.find("insecure-skip-tls-verify");
+    config.insecure = insecure != cluster.end() && insecure->is_boolean() && insecure->get<bool>();
+    config.tls_server_name = text_of(cluster, "tls-server-name");
+    config.proxy_url = text_of(cluster, "proxy-url");
+    auto authority = data(cluster, "certificate-authority-data", where);
+    if (!authority) return fail(authority.error());
+    config.certificate_authority = std::move(*authority);
+    if (std::string file = text_of(cluster, "certificate-authority");
+        !file.empty() && config.certificate_authority.empty()) {
+      auto pem = files_.read(absolute(file));
+      if (!pem) return wrong(where + ": certificate-authority: " + pem.error().message());
+      config.certificate_authority = std::move(*pem);
+    }
+    if (config.insecure && !config.certificate_authority.empty()) {
+      return wrong(where + ": insecure-skip-tls-verify and a certificate authority exclude each other");
+    }
+    if (!config.certificate_authority.empty() && config.certificate_authority.find("-----BEGIN") == std::string::npos) {
+      return wrong(where + ": the certificate authority is not PEM");
+    }
+    return {};
+  }
+
+  Result<void> read_user(const std::string& name, ServerConfig& config) {
+    auto found = named("users", "user", name);
+    if (!found) return fail(found.error());
+    const json& user = **found;
+    std::string where = "user " + quote(name);
+    for (const char* key : {"auth-provider", "as", "as-uid", "as-groups"}) {
+      if (user.contains(key))
+        return wrong(where + ": " + key + " is not supported; use a token, a certificate or exec");
+    }
+    if (user.contains("exec")) return read_exec(user, where, config);
+    Credential fixed;
+    CredentialFiles paths;
+    if (std::string token = text_of(user, "token"); !token.empty()) fixed.authorization = "Bearer " + token;
+    // As in kubectl, a token file has precedence over a token.
+    paths.token = absolute(text_of(user, "tokenFile"));
+    std::string username = text_of(user, "username");
+    if (!username.empty() && fixed.authorization.empty() && paths.token.empty()) {
+      fixed.authorization = "Basic " + base64_encode(username + ":" + text_of(user, "password"));
+    }
+    auto certificate = data(user, "client-certificate-data", where);
+    if (!certificate) return fail(certificate.error());
+    auto key = data(user, "client-key-data", where);
+    if (!key) return fail(key.error());
+    fixed.certificate = std::move(*certificate);
+    fixed.key = std::move(*key);
+    std::string certificate_file = fixed.certificate.empty() ? absolute(text_of(user, "client-certificate")) : "";
+    std::string key_file = fixed.key.empty() ? absolute(text_of(user, "client-key")) : "";
+    if ((fixed.certificate.empty() && certificate_file.empty()) != (fixed.key.empty() && key_file.empty())) {
+      return wrong(where + ": a client certificate needs its key and a key its certificate");
+    }
+    if (auto mixed = mix(fixed, paths, certificate_file, key_file, where); !mixed) return mixed;
+    if (paths.token.empty() && paths.certificate.empty()) {
+      if (!(fixed == Credential{})) config.credentials = fixed_credentials(std::move(fixed));
+      return {};
+    }
+    DRA_CHECK(context_.reactor != nullptr);
+    config.credentials = file_credentials(context_.reactor->clock(), files_, std::move(paths), std::move(fixed));
+    // Whoever starts a program wants to hear of an unreadable file now.
+    Result<void> first;
+    config.credentials->get([&](Result<Credential> credential) {
+      if (!credential) first = wrong(where + ": " + credential.error().message());
+    });
+    return first;
+  }
+
+  // A certificate in the file with its key beside it (or the other way round): both are read once.
+  Result<void> mix(Credential& fixed, CredentialFiles& paths, const std::string& certificate_file,
+                   const std::string& key_file, const std::string& where) const {
+    if (!certificate_file.empty() && !key_file.empty()) {
+      paths.certificate = certificate_file;
+      paths.key = key_file;
+      return {};
+    }
+    if (!certificate_file.empty()) {
+      auto pem = files_.read(certificate_file);
+      if (!pem) return wrong(where + ": client-certificate: " + pem.error().message());
+      fixed.certificate = std::move(*pem);
+    }
+    if (!key_file.empty()) {
+      auto pem = files_.read(key_file);
+      if (!pem) return wrong(where + ": client-key: " + pem.error().message());
+      fixed.key = std::move(*pem);
+    }
+    return {};
+  }
+
+  Result<void> read_exec(const json& user, const std::string& where, ServerConfig& config) {
+    const json& exec = user["exec"];
+    if (!exec.is_object()) return wrong(where + ": exec is not a mapping");
+    ExecPlugin plugin;
+    plugin.command = text_of(exec, "command");
+    plugin.api_version = text_of(exec, "apiVersion");
+    plugin.install_hint = text_of(exec, "installHint");
+    if (plugin.command.empty()) return wrong(where + ": exec has no command");
+    if (plugin.api_version != "client.authentication.k8s.io/v1" &&
+        plugin.api_version != "client.authentication.k8s.io/v1beta1") {
+      return wrong(where + ": exec apiVersion " + quote(plugin.api_version) +
+                   " is not supported; use client.authentication.k8s.io/v1");
+    }
+    if (text_of(exec, "interactiveMode") == "Always") {
+      return wrong(where + ": exec plugin " + quote(plugin.command) + " needs a terminal (interactiveMode: Always)");
+    }
+    // As in kubectl: a command with a slash is relative to the file, one without is looked up in PATH.
+    if (plugin.command.find('/') != std::string::npos) plugin.command = absolute(plugin.command);
+    if (auto args = exec.find("args"); args != exec.end() && args->is_array()) {
+      for (const json& arg : *args) {
+        if (!arg.is_string()) return wrong(where + ": exec args must be strings");
+        plugin.args.push_back(arg.get<std::string>());
+      }
+    }
+    if (auto env = exec.find("env"); env != exec.end() && env->is_array()) {
+      for (const json& variable : *env) {
+        if (!variable.is_object() || text_of(variable, "name").empty()) {
+          return wrong(where + ": exec env entries need a name and a value");
+        }
+        plugin.env.emplace_back(text_of(variable, "name"), text_of(variable, "value"));
+      }
+    }
+    auto provide = exec.find("provideClusterInfo");
+    if (provide != exec.end() && provide->is_boolean() && provide->get<bool>()) {
+      json cluster = {{"server", config.server}};
+      if (!config.certificate_authority.empty()) {
+        cluster["certificate-authority-data"] = base64_encode(config.certificate_authority);
+      }
+      if (config.insecure) cluster["insecure-skip-tls-verify"] = true;
+      if (!config.tls_server_name.empty()) cluster["tls-server-name"] = config.tls_server_name;
+      if (!config.proxy_url.empty()) cluster["proxy-url"] = config.proxy_url;
+      plugin.cluster_json = cluster.dump(-1, ' ', false, json::error_handler_t::replace);
+    }
+    DRA_CHECK(context_.reactor != nullptr);
+    config.credentials = exec_credentials(*context_.reactor, std::move(plugin));
+    return {};
+  }
+
+  std::string path_;
+  const ConfigContext& context_;
+  const FileReader& files_;
+  json root_;
+};
+
+std::string variable(const std::map<std::string, std::string>& environment, const char* name) {
+  auto it = environment.find(name);
+  return it == environment.end() ? std::string() : it->second;
+}
+
+}  // namespace
+
+const FileReader& real_files() {
+  static const RealFiles files;
+  return files;
+}
+
+Result<ServerConfig> parse_kubeconfig(std::string_view text, const std::string& path, const std::string& context_name,
+                                      const ConfigContext& context) {
+  return KubeconfigReader(path, context).read(text, context_name);
+}
+
+Result<ServerConfig> load_kubeconfig(const std::string& path, const std::string& context_name,
+                                     const ConfigContext& context) {
+  const FileReader& files = context.files ? *context.files : real_files();
+  auto text = files.read(path);
+  if (!text) return fail(Code::kInvalidArgument, "kubeconfig: " + text.error().message());
+  return parse_kubeconfig(*text, path, context_name, context);
+}
+
+Result<ServerConfig> in_cluster_config(const std::map<std::string, std::string>& environment,
+                                       const ConfigContext& context) {
+  const std::string mount = "/var/run/secrets/kubernetes.io/serviceaccount/";
+  std::string host = variable(environment, "KUBERNETES_SERVICE_HOST");
+  std::string port = variable(environment, "KUBERNETES_SERVICE_PORT");
+  if (host.empty() || port.empty()) {
+    return fail(Code::kInvalidArgument,
+                "not in a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set; pass --kubeconfig");
+  }
+  const FileReader& files = context.files ? *context.files : real_files();
+  ServerConfig config;
+  config.origin = "the service account mounted at " + mount;
+  bool v6 = host.find(':') != std::string::npos;
+  config.server = "https://" + (v6 ? "[" + host + "]" : host) + ":" + port;
+  auto authority = files.read(mount + "ca.crt");
+  if (!authority) return fail(Code::kInvalidArgument, "in-cluster configuration: " + authority.error().message());
+  config.certificate_authority = std::move(*authority);
+  if (auto ns = files.read(mount + "namespace"); ns && !trim(*ns).empty()) {
+    config.default_namespace = std::string(trim(*ns));
+  }
+  DRA_CHECK(context.reactor != nullptr);
+  config.credentials = file_credentials(context.reactor->clock(), files, {mount + "token", "", ""}, {});
+  Result<ServerConfig> result = config;
+  config.credentials->get([&](Result<Credential> credential) {
+    if (!credential) result = fail(Code::kInvalidArgument, "in-cluster configuration: " + credential.error().message());
+  });
+  return result;
+}
+
+Result<ServerConfig> load_config(const ConfigFlags& flags, const std::map<std::string, std::string>& environment,
+                                 const ConfigContext& context) {
+  std::string path = flags.kubeconfig;
+  Result<ServerConfig> config = ServerConfig{};
+  if (path.empty() && !variable(environment, "KUBERNETES_SERVICE_HOST").empty() && flags.context.empty()) {
+    config = in_cluster_config(environment, context);
+  } else {
+    if (path.empty()) path = variable(environment, "KUBECONFIG");
+    std::string home = variable(environment, "HOME");
+    bool guessed = path.empty();
+    if (guessed && !home.empty()) path = home + "/.kube/config";
+    const FileReader& files = context.files ? *context.files : real_files();
+    if (guessed && !flags.master.empty() && (path.empty() || !files.read(path))) {
+      config->origin = "--master";
+    } else if (path.empty()) {
+      return fail(Code::kInvalidArgument, "no API server is named: pass --kubeconfig or --master");
+    } else {
+      config = load_kubeconfig(path, flags.context, context);
+    }
+  }
+  if (!config || flags.master.empty()) return config;
+  config->server = flags.master;
+  while (!config->server.empty() && config->server.back() == '/') config->server.pop_back();
+  if (config->server.rfind("https://", 0) != 0 && config->server.rfind("http://", 0) != 0) {
+    return fail(Code::kInvalidArgument, "--master " + quote(flags.master) + " must begin with https:// or http://");
+  }
+  return config;
+}
+
+std::map<std::string, std::string> process_environment() {
+  std::map<std::string, std::string> out;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    std::string_view text = *entry;
+    auto equals = text.find('=');
+    if (equals != std::string_view::npos)
+      out[std::string(text.substr(0, equals))] = std::string(text.substr(equals + 1));
+  }
+  return out;
+}
+
+}  // namespace dra::client

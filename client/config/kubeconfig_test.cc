@@ -1,0 +1,195 @@
+#include "client/config/kubeconfig.h"
+
+#include <gtest/gtest.h>
+
+#include "pkg/base/random.h"
+#include "pkg/base/strings.h"
+#include "pkg/reactor/sim_reactor.h"
+
+namespace dra::client::kubeconfig_test {
+
+using namespace std::chrono_literals;
+
+const char kPem[] = "-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n";
+
+class MapFiles : public FileReader {
+ public:
+  Result<std::string> read(const std::string& path) const override {
+    auto it = files.find(path);
+    if (it == files.end()) return fail(Code::kNotFound, "cannot open " + quote(path) + ": No such file");
+    return it->second;
+  }
+  std::map<std::string, std::string> files;
+};
+
+struct Fixture {
+  ManualClock clock;
+  SimReactor reactor{clock};
+  MapFiles files;
+  ConfigContext context{&reactor, &files};
+
+  Result<ServerConfig> parse(const std::string& text, const std::string& name = "") {
+    return parse_kubeconfig(text, "/home/a/.kube/config", name, context);
+  }
+  static Result<Credential> credential(const ServerConfig& config) {
+    std::optional<Result<Credential>> got;
+    config.credentials->get([&](Result<Credential> c) { got = std::move(c); });
+    EXPECT_TRUE(got.has_value());
+    return *got;
+  }
+};
+
+std::string file_with(const std::string& cluster, const std::string& user) {
+  return "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
+         "contexts:\n- name: c\n  context: {cluster: k, user: u, namespace: team}\n- name: anon\n  context: {cluster: "
+         "k}\n"
+         "clusters:\n- name: k\n  cluster: " +
+         cluster + "\nusers:\n- name: u\n  user: " + user + "\n";
+}
+
+TEST(Kubeconfig, ContextClusterAndToken) {
+  Fixture f;
+  f.files.files["/home/a/.kube/pki/ca.crt"] = kPem;
+  auto config = f.parse(
+      file_with("{server: 'https://h:6443/', certificate-authority: pki/ca.crt, tls-server-name: x}", "{token: abc}"));
+  ASSERT_TRUE(config.has_value()) << config.error().message();
+  EXPECT_EQ(config->server, "https://h:6443");
+  EXPECT_EQ(config->certificate_authority, kPem);
+  EXPECT_EQ(config->tls_server_name, "x");
+  EXPECT_EQ(config->default_namespace, "team");
+  EXPECT_EQ(f.credential(*config)->authorization, "Bearer abc");
+  auto anonymous = f.parse(file_with("{server: 'http://h'}", "{}"), "anon");
+  ASSERT_TRUE(anonymous.has_value());
+  EXPECT_EQ(anonymous->credentials, nullptr);
+  EXPECT_EQ(anonymous->default_namespace, "default");
+}
+
+TEST(Kubeconfig, CertificatesAsDataAndAsFilesThatRotate) {
+  Fixture f;
+  auto data = f.parse(file_with(
+      "{server: 'https://h', certificate-authority-data: " + base64_encode(kPem) + "}",
+      "{client-certificate-data: " + base64_encode("cert") + ", client-key-data: " + base64_encode("key") + "}"));
+  ASSERT_TRUE(data.has_value()) << data.error().message();
+  EXPECT_EQ(f.credential(*data)->certificate, "cert");
+  f.files.files["/c.crt"] = "cert1";
+  f.files.files["/c.key"] = "key1";
+  auto files = f.parse(file_with("{server: 'https://h'}", "{client-certificate: /c.crt, client-key: /c.key}"));
+  ASSERT_TRUE(files.has_value()) << files.error().message();
+  EXPECT_EQ(f.credential(*files)->key, "key1");
+  f.files.files["/c.key"] = "key2";
+  EXPECT_EQ(f.credential(*files)->key, "key1");
+  f.reactor.advance(61s);
+  EXPECT_EQ(f.credential(*files)->key, "key2");
+}
+
+TEST(Kubeconfig, TokenFilesAreReadAgainAfterAMinuteAndAtOnceAfterARejection) {
+  Fixture f;
+  f.files.files["/t"] = "one\n";
+  auto config = f.parse(file_with("{server: 'https://h'}", "{tokenFile: /t, token: ignored}"));
+  ASSERT_TRUE(config.has_value());
+  EXPECT_EQ(f.credential(*config)->authorization, "Bearer one");
+  f.files.files["/t"] = "two";
+  f.reactor.advance(30s);
+  EXPECT_EQ(f.credential(*config)->authorization, "Bearer one");
+  config->credentials->rejected(Credential{"Bearer one", "", ""});
+  EXPECT_EQ(f.credential(*config)->authorization, "Bearer two");
+  f.files.files["/t"] = "three";
+  f.reactor.advance(61s);
+  EXPECT_EQ(f.credential(*config)->authorization, "Bearer three");
+  f.files.files.erase("/t");  // being replaced: what was read serves on
+  f.reactor.advance(61s);
+  EXPECT_EQ(f.credential(*config)->authorization, "Bearer three");
+  config->credentials->rejected(Credential{"Bearer three", "", ""});
+  EXPECT_EQ(f.credential(*config).error().code(), Code::kUnauthenticated);
+}
+
+TEST(Kubeconfig, EveryRefusalNamesFileEntryAndCause) {
+  Fixture f;
+  struct Case {
+    std::string text;
+    std::string context;
+    std::string expected;
+  };
+  std::string good = "{server: 'https://h'}";
+  for (const Case& c : std::vector<Case>{
+           {"a: [", "", "line"},
+           {"just text", "", "not a mapping"},
+           {"kind: Pod", "", "kind is \"Pod\""},
+           {"kind: Config", "", "set current-context"},
+           {file_with(good, "{}"), "nope", "no context \"nope\" in contexts; there are c, anon"},
+           {file_with("{server: h}", "{}"), "", "server \"h\" must begin with https://"},
+           {file_with("{server: 'https://h', certificate-authority-data: '***'}", "{}"), "", "is not base64"},
+           {file_with("{server: 'https://h', certificate-authority-data: aGVsbG8=}", "{}"), "", "is not PEM"},
+           {file_with("{server: 'https://h', certificate-authority: /none}", "{}"), "", "cannot open \"/none\""},
+           {file_with(good, "{auth-provider: {name: gcp}}"), "", "auth-provider is not supported"},
+           {file_with(good, "{client-certificate-data: aGVsbG8=}"), "", "needs its key"},
+           {file_with(good, "{tokenFile: /none}"), "", "cannot open \"/none\""},
+           {file_with(good, "{exec: {command: x, apiVersion: client.authentication.k8s.io/v1alpha1}}"), "",
+            "exec apiVersion"},
+           {file_with(good, "{exec: {apiVersion: client.authentication.k8s.io/v1}}"), "", "no command"},
+           {file_with(good,
+                      "{exec: {command: x, interactiveMode: Always, apiVersion: client.authentication.k8s.io/v1}}"),
+            "", "needs a terminal"},
+       }) {
+    auto config = f.parse(c.text, c.context);
+    ASSERT_FALSE(config.has_value()) << c.expected;
+    EXPECT_NE(config.error().message().find("/home/a/.kube/config"), std::string::npos);
+    EXPECT_NE(config.error().message().find(c.expected), std::string::npos) << config.error().message();
+  }
+}
+
+TEST(Kubeconfig, AnyBytesEndInAResultNotInACrash) {
+  Fixture f;
+  std::string good = file_with("{server: 'https://h', certificate-authority-data: aGVsbG8=}",
+                               "{exec: {command: x, args: [a], env: [{name: b, value: c}]}}");
+  SeededRandom random(3);
+  for (int i = 0; i < 3000; ++i) {
+    std::string text = good;
+    for (uint64_t n = 1 + random.below(6); n > 0; --n) {
+      size_t at = random.below(text.size());
+      random.below(2) == 0 ? void(text[at] = static_cast<char>(random.next())) : void(text.erase(at, random.below(20)));
+      if (text.empty()) text = " ";
+    }
+    auto config = f.parse(text);
+    if (!config) {
+      EXPECT_FALSE(config.error().message().empty());
+    }
+  }
+}
+
+TEST(Kubeconfig, InCluster) {
+  Fixture f;
+  std::map<std::string, std::string> env{{"KUBERNETES_SERVICE_HOST", "fd00::1"}, {"KUBERNETES_SERVICE_PORT", "443"}};
+  auto missing = in_cluster_config(env, f.context);
+  ASSERT_FALSE(missing.has_value());
+  EXPECT_NE(missing.error().message().find("ca.crt"), std::string::npos);
+  std::string mount = "/var/run/secrets/kubernetes.io/serviceaccount/";
+  f.files.files = {{mount + "ca.crt", kPem}, {mount + "token", "tok"}, {mount + "namespace", "dra-system"}};
+  auto config = in_cluster_config(env, f.context);
+  ASSERT_TRUE(config.has_value()) << config.error().message();
+  EXPECT_EQ(config->server, "https://[fd00::1]:443");
+  EXPECT_EQ(config->default_namespace, "dra-system");
+  EXPECT_EQ(f.credential(*config)->authorization, "Bearer tok");
+  EXPECT_FALSE(in_cluster_config({}, f.context).has_value());
+}
+
+TEST(Kubeconfig, WhereAConfigurationIsLookedFor) {
+  Fixture f;
+  f.files.files["/k"] = file_with("{server: 'https://flag'}", "{}");
+  f.files.files["/e"] = file_with("{server: 'https://env'}", "{}");
+  f.files.files["/h/.kube/config"] = file_with("{server: 'https://home'}", "{}");
+  auto server = [&](ConfigFlags flags, std::map<std::string, std::string> env) {
+    auto config = load_config(flags, env, f.context);
+    return config ? config->server : config.error().message();
+  };
+  EXPECT_EQ(server({"/k", "", ""}, {{"KUBECONFIG", "/e"}}), "https://flag");
+  EXPECT_EQ(server({}, {{"KUBECONFIG", "/e"}, {"HOME", "/h"}}), "https://env");
+  EXPECT_EQ(server({}, {{"HOME", "/h"}}), "https://home");
+  EXPECT_EQ(server({"/k", "", "https://m/"}, {}), "https://m");
+  EXPECT_EQ(server({"", "", "http://m:1"}, {{"HOME", "/nowhere"}}), "http://m:1");
+  EXPECT_NE(server({"/none", "", ""}, {}).find("cannot open \"/none\""), std::string::npos);
+  EXPECT_NE(server({}, {}).find("pass --kubeconfig"), std::string::npos);
+  EXPECT_NE(server({"/k", "", "h"}, {}).find("--master"), std::string::npos);
+}
+
+}  // namespace dra::client::kubeconfig_test

@@ -1,0 +1,137 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "client/informer/wire.h"
+#include "client/rest/patch.h"
+#include "client/rest/resource_path.h"
+#include "client/rest/rest_client.h"
+#include "client/rest/status.h"
+#include "client/writer/writer.h"
+#include "pkg/base/random.h"
+
+namespace dra::client::rest_test {
+
+using nlohmann::json;
+
+const Resource kClaims{"resource.k8s.io", "v1", "resourceclaims", "ResourceClaim", true};
+const Resource kPods{"", "v1", "pods", "Pod", true};
+
+TEST(Paths, AreWhereTheServerHasThem) {
+  EXPECT_EQ(collection_path(kPods, ""), "/api/v1/pods");
+  EXPECT_EQ(collection_path(kClaims, "ns"), "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims");
+  EXPECT_EQ(object_path(kClaims, "ns", "a", "status"),
+            "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims/a/status");
+  EXPECT_EQ(object_path(kPods, "n/s", "a b?", ""), "/api/v1/namespaces/n%2Fs/pods/a%20b%3F");
+  EXPECT_EQ(with_query("/x", {{"a", "1"}, {"b", ""}, {"c", "k in (v,w)"}}), "/x?a=1&c=k%20in%20%28v%2Cw%29");
+}
+
+TEST(Patches, CarryTheirPreconditions) {
+  Precondition both{"u1", "7"};
+  EXPECT_EQ(json::parse(merge_patch({{"status", {{"a", 1}}}}, both)),
+            json::parse(R"({"metadata":{"uid":"u1","resourceVersion":"7"},"status":{"a":1}})"));
+  EXPECT_EQ(json::parse(json_patch(json::array({{{"op", "remove"}, {"path", "/spec/x"}}}), both)), json::parse(R"([
+    {"op":"replace","path":"/metadata/uid","value":"u1"},{"op":"replace","path":"/metadata/resourceVersion","value":"7"},
+    {"op":"remove","path":"/spec/x"}])"));
+  EXPECT_EQ(json::parse(apply_patch({{"status", json::object()}}, kClaims, "ns", "a", {"u1", ""})),
+            json::parse(R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim",
+                            "metadata":{"name":"a","namespace":"ns","uid":"u1"},"status":{}})"));
+  EXPECT_EQ(json::parse(merge_patch(nullptr, {})), json::object());
+  EXPECT_EQ(escape_pointer("a/b~c"), "a~1b~0c");
+  EXPECT_EQ(json::parse(delete_body({"u", "5", 0, "Background"}))["preconditions"],
+            (json{{"uid", "u"}, {"resourceVersion", "5"}}));
+}
+
+Error refused(int code, const std::string& reason, const std::string& message, const std::string& field = "") {
+  json status = {{"kind", "Status"}, {"reason", reason}, {"message", message}, {"code", code}};
+  if (!field.empty()) status["details"]["causes"] = json::array({{{"field", field}}});
+  Response response;
+  response.status = code;
+  response.body = status.dump();
+  return error_from_response(response, "PATCH x");
+}
+
+TEST(Status, BecomesTypedErrors) {
+  EXPECT_EQ(refused(409, "AlreadyExists", "m").code(), Code::kAlreadyExists);
+  EXPECT_EQ(refused(409, "Conflict", "m").code(), Code::kConflict);
+  EXPECT_EQ(refused(410, "Expired", "m").code(), Code::kGone);
+  EXPECT_EQ(refused(429, "TooManyRequests", "m").code(), Code::kTooManyRequests);
+  EXPECT_EQ(refused(403, "Forbidden", "no").message(), "PATCH x: no");
+  EXPECT_TRUE(names_field(refused(422, "Invalid", "m", "metadata.uid"), "metadata.uid"));
+  EXPECT_FALSE(names_field(refused(422, "Invalid", "m", "spec"), "metadata.uid"));
+  EXPECT_TRUE(is_too_large_resource_version(refused(504, "Timeout", "Too large resource version: 9, current: 1")));
+  Response html;
+  html.status = 502;
+  html.body = "<html>\n bad\tgateway";
+  Error error = error_from_response(html, "GET y");
+  EXPECT_EQ(error.code(), Code::kUnavailable);
+  EXPECT_EQ(error.message(), "GET y: HTTP status 502: <html>  bad gateway");
+}
+
+TEST(Status, AnyBytesAreSomeError) {
+  SeededRandom random(9);
+  std::string base =
+      R"({"kind":"Status","reason":"Invalid","code":422,"details":{"causes":[{"field":"a"}],"retryAfterSeconds":3}})";
+  for (int i = 0; i < 5000; ++i) {
+    Response response;
+    response.status = static_cast<int>(400 + random.below(200));
+    response.body = base;
+    for (int n = 0; n < 4; ++n) response.body[random.below(response.body.size())] = static_cast<char>(random.next());
+    Error error = error_from_response(response, "GET x");
+    names_field(error, "a");
+    std::string line = R"({"type":"ADDED","object":)" + response.body + "}";
+    auto event = parse_watch_line(line);
+    if (!event) {
+      EXPECT_EQ(event.error().code(), Code::kInvalidArgument);
+    }
+  }
+  Response deep;
+  deep.status = 500;
+  deep.body = std::string(1'000'000, '[');
+  EXPECT_EQ(error_from_response(deep, "x").code(), Code::kUnavailable);
+}
+
+TEST(WatchLines, AllTypes) {
+  auto added = parse_watch_line(R"({"type":"ADDED","object":{"a":[1,"}"]}})");
+  ASSERT_TRUE(added.has_value());
+  EXPECT_EQ(json::parse(added->object), json::parse(R"({"a":[1,"}"]})"));
+  auto swapped = parse_watch_line(R"({"object":{"a":1},"type":"DELETED"})");
+  ASSERT_TRUE(swapped.has_value());
+  EXPECT_EQ(swapped->type, WatchEvent::Type::kDeleted);
+  EXPECT_EQ(swapped->object, R"({"a":1})");
+  auto end = parse_watch_line(
+      R"({"type":"BOOKMARK","object":{"spec":{},"metadata":{"annotations":{"k8s.io/initial-events-end":"true"},"resourceVersion":"12"}}})");
+  ASSERT_TRUE(end.has_value()) << end.error().message();
+  EXPECT_EQ(end->revision, 12u);
+  EXPECT_TRUE(end->initial_events_end);
+  auto plain = parse_watch_line(R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"13"}}})");
+  EXPECT_FALSE(plain->initial_events_end);
+  for (const char* bad : {"", "{", "[]", "{}", R"({"type":"ODD","object":{}})", R"({"type":"ADDED"})",
+                          R"({"type":"BOOKMARK","object":{}})", R"({"type":"ADDED","object":7})"}) {
+    EXPECT_FALSE(parse_watch_line(bad).has_value()) << bad;
+  }
+}
+
+TEST(Outcomes, OfWriteErrors) {
+  auto outcome = [](const Error& e, WriteVerb verb = WriteVerb::kMergePatch) { return classify_write_error(e, verb); };
+  EXPECT_EQ(outcome(refused(409, "Conflict", "m")), WriteOutcome::kLostRace);
+  EXPECT_EQ(outcome(refused(409, "AlreadyExists", "m")), WriteOutcome::kAlreadyExists);
+  EXPECT_EQ(outcome(refused(404, "NotFound", "m")), WriteOutcome::kGone);
+  EXPECT_EQ(outcome(refused(422, "Invalid", "m", "metadata.uid")), WriteOutcome::kGone);
+  EXPECT_EQ(outcome(refused(422, "Invalid", "field is immutable", "status.allocation")), WriteOutcome::kLostRace);
+  EXPECT_EQ(outcome(refused(422, "Invalid", "bad", "status.allocation")), WriteOutcome::kInvalid);
+  EXPECT_EQ(outcome(refused(422, "Invalid", "cannot update resourceclaims/binding", "status")),
+            WriteOutcome::kForbidden);
+  EXPECT_EQ(outcome(refused(403, "Forbidden", "m")), WriteOutcome::kForbidden);
+  EXPECT_EQ(outcome(refused(429, "TooManyRequests", "m")), WriteOutcome::kThrottled);
+  EXPECT_EQ(outcome(refused(500, "InternalError", "m")), WriteOutcome::kUnknown);
+  EXPECT_EQ(outcome(refused(504, "Timeout", "m")), WriteOutcome::kUnknown);
+  EXPECT_EQ(outcome(Error(Code::kDeadlineExceeded, "m")), WriteOutcome::kUnknown);
+  EXPECT_EQ(outcome(Error(Code::kUnavailable, "m")), WriteOutcome::kUnknown);
+  EXPECT_EQ(outcome(Error(Code::kUnauthenticated, "m")), WriteOutcome::kFailed);
+  EXPECT_EQ(outcome(refused(409, "Conflict", "Precondition failed: UID in precondition: a, UID in object meta: b"),
+                    WriteVerb::kDelete),
+            WriteOutcome::kGone);
+}
+
+}  // namespace dra::client::rest_test
