@@ -29,7 +29,7 @@ bool read_optional_opaque(const JsonValue& v, std::optional<OpaqueConfig>& out, 
   return field_with(v, "opaque", t, [&](const JsonValue& opaque) { return read_opaque(opaque, out.emplace(), t); });
 }
 
-bool read_toleration(const JsonValue& v, DeviceToleration& out, Trouble& t) {
+bool read_device_toleration(const JsonValue& v, DeviceToleration& out, Trouble& t) {
   return expect_object(v, t) && field(v, "key", out.key, t) && field(v, "operator", out.op, t) &&
          field(v, "value", out.value, t) && field(v, "effect", out.effect, t) &&
          field(v, "tolerationSeconds", out.toleration_seconds, t);
@@ -41,8 +41,9 @@ bool read_subrequest_body(const JsonValue& v, DeviceSubRequest& out, Trouble& t)
                     [&](const JsonValue& list) { return read_list(list, out.selectors, t, read_selector); }) &&
          field(v, "allocationMode", out.allocation_mode, t) && field(v, "count", out.count, t) &&
          field(v, "adminAccess", out.admin_access, t) &&
-         field_with(v, "tolerations", t,
-                    [&](const JsonValue& list) { return read_list(list, out.tolerations, t, read_toleration); }) &&
+         field_with(
+             v, "tolerations", t,
+             [&](const JsonValue& list) { return read_list(list, out.tolerations, t, read_device_toleration); }) &&
          section(v, "capacity", t, [&](const JsonValue& capacity) {
            return field_with(capacity, "requests", t, [&](const JsonValue& map) {
              return read_map(map, out.capacity_requests, t, read_quantity);
@@ -95,8 +96,9 @@ bool read_result(const JsonValue& v, DeviceRequestAllocationResult& out, Trouble
   return expect_object(v, t) && field(v, "request", out.request, t) && field(v, "driver", out.driver, t) &&
          field(v, "pool", out.pool, t) && field(v, "device", out.device, t) &&
          field(v, "adminAccess", out.admin_access, t) &&
-         field_with(v, "tolerations", t,
-                    [&](const JsonValue& list) { return read_list(list, out.tolerations, t, read_toleration); }) &&
+         field_with(
+             v, "tolerations", t,
+             [&](const JsonValue& list) { return read_list(list, out.tolerations, t, read_device_toleration); }) &&
          field(v, "bindingConditions", out.binding_conditions, t) &&
          field(v, "bindingFailureConditions", out.binding_failure_conditions, t) &&
          field(v, "shareID", out.share_id, t) && field_with(v, "consumedCapacity", t, [&](const JsonValue& map) {

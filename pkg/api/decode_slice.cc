@@ -81,7 +81,7 @@ bool read_consumption(const JsonValue& v, DeviceCounterConsumption& out, Trouble
          field_with(v, "counters", t, [&](const JsonValue& map) { return read_counters(map, out.counters, t); });
 }
 
-bool read_taint(const JsonValue& v, DeviceTaint& out, Trouble& t) {
+bool read_device_taint(const JsonValue& v, DeviceTaint& out, Trouble& t) {
   return expect_object(v, t) && field(v, "key", out.key, t) && field(v, "value", out.value, t) &&
          field(v, "effect", out.effect, t) && field(v, "timeAdded", out.time_added, t);
 }
@@ -104,7 +104,7 @@ bool read_device_body(const JsonValue& v, Device& out, Trouble& t) {
          field(v, "nodeName", out.node_name, t) && field(v, "nodeSelector", out.node_selector, t) &&
          field(v, "allNodes", out.all_nodes, t) &&
          field_with(v, "taints", t,
-                    [&](const JsonValue& list) { return read_list(list, out.taints, t, read_taint); }) &&
+                    [&](const JsonValue& list) { return read_list(list, out.taints, t, read_device_taint); }) &&
          field(v, "bindsToNode", out.binds_to_node, t) && field(v, "bindingConditions", out.binding_conditions, t) &&
          field(v, "bindingFailureConditions", out.binding_failure_conditions, t) &&
          field(v, "allowMultipleAllocations", out.allow_multiple_allocations, t);
@@ -157,7 +157,8 @@ bool read(const JsonValue& v, DeviceTaintRule& out, Trouble& t) {
                             return field(selector, "driver", out.driver, t) && field(selector, "pool", out.pool, t) &&
                                    field(selector, "device", out.device, t);
                           }) &&
-                  field_with(s, "taint", t, [&](const JsonValue& taint) { return read_taint(taint, out.taint, t); });
+                  field_with(s, "taint", t,
+                             [&](const JsonValue& taint) { return read_device_taint(taint, out.taint, t); });
          });
 }
 
