@@ -1,3 +1,4 @@
+#include "pkg/apiserver/coreapi/kinds.h"
 #include "pkg/apiserver/kind.h"
 #include "pkg/apiserver/resourceapi/kinds.h"
 
@@ -11,7 +12,7 @@ void register_all_kinds(KindRegistry& registry) {
   plain("", "events");
   plain("", "namespaces");
   plain("", "nodes");
-  plain("", "pods");
+  registry.add(make_pod_kind());
   plain("", "secrets");
   plain("", "serviceaccounts");
   plain("", "services");
