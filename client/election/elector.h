@@ -1,0 +1,103 @@
+// Elector: leader election by a Lease, compatible with client-go's.
+//
+// Times of other machines are never compared with ours: a foreign holder is respected for its lease duration from the
+// moment its last change was seen here. Stricter than upstream in three ways: leadership ends at once when another
+// holder is seen; it ends, fail closed, when the lease was not renewed for renew_deadline counted from the *sending* of
+// the last successful renewal; and it is released on stop(), after the caller's work has ended. A write of the lease
+// whose outcome is unknown is never taken for a success.
+//
+// Use a Transport of its own (an own connection), so that renewals do not wait behind other requests. Belongs to the
+// reactor's thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "client/election/lease_record.h"
+#include "client/rest/rest_client.h"
+#include "pkg/base/random.h"
+
+namespace dra::client {
+
+struct ElectorOptions {
+  std::string ns = "kube-system";
+  std::string name = "dra-controller-manager";
+  // "<hostname>_<uuid>"; must differ between processes.
+  std::string identity;
+  ElectionTimes times;
+  bool release_on_stop = true;
+};
+
+struct ElectorCallbacks {
+  // We lead from now on. Each call begins a new term.
+  std::function<void()> on_started;
+  // We do not lead any more; `why` says what happened. Start no further write.
+  std::function<void(const std::string& why)> on_stopped;
+  // Another identity was seen to hold the lease ("" when nobody does).
+  std::function<void(const std::string& holder)> on_new_leader;
+  // Renewals that took a GET first, for leader_election_slowpath_total.
+  std::function<void()> on_slow_path;
+};
+
+class Elector {
+ public:
+  // `times` must have passed validate(). Everything must outlive the elector.
+  Elector(Reactor& reactor, RestClient& client, Random& random, ElectorOptions options, ElectorCallbacks callbacks);
+  ~Elector();
+  Elector(const Elector&) = delete;
+  Elector& operator=(const Elector&) = delete;
+
+  // Begins to campaign, and to renew once won, until stop().
+  void start();
+  // Ends the term (on_stopped is called if we lead), releases the lease if we held it and may, and then calls `done`;
+  // not later than retry_period after the call.
+  void stop(std::function<void()> done);
+
+  bool leading() const { return leading_; }
+  // The holder seen last.
+  const std::string& leader() const { return observed_.holder; }
+  // For the health check "leaderElection": false when we lead but have not renewed for lease duration + 20 s.
+  bool healthy() const;
+
+ private:
+  void schedule(Duration delay);
+  void attempt();
+  void look();
+  void looked(Result<std::string> answer);
+  void try_create();
+  void try_update();
+  void wrote(Result<std::string> answer, MonoTime sent);
+  void observe(LeaseRecord record);
+  bool foreign_and_valid() const;
+  void lead(MonoTime since);
+  void lose(const std::string& why);
+  void arm_deadline();
+  void send_release();
+  void release();
+  void end_stop();
+  std::string micro_now() const;
+  LeaseRecord own_record() const;
+  ObjectPath path() const;
+  Duration request_timeout() const { return options_.times.renew_deadline / 2; }
+
+  Reactor& reactor_;
+  RestClient& client_;
+  Random& random_;
+  ElectorOptions options_;
+  ElectorCallbacks callbacks_;
+
+  bool running_ = false;
+  bool leading_ = false;
+  LeaseRecord observed_;
+  bool have_observed_ = false;
+  bool must_look_ = true;   // the remembered resourceVersion is not to be trusted
+  MonoTime observed_at_{};  // when the record was last seen to change
+  MonoTime renewed_at_{};   // when the last successful renewal was sent
+  Handle timer_;
+  Handle deadline_;
+  Handle call_;
+  std::function<void()> stopped_;
+};
+
+}  // namespace dra::client

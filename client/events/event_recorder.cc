@@ -1,0 +1,260 @@
+#include "client/events/event_recorder.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "pkg/log/log.h"
+
+namespace dra::client {
+namespace {
+
+using nlohmann::json;
+
+constexpr Duration kTick = std::chrono::seconds(60);
+
+const Resource& events_resource() {
+  static const Resource resource{"events.k8s.io", "v1", "events", "Event", true};
+  return resource;
+}
+
+// At most `limit` bytes, not cutting a UTF-8 sequence.
+std::string cut(const std::string& text, size_t limit) {
+  if (text.size() <= limit) return text;
+  size_t end = limit;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end);
+}
+
+std::string hex(uint64_t value) {
+  char buffer[20];
+  std::snprintf(buffer, sizeof buffer, "%016llx", static_cast<unsigned long long>(value));
+  return buffer;
+}
+
+std::string object_key(const EventObject& object) {
+  return object.kind + "/" + object.ns + "/" + object.name + "/" + object.uid;
+}
+
+}  // namespace
+
+// Events alike, and the object that stands for them on the server.
+struct EventRecorder::Series {
+  std::string key;
+  EventRequest event;
+  std::string name;        // of the Event object
+  std::string event_time;  // of the first
+  std::string last_seen;
+  MonoTime last_at{};
+  MonoTime written_at{};
+  int count = 1;
+  int written = 0;  // the count the server knows; 0: not created yet
+  int sending = 0;  // the count under way
+  int tries = 0;
+  bool queued = false;
+  Handle call;
+  Handle retry;
+};
+
+EventRecorder::EventRecorder(Reactor& reactor, RestClient& client, Random& random, RecorderOptions options)
+    : reactor_(reactor), client_(client), random_(random), options_(std::move(options)) {
+  if (options_.instance.empty()) options_.instance = options_.controller;
+  ticker_ = reactor_.after(kTick, [this] { tick(); });
+}
+
+EventRecorder::~EventRecorder() {
+  *alive_ = false;
+}
+
+void EventRecorder::record(const EventRequest& event) {
+  std::string key = object_key(event.regarding) + "\n" + (event.warning ? "Warning" : "Normal") + "\n" + event.reason +
+                    "\n" + event.action + "\n" + event.note;
+  MonoTime now = reactor_.clock().mono_now();
+  std::string stamp = format_rfc3339_micro(reactor_.clock().wall_now());
+  if (auto it = series_.find(key); it != series_.end() && now - it->second->last_at < options_.series_silence) {
+    Series& series = *it->second;
+    ++series.count;
+    series.last_seen = stamp;
+    series.last_at = now;
+    // The second makes a series of it; later ones wait for tick().
+    if (series.count == 2 && series.written == 1) {
+      enqueue(it->second);
+    } else {
+      ++stats_.counted;
+    }
+    return;
+  }
+  if (!within_budget(event.regarding)) {
+    ++stats_.over_budget;
+    return;
+  }
+  if (queue_.size() >= options_.max_queued || series_.size() >= options_.max_series) {
+    ++stats_.dropped;
+    return;
+  }
+  auto series = std::make_shared<Series>();
+  series->key = key;
+  series->event = event;
+  auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(reactor_.clock().wall_now().time_since_epoch());
+  // Two events of one moment must not share a name.
+  series->name = cut(event.regarding.name, 220) + "." + hex(static_cast<uint64_t>(ns.count()) + random_.below(1000));
+  series->event_time = series->last_seen = stamp;
+  series->last_at = series->written_at = now;
+  series_[key] = series;
+  enqueue(series);
+}
+
+bool EventRecorder::within_budget(const EventObject& object) {
+  MonoTime now = reactor_.clock().mono_now();
+  if (budgets_.size() >= options_.max_series) {
+    auto oldest = std::min_element(budgets_.begin(), budgets_.end(),
+                                   [](const auto& a, const auto& b) { return a.second.used < b.second.used; });
+    budgets_.erase(oldest);
+  }
+  auto [it, fresh] = budgets_.try_emplace(object_key(object));
+  Budget& budget = it->second;
+  if (fresh) {
+    budget.tokens = options_.budget_burst;
+    budget.filled = now;
+  }
+  double refilled = std::chrono::duration<double>(now - budget.filled).count() /
+                    std::chrono::duration<double>(options_.budget_refill).count();
+  budget.tokens = std::min<double>(options_.budget_burst, budget.tokens + refilled);
+  budget.filled = now;
+  budget.used = ++budget_uses_;
+  if (budget.tokens < 1) return false;
+  budget.tokens -= 1;
+  return true;
+}
+
+void EventRecorder::enqueue(const SeriesPtr& series) {
+  if (series->queued || series->sending > 0) return;
+  series->queued = true;
+  queue_.push_back(series);
+  pump();
+}
+
+void EventRecorder::pump() {
+  while (!queue_.empty() && in_flight_ < options_.max_in_flight) {
+    SeriesPtr series = std::move(queue_.front());
+    queue_.pop_front();
+    series->queued = false;
+    send(series);
+  }
+}
+
+void EventRecorder::send(const SeriesPtr& series) {
+  ++in_flight_;
+  series->sending = series->count;
+  std::weak_ptr<Series> weak = series;
+  auto done = [this, weak, alive = alive_](Result<std::string> answer) {
+    auto known = weak.lock();
+    if (*alive && known) answered(known, answer);
+  };
+  const EventObject& about = series->event.regarding;
+  std::string ns = about.ns.empty() ? "default" : about.ns;
+  json state;
+  if (series->count > 1) state = {{"count", series->count}, {"lastObservedTime", series->last_seen}};
+  ObjectPath path{events_resource(), ns, series->name, ""};
+  if (series->written > 0) {
+    series->call = client_.patch(path, PatchType::kMerge, json{{"series", state}}.dump(), {}, std::move(done));
+    return;
+  }
+  json regarding = {{"apiVersion", about.api_version}, {"kind", about.kind}, {"name", about.name}};
+  if (!about.ns.empty()) regarding["namespace"] = about.ns;
+  if (!about.uid.empty()) regarding["uid"] = about.uid;
+  if (!about.resource_version.empty()) regarding["resourceVersion"] = about.resource_version;
+  json body = {{"apiVersion", "events.k8s.io/v1"},
+               {"kind", "Event"},
+               {"metadata", {{"name", series->name}, {"namespace", ns}}},
+               {"eventTime", series->event_time},
+               {"reportingController", options_.controller},
+               {"reportingInstance", cut(options_.instance, 128)},
+               {"action", cut(series->event.action.empty() ? series->event.reason : series->event.action, 128)},
+               {"reason", cut(series->event.reason, 128)},
+               {"type", series->event.warning ? "Warning" : "Normal"},
+               {"note", cut(series->event.note, 1024)},
+               {"regarding", std::move(regarding)}};
+  if (!state.is_null()) body["series"] = state;
+  series->call = client_.create(path, body.dump(-1, ' ', false, json::error_handler_t::replace), {}, std::move(done));
+}
+
+void EventRecorder::answered(const SeriesPtr& series, const Result<std::string>& answer) {
+  --in_flight_;
+  int sent = std::exchange(series->sending, 0);
+  bool again = false;
+  if (answer) {
+    ++stats_.sent;
+    series->tries = 0;
+    series->written = sent;
+    series->written_at = reactor_.clock().mono_now();
+    // The second came while the first was under way.
+    again = sent == 1 && series->count > 1;
+  } else if (answer.error().code() == Code::kNotFound && series->written > 0) {
+    // The server has forgotten it (its time to live is an hour): make it anew.
+    series->written = 0;
+    again = true;
+  } else if (answer.error().code() == Code::kAlreadyExists) {
+    // Our own create arrived although its answer did not.
+    series->written = 1;
+    again = series->count > 1;
+  } else if (answer.error().outcome_unknown() || answer.error().http_status() >= 500 ||
+             answer.error().code() == Code::kTooManyRequests) {
+    if (++series->tries < options_.max_tries) {
+      Duration delay = options_.retry_delay;
+      if (series->tries == 1)
+        delay = Duration(static_cast<int64_t>(static_cast<double>(delay.count()) * random_.unit()));
+      std::weak_ptr<Series> weak = series;
+      series->retry = reactor_.after(delay, [this, weak] {
+        if (auto known = weak.lock()) enqueue(known);
+      });
+    } else {
+      drop(series);
+    }
+  } else {
+    log::v(2, "Event was refused", {{"reason", series->event.reason}, {"err", answer.error()}});
+    drop(series);
+  }
+  if (again) enqueue(series);
+  pump();
+  check_flushed();
+}
+
+void EventRecorder::drop(const SeriesPtr& series) {
+  ++stats_.dropped;
+  series_.erase(series->key);
+}
+
+// Once a minute: series that go on are refreshed, those that ended are written a last time and forgotten.
+void EventRecorder::tick() {
+  MonoTime now = reactor_.clock().mono_now();
+  std::vector<SeriesPtr> to_write;
+  for (auto it = series_.begin(); it != series_.end();) {
+    Series& series = *it->second;
+    bool over = now - series.last_at >= options_.series_silence;
+    bool news = series.written > 0 && series.count > series.written;
+    if (news && (over || now - series.written_at >= options_.series_refresh)) to_write.push_back(it->second);
+    bool busy = series.queued || series.sending > 0 || series.written == 0 || news;
+    it = over && !busy ? series_.erase(it) : std::next(it);
+  }
+  for (auto& series : to_write) enqueue(series);
+  ticker_ = reactor_.after(kTick, [this] { tick(); });
+}
+
+void EventRecorder::flush(Duration limit, std::function<void()> done) {
+  flushed_ = std::move(done);
+  flush_timer_ = reactor_.after(limit, [this] {
+    if (auto callback = std::exchange(flushed_, nullptr)) callback();
+  });
+  reactor_.post([this, alive = alive_] {
+    if (*alive) check_flushed();
+  });
+}
+
+void EventRecorder::check_flushed() {
+  if (!flushed_ || in_flight_ > 0 || !queue_.empty()) return;
+  flush_timer_.cancel();
+  auto callback = std::exchange(flushed_, nullptr);
+  callback();
+}
+
+}  // namespace dra::client

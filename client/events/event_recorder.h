@@ -1,0 +1,111 @@
+// EventRecorder: events.k8s.io/v1 about objects, for people.
+//
+// Events alike (same object, type, reason, action and note) within 6 minutes form a series: the first is created, the
+// second turns it into a series of 2, later ones only count; a series is written again every 30 minutes while it goes
+// on, and once more when it has been silent for 6 minutes. Each object has a budget of 25 events, refilled by one in 5
+// minutes. What is queued, remembered and retried is bounded; what exceeds the bounds is dropped and counted, never
+// waited for.
+//
+// Belongs to the reactor's thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "client/rest/rest_client.h"
+#include "pkg/base/random.h"
+
+namespace dra::client {
+
+struct EventObject {
+  std::string api_version;
+  std::string kind;
+  std::string ns;
+  std::string name;
+  std::string uid;
+  std::string resource_version;
+};
+
+struct EventRequest {
+  EventObject regarding;
+  bool warning = false;
+  std::string reason;  // upper camel; cut to 128 bytes
+  std::string action;  // what was done; required by the API, so empty becomes the reason
+  std::string note;    // cut to 1024 bytes
+};
+
+struct RecorderOptions {
+  std::string controller = "dra-controller-manager";
+  std::string instance;  // "<controller>-<hostname>"
+  size_t max_queued = 1000;
+  size_t max_series = 4096;
+  size_t max_in_flight = 4;
+  int budget_burst = 25;
+  Duration budget_refill = std::chrono::minutes(5);
+  Duration series_silence = std::chrono::minutes(6);
+  Duration series_refresh = std::chrono::minutes(30);
+  int max_tries = 12;
+  Duration retry_delay = std::chrono::seconds(10);
+};
+
+struct RecorderStats {
+  uint64_t sent = 0;
+  uint64_t counted = 0;  // added to a series in memory only
+  uint64_t over_budget = 0;
+  uint64_t dropped = 0;  // the queue was full, the tries used up, or the server refused
+};
+
+class EventRecorder {
+ public:
+  // Everything must outlive the recorder.
+  EventRecorder(Reactor& reactor, RestClient& client, Random& random, RecorderOptions options);
+  ~EventRecorder();
+  EventRecorder(const EventRecorder&) = delete;
+  EventRecorder& operator=(const EventRecorder&) = delete;
+
+  void record(const EventRequest& event);
+  // Writes what is queued now; calls `done` when it is written or `limit` has passed. For a graceful stop.
+  void flush(Duration limit, std::function<void()> done);
+
+  const RecorderStats& stats() const { return stats_; }
+  size_t queued() const { return queue_.size(); }
+
+ private:
+  struct Series;
+  struct Budget {
+    double tokens = 0;
+    MonoTime filled{};
+    uint64_t used = 0;  // for forgetting the oldest
+  };
+  using SeriesPtr = std::shared_ptr<Series>;
+
+  bool within_budget(const EventObject& object);
+  void enqueue(const SeriesPtr& series);
+  void pump();
+  void send(const SeriesPtr& series);
+  void answered(const SeriesPtr& series, const Result<std::string>& answer);
+  void tick();
+  void drop(const SeriesPtr& series);
+  void check_flushed();
+
+  Reactor& reactor_;
+  RestClient& client_;
+  Random& random_;
+  RecorderOptions options_;
+  RecorderStats stats_;
+  std::map<std::string, SeriesPtr> series_;
+  std::map<std::string, Budget> budgets_;
+  uint64_t budget_uses_ = 0;
+  std::deque<SeriesPtr> queue_;
+  size_t in_flight_ = 0;
+  Handle ticker_;
+  Handle flush_timer_;
+  std::function<void()> flushed_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace dra::client

@@ -1,0 +1,185 @@
+#include "client/events/event_recorder.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "client/testing/fake_server.h"
+#include "client/transport/fault.h"
+#include "pkg/reactor/sim_reactor.h"
+
+namespace dra::client::event_recorder_test {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+using testing::FakeServer;
+
+const std::string kPath = "/apis/events.k8s.io/v1/events";
+
+struct World {
+  explicit World(RecorderOptions options = {}) {
+    options.instance = "dra-controller-manager-host";
+    recorder = std::make_unique<EventRecorder>(reactor, client, random, options);
+    server.on_request = [this](const Request& r) { ++writes[r.method]; };
+  }
+  ManualClock clock;
+  SimReactor reactor{clock};
+  FakeServer server{reactor};
+  InProcessTransport inner{reactor, server};
+  FaultTransport network{reactor, inner, {}};
+  RestClient client{network};
+  SeededRandom random{1};
+  std::unique_ptr<EventRecorder> recorder;
+  std::map<std::string, int> writes;
+
+  static EventRequest event(const std::string& pod, const std::string& note) {
+    EventRequest e;
+    e.regarding = {"v1", "Pod", "ns", pod, "uid-" + pod, "7"};
+    e.warning = true;
+    e.reason = "CannotAllocate";
+    e.action = "Allocate";
+    e.note = note;
+    return e;
+  }
+  std::vector<json> events() {
+    std::vector<json> all;
+    for (auto& [key, version] : server.snapshot(kPath)) {
+      auto slash = key.find('/');
+      all.push_back(json::parse(server.get(kPath, key.substr(0, slash), key.substr(slash + 1))));
+    }
+    return all;
+  }
+};
+
+TEST(EventRecorder, WritesWhatTheApiRequires) {
+  World w;
+  w.recorder->record(World::event("a", "no node"));
+  w.reactor.run_until_idle();
+  auto all = w.events();
+  ASSERT_EQ(all.size(), 1u);
+  const json& e = all[0];
+  EXPECT_EQ(e["regarding"],
+            json::parse(
+                R"({"apiVersion":"v1","kind":"Pod","namespace":"ns","name":"a","uid":"uid-a","resourceVersion":"7"})"));
+  EXPECT_EQ(e["type"], "Warning");
+  EXPECT_EQ(e["reason"], "CannotAllocate");
+  EXPECT_EQ(e["action"], "Allocate");
+  EXPECT_EQ(e["note"], "no node");
+  EXPECT_EQ(e["reportingController"], "dra-controller-manager");
+  EXPECT_EQ(e["reportingInstance"], "dra-controller-manager-host");
+  EXPECT_EQ(e["eventTime"], format_rfc3339_micro(w.clock.wall_now()));
+  EXPECT_FALSE(e.contains("series"));
+  EXPECT_EQ(e["metadata"]["name"].get<std::string>().rfind("a.", 0), 0u);
+}
+
+TEST(EventRecorder, ClusterScopedObjectsAndLongTexts) {
+  World w;
+  EventRequest e = World::event("", std::string(1023, 'x') + "\xc3\xa9tail");
+  e.regarding = {"v1", "Node", "", std::string(253, 'n'), "u", ""};
+  e.action = "";
+  w.recorder->record(e);
+  w.reactor.run_until_idle();
+  auto all = w.events();
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0]["metadata"]["namespace"], "default");
+  EXPECT_EQ(all[0]["note"], std::string(1023, 'x'));
+  EXPECT_LE(all[0]["metadata"]["name"].get<std::string>().size(), 253u);
+  EXPECT_EQ(all[0]["action"], "CannotAllocate");
+}
+
+TEST(EventRecorder, SeriesCountInMemoryAndAreRefreshed) {
+  World w;
+  for (int i = 0; i < 100; ++i) {
+    w.recorder->record(World::event("a", "same"));
+    w.reactor.advance(60s);
+  }
+  // 100 minutes: created, made a series, refreshed every half hour.
+  EXPECT_EQ(w.writes["POST"], 1);
+  EXPECT_GE(w.writes["PATCH"], 3);
+  EXPECT_LE(w.writes["PATCH"], 5);
+  w.reactor.advance(10min);  // silence: the last count
+  auto all = w.events();
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0]["series"]["count"], 100);
+  w.recorder->record(World::event("a", "same"));
+  w.reactor.run_until_idle();
+  EXPECT_EQ(w.events().size(), 2u);  // a new series after the silence
+}
+
+TEST(EventRecorder, TheSecondWhileTheFirstIsUnderWayIsNotLost) {
+  World w;
+  w.recorder->record(World::event("a", "same"));
+  w.recorder->record(World::event("a", "same"));
+  w.recorder->record(World::event("a", "same"));
+  w.reactor.run_until_idle();
+  EXPECT_EQ(w.events()[0]["series"]["count"], 3);
+}
+
+TEST(EventRecorder, AFloodAboutOneObjectIsStopped) {
+  World w;
+  for (int i = 0; i < 1000; ++i) w.recorder->record(World::event("a", "note " + std::to_string(i)));
+  w.recorder->record(World::event("b", "another object"));
+  w.reactor.run_until_idle();
+  EXPECT_EQ(w.events().size(), 26u);
+  EXPECT_EQ(w.recorder->stats().over_budget, 975u);
+  w.reactor.advance(11min);
+  for (int i = 0; i < 10; ++i) w.recorder->record(World::event("a", "later " + std::to_string(i)));
+  w.reactor.run_until_idle();
+  EXPECT_EQ(w.events().size(), 28u);
+}
+
+TEST(EventRecorder, TheQueueIsBoundedWhenTheServerIsAway) {
+  World w;
+  Fault refuse;
+  refuse.kind = Fault::Kind::kHang;
+  w.network.set_plan([&](const Request&, bool) { return refuse; });
+  for (int i = 0; i < 20000; ++i) w.recorder->record(World::event("p" + std::to_string(i), "x"));
+  EXPECT_LE(w.recorder->queued(), 1000u);
+  EXPECT_GT(w.recorder->stats().dropped, 18000u);
+}
+
+TEST(EventRecorder, LostAnswersAndOutagesAreRetriedRefusalsAreNot) {
+  World w;
+  int asked = 0;
+  Fault lost;
+  lost.kind = Fault::Kind::kLoseAnswer;
+  w.network.set_plan([&](const Request&, bool) { return ++asked <= 2 ? lost : Fault{}; });
+  w.recorder->record(World::event("a", "x"));
+  w.reactor.advance(1min);
+  EXPECT_EQ(w.events().size(), 1u);  // once, although the first answer was lost
+  EXPECT_EQ(w.recorder->stats().dropped, 0u);
+  Fault forbidden;
+  forbidden.kind = Fault::Kind::kAnswer;
+  forbidden.answer.status = 403;
+  asked = 0;
+  w.network.set_plan([&](const Request&, bool) {
+    ++asked;
+    return forbidden;
+  });
+  w.recorder->record(World::event("b", "x"));
+  w.reactor.advance(5min);
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(w.recorder->stats().dropped, 1u);
+}
+
+TEST(EventRecorder, FlushWaitsForWhatIsQueuedButNotForEver) {
+  World w;
+  for (int i = 0; i < 20; ++i) w.recorder->record(World::event("p" + std::to_string(i), "x"));
+  bool done = false;
+  w.recorder->flush(5s, [&] {
+    done = true;
+    EXPECT_EQ(w.events().size(), 20u);
+  });
+  w.reactor.run_until_idle();
+  EXPECT_TRUE(done);
+  Fault hang;
+  hang.kind = Fault::Kind::kHang;
+  w.network.set_plan([&](const Request&, bool) { return hang; });
+  w.recorder->record(World::event("z", "x"));
+  done = false;
+  w.recorder->flush(5s, [&] { done = true; });
+  w.reactor.advance(5s);
+  EXPECT_TRUE(done);
+}
+
+}  // namespace dra::client::event_recorder_test
