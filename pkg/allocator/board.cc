@@ -17,8 +17,15 @@ void Board::lay_out(const Plan& plan, inventory::NodeId node) {
   incomplete_ = invalid_ = nullptr;
   for (const Segment& segment : view_->segments) {
     const Pool* pool = core_.pool(segment.pool);
-    if (pool->state == PoolState::kIncomplete && incomplete_ == nullptr) incomplete_ = pool;
-    if (pool->state == PoolState::kInvalid && invalid_ == nullptr) invalid_ = pool;
+    bool stale_only = !segment.mask.empty() &&
+                      inventory::next_bit(segment.mask.data(), segment.mask.size(), 0) >= pool->stale_first();
+    if (stale_only) {
+      // complete as far as this node can see
+    } else if (pool->state == PoolState::kIncomplete && incomplete_ == nullptr) {
+      incomplete_ = pool;
+    } else if (pool->state == PoolState::kInvalid && invalid_ == nullptr) {
+      invalid_ = pool;
+    }
     auto words = static_cast<uint32_t>(pool->words());
     word_segment_.insert(word_segment_.end(), words, static_cast<uint32_t>(segments_.size()));
     segments_.push_back({pool, static_cast<uint32_t>(words_), words, counters_});
@@ -42,12 +49,28 @@ void Board::lay_out(const Plan& plan, inventory::NodeId node) {
         candidates_[at] = usable_[at] & available[w];
         if (plan.any_all) selectable_[at] = mask.selectable[w] & on_node;
       }
+      if (plan.any_all && pool.any_shared())
+        drop_exhausted(plan.filters[slot], segments_[s], selectable_.data() + slot * words_);
       if (!mask.any_failed) continue;
       if (!any_failed_) failed_.assign(slots * words_, 0);
       any_failed_ = true;
       for (uint32_t w = 0; w < segments_[s].words; ++w)
         failed_[at - segments_[s].words + w] = mask.failed[w] & (here.empty() ? ~uint64_t{0} : here[w]);
     }
+  }
+}
+
+// Mode All does not mean shared devices whose capacity others have used up.
+void Board::drop_exhausted(FilterId id, const BoardSegment& segment, uint64_t* selectable) {
+  Filter& filter = filters_.get(id);
+  for (uint32_t device = 0; device < segment.pool->size(); ++device) {
+    const std::vector<inventory::Amount>* held = segment.pool->shared(device);
+    uint32_t local = segment.first_word * 64 + device;
+    if (held == nullptr || !inventory::test_bit(selectable, local)) continue;
+    const inventory::CapacityShape& shape = segment.pool->shape(device);
+    const CapacityFit& fit = filters_.fit(filter, shape);
+    for (size_t i = 0; i < held->size(); ++i)
+      if ((*held)[i] + fit.amounts[i] > shape.entries[i].amount) inventory::clear_bit(selectable, local);
   }
 }
 

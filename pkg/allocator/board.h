@@ -53,6 +53,8 @@ class Board {
   const inventory::Pool* invalid() const { return invalid_; }
 
  private:
+  void drop_exhausted(FilterId id, const BoardSegment& segment, uint64_t* selectable);
+
   inventory::Core& core_;
   Filters& filters_;
   const inventory::NodeView* view_ = nullptr;

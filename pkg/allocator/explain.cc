@@ -86,8 +86,8 @@ class Explainer {
   // What speaks against one device by itself, constraints aside.
   Verdict judge_alone(const PlanAlternative& alternative, const Pool& pool, uint32_t device,
                       const inventory::Words& here) {
-    if (pool.state == PoolState::kIncomplete) return {Cause::kPoolIncomplete, -1, ""};
-    if (pool.state == PoolState::kInvalid) return {Cause::kPoolInvalid, -1, ""};
+    if (pool.state_of(device) == PoolState::kIncomplete) return {Cause::kPoolIncomplete, -1, ""};
+    if (pool.state_of(device) == PoolState::kInvalid) return {Cause::kPoolInvalid, -1, ""};
     if (!inventory::test_bit(here.data(), device)) return {Cause::kWrongNode, -1, ""};
     if (std::string gate = filters_.disabled_feature(pool, device); !gate.empty())
       return {Cause::kFeatureDisabled, -1, gate};

@@ -96,8 +96,9 @@ const FilterMask& Filters::make_mask(Filter& filter, const inventory::Pool& pool
   bool tainted = core_.features().device_taints && core_.any_taints(pool);
   mask.usable.clear();
   bool check_capacity = core_.features().consumable;
-  if (pool.state == inventory::PoolState::kComplete) {
+  if (pool.state == inventory::PoolState::kComplete || pool.stale_first() < pool.size()) {
     for (uint32_t device = 0; device < pool.size(); ++device) {
+      if (pool.state_of(device) != inventory::PoolState::kComplete) continue;
       if (!disabled_feature(pool, device).empty()) continue;
       Truth truth = Truth::kTrue;
       for (size_t i = 0; truth == Truth::kTrue && i < filter.class_selectors.size(); ++i)

@@ -98,7 +98,11 @@ class Planner {
       added.count = spec.count == 0 ? 1 : static_cast<uint32_t>(spec.count);
     }
     Filter filter;
-    if (!spec.device_class_name.empty()) add_class(added, filter, what);
+    if (spec.device_class_name.empty()) {
+      refuse(false, what + ": deviceClassName is missing; name a DeviceClass");
+    } else {
+      add_class(added, filter, what);
+    }
     for (size_t i = 0; i < spec.selectors.size(); ++i)
       filter.request_selectors.push_back(compile(spec.selectors[i], what + ": selector #" + std::to_string(i)));
     filter.tolerations = spec.tolerations;

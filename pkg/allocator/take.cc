@@ -49,10 +49,10 @@ bool Search::take(uint32_t r, uint32_t a, uint32_t local) {
   const Pool& pool = *segment.pool;
   uint32_t device = board_.device_of(segment, local);
   bool shareable = pool.shareable(device);
-  if (alternative.admin) {
+  if (alternative.admin && !shareable) {
     for (const Pick& pick : picks_)
       if (pick.local == local && plan_->requests[pick.request].claim == request.claim) return false;
-  } else if (!shareable && inventory::test_bit(taken_.data(), local)) {
+  } else if (!alternative.admin && !shareable && inventory::test_bit(taken_.data(), local)) {
     return false;
   }
   const CapacityFit* fit = nullptr;

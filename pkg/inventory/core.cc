@@ -343,7 +343,7 @@ void Core::drop_layer(ClaimIndex index, bool assumed) {
     StrId device_id = held.device;
     bool last = it->second.empty();
     if (last) pool.holders.erase(it);
-    if (uint32_t device = pool.find_device(device_id); device != kNone) pool.refresh_device(device);
+    pool.for_each_named(device_id, [&pool](uint32_t device) { pool.refresh_device(device); });
     if (last) strings_.release(device_id);
     strings_.release(device_id);
     if (held.share != kNoStr) strings_.release(held.share);
@@ -411,7 +411,7 @@ void Core::set_allocation(std::string_view uid, const api::AllocationResult* all
     }
     add_holder(pool, device, index, result, assumed, share);
     claim.held.push_back({pool.id, device, share, assumed});
-    if (uint32_t number = pool.find_device(device); number != kNone) pool.refresh_device(number);
+    pool.for_each_named(device, [&pool](uint32_t number) { pool.refresh_device(number); });
     note_change(pool.id);
   }
   if (!claim.held.empty() || claim.has_assumed) return;

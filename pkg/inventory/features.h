@@ -19,9 +19,13 @@ struct Features {
   bool binding_conditions = true;  // DRADeviceBindingConditions
   bool list_attributes = false;    // DRAListTypeAttributes (alpha)
 
+  // No gate: 1.36 lets a node go on using a complete older generation of a pool whose newer slices name other nodes
+  // only. The API says that only the highest generation counts, so this is for comparison with upstream's tables.
+  bool stale_generations = false;
+
   bool operator==(const Features&) const = default;
-  static Features none() { return {false, false, false, false, false, false, false}; }
-  static Features all() { return {true, true, true, true, true, true, true}; }
+  static Features none() { return {false, false, false, false, false, false, false, false}; }
+  static Features all() { return {true, true, true, true, true, true, true, false}; }
 };
 
 // Exactly the named gates on, all others off. A name that is none of the seven is refused by name.

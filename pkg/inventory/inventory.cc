@@ -49,7 +49,7 @@ DeviceInfo describe_device(const Core& core, const Pool& pool, uint32_t device) 
   const Where& place = slice.where_of(local);
   if (place.kind == Where::kNode) info.node = core.strings().text(place.node);
   info.allow_multiple_allocations = (slice.flags[local] & kMultiple) != 0;
-  info.available = pool.state == PoolState::kComplete && test_bit(pool.available(), device);
+  info.available = pool.state_of(device) == PoolState::kComplete && test_bit(pool.available(), device);
   for (const api::DeviceTaint* taint : core.taints(pool, device)) info.taints.push_back(*taint);
   info.holders = describe_holders(core, pool, slice.names[local]);
   return info;

@@ -77,12 +77,43 @@ void Pool::choose_generation(const Features& features) {
     if (counters_only) counter_slices_.push_back(slice.get());
     if (slice->size() > 0) live_.push_back(slice.get());
   }
+  stale_slices_ = 0;
+  if (features.stale_generations && obsolete > 0) add_stale_generations();
   if (seen == announced && !inconsistent) return;
   state = PoolState::kIncomplete;
   reason = inconsistent
                ? "slices of generation " + std::to_string(generation) + " announce different resourceSliceCount"
                : "generation " + std::to_string(generation) + " has " + std::to_string(seen) + " of " +
                      std::to_string(announced) + " announced slices";
+}
+
+// The slices of an older generation, when upstream would still use them: complete, all on one node, and nothing newer
+// there. Counters are left out of this.
+bool Pool::usable_though_stale(int64_t older, std::vector<const SliceTable*>* found) const {
+  StrId node = kNoStr;
+  for (const auto& [slice_name, slice] : slices_) {
+    if (slice->generation != older) continue;
+    bool plain = slice->where.kind == Where::kNode && !slice->has_counter_sets && slice->uses.empty();
+    if (!plain || !slice->problem.empty() || (node != kNoStr && slice->where.node != node)) return false;
+    node = slice->where.node;
+    found->push_back(slice.get());
+  }
+  for (const auto& [slice_name, slice] : slices_)
+    if (slice->generation > older && (slice->where.kind != Where::kNode || slice->where.node == node)) return false;
+  return static_cast<int64_t>(found->size()) == found->front()->announced;
+}
+
+void Pool::add_stale_generations() {
+  std::vector<int64_t> older;
+  for (const auto& [slice_name, slice] : slices_)
+    if (slice->generation != generation && std::find(older.begin(), older.end(), slice->generation) == older.end())
+      older.push_back(slice->generation);
+  for (int64_t candidate : older) {
+    std::vector<const SliceTable*> found;
+    if (!usable_though_stale(candidate, &found)) continue;
+    live_.insert(live_.end(), found.begin(), found.end());
+    stale_slices_ += found.size();
+  }
 }
 
 void Pool::number_devices() {
@@ -97,8 +128,9 @@ void Pool::number_devices() {
   for (size_t s = 0; s < live_.size(); ++s)
     for (uint32_t i = 0; i < live_[s]->size(); ++i) by_name_.emplace_back(live_[s]->names[i], first_[s] + i);
   std::sort(by_name_.begin(), by_name_.end());
+  stale_first_ = stale_slices_ == 0 ? size_ : first_[live_.size() - stale_slices_];
   for (size_t i = 1; i < by_name_.size(); ++i) {
-    if (by_name_[i].first != by_name_[i - 1].first) continue;
+    if (by_name_[i].first != by_name_[i - 1].first || by_name_[i].second >= stale_first_) continue;
     if (state == PoolState::kComplete)
       invalidate("device " + quote(strings_.text(by_name_[i].first)) + " is published twice");
     break;
@@ -124,6 +156,11 @@ void Pool::build_counters(const Features& features) {
   }
   use_first_.reserve(size_ + 1);
   for (const SliceTable* slice : live_) {
+    for (StrId set : slice->bare_sets)
+      if (features.partitionable && std::find(sets.begin(), sets.end(), set) == sets.end() &&
+          state == PoolState::kComplete)
+        invalidate("ResourceSlice " + quote(slice->name) + " consumes counter set " + quote(strings_.text(set)) +
+                   ", which the pool does not publish");
     for (uint32_t i = 0; i < slice->size(); ++i) {
       for (uint32_t u = slice->use_first[i]; features.partitionable && u < slice->use_first[i + 1]; ++u) {
         const SliceCounterUse& use = slice->uses[u];
@@ -181,15 +218,15 @@ void Pool::rebuild_use() {
   available_.assign(words(), 0);
   shared_.clear();
   for (const auto& [device_name, list] : holders) {
-    uint32_t device = find_device(device_name);
-    if (device == kNone || list.empty()) continue;
-    set_bit(charged_.data(), device);
-    for (const CounterUse* use = uses_begin(device); use != uses_end(device); ++use)
-      counters_[use->counter].consumed += use->amount;
+    if (list.empty()) continue;
+    for_each_named(device_name, [this](uint32_t device) {
+      set_bit(charged_.data(), device);
+      for (const CounterUse* use = uses_begin(device); use != uses_end(device); ++use)
+        counters_[use->counter].consumed += use->amount;
+    });
   }
   for (const auto& [device_name, list] : holders) {
-    uint32_t device = find_device(device_name);
-    if (device != kNone && !list.empty()) refresh_device(device);
+    if (!list.empty()) for_each_named(device_name, [this](uint32_t device) { refresh_device(device); });
   }
   for (uint32_t device = 0; device < size_; ++device) refresh_available(device);
 }

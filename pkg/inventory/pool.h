@@ -5,6 +5,7 @@
 // Holders are kept by device name, so they survive rebuilds and may come before the slices.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -88,6 +89,16 @@ class Pool {
     uint32_t local;
     return slice_of(device, &local).where_of(local);
   }
+  // Complete, incomplete or invalid, as far as this device is concerned (see Features::stale_generations).
+  PoolState state_of(uint32_t device) const { return device >= stale_first_ ? PoolState::kComplete : state; }
+  // The first device of an older generation; size() when there are none.
+  uint32_t stale_first() const { return stale_first_; }
+  // Every number of a device's name: one, or one more a stale generation.
+  template <class F>
+  void for_each_named(StrId device_name, F&& f) const {
+    auto it = std::lower_bound(by_name_.begin(), by_name_.end(), std::pair<StrId, uint32_t>(device_name, 0));
+    for (; it != by_name_.end() && it->first == device_name; ++it) f(it->second);
+  }
   // kNone when the pool publishes no such device.
   uint32_t find_device(StrId name) const;
   const CounterUse* uses_begin(uint32_t device) const { return uses_.data() + use_first_[device]; }
@@ -111,6 +122,7 @@ class Pool {
     auto it = shared_.find(device);
     return it == shared_.end() ? nullptr : &it->second;
   }
+  bool any_shared() const { return !shared_.empty(); }
   std::vector<Amount> sum_consumed(uint32_t device, const std::vector<HolderRef>& holders, Layer layer) const;
   bool counters_fit(uint32_t device) const {
     for (const CounterUse* use = uses_begin(device); use != uses_end(device); ++use)
@@ -144,6 +156,8 @@ class Pool {
   friend class Audit;
   size_t slice_index(uint32_t device) const;
   void choose_generation(const Features& features);
+  void add_stale_generations();
+  bool usable_though_stale(int64_t older, std::vector<const SliceTable*>* found) const;
   void number_devices();
   void build_counters(const Features& features);
   void summarise_places(const Features& features);
@@ -160,6 +174,8 @@ class Pool {
   std::vector<const SliceTable*> counter_slices_;
   std::vector<uint32_t> first_;
   uint32_t size_ = 0;
+  size_t stale_slices_ = 0;  // at the end of live_
+  uint32_t stale_first_ = 0;
   std::vector<std::pair<StrId, uint32_t>> by_name_;
   std::vector<Counter> counters_;
   std::vector<uint32_t> use_first_;

@@ -165,6 +165,7 @@ SliceTable::~SliceTable() {
     strings_.release(use.set);
     strings_.release(use.counter);
   }
+  for (StrId set : bare_sets) strings_.release(set);
   for (const CounterSetTable& set : counter_sets) {
     strings_.release(set.name);
     for (const auto& [counter, amount] : set.counters) strings_.release(counter);
@@ -248,6 +249,7 @@ void SliceTable::add_attributes(const api::Device& device) {
 
 void SliceTable::add_uses(const api::Device& device) {
   for (const api::DeviceCounterConsumption& consumption : device.consumes_counters) {
+    if (consumption.counters.empty()) bare_sets.push_back(strings_.intern(consumption.counter_set));
     for (const auto& [counter, text] : consumption.counters) {
       api::Quantity quantity;
       std::string bad;

@@ -139,6 +139,7 @@ class SliceTable {
   std::vector<std::shared_ptr<const CapacityShape>> shapes;
   std::vector<SliceCounterUse> uses;
   std::vector<Amount> amounts;
+  std::vector<StrId> bare_sets;                           // counter sets that a device names without any counter
   std::vector<std::vector<api::DeviceTaint>> taint_sets;  // [0] is empty
   std::map<uint32_t, BindingConditions> conditions;
   std::vector<CounterSetTable> counter_sets;
