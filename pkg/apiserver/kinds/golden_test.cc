@@ -43,8 +43,15 @@ const Kind* kind_of(const KindRegistry& registry, const std::string& path, Group
   return at + 1 == parts.size() ? registry.find(gv, parts[at]) : nullptr;
 }
 
+constexpr const char* kUid = "5a0d1c2e-0000-4000-8000-000000000001";  // of every object; golden texts say <uid:N>
+
 // Causes outside metadata, whose rules the machinery checks by itself.
-std::vector<std::string> causes_of(const Json& status) {
+std::vector<std::string> causes_of(const Json& status_with_placeholders) {
+  std::string text = status_with_placeholders.dump();
+  for (size_t at = text.find("<uid:"); at != std::string::npos; at = text.find("<uid:", at)) {
+    text.replace(at, text.find('>', at) + 1 - at, kUid);
+  }
+  const Json status = Json::parse(text);
   std::vector<std::string> out;
   for (const auto& c : list_of(member(status, "details"), "causes")) {
     if (text_of(c, "field").starts_with("metadata.")) continue;
@@ -100,11 +107,10 @@ TEST(Golden, CreatesAreJudgedAsTheRealServerDoes) {
     for (const auto& step : sequence.at("steps")) {
       const int code = step.at("expect").value("status", 0);
       if (step.at("method") != "POST" || !step.contains("body") || (code != 201 && code != 422)) continue;
-      if (step.contains("query") && step.at("query").get<std::string>().find("fieldValidation") == std::string::npos)
-        continue;
+      if (step.contains("query") && !step.at("query").get<std::string>().starts_with("fieldManager")) continue;
       GroupVersion gv;
       const Kind* kind = kind_of(registry, step.at("path"), gv);
-      if (kind == nullptr || (kind->info().group != "resource.k8s.io" && kind->info().plural != "pods")) continue;
+      if (kind == nullptr) continue;
       Json object = step.at("body");
       const std::string& body_kind = text_of(object, "kind");
       if (!body_kind.empty() && body_kind != kind->info().kind) continue;
@@ -112,12 +118,16 @@ TEST(Golden, CreatesAreJudgedAsTheRealServerDoes) {
       ctx.clock = &clock;
       ctx.reader = &reader;
       ctx.request_version = gv;
+      // What the machinery has filled in by now.
+      if (kind->info().namespaced) object["metadata"]["namespace"] = "{ns}";
+      object["metadata"]["uid"] = kUid;
       kind->convert(object, gv, kind->info().hub);
       kind->set_defaults(object);
       kind->prepare_for_create(ctx, object);
       if (!kind->admit_create(ctx, object)) continue;  // only successes and 422 are judged here
       const auto got = causes_of(kind->validate_create(ctx, object));
-      const auto want = code == 422 ? causes_of(step.at("expect").at("body")) : std::vector<std::string>{};
+      std::vector<std::string> want;
+      if (code == 422) want = causes_of(step.at("expect").at("body"));
       EXPECT_EQ(without_selectors(got), without_selectors(want)) << sequence.at("id") << " / " << step.at("name");
       ++judged;
     }

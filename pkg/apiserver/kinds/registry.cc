@@ -1,6 +1,7 @@
 #include "pkg/apiserver/coreapi/kinds.h"
 #include "pkg/apiserver/kind.h"
 #include "pkg/apiserver/resourceapi/kinds.h"
+#include "pkg/apiserver/workloadapi/kinds.h"
 
 namespace dra::apiserver {
 
@@ -8,19 +9,19 @@ void register_all_kinds(KindRegistry& registry) {
   auto plain = [&](std::string_view group, std::string_view plural) {
     registry.add(std::make_unique<Kind>(catalog_info(group, plural)));
   };
-  plain("", "configmaps");
-  plain("", "events");
-  plain("", "namespaces");
-  plain("", "nodes");
+  registry.add(make_config_map_kind());
+  registry.add(make_event_kind());
+  registry.add(make_namespace_kind());
+  registry.add(make_node_kind());
   registry.add(make_pod_kind());
-  plain("", "secrets");
+  registry.add(make_secret_kind());
   plain("", "serviceaccounts");
   plain("", "services");
-  plain("apps", "deployments");
-  plain("apps", "replicasets");
-  plain("batch", "jobs");
-  plain("coordination.k8s.io", "leases");
-  plain("scheduling.k8s.io", "priorityclasses");
+  registry.add(make_deployment_kind());
+  registry.add(make_replica_set_kind());
+  registry.add(make_job_kind());
+  registry.add(make_lease_kind());
+  registry.add(make_priority_class_kind());
   registry.add(make_device_class_kind());
   registry.add(make_resource_claim_kind());
   registry.add(make_resource_claim_template_kind());

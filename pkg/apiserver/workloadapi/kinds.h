@@ -1,0 +1,14 @@
+// Deployments, ReplicaSets and Jobs, for the registry.
+#pragma once
+
+#include <memory>
+
+#include "pkg/apiserver/kind.h"
+
+namespace dra::apiserver {
+
+std::unique_ptr<Kind> make_deployment_kind();
+std::unique_ptr<Kind> make_replica_set_kind();
+std::unique_ptr<Kind> make_job_kind();
+
+}  // namespace dra::apiserver
