@@ -17,6 +17,13 @@ class Quantity;
 class Semver;
 }  // namespace dra::api
 
+namespace dra::cel::lib {
+struct Ip;
+struct Cidr;
+struct Url;
+struct NamedFormat;
+}  // namespace dra::cel::lib
+
 namespace dra::cel {
 
 enum class Kind : uint8_t {
@@ -45,10 +52,6 @@ enum class Kind : uint8_t {
 struct Value;
 struct ListRep;
 struct MapRep;
-struct IpRep;
-struct CidrRep;
-struct UrlRep;
-struct FormatRep;
 struct ErrorRep;
 
 struct Value {
@@ -68,10 +71,10 @@ struct Value {
     const Value* optional;  // null: none
     const api::Quantity* quantity;
     const api::Semver* semver;
-    const IpRep* ip;
-    const CidrRep* cidr;
-    const UrlRep* url;
-    const FormatRep* format;
+    const lib::Ip* ip;
+    const lib::Cidr* cidr;
+    const lib::Url* url;
+    const lib::NamedFormat* format;
     const ErrorRep* error;
   };
 
@@ -96,6 +99,10 @@ struct Value {
   static Value of_optional(const Value* content);
   static Value of_quantity(const api::Quantity* v);
   static Value of_semver(const api::Semver* v);
+  static Value of_ip(const lib::Ip* v);
+  static Value of_cidr(const lib::Cidr* v);
+  static Value of_url(const lib::Url* v);
+  static Value of_format(const lib::NamedFormat* v);
   static Value of_error(const ErrorRep* v);
 };
 static_assert(sizeof(Value) == 16);
@@ -103,6 +110,7 @@ static_assert(sizeof(Value) == 16);
 struct ListRep {
   const Value* items = nullptr;
   uint32_t size = 0;
+  uint32_t capacity = 0;  // of lists that an evaluation is still growing
 };
 
 struct MapEntry {
@@ -118,6 +126,8 @@ struct MapRep {
   bool default_empty_map = false;
   // All keys are strings.
   bool string_keys = false;
+  // Part of a device: keys of other kinds are just not in it.
+  bool device = false;
 };
 
 // A failed evaluation. `message` is upstream's text; `subject` the missing key, index or attribute where there is one.
@@ -125,6 +135,10 @@ struct ErrorRep {
   RuntimeCategory category = RuntimeCategory::kInternal;
   std::string_view message;
   std::string_view subject;
+  // Set when a device does not publish an attribute or capacity: its domain; `subject` is its name.
+  std::string_view domain;
+  bool attribute = false;
+  bool capacity = false;
 };
 
 inline Value Value::of_bool(bool v) {
@@ -210,6 +224,30 @@ inline Value Value::of_semver(const api::Semver* v) {
   r.semver = v;
   return r;
 }
+inline Value Value::of_ip(const lib::Ip* v) {
+  Value r;
+  r.kind = Kind::kIp;
+  r.ip = v;
+  return r;
+}
+inline Value Value::of_cidr(const lib::Cidr* v) {
+  Value r;
+  r.kind = Kind::kCidr;
+  r.cidr = v;
+  return r;
+}
+inline Value Value::of_url(const lib::Url* v) {
+  Value r;
+  r.kind = Kind::kUrl;
+  r.url = v;
+  return r;
+}
+inline Value Value::of_format(const lib::NamedFormat* v) {
+  Value r;
+  r.kind = Kind::kFormat;
+  r.format = v;
+  return r;
+}
 inline Value Value::of_error(const ErrorRep* v) {
   Value r;
   r.kind = Kind::kError;
@@ -234,9 +272,14 @@ Equality equal(const Value& a, const Value& b);
 enum class Order : int8_t { kLess = -1, kEqual = 0, kGreater = 1, kNaN = 2, kNone = 3 };
 Order compare(const Value& a, const Value& b);
 
-// The order entries are kept in: bool < numbers < strings; equal numbers by kind.
+// The order entries are kept in: bool < numbers < strings < other kinds; equal numbers by kind.
 int compare_keys(const Value& a, const Value& b);
+// Whether a value can be a key of a map. Besides bool, numbers and strings upstream's maps take whatever Go can hash:
+// not bytes and not versions; lists, maps and quantities by identity.
 bool valid_key(const Value& v);
+
+// The outcome of int, uint or double against each other, as == and < have it.
+Order compare_numbers(const Value& a, const Value& b);
 
 // The value of `key`, or null. Numeric keys of different kinds find each other (cel-go common/types/map.go).
 const Value* find_key(const MapRep& map, const Value& key);

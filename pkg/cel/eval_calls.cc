@@ -1,0 +1,179 @@
+// Function calls and what they cost at run time.
+#include <cmath>
+
+#include "pkg/cel/ast.h"
+#include "pkg/cel/eval_nodes.h"
+#include "pkg/cel/function_support.h"
+#include "pkg/cel/lib/named_format.h"
+#include "pkg/cel/lib/net.h"
+
+namespace dra::cel {
+namespace {
+
+constexpr size_t kMaxArguments = 8;
+
+// Kubernetes' traversal of a value (library/cost.go traversalCost).
+uint64_t traversal(const Value& v) {
+  switch (v.kind) {
+    case Kind::kString:
+    case Kind::kBytes: return static_cast<uint64_t>(static_cast<double>(v.length) * 0.1);
+    case Kind::kList: {
+      uint64_t sum = 0;
+      for (uint32_t i = 0; i < v.list->size; ++i) sum = saturating_add(sum, traversal(v.list->items[i]));
+      return sum;
+    }
+    case Kind::kMap: {
+      uint64_t sum = 0;
+      for (uint32_t i = 0; i < v.map->size; ++i) {
+        sum = saturating_add(sum, traversal(v.map->entries[i].key));
+        sum = saturating_add(sum, traversal(v.map->entries[i].value));
+      }
+      return sum;
+    }
+    default: return 1;
+  }
+}
+
+uint64_t quadratic(const Value& list, const Value& keys) {
+  uint64_t n = cost_size(list);
+  bool text = keys.kind == Kind::kList && keys.list->size > 0 &&
+              (keys.list->items[0].kind == Kind::kString || keys.list->items[0].kind == Kind::kBytes);
+  double cost = static_cast<double>(saturating_multiply(n, n)) * (text ? 2.1 : 2.0);
+  return saturating_add(11, cost >= 1.8e19 ? UINT64_MAX : static_cast<uint64_t>(cost));
+}
+
+uint64_t text_argument(const Value& v) {
+  return v.kind == Kind::kString ? scaled_cost(cost_size(v), 0.1) : 0;
+}
+
+uint64_t flatten_cost(const Value* args, size_t count) {
+  // Upstream's arithmetic wraps around for a negative depth.
+  uint64_t depth = count > 1 && args[1].kind == Kind::kInt ? args[1].u : 1;
+  return 11 + depth * cost_size(args[0]);
+}
+
+}  // namespace
+
+uint64_t cost_size(const Value& v) {
+  switch (v.kind) {
+    case Kind::kString: return string_size(v);
+    case Kind::kBytes: return v.length;
+    case Kind::kList: return v.list->size;
+    case Kind::kMap: return v.map->size;
+    case Kind::kIp: return v.ip->v6 ? 16 : 4;
+    case Kind::kCidr: return (static_cast<uint64_t>(v.cidr->prefix) + 7) / 8;
+    case Kind::kOptional: return v.optional == nullptr ? 1 : cost_size(*v.optional);
+    default: return 1;
+  }
+}
+
+bool charged_after(CostRule rule) {
+  return rule == CostRule::kSlice || rule == CostRule::kReverse || rule == CostRule::kJoin;
+}
+
+uint64_t call_cost(CostRule rule, bool single, std::string_view function, const Value* args, size_t count,
+                   const Value* result) {
+  if (!single && !by_function_name(rule)) return 1;
+  auto s = [&] { return cost_size(args[0]); };
+  auto t = [&] { return cost_size(args[1]); };
+  switch (rule) {
+    case CostRule::kSetsContains: return saturating_add(1, saturating_multiply(s(), t()));
+    case CostRule::kSetsEquivalent:
+      return saturating_add(1, saturating_multiply(2, saturating_multiply(s(), t())));
+    case CostRule::kRange: {
+      bool is_int = args[0].kind == Kind::kInt;
+      return saturating_add(11, !is_int ? 1 : args[0].i <= 0 ? 0 : args[0].u);
+    }
+    case CostRule::kSlice:
+    case CostRule::kReverse: return saturating_add(11, cost_size(*result));
+    case CostRule::kFlatten: return flatten_cost(args, count);
+    case CostRule::kQuadratic: return quadratic(args[0], args[count - 1]);
+    case CostRule::kTraverse:
+    case CostRule::kIncludes: return traversal(args[0]);
+    case CostRule::kStringPass: return scaled_cost(s(), 0.1);
+    case CostRule::kReplace:
+    case CostRule::kSplit:
+    case CostRule::kCanonical: return scaled_cost(s(), 2 * 0.1);
+    case CostRule::kJoin: return scaled_cost(cost_size(*result), 2 * 0.1);
+    case CostRule::kFind: return scaled_cost(s() + 1, 0.1) * scaled_cost(t(), 0.25);
+    case CostRule::kParse: return function == "ip" && args[0].kind == Kind::kCidr ? 1 : scaled_cost(s(), 0.1);
+    case CostRule::kContainsIp: return scaled_cost(s() + s(), 0.1) + text_argument(args[1]);
+    case CostRule::kContainsCidr:
+      return scaled_cost(s() + s(), 0.1) + scaled_cost(s(), 0.1) + 1 + text_argument(args[1]);
+    case CostRule::kValidate: {
+      uint64_t regex = args[0].kind == Kind::kFormat ? args[0].format->regex_size : 1;
+      return scaled_cost(t() + 1, 0.1) * scaled_cost(regex, 0.25);
+    }
+    case CostRule::kAuthzCheck: return 350'000;
+    case CostRule::kStringTenth: return scaled_cost(s(), 0.1);
+    case CostRule::kMatches: return scaled_cost(s() + 1, 0.1) * scaled_cost(t(), 0.25);
+    case CostRule::kContains: return scaled_cost(s(), 0.1) * scaled_cost(t(), 0.1);
+    default: return 1;
+  }
+}
+
+Value CallNode::call(EvalContext& c, const Value* values) const {
+  for (const Overload* o : overloads_) {
+    bool fits = o->implementation != nullptr;
+    for (size_t i = 0; i < args_.size() && fits; ++i) fits = o->guards[i].accepts(values[i]);
+    if (fits) return o->implementation(c, values);
+  }
+  return c.no_overload_call(function_, values, args_.size());
+}
+
+Value CallNode::eval(EvalContext& c) const {
+  if (args_.size() > kMaxArguments) return c.no_overload(function_);
+  Value values[kMaxArguments];
+  const Value* error = nullptr;
+  size_t evaluated = 0;
+  // Calls of more than two arguments, and those dispatched by name, stop at the first error and are then not charged.
+  bool stops = args_.size() > 2 || !single_;
+  for (; evaluated < args_.size(); ++evaluated) {
+    values[evaluated] = args_[evaluated]->eval(c);
+    if (c.aborted != nullptr) return aborted(c);
+    if (values[evaluated].is_error() && error == nullptr) {
+      error = &values[evaluated];
+      if (stops) {
+        ++evaluated;
+        break;
+      }
+    }
+  }
+  if (error != nullptr) {
+    if (evaluated == args_.size()) {
+      c.charge(args_.empty() ? 1 : call_cost(rule_, single_, function_, values, args_.size(), error));
+    }
+    return *error;
+  }
+  bool after = charged_after(rule_) && (single_ || by_function_name(rule_));
+  if (!after) c.charge(args_.empty() ? 1 : call_cost(rule_, single_, function_, values, args_.size(), nullptr));
+  if (c.aborted != nullptr) return aborted(c);
+  Value result = call(c, values);
+  if (after) c.charge(call_cost(rule_, single_, function_, values, args_.size(), &result));
+  return result;
+}
+
+Value RegexNode::eval(EvalContext& c) const {
+  Value args[2] = {text_->eval(c), pattern_};
+  Value count;
+  if (count_ != nullptr && !args[0].is_error()) count = count_->eval(c);
+  bool charged = count_ == nullptr || !args[0].is_error();
+  if (charged) {
+    CostRule rule = use_ != Use::kMatches ? CostRule::kFind : free_form_ ? CostRule::kOne : CostRule::kMatches;
+    c.charge(call_cost(rule, true, "", args, 2, nullptr));
+  }
+  if (args[0].is_error()) return args[0];
+  if (count.is_error()) return count;
+  if (args[0].kind != Kind::kString || (count_ != nullptr && count.kind != Kind::kInt)) return c.no_overload();
+  if (c.aborted != nullptr) return aborted(c);
+  std::string_view text = args[0].str();
+  if (use_ == Use::kMatches) return Value::of_bool(regex_->matches(text));
+  if (use_ == Use::kFind) return Value::of_string(regex_->find(text));
+  std::vector<std::string_view> found = regex_->find_all(text, count_ == nullptr ? -1 : count.i);
+  Value* items = new_items(c, found.size());
+  if (items == nullptr) return aborted(c);
+  for (size_t i = 0; i < found.size(); ++i) items[i] = Value::of_string(found[i]);
+  return list_of(c, items, found.size());
+}
+
+}  // namespace dra::cel

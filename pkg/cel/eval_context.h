@@ -1,0 +1,74 @@
+// EvalContext: the state of one evaluation. Internal to pkg/cel.
+#pragma once
+
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "pkg/cel/arena.h"
+#include "pkg/cel/value.h"
+
+namespace dra::cel {
+
+class Node;
+
+// A step's cost never wraps around (cel-go saturates too).
+inline uint64_t saturating_add(uint64_t a, uint64_t b) {
+  uint64_t sum = a + b;
+  return sum < a ? UINT64_MAX : sum;
+}
+inline uint64_t saturating_multiply(uint64_t a, uint64_t b) {
+  uint64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+// cel-go: uint64(math.Ceil(float64(n) * factor)), with the same rounding.
+inline uint64_t scaled_cost(uint64_t n, double factor) {
+  double x = std::ceil(static_cast<double>(n) * factor);
+  return x >= 18446744073709551615.0 ? UINT64_MAX : static_cast<uint64_t>(x);
+}
+
+// The largest string, bytes or list one operation may make.
+inline constexpr size_t kMaxValueBytes = 4u << 20;
+
+struct EvalContext {
+  explicit EvalContext(Arena& a) : arena(a) {}
+
+  Arena& arena;
+  const MapRep* device = nullptr;        // the four fields of `device`
+  const struct DeviceFacts* facts = nullptr;
+  const Value* const* variables = nullptr;  // generic environments: by variable index, null: unbound
+  Value* locals = nullptr;
+  const Node** lazy = nullptr;  // per local: what a kLazyKind slot stands for
+  uint64_t cost = 0;
+  uint64_t cost_limit = 0;
+  size_t memory_limit = 0;
+  const std::atomic<bool>* interrupt = nullptr;
+  // Set once: the evaluation ends with this error whatever && and || say.
+  const ErrorRep* aborted = nullptr;
+  uint32_t iterations = 0;
+
+  void charge(uint64_t n) {
+    cost = saturating_add(cost, n);
+    if (cost > cost_limit) over_cost();
+  }
+  void over_cost();
+  // Notes that one operation is about to use this much memory. False: the evaluation is aborted.
+  bool reserve(size_t bytes);
+  // Called per loop iteration. False: stop.
+  bool tick();
+
+  // `message` and `subject` must outlive the evaluation (literals, program or device texts).
+  Value fail(RuntimeCategory category, std::string_view message, std::string_view subject = {});
+  // Copies the texts.
+  Value fail_copy(RuntimeCategory category, std::string_view message, std::string_view subject = {});
+  Value abort(RuntimeCategory category, std::string_view message);
+  Value no_overload();
+  Value no_overload(std::string_view function);
+  Value no_overload_call(std::string_view function, const Value* args, size_t count);
+
+  Value string(std::string_view text) { return Value::of_string(arena.copy(text)); }
+};
+
+}  // namespace dra::cel
