@@ -64,25 +64,25 @@ struct Comprehension {
 
 struct Expr {
   ExprKind kind = ExprKind::kBad;
-  bool test_only = false;        // kSelect: has(e.f)
-  bool leading_dot = false;      // kIdent: .x
-  bool in_format_args = false;   // below a call of format()
-  uint16_t parse_depth = 0;      // levels below that count against the recursion limit
-  int32_t offset = 0;            // bytes into the source, where errors are shown
-  uint32_t id = 0;               // dense, from 0
-  Value constant;                // kConst
-  std::string_view name;         // kIdent, kSelect (the field), kCall (the function), kMessage (the type)
-  Expr* target = nullptr;        // kSelect: operand; kCall: receiver or null
-  Expr** args = nullptr;         // kCall, kList; kMap: key, value, key, value ...; kMessage: values
-  uint8_t* optional = nullptr;   // kList per element, kMap per entry: written with '?'; null: none is
+  bool test_only = false;       // kSelect: has(e.f)
+  bool leading_dot = false;     // kIdent: .x
+  bool in_format_args = false;  // below a call of format()
+  uint16_t parse_depth = 0;     // levels below that count against the recursion limit
+  int32_t offset = 0;           // bytes into the source, where errors are shown
+  uint32_t id = 0;              // dense, from 0
+  Value constant;               // kConst
+  std::string_view name;        // kIdent, kSelect (the field), kCall (the function), kMessage (the type)
+  Expr* target = nullptr;       // kSelect: operand; kCall: receiver or null
+  Expr** args = nullptr;        // kCall, kList; kMap: key, value, key, value ...; kMessage: values
+  uint8_t* optional = nullptr;  // kList per element, kMap per entry: written with '?'; null: none is
   uint32_t arg_count = 0;
   Comprehension* fold = nullptr;
 
   // Written by the checker.
   const Type* type = nullptr;
-  std::string_view variable;              // kIdent, kSelect: the variable or type name it stands for, or empty
-  bool is_type_name = false;              // `variable` is a type ("int")
-  const Overload** overloads = nullptr;   // kCall: all that match
+  std::string_view variable;             // kIdent, kSelect: the variable or type name it stands for, or empty
+  bool is_type_name = false;             // `variable` is a type ("int")
+  const Overload** overloads = nullptr;  // kCall: all that match
   uint32_t overload_count = 0;
 
   uint32_t entry_count() const { return arg_count / 2; }

@@ -28,7 +28,8 @@ std::string hint_for(const Issue& issue, const Environment::Rep& env) {
     for (std::string_view name : {"'_<_'", "'_<=_'", "'_>_'", "'_>=_'"}) {
       ordering = ordering || issue.message.find(name) != std::string::npos;
     }
-    if (ordering && (mentions_quantity(issue.message) || issue.message.find("kubernetes.Semver") != std::string::npos)) {
+    if (ordering &&
+        (mentions_quantity(issue.message) || issue.message.find("kubernetes.Semver") != std::string::npos)) {
       return "quantities and versions have no ordering operators: write a.compareTo(b) >= 0, a.isGreaterThan(b) or "
              "a.isLessThan(b)";
     }
@@ -70,11 +71,16 @@ bool output_allowed(const Type* type, const Environment::Rep& env) {
 
 std::string_view verdict_name(ApiVerdict verdict) {
   switch (verdict) {
-    case ApiVerdict::kAccepted: return "accepted";
-    case ApiVerdict::kInvalid: return "invalid";
-    case ApiVerdict::kInternalError: return "internal_error";
-    case ApiVerdict::kTooComplex: return "too_complex";
-    case ApiVerdict::kTooLong: return "too_long";
+    case ApiVerdict::kAccepted:
+      return "accepted";
+    case ApiVerdict::kInvalid:
+      return "invalid";
+    case ApiVerdict::kInternalError:
+      return "internal_error";
+    case ApiVerdict::kTooComplex:
+      return "too_complex";
+    case ApiVerdict::kTooLong:
+      return "too_long";
   }
   return "";
 }

@@ -56,27 +56,52 @@ class Checker {
   void visit(Expr* e) {
     if (e->type != nullptr) return;  // shared by two parents
     switch (e->kind) {
-      case ExprKind::kBad: set_type(e, simple(TypeKind::kError)); break;
-      case ExprKind::kConst: set_type(e, constant_type(e->constant)); break;
-      case ExprKind::kIdent: visit_ident(e); break;
-      case ExprKind::kSelect: visit_select(e); break;
-      case ExprKind::kCall: visit_call(e); break;
-      case ExprKind::kList: visit_list(e); break;
-      case ExprKind::kMap: visit_map(e); break;
-      case ExprKind::kMessage: visit_message(e); break;
-      case ExprKind::kComprehension: visit_fold(e); break;
+      case ExprKind::kBad:
+        set_type(e, simple(TypeKind::kError));
+        break;
+      case ExprKind::kConst:
+        set_type(e, constant_type(e->constant));
+        break;
+      case ExprKind::kIdent:
+        visit_ident(e);
+        break;
+      case ExprKind::kSelect:
+        visit_select(e);
+        break;
+      case ExprKind::kCall:
+        visit_call(e);
+        break;
+      case ExprKind::kList:
+        visit_list(e);
+        break;
+      case ExprKind::kMap:
+        visit_map(e);
+        break;
+      case ExprKind::kMessage:
+        visit_message(e);
+        break;
+      case ExprKind::kComprehension:
+        visit_fold(e);
+        break;
     }
   }
 
   static const Type* constant_type(const Value& v) {
     switch (v.kind) {
-      case Kind::kBool: return simple(TypeKind::kBool);
-      case Kind::kInt: return simple(TypeKind::kInt);
-      case Kind::kUint: return simple(TypeKind::kUint);
-      case Kind::kDouble: return simple(TypeKind::kDouble);
-      case Kind::kString: return simple(TypeKind::kString);
-      case Kind::kBytes: return simple(TypeKind::kBytes);
-      default: return simple(TypeKind::kNull);
+      case Kind::kBool:
+        return simple(TypeKind::kBool);
+      case Kind::kInt:
+        return simple(TypeKind::kInt);
+      case Kind::kUint:
+        return simple(TypeKind::kUint);
+      case Kind::kDouble:
+        return simple(TypeKind::kDouble);
+      case Kind::kString:
+        return simple(TypeKind::kString);
+      case Kind::kBytes:
+        return simple(TypeKind::kBytes);
+      default:
+        return simple(TypeKind::kNull);
     }
   }
 
@@ -140,8 +165,12 @@ class Checker {
     if (was_optional) target = target->param(0);
     const Type* result = simple(TypeKind::kError);
     switch (target->kind) {
-      case TypeKind::kMap: result = target->param(1); break;
-      case TypeKind::kObject: result = object_field(e, target, field); break;
+      case TypeKind::kMap:
+        result = target->param(1);
+        break;
+      case TypeKind::kObject:
+        result = object_field(e, target, field);
+        break;
       case TypeKind::kParam:
         types_.assignable(simple(TypeKind::kDyn), target);
         result = simple(TypeKind::kDyn);

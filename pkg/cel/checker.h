@@ -15,7 +15,6 @@ void check(Expr* root, const Environment::Rep& environment, AstBuilder& ast, Iss
 // without issues.
 void validate(Expr* root, const Environment::Rep& environment, Arena& arena, Issues& issues);
 
-
 // The nodes an expression is directly made of, in the order they are written.
 template <typename Visit>
 void for_each_child(const Expr* e, Visit visit) {

@@ -56,9 +56,12 @@ bool is_scalar(const Type* type) {
     case TypeKind::kDuration:
     case TypeKind::kInt:
     case TypeKind::kTimestamp:
-    case TypeKind::kUint: return true;
-    case TypeKind::kOpaque: return type->is_optional() && is_scalar(type->param(0));
-    default: return false;
+    case TypeKind::kUint:
+      return true;
+    case TypeKind::kOpaque:
+      return type->is_optional() && is_scalar(type->param(0));
+    default:
+      return false;
   }
 }
 
@@ -84,9 +87,11 @@ std::optional<uint64_t> declared_size(const Path& path) {
   if (path[2] != "@values" && path[2] != "@items") return std::nullopt;
   if (path.size() == 3) return 32;
   if (path[3] == "@keys") return path.size() == 4 ? std::optional<uint64_t>(32) : std::nullopt;
-  if (path[3] != "@values" && path[3] != "@items") return std::nullopt;
-  if (path.size() == 4) return attributes ? 64 : 0;
-  return std::nullopt;
+  if (path.size() > 4) return std::nullopt;
+  // A name of an attribute counts like an index; that of a capacity does not.
+  bool by_index = path[3] == "@values" || path[3] == "@items";
+  if (attributes) return 64;
+  return by_index ? std::optional<uint64_t>(0) : std::nullopt;
 }
 
 class Coster {
@@ -106,13 +111,20 @@ class Coster {
  private:
   uint64_t compute(const Expr* e) {
     switch (e->kind) {
-      case ExprKind::kIdent: return ident_cost(e, e->name);
-      case ExprKind::kSelect: return select_cost(e);
-      case ExprKind::kCall: return call_cost(e);
-      case ExprKind::kList: return list_cost(e);
-      case ExprKind::kMap: return map_cost(e);
-      case ExprKind::kComprehension: return e->fold->is_bind() ? bind_cost(e) : fold_cost(e);
-      default: return 0;
+      case ExprKind::kIdent:
+        return ident_cost(e, e->name);
+      case ExprKind::kSelect:
+        return select_cost(e);
+      case ExprKind::kCall:
+        return call_cost(e);
+      case ExprKind::kList:
+        return list_cost(e);
+      case ExprKind::kMap:
+        return map_cost(e);
+      case ExprKind::kComprehension:
+        return e->fold->is_bind() ? bind_cost(e) : fold_cost(e);
+      default:
+        return 0;
     }
   }
 
@@ -194,9 +206,12 @@ class Coster {
       case ExprKind::kConst:
         if (e->constant.kind == Kind::kString) return string_size(e->constant);
         return e->constant.kind == Kind::kBytes ? e->constant.length : 1;
-      case ExprKind::kList: return e->arg_count;
-      case ExprKind::kMap: return e->entry_count();
-      default: return std::nullopt;
+      case ExprKind::kList:
+        return e->arg_count;
+      case ExprKind::kMap:
+        return e->entry_count();
+      default:
+        return std::nullopt;
     }
   }
 
@@ -331,22 +346,30 @@ class Coster {
     auto arg = [&](size_t i) { return e->args[i]; };
     auto size = [&](const Expr* x) { return size_or_unknown(x); };
     switch (o.cost) {
-      case CostRule::kSetsContains: return nominal(add(1, size(arg(0)).times(size(arg(1))).cost(1)));
-      case CostRule::kSetsEquivalent: return nominal(add(1, size(arg(0)).times(size(arg(1))).cost(2)));
+      case CostRule::kSetsContains:
+        return nominal(add(1, size(arg(0)).times(size(arg(1))).cost(1)));
+      case CostRule::kSetsEquivalent:
+        return nominal(add(1, size(arg(0)).times(size(arg(1))).cost(2)));
       case CostRule::kSlice:
         return allocating(1, Size::fixed(literal_or(arg(1), size(target).max) - literal_or(arg(0), 0)));
-      case CostRule::kRange: return allocating(1, Size::fixed(literal_or(arg(0), kUnknown)));
-      case CostRule::kReverse: return allocating(1, size(target));
+      case CostRule::kRange:
+        return allocating(1, Size::fixed(literal_or(arg(0), kUnknown)));
+      case CostRule::kReverse:
+        return allocating(1, size(target));
       case CostRule::kFlatten:
-        return allocating(1, size(target).times(Size::fixed(e->arg_count == 1 ? literal_or(arg(0), kUnknown) : 1)));
+      case CostRule::kFlattenSaturating:
+        return flatten(size(target), e->arg_count == 1 ? literal_or(arg(0), kUnknown) : 1);
       case CostRule::kQuadratic: {
-        const Type* list = (e->arg_count == 1 ? arg(0) : target)->type;
+        const Type* list = o.id == "list_distinct" ? target->type : o.params.back();
         bool text = list->kind == TypeKind::kList && is_text(list->param(0));
         return allocating(text ? 2.1 : 2, size(target).times(size(target)));
       }
-      case CostRule::kTraverse: return traverse(target);
-      case CostRule::kStringPass: return string_pass(e, first);
-      case CostRule::kReplace: return replace(e);
+      case CostRule::kTraverse:
+        return traverse(target);
+      case CostRule::kStringPass:
+        return string_pass(first);
+      case CostRule::kReplace:
+        return replace(e);
       case CostRule::kSplit: {
         Size s = size(target);
         uint64_t most = s.max;
@@ -355,22 +378,33 @@ class Coster {
         }
         return nominal(s.cost(2 * 0.1), Size{0, most});
       }
-      case CostRule::kJoin: return join(e);
+      case CostRule::kJoin:
+        return join(e);
       case CostRule::kFind: {
         Size s = size(target);
         uint64_t text = s.plus(Size::fixed(1)).cost(0.1);
         return nominal(saturating_multiply(text, size(arg(0)).cost(0.25)), s);
       }
-      case CostRule::kParse: return nominal(target != nullptr ? 1 : size(arg(0)).cost(0.1));
-      case CostRule::kCanonical: return nominal(size(arg(0)).cost(2 * 0.1));
-      case CostRule::kContainsIp: return nominal(add(4, text_argument(e)));
-      case CostRule::kContainsCidr: return nominal(add(7, text_argument(e)));
-      case CostRule::kValidate: return nominal(scaled_cost(size(arg(0)).cost(0.1), 32));
-      case CostRule::kAuthzCheck: return nominal(350'000);
-      case CostRule::kIncludes: return nominal(size(target).max);
-      case CostRule::kStringTenth: return string_tenth(e, o);
-      case CostRule::kInList: return nominal(size(arg(1)).max);
-      case CostRule::kCompare: return compare(e);
+      case CostRule::kParse:
+        return nominal(target != nullptr ? 1 : size(arg(0)).cost(0.1));
+      case CostRule::kCanonical:
+        return nominal(size(arg(0)).cost(2 * 0.1));
+      case CostRule::kContainsIp:
+        return nominal(add(4, text_argument(e, o)));
+      case CostRule::kContainsCidr:
+        return nominal(add(7, text_argument(e, o)));
+      case CostRule::kValidate:
+        return nominal(scaled_cost(size(arg(0)).cost(0.1), 32));
+      case CostRule::kAuthzCheck:
+        return nominal(350'000);
+      case CostRule::kIncludes:
+        return target->type->param_count > 0 ? traverse(target) : nominal(size(target).max);
+      case CostRule::kStringTenth:
+        return string_tenth(e, o);
+      case CostRule::kInList:
+        return nominal(size(arg(1)).max);
+      case CostRule::kCompare:
+        return compare(e);
       case CostRule::kConcat: {
         Size s = size(arg(0)).plus(size(arg(1)));
         return nominal(s.cost(0.1), s);
@@ -381,8 +415,10 @@ class Coster {
       }
       case CostRule::kContains:
         return nominal(saturating_multiply(size(target).cost(0.1), size(arg(0)).cost(0.1)));
-      case CostRule::kNamedOne: return nominal(1);
-      case CostRule::kOne: break;
+      case CostRule::kNamedOne:
+        return nominal(1);
+      case CostRule::kOne:
+        break;
     }
     if (o.id == "add_list") return add_list(e);
     if (o.id == "dra_includes_dyn_dyn") return nominal(48);
@@ -401,8 +437,8 @@ class Coster {
   }
 
   // An argument that must be parsed first.
-  uint64_t text_argument(const Expr* e) {
-    return e->args[0]->type->kind == TypeKind::kString ? size_or_unknown(e->args[0]).cost(0.1) : 0;
+  uint64_t text_argument(const Expr* e, const Overload& o) {
+    return o.params[1]->kind == TypeKind::kString ? size_or_unknown(e->args[0]).cost(0.1) : 0;
   }
 
   std::optional<Size> element_size(const Expr* list) {
@@ -420,9 +456,9 @@ class Coster {
     return nominal(saturating_multiply(s.max, each));
   }
 
-  Estimate string_pass(const Expr* e, const Expr* text) {
+  Estimate string_pass(const Expr* text) {
     Size s = size_or_unknown(text);
-    return e->name == "url" ? nominal(s.cost(0.1)) : nominal(s.cost(0.1), s);
+    return nominal(s.cost(0.1), s);
   }
 
   // The longest and the shortest possible result.
@@ -483,6 +519,16 @@ class Coster {
     return nominal(size_or_unknown(e->args[0]).cost(0.1));
   }
 
+  static Estimate flatten(Size list, uint64_t depth) {
+    return nominal(add(list.times(Size::fixed(depth)).cost(1), 11), list);
+  }
+
+  Estimate compare_urls(const Expr* e) {
+    auto a = computed_size(e->args[0]);
+    auto b = computed_size(e->args[1]);
+    return nominal(a && b ? a->united(*b).cost(0.1) : 1);
+  }
+
   Estimate compare(const Expr* e) {
     const Type* a = e->args[0]->type;
     const Type* b = e->args[1]->type;
@@ -490,7 +536,8 @@ class Coster {
       if (a->kind == TypeKind::kOpaque && (a->name == "net.IP" || a->name == "net.CIDR")) return nominal(1);
       if (a->kind == TypeKind::kObject) {
         if (a->name == "kubernetes.NamedFormat") return nominal(7);
-        if (a->name != "kubernetes.URL") return nominal(1);
+        if (a->name == "kubernetes.URL") return compare_urls(e);
+        if (a->name == "kubernetes.Quantity" || a->name == "kubernetes.Semver") return nominal(1);
       }
     }
     uint64_t smaller = std::min(size_or_unknown(e->args[0]).max, size_or_unknown(e->args[1]).max);

@@ -16,7 +16,8 @@ constexpr size_t kMaxArguments = 8;
 uint64_t traversal(const Value& v) {
   switch (v.kind) {
     case Kind::kString:
-    case Kind::kBytes: return static_cast<uint64_t>(static_cast<double>(v.length) * 0.1);
+    case Kind::kBytes:
+      return static_cast<uint64_t>(static_cast<double>(v.length) * 0.1);
     case Kind::kList: {
       uint64_t sum = 0;
       for (uint32_t i = 0; i < v.list->size; ++i) sum = saturating_add(sum, traversal(v.list->items[i]));
@@ -30,7 +31,8 @@ uint64_t traversal(const Value& v) {
       }
       return sum;
     }
-    default: return 1;
+    default:
+      return 1;
   }
 }
 
@@ -56,14 +58,22 @@ uint64_t flatten_cost(const Value* args, size_t count) {
 
 uint64_t cost_size(const Value& v) {
   switch (v.kind) {
-    case Kind::kString: return string_size(v);
-    case Kind::kBytes: return v.length;
-    case Kind::kList: return v.list->size;
-    case Kind::kMap: return v.map->size;
-    case Kind::kIp: return v.ip->v6 ? 16 : 4;
-    case Kind::kCidr: return (static_cast<uint64_t>(v.cidr->prefix) + 7) / 8;
-    case Kind::kOptional: return v.optional == nullptr ? 1 : cost_size(*v.optional);
-    default: return 1;
+    case Kind::kString:
+      return string_size(v);
+    case Kind::kBytes:
+      return v.length;
+    case Kind::kList:
+      return v.list->size;
+    case Kind::kMap:
+      return v.map->size;
+    case Kind::kIp:
+      return v.ip->v6 ? 16 : 4;
+    case Kind::kCidr:
+      return (static_cast<uint64_t>(v.cidr->prefix) + 7) / 8;
+    case Kind::kOptional:
+      return v.optional == nullptr ? 1 : cost_size(*v.optional);
+    default:
+      return 1;
   }
 }
 
@@ -77,7 +87,8 @@ uint64_t call_cost(CostRule rule, bool single, std::string_view function, const 
   auto s = [&] { return cost_size(args[0]); };
   auto t = [&] { return cost_size(args[1]); };
   switch (rule) {
-    case CostRule::kSetsContains: return saturating_add(1, saturating_multiply(s(), t()));
+    case CostRule::kSetsContains:
+      return saturating_add(1, saturating_multiply(s(), t()));
     case CostRule::kSetsEquivalent:
       return saturating_add(1, saturating_multiply(2, saturating_multiply(s(), t())));
     case CostRule::kRange: {
@@ -85,30 +96,47 @@ uint64_t call_cost(CostRule rule, bool single, std::string_view function, const 
       return saturating_add(11, !is_int ? 1 : args[0].i <= 0 ? 0 : args[0].u);
     }
     case CostRule::kSlice:
-    case CostRule::kReverse: return saturating_add(11, cost_size(*result));
-    case CostRule::kFlatten: return flatten_cost(args, count);
-    case CostRule::kQuadratic: return quadratic(args[0], args[count - 1]);
+    case CostRule::kReverse:
+      return saturating_add(11, cost_size(*result));
+    case CostRule::kFlatten:
+      return flatten_cost(args, count);
+    case CostRule::kFlattenSaturating:
+      return saturating_add(11, saturating_multiply(args[1].u, s()));
+    case CostRule::kQuadratic:
+      return quadratic(args[0], args[count - 1]);
     case CostRule::kTraverse:
-    case CostRule::kIncludes: return traversal(args[0]);
-    case CostRule::kStringPass: return scaled_cost(s(), 0.1);
+    case CostRule::kIncludes:
+      return traversal(args[0]);
+    case CostRule::kStringPass:
+      return scaled_cost(s(), 0.1);
     case CostRule::kReplace:
     case CostRule::kSplit:
-    case CostRule::kCanonical: return scaled_cost(s(), 2 * 0.1);
-    case CostRule::kJoin: return scaled_cost(cost_size(*result), 2 * 0.1);
-    case CostRule::kFind: return scaled_cost(s() + 1, 0.1) * scaled_cost(t(), 0.25);
-    case CostRule::kParse: return function == "ip" && args[0].kind == Kind::kCidr ? 1 : scaled_cost(s(), 0.1);
-    case CostRule::kContainsIp: return scaled_cost(s() + s(), 0.1) + text_argument(args[1]);
+    case CostRule::kCanonical:
+      return scaled_cost(s(), 2 * 0.1);
+    case CostRule::kJoin:
+      return scaled_cost(cost_size(*result), 2 * 0.1);
+    case CostRule::kFind:
+      return scaled_cost(s() + 1, 0.1) * scaled_cost(t(), 0.25);
+    case CostRule::kParse:
+      return function == "ip" && args[0].kind == Kind::kCidr ? 1 : scaled_cost(s(), 0.1);
+    case CostRule::kContainsIp:
+      return scaled_cost(s() + s(), 0.1) + (single ? text_argument(args[1]) : 0);
     case CostRule::kContainsCidr:
-      return scaled_cost(s() + s(), 0.1) + scaled_cost(s(), 0.1) + 1 + text_argument(args[1]);
+      return scaled_cost(s() + s(), 0.1) + scaled_cost(s(), 0.1) + 1 + (single ? text_argument(args[1]) : 0);
     case CostRule::kValidate: {
       uint64_t regex = args[0].kind == Kind::kFormat ? args[0].format->regex_size : 1;
       return scaled_cost(t() + 1, 0.1) * scaled_cost(regex, 0.25);
     }
-    case CostRule::kAuthzCheck: return 350'000;
-    case CostRule::kStringTenth: return scaled_cost(s(), 0.1);
-    case CostRule::kMatches: return scaled_cost(s() + 1, 0.1) * scaled_cost(t(), 0.25);
-    case CostRule::kContains: return scaled_cost(s(), 0.1) * scaled_cost(t(), 0.1);
-    default: return 1;
+    case CostRule::kAuthzCheck:
+      return 350'000;
+    case CostRule::kStringTenth:
+      return scaled_cost(s(), 0.1);
+    case CostRule::kMatches:
+      return scaled_cost(s() + 1, 0.1) * scaled_cost(t(), 0.25);
+    case CostRule::kContains:
+      return scaled_cost(s(), 0.1) * scaled_cost(t(), 0.1);
+    default:
+      return 1;
   }
 }
 
@@ -169,11 +197,12 @@ Value RegexNode::eval(EvalContext& c) const {
   std::string_view text = args[0].str();
   if (use_ == Use::kMatches) return Value::of_bool(regex_->matches(text));
   if (use_ == Use::kFind) return Value::of_string(regex_->find(text));
-  std::vector<std::string_view> found = regex_->find_all(text, count_ == nullptr ? -1 : count.i);
-  Value* items = new_items(c, found.size());
+  auto found = regex_->find_all(text, count_ == nullptr ? -1 : count.i);
+  if (!found) return failed(c, found.error());
+  Value* items = new_items(c, found->size());
   if (items == nullptr) return aborted(c);
-  for (size_t i = 0; i < found.size(); ++i) items[i] = Value::of_string(found[i]);
-  return list_of(c, items, found.size());
+  for (size_t i = 0; i < found->size(); ++i) items[i] = Value::of_string((*found)[i]);
+  return list_of(c, items, found->size());
 }
 
 }  // namespace dra::cel

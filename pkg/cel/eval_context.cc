@@ -39,7 +39,10 @@ Value EvalContext::fail_copy(RuntimeCategory category, std::string_view message,
 
 Value EvalContext::abort(RuntimeCategory category, std::string_view message) {
   Value error = fail(category, message);
-  if (aborted == nullptr) aborted = error.error;
+  if (aborted == nullptr) {
+    aborted = error.error;
+    cost_at_abort = cost;
+  }
   return error;
 }
 

@@ -36,12 +36,13 @@ struct EvalContext {
   explicit EvalContext(Arena& a) : arena(a) {}
 
   Arena& arena;
-  const MapRep* device = nullptr;        // the four fields of `device`
+  const MapRep* device = nullptr;  // the four fields of `device`
   const struct DeviceFacts* facts = nullptr;
   const Value* const* variables = nullptr;  // generic environments: by variable index, null: unbound
   Value* locals = nullptr;
   const Node** lazy = nullptr;  // per local: what a kLazyKind slot stands for
   uint64_t cost = 0;
+  uint64_t cost_at_abort = 0;
   uint64_t cost_limit = 0;
   size_t memory_limit = 0;
   const std::atomic<bool>* interrupt = nullptr;

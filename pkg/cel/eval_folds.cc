@@ -27,12 +27,18 @@ struct GrowingMap : MapRep {
 
 size_t key_hash(const Value& key) {
   switch (key.kind) {
-    case Kind::kBool: return key.b ? 3 : 5;
-    case Kind::kInt: return std::hash<double>{}(static_cast<double>(key.i));
-    case Kind::kUint: return std::hash<double>{}(static_cast<double>(key.u));
-    case Kind::kDouble: return std::hash<double>{}(key.d);
-    case Kind::kString: return std::hash<std::string_view>{}(key.str());
-    default: return static_cast<size_t>(key.kind);
+    case Kind::kBool:
+      return key.b ? 3 : 5;
+    case Kind::kInt:
+      return std::hash<double>{}(static_cast<double>(key.i));
+    case Kind::kUint:
+      return std::hash<double>{}(static_cast<double>(key.u));
+    case Kind::kDouble:
+      return std::hash<double>{}(key.d);
+    case Kind::kString:
+      return std::hash<std::string_view>{}(key.str());
+    default:
+      return static_cast<size_t>(key.kind);
   }
 }
 
@@ -85,9 +91,8 @@ Value settled_map(EvalContext& c, const Value& accumulator) {
 
 Value FoldNode::not_iterable(EvalContext& c, const Value& range) const {
   std::string type(go_type_name(range));
-  return c.fail_copy(RuntimeCategory::kNotIterable, p_.two_variables
-                                                        ? "unsupported comprehension range type: " + type
-                                                        : "got '" + type + "', expected iterable type");
+  return c.fail_copy(RuntimeCategory::kNotIterable, p_.two_variables ? "unsupported comprehension range type: " + type
+                                                                     : "got '" + type + "', expected iterable type");
 }
 
 // One pass of the loop with its variables set. False: the loop ends.

@@ -35,9 +35,12 @@ Value SlotNode::eval_with(EvalContext& c, uint64_t lead) const {
   // An optional selection that finds nothing is free, but for the domain's.
   c.charge(lead + (mode_ == Mode::kOptional && v == nullptr ? 2 : 3));
   switch (mode_) {
-    case Mode::kPlain: return v != nullptr ? *v : Value::of_error(&missing_);
-    case Mode::kOptional: return Value::of_optional(v);
-    default: return Value::of_bool(v != nullptr);
+    case Mode::kPlain:
+      return v != nullptr ? *v : Value::of_error(&missing_);
+    case Mode::kOptional:
+      return Value::of_optional(v);
+    default:
+      return Value::of_bool(v != nullptr);
   }
 }
 
@@ -53,7 +56,9 @@ bool is_qualifier_key(Kind kind) {
 // The element number a key stands for. False: `out` is the error.
 bool list_index(EvalContext& c, const Value& key, int64_t& index, Value& out) {
   switch (key.kind) {
-    case Kind::kInt: index = key.i; return true;
+    case Kind::kInt:
+      index = key.i;
+      return true;
     case Kind::kUint:
       index = key.u > INT64_MAX ? INT64_MAX : static_cast<int64_t>(key.u);
       return true;
@@ -65,8 +70,8 @@ bool list_index(EvalContext& c, const Value& key, int64_t& index, Value& out) {
       out = c.fail_copy(RuntimeCategory::kIndex, "unsupported index value " + bare_text(key) + " in list");
       return false;
     default:
-      out = c.fail_copy(RuntimeCategory::kIndex,
-                        "unsupported index type '" + std::string(type_name(key)) + "' in list");
+      out =
+          c.fail_copy(RuntimeCategory::kIndex, "unsupported index type '" + std::string(type_name(key)) + "' in list");
       return false;
   }
 }
@@ -130,8 +135,8 @@ Value ChainNode::walk(EvalContext& c) const {
     if (key.is_error()) {
       next = key;
     } else if (q.index != nullptr && !is_qualifier_key(key.kind)) {
-      next = c.fail_copy(RuntimeCategory::kInvalidQualifier,
-                         "invalid qualifier type: " + std::string(go_type_name(key)));
+      next =
+          c.fail_copy(RuntimeCategory::kInvalidQualifier, "invalid qualifier type: " + std::string(go_type_name(key)));
     } else {
       found = look_up(c, object, key, next);
     }
@@ -215,10 +220,14 @@ Value CompareNode::eval(EvalContext& c) const {
   if (order == Order::kNaN) return c.fail(RuntimeCategory::kNanOrder, "NaN values cannot be ordered");
   if (order == Order::kNone) return c.no_overload();
   switch (relation_) {
-    case Relation::kLess: return Value::of_bool(order == Order::kLess);
-    case Relation::kLessEqual: return Value::of_bool(order != Order::kGreater);
-    case Relation::kGreater: return Value::of_bool(order == Order::kGreater);
-    default: return Value::of_bool(order != Order::kLess);
+    case Relation::kLess:
+      return Value::of_bool(order == Order::kLess);
+    case Relation::kLessEqual:
+      return Value::of_bool(order != Order::kGreater);
+    case Relation::kGreater:
+      return Value::of_bool(order == Order::kGreater);
+    default:
+      return Value::of_bool(order != Order::kLess);
   }
 }
 
@@ -236,9 +245,8 @@ Value InNode::eval(EvalContext& c) const {
   }
   if (container.kind != Kind::kMap) return c.no_overload();
   if (!valid_key(element) && !container.map->device) {
-    return c.abort(RuntimeCategory::kInternal,
-                   c.arena.copy("internal error: runtime error: hash of unhashable type " +
-                                std::string(go_type_name(element))));
+    return c.abort(RuntimeCategory::kInternal, c.arena.copy("internal error: runtime error: hash of unhashable type " +
+                                                            std::string(go_type_name(element))));
   }
   return Value::of_bool(find_key(*container.map, element) != nullptr);
 }
@@ -338,10 +346,14 @@ Value overflow(EvalContext& c, bool is_unsigned = false) {
 Value int_arithmetic(EvalContext& c, Arithmetic operation, int64_t a, int64_t b) {
   int64_t r = 0;
   switch (operation) {
-    case Arithmetic::kAdd: return __builtin_add_overflow(a, b, &r) ? overflow(c) : Value::of_int(r);
-    case Arithmetic::kSubtract: return __builtin_sub_overflow(a, b, &r) ? overflow(c) : Value::of_int(r);
-    case Arithmetic::kMultiply: return __builtin_mul_overflow(a, b, &r) ? overflow(c) : Value::of_int(r);
-    default: break;
+    case Arithmetic::kAdd:
+      return __builtin_add_overflow(a, b, &r) ? overflow(c) : Value::of_int(r);
+    case Arithmetic::kSubtract:
+      return __builtin_sub_overflow(a, b, &r) ? overflow(c) : Value::of_int(r);
+    case Arithmetic::kMultiply:
+      return __builtin_mul_overflow(a, b, &r) ? overflow(c) : Value::of_int(r);
+    default:
+      break;
   }
   bool divide = operation == Arithmetic::kDivide;
   if (b == 0) return c.fail(RuntimeCategory::kDivByZero, divide ? "division by zero" : "modulus by zero");
@@ -352,10 +364,14 @@ Value int_arithmetic(EvalContext& c, Arithmetic operation, int64_t a, int64_t b)
 Value uint_arithmetic(EvalContext& c, Arithmetic operation, uint64_t a, uint64_t b) {
   uint64_t r = 0;
   switch (operation) {
-    case Arithmetic::kAdd: return __builtin_add_overflow(a, b, &r) ? overflow(c, true) : Value::of_uint(r);
-    case Arithmetic::kSubtract: return __builtin_sub_overflow(a, b, &r) ? overflow(c, true) : Value::of_uint(r);
-    case Arithmetic::kMultiply: return __builtin_mul_overflow(a, b, &r) ? overflow(c, true) : Value::of_uint(r);
-    default: break;
+    case Arithmetic::kAdd:
+      return __builtin_add_overflow(a, b, &r) ? overflow(c, true) : Value::of_uint(r);
+    case Arithmetic::kSubtract:
+      return __builtin_sub_overflow(a, b, &r) ? overflow(c, true) : Value::of_uint(r);
+    case Arithmetic::kMultiply:
+      return __builtin_mul_overflow(a, b, &r) ? overflow(c, true) : Value::of_uint(r);
+    default:
+      break;
   }
   bool divide = operation == Arithmetic::kDivide;
   if (b == 0) return c.fail(RuntimeCategory::kDivByZero, divide ? "division by zero" : "modulus by zero");
@@ -364,11 +380,16 @@ Value uint_arithmetic(EvalContext& c, Arithmetic operation, uint64_t a, uint64_t
 
 Value double_arithmetic(EvalContext& c, Arithmetic operation, double a, double b) {
   switch (operation) {
-    case Arithmetic::kAdd: return Value::of_double(a + b);
-    case Arithmetic::kSubtract: return Value::of_double(a - b);
-    case Arithmetic::kMultiply: return Value::of_double(a * b);
-    case Arithmetic::kDivide: return Value::of_double(a / b);
-    default: return c.no_overload();
+    case Arithmetic::kAdd:
+      return Value::of_double(a + b);
+    case Arithmetic::kSubtract:
+      return Value::of_double(a - b);
+    case Arithmetic::kMultiply:
+      return Value::of_double(a * b);
+    case Arithmetic::kDivide:
+      return Value::of_double(a / b);
+    default:
+      return c.no_overload();
   }
 }
 
@@ -450,13 +471,19 @@ Value ArithmeticNode::eval(EvalContext& c) const {
   if (a.kind == Kind::kDuration || a.kind == Kind::kTimestamp) return time_arithmetic(c, operation_, a, b);
   if (a.kind != b.kind) return c.no_overload();
   switch (a.kind) {
-    case Kind::kInt: return int_arithmetic(c, operation_, a.i, b.i);
-    case Kind::kUint: return uint_arithmetic(c, operation_, a.u, b.u);
-    case Kind::kDouble: return double_arithmetic(c, operation_, a.d, b.d);
+    case Kind::kInt:
+      return int_arithmetic(c, operation_, a.i, b.i);
+    case Kind::kUint:
+      return uint_arithmetic(c, operation_, a.u, b.u);
+    case Kind::kDouble:
+      return double_arithmetic(c, operation_, a.d, b.d);
     case Kind::kString:
-    case Kind::kBytes: return operation_ == Arithmetic::kAdd ? concat_text(c, a, b) : c.no_overload();
-    case Kind::kList: return operation_ == Arithmetic::kAdd ? concat_lists(c, a, b) : c.no_overload();
-    default: return c.no_overload();
+    case Kind::kBytes:
+      return operation_ == Arithmetic::kAdd ? concat_text(c, a, b) : c.no_overload();
+    case Kind::kList:
+      return operation_ == Arithmetic::kAdd ? concat_lists(c, a, b) : c.no_overload();
+    default:
+      return c.no_overload();
   }
 }
 

@@ -123,10 +123,10 @@ class SlotNode : public Node {
 };
 
 struct Qualifier {
-  Value key;                     // when `index` is null
+  Value key;  // when `index` is null
   const Node* index = nullptr;
   bool optional = false;
-  std::string_view missing;      // "no such key: K" of a constant key
+  std::string_view missing;  // "no such key: K" of a constant key
 };
 
 // A variable or expression followed by selections and indexes.
@@ -182,8 +182,7 @@ class NotStrictlyFalseNode : public Node {
 
 class ConditionalNode : public Node {
  public:
-  ConditionalNode(const Node* condition, const Node* yes, const Node* no)
-      : condition_(condition), yes_(yes), no_(no) {}
+  ConditionalNode(const Node* condition, const Node* yes, const Node* no) : condition_(condition), yes_(yes), no_(no) {}
   Value eval(EvalContext& c) const override;
 
  private:

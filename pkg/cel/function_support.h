@@ -39,5 +39,4 @@ inline Value some(EvalContext& c, const Value& v) {
   return Value::of_optional(c.arena.make<Value>(v));
 }
 
-
 }  // namespace dra::cel

@@ -96,10 +96,14 @@ Value type_of(EvalContext&, const Value* a) {
 
 Value size_of(EvalContext&, const Value* a) {
   switch (a[0].kind) {
-    case Kind::kString: return Value::of_int(static_cast<int64_t>(string_size(a[0])));
-    case Kind::kBytes: return Value::of_int(a[0].length);
-    case Kind::kList: return Value::of_int(a[0].list->size);
-    default: return Value::of_int(a[0].map->size);
+    case Kind::kString:
+      return Value::of_int(static_cast<int64_t>(string_size(a[0])));
+    case Kind::kBytes:
+      return Value::of_int(a[0].length);
+    case Kind::kList:
+      return Value::of_int(a[0].list->size);
+    default:
+      return Value::of_int(a[0].map->size);
   }
 }
 

@@ -17,8 +17,7 @@ Value quantity_value(EvalContext& c, const Quantity& q) {
 
 Value quantity(EvalContext& c, const Value* a) {
   auto parsed = Quantity::parse(a[0].str());
-  return parsed ? quantity_value(c, *parsed)
-                : c.fail_copy(RuntimeCategory::kQuantityParse, parsed.error().message());
+  return parsed ? quantity_value(c, *parsed) : c.fail_copy(RuntimeCategory::kQuantityParse, parsed.error().message());
 }
 Value is_quantity(EvalContext&, const Value* a) {
   return Value::of_bool(Quantity::parse(a[0].str()).has_value());
@@ -38,7 +37,10 @@ Value as_approximate(EvalContext&, const Value* a) {
 }
 
 Value sum_or_error(EvalContext& c, const Result<Quantity>& sum) {
-  return sum ? quantity_value(c, *sum) : c.abort(RuntimeCategory::kSizeLimit, c.arena.copy(sum.error().message()));
+  if (!sum) return c.abort(RuntimeCategory::kSizeLimit, c.arena.copy(sum.error().message()));
+  Value v = quantity_value(c, *sum);
+  v.flag = kComputedQuantity;
+  return v;
 }
 Value add(EvalContext& c, const Value* a) {
   return sum_or_error(c, a[0].quantity->add(*a[1].quantity));
@@ -152,8 +154,8 @@ void add_format_specs(SpecList& out) {
   add_format<kFormatDate>(out, "format.date");
   add_format<kFormatDatetime>(out, "format.datetime");
   out.push_back({"format.named", "format-named", "(string) optional(Format)", format_named, CostRule::kNamedOne});
-  out.push_back({"validate", "format-validate", "Format.(string) optional(list(string))", validate,
-                 CostRule::kValidate});
+  out.push_back(
+      {"validate", "format-validate", "Format.(string) optional(list(string))", validate, CostRule::kValidate});
 }
 
 }  // namespace
@@ -171,8 +173,7 @@ void add_kubernetes_specs(SpecList& out) {
       {"sub", "quantity_sub", "Quantity.(Quantity) Quantity", sub, CostRule::kNamedOne},
       {"sub", "quantity_sub_int", "Quantity.(int) Quantity", sub_int, CostRule::kNamedOne},
       {"compareTo", "quantity_compare_to", "Quantity.(Quantity) int", compare_quantities, CostRule::kNamedOne},
-      {"isGreaterThan", "quantity_is_greater_than", "Quantity.(Quantity) bool", quantity_greater,
-       CostRule::kNamedOne},
+      {"isGreaterThan", "quantity_is_greater_than", "Quantity.(Quantity) bool", quantity_greater, CostRule::kNamedOne},
       {"isLessThan", "quantity_is_less_than", "Quantity.(Quantity) bool", quantity_less, CostRule::kNamedOne},
       {"semver", "string_to_semver", "(string) Semver", semver<false>, CostRule::kParse},
       {"semver", "string_bool_to_semver", "(string, bool) Semver", semver<true>, CostRule::kParse},

@@ -19,8 +19,10 @@ bool has_order(Kind kind) {
     case Kind::kUint:
     case Kind::kString:
     case Kind::kDuration:
-    case Kind::kTimestamp: return true;
-    default: return false;
+    case Kind::kTimestamp:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -142,9 +144,8 @@ Value sort_by(EvalContext& c, const ListRep& list, const ListRep& keys) {
   }
   std::vector<uint32_t> order(list.size);
   for (uint32_t i = 0; i < list.size; ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t x, uint32_t y) {
-    return compare(keys.items[x], keys.items[y]) == Order::kLess;
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t x, uint32_t y) { return compare(keys.items[x], keys.items[y]) == Order::kLess; });
   Value* items = new_items(c, list.size);
   if (items == nullptr) return aborted(c);
   for (uint32_t i = 0; i < list.size; ++i) items[i] = list.items[order[i]];
@@ -234,8 +235,7 @@ Value includes(EvalContext& c, const Value* a) {
   const ListRep& list = *a[0].list;
   for (uint32_t i = 0; i < list.size; ++i) {
     if (kLimited && i >= kMaxIncludesElements) {
-      return c.fail(RuntimeCategory::kListArg,
-                    "'includes' function cannot be applied to lists longer than 48 values");
+      return c.fail(RuntimeCategory::kListArg, "'includes' function cannot be applied to lists longer than 48 values");
     }
     if (equal(list.items[i], a[1]) == Equality::kTrue) return Value::of_bool(true);
   }
@@ -266,8 +266,8 @@ constexpr OrderedType kOrdered[] = {
      "list_timestamp_is_sorted_bool", "list_timestamp_min_timestamp", "list_timestamp_max_timestamp"},
     {"string", "list_string_sort", "list_string_sortByAssociatedKeys", "list_string_is_sorted_bool",
      "list_string_min_string", "list_string_max_string"},
-    {"bytes", "list_bytes_sort", "list_bytes_sortByAssociatedKeys", "list_bytes_is_sorted_bool",
-     "list_bytes_min_bytes", "list_bytes_max_bytes"},
+    {"bytes", "list_bytes_sort", "list_bytes_sortByAssociatedKeys", "list_bytes_is_sorted_bool", "list_bytes_min_bytes",
+     "list_bytes_max_bytes"},
 };
 
 // Signatures made at run time need a place to stay.
@@ -280,13 +280,13 @@ void add_ordered_specs(SpecList& out) {
   for (const OrderedType& t : kOrdered) {
     std::string list = "list(" + std::string(t.type) + ")";
     out.push_back({"sort", t.sort_id, keep(list + ".() " + list), sort, CostRule::kQuadratic});
-    out.push_back({op::kSortByKeys, t.by_id, keep("list(<T>).(" + list + ") list(<T>)"), sort_by_keys,
-                   CostRule::kQuadratic});
+    out.push_back(
+        {op::kSortByKeys, t.by_id, keep("list(<T>).(" + list + ") list(<T>)"), sort_by_keys, CostRule::kQuadratic});
     out.push_back({"isSorted", t.is_sorted_id, keep(list + ".() bool"), is_sorted, CostRule::kTraverse});
-    out.push_back({"min", t.min_id, keep(list + ".() " + std::string(t.type)), extreme<Order::kLess>,
-                   CostRule::kTraverse});
-    out.push_back({"max", t.max_id, keep(list + ".() " + std::string(t.type)), extreme<Order::kGreater>,
-                   CostRule::kTraverse});
+    out.push_back(
+        {"min", t.min_id, keep(list + ".() " + std::string(t.type)), extreme<Order::kLess>, CostRule::kTraverse});
+    out.push_back(
+        {"max", t.max_id, keep(list + ".() " + std::string(t.type)), extreme<Order::kGreater>, CostRule::kTraverse});
   }
 }
 
@@ -302,7 +302,9 @@ void add_list_specs(SpecList& out) {
        CostRule::kSetsContains},
       {"slice", "list_slice", "list(<T>).(int, int) list(<T>)", slice, CostRule::kSlice},
       {"flatten", "list_flatten", "list(list(<T>)).() list(<T>)", flatten, CostRule::kFlatten},
-      {"flatten", "list_flatten_int", "list(dyn).(int) list(dyn)", flatten_depth, CostRule::kFlatten},
+      {"flatten", "list_flatten_int", "list(dyn).(int) list(dyn)", flatten_depth, CostRule::kFlatten, kOnly136},
+      {"flatten", "list_flatten_int", "list(dyn).(int) list(dyn)", flatten_depth, CostRule::kFlattenSaturating,
+       kOnly137},
       {"lists.range", "lists_range", "(int) list(int)", range, CostRule::kRange},
       {"distinct", "list_distinct", "list(<T>).() list(<T>)", distinct, CostRule::kQuadratic},
       {"reverse", "list_reverse", "list(<T>).() list(<T>)", reverse, CostRule::kReverse},

@@ -33,9 +33,9 @@ constexpr OrderingIds kOrderings[] = {
 };
 
 constexpr std::string_view kOrderingSignatures[14] = {
-    "(bool, bool) bool",     "(int, int) bool",         "(int, double) bool",          "(int, uint) bool",
-    "(uint, uint) bool",     "(uint, double) bool",     "(uint, int) bool",            "(double, double) bool",
-    "(double, int) bool",    "(double, uint) bool",     "(string, string) bool",       "(bytes, bytes) bool",
+    "(bool, bool) bool",           "(int, int) bool",          "(int, double) bool",    "(int, uint) bool",
+    "(uint, uint) bool",           "(uint, double) bool",      "(uint, int) bool",      "(double, double) bool",
+    "(double, int) bool",          "(double, uint) bool",      "(string, string) bool", "(bytes, bytes) bool",
     "(timestamp, timestamp) bool", "(duration, duration) bool"};
 
 constexpr std::string_view kQuantityOrderings[4][2] = {{op::kLess, "less_quantity"},

@@ -11,19 +11,30 @@ constexpr int64_t kZeroTime = -62'135'596'800;  // Go's zero time.Time, 0001-01-
 
 bool is_zero(const Value& v) {
   switch (v.kind) {
-    case Kind::kNull: return true;
-    case Kind::kBool: return !v.b;
+    case Kind::kNull:
+      return true;
+    case Kind::kBool:
+      return !v.b;
     case Kind::kInt:
-    case Kind::kDuration: return v.i == 0;
-    case Kind::kUint: return v.u == 0;
-    case Kind::kDouble: return v.d == 0;
+    case Kind::kDuration:
+      return v.i == 0;
+    case Kind::kUint:
+      return v.u == 0;
+    case Kind::kDouble:
+      return v.d == 0;
     case Kind::kString:
-    case Kind::kBytes: return v.length == 0;
-    case Kind::kList: return v.list->size == 0;
-    case Kind::kMap: return v.map->size == 0;
-    case Kind::kTimestamp: return v.i == kZeroTime && v.length == 0;
-    case Kind::kOptional: return v.optional == nullptr;
-    default: return false;
+    case Kind::kBytes:
+      return v.length == 0;
+    case Kind::kList:
+      return v.list->size == 0;
+    case Kind::kMap:
+      return v.map->size == 0;
+    case Kind::kTimestamp:
+      return v.i == kZeroTime && v.length == 0;
+    case Kind::kOptional:
+      return v.optional == nullptr;
+    default:
+      return false;
   }
 }
 

@@ -45,7 +45,9 @@ Value find(EvalContext& c, const Value* a) {
 }
 Value find_all_n(EvalContext& c, const Value* a, int64_t count) {
   auto regex = lib::Regex::compile(a[1].str());
-  return regex ? texts(c, (*regex)->find_all(a[0].str(), count)) : illegal_regex(c, regex.error());
+  if (!regex) return illegal_regex(c, regex.error());
+  auto found = (*regex)->find_all(a[0].str(), count);
+  return found ? texts(c, *found) : failed(c, found.error());
 }
 Value find_all(EvalContext& c, const Value* a) {
   return find_all_n(c, a, -1);

@@ -110,7 +110,9 @@ class Lexer {
 
   bool escaped_identifier() {
     size_t n = 1;
-    while (is_letter(peek(n)) || is_digit(peek(n)) || (peek(n) != '\0' && std::string_view(".-/ ").find(peek(n)) != std::string_view::npos)) ++n;
+    while (is_letter(peek(n)) || is_digit(peek(n)) ||
+           (peek(n) != '\0' && std::string_view(".-/ ").find(peek(n)) != std::string_view::npos))
+      ++n;
     if (n == 1 || peek(n) != '`') return false;
     push(Token::kEscapedIdent, n + 1);
     return true;
@@ -225,28 +227,50 @@ class Lexer {
       return true;
     };
     switch (c) {
-      case '=': return d == '=' ? two(Token::kEqual) : false;
-      case '!': return d == '=' ? two(Token::kNotEqual) : one(Token::kNot);
-      case '<': return d == '=' ? two(Token::kLessEqual) : one(Token::kLess);
-      case '>': return d == '=' ? two(Token::kGreaterEqual) : one(Token::kGreater);
-      case '&': return d == '&' ? two(Token::kAnd) : false;
-      case '|': return d == '|' ? two(Token::kOr) : false;
-      case '[': return one(Token::kLeftBracket);
-      case ']': return one(Token::kRightBracket);
-      case '{': return one(Token::kLeftBrace);
-      case '}': return one(Token::kRightBrace);
-      case '(': return one(Token::kLeftParen);
-      case ')': return one(Token::kRightParen);
-      case '.': return one(Token::kDot);
-      case ',': return one(Token::kComma);
-      case '-': return one(Token::kMinus);
-      case '?': return one(Token::kQuestion);
-      case ':': return one(Token::kColon);
-      case '+': return one(Token::kPlus);
-      case '*': return one(Token::kStar);
-      case '/': return one(Token::kSlash);
-      case '%': return one(Token::kPercent);
-      default: return false;
+      case '=':
+        return d == '=' ? two(Token::kEqual) : false;
+      case '!':
+        return d == '=' ? two(Token::kNotEqual) : one(Token::kNot);
+      case '<':
+        return d == '=' ? two(Token::kLessEqual) : one(Token::kLess);
+      case '>':
+        return d == '=' ? two(Token::kGreaterEqual) : one(Token::kGreater);
+      case '&':
+        return d == '&' ? two(Token::kAnd) : false;
+      case '|':
+        return d == '|' ? two(Token::kOr) : false;
+      case '[':
+        return one(Token::kLeftBracket);
+      case ']':
+        return one(Token::kRightBracket);
+      case '{':
+        return one(Token::kLeftBrace);
+      case '}':
+        return one(Token::kRightBrace);
+      case '(':
+        return one(Token::kLeftParen);
+      case ')':
+        return one(Token::kRightParen);
+      case '.':
+        return one(Token::kDot);
+      case ',':
+        return one(Token::kComma);
+      case '-':
+        return one(Token::kMinus);
+      case '?':
+        return one(Token::kQuestion);
+      case ':':
+        return one(Token::kColon);
+      case '+':
+        return one(Token::kPlus);
+      case '*':
+        return one(Token::kStar);
+      case '/':
+        return one(Token::kSlash);
+      case '%':
+        return one(Token::kPercent);
+      default:
+        return false;
     }
   }
 

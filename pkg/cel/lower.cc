@@ -67,14 +67,22 @@ class Lowering {
 
   const Node* lower_new(const Expr* e) {
     switch (e->kind) {
-      case ExprKind::kConst: return constant(kept(e->constant));
-      case ExprKind::kIdent: return variable(e);
-      case ExprKind::kSelect: return e->variable.empty() ? select(e) : variable(e);
-      case ExprKind::kCall: return call(e);
-      case ExprKind::kList: return list(e);
-      case ExprKind::kMap: return map(e);
-      case ExprKind::kComprehension: return fold(e);
-      default: return program_error("unsupported expression");
+      case ExprKind::kConst:
+        return constant(kept(e->constant));
+      case ExprKind::kIdent:
+        return variable(e);
+      case ExprKind::kSelect:
+        return e->variable.empty() ? select(e) : variable(e);
+      case ExprKind::kCall:
+        return call(e);
+      case ExprKind::kList:
+        return list(e);
+      case ExprKind::kMap:
+        return map(e);
+      case ExprKind::kComprehension:
+        return fold(e);
+      default:
+        return program_error("unsupported expression");
     }
   }
 
@@ -118,7 +126,7 @@ class Lowering {
   struct Link {
     const Expr* at;
     const Expr* operand;
-    const Expr* index;      // null: `field`
+    const Expr* index;  // null: `field`
     std::string_view field;
     bool optional;
     bool test;

@@ -171,7 +171,8 @@ Expr* expand_sort_by(const MacroCall& m) {
     case ExprKind::kSelect:
     case ExprKind::kIdent:
     case ExprKind::kComprehension:
-    case ExprKind::kCall: break;
+    case ExprKind::kCall:
+      break;
     default:
       return m.error(m.target,
                      "sortBy can only be applied to a list, identifier, comprehension, call or select expression");

@@ -11,18 +11,30 @@ uint32_t bit(Kind kind) {
 
 uint32_t kinds_of(const Type* type) {
   switch (type->kind) {
-    case TypeKind::kBool: return bit(Kind::kBool);
-    case TypeKind::kInt: return bit(Kind::kInt);
-    case TypeKind::kUint: return bit(Kind::kUint);
-    case TypeKind::kDouble: return bit(Kind::kDouble);
-    case TypeKind::kString: return bit(Kind::kString);
-    case TypeKind::kBytes: return bit(Kind::kBytes);
-    case TypeKind::kNull: return bit(Kind::kNull);
-    case TypeKind::kDuration: return bit(Kind::kDuration);
-    case TypeKind::kTimestamp: return bit(Kind::kTimestamp);
-    case TypeKind::kList: return bit(Kind::kList);
-    case TypeKind::kMap: return bit(Kind::kMap);
-    case TypeKind::kType: return bit(Kind::kType);
+    case TypeKind::kBool:
+      return bit(Kind::kBool);
+    case TypeKind::kInt:
+      return bit(Kind::kInt);
+    case TypeKind::kUint:
+      return bit(Kind::kUint);
+    case TypeKind::kDouble:
+      return bit(Kind::kDouble);
+    case TypeKind::kString:
+      return bit(Kind::kString);
+    case TypeKind::kBytes:
+      return bit(Kind::kBytes);
+    case TypeKind::kNull:
+      return bit(Kind::kNull);
+    case TypeKind::kDuration:
+      return bit(Kind::kDuration);
+    case TypeKind::kTimestamp:
+      return bit(Kind::kTimestamp);
+    case TypeKind::kList:
+      return bit(Kind::kList);
+    case TypeKind::kMap:
+      return bit(Kind::kMap);
+    case TypeKind::kType:
+      return bit(Kind::kType);
     case TypeKind::kOpaque:
       if (type->is_optional()) return bit(Kind::kOptional);
       return type->name == "net.IP" ? bit(Kind::kIp) : type->name == "net.CIDR" ? bit(Kind::kCidr) : 0;
@@ -31,15 +43,18 @@ uint32_t kinds_of(const Type* type) {
       if (type->name == "kubernetes.Semver") return bit(Kind::kSemver);
       if (type->name == "kubernetes.URL") return bit(Kind::kUrl);
       return type->name == "kubernetes.NamedFormat" ? bit(Kind::kFormat) : 0;
-    default: return ~0u;
+    default:
+      return ~0u;
   }
 }
 
 Guard guard_of(const Type* type) {
   Guard guard;
   guard.kinds = kinds_of(type);
-  if (type->kind == TypeKind::kList || type->kind == TypeKind::kMap) guard.first = kinds_of(type->param(0));
-  if (type->kind == TypeKind::kMap) guard.first_value = kinds_of(type->param(1));
+  // Parts that are containers themselves are the function's business.
+  auto part = [](const Type* t) { return t->param_count > 0 ? ~0u : kinds_of(t); };
+  if (type->kind == TypeKind::kList || type->kind == TypeKind::kMap) guard.first = part(type->param(0));
+  if (type->kind == TypeKind::kMap) guard.first_value = part(type->param(1));
   return guard;
 }
 
@@ -109,6 +124,7 @@ bool fill_overload(Arena& arena, const OverloadSpec& spec, Overload& out) {
     if (type == nullptr) return false;
     out.params.push_back(type);
     out.guards.push_back(guard_of(type));
+    if (spec.cost == CostRule::kQuadratic) out.guards.back().first = ~0u;  // they say themselves what cannot be sorted
   }
   std::string_view result = text.substr(close + 1);
   while (!result.empty() && result.front() == ' ') result.remove_prefix(1);

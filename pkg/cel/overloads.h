@@ -29,16 +29,17 @@ enum class CostRule : uint8_t {
   kRange,
   kReverse,
   kFlatten,
-  kQuadratic,  // distinct, sort, sortBy
+  kFlattenSaturating,  // from 1.37 on
+  kQuadratic,          // distinct, sort, sortBy
   // Kubernetes libraries, by function name
   kNamedOne,
-  kTraverse,   // isSorted, sum, min, max, indexOf, lastIndexOf
-  kStringPass, // lowerAscii, upperAscii, substring, trim, url
+  kTraverse,    // isSorted, sum, min, max, indexOf, lastIndexOf
+  kStringPass,  // lowerAscii, upperAscii, substring, trim, url
   kReplace,
   kSplit,
   kJoin,
   kFind,
-  kParse,      // quantity, semver, ip, cidr ... of a text
+  kParse,  // quantity, semver, ip, cidr ... of a text
   kCanonical,
   kContainsIp,
   kContainsCidr,
@@ -65,9 +66,9 @@ enum EnvironmentMask : uint8_t {
 
 // Which values a parameter takes when the overload is chosen at run time.
 struct Guard {
-  uint32_t kinds = ~0u;          // bit per Kind
-  uint32_t first = ~0u;          // lists: kinds of the first element; maps: of the first key
-  uint32_t first_value = ~0u;    // maps: kinds of the first value
+  uint32_t kinds = ~0u;        // bit per Kind
+  uint32_t first = ~0u;        // lists: kinds of the first element; maps: of the first key
+  uint32_t first_value = ~0u;  // maps: kinds of the first value
   bool accepts(const Value& v) const;
 };
 

@@ -11,9 +11,9 @@
 namespace dra::cel {
 namespace {
 
-constexpr std::string_view kReserved[] = {"as",     "break",  "const", "continue",  "else",    "for",    "function", "if",
-                                          "import", "let",    "loop",  "namespace", "package", "return", "var",      "void",
-                                          "while"};
+constexpr std::string_view kReserved[] = {"as",       "break",  "const",  "continue", "else", "for",
+                                          "function", "if",     "import", "let",      "loop", "namespace",
+                                          "package",  "return", "var",    "void",     "while"};
 
 bool is_reserved(std::string_view word) {
   return std::find(std::begin(kReserved), std::end(kReserved), word) != std::end(kReserved);
@@ -21,14 +21,22 @@ bool is_reserved(std::string_view word) {
 
 std::string_view relation_function(Token token) {
   switch (token) {
-    case Token::kEqual: return op::kEquals;
-    case Token::kNotEqual: return op::kNotEquals;
-    case Token::kLess: return op::kLess;
-    case Token::kLessEqual: return op::kLessEquals;
-    case Token::kGreater: return op::kGreater;
-    case Token::kGreaterEqual: return op::kGreaterEquals;
-    case Token::kIn: return op::kIn;
-    default: return {};
+    case Token::kEqual:
+      return op::kEquals;
+    case Token::kNotEqual:
+      return op::kNotEquals;
+    case Token::kLess:
+      return op::kLess;
+    case Token::kLessEqual:
+      return op::kLessEquals;
+    case Token::kGreater:
+      return op::kGreater;
+    case Token::kGreaterEqual:
+      return op::kGreaterEquals;
+    case Token::kIn:
+      return op::kIn;
+    default:
+      return {};
   }
 }
 
@@ -38,10 +46,14 @@ std::string_view calc_function(Token token) {
 
 std::string_view term_function(Token token) {
   switch (token) {
-    case Token::kStar: return op::kMultiply;
-    case Token::kSlash: return op::kDivide;
-    case Token::kPercent: return op::kModulo;
-    default: return {};
+    case Token::kStar:
+      return op::kMultiply;
+    case Token::kSlash:
+      return op::kDivide;
+    case Token::kPercent:
+      return op::kModulo;
+    default:
+      return {};
   }
 }
 
@@ -269,11 +281,15 @@ class Parser {
         Expr* e = expr();
         return expect(Token::kRightParen, "')'") ? e : bad();
       }
-      case Token::kLeftBracket: return list();
-      case Token::kLeftBrace: return map();
+      case Token::kLeftBracket:
+        return list();
+      case Token::kLeftBrace:
+        return map();
       case Token::kDot:
-      case Token::kIdent: return named();
-      default: return literal();
+      case Token::kIdent:
+        return named();
+      default:
+        return literal();
     }
   }
 
@@ -384,15 +400,32 @@ class Parser {
     Lexeme l = now();
     int32_t at = offset(first);
     switch (l.token) {
-      case Token::kInt: take(); return integer(at, text(l), negative);
-      case Token::kUint: take(); return unsigned_integer(at, text(l));
-      case Token::kDouble: take(); return floating(at, text(l), negative);
-      case Token::kString: take(); return quoted(at, text(l), false);
-      case Token::kBytes: take(); return quoted(at, text(l), true);
-      case Token::kTrue: take(); return ast_.constant(at, Value::of_bool(true));
-      case Token::kFalse: take(); return ast_.constant(at, Value::of_bool(false));
-      case Token::kNull: take(); return ast_.constant(at, Value::null());
-      default: return unexpected("an expression");
+      case Token::kInt:
+        take();
+        return integer(at, text(l), negative);
+      case Token::kUint:
+        take();
+        return unsigned_integer(at, text(l));
+      case Token::kDouble:
+        take();
+        return floating(at, text(l), negative);
+      case Token::kString:
+        take();
+        return quoted(at, text(l), false);
+      case Token::kBytes:
+        take();
+        return quoted(at, text(l), true);
+      case Token::kTrue:
+        take();
+        return ast_.constant(at, Value::of_bool(true));
+      case Token::kFalse:
+        take();
+        return ast_.constant(at, Value::of_bool(false));
+      case Token::kNull:
+        take();
+        return ast_.constant(at, Value::null());
+      default:
+        return unexpected("an expression");
     }
   }
 

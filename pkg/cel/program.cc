@@ -52,12 +52,19 @@ std::string not_bool_message(const Value& v) {
   switch (v.kind) {
     case Kind::kInt:
     case Kind::kUint:
-    case Kind::kDouble: why = "unsupported type conversion from '" + type + "' to bool"; break;
+    case Kind::kDouble:
+      why = "unsupported type conversion from '" + type + "' to bool";
+      break;
     case Kind::kString:
-    case Kind::kBytes: why = "unsupported native conversion from " + type + " to 'bool'"; break;
+    case Kind::kBytes:
+      why = "unsupported native conversion from " + type + " to 'bool'";
+      break;
     case Kind::kList:
-    case Kind::kMap: why = "type conversion error from " + type + " to 'bool'"; break;
-    default: why = "type conversion error from '" + type.substr(type.rfind('.') + 1) + "' to 'bool'";
+    case Kind::kMap:
+      why = "type conversion error from " + type + " to 'bool'";
+      break;
+    default:
+      why = "type conversion error from '" + type.substr(type.rfind('.') + 1) + "' to 'bool'";
   }
   return "CEL result of type " + type + " could not be converted to bool: " + why;
 }
@@ -94,7 +101,7 @@ EvalResult Program::evaluate(const DeviceInput& device, const EvalLimits& limits
   c.device = &device.rep().device;
   c.facts = &device.rep().facts;
   Value v = rep_->root->eval(c);
-  out.cost = c.cost;
+  out.cost = c.aborted != nullptr ? c.cost_at_abort : c.cost;
   if (c.aborted != nullptr) {
     report_error(*c.aborted, *c.facts, out);
   } else if (v.kind == Kind::kBool) {

@@ -38,15 +38,20 @@ class ReadFinder {
   void use(const Expr* e) {
     Place p = place(e);
     switch (p.kind) {
-      case PlaceKind::kOther: return;
+      case PlaceKind::kOther:
+        return;
       case PlaceKind::kDevice:
         reads_.driver = reads_.allow_multiple_allocations = true;
         reads_.all_attributes = reads_.all_capacities = true;
         return;
       case PlaceKind::kAttributes:
-      case PlaceKind::kAttributeDomain: reads_.all_attributes = true; return;
+      case PlaceKind::kAttributeDomain:
+        reads_.all_attributes = true;
+        return;
       case PlaceKind::kCapacities:
-      case PlaceKind::kCapacityDomain: reads_.all_capacities = true; return;
+      case PlaceKind::kCapacityDomain:
+        reads_.all_capacities = true;
+        return;
     }
   }
 
@@ -61,10 +66,14 @@ class ReadFinder {
 
   Place find(const Expr* e) {
     switch (e->kind) {
-      case ExprKind::kIdent: return ident(e);
-      case ExprKind::kSelect: return e->variable.empty() ? member(e->target, e->name) : Place{};
-      case ExprKind::kCall: return call(e);
-      case ExprKind::kComprehension: return fold(*e->fold);
+      case ExprKind::kIdent:
+        return ident(e);
+      case ExprKind::kSelect:
+        return e->variable.empty() ? member(e->target, e->name) : Place{};
+      case ExprKind::kCall:
+        return call(e);
+      case ExprKind::kComprehension:
+        return fold(*e->fold);
       default:
         for (uint32_t i = 0; i < e->arg_count; ++i) use(e->args[i]);
         return {};
@@ -81,24 +90,29 @@ class ReadFinder {
   Place member(const Expr* operand, std::string_view name) {
     Place p = place(operand);
     switch (p.kind) {
-      case PlaceKind::kOther: return {};
+      case PlaceKind::kOther:
+        return {};
       case PlaceKind::kDevice:
         if (name == "attributes") return {PlaceKind::kAttributes, {}};
         if (name == "capacity") return {PlaceKind::kCapacities, {}};
         if (name == "driver") reads_.driver = true;
         if (name == "allowMultipleAllocations") reads_.allow_multiple_allocations = true;
         return {};
-      case PlaceKind::kAttributes: return {PlaceKind::kAttributeDomain, name};
-      case PlaceKind::kCapacities: return {PlaceKind::kCapacityDomain, name};
-      case PlaceKind::kAttributeDomain: reads_.attributes.emplace_back(p.domain, name); return {};
-      case PlaceKind::kCapacityDomain: reads_.capacities.emplace_back(p.domain, name); return {};
+      case PlaceKind::kAttributes:
+        return {PlaceKind::kAttributeDomain, name};
+      case PlaceKind::kCapacities:
+        return {PlaceKind::kCapacityDomain, name};
+      case PlaceKind::kAttributeDomain:
+        reads_.attributes.emplace_back(p.domain, name);
+        return {};
+      case PlaceKind::kCapacityDomain:
+        reads_.capacities.emplace_back(p.domain, name);
+        return {};
     }
     return {};
   }
 
-  static bool is_text(const Expr* e) {
-    return e->kind == ExprKind::kConst && e->constant.kind == Kind::kString;
-  }
+  static bool is_text(const Expr* e) { return e->kind == ExprKind::kConst && e->constant.kind == Kind::kString; }
 
   Place call(const Expr* e) {
     bool index = e->name == op::kIndex || e->name == op::kOptIndex || e->name == op::kOptSelect;

@@ -10,8 +10,10 @@ bool is_nullable(const Type* type) {
     case TypeKind::kDuration:
     case TypeKind::kTimestamp:
     case TypeKind::kObject:
-    case TypeKind::kOpaque: return true;
-    default: return false;
+    case TypeKind::kOpaque:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -78,10 +80,14 @@ const Type* TypeInference::rebuild(const Type* type, const std::vector<const Typ
     }
   }
   switch (type->kind) {
-    case TypeKind::kList: return make_list(arena_, params[0]);
-    case TypeKind::kMap: return make_map_type(arena_, params[0], params[1]);
-    case TypeKind::kType: return make_type_type(arena_, params[0]);
-    default: return make_opaque(arena_, type->name, params);
+    case TypeKind::kList:
+      return make_list(arena_, params[0]);
+    case TypeKind::kMap:
+      return make_map_type(arena_, params[0], params[1]);
+    case TypeKind::kType:
+      return make_type_type(arena_, params[0]);
+    default:
+      return make_opaque(arena_, type->name, params);
   }
 }
 
@@ -133,12 +139,16 @@ bool TypeInference::internal(const Type* from, const Type* to) {
   if (to->kind == TypeKind::kNull) return is_nullable(from);
   if (from->kind != to->kind) return false;
   switch (from->kind) {
-    case TypeKind::kType: return true;
-    case TypeKind::kObject: return from->name == to->name;
+    case TypeKind::kType:
+      return true;
+    case TypeKind::kObject:
+      return from->name == to->name;
     case TypeKind::kOpaque:
     case TypeKind::kList:
-    case TypeKind::kMap: return from->name == to->name && internal_params(from, to);
-    default: return true;
+    case TypeKind::kMap:
+      return from->name == to->name && internal_params(from, to);
+    default:
+      return true;
   }
 }
 
@@ -189,8 +199,10 @@ bool TypeInference::equal_or_less_specific(const Type* a, const Type* b) {
         if (!equal_or_less_specific(a->param(i), b->param(i))) return false;
       }
       return true;
-    case TypeKind::kType: return true;
-    default: return same_type(a, b);
+    case TypeKind::kType:
+      return true;
+    default:
+      return same_type(a, b);
   }
 }
 

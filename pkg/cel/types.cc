@@ -202,23 +202,40 @@ constexpr uint32_t kMaxShownSize = 2000;
 std::string checker_text(const Type* type) {
   if (type->size > kMaxShownSize) return "(a type of " + std::to_string(type->size) + " parts)";
   switch (type->kind) {
-    case TypeKind::kBool: return "bool";
-    case TypeKind::kInt: return "int";
-    case TypeKind::kUint: return "uint";
-    case TypeKind::kDouble: return "double";
-    case TypeKind::kString: return "string";
-    case TypeKind::kBytes: return "bytes";
-    case TypeKind::kNull: return "null";
-    case TypeKind::kDuration: return "duration";
-    case TypeKind::kTimestamp: return "timestamp";
-    case TypeKind::kAny: return "any";
-    case TypeKind::kDyn: return "dyn";
-    case TypeKind::kError: return "!error!";
-    case TypeKind::kList: return "list" + param_list(type, checker_text);
-    case TypeKind::kMap: return "map" + param_list(type, checker_text);
-    case TypeKind::kType: return "type" + param_list(type, checker_text);
-    case TypeKind::kObject: return std::string(type->name);
-    case TypeKind::kParam: return "_var" + std::to_string(type->variable);
+    case TypeKind::kBool:
+      return "bool";
+    case TypeKind::kInt:
+      return "int";
+    case TypeKind::kUint:
+      return "uint";
+    case TypeKind::kDouble:
+      return "double";
+    case TypeKind::kString:
+      return "string";
+    case TypeKind::kBytes:
+      return "bytes";
+    case TypeKind::kNull:
+      return "null";
+    case TypeKind::kDuration:
+      return "duration";
+    case TypeKind::kTimestamp:
+      return "timestamp";
+    case TypeKind::kAny:
+      return "any";
+    case TypeKind::kDyn:
+      return "dyn";
+    case TypeKind::kError:
+      return "!error!";
+    case TypeKind::kList:
+      return "list" + param_list(type, checker_text);
+    case TypeKind::kMap:
+      return "map" + param_list(type, checker_text);
+    case TypeKind::kType:
+      return "type" + param_list(type, checker_text);
+    case TypeKind::kObject:
+      return std::string(type->name);
+    case TypeKind::kParam:
+      return "_var" + std::to_string(type->variable);
     case TypeKind::kOpaque: {
       std::string out(type->name);
       return type->param_count == 0 ? out : out + param_list(type, checker_text);
@@ -230,18 +247,26 @@ std::string checker_text(const Type* type) {
 std::string runtime_text(const Type* type) {
   if (type->size > kMaxShownSize) return checker_text(type);
   switch (type->kind) {
-    case TypeKind::kNull: return "null_type";
-    case TypeKind::kDuration: return "google.protobuf.Duration";
-    case TypeKind::kTimestamp: return "google.protobuf.Timestamp";
-    case TypeKind::kAny: return "google.protobuf.Any";
-    case TypeKind::kList: return "list" + param_list(type, runtime_text);
-    case TypeKind::kMap: return "map" + param_list(type, runtime_text);
-    case TypeKind::kType: return "type" + param_list(type, runtime_text);
+    case TypeKind::kNull:
+      return "null_type";
+    case TypeKind::kDuration:
+      return "google.protobuf.Duration";
+    case TypeKind::kTimestamp:
+      return "google.protobuf.Timestamp";
+    case TypeKind::kAny:
+      return "google.protobuf.Any";
+    case TypeKind::kList:
+      return "list" + param_list(type, runtime_text);
+    case TypeKind::kMap:
+      return "map" + param_list(type, runtime_text);
+    case TypeKind::kType:
+      return "type" + param_list(type, runtime_text);
     case TypeKind::kOpaque: {
       std::string out(type->name);
       return type->param_count == 0 ? out : out + param_list(type, runtime_text);
     }
-    default: return checker_text(type);
+    default:
+      return checker_text(type);
   }
 }
 

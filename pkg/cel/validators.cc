@@ -60,9 +60,8 @@ class Validators {
   }
 
   void mismatch(const Expr* at, const Type* expected, const Type* found) {
-    issues_.add(
-        CompileCategory::kTypeMismatch, at->offset,
-        "expected type '" + checker_text(expected) + "' but found '" + checker_text(found) + "'");
+    issues_.add(CompileCategory::kTypeMismatch, at->offset,
+                "expected type '" + checker_text(expected) + "' but found '" + checker_text(found) + "'");
   }
 
   // The type of an element that may be written with '?'; null where upstream's validator crashes.
@@ -149,15 +148,21 @@ class Validators {
   static const Expr* unsuitable(char verb, const Expr* arg) {
     bool fits = false;
     switch (verb) {
-      case 's': return unprintable(arg);
+      case 's':
+        return unprintable(arg);
       case 'd':
-      case 'o': fits = one_of(arg->type, {TypeKind::kInt, TypeKind::kUint}); break;
-      case 'b': fits = one_of(arg->type, {TypeKind::kInt, TypeKind::kUint, TypeKind::kBool}); break;
+      case 'o':
+        fits = one_of(arg->type, {TypeKind::kInt, TypeKind::kUint});
+        break;
+      case 'b':
+        fits = one_of(arg->type, {TypeKind::kInt, TypeKind::kUint, TypeKind::kBool});
+        break;
       case 'x':
       case 'X':
         fits = one_of(arg->type, {TypeKind::kInt, TypeKind::kUint, TypeKind::kString, TypeKind::kBytes});
         break;
-      default: fits = one_of(arg->type, {TypeKind::kDouble, TypeKind::kString});
+      default:
+        fits = one_of(arg->type, {TypeKind::kDouble, TypeKind::kString});
     }
     return fits ? nullptr : arg;
   }

@@ -51,14 +51,14 @@ Order compare_int_uint(int64_t a, uint64_t b) {
 Order compare_int_double(int64_t a, double b) {
   if (std::isnan(b)) return Order::kNaN;
   if (b < -9223372036854775808.0) return Order::kGreater;
-  if (b >= 9223372036854775808.0) return Order::kLess;
+  if (b > 9223372036854775808.0) return Order::kLess;
   return compare_plain(static_cast<double>(a), b);
 }
 
 Order compare_uint_double(uint64_t a, double b) {
   if (std::isnan(b)) return Order::kNaN;
   if (b < 0) return Order::kGreater;
-  if (b >= 18446744073709551616.0) return Order::kLess;
+  if (b > 18446744073709551616.0) return Order::kLess;
   return compare_plain(static_cast<double>(a), b);
 }
 
@@ -102,13 +102,16 @@ int key_group(Kind kind) {
 // Keys of one kind that is neither bool, number nor string.
 int compare_other_keys(const Value& a, const Value& b) {
   switch (a.kind) {
-    case Kind::kNull: return 0;
-    case Kind::kType: return a.str().compare(b.str());
+    case Kind::kNull:
+      return 0;
+    case Kind::kType:
+      return a.str().compare(b.str());
     case Kind::kDuration:
     case Kind::kTimestamp:
       if (a.i != b.i) return a.i < b.i ? -1 : 1;
       return a.length < b.length ? -1 : a.length > b.length ? 1 : 0;
-    default: return a.u < b.u ? -1 : a.u > b.u ? 1 : 0;
+    default:
+      return a.u < b.u ? -1 : a.u > b.u ? 1 : 0;
   }
 }
 
@@ -142,8 +145,10 @@ bool as_exact_uint(double d, uint64_t& out) {
 const Value* search_number(const MapRep& map, const Value& key) {
   if (const Value* found = search(map, key)) return found;
   switch (key.kind) {
-    case Kind::kInt: return key.i < 0 ? nullptr : search(map, Value::of_uint(static_cast<uint64_t>(key.i)));
-    case Kind::kUint: return key.u > INT64_MAX ? nullptr : search(map, Value::of_int(static_cast<int64_t>(key.u)));
+    case Kind::kInt:
+      return key.i < 0 ? nullptr : search(map, Value::of_uint(static_cast<uint64_t>(key.i)));
+    case Kind::kUint:
+      return key.u > INT64_MAX ? nullptr : search(map, Value::of_int(static_cast<int64_t>(key.u)));
     case Kind::kDouble: {
       int64_t i = 0;
       if (as_exact_int(key.d, i)) {
@@ -152,7 +157,8 @@ const Value* search_number(const MapRep& map, const Value& key) {
       uint64_t u = 0;
       return as_exact_uint(key.d, u) ? search(map, Value::of_uint(u)) : nullptr;
     }
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 
@@ -166,52 +172,92 @@ Value Value::of_scanned_string(std::string_view v) {
 
 std::string_view type_name(const Value& v) {
   switch (v.kind) {
-    case Kind::kNull: return "null_type";
-    case Kind::kBool: return "bool";
-    case Kind::kInt: return "int";
-    case Kind::kUint: return "uint";
-    case Kind::kDouble: return "double";
-    case Kind::kString: return "string";
-    case Kind::kBytes: return "bytes";
-    case Kind::kList: return "list";
-    case Kind::kMap: return "map";
-    case Kind::kDuration: return "google.protobuf.Duration";
-    case Kind::kTimestamp: return "google.protobuf.Timestamp";
-    case Kind::kType: return "type";
-    case Kind::kOptional: return "optional_type";
-    case Kind::kQuantity: return "kubernetes.Quantity";
-    case Kind::kSemver: return "kubernetes.Semver";
-    case Kind::kIp: return "net.IP";
-    case Kind::kCidr: return "net.CIDR";
-    case Kind::kUrl: return "kubernetes.URL";
-    case Kind::kFormat: return "kubernetes.NamedFormat";
-    case Kind::kError: return "error";
+    case Kind::kNull:
+      return "null_type";
+    case Kind::kBool:
+      return "bool";
+    case Kind::kInt:
+      return "int";
+    case Kind::kUint:
+      return "uint";
+    case Kind::kDouble:
+      return "double";
+    case Kind::kString:
+      return "string";
+    case Kind::kBytes:
+      return "bytes";
+    case Kind::kList:
+      return "list";
+    case Kind::kMap:
+      return "map";
+    case Kind::kDuration:
+      return "google.protobuf.Duration";
+    case Kind::kTimestamp:
+      return "google.protobuf.Timestamp";
+    case Kind::kType:
+      return "type";
+    case Kind::kOptional:
+      return "optional_type";
+    case Kind::kQuantity:
+      return "kubernetes.Quantity";
+    case Kind::kSemver:
+      return "kubernetes.Semver";
+    case Kind::kIp:
+      return "net.IP";
+    case Kind::kCidr:
+      return "net.CIDR";
+    case Kind::kUrl:
+      return "kubernetes.URL";
+    case Kind::kFormat:
+      return "kubernetes.NamedFormat";
+    case Kind::kError:
+      return "error";
   }
   return "";
 }
 
 std::string_view go_type_name(const Value& v) {
   switch (v.kind) {
-    case Kind::kNull: return "types.Null";
-    case Kind::kBool: return "types.Bool";
-    case Kind::kInt: return "types.Int";
-    case Kind::kUint: return "types.Uint";
-    case Kind::kDouble: return "types.Double";
-    case Kind::kString: return "types.String";
-    case Kind::kBytes: return "types.Bytes";
-    case Kind::kList: return "*types.baseList";
-    case Kind::kMap: return "*types.baseMap";
-    case Kind::kDuration: return "types.Duration";
-    case Kind::kTimestamp: return "types.Timestamp";
-    case Kind::kType: return "*types.Type";
-    case Kind::kOptional: return "*types.Optional";
-    case Kind::kQuantity: return "cel.Quantity";
-    case Kind::kSemver: return "cel.Semver";
-    case Kind::kIp: return "cel.IP";
-    case Kind::kCidr: return "cel.CIDR";
-    case Kind::kUrl: return "cel.URL";
-    case Kind::kFormat: return "*cel.Format";
-    case Kind::kError: return "*types.Err";
+    case Kind::kNull:
+      return "types.Null";
+    case Kind::kBool:
+      return "types.Bool";
+    case Kind::kInt:
+      return "types.Int";
+    case Kind::kUint:
+      return "types.Uint";
+    case Kind::kDouble:
+      return "types.Double";
+    case Kind::kString:
+      return "types.String";
+    case Kind::kBytes:
+      return "types.Bytes";
+    case Kind::kList:
+      return "*types.baseList";
+    case Kind::kMap:
+      return "*types.baseMap";
+    case Kind::kDuration:
+      return "types.Duration";
+    case Kind::kTimestamp:
+      return "types.Timestamp";
+    case Kind::kType:
+      return "*types.Type";
+    case Kind::kOptional:
+      return "*types.Optional";
+    case Kind::kQuantity:
+      return "cel.Quantity";
+    case Kind::kSemver:
+      return "cel.Semver";
+    case Kind::kIp:
+      return "cel.IP";
+    case Kind::kCidr:
+      return "cel.CIDR";
+    case Kind::kUrl:
+      return "cel.URL";
+    case Kind::kFormat:
+      return "*cel.Format";
+    case Kind::kError:
+      return "*types.Err";
   }
   return "";
 }
@@ -254,22 +300,37 @@ Equality equal(const Value& a, const Value& b) {
   if (is_number(a.kind)) return of(is_number(b.kind) && compare_numbers(a, b) == Order::kEqual);
   bool same = a.kind == b.kind;
   switch (a.kind) {
-    case Kind::kBool: return of(same && a.b == b.b);
+    case Kind::kBool:
+      return of(same && a.b == b.b);
     case Kind::kString:
     case Kind::kBytes:
-    case Kind::kType: return of(same && a.str() == b.str());
-    case Kind::kDuration: return of(same && a.i == b.i);
-    case Kind::kTimestamp: return of(same && a.i == b.i && a.length == b.length);
-    case Kind::kList: return same ? equal_lists(*a.list, *b.list) : Equality::kFalse;
-    case Kind::kMap: return same ? equal_maps(*a.map, *b.map) : Equality::kFalse;
-    case Kind::kOptional: return same ? equal_optionals(a, b) : Equality::kFalse;
-    case Kind::kQuantity: return same ? of(*a.quantity == *b.quantity) : Equality::kError;
-    case Kind::kSemver: return same ? of(*a.semver == *b.semver) : Equality::kError;
-    case Kind::kIp: return same ? of(*a.ip == *b.ip) : Equality::kError;
-    case Kind::kCidr: return same ? of(*a.cidr == *b.cidr) : Equality::kError;
-    case Kind::kUrl: return same ? of(*a.url == *b.url) : Equality::kError;
-    case Kind::kFormat: return same ? of(a.format->name == b.format->name) : Equality::kError;
-    default: return Equality::kError;
+    case Kind::kType:
+      return of(same && a.str() == b.str());
+    case Kind::kDuration:
+      return of(same && a.i == b.i);
+    case Kind::kTimestamp:
+      return of(same && a.i == b.i && a.length == b.length);
+    case Kind::kList:
+      return same ? equal_lists(*a.list, *b.list) : Equality::kFalse;
+    case Kind::kMap:
+      return same ? equal_maps(*a.map, *b.map) : Equality::kFalse;
+    case Kind::kOptional:
+      return same ? equal_optionals(a, b) : Equality::kFalse;
+    case Kind::kQuantity:
+      if (!same || b.flag == kComputedQuantity) return Equality::kError;
+      return of(*a.quantity == *b.quantity);
+    case Kind::kSemver:
+      return same ? of(*a.semver == *b.semver) : Equality::kError;
+    case Kind::kIp:
+      return same ? of(*a.ip == *b.ip) : Equality::kError;
+    case Kind::kCidr:
+      return same ? of(*a.cidr == *b.cidr) : Equality::kError;
+    case Kind::kUrl:
+      return same ? of(*a.url == *b.url) : Equality::kError;
+    case Kind::kFormat:
+      return same ? of(a.format->name == b.format->name) : Equality::kError;
+    default:
+      return Equality::kError;
   }
 }
 
@@ -277,12 +338,17 @@ Order compare(const Value& a, const Value& b) {
   if (is_number(a.kind)) return is_number(b.kind) ? compare_numbers(a, b) : Order::kNone;
   if (a.kind != b.kind) return Order::kNone;
   switch (a.kind) {
-    case Kind::kBool: return compare_plain(a.b, b.b);
+    case Kind::kBool:
+      return compare_plain(a.b, b.b);
     case Kind::kString:
-    case Kind::kBytes: return order_of(a.str().compare(b.str()));
-    case Kind::kDuration: return compare_plain(a.i, b.i);
-    case Kind::kTimestamp: return a.i != b.i ? compare_plain(a.i, b.i) : compare_plain(a.length, b.length);
-    default: return Order::kNone;
+    case Kind::kBytes:
+      return order_of(a.str().compare(b.str()));
+    case Kind::kDuration:
+      return compare_plain(a.i, b.i);
+    case Kind::kTimestamp:
+      return a.i != b.i ? compare_plain(a.i, b.i) : compare_plain(a.length, b.length);
+    default:
+      return Order::kNone;
   }
 }
 
@@ -357,26 +423,44 @@ std::string debug_map(const MapRep& map) {
 
 std::string bare_text(const Value& v) {
   switch (v.kind) {
-    case Kind::kNull: return "null";
-    case Kind::kBool: return v.b ? "true" : "false";
-    case Kind::kInt: return std::to_string(v.i);
-    case Kind::kUint: return std::to_string(v.u);
-    case Kind::kDouble: return lib::format_double(v.d);
+    case Kind::kNull:
+      return "null";
+    case Kind::kBool:
+      return v.b ? "true" : "false";
+    case Kind::kInt:
+      return std::to_string(v.i);
+    case Kind::kUint:
+      return std::to_string(v.u);
+    case Kind::kDouble:
+      return lib::format_double(v.d);
     case Kind::kString:
     case Kind::kBytes:
-    case Kind::kType: return std::string(v.str());
-    case Kind::kDuration: return lib::format_duration(v.i);
-    case Kind::kTimestamp: return lib::format_timestamp({v.i, v.length, v.offset_minutes});
-    case Kind::kQuantity: return v.quantity->to_string();
-    case Kind::kSemver: return v.semver->to_string();
-    case Kind::kIp: return lib::to_string(*v.ip);
-    case Kind::kCidr: return lib::to_string(*v.cidr);
-    case Kind::kUrl: return v.url->text;
-    case Kind::kFormat: return std::string(v.format->name);
-    case Kind::kList: return debug_list(*v.list);
-    case Kind::kMap: return debug_map(*v.map);
-    case Kind::kOptional: return v.optional == nullptr ? "optional.none()" : "optional(" + debug_text(*v.optional) + ")";
-    case Kind::kError: return std::string(v.error->message);
+    case Kind::kType:
+      return std::string(v.str());
+    case Kind::kDuration:
+      return lib::format_duration(v.i);
+    case Kind::kTimestamp:
+      return lib::format_timestamp({v.i, v.length, v.offset_minutes});
+    case Kind::kQuantity:
+      return v.quantity->to_string();
+    case Kind::kSemver:
+      return v.semver->to_string();
+    case Kind::kIp:
+      return lib::to_string(*v.ip);
+    case Kind::kCidr:
+      return lib::to_string(*v.cidr);
+    case Kind::kUrl:
+      return v.url->text;
+    case Kind::kFormat:
+      return std::string(v.format->name);
+    case Kind::kList:
+      return debug_list(*v.list);
+    case Kind::kMap:
+      return debug_map(*v.map);
+    case Kind::kOptional:
+      return v.optional == nullptr ? "optional.none()" : "optional(" + debug_text(*v.optional) + ")";
+    case Kind::kError:
+      return std::string(v.error->message);
   }
   return "";
 }

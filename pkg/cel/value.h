@@ -56,7 +56,7 @@ struct ErrorRep;
 
 struct Value {
   Kind kind = Kind::kNull;
-  // Strings: 1 when known to be ASCII. Quantities: unused.
+  // Strings: 1 when known to be ASCII. Quantities: kComputedQuantity or 0.
   uint8_t flag = 0;
   int16_t offset_minutes = 0;  // timestamps
   uint32_t length = 0;         // strings and bytes: bytes; timestamps: nanoseconds
@@ -106,6 +106,10 @@ struct Value {
   static Value of_error(const ErrorRep* v);
 };
 static_assert(sizeof(Value) == 16);
+
+// In Value::flag: the quantity is a sum or difference. Upstream keeps those in another Go type, with which `==` on the
+// right side is an error.
+inline constexpr uint8_t kComputedQuantity = 1;
 
 struct ListRep {
   const Value* items = nullptr;
