@@ -24,11 +24,11 @@ void check_condition(FieldErrors& out, const FieldPath& path, const Json& condit
     out.push_back(invalid_value(path.child("observedGeneration"), generation, "must be greater than or equal to zero"));
   }
   if (!is_set(condition, "lastTransitionTime")) {
-    out.push_back(required(path.child("lastTransitionTime"), "must be set"));
+    out.push_back(required(path.child("lastTransitionTime"), ""));
   }
   const std::string& reason = text_of(condition, "reason");
   if (reason.empty()) {
-    out.push_back(required(path.child("reason"), "must be set"));
+    out.push_back(required(path.child("reason"), ""));
   } else {
     add_problems(out, path.child("reason"), reason, condition_reason_problems(reason));
     if (reason.size() > kConditionReasonMax) out.push_back(too_long(path.child("reason"), kConditionReasonMax));
