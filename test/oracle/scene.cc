@@ -121,8 +121,9 @@ SceneDevice make_device(const World& world, size_t pool, const api::ResourceSlic
   out.slice = &slice;
   out.device = &device;
   out.shared = device.allow_multiple_allocations && world.on("DRAConsumableCapacity");
-  out.held = world.allocated.count(out.name) > 0;
   out.shares_held = has_shares(world, out.name);
+  // A share of a device that can no longer be shared holds all of it.
+  out.held = world.allocated.count(out.name) > 0 || (!out.shared && out.shares_held);
   if (auto consumed = world.consumed.find(out.name); consumed != world.consumed.end())
     for (const auto& [capacity, amount] : consumed->second) out.consumed[capacity] = parse_amount(amount).value_or(0);
   return out;
@@ -152,7 +153,7 @@ void add_pool(Scene& scene, const PoolKey& key, std::vector<const api::ResourceS
   // to have been replaced by a generation that is elsewhere.
   const int64_t announced = relevant.front()->pool.resource_slice_count;
   const bool whole_pool_here = static_cast<int64_t>(relevant.size()) == announced;
-  if (!whole_pool_here && newest_relevant < newest) return;
+  if (newest_relevant < newest && !(whole_pool_here && world.stale_generations)) return;
   slices = of_generation(slices, newest_relevant);
   ScenePool pool;
   pool.driver = key.first;

@@ -40,6 +40,10 @@ struct World {
   std::set<std::pair<DeviceName, std::string>> allocated_shares;
   std::map<DeviceName, api::StringMap> consumed;
 
+  // 1.36 lets a node go on using a complete older generation of a pool whose newer slices are for other nodes only. The
+  // API says that only the highest generation counts; upstream's tables need the former. Not part of the text form.
+  bool stale_generations = false;
+
   bool on(std::string_view gate) const { return gates.count(gate) > 0; }
 };
 

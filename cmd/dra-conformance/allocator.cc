@@ -1,0 +1,168 @@
+// dra-conformance allocator: runs a file of allocator cases, or random worlds against the exhaustive search.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cmd/dra-conformance/command.h"
+#include "pkg/api/encode.h"
+#include "test/allocharness/judge.h"
+#include "test/allocharness/measure.h"
+
+namespace dra::conformance {
+namespace {
+
+using nlohmann::json;
+
+struct AllocatorFlags {
+  std::string in;
+  std::string out;
+  std::string strategy;
+  int repeat = 0;
+  uint64_t random_worlds = 0;
+  uint64_t small_worlds = 0;
+  uint64_t write_worlds = 0;
+  uint64_t seed = 1;
+};
+
+json case_line(const oracle::Case& one, const allocharness::Measurement& measured) {
+  const allocator::Decision& decision = measured.decision;
+  json line = {{"id", one.world.id},
+               {"results", nullptr},
+               {"node", measured.node},
+               {"nanos", measured.nanos},
+               {"coldNanos", measured.cold_nanos},
+               {"steps", decision.steps}};
+  if (decision.outcome == allocator::Outcome::kFeasible) {
+    line["results"] = json::array();
+    for (const api::AllocationResult& result : decision.results) line["results"].push_back(api::to_json(result));
+  } else if (decision.outcome == allocator::Outcome::kError) {
+    line["error"] = decision.error ? decision.error->message() : "unusable request";
+  } else if (decision.outcome == allocator::Outcome::kBudgetSpent) {
+    line["error"] = "the step budget was spent before the request was decided";
+  }
+  return line;
+}
+
+struct Tally {
+  uint64_t passed = 0;
+  uint64_t failed = 0;
+  void fail(const std::string& id, const std::string& why) {
+    ++failed;
+    std::cout << id << ": " << why << "\n";
+  }
+};
+
+// False when the line could not be read at all.
+bool run_line(const std::string& text, const AllocatorFlags& flags, std::ostream* out, Tally& tally) {
+  Result<oracle::Case> one = oracle::read_case(text);
+  if (!one) {
+    std::cerr << "dra-conformance: " << flags.in << ": " << one.error().message() << "\n";
+    return false;
+  }
+  allocator::Options options;
+  // Conformance with upstream's tables includes when it gives up with an error, and its idea of stale pools.
+  options.strict_selector_errors = one->world.stale_generations = flags.strategy == "first-fit";
+  Result<std::unique_ptr<allocharness::Contest>> contest = allocharness::Contest::make(one->world, options);
+  if (!contest) {
+    std::cerr << "dra-conformance: " << one->world.id << ": " << contest.error().message() << "\n";
+    return false;
+  }
+  const allocharness::Measurement measured = allocharness::measure(**contest, flags.repeat);
+  if (out) {
+    *out << case_line(*one, measured).dump(-1, ' ', false, json::error_handler_t::replace) << "\n";
+    return true;
+  }
+  std::string why = allocharness::unexpected(*one, measured.decision, measured.node);
+  if (why.empty() && !measured.stable) why = "a repeated decision had another outcome";
+  if (why.empty())
+    ++tally.passed;
+  else
+    tally.fail(one->world.id, why);
+  return true;
+}
+
+int run_file(const AllocatorFlags& flags) {
+  std::ifstream in(flags.in);
+  if (!in) {
+    std::cerr << "dra-conformance: cannot read " << flags.in << "\n";
+    return 2;
+  }
+  std::ofstream out;
+  if (!flags.out.empty()) {
+    out.open(flags.out);
+    if (!out) {
+      std::cerr << "dra-conformance: cannot write " << flags.out << "\n";
+      return 2;
+    }
+  }
+  Tally tally;
+  for (std::string line; std::getline(in, line);)
+    if (!line.empty() && !run_line(line, flags, flags.out.empty() ? nullptr : &out, tally)) return 2;
+  if (!flags.out.empty()) return out.flush() ? 0 : 2;
+  std::cout << tally.passed << " passed, " << tally.failed << " failed\n";
+  return tally.failed == 0 ? 0 : 1;
+}
+
+int report(const allocharness::CampaignResult& result) {
+  std::cout << result.report << result.cases - result.failures << " passed, " << result.failures << " failed ("
+            << result.undecided << " too big for the oracle)\n";
+  return result.failures == 0 ? 0 : 1;
+}
+
+int run_worlds(const AllocatorFlags& flags) {
+  int code = 0;
+  if (flags.random_worlds > 0) {
+    std::cout << "random worlds from seed " << flags.seed << "\n";
+    allocharness::Campaign campaign;
+    campaign.first_seed = flags.seed;
+    campaign.cases = flags.random_worlds;
+    code = report(allocharness::run_random(campaign));
+  }
+  if (flags.small_worlds > 0) {
+    std::cout << "every " << flags.small_worlds << "th of " << oracle::small_world_count() << " small worlds\n";
+    code = std::max(code, report(allocharness::run_small(0, flags.small_worlds)));
+  }
+  for (uint64_t i = 0; i < flags.write_worlds; ++i) {
+    const oracle::World world = oracle::random_world(flags.seed + i);
+    const oracle::Verdict verdict = oracle::solve(world, 100'000);
+    std::optional<bool> feasible;
+    if (verdict.answer == oracle::Answer::kFeasible) feasible = true;
+    if (verdict.answer == oracle::Answer::kInfeasible) feasible = false;
+    std::cout << oracle::write_case(world, feasible) << "\n";
+  }
+  return code;
+}
+
+int run_allocator(const std::vector<std::string>& arguments) {
+  AllocatorFlags flags;
+  CLI::App app("Runs allocator cases; without --out it judges them itself.", "dra-conformance allocator");
+  app.add_option("--in", flags.in, "file of cases, one JSON object a line");
+  app.add_option("--out", flags.out, "file for the results, one JSON object a line");
+  app.add_option("--strategy", flags.strategy, "first-fit: upstream's order, and its errors where it gives up")
+      ->check(CLI::IsMember({"first-fit"}));
+  app.add_option("--repeat", flags.repeat, "further decisions per case, for nanos")->check(CLI::Range(0, 1'000'000));
+  app.add_option("--random", flags.random_worlds, "instead of --in: compare on that many random worlds");
+  app.add_option("--small", flags.small_worlds,
+                 "instead of --in: compare on every n-th of the enumerated small worlds");
+  app.add_option("--write-worlds", flags.write_worlds, "instead of --in: print that many random worlds as cases");
+  app.add_option("--seed", flags.seed, "first seed of the random worlds");
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    app.parse(reversed);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  }
+  const bool worlds = flags.random_worlds > 0 || flags.small_worlds > 0 || flags.write_worlds > 0;
+  if (worlds == !flags.in.empty()) {
+    std::cerr << "dra-conformance allocator: give either --in FILE or one of --random, --small and --write-worlds\n";
+    return 2;
+  }
+  return worlds ? run_worlds(flags) : run_file(flags);
+}
+
+const RegisterCommand kAllocator("allocator", "device allocation cases", &run_allocator);
+
+}  // namespace
+}  // namespace dra::conformance

@@ -1,0 +1,102 @@
+#include "test/allocharness/contest.h"
+
+#include <map>
+
+namespace dra::allocharness {
+namespace {
+
+api::DeviceRequestAllocationResult held_entry(const oracle::DeviceName& name) {
+  api::DeviceRequestAllocationResult entry;
+  entry.request = "held";
+  entry.driver = name.driver;
+  entry.pool = name.pool;
+  entry.device = name.device;
+  return entry;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Contest>> Contest::make(const oracle::World& world, const allocator::Options& options) {
+  Result<inventory::Features> features = inventory::features_from_gates({world.gates.begin(), world.gates.end()});
+  if (!features) return fail(features.error());
+  features->stale_generations = world.stale_generations;
+  std::unique_ptr<Contest> contest(new Contest(*features));
+  contest->fill(world);
+  contest->allocator_ = std::make_unique<allocator::Allocator>(contest->inventory_, options, contest->random_);
+  return contest;
+}
+
+void Contest::fill(const oracle::World& world) {
+  for (const api::DeviceClass& device_class : world.classes) inventory_.apply_class(device_class);
+  for (const api::Node& node : world.nodes)
+    nodes_.push_back(inventory_.apply_node(node.metadata.name, node.metadata.labels));
+  // Upstream's tables have slices of one name, which no API server would; they are told apart by a suffix.
+  std::map<std::string, int> names;
+  for (api::ResourceSlice slice : world.slices) {
+    const int seen = names[slice.metadata.name]++;
+    if (seen > 0) slice.metadata.name += "~" + std::to_string(seen);
+    inventory_.apply_slice(slice);
+  }
+  hold(world);
+  for (const api::ResourceClaim& claim : world.claims)
+    request_.claims.push_back(std::make_shared<const api::ResourceClaim>(claim));
+}
+
+// Every device and every share is held by a claim of its own; what was consumed of a device belongs to its first share.
+void Contest::hold(const oracle::World& world) {
+  int holder = 0;
+  auto apply = [&](api::DeviceRequestAllocationResult entry) {
+    api::AllocationResult allocation;
+    allocation.results.push_back(std::move(entry));
+    inventory_.apply_allocation("holder-" + std::to_string(holder++), allocation);
+  };
+  for (const oracle::DeviceName& name : world.allocated) apply(held_entry(name));
+  std::map<oracle::DeviceName, api::StringMap> unclaimed = world.consumed;
+  for (const auto& [name, share] : world.allocated_shares) {
+    api::DeviceRequestAllocationResult entry = held_entry(name);
+    entry.share_id = share;
+    if (auto node = unclaimed.extract(name)) entry.consumed_capacity = std::move(node.mapped());
+    apply(std::move(entry));
+  }
+  for (auto& [name, capacities] : unclaimed) {
+    api::DeviceRequestAllocationResult entry = held_entry(name);
+    entry.share_id = "00000000-0000-4000-8000-" + std::to_string(100000000000 + holder);
+    entry.consumed_capacity = std::move(capacities);
+    apply(std::move(entry));
+  }
+}
+
+allocator::Decision Contest::decide() {
+  if (nodes_.size() == 1) return allocator_->allocate(request_, nodes_[0]);
+  allocator::FoundNodes found = allocator_->find_nodes(request_, nodes_, 1);
+  allocator::Decision decision;
+  if (!found.decisions.empty()) decision = std::move(found.decisions[0]);
+  decision.outcome = found.outcome;
+  decision.error = found.error;
+  decision.steps = found.steps;
+  return decision;
+}
+
+void Contest::disturb(inventory::NodeId node) {
+  if (node == inventory::kNone && !nodes_.empty()) node = nodes_[0];
+  if (disturbed_node_ != node) {
+    disturbed_node_ = node;
+    disturbance_.reset();
+    const std::string name = inventory_.node_name(node);
+    for (const inventory::PoolInfo& pool : inventory_.pools()) {
+      if (!pool.node.empty() && pool.node != name) continue;
+      for (const inventory::DeviceInfo& device : inventory_.devices(pool.id)) {
+        if (!device.holders.empty() || device.allow_multiple_allocations) continue;
+        disturbance_.emplace().results.push_back(
+            held_entry({device.name.driver, device.name.pool, device.name.device}));
+        break;
+      }
+      if (disturbance_) break;
+    }
+  }
+  if (!disturbance_) return;
+  inventory_.apply_allocation("disturbance", *disturbance_);
+  inventory_.remove_claim("disturbance");
+}
+
+}  // namespace dra::allocharness

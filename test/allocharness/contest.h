@@ -1,0 +1,47 @@
+// Contest: the allocator of this project on a world of the oracle.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pkg/allocator/allocator.h"
+#include "pkg/base/random.h"
+#include "pkg/inventory/inventory.h"
+#include "test/oracle/world.h"
+
+namespace dra::allocharness {
+
+// An inventory filled from a world and an allocator over it. Not thread-safe.
+class Contest {
+ public:
+  // An error names a feature gate that is not known.
+  static Result<std::unique_ptr<Contest>> make(const oracle::World& world, const allocator::Options& options = {});
+
+  // The claims on the first node of the world that fits.
+  allocator::Decision decide();
+  // Takes a device of the node (or of the world's first one) and gives it back, so that the next decision cannot lean
+  // on anything that depends on usage.
+  void disturb(inventory::NodeId node);
+
+  inventory::Inventory& inventory() { return inventory_; }
+  allocator::Allocator& allocator() { return *allocator_; }
+  const allocator::Request& request() const { return request_; }
+  const std::vector<inventory::NodeId>& nodes() const { return nodes_; }
+
+ private:
+  explicit Contest(const inventory::Features& features) : inventory_(features), random_(1) {}
+  void fill(const oracle::World& world);
+  void hold(const oracle::World& world);
+
+  inventory::Inventory inventory_;
+  SeededRandom random_;
+  std::unique_ptr<allocator::Allocator> allocator_;
+  allocator::Request request_;
+  std::vector<inventory::NodeId> nodes_;
+  std::optional<inventory::NodeId> disturbed_node_;
+  std::optional<api::AllocationResult> disturbance_;
+};
+
+}  // namespace dra::allocharness
