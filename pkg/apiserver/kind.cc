@@ -20,6 +20,7 @@ void Kind::set_defaults(Json&) const {}
 void Kind::prepare_for_create(const WriteContext&, Json&) const {}
 void Kind::prepare_for_update(const WriteContext&, Json&, const Json&) const {}
 void Kind::prepare_for_status_update(const WriteContext&, Json&, const Json&) const {}
+void Kind::prepare_for_delete(const WriteContext&, Json&) const {}
 StatusOr<void> Kind::admit_create(const WriteContext&, Json&) const {
   return {};
 }

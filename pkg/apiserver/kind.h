@@ -77,6 +77,8 @@ struct KindInfo {
   bool status_keeps_owner_references = true;  // true: ownerReferences stay as they are
   bool immutable_spec_on_delete = false;
   GroupResource group_resource() const { return {group, plural}; }
+  // As messages of a request to `gv` have it: events are served by two groups.
+  GroupResource group_resource_of(const GroupVersion& gv) const { return {gv.group, plural}; }
   GroupKind group_kind() const { return {group, kind}; }
   const ServedVersion* find_version(const GroupVersion& gv) const;
 };
@@ -184,6 +186,8 @@ class Kind {
   // The 400 for an unknown label; kinds without own labels say `"x" is not a known field selector: only ...`.
   virtual std::string unknown_field_label(std::string_view label, const GroupVersion& gv) const;
 
+  // Called on an object that a deletion marks or removes (namespaces become Terminating).
+  virtual void prepare_for_delete(const WriteContext& ctx, Json& object) const;
   // Deletion of one object that exists. `grace_period` as the options gave it.
   virtual DeleteDecision decide_delete(const Json& object, std::optional<int64_t> grace_period) const;
   // The policy where the request names none: "Background", "Orphan" or "Foreground"; may warn.

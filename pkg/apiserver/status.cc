@@ -65,7 +65,7 @@ Status invalid_status(const GroupKind& kind, std::string_view name, const FieldE
 }
 
 Status bad_request(std::string_view message) {
-  return bare_status(400, "BadRequest", message, true);
+  return bare_status(400, "BadRequest", message, false);
 }
 
 Status method_not_allowed() {
@@ -78,6 +78,10 @@ Status unknown_resource() {
 
 Status unauthorized() {
   return bare_status(401, "Unauthorized", "Unauthorized", false);
+}
+
+Status request_timeout() {
+  return bare_status(504, "Timeout", "Timeout: request did not complete within the allotted timeout", true);
 }
 
 Status gone(std::string_view message) {
@@ -97,7 +101,7 @@ Status not_acceptable(std::string_view message) {
 }
 
 Status plain_error(std::string_view message) {
-  return bare_status(500, "", message, true);
+  return bare_status(500, "", message, false);
 }
 
 Json to_json(const Status& s) {

@@ -64,6 +64,8 @@ Status bad_request(std::string_view message);
 Status method_not_allowed();
 Status unknown_resource();  // 404 "the server could not find the requested resource"
 Status unauthorized();
+// 504 "Timeout: request did not complete within the allotted timeout".
+Status request_timeout();
 Status gone(std::string_view message);
 Status too_large(std::string_view message);
 Status unsupported_media_type(std::string_view message);

@@ -1,0 +1,118 @@
+#include "cmd/dra-sandbox/api_endpoint.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "pkg/base/strings.h"
+
+namespace dra::sandbox_program {
+
+namespace {
+
+Result<std::string> read_pem(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream text;
+  if (!in || !(text << in.rdbuf())) return fail(Code::kInvalidArgument, "cannot read " + path);
+  return text.str();
+}
+
+std::string kubeconfig_text(const std::string& url, const std::string& certificate, const std::string& token) {
+  return "apiVersion: v1\nkind: Config\ncurrent-context: dra-sandbox\nclusters:\n- name: dra-sandbox\n  cluster:\n"
+         "    server: " +
+         url + "\n    certificate-authority-data: " + base64_encode(certificate) +
+         "\ncontexts:\n- name: dra-sandbox\n  context:\n    cluster: dra-sandbox\n    user: admin\nusers:\n- name: "
+         "admin\n"
+         "  user:\n    token: \"" +
+         token + "\"\n";
+}
+
+// Through a temporary file, readable by its owner only: whoever waits for the file never sees half of it.
+Result<void> write_private_file(const std::string& path, const std::string& text) {
+  const std::string temporary = path + ".new";
+  auto wrong = [&](const char* what) {
+    return fail(Code::kInvalidArgument, std::string("cannot ") + what + " " + path + ": " + std::strerror(errno));
+  };
+  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0) return wrong("create");
+  const ssize_t written = ::write(fd, text.data(), text.size());
+  if (::close(fd) != 0 || written != static_cast<ssize_t>(text.size())) return wrong("write");
+  if (::rename(temporary.c_str(), path.c_str()) != 0) return wrong("replace");
+  return {};
+}
+
+}  // namespace
+
+void add_endpoint_flags(CLI::App& app, EndpointOptions& o) {
+  app.add_option("--bind-address", o.bind_address, "IP address to listen on")->capture_default_str();
+  app.add_option("--port", o.port, "port to listen on; 0 takes any free one")->capture_default_str();
+  app.add_option("--token", o.token, "bearer token of the administrator")->capture_default_str();
+  auto* cert = app.add_option("--cert", o.certificate_file, "PEM certificate (default: self-signed, in memory)");
+  auto* key = app.add_option("--key", o.key_file, "PEM private key of --cert");
+  cert->needs(key);
+  key->needs(cert);
+  app.add_option("--kubeconfig", o.kubeconfig_file, "write a kubeconfig for this server here");
+  app.add_option("--data-dir", o.data_dir, "keep all objects in this directory (default: in memory only)");
+}
+
+Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::start(AsioReactor& reactor, Random& random, EndpointOptions options,
+                                                        bool housekeeping) {
+  auto out = std::unique_ptr<ApiEndpoint>(new ApiEndpoint);
+  http::ServerOptions listen;
+  listen.bind_address = options.bind_address;
+  listen.port = options.port;
+  if (options.certificate_file.empty()) {
+    auto made = http::make_self_signed_certificate(options.bind_address);
+    if (!made) return fail(made.error());
+    listen.certificate_pem = made->certificate_pem;
+    listen.key_pem = made->key_pem;
+  } else {
+    auto certificate = read_pem(options.certificate_file);
+    if (!certificate) return fail(certificate.error());
+    auto key = read_pem(options.key_file);
+    if (!key) return fail(key.error());
+    listen.certificate_pem = *certificate;
+    listen.key_pem = *key;
+  }
+  out->certificate_pem_ = listen.certificate_pem;
+
+  apiserver::ServerOptions serve;
+  serve.tokens = apiserver::admin_token(options.token);
+  serve.housekeeping = housekeeping;
+  serve.data_dir = options.data_dir;
+  auto server = apiserver::Server::create(reactor, random, std::move(serve));
+  if (!server) return fail(server.error());
+  out->server_ = std::move(*server);
+  auto listener =
+      http::Server::start(reactor, std::move(listen),
+                          [raw = out->server_.get()](http::Request request, std::shared_ptr<http::Responder> r) {
+                            raw->handle(std::move(request), std::move(r));
+                          });
+  if (!listener) return fail(listener.error());
+  out->listener_ = std::move(*listener);
+  const bool v6 = options.bind_address.find(':') != std::string::npos;
+  std::string host = options.bind_address == "0.0.0.0" ? "127.0.0.1"
+                     : options.bind_address == "::"    ? "::1"
+                                                       : options.bind_address;
+  if (v6) host = "[" + host + "]";
+  out->url_ = "https://" + host + ":" + std::to_string(out->listener_->port());
+  if (!options.kubeconfig_file.empty()) {
+    auto written =
+        write_private_file(options.kubeconfig_file, kubeconfig_text(out->url_, out->certificate_pem_, options.token));
+    if (!written) return fail(written.error());
+  }
+  return out;
+}
+
+ApiEndpoint::~ApiEndpoint() {
+  if (server_) server_->end_watches();
+  if (listener_) listener_->stop();
+}
+
+}  // namespace dra::sandbox_program

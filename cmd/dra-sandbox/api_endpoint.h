@@ -1,0 +1,49 @@
+// The API server on a port, with its kubeconfig: what `apiserver` and `up` have in common.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "pkg/apiserver/server.h"
+#include "pkg/http/server.h"
+#include "pkg/reactor/asio_reactor.h"
+
+namespace CLI {
+class App;
+}
+
+namespace dra::sandbox_program {
+
+struct EndpointOptions {
+  std::string bind_address = "127.0.0.1";
+  uint16_t port = 0;
+  std::string token = "admintoken";
+  std::string certificate_file;
+  std::string key_file;
+  std::string kubeconfig_file;
+  std::string data_dir;
+};
+// Adds --bind-address, --port, --token, --cert, --key, --kubeconfig and --data-dir.
+void add_endpoint_flags(CLI::App& app, EndpointOptions& options);
+
+class ApiEndpoint {
+ public:
+  // Starts the server and writes the kubeconfig. `reactor` and `random` must outlive the endpoint.
+  static Result<std::unique_ptr<ApiEndpoint>> start(AsioReactor& reactor, Random& random, EndpointOptions options,
+                                                    bool housekeeping);
+  // Ends watches in order and closes all connections.
+  ~ApiEndpoint();
+
+  apiserver::Server& server() { return *server_; }
+  const std::string& url() const { return url_; }  // "https://127.0.0.1:6443"
+  const std::string& certificate_pem() const { return certificate_pem_; }
+
+ private:
+  ApiEndpoint() = default;
+  std::string url_;
+  std::string certificate_pem_;
+  std::unique_ptr<apiserver::Server> server_;
+  std::unique_ptr<http::Server> listener_;
+};
+
+}  // namespace dra::sandbox_program

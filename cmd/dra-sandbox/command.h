@@ -1,0 +1,28 @@
+// The subcommands of dra-sandbox. A subcommand is one .cc file of this folder with one object
+//
+//   const RegisterCommand kUp("up", "API server, simulated fleet and controller manager in one process", &run_up);
+//
+// and needs to be named nowhere else.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace dra::sandbox_program {
+
+// Gets what stands behind the subcommand's name (in order) and returns the exit code: 0 after a clean stop, 1 when
+// something failed while running, 2 for wrong usage.
+using Run = int (*)(const std::vector<std::string>& arguments);
+
+struct Command {
+  const char* name;
+  const char* summary;
+  Run run;
+};
+
+class RegisterCommand {
+ public:
+  RegisterCommand(const char* name, const char* summary, Run run);
+};
+
+}  // namespace dra::sandbox_program

@@ -1,0 +1,29 @@
+// Decoding by schema: what Go's typed decoding does to a document.
+//
+// decode_object() checks types, drops and reports unknown fields, drops what omitempty drops, adds what is always
+// printed, and brings quantities and times into canonical form, so that equal objects are equal documents.
+// Pure; safe from any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pkg/apiserver/json.h"
+#include "pkg/apiserver/schema.h"
+
+namespace dra::apiserver {
+
+struct DecodeReport {
+  std::vector<std::string> unknown;  // paths of unknown fields, dropped from the document
+  std::string error;                 // the first mismatch, worded as Go's decoder does; empty when all fits
+};
+
+// `object` must be a JSON object. apiVersion and kind at the top are left alone. Without a schema only metadata is
+// looked at.
+DecodeReport decode_object(const ObjectType* type, Json& object);
+
+// A value of one type in a document that is already decoded: the zero object of a kind ("spec":{...},"status":{}).
+Json zero_object(const ObjectType& type);
+
+}  // namespace dra::apiserver

@@ -1,0 +1,29 @@
+// metadata.managedFields: who set which field, kept on every write.
+#pragma once
+
+#include <string>
+
+#include "pkg/apiserver/json.h"
+#include "pkg/apiserver/kind.h"
+#include "pkg/apiserver/schema.h"
+
+namespace dra::apiserver {
+
+// One writer, as managedFields name it.
+struct ManagerTag {
+  bool track = true;  // false: this write keeps the entries itself (apply)
+  std::string manager;
+  std::string subresource;
+  std::string api_version;
+  std::string time;  // RFC 3339
+};
+
+// The schema that tells lists and maps apart for ownership, null when there is none (everything is then granular maps
+// and atomic lists).
+const ObjectType* managed_type(const Kind& kind, const GroupVersion& gv);
+
+// Notes an ordinary write: fields that differ from `old` (null: a create) become the manager's and nobody else's,
+// fields that are gone are nobody's. Changes object["metadata"]["managedFields"]. Documents are in the hub version.
+void track_update(const ObjectType* type, const Json* old, Json& object, const ManagerTag& manager);
+
+}  // namespace dra::apiserver

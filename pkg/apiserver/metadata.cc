@@ -1,0 +1,313 @@
+#include "pkg/apiserver/metadata.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "pkg/base/strings.h"
+
+namespace dra::apiserver {
+
+namespace {
+
+constexpr size_t kMaxGeneratedPrefix = 58;
+constexpr size_t kMaxAnnotationBytes = 256 * 1024;
+
+bool is_lower_alnum(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+bool is_alnum(char c) {
+  return is_lower_alnum(c) || (c >= 'A' && c <= 'Z');
+}
+
+bool is_label_text(std::string_view s) {
+  if (s.empty() || !is_lower_alnum(s.front()) || !is_lower_alnum(s.back())) return false;
+  return std::all_of(s.begin(), s.end(), [](char c) { return is_lower_alnum(c) || c == '-'; });
+}
+
+bool is_subdomain_text(std::string_view s) {
+  const auto parts = split(s, '.');
+  return std::all_of(parts.begin(), parts.end(), [](const auto& p) { return is_label_text(p); });
+}
+
+// ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]
+bool is_qualified_part(std::string_view s) {
+  if (s.empty() || !is_alnum(s.front()) || !is_alnum(s.back())) return false;
+  return std::all_of(s.begin(), s.end(), [](char c) { return is_alnum(c) || c == '-' || c == '_' || c == '.'; });
+}
+
+std::string length_error(size_t max) {
+  return "must be no more than " + std::to_string(max) + " characters";
+}
+
+std::vector<std::string> path_segment_errors(std::string_view name, bool prefix) {
+  if (!prefix && (name == "." || name == "..")) return {"may not be '" + std::string(name) + "'"};
+  std::vector<std::string> out;
+  for (char c : {'/', '%'}) {
+    if (name.find(c) != std::string_view::npos) out.push_back(std::string("may not contain '") + c + "'");
+  }
+  return out;
+}
+
+// k8s.io/apimachinery/pkg/api/validation.ValidateFinalizerName, after core's own check of unqualified names.
+void validate_finalizers(const Json& finalizers, const FieldPath& path, FieldErrors& errors) {
+  bool orphan = false;
+  bool foreground = false;
+  size_t i = 0;
+  for (const auto& f : finalizers) {
+    const std::string name = f.get<std::string>();
+    const FieldPath at = path.index(i++);
+    for (const auto& message : qualified_name_errors(name)) errors.push_back(invalid(at, name, message));
+    const bool standard = name == "kubernetes" || name == "orphan" || name == "foregroundDeletion";
+    if (name.find('/') == std::string::npos && !standard) {
+      errors.push_back(invalid(at, name, "name is neither a standard finalizer name nor is it fully qualified"));
+    }
+    orphan = orphan || name == "orphan";
+    foreground = foreground || name == "foregroundDeletion";
+  }
+  if (orphan && foreground) {
+    errors.push_back(invalid_raw(path, "[]string" + finalizers.dump(),
+                                 "finalizer orphan and foregroundDeletion cannot be both set"));
+  }
+}
+
+void validate_owner_references(const Json& owners, const FieldPath& path, FieldErrors& errors) {
+  std::string first_controller;
+  size_t i = 0;
+  for (const auto& o : owners) {
+    const FieldPath at = path.index(i++);
+    const std::string version = o.value("apiVersion", "");
+    const std::string kind = o.value("kind", "");
+    const std::string name = o.value("name", "");
+    const size_t slashes = static_cast<size_t>(std::count(version.begin(), version.end(), '/'));
+    const std::string group_version_error = slashes > 1 ? "unexpected GroupVersion string: " + version : "";
+    if (!group_version_error.empty()) errors.push_back(invalid(at.child("apiVersion"), version, group_version_error));
+    if (version.empty()) errors.push_back(invalid(at.child("apiVersion"), version, "version must not be empty"));
+    if (kind.empty()) errors.push_back(invalid(at.child("kind"), kind, "kind must not be empty"));
+    if (name.empty()) errors.push_back(invalid(at.child("name"), name, "name must not be empty"));
+    const std::string uid = o.value("uid", "");
+    if (uid.empty()) errors.push_back(invalid(at.child("uid"), uid, "uid must not be empty"));
+    if (version == "v1" && kind == "Event") {
+      errors.push_back(invalid(at, "/v1, Kind=Event", "/v1, Kind=Event is disallowed from being an owner"));
+    }
+    if (o.value("controller", Json()) == true) {
+      if (!first_controller.empty()) {
+        errors.push_back(invalid_raw(path, owners.dump(),
+                                     "Only one reference can have Controller set to true. Found \"true\" in references "
+                                     "for " +
+                                         first_controller + "/" + " and " + kind + "/" + name));
+      } else {
+        first_controller = kind + "/" + name;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> dns_label_errors(std::string_view text) {
+  std::vector<std::string> out;
+  if (text.size() > 63) out.push_back(length_error(63));
+  if (!is_label_text(text)) {
+    out.emplace_back(
+        "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end "
+        "with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+        "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')");
+  }
+  return out;
+}
+
+std::vector<std::string> dns_subdomain_errors(std::string_view text) {
+  std::vector<std::string> out;
+  if (text.size() > 253) out.push_back(length_error(253));
+  if (!is_subdomain_text(text)) {
+    out.emplace_back(
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start "
+        "and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+        "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')");
+  }
+  return out;
+}
+
+std::vector<std::string> qualified_name_errors(std::string_view text) {
+  std::vector<std::string> out;
+  const auto parts = split(text, '/');
+  std::string name;
+  if (parts.size() == 1) {
+    name = parts[0];
+  } else if (parts.size() == 2) {
+    name = parts[1];
+    if (parts[0].empty()) {
+      out.emplace_back("prefix part must be non-empty");
+    } else {
+      for (const auto& m : dns_subdomain_errors(parts[0])) out.push_back("prefix part " + m);
+    }
+  } else {
+    out.emplace_back(
+        "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+        "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+        "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. "
+        "'example.com/MyName')");
+    return out;
+  }
+  if (name.empty()) {
+    out.emplace_back("name part must be non-empty");
+  } else if (name.size() > 63) {
+    out.push_back("name part " + length_error(63));
+  }
+  if (!is_qualified_part(name)) {
+    out.emplace_back(
+        "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+        "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+        "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')");
+  }
+  return out;
+}
+
+std::vector<std::string> label_value_errors(std::string_view text) {
+  std::vector<std::string> out;
+  if (text.size() > 63) out.push_back(length_error(63));
+  if (!text.empty() && !is_qualified_part(text)) {
+    out.emplace_back(
+        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start "
+        "and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for "
+        "validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')");
+  }
+  return out;
+}
+
+std::vector<std::string> name_errors(NameRule rule, std::string_view name, bool prefix) {
+  std::string masked(name);
+  // A generateName may end in '-': the suffix follows it.
+  if (prefix && masked.size() > 1 && masked.back() == '-') masked[masked.size() - 1] = 'a';
+  switch (rule) {
+    case NameRule::kDnsSubdomain:
+      return dns_subdomain_errors(masked);
+    case NameRule::kDnsLabel:
+      return dns_label_errors(masked);
+    case NameRule::kPathSegment:
+      return path_segment_errors(name, prefix);
+  }
+  return {};
+}
+
+FieldErrors validate_labels(const Json& labels, const FieldPath& path) {
+  FieldErrors errors;
+  if (!labels.is_object()) return errors;
+  for (const auto& [key, value] : labels.items()) {
+    for (const auto& m : qualified_name_errors(key)) errors.push_back(invalid(path, key, m));
+    const std::string text = value.get<std::string>();
+    for (const auto& m : label_value_errors(text)) errors.push_back(invalid(path, text, m));
+  }
+  return errors;
+}
+
+FieldErrors validate_annotations(const Json& annotations, const FieldPath& path) {
+  FieldErrors errors;
+  if (!annotations.is_object()) return errors;
+  size_t bytes = 0;
+  for (const auto& [key, value] : annotations.items()) {
+    for (const auto& m : qualified_name_errors(to_lower(key))) errors.push_back(invalid(path, key, m));
+    bytes += key.size() + value.get_ref<const std::string&>().size();
+  }
+  if (bytes > kMaxAnnotationBytes) errors.push_back(too_long(path, kMaxAnnotationBytes));
+  return errors;
+}
+
+FieldErrors validate_object_meta(const Json& meta, const KindInfo& info, const FieldPath& path) {
+  FieldErrors errors;
+  const std::string prefix = meta.value("generateName", "");
+  if (!prefix.empty()) {
+    for (const auto& m : name_errors(info.name_rule, prefix, true)) {
+      errors.push_back(invalid(path.child("generateName"), prefix, m));
+    }
+  }
+  const std::string name = meta.value("name", "");
+  if (name.empty()) {
+    errors.push_back(required(path.child("name"), "name or generateName is required"));
+  } else {
+    for (const auto& m : name_errors(info.name_rule, name, false)) {
+      errors.push_back(invalid(path.child("name"), name, m));
+    }
+  }
+  const std::string ns = meta.value("namespace", "");
+  if (info.namespaced) {
+    if (ns.empty()) {
+      errors.push_back(required(path.child("namespace"), ""));
+    } else {
+      for (const auto& m : dns_label_errors(ns)) errors.push_back(invalid(path.child("namespace"), ns, m));
+    }
+  } else if (!ns.empty()) {
+    errors.push_back(forbidden(path.child("namespace"), "not allowed on this type"));
+  }
+  auto append = [&](FieldErrors more) { errors.insert(errors.end(), more.begin(), more.end()); };
+  append(validate_labels(meta.value("labels", Json()), path.child("labels")));
+  append(validate_annotations(meta.value("annotations", Json()), path.child("annotations")));
+  validate_owner_references(meta.value("ownerReferences", Json::array()), path.child("ownerReferences"), errors);
+  validate_finalizers(meta.value("finalizers", Json::array()), path.child("finalizers"), errors);
+  return errors;
+}
+
+FieldErrors validate_object_meta_update(const Json& meta, const Json& old, const FieldPath& path) {
+  FieldErrors errors;
+  auto immutable = [&](const char* field) {
+    const Json now = meta.value(field, Json());
+    if (now != old.value(field, Json())) errors.push_back(invalid_value(path.child(field), now, "field is immutable"));
+  };
+  if (old.contains("deletionTimestamp")) {
+    std::vector<std::string> added;
+    const Json before = old.value("finalizers", Json::array());
+    for (const auto& f : meta.value("finalizers", Json::array())) {
+      if (std::find(before.begin(), before.end(), f) == before.end()) added.push_back(quote(f.get<std::string>()));
+    }
+    if (!added.empty()) {
+      errors.push_back(forbidden(path.child("finalizers"),
+                                 "no new finalizers can be added if the object is being deleted, found new finalizers "
+                                 "[]string{" +
+                                     join(added, ", ") + "}"));
+    }
+  }
+  immutable("name");
+  immutable("namespace");
+  immutable("uid");
+  immutable("creationTimestamp");
+  immutable("deletionTimestamp");
+  immutable("deletionGracePeriodSeconds");
+  return errors;
+}
+
+std::string generate_name(std::string_view prefix, Random& random) {
+  return std::string(prefix.substr(0, kMaxGeneratedPrefix)) + random.name_suffix(5);
+}
+
+void init_create_metadata(const KindInfo& info, const WriteContext& ctx, Json& meta) {
+  for (const char* field : {"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation",
+                            "selfLink", "resourceVersion"}) {
+    meta.erase(field);
+  }
+  if (info.namespaced) {
+    meta["namespace"] = ctx.namespace_;
+  }
+  if (meta.value("name", "").empty()) {
+    const std::string prefix = meta.value("generateName", "");
+    if (!prefix.empty()) meta["name"] = generate_name(prefix, *ctx.random);
+  }
+  meta["uid"] = ctx.random->uuid();
+  meta["creationTimestamp"] = format_rfc3339(ctx.clock->wall_now());
+}
+
+void init_update_metadata(const Json& old, Json& meta) {
+  auto carry = [&](const char* field) {
+    auto it = old.find(field);
+    if (it != old.end() && !meta.contains(field)) meta[field] = *it;
+  };
+  meta.erase("selfLink");
+  for (const char* field : {"name", "namespace", "uid", "deletionTimestamp", "deletionGracePeriodSeconds"})
+    carry(field);
+  // A client's creationTimestamp and generation are ignored.
+  for (const char* field : {"creationTimestamp", "generation"}) {
+    meta.erase(field);
+    carry(field);
+  }
+}
+
+}  // namespace dra::apiserver

@@ -1,0 +1,30 @@
+// Which form an answer takes: the Accept header against what this server can write (JSON and YAML, whole objects,
+// metadata only, tables). Protobuf and CBOR are not written; clients that name a second choice get that.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "pkg/apiserver/status.h"
+
+namespace dra::apiserver {
+
+enum class OutputShape { kObject, kTable, kPartialObjectMetadata };
+
+struct OutputForm {
+  OutputShape shape = OutputShape::kObject;
+  std::string shape_version = "v1";  // of meta.k8s.io, for tables and partial objects
+  bool yaml = false;
+  bool stream_watch = false;  // ;stream=watch was asked for
+};
+
+// `watchable`: the route also serves watches, which shows in the 406 text.
+StatusOr<OutputForm> negotiate_output(std::string_view accept, bool watchable);
+
+// The media type of a Content-Type header without parameters, in lower case.
+std::string media_type(std::string_view content_type);
+
+// True when discovery is to be answered in aggregated form.
+bool wants_aggregated_discovery(std::string_view accept);
+
+}  // namespace dra::apiserver

@@ -1,0 +1,157 @@
+#include "pkg/apiserver/patch.h"
+
+#include <nlohmann/json.hpp>
+
+#include "pkg/apiserver/apply.h"
+#include "pkg/apiserver/body.h"
+#include "pkg/apiserver/json_text.h"
+#include "pkg/base/strings.h"
+#include "pkg/yaml/yaml.h"
+
+namespace dra::apiserver {
+
+namespace {
+
+constexpr size_t kMaxJsonPatchOperations = 10'000;
+
+Status strict_patch_failure(const std::string& rendered, const std::string& why) {
+  FieldErrors errors{invalid_raw(FieldPath("patch"), rendered, why)};
+  return invalid_status({"", ""}, "", errors);
+}
+
+}  // namespace
+
+void apply_merge_patch(Json& target, const Json& patch) {
+  if (!patch.is_object()) {
+    target = patch;
+    return;
+  }
+  if (!target.is_object()) target = Json::object();
+  for (const auto& [key, value] : patch.items()) {
+    if (value.is_null()) {
+      target.erase(key);
+    } else {
+      apply_merge_patch(target[key], value);
+    }
+  }
+}
+
+StatusOr<Json> apply_json_patch(const Json& target, const Json& patch) {
+  Status refused;
+  refused.code = 422;
+  refused.reason = "Invalid";
+  refused.message = "the server rejected our request due to an error in our request";
+  try {
+    return target.patch(patch);
+  } catch (const Json::exception&) {
+    return fail_status(refused);
+  }
+}
+
+StatusOr<Patch> Patch::parse(Call& call) {
+  Patch out;
+  Json document;
+  const std::string type = media_type(call.request.headers.get("Content-Type"));
+  if (type == "application/json-patch+json") {
+    out.type_ = Type::kJson;
+  } else if (type == "application/merge-patch+json") {
+    out.type_ = Type::kMerge;
+  } else if (type == "application/strategic-merge-patch+json") {
+    out.type_ = Type::kStrategic;
+  } else if (type == "application/apply-patch+yaml") {
+    out.type_ = Type::kApply;
+  } else {
+    Status s = unsupported_media_type("415: Unsupported Media Type");
+    s.has_details = true;
+    return fail_status(s);
+  }
+  if (call.request.body_too_large) return fail_status(too_large("Request entity too large: limit is 3145728"));
+  out.text_ = call.request.body;
+  if (out.is_apply()) {
+    auto parsed = yaml::parse(out.text_);
+    if (!parsed) return fail_status(bad_request("error decoding YAML: " + parsed.error().message()));
+    yaml::Options strict;
+    strict.refuse_duplicate_keys = true;
+    if (auto again = yaml::parse(out.text_, strict); !again) out.duplicates_.push_back(again.error().message());
+    document = std::move(*parsed);
+    if (!document.is_object()) return fail_status(bad_request("error decoding YAML: the configuration is no object"));
+    out.body_ = std::make_shared<const Json>(std::move(document));
+    return out;
+  }
+  std::string error;
+  if (!parse_json(out.text_, document, out.duplicates_, error)) {
+    return fail_status(bad_request("error decoding patch: " + error));
+  }
+  if (out.type_ == Type::kJson) {
+    if (!document.is_array()) {
+      return fail_status(
+          bad_request("error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch"));
+    }
+    if (document.size() > kMaxJsonPatchOperations) {
+      return fail_status(too_large("The allowed maximum operations in a JSON patch is " +
+                                   std::to_string(kMaxJsonPatchOperations) + ", got " +
+                                   std::to_string(document.size())));
+    }
+  } else if (!document.is_object()) {
+    return fail_status(bad_request(
+        "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}"));
+  }
+  out.body_ = std::make_shared<const Json>(std::move(document));
+  return out;
+}
+
+StatusOr<Json> Patch::run_plain(Json document) const {
+  if (type_ == Type::kJson) return apply_json_patch(document, *body_);
+  apply_merge_patch(document, *body_);
+  return document;
+}
+
+StatusOr<Json> Patch::run(const Env& env, Call& call, const Json* current) const {
+  if (is_apply()) return run_apply(env, call, *body_, duplicates_, current);
+  Json typed = *current;
+  typed["apiVersion"] = call.gv().text();
+  typed["kind"] = call.kind->info().kind;
+  Json patched;
+  if (type_ == Type::kJson) {
+    auto result = apply_json_patch(typed, *body_);
+    if (!result) return result;
+    patched = std::move(*result);
+  } else if (type_ == Type::kMerge) {
+    patched = std::move(typed);
+    apply_merge_patch(patched, *body_);
+  } else {
+    auto result = apply_strategic_patch(typed, *body_, body_kind(call).schema);
+    if (!result) return result;
+    patched = std::move(*result);
+  }
+  if (!patched.is_object()) return fail_status(bad_request("the patched object is no JSON object"));
+  const bool same_type = patched.value("apiVersion", Json()) == call.gv().text() &&
+                         patched.value("kind", Json()) == call.kind->info().kind;
+  if (!same_type) {
+    auto text_of = [&](const char* member) {
+      const Json v = patched.value(member, Json());
+      return v.is_string() ? v.get<std::string>() : std::string();
+    };
+    if (text_of("kind").empty()) {
+      return fail_status(bad_request("Object 'Kind' is missing in '" + patched.dump() + "'"));
+    }
+    return fail_status(bad_request("no kind " + quote(text_of("kind")) + " is registered for version " +
+                                   quote(text_of("apiVersion")) + " in scheme \"pkg/api/legacyscheme/scheme.go:30\""));
+  }
+  const std::string rendered = type_ == Type::kStrategic ? body_->dump() : quote(patched.dump());
+  Call* target = &call;
+  auto decoded = decode_document(*target, body_kind(call), patched, duplicates_, text_);
+  if (!decoded) {
+    // A document that a patch made is judged as one field of the patch.
+    const std::string& message = decoded.error().message;
+    const size_t strict = message.find("strict decoding error: ");
+    if (decoded.error().code == 400 && strict != std::string::npos) {
+      return fail_status(strict_patch_failure(rendered, message.substr(strict)));
+    }
+    const size_t as = message.find(": ");
+    return fail_status(strict_patch_failure(rendered, as == std::string::npos ? message : message.substr(as + 2)));
+  }
+  return patched;
+}
+
+}  // namespace dra::apiserver

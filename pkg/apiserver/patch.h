@@ -1,0 +1,39 @@
+// PATCH bodies: JSON patch, merge patch, strategic merge patch and apply configurations.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "pkg/apiserver/call.h"
+#include "pkg/apiserver/schema.h"
+
+namespace dra::apiserver {
+
+class Patch {
+ public:
+  enum class Type { kJson, kMerge, kStrategic, kApply };
+  // By Content-Type and body. 415 for other types, 400 for malformed ones, 413 for too large ones.
+  static StatusOr<Patch> parse(Call& call);
+
+  bool is_apply() const { return type_ == Type::kApply; }
+  // The patched object, decoded in the call's version. `current` is null only for apply patches of absent objects.
+  StatusOr<Json> run(const Env& env, Call& call, const Json* current) const;
+
+  // A JSON or merge patch of a document without schema (Scale); strategic patches merge as merge patches do.
+  StatusOr<Json> run_plain(Json document) const;
+
+ private:
+  Type type_ = Type::kMerge;
+  std::shared_ptr<const Json> body_;
+  std::string text_;
+  std::vector<std::string> duplicates_;
+};
+
+// RFC 7386.
+void apply_merge_patch(Json& target, const Json& patch);
+// RFC 6902. Any failure is one generic 422.
+StatusOr<Json> apply_json_patch(const Json& target, const Json& patch);
+// k8s.io/apimachinery/pkg/util/strategicpatch; `type` null merges like a merge patch with directives.
+StatusOr<Json> apply_strategic_patch(const Json& target, const Json& patch, const ObjectType* type);
+
+}  // namespace dra::apiserver

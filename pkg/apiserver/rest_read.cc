@@ -1,0 +1,227 @@
+// GET of one object and of collections.
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "pkg/apiserver/call.h"
+#include "pkg/apiserver/continue_token.h"
+#include "pkg/apiserver/watch.h"
+#include "pkg/base/strings.h"
+
+namespace dra::apiserver {
+
+namespace {
+
+constexpr std::chrono::milliseconds kFuturePoll{50};
+constexpr std::chrono::seconds kFutureWait{3};
+
+Status too_large_revision(uint64_t wanted, uint64_t current) {
+  Status s;
+  s.code = 504;
+  s.reason = "Timeout";
+  s.message =
+      "Timeout: Too large resource version: " + std::to_string(wanted) + ", current: " + std::to_string(current);
+  s.causes.push_back({"ResourceVersionTooLarge", "Too large resource version", ""});
+  s.retry_after_seconds = 1;
+  return s;
+}
+
+// "2s", "1m30s", "500ms": the part of Go's durations that clients send. 0 when it is none.
+Duration parse_go_duration(std::string_view text) {
+  double total = 0;
+  while (!text.empty()) {
+    double number = 0;
+    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (ec != std::errc()) return Duration(0);
+    text.remove_prefix(static_cast<size_t>(end - text.data()));
+    const size_t unit_size = std::min(text.find_first_of("0123456789."), text.size());
+    const std::string_view unit = text.substr(0, unit_size);
+    const double scale = unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : unit == "ms" ? 1e-3 : 0;
+    if (scale == 0) return Duration(0);
+    total += number * scale;
+    text.remove_prefix(unit_size);
+  }
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::min(total, 86400.0)));
+}
+
+// Waits until the store has reached the revision the call wants, then goes on; gives up after three seconds or the
+// request's own time limit.
+void when_reached(const Env& env, const CallPtr& call, uint64_t revision, std::function<void()> go_on) {
+  if (revision <= env.store.revision()) {
+    go_on();
+    return;
+  }
+  const MonoTime start = env.reactor.clock().mono_now();
+  const Duration own_limit = parse_go_duration(call->query.get("timeout"));
+  auto timer = std::make_shared<Handle>();
+  auto step = std::make_shared<std::function<void()>>();
+  *step = [env, call, revision, go_on = std::move(go_on), start, own_limit, timer, step] {
+    const Duration waited = env.reactor.clock().mono_now() - start;
+    const bool own_over = own_limit > Duration(0) && waited >= own_limit;
+    if (revision > env.store.revision() && waited < kFutureWait && !own_over) {
+      *timer = env.reactor.after(kFuturePoll, [step] { (*step)(); });
+      return;
+    }
+    if (revision <= env.store.revision()) {
+      go_on();
+    } else if (own_over) {
+      Json bare = to_json(request_timeout());
+      bare.erase("kind");
+      bare.erase("apiVersion");
+      send_text(*call, 504, "text/plain; charset=utf-8", bare.dump() + "\n");
+    } else {
+      send_status(*call, too_large_revision(revision, env.store.revision()));
+    }
+    env.reactor.post([timer, step] {  // breaks the cycle of handle, task and itself
+      timer->cancel();
+      *step = nullptr;
+    });
+  };
+  (*step)();
+}
+
+struct Page {
+  std::vector<StoredPtr> items;
+  uint64_t revision = 0;
+  std::string next;  // continue token
+  std::optional<size_t> remaining;
+};
+
+StatusOr<Page> read_page(const Env& env, const Call& call, const ListOptions& o) {
+  Page page;
+  page.revision = env.store.revision();
+  std::string start;
+  std::optional<Store::Objects> snapshot;
+  if (!o.continue_token.empty()) {
+    if (!o.resource_version.empty() && o.resource_version != "0") {
+      return fail_status(bad_request("specifying resource version is not allowed when using continue"));
+    }
+    auto token = decode_continue(o.continue_token);
+    if (!token) return fail_status(bad_request("invalid continue token: " + token.error().message()));
+    start = token->start;
+    if (token->revision > 0) {
+      page.revision = static_cast<uint64_t>(token->revision);
+      snapshot = env.store.objects_at(call.table(), page.revision);
+      if (!snapshot) {
+        Status s = gone(
+            "The provided continue parameter is too old to display a consistent list result. You can start a new list "
+            "without the continue parameter, or use the continue token in this response to retrieve the remainder of "
+            "the results. Continuing with the provided token results in an inconsistent list - objects that were "
+            "created, modified, or deleted between the time the first chunk was returned and now may show up in the "
+            "list.");
+        s.continue_token = encode_continue({-1, start});
+        return fail_status(s);
+      }
+    }
+  } else if (o.match == "Exact") {
+    page.revision = o.revision;
+    snapshot = env.store.objects_at(call.table(), o.revision);
+    if (!snapshot) return fail_status(gone("The resourceVersion for the provided list is too old."));
+  }
+  const bool ignore_limit = o.resource_version == "0" && o.match.empty();
+  const size_t limit = o.limit > 0 && !ignore_limit ? static_cast<size_t>(o.limit) : SIZE_MAX;
+  const bool selecting = !o.labels.empty() || !o.fields.empty();
+  size_t beyond = 0;
+  std::string last;
+  for_each_in_scope(call, snapshot ? *snapshot : env.store.objects(call.table()),
+                    [&](const std::string& key, const StoredPtr& object) {
+                      if (key < start || !list_matches(call, o, key, *object)) return true;
+                      if (page.items.size() < limit) {
+                        page.items.push_back(object);
+                        last = key;
+                        return true;
+                      }
+                      ++beyond;
+                      return !selecting;
+                    });
+  if (beyond > 0) {
+    page.next = encode_continue({static_cast<int64_t>(page.revision), last + std::string(1, '\0')});
+    if (!selecting) page.remaining = beyond;
+  }
+  return page;
+}
+
+Json list_metadata(const Page& page) {
+  Json meta = {{"resourceVersion", std::to_string(page.revision)}};
+  if (!page.next.empty()) meta["continue"] = page.next;
+  if (page.remaining) meta["remainingItemCount"] = *page.remaining;
+  return meta;
+}
+
+void send_page(const Env& env, Call& call, const Page& page) {
+  const Json metadata = list_metadata(page);
+  if (call.form.shape == OutputShape::kTable) {
+    auto table = make_table(
+        env, {*call.kind, call.gv(), call.form.shape_version, call.query.get("includeObject"), true}, page.items);
+    if (!table) {
+      send_status(call, table.error());
+      return;
+    }
+    (*table)["metadata"] = metadata;
+    send_document(call, 200, *table);
+    return;
+  }
+  std::string kind = call.kind->info().kind + "List";
+  std::string api_version = call.gv().text();
+  const bool partial = call.form.shape == OutputShape::kPartialObjectMetadata;
+  if (partial) {
+    kind = "PartialObjectMetadataList";
+    api_version = "meta.k8s.io/" + call.form.shape_version;
+  }
+  std::string text = R"({"kind":")" + kind + R"(","apiVersion":")" + api_version + R"(","metadata":)" +
+                     metadata.dump() + R"(,"items":[)";
+  bool first = true;
+  for (const StoredPtr& o : page.items) {
+    if (!first) text += ',';
+    first = false;
+    text += partial ? partial_object(o->document()->at("metadata"), call.form.shape_version).dump()
+                    : object_text(*call.kind, call.gv(), *o, false);
+  }
+  text += "]}";
+  send_json(call, 200, std::move(text));
+}
+
+}  // namespace
+
+void handle_get(const Env& env, const CallPtr& call) {
+  const std::string& rv = call->query.get("resourceVersion");
+  uint64_t revision = 0;
+  if (!rv.empty()) {
+    const auto [end, ec] = std::from_chars(rv.data(), rv.data() + rv.size(), revision);
+    if (ec != std::errc() || end != rv.data() + rv.size()) {
+      send_status(*call, plain_error("resourceVersion: Invalid value: " + quote(rv) + ": strconv.ParseUint: parsing " +
+                                     quote(rv) + ": invalid syntax"));
+      return;
+    }
+  }
+  when_reached(env, call, revision, [env, call] {
+    StoredPtr object = env.store.get(call->table(), call->key(call->path.name));
+    if (object) {
+      send_object(env, *call, 200, object);
+    } else {
+      send_status(*call, not_found(call->kind->info().group_resource_of(call->gv()), call->path.name));
+    }
+  });
+}
+
+void handle_list(const Env& env, const CallPtr& call) {
+  auto options = parse_list_options(*call);
+  if (!options) {
+    send_status(*call, options.error());
+    return;
+  }
+  if (options->watch) {
+    begin_watch(env, call, std::move(*options));
+    return;
+  }
+  const uint64_t wanted = options->revision;
+  when_reached(env, call, wanted, [env, call, options = std::move(*options)] {
+    auto page = read_page(env, *call, options);
+    if (page) {
+      send_page(env, *call, *page);
+    } else {
+      send_status(*call, page.error());
+    }
+  });
+}
+
+}  // namespace dra::apiserver

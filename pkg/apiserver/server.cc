@@ -1,0 +1,182 @@
+#include "pkg/apiserver/server.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "pkg/apiserver/auth.h"
+#include "pkg/apiserver/call.h"
+#include "pkg/apiserver/discovery.h"
+#include "pkg/apiserver/openapi.h"
+#include "pkg/apiserver/rest_write.h"
+#include "pkg/apiserver/subresources.h"
+#include "pkg/apiserver/watch.h"
+#include "pkg/base/strings.h"
+
+namespace dra::apiserver {
+
+namespace {
+
+class StoreReader : public ObjectReader {
+ public:
+  explicit StoreReader(const Store& store) : store_(store) {}
+
+  std::shared_ptr<const Json> find(std::string_view group, std::string_view plural, std::string_view namespace_,
+                                   std::string_view name) const override {
+    std::string key(namespace_);
+    if (!key.empty()) key += '/';
+    key += name;
+    const StoredPtr object = store_.get(std::string(group) + "/" + std::string(plural), key);
+    return object ? object->document() : nullptr;
+  }
+
+  void for_each(std::string_view group, std::string_view plural, std::string_view namespace_,
+                const std::function<void(const Json&)>& visit) const override {
+    const auto& objects = store_.objects(std::string(group) + "/" + std::string(plural));
+    const std::string prefix = namespace_.empty() ? "" : std::string(namespace_) + "/";
+    for (auto it = objects.lower_bound(prefix); it != objects.end() && it->first.starts_with(prefix); ++it) {
+      visit(*it->second->document());
+    }
+  }
+
+ private:
+  const Store& store_;
+};
+
+bool has_verb(const std::vector<std::string>& verbs, const std::string& verb) {
+  return std::find(verbs.begin(), verbs.end(), verb) != verbs.end();
+}
+
+}  // namespace
+
+struct Server::Impl {
+  Impl(Reactor& reactor_in, Random& random, ServerOptions options_in)
+      : options(std::move(options_in)),
+        store(options.store),
+        reader(store),
+        env{reactor_in, random, store, kinds, reader, options, watches, random.uuid() + random.uuid()} {
+    register_all_kinds(kinds);
+    for (const char* name : {"default", "kube-node-lease", "kube-public", "kube-system"}) add_namespace(name);
+  }
+
+  void add_namespace(const std::string& name) {
+    Json ns = {{"metadata",
+                {{"name", name},
+                 {"uid", env.random.uuid()},
+                 {"creationTimestamp", format_rfc3339(env.reactor.clock().wall_now())},
+                 {"labels", {{"kubernetes.io/metadata.name", name}}}}},
+               {"spec", {{"finalizers", {"kubernetes"}}}},
+               {"status", {{"phase", "Active"}}}};
+    store.put("/namespaces", name, std::move(ns));
+  }
+
+  void handle(const CallPtr& call) {
+    Call& c = *call;
+    const size_t question = c.request.target.find('?');
+    if (question != std::string::npos) c.query = Query::parse(std::string_view(c.request.target).substr(question + 1));
+    if (!parse_path(std::string_view(c.request.target).substr(0, question), c.path)) {
+      return send_text(c, 400, "text/plain; charset=utf-8",
+                       "400 Bad Request: the path is not percent-encoded properly\n");
+    }
+    if (auto ok = authenticate(env, c); !ok) return send_status(c, ok.error());
+    if (auto ok = authorize(c); !ok) return send_status(c, ok.error());
+    if (handle_discovery(env, c)) return;
+    if (handle_openapi(env, c)) return;
+    if (!c.path.is_resource) return send_text(c, 404, "text/plain; charset=utf-8", "404 page not found\n");
+    resource(call);
+  }
+
+  void resource(const CallPtr& call) {
+    Call& c = *call;
+    if (handle_create_only(env, call)) return;
+    c.kind = kinds.find(c.path.gv, c.path.resource);
+    if (c.kind == nullptr || c.path.too_deep) return unknown(c);
+    const KindInfo& info = c.kind->info();
+    c.version = info.find_version(c.path.gv);
+    if (!info.namespaced && !c.path.namespace_.empty()) return unknown(c);
+    const bool item = !c.path.name.empty() && !c.path.old_watch;
+    if (info.namespaced && c.path.namespace_.empty() && item) return unknown(c);
+    if (!c.version->deprecation.empty()) c.warnings.push_back(c.version->deprecation);
+
+    const bool collection_get = !item && c.request.method == "GET";
+    auto form = negotiate_output(c.request.headers.get("Accept"), collection_get);
+    if (!c.path.subresource.empty()) {
+      const auto sub = std::find_if(info.subresources.begin(), info.subresources.end(),
+                                    [&](const auto& s) { return s.name == c.path.subresource; });
+      if (sub == info.subresources.end()) return unknown(c);
+      if (!has_verb(sub->verbs, request_verb(c))) return send_status(c, method_not_allowed());
+      if (!form) return send_status(c, form.error());
+      c.form = *form;
+      return handle_subresource(env, call);
+    }
+    const std::string verb = request_verb(c);
+    const bool fits = item == (verb == "get" || verb == "update" || verb == "patch" || verb == "delete");
+    const bool all_namespaces = info.namespaced && c.path.namespace_.empty();
+    if (c.request.method == "HEAD" || !has_verb(info.verbs, verb) || !fits ||
+        (all_namespaces && verb != "list" && verb != "watch")) {
+      return send_status(c, method_not_allowed());
+    }
+    if (!form) return send_status(c, form.error());
+    c.form = *form;
+    if (verb == "get") return handle_get(env, call);
+    if (verb == "list" || verb == "watch") return handle_list(env, call);
+    if (verb == "create") return handle_create(env, call);
+    if (verb == "update") return handle_update(env, call);
+    if (verb == "patch") return handle_patch(env, call);
+    if (verb == "delete") return handle_delete(env, call);
+    handle_delete_collection(env, call);
+  }
+
+  void unknown(Call& c) {
+    if (kinds.has_group(c.path.gv.group)) return send_status(c, unknown_resource());
+    send_text(c, 404, "text/plain; charset=utf-8", "404 page not found\n");
+  }
+
+  ServerOptions options;
+  KindRegistry kinds;
+  Store store;
+  StoreReader reader;
+  WatchHub watches;
+  Env env;
+};
+
+std::map<std::string, UserInfo> admin_token(const std::string& token) {
+  return {{token, {"admin", "1", {"system:masters", "system:authenticated"}}}};
+}
+
+Server::Server(Reactor& reactor, Random& random, ServerOptions options)
+    : impl_(std::make_unique<Impl>(reactor, random, std::move(options))) {}
+
+Result<std::unique_ptr<Server>> Server::create(Reactor& reactor, Random& random, ServerOptions options) {
+  return std::make_unique<Server>(reactor, random, std::move(options));
+}
+
+Server::~Server() = default;
+
+void Server::handle(http::Request request, std::shared_ptr<http::Responder> responder) {
+  auto call = std::make_shared<Call>();
+  call->request = std::move(request);
+  call->responder = std::move(responder);
+  try {
+    impl_->handle(call);
+  } catch (const std::exception& e) {
+    // A bug of this room. The request fails, the server goes on.
+    Status s = plain_error(std::string("internal error: ") + e.what());
+    s.reason = "InternalError";
+    send_status(*call, s);
+  }
+}
+
+Store& Server::store() {
+  return impl_->store;
+}
+const KindRegistry& Server::kinds() const {
+  return impl_->kinds;
+}
+size_t Server::watches() const {
+  return impl_->watches.size();
+}
+void Server::end_watches() {
+  impl_->watches.end_all();
+}
+
+}  // namespace dra::apiserver

@@ -1,0 +1,67 @@
+// The embedded API server: a function from HTTP requests to answers over a Store, on one reactor.
+//
+// It has no sockets of its own. pkg/http brings requests from the network; an in-process transport calls handle()
+// itself. With a simulated reactor and a seeded Random every run is the same, bit for bit.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pkg/apiserver/kind.h"
+#include "pkg/apiserver/store.h"
+#include "pkg/base/error.h"
+#include "pkg/http/message.h"
+#include "pkg/reactor/reactor.h"
+
+namespace dra::apiserver {
+
+struct UserInfo {
+  std::string name;
+  std::string uid;
+  std::vector<std::string> groups;
+};
+
+struct ServerOptions {
+  // Bearer tokens and whose they are. Members of system:masters may do everything, other users only discover.
+  std::map<std::string, UserInfo> tokens;
+  StoreOptions store;
+  Duration bookmark_interval = std::chrono::minutes(1);
+  // Shown as serverAddressByClientCIDRs in discovery, "127.0.0.1:6443".
+  std::string public_address;
+  // Runs what kube-controller-manager does around any object: cascading deletion by owner references, emptying of
+  // deleted namespaces, the default service account of new ones.
+  bool housekeeping = false;
+  // Where objects are kept between runs (created when absent); empty: in memory only. Used by Server::create() alone.
+  std::string data_dir;
+};
+
+// {"admintoken": admin in system:masters}
+std::map<std::string, UserInfo> admin_token(const std::string& token);
+
+class Server {
+ public:
+  // All references must outlive the server. Creates the namespaces default, kube-system, kube-public, kube-node-lease.
+  Server(Reactor& reactor, Random& random, ServerOptions options);
+  // The same with persistence. Errors name the directory or file and what is wrong with it.
+  static Result<std::unique_ptr<Server>> create(Reactor& reactor, Random& random, ServerOptions options);
+  ~Server();
+
+  // Answers one request, at once or (watches, waits) over time. Never throws.
+  void handle(http::Request request, std::shared_ptr<http::Responder> responder);
+
+  Store& store();
+  const KindRegistry& kinds() const;
+  // Open watches, for tests and metrics.
+  size_t watches() const;
+  // Ends all watches in order, as at a shutdown.
+  void end_watches();
+
+  struct Impl;
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dra::apiserver

@@ -1,0 +1,158 @@
+#include "pkg/apiserver/store.h"
+
+#include <nlohmann/json.hpp>
+
+#include "pkg/base/check.h"
+
+namespace dra::apiserver {
+
+StoredObject::StoredObject(uint64_t revision, Json&& document)
+    : revision_(revision), text_(document.dump(-1, ' ', false, Json::error_handler_t::replace)) {
+  document_ = std::make_shared<const Json>(std::move(document));
+}
+
+StoredObject::StoredObject(uint64_t revision, std::string text) : revision_(revision), text_(std::move(text)) {}
+
+std::shared_ptr<const Json> StoredObject::document() const {
+  if (document_) return document_;
+  return std::make_shared<const Json>(Json::parse(text_));
+}
+
+Store::Store(StoreOptions options)
+    : options_(options), revision_(options.first_revision), first_revision_(options.first_revision) {}
+
+Store::Table& Store::table(std::string_view name) {
+  auto it = tables_.find(name);
+  if (it == tables_.end()) {
+    it = tables_.emplace(std::string(name), Table{}).first;
+    it->second.name = name;
+    it->second.floor = first_revision_;
+  }
+  return it->second;
+}
+
+const Store::Table* Store::find_table(std::string_view name) const {
+  auto it = tables_.find(name);
+  return it == tables_.end() ? nullptr : &it->second;
+}
+
+StoredPtr Store::get(std::string_view name, std::string_view key) const {
+  const Table* t = find_table(name);
+  if (t == nullptr) return nullptr;
+  auto it = t->objects.find(key);
+  return it == t->objects.end() ? nullptr : it->second;
+}
+
+const Store::Objects& Store::objects(std::string_view name) const {
+  static const Objects kNone;
+  const Table* t = find_table(name);
+  return t == nullptr ? kNone : t->objects;
+}
+
+std::optional<Store::Objects> Store::objects_at(std::string_view name, uint64_t revision) const {
+  if (revision > revision_ || revision < floor(name)) return std::nullopt;
+  Objects out = objects(name);
+  const Table* t = find_table(name);
+  if (t == nullptr) return out;
+  for (auto it = t->log.rbegin(); it != t->log.rend() && (*it)->revision > revision; ++it) {
+    const Change& c = **it;
+    if (c.previous) {
+      out[c.key] = c.previous;
+    } else {
+      out.erase(c.key);
+    }
+  }
+  return out;
+}
+
+StoredPtr Store::put(std::string_view name, const std::string& key, Json document) {
+  Table& t = table(name);
+  document["metadata"]["resourceVersion"] = std::to_string(++revision_);
+  auto object = std::make_shared<const StoredObject>(revision_, std::move(document));
+  StoredPtr& slot = t.objects[key];
+  StoredPtr previous = std::exchange(slot, object);
+  if (persistence_ != nullptr) persistence_->save(t.name, key, *object);
+  record(t, previous ? ChangeType::kModified : ChangeType::kAdded, key, object, std::move(previous));
+  return object;
+}
+
+StoredPtr Store::remove(std::string_view name, const std::string& key) {
+  const StoredPtr stored = get(name, key);
+  DRA_CHECK(stored != nullptr);
+  return remove(name, key, *stored->document());
+}
+
+StoredPtr Store::remove(std::string_view name, const std::string& key, Json document) {
+  Table& t = table(name);
+  auto it = t.objects.find(key);
+  DRA_CHECK(it != t.objects.end());
+  StoredPtr previous = it->second;
+  document["metadata"]["resourceVersion"] = std::to_string(++revision_);
+  auto object = std::make_shared<const StoredObject>(revision_, std::move(document));
+  t.objects.erase(it);
+  if (persistence_ != nullptr) persistence_->erase(t.name, key, revision_);
+  record(t, ChangeType::kDeleted, key, object, std::move(previous));
+  return object;
+}
+
+void Store::record(Table& t, ChangeType type, const std::string& key, StoredPtr object, StoredPtr previous) {
+  auto change = std::make_shared<const Change>(Change{type, revision_, key, std::move(object), std::move(previous)});
+  t.log.push_back(change);
+  if (t.log.size() > options_.parsed_changes) {
+    const Change& old = *t.log[t.log.size() - 1 - options_.parsed_changes];
+    if (old.previous) old.previous->release_document();
+    if (old.type == ChangeType::kDeleted) old.object->release_document();
+  }
+  if (t.log.size() > options_.max_changes) {
+    t.floor = t.log.front()->revision;
+    t.log.pop_front();
+  }
+  // A listener may remove itself or others while it runs.
+  std::vector<uint64_t> ids;
+  ids.reserve(t.listeners.size());
+  for (const auto& [id, listener] : t.listeners) ids.push_back(id);
+  for (uint64_t id : ids) {
+    auto it = t.listeners.find(id);
+    if (it == t.listeners.end()) continue;
+    Listener listener = it->second;
+    listener(change);
+  }
+}
+
+uint64_t Store::floor(std::string_view name) const {
+  const Table* t = find_table(name);
+  return t == nullptr ? first_revision_ : t->floor;
+}
+
+std::vector<ChangePtr> Store::changes_since(std::string_view name, uint64_t revision) const {
+  std::vector<ChangePtr> out;
+  const Table* t = find_table(name);
+  if (t == nullptr) return out;
+  auto it = t->log.end();
+  while (it != t->log.begin() && (*std::prev(it))->revision > revision) --it;
+  out.assign(it, t->log.end());
+  return out;
+}
+
+uint64_t Store::listen(std::string_view name, Listener listener) {
+  const uint64_t id = next_listener_++;
+  table(name).listeners.emplace(id, std::move(listener));
+  return id;
+}
+
+void Store::unlisten(std::string_view name, uint64_t id) {
+  table(name).listeners.erase(id);
+}
+
+void Store::restore(std::string_view name, const std::string& key, StoredPtr object) {
+  table(name).objects[key] = std::move(object);
+}
+
+void Store::restore_revision(uint64_t revision) {
+  if (revision <= revision_) return;
+  revision_ = revision;
+  first_revision_ = revision;
+  for (auto& [name, t] : tables_) t.floor = revision;
+}
+
+}  // namespace dra::apiserver

@@ -1,0 +1,128 @@
+// Store: all objects of all kinds under one global revision, with a bounded log of changes a kind.
+//
+// What etcd and the watch cache are to a real API server. A document is kept parsed and as JSON text, both immutable
+// and shared by readers, the log and watchers; the parsed form of old log entries is given up and parsed again when
+// somebody asks. Documents have no apiVersion and kind (those depend on the request), but their resourceVersion.
+//
+// One thread. Listeners run inside put() and remove(), after the change is visible, and must not write.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pkg/apiserver/json.h"
+
+namespace dra::apiserver {
+
+class StoredObject {
+ public:
+  // The document must carry metadata.resourceVersion already.
+  StoredObject(uint64_t revision, Json&& document);
+  // From text alone (persistence).
+  StoredObject(uint64_t revision, std::string text);
+
+  uint64_t revision() const { return revision_; }
+  std::shared_ptr<const Json> document() const;
+  // Compact JSON of the document: an object with at least "metadata".
+  const std::string& text() const { return text_; }
+  // Gives up the parsed form; document() parses again from then on.
+  void release_document() const { document_.reset(); }
+
+ private:
+  uint64_t revision_;
+  std::string text_;
+  mutable std::shared_ptr<const Json> document_;
+};
+using StoredPtr = std::shared_ptr<const StoredObject>;
+
+enum class ChangeType { kAdded, kModified, kDeleted };
+
+struct Change {
+  ChangeType type;
+  uint64_t revision;
+  std::string key;
+  StoredPtr object;    // after the change; for kDeleted the last state with the deletion's resourceVersion
+  StoredPtr previous;  // before the change; null for kAdded
+};
+using ChangePtr = std::shared_ptr<const Change>;
+
+struct StoreOptions {
+  // Changes kept a kind, for watches, exact lists and continue tokens; older ones are answered with 410.
+  size_t max_changes = 10'000;
+  // Of those, how many keep their parsed documents.
+  size_t parsed_changes = 512;
+  // The revision before the first write. Above 1, so that clients can tell "any" and "very old" from it.
+  uint64_t first_revision = 100;
+};
+
+// Writes reach it in order, before listeners see them.
+class StorePersistence {
+ public:
+  virtual ~StorePersistence() = default;
+  virtual void save(const std::string& table, const std::string& key, const StoredObject& object) = 0;
+  virtual void erase(const std::string& table, const std::string& key, uint64_t revision) = 0;
+};
+
+class Store {
+ public:
+  explicit Store(StoreOptions options = {});
+
+  using Objects = std::map<std::string, StoredPtr, std::less<>>;
+  using Listener = std::function<void(const ChangePtr&)>;
+
+  uint64_t revision() const { return revision_; }
+  // A table is a kind: "resource.k8s.io/resourceclaims". Keys are "namespace/name" or "name".
+  StoredPtr get(std::string_view table, std::string_view key) const;
+  const Objects& objects(std::string_view table) const;
+  // The objects as they were right after `revision`; nullopt when that is older than the log or not yet reached.
+  std::optional<Objects> objects_at(std::string_view table, uint64_t revision) const;
+
+  // Creates or replaces; sets metadata.resourceVersion to the new revision.
+  StoredPtr put(std::string_view table, const std::string& key, Json document);
+  // Removes; the change carries `last` (without: the stored object) with the new revision. The object must exist.
+  StoredPtr remove(std::string_view table, const std::string& key);
+  StoredPtr remove(std::string_view table, const std::string& key, Json last);
+
+  // The oldest revision after which all changes are still known.
+  uint64_t floor(std::string_view table) const;
+  // Changes after `revision`, oldest first. `revision` must not be below floor().
+  std::vector<ChangePtr> changes_since(std::string_view table, uint64_t revision) const;
+
+  // Calls back for every later change of the table until the id is passed to unlisten().
+  uint64_t listen(std::string_view table, Listener listener);
+  void unlisten(std::string_view table, uint64_t id);
+
+  // Restoring: objects without events, before the first request.
+  void restore(std::string_view table, const std::string& key, StoredPtr object);
+  void restore_revision(uint64_t revision);
+  void set_persistence(StorePersistence* persistence) { persistence_ = persistence; }
+
+ private:
+  struct Table {
+    std::string name;
+    Objects objects;
+    std::deque<ChangePtr> log;
+    uint64_t floor = 0;
+    std::map<uint64_t, Listener> listeners;
+  };
+  Table& table(std::string_view name);
+  const Table* find_table(std::string_view name) const;
+  void record(Table& t, ChangeType type, const std::string& key, StoredPtr object, StoredPtr previous);
+
+  StoreOptions options_;
+  uint64_t revision_;
+  uint64_t first_revision_;
+  uint64_t next_listener_ = 1;
+  std::map<std::string, Table, std::less<>> tables_;
+  StorePersistence* persistence_ = nullptr;
+};
+
+}  // namespace dra::apiserver

@@ -1,0 +1,248 @@
+#include "pkg/apiserver/subresources.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "pkg/apiserver/body.h"
+#include "pkg/apiserver/discovery.h"
+#include "pkg/apiserver/metadata.h"
+#include "pkg/apiserver/patch.h"
+#include "pkg/apiserver/rest_delete.h"
+#include "pkg/apiserver/rest_write.h"
+#include "pkg/apiserver/reviews.h"
+#include "pkg/base/strings.h"
+
+namespace dra::apiserver {
+
+namespace {
+
+BodyKind foreign_kind(const GroupVersion& gv, const std::string& package, const std::string& kind) {
+  return {gv, kind, SchemaSet::builtin().find(package, kind)};
+}
+
+// Merges what a binding sets into the pod.
+StatusOr<Json> bound_pod(const Json& pod, const Json& binding, const std::string& name, WallTime now) {
+  const GroupResource pods_binding{"", "pods/binding"};
+  const Json& meta = pod.at("metadata");
+  const std::string uid = binding["metadata"].value("uid", "");
+  if (!uid.empty() && uid != meta.value("uid", "")) {
+    return fail_status(conflict(
+        pods_binding, name,
+        "StorageError: invalid object, Code: 4, Key: /registry/pods/" + meta.value("namespace", "") + "/" + name +
+            ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: " + uid +
+            ", UID in object meta: " + meta.value("uid", "")));
+  }
+  if (meta.contains("deletionTimestamp")) {
+    return fail_status(conflict(pods_binding, name, "pod " + name + " is being deleted, cannot be assigned to a host"));
+  }
+  const Json spec = pod.value("spec", Json::object());
+  const std::string node = spec.value("nodeName", "");
+  if (!node.empty()) {
+    return fail_status(conflict(pods_binding, name, "pod " + name + " is already assigned to node " + quote(node)));
+  }
+  if (!spec.value("schedulingGates", Json::array()).empty()) {
+    return fail_status(conflict(pods_binding, name, "pod " + name + " has non-empty .spec.schedulingGates"));
+  }
+  Json out = pod;
+  out["spec"]["nodeName"] = binding["target"].value("name", "");
+  for (const char* member : {"annotations", "labels"}) {
+    for (const auto& [key, value] : binding["metadata"].value(member, Json::object()).items()) {
+      out["metadata"][member][key] = value;
+    }
+  }
+  Json scheduled = {{"type", "PodScheduled"},
+                    {"status", "True"},
+                    {"lastProbeTime", nullptr},
+                    {"lastTransitionTime", format_rfc3339(now)}};
+  if (meta.contains("generation")) scheduled["observedGeneration"] = meta["generation"];
+  Json& conditions = out["status"]["conditions"];
+  if (!conditions.is_array()) conditions = Json::array();
+  auto same = std::find_if(conditions.begin(), conditions.end(),
+                           [](const Json& c) { return c.value("type", "") == "PodScheduled"; });
+  if (same == conditions.end()) {
+    conditions.push_back(std::move(scheduled));
+  } else {
+    *same = std::move(scheduled);
+  }
+  return out;
+}
+
+void bind_pod(const Env& env, const CallPtr& call, const std::string& url_name) {
+  auto binding = decode_body(*call, foreign_kind({"", "v1"}, "core/v1", "Binding"));
+  if (!binding) return send_status(*call, binding.error());
+  const std::string name = url_name.empty() ? (*binding)["metadata"].value("name", "") : url_name;
+  const std::string body_name = (*binding)["metadata"].value("name", "");
+  if (!body_name.empty() && body_name != name) {
+    return send_status(*call, bad_request("name in URL does not match name in Binding object"));
+  }
+  const Json target = binding->value("target", Json::object());
+  const std::string target_kind = target.value("kind", "");
+  if (!target_kind.empty() && target_kind != "Node") {
+    return send_status(*call, plain_error("target.kind: Unsupported value: " + quote(target_kind) +
+                                          ": supported values: \"Node\", \"<empty>\""));
+  }
+  if (target.value("name", "").empty()) return send_status(*call, plain_error("target.name: Required value"));
+  const std::string key = call->key(name);
+  const StoredPtr stored = env.store.get(call->table(), key);
+  if (!stored) return send_status(*call, not_found({"", "pods"}, name));
+  auto bound = bound_pod(*stored->document(), *binding, name, env.reactor.clock().wall_now());
+  if (!bound) return send_status(*call, bound.error());
+  if (!call->dry_run()) env.store.put(call->table(), key, std::move(*bound));
+  send_success(*call, 201, nullptr);
+}
+
+void evict_pod(const Env& env, const CallPtr& call) {
+  auto eviction = decode_body(*call, foreign_kind({"policy", "v1"}, "policy/v1", "Eviction"));
+  if (!eviction) return send_status(*call, eviction.error());
+  const std::string body_name = (*eviction)["metadata"].value("name", "");
+  if (body_name != call->path.name) {
+    return send_status(*call, bad_request("name in URL does not match name in Eviction object"));
+  }
+  DeleteRequest request;
+  const Json options = eviction->value("deleteOptions", Json::object());
+  if (options.contains("gracePeriodSeconds") && options["gracePeriodSeconds"].is_number_integer()) {
+    request.grace_seconds = options["gracePeriodSeconds"].get<int64_t>();
+  }
+  const Json preconditions = options.value("preconditions", Json::object());
+  if (preconditions.is_object()) {
+    if (preconditions.value("uid", Json()).is_string()) request.uid = preconditions["uid"].get<std::string>();
+    if (preconditions.value("resourceVersion", Json()).is_string()) {
+      request.resource_version = preconditions["resourceVersion"].get<std::string>();
+    }
+  }
+  const Json dry_run = options.value("dryRun", Json());
+  request.dry_run = call->dry_run() || (dry_run.is_array() && !dry_run.empty());
+  auto result = delete_object(env, *call, call->path.name, request);
+  if (!result) return send_status(*call, result.error());
+  send_success(*call, 201, nullptr);
+}
+
+// PUT namespaces/X/finalize: only spec.finalizers count.
+void finalize_namespace(const Env& env, const CallPtr& call) {
+  auto object = decode_body(*call, body_kind(*call));
+  if (!object) return send_status(*call, object.error());
+  UpdateRules rules;
+  rules.is_put = true;
+  rules.subresource = "finalize";
+  rules.manager = manager_tag(env, *call);
+  auto result = update_object(env, *call, call->path.name, rules, [&](const Json* current) -> StatusOr<Json> {
+    Json out = *current;
+    out["spec"] = object->value("spec", Json::object());
+    const std::string sent = (*object)["metadata"].value("resourceVersion", "");
+    if (!sent.empty()) out["metadata"]["resourceVersion"] = sent;
+    return out;
+  });
+  if (!result) return send_status(*call, result.error());
+  send_object(env, *call, 200, result->object);
+}
+
+std::string selector_text(const Json& selector) {
+  std::vector<std::string> parts;
+  for (const auto& [key, value] : selector.value("matchLabels", Json::object()).items()) {
+    parts.push_back(key + "=" + value.get<std::string>());
+  }
+  return join(parts, ",");
+}
+
+Json scale_of(const Json& object) {
+  Json meta = Json::object();
+  for (const char* field : {"name", "namespace", "uid", "resourceVersion", "creationTimestamp"}) {
+    if (object["metadata"].contains(field)) meta[field] = object["metadata"][field];
+  }
+  const Json spec = object.value("spec", Json::object());
+  const Json status = object.value("status", Json::object());
+  Json out = {{"kind", "Scale"}, {"apiVersion", "autoscaling/v1"}, {"metadata", meta}};
+  out["spec"] = Json::object();
+  const int64_t replicas = spec.value("replicas", int64_t{0});
+  if (replicas != 0) out["spec"]["replicas"] = replicas;
+  out["status"] = {{"replicas", status.value("replicas", int64_t{0})}};
+  const std::string selector = selector_text(spec.value("selector", Json::object()));
+  if (!selector.empty()) out["status"]["selector"] = selector;
+  return out;
+}
+
+void scale(const Env& env, const CallPtr& call) {
+  const std::string& name = call->path.name;
+  const StoredPtr stored = env.store.get(call->table(), call->key(name));
+  if (!stored) return send_status(*call, not_found(call->kind->info().group_resource(), name));
+  if (call->request.method == "GET") return send_document(*call, 200, scale_of(*stored->document()));
+  Json wanted = scale_of(*stored->document());
+  if (call->request.method == "PUT") {
+    auto body = decode_body(*call, foreign_kind({"autoscaling", "v1"}, "autoscaling/v1", "Scale"));
+    if (!body) return send_status(*call, body.error());
+    wanted = std::move(*body);
+  } else {
+    auto patch = Patch::parse(*call);
+    if (!patch) return send_status(*call, patch.error());
+    auto patched = patch->run_plain(wanted);
+    if (!patched) return send_status(*call, patched.error());
+    wanted = std::move(*patched);
+  }
+  const Json spec = wanted.value("spec", Json::object());
+  const Json replicas = spec.is_object() ? spec.value("replicas", Json(0)) : Json();
+  if (!replicas.is_number_integer()) return send_status(*call, bad_request("spec.replicas must be an integer"));
+  if (replicas.get<int64_t>() < 0) {
+    FieldErrors errors{invalid_value(FieldPath("spec.replicas"), replicas, "must be greater than or equal to 0")};
+    return send_status(*call, invalid_status({"autoscaling", "Scale"}, name, errors));
+  }
+  UpdateRules rules;
+  rules.subresource = "scale";
+  rules.manager = manager_tag(env, *call);
+  auto result = update_object(env, *call, name, rules, [&](const Json* current) -> StatusOr<Json> {
+    Json out = *current;
+    out["spec"]["replicas"] = replicas;
+    const Json revision = wanted.value("metadata", Json::object()).value("resourceVersion", Json());
+    if (revision.is_string()) out["metadata"]["resourceVersion"] = revision;
+    return out;
+  });
+  if (!result) return send_status(*call, result.error());
+  send_document(*call, 200, scale_of(*result->object->document()));
+}
+
+void pod_log(const Env& env, const CallPtr& call) {
+  const StoredPtr stored = env.store.get(call->table(), call->key(call->path.name));
+  if (!stored) return send_status(*call, not_found({"", "pods"}, call->path.name));
+  // Containers are simulated: they write nothing.
+  send_text(*call, 200, "text/plain", "");
+}
+
+}  // namespace
+
+void handle_subresource(const Env& env, const CallPtr& call) {
+  const std::string& sub = call->path.subresource;
+  const std::string& method = call->request.method;
+  if (sub == "binding") return bind_pod(env, call, call->path.name);
+  if (sub == "eviction") return evict_pod(env, call);
+  if (sub == "finalize") return finalize_namespace(env, call);
+  if (sub == "scale") return scale(env, call);
+  if (sub == "log") return pod_log(env, call);
+  if (sub == "token") return create_token(env, call);
+  if (method == "GET") return handle_get(env, call);
+  if (method == "PUT") return handle_update(env, call);
+  handle_patch(env, call);
+}
+
+bool handle_create_only(const Env& env, const CallPtr& call) {
+  const auto& all = create_only_resources();
+  const auto it = std::find_if(all.begin(), all.end(),
+                               [&](const auto& r) { return r.gv == call->path.gv && r.plural == call->path.resource; });
+  if (it == all.end()) return false;
+  if (!call->path.name.empty() || it->namespaced != !call->path.namespace_.empty()) {
+    send_status(*call, unknown_resource());
+    return true;
+  }
+  if (call->request.method != "POST") {
+    send_status(*call, method_not_allowed());
+    return true;
+  }
+  if (it->kind == "Binding") {
+    call->kind = env.kinds.find({"", "v1"}, "pods");
+    call->version = call->kind->info().find_version({"", "v1"});
+    bind_pod(env, call, "");
+  } else {
+    handle_review(env, call, *it);
+  }
+  return true;
+}
+
+}  // namespace dra::apiserver
