@@ -9,6 +9,7 @@
 #include "pkg/allocator/filters.h"
 #include "pkg/allocator/node_index.h"
 #include "pkg/allocator/plan.h"
+#include "pkg/allocator/refutations.h"
 #include "pkg/allocator/result.h"
 #include "pkg/allocator/search.h"
 #include "pkg/base/check.h"
@@ -39,6 +40,7 @@ class Allocator::Impl {
         filters_(core_, selectors_, options_.ignored_taints),
         columns_(core_),
         index_(core_, filters_),
+        refutations_(core_),
         search_(core_, filters_, columns_) {}
 
   const Options& options() const { return options_; }
@@ -46,6 +48,7 @@ class Allocator::Impl {
   void clear_caches() {
     plans_.clear();
     index_.clear();
+    refutations_.clear();
     filters_.clear();
     columns_.clear();
     selectors_.clear();
@@ -67,8 +70,10 @@ class Allocator::Impl {
     uint64_t budget = request.step_budget == 0 ? options_.step_budget : request.step_budget;
     bool undecided = false;
     make_bounds(*plan);
+    Refutations::Nodes& refuted = refutations_.of(plan->shape);
     for (NodeId node : order) {
       if (node >= core_.node_count() || !within_bounds(node)) continue;
+      if (!options_.strict_selector_errors && refuted.contains(node)) continue;
       if (found.steps >= budget) {
         undecided = true;
         break;
@@ -77,8 +82,9 @@ class Allocator::Impl {
       Decision decision;
       decision.node = node;
       // One hard node must not use up what the others need.
-      decide(*plan, node, std::max<uint64_t>((budget - found.steps) / 4, 1), decision);
-      found.steps += decision.steps;
+      decide(*plan, node, std::max<uint64_t>((budget - found.steps) / 4, 1), decision, !plan->constraints.empty());
+      found.steps += decision.steps + 1;
+      if (decision.outcome == Outcome::kInfeasible) refuted.add(node);
       if (decision.outcome == Outcome::kError) {
         found.outcome = Outcome::kError;
         found.error = std::move(decision.error);
@@ -124,6 +130,7 @@ class Allocator::Impl {
     if (filters_.full()) {
       plans_.clear();
       index_.clear();
+      refutations_.clear();
       filters_.clear();
       selectors_.clear();
     }
@@ -150,8 +157,8 @@ class Allocator::Impl {
     return true;
   }
 
-  void decide(const Plan& plan, NodeId node, uint64_t budget, Decision& decision) {
-    Search::End end = search_.run(plan, node, options_.strict_selector_errors, budget);
+  void decide(const Plan& plan, NodeId node, uint64_t budget, Decision& decision, bool prove_first = false) {
+    Search::End end = search_.run(plan, node, options_.strict_selector_errors, budget, prove_first);
     decision.steps = search_.steps();
     switch (end) {
       case Search::End::kError:
@@ -224,6 +231,7 @@ class Allocator::Impl {
   Filters filters_;
   Columns columns_;
   NodeIndex index_;
+  Refutations refutations_;
   Search search_;
   std::unordered_map<uint64_t, std::shared_ptr<const Plan>> plans_;
   std::vector<Bound> bounds_;

@@ -32,6 +32,7 @@ class Planner {
       results += api::kMaxAllocationResults;
       add_constraints(c, first);
     }
+    write_shape();
     if (!plan_.error && results > kMaxPlanResults)
       refuse(false, "has " + std::to_string(plan_.claims.size()) + " claims to allocate together; at most " +
                         std::to_string(kMaxPlanResults / api::kMaxAllocationResults) + " are supported");
@@ -178,6 +179,22 @@ class Planner {
         core_.strings().release(key);
       }
       plan_.constraints.push_back(std::move(added));
+    }
+  }
+
+  void write_shape() {
+    auto add = [this](uint64_t v) { plan_.shape.append(reinterpret_cast<const char*>(&v), sizeof v); };
+    for (const PlanRequest& request : plan_.requests) {
+      add(uint64_t{request.claim} << 32 | request.alternatives.size());
+      for (const PlanAlternative& alternative : request.alternatives) {
+        add(uint64_t{alternative.filter} << 2 | alternative.all << 1 | alternative.admin);
+        add(uint64_t{alternative.count} << 32 | alternative.constraints.size());
+        for (uint32_t c : alternative.constraints) add(c);
+      }
+    }
+    for (const PlanConstraint& constraint : plan_.constraints) {
+      add(constraint.attribute.size() << 1 | constraint.distinct);
+      plan_.shape += constraint.attribute;
     }
   }
 

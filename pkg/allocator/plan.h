@@ -67,6 +67,8 @@ struct Plan {
   bool error_only_when_strict = false;
   Cause error_cause = Cause::kInvalidRequest;
   uint64_t classes_version = 0;
+  // Everything that decides whether the claims fit somewhere: equal shapes fit on the same nodes.
+  std::string shape;
 
  private:
   inventory::Core& core_;

@@ -10,7 +10,7 @@ using inventory::count_bits;
 using inventory::next_bit;
 using inventory::test_bit;
 
-Search::End Search::run(const Plan& plan, inventory::NodeId node, bool strict, uint64_t budget) {
+Search::End Search::run(const Plan& plan, inventory::NodeId node, bool strict, uint64_t budget, bool prove_first) {
   plan_ = &plan;
   strict_ = strict;
   budget_ = budget;
@@ -37,6 +37,7 @@ Search::End Search::run(const Plan& plan, inventory::NodeId node, bool strict, u
   }
   if (!naive_ && !counts_suffice()) return strict && !error_.empty() ? End::kError : End::kNone;
   if (naive_ && !counts_suffice()) return End::kError;
+  if (prove_first && !naive_ && !prove_constraints()) return End::kNone;
   if (request(0)) return End::kFound;
   if (!error_.empty()) return End::kError;
   return out_of_budget_ && !refuted_ ? End::kBudget : End::kNone;

@@ -35,8 +35,8 @@ class Search {
   Search(inventory::Core& core, Filters& filters, Columns& columns)
       : board_(core, filters), core_(core), filters_(filters), columns_(columns) {}
 
-  // `naive`: no short cuts, for strict mode.
-  End run(const Plan& plan, inventory::NodeId node, bool strict, uint64_t budget);
+  // `prove_first`: try to refute match constraints before the first step; pays where most nodes do not fit.
+  End run(const Plan& plan, inventory::NodeId node, bool strict, uint64_t budget, bool prove_first = false);
 
   const std::vector<Pick>& picks() const { return picks_; }
   const std::vector<uint32_t>& chosen() const { return chosen_; }  // alternative by request
@@ -114,7 +114,7 @@ class Search {
 
   const Plan* plan_ = nullptr;
   bool strict_ = false;
-  bool naive_ = false;
+  bool naive_ = false;  // strict, and there is something upstream might meet as an error: no short cuts
   uint64_t budget_ = 0;
   uint64_t steps_ = 0;
   bool out_of_budget_ = false;

@@ -75,8 +75,13 @@ void Core::note_change(PoolId id) {
 void Core::rebuild_pool(Pool& pool) {
   place_pool(pool, false);
   device_count_ -= pool.size();
+  bool had_devices = pool.size() > 0;
+  // The number, not the text: strings may be released by the rebuild.
+  NodeId node_before = pool.local_node == kNoStr ? kNone : find_node(pool.local_node_text);
   pool.rebuild(features_);
   device_count_ += pool.size();
+  NodeId node_after = pool.local_node == kNoStr ? kNone : node_id(pool.local_node_text);
+  if (had_devices && node_before != node_after) ++moves_version_;
   pool.table_version = next_serial_++;
   place_pool(pool, true);
   note_change(pool.id);
@@ -162,6 +167,7 @@ NodeId Core::apply_node(std::string_view name, const api::StringMap& labels) {
   NodeId id = node_id(name);
   Node& node = nodes_[id];
   if (node.applied && node.labels == labels) return id;
+  if (node.labels != labels) ++moves_version_;
   node.labels = labels;
   node.applied = true;
   ++node.named_version;
@@ -173,6 +179,7 @@ void Core::remove_node(std::string_view name) {
   NodeId id = find_node(name);
   if (id == kNone) return;
   nodes_[id].labels.clear();
+  ++moves_version_;
   nodes_[id].applied = false;
   ++nodes_[id].named_version;
   ++version_;

@@ -68,6 +68,10 @@ class Core {
   // Grows when a pool enters or leaves the set of wide pools, or a node's labels change.
   uint64_t places_version() const { return places_version_; }
 
+  // Grows when a pool leaves the node (or nodes) it was on, or a node's labels change: when devices of a node may have
+  // changed without its pools being in the change log.
+  uint64_t moves_version() const { return moves_version_; }
+
   // ---- nodes
   NodeId node_id(std::string_view name);
   NodeId find_node(std::string_view name) const;
@@ -145,6 +149,7 @@ class Core {
   std::deque<PoolId> log_;
   uint64_t log_begin_ = 0;
   uint64_t places_version_ = 1;
+  uint64_t moves_version_ = 1;
   uint64_t classes_version_ = 1;
   uint64_t next_serial_ = 1;
   mutable uint64_t next_stamp_ = 1;

@@ -210,6 +210,7 @@ void Pool::summarise_places(const Features& features) {
   bool uniform = std::all_of(live_.begin(), live_.end(),
                              [](const SliceTable* slice) { return slice->where.kind == Where::kNode; });
   if (uniform && !wide && node_names.size() == 1) local_node = node_names[0];
+  local_node_text = local_node == kNoStr ? std::string() : std::string(strings_.text(local_node));
 }
 
 void Pool::rebuild_use() {

@@ -143,7 +143,8 @@ class Pool {
   int64_t announced = 0;
   int64_t seen = 0;
   int64_t obsolete = 0;
-  StrId local_node = kNoStr;      // all device slices name this node
+  StrId local_node = kNoStr;  // all device slices name this node
+  std::string local_node_text;
   std::vector<StrId> node_names;  // nodes named by slices or devices, unique; no references of its own
   bool wide = false;              // some slice or device is usable by selector or on all nodes
   bool has_conditions = false;
