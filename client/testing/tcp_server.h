@@ -1,4 +1,5 @@
-// TcpServer: answers HTTP/1.1 on a loopback port with whatever bytes a test wants, one thread a connection. For tests
+// TcpServer: answers HTTP/1.1 on a loopback port, with or without TLS, with whatever bytes a test wants, one thread a
+// connection. For tests
 // of the real transport; compiled into the test program only.
 #pragma once
 
@@ -6,10 +7,13 @@
 #include <functional>
 #include <list>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "client/testing/tls_material.h"
 
 namespace dra::client::testing {
 
@@ -22,17 +26,19 @@ struct TcpRequest {
 
 class TcpConnection {
  public:
-  explicit TcpConnection(int fd) : fd_(fd) {}
+  TcpConnection(int fd, void* ssl) : fd_(fd), ssl_(ssl) {}
   // False when the peer has gone.
   bool send(const std::string& bytes);
   // A whole answer with a Content-Length.
   bool answer(int status, const std::string& body, const std::string& extra_headers = "");
   // Waits for the peer to leave or for the server to stop.
   void wait_until_closed();
-  void close_now();
+  // Up to `size` bytes; 0 or less when the peer has gone.
+  long receive(char* buffer, size_t size);
 
  private:
   int fd_;
+  void* ssl_;  // SSL*, or nullptr
 };
 
 class TcpServer {
@@ -40,16 +46,20 @@ class TcpServer {
   // The handler runs on the connection's thread; returning false closes the connection.
   using Handler = std::function<bool(const TcpRequest&, TcpConnection&)>;
   explicit TcpServer(Handler handler);
+  // With TLS 1.2 or newer; `want_client_certificate`: refuse clients without one of our authority.
+  TcpServer(Handler handler, const TlsMaterial& tls, bool want_client_certificate);
   ~TcpServer();
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  std::string url() const { return (tls_ ? "https://127.0.0.1:" : "http://127.0.0.1:") + std::to_string(port_); }
   int port() const { return port_; }
   int connections() const { return connections_; }
 
  private:
+  void listen_and_accept();
   void accept_loop();
   void serve(int fd);
 
   Handler handler_;
+  std::shared_ptr<void> tls_;  // SSL_CTX
   int listener_ = -1;
   int port_ = 0;
   std::atomic<int> connections_{0};

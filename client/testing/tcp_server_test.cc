@@ -1,5 +1,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -11,11 +13,18 @@ namespace dra::client::testing {
 bool TcpConnection::send(const std::string& bytes) {
   size_t done = 0;
   while (done < bytes.size()) {
-    ssize_t n = ::send(fd_, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
+    long n = ssl_ != nullptr
+                 ? SSL_write(static_cast<SSL*>(ssl_), bytes.data() + done, static_cast<int>(bytes.size() - done))
+                 : ::send(fd_, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
     if (n <= 0) return false;
     done += static_cast<size_t>(n);
   }
   return true;
+}
+
+long TcpConnection::receive(char* buffer, size_t size) {
+  if (ssl_ != nullptr) return SSL_read(static_cast<SSL*>(ssl_), buffer, static_cast<int>(size));
+  return recv(fd_, buffer, size, 0);
 }
 
 bool TcpConnection::answer(int status, const std::string& body, const std::string& extra_headers) {
@@ -25,17 +34,38 @@ bool TcpConnection::answer(int status, const std::string& body, const std::strin
 
 void TcpConnection::wait_until_closed() {
   char buffer[256];
-  while (recv(fd_, buffer, sizeof buffer, 0) > 0) {
+  while (receive(buffer, sizeof buffer) > 0) {
   }
 }
 
-void TcpConnection::close_now() {
-  linger hard{1, 0};
-  setsockopt(fd_, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
-  shutdown(fd_, SHUT_RDWR);
+TcpServer::TcpServer(Handler handler) : handler_(std::move(handler)) {
+  listen_and_accept();
 }
 
-TcpServer::TcpServer(Handler handler) : handler_(std::move(handler)) {
+TcpServer::TcpServer(Handler handler, const TlsMaterial& tls, bool want_client_certificate)
+    : handler_(std::move(handler)) {
+  SSL_CTX* context = SSL_CTX_new(TLS_server_method());
+  tls_ = std::shared_ptr<void>(context, [](void* c) { SSL_CTX_free(static_cast<SSL_CTX*>(c)); });
+  BIO* certificate_bio = BIO_new_mem_buf(tls.server_certificate.data(), -1);
+  X509* certificate = PEM_read_bio_X509(certificate_bio, nullptr, nullptr, nullptr);
+  BIO* key_bio = BIO_new_mem_buf(tls.server_key.data(), -1);
+  EVP_PKEY* key = PEM_read_bio_PrivateKey(key_bio, nullptr, nullptr, nullptr);
+  BIO* ca_bio = BIO_new_mem_buf(tls.ca.data(), -1);
+  X509* ca = PEM_read_bio_X509(ca_bio, nullptr, nullptr, nullptr);
+  SSL_CTX_use_certificate(context, certificate);
+  SSL_CTX_use_PrivateKey(context, key);
+  X509_STORE_add_cert(SSL_CTX_get_cert_store(context), ca);
+  if (want_client_certificate) {
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  }
+  X509_free(certificate);
+  X509_free(ca);
+  EVP_PKEY_free(key);
+  for (BIO* bio : {certificate_bio, key_bio, ca_bio}) BIO_free(bio);
+  listen_and_accept();
+}
+
+void TcpServer::listen_and_accept() {
   listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -76,11 +106,20 @@ void TcpServer::accept_loop() {
 }
 
 void TcpServer::serve(int fd) {
-  TcpConnection connection(fd);
+  std::unique_ptr<SSL, void (*)(SSL*)> ssl(nullptr, SSL_free);
+  if (tls_) {
+    ssl.reset(SSL_new(static_cast<SSL_CTX*>(tls_.get())));
+    SSL_set_fd(ssl.get(), fd);
+    if (SSL_accept(ssl.get()) != 1) {
+      shutdown(fd, SHUT_RDWR);
+      return;
+    }
+  }
+  TcpConnection connection(fd, ssl.get());
   std::string buffer;
   char chunk[65536];
   auto more = [&] {
-    ssize_t n = recv(fd, chunk, sizeof chunk, 0);
+    long n = connection.receive(chunk, sizeof chunk);
     if (n > 0) buffer.append(chunk, static_cast<size_t>(n));
     return n > 0;
   };

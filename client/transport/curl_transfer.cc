@@ -239,7 +239,10 @@ Result<Response> Transfer::result(CURLcode code) const {
     Response whole = response;
     return whole;
   }
-  std::string why = error_text[0] != '\0' ? error_text : curl_easy_strerror(code);
+  // OpenSSL's own words ("asn1 encoding routines") need libcurl's to be understood.
+  std::string why = curl_easy_strerror(code);
+  if (error_text[0] != '\0' && why != error_text) why += std::string(": ") + error_text;
+  if (code == CURLE_PEER_FAILED_VERIFICATION) why += "; check the certificate authority and the server's name";
   if (code == CURLE_OPERATION_TIMEDOUT) {
     // Only connecting has a time limit inside libcurl.
     return fail(Code::kUnavailable, what + ": could not connect in time: " + why);

@@ -1,6 +1,7 @@
 #include "client/transport/curl_transport.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <mutex>
 #include <set>
@@ -325,6 +326,76 @@ TEST(CurlTransport, WithoutCredentialsNothingIsSent) {
   }
   EXPECT_TRUE(net.reactor.run_until([&] { return failed == 5000; }, 10s));
   EXPECT_EQ(asked, 0);
+}
+
+struct TlsNet : Net {
+  explicit TlsNet(ServerConfig config) : Net(config.server) {
+    transport = std::make_unique<CurlTransport>(reactor, std::move(config));
+  }
+};
+
+TEST(CurlTransport, TlsTrustNamesAndClientCertificates) {
+  signal(SIGPIPE, SIG_IGN);  // of the test's server
+  const testing::TlsMaterial tls = testing::make_tls_material("api.example.com");
+  TcpServer server([](const TcpRequest& r, TcpConnection& c) { return c.answer(200, r.headers.at("host")); }, tls,
+                   true);
+  ServerConfig config;
+  config.server = server.url();
+  config.certificate_authority = tls.ca;
+  config.credentials = fixed_credentials({"", tls.client_certificate, tls.client_key});
+  auto good = TlsNet(config).call(get("/"));
+  ASSERT_TRUE(good.has_value()) << to_string(good.error());
+
+  ServerConfig named = config;
+  named.tls_server_name = "api.example.com";
+  auto by_name = TlsNet(named).call(get("/"));
+  ASSERT_TRUE(by_name.has_value()) << to_string(by_name.error());
+  EXPECT_EQ(by_name->body, "127.0.0.1:" + std::to_string(server.port()));
+
+  auto refused = [&](ServerConfig bad, const std::string& text) {
+    auto answer = TlsNet(std::move(bad)).call(get("/"));
+    ASSERT_FALSE(answer.has_value()) << text;
+    EXPECT_EQ(answer.error().code(), Code::kUnavailable);
+    EXPECT_NE(answer.error().message().find(text), std::string::npos) << answer.error().message();
+  };
+  ServerConfig wrong_name = config;
+  wrong_name.tls_server_name = "other.example.com";
+  refused(wrong_name, "other.example.com");
+  ServerConfig wrong_authority = config;
+  wrong_authority.certificate_authority = testing::make_tls_material("x").ca;
+  refused(wrong_authority, "SSL");
+  ServerConfig no_authority = config;
+  no_authority.certificate_authority.clear();
+  refused(no_authority, "certificate");
+  ServerConfig no_client = config;
+  no_client.credentials = nullptr;
+  EXPECT_FALSE(TlsNet(no_client).call(get("/")).has_value());
+  ServerConfig insecure = config;
+  insecure.certificate_authority.clear();
+  insecure.insecure = true;
+  EXPECT_TRUE(TlsNet(insecure).call(get("/")).has_value());
+}
+
+TEST(CurlTransport, ManyCallsOverTlsFallBackToHttp1) {
+  signal(SIGPIPE, SIG_IGN);
+  const testing::TlsMaterial tls = testing::make_tls_material("x");
+  TcpServer server([](const TcpRequest& r, TcpConnection& c) { return c.answer(200, r.target); }, tls, false);
+  ServerConfig config;
+  config.server = server.url();
+  config.certificate_authority = tls.ca;
+  TlsNet net(config);
+  ASSERT_TRUE(net.call(get("/first")).has_value());
+  int done = 0;
+  std::vector<Handle> handles;
+  for (int i = 0; i < 500; ++i) {
+    handles.push_back(net.transport->send(get("/" + std::to_string(i)), [&, i](Result<Response> r) {
+      ASSERT_TRUE(r.has_value()) << to_string(r.error());
+      EXPECT_EQ(r->body, "/" + std::to_string(i));
+      ++done;
+    }));
+  }
+  EXPECT_TRUE(net.reactor.run_until([&] { return done == 500; }, 60s));
+  EXPECT_LE(server.connections(), 24);
 }
 
 }  // namespace dra::client::curl_transport_test
