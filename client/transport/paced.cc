@@ -146,7 +146,8 @@ struct PacedTransport::State : std::enable_shared_from_this<PacedTransport::Stat
       observer.on_answer(method, result ? std::to_string(result->status) : "<error>",
                          reactor.clock().mono_now() - call.sent);
     }
-    if (!result || result->status != 429) return;
+    bool told_to_wait = result && (result->status == 429 || (result->status >= 500 && result->retry_after_seconds > 0));
+    if (!told_to_wait) return;
     // kube-apiserver always says how long; one second is what it says mostly.
     Duration pause = std::chrono::seconds(std::max(1, result->retry_after_seconds));
     paused_until = std::max(paused_until, reactor.clock().mono_now() + std::min(pause, options.longest_pause));

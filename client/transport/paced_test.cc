@@ -69,6 +69,12 @@ TEST(Paced, QpsAndBurst) {
 TEST(Paced, A429PausesTheWholeClientAndIsPassedOnNotRepeated) {
   Fixture f;
   PacedTransport paced(f.reactor, f.inner, {});
+  f.server.status = 503;
+  f.send(paced, 2);  // without Retry-After: no pause
+  f.reactor.run_until_idle();
+  ASSERT_EQ(f.answers, 2);
+  f.answers = 0;
+  f.server.arrivals.clear();
   f.server.status = 429;
   f.server.retry_after = 7;
   f.send(paced, 1);

@@ -1,0 +1,103 @@
+// The network transport against a real HTTP/2 server, where node is installed to be one.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <optional>
+
+#include "client/testing/tls_material.h"
+#include "client/transport/curl_transport.h"
+#include "pkg/reactor/asio_reactor.h"
+
+namespace dra::client::curl_http2_test {
+
+using namespace std::chrono_literals;
+
+// Runs the script; port() is 0 when node is not there.
+class NodeServer {
+ public:
+  explicit NodeServer(const testing::TlsMaterial& tls) {
+    int out[2];
+    if (pipe2(out, O_CLOEXEC) != 0) return;
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+    std::vector<std::string> args{"node", "client/testing/http2_server.js"};
+    std::vector<std::string> env{"TEST_CERT=" + tls.server_certificate, "TEST_KEY=" + tls.server_key};
+    char* argv[] = {args[0].data(), args[1].data(), nullptr};
+    char* envp[] = {env[0].data(), env[1].data(), nullptr};
+    int failed = posix_spawnp(&pid_, argv[0], &actions, nullptr, argv, envp);
+    posix_spawn_file_actions_destroy(&actions);
+    close(out[1]);
+    std::string text;
+    char c = 0;
+    while (failed == 0 && read(out[0], &c, 1) == 1 && c != '\n') text += c;
+    close(out[0]);
+    if (failed != 0) pid_ = 0;
+    port_ = std::atoi(text.c_str());
+  }
+  ~NodeServer() {
+    if (pid_ == 0) return;
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  int port() const { return port_; }
+
+ private:
+  pid_t pid_ = 0;
+  int port_ = 0;
+};
+
+TEST(CurlHttp2, AllCallsAndStreamsShareOneConnection) {
+  const testing::TlsMaterial tls = testing::make_tls_material("x");
+  NodeServer server(tls);
+  if (server.port() == 0) GTEST_SKIP() << "needs node as an HTTP/2 server";
+  SystemClock clock;
+  AsioReactor reactor(clock);
+  ServerConfig config;
+  config.server = "https://127.0.0.1:" + std::to_string(server.port());
+  config.certificate_authority = tls.ca;
+  CurlTransport transport(reactor, config);
+  int done = 0;
+  size_t most = 0;
+  size_t lines = 0;
+  int ended = 0;
+  std::vector<Handle> handles;
+  for (int i = 0; i < 20; ++i) {
+    StreamCallbacks on;
+    on.on_line = [&](std::string_view) { ++lines; };
+    on.on_end = [&](Result<Response> r) { ended += r && r->status == 200 ? 1 : 0; };
+    Request watch;
+    watch.target = "/watch";
+    handles.push_back(transport.stream(watch, on));
+  }
+  for (int i = 0; i < 1000; ++i) {
+    Request request;
+    request.method = i % 3 == 0 ? "PATCH" : "GET";
+    request.target = "/" + std::to_string(i);
+    if (i % 3 == 0) request.body = std::string(static_cast<size_t>(i), 'b');
+    std::string expected = request.method + request.target + request.body;
+    handles.push_back(transport.send(request, [&, expected](Result<Response> r) {
+      ASSERT_TRUE(r.has_value()) << to_string(r.error());
+      EXPECT_EQ(r->body, expected);
+      most = std::max(most, transport.in_flight());
+      ++done;
+    }));
+  }
+  EXPECT_TRUE(reactor.run_until([&] { return done == 1000 && ended == 20; }, 60s)) << done << " " << ended;
+  EXPECT_EQ(lines, 100u);
+  EXPECT_GT(most, 30u);
+  EXPECT_LE(most, 64u);
+  std::string sessions;
+  Request count;
+  count.target = "/count";
+  Handle handle = transport.send(count, [&](Result<Response> r) { sessions = r ? r->body : to_string(r.error()); });
+  EXPECT_TRUE(reactor.run_until([&] { return !sessions.empty(); }, 10s));
+  EXPECT_EQ(sessions, "1");
+}
+
+}  // namespace dra::client::curl_http2_test
