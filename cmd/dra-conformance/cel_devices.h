@@ -1,0 +1,13 @@
+// Devices as cel_dra.json writes them.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "pkg/cel/device.h"
+
+namespace dra::conformance {
+
+// {"driver", "allowMultipleAllocations"?, "attributes"?: {name: {"int": 1}}, "capacity"?: {name: {"value": "1Gi"}}}
+cel::DeviceInput make_device(const nlohmann::json& device);
+
+}  // namespace dra::conformance
