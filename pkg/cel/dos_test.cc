@@ -24,7 +24,7 @@ std::string repeated(const std::string& text, int count) {
 DeviceInput hostile_device() {
   DeviceInputBuilder builder("d");
   builder.add_string("text", repeated("a", 64)).add_capacity_text("huge", "1e2147483647");
-  builder.add_capacity_text("tiny", "1e-2147483648");
+  builder.add_capacity_text("tiny", "1e-2147483647");
   return builder.build();
 }
 
