@@ -54,7 +54,7 @@ class Arena {
   }
 
   std::string_view copy(std::string_view text) {
-    if (text.empty()) return {};
+    if (text.empty()) return "";  // not null: library functions want a pointer
     char* p = static_cast<char*>(allocate(text.size(), 1));
     std::memcpy(p, text.data(), text.size());
     return {p, text.size()};

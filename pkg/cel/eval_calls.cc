@@ -45,7 +45,7 @@ uint64_t quadratic(const Value& list, const Value& keys) {
 }
 
 uint64_t text_argument(const Value& v) {
-  return v.kind == Kind::kString ? scaled_cost(cost_size(v), 0.1) : 0;
+  return v.kind == Kind::kString ? tenth_cost(cost_size(v)) : 0;
 }
 
 uint64_t flatten_cost(const Value* args, size_t count) {
@@ -108,7 +108,7 @@ uint64_t call_cost(CostRule rule, bool single, std::string_view function, const 
     case CostRule::kIncludes:
       return traversal(args[0]);
     case CostRule::kStringPass:
-      return scaled_cost(s(), 0.1);
+      return tenth_cost(s());
     case CostRule::kReplace:
     case CostRule::kSplit:
     case CostRule::kCanonical:
@@ -116,25 +116,25 @@ uint64_t call_cost(CostRule rule, bool single, std::string_view function, const 
     case CostRule::kJoin:
       return scaled_cost(cost_size(*result), 2 * 0.1);
     case CostRule::kFind:
-      return scaled_cost(s() + 1, 0.1) * scaled_cost(t(), 0.25);
+      return tenth_cost(s() + 1) * scaled_cost(t(), 0.25);
     case CostRule::kParse:
-      return function == "ip" && args[0].kind == Kind::kCidr ? 1 : scaled_cost(s(), 0.1);
+      return function == "ip" && args[0].kind == Kind::kCidr ? 1 : tenth_cost(s());
     case CostRule::kContainsIp:
-      return scaled_cost(s() + s(), 0.1) + (single ? text_argument(args[1]) : 0);
+      return tenth_cost(s() + s()) + (single ? text_argument(args[1]) : 0);
     case CostRule::kContainsCidr:
-      return scaled_cost(s() + s(), 0.1) + scaled_cost(s(), 0.1) + 1 + (single ? text_argument(args[1]) : 0);
+      return tenth_cost(s() + s()) + tenth_cost(s()) + 1 + (single ? text_argument(args[1]) : 0);
     case CostRule::kValidate: {
       uint64_t regex = args[0].kind == Kind::kFormat ? args[0].format->regex_size : 1;
-      return scaled_cost(t() + 1, 0.1) * scaled_cost(regex, 0.25);
+      return tenth_cost(t() + 1) * scaled_cost(regex, 0.25);
     }
     case CostRule::kAuthzCheck:
       return 350'000;
     case CostRule::kStringTenth:
-      return scaled_cost(s(), 0.1);
+      return tenth_cost(s());
     case CostRule::kMatches:
-      return scaled_cost(s() + 1, 0.1) * scaled_cost(t(), 0.25);
+      return tenth_cost(s() + 1) * scaled_cost(t(), 0.25);
     case CostRule::kContains:
-      return scaled_cost(s(), 0.1) * scaled_cost(t(), 0.1);
+      return tenth_cost(s()) * tenth_cost(t());
     default:
       return 1;
   }

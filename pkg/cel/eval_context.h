@@ -1,6 +1,7 @@
 // EvalContext: the state of one evaluation. Internal to pkg/cel.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstdint>
@@ -27,6 +28,17 @@ inline uint64_t saturating_multiply(uint64_t a, uint64_t b) {
 inline uint64_t scaled_cost(uint64_t n, double factor) {
   double x = std::ceil(static_cast<double>(n) * factor);
   return x >= 18446744073709551615.0 ? UINT64_MAX : static_cast<uint64_t>(x);
+}
+
+// scaled_cost(n, 0.1) without arithmetic for the sizes that occur.
+inline uint64_t tenth_cost(uint64_t n) {
+  static constexpr size_t kKnown = 512;
+  static const auto table = [] {
+    std::array<uint8_t, kKnown> t{};
+    for (size_t i = 0; i < kKnown; ++i) t[i] = static_cast<uint8_t>(scaled_cost(i, 0.1));
+    return t;
+  }();
+  return n < kKnown ? table[n] : scaled_cost(n, 0.1);
 }
 
 // The largest string, bytes or list one operation may make.

@@ -198,7 +198,7 @@ Value EqualNode::eval(EvalContext& c) const {
   Value a = a_->eval(c);
   Value b = b_->eval(c);
   bool named = !negated_ && a.kind >= Kind::kQuantity && a.kind <= Kind::kFormat;
-  c.charge(named ? 1 : scaled_cost(std::min(cost_size(a), cost_size(b)), 0.1));
+  c.charge(named ? 1 : tenth_cost(std::min(cost_size(a), cost_size(b))));
   if (a.is_error()) return a;
   if (b.is_error()) return b;
   Equality e = equal(a, b);
@@ -209,7 +209,7 @@ Value EqualNode::eval(EvalContext& c) const {
 Value CompareNode::eval(EvalContext& c) const {
   Value a = a_->eval(c);
   Value b = b_->eval(c);
-  c.charge(by_size_ ? scaled_cost(std::min(cost_size(a), cost_size(b)), 0.1) : 1);
+  c.charge(by_size_ ? tenth_cost(std::min(cost_size(a), cost_size(b))) : 1);
   if (a.is_error()) return a;
   if (b.is_error()) return b;
   Order order = compare(a, b);

@@ -115,7 +115,25 @@ int compare_other_keys(const Value& a, const Value& b) {
   }
 }
 
+// Maps whose keys are all strings, with a string.
+const Value* search_string(const MapRep& map, std::string_view key) {
+  uint32_t lo = 0;
+  uint32_t hi = map.size;
+  while (lo < hi) {
+    uint32_t mid = (lo + hi) / 2;
+    int c = map.entries[mid].key.str().compare(key);
+    if (c == 0) return &map.entries[mid].value;
+    if (c < 0) {
+      lo = mid + 1;
+    } else {
+      hi = mid;
+    }
+  }
+  return nullptr;
+}
+
 const Value* search(const MapRep& map, const Value& key) {
+  if (map.string_keys) return key.kind == Kind::kString ? search_string(map, key.str()) : nullptr;
   uint32_t lo = 0;
   uint32_t hi = map.size;
   while (lo < hi) {
