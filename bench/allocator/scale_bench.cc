@@ -1,10 +1,11 @@
 // allocator_scale_bench: one inventory of a large fleet, filled, updated and decided upon.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "bench/allocator/fleet.h"
@@ -14,7 +15,14 @@
 namespace {
 
 using namespace dra;
-using Time = std::chrono::steady_clock;
+// Wall time by default; the thread's own processor time on a machine that is busy with other things.
+bool use_cpu_time = false;
+
+double micros_now() {
+  timespec now;
+  clock_gettime(use_cpu_time ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
+}
 
 struct Size {
   int nodes = 5000;
@@ -38,10 +46,11 @@ struct Figures {
   uint64_t feasible = 0;
   uint64_t infeasible = 0;
   uint64_t undecided = 0;
+  std::map<std::string, std::vector<double>> by_kind;  // micros of each decision, sorted
 };
 
-double micros_since(Time::time_point start) {
-  return std::chrono::duration<double, std::micro>(Time::now() - start).count();
+double micros_since(double start) {
+  return micros_now() - start;
 }
 
 double resident_mib() {
@@ -51,7 +60,7 @@ double resident_mib() {
   return 0;
 }
 
-double quantile(std::vector<double>& sorted, double q) {
+double quantile(const std::vector<double>& sorted, double q) {
   if (sorted.empty()) return 0;
   return sorted[std::min(sorted.size() - 1, static_cast<size_t>(q * static_cast<double>(sorted.size())))];
 }
@@ -72,7 +81,7 @@ void hold_claims(inventory::Inventory& inventory, const Size& size) {
 }
 
 void build(inventory::Inventory& inventory, const Size& size, Figures& figures) {
-  const Time::time_point start = Time::now();
+  const double start = micros_now();
   for (const api::DeviceClass& device_class : bench::fleet_classes()) inventory.apply_class(device_class);
   for (int node = 0; node < size.nodes; ++node) {
     inventory.apply_node(bench::node_name(node), {{"kubernetes.io/hostname", bench::node_name(node)}});
@@ -91,7 +100,7 @@ void update_slices(inventory::Inventory& inventory, const Size& size, Figures& f
     const int node = static_cast<int>((static_cast<int64_t>(i) * 7919) % size.nodes);
     const std::vector<api::ResourceSlice> slices = bench::node_slices(node, i % 2 == 0 ? "A100-B" : "A100");
     const api::ResourceSlice& slice = slices[static_cast<size_t>(i % 3)];
-    const Time::time_point start = Time::now();
+    const double start = micros_now();
     inventory.apply_slice(slice);
     times.push_back(micros_since(start));
   }
@@ -107,6 +116,22 @@ bench::Ask pick_ask(uint64_t hundredth) {
   return hundredth < 95 ? bench::Ask::kTooMany : bench::Ask::kNoSuchProduct;
 }
 
+const char* ask_name(bench::Ask ask) {
+  switch (ask) {
+    case bench::Ask::kOneGpu:
+      return "one GPU";
+    case bench::Ask::kMigPair:
+      return "MIG pair";
+    case bench::Ask::kEightGpus:
+      return "eight GPUs";
+    case bench::Ask::kTooMany:
+      return "nine GPUs";
+    case bench::Ask::kNoSuchProduct:
+      return "no such product";
+  }
+  return "";
+}
+
 void decide(inventory::Inventory& inventory, const Size& size, Figures& figures) {
   SeededRandom random(size.seed);
   allocator::Allocator allocator(inventory, {}, random);
@@ -115,12 +140,14 @@ void decide(inventory::Inventory& inventory, const Size& size, Figures& figures)
   double total = 0;
   for (int i = 0; i < size.decisions; ++i) {
     allocator::Request request;
-    request.claims = {bench::make_claim(pick_ask(random.below(100)), "new-" + std::to_string(i))};
-    const Time::time_point start = Time::now();
+    const bench::Ask ask = pick_ask(random.below(100));
+    request.claims = {bench::make_claim(ask, "new-" + std::to_string(i))};
+    const double start = micros_now();
     const allocator::FoundNodes found = allocator.find_nodes(request, nodes, 1);
     if (!found.decisions.empty()) inventory.assume(request.claims[0]->metadata.uid, found.decisions[0].results[0]);
     times.push_back(micros_since(start));
     total += times.back();
+    figures.by_kind[ask_name(ask)].push_back(times.back());
     if (i == 0) figures.cold_micros = times[0];
     if (found.outcome == allocator::Outcome::kFeasible)
       ++figures.feasible;
@@ -129,6 +156,7 @@ void decide(inventory::Inventory& inventory, const Size& size, Figures& figures)
     else
       ++figures.undecided;
   }
+  for (auto& [kind, of_kind] : figures.by_kind) std::sort(of_kind.begin(), of_kind.end());
   std::sort(times.begin(), times.end());
   figures.median_micros = quantile(times, 0.5);
   figures.p99_micros = quantile(times, 0.99);
@@ -176,6 +204,9 @@ void print_table(const Figures& f) {
       "decisions: cold %.0f us, median %.1f us, p99 %.0f us, max %.0f us, %.0f/s (%llu feasible, %llu infeasible)\n",
       f.cold_micros, f.median_micros, f.p99_micros, f.max_micros, f.decisions_per_second,
       static_cast<unsigned long long>(f.feasible), static_cast<unsigned long long>(f.infeasible));
+  for (const auto& [kind, times] : f.by_kind)
+    std::printf("  %-16s %6zu: median %.1f us, p99 %.0f us, max %.0f us\n", kind.c_str(), times.size(),
+                quantile(times, 0.5), quantile(times, 0.99), times.back());
 }
 
 }  // namespace
@@ -188,6 +219,7 @@ int main(int argc, char** argv) {
   app.add_option("--claims", size.claims, "claims that hold devices beforehand")->check(CLI::Range(0, 10'000'000));
   app.add_option("--decisions", size.decisions, "decisions, each taken into account")->check(CLI::Range(0, 10'000'000));
   app.add_option("--seed", size.seed, "of the order of requests");
+  app.add_flag("--cpu-time", use_cpu_time, "processor time instead of wall time");
   app.add_flag("--json", as_json, "JSON instead of text");
   CLI11_PARSE(app, argc, argv);
   inventory::Inventory inventory;
