@@ -136,12 +136,15 @@ void Reflector::arm_silence(Duration limit) {
       begin_list();
       return;
     }
-    log::v(3, "Watch is silent, opening a new one", {{"resource", options_.resource.plural}});
-    open_watch();
+    // Twice in a row: the server may wait for a revision it will not reach (its history was rewound). Read the state.
+    bool again = ++silent_streams_ > 1;
+    log::v(3, "Watch is silent, opening a new one", {{"resource", options_.resource.plural}, {"relist", again}});
+    again ? begin_state() : open_watch();
   });
 }
 
 void Reflector::on_line(std::string_view line) {
+  silent_streams_ = 0;
   auto event = parse_watch_line(line);
   if (!event) {
     ++stats_.undecodable;

@@ -122,6 +122,7 @@ class Reflector {
   MonoTime opened_at_{};
   bool stream_had_event_ = false;
   int brief_streams_ = 0;
+  int silent_streams_ = 0;  // in a row, without a line
   MonoTime expired_at_{};
   bool collecting_ = false;  // in the first part of a WatchList
   bool state_exact_ = true;  // the next whole state must be a consistent read (resourceVersion unset)

@@ -132,6 +132,28 @@ TEST(Reflector, ASilentPeerIsLeftAfter90Seconds) {
   EXPECT_EQ(world.informer->store().get("ns/a")->holder_identity, "y");
 }
 
+// A server restored from a backup never reaches the revision a watch asks for, and says nothing.
+TEST(Reflector, TwoSilentWatchesInARowEndInAFreshState) {
+  World world(1);
+  world.put("a", "x");
+  std::vector<std::string> targets;
+  world.network.set_plan([&](const Request& r, bool) {
+    targets.push_back(r.target);
+    Fault fault;
+    if (targets.size() <= 2) fault.silent_after_lines = targets.size() == 1 ? 2 : 0;
+    return fault;
+  });
+  world.start();
+  world.reactor.advance(1s);
+  ASSERT_TRUE(world.informer->synced());
+  world.put("a", "y");
+  world.reactor.advance(185s);
+  ASSERT_EQ(targets.size(), 3u);
+  EXPECT_EQ(targets[1].find("sendInitialEvents"), std::string::npos);
+  EXPECT_NE(targets[2].find("sendInitialEvents"), std::string::npos);
+  EXPECT_EQ(world.informer->store().get("ns/a")->holder_identity, "y");
+}
+
 TEST(Reflector, BookmarksKeepAQuietWatchAliveAndItsRevisionFresh) {
   World world(1);
   world.put("a", "x");
