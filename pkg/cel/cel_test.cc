@@ -194,11 +194,13 @@ std::string chained(const std::string& head, const std::string& link, int count,
 TEST(Limits, WorkIsBounded) {
   std::string doubling = "cel.bind(v0, 'aaaaaaaaaa', ";
   std::string types = "cel.bind(v0, {1: 1}, ";
+  std::string pairs = "cel.bind(v0, [1], ";
   for (int i = 1; i < 60; ++i) {
     std::string v = "v" + std::to_string(i);
     std::string u = "v" + std::to_string(i - 1);
     doubling += "cel.bind(" + v + ", " + u + " + " + u + ", ";
     types += "cel.bind(" + v + ", {" + u + ": " + u + "}, ";
+    if (i < 40) pairs += "cel.bind(" + v + ", [" + u + ", " + u + "], ";
   }
   const std::string expressions[] = {
       "lists.range(100000).all(x, x >= 0)",
@@ -209,6 +211,8 @@ TEST(Limits, WorkIsBounded) {
       "lists.range(2000).distinct().size() == 1",
       doubling + "v59.size() > 0" + std::string(60, ')'),
       types + "v59.size() > 0" + std::string(60, ')'),
+      pairs + "v39 == v39" + std::string(40, ')'),
+      "cel.bind(big, lists.range(100000), lists.range(100000).all(x, big == big))",
       chained("optional.of(1)", ".optMap(x, x)", 100, ".hasValue()"),
       chained("[1]", ".sortBy(e, e)", 50, ".size() == 1"),
       "lists.range(500).map(x, lists.range(500)).flatten().map(y, string(y)).size() > 0",

@@ -91,6 +91,7 @@ struct DeviceInputBuilder::State {
     auto* list = rep->arena.make<ListRep>();
     list->items = items;
     list->size = static_cast<uint32_t>(values.size());
+    list->weight = list_weight(items, values.size());
     put(attributes, name, {Value::of_list(list), false, true, std::move(problem), ""});
   }
 
@@ -129,6 +130,8 @@ struct DeviceInputBuilder::State {
     auto* map = rep->arena.make<MapRep>();
     map->entries = entries;
     map->size = static_cast<uint32_t>(count);
+    map->weight = static_cast<uint32_t>(2 * count);
+    for (size_t i = 0; i < count; ++i) map->weight += static_cast<uint32_t>(value_weight(entries[i].value));
     map->string_keys = true;
     map->device = true;
     return map;

@@ -140,7 +140,23 @@ uint64_t call_cost(CostRule rule, bool single, std::string_view function, const 
   }
 }
 
+namespace {
+
+// Functions that compare every element with every other may reach nested ones as often.
+uint64_t work_of(CostRule rule, const Value* args, size_t count) {
+  uint64_t work = 0;
+  for (size_t i = 0; i < count; ++i) work = saturating_add(work, value_weight(args[i]));
+  bool pairs = rule == CostRule::kSetsContains || rule == CostRule::kSetsEquivalent || rule == CostRule::kQuadratic;
+  if (!pairs || args[0].kind != Kind::kList) return work;
+  // Flat lists are paid for by the cost.
+  uint64_t nested = work > 2 * cost_size(args[0]) + cost_size(args[count - 1]) ? cost_size(args[count - 1]) : 1;
+  return saturating_multiply(work, nested);
+}
+
+}  // namespace
+
 Value CallNode::call(EvalContext& c, const Value* values) const {
+  if (!c.spend(work_of(rule_, values, args_.size()))) return aborted(c);
   for (const Overload* o : overloads_) {
     bool fits = o->implementation != nullptr;
     for (size_t i = 0; i < args_.size() && fits; ++i) fits = o->guards[i].accepts(values[i]);
@@ -193,7 +209,7 @@ Value RegexNode::eval(EvalContext& c) const {
   if (args[0].is_error()) return args[0];
   if (count.is_error()) return count;
   if (args[0].kind != Kind::kString || (count_ != nullptr && count.kind != Kind::kInt)) return c.no_overload();
-  if (c.aborted != nullptr) return aborted(c);
+  if (!c.spend(value_weight(args[0])) || c.aborted != nullptr) return aborted(c);
   std::string_view text = args[0].str();
   if (use_ == Use::kMatches) return Value::of_bool(regex_->matches(text));
   if (use_ == Use::kFind) return Value::of_string(regex_->find(text));

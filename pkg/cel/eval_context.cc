@@ -15,6 +15,14 @@ bool EvalContext::reserve(size_t bytes) {
   return true;
 }
 
+bool EvalContext::over_work() {
+  if (aborted == nullptr) {
+    abort(RuntimeCategory::kSizeLimit,
+          "operation cancelled: the values compared are larger than this evaluator allows");
+  }
+  return false;
+}
+
 bool EvalContext::tick() {
   if (aborted != nullptr) return false;
   if (arena.used() > memory_limit) return reserve(1);

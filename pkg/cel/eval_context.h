@@ -43,6 +43,9 @@ inline uint64_t tenth_cost(uint64_t n) {
 
 // The largest string, bytes or list one operation may make.
 inline constexpr size_t kMaxValueBytes = 4u << 20;
+// Parts of values (value_weight) that one evaluation may look at beyond what its cost pays for, and that one value may
+// have.
+inline constexpr uint64_t kMaxWork = 2'000'000;
 
 struct EvalContext {
   explicit EvalContext(Arena& a) : arena(a) {}
@@ -61,6 +64,7 @@ struct EvalContext {
   // Set once: the evaluation ends with this error whatever && and || say.
   const ErrorRep* aborted = nullptr;
   uint32_t iterations = 0;
+  uint64_t work = 0;
 
   void charge(uint64_t n) {
     cost = saturating_add(cost, n);
@@ -68,7 +72,12 @@ struct EvalContext {
   }
   void over_cost();
   // Notes that one operation is about to use this much memory. False: the evaluation is aborted.
-  bool reserve(size_t bytes);
+  bool reserve(size_t bytes);  // Notes work that the cost does not reflect. False: the evaluation is aborted.
+  bool spend(uint64_t parts) {
+    work = saturating_add(work, parts);
+    return work <= kMaxWork || over_work();
+  }
+  bool over_work();
   // Called per loop iteration. False: stop.
   bool tick();
 

@@ -86,7 +86,8 @@ bool grow(EvalContext& c, GrowingMap& map) {
 Value settled_map(EvalContext& c, const Value& accumulator) {
   if (accumulator.kind != Kind::kMap || accumulator.flag != kGrowing) return accumulator;
   auto* map = static_cast<GrowingMap*>(const_cast<MapRep*>(accumulator.map));
-  return Value::of_map(make_map(c.arena, map->storage, map->size));
+  const MapRep* settled = make_map(c.arena, map->storage, map->size);
+  return c.spend(settled->weight) ? Value::of_map(settled) : aborted(c);
 }
 
 Value FoldNode::not_iterable(EvalContext& c, const Value& range) const {
@@ -147,9 +148,15 @@ Value AppendNode::eval(EvalContext& c) const {
     larger->items = storage;
     larger->size = list->size;
     larger->capacity = capacity;
+    larger->weight = list->weight;
     list = larger;
   }
   list->storage[list->size++] = element;
+  list->weight = static_cast<uint32_t>(std::min<uint64_t>(1 + value_weight(element) + list->weight, UINT32_MAX));
+  if (list->weight > kMaxWork) {
+    return c.abort(RuntimeCategory::kSizeLimit,
+                   "operation cancelled: a list grows beyond the size this evaluator allows");
+  }
   Value result = Value::of_list(list);
   result.flag = kGrowing;
   return result;

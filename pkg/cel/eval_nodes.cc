@@ -77,7 +77,7 @@ bool list_index(EvalContext& c, const Value& key, int64_t& index, Value& out) {
 }
 
 Lookup look_up(EvalContext& c, const Value& object, const Value& key, Value& out) {
-  static constexpr MapRep kEmptyMap{nullptr, 0, false, true, true};
+  static constexpr MapRep kEmptyMap{nullptr, 0, false, true, true, 0};
   if (object.kind == Kind::kMap) {
     if (const Value* found = find_key(*object.map, key)) {
       out = *found;
@@ -201,6 +201,7 @@ Value EqualNode::eval(EvalContext& c) const {
   c.charge(named ? 1 : tenth_cost(std::min(cost_size(a), cost_size(b))));
   if (a.is_error()) return a;
   if (b.is_error()) return b;
+  if (!c.spend(std::min(value_weight(a), value_weight(b)))) return aborted(c);
   Equality e = equal(a, b);
   if (negated_) return Value::of_bool(e != Equality::kTrue);
   return e == Equality::kError ? c.no_overload() : Value::of_bool(e == Equality::kTrue);
@@ -238,6 +239,7 @@ Value InNode::eval(EvalContext& c) const {
   if (element.is_error()) return element;
   if (container.is_error()) return container;
   if (container.kind == Kind::kList) {
+    if (!c.spend(value_weight(container))) return aborted(c);
     for (uint32_t i = 0; i < container.list->size; ++i) {
       if (equal(container.list->items[i], element) == Equality::kTrue) return Value::of_bool(true);
     }
@@ -325,7 +327,8 @@ Value MapNode::eval(EvalContext& c) const {
     }
   }
   c.charge(30);
-  return Value::of_map(make_map(c.arena, entries, used));
+  const MapRep* map = make_map(c.arena, entries, used);
+  return c.spend(map->weight) ? Value::of_map(map) : aborted(c);
 }
 
 Value OrElseNode::eval(EvalContext& c) const {

@@ -28,6 +28,11 @@ inline Value list_of(EvalContext& c, const Value* items, size_t size) {
   auto* list = c.arena.make<ListRep>();
   list->items = items;
   list->size = static_cast<uint32_t>(size);
+  list->weight = list_weight(items, size);
+  if (list->weight > kMaxWork) {
+    return c.abort(RuntimeCategory::kSizeLimit,
+                   "operation cancelled: a list grows beyond the size this evaluator allows");
+  }
   return Value::of_list(list);
 }
 

@@ -228,6 +228,7 @@ class Lowering {
     auto* rep = arena_.make<ListRep>();
     rep->items = items;
     rep->size = static_cast<uint32_t>(elements.size());
+    rep->weight = list_weight(items, elements.size());
     return constant(Value::of_list(rep));
   }
 

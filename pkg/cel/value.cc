@@ -400,20 +400,29 @@ const Value* find_key(const MapRep& map, const Value& key) {
   return search(map, key);
 }
 
+uint32_t list_weight(const Value* items, size_t count) {
+  uint64_t weight = count;
+  for (size_t i = 0; i < count; ++i) weight += value_weight(items[i]);
+  return static_cast<uint32_t>(std::min<uint64_t>(weight, UINT32_MAX));
+}
+
 const MapRep* make_map(Arena& arena, MapEntry* entries, size_t count) {
   std::stable_sort(entries, entries + count,
                    [](const MapEntry& a, const MapEntry& b) { return compare_keys(a.key, b.key) < 0; });
   size_t kept = 0;
+  uint64_t weight = 0;
   bool strings = true;
   for (size_t i = 0; i < count; ++i) {
     if (i + 1 < count && compare_keys(entries[i].key, entries[i + 1].key) == 0) continue;
     strings = strings && entries[i].key.kind == Kind::kString;
+    weight += 2 + value_weight(entries[i].key) + value_weight(entries[i].value);
     entries[kept++] = entries[i];
   }
   auto* map = arena.make<MapRep>();
   map->entries = entries;
   map->size = static_cast<uint32_t>(kept);
   map->string_keys = strings;
+  map->weight = static_cast<uint32_t>(std::min<uint64_t>(weight, UINT32_MAX));
   return map;
 }
 

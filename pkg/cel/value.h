@@ -115,6 +115,7 @@ struct ListRep {
   const Value* items = nullptr;
   uint32_t size = 0;
   uint32_t capacity = 0;  // of lists that an evaluation is still growing
+  uint32_t weight = 0;    // parts when written out; see value_weight
 };
 
 struct MapEntry {
@@ -129,9 +130,9 @@ struct MapRep {
   // A lookup of an absent key gives an empty map instead of an error (device.attributes, device.capacity).
   bool default_empty_map = false;
   // All keys are strings.
-  bool string_keys = false;
-  // Part of a device: keys of other kinds are just not in it.
+  bool string_keys = false;  // Part of a device: keys of other kinds are just not in it.
   bool device = false;
+  uint32_t weight = 0;
 };
 
 // A failed evaluation. `message` is upstream's text; `subject` the missing key, index or attribute where there is one.
@@ -267,6 +268,26 @@ std::string_view go_type_name(const Value& v);
 // Code points of a text; invalid bytes count as one each.
 uint64_t code_points(std::string_view text);
 uint64_t string_size(const Value& v);
+
+// How much there is to look at in a value: elements of lists and maps, all the way down and counted each time they are
+// reached, and texts by 16 bytes. Evaluations spend it where upstream's cost does not reflect the work.
+inline uint64_t value_weight(const Value& v) {
+  switch (v.kind) {
+    case Kind::kString:
+    case Kind::kBytes:
+      return v.length / 16;
+    case Kind::kList:
+      return v.list->weight;
+    case Kind::kMap:
+      return v.map->weight;
+    case Kind::kOptional:
+      return v.optional == nullptr ? 0 : 1 + value_weight(*v.optional);
+    default:
+      return 0;
+  }
+}
+// The weight of a list of these values, saturating.
+uint32_t list_weight(const Value* items, size_t count);
 
 // What `==` says.
 enum class Equality : uint8_t { kFalse, kTrue, kError };
