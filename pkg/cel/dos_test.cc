@@ -2,7 +2,7 @@
 // refused, stopped, or done in 10 ms (allowing for unoptimised and instrumented builds).
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <string>
 
 #include "pkg/cel/cel.h"
@@ -28,16 +28,22 @@ DeviceInput hostile_device() {
   return builder.build();
 }
 
+// Time of this thread on a processor: waiting for one on a busy machine does not count.
+double cpu_millis() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+}
+
 // Compiles and, if the API server would accept the selector, evaluates it.
 EvalResult expect_quick(const std::string& expression) {
   static const Environment env;
   const std::string shown = expression.substr(0, 100);
-  const auto start = std::chrono::steady_clock::now();
+  const double start = cpu_millis();
   EvalResult result;
   const CompileResult compiled = compile(expression, env);
   if (compiled.ok()) result = compiled.program->evaluate(hostile_device());
-  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
-  EXPECT_LT(spent.count(), 10.0 * kSlowdown) << shown << ": " << result.message;
+  EXPECT_LT(cpu_millis() - start, 10.0 * kSlowdown) << shown << ": " << result.message;
   return result;
 }
 
@@ -84,7 +90,7 @@ TEST(Dos, Searches) {
   expect_quick(text + ".lastIndexOf(\"b" + repeated("a", 2000) + "\") == -1");
   expect_quick(text + ".matches(\"(a*)*(a*)*(a*)*b\")");
   expect_quick(text + ".matches(\"" + repeated("a?", 100) + repeated("a", 100) + "$\")");
-  expect_quick(text + ".findAll(\"a*b|a\").size() > 0");
+  expect_quick("\"" + repeated("a", 2000) + "\".findAll(\"a*b|a\").size() > 0");
 }
 
 TEST(Dos, DeepNesting) {

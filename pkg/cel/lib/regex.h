@@ -35,7 +35,7 @@ class Regex {
   // Matches that do not overlap; empty ones not directly behind another match. count < 0: all.
   // Fails (kSizeLimit) where matches times length of the text exceed kMaxWork: looking for the next match may read the
   // whole rest of the text each time.
-  static constexpr size_t kMaxWork = 100'000'000;
+  static constexpr size_t kMaxWork = 10'000'000;
   Outcome<std::vector<std::string_view>> find_all(std::string_view text, int64_t count = -1) const;
 
  private:
