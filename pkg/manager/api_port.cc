@@ -1,14 +1,17 @@
 #include "pkg/manager/api_port.h"
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
-#include "client/rest/status.h"
 #include "pkg/base/check.h"
+#include "pkg/log/log.h"
 #include "pkg/reconcile/pod_claims.h"
 
 namespace dra::manager {
 
+using client::WriteOutcome;
+using client::WriteRequest;
+using client::WriteResult;
+using client::WriteVerb;
 using reconcile::Presence;
 using reconcile::Ref;
 using reconcile::Verb;
@@ -16,64 +19,63 @@ using reconcile::Write;
 
 namespace {
 
-const char* content_type_of(Verb verb) {
-  switch (verb) {
-    case Verb::kMergePatch:
-      return "application/merge-patch+json";
-    case Verb::kApply:
-      return "application/apply-patch+yaml";
-    default:
-      return "application/json";
-  }
-}
-
-const char* method_of(Verb verb) {
+WriteVerb verb_of(Verb verb) {
   switch (verb) {
     case Verb::kCreate:
-      return "POST";
+      return WriteVerb::kCreate;
+    case Verb::kMergePatch:
+      return WriteVerb::kMergePatch;
+    case Verb::kApply:
+      return WriteVerb::kApply;
     case Verb::kDelete:
-      return "DELETE";
-    default:
-      return "PATCH";
+      return WriteVerb::kDelete;
   }
+  return WriteVerb::kMergePatch;
 }
 
-std::string delete_options(const Write& write) {
-  nlohmann::json options{{"kind", "DeleteOptions"}, {"apiVersion", "v1"}};
-  if (!write.object.uid.empty()) options["preconditions"]["uid"] = write.object.uid;
-  if (!write.resource_version.empty()) options["preconditions"]["resourceVersion"] = write.resource_version;
-  return options.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-client::Request request_for(const client::Resource& resource, const Write& write) {
-  client::Request request;
-  request.method = method_of(write.verb);
-  const bool to_collection = write.verb == Verb::kCreate && write.subresource.empty();
-  std::string path = to_collection
-                         ? client::collection_path(resource, write.object.ns)
-                         : client::object_path(resource, write.object.ns, write.object.name, write.subresource);
-  client::Query query;
-  if (write.verb != Verb::kDelete)
-    query.emplace_back("fieldManager",
-                       write.field_manager.empty() ? std::string(reconcile::kFieldManager) : write.field_manager);
-  if (write.verb == Verb::kApply) query.emplace_back("force", "true");
-  request.target = client::with_query(std::move(path), query);
-  request.body = write.verb == Verb::kDelete ? delete_options(write) : write.body;
-  request.content_type = content_type_of(write.verb);
+WriteRequest request_for(const client::Resource& resource, const Write& write) {
+  WriteRequest request;
+  request.verb = verb_of(write.verb);
+  request.object = {resource, write.object.ns, write.object.name, write.subresource};
+  request.body = write.body;
+  request.field_manager =
+      write.field_manager.empty() ? std::string(reconcile::kFieldManager) : std::string(write.field_manager);
+  request.uid = write.object.uid;
+  request.deletion.uid = write.object.uid;
+  request.deletion.resource_version = write.resource_version;
   return request;
 }
 
-std::string described(const client::Request& request) {
-  return request.method + " " + request.target;
+// The writer's outcomes in the codes by which the runner reacts.
+Error error_of(const WriteResult& result) {
+  switch (result.outcome) {
+    case WriteOutcome::kLostRace:
+      return {Code::kConflict, 409, "Conflict", result.error};
+    case WriteOutcome::kAlreadyExists:
+      return {Code::kAlreadyExists, 409, "AlreadyExists", result.error};
+    case WriteOutcome::kGone:
+      return {Code::kNotFound, 404, "NotFound", result.error};
+    case WriteOutcome::kForbidden:
+      return {Code::kPermissionDenied, 403, "Forbidden", result.error};
+    case WriteOutcome::kInvalid:
+      return {Code::kInvalidArgument, 422, "Invalid", result.error};
+    case WriteOutcome::kThrottled:
+      return {Code::kTooManyRequests, 429, "TooManyRequests", result.error};
+    case WriteOutcome::kUnknown:
+      return {Code::kUnavailable, result.error};  // without a status: the outcome is unknown
+    case WriteOutcome::kNotSent:
+      return {Code::kCancelled, result.error};
+    default:
+      return {Code::kUnavailable, 503, "", result.error};  // surely not performed
+  }
 }
 
 }  // namespace
 
-ApiPort::~ApiPort() = default;
-
-void ApiPort::serve(reconcile::Kind kind, client::Resource resource, client::ObjectType type,
+void ApiPort::serve(reconcile::Kind kind, const client::Resource& resource, const client::ObjectType& type,
                     client::ObjectStore& store) {
-  places_[kind] = {std::move(resource), std::move(type), &store};
+  places_[kind] = {resource, &store};
+  writer_.register_store(resource, type, store);
 }
 
 const ApiPort::Place& ApiPort::place(reconcile::Kind kind) const {
@@ -82,82 +84,50 @@ const ApiPort::Place& ApiPort::place(reconcile::Kind kind) const {
   return found->second;
 }
 
-void ApiPort::send(client::Request request, std::function<void(Result<client::Response>)> done) {
-  const uint64_t id = next_call_++;
-  calls_[id] = transport_.send(std::move(request), [this, id, done = std::move(done)](Result<client::Response> answer) {
-    // The handle stays until the callback has returned: dropping it calls the call off.
-    auto handle = calls_.extract(id);
-    done(std::move(answer));
-  });
-}
-
 void ApiPort::perform(const Write& write, std::function<void(Result<uint64_t>)> done) {
-  client::Request request = request_for(place(write.object.kind).resource, write);
-  const std::string what = described(request);
-  send(std::move(request), [this, write, what, done = std::move(done)](Result<client::Response> answer) {
-    if (!answer) return done(fail(answer.error().wrap(what)));
-    if (!answer->ok()) {
-      if (write.verb == Verb::kDelete && answer->status == 404) return done(take_deletion(write, *answer));
-      return done(fail(client::error_from_response(*answer, what)));
-    }
-    done(write.verb == Verb::kDelete ? take_deletion(write, *answer) : take_answer(write, *answer));
-  });
-}
-
-Result<uint64_t> ApiPort::take_answer(const Write& write, const client::Response& response) {
-  if (write.subresource == "binding") return 0;  // the answer is a Status
-  const Place& where = place(write.object.kind);
-  Result<client::Entry> entry = where.type.decode(response.body);
-  // The write happened; an answer that cannot be read leaves it to the stream to bring the object.
-  if (!entry) return 0;
-  const uint64_t revision = entry->revision;
-  where.store->answer(std::move(*entry));
-  return revision;
-}
-
-// A deletion is answered with the object where finalizers keep it, with the object or a Status where it is gone.
-Result<uint64_t> ApiPort::take_deletion(const Write& write, const client::Response& response) {
-  const Place& where = place(write.object.kind);
-  const auto json = nlohmann::json::parse(response.body, nullptr, /*allow_exceptions=*/false);
-  const bool kept = response.ok() && json.is_object() && json.contains("/metadata/deletionTimestamp"_json_pointer) &&
-                    json.contains("/metadata/finalizers"_json_pointer) && !json["metadata"]["finalizers"].empty();
-  if (kept) {
-    if (Result<client::Entry> entry = where.type.decode(response.body)) {
-      const uint64_t revision = entry->revision;
-      where.store->answer(std::move(*entry));
-      return revision;
-    }
-    return 0;
-  }
-  where.store->answer_absent(write.object.store_key(), write.object.uid);
-  return 0;
+  writer_.submit({request_for(place(write.object.kind).resource, write)},
+                 [done = std::move(done)](const std::vector<WriteResult>& results) {
+                   DRA_CHECK(results.size() == 1);
+                   if (results.front().performed()) return done(results.front().revision);
+                   done(fail(error_of(results.front())));
+                 });
 }
 
 void ApiPort::get(const Ref& object, std::function<void(Result<Presence>)> done) {
-  client::Request request;
-  request.target = client::object_path(place(object.kind).resource, object.ns, object.name);
-  send(std::move(request),
-       [this, object, done = std::move(done)](Result<client::Response> answer) { done(take_object(object, answer)); });
+  const Place& where = place(object.kind);
+  std::string uid = object.uid;
+  if (const client::Entry* known = where.store->find(object.store_key()); uid.empty() && known) uid = known->uid;
+  const bool any_instance = object.uid.empty();
+  writer_.confirm({where.resource, object.ns, object.name, ""}, uid,
+                  [uid = object.uid, any_instance, done = std::move(done)](const client::Confirmation& found) {
+                    switch (found.presence) {
+                      case client::Confirmation::Presence::kPresent:
+                        return done(any_instance || found.uid == uid ? Presence::kPresent : Presence::kAbsent);
+                      case client::Confirmation::Presence::kAbsent:
+                        return done(Presence::kAbsent);
+                      case client::Confirmation::Presence::kUnknown:
+                        return done(fail(Code::kUnavailable, found.error));
+                    }
+                  });
 }
 
-Result<Presence> ApiPort::take_object(const Ref& object, const Result<client::Response>& answer) {
-  const Place& where = place(object.kind);
-  const std::string what = "GET " + std::string(reconcile::kind_name(object.kind)) + " " + object.store_key();
-  if (!answer) return fail(answer.error().wrap(what));
-  const client::Entry* known = where.store->find(object.store_key());
-  std::string uid = object.uid;
-  if (uid.empty() && known) uid = known->uid;
-  if (answer->status == 404) {
-    if (!uid.empty()) where.store->answer_absent(object.store_key(), uid);
-    return Presence::kAbsent;
-  }
-  if (!answer->ok()) return fail(client::error_from_response(*answer, what));
-  Result<client::Entry> entry = where.type.decode(answer->body);
-  if (!entry) return fail(entry.error().wrap(what));
-  const bool same = object.uid.empty() || entry->uid == object.uid;
-  if (!same) where.store->answer_absent(object.store_key(), object.uid);
-  where.store->answer(std::move(*entry));
-  return same ? Presence::kPresent : Presence::kAbsent;
+void EventPort::emit(const reconcile::Event& event) {
+  log::v(3, "Event",
+         {{"object", log::ObjectRef{event.regarding.ns, event.regarding.name}},
+          {"reason", event.reason},
+          {"note", event.note}});
+  const bool core = event.regarding.kind == reconcile::Kind::kPod || event.regarding.kind == reconcile::Kind::kNode;
+  client::EventRequest request;
+  request.regarding.api_version = core ? "v1" : dra_api_version_;
+  request.regarding.kind = reconcile::kind_name(event.regarding.kind);
+  request.regarding.ns = event.regarding.ns;
+  request.regarding.name = event.regarding.name;
+  request.regarding.uid = event.regarding.uid;
+  request.warning = event.warning;
+  request.reason = event.reason;
+  request.action = event.action;
+  request.note = event.note;
+  recorder_.record(request);
 }
 
 }  // namespace dra::manager

@@ -101,7 +101,10 @@ Instruments::Instruments(metrics::Registry& r)
                            {"code", "method", "host"})),
       request_seconds_(r.histograms("rest_client_request_duration_seconds",
                                     "[ALPHA] Request latency in seconds. Broken down by verb, and host.",
-                                    {"verb", "host"}, {0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60})) {}
+                                    {"verb", "host"}, {0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60})),
+      held_seconds_(r.histogram("rest_client_rate_limiter_duration_seconds",
+                                "[ALPHA] How long requests were held back by the client's rate limit or a Retry-After.",
+                                {0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60})) {}
 
 Instruments::~Instruments() = default;
 
@@ -162,6 +165,10 @@ void Instruments::set_devices(const std::string& driver, double total, double us
 
 void Instruments::clear_devices() {
   for (const auto& [driver, known] : device_drivers_) set_devices(driver, 0, 0);
+}
+
+void Instruments::observe_held(double held) {
+  held_seconds_.observe(held);
 }
 
 void Instruments::set_over_committed(double findings) {

@@ -43,6 +43,8 @@ class Instruments : public MetricSink {
   void set_over_committed(double findings);
   void add_audit_differences(double differences);
   void count_request(const std::string& method, const std::string& code, const std::string& host, double seconds);
+  // A request was held back by our own rate limit or by the server's Retry-After.
+  void observe_held(double seconds);
   void clear_devices();
 
  private:
@@ -67,6 +69,7 @@ class Instruments : public MetricSink {
   metrics::GaugeFamily& longest_;
   metrics::CounterFamily& requests_;
   metrics::HistogramFamily& request_seconds_;
+  metrics::Histogram& held_seconds_;
   std::map<std::string, std::unique_ptr<QueueObserver>> observers_;
   std::map<ClaimLabels, size_t> claim_counts_;
   std::map<std::string, bool> device_drivers_;

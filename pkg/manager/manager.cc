@@ -6,7 +6,8 @@
 #include <set>
 
 #include "client/informer/informer.h"
-#include "client/rest/status.h"
+#include "client/rest/rest_client.h"
+#include "client/transport/paced.h"
 #include "controllers/claimtemplate/claimtemplate.h"
 #include "controllers/lifecycle/lifecycle.h"
 #include "pkg/log/log.h"
@@ -14,10 +15,8 @@
 #include "pkg/manager/assumptions.h"
 #include "pkg/manager/audit.h"
 #include "pkg/manager/discovery.h"
-#include "pkg/manager/event_port.h"
 #include "pkg/manager/instruments.h"
 #include "pkg/manager/memory.h"
-#include "pkg/manager/metered_transport.h"
 #include "pkg/manager/node_tracker.h"
 #include "pkg/manager/runner.h"
 #include "pkg/manager/store_view.h"
@@ -98,13 +97,16 @@ struct Manager::Impl {
         options(std::move(options_in)),
         fatal(std::move(fatal_in)),
         instruments(registry),
-        transport(transport_in, instruments, reactor.clock(), options.host),
+        transport(reactor, transport_in, options.pace, observer()),
+        rest(transport),
+        writer(reactor, rest),
+        recorder(reactor, rest, random, recorder_options()),
         inventory(options.features),
         allocator(inventory, allocator_options(), random),
         assumptions(inventory, nodes, stores),
         view(stores, memory, reactor.clock(), "resource.k8s.io/v1"),
-        api(transport),
-        events(reactor, transport, options.identity),
+        api(writer, reactor.clock()),
+        events(recorder),
         runner(reactor, view, memory, {api, events, instruments, assumptions}),
         audit(reactor, inventory, stores, instruments, events),
         claimtemplate(),
@@ -125,6 +127,21 @@ struct Manager::Impl {
     return chosen;
   }
 
+  client::RequestObserver observer() {
+    client::RequestObserver observer;
+    observer.on_answer = [this](const std::string& method, const std::string& code, Duration took) {
+      instruments.count_request(method, code, options.host, std::chrono::duration<double>(took).count());
+    };
+    observer.on_held = [this](Duration held) { instruments.observe_held(std::chrono::duration<double>(held).count()); };
+    return observer;
+  }
+
+  client::RecorderOptions recorder_options() const {
+    client::RecorderOptions chosen;
+    chosen.instance = options.identity;
+    return chosen;
+  }
+
   std::vector<const reconcile::Reconciler*> enabled() const {
     std::vector<const reconcile::Reconciler*> list;
     const auto wanted = [this](std::string_view name) {
@@ -139,21 +156,13 @@ struct Manager::Impl {
   // ---- discovering
 
   void discover() {
-    client::Request request;
-    request.target = "/apis/resource.k8s.io";
-    call = transport.send(std::move(request), [this](Result<client::Response> answer) {
+    call = rest.get_raw("/apis/resource.k8s.io", [this](Result<std::string> answer) {
       if (stopped) return;
-      Result<std::string> version = fail(Code::kUnavailable, "");
-      if (!answer)
-        version = fail(answer.error());
-      else if (answer->status == 404)
+      Result<std::string> version = answer ? choose_dra_version(*answer) : Result<std::string>(fail(answer.error()));
+      if (!answer && answer.error().http_status() == 404)
         version = fail(Code::kUnsupported,
                        "the API server does not serve resource.k8s.io: dynamic resource allocation needs Kubernetes "
                        "1.34 or newer, or the API enabled on an older one");
-      else if (!answer->ok())
-        version = fail(client::error_from_response(*answer, "GET /apis/resource.k8s.io"));
-      else
-        version = choose_dra_version(answer->body);
       if (!version) {
         if (trouble != version.error().message()) log::error(version.error(), "Waiting for the API server");
         trouble = version.error().message();
@@ -170,6 +179,7 @@ struct Manager::Impl {
 
   void watch_all(const std::string& version) {
     view.set_dra_api_version("resource.k8s.io/" + version);
+    events.set_dra_api_version("resource.k8s.io/" + version);
     watches = std::make_unique<Watches>(reactor, transport, random, version);
     Watches& w = *watches;
     stores = {&w.pods.store(),  &w.claims.store(),  &w.templates.store(),
@@ -335,7 +345,10 @@ struct Manager::Impl {
   ManagerOptions options;
   std::function<void(std::string)> fatal;
   Instruments instruments;
-  MeteredTransport transport;
+  client::PacedTransport transport;
+  client::RestClient rest;
+  client::Writer writer;
+  client::EventRecorder recorder;
   inventory::Inventory inventory;
   allocator::Allocator allocator;
   NodeTracker nodes;
@@ -383,6 +396,9 @@ bool Manager::busy() const {
 }
 bool Manager::leading() const {
   return impl_->runner.running();
+}
+void Manager::flush_events(Duration limit, std::function<void()> done) {
+  impl_->recorder.flush(limit, std::move(done));
 }
 bool Manager::idle() {
   return impl_->runner.running() && impl_->runner.idle();

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "client/transport/paced.h"
 #include "client/transport/transport.h"
 #include "controllers/allocation/allocation.h"
 #include "pkg/base/random.h"
@@ -36,6 +37,8 @@ struct ManagerOptions {
   // Taint keys (NoSchedule) that only our allocator ignores.
   std::vector<std::string> ignored_taints;
   uint64_t step_budget = allocator::kDefaultStepBudget;
+  // --kube-api-qps and --kube-api-burst; 0: no limit of our own, the server's 429 is obeyed.
+  client::PaceOptions pace;
   Duration audit_period = std::chrono::seconds(10);
   // The server's host, for metrics.
   std::string host = "in-process";
@@ -64,6 +67,8 @@ class Manager {
   void stop_leading();
   // Ends watches. Writes in flight are not waited for; see busy().
   void stop();
+  // Writes out the events that are queued, within the limit.
+  void flush_events(Duration limit, std::function<void()> done);
   // Passes whose writes are in flight.
   bool busy() const;
   bool leading() const;
