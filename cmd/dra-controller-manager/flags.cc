@@ -1,0 +1,248 @@
+#include "cmd/dra-controller-manager/flags.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+
+#include "pkg/base/strings.h"
+
+namespace dra::cmd {
+
+namespace {
+
+constexpr const char* kControllers[] = {"claimtemplate", "allocation", "lifecycle"};
+
+constexpr const char* kDescription =
+    "Allocates devices to ResourceClaims, makes claims from templates and frees them (resource.k8s.io).\n\n"
+    "Beside a stock kube-scheduler and kube-controller-manager the defaults are safe: only pods that carry the\n"
+    "scheduling gate dra-controller-manager/allocation are touched. A device is never shared by accident only if all\n"
+    "consumers of its driver opt in, or the devices bear a NoSchedule taint named by --ignore-taints.";
+
+// The texts of flags that need more than a type.
+struct Texts {
+  std::string claim_templates = "observe", scheduling = "gate", controllers = "*", scheduler_names, ignore_taints;
+  std::string feature_gates, log_format = "text";
+  std::string lease_duration = "15s", renew_deadline = "10s", retry_period = "2s", shutdown = "10s";
+};
+
+std::string one_of(const std::string& flag, const std::string& value, const std::string& allowed) {
+  return "--" + flag + "=" + value + " is not known; use one of " + allowed;
+}
+
+std::vector<std::string> names(const std::string& list) {
+  std::vector<std::string> found;
+  for (const std::string& part : split(list, ','))
+    if (const std::string name(trim(part)); !name.empty()) found.push_back(name);
+  return found;
+}
+
+// "*" is all, "-name" takes one away; nothing but takings-away means all but those.
+Result<std::vector<std::string>> chosen_controllers(const std::string& list) {
+  std::vector<std::string> chosen;
+  const auto put = [&chosen](const std::string& name) {
+    if (std::find(chosen.begin(), chosen.end(), name) == chosen.end()) chosen.push_back(name);
+  };
+  const std::vector<std::string> items = names(list);
+  if (std::find(items.begin(), items.end(), "*") != items.end())
+    for (const char* name : kControllers) put(name);
+  for (const std::string& item : items) {
+    if (item == "*") continue;
+    const bool off = item.front() == '-';
+    const std::string name = off ? item.substr(1) : item;
+    if (std::find(std::begin(kControllers), std::end(kControllers), name) == std::end(kControllers))
+      return fail(Code::kInvalidArgument, "--controllers: \"" + name +
+                                              "\" is not in the list of known controllers: allocation, claimtemplate, "
+                                              "lifecycle");
+    if (off)
+      chosen.erase(std::remove(chosen.begin(), chosen.end(), name), chosen.end());
+    else
+      put(name);
+  }
+  return chosen;
+}
+
+// The first thing that is wrong, as one sentence; empty when all is well.
+std::string settle(const Texts& texts, Flags& flags) {
+  if (texts.claim_templates == "own")
+    flags.manager.claim_templates = manager::ClaimTemplates::kOwn;
+  else if (texts.claim_templates != "observe")
+    return one_of("claim-templates", texts.claim_templates, "observe, own");
+  static const std::map<std::string, allocation::Mode> kModes{
+      {"observe", allocation::Mode::kObserve}, {"gate", allocation::Mode::kGate}, {"bind", allocation::Mode::kBind}};
+  const auto mode = kModes.find(texts.scheduling);
+  if (mode == kModes.end()) return one_of("scheduling", texts.scheduling, "observe, gate, bind");
+  flags.manager.allocation.mode = mode->second;
+  flags.manager.allocation.scheduler_names = names(texts.scheduler_names);
+  if (mode->second == allocation::Mode::kBind && flags.manager.allocation.scheduler_names.empty())
+    return "--scheduling=bind needs at least one name in --scheduler-names";
+  if (flags.manager.allocation.release_gates && mode->second == allocation::Mode::kObserve)
+    return "--release-gates lifts gates, which --scheduling=observe does not allow; use --scheduling=gate";
+  flags.manager.ignored_taints = names(texts.ignore_taints);
+  const auto controllers = chosen_controllers(texts.controllers);
+  if (!controllers) return controllers.error().message();
+  flags.manager.controllers = *controllers;
+  if (!texts.feature_gates.empty()) {
+    const auto features = inventory::features_from_flag(texts.feature_gates);
+    if (!features) return "--feature-gates: " + features.error().message();
+    flags.manager.features = *features;
+  }
+  if (texts.log_format == "json")
+    flags.log_format = log::Format::kJson;
+  else if (texts.log_format != "text")
+    return one_of("logging-format", texts.log_format, "text, json");
+  const std::tuple<const char*, const std::string*, Duration*> durations[] = {
+      {"leader-elect-lease-duration", &texts.lease_duration, &flags.election.lease_duration},
+      {"leader-elect-renew-deadline", &texts.renew_deadline, &flags.election.renew_deadline},
+      {"leader-elect-retry-period", &texts.retry_period, &flags.election.retry_period},
+      {"controller-shutdown-timeout", &texts.shutdown, &flags.shutdown_timeout}};
+  for (const auto& [name, text, out] : durations) {
+    const std::optional<Duration> parsed = parse_duration(*text);
+    if (!parsed) return "--" + std::string(name) + "=" + *text + " is no duration; write 15s, 500ms or 1m30s";
+    *out = *parsed;
+  }
+  if (flags.leader_elect)
+    if (const auto valid = client::validate(flags.election); !valid) return valid.error().message();
+  if (flags.metrics_port < -1 || flags.metrics_port > 65535)
+    return "--metrics-port=" + std::to_string(flags.metrics_port) +
+           " is no port; use 1 to 65535, 0 for any, -1 for none";
+  if (flags.verbosity < 0 || flags.verbosity > 10)
+    return "--v=" + std::to_string(flags.verbosity) + " is out of range; use 0 to 10";
+  if (flags.manager.pace.qps < 0 || flags.manager.pace.burst < 1)
+    return "--kube-api-qps must not be negative and --kube-api-burst must be at least 1";
+  if (flags.manager.step_budget == 0) return "--allocation-step-budget must be at least 1";
+  return "";
+}
+
+void define(CLI::App& app, Texts& texts, Flags& flags) {
+  app.add_option("--kubeconfig", flags.config.kubeconfig,
+                 "Kubeconfig file; without it the pod's own configuration, $KUBECONFIG, or ~/.kube/config")
+      ->group("Connection");
+  app.add_option("--context", flags.config.context, "Context of the kubeconfig file")->group("Connection");
+  app.add_option("--master", flags.config.master, "Address of the API server; overrides the kubeconfig file's")
+      ->group("Connection");
+  app.add_option("--kube-api-qps", flags.manager.pace.qps,
+                 "Requests a second; 0 means no limit of our own, the server's 429 is obeyed")
+      ->capture_default_str()
+      ->group("Connection");
+  app.add_option("--kube-api-burst", flags.manager.pace.burst, "Burst of --kube-api-qps")
+      ->capture_default_str()
+      ->group("Connection");
+  app.add_option("--claim-templates", texts.claim_templates,
+                 "observe: use the claims that kube-controller-manager makes; own: make them here, its "
+                 "resourceclaim-controller must be off (--controllers=*,-resourceclaim-controller)")
+      ->capture_default_str()
+      ->group("What it does");
+  app.add_option("--scheduling", texts.scheduling,
+                 "gate: allocate for pods that carry the gate dra-controller-manager/allocation, then lift it; bind: "
+                 "also bind pods of --scheduler-names, no other scheduler may serve these names; observe: explain only")
+      ->capture_default_str()
+      ->group("What it does");
+  app.add_option("--scheduler-names", texts.scheduler_names, "Names in pod.spec.schedulerName that are ours to bind")
+      ->default_str("default-scheduler,dra-controller-manager")
+      ->group("What it does");
+  app.add_flag("--release-gates", flags.manager.allocation.release_gates,
+               "Lift every gate of ours and allocate nothing more, before an uninstall")
+      ->group("What it does");
+  app.add_option("--ignore-taints", texts.ignore_taints,
+                 "Keys of NoSchedule device taints that keep other allocators away and that this one ignores")
+      ->group("What it does");
+  app.add_option("--controllers", texts.controllers,
+                 "Controllers to run: * for all, name, -name; known: allocation, claimtemplate, lifecycle")
+      ->capture_default_str()
+      ->group("What it does");
+  app.add_option("--feature-gates", texts.feature_gates,
+                 "DRA feature gates of the cluster as Name=true|false,...; the default is that of Kubernetes 1.36")
+      ->group("What it does");
+  app.add_option("--allocation-step-budget", flags.manager.step_budget, "Steps one search for devices may take")
+      ->capture_default_str()
+      ->group("What it does");
+  app.add_option("--leader-elect", flags.leader_elect, "Campaign for a Lease before doing anything")
+      ->default_str("true")
+      ->expected(0, 1)
+      ->default_val(true)
+      ->group("Leader election");
+  app.add_option("--leader-elect-lease-duration", texts.lease_duration, "How long others wait for a silent leader")
+      ->capture_default_str()
+      ->group("Leader election");
+  app.add_option("--leader-elect-renew-deadline", texts.renew_deadline, "How long a leader tries to renew")
+      ->capture_default_str()
+      ->group("Leader election");
+  app.add_option("--leader-elect-retry-period", texts.retry_period, "Time between tries")
+      ->capture_default_str()
+      ->group("Leader election");
+  app.add_option("--leader-elect-resource-name", flags.lease_name, "Name of the Lease")
+      ->capture_default_str()
+      ->group("Leader election");
+  app.add_option("--leader-elect-resource-namespace", flags.lease_namespace, "Namespace of the Lease")
+      ->capture_default_str()
+      ->group("Leader election");
+  app.add_option("--bind-address", flags.bind_address, "Address of /healthz, /livez, /readyz, /metrics and /configz")
+      ->capture_default_str()
+      ->group("Serving");
+  app.add_option("--metrics-port", flags.metrics_port, "Port of the same (HTTP); 0 for any free one, -1 for none")
+      ->capture_default_str()
+      ->group("Serving");
+  app.add_option("-v,--v", flags.verbosity, "Verbosity of the log, 0 to 10")->capture_default_str()->group("Log");
+  app.add_option("--logging-format", texts.log_format, "text or json")->capture_default_str()->group("Log");
+  app.add_option("--controller-shutdown-timeout", texts.shutdown, "How long writes in flight are waited for at the end")
+      ->capture_default_str()
+      ->group("Process");
+}
+
+}  // namespace
+
+std::optional<Duration> parse_duration(const std::string& text) {
+  static const std::map<std::string, Duration> kUnits{{"ms", std::chrono::milliseconds(1)},
+                                                      {"s", std::chrono::seconds(1)},
+                                                      {"m", std::chrono::minutes(1)},
+                                                      {"h", std::chrono::hours(1)}};
+  Duration sum{};
+  size_t at = 0;
+  if (text.empty() || text.size() > 32) return std::nullopt;
+  while (at < text.size()) {
+    const size_t digits = text.find_first_not_of("0123456789", at);
+    if (digits == at || digits == std::string::npos || digits - at > 9) return std::nullopt;
+    size_t end = text.find_first_of("0123456789", digits);
+    if (end == std::string::npos) end = text.size();
+    const auto unit = kUnits.find(text.substr(digits, end - digits));
+    if (unit == kUnits.end()) return std::nullopt;
+    sum += unit->second * std::stol(text.substr(at, digits - at));
+    at = end;
+  }
+  return sum;
+}
+
+Parsed parse_flags(const std::vector<std::string>& arguments, const std::string& version) {
+  Flags flags;
+  Texts texts;
+  texts.scheduler_names = "default-scheduler,dra-controller-manager";
+  flags.manager.pace.burst = 30;
+  CLI::App app(kDescription, "dra-controller-manager");
+  app.set_version_flag("--version", "dra-controller-manager " + version);
+  app.get_formatter()->column_width(44);
+  define(app, texts, flags);
+  Parsed parsed;
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
+    app.parse(std::move(reversed));
+  } catch (const CLI::CallForHelp&) {
+    parsed.text = app.help();
+    return parsed;
+  } catch (const CLI::CallForVersion& call) {
+    parsed.text = std::string(call.what()) + "\n";
+    return parsed;
+  } catch (const CLI::ParseError& error) {
+    parsed.text = std::string("error: ") + error.what() + "; see --help\n";
+    parsed.exit_status = 1;
+    return parsed;
+  }
+  if (const std::string wrong = settle(texts, flags); !wrong.empty()) {
+    parsed.text = "error: " + wrong + "\n";
+    parsed.exit_status = 1;
+    return parsed;
+  }
+  parsed.flags = std::move(flags);
+  return parsed;
+}
+
+}  // namespace dra::cmd

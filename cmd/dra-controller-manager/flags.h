@@ -1,0 +1,45 @@
+// The command line of dra-controller-manager, after kube-controller-manager's.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/config/kubeconfig.h"
+#include "client/election/lease_record.h"
+#include "pkg/log/log.h"
+#include "pkg/manager/manager.h"
+
+namespace dra::cmd {
+
+struct Flags {
+  client::ConfigFlags config;
+  manager::ManagerOptions manager;
+
+  bool leader_elect = true;
+  client::ElectionTimes election;
+  std::string lease_name = "dra-controller-manager";
+  std::string lease_namespace = "kube-system";
+
+  std::string bind_address = "0.0.0.0";
+  int metrics_port = 8080;  // 0: any free one; -1: none
+
+  log::Format log_format = log::Format::kText;
+  int verbosity = 2;
+  Duration shutdown_timeout = std::chrono::seconds(10);
+};
+
+// What became of the arguments: flags to run with, or a text and an exit status to end with at once.
+struct Parsed {
+  std::optional<Flags> flags;
+  std::string text;  // for standard output when the status is 0, for standard error otherwise
+  int exit_status = 0;
+};
+
+// `arguments` without the program's name.
+Parsed parse_flags(const std::vector<std::string>& arguments, const std::string& version);
+
+// "15s", "1m30s", "500ms", "2h"; nothing when it is none.
+std::optional<Duration> parse_duration(const std::string& text);
+
+}  // namespace dra::cmd

@@ -1,0 +1,210 @@
+// dra-controller-manager: the operator as a process. Flags in, exit status out: 0 after an orderly end, 1 otherwise.
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <string>
+
+#include "client/election/elector.h"
+#include "client/transport/curl_transport.h"
+#include "cmd/dra-controller-manager/flags.h"
+#include "pkg/base/random.h"
+#include "pkg/http/server.h"
+#include "pkg/log/log.h"
+#include "pkg/manager/endpoints.h"
+#include "pkg/manager/manager.h"
+#include "pkg/metrics/metrics.h"
+#include "pkg/reactor/asio_reactor.h"
+
+namespace dra::cmd {
+namespace {
+
+constexpr const char* kVersion = DRA_VERSION;
+// How long the API server may be out of reach at the start before that ends the process.
+constexpr Duration kFirstContact = std::chrono::seconds(10);
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof(name) - 1) == 0 ? std::string(name) : std::string("unknown");
+}
+
+// One run of the process, from configuration to exit status.
+class Process {
+ public:
+  Process(Flags flags, client::ServerConfig config, AsioReactor& reactor, Random& random)
+      : flags_(std::move(flags)),
+        reactor_(reactor),
+        random_(random),
+        config_(std::move(config)),
+        transport_(reactor, config_),
+        identity_(host_name() + "_" + random.uuid()) {
+    registry_.add_process_metrics();
+    flags_.manager.identity = "dra-controller-manager-" + host_name();
+    flags_.manager.host = config_.server.substr(config_.server.find("//") + 2);
+    manager_ = std::make_unique<manager::Manager>(reactor_, transport_, random_, registry_, flags_.manager,
+                                                  [this](const std::string& why) { end_with(1, why); });
+  }
+
+  int run() {
+    signals_ = reactor_.on_signals({SIGINT, SIGTERM}, [this](int) { on_signal(); });
+    if (!serve()) return 1;
+    contact();
+    reactor_.run();
+    return status_;
+  }
+
+ private:
+  bool serve() {
+    if (flags_.metrics_port < 0) return true;
+    http::ServerOptions options;
+    options.bind_address = flags_.bind_address;
+    options.port = static_cast<uint16_t>(flags_.metrics_port);
+    manager::EndpointSources sources;
+    sources.live = [this] { return live_checks(); };
+    sources.ready = [this] { return manager_->checks(); };
+    sources.config_json = [this] { return manager_->config_json(); };
+    sources.version = kVersion;
+    sources.registry = &registry_;
+    auto server = http::Server::start(reactor_, options, manager::endpoint_handler(std::move(sources)));
+    if (!server) {
+      std::fprintf(stderr, "error: %s; choose another --metrics-port or --bind-address\n",
+                   server.error().message().c_str());
+      return false;
+    }
+    server_ = std::move(*server);
+    log::info("Serving health and metrics", {{"address", flags_.bind_address + ":" + std::to_string(server_->port())}});
+    return true;
+  }
+
+  std::vector<manager::HealthCheck> live_checks() const {
+    std::vector<manager::HealthCheck> checks{{"ping", true, ""}};
+    if (elector_) checks.push_back({"leaderElection", elector_->healthy(), "the lease was not renewed in time"});
+    return checks;
+  }
+
+  // The server must answer once before anything starts; what kind of trouble there is, is said in one line.
+  void contact() {
+    give_up_at_ = reactor_.clock().mono_now() + kFirstContact;
+    try_contact();
+  }
+  void try_contact() {
+    client::Request request;
+    request.target = "/version";
+    request.timeout = std::chrono::seconds(5);
+    call_ = transport_.send(std::move(request), [this](Result<client::Response> answer) {
+      if (stopping_) return;
+      if (answer && answer->status < 500 && answer->status != 401) return begin();
+      const std::string why =
+          answer ? "it answered with status " + std::to_string(answer->status) : answer.error().message();
+      if ((answer && answer->status == 401) || reactor_.clock().mono_now() >= give_up_at_)
+        return end_with(1, "the API server " + config_.server + " (" + config_.origin + ") cannot be used: " + why);
+      timer_ = reactor_.after(std::chrono::milliseconds(500), [this] { try_contact(); });
+    });
+  }
+
+  void begin() {
+    manager_->start();
+    if (!flags_.leader_elect) return manager_->lead();
+    election_transport_ = std::make_unique<client::CurlTransport>(reactor_, config_);
+    election_client_ = std::make_unique<client::RestClient>(*election_transport_);
+    client::ElectorOptions options;
+    options.ns = flags_.lease_namespace;
+    options.name = flags_.lease_name;
+    options.identity = identity_;
+    options.times = flags_.election;
+    client::ElectorCallbacks callbacks;
+    callbacks.on_started = [this] { manager_->lead(); };
+    callbacks.on_stopped = [this](const std::string& why) {
+      log::info("Leadership ended", {{"why", why}});
+      manager_->stop_leading();
+    };
+    callbacks.on_new_leader = [](const std::string& holder) { log::info("Leader seen", {{"holder", holder}}); };
+    elector_ = std::make_unique<client::Elector>(reactor_, *election_client_, random_, options, callbacks);
+    elector_->start();
+  }
+
+  void on_signal() {
+    if (stopping_) {
+      status_ = 1;
+      return reactor_.stop();
+    }
+    log::info("Requested to terminate");
+    stop();
+  }
+
+  void end_with(int status, const std::string& why) {
+    std::fprintf(stderr, "error: %s\n", why.c_str());
+    status_ = status;
+    if (!stopping_) stop();
+  }
+
+  // No further write starts; what is in flight is waited for, events are written, the lease is released last.
+  void stop() {
+    stopping_ = true;
+    call_.cancel();
+    manager_->stop_leading();
+    stop_at_ = reactor_.clock().mono_now() + flags_.shutdown_timeout;
+    drain();
+  }
+  void drain() {
+    if (manager_->busy() && reactor_.clock().mono_now() < stop_at_) {
+      timer_ = reactor_.after(std::chrono::milliseconds(10), [this] { drain(); });
+      return;
+    }
+    manager_->flush_events(std::chrono::seconds(1), [this] {
+      manager_->stop();
+      if (!elector_) return reactor_.stop();
+      elector_->stop([this] { reactor_.stop(); });
+    });
+  }
+
+  Flags flags_;
+  AsioReactor& reactor_;
+  Random& random_;
+  client::ServerConfig config_;
+  metrics::Registry registry_;
+  client::CurlTransport transport_;
+  std::string identity_;
+  std::unique_ptr<manager::Manager> manager_;
+  std::unique_ptr<client::CurlTransport> election_transport_;
+  std::unique_ptr<client::RestClient> election_client_;
+  std::unique_ptr<client::Elector> elector_;
+  std::unique_ptr<http::Server> server_;
+  Handle signals_, call_, timer_;
+  MonoTime give_up_at_{}, stop_at_{};
+  bool stopping_ = false;
+  int status_ = 0;
+};
+
+int run(const Flags& flags) {
+  log::configure({flags.log_format, flags.verbosity, nullptr, nullptr});
+  SystemClock clock;
+  AsioReactor reactor(clock);
+  SeededRandom random(entropy_seed());
+  auto config = client::load_config(flags.config, client::process_environment(), {&reactor, nullptr});
+  if (!config) {
+    std::fprintf(stderr, "error: %s\n", config.error().message().c_str());
+    return 1;
+  }
+  log::info("Starting", {{"version", kVersion}, {"server", config->server}, {"origin", config->origin}});
+  return Process(flags, std::move(*config), reactor, random).run();
+}
+
+}  // namespace
+}  // namespace dra::cmd
+
+int main(int argc, char** argv) {
+  try {
+    dra::cmd::Parsed parsed = dra::cmd::parse_flags({argv + 1, argv + argc}, DRA_VERSION);
+    if (!parsed.flags) {
+      std::fputs(parsed.text.c_str(), parsed.exit_status == 0 ? stdout : stderr);
+      return parsed.exit_status;
+    }
+    return dra::cmd::run(*parsed.flags);
+  } catch (const std::exception& bug) {
+    std::fprintf(stderr, "error: a bug ended the process: %s\n", bug.what());
+    return 1;
+  }
+}

@@ -1,0 +1,31 @@
+// Endpoints: what a manager serves to probes, Prometheus and people: /healthz, /livez, /readyz (with ?verbose,
+// ?exclude=NAME and /NAME), /metrics, /configz, /version.
+//
+// Belongs to the reactor's thread.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pkg/http/message.h"
+#include "pkg/manager/manager.h"
+#include "pkg/metrics/metrics.h"
+
+namespace dra::manager {
+
+struct EndpointSources {
+  // Live: the process works. Ready: it can do its work.
+  std::function<std::vector<HealthCheck>()> live;
+  std::function<std::vector<HealthCheck>()> ready;
+  std::function<std::string()> config_json;
+  std::string version;
+  metrics::Registry* registry = nullptr;
+};
+
+// The answer to one request; never throws.
+http::Response answer(const EndpointSources& sources, const http::Request& request);
+http::Handler endpoint_handler(EndpointSources sources);
+
+}  // namespace dra::manager
