@@ -128,7 +128,7 @@ class ClaimPass {
     if (!owner || claim_.metadata.deleting() || !remaining_.empty()) return false;
     const api::Pod* pod = view_.pod(claim_.metadata.ns + "/" + owner->name);
     if (!pod) {
-      if (const Duration left = wait_for(options_.sweep_after); left > Duration::zero()) {
+      if (const Duration left = wait_for(options_.orphan_after); left > Duration::zero()) {
         outcome_.look_again_in(left);
         return false;
       }
@@ -141,7 +141,7 @@ class ClaimPass {
   // An allocation that we wrote, that nobody reserved, and that no living pod could use: its pod lost interest between
   // two writes.
   bool withdraw_unused() {
-    if (!is_allocated_by_us(claim_) || !remaining_.empty()) return false;
+    if (claim_.metadata.managed_fields.empty() || !is_allocated_by_us(claim_) || !remaining_.empty()) return false;
     for (const api::Pod* pod : view_.pods_of_claim(claim_.metadata.key()))
       if (!pod->done()) return false;
     if (const Duration left = wait_for(options_.sweep_after); left > Duration::zero()) {

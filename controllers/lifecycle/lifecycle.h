@@ -17,8 +17,10 @@ struct Options {
   // A finalizer without an allocation on a claim that lives on is left for this long: kube-scheduler writes the
   // finalizer first and the allocation right after.
   Duration finalizer_grace = std::chrono::seconds(5);
-  // After this time without a change: an allocation of ours that nobody reserved or could still use is withdrawn, and a
-  // generated claim whose pod is gone is deleted although that is the garbage collector's work.
+  // After this time without a change a generated claim whose pod object is gone is deleted although that is the garbage
+  // collector's work.
+  Duration orphan_after = std::chrono::seconds(2);
+  // After this time without a change an allocation of ours that nobody reserved or could still use is withdrawn.
   Duration sweep_after = std::chrono::seconds(60);
 };
 

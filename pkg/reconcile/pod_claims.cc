@@ -49,6 +49,8 @@ const api::OwnerReference* pod_owner(const api::ResourceClaim& claim) {
 
 bool is_allocated_by_us(const api::ResourceClaim& claim) {
   if (!claim.status.allocation) return false;
+  // A server that keeps no managed fields cannot tell: then what bears no proof has to get one before it is used.
+  if (claim.metadata.managed_fields.empty()) return true;
   for (const api::ManagedFieldsEntry& entry : claim.metadata.managed_fields)
     if (entry.manager == kAllocationManager && entry.subresource == "status") return true;
   return false;

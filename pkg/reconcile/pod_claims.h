@@ -42,7 +42,7 @@ bool is_pod_reference(const api::ResourceClaimConsumerReference& consumer);
 api::ResourceClaimConsumerReference pod_reference(const api::Pod& pod);
 // The controlling owner reference where it is a pod (apiVersion v1, kind Pod), else nullptr.
 const api::OwnerReference* pod_owner(const api::ResourceClaim& claim);
-// The claim's allocation was written by this program.
+// The claim's allocation was written by this program, or nobody can tell (the object has no managed fields).
 bool is_allocated_by_us(const api::ResourceClaim& claim);
 
 // Index functions: the store keys of the claims that the pod's entries resolve to, and its extended resource claim; of
