@@ -67,6 +67,18 @@ class NodeKind : public Kind {
     if (is_set(*status, "capacity")) set_default(*status, "allocatable", member(*status, "capacity"));
   }
 
+  // These two structs are printed even when nothing is known yet.
+  void prepare_for_create(const WriteContext&, Json& object) const override {
+    Json& status = object_member(object, "status");
+    object_member(object_member(status, "daemonEndpoints"), "kubeletEndpoint");
+    set_default(status["daemonEndpoints"]["kubeletEndpoint"], "Port", 0);
+    Json& info = object_member(status, "nodeInfo");
+    for (const char* key : {"machineID", "systemUUID", "bootID", "kernelVersion", "osImage", "containerRuntimeVersion",
+                            "kubeletVersion", "kubeProxyVersion", "operatingSystem", "architecture"}) {
+      set_default(info, key, "");
+    }
+  }
+
   FieldErrors validate_create(const WriteContext&, const Json& object) const override { return check(object); }
   FieldErrors validate_update(const WriteContext&, const Json& object, const Json& old) const override {
     FieldErrors out = check(object);
@@ -161,6 +173,10 @@ class NamespaceKind : public Kind {
   // Only the finalize subresource takes finalizers away.
   void prepare_for_update(const WriteContext& ctx, Json& object, const Json& old) const override {
     if (ctx.subresource.empty()) object["spec"] = member(old, "spec");
+  }
+
+  void prepare_for_delete(const WriteContext&, Json& object) const override {
+    object_member(object, "status")["phase"] = "Terminating";
   }
 
   StatusOr<void> admit_delete(const WriteContext&, const Json& object) const override {

@@ -110,9 +110,17 @@ class PodKind : public Kind {
     }
   }
 
-  void prepare_for_update(const WriteContext&, Json& object, const Json& old) const override {
+  // Also what the admission plug-ins Priority and DefaultTolerationSeconds do to updates: their additions must be there
+  // before generation is counted, so that a PUT of the manifest alone changes nothing.
+  void prepare_for_update(const WriteContext& ctx, Json& object, const Json& old) const override {
     drop_disabled_fields(object, old);
-    clamp_grace(object_member(object, "spec"));
+    Json& spec = object_member(object, "spec");
+    clamp_grace(spec);
+    if (!ctx.subresource.empty()) return;
+    for (const char* key : {"priority", "preemptionPolicy"}) {
+      if (!is_set(spec, key) && is_set(member(old, "spec"), key)) spec[key] = member(member(old, "spec"), key);
+    }
+    add_default_tolerations(spec);
   }
 
   void prepare_for_status_update(const WriteContext&, Json& object, const Json& old) const override {
@@ -141,16 +149,6 @@ class PodKind : public Kind {
     if (!priority->class_name.empty()) spec["priorityClassName"] = priority->class_name;
     spec["priority"] = priority->value;
     set_default(spec, "preemptionPolicy", priority->preemption);
-    add_default_tolerations(spec);
-    return {};
-  }
-
-  StatusOr<void> admit_update(const WriteContext& ctx, Json& object, const Json& old) const override {
-    if (!ctx.subresource.empty()) return {};
-    Json& spec = object_member(object, "spec");
-    for (const char* key : {"priority", "preemptionPolicy"}) {
-      if (!is_set(spec, key) && is_set(member(old, "spec"), key)) spec[key] = member(member(old, "spec"), key);
-    }
     add_default_tolerations(spec);
     return {};
   }

@@ -174,6 +174,14 @@ class JobKind : public Kind {
     copy_template_labels(object);
   }
 
+  // Labels that a write does not name are the template's, which is the stored one by now.
+  void prepare_for_update(const WriteContext&, Json& object, const Json&) const override {
+    copy_template_labels(object);
+  }
+  void prepare_for_status_update(const WriteContext&, Json& object, const Json&) const override {
+    copy_template_labels(object);
+  }
+
   FieldErrors validate_create(const WriteContext&, const Json& object) const override {
     FieldErrors out;
     check_generated_selector(out, object);
