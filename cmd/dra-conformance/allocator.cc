@@ -24,6 +24,7 @@ struct AllocatorFlags {
   uint64_t small_worlds = 0;
   uint64_t write_worlds = 0;
   uint64_t seed = 1;
+  int max_failures = 5;
 };
 
 json case_line(const oracle::Case& one, const allocharness::Measurement& measured) {
@@ -118,11 +119,12 @@ int run_worlds(const AllocatorFlags& flags) {
     allocharness::Campaign campaign;
     campaign.first_seed = flags.seed;
     campaign.cases = flags.random_worlds;
+    campaign.max_failures = flags.max_failures;
     code = report(allocharness::run_random(campaign));
   }
   if (flags.small_worlds > 0) {
     std::cout << "every " << flags.small_worlds << "th of " << oracle::small_world_count() << " small worlds\n";
-    code = std::max(code, report(allocharness::run_small(0, flags.small_worlds)));
+    code = std::max(code, report(allocharness::run_small(0, flags.small_worlds, flags.max_failures)));
   }
   for (uint64_t i = 0; i < flags.write_worlds; ++i) {
     const oracle::World world = oracle::random_world(flags.seed + i);
@@ -148,6 +150,7 @@ int run_allocator(const std::vector<std::string>& arguments) {
                  "instead of --in: compare on every n-th of the enumerated small worlds");
   app.add_option("--write-worlds", flags.write_worlds, "instead of --in: print that many random worlds as cases");
   app.add_option("--seed", flags.seed, "first seed of the random worlds");
+  app.add_option("--max-failures", flags.max_failures, "differing worlds to shrink and show");
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     app.parse(reversed);

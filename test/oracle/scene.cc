@@ -149,6 +149,11 @@ void add_pool(Scene& scene, const PoolKey& key, std::vector<const api::ResourceS
   }
   if (relevant.empty()) return;
   relevant = of_generation(relevant, newest_relevant);
+  // Counters are relevant everywhere, but a pool of which a node sees nothing else has nothing for it. (1.36 lets such
+  // a pool, while it is being updated, stop requests for All on every node of the cluster.)
+  if (std::none_of(relevant.begin(), relevant.end(),
+                   [](const api::ResourceSlice* slice) { return slice->shared_counters.empty(); }))
+    return;
   // What is for this node may be the whole pool. Otherwise the rest must be looked at, and what there is may turn out
   // to have been replaced by a generation that is elsewhere.
   const int64_t announced = relevant.front()->pool.resource_slice_count;
@@ -161,6 +166,9 @@ void add_pool(Scene& scene, const PoolKey& key, std::vector<const api::ResourceS
   pool.incomplete = !whole_pool_here && static_cast<int64_t>(slices.size()) != announced;
   pool.invalid = !pool.incomplete && pool_invalid(slices);
   charge_holders(world, slices, pool);
+  for (const api::ResourceSlice* slice : slices)
+    for (const api::Device& device : slice->devices)
+      pool.conditional |= world.on("DRADeviceBindingConditions") && has_binding_conditions(device);
   const bool usable = !pool.incomplete && !pool.invalid;
   scene.pools.push_back(std::move(pool));
   if (!usable) return;
@@ -174,11 +182,9 @@ void add_pool(Scene& scene, const PoolKey& key, std::vector<const api::ResourceS
 
 // Pools with binding conditions come last; otherwise driver, pool, slice name, position.
 void sort_devices(Scene& scene) {
-  std::set<size_t> conditional;
-  for (const SceneDevice& device : scene.devices)
-    if (has_binding_conditions(*device.device)) conditional.insert(device.pool);
   std::stable_sort(scene.devices.begin(), scene.devices.end(), [&](const SceneDevice& a, const SceneDevice& b) {
-    return std::make_tuple(conditional.count(a.pool), a.pool) < std::make_tuple(conditional.count(b.pool), b.pool);
+    return std::make_tuple(scene.pools[a.pool].conditional, a.pool) <
+           std::make_tuple(scene.pools[b.pool].conditional, b.pool);
   });
 }
 

@@ -24,6 +24,7 @@ struct ScenePool {
   std::string name;
   bool incomplete = false;                // some slices of its generation are not there yet
   bool invalid = false;                   // duplicate names or unknown counters
+  bool conditional = false;               // has a device with binding conditions, wherever that may be used
   std::map<CounterKey, Amount> counters;  // what the holders of today leave over
 };
 
