@@ -1,0 +1,271 @@
+#include "pkg/manager/runner.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "client/informer/object_store.h"
+#include "pkg/reactor/sim_reactor.h"
+
+// The runner with reconcilers and a server that the tests script: order, exclusion, failures and what follows them.
+namespace dra::manager::runner_test {
+
+using namespace reconcile;
+using namespace std::chrono_literals;
+
+class ScriptedServer : public ObjectApi {
+ public:
+  explicit ScriptedServer(Reactor& reactor) : reactor_(reactor) {}
+  void perform(const Write& write, std::function<void(Result<uint64_t>)> done) override {
+    EXPECT_TRUE(in_flight.insert(write.object.store_key()).second) << "two writes of one object in flight";
+    log.push_back(write.purpose + " " + write.object.name);
+    Result<uint64_t> answer = 1;
+    if (auto bad = failures.find(write.purpose); bad != failures.end()) answer = fail(bad->second);
+    timers_.push_back(reactor_.after(10ms, [this, key = write.object.store_key(), answer, done] {
+      in_flight.erase(key);
+      done(answer);
+    }));
+  }
+  void get(const Ref& object, std::function<void(Result<Presence>)> done) override {
+    log.push_back("get " + object.name);
+    timers_.push_back(reactor_.after(10ms, [this, done] {
+      if (unreachable > 0) {
+        --unreachable;
+        return done(fail(Code::kUnavailable, "no answer"));
+      }
+      done(presence);
+    }));
+  }
+  std::map<std::string, Error> failures;  // by purpose
+  Presence presence = Presence::kAbsent;
+  int unreachable = 0;
+  std::set<std::string> in_flight;
+  std::vector<std::string> log;
+
+ private:
+  Reactor& reactor_;
+  std::vector<Handle> timers_;
+};
+
+class Notes : public EventSink, public MetricSink, public Assumptions {
+ public:
+  void emit(const Event& event) override { events.push_back(event.reason + ": " + event.note); }
+  void record(const Metric&) override {}
+  void write_answered(const std::string&, std::string_view) override {}
+  void assume(const Write& write) override { held.insert(write.object.name); }
+  void forget(const Write& write) override { held.erase(write.object.name); }
+  void confirmed(const Write& write, uint64_t) override { settled.insert(write.object.name); }
+  std::vector<std::string> events;
+  std::set<std::string> held, settled;
+};
+
+class Scripted : public Reconciler {
+ public:
+  std::string_view name() const override { return "scripted"; }
+  Outcome reconcile(const View& view, const Key& key) const override {
+    passes.push_back(to_text(key));
+    return next ? next(view, key) : Outcome{};
+  }
+  void on_pod(const View&, const api::Pod*, const api::Pod* after, Triggers& out) const override {
+    if (after) out.add(pod_key(after->metadata.key()));
+  }
+  std::function<Outcome(const View&, const Key&)> next;
+  mutable std::vector<std::string> passes;
+};
+
+class RunnerTest : public testing::Test {
+ protected:
+  RunnerTest()
+      : reactor(clock),
+        server(reactor),
+        pods(pods_core),
+        claims(claims_core),
+        stores{&pods, &claims, nullptr, nullptr, nullptr, nullptr},
+        view(stores, memory, clock, "resource.k8s.io/v1"),
+        runner(reactor, view, memory, {server, notes, notes, notes}) {
+    add_indexes(stores);
+    runner.add(scripted);
+    runner.start();
+  }
+  void poke(const std::string& name) {
+    api::Pod pod;
+    pod.metadata.ns = "d";
+    pod.metadata.name = name;
+    runner.pod_changed(nullptr, &pod);
+  }
+  static Write write(const std::string& purpose, const std::string& object) {
+    Write made;
+    made.object = {Kind::kClaim, "d", object, object + "-uid"};
+    made.purpose = purpose;
+    return made;
+  }
+  // These effects the first time, nothing after that.
+  void once(std::vector<Effect> effects) {
+    scripted.next = [this, effects](const View&, const Key&) {
+      Outcome outcome;
+      if (scripted.passes.size() == 1) outcome.effects = effects;
+      return outcome;
+    };
+  }
+
+  ManualClock clock;
+  SimReactor reactor;
+  ScriptedServer server;
+  Notes notes;
+  Scripted scripted;
+  client::ObjectStore pods_core, claims_core;
+  client::Store<api::Pod> pods;
+  client::Store<api::ResourceClaim> claims;
+  Stores stores;
+  Memory memory;
+  StoreView view;
+  Runner runner;
+};
+
+TEST_F(RunnerTest, PerformsEffectsInOrder) {
+  once({write("first", "a"), write("second", "b"), Event{{}, false, "Done", "", "all", ""}});
+  poke("p");
+  reactor.advance(1s);
+  EXPECT_EQ(server.log, (std::vector<std::string>{"first a", "second b"}));
+  EXPECT_EQ(notes.events, std::vector<std::string>{"Done: all"});
+  EXPECT_EQ(notes.settled, (std::set<std::string>{"a", "b"}));
+  EXPECT_TRUE(runner.idle());
+}
+
+TEST_F(RunnerTest, TheFirstFailureDropsTheRestWithItsAssumptions) {
+  server.failures.emplace("second", Error(Code::kConflict, 409, "Conflict", "lost"));
+  once({write("first", "a"), write("second", "b"), write("third", "c")});
+  poke("p");
+  reactor.advance(1s);
+  EXPECT_EQ(server.log, (std::vector<std::string>{"first a", "second b", "get b"})) << "and reads what it lost to";
+  EXPECT_EQ(notes.held, std::set<std::string>{"a"});
+  EXPECT_EQ(scripted.passes.size(), 2u) << "the next pass derives what is left";
+}
+
+TEST_F(RunnerTest, AnUnknownOutcomeKeepsTheAssumptionUntilAReadSettlesIt) {
+  server.failures.emplace("first", Error(Code::kDeadlineExceeded, "no answer in time"));
+  server.unreachable = 3;
+  once({write("first", "a")});
+  poke("p");
+  reactor.advance(100ms);
+  EXPECT_TRUE(notes.held.contains("a"));
+  EXPECT_EQ(scripted.passes.size(), 1u);
+  reactor.advance(5s);
+  EXPECT_FALSE(notes.held.contains("a"));
+  EXPECT_EQ(scripted.passes.size(), 2u);
+}
+
+TEST_F(RunnerTest, OnePassAKeyAndWhatHappensMeanwhileIsOwed) {
+  once({write("first", "a")});
+  poke("p");
+  reactor.run_until_idle();
+  for (int i = 0; i < 5; ++i) poke("p");
+  reactor.run_until_idle();
+  EXPECT_EQ(scripted.passes.size(), 1u);
+  reactor.advance(1s);
+  EXPECT_EQ(scripted.passes.size(), 2u);
+}
+
+TEST_F(RunnerTest, OneWriteAnObjectAcrossKeys) {
+  scripted.next = [this](const View&, const Key&) {
+    Outcome outcome;
+    if (scripted.passes.size() <= 20) outcome.add(write("same", "shared"));
+    return outcome;
+  };
+  for (int i = 0; i < 20; ++i) poke("p" + std::to_string(i));
+  reactor.advance(5s);  // the server checks that no two are in flight
+  EXPECT_EQ(server.log.size(), 20u);
+}
+
+TEST_F(RunnerTest, AQuestionIsAnsweredBeforeTheKeyRunsAgain) {
+  const Ref pod{Kind::kPod, "d", "x", "x-uid"};
+  scripted.next = [&](const View& v, const Key&) {
+    Outcome outcome;
+    if (v.confirmed(pod) == Presence::kUnknown) outcome.add(Confirm{pod});
+    if (v.confirmed(pod) == Presence::kAbsent) outcome.add(write("prune", "a"));
+    return outcome;
+  };
+  poke("p");
+  reactor.advance(25ms);
+  EXPECT_EQ(server.log, (std::vector<std::string>{"get x", "prune a"}));
+}
+
+TEST_F(RunnerTest, MissingPermissionIsRetriedEveryMinute) {
+  server.failures.emplace("first", Error(Code::kPermissionDenied, 403, "Forbidden", "no"));
+  scripted.next = [](const View&, const Key&) {
+    Outcome outcome;
+    outcome.add(write("first", "a"));
+    return outcome;
+  };
+  poke("p");
+  reactor.advance(10min);
+  EXPECT_GE(scripted.passes.size(), 10u);
+  EXPECT_LE(scripted.passes.size(), 11u);
+}
+
+TEST_F(RunnerTest, AFailingKeyBacksOff) {
+  server.failures.emplace("first", Error(Code::kUnavailable, 503, "", "down"));
+  scripted.next = [](const View&, const Key&) {
+    Outcome outcome;
+    outcome.add(write("first", "a"));
+    return outcome;
+  };
+  poke("p");
+  reactor.advance(10s);
+  EXPECT_LE(scripted.passes.size(), 12u);
+}
+
+TEST_F(RunnerTest, HeldKeysWaitWhateverHappens) {
+  scripted.next = [this](const View&, const Key&) {
+    Outcome outcome;
+    if (scripted.passes.size() == 1) outcome.hold = 2s;
+    return outcome;
+  };
+  poke("p");
+  reactor.run_until_idle();
+  poke("p");
+  reactor.advance(1900ms);
+  EXPECT_EQ(scripted.passes.size(), 1u);
+  reactor.advance(200ms);
+  EXPECT_EQ(scripted.passes.size(), 2u);
+}
+
+TEST_F(RunnerTest, StoppingStartsNoFurtherWriteAndTheWorkIsTakenUpAgain) {
+  once({write("first", "a"), write("second", "b")});
+  poke("p");
+  reactor.run_until_idle();
+  runner.stop();
+  reactor.advance(1s);
+  EXPECT_EQ(server.log, std::vector<std::string>{"first a"});
+  EXPECT_EQ(notes.held, std::set<std::string>{"a"});
+  runner.start();
+  reactor.advance(1s);
+  EXPECT_EQ(scripted.passes.size(), 2u);
+}
+
+TEST_F(RunnerTest, ABugInAReconcilerIsOneKeysTrouble) {
+  scripted.next = [](const View&, const Key& key) -> Outcome {
+    if (key.object == "d/bad") throw std::logic_error("bug");
+    return {};
+  };
+  poke("bad");
+  poke("good");
+  reactor.advance(1s);
+  EXPECT_NE(std::find(scripted.passes.begin(), scripted.passes.end(), "pod:d/good"), scripted.passes.end());
+}
+
+TEST_F(RunnerTest, ARefusalIsToldOnce) {
+  server.failures.emplace("create", Error(Code::kInvalidArgument, 422, "Invalid", "quota"));
+  scripted.next = [](const View&, const Key&) {
+    Outcome outcome;
+    Write made = write("create", "a");
+    made.failure_event = Event{{Kind::kPod, "d", "p", "p-uid"}, true, "FailedResourceClaimCreation", "Create", "x", ""};
+    outcome.add(made);
+    return outcome;
+  };
+  poke("p");
+  reactor.advance(5s);
+  EXPECT_EQ(notes.events, std::vector<std::string>{"FailedResourceClaimCreation: x: quota"});
+}
+
+}  // namespace dra::manager::runner_test
