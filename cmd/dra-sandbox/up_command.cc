@@ -1,0 +1,156 @@
+// dra-sandbox up: API server, simulated fleet and controller manager in one process, until SIGINT or SIGTERM.
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "client/transport/in_process.h"
+#include "cmd/dra-sandbox/api_endpoint.h"
+#include "cmd/dra-sandbox/command.h"
+#include "pkg/log/log.h"
+#include "pkg/manager/manager.h"
+#include "pkg/metrics/metrics.h"
+#include "pkg/reactor/asio_reactor.h"
+#include "pkg/sandbox/fleet.h"
+#include "pkg/sandbox/server_handler.h"
+#include "pkg/sandbox/simulation.h"
+
+namespace dra::sandbox_program {
+namespace {
+
+struct UpOptions {
+  EndpointOptions endpoint;
+  std::string fleet_path;  // empty: the fleet that ships with the program
+  bool without_manager = false;
+};
+
+Result<sandbox::Fleet> read_fleet(const std::string& path) {
+  if (path.empty()) return sandbox::load_fleet(sandbox::default_fleet(), "default fleet");
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    return fail(Code::kNotFound, "fleet file \"" + path + "\" cannot be opened; give an existing file with --fleet");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return sandbox::load_fleet(text.str(), path);
+}
+
+manager::ManagerOptions manager_options() {
+  manager::ManagerOptions options;
+  options.claim_templates = manager::ClaimTemplates::kOwn;
+  options.allocation.mode = allocation::Mode::kBind;
+  // There is no other scheduler here: the default one's pods are ours.
+  options.allocation.scheduler_names = {"default-scheduler"};
+  options.identity = "dra-sandbox";
+  return options;
+}
+
+// Everything that runs, in the order in which it is made; destroyed in the opposite order.
+class Session {
+ public:
+  Session(const UpOptions& options, sandbox::Fleet fleet)
+      : options_(options), fleet_(std::move(fleet)), reactor_(clock_), random_(entropy_seed()) {}
+
+  Result<void> run() {
+    auto endpoint = ApiEndpoint::start(reactor_, random_, options_.endpoint, /*housekeeping=*/true);
+    if (!endpoint) return tl::make_unexpected(endpoint.error());
+    endpoint_ = std::move(*endpoint);
+    handler_ = std::make_unique<sandbox::ServerHandler>(endpoint_->server());
+    transport_ = std::make_unique<client::InProcessTransport>(
+        reactor_, *handler_, client::InProcessOptions{.bearer_token = options_.endpoint.token});
+    simulation_ = std::make_unique<sandbox::Simulation>(reactor_, *transport_, random_);
+    const Handle signals = reactor_.on_signals({SIGINT, SIGTERM}, [this](int) { stop(); });
+    simulation_->publish(fleet_, [this](Result<void> published) { fleet_published(std::move(published)); });
+    reactor_.run();
+    return outcome_;
+  }
+
+ private:
+  void fleet_published(Result<void> published) {
+    if (!published) {
+      outcome_ = std::move(published);
+      reactor_.stop();
+      return;
+    }
+    simulation_->start();
+    if (!options_.without_manager) {
+      manager_ = std::make_unique<manager::Manager>(
+          reactor_, *transport_, random_, metrics_, manager_options(), [this](std::string why) {
+            outcome_ = fail(Code::kInternal, "the controller manager cannot go on: " + why);
+            reactor_.stop();
+          });
+      manager_->start();
+      manager_->lead();
+    }
+    announce_when_ready();
+  }
+
+  // Says that the sandbox is ready once everything in it is.
+  void announce_when_ready() {
+    if (!simulation_->synced() || (manager_ != nullptr && !manager_->ready())) {
+      waiting_ = reactor_.after(std::chrono::milliseconds(10), [this] { announce_when_ready(); });
+      return;
+    }
+    std::printf("dra-sandbox is ready: %zu nodes with %zu devices at %s%s\n", fleet_.nodes, fleet_.devices,
+                endpoint_->url().c_str(), options_.without_manager ? ", without a controller manager" : "");
+    std::printf("  export KUBECONFIG=%s\n  kubectl get nodes,resourceslices,deviceclasses\nStop it with Ctrl-C.\n",
+                options_.endpoint.kubeconfig_file.c_str());
+    std::fflush(stdout);
+  }
+
+  void stop() {
+    if (manager_ != nullptr) manager_->stop();
+    simulation_->stop();
+    reactor_.stop();
+  }
+
+  const UpOptions& options_;
+  sandbox::Fleet fleet_;
+  SystemClock clock_;
+  AsioReactor reactor_;
+  SeededRandom random_;
+  metrics::Registry metrics_;
+  Result<void> outcome_;
+  Handle waiting_;
+  std::unique_ptr<ApiEndpoint> endpoint_;
+  std::unique_ptr<sandbox::ServerHandler> handler_;
+  std::unique_ptr<client::InProcessTransport> transport_;
+  std::unique_ptr<sandbox::Simulation> simulation_;
+  std::unique_ptr<manager::Manager> manager_;
+};
+
+Result<void> start_session(const UpOptions& options) {
+  auto fleet = read_fleet(options.fleet_path);
+  if (!fleet) return tl::make_unexpected(fleet.error());
+  return Session(options, std::move(*fleet)).run();
+}
+
+int run_up(const std::vector<std::string>& arguments) {
+  CLI::App app("API server, simulated fleet and controller manager in one process.", "dra-sandbox up");
+  UpOptions options;
+  options.endpoint.kubeconfig_file = "dra-sandbox.kubeconfig";
+  int verbosity = 0;
+  add_endpoint_flags(app, options.endpoint);
+  app.add_option("--fleet", options.fleet_path,
+                 "YAML file that describes nodes and devices (docs/fleet.md); a small fleet when not given");
+  app.add_flag("--without-manager", options.without_manager,
+               "leave out the controller manager, to run it as a process of its own");
+  app.add_option("-v,--v", verbosity, "verbosity of the log")->capture_default_str();
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  log::set_verbosity(verbosity);
+  const Result<void> result = start_session(options);
+  if (result) return 0;
+  std::fprintf(stderr, "dra-sandbox up: %s\n", result.error().message().c_str());
+  return 1;
+}
+
+const RegisterCommand kUp("up", "API server, simulated fleet and controller manager in one process", &run_up);
+
+}  // namespace
+
+}  // namespace dra::sandbox_program
