@@ -66,8 +66,9 @@ struct KindInfo {
   std::vector<std::string> verbs = {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
   std::vector<SubresourceInfo> subresources;
   NameRule name_rule = NameRule::kDnsSubdomain;
-  bool has_status = false;      // a status subresource; main writes ignore status, status writes ignore the rest
-  bool has_generation = false;  // generation starts at 1 and counts changes outside metadata and status
+  bool has_status = false;  // a status subresource; main writes ignore status, status writes ignore the rest
+  bool keeps_status_on_create = false;  // nodes: a kubelet registers itself together with its status
+  bool has_generation = false;          // generation starts at 1 and counts changes outside metadata and status
   bool allow_create_on_update = false;
   bool allow_unconditional_update = true;  // false: a PUT without resourceVersion is 422
   bool delete_returns_object = false;      // false: DELETE answers a Status when the object is gone at once

@@ -144,7 +144,7 @@ StatusOr<StoredPtr> create_object(const Env& env, Call& call, Json object, const
   deduplicate_owner_references(call, object["metadata"]);
   init_create_metadata(info, ctx, object["metadata"]);
   if (manager.track) track_update(managed_type(*call.kind, call.gv()), nullptr, object, manager);
-  if (info.has_status) reset_status(*call.kind, object);
+  if (info.has_status && !(info.keeps_status_on_create && object.contains("status"))) reset_status(*call.kind, object);
   if (info.has_generation) object["metadata"]["generation"] = 1;
   call.kind->prepare_for_create(ctx, object);
   if (auto admitted = call.kind->admit_create(ctx, object); !admitted) return fail_status(admitted.error());

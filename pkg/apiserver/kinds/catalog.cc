@@ -51,6 +51,7 @@ KindInfo pods_info() {
 
 KindInfo nodes_info() {
   KindInfo i = core_kind("Node", "nodes", "node", false);
+  i.keeps_status_on_create = true;
   i.short_names = {"no"};
   i.status_keeps_labels = false;
   i.status_keeps_finalizers = false;
