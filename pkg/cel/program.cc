@@ -11,10 +11,11 @@ constexpr size_t kInlineBytes = 2048;
 // Room for locals: on the stack for ordinary expressions.
 struct Locals {
   Locals(uint32_t count, Arena& arena, EvalContext& c) {
-    c.locals = count <= kInlineLocals ? values : arena.array<Value>(count);
+    c.locals = count <= kInlineLocals ? reinterpret_cast<Value*>(values) : arena.array<Value>(count);
     c.lazy = count <= kInlineLocals ? nodes : arena.array<const Node*>(count);
   }
-  Value values[kInlineLocals];
+  // Every local is written before it is read: not initialised, as most expressions have none.
+  alignas(Value) char values[kInlineLocals * sizeof(Value)];
   const Node* nodes[kInlineLocals];
 };
 
