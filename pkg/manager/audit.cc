@@ -9,7 +9,7 @@ namespace dra::manager {
 
 namespace {
 
-using Kind = inventory::AuditFinding::Kind;
+using FindingKind = inventory::AuditFinding::Kind;
 
 std::string finding_name(const inventory::AuditFinding& finding) {
   std::string name = std::string(inventory::audit_kind_name(finding.kind)) + " " + finding.device.text() + " " +
@@ -45,7 +45,7 @@ size_t Audit::run() {
   size_t over_committed = 0, differences = differences_to_rebuilt();
   std::map<std::string, bool> standing;
   for (const inventory::AuditFinding& finding : findings) {
-    finding.kind == Kind::kDrift ? ++differences : ++over_committed;
+    finding.kind == FindingKind::kDrift ? ++differences : ++over_committed;
     standing[finding_name(finding)] = true;
   }
   report(findings);
@@ -60,9 +60,9 @@ size_t Audit::run() {
 void Audit::report(const std::vector<inventory::AuditFinding>& findings) {
   for (const inventory::AuditFinding& finding : findings) {
     if (!reported_.emplace(finding_name(finding), true).second) continue;
-    log::error(finding.kind == Kind::kDrift ? "Derived state differs from the same rebuilt" : "Handed out twice",
+    log::error(finding.kind == FindingKind::kDrift ? "Derived state differs from the same rebuilt" : "Handed out twice",
                {{"kind", inventory::audit_kind_name(finding.kind)}, {"finding", finding.message}});
-    if (finding.kind == Kind::kDrift) continue;
+    if (finding.kind == FindingKind::kDrift) continue;
     for (const auto& claim : stores_.claims->list_stream()) {
       if (!std::binary_search(finding.claims.begin(), finding.claims.end(), claim->metadata.uid)) continue;
       events_.emit({reconcile::ref_of(*claim), true, "DeviceOverCommitted", "Audit", finding.message, ""});

@@ -32,10 +32,10 @@ constexpr Duration kDiscoveryRetry = std::chrono::seconds(5);
 constexpr Duration kSyncLook = std::chrono::milliseconds(20);
 constexpr Duration kBackupGrace = std::chrono::seconds(30);
 
-client::Resource core(const char* plural, const char* kind, bool namespaced) {
+client::Resource core_kind(const char* plural, const char* kind, bool namespaced) {
   return {"", "v1", plural, kind, namespaced};
 }
-client::Resource dra(const std::string& version, const char* plural, const char* kind, bool namespaced) {
+client::Resource dra_kind(const std::string& version, const char* plural, const char* kind, bool namespaced) {
   return {"resource.k8s.io", version, plural, kind, namespaced};
 }
 
@@ -57,13 +57,16 @@ lifecycle::Options lifecycle_options(ClaimTemplates mode) {
 struct Watches {
   Watches(Reactor& reactor, client::Transport& transport, Random& random, const std::string& version)
       : traits(std::make_shared<client::ServerTraits>()),
-        pods(reactor, transport, random, watching(core("pods", "Pod", true)), traits),
-        nodes(reactor, transport, random, watching(core("nodes", "Node", false)), traits),
-        claims(reactor, transport, random, watching(dra(version, "resourceclaims", "ResourceClaim", true)), traits),
+        pods(reactor, transport, random, watching(core_kind("pods", "Pod", true)), traits),
+        nodes(reactor, transport, random, watching(core_kind("nodes", "Node", false)), traits),
+        claims(reactor, transport, random, watching(dra_kind(version, "resourceclaims", "ResourceClaim", true)),
+               traits),
         templates(reactor, transport, random,
-                  watching(dra(version, "resourceclaimtemplates", "ResourceClaimTemplate", true)), traits),
-        slices(reactor, transport, random, watching(dra(version, "resourceslices", "ResourceSlice", false)), traits),
-        classes(reactor, transport, random, watching(dra(version, "deviceclasses", "DeviceClass", false)), traits) {}
+                  watching(dra_kind(version, "resourceclaimtemplates", "ResourceClaimTemplate", true)), traits),
+        slices(reactor, transport, random, watching(dra_kind(version, "resourceslices", "ResourceSlice", false)),
+               traits),
+        classes(reactor, transport, random, watching(dra_kind(version, "deviceclasses", "DeviceClass", false)),
+                traits) {}
 
   template <typename F>
   void each(F&& f) {
