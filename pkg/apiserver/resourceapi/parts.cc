@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kRequestReference =
     "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
 
-bool hex_digit(char c) {
+bool uuid_digit(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
@@ -34,13 +34,13 @@ std::string uuid_problem(std::string_view text) {
       digits = text.substr(1, 36);
       break;
     case 32:
-      return std::all_of(text.begin(), text.end(), hex_digit) ? "" : "invalid UUID format";
+      return std::all_of(text.begin(), text.end(), uuid_digit) ? "" : "invalid UUID format";
     default:
       return "invalid UUID length: " + std::to_string(text.size());
   }
   for (size_t i = 0; i < digits.size(); ++i) {
     const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-    if (dash ? digits[i] != '-' : !hex_digit(digits[i])) return "invalid UUID format";
+    if (dash ? digits[i] != '-' : !uuid_digit(digits[i])) return "invalid UUID format";
   }
   return "";
 }

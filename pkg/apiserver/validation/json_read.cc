@@ -71,7 +71,7 @@ size_t count_of(const Json& value) {
 }
 
 bool semantic_equal(const Json& a, const Json& b) {
-  if (empty_value(a) || empty_value(b)) return empty_value(a) && empty_value(b);
+  if (a.is_null() || b.is_null()) return empty_value(a) && empty_value(b);
   if (a.is_object() && b.is_object()) {
     for (const auto& [key, value] : a.items()) {
       const Json& other = member(b, key);
