@@ -28,8 +28,9 @@ class Explainer {
       : plan_(plan), core_(core), selectors_(selectors), filters_(filters) {}
 
   Reasons run(std::span<const NodeId> nodes) {
-    collect(nodes);
     Reasons reasons;
+    reasons.nodes_asked = static_cast<uint32_t>(nodes.size());
+    reasons.nodes_examined = collect(nodes);
     for (uint32_t r = 0; r < plan_.requests.size(); ++r)
       for (const PlanAlternative& alternative : plan_.requests[r].alternatives)
         reasons.requests.push_back(explain_alternative(r, alternative));
@@ -38,16 +39,23 @@ class Explainer {
 
  private:
   // Pools of which a slice is usable on one of the nodes, and the devices usable on any of them.
-  void collect(std::span<const NodeId> nodes) {
+  uint32_t collect(std::span<const NodeId> nodes) {
+    uint32_t examined = 0;
+    size_t devices = 0;
     for (NodeId node : nodes) {
+      if (devices > kMaxExplainedDevices) break;
+      ++examined;
       if (node >= core_.node_count()) continue;
       for (const inventory::Segment& segment : core_.view(node).segments) {
         const Pool& pool = *core_.pool(segment.pool);
-        inventory::Words& here = here_[segment.pool];
+        auto [known, fresh] = here_.try_emplace(segment.pool);
+        inventory::Words& here = known->second;
+        if (fresh) devices += pool.size();
         here.resize(pool.words(), 0);
         for (size_t w = 0; w < here.size(); ++w) here[w] |= segment.mask.empty() ? ~uint64_t{0} : segment.mask[w];
       }
     }
+    return examined;
   }
 
   RequestReason explain_alternative(uint32_t r, const PlanAlternative& alternative) {

@@ -54,6 +54,8 @@ std::string Reasons::summary() const {
       if (!count.detail.empty()) text += " (" + count.detail.substr(0, 96) + ")";
     }
   }
+  if (nodes_examined < nodes_asked)
+    text += "; " + std::to_string(nodes_examined) + " of " + std::to_string(nodes_asked) + " nodes examined";
   if (!proof.empty()) text += "; " + proof;
   if (text.size() > kMost) {
     text.resize(kMost - 3);

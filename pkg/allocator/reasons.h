@@ -52,8 +52,14 @@ struct RequestReason {
   std::vector<CauseCount> counts;  // in the order of the enum; they add up to devices_examined
 };
 
+// An explanation looks at no more devices than this (it would take longer than the decision's own budget): further
+// nodes are left out, and nodes_examined says so.
+inline constexpr uint32_t kMaxExplainedDevices = 50'000;
+
 struct Reasons {
   std::vector<RequestReason> requests;
+  uint32_t nodes_asked = 0;
+  uint32_t nodes_examined = 0;
   std::string proof;  // what refuted the combination, empty when a request alone is impossible
   // At most 1 KiB, without names of devices or of other namespaces' objects: for events and conditions.
   std::string summary() const;

@@ -34,10 +34,12 @@ class Audit {
       if (number == kNone || !pool.shareable(number)) exclusive(pool, name, counted);
       if (number == kNone) continue;
       if (pool.shareable(number)) shared(pool, number, list, counted);
-      for (const CounterUse* use = pool.uses_begin(number); use != pool.uses_end(number); ++use) {
-        consumed[use->counter] += use->amount;
-        for (const HolderRef* holder : counted) users[use->counter].push_back(core_.claim(holder->claim).uid);
-      }
+      pool.for_each_named(name, [&](uint32_t device) {
+        for (const CounterUse* use = pool.uses_begin(device); use != pool.uses_end(device); ++use) {
+          consumed[use->counter] += use->amount;
+          for (const HolderRef* holder : counted) users[use->counter].push_back(core_.claim(holder->claim).uid);
+        }
+      });
     }
     for (size_t c = 0; c < consumed.size(); ++c) {
       const Counter& counter = pool.counters_[c];

@@ -256,6 +256,7 @@ TEST(InventoryProperty, RandomHistoriesLeaveNoDrift) {
             d.allow_multiple_allocations = random.below(3) == 0;
             d.capacity["m"].value = std::to_string(1 + random.below(3));
           }
+          if (random.below(8) == 0) s.devices[1].name = "d0";  // an invalid pool still counts its holders
           inventory.apply_slice(s);
           break;
         }
