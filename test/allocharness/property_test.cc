@@ -1,0 +1,79 @@
+// The allocator against the exhaustive search, on worlds from seeds. DRA_SEED picks another start, DRA_CASES another
+// number of random worlds.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "pkg/base/random.h"
+#include "test/allocharness/judge.h"
+
+namespace dra::allocharness::property_test {
+namespace {
+
+uint64_t from_environment(const char* name, uint64_t fallback) {
+  const char* text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : fallback;
+}
+
+TEST(AllocatorProperty, RandomWorldsAgreeWithTheOracle) {
+  Campaign campaign;
+  campaign.first_seed = from_environment("DRA_SEED", 1);
+  campaign.cases = from_environment("DRA_CASES", 20'000);
+  std::cout << "random worlds from seed " << campaign.first_seed << ", " << campaign.cases << " of them\n";
+  const CampaignResult result = run_random(campaign);
+  EXPECT_EQ(result.failures, 0u) << result.report;
+  EXPECT_EQ(result.cases, campaign.cases);
+  EXPECT_LT(result.undecided, result.cases / 50 + 1);
+}
+
+TEST(AllocatorProperty, SmallWorldsAgreeWithTheOracle) {
+  const CampaignResult result = run_small(from_environment("DRA_SEED", 1) % 53, 53);
+  EXPECT_EQ(result.failures, 0u) << result.report;
+  EXPECT_GT(result.cases, 1000u);
+}
+
+// What a fuzzer would try, repeatably: the text of a world with bytes changed, cut, repeated or swapped for others that
+// mean something.
+std::string mutated(const std::string& text, Random& random) {
+  static const char* const kPieces[] = {"-1",        "0",
+                                        "\"\"",      "null",
+                                        "{}",        "[]",
+                                        "\"All\"",   "99999999999999999999",
+                                        "1e99",      "\"0\"",
+                                        "true",      "\"-5Gi\"",
+                                        "\"x/y/z\"", "9223372036854775807"};
+  std::string out = text;
+  const uint64_t changes = 1 + random.below(4);
+  for (uint64_t i = 0; i < changes && !out.empty(); ++i) {
+    // After a colon begins a value: replacing it whole keeps the text JSON.
+    size_t at = out.find(':', random.below(out.size()));
+    if (at == std::string::npos) continue;
+    ++at;
+    size_t end = at;
+    if (out[at] == '"') {
+      end = out.find('"', at + 1);
+      end = end == std::string::npos ? at : end + 1;
+    } else if (out[at] != '{' && out[at] != '[') {
+      end = out.find_first_of(",}]", at);
+      if (end == std::string::npos) end = at;
+    }
+    if (end == at) continue;
+    out.replace(at, end - at, kPieces[random.below(std::size(kPieces))]);
+  }
+  if (random.below(20) == 0) out.resize(random.below(out.size() + 1));
+  return out;
+}
+
+TEST(AllocatorProperty, BrokenObjectsBreakNothing) {
+  const uint64_t seed = from_environment("DRA_SEED", 1);
+  std::cout << "mutations from seed " << seed << "\n";
+  SeededRandom random(seed);
+  for (int i = 0; i < 4000; ++i) {
+    const std::string text = mutated(oracle::write_case(oracle::random_world(random.next())), random);
+    const std::string broken = fuzz_one(text);
+    ASSERT_EQ(broken, "") << text;
+  }
+}
+
+}  // namespace
+}  // namespace dra::allocharness::property_test
