@@ -1,22 +1,191 @@
+// Server-side apply (apimachinery/pkg/util/managedfields), on documents in the hub version.
 #include "pkg/apiserver/apply.h"
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/body.h"
-#include "pkg/apiserver/patch.h"
+#include "pkg/apiserver/codec.h"
+#include "pkg/apiserver/field_set.h"
+#include "pkg/apiserver/managed_fields.h"
+#include "pkg/apiserver/rest_write.h"
+#include "pkg/base/strings.h"
 
 namespace dra::apiserver {
 
-StatusOr<Json> run_apply(const Env&, Call& call, const Json& config, const std::vector<std::string>& duplicates,
-                         const Json* current) {
-  Json out = current ? *current : Json::object();
-  Json body = config;
-  body.erase("apiVersion");
-  body.erase("kind");
-  apply_merge_patch(out, body);
-  auto ok = decode_document(call, body_kind(call), out, duplicates, "");
-  if (!ok) return fail_status(ok.error());
+namespace {
+
+constexpr const char* kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+
+std::string manager_text(const ManagedEntry& e, const std::string& own_version) {
+  std::string out = quote(e.manager);
+  if (!e.subresource.empty()) out += " with subresource " + quote(e.subresource);
+  if (e.operation == "Update" || e.api_version != own_version) out += " using " + e.api_version;
   return out;
+}
+
+Status conflict_status(const std::map<std::string, std::vector<std::string>>& by_manager) {
+  Status s;
+  s.code = 409;
+  s.reason = "Conflict";
+  size_t count = 0;
+  std::string text;
+  for (const auto& [manager, paths] : by_manager) {
+    count += paths.size();
+    if (!text.empty()) text += "\n";
+    text += "conflicts with " + manager + ":";
+    for (const auto& path : paths) {
+      text += "\n- " + path;
+      s.causes.push_back({"FieldManagerConflict", "conflict with " + manager, path});
+    }
+  }
+  if (count == 1) {
+    text = "conflict with " + by_manager.begin()->first + ": " + by_manager.begin()->second[0];
+    s.message = "Apply failed with 1 conflict: " + text;
+  } else {
+    s.message = "Apply failed with " + std::to_string(count) + " conflicts: " + text;
+  }
+  return s;
+}
+
+// The configuration decoded as a partial object, without what an apply of this subresource may not set.
+StatusOr<Json> read_config(Call& call, const Json& config, const std::vector<std::string>& duplicates) {
+  const BodyKind kind = body_kind(call);
+  const Json sent_meta = config.value("metadata", Json::object());
+  const std::string gvk = (kind.gv.group.empty() ? "/" + kind.gv.version : kind.gv.text()) + ", Kind=" + kind.kind;
+  auto meta_text = [&](const char* member) {
+    const Json v = sent_meta.is_object() ? sent_meta.value(member, Json()) : Json();
+    return v.is_string() ? v.get<std::string>() : std::string();
+  };
+  const std::string rendered =
+      "failed to create typed patch object (" + meta_text("namespace") + "/" + meta_text("name") + "; " + gvk + "): ";
+  if (!duplicates.empty()) return fail_status(bad_request("error decoding YAML: " + duplicates[0]));
+  Json out = config;
+  auto text_of = [&](const char* member) {
+    const Json v = out.value(member, Json());
+    return v.is_string() ? v.get<std::string>() : std::string();
+  };
+  const std::string api_version = text_of("apiVersion");
+  if (api_version.empty() || text_of("kind").empty()) {
+    return fail_status(bad_request("Object '" + std::string(text_of("kind").empty() ? "Kind" : "apiVersion") +
+                                   "' is missing in '" + config.dump() + "'"));
+  }
+  if (api_version != kind.gv.text()) {
+    return fail_status(bad_request("Incorrect version specified in apply patch. Specified patch version: " +
+                                   api_version + ", expected: " + kind.gv.text()));
+  }
+  auto meta = out.find("metadata");
+  if (meta != out.end() && meta->is_object() && meta->contains("managedFields") &&
+      !(*meta)["managedFields"].is_null()) {
+    return fail_status(bad_request("metadata.managedFields must be nil"));
+  }
+  if (kind.schema != nullptr) {
+    const DecodeReport report = decode_partial(*kind.schema, out);
+    if (!report.unknown.empty()) {
+      return fail_status(plain_error(rendered + "." + report.unknown[0] + ": field not declared in schema"));
+    }
+    if (!report.error.empty()) return fail_status(plain_error(rendered + report.error));
+  }
+  out.erase("apiVersion");
+  out.erase("kind");
+  if (call.path.subresource == "status") {
+    Json kept = Json::object();
+    if (out.contains("metadata")) kept["metadata"] = out["metadata"];
+    if (out.contains("status")) kept["status"] = out["status"];
+    out = std::move(kept);
+  } else if (call.kind->info().has_status) {
+    out.erase("status");
+  }
+  return out;
+}
+
+// Paths that nobody owns any more because this manager's configuration no longer names them.
+void remove_abandoned(const ObjectType* type, Json& object, const FieldSet& before, const FieldSet& now,
+                      const std::vector<ManagedEntry>& others) {
+  auto owned_elsewhere = [&](const std::string& path) {
+    const std::string below = path + '\x1f';
+    return std::any_of(others.begin(), others.end(), [&](const ManagedEntry& e) {
+      auto it = e.fields.lower_bound(path);
+      return it != e.fields.end() && (*it == path || it->starts_with(below));
+    });
+  };
+  auto named = [&](const std::string& path) {
+    auto it = now.lower_bound(path);
+    return it != now.end() && (*it == path || it->starts_with(path + '\x1f'));
+  };
+  for (const auto& path : before) {
+    if (!named(path) && !owned_elsewhere(path)) remove_path(type, object, path);
+  }
+}
+
+}  // namespace
+
+StatusOr<Json> run_apply(const Env& env, Call& call, const Json& config, const std::vector<std::string>& duplicates,
+                         const Json* current) {
+  auto read = read_config(call, config, duplicates);
+  if (!read) return read;
+  const ObjectType* type = body_kind(call).schema;
+  const bool force = call.query.flag("force");
+  const ManagerTag tag = manager_tag(env, call);
+
+  FieldSet applied = fields_of(type, *read);
+  if (call.path.subresource == "status") {
+    std::erase_if(applied, [](const std::string& path) { return !path.starts_with("f:status"); });
+  }
+  Json object = current == nullptr ? Json{{"metadata", Json::object()}} : *current;
+  auto entries = read_managers(object["metadata"]);
+  std::vector<ManagedEntry> others;
+  ManagedEntry mine{tag.manager, "Apply", tag.subresource, tag.api_version, tag.time, {}};
+  FieldSet before;
+  std::string old_time;
+  size_t place = entries.size();  // entries keep their order, so that an equal apply changes nothing
+  for (auto& e : entries) {
+    if (e.manager == tag.manager && e.operation == "Apply" && e.subresource == tag.subresource) {
+      before.insert(e.fields.begin(), e.fields.end());
+      place = std::min(place, others.size());
+      if (e.fields == applied && e.api_version == tag.api_version) old_time = e.time;
+    } else {
+      others.push_back(std::move(e));
+    }
+  }
+
+  std::map<std::string, std::vector<std::string>> conflicts;
+  for (const auto& path : applied) {
+    const Json* have = find_path(type, object, path);
+    const Json* want = find_path(type, *read, path);
+    if (want == nullptr ||
+        (have != nullptr &&
+         (*have == *want || (have->is_structured() && path.find("k:{", path.rfind('\x1f') + 1) != std::string::npos))))
+      continue;
+    const auto member = applied.upper_bound(path);
+    if (have != nullptr && member != applied.end() && member->starts_with(path + '\x1f')) continue;
+    for (auto& other : others) {
+      if (!other.fields.contains(path)) continue;
+      if (force) {
+        other.fields.erase(path);
+      } else {
+        conflicts[manager_text(other, tag.api_version)].push_back(path_text(path));
+      }
+    }
+  }
+  if (!conflicts.empty()) return fail_status(conflict_status(conflicts));
+
+  merge_applied(type, object, *read);
+  remove_abandoned(type, object, before, applied, others);
+  mine.fields = std::move(applied);
+  if (!old_time.empty()) mine.time = old_time;
+  others.insert(others.begin() + static_cast<std::ptrdiff_t>(std::min(place, others.size())), std::move(mine));
+  if (tag.manager == "kubectl" && tag.subresource.empty()) {
+    // The server keeps the annotation of client-side apply in step, so that users can go back to it.
+    Json& annotations = object["metadata"]["annotations"];
+    if (annotations.is_object() && annotations.contains(kLastApplied)) annotations[kLastApplied] = config.dump() + "\n";
+    if (annotations.is_null()) object["metadata"].erase("annotations");
+  }
+  write_managers(object["metadata"], others);
+  auto decoded = decode_document(call, body_kind(call), object, {}, "");
+  if (!decoded) return fail_status(decoded.error());
+  return object;
 }
 
 }  // namespace dra::apiserver

@@ -134,8 +134,10 @@ StatusOr<void> check_write_options(const Call& call, std::string_view options_ki
       break;
     }
   }
-  for (const auto& value : call.query.all("dryRun")) {
-    if (value != "All") errors.push_back(not_supported(FieldPath("dryRun"), value, {"All"}));
+  const auto dry_run = call.query.all("dryRun");
+  if (std::any_of(dry_run.begin(), dry_run.end(), [](const auto& v) { return v != "All"; })) {
+    errors.push_back({"FieldValueNotSupported", "dryRun",
+                      "Unsupported value: " + Json(dry_run).dump() + ": supported values: \"All\""});
   }
   const std::string& validation = call.query.get("fieldValidation");
   if (!validation.empty() && validation != "Strict" && validation != "Warn" && validation != "Ignore") {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/json_text.h"
 #include "pkg/base/strings.h"
 #include "pkg/yaml/yaml.h"
 
@@ -137,7 +138,7 @@ std::string object_text(const Kind& kind, const GroupVersion& gv, const StoredOb
   if (!(gv == kind.info().hub)) {
     Json document = *object.document();
     convert_document(kind, document, kind.info().hub, gv);
-    converted = dump_json(document, -1);
+    converted = document_text(document);
     text = &converted;
   }
   if (!with_type) return *text;

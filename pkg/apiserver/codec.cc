@@ -60,7 +60,7 @@ std::string json_kind_name(const Json& value) {
 
 class Decoder {
  public:
-  explicit Decoder(DecodeReport& report) : report_(report) {}
+  explicit Decoder(DecodeReport& report, bool partial = false) : report_(report), partial_(partial) {}
 
   void object(const ObjectType& type, Json& value, const std::string& path, bool top) {
     for (auto it = value.begin(); it != value.end();) {
@@ -82,7 +82,7 @@ class Decoder {
       }
       if (!report_.error.empty()) return;
     }
-    add_always_printed(type, value);
+    if (!partial_) add_always_printed(type, value);
   }
 
  private:
@@ -96,7 +96,7 @@ class Decoder {
     const std::string struct_field = owner.name + "." + path;
     check_value(f.value, value, path, struct_field);
     if (!report_.error.empty()) return true;
-    if (f.value.pointer || f.always) return true;
+    if (f.value.pointer || f.always || partial_) return true;
     if (f.value.type == FieldType::kObject) return !(f.omitzero && value.empty());
     return !is_zero(value);
   }
@@ -281,6 +281,7 @@ class Decoder {
 
  private:
   DecodeReport& report_;
+  bool partial_;
 };
 
 }  // namespace
@@ -303,6 +304,36 @@ DecodeReport decode_object(const ObjectType* type, Json& object) {
     decoder.object(*meta, *it, "metadata", false);
   }
   return report;
+}
+
+DecodeReport decode_partial(const ObjectType& type, Json& object) {
+  DecodeReport report;
+  Decoder(report, true).object(type, object, "", true);
+  return report;
+}
+
+namespace {
+
+void settle_value(const ValueType& type, Json& value) {
+  if (type.type == FieldType::kObject && value.is_object()) {
+    null_empty_lists(*type.object, value);
+  } else if (type.element && (value.is_array() || value.is_object())) {
+    for (auto& below : value) settle_value(*type.element, below);
+  }
+}
+
+}  // namespace
+
+void null_empty_lists(const ObjectType& type, Json& object) {
+  for (auto it = object.begin(); it != object.end(); ++it) {
+    const Field* f = type.find(it.key());
+    if (f == nullptr) continue;
+    if (f->always && !f->value.pointer && it->is_array() && it->empty()) {
+      *it = nullptr;
+    } else {
+      settle_value(f->value, *it);
+    }
+  }
 }
 
 Json zero_object(const ObjectType& type) {

@@ -23,6 +23,12 @@ struct DecodeReport {
 // looked at.
 DecodeReport decode_object(const ObjectType* type, Json& object);
 
+// The same for a partial object (an apply configuration): nothing is dropped for being empty, nothing is added.
+DecodeReport decode_partial(const ObjectType& type, Json& object);
+
+// Lists that are always printed and have no elements become null, as storing them does upstream.
+void null_empty_lists(const ObjectType& type, Json& object);
+
 // A value of one type in a document that is already decoded: the zero object of a kind ("spec":{...},"status":{}).
 Json zero_object(const ObjectType& type);
 

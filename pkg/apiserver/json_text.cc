@@ -126,6 +126,18 @@ bool parse_json(std::string_view text, Json& out, std::vector<std::string>& dupl
   return false;
 }
 
+std::string document_text(const Json& document) {
+  auto dump = [](const Json& j) { return j.dump(-1, ' ', false, Json::error_handler_t::replace); };
+  const auto meta = document.find("metadata");
+  if (meta == document.end()) return dump(document);
+  std::string out = "{\"metadata\":" + dump(*meta);
+  for (auto it = document.begin(); it != document.end(); ++it) {
+    if (it == meta) continue;
+    out += "," + Json(it.key()).dump() + ":" + dump(*it);
+  }
+  return out + "}";
+}
+
 std::vector<std::string> member_paths(std::string_view text) {
   Json ignored;
   std::vector<std::string> duplicates;

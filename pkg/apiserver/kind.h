@@ -73,8 +73,8 @@ struct KindInfo {
   bool allow_unconditional_update = true;  // false: a PUT without resourceVersion is 422
   bool delete_returns_object = false;      // false: DELETE answers a Status when the object is gone at once
   // Which metadata a write to /status may change besides managedFields.
-  bool status_keeps_labels = true;            // true: labels and annotations stay as they are
-  bool status_keeps_finalizers = true;        // true: finalizers stay as they are
+  bool status_keeps_labels = true;            // true: labels stay as they are
+  bool status_keeps_finalizers = true;        // annotations and finalizers stay
   bool status_keeps_owner_references = true;  // true: ownerReferences stay as they are
   bool immutable_spec_on_delete = false;
   GroupResource group_resource() const { return {group, plural}; }

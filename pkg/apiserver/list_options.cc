@@ -36,9 +36,10 @@ FieldErrors check_watch(const Call& call, const ListOptions& o) {
         forbidden(match, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"));
   }
   if (o.send_initial_events) {
-    if (o.match.empty()) {
+    if (o.match != "NotOlderThan") {
       errors.push_back(forbidden(match, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
-    } else if (o.match != "NotOlderThan") {
+    }
+    if (!o.match.empty() && o.match != "NotOlderThan") {
       errors.push_back(not_supported(match, o.match, {"NotOlderThan"}));
     }
   }
@@ -49,13 +50,8 @@ FieldErrors check_watch(const Call& call, const ListOptions& o) {
   return errors;
 }
 
-FieldErrors check_list(const ListOptions& o) {
-  FieldErrors errors;
+void check_match(const ListOptions& o, FieldErrors& errors) {
   const FieldPath match("resourceVersionMatch");
-  if (o.send_initial_events) {
-    errors.push_back(forbidden(FieldPath("sendInitialEvents"), "sendInitialEvents is forbidden for list"));
-  }
-  if (o.match.empty()) return errors;
   if (o.resource_version.empty()) {
     errors.push_back(forbidden(match, "resourceVersionMatch is forbidden unless resourceVersion is provided"));
   }
@@ -67,6 +63,14 @@ FieldErrors check_list(const ListOptions& o) {
   }
   if (o.match == "Exact" && o.resource_version == "0") {
     errors.push_back(forbidden(match, "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""));
+  }
+}
+
+FieldErrors check_list(const ListOptions& o) {
+  FieldErrors errors;
+  if (!o.match.empty()) check_match(o, errors);
+  if (o.send_initial_events) {
+    errors.push_back(forbidden(FieldPath("sendInitialEvents"), "sendInitialEvents is forbidden for list"));
   }
   return errors;
 }

@@ -1,7 +1,9 @@
 #include "pkg/apiserver/managed_fields.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/field_set.h"
 #include "pkg/apiserver/rest_write.h"
 
 namespace dra::apiserver {
@@ -20,6 +22,77 @@ ManagerTag manager_tag(const Env& env, const Call& call) {
   return tag;
 }
 
-void track_update(const ObjectType*, const Json*, Json&, const ManagerTag&) {}
+std::vector<ManagedEntry> read_managers(const Json& meta) {
+  std::vector<ManagedEntry> out;
+  auto managed = meta.find("managedFields");
+  if (managed == meta.end() || !managed->is_array()) return out;
+  for (const auto& e : *managed) {
+    if (!e.is_object() || e.value("manager", "").empty()) continue;
+    out.push_back({e.value("manager", ""), e.value("operation", ""), e.value("subresource", ""),
+                   e.value("apiVersion", ""), e.value("time", ""),
+                   from_fields_v1(e.value("fieldsV1", Json::object()))});
+  }
+  return out;
+}
+
+void write_managers(Json& meta, const std::vector<ManagedEntry>& entries) {
+  Json out = Json::array();
+  for (const auto& e : entries) {
+    if (e.fields.empty()) continue;
+    Json j = {{"manager", e.manager}, {"operation", e.operation}, {"apiVersion", e.api_version},
+              {"time", e.time},       {"fieldsType", "FieldsV1"}, {"fieldsV1", to_fields_v1(e.fields)}};
+    if (!e.subresource.empty()) j["subresource"] = e.subresource;
+    out.push_back(std::move(j));
+  }
+  if (out.empty()) {
+    meta.erase("managedFields");
+  } else {
+    meta["managedFields"] = std::move(out);
+  }
+}
+
+void track_update(const ObjectType* type, const Json* old, Json& object, const ManagerTag& manager) {
+  Json& meta = object["metadata"];
+  const Json none = Json::object();
+  const Json& old_meta = old == nullptr ? none : old->at("metadata");
+  const Json sent = meta.value("managedFields", Json());
+  // A list that was sent replaces the entries ([{}] or [] clears them); none sent keeps them.
+  const bool cleared = old != nullptr && sent.is_array() && (sent.empty() || (sent.size() == 1 && sent[0].empty()));
+  if (cleared) {
+    meta.erase("managedFields");
+    return;
+  }
+  auto entries = read_managers(old != nullptr && sent.is_array() ? meta : old_meta);
+  FieldSet now = fields_of(type, object);
+  FieldSet changed;
+  if (old == nullptr) {
+    changed = now;
+  } else {
+    for (const auto& path : now) {
+      const Json* before = find_path(type, *old, path);
+      const Json* after = find_path(type, object, path);
+      const bool container = before != nullptr && after != nullptr && before->is_structured() && after->is_structured();
+      const auto member = now.upper_bound(path);
+      const bool has_members = member != now.end() && member->starts_with(path + '\x1f');
+      if (before == nullptr || (!(container && has_members) && *before != *after)) changed.insert(path);
+    }
+  }
+  for (auto& e : entries) {
+    std::erase_if(e.fields, [&](const std::string& path) { return !now.contains(path) || changed.contains(path); });
+  }
+  if (!changed.empty()) {
+    auto mine = std::find_if(entries.begin(), entries.end(), [&](const ManagedEntry& e) {
+      return e.manager == manager.manager && e.operation == "Update" && e.subresource == manager.subresource &&
+             e.api_version == manager.api_version;
+    });
+    if (mine == entries.end()) {
+      entries.push_back({manager.manager, "Update", manager.subresource, manager.api_version, manager.time, {}});
+      mine = entries.end() - 1;
+    }
+    mine->fields.insert(changed.begin(), changed.end());
+    mine->time = manager.time;
+  }
+  write_managers(meta, entries);
+}
 
 }  // namespace dra::apiserver

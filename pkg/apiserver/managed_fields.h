@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "pkg/apiserver/field_set.h"
 #include "pkg/apiserver/json.h"
 #include "pkg/apiserver/kind.h"
 #include "pkg/apiserver/schema.h"
@@ -17,6 +19,19 @@ struct ManagerTag {
   std::string api_version;
   std::string time;  // RFC 3339
 };
+
+// One entry of managedFields.
+struct ManagedEntry {
+  std::string manager;
+  std::string operation;  // "Apply" or "Update"
+  std::string subresource;
+  std::string api_version;
+  std::string time;
+  FieldSet fields;
+};
+std::vector<ManagedEntry> read_managers(const Json& meta);
+// Entries without fields are dropped.
+void write_managers(Json& meta, const std::vector<ManagedEntry>& entries);
 
 // The schema that tells lists and maps apart for ownership, null when there is none (everything is then granular maps
 // and atomic lists).

@@ -70,35 +70,42 @@ void validate_finalizers(const Json& finalizers, const FieldPath& path, FieldErr
   }
 }
 
+// An owner reference as messages show it: fields in declaration order.
+std::string owner_text(const Json& o) {
+  std::string out = "{\"apiVersion\":" + o.value("apiVersion", Json("")).dump() +
+                    ",\"kind\":" + o.value("kind", Json("")).dump() + ",\"name\":" + o.value("name", Json("")).dump() +
+                    ",\"uid\":" + o.value("uid", Json("")).dump();
+  for (const char* flag : {"controller", "blockOwnerDeletion"}) {
+    if (o.contains(flag)) out += ",\"" + std::string(flag) + "\":" + o[flag].dump();
+  }
+  return out + "}";
+}
+
 void validate_owner_references(const Json& owners, const FieldPath& path, FieldErrors& errors) {
   std::string first_controller;
-  size_t i = 0;
+  std::vector<std::string> texts;
+  for (const auto& o : owners) texts.push_back(owner_text(o));
   for (const auto& o : owners) {
-    const FieldPath at = path.index(i++);
     const std::string version = o.value("apiVersion", "");
     const std::string kind = o.value("kind", "");
     const std::string name = o.value("name", "");
-    const size_t slashes = static_cast<size_t>(std::count(version.begin(), version.end(), '/'));
-    const std::string group_version_error = slashes > 1 ? "unexpected GroupVersion string: " + version : "";
-    if (!group_version_error.empty()) errors.push_back(invalid(at.child("apiVersion"), version, group_version_error));
-    if (version.empty()) errors.push_back(invalid(at.child("apiVersion"), version, "version must not be empty"));
-    if (kind.empty()) errors.push_back(invalid(at.child("kind"), kind, "kind must not be empty"));
-    if (name.empty()) errors.push_back(invalid(at.child("name"), name, "name must not be empty"));
     const std::string uid = o.value("uid", "");
-    if (uid.empty()) errors.push_back(invalid(at.child("uid"), uid, "uid must not be empty"));
+    if (version.empty()) errors.push_back(invalid(path.child("apiVersion"), version, "version must not be empty"));
+    if (kind.empty()) errors.push_back(invalid(path.child("kind"), kind, "must not be empty"));
+    if (name.empty()) errors.push_back(invalid(path.child("name"), name, "must not be empty"));
+    if (uid.empty()) errors.push_back(invalid(path.child("uid"), uid, "must not be empty"));
     if (version == "v1" && kind == "Event") {
-      errors.push_back(invalid(at, "/v1, Kind=Event", "/v1, Kind=Event is disallowed from being an owner"));
+      errors.push_back(invalid_raw(path, owner_text(o), "/v1, Kind=Event is disallowed from being an owner"));
     }
-    if (o.value("controller", Json()) == true) {
-      if (!first_controller.empty()) {
-        errors.push_back(invalid_raw(path, owners.dump(),
-                                     "Only one reference can have Controller set to true. Found \"true\" in references "
-                                     "for " +
-                                         first_controller + "/" + " and " + kind + "/" + name));
-      } else {
-        first_controller = kind + "/" + name;
-      }
+    if (o.value("controller", Json()) != true) continue;
+    if (first_controller.empty()) {
+      first_controller = kind + "/" + name;
+      continue;
     }
+    errors.push_back(
+        invalid_raw(path, "[" + join(texts, ",") + "]",
+                    "Only one reference can have Controller set to true. Found \"true\" in references for " +
+                        first_controller + " and " + kind + "/" + name));
   }
 }
 
@@ -272,6 +279,10 @@ FieldErrors validate_object_meta_update(const Json& meta, const Json& old, const
   immutable("creationTimestamp");
   immutable("deletionTimestamp");
   immutable("deletionGracePeriodSeconds");
+  auto append = [&](FieldErrors more) { errors.insert(errors.end(), more.begin(), more.end()); };
+  append(validate_labels(meta.value("labels", Json()), path.child("labels")));
+  append(validate_annotations(meta.value("annotations", Json()), path.child("annotations")));
+  validate_owner_references(meta.value("ownerReferences", Json::array()), path.child("ownerReferences"), errors);
   return errors;
 }
 

@@ -42,7 +42,19 @@ StatusOr<Json> apply_json_patch(const Json& target, const Json& patch) {
   refused.reason = "Invalid";
   refused.message = "the server rejected our request due to an error in our request";
   try {
-    return target.patch(patch);
+    Json out = target;
+    for (Json op : patch) {
+      // The library that upstream uses lets "replace" create a member of an object.
+      if (op.is_object() && op.value("op", Json()) == "replace" && op.value("path", Json()).is_string()) {
+        const Json::json_pointer at(op["path"].get<std::string>());
+        if (!at.empty() && !out.contains(at) && out.contains(at.parent_pointer()) &&
+            out[at.parent_pointer()].is_object()) {
+          op["op"] = "add";
+        }
+      }
+      out.patch_inplace(Json::array({std::move(op)}));
+    }
+    return out;
   } catch (const Json::exception&) {
     return fail_status(refused);
   }
@@ -88,7 +100,7 @@ StatusOr<Patch> Patch::parse(Call& call) {
           bad_request("error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch"));
     }
     if (document.size() > kMaxJsonPatchOperations) {
-      return fail_status(too_large("The allowed maximum operations in a JSON patch is " +
+      return fail_status(too_large("Request entity too large: The allowed maximum operations in a JSON patch is " +
                                    std::to_string(kMaxJsonPatchOperations) + ", got " +
                                    std::to_string(document.size())));
     }
@@ -138,7 +150,7 @@ StatusOr<Json> Patch::run(const Env& env, Call& call, const Json* current) const
     return fail_status(bad_request("no kind " + quote(text_of("kind")) + " is registered for version " +
                                    quote(text_of("apiVersion")) + " in scheme \"pkg/api/legacyscheme/scheme.go:30\""));
   }
-  const std::string rendered = type_ == Type::kStrategic ? body_->dump() : quote(patched.dump());
+  const std::string rendered = quote(type_ == Type::kStrategic ? go_value_text(*body_) : patched.dump());
   Call* target = &call;
   auto decoded = decode_document(*target, body_kind(call), patched, duplicates_, text_);
   if (!decoded) {

@@ -29,6 +29,8 @@ class Patch {
   std::vector<std::string> duplicates_;
 };
 
+// Go's %v of a decoded JSON value: "map[a:1 b:[x y]]".
+std::string go_value_text(const Json& value);
 // RFC 7386.
 void apply_merge_patch(Json& target, const Json& patch);
 // RFC 6902. Any failure is one generic 422.

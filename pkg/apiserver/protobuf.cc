@@ -258,7 +258,13 @@ StatusOr<Json> decode_protobuf_body(std::string_view body, const BodyKind& expec
         bad_request("the object provided is unrecognized (must be of type " + expected.kind + "): " + why));
   };
   if (!body.starts_with(kMagic)) {
-    return refused("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]");
+    std::string hex;
+    for (unsigned char c : body.substr(0, 1024)) {
+      hex += "0123456789abcdef"[c >> 4];
+      hex += "0123456789abcdef"[c & 15];
+    }
+    return refused("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0] (" + hex +
+                   ")");
   }
   WireReader envelope(body.substr(kMagic.size()));
   std::string api_version;
@@ -277,8 +283,8 @@ StatusOr<Json> decode_protobuf_body(std::string_view body, const BodyKind& expec
   }
   if (!envelope.ok()) return refused("the envelope is no protobuf message");
   Json out = Json::object();
-  const bool same =
-      kind.empty() || (kind == expected.kind && (api_version.empty() || api_version == expected.gv.text()));
+  const bool same = kind.empty() || (kind == expected.kind && (api_version.empty() || expected.gv.version.empty() ||
+                                                               api_version == expected.gv.text()));
   if (same && expected.schema == nullptr) return refused("protobuf is not served for this kind, send JSON");
   if (same && !MessageDecoder().message(*expected.schema, raw, out, 0))
     return refused("the object is no protobuf message");

@@ -83,6 +83,7 @@ bool parse_path(std::string_view path, RequestPath& out) {
   for (auto& part : split(decoded, '/')) {
     if (!part.empty()) out.parts.push_back(std::move(part));
   }
+  const bool hole = decoded.find("//") != std::string::npos;
   const auto& p = out.parts;
   size_t at = 0;
   if (p.size() >= 2 && p[0] == "api") {
@@ -109,7 +110,7 @@ bool parse_path(std::string_view path, RequestPath& out) {
   out.resource = p[at++];
   if (at < p.size()) out.name = p[at++];
   if (at < p.size()) out.subresource = p[at++];
-  out.too_deep = at < p.size();
+  out.too_deep = at < p.size() || hole;
   return true;
 }
 

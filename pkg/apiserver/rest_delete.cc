@@ -162,7 +162,6 @@ StatusOr<DeleteResult> delete_object(const Env& env, Call& call, const std::stri
   const Json& old_meta = old_document->at("metadata");
   const WriteContext ctx = write_context(env, call);
   if (auto ok = call.kind->admit_delete(ctx, *old_document); !ok) return fail_status(ok.error());
-  if (auto ok = check_preconditions(info, old_meta, name, options); !ok) return fail_status(ok.error());
 
   std::string policy = options.policy.value_or("");
   if (policy.empty() && options.orphan_dependents) policy = *options.orphan_dependents ? "Orphan" : "Background";
@@ -172,6 +171,7 @@ StatusOr<DeleteResult> delete_object(const Env& env, Call& call, const std::stri
     const bool foreground = std::find(held.begin(), held.end(), Json("foregroundDeletion")) != held.end();
     policy = orphan ? "Orphan" : foreground ? "Foreground" : call.kind->default_propagation(ctx);
   }
+  if (auto ok = check_preconditions(info, old_meta, name, options); !ok) return fail_status(ok.error());
   const DeleteDecision decision = call.kind->decide_delete(*old_document, options.grace_seconds);
   const bool deleting = old_meta.contains("deletionTimestamp");
 

@@ -64,10 +64,10 @@ void when_reached(const Env& env, const CallPtr& call, uint64_t revision, std::f
     if (revision <= env.store.revision()) {
       go_on();
     } else if (own_over) {
-      Json bare = to_json(request_timeout());
-      bare.erase("kind");
-      bare.erase("apiVersion");
-      send_text(*call, 504, "text/plain; charset=utf-8", bare.dump() + "\n");
+      // Upstream's time-out filter writes this text under the wrong media type.
+      send_text(*call, 504, "text/plain; charset=utf-8",
+                R"({"metadata":{},"status":"Failure","message":")" + request_timeout().message +
+                    R"(","reason":"Timeout","details":{},"code":504})" + "\n");
     } else {
       send_status(*call, too_large_revision(revision, env.store.revision()));
     }
@@ -177,12 +177,18 @@ void send_page(const Env& env, Call& call, const Page& page) {
                     : object_text(*call.kind, call.gv(), *o, false);
   }
   text += "]}";
+  // An empty metadata-only list has no array at all upstream.
+  if (partial && page.items.empty()) text.replace(text.size() - 3, 2, "null");
   send_json(call, 200, std::move(text));
 }
 
 }  // namespace
 
 void handle_get(const Env& env, const CallPtr& call) {
+  if (call->query.flag("export")) {
+    send_status(*call, bad_request("the export parameter, deprecated since v1.14, is no longer supported"));
+    return;
+  }
   const std::string& rv = call->query.get("resourceVersion");
   uint64_t revision = 0;
   if (!rv.empty()) {

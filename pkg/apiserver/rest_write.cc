@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/body.h"
+#include "pkg/apiserver/codec.h"
 #include "pkg/apiserver/metadata.h"
 #include "pkg/apiserver/patch.h"
 #include "pkg/base/strings.h"
@@ -89,11 +90,12 @@ void reset_for_status(const KindInfo& info, Json& object, const Json& old) {
   auto take = [&](const char* field) { keep_member(meta, sent, field); };
   take("resourceVersion");
   take("managedFields");
-  if (!info.status_keeps_labels) {
-    take("labels");
+  take("generateName");
+  if (!info.status_keeps_labels) take("labels");
+  if (!info.status_keeps_finalizers) {
     take("annotations");
+    take("finalizers");
   }
-  if (!info.status_keeps_finalizers) take("finalizers");
   if (!info.status_keeps_owner_references) take("ownerReferences");
   Json status = object.contains("status") ? object["status"] : Json();
   object = old;
@@ -103,6 +105,12 @@ void reset_for_status(const KindInfo& info, Json& object, const Json& old) {
   } else {
     object["status"] = std::move(status);
   }
+}
+
+// Validation tells empty lists from absent ones, storage does not.
+void settle_empty_lists(const Kind& kind, Json& object) {
+  const ObjectType* type = managed_type(kind, kind.info().hub);
+  if (type != nullptr) null_empty_lists(*type, object);
 }
 
 StatusOr<uint64_t> parse_object_revision(const std::string& text) {
@@ -135,8 +143,7 @@ WriteContext write_context(const Env& env, Call& call) {
 StatusOr<StoredPtr> create_object(const Env& env, Call& call, Json object, const ManagerTag& manager) {
   const KindInfo& info = call.kind->info();
   const WriteContext ctx = write_context(env, call);
-  Json& meta = object["metadata"];
-  if (!meta.value("resourceVersion", "").empty()) {
+  if (!object["metadata"].value("resourceVersion", "").empty()) {
     return fail_status(plain_error("resourceVersion should not be set on objects to be created"));
   }
   convert_document(*call.kind, object, call.gv(), info.hub);
@@ -153,9 +160,10 @@ StatusOr<StoredPtr> create_object(const Env& env, Call& call, Json object, const
   const std::string name = object["metadata"].value("name", "");
   if (!errors.empty()) return fail_status(invalid_status(error_kind(call), name, errors));
 
+  settle_empty_lists(*call.kind, object);
   std::string key = key_of(info, object);
   StoredPtr existing = env.store.get(call.table(), key);
-  const std::string prefix = meta.value("generateName", "");
+  const std::string prefix = object["metadata"].value("generateName", "");
   const bool generated = !prefix.empty() && name != prefix && name.starts_with(prefix.substr(0, 58));
   for (int i = 1; existing && generated && i < kNameAttempts; ++i) {
     object["metadata"]["name"] = generate_name(prefix, env.random);
@@ -247,20 +255,21 @@ StatusOr<WriteResult> update_object(const Env& env, Call& call, const std::strin
   } else {
     if (info.has_status && rules.subresource.empty()) keep_member(object, old, "status");
     call.kind->prepare_for_update(ctx, object, old);
-    if (info.has_generation && call.kind->bumps_generation(object, old)) {
-      object["metadata"]["generation"] = old.at("metadata").value("generation", int64_t{0}) + 1;
-    }
   }
   if (auto admitted = call.kind->admit_update(ctx, object, old); !admitted) return fail_status(admitted.error());
+  if (!status_write && info.has_generation && call.kind->bumps_generation(object, old)) {
+    object["metadata"]["generation"] = old.at("metadata").value("generation", int64_t{0}) + 1;
+  }
 
   // Upstream validates metadata twice on updates: once for all kinds, once in the kind's own rules.
-  FieldErrors errors = validate_object_meta_update(object["metadata"], old.at("metadata"), FieldPath("metadata"));
-  append_errors(errors, validate_object_meta(object["metadata"], info, FieldPath("metadata")));
-  if (!errors.empty()) append_errors(errors, FieldErrors(errors));
+  FieldErrors errors = validate_object_meta(object["metadata"], info, FieldPath("metadata"));
+  append_errors(errors, validate_object_meta_update(object["metadata"], old.at("metadata"), FieldPath("metadata")));
+  append_errors(errors, FieldErrors(errors));
   append_errors(errors, status_write ? call.kind->validate_status_update(ctx, object, old)
                                      : call.kind->validate_update(ctx, object, old));
   if (!errors.empty()) return fail_status(invalid_status(error_kind(call), name, errors));
 
+  settle_empty_lists(*call.kind, object);
   if (same_object(object, old)) return WriteResult{stored, false};
   // The last finalizer of an object that waits for its end: it goes, and the answer shows the old resourceVersion.
   const Json& new_meta = object["metadata"];
@@ -297,27 +306,31 @@ void reset_status(const Kind& kind, Json& object) {
   const ServedVersion* hub = kind.info().find_version(kind.info().hub);
   const ObjectType* type = SchemaSet::builtin().find(hub->schema_package, kind.info().kind);
   const Field* status = type == nullptr ? nullptr : type->find("status");
-  if (status == nullptr || (status->value.object != nullptr && !status->value.pointer))
+  if (status == nullptr) {
     object["status"] = Json::object();
+  } else if (status->value.object != nullptr && !status->value.pointer) {
+    object["status"] = zero_object(*status->value.object);
+  }
 }
 
 void deduplicate_owner_references(Call& call, Json& meta) {
   auto owners = meta.find("ownerReferences");
   if (owners == meta.end() || owners->size() < 2) return;
   Json kept = Json::array();
-  bool dropped = false;
+  std::vector<std::string> dropped;
   for (auto& o : *owners) {
     if (std::find(kept.begin(), kept.end(), o) == kept.end()) {
       kept.push_back(o);
     } else {
-      dropped = true;
+      dropped.push_back(o.value("uid", ""));
     }
   }
-  if (!dropped) return;
+  if (dropped.empty()) return;
   call.warnings.push_back(
-      ".metadata.ownerReferences contains duplicate entries, API server dedups owner references "
-      "in 1.20+, and may reject such requests as early as 1.24; please fix your requests; "
-      "duplicate UID(s) observed: ");
+      ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may "
+      "reject "
+      "such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: " +
+      join(dropped, ", "));
   *owners = std::move(kept);
 }
 

@@ -6,8 +6,10 @@
 #include "pkg/apiserver/auth.h"
 #include "pkg/apiserver/call.h"
 #include "pkg/apiserver/discovery.h"
+#include "pkg/apiserver/housekeeper.h"
 #include "pkg/apiserver/openapi.h"
 #include "pkg/apiserver/rest_write.h"
+#include "pkg/apiserver/sqlite_store.h"
 #include "pkg/apiserver/subresources.h"
 #include "pkg/apiserver/watch.h"
 #include "pkg/base/strings.h"
@@ -55,7 +57,14 @@ struct Server::Impl {
         reader(store),
         env{reactor_in, random, store, kinds, reader, options, watches, random.uuid() + random.uuid()} {
     register_all_kinds(kinds);
-    for (const char* name : {"default", "kube-node-lease", "kube-public", "kube-system"}) add_namespace(name);
+  }
+
+  // After a restore: what exists stays.
+  void begin() {
+    for (const char* name : {"default", "kube-node-lease", "kube-public", "kube-system"}) {
+      if (!store.get("/namespaces", name)) add_namespace(name);
+    }
+    if (options.housekeeping) housekeeper = std::make_unique<Housekeeper>(env);
   }
 
   void add_namespace(const std::string& name) {
@@ -137,6 +146,8 @@ struct Server::Impl {
   StoreReader reader;
   WatchHub watches;
   Env env;
+  std::unique_ptr<SqliteStore> persistence;
+  std::unique_ptr<Housekeeper> housekeeper;
 };
 
 std::map<std::string, UserInfo> admin_token(const std::string& token) {
@@ -144,10 +155,22 @@ std::map<std::string, UserInfo> admin_token(const std::string& token) {
 }
 
 Server::Server(Reactor& reactor, Random& random, ServerOptions options)
-    : impl_(std::make_unique<Impl>(reactor, random, std::move(options))) {}
+    : impl_(std::make_unique<Impl>(reactor, random, std::move(options))) {
+  impl_->begin();
+}
+
+Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Result<std::unique_ptr<Server>> Server::create(Reactor& reactor, Random& random, ServerOptions options) {
-  return std::make_unique<Server>(reactor, random, std::move(options));
+  auto impl = std::make_unique<Impl>(reactor, random, std::move(options));
+  if (!impl->options.data_dir.empty()) {
+    auto opened = SqliteStore::open(impl->options.data_dir, impl->store);
+    if (!opened) return fail(opened.error());
+    impl->persistence = std::move(*opened);
+    impl->store.set_persistence(impl->persistence.get());
+  }
+  impl->begin();
+  return std::unique_ptr<Server>(new Server(std::move(impl)));
 }
 
 Server::~Server() = default;

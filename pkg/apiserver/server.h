@@ -61,6 +61,7 @@ class Server {
   struct Impl;
 
  private:
+  explicit Server(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

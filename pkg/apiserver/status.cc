@@ -89,7 +89,7 @@ Status gone(std::string_view message) {
 }
 
 Status too_large(std::string_view message) {
-  return bare_status(413, "RequestEntityTooLarge", message, true);
+  return bare_status(413, "RequestEntityTooLarge", message, false);
 }
 
 Status unsupported_media_type(std::string_view message) {

@@ -2,12 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/json_text.h"
 #include "pkg/base/check.h"
 
 namespace dra::apiserver {
 
-StoredObject::StoredObject(uint64_t revision, Json&& document)
-    : revision_(revision), text_(document.dump(-1, ' ', false, Json::error_handler_t::replace)) {
+StoredObject::StoredObject(uint64_t revision, Json&& document) : revision_(revision), text_(document_text(document)) {
   document_ = std::make_shared<const Json>(std::move(document));
 }
 
@@ -69,9 +69,8 @@ StoredPtr Store::put(std::string_view name, const std::string& key, Json documen
   Table& t = table(name);
   document["metadata"]["resourceVersion"] = std::to_string(++revision_);
   auto object = std::make_shared<const StoredObject>(revision_, std::move(document));
-  StoredPtr& slot = t.objects[key];
-  StoredPtr previous = std::exchange(slot, object);
   if (persistence_ != nullptr) persistence_->save(t.name, key, *object);
+  StoredPtr previous = std::exchange(t.objects[key], object);
   record(t, previous ? ChangeType::kModified : ChangeType::kAdded, key, object, std::move(previous));
   return object;
 }
@@ -89,8 +88,8 @@ StoredPtr Store::remove(std::string_view name, const std::string& key, Json docu
   StoredPtr previous = it->second;
   document["metadata"]["resourceVersion"] = std::to_string(++revision_);
   auto object = std::make_shared<const StoredObject>(revision_, std::move(document));
-  t.objects.erase(it);
   if (persistence_ != nullptr) persistence_->erase(t.name, key, revision_);
+  t.objects.erase(it);
   record(t, ChangeType::kDeleted, key, object, std::move(previous));
   return object;
 }

@@ -63,7 +63,7 @@ struct StoreOptions {
   uint64_t first_revision = 100;
 };
 
-// Writes reach it in order, before listeners see them.
+// Writes reach it in order, before anything of the store changes; what they throw fails the write.
 class StorePersistence {
  public:
   virtual ~StorePersistence() = default;

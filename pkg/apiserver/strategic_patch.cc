@@ -9,14 +9,6 @@
 
 namespace dra::apiserver {
 
-namespace {
-
-constexpr std::string_view kDeletePrimitive = "$deleteFromPrimitiveList/";
-constexpr std::string_view kElementOrder = "$setElementOrder/";
-constexpr std::string_view kRetainKeys = "$retainKeys";
-constexpr std::string_view kDirective = "$patch";
-
-// Go's %v of a decoded JSON value, as messages show items.
 std::string go_value_text(const Json& v) {
   if (v.is_object()) {
     std::string out = "map[";
@@ -35,6 +27,13 @@ std::string go_value_text(const Json& v) {
   }
   return v.is_string() ? v.get<std::string>() : v.dump();
 }
+
+namespace {
+
+constexpr std::string_view kDeletePrimitive = "$deleteFromPrimitiveList/";
+constexpr std::string_view kElementOrder = "$setElementOrder/";
+constexpr std::string_view kRetainKeys = "$retainKeys";
+constexpr std::string_view kDirective = "$patch";
 
 Status missing_merge_key(const Json& item, const std::string& key) {
   return plain_error("map: " + go_value_text(item) + " does not contain declared merge key: " + key);

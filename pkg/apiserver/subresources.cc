@@ -46,7 +46,8 @@ StatusOr<Json> bound_pod(const Json& pod, const Json& binding, const std::string
   Json out = pod;
   out["spec"]["nodeName"] = binding["target"].value("name", "");
   for (const char* member : {"annotations", "labels"}) {
-    for (const auto& [key, value] : binding["metadata"].value(member, Json::object()).items()) {
+    const Json added = binding["metadata"].value(member, Json::object());
+    for (const auto& [key, value] : added.items()) {
       out["metadata"][member][key] = value;
     }
   }
@@ -54,7 +55,6 @@ StatusOr<Json> bound_pod(const Json& pod, const Json& binding, const std::string
                     {"status", "True"},
                     {"lastProbeTime", nullptr},
                     {"lastTransitionTime", format_rfc3339(now)}};
-  if (meta.contains("generation")) scheduled["observedGeneration"] = meta["generation"];
   Json& conditions = out["status"]["conditions"];
   if (!conditions.is_array()) conditions = Json::array();
   auto same = std::find_if(conditions.begin(), conditions.end(),
@@ -91,6 +91,27 @@ void bind_pod(const Env& env, const CallPtr& call, const std::string& url_name) 
   send_success(*call, 201, nullptr);
 }
 
+// An evicted pod says so, for the controllers that count its failure.
+void mark_disruption(const Env& env, const Call& call) {
+  const std::string key = call.key(call.path.name);
+  const StoredPtr stored = env.store.get(call.table(), key);
+  if (!stored) return;
+  Json pod = *stored->document();
+  if (pod["metadata"].contains("deletionTimestamp")) return;
+  Json& conditions = pod["status"]["conditions"];
+  if (!conditions.is_array()) conditions = Json::array();
+  for (const auto& c : conditions) {
+    if (c.value("type", "") == "DisruptionTarget") return;
+  }
+  conditions.push_back({{"type", "DisruptionTarget"},
+                        {"status", "True"},
+                        {"lastProbeTime", nullptr},
+                        {"lastTransitionTime", format_rfc3339(env.reactor.clock().wall_now())},
+                        {"reason", "EvictionByEvictionAPI"},
+                        {"message", "Eviction API: evicting"}});
+  env.store.put(call.table(), key, std::move(pod));
+}
+
 void evict_pod(const Env& env, const CallPtr& call) {
   auto eviction = decode_body(*call, foreign_kind({"policy", "v1"}, "policy/v1", "Eviction"));
   if (!eviction) return send_status(*call, eviction.error());
@@ -112,6 +133,7 @@ void evict_pod(const Env& env, const CallPtr& call) {
   }
   const Json dry_run = options.value("dryRun", Json());
   request.dry_run = call->dry_run() || (dry_run.is_array() && !dry_run.empty());
+  if (!request.dry_run) mark_disruption(env, *call);
   auto result = delete_object(env, *call, call->path.name, request);
   if (!result) return send_status(*call, result.error());
   send_success(*call, 201, nullptr);
@@ -138,7 +160,8 @@ void finalize_namespace(const Env& env, const CallPtr& call) {
 
 std::string selector_text(const Json& selector) {
   std::vector<std::string> parts;
-  for (const auto& [key, value] : selector.value("matchLabels", Json::object()).items()) {
+  const Json labels = selector.value("matchLabels", Json::object());
+  for (const auto& [key, value] : labels.items()) {
     parts.push_back(key + "=" + value.get<std::string>());
   }
   return join(parts, ",");
@@ -206,6 +229,17 @@ void pod_log(const Env& env, const CallPtr& call) {
   send_text(*call, 200, "text/plain", "");
 }
 
+// Containers are simulated: there is nothing to connect to, and nothing to resize.
+void refuse_connection(Call& call) {
+  Status s;
+  s.code = 501;
+  s.reason = "NotImplemented";
+  s.message = call.kind->info().plural + "/" + call.path.subresource + " of " + quote(call.path.name) +
+              " is not available: the nodes and containers of this server are simulated";
+  s.has_details = false;
+  send_status(call, s);
+}
+
 }  // namespace
 
 void handle_subresource(const Env& env, const CallPtr& call) {
@@ -217,6 +251,9 @@ void handle_subresource(const Env& env, const CallPtr& call) {
   if (sub == "scale") return scale(env, call);
   if (sub == "log") return pod_log(env, call);
   if (sub == "token") return create_token(env, call);
+  if (sub == "attach" || sub == "exec" || sub == "portforward" || sub == "proxy" || sub == "resize") {
+    return refuse_connection(*call);
+  }
   if (method == "GET") return handle_get(env, call);
   if (method == "PUT") return handle_update(env, call);
   handle_patch(env, call);

@@ -32,6 +32,10 @@ void with_status(KindInfo& i) {
   i.subresources.push_back(status_subresource(i.kind));
 }
 
+std::vector<std::string> proxy_verbs() {
+  return {"create", "delete", "get", "patch", "update"};
+}
+
 KindInfo pods_info() {
   KindInfo i = core_kind("Pod", "pods", "pod", true);
   i.short_names = {"po"};
@@ -41,10 +45,15 @@ KindInfo pods_info() {
   i.delete_returns_object = true;
   i.status_keeps_labels = false;
   i.status_keeps_finalizers = false;
-  i.subresources = {{"binding", {}, "Binding", {"create"}},
+  i.subresources = {{"attach", {}, "PodAttachOptions", {"create", "get"}},
+                    {"binding", {}, "Binding", {"create"}},
                     {"ephemeralcontainers", {}, "Pod", {"get", "patch", "update"}},
                     {"eviction", {"policy", "v1"}, "Eviction", {"create"}},
+                    {"exec", {}, "PodExecOptions", {"create", "get"}},
                     {"log", {}, "Pod", {"get"}},
+                    {"portforward", {}, "PodPortForwardOptions", {"create", "get"}},
+                    {"proxy", {}, "PodProxyOptions", proxy_verbs()},
+                    {"resize", {}, "Pod", {"get", "patch", "update"}},
                     status_subresource("Pod")};
   return i;
 }
@@ -52,6 +61,7 @@ KindInfo pods_info() {
 KindInfo nodes_info() {
   KindInfo i = core_kind("Node", "nodes", "node", false);
   i.keeps_status_on_create = true;
+  i.subresources = {{"proxy", {}, "NodeProxyOptions", proxy_verbs()}};
   i.short_names = {"no"};
   i.status_keeps_labels = false;
   i.status_keeps_finalizers = false;
@@ -88,6 +98,7 @@ KindInfo serviceaccounts_info() {
 
 KindInfo services_info() {
   KindInfo i = core_kind("Service", "services", "service", true);
+  i.subresources = {{"proxy", {}, "ServiceProxyOptions", proxy_verbs()}};
   i.short_names = {"svc"};
   i.categories = {"all"};
   i.name_rule = NameRule::kDnsLabel;
@@ -108,6 +119,7 @@ KindInfo deployments_info() {
   i.short_names = {"deploy"};
   i.categories = {"all"};
   i.has_generation = true;
+  i.status_keeps_finalizers = false;
   i.subresources = {{"scale", {"autoscaling", "v1"}, "Scale", {"get", "patch", "update"}}};
   with_status(i);
   return i;
@@ -118,6 +130,7 @@ KindInfo replicasets_info() {
   i.short_names = {"rs"};
   i.categories = {"all"};
   i.has_generation = true;
+  i.subresources = {{"scale", {"autoscaling", "v1"}, "Scale", {"get", "patch", "update"}}};
   with_status(i);
   return i;
 }

@@ -1,0 +1,25 @@
+// What kube-controller-manager does around any object, done by the server itself when asked to: cascading deletion by
+// owner references (background, foreground, orphan), emptying of deleted namespaces, the default service account of
+// new namespaces, and the end of events after an hour. It writes as a client would, one object a reactor task.
+#pragma once
+
+#include <memory>
+
+#include "pkg/apiserver/call.h"
+
+namespace dra::apiserver {
+
+class Housekeeper {
+ public:
+  // All of `env` must outlive it.
+  explicit Housekeeper(const Env& env);
+  ~Housekeeper();
+  Housekeeper(const Housekeeper&) = delete;
+  Housekeeper& operator=(const Housekeeper&) = delete;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace dra::apiserver

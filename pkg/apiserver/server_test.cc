@@ -1,0 +1,179 @@
+#include "pkg/apiserver/server.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "pkg/reactor/sim_reactor.h"
+
+namespace dra::apiserver::server_test {
+
+struct Answer {
+  http::Response head;
+  std::string stream;
+  bool streaming = false;
+  bool ended = false;
+};
+
+class Recorder : public http::Responder {
+ public:
+  explicit Recorder(std::shared_ptr<Answer> answer) : answer_(std::move(answer)) {}
+  void send(http::Response r) override {
+    answer_->head = std::move(r);
+    answer_->ended = true;
+  }
+  void begin_stream(http::Response r) override {
+    answer_->head = std::move(r);
+    answer_->streaming = true;
+  }
+  bool write(std::string_view piece) override {
+    answer_->stream += piece;
+    return true;
+  }
+  void end() override { answer_->ended = true; }
+  size_t buffered() const override { return 0; }
+  void on_close(std::function<void()>) override {}
+
+ private:
+  std::shared_ptr<Answer> answer_;
+};
+
+class ServerTest : public ::testing::Test {
+ protected:
+  ServerTest() { start(false); }
+
+  void start(bool housekeeping) {
+    ServerOptions options;
+    options.tokens = admin_token("t");
+    options.housekeeping = housekeeping;
+    server_ = std::make_unique<Server>(reactor_, random_, std::move(options));
+    reactor_.run_until_idle();
+  }
+
+  std::shared_ptr<Answer> ask(const std::string& method, const std::string& target, const Json& body = nullptr,
+                              const std::string& type = "application/json") {
+    http::Request r;
+    r.method = method;
+    r.target = target;
+    r.headers.add("Authorization", "Bearer t");
+    r.headers.add("User-Agent", "test/1");
+    if (!body.is_null()) {
+      r.headers.add("Content-Type", type);
+      r.body = body.dump();
+    }
+    auto answer = std::make_shared<Answer>();
+    server_->handle(std::move(r), std::make_shared<Recorder>(answer));
+    reactor_.run_until_idle();
+    return answer;
+  }
+
+  static Json config_map(const std::string& name) { return {{"metadata", {{"name", name}}}, {"data", {{"k", "v"}}}}; }
+  static constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
+
+  ManualClock clock_;
+  SimReactor reactor_{clock_};
+  SeededRandom random_{7};
+  std::unique_ptr<Server> server_;
+};
+
+TEST_F(ServerTest, CreatesAndReadsBack) {
+  const auto created = ask("POST", kMaps, config_map("a"));
+  ASSERT_EQ(created->head.status, 201) << created->head.body;
+  const auto got = ask("GET", std::string(kMaps) + "/a");
+  EXPECT_EQ(got->head.status, 200);
+  EXPECT_EQ(Json::parse(got->head.body), Json::parse(created->head.body));
+}
+
+TEST_F(ServerTest, RefusesWithoutToken) {
+  http::Request r;
+  r.method = "GET";
+  r.target = kMaps;
+  auto answer = std::make_shared<Answer>();
+  server_->handle(std::move(r), std::make_shared<Recorder>(answer));
+  EXPECT_EQ(answer->head.status, 403);
+}
+
+TEST_F(ServerTest, NoOpUpdateKeepsTheResourceVersion) {
+  ask("POST", kMaps, config_map("a"));
+  const Json first = Json::parse(ask("PUT", std::string(kMaps) + "/a", config_map("a"))->head.body);
+  const Json second = Json::parse(ask("PUT", std::string(kMaps) + "/a", config_map("a"))->head.body);
+  EXPECT_EQ(first["metadata"]["resourceVersion"], second["metadata"]["resourceVersion"]);
+}
+
+TEST_F(ServerTest, WatchDeliversEveryChangeInOrder) {
+  const auto watch = ask("GET", std::string(kMaps) + "?watch=true&resourceVersion=0");
+  ASSERT_TRUE(watch->streaming);
+  ask("POST", kMaps, config_map("a"));
+  ask("PATCH", std::string(kMaps) + "/a", {{"data", {{"k", "2"}}}}, "application/merge-patch+json");
+  ask("DELETE", std::string(kMaps) + "/a");
+  std::vector<std::string> types;
+  size_t at = 0;
+  while (at < watch->stream.size()) {
+    const size_t end = watch->stream.find('\n', at);
+    types.push_back(Json::parse(watch->stream.substr(at, end - at))["type"]);
+    at = end + 1;
+  }
+  EXPECT_EQ(types, (std::vector<std::string>{"ADDED", "MODIFIED", "DELETED"}));
+}
+
+TEST_F(ServerTest, WatchEndsAfterItsTime) {
+  const auto watch = ask("GET", std::string(kMaps) + "?watch=true&timeoutSeconds=5");
+  reactor_.advance(std::chrono::seconds(4));
+  EXPECT_FALSE(watch->ended);
+  reactor_.advance(std::chrono::seconds(2));
+  EXPECT_TRUE(watch->ended);
+  EXPECT_EQ(server_->watches(), 0U);
+}
+
+TEST_F(ServerTest, PagesShowOneSnapshot) {
+  for (const char* name : {"a", "b", "c"}) ask("POST", kMaps, config_map(name));
+  const Json first = Json::parse(ask("GET", std::string(kMaps) + "?limit=2")->head.body);
+  ASSERT_EQ(first["items"].size(), 2U);
+  ask("DELETE", std::string(kMaps) + "/c");
+  const std::string token = first["metadata"]["continue"];
+  const Json rest = Json::parse(ask("GET", std::string(kMaps) + "?limit=2&continue=" + token)->head.body);
+  ASSERT_EQ(rest["items"].size(), 1U);
+  EXPECT_EQ(rest["items"][0]["metadata"]["name"], "c");
+}
+
+TEST_F(ServerTest, DeeplyNestedBodiesAreRefused) {
+  http::Request r;
+  r.method = "POST";
+  r.target = kMaps;
+  r.headers.add("Authorization", "Bearer t");
+  r.body = std::string(200'000, '[');
+  auto answer = std::make_shared<Answer>();
+  server_->handle(std::move(r), std::make_shared<Recorder>(answer));
+  EXPECT_EQ(answer->head.status, 400);
+}
+
+TEST_F(ServerTest, ApplyConflictsNameTheOtherManager) {
+  const Json a = {{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", "a"}}}, {"data", {{"k", "1"}}}};
+  Json b = a;
+  b["data"]["k"] = "2";
+  const std::string type = "application/apply-patch+yaml";
+  ASSERT_EQ(ask("PATCH", std::string(kMaps) + "/a?fieldManager=one", a, type)->head.status, 201);
+  const auto refused = ask("PATCH", std::string(kMaps) + "/a?fieldManager=two", b, type);
+  EXPECT_EQ(refused->head.status, 409);
+  EXPECT_NE(refused->head.body.find("conflict with \\\"one\\\": .data.k"), std::string::npos) << refused->head.body;
+  EXPECT_EQ(ask("PATCH", std::string(kMaps) + "/a?fieldManager=two&force=true", b, type)->head.status, 200);
+}
+
+TEST_F(ServerTest, HousekeepingDeletesDependentsAndEmptiesNamespaces) {
+  start(true);
+  const Json owner = Json::parse(ask("POST", kMaps, config_map("owner"))->head.body);
+  Json child = config_map("child");
+  child["metadata"]["ownerReferences"] = {
+      {{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"name", "owner"}, {"uid", owner["metadata"]["uid"]}}};
+  ASSERT_EQ(ask("POST", kMaps, child)->head.status, 201);
+  ask("DELETE", std::string(kMaps) + "/owner");
+  EXPECT_EQ(ask("GET", std::string(kMaps) + "/child")->head.status, 404);
+
+  ask("POST", "/api/v1/namespaces", {{"metadata", {{"name", "n"}}}});
+  EXPECT_EQ(ask("GET", "/api/v1/namespaces/n/serviceaccounts/default")->head.status, 200);
+  ask("POST", "/api/v1/namespaces/n/configmaps", config_map("x"));
+  ask("DELETE", "/api/v1/namespaces/n");
+  EXPECT_EQ(ask("GET", "/api/v1/namespaces/n")->head.status, 404);
+}
+
+}  // namespace dra::apiserver::server_test

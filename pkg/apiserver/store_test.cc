@@ -1,0 +1,57 @@
+#include "pkg/apiserver/store.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "pkg/base/random.h"
+
+namespace dra::apiserver::store_test {
+
+Json document(int value) {
+  return {{"metadata", Json::object()}, {"value", value}};
+}
+
+// After random writes, the state at every revision within the window equals what a model recorded there.
+TEST(Store, SnapshotsEqualAModel) {
+  const uint64_t seed = 42;
+  SeededRandom random(seed);
+  Store store({.max_changes = 50, .parsed_changes = 5});
+  std::map<uint64_t, std::map<std::string, int>> history;
+  std::map<std::string, int> model;
+  for (int i = 0; i < 400; ++i) {
+    const std::string key = "k" + std::to_string(random.below(8));
+    if (model.contains(key) && random.below(3) == 0) {
+      store.remove("t", key);
+      model.erase(key);
+    } else {
+      store.put("t", key, document(i));
+      model[key] = i;
+    }
+    history[store.revision()] = model;
+  }
+  for (const auto& [revision, expected] : history) {
+    const auto got = store.objects_at("t", revision);
+    ASSERT_EQ(got.has_value(), revision >= store.floor("t")) << "seed " << seed << " revision " << revision;
+    if (!got) continue;
+    std::map<std::string, int> values;
+    for (const auto& [key, object] : *got) values[key] = object->document()->at("value");
+    EXPECT_EQ(values, expected) << "seed " << seed << " revision " << revision;
+  }
+  EXPECT_EQ(store.changes_since("t", store.floor("t")).size(), 50U);
+}
+
+TEST(Store, ListenersMayLeaveWhileTheyRun) {
+  Store store;
+  int calls = 0;
+  uint64_t id = 0;
+  id = store.listen("t", [&](const ChangePtr&) {
+    ++calls;
+    store.unlisten("t", id);
+  });
+  store.put("t", "a", document(1));
+  store.put("t", "a", document(2));
+  EXPECT_EQ(calls, 1);
+}
+
+}  // namespace dra::apiserver::store_test

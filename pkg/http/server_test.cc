@@ -1,0 +1,127 @@
+#include "pkg/http/server.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "pkg/reactor/asio_reactor.h"
+
+namespace dra::http::server_test {
+
+// Sends bytes, reads until the server closes.
+std::string exchange(uint16_t port, const std::string& bytes) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  std::string out;
+  if (::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) {
+    size_t sent = 0;
+    while (sent < bytes.size()) {
+      const ssize_t n = ::send(fd, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+      if (n <= 0) break;
+      sent += static_cast<size_t>(n);
+    }
+    char buffer[4096];
+    ssize_t n = 0;
+    while ((n = ::recv(fd, buffer, sizeof buffer, 0)) > 0) out.append(buffer, static_cast<size_t>(n));
+  }
+  ::close(fd);
+  return out;
+}
+
+class HttpServerTest : public ::testing::Test {
+ protected:
+  void serve(Handler handler, size_t max_body = 1000) {
+    ServerOptions options;
+    options.max_body_bytes = max_body;
+    auto server = Server::start(reactor_, options, std::move(handler));
+    ASSERT_TRUE(server) << server.error().message();
+    server_ = std::move(*server);
+  }
+
+  std::string ask(const std::string& bytes) {
+    std::string answer;
+    bool done = false;
+    std::thread client([&] {
+      answer = exchange(server_->port(), bytes);
+      reactor_.post([&] { done = true; });
+    });
+    EXPECT_TRUE(reactor_.run_until([&] { return done; }, std::chrono::seconds(20)));
+    client.join();
+    return answer;
+  }
+
+  static void echo(Request request, std::shared_ptr<Responder> responder) {
+    Response r;
+    r.body = request.method + " " + request.target + (request.body_too_large ? " too large" : " " + request.body);
+    responder->send(std::move(r));
+  }
+
+  SystemClock clock_;
+  AsioReactor reactor_{clock_};
+  std::unique_ptr<Server> server_;
+};
+
+TEST_F(HttpServerTest, AnswersTwoRequestsOnOneConnection) {
+  serve(&echo);
+  const std::string answer =
+      ask("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi"
+          "GET /b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  EXPECT_NE(answer.find("POST /a hi"), std::string::npos) << answer;
+  EXPECT_NE(answer.find("GET /b "), std::string::npos) << answer;
+}
+
+TEST_F(HttpServerTest, TooLargeBodiesReachTheHandlerEmpty) {
+  serve(&echo, 10);
+  const std::string answer = ask("POST /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 50000\r\n\r\n" +
+                                 std::string(50000, 'x'));
+  EXPECT_NE(answer.find("POST /a too large"), std::string::npos) << answer;
+}
+
+TEST_F(HttpServerTest, GarbageIsRefusedAndClosed) {
+  serve(&echo);
+  EXPECT_TRUE(ask("this is not HTTP\r\n\r\n").starts_with("HTTP/1.1 400 "));
+}
+
+TEST_F(HttpServerTest, StreamsAreChunked) {
+  serve([](Request, std::shared_ptr<Responder> r) {
+    r->begin_stream({});
+    r->write("one\n");
+    r->write("two\n");
+    r->end();
+  });
+  const std::string answer = ask("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_NE(answer.find("4\r\none\n\r\n4\r\ntwo\n\r\n0\r\n\r\n"), std::string::npos) << answer;
+}
+
+TEST_F(HttpServerTest, AnUnansweredRequestGets500) {
+  serve([](Request, std::shared_ptr<Responder>) {});
+  EXPECT_TRUE(ask("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").starts_with("HTTP/1.1 500 "));
+}
+
+TEST_F(HttpServerTest, APortInUseIsAnError) {
+  serve(&echo);
+  ServerOptions options;
+  options.port = server_->port();
+  auto second = Server::start(reactor_, options, &echo);
+  ASSERT_FALSE(second);
+  EXPECT_NE(second.error().message().find(std::to_string(options.port)), std::string::npos);
+}
+
+TEST_F(HttpServerTest, SelfSignedCertificatesAreUsable) {
+  auto certificate = make_self_signed_certificate("192.0.2.7");
+  ASSERT_TRUE(certificate);
+  ServerOptions options;
+  options.certificate_pem = certificate->certificate_pem;
+  options.key_pem = certificate->key_pem;
+  auto server = Server::start(reactor_, options, &echo);
+  EXPECT_TRUE(server) << server.error().message();
+}
+
+}  // namespace dra::http::server_test
