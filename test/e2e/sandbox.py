@@ -30,7 +30,7 @@ def find_kubectls():
 class Sandbox:
     """A running sandbox. Use as a context manager; leaving it stops the process and checks that it ended in order."""
 
-    def __init__(self, program, arguments=(), command="up", ready_line="ready"):
+    def __init__(self, program, arguments=(), command="up", ready_line="is ready"):
         self.folder = tempfile.mkdtemp(prefix="dra-sandbox-")
         self.kubeconfig = os.path.join(self.folder, "kubeconfig")
         self.log_path = os.path.join(self.folder, "log")
