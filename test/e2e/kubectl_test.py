@@ -18,6 +18,10 @@ MASKS = [
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<time>"),
     (r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}", "<time>"),
     (r"(resourceVersion\"?: )\"?\d+\"?", r"\1<version>"),
+    (r"(Resource Version:\s+)\d+", r"\1<version>"),
+    # The names of generated claims end in a hash of the pod's uid; a proof's in a hash of the allocation.
+    (r"(-training-gpu|-mig-devices)-[a-z0-9]{10}\b", r"\1-<hash>"),
+    (r"(<uid>/)[0-9a-f]{16}", r"\1<hash>"),
     (r"\b198\.1[89]\.\d+\.\d+\b", "<ip>"),
     (r"https://127\.0\.0\.1:\d+", "<server>"),
     (r"([a-z0-9-]+)-[bcdfghjklmnpqrstvwxz2456789]{10}-[bcdfghjklmnpqrstvwxz2456789]{5}\b", r"\1-<hash>-<suffix>"),
@@ -39,20 +43,19 @@ def read_commands():
 
 
 def read_recording(path):
-    """{command: recorded text}; each command stands behind "$ ", its exit status on the last line of its text."""
-    recorded, command = {}, None
+    """[(command, recorded text)]; each command stands behind "$ ", its exit status on the last line of its text."""
+    recorded = []
     with open(path, encoding="utf-8") as source:
         for line in source.read().splitlines():
             if line.startswith("$ "):
-                command = line[2:]
-                recorded[command] = []
-            elif command is not None:
-                recorded[command].append(line)
-    return {command: "\n".join(lines) for command, lines in recorded.items()}
+                recorded.append((line[2:], []))
+            else:
+                recorded[-1][1].append(line)
+    return [(command, "\n".join(lines)) for command, lines in recorded]
 
 
 def run_all(program, kubectl, commands):
-    results = {}
+    results = []
     with sandbox.Sandbox(program) as box:
         for command in commands:
             quiet = command.startswith("@")
@@ -61,15 +64,16 @@ def run_all(program, kubectl, commands):
                 if status != 0:
                     raise SystemExit(f"preparation failed with status {status}: {command}\n{output}")
                 continue
-            results[command] = mask(output) + f"\n[exit status {status}]"
-            results[command] = results[command].lstrip("\n")
+            results.append((command, (mask(output) + f"\n[exit status {status}]").lstrip("\n")))
     return results
 
 
 def compare(results, recorded, whole):
+    if [command for command, _ in results] != [command for command, _ in recorded]:
+        print("kubectl.commands has changed since the recording; record again with --record")
+        return len(results)
     failures = 0
-    for command, text in results.items():
-        expected = recorded.get(command, "(not recorded)")
+    for (command, text), (_, expected) in zip(results, recorded):
         if not whole:
             text, expected = text.splitlines()[-1], expected.splitlines()[-1]
         if text != expected:
@@ -91,7 +95,7 @@ def main():
         results = run_all(program, kubectl, commands)
         if record:
             with open(path, "w", encoding="utf-8") as out:
-                for command, text in results.items():
+                for command, text in results:
                     out.write(f"$ {command}\n{text}\n")
             continue
         older = [m for m in range(minor + 1) if os.path.exists(os.path.join(HERE, f"kubectl-1.{m}.txt"))]
