@@ -21,7 +21,7 @@ constexpr const char* kDescription =
 // The texts of flags that need more than a type.
 struct Texts {
   std::string claim_templates = "observe", scheduling = "gate", controllers = "*", scheduler_names, ignore_taints;
-  std::string feature_gates, log_format = "text";
+  std::string feature_gates, cel_extensions, log_format = "text";
   std::string lease_duration = "15s", renew_deadline = "10s", retry_period = "2s", shutdown = "10s";
 };
 
@@ -61,6 +61,16 @@ Result<std::vector<std::string>> chosen_controllers(const std::string& list) {
   return chosen;
 }
 
+// What --cel-extensions names is switched on. The first name that is not known, as one sentence; empty when all are.
+std::string switch_on_cel_extensions(const std::string& list, manager::ManagerOptions& options) {
+  for (const std::string& name : names(list)) {
+    if (name != "quantity-operators")
+      return "--cel-extensions: \"" + name + "\" is not in the list of known extensions: quantity-operators";
+    options.quantity_operators = true;
+  }
+  return "";
+}
+
 // The first thing that is wrong, as one sentence; empty when all is well.
 std::string settle(const Texts& texts, Flags& flags) {
   if (texts.claim_templates == "own")
@@ -86,6 +96,7 @@ std::string settle(const Texts& texts, Flags& flags) {
     if (!features) return "--feature-gates: " + features.error().message();
     flags.manager.features = *features;
   }
+  if (std::string wrong = switch_on_cel_extensions(texts.cel_extensions, flags.manager); !wrong.empty()) return wrong;
   if (texts.log_format == "json")
     flags.log_format = log::Format::kJson;
   else if (texts.log_format != "text")
@@ -155,6 +166,14 @@ void define(CLI::App& app, Texts& texts, Flags& flags) {
       ->group("What it does");
   app.add_option("--allocation-step-budget", flags.manager.step_budget, "Steps one search for devices may take")
       ->capture_default_str()
+      ->group("What it does");
+  app.add_option("--cel-extensions", texts.cel_extensions,
+                 "Extensions of device selectors, beyond what API servers accept; known: quantity-operators (write "
+                 "device.capacity[...].memory >= quantity(\"40Gi\"))")
+      ->group("What it does");
+  app.add_flag("--strict-selector-errors", flags.manager.strict_selector_errors,
+               "Give up a pod's allocation when a selector fails on a device, as kube-scheduler does; otherwise that "
+               "device is left out and reported")
       ->group("What it does");
   app.add_option("--leader-elect", flags.leader_elect, "Campaign for a Lease before doing anything")
       ->default_str("true")

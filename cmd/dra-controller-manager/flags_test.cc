@@ -19,6 +19,8 @@ TEST(Flags, DefaultsAreSafeBesideAStockControlPlane) {
   EXPECT_EQ(parsed.flags->manager.pace.qps, 0);
   EXPECT_EQ(parsed.flags->election.lease_duration, 15s);
   EXPECT_EQ(parsed.flags->manager.controllers.size(), 3u);
+  EXPECT_FALSE(parsed.flags->manager.quantity_operators);
+  EXPECT_FALSE(parsed.flags->manager.strict_selector_errors);
 }
 
 TEST(Flags, AreRead) {
@@ -34,6 +36,17 @@ TEST(Flags, AreRead) {
   EXPECT_FALSE(parsed.flags->leader_elect);
   EXPECT_EQ(parsed.flags->manager.controllers, (std::vector<std::string>{"claimtemplate", "allocation"}));
   EXPECT_EQ(parsed.flags->verbosity, 4);
+}
+
+TEST(Flags, SelectorsFollowUpstreamUnlessToldOtherwise) {
+  const Parsed parsed = parse({"--cel-extensions=quantity-operators", "--strict-selector-errors"});
+  ASSERT_TRUE(parsed.flags) << parsed.text;
+  EXPECT_TRUE(parsed.flags->manager.quantity_operators);
+  EXPECT_TRUE(parsed.flags->manager.strict_selector_errors);
+  const Parsed wrong = parse({"--cel-extensions=quantity-operators,semver-operators"});
+  EXPECT_EQ(wrong.text,
+            "error: --cel-extensions: \"semver-operators\" is not in the list of known extensions: "
+            "quantity-operators\n");
 }
 
 TEST(Flags, LeaderElectNeedsNoValue) {
@@ -57,6 +70,8 @@ TEST(Flags, BadOnesEndInOneLineAndStatus1) {
       {"--kube-api-qps=-1"},
       {"--logging-format=xml"},
       {"--feature-gates=DRANonsense=true"},
+      {"--cel-extensions=magic"},
+      {"--strict-selector-errors=perhaps"},
       {"--scheduling=bind", "--scheduler-names="},
       {"--scheduling=observe", "--release-gates"},
   };

@@ -202,6 +202,24 @@ TEST_F(AllocatorTest, ASelectorErrorCostsTheDeviceOrTheDecision) {
   EXPECT_EQ(allocate(c).outcome, Outcome::kError);
 }
 
+TEST_F(AllocatorTest, QuantitiesHaveOperatorsOnlyWhenTold) {
+  inventory_.apply_slice(slice("n0", 1));
+  ClaimPtr fits = claim({request("r", 1, {"device.capacity[\"drv\"].memory >= quantity(\"40Gi\")"})});
+  const Decision refused = allocate(fits);
+  EXPECT_EQ(refused.outcome, Outcome::kError);
+  ASSERT_TRUE(refused.error);
+  EXPECT_NE(refused.error->message().find("\nhint: quantities and versions have no ordering operators: write "
+                                          "a.compareTo(b) >= 0"),
+            std::string::npos)
+      << refused.error->message();
+  Options options;
+  options.quantity_operators = true;
+  make(options);
+  EXPECT_EQ(allocate(fits).outcome, Outcome::kFeasible);
+  ClaimPtr exceeds = claim({request("r", 1, {"device.capacity[\"drv\"].memory > quantity(\"80Gi\")"})});
+  EXPECT_EQ(allocate(exceeds).outcome, Outcome::kInfeasible);
+}
+
 TEST_F(AllocatorTest, OwnTaintsAreIgnoredOnlyWhenTold) {
   api::ResourceSlice s = slice("n0", 1);
   s.devices[0].taints = {{"dra/exclusive", "", "NoSchedule", ""}};

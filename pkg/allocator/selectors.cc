@@ -88,6 +88,7 @@ SelectorId Selectors::intern(const std::string& expression) {
         entry->keys.push_back(core_.strings().intern(domain + "/" + name));
     } else {
       entry->error = result.error->message;
+      if (!result.error->hint.empty()) entry->error += "\nhint: " + result.error->hint;
     }
   }
   entries_.push_back(std::move(entry));

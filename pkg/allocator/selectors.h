@@ -25,7 +25,7 @@ class Selectors {
   ~Selectors();
 
   SelectorId intern(const std::string& expression);
-  // Why the expression does not compile; empty when it does.
+  // Why the expression does not compile, and a hint where there is one; empty when it does.
   const std::string& compile_error(SelectorId id) const { return entries_[id]->error; }
   const std::string& expression(SelectorId id) const { return entries_[id]->expression; }
   Truth evaluate(SelectorId id, const inventory::Pool& pool, uint32_t device);

@@ -127,6 +127,8 @@ struct Manager::Impl {
     allocator::Options chosen;
     chosen.ignored_taints = options.ignored_taints;
     chosen.step_budget = options.step_budget;
+    chosen.strict_selector_errors = options.strict_selector_errors;
+    chosen.quantity_operators = options.quantity_operators;
     return chosen;
   }
 
@@ -432,6 +434,8 @@ std::string Manager::config_json() const {
                               {"controllers", o.controllers},
                               {"ignoredTaints", o.ignored_taints},
                               {"stepBudget", o.step_budget},
+                              {"strictSelectorErrors", o.strict_selector_errors},
+                              {"quantityOperators", o.quantity_operators},
                               {"auditPeriodSeconds", std::chrono::duration<double>(o.audit_period).count()}};
   return nlohmann::json{{"dracontrollermanager.config", config}}.dump();
 }

@@ -37,6 +37,9 @@ struct ManagerOptions {
   // Taint keys (NoSchedule) that only our allocator ignores.
   std::vector<std::string> ignored_taints;
   uint64_t step_budget = allocator::kDefaultStepBudget;
+  // allocator::Options of the same names.
+  bool strict_selector_errors = false;
+  bool quantity_operators = false;
   // --kube-api-qps and --kube-api-burst; 0: no limit of our own, the server's 429 is obeyed.
   client::PaceOptions pace;
   Duration audit_period = std::chrono::seconds(10);
