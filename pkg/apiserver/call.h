@@ -40,6 +40,7 @@ struct Call {
   const Kind* kind = nullptr;  // of resource requests
   const ServedVersion* version = nullptr;
   OutputForm form;
+  RawTexts raw_texts;  // of the decoded body
 
   const GroupVersion& gv() const { return version->gv; }
   // "resource.k8s.io/resourceclaims"

@@ -13,6 +13,20 @@ const ObjectType* managed_type(const Kind& kind, const GroupVersion&) {
   return SchemaSet::builtin().find(hub->schema_package, kind.info().kind);
 }
 
+namespace {
+
+// What managedfields.DecodeManagedFields demands of a list.
+bool well_formed(const Json& managed) {
+  return std::all_of(managed.begin(), managed.end(), [](const Json& e) {
+    if (!e.is_object()) return false;
+    const std::string operation = e.value("operation", "");
+    return (operation == "Apply" || operation == "Update") && !e.value("apiVersion", "").empty() &&
+           e.value("fieldsType", "") == "FieldsV1";
+  });
+}
+
+}  // namespace
+
 ManagerTag manager_tag(const Env& env, const Call& call) {
   ManagerTag tag;
   tag.manager = call.manager();
@@ -56,13 +70,19 @@ void track_update(const ObjectType* type, const Json* old, Json& object, const M
   const Json none = Json::object();
   const Json& old_meta = old == nullptr ? none : old->at("metadata");
   const Json sent = meta.value("managedFields", Json());
-  // A list that was sent replaces the entries ([{}] or [] clears them); none sent keeps them.
+  // A list that was sent replaces the entries ([{}] or [] clears them); none sent, or a malformed one, keeps them.
   const bool cleared = old != nullptr && sent.is_array() && (sent.empty() || (sent.size() == 1 && sent[0].empty()));
   if (cleared) {
     meta.erase("managedFields");
     return;
   }
-  auto entries = read_managers(old != nullptr && sent.is_array() ? meta : old_meta);
+  const bool replaced = old != nullptr && sent.is_array() && well_formed(sent);
+  auto entries = read_managers(replaced ? meta : old_meta);
+  if (old != nullptr && entries.empty()) {
+    // Ownership that was cleared is recorded again from the next apply on.
+    meta.erase("managedFields");
+    return;
+  }
   FieldSet now = fields_of(type, object);
   FieldSet changed;
   if (old == nullptr) {

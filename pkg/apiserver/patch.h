@@ -16,6 +16,8 @@ class Patch {
   static StatusOr<Patch> parse(Call& call);
 
   bool is_apply() const { return type_ == Type::kApply; }
+  // JSON and merge patches work on text and leave what they do not touch; the others sort the keys of all objects.
+  bool keeps_key_order() const { return type_ == Type::kJson || type_ == Type::kMerge; }
   // The patched object, decoded in the call's version. `current` is null only for apply patches of absent objects.
   StatusOr<Json> run(const Env& env, Call& call, const Json* current) const;
 

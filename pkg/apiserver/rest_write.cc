@@ -113,6 +113,18 @@ void settle_empty_lists(const Kind& kind, Json& object) {
   if (type != nullptr) null_empty_lists(*type, object);
 }
 
+// The texts of RawExtension fields that `object` is stored with.
+RawTexts new_raw_texts(const Call& call, const UpdateRules& rules, const StoredObject& stored, const Json& object) {
+  const RawTexts& old = stored.raw_texts();
+  RawTexts sent;
+  if (rules.is_put) {
+    sent = call.raw_texts;
+  } else if (rules.keeps_key_order && !old.empty()) {
+    sent = raw_texts_after_patch(old, *stored.document(), object);
+  }
+  return raw_texts_after_write(std::move(sent), old, rules.subresource == "status");
+}
+
 StatusOr<uint64_t> parse_object_revision(const std::string& text) {
   uint64_t out = 0;
   if (text.empty()) return out;
@@ -143,6 +155,7 @@ WriteContext write_context(const Env& env, Call& call) {
 StatusOr<StoredPtr> create_object(const Env& env, Call& call, Json object, const ManagerTag& manager) {
   const KindInfo& info = call.kind->info();
   const WriteContext ctx = write_context(env, call);
+  RawTexts raw_texts = raw_texts_after_write(call.raw_texts, {}, false);
   if (!object["metadata"].value("resourceVersion", "").empty()) {
     return fail_status(plain_error("resourceVersion should not be set on objects to be created"));
   }
@@ -157,6 +170,7 @@ StatusOr<StoredPtr> create_object(const Env& env, Call& call, Json object, const
   if (auto admitted = call.kind->admit_create(ctx, object); !admitted) return fail_status(admitted.error());
   FieldErrors errors = validate_object_meta(object["metadata"], info, FieldPath("metadata"));
   append_errors(errors, call.kind->validate_create(ctx, object));
+  check_raw_sizes(errors, raw_texts, {});
   const std::string name = object["metadata"].value("name", "");
   if (!errors.empty()) return fail_status(invalid_status(error_kind(call), name, errors));
 
@@ -178,7 +192,7 @@ StatusOr<StoredPtr> create_object(const Env& env, Call& call, Json object, const
     return fail_status(s);
   }
   if (ctx.dry_run) return std::make_shared<const StoredObject>(0, std::move(object));
-  return env.store.put(call.table(), key, std::move(object));
+  return env.store.put(call.table(), key, std::move(object), std::move(raw_texts));
 }
 
 StatusOr<WriteResult> update_object(const Env& env, Call& call, const std::string& name, const UpdateRules& rules,
@@ -257,7 +271,9 @@ StatusOr<WriteResult> update_object(const Env& env, Call& call, const std::strin
     call.kind->prepare_for_update(ctx, object, old);
   }
   if (auto admitted = call.kind->admit_update(ctx, object, old); !admitted) return fail_status(admitted.error());
-  if (!status_write && info.has_generation && call.kind->bumps_generation(object, old)) {
+  RawTexts raw_texts = new_raw_texts(call, rules, *stored, object);
+  const bool same_raw_texts = raw_texts == stored->raw_texts();
+  if (!status_write && info.has_generation && (!same_raw_texts || call.kind->bumps_generation(object, old))) {
     object["metadata"]["generation"] = old.at("metadata").value("generation", int64_t{0}) + 1;
   }
 
@@ -267,10 +283,11 @@ StatusOr<WriteResult> update_object(const Env& env, Call& call, const std::strin
   append_errors(errors, FieldErrors(errors));
   append_errors(errors, status_write ? call.kind->validate_status_update(ctx, object, old)
                                      : call.kind->validate_update(ctx, object, old));
+  check_raw_sizes(errors, raw_texts, stored->raw_texts());
   if (!errors.empty()) return fail_status(invalid_status(error_kind(call), name, errors));
 
   settle_empty_lists(*call.kind, object);
-  if (same_object(object, old)) return WriteResult{stored, false};
+  if (same_raw_texts && same_object(object, old)) return WriteResult{stored, false};
   // The last finalizer of an object that waits for its end: it goes, and the answer shows the old resourceVersion.
   const Json& new_meta = object["metadata"];
   const bool unheld = new_meta.value("finalizers", Json::array()).empty() && spec_finalizers_empty(info, object);
@@ -282,11 +299,11 @@ StatusOr<WriteResult> update_object(const Env& env, Call& call, const std::strin
   }
   if (ctx.dry_run)
     return WriteResult{std::make_shared<const StoredObject>(stored->revision(), std::move(object)), false};
-  return WriteResult{env.store.put(call.table(), key, std::move(object)), false};
+  return WriteResult{env.store.put(call.table(), key, std::move(object), std::move(raw_texts)), false};
 }
 
 GroupKind error_kind(const Call& call) {
-  return {call.gv().group, call.kind->info().kind};
+  return {call.kind->info().group, call.kind->info().kind};
 }
 
 std::string registry_path(const KindInfo& info) {
@@ -370,6 +387,7 @@ void handle_patch(const Env& env, const CallPtr& call) {
   rules.subresource = call->path.subresource;
   rules.manager = manager_tag(env, *call);
   rules.manager.track = !patch->is_apply();
+  rules.keeps_key_order = patch->keeps_key_order();
   rules.may_create = patch->is_apply() && rules.subresource.empty();
   auto result = update_object(env, *call, call->path.name, rules,
                               [&](const Json* current) { return patch->run(env, *call, current); });

@@ -22,9 +22,10 @@ struct WriteResult {
 StatusOr<StoredPtr> create_object(const Env& env, Call& call, Json object, const ManagerTag& manager);
 
 struct UpdateRules {
-  bool is_put = false;      // a whole object; patches have other preconditions
-  bool may_create = false;  // when it is absent
-  std::string subresource;  // "status", or another that writes the main part
+  bool is_put = false;           // a whole object; patches have other preconditions
+  bool may_create = false;       // when it is absent
+  bool keeps_key_order = false;  // a patch that leaves the text of untouched values as it was
+  std::string subresource;       // "status", or another that writes the main part
   ManagerTag manager;
 };
 // Makes the new object of the present one (in the call's version, without type fields; null when absent).

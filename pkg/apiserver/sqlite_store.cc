@@ -60,6 +60,25 @@ void bind_text(sqlite3_stmt* s, int at, const std::string& text) {
   sqlite3_bind_text(s, at, text.data(), static_cast<int>(text.size()), SQLITE_STATIC);
 }
 
+// A document is one line of text; the raw texts, where there are any, are a second one.
+std::string text_with_raw_texts(const StoredObject& object) {
+  if (object.raw_texts().empty()) return object.text();
+  return object.text() + "\n" + Json(object.raw_texts()).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+bool split_raw_texts(std::string& text, RawTexts& out) {
+  const size_t line_end = text.find('\n');
+  if (line_end == std::string::npos) return true;
+  const Json second = Json::parse(std::string_view(text).substr(line_end + 1), nullptr, false);
+  if (!second.is_object()) return false;
+  for (const auto& [pointer, raw] : second.items()) {
+    if (!raw.is_string() || !pointer.starts_with("/")) return false;
+    out.emplace(pointer, raw.get<std::string>());
+  }
+  text.resize(line_end);
+  return true;
+}
+
 std::string column_text(sqlite3_stmt* s, int at) {
   const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(s, at));
   return {text == nullptr ? "" : text, static_cast<size_t>(sqlite3_column_bytes(s, at))};
@@ -78,10 +97,13 @@ Result<void> load_objects(sqlite3* db, const std::string& path, Store& store) {
   while ((code = sqlite3_step(s)) == SQLITE_ROW) {
     const std::string key = column_text(s, 1);
     std::string text = column_text(s, 3);
+    RawTexts raw_texts;
+    if (!split_raw_texts(text, raw_texts)) return damaged("object " + key);
     const Json document = Json::parse(text, nullptr, false);
     if (!document.is_object() || !document.value("metadata", Json()).is_object()) return damaged("object " + key);
     const auto revision = static_cast<uint64_t>(sqlite3_column_int64(s, 2));
-    store.restore(column_text(s, 0), key, std::make_shared<const StoredObject>(revision, std::move(text)));
+    store.restore(column_text(s, 0), key,
+                  std::make_shared<const StoredObject>(revision, std::move(text), std::move(raw_texts)));
   }
   if (code != SQLITE_DONE) return damaged(sqlite3_errmsg(db));
   sqlite3_finalize(s);
@@ -127,7 +149,8 @@ void SqliteStore::save(const std::string& table, const std::string& key, const S
   bind_text(impl_->put, 1, table);
   bind_text(impl_->put, 2, key);
   sqlite3_bind_int64(impl_->put, 3, static_cast<sqlite3_int64>(object.revision()));
-  bind_text(impl_->put, 4, object.text());
+  const std::string stored_text = text_with_raw_texts(object);
+  bind_text(impl_->put, 4, stored_text);
   const int code = sqlite3_step(impl_->put);
   sqlite3_reset(impl_->put);
   impl_->must(code);

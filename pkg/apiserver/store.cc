@@ -7,11 +7,13 @@
 
 namespace dra::apiserver {
 
-StoredObject::StoredObject(uint64_t revision, Json&& document) : revision_(revision), text_(document_text(document)) {
+StoredObject::StoredObject(uint64_t revision, Json&& document, RawTexts raw_texts)
+    : revision_(revision), text_(document_text(document)), raw_texts_(std::move(raw_texts)) {
   document_ = std::make_shared<const Json>(std::move(document));
 }
 
-StoredObject::StoredObject(uint64_t revision, std::string text) : revision_(revision), text_(std::move(text)) {}
+StoredObject::StoredObject(uint64_t revision, std::string text, RawTexts raw_texts)
+    : revision_(revision), text_(std::move(text)), raw_texts_(std::move(raw_texts)) {}
 
 std::shared_ptr<const Json> StoredObject::document() const {
   if (document_) return document_;
@@ -66,9 +68,14 @@ std::optional<Store::Objects> Store::objects_at(std::string_view name, uint64_t 
 }
 
 StoredPtr Store::put(std::string_view name, const std::string& key, Json document) {
+  const StoredPtr stored = get(name, key);
+  return put(name, key, std::move(document), stored ? stored->raw_texts() : RawTexts());
+}
+
+StoredPtr Store::put(std::string_view name, const std::string& key, Json document, RawTexts raw_texts) {
   Table& t = table(name);
   document["metadata"]["resourceVersion"] = std::to_string(++revision_);
-  auto object = std::make_shared<const StoredObject>(revision_, std::move(document));
+  auto object = std::make_shared<const StoredObject>(revision_, std::move(document), std::move(raw_texts));
   if (persistence_ != nullptr) persistence_->save(t.name, key, *object);
   StoredPtr previous = std::exchange(t.objects[key], object);
   record(t, previous ? ChangeType::kModified : ChangeType::kAdded, key, object, std::move(previous));

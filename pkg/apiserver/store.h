@@ -19,26 +19,30 @@
 #include <vector>
 
 #include "pkg/apiserver/json.h"
+#include "pkg/apiserver/raw_text.h"
 
 namespace dra::apiserver {
 
 class StoredObject {
  public:
   // The document must carry metadata.resourceVersion already.
-  StoredObject(uint64_t revision, Json&& document);
+  StoredObject(uint64_t revision, Json&& document, RawTexts raw_texts = {});
   // From text alone (persistence).
-  StoredObject(uint64_t revision, std::string text);
+  StoredObject(uint64_t revision, std::string text, RawTexts raw_texts = {});
 
   uint64_t revision() const { return revision_; }
   std::shared_ptr<const Json> document() const;
   // Compact JSON of the document: an object with at least "metadata".
   const std::string& text() const { return text_; }
+  // What its RawExtension fields looked like when they were written.
+  const RawTexts& raw_texts() const { return raw_texts_; }
   // Gives up the parsed form; document() parses again from then on.
   void release_document() const { document_.reset(); }
 
  private:
   uint64_t revision_;
   std::string text_;
+  RawTexts raw_texts_;
   mutable std::shared_ptr<const Json> document_;
 };
 using StoredPtr = std::shared_ptr<const StoredObject>;
@@ -85,8 +89,10 @@ class Store {
   // The objects as they were right after `revision`; nullopt when that is older than the log or not yet reached.
   std::optional<Objects> objects_at(std::string_view table, uint64_t revision) const;
 
-  // Creates or replaces; sets metadata.resourceVersion to the new revision.
+  // Creates or replaces; sets metadata.resourceVersion to the new revision. Without raw texts: those of the object
+  // that is replaced.
   StoredPtr put(std::string_view table, const std::string& key, Json document);
+  StoredPtr put(std::string_view table, const std::string& key, Json document, RawTexts raw_texts);
   // Removes; the change carries `last` (without: the stored object) with the new revision. The object must exist.
   StoredPtr remove(std::string_view table, const std::string& key);
   StoredPtr remove(std::string_view table, const std::string& key, Json last);

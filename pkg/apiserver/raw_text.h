@@ -1,0 +1,38 @@
+// The bytes of RawExtension fields (opaque.parameters, device status data) as a client sent them.
+//
+// Upstream keeps these fields as bytes. So white space and the order of keys decide whether a write changes an object
+// (generation, resourceVersion) and count for size limits, while every answer prints them compactly. A patch reads the
+// printed form, which is why the first patch after a widely spaced PUT counts as a change of spec.
+// Pure; safe from any thread.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "pkg/apiserver/field_error.h"
+#include "pkg/apiserver/json.h"
+
+namespace dra::apiserver {
+
+struct ObjectType;
+
+// By JSON pointer ("/spec/config/0/opaque/parameters"). A field that is as the server would print it is absent.
+using RawTexts = std::map<std::string, std::string>;
+
+// The RawExtension fields of an object of this type. `text` must be one JSON value as parse_json() accepts it.
+RawTexts raw_texts_of(const ObjectType& type, std::string_view text);
+
+// What JSON and merge patches leave of them: untouched values in their own order of keys, without white space.
+RawTexts raw_texts_after_patch(const RawTexts& before, const Json& old, const Json& patched);
+
+// A write to the status keeps the old texts of all else, any other write keeps those of the status.
+RawTexts raw_texts_after_write(RawTexts sent, const RawTexts& old, bool status_write);
+
+// Texts that are new and longer than upstream allows, unless `found` has that field already.
+void check_raw_sizes(FieldErrors& found, const RawTexts& texts, const RawTexts& old);
+
+// encoding/json's Compact with HTML escaping, which is how upstream prints these fields. `text` must be JSON.
+std::string go_compact_json(std::string_view text);
+
+}  // namespace dra::apiserver
