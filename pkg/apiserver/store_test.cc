@@ -1,9 +1,12 @@
 #include "pkg/apiserver/store.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/sqlite_store.h"
 #include "pkg/base/random.h"
 
 namespace dra::apiserver::store_test {
@@ -52,6 +55,30 @@ TEST(Store, ListenersMayLeaveWhileTheyRun) {
   store.put("t", "a", document(1));
   store.put("t", "a", document(2));
   EXPECT_EQ(calls, 1);
+}
+
+TEST(Store, RawTextsStayUntilReplacedAndSurviveARestart) {
+  const std::string directory = ::testing::TempDir() + "raw_texts_" + std::to_string(::getpid());
+  const RawTexts raw_texts{{"/value", " 1\n"}, {"/x", "\"\""}};
+  {
+    Store store;
+    auto persistence = SqliteStore::open(directory, store);
+    ASSERT_TRUE(persistence) << persistence.error().message();
+    store.set_persistence(persistence->get());
+    store.put("t", "raw", document(1), raw_texts);
+    store.put("t", "raw", document(2));
+    EXPECT_EQ(store.get("t", "raw")->raw_texts(), raw_texts);
+    store.put("t", "plain", document(3), raw_texts);
+    store.put("t", "plain", document(4), RawTexts());
+  }
+  Store store;
+  auto persistence = SqliteStore::open(directory, store);
+  ASSERT_TRUE(persistence) << persistence.error().message();
+  EXPECT_EQ(store.get("t", "raw")->raw_texts(), raw_texts);
+  EXPECT_EQ(store.get("t", "raw")->document()->at("value"), 2);
+  EXPECT_EQ(store.get("t", "raw")->text().find('\n'), std::string::npos);
+  EXPECT_TRUE(store.get("t", "plain")->raw_texts().empty());
+  std::filesystem::remove_all(directory);
 }
 
 }  // namespace dra::apiserver::store_test
