@@ -96,11 +96,12 @@ CompileResult compile(std::string_view expression, const Environment& environmen
   Arena arena(buffer, sizeof(buffer));
   AstBuilder ast(arena);
   Issues issues;
+  lib::RegexPool patterns;
   ParseOptions options;
   options.escaped_identifiers = env.options.release == Release::k137;
   Expr* root = parse(source, options, ast, issues);
   if (issues.empty()) check(root, env, ast, issues);
-  if (issues.empty()) validate(root, env, arena, issues);
+  if (issues.empty()) validate(root, env, patterns, issues);
   if (!issues.empty()) return refused(issues, source, env);
   if (env.device && !output_allowed(root->type, env)) {
     CompileError error;
@@ -108,7 +109,7 @@ CompileResult compile(std::string_view expression, const Environment& environmen
     error.message = "must evaluate to bool or the unknown type, not " + runtime_text(root->type);
     return refused(std::move(error));
   }
-  if (auto failed = lower(root, env, ast.node_count(), *program)) {
+  if (auto failed = lower(root, env, ast.node_count(), patterns, *program)) {
     CompileError error;
     error.category = failed->category;
     error.message = std::move(failed->message);

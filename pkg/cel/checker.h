@@ -4,6 +4,7 @@
 
 #include "pkg/cel/ast.h"
 #include "pkg/cel/environment.h"
+#include "pkg/cel/lib/regex.h"
 #include "pkg/cel/source.h"
 
 namespace dra::cel {
@@ -13,7 +14,7 @@ void check(Expr* root, const Environment::Rep& environment, AstBuilder& ast, Iss
 
 // Literal arguments of duration(), timestamp(), matches() and format(); homogeneous lists and maps. Call after check()
 // without issues.
-void validate(Expr* root, const Environment::Rep& environment, Arena& arena, Issues& issues);
+void validate(Expr* root, const Environment::Rep& environment, lib::RegexPool& patterns, Issues& issues);
 
 // The nodes an expression is directly made of, in the order they are written.
 template <typename Visit>

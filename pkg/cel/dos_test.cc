@@ -93,6 +93,42 @@ TEST(Dos, Searches) {
   expect_quick("\"" + repeated("a", 2000) + "\".findAll(\"a*b|a\").size() > 0");
 }
 
+std::string chained(const std::string& term, size_t bytes) {
+  std::string out = "true";
+  while (out.size() + term.size() + 4 < bytes) out += " && " + term;
+  return out;
+}
+
+TEST(Dos, PatternsThatAreLargeWhenCompiled) {
+  static const Environment env;
+  for (const char* pattern :
+       {".{1,1000}", "(.{1,999})", "[a-z]{1,1000}", "x{1000}", "(x{10}){100}", "\\\\pL{1000}", "(?i)\\\\pL{1,500}",
+        "[\\\\pL\\\\pN]{1,63}", "\\\\pL\\\\pN\\\\pS\\\\pL\\\\pN\\\\pS\\\\pL\\\\pN\\\\pS[", "((x{9}){9}){9}", "a|b|c"}) {
+    for (const char* function : {"matches", "find"}) {
+      const std::string equal = std::string("\"aa\".") + function + "(\"" + pattern;
+      const std::string end = function == std::string("find") ? "\") == \"\"" : "\")";
+      expect_quick(equal + end);
+      expect_quick(chained(equal + end, kMaxExpressionBytes));
+      std::string different = "true";
+      for (int i = 0; different.size() < kMaxExpressionBytes - 60; ++i)
+        different += " && " + equal + std::to_string(i) + end;
+      expect_quick(different);
+    }
+    expect_quick("\"a\".matches(\"" + repeated(pattern, 9000 / static_cast<int>(std::string(pattern).size())) + "\")");
+    expect_quick(std::string("lists.range(1000).all(i, \"aa\".find(\"") + pattern + "\" + string(i)) == \"\")");
+  }
+  EXPECT_TRUE(compile("\"a\".matches(\".{1,1000}\")", env).ok());
+  const std::string typical = "device.driver.matches(\"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$\")";
+  EXPECT_TRUE(compile(chained(typical, kMaxExpressionBytes), env).ok());
+  const CompileResult refused = compile(
+      "\"a\".matches(\".{1,1000}a\") && \"a\".matches(\".{1,1000}b\") && "
+      "\"a\".matches(\".{1,1000}c\")",
+      env);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error->category, CompileCategory::kLiteralValidator);
+  EXPECT_NE(refused.error->message.find("too many or too large regular expressions"), std::string::npos);
+}
+
 TEST(Dos, DeepNesting) {
   for (const int depth : {100, 240, 249, 250, 251, 1000, 5000}) {
     expect_quick(repeated("(", depth) + "true" + repeated(")", depth));

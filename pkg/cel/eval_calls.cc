@@ -162,6 +162,7 @@ Value CallNode::call(EvalContext& c, const Value* values) const {
     for (size_t i = 0; i < args_.size() && fits; ++i) fits = o->guards[i].accepts(values[i]);
     if (fits) return o->implementation(c, values);
   }
+  if (args_.size() == 1 && function_ == "size") return c.no_operation(function_, values[0]);
   return c.no_overload_call(function_, values, args_.size());
 }
 

@@ -17,8 +17,7 @@ bool EvalContext::reserve(size_t bytes) {
 
 bool EvalContext::over_work() {
   if (aborted == nullptr) {
-    abort(RuntimeCategory::kSizeLimit,
-          "operation cancelled: the values compared are larger than this evaluator allows");
+    abort(RuntimeCategory::kSizeLimit, "operation cancelled: it takes more work than this evaluator allows");
   }
   return false;
 }
@@ -61,6 +60,12 @@ Value EvalContext::no_overload() {
 
 Value EvalContext::no_overload(std::string_view function) {
   return fail_copy(RuntimeCategory::kNoSuchOverload, "no such overload: " + std::string(function));
+}
+
+Value EvalContext::no_operation(std::string_view function, const Value& operand) {
+  const bool dispatches =
+      operand.kind == Kind::kString || operand.kind == Kind::kDuration || operand.kind == Kind::kTimestamp;
+  return dispatches ? no_overload() : no_overload(function);
 }
 
 Value EvalContext::no_overload_call(std::string_view function, const Value* args, size_t count) {

@@ -88,6 +88,9 @@ struct EvalContext {
   Value abort(RuntimeCategory category, std::string_view message);
   Value no_overload();
   Value no_overload(std::string_view function);
+  // Of an operator or size() whose first operand has no such operation: upstream names the function, unless the
+  // operand's type dispatches calls itself (strings and times).
+  Value no_operation(std::string_view function, const Value& operand);
   Value no_overload_call(std::string_view function, const Value* args, size_t count);
 
   Value string(std::string_view text) { return Value::of_string(arena.copy(text)); }

@@ -207,6 +207,27 @@ Value EqualNode::eval(EvalContext& c) const {
   return e == Equality::kError ? c.no_overload() : Value::of_bool(e == Equality::kTrue);
 }
 
+namespace {
+
+// Whether values of this kind are ordered at all.
+bool is_ordered(Kind kind) {
+  switch (kind) {
+    case Kind::kBool:
+    case Kind::kInt:
+    case Kind::kUint:
+    case Kind::kDouble:
+    case Kind::kString:
+    case Kind::kBytes:
+    case Kind::kDuration:
+    case Kind::kTimestamp:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 Value CompareNode::eval(EvalContext& c) const {
   Value a = a_->eval(c);
   Value b = b_->eval(c);
@@ -219,7 +240,7 @@ Value CompareNode::eval(EvalContext& c) const {
     order = sign < 0 ? Order::kLess : sign > 0 ? Order::kGreater : Order::kEqual;
   }
   if (order == Order::kNaN) return c.fail(RuntimeCategory::kNanOrder, "NaN values cannot be ordered");
-  if (order == Order::kNone) return c.no_overload();
+  if (order == Order::kNone) return is_ordered(a.kind) ? c.no_overload() : c.no_operation(function_, a);
   switch (relation_) {
     case Relation::kLess:
       return Value::of_bool(order == Order::kLess);
@@ -465,12 +486,53 @@ Value time_arithmetic(EvalContext& c, Arithmetic operation, const Value& a, cons
 
 }  // namespace
 
+namespace {
+
+std::string_view operator_name(Arithmetic operation) {
+  switch (operation) {
+    case Arithmetic::kAdd:
+      return op::kAdd;
+    case Arithmetic::kSubtract:
+      return op::kSubtract;
+    case Arithmetic::kMultiply:
+      return op::kMultiply;
+    case Arithmetic::kDivide:
+      return op::kDivide;
+    case Arithmetic::kModulo:
+      return op::kModulo;
+  }
+  return {};
+}
+
+// Whether values of this kind are added to, subtracted from ... anything (cel-go's traits).
+bool has_operation(Kind kind, Arithmetic operation) {
+  switch (kind) {
+    case Kind::kInt:
+    case Kind::kUint:
+      return true;
+    case Kind::kDouble:
+      return operation != Arithmetic::kModulo;
+    case Kind::kDuration:
+    case Kind::kTimestamp:
+      return operation == Arithmetic::kAdd || operation == Arithmetic::kSubtract;
+    case Kind::kString:
+    case Kind::kBytes:
+    case Kind::kList:
+      return operation == Arithmetic::kAdd;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 Value ArithmeticNode::eval(EvalContext& c) const {
   Value a = a_->eval(c);
   Value b = b_->eval(c);
   c.charge(by_size_ ? scaled_cost(saturating_add(cost_size(a), cost_size(b)), 0.1) : 1);
   if (a.is_error()) return a;
   if (b.is_error()) return b;
+  if (!has_operation(a.kind, operation_)) return c.no_operation(operator_name(operation_), a);
   if (a.kind == Kind::kDuration || a.kind == Kind::kTimestamp) return time_arithmetic(c, operation_, a, b);
   if (a.kind != b.kind) return c.no_overload();
   switch (a.kind) {

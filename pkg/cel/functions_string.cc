@@ -31,8 +31,20 @@ Value starts_with(EvalContext&, const Value* a) {
 Value ends_with(EvalContext&, const Value* a) {
   return Value::of_bool(a[0].length >= a[1].length && a[0].str().substr(a[0].length - a[1].length) == a[1].str());
 }
+// Patterns that no one knew before. Compiling takes far longer than the cost model has it.
+lib::Outcome<std::shared_ptr<const lib::Regex>> dynamic_regex(EvalContext& c, std::string_view pattern) {
+  constexpr uint64_t kEach = 2000;
+  constexpr uint64_t kInstruction = 80;
+  const size_t weight = lib::Regex::weight(pattern);
+  if (!c.spend(kEach + kInstruction * weight))
+    return tl::make_unexpected(lib::Failure{RuntimeCategory::kSizeLimit, "too many regular expressions"});
+  auto regex = lib::Regex::compile(pattern);
+  if (regex && (*regex)->size() > weight) c.spend(kInstruction * ((*regex)->size() - weight));
+  return regex;
+}
+
 Value matches(EvalContext& c, const Value* a) {
-  auto regex = lib::Regex::compile(a[1].str());
+  auto regex = dynamic_regex(c, a[1].str());
   return regex ? Value::of_bool((*regex)->matches(a[0].str())) : failed(c, regex.error());
 }
 
@@ -40,11 +52,11 @@ Value illegal_regex(EvalContext& c, const lib::Failure& failure) {
   return c.fail_copy(failure.category, "Illegal regex: " + failure.message);
 }
 Value find(EvalContext& c, const Value* a) {
-  auto regex = lib::Regex::compile(a[1].str());
+  auto regex = dynamic_regex(c, a[1].str());
   return regex ? Value::of_string((*regex)->find(a[0].str())) : illegal_regex(c, regex.error());
 }
 Value find_all_n(EvalContext& c, const Value* a, int64_t count) {
-  auto regex = lib::Regex::compile(a[1].str());
+  auto regex = dynamic_regex(c, a[1].str());
   if (!regex) return illegal_regex(c, regex.error());
   auto found = (*regex)->find_all(a[0].str(), count);
   return found ? texts(c, *found) : failed(c, found.error());

@@ -32,8 +32,8 @@ struct Scope {
 
 class Lowering {
  public:
-  Lowering(const Environment::Rep& env, uint32_t node_count, Program::Rep& program)
-      : env_(env), program_(program), arena_(program.arena), lowered_(node_count) {}
+  Lowering(const Environment::Rep& env, uint32_t node_count, lib::RegexPool& patterns, Program::Rep& program)
+      : env_(env), patterns_(patterns), program_(program), arena_(program.arena), lowered_(node_count) {}
 
   std::optional<LoweringError> run(const Expr* root) {
     program_.root = lower(root);
@@ -344,7 +344,7 @@ class Lowering {
     if (args.size() < 2 || e->overload_count != 1) return nullptr;
     const Value* pattern = args[1]->constant();
     if (pattern == nullptr || pattern->kind != Kind::kString) return nullptr;
-    auto regex = lib::Regex::compile(pattern->str());
+    auto regex = patterns_.compile(pattern->str());
     if (!regex) return program_error(regex.error().message);
     RegexNode::Use use = matches             ? RegexNode::Use::kMatches
                          : e->name == "find" ? RegexNode::Use::kFind
@@ -476,6 +476,7 @@ class Lowering {
   }
 
   const Environment::Rep& env_;
+  lib::RegexPool& patterns_;
   Program::Rep& program_;
   Arena& arena_;
   std::vector<const Node*> lowered_;
@@ -487,8 +488,8 @@ class Lowering {
 }  // namespace
 
 std::optional<LoweringError> lower(const Expr* root, const Environment::Rep& environment, uint32_t node_count,
-                                   Program::Rep& program) {
-  return Lowering(environment, node_count, program).run(root);
+                                   lib::RegexPool& patterns, Program::Rep& program) {
+  return Lowering(environment, node_count, patterns, program).run(root);
 }
 
 }  // namespace dra::cel

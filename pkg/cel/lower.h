@@ -6,13 +6,14 @@
 
 #include "pkg/cel/ast.h"
 #include "pkg/cel/environment.h"
+#include "pkg/cel/lib/regex.h"
 #include "pkg/cel/program_rep.h"
 
 namespace dra::cel {
 
 // Fills in `program.nodes`, `root` and `locals`.
 std::optional<LoweringError> lower(const Expr* root, const Environment::Rep& environment, uint32_t node_count,
-                                   Program::Rep& program);
+                                   lib::RegexPool& patterns, Program::Rep& program);
 
 // What the expression can read of a device.
 Reads find_reads(const Expr* root, uint32_t node_count);

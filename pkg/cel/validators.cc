@@ -11,7 +11,8 @@ namespace {
 
 class Validators {
  public:
-  Validators(const Environment::Rep& env, Issues& issues) : env_(env), issues_(issues) {}
+  Validators(const Environment::Rep& env, lib::RegexPool& patterns, Issues& issues)
+      : env_(env), patterns_(patterns), issues_(issues) {}
 
   void run(Expr* root) {
     std::vector<Expr*> todo{root};
@@ -52,10 +53,13 @@ class Validators {
       valid = (v.kind == Kind::kString && lib::parse_timestamp(v.str()).has_value()) ||
               (v.kind == Kind::kInt && v.i >= lib::kMinTimestampSeconds && v.i <= lib::kMaxTimestampSeconds);
     } else if (e->name == "matches") {
-      valid = v.kind != Kind::kString || lib::Regex::compile(v.str()).has_value();
+      valid = v.kind != Kind::kString || patterns_.compile(v.str()).has_value();
     }
     if (!valid) {
-      issues_.add(CompileCategory::kLiteralValidator, arg->offset, "invalid " + std::string(e->name) + " argument");
+      std::string text = "invalid " + std::string(e->name) + " argument";
+      // Where upstream goes on; it has no such words.
+      if (e->name == "matches" && patterns_.exhausted()) text += ": too many or too large regular expressions";
+      issues_.add(CompileCategory::kLiteralValidator, arg->offset, std::move(text));
     }
   }
 
@@ -181,6 +185,7 @@ class Validators {
   }
 
   const Environment::Rep& env_;
+  lib::RegexPool& patterns_;
   Issues& issues_;
   std::vector<bool> seen_;
   std::vector<Expr*> order_;
@@ -188,8 +193,8 @@ class Validators {
 
 }  // namespace
 
-void validate(Expr* root, const Environment::Rep& environment, Arena&, Issues& issues) {
-  Validators(environment, issues).run(root);
+void validate(Expr* root, const Environment::Rep& environment, lib::RegexPool& patterns, Issues& issues) {
+  Validators(environment, patterns, issues).run(root);
 }
 
 }  // namespace dra::cel

@@ -199,6 +199,31 @@ TEST(Regex, WorkIsBounded) {
   EXPECT_FALSE((*Regex::compile("(a*)*b"))->matches(text));
 }
 
+TEST(Regex, WeightsAreAddedUpWithoutCompiling) {
+  for (const char* little :
+       {"", "abc", "a{x}", "a{1", "[a-z]+(b|c)*", ")))", "(((", "[", "\\", "\\p", "\\p{", "\\Q", "{3}"})
+    EXPECT_LT(Regex::weight(little), 260U) << little;
+  for (const char* great : {"(a{100}){100}", "\\pL{40}", "\\p{Greek}{40}", "[\\pL\\pN]{1,20}", "(?:.{10}){125}"})
+    EXPECT_GE(Regex::weight(great), 10'000U) << great;
+  std::string huge;
+  for (int i = 0; i < 3000; ++i) huge += "(a{1000}";
+  for (int i = 0; i < 3000; ++i) huge += "){1000}";
+  EXPECT_GE(Regex::weight(huge), size_t{1} << 30);
+  EXPECT_TRUE(Regex::compile(".{1,1000}"));
+  EXPECT_FALSE(Regex::compile(".{1,1000}.{1,1000}"));
+}
+
+TEST(RegexPool, CompilesOnceAndStopsAtTheLimit) {
+  RegexPool pool;
+  const auto first = pool.compile(".{1,1000}");
+  ASSERT_TRUE(first);
+  EXPECT_EQ(*pool.compile(".{1,1000}"), *first);
+  EXPECT_FALSE(pool.compile("("));
+  EXPECT_FALSE(pool.exhausted());
+  EXPECT_FALSE(pool.compile(".{1,999}"));
+  EXPECT_TRUE(pool.exhausted());
+}
+
 bool valid(const char* name, const std::string& text) {
   return find_named_format(name)->validate(text).empty();
 }

@@ -10,7 +10,10 @@ namespace dra::cel::lib {
 
 namespace {
 
-constexpr int64_t kMaxRegexMemory = 8 << 20;
+// RE2 gives an automaton that is being built a sixth of this (16 bytes an instruction, before it is laid out flat).
+constexpr int64_t kMaxRegexMemory = 5 << 18;
+// Simplifying repetitions and merging classes takes time even where few instructions come out.
+constexpr size_t kMaxWeight = 2 * Regex::kMaxProgram;
 
 tl::unexpected<Failure> regex_error(std::string_view what, std::string_view where) {
   std::string message = "error parsing regexp: ";
@@ -74,6 +77,127 @@ size_t class_end(std::string_view pattern, size_t at) {
   return std::min(i + 1, pattern.size());
 }
 
+// Instructions that these make, as measured: a class of Unicode, any code point, and a single byte.
+constexpr size_t kUnicodeClassWeight = 250;
+constexpr size_t kAnyWeight = 8;
+// Copies that may be absent nest, and take the longer to lay out.
+constexpr size_t kOptionalWeight = 4;
+
+// Adds up a pattern, atom by atom.
+class WeightScan {
+ public:
+  explicit WeightScan(std::string_view pattern) : pattern_(pattern) {}
+
+  size_t run() {
+    for (size_t i = 0; i < pattern_.size();) i = step(i);
+    while (!groups_.empty()) close();
+    return sum_;
+  }
+
+ private:
+  static constexpr size_t kCeiling = size_t{1} << 30;
+
+  void atom(size_t weight) {
+    last_ = std::min(weight, kCeiling);
+    sum_ = std::min(sum_ + last_, kCeiling);
+  }
+  void close() {
+    const size_t inner = sum_ + 2;
+    sum_ = groups_.back();
+    groups_.pop_back();
+    atom(inner);
+  }
+
+  // Where the next atom begins.
+  size_t step(size_t at) {
+    switch (pattern_[at]) {
+      case '\\':
+        return escape(at);
+      case '[': {
+        const size_t end = class_end(pattern_, at);
+        atom(class_weight(pattern_.substr(at, end - at)));
+        return end;
+      }
+      case '(':
+        groups_.push_back(sum_);
+        sum_ = last_ = 0;
+        return at + 1;
+      case ')':
+        if (!groups_.empty()) close();
+        return at + 1;
+      case '{':
+        return repetition(at);
+      case '.':
+        atom(kAnyWeight);
+        return at + 1;
+      case '*':
+      case '+':
+      case '?':
+        sum_ = std::min(sum_ + 1, kCeiling);  // of the same atom
+        return at + 1;
+      default:
+        atom(1);
+        return at + 1;
+    }
+  }
+
+  size_t escape(size_t at) {
+    const char letter = at + 1 < pattern_.size() ? pattern_[at + 1] : '\0';
+    if (letter == 'Q') {
+      const size_t close = std::min(pattern_.find("\\E", at + 2), pattern_.size());
+      atom(close - at);
+      last_ = 1;
+      return std::min(close + 2, pattern_.size());
+    }
+    const bool unicode = letter == 'p' || letter == 'P';
+    const bool negated = letter == 'D' || letter == 'S' || letter == 'W';
+    atom(unicode ? kUnicodeClassWeight : negated ? kAnyWeight : 1);
+    const bool braces = unicode && at + 2 < pattern_.size() && pattern_[at + 2] == '{';
+    if (!braces) return std::min(at + (unicode ? 3 : 2), pattern_.size());  // \pL, \d
+    return std::min(pattern_.find('}', at), pattern_.size() - 1) + 1;
+  }
+
+  static size_t class_weight(std::string_view text) {
+    size_t weight = 2 + text.size() / 3;
+    if (text.size() > 1 && text[1] == '^') weight += kAnyWeight;
+    for (size_t i = 0; i + 1 < text.size(); ++i) {
+      if (text[i] == '\\' && (text[i + 1] == 'p' || text[i + 1] == 'P')) weight += kUnicodeClassWeight;
+    }
+    return weight;
+  }
+
+  // {n}, {n,} or {n,m} copies the atom; anything else in braces is text.
+  size_t repetition(size_t at) {
+    size_t counts[2] = {0, 0};
+    size_t which = 0;
+    size_t i = at + 1;
+    for (; i < pattern_.size() && pattern_[i] != '}'; ++i) {
+      if (pattern_[i] == ',' && which == 0) {
+        which = 1;
+      } else if (pattern_[i] >= '0' && pattern_[i] <= '9') {
+        counts[which] = std::min<size_t>(counts[which] * 10 + static_cast<size_t>(pattern_[i] - '0'), 1000);
+      } else {
+        break;
+      }
+    }
+    if (i >= pattern_.size() || pattern_[i] != '}') {
+      atom(1);
+      return at + 1;
+    }
+    const size_t copies = std::max<size_t>({counts[0], counts[1], 1});
+    const size_t optional = counts[1] > counts[0] ? counts[1] - counts[0] : 0;
+    const size_t repeated = std::min(last_ * copies + optional * kOptionalWeight, kCeiling);
+    sum_ = std::min(sum_ - last_ + repeated, kCeiling);
+    last_ = repeated;
+    return i + 1;
+  }
+
+  std::string_view pattern_;
+  size_t sum_ = 0;
+  size_t last_ = 0;
+  std::vector<size_t> groups_;  // what stands before each open group
+};
+
 // The pattern in the syntax of this RE2: (?<name>...) becomes (?P<name>...).
 Outcome<std::string> translate(std::string_view pattern) {
   std::string out;
@@ -122,6 +246,7 @@ Regex::~Regex() = default;
 
 Outcome<std::shared_ptr<const Regex>> Regex::compile(std::string_view pattern) {
   if (pattern.size() > kMaxPattern) return regex_error("expression too large", pattern.substr(0, 64));
+  if (weight(pattern) > kMaxWeight) return regex_error("expression too large", pattern.substr(0, 64));
   if (!is_valid_utf8(pattern)) return regex_error("invalid UTF-8", pattern.substr(0, 64));
   const auto translated = translate(pattern);
   if (!translated) return tl::unexpected<Failure>(translated.error());
@@ -130,7 +255,33 @@ Outcome<std::shared_ptr<const Regex>> Regex::compile(std::string_view pattern) {
     const std::string& where = impl->re.error_arg();
     return regex_error(go_fault(impl->re.error_code()), where.empty() ? pattern.substr(0, 64) : where);
   }
-  return std::shared_ptr<const Regex>(new Regex(std::move(impl)));
+  std::shared_ptr<const Regex> regex(new Regex(std::move(impl)));
+  if (regex->size() > kMaxProgram) return regex_error("expression too large", pattern.substr(0, 64));
+  return regex;
+}
+
+size_t Regex::weight(std::string_view pattern) {
+  return WeightScan(pattern).run();
+}
+
+Outcome<std::shared_ptr<const Regex>> RegexPool::compile(std::string_view pattern) {
+  for (const auto& [text, regex] : compiled_) {
+    if (text == pattern) return regex;
+  }
+  static constexpr size_t kEach = 20;  // what even an empty pattern costs
+  const size_t weight = Regex::weight(pattern);
+  const auto refuse = [&] {
+    exhausted_ = true;
+    return regex_error("too many or too large expressions together", pattern.substr(0, 64));
+  };
+  // Half: weights of classes are upper bounds.
+  if (exhausted_ || (spent_ > 0 && spent_ + weight / 2 > Regex::kMaxProgram)) return refuse();
+  auto regex = Regex::compile(pattern);
+  spent_ += kEach + (regex ? std::max((*regex)->size(), weight / 2) : weight);
+  if (!regex) return regex;
+  if (spent_ > Regex::kMaxProgram + kEach) return refuse();
+  compiled_.emplace_back(pattern, *regex);
+  return regex;
 }
 
 size_t Regex::size() const {

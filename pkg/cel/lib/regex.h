@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "pkg/cel/lib/outcome.h"
@@ -16,8 +17,13 @@ namespace dra::cel::lib {
 // Immutable; matching is safe from many threads and takes time linear in the text.
 class Regex {
  public:
-  // Longer patterns, and those whose automaton would need more than a few MiB, are refused.
+  // Longer patterns are refused ("expression too large"), and so are those whose automaton would need more
+  // instructions: upstream takes larger ones, and seconds to compile them.
   static constexpr size_t kMaxPattern = 10 * 1024;
+  static constexpr size_t kMaxProgram = 12'000;
+
+  // About how many instructions a pattern makes, without compiling it; saturates. Any bytes are taken.
+  static size_t weight(std::string_view pattern);
 
   // The failure's text is "error parsing regexp: ...", as Go's.
   static Outcome<std::shared_ptr<const Regex>> compile(std::string_view pattern);
@@ -42,6 +48,20 @@ class Regex {
   struct Impl;
   explicit Regex(std::unique_ptr<const Impl> impl);
   std::unique_ptr<const Impl> impl_;
+};
+
+// The constant patterns of one expression: equal ones are compiled once, and all together are held to
+// Regex::kMaxProgram instructions. Not safe from several threads.
+class RegexPool {
+ public:
+  Outcome<std::shared_ptr<const Regex>> compile(std::string_view pattern);
+  // The limit was reached and a pattern refused for it, which may be well-formed.
+  bool exhausted() const { return exhausted_; }
+
+ private:
+  std::vector<std::pair<std::string, std::shared_ptr<const Regex>>> compiled_;
+  size_t spent_ = 0;
+  bool exhausted_ = false;
 };
 
 }  // namespace dra::cel::lib
