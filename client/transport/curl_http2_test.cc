@@ -75,7 +75,9 @@ TEST(CurlHttp2, AllCallsAndStreamsShareOneConnection) {
     watch.target = "/watch";
     handles.push_back(transport.stream(watch, on));
   }
-  for (int i = 0; i < 1000; ++i) {
+  // Fewer than the thousand streams of one session after which node's server takes a fast client for an attack and ends
+  // it.
+  for (int i = 0; i < 600; ++i) {
     Request request;
     request.method = i % 3 == 0 ? "PATCH" : "GET";
     request.target = "/" + std::to_string(i);
@@ -88,7 +90,7 @@ TEST(CurlHttp2, AllCallsAndStreamsShareOneConnection) {
       ++done;
     }));
   }
-  EXPECT_TRUE(reactor.run_until([&] { return done == 1000 && ended == 20; }, 60s)) << done << " " << ended;
+  EXPECT_TRUE(reactor.run_until([&] { return done == 600 && ended == 20; }, 60s)) << done << " " << ended;
   EXPECT_EQ(lines, 100u);
   EXPECT_GT(most, 30u);
   EXPECT_LE(most, 64u);
