@@ -126,6 +126,8 @@ bool answers_empty_needle(std::string_view text, int64_t from, OffsetRules rules
 size_t find_bytes(std::string_view text, std::string_view needle, size_t from) {
   if (from > text.size()) return std::string_view::npos;
   if (needle.empty()) return from;
+  // memmem() must not be given an empty text's null pointer.
+  if (text.size() - from < needle.size()) return std::string_view::npos;
   const void* found = memmem(text.data() + from, text.size() - from, needle.data(), needle.size());
   return found == nullptr ? std::string_view::npos : static_cast<size_t>(static_cast<const char*>(found) - text.data());
 }
