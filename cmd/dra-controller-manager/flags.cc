@@ -10,7 +10,10 @@ namespace dra::cmd {
 
 namespace {
 
-constexpr const char* kControllers[] = {"claimtemplate", "allocation", "lifecycle"};
+constexpr const char* kControllers[] = {"claimtemplate", "allocation", "lifecycle", "tainteviction"};
+constexpr const char* kKnownControllers = "allocation, claimtemplate, lifecycle, tainteviction";
+// kube-controller-manager's name of the same.
+constexpr const char* kTaintEvictionAlias = "device-taint-eviction-controller";
 
 constexpr const char* kDescription =
     "Allocates devices to ResourceClaims, makes claims from templates and frees them (resource.k8s.io).\n\n"
@@ -21,6 +24,7 @@ constexpr const char* kDescription =
 // The texts of flags that need more than a type.
 struct Texts {
   std::string claim_templates = "observe", scheduling = "gate", controllers = "*", scheduler_names, ignore_taints;
+  std::string device_taint_eviction = "observe";
   std::string feature_gates, cel_extensions, log_format = "text";
   std::string lease_duration = "15s", renew_deadline = "10s", retry_period = "2s", shutdown = "10s";
 };
@@ -48,11 +52,11 @@ Result<std::vector<std::string>> chosen_controllers(const std::string& list) {
   for (const std::string& item : items) {
     if (item == "*") continue;
     const bool off = item.front() == '-';
-    const std::string name = off ? item.substr(1) : item;
+    std::string name = off ? item.substr(1) : item;
+    if (name == kTaintEvictionAlias) name = "tainteviction";
     if (std::find(std::begin(kControllers), std::end(kControllers), name) == std::end(kControllers))
-      return fail(Code::kInvalidArgument, "--controllers: \"" + name +
-                                              "\" is not in the list of known controllers: allocation, claimtemplate, "
-                                              "lifecycle");
+      return fail(Code::kInvalidArgument,
+                  "--controllers: \"" + name + "\" is not in the list of known controllers: " + kKnownControllers);
     if (off)
       chosen.erase(std::remove(chosen.begin(), chosen.end(), name), chosen.end());
     else
@@ -77,6 +81,12 @@ std::string settle(const Texts& texts, Flags& flags) {
     flags.manager.claim_templates = manager::ClaimTemplates::kOwn;
   else if (texts.claim_templates != "observe")
     return one_of("claim-templates", texts.claim_templates, "observe, own");
+  if (texts.device_taint_eviction == "own")
+    flags.manager.device_taint_eviction = manager::DeviceTaintEviction::kOwn;
+  else if (texts.device_taint_eviction != "observe")
+    return one_of("device-taint-eviction", texts.device_taint_eviction, "observe, own");
+  if (!(flags.manager.device_taint_eviction_rate >= 0 && flags.manager.device_taint_eviction_rate <= 10'000))
+    return "--device-taint-eviction-rate is out of range; use 0 (no limit) to 10000 pods a second";
   static const std::map<std::string, allocation::Mode> kModes{
       {"observe", allocation::Mode::kObserve}, {"gate", allocation::Mode::kGate}, {"bind", allocation::Mode::kBind}};
   const auto mode = kModes.find(texts.scheduling);
@@ -158,7 +168,18 @@ void define(CLI::App& app, Texts& texts, Flags& flags) {
                  "Keys of NoSchedule device taints that keep other allocators away and that this one ignores")
       ->group("What it does");
   app.add_option("--controllers", texts.controllers,
-                 "Controllers to run: * for all, name, -name; known: allocation, claimtemplate, lifecycle")
+                 std::string("Controllers to run: * for all, name, -name; known: ") + kKnownControllers)
+      ->capture_default_str()
+      ->group("What it does");
+  app.add_option("--device-taint-eviction", texts.device_taint_eviction,
+                 "Pods of devices with NoExecute taints. observe: kube-controller-manager's "
+                 "device-taint-eviction-controller evicts them (on by default since 1.36), here only those that it "
+                 "left for 30 s; own: they are evicted here, it must be off "
+                 "(--controllers=*,-device-taint-eviction-controller)")
+      ->capture_default_str()
+      ->group("What it does");
+  app.add_option("--device-taint-eviction-rate", flags.manager.device_taint_eviction_rate,
+                 "Pods a second that are evicted at most; 0 means no limit")
       ->capture_default_str()
       ->group("What it does");
   app.add_option("--feature-gates", texts.feature_gates,

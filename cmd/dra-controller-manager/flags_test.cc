@@ -18,7 +18,9 @@ TEST(Flags, DefaultsAreSafeBesideAStockControlPlane) {
   EXPECT_TRUE(parsed.flags->leader_elect);
   EXPECT_EQ(parsed.flags->manager.pace.qps, 0);
   EXPECT_EQ(parsed.flags->election.lease_duration, 15s);
-  EXPECT_EQ(parsed.flags->manager.controllers.size(), 3u);
+  EXPECT_EQ(parsed.flags->manager.controllers.size(), 4u);
+  EXPECT_EQ(parsed.flags->manager.device_taint_eviction, manager::DeviceTaintEviction::kObserve);
+  EXPECT_EQ(parsed.flags->manager.device_taint_eviction_rate, 50);
   EXPECT_FALSE(parsed.flags->manager.quantity_operators);
   EXPECT_FALSE(parsed.flags->manager.strict_selector_errors);
 }
@@ -34,8 +36,19 @@ TEST(Flags, AreRead) {
   EXPECT_EQ(parsed.flags->manager.allocation.scheduler_names, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(parsed.flags->manager.ignored_taints, std::vector<std::string>{"x/y"});
   EXPECT_FALSE(parsed.flags->leader_elect);
-  EXPECT_EQ(parsed.flags->manager.controllers, (std::vector<std::string>{"claimtemplate", "allocation"}));
+  EXPECT_EQ(parsed.flags->manager.controllers,
+            (std::vector<std::string>{"claimtemplate", "allocation", "tainteviction"}));
   EXPECT_EQ(parsed.flags->verbosity, 4);
+}
+
+TEST(Flags, DeviceTaintEviction) {
+  const Parsed parsed = parse({"--device-taint-eviction=own", "--device-taint-eviction-rate=5"});
+  ASSERT_TRUE(parsed.flags) << parsed.text;
+  EXPECT_EQ(parsed.flags->manager.device_taint_eviction, manager::DeviceTaintEviction::kOwn);
+  EXPECT_EQ(parsed.flags->manager.device_taint_eviction_rate, 5);
+  const Parsed off = parse({"--controllers=*,-device-taint-eviction-controller"});
+  ASSERT_TRUE(off.flags) << off.text;
+  EXPECT_EQ(off.flags->manager.controllers, (std::vector<std::string>{"claimtemplate", "allocation", "lifecycle"}));
 }
 
 TEST(Flags, SelectorsFollowUpstreamUnlessToldOtherwise) {
@@ -71,6 +84,9 @@ TEST(Flags, BadOnesEndInOneLineAndStatus1) {
       {"--logging-format=xml"},
       {"--feature-gates=DRANonsense=true"},
       {"--cel-extensions=magic"},
+      {"--device-taint-eviction=perhaps"},
+      {"--device-taint-eviction-rate=-1"},
+      {"--device-taint-eviction-rate=nan"},
       {"--strict-selector-errors=perhaps"},
       {"--scheduling=bind", "--scheduler-names="},
       {"--scheduling=observe", "--release-gates"},

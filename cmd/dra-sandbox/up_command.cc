@@ -40,6 +40,7 @@ Result<sandbox::Fleet> read_fleet(const std::string& path) {
 manager::ManagerOptions manager_options() {
   manager::ManagerOptions options;
   options.claim_templates = manager::ClaimTemplates::kOwn;
+  options.device_taint_eviction = manager::DeviceTaintEviction::kOwn;
   options.allocation.mode = allocation::Mode::kBind;
   // There is no other scheduler here: the default one's pods are ours.
   options.allocation.scheduler_names = {"default-scheduler"};

@@ -175,6 +175,22 @@ std::optional<DeviceInfo> Inventory::device(const DeviceName& name) const {
   return describe_device(*core_, *pool, device);
 }
 
+std::vector<api::DeviceTaint> Inventory::taints(const DeviceName& name) const {
+  const Pool* pool = core_->find_pool(name.driver, name.pool);
+  if (pool == nullptr || !core_->any_taints(*pool)) return {};
+  const StrId id = core_->strings().find(name.device);
+  const uint32_t device = id == kNoStr ? kNone : pool->find_device(id);
+  std::vector<api::DeviceTaint> list;
+  if (device == kNone) return list;
+  for (const api::DeviceTaint* taint : core_->taints(*pool, device)) list.push_back(*taint);
+  return list;
+}
+
+bool Inventory::any_taints(std::string_view driver, std::string_view name) const {
+  const Pool* pool = core_->find_pool(driver, name);
+  return pool != nullptr && core_->any_taints(*pool);
+}
+
 std::vector<Holder> Inventory::holders(const DeviceName& name) const {
   const Pool* pool = core_->find_pool(name.driver, name.pool);
   StrId id = core_->strings().find(name.device);

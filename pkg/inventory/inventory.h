@@ -148,6 +148,11 @@ class Inventory {
   // The devices of a pool in allocation order (slice name, list position).
   std::vector<DeviceInfo> devices(PoolId pool) const;
   std::optional<DeviceInfo> device(const DeviceName& name) const;
+  // The taints of a device, of its slice and of rules, whatever the state of its pool; where its name is published
+  // twice, those of the first. Empty when the pool's highest generation publishes no such device.
+  std::vector<api::DeviceTaint> taints(const DeviceName& name) const;
+  // Whether any device of the pool has any taint.
+  bool any_taints(std::string_view driver, std::string_view pool) const;
   std::vector<Holder> holders(const DeviceName& name) const;
   std::vector<std::string> classes() const;
   size_t device_count() const;

@@ -72,6 +72,11 @@ Instruments::Instruments(metrics::Registry& r)
       allocation_seconds_(r.histogram("dra_claim_allocation_duration_seconds",
                                       "[ALPHA] Time from the creation of a claim to its allocation.",
                                       {0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800})),
+      evictions_(r.counter("device_taint_eviction_controller_pod_deletions_total",
+                           "[ALPHA] Total number of Pods deleted by the device taint eviction controller.")),
+      eviction_seconds_(r.histogram("device_taint_eviction_controller_pod_deletion_duration_seconds",
+                                    "[ALPHA] Time between the moment a Pod had to be deleted and its deletion.",
+                                    {0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240})),
       leader_(r.gauges("leader_election_master_status",
                        "[ALPHA] 1 when this instance leads, 0 when it stands by, by the name of the lease.", {"name"})),
       devices_(r.gauges("dra_devices", "[ALPHA] Devices that ResourceSlices publish, by driver and state.",
@@ -82,6 +87,8 @@ Instruments::Instruments(metrics::Registry& r)
       differences_(r.counter("dra_audit_differences_total",
                              "[ALPHA] Differences that audits found between derived state and the same rebuilt.")),
       parked_(r.gauges("dra_parked_keys", "[ALPHA] Keys that wait for a change, by queue.", {"name"})),
+      paced_(
+          r.gauges("dra_paced_keys", "[ALPHA] Keys that wait for their turn under a rate limit, by queue.", {"name"})),
       depth_(r.gauges("workqueue_depth", "[ALPHA] Current depth of workqueue", {"name"})),
       adds_(r.counters("workqueue_adds_total", "[ALPHA] Total number of adds handled by workqueue", {"name"})),
       retries_(r.counters("workqueue_retries_total", "[ALPHA] Total number of retries handled by workqueue", {"name"})),
@@ -115,6 +122,10 @@ void Instruments::record(const reconcile::Metric& metric) {
     failures_.with(values_of(metric.labels)).increment(metric.value);
   else if (metric.name == "dra_claim_allocation_duration_seconds")
     allocation_seconds_.observe(metric.value);
+  else if (metric.name == "device_taint_eviction_controller_pod_deletions_total")
+    evictions_.increment(metric.value);
+  else if (metric.name == "device_taint_eviction_controller_pod_deletion_duration_seconds")
+    eviction_seconds_.observe(metric.value);
   else
     log::error("A metric is not in the catalogue", {{"name", metric.name}});
 }
@@ -131,10 +142,12 @@ queue::Observer* Instruments::queue_observer(const std::string& name) {
   return observer.get();
 }
 
-void Instruments::set_queue_figures(const std::string& name, Duration unfinished, Duration longest, size_t parked) {
+void Instruments::set_queue_figures(const std::string& name, Duration unfinished, Duration longest, size_t parked,
+                                    size_t paced) {
   unfinished_.with({name}).set(seconds(unfinished));
   longest_.with({name}).set(seconds(longest));
   parked_.with({name}).set(static_cast<double>(parked));
+  paced_.with({name}).set(static_cast<double>(paced));
 }
 
 void Instruments::count_claim(const api::ResourceClaim* before, const api::ResourceClaim* after) {

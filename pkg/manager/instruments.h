@@ -34,7 +34,7 @@ class Instruments : public MetricSink {
 
   // The workqueue_* metrics of one queue.
   queue::Observer* queue_observer(const std::string& name);
-  void set_queue_figures(const std::string& name, Duration unfinished, Duration longest, size_t parked);
+  void set_queue_figures(const std::string& name, Duration unfinished, Duration longest, size_t parked, size_t paced);
 
   // Counted as changes come, so that no scrape lists all claims.
   void count_claim(const api::ResourceClaim* before, const api::ResourceClaim* after);
@@ -55,11 +55,14 @@ class Instruments : public MetricSink {
   metrics::CounterFamily& writes_;
   metrics::CounterFamily& failures_;
   metrics::Histogram& allocation_seconds_;
+  metrics::Counter& evictions_;
+  metrics::Histogram& eviction_seconds_;
   metrics::GaugeFamily& leader_;
   metrics::GaugeFamily& devices_;
   metrics::Gauge& over_committed_;
   metrics::Counter& differences_;
   metrics::GaugeFamily& parked_;
+  metrics::GaugeFamily& paced_;
   metrics::GaugeFamily& depth_;
   metrics::CounterFamily& adds_;
   metrics::CounterFamily& retries_;

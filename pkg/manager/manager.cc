@@ -10,6 +10,7 @@
 #include "client/transport/paced.h"
 #include "controllers/claimtemplate/claimtemplate.h"
 #include "controllers/lifecycle/lifecycle.h"
+#include "controllers/tainteviction/tainteviction.h"
 #include "pkg/log/log.h"
 #include "pkg/manager/api_port.h"
 #include "pkg/manager/assumptions.h"
@@ -48,6 +49,13 @@ client::ReflectorOptions watching(client::Resource resource) {
 lifecycle::Options lifecycle_options(ClaimTemplates mode) {
   lifecycle::Options options;
   if (mode == ClaimTemplates::kObserve) options.grace = kBackupGrace;
+  return options;
+}
+
+tainteviction::Options eviction_options(const ManagerOptions& from) {
+  tainteviction::Options options;
+  if (from.device_taint_eviction == DeviceTaintEviction::kObserve) options.grace = kBackupGrace;
+  options.pace = {from.device_taint_eviction_rate, std::max(1.0, from.device_taint_eviction_rate)};
   return options;
 }
 
@@ -114,7 +122,8 @@ struct Manager::Impl {
         audit(reactor, inventory, stores, instruments, events),
         claimtemplate(),
         allocation(options.allocation, inventory, allocator, nodes),
-        lifecycle(lifecycle_options(options.claim_templates)) {
+        lifecycle(lifecycle_options(options.claim_templates)),
+        tainteviction(eviction_options(options), inventory) {
     instruments.set_leader(false);
     registry.before_collect([this, alive = std::weak_ptr<bool>(alive_token)] {
       if (!alive.expired()) refresh_metrics();
@@ -155,6 +164,9 @@ struct Manager::Impl {
     if (wanted("claimtemplate") && options.claim_templates == ClaimTemplates::kOwn) list.push_back(&claimtemplate);
     if (wanted("allocation")) list.push_back(&allocation);
     if (wanted("lifecycle") && options.allocation.mode != allocation::Mode::kObserve) list.push_back(&lifecycle);
+    if (wanted("tainteviction") && options.allocation.mode != allocation::Mode::kObserve &&
+        options.features.device_taints)
+      list.push_back(&tainteviction);
     return list;
   }
 
@@ -335,7 +347,7 @@ struct Manager::Impl {
 
   void refresh_metrics() {
     for (const Runner::QueueFigures& queue : runner.figures())
-      instruments.set_queue_figures(queue.name, queue.unfinished, queue.longest, queue.parked);
+      instruments.set_queue_figures(queue.name, queue.unfinished, queue.longest, queue.parked, queue.paced);
     std::map<std::string, std::pair<double, double>> drivers;
     for (const inventory::PoolInfo& pool : inventory.pools()) {
       drivers[pool.driver].first += pool.devices;
@@ -368,6 +380,7 @@ struct Manager::Impl {
   claimtemplate::ClaimTemplateReconciler claimtemplate;
   allocation::AllocationReconciler allocation;
   lifecycle::LifecycleReconciler lifecycle;
+  tainteviction::TaintEvictionReconciler tainteviction;
   std::unique_ptr<Watches> watches;
   Handle call;
   Handle timer;
@@ -427,16 +440,19 @@ bool Manager::ready() const {
 std::string Manager::config_json() const {
   const ManagerOptions& o = impl_->options;
   static constexpr const char* kModes[] = {"observe", "gate", "bind"};
-  const nlohmann::json config{{"claimTemplates", o.claim_templates == ClaimTemplates::kOwn ? "own" : "observe"},
-                              {"scheduling", kModes[static_cast<int>(o.allocation.mode)]},
-                              {"schedulerNames", o.allocation.scheduler_names},
-                              {"releaseGates", o.allocation.release_gates},
-                              {"controllers", o.controllers},
-                              {"ignoredTaints", o.ignored_taints},
-                              {"stepBudget", o.step_budget},
-                              {"strictSelectorErrors", o.strict_selector_errors},
-                              {"quantityOperators", o.quantity_operators},
-                              {"auditPeriodSeconds", std::chrono::duration<double>(o.audit_period).count()}};
+  const nlohmann::json config{
+      {"claimTemplates", o.claim_templates == ClaimTemplates::kOwn ? "own" : "observe"},
+      {"deviceTaintEviction", o.device_taint_eviction == DeviceTaintEviction::kOwn ? "own" : "observe"},
+      {"deviceTaintEvictionRate", o.device_taint_eviction_rate},
+      {"scheduling", kModes[static_cast<int>(o.allocation.mode)]},
+      {"schedulerNames", o.allocation.scheduler_names},
+      {"releaseGates", o.allocation.release_gates},
+      {"controllers", o.controllers},
+      {"ignoredTaints", o.ignored_taints},
+      {"stepBudget", o.step_budget},
+      {"strictSelectorErrors", o.strict_selector_errors},
+      {"quantityOperators", o.quantity_operators},
+      {"auditPeriodSeconds", std::chrono::duration<double>(o.audit_period).count()}};
   return nlohmann::json{{"dracontrollermanager.config", config}}.dump();
 }
 

@@ -28,11 +28,20 @@ enum class ClaimTemplates {
   kOwn,      // its resourceclaim-controller is off: we do both
 };
 
+// Who evicts the pods of devices with NoExecute taints.
+enum class DeviceTaintEviction {
+  kObserve,  // kube-controller-manager's device-taint-eviction-controller does (where it is on): we back it up
+  kOwn,      // it is off: we alone do
+};
+
 struct ManagerOptions {
   ClaimTemplates claim_templates = ClaimTemplates::kObserve;
+  DeviceTaintEviction device_taint_eviction = DeviceTaintEviction::kObserve;
+  // Evictions a second; 0: no limit.
+  double device_taint_eviction_rate = 50;
   allocation::Options allocation;
-  // Which of "claimtemplate", "allocation", "lifecycle" run.
-  std::vector<std::string> controllers{"claimtemplate", "allocation", "lifecycle"};
+  // Which of "claimtemplate", "allocation", "lifecycle", "tainteviction" run.
+  std::vector<std::string> controllers{"claimtemplate", "allocation", "lifecycle", "tainteviction"};
   inventory::Features features;
   // Taint keys (NoSchedule) that only our allocator ignores.
   std::vector<std::string> ignored_taints;

@@ -68,6 +68,7 @@ struct Runner::Pass {
   bool broke_off = false;  // a write failed, or leadership went
   Duration retry_in{};     // after a failure; zero: by the queue's back-off
   int rounds = 0;
+  bool paid = false;  // holds a token of the lane's pacer
   std::map<std::string, Presence> confirmations;
   Handle timer;
 };
@@ -83,6 +84,8 @@ void Runner::add(const reconcile::Reconciler& reconciler, queue::Observer* obser
   auto lane = std::make_unique<Lane>();
   lane->reconciler = &reconciler;
   lane->queue = std::make_unique<queue::WorkQueue>(reactor_.clock(), queue::BackOff{}, observer);
+  if (const reconcile::Pace pace = reconciler.pace(); pace.per_second > 0)
+    lane->pacer.emplace(reactor_.clock(), pace.per_second, std::max(1.0, pace.burst));
   lanes_.push_back(std::move(lane));
 }
 
@@ -158,6 +161,8 @@ void Runner::schedule() {
   for (const auto& lane : lanes_) {
     ready = ready || lane->queue->has_ready() || lane->parked.has_leftovers();
     if (auto at = lane->queue->next_due(); at && (!due || *at < *due)) due = at;
+    if (!lane->pacer) continue;
+    if (auto at = lane->pacer->next_due(); at && (!due || *at < *due)) due = at;
   }
   if (ready && !pump_posted_ && passes_.size() < kMaxPasses) {
     pump_posted_ = true;
@@ -184,6 +189,9 @@ void Runner::let_held_go() {
     lane->queue->add(key);
     lane->queue->done(key);
   }
+  for (const auto& lane : lanes_)
+    if (lane->pacer)
+      for (const std::string& key : lane->pacer->let_in()) lane->queue->add(key);
 }
 
 void Runner::pump() {
@@ -204,17 +212,18 @@ bool Runner::run_one(Lane& lane) {
   std::optional<std::string> key = lane.queue->get();
   if (!key) return false;
   lane.parked.leave(*key);
-  begin_effects(lane, *key, {}, {}, 0);
+  begin_effects(lane, *key, {}, 0, false);
   return true;
 }
 
 // Runs the reconciler and begins with what it returns.
-void Runner::begin_effects(Lane& lane, const std::string& key, reconcile::Outcome outcome,
-                           std::map<std::string, Presence> confirmations, int rounds) {
+void Runner::begin_effects(Lane& lane, const std::string& key, std::map<std::string, Presence> confirmations,
+                           int rounds, bool paid) {
   const std::optional<Key> parsed = reconcile::parse_key(key);
   DRA_CHECK(parsed.has_value());
   ++passes_run_;
   view_.set_confirmations(&confirmations);
+  reconcile::Outcome outcome;
   try {
     outcome = lane.reconciler->reconcile(view_, *parsed);
   } catch (const std::exception& bug) {
@@ -230,6 +239,14 @@ void Runner::begin_effects(Lane& lane, const std::string& key, reconcile::Outcom
             {"key", key},
             {"effects", outcome.effects.size()},
             {"parked", outcome.park.has_value()}});
+  if (lane.pacer && !paid) {
+    if (!outcome.paced) {
+      lane.pacer->leave(key);
+    } else if (!(paid = lane.pacer->enter(key))) {
+      lane.queue->done(key);
+      return schedule();
+    }
+  }
   auto pass = std::make_unique<Pass>();
   pass->id = next_id_++;
   pass->lane = &lane;
@@ -237,6 +254,7 @@ void Runner::begin_effects(Lane& lane, const std::string& key, reconcile::Outcom
   pass->outcome = std::move(outcome);
   pass->confirmations = std::move(confirmations);
   pass->rounds = rounds;
+  pass->paid = paid;
   for (const Effect& effect : pass->outcome.effects)
     if (const Write* write = std::get_if<Write>(&effect)) ports_.assumptions.assume(*write);
   const uint64_t id = pass->id;
@@ -415,7 +433,7 @@ void Runner::finish(uint64_t id) {
   passes_.erase(found);
   Lane& lane = *pass->lane;
   if (pass->asked && !pass->broke_off && running_ && pass->rounds < kMaxConfirmRounds)
-    return begin_effects(lane, pass->key, {}, std::move(pass->confirmations), pass->rounds + 1);
+    return begin_effects(lane, pass->key, std::move(pass->confirmations), pass->rounds + 1, pass->paid);
   const reconcile::Outcome& outcome = pass->outcome;
   const bool failed = pass->broke_off || !outcome.retry.empty() || pass->asked;
   if (!running_) {
@@ -442,8 +460,8 @@ std::vector<Runner::QueueFigures> Runner::figures() const {
   std::vector<QueueFigures> all;
   for (const auto& lane : lanes_)
     all.push_back({std::string(lane->reconciler->name()), lane->queue->depth(), lane->queue->delayed(),
-                   lane->queue->processing(), lane->parked.size(), lane->queue->unfinished_work(),
-                   lane->queue->longest_running()});
+                   lane->queue->processing(), lane->parked.size(), lane->pacer ? lane->pacer->waiting() : 0,
+                   lane->queue->unfinished_work(), lane->queue->longest_running()});
   return all;
 }
 

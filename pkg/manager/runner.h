@@ -8,6 +8,8 @@
 // reads it before anything else is decided; a refusal for want of permission is tried again every minute; anything else
 // backs off by the queue (5 ms doubling to 60 s).
 //
+// Paced outcomes wait in line for their reconciler's tokens (queue::Pacer), without occupying a pass.
+//
 // Belongs to the reactor's thread. Bounded: passes under way by kMaxPasses.
 #pragma once
 
@@ -23,6 +25,7 @@
 #include "pkg/manager/memory.h"
 #include "pkg/manager/ports.h"
 #include "pkg/manager/store_view.h"
+#include "pkg/queue/pacer.h"
 #include "pkg/queue/work_queue.h"
 #include "pkg/reactor/reactor.h"
 #include "pkg/reconcile/parking.h"
@@ -72,7 +75,7 @@ class Runner {
   // For metrics and health.
   struct QueueFigures {
     std::string name;
-    size_t depth = 0, delayed = 0, processing = 0, parked = 0;
+    size_t depth = 0, delayed = 0, processing = 0, parked = 0, paced = 0;
     Duration unfinished{}, longest{};
   };
   std::vector<QueueFigures> figures() const;
@@ -83,6 +86,7 @@ class Runner {
     const reconcile::Reconciler* reconciler;
     std::unique_ptr<queue::WorkQueue> queue;
     reconcile::ParkingLot parked;
+    std::optional<queue::Pacer> pacer;
   };
   struct Pass;
 
@@ -93,8 +97,8 @@ class Runner {
   void let_held_go();
   void pump();
   bool run_one(Lane& lane);
-  void begin_effects(Lane& lane, const std::string& key, reconcile::Outcome outcome,
-                     std::map<std::string, reconcile::Presence> confirmations, int rounds);
+  void begin_effects(Lane& lane, const std::string& key, std::map<std::string, reconcile::Presence> confirmations,
+                     int rounds, bool paid);
   void step(uint64_t id);
   void send(uint64_t id);
   void answered(uint64_t id, const reconcile::Write& write, Result<uint64_t> answer);

@@ -230,6 +230,50 @@ TEST_F(RunnerTest, HeldKeysWaitWhateverHappens) {
   EXPECT_EQ(scripted.passes.size(), 2u);
 }
 
+class Slow : public Scripted {
+ public:
+  std::string_view name() const override { return "slow"; }
+  Pace pace() const override { return {10, 5}; }
+};
+
+// 600 keys that want to do something costly: the first burst at once, the others at the rate and in their order,
+// without occupying passes that other reconcilers need; a question before the write costs no second token.
+TEST_F(RunnerTest, PacedOutcomesWaitForTheirTurn) {
+  constexpr int kKeys = 600;
+  Slow slow;
+  slow.next = [&](const View& v, const Key& key) {
+    const Ref object{Kind::kClaim, "d", key.object.substr(2), key.object.substr(2) + "-uid"};
+    Outcome outcome;
+    if (std::count(server.log.begin(), server.log.end(), "evict " + object.name) > 0) return outcome;
+    outcome.paced = true;
+    if (v.confirmed(object) == Presence::kUnknown)
+      outcome.add(Confirm{object});
+    else
+      outcome.add(write("evict", object.name));
+    return outcome;
+  };
+  runner.add(slow);
+  for (int i = 0; i < kKeys; ++i) poke("p" + std::to_string(i));
+  const auto evicted = [this] {
+    return std::count_if(server.log.begin(), server.log.end(), [](const auto& line) { return line[0] == 'e'; });
+  };
+  reactor.advance(50ms);
+  EXPECT_EQ(evicted(), 5);
+  EXPECT_EQ(scripted.passes.size(), static_cast<size_t>(kKeys)) << "the other reconciler is not held up";
+  EXPECT_TRUE(runner.idle());
+  reactor.advance(950ms);
+  EXPECT_GE(evicted(), 14);
+  EXPECT_LE(evicted(), 15);
+  for (int i = 0; i < 20; ++i) poke("p" + std::to_string(kKeys - 1));  // who asks often is not served sooner
+  reactor.advance(10s);
+  EXPECT_GE(evicted(), 114);
+  EXPECT_LE(evicted(), 115);
+  EXPECT_EQ(std::count(server.log.begin(), server.log.end(), "evict p" + std::to_string(kKeys - 1)), 0);
+  reactor.advance(60s);
+  EXPECT_EQ(evicted(), kKeys);
+  EXPECT_EQ(server.log.size(), 2u * kKeys) << "one question and one write each";
+}
+
 TEST_F(RunnerTest, StoppingStartsNoFurtherWriteAndTheWorkIsTakenUpAgain) {
   once({write("first", "a"), write("second", "b")});
   poke("p");

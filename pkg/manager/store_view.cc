@@ -28,6 +28,7 @@ std::vector<const T*> bare_list(const std::vector<client::ObjectPtr<T>>& objects
 void add_indexes(Stores& stores) {
   stores.pods->add_index("claim", [](const api::Pod& pod) { return reconcile::claim_keys_of(pod); });
   stores.pods->add_index("template", [](const api::Pod& pod) { return reconcile::template_keys_of(pod); });
+  stores.claims->add_index("pool", [](const api::ResourceClaim& claim) { return reconcile::pools_of(claim); });
   stores.claims->add_index("controller", [](const api::ResourceClaim& claim) {
     const api::OwnerReference* owner = claim.metadata.controller();
     return owner ? std::vector<std::string>{owner->uid} : std::vector<std::string>{};
@@ -64,6 +65,9 @@ const api::ResourceClaim* StoreView::streamed_claim(std::string_view key) const 
 }
 std::vector<const api::ResourceClaim*> StoreView::claims_controlled_by(std::string_view uid) const {
   return bare_list(stores_.claims->by_index("controller", uid));
+}
+std::vector<const api::ResourceClaim*> StoreView::claims_on_pool(std::string_view driver, std::string_view pool) const {
+  return bare_list(stores_.claims->by_index("pool", reconcile::pool_key(driver, pool)));
 }
 std::vector<const api::Pod*> StoreView::pods_of_claim(std::string_view key) const {
   return bare_list(stores_.pods->by_index("claim", key));

@@ -1,7 +1,8 @@
 // What a reconciler returns: an ordered list of effects, and when to look again. All of it is plain data.
 //
 // The runner (pkg/manager) performs the list in order. The first write that fails drops the rest unsent, with their
-// assumptions; the next pass derives what is left. At most one write an object in a pass.
+// assumptions; the next pass derives what is left. At most one write an object in a pass, unless all but the first are
+// not bound to a version.
 #pragma once
 
 #include <optional>
@@ -101,6 +102,9 @@ struct Outcome {
   std::optional<Duration> hold;
   // The key sleeps until a change that matches one of the causes.
   std::optional<Park> park;
+  // What follows is costly for users: the effects count against the reconciler's pace (reconciler.h). Where it is used
+  // up they are dropped, and the key runs again when its turn has come.
+  bool paced = false;
   // The pass could not decide (a budget was spent): run it again after the key's back-off. One sentence for the log.
   std::string retry;
 

@@ -73,6 +73,15 @@ std::vector<const api::ResourceClaim*> MemoryView::claims_controlled_by(std::str
   return found;
 }
 
+std::vector<const api::ResourceClaim*> MemoryView::claims_on_pool(std::string_view driver,
+                                                                  std::string_view pool) const {
+  std::vector<const api::ResourceClaim*> found;
+  for (const auto& [key, claim] : claims)
+    for (const std::string& used : pools_of(claim))
+      if (used == pool_key(driver, pool)) found.push_back(&claim);
+  return found;
+}
+
 std::vector<const api::Pod*> MemoryView::pods_of_claim(std::string_view key) const {
   std::vector<const api::Pod*> found;
   for (const auto& [pod_key, pod] : pods)

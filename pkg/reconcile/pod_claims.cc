@@ -83,6 +83,18 @@ std::vector<std::string> template_keys_of(const api::Pod& pod) {
   return keys;
 }
 
+std::string pool_key(std::string_view driver, std::string_view pool) {
+  return std::string(driver) + "/" + std::string(pool);
+}
+
+std::vector<std::string> pools_of(const api::ResourceClaim& claim) {
+  std::vector<std::string> keys;
+  if (claim.status.allocation)
+    for (const api::DeviceRequestAllocationResult& result : claim.status.allocation->results)
+      add_unique(keys, pool_key(result.driver, result.pool));
+  return keys;
+}
+
 namespace {
 
 // FNV-1a over the parts, with a zero byte between them, and a final mix so that all bits depend on all input.

@@ -16,6 +16,8 @@ namespace dra::reconcile {
 // manager whose fields are gone, its presence tells our allocations from those of others.
 inline constexpr std::string_view kFieldManager = "dra-controller-manager";
 inline constexpr std::string_view kAllocationManager = "dra-controller-manager-allocation";
+// Applies a pod's DisruptionTarget condition and nothing else: what a manager applied and leaves out, it takes away.
+inline constexpr std::string_view kEvictionManager = "dra-controller-manager-eviction";
 
 struct ResolvedClaim {
   enum class State {
@@ -49,6 +51,9 @@ bool is_allocated_by_us(const api::ResourceClaim& claim);
 // the templates its entries name. Without duplicates, in the order of the entries.
 std::vector<std::string> claim_keys_of(const api::Pod& pod);
 std::vector<std::string> template_keys_of(const api::Pod& pod);
+// The pools of the devices in the claim's allocation as pool_key(), without duplicates.
+std::vector<std::string> pools_of(const api::ResourceClaim& claim);
+std::string pool_key(std::string_view driver, std::string_view pool);  // "driver/pool"
 
 // The name under which the claim for a template entry is created: "<pod>-<entry>-<10 characters of a hash of the pod's
 // uid and the entry>", a valid DNS subdomain of at most 63 characters for every pod and entry name, and the same every

@@ -29,12 +29,20 @@ struct Triggers {
   void wake(Cause cause) { wakes.push_back(std::move(cause)); }
 };
 
+// How many paced outcomes (Outcome::paced) are performed; per_second 0 means no limit. The questions that one run of a
+// key asks and what it does upon their answers count once.
+struct Pace {
+  double per_second = 0;
+  double burst = 1;
+};
+
 class Reconciler {
  public:
   virtual ~Reconciler() = default;
   // The name of its queue in metrics, and of itself in --controllers: "lifecycle".
   virtual std::string_view name() const = 0;
   virtual Outcome reconcile(const View& view, const Key& key) const = 0;
+  virtual Pace pace() const { return {}; }
 
   virtual void on_pod(const View&, const api::Pod* /*before*/, const api::Pod* /*after*/, Triggers&) const {}
   virtual void on_claim(const View&, const api::ResourceClaim* /*before*/, const api::ResourceClaim* /*after*/,

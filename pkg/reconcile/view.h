@@ -42,6 +42,9 @@ class View {
 
   // Claims whose controlling owner has this uid, by name.
   virtual std::vector<const api::ResourceClaim*> claims_controlled_by(std::string_view uid) const = 0;
+  // Claims whose allocation names a device of the pool, with administrative access or without, by name.
+  virtual std::vector<const api::ResourceClaim*> claims_on_pool(std::string_view driver,
+                                                                std::string_view pool) const = 0;
   // Pods one of whose entries resolves to the claim (or whose extended resource claim it is), by name.
   virtual std::vector<const api::Pod*> pods_of_claim(std::string_view key) const = 0;
   // Pods one of whose entries names the template, by name.

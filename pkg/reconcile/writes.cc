@@ -191,6 +191,27 @@ Write write_ungated(const api::Pod& pod, std::string_view gate, const api::NodeS
   return write;
 }
 
+Write write_disruption_target(const View& view, const api::Pod& pod, std::string_view reason,
+                              std::string_view message) {
+  const api::ObjectMeta& metadata = pod.metadata;
+  const Json condition{{"type", kDisruptionTarget},
+                       {"status", "True"},
+                       {"reason", reason},
+                       {"message", message},
+                       {"lastTransitionTime", format_rfc3339(view.now())}};
+  Write write;
+  write.verb = Verb::kApply;
+  write.object = ref_of(pod);
+  write.subresource = "status";
+  write.field_manager = kEvictionManager;
+  write.purpose = "mark-disruption";
+  write.body = dumped({{"apiVersion", "v1"},
+                       {"kind", "Pod"},
+                       {"metadata", {{"name", metadata.name}, {"namespace", metadata.ns}, {"uid", metadata.uid}}},
+                       {"status", {{"conditions", Json::array({condition})}}}});
+  return write;
+}
+
 void emit_once(const View& view, Outcome& outcome, Event event) {
   if (event.signature.empty()) event.signature = event.note;
   if (view.last_event(event.regarding.uid, event.reason) == event.signature) return;

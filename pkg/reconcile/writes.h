@@ -49,8 +49,15 @@ Write write_binding(const api::Pod& pod, const std::string& node);
 // (which is made where there is none). A term without requirements matches nothing and is left so.
 Write write_ungated(const api::Pod& pod, std::string_view gate, const api::NodeSelectorTerm& narrowed_to);
 
-// Emits the event unless it repeats the last one of its reason about this uid.
+// The pod condition by which workload controllers tell disruptions from failures (KEP-3329).
+inline constexpr std::string_view kDisruptionTarget = "DisruptionTarget";
+
 class View;
+// Sets condition DisruptionTarget of the pod to True by server-side apply, under a field manager of its own; pinned to
+// the pod's uid.
+Write write_disruption_target(const View& view, const api::Pod& pod, std::string_view reason, std::string_view message);
+
+// Emits the event unless it repeats the last one of its reason about this uid.
 void emit_once(const View& view, Outcome& outcome, Event event);
 
 }  // namespace dra::reconcile

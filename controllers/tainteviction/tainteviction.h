@@ -1,0 +1,48 @@
+// tainteviction: pods whose allocated devices bear a NoExecute taint that they do not tolerate are deleted, after
+// tolerationSeconds where they tolerate it for a while. The device-taint-eviction-controller of kube-controller-manager
+// (KEP-5055) as far as taints in ResourceSlices go, with the same conditions, events and metrics.
+//
+// Keys are pods. Nothing is remembered: every pass derives the deadline from taint, allocation and pod (verdict.h). The
+// reconciler reads an inventory that others keep up to date; one thread owns both.
+#pragma once
+
+#include "pkg/inventory/inventory.h"
+#include "pkg/reconcile/reconciler.h"
+
+namespace dra::tainteviction {
+
+struct Options {
+  // How long past its deadline a pod is left to another eviction controller: zero when this one alone is responsible.
+  // As a back-up, nothing is announced either.
+  Duration grace{};
+  // Evictions a second, and how many may come at once. 0: no limit.
+  reconcile::Pace pace{50, 50};
+};
+
+class TaintEvictionReconciler : public reconcile::Reconciler {
+ public:
+  // The inventory must outlive the reconciler.
+  TaintEvictionReconciler(Options options, const inventory::Inventory& inventory)
+      : options_(options), inventory_(inventory) {}
+
+  std::string_view name() const override { return "tainteviction"; }
+  reconcile::Outcome reconcile(const reconcile::View& view, const reconcile::Key& key) const override;
+  reconcile::Pace pace() const override { return options_.pace; }
+
+  void on_pod(const reconcile::View& view, const api::Pod* before, const api::Pod* after,
+              reconcile::Triggers& out) const override;
+  void on_claim(const reconcile::View& view, const api::ResourceClaim* before, const api::ResourceClaim* after,
+                reconcile::Triggers& out) const override;
+  void on_slice(const reconcile::View& view, const api::ResourceSlice* before, const api::ResourceSlice* after,
+                reconcile::Triggers& out) const override;
+
+ private:
+  // The pod has a deadline, or had one that was announced: a pass has something to do.
+  bool concerns(const reconcile::View& view, const api::Pod& pod) const;
+  void add_pods_of(const reconcile::View& view, const api::ResourceClaim& claim, reconcile::Triggers& out) const;
+
+  Options options_;
+  const inventory::Inventory& inventory_;
+};
+
+}  // namespace dra::tainteviction

@@ -1,0 +1,93 @@
+#include "controllers/tainteviction/verdict.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "pkg/reconcile/pod_claims.h"
+
+namespace dra::tainteviction {
+
+using namespace reconcile;
+
+namespace {
+
+constexpr std::string_view kNoExecute = "NoExecute";
+// Longer tolerations are for ever: sums with them would leave the range of the clock.
+constexpr int64_t kForEver = int64_t{50} * 365 * 24 * 3600;
+
+// k8s.io/dynamic-resource-allocation/resourceclaim ToleratesTaint, key and value.
+bool matches(const api::DeviceToleration& toleration, const api::DeviceTaint& taint) {
+  if (!toleration.key.empty() && toleration.key != taint.key) return false;
+  if (toleration.op == "Exists") return true;
+  return (toleration.op.empty() || toleration.op == "Equal") && toleration.value == taint.value;
+}
+
+std::string reason_text(const api::ResourceClaim& claim, const api::DeviceRequestAllocationResult& result,
+                        const api::DeviceTaint& taint) {
+  return "device " + result.driver + "/" + result.pool + "/" + result.device + " of claim " + claim.metadata.key() +
+         " has the taint " + taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" + taint.effect;
+}
+
+// The allocated claims that the pod holds, without duplicates.
+std::vector<const api::ResourceClaim*> held_claims(const View& view, const api::Pod& pod) {
+  std::vector<const api::ResourceClaim*> held;
+  const auto consider = [&](const std::string& name, bool must_check_owner) {
+    const api::ResourceClaim* claim = view.claim(pod.metadata.ns + "/" + name);
+    if (!claim || !claim->status.allocation || !is_reserved_for(*claim, pod.metadata.uid)) return;
+    if (must_check_owner && !is_for_pod(pod, *claim)) return;
+    if (std::find(held.begin(), held.end(), claim) == held.end()) held.push_back(claim);
+  };
+  for (const api::PodResourceClaim& entry : pod.resource_claims) {
+    const ResolvedClaim resolved = resolve_claim(pod, entry);
+    if (resolved.state == ResolvedClaim::State::kNamed) consider(resolved.name, resolved.must_check_owner);
+  }
+  if (pod.extended_resource_claim_status && !pod.extended_resource_claim_status->resource_claim_name.empty())
+    consider(pod.extended_resource_claim_status->resource_claim_name, true);
+  return held;
+}
+
+}  // namespace
+
+std::optional<WallTime> eviction_time(const api::DeviceTaint& taint, const api::DeviceRequestAllocationResult& result,
+                                      WallTime now) {
+  std::optional<int64_t> seconds;
+  for (const api::DeviceToleration& toleration : result.tolerations) {
+    if (toleration.effect != kNoExecute || !matches(toleration, taint)) continue;
+    if (!toleration.toleration_seconds) return std::nullopt;
+    const int64_t tolerated = std::max<int64_t>(0, *toleration.toleration_seconds);
+    seconds = seconds ? std::min(*seconds, tolerated) : tolerated;
+  }
+  if (seconds && *seconds >= kForEver) return std::nullopt;
+  WallTime added;
+  if (!parse_rfc3339(taint.time_added, added)) {
+    if (seconds) return std::nullopt;
+    return now;
+  }
+  return added + std::chrono::seconds(seconds.value_or(0));
+}
+
+std::optional<Verdict> judge(const View& view, const inventory::Inventory& inventory, const api::Pod& pod) {
+  if (pod.node_name.empty() || pod.terminal() || pod.metadata.deleting()) return std::nullopt;
+  std::optional<Verdict> verdict;
+  size_t as_early = 0;
+  for (const api::ResourceClaim* claim : held_claims(view, pod)) {
+    for (const api::DeviceRequestAllocationResult& result : claim->status.allocation->results) {
+      for (const api::DeviceTaint& taint : inventory.taints({result.driver, result.pool, result.device})) {
+        if (taint.effect != kNoExecute) continue;
+        const std::optional<WallTime> due = eviction_time(taint, result, view.now());
+        if (!due) continue;
+        if (!verdict || *due < verdict->due) {
+          verdict = Verdict{*due, reason_text(*claim, result, taint)};
+          as_early = 0;
+        } else if (*due == verdict->due) {
+          ++as_early;
+        }
+      }
+    }
+  }
+  if (verdict && as_early > 0) verdict->reason += " (and " + std::to_string(as_early) + " more)";
+  return verdict;
+}
+
+}  // namespace dra::tainteviction
