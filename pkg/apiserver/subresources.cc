@@ -158,7 +158,7 @@ void finalize_namespace(const Env& env, const CallPtr& call) {
   send_object(env, *call, 200, result->object);
 }
 
-std::string selector_text(const Json& selector) {
+std::string scale_selector_text(const Json& selector) {
   std::vector<std::string> parts;
   const Json labels = selector.value("matchLabels", Json::object());
   for (const auto& [key, value] : labels.items()) {
@@ -179,7 +179,7 @@ Json scale_of(const Json& object) {
   const int64_t replicas = spec.value("replicas", int64_t{0});
   if (replicas != 0) out["spec"]["replicas"] = replicas;
   out["status"] = {{"replicas", status.value("replicas", int64_t{0})}};
-  const std::string selector = selector_text(spec.value("selector", Json::object()));
+  const std::string selector = scale_selector_text(spec.value("selector", Json::object()));
   if (!selector.empty()) out["status"]["selector"] = selector;
   return out;
 }

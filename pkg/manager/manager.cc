@@ -125,6 +125,7 @@ struct Manager::Impl {
         lifecycle(lifecycle_options(options.claim_templates)),
         tainteviction(eviction_options(options), inventory) {
     instruments.set_leader(false);
+    runner.observe_writes(options.on_write);
     registry.before_collect([this, alive = std::weak_ptr<bool>(alive_token)] {
       if (!alive.expired()) refresh_metrics();
     });

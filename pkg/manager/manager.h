@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "client/transport/paced.h"
@@ -56,6 +57,8 @@ struct ManagerOptions {
   std::string host = "in-process";
   // The reporting instance of events.
   std::string identity = "dra-controller-manager";
+  // Called right before each write of a reconciler is sent; may be empty.
+  std::function<void(std::string_view controller, const reconcile::Write&)> on_write;
 };
 
 struct HealthCheck {

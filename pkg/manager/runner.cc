@@ -303,6 +303,7 @@ void Runner::send(uint64_t id) {
     return;
   }
   pass->lock = lock;
+  if (write_observer_) write_observer_(pass->lane->reconciler->name(), write);
   ports_.api.perform(write, [this, alive = alive_, id](Result<uint64_t> answer) {
     if (!*alive) return;
     Pass* answered_pass = find(id);

@@ -14,10 +14,12 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -50,6 +52,10 @@ class Runner {
   ~Runner();
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
+
+  // Called with the reconciler's name right before each write is sent: for tests and tracing.
+  using WriteObserver = std::function<void(std::string_view controller, const reconcile::Write&)>;
+  void observe_writes(WriteObserver observer) { write_observer_ = std::move(observer); }
 
   // Before the start. The observer may be null.
   void add(const reconcile::Reconciler& reconciler, queue::Observer* observer = nullptr);
@@ -114,6 +120,7 @@ class Runner {
   StoreView& view_;
   Memory& memory_;
   Ports ports_;
+  WriteObserver write_observer_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   size_t next_lane_ = 0;
   bool running_ = false;

@@ -1,0 +1,56 @@
+// ClaimController: a stand-in for kube-controller-manager's resourceclaim-controller (controllers.md 1.5 to 1.8 of the
+// reference that this project works from): makes claims from templates under random names, publishes them, reserves
+// what bound pods need, prunes consumers that are gone, deallocates and deletes.
+//
+// One key at a time; what is refused is tried again after a back-off. Belongs to the reactor's thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/informer/informer.h"
+#include "pkg/api/core.h"
+#include "pkg/api/resource.h"
+#include "pkg/queue/work_queue.h"
+#include "test/integration/call_chain.h"
+
+namespace dra::integration {
+
+class ClaimController {
+ public:
+  // Everything must outlive the controller.
+  ClaimController(Reactor& reactor, client::Transport& transport, Random& random);
+  ~ClaimController();
+  void start();
+  uint64_t writes() const { return writes_; }
+
+ private:
+  void listen();
+  void on_pod(const client::Change<api::Pod>& change);
+  void schedule();
+  void pump();
+  void sync_pod(const std::string& key, const api::Pod& pod);
+  void sync_claim(const std::string& key, const api::ResourceClaim& claim);
+  bool consumer_gone(const api::ResourceClaim& claim, const std::string& name, const std::string& uid) const;
+  void run(const std::string& key, std::vector<ChainedCall> calls, CallChain::Answered answered = nullptr);
+  void finish(const std::string& key, bool ok);
+
+  Reactor& reactor_;
+  client::Transport& transport_;
+  std::shared_ptr<client::ServerTraits> traits_;
+  client::Informer<api::Pod> pods_;
+  client::Informer<api::ResourceClaim> claims_;
+  client::Informer<api::ResourceClaimTemplate> templates_;
+  queue::WorkQueue queue_;
+  std::map<std::string, std::map<std::string, std::string>> made_;  // pod uid -> entry -> claim: read your own writes
+  uint64_t writes_ = 0;
+  bool busy_ = false;
+  bool pump_posted_ = false;
+  std::shared_ptr<CallChain> chain_;
+  Handle timer_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace dra::integration

@@ -1,0 +1,108 @@
+#include "test/integration/cluster.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "pkg/log/log.h"
+
+namespace dra::integration {
+namespace {
+
+// Faults are the subject of these tests: what the manager logs about them is only in the way, unless it is asked for.
+void keep_quiet() {
+  static const bool kLoud = std::getenv("DRA_INTEGRATION_LOG") != nullptr;
+  if (kLoud)
+    log::set_verbosity(std::atoi(std::getenv("DRA_INTEGRATION_LOG")));
+  else
+    log::configure({log::Format::kText, 0, [](std::string_view) {}, nullptr});
+}
+
+std::string lines(const std::vector<std::string>& findings) {
+  std::string text;
+  for (const std::string& finding : findings) text += finding + "\n";
+  return text;
+}
+
+}  // namespace
+
+Cluster::Cluster(ClusterOptions options)
+    : options_(options),
+      random_(options.sim.seed * 7919 + 1),
+      plane_((keep_quiet(), std::make_unique<SimControlPlane>(options.sim))),
+      api_(*plane_, plane_->transport()) {
+  api_.create(device_class());
+  for (size_t i = 0; i < options.nodes; ++i) {
+    api_.create(node(node_name(i)));
+    api_.create(slice(node_name(i), options.devices));
+  }
+  watchdog_ = std::make_unique<Watchdog>(plane_->reactor(), plane_->transport(), random_);
+  plane_->run_until([this] { return watchdog_->synced(); }, std::chrono::seconds(10));
+  born_ = plane_->reactor().clock().mono_now();
+}
+
+Cluster::~Cluster() = default;
+
+manager::ManagerOptions Cluster::manager_options() {
+  manager::ManagerOptions options;
+  options.claim_templates = manager::ClaimTemplates::kOwn;
+  options.allocation.mode = allocation::Mode::kGate;
+  return options;
+}
+
+Process& Cluster::start(const std::string& name, ProcessOptions options) {
+  options.identity = name;
+  options.seed += options_.sim.seed * 31 + processes_.size();
+  auto& process = processes_[name];
+  process = std::make_unique<Process>(plane_->reactor(), plane_->transport(), std::move(options));
+  process->start();
+  return *process;
+}
+
+Process& Cluster::start(const std::string& name) {
+  ProcessOptions options;
+  options.manager = manager_options();
+  return start(name, std::move(options));
+}
+
+void Cluster::kill(const std::string& name) {
+  processes_.erase(name);
+}
+
+bool Cluster::eventually(const std::function<bool()>& done, Duration limit, Duration step) {
+  for (Duration passed{}; !done(); passed += step) {
+    if (passed >= limit) return false;
+    plane_->pass(step);
+  }
+  return true;
+}
+
+Duration Cluster::uptime() const {
+  return plane_->reactor().clock().mono_now() - born_;
+}
+
+std::string Cluster::verdict(const VerdictOptions& options) {
+  return lines(inspect(api_, options)) + lines(watchdog_->violations());
+}
+
+std::string Cluster::empty_verdict(const std::set<std::string>& kept_claims) {
+  return lines(inspect_empty(api_, kept_claims)) + lines(watchdog_->violations());
+}
+
+size_t from_environment(const char* variable, size_t fallback) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? fallback : static_cast<size_t>(std::strtoull(text, nullptr, 10));
+}
+
+std::vector<uint64_t> seeds(const char* variable, size_t fallback) {
+  const size_t count = from_environment(variable, fallback);
+  const uint64_t first = from_environment("DRA_SEED", 1);
+  std::vector<uint64_t> list;
+  for (size_t i = 0; i < count; ++i) list.push_back(first + i);
+  std::printf("seeds %llu to %llu (%s=%zu, DRA_SEED=%llu)\n", static_cast<unsigned long long>(first),
+              static_cast<unsigned long long>(first + count - 1), variable, count,
+              static_cast<unsigned long long>(first));
+  return list;
+}
+
+}  // namespace dra::integration

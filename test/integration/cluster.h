@@ -1,0 +1,71 @@
+// Cluster: a control plane with nodes and devices, a watchdog, and the managers that a test starts and kills.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "pkg/base/random.h"
+#include "test/integration/api.h"
+#include "test/integration/objects.h"
+#include "test/integration/process.h"
+#include "test/integration/sim_control_plane.h"
+#include "test/integration/verdict.h"
+
+namespace dra::integration {
+
+struct ClusterOptions {
+  SimOptions sim;
+  size_t nodes = 4;
+  size_t devices = 4;  // of each node
+};
+
+class Cluster {
+ public:
+  explicit Cluster(ClusterOptions options = {});
+  ~Cluster();
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  SimControlPlane& plane() { return *plane_; }
+  Api& api() { return api_; }
+  Watchdog& watchdog() { return *watchdog_; }
+  Random& random() { return random_; }
+  uint64_t seed() const { return options_.sim.seed; }
+
+  // Gate mode, own claim templates: what most tests want.
+  static manager::ManagerOptions manager_options();
+  Process& start(const std::string& name, ProcessOptions options);
+  Process& start(const std::string& name = "m1");
+  Process& process(const std::string& name) { return *processes_.at(name); }
+  bool running(const std::string& name) const { return processes_.contains(name); }
+  // kill -9, from outside of everything that the process runs.
+  void kill(const std::string& name);
+
+  // Lets time pass in steps until `done()`; false when `limit` has passed first.
+  bool eventually(const std::function<bool()>& done, Duration limit, Duration step = std::chrono::milliseconds(100));
+  void pass(Duration time) { plane_->pass(time); }
+  Duration uptime() const;
+
+  // For EXPECT_EQ(..., ""): what inspect() and the watchdog found, one line each.
+  std::string verdict(const VerdictOptions& options = {});
+  std::string empty_verdict(const std::set<std::string>& kept_claims = {});
+
+ private:
+  ClusterOptions options_;
+  SeededRandom random_;
+  std::unique_ptr<SimControlPlane> plane_;
+  Api api_;
+  std::unique_ptr<Watchdog> watchdog_;
+  std::map<std::string, std::unique_ptr<Process>> processes_;
+  MonoTime born_;
+};
+
+// The seeds a test runs with: `fallback` of them, or as many as the environment variable says. They are printed.
+std::vector<uint64_t> seeds(const char* variable, size_t fallback);
+// A number from the environment.
+size_t from_environment(const char* variable, size_t fallback);
+
+}  // namespace dra::integration

@@ -1,0 +1,354 @@
+#include "test/integration/kube_scheduler.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "pkg/api/encode.h"
+#include "pkg/reconcile/pod_claims.h"
+#include "test/integration/api.h"
+
+namespace dra::integration {
+namespace {
+
+template <typename T>
+client::ReflectorOptions watching(const char* group, const char* plural, const char* kind, bool namespaced) {
+  client::ReflectorOptions options;
+  options.resource = {group, "v1", plural, kind, namespaced};
+  return options;
+}
+const char* const kDra = "resource.k8s.io";
+
+queue::BackOff pod_backoff() {
+  return {std::chrono::seconds(1), std::chrono::seconds(10)};
+}
+
+Json reference(const api::Pod& pod) {
+  return {{"resource", "pods"}, {"name", pod.metadata.name}, {"uid", pod.metadata.uid}};
+}
+
+std::string claim_path(const api::ResourceClaim& claim) {
+  return Api::path("ResourceClaim", claim.metadata.name, claim.metadata.ns);
+}
+
+}  // namespace
+
+struct KubeScheduler::Attempt {
+  std::string key;
+  std::shared_ptr<const api::Pod> pod;
+  std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
+  std::map<size_t, api::AllocationResult> decided;  // by index of the claim
+  std::string node;
+};
+
+KubeScheduler::KubeScheduler(Reactor& reactor, client::Transport& transport, Random& random, bool allocates)
+    : reactor_(reactor),
+      transport_(transport),
+      allocates_(allocates),
+      traits_(std::make_shared<client::ServerTraits>()),
+      pods_(reactor, transport, random, watching<api::Pod>("", "pods", "Pod", true), traits_),
+      nodes_(reactor, transport, random, watching<api::Node>("", "nodes", "Node", false), traits_),
+      claims_(reactor, transport, random, watching<api::ResourceClaim>(kDra, "resourceclaims", "ResourceClaim", true),
+              traits_),
+      slices_(reactor, transport, random, watching<api::ResourceSlice>(kDra, "resourceslices", "ResourceSlice", false),
+              traits_),
+      classes_(reactor, transport, random, watching<api::DeviceClass>(kDra, "deviceclasses", "DeviceClass", false),
+               traits_),
+      allocator_(inventory_, {}, random),
+      queue_(reactor.clock(), pod_backoff()) {
+  listen();
+}
+
+KubeScheduler::~KubeScheduler() {
+  *alive_ = false;
+  if (chain_) chain_->cancel();
+}
+
+void KubeScheduler::start() {
+  pods_.start();
+  nodes_.start();
+  claims_.start();
+  slices_.start();
+  classes_.start();
+}
+
+void KubeScheduler::listen() {
+  pods_.store().add_index("claim", [](const api::Pod& pod) { return reconcile::claim_keys_of(pod); });
+  pods_.store().on_change([this](const client::Change<api::Pod>& change) { on_pod(change); });
+  claims_.store().on_change([this](const client::Change<api::ResourceClaim>& change) { on_claim(change); });
+  nodes_.store().on_change([this](const client::Change<api::Node>& change) {
+    if (change.after) {
+      inventory_.apply_node(change.after->metadata.name, change.after->metadata.labels);
+      tracker_.set_node(change.after);
+    } else {
+      inventory_.remove_node(change.before->metadata.name);
+      tracker_.remove_node(change.before->metadata.name);
+    }
+    wake_all();
+  });
+  slices_.store().on_change([this](const client::Change<api::ResourceSlice>& change) {
+    change.after ? inventory_.apply_slice(*change.after) : inventory_.remove_slice(change.before->metadata.name);
+    wake_all();
+  });
+  classes_.store().on_change([this](const client::Change<api::DeviceClass>& change) {
+    change.after ? inventory_.apply_class(*change.after) : inventory_.remove_class(change.before->metadata.name);
+    wake_all();
+  });
+}
+
+void KubeScheduler::on_pod(const client::Change<api::Pod>& change) {
+  if (!change.after) {
+    tracker_.remove_pod(change.before->metadata.uid);
+    unschedulable_.erase(change.before->metadata.key());
+    return;
+  }
+  tracker_.set_pod(*change.after);
+  // A status patch alone (the unschedulable condition, say) is no reason to try again.
+  const bool news = !change.before || change.before->scheduling_gates != change.after->scheduling_gates ||
+                    change.before->resource_claim_statuses != change.after->resource_claim_statuses;
+  if (news && wants_node(*change.after)) wake(change.after->metadata.key());
+}
+
+void KubeScheduler::on_claim(const client::Change<api::ResourceClaim>& change) {
+  const api::ResourceClaim& claim = change.after ? *change.after : *change.before;
+  if (change.after)
+    inventory_.apply_claim(*change.after);
+  else
+    inventory_.remove_claim(claim.metadata.uid);
+  inventory_.forget(claim.metadata.uid);
+  const bool freed = change.before && change.before->status.allocation && (!change.after || !claim.status.allocation);
+  if (freed) wake_all();
+  for (const auto& pod : pods_.store().by_index("claim", claim.metadata.key())) wake(pod->metadata.key());
+}
+
+void KubeScheduler::wake_all() {
+  const std::set<std::string> waiting = std::exchange(unschedulable_, {});
+  for (const std::string& key : waiting) queue_.add(key);
+  schedule();
+}
+
+void KubeScheduler::wake(const std::string& key) {
+  unschedulable_.erase(key);
+  queue_.add(key);
+  schedule();
+}
+
+void KubeScheduler::schedule() {
+  if (!pump_posted_ && !busy_ && queue_.has_ready()) {
+    pump_posted_ = true;
+    reactor_.post([this, alive = alive_] {
+      if (!*alive) return;
+      pump_posted_ = false;
+      pump();
+    });
+  }
+  if (const auto due = queue_.next_due())
+    timer_ = reactor_.after(*due - reactor_.clock().mono_now(), [this] { schedule(); });
+}
+
+void KubeScheduler::pump() {
+  if (busy_) return;
+  if (!pods_.synced() || !claims_.synced() || !nodes_.synced() || !slices_.synced() || !classes_.synced()) {
+    timer_ = reactor_.after(std::chrono::milliseconds(20), [this] { schedule(); });
+    return;
+  }
+  if (const auto key = queue_.get()) {
+    busy_ = true;
+    attempt(*key);
+  }
+}
+
+bool KubeScheduler::wants_node(const api::Pod& pod) const {
+  return pod.node_name.empty() && pod.scheduling_gates.empty() && !pod.terminal() && !pod.metadata.deleting() &&
+         (pod.scheduler_name.empty() || pod.scheduler_name == "default-scheduler") &&
+         !bound_.contains(pod.metadata.uid);
+}
+
+bool KubeScheduler::claims_of(const api::Pod& pod, std::vector<std::shared_ptr<const api::ResourceClaim>>& out) const {
+  for (const api::PodResourceClaim& entry : pod.resource_claims) {
+    const reconcile::ResolvedClaim resolved = reconcile::resolve_claim(pod, entry);
+    if (resolved.state == reconcile::ResolvedClaim::State::kNotNeeded) continue;
+    if (resolved.state != reconcile::ResolvedClaim::State::kNamed) return false;
+    auto claim = claims_.store().get(pod.metadata.ns + "/" + resolved.name);
+    if (!claim || claim->metadata.deleting()) return false;
+    if (resolved.must_check_owner && !reconcile::is_for_pod(pod, *claim)) return false;
+    out.push_back(std::move(claim));
+  }
+  return true;
+}
+
+void KubeScheduler::attempt(const std::string& key) {
+  auto attempt = std::make_shared<Attempt>();
+  attempt->key = key;
+  attempt->pod = pods_.store().get(key);
+  if (!attempt->pod || !wants_node(*attempt->pod)) return finish(key, false);
+  ++stats_.attempts;
+  if (!claims_of(*attempt->pod, attempt->claims)) {
+    unschedulable_.insert(key);
+    return finish(key, false);
+  }
+  std::vector<std::shared_ptr<const api::ResourceClaim>> unavailable;
+  if (filter(*attempt, unavailable)) return pre_bind(attempt);
+  post_filter(key, *attempt->pod, unavailable);
+}
+
+bool KubeScheduler::filter(Attempt& attempt, std::vector<std::shared_ptr<const api::ResourceClaim>>& unavailable) {
+  std::vector<allocator::NodeId> order;
+  std::vector<std::string> names;
+  std::set<std::string> rejecting;
+  for (const std::string& node : tracker_.choose(*attempt.pod, {}).nodes) {
+    bool fits = true;
+    for (const auto& claim : attempt.claims) {
+      const auto& allocated = claim->status.allocation;
+      if (!allocated || !allocated->node_selector || tracker_.matches(*allocated->node_selector, node)) continue;
+      fits = false;
+      if (rejecting.insert(claim->metadata.uid).second) unavailable.push_back(claim);
+    }
+    if (!fits) continue;
+    order.push_back(inventory_.node_id(node));
+    names.push_back(node);
+  }
+  if (order.empty()) return false;
+  allocator::Request request;
+  std::vector<size_t> indexes;
+  for (size_t i = 0; i < attempt.claims.size(); ++i) {
+    if (attempt.claims[i]->status.allocation) continue;
+    request.claims.push_back(attempt.claims[i]);
+    indexes.push_back(i);
+  }
+  if (indexes.empty()) {
+    attempt.node = names.front();
+    return true;
+  }
+  if (!allocates_) return false;
+  const allocator::FoundNodes found = allocator_.find_nodes(request, order, 1);
+  if (found.outcome != allocator::Outcome::kFeasible) return false;
+  attempt.node = inventory_.node_name(found.decisions.front().node);
+  for (size_t i = 0; i < indexes.size(); ++i) {
+    attempt.decided[indexes[i]] = found.decisions.front().results.at(i);
+    inventory_.assume(attempt.claims[indexes[i]]->metadata.uid, found.decisions.front().results[i]);
+  }
+  return true;
+}
+
+void KubeScheduler::post_filter(const std::string& key, const api::Pod& pod,
+                                const std::vector<std::shared_ptr<const api::ResourceClaim>>& unavailable) {
+  unschedulable_.insert(key);
+  for (const auto& claim : unavailable) {
+    const auto& consumers = claim->status.reserved_for;
+    const bool ours_alone = consumers.empty() || (consumers.size() == 1 && consumers.front().uid == pod.metadata.uid);
+    if (!ours_alone) continue;
+    ++stats_.deallocations;
+    ++stats_.claim_writes;
+    const Json body{{"metadata", {{"resourceVersion", claim->metadata.resource_version}}},
+                    {"status", {{"allocation", nullptr}, {"reservedFor", nullptr}, {"devices", nullptr}}}};
+    chain_ = CallChain::run(reactor_, transport_,
+                            {{"PATCH", claim_path(*claim) + "/status?fieldManager=kube-scheduler", body.dump()}},
+                            [this, key](bool, const std::string&) { finish(key, false); });
+    return;
+  }
+  finish(key, false);
+}
+
+// What bindClaim writes for one claim: nothing where the pod is in reservedFor already.
+void KubeScheduler::bind_claim_calls(const Attempt& attempt, size_t index, std::vector<ChainedCall>& calls) const {
+  const api::ResourceClaim& claim = *attempt.claims[index];
+  if (claim.status.allocation && reconcile::is_reserved_for(claim, attempt.pod->metadata.uid)) return;
+  const Json version{{"uid", claim.metadata.uid}, {"resourceVersion", claim.metadata.resource_version}};
+  Json consumers = Json::array();
+  for (const auto& consumer : claim.status.reserved_for) consumers.push_back(api::to_json(consumer));
+  consumers.push_back(reference(*attempt.pod));
+  Json status{{"reservedFor", consumers}};
+  const std::string now = format_rfc3339(reactor_.clock().wall_now());
+  const auto decided = attempt.decided.find(index);
+  if (decided == attempt.decided.end()) {
+    if (claim.status.allocation->allocation_timestamp.empty()) status["allocation"]["allocationTimestamp"] = now;
+    calls.push_back({"PATCH", claim_path(claim) + "/status?fieldManager=kube-scheduler",
+                     Json{{"metadata", version}, {"status", status}}.dump()});
+    return;
+  }
+  api::AllocationResult allocation = decided->second;
+  allocation.allocation_timestamp = now;
+  status["allocation"] = api::to_json(allocation);
+  Json uid_only{{"uid", claim.metadata.uid}};
+  if (!claim.metadata.has_finalizer(api::kDeleteProtectionFinalizer)) {
+    Json metadata = version;
+    metadata["finalizers"] = claim.metadata.finalizers;
+    metadata["finalizers"].push_back(std::string(api::kDeleteProtectionFinalizer));
+    calls.push_back({"PATCH", claim_path(claim) + "?fieldManager=kube-scheduler", Json{{"metadata", metadata}}.dump()});
+  }
+  // Bound to the version that the finalizer's answer brings; see pre_bind().
+  calls.push_back({"PATCH", claim_path(claim) + "/status?fieldManager=kube-scheduler",
+                   Json{{"metadata", version}, {"status", status}}.dump()});
+}
+
+void KubeScheduler::pre_bind(const std::shared_ptr<Attempt>& attempt) {
+  std::vector<ChainedCall> calls;
+  for (size_t i = 0; i < attempt->claims.size(); ++i) bind_claim_calls(*attempt, i, calls);
+  stats_.claim_writes += calls.size();
+  stats_.allocations += attempt->decided.size();
+  const api::Pod& pod = *attempt->pod;
+  const Json binding{{"apiVersion", "v1"},
+                     {"kind", "Binding"},
+                     {"metadata", {{"name", pod.metadata.name}, {"uid", pod.metadata.uid}}},
+                     {"target", {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", attempt->node}}}};
+  std::vector<ChainedCall> first(calls.begin(), calls.begin() + (calls.empty() ? 0 : 1));
+  std::vector<ChainedCall> rest(calls.begin() + static_cast<long>(first.size()), calls.end());
+  rest.push_back(
+      {"POST", Api::path("Pod", pod.metadata.name, pod.metadata.ns) + "/binding", binding.dump(), "application/json"});
+  if (first.empty()) first = std::exchange(rest, {});
+  // Each call is added when the one before was answered: a status write of an object whose finalizer was just written
+  // carries the new version.
+  auto queue = std::make_shared<std::vector<ChainedCall>>(std::move(rest));
+  auto at = std::make_shared<size_t>(0);
+  chain_ = CallChain::run(
+      reactor_, transport_, std::move(first),
+      [this, attempt](bool ok, const std::string& why) {
+        if (!ok) return unreserve(attempt, why);
+        ++stats_.bound;
+        bound_.insert(attempt->pod->metadata.uid);
+        tracker_.assume(*attempt->pod, attempt->node);
+        finish(attempt->key, false);
+      },
+      [queue, at](CallChain& chain, const client::Response& answer) {
+        if (*at == queue->size()) return;
+        ChainedCall next = (*queue)[(*at)++];
+        const Json object = Json::parse(answer.body, nullptr, false);
+        Json body = Json::parse(next.body);
+        if (object.is_object() && object.value("kind", "") == "ResourceClaim" &&
+            object["metadata"]["uid"] == body["metadata"].value("uid", "")) {
+          body["metadata"]["resourceVersion"] = object["metadata"]["resourceVersion"];
+          next.body = body.dump();
+        }
+        chain.add(std::move(next));
+      });
+}
+
+void KubeScheduler::unreserve(const std::shared_ptr<Attempt>& attempt, const std::string& why) {
+  ++stats_.failures;
+  stats_.last_failure = why;
+  std::vector<ChainedCall> calls;
+  for (size_t i = 0; i < attempt->claims.size(); ++i) {
+    inventory_.forget(attempt->claims[i]->metadata.uid);
+    const auto now = claims_.store().get(attempt->claims[i]->metadata.key());
+    if (!now || !now->status.allocation || !reconcile::is_reserved_for(*now, attempt->pod->metadata.uid)) continue;
+    const Json body{{"metadata", {{"uid", now->metadata.uid}}},
+                    {"status", {{"reservedFor", {{{"$patch", "delete"}, {"uid", attempt->pod->metadata.uid}}}}}}};
+    calls.push_back({"PATCH", claim_path(*now) + "/status?fieldManager=kube-scheduler", body.dump(),
+                     "application/strategic-merge-patch+json"});
+  }
+  stats_.claim_writes += calls.size();
+  chain_ = CallChain::run(reactor_, transport_, std::move(calls),
+                          [this, attempt](bool, const std::string&) { finish(attempt->key, true); });
+}
+
+void KubeScheduler::finish(const std::string& key, bool again) {
+  busy_ = false;
+  if (again)
+    queue_.add_rate_limited(key);
+  else
+    queue_.forget(key);
+  queue_.done(key);
+  schedule();
+}
+
+}  // namespace dra::integration

@@ -1,0 +1,97 @@
+// KubeScheduler: a stand-in for kube-scheduler 1.36 with its DynamicResources plugin, as far as it touches pods with
+// claims.
+//
+// What it keeps of the original: gated pods are left alone; claims must exist, be undeleted and belong to the pod;
+// nodes are filtered by name, cordon, taints, affinity and resources, and by the selectors of allocated claims, without
+// another look at the devices; unallocated claims are allocated first-fit (finalizer, then status); PreBind adds the
+// missing reservation, and with it a missing allocationTimestamp, which the API server refuses; any failure after that
+// strips the pod's reservations (Unreserve); when no node passes, an allocated claim that is reserved for nobody else
+// is deallocated (PostFilter); failing pods back off 1 to 10 s. One pod at a time. Nothing here looks at reservations
+// by other processes before it writes.
+//
+// Belongs to the reactor's thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "client/informer/informer.h"
+#include "pkg/allocator/allocator.h"
+#include "pkg/api/core.h"
+#include "pkg/api/resource.h"
+#include "pkg/inventory/inventory.h"
+#include "pkg/manager/node_tracker.h"
+#include "pkg/queue/work_queue.h"
+#include "test/integration/call_chain.h"
+
+namespace dra::integration {
+
+struct KubeSchedulerStats {
+  uint64_t attempts = 0;
+  uint64_t bound = 0;
+  uint64_t claim_writes = 0;   // of any kind
+  uint64_t allocations = 0;    // claims it allocated itself
+  uint64_t deallocations = 0;  // PostFilter
+  uint64_t failures = 0;       // refused writes
+  std::string last_failure;
+};
+
+class KubeScheduler {
+ public:
+  // Everything must outlive the scheduler. `allocates` off: unallocated claims leave the pod pending.
+  KubeScheduler(Reactor& reactor, client::Transport& transport, Random& random, bool allocates = true);
+  ~KubeScheduler();
+
+  void start();
+  const KubeSchedulerStats& stats() const { return stats_; }
+
+ private:
+  struct Attempt;
+
+  void listen();
+  void on_pod(const client::Change<api::Pod>& change);
+  void on_claim(const client::Change<api::ResourceClaim>& change);
+  void wake_all();
+  void wake(const std::string& key);
+  void schedule();
+  void pump();
+  bool wants_node(const api::Pod& pod) const;
+  // The pod's claims; false while one is missing, deleted or not the pod's.
+  bool claims_of(const api::Pod& pod, std::vector<std::shared_ptr<const api::ResourceClaim>>& out) const;
+  void attempt(const std::string& key);
+  // Chooses a node and, where needed, devices; false when none fits.
+  bool filter(Attempt& attempt, std::vector<std::shared_ptr<const api::ResourceClaim>>& unavailable);
+  void post_filter(const std::string& key, const api::Pod& pod,
+                   const std::vector<std::shared_ptr<const api::ResourceClaim>>& unavailable);
+  void pre_bind(const std::shared_ptr<Attempt>& attempt);
+  void bind_claim_calls(const Attempt& attempt, size_t index, std::vector<ChainedCall>& calls) const;
+  void unreserve(const std::shared_ptr<Attempt>& attempt, const std::string& why);
+  void finish(const std::string& key, bool again);
+
+  Reactor& reactor_;
+  client::Transport& transport_;
+  bool allocates_;
+  std::shared_ptr<client::ServerTraits> traits_;
+  client::Informer<api::Pod> pods_;
+  client::Informer<api::Node> nodes_;
+  client::Informer<api::ResourceClaim> claims_;
+  client::Informer<api::ResourceSlice> slices_;
+  client::Informer<api::DeviceClass> classes_;
+  inventory::Inventory inventory_;
+  allocator::Allocator allocator_;
+  manager::NodeTracker tracker_;
+  queue::WorkQueue queue_;
+  std::set<std::string> unschedulable_;
+  std::set<std::string> bound_;  // uids
+  KubeSchedulerStats stats_;
+  bool busy_ = false;
+  bool pump_posted_ = false;
+  std::shared_ptr<CallChain> chain_;
+  Handle timer_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace dra::integration
