@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "pkg/base/strings.h"
@@ -58,6 +59,13 @@ void add_endpoint_flags(CLI::App& app, EndpointOptions& o) {
   cert->needs(key);
   key->needs(cert);
   app.add_option("--kubeconfig", o.kubeconfig_file, "write a kubeconfig for this server here");
+  static const std::map<std::string, apiserver::AuthorizationMode> kModes{
+      {"RBAC", apiserver::AuthorizationMode::kRbac}, {"AlwaysAllow", apiserver::AuthorizationMode::kAlwaysAllow}};
+  app.add_option("--authorization-mode", o.authorization,
+                 "RBAC: roles and bindings say what others than the administrator may do; AlwaysAllow: everything")
+      ->transform(CLI::CheckedTransformer(kModes).description(""))
+      ->type_name("MODE")
+      ->default_str("RBAC");
   app.add_option("--data-dir", o.data_dir, "keep all objects in this directory (default: in memory only)");
 }
 
@@ -84,6 +92,7 @@ Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::start(AsioReactor& reactor, Ra
 
   apiserver::ServerOptions serve;
   serve.tokens = apiserver::admin_token(options.token);
+  serve.authorization = options.authorization;
   serve.housekeeping = housekeeping;
   serve.data_dir = options.data_dir;
   auto server = apiserver::Server::create(reactor, random, std::move(serve));

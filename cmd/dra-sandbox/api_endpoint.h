@@ -22,8 +22,9 @@ struct EndpointOptions {
   std::string key_file;
   std::string kubeconfig_file;
   std::string data_dir;
+  apiserver::AuthorizationMode authorization = apiserver::AuthorizationMode::kRbac;
 };
-// Adds --bind-address, --port, --token, --cert, --key, --kubeconfig and --data-dir.
+// Adds --bind-address, --port, --token, --cert, --key, --kubeconfig, --data-dir and --authorization-mode.
 void add_endpoint_flags(CLI::App& app, EndpointOptions& options);
 
 class ApiEndpoint {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pkg/apiserver/authorizer.h"
 #include "pkg/apiserver/tokens.h"
 #include "pkg/base/strings.h"
 
@@ -9,24 +10,8 @@ namespace dra::apiserver {
 
 namespace {
 
-constexpr std::string_view kMasters = "system:masters";
-
 bool in_group(const UserInfo& user, std::string_view group) {
   return std::find(user.groups.begin(), user.groups.end(), group) != user.groups.end();
-}
-
-bool is_public_path(std::string_view path) {
-  for (std::string_view p : {"/healthz", "/livez", "/readyz", "/version"}) {
-    if (path == p || (path.starts_with(p) && path.size() > p.size() && path[p.size()] == '/')) return true;
-  }
-  return false;
-}
-
-bool is_discovery_path(std::string_view path) {
-  for (std::string_view p : {"/api", "/apis", "/openapi"}) {
-    if (path == p || (path.starts_with(p) && path.size() > p.size() && path[p.size()] == '/')) return true;
-  }
-  return false;
 }
 
 // "system:serviceaccount:NS:NAME" implies the groups of service accounts.
@@ -34,6 +19,58 @@ void add_account_groups(UserInfo& user) {
   const auto parts = split(user.name, ':');
   if (!user.groups.empty() || parts.size() != 4 || parts[0] != "system" || parts[1] != "serviceaccount") return;
   user.groups = {"system:serviceaccounts", "system:serviceaccounts:" + parts[2]};
+}
+
+// Impersonate-Group, -Uid and -Extra-KEY, into `user`.
+StatusOr<void> read_impersonation(const Call& call, UserInfo& user) {
+  constexpr std::string_view kExtra = "impersonate-extra-";
+  for (const auto& [name, value] : call.request.headers.fields()) {
+    const std::string header = to_lower(name);
+    if (header == "impersonate-group") user.groups.push_back(value);
+    if (header == "impersonate-uid") user.uid = value;
+    if (!header.starts_with(kExtra)) continue;
+    std::string key;
+    if (!percent_decode(std::string_view(header).substr(kExtra.size()), false, key)) {
+      return fail_status(bad_request("header " + quote(name) + " is not percent-encoded properly"));
+    }
+    user.extra[key].push_back(value);
+  }
+  return {};
+}
+
+// The verb impersonate on everything that is taken on.
+StatusOr<void> check_impersonation(const Env& env, const UserInfo& from, const UserInfo& to) {
+  std::vector<AccessAttributes> needed;
+  const auto parts = split(to.name, ':');
+  if (parts.size() == 4 && parts[0] == "system" && parts[1] == "serviceaccount") {
+    needed.push_back({"impersonate", {"", "serviceaccounts"}, "", parts[2], parts[3], ""});
+  } else {
+    needed.push_back({"impersonate", {"", "users"}, "", "", to.name, ""});
+  }
+  for (const auto& group : to.groups) needed.push_back({"impersonate", {"", "groups"}, "", "", group, ""});
+  if (!to.uid.empty()) needed.push_back({"impersonate", {"authentication.k8s.io", "uids"}, "", "", to.uid, ""});
+  for (const auto& [key, values] : to.extra) {
+    for (const auto& value : values) {
+      needed.push_back({"impersonate", {"authentication.k8s.io", "userextras"}, key, "", value, ""});
+    }
+  }
+  for (const auto& what : needed) {
+    const AccessDecision decision = env.authorizer.decide(from, what);
+    if (!decision.allowed) return fail_status(forbidden_access(from.name, what, decision.reason));
+  }
+  return {};
+}
+
+// X of "metadata.name=X" among the requirements of a field selector.
+std::string selected_name(const std::string& selector) {
+  for (const std::string& requirement : split(selector, ',')) {
+    const size_t equals = requirement.find('=');
+    if (equals == std::string::npos || requirement.substr(0, equals) != "metadata.name") continue;
+    return requirement.substr(requirement.find_first_not_of('=', equals) == std::string::npos
+                                  ? requirement.size()
+                                  : requirement.find_first_not_of('=', equals));
+  }
+  return "";
 }
 
 std::string_view target_path(const Call& call) {
@@ -60,18 +97,10 @@ StatusOr<void> authenticate(const Env& env, Call& call) {
     }
     return {};
   }
-  if (!in_group(call.user, kMasters)) {
-    return fail_status(forbidden_status({"", "users"}, as,
-                                        "User " + quote(call.user.name) +
-                                            " cannot impersonate resource \"users\" in API "
-                                            "group \"\" at the cluster scope"));
-  }
   UserInfo user;
   user.name = as;
-  for (const auto& [name, value] : call.request.headers.fields()) {
-    if (to_lower(name) == "impersonate-group") user.groups.push_back(value);
-    if (to_lower(name) == "impersonate-uid") user.uid = value;
-  }
+  if (auto read = read_impersonation(call, user); !read) return read;
+  if (auto ok = check_impersonation(env, call.user, user); !ok) return ok;
   if (user.name == "system:anonymous") {
     user.groups.emplace_back("system:unauthenticated");
   } else {
@@ -98,43 +127,40 @@ std::string request_verb(const Call& call) {
   return to_lower(m);
 }
 
-bool is_allowed(const UserInfo& user, const AccessAttributes& what) {
-  if (in_group(user, kMasters)) return true;
-  if (!what.path.empty()) {
-    if (what.verb != "get") return false;
-    return is_public_path(what.path) || (in_group(user, "system:authenticated") && is_discovery_path(what.path));
-  }
-  if (!in_group(user, "system:authenticated") || what.verb != "create") return false;
-  const bool self_access =
-      what.resource.group == "authorization.k8s.io" &&
-      (what.resource.resource == "selfsubjectaccessreviews" || what.resource.resource == "selfsubjectrulesreviews");
-  return self_access ||
-         (what.resource.group == "authentication.k8s.io" && what.resource.resource == "selfsubjectreviews");
-}
-
-StatusOr<void> authorize(Call& call) {
+StatusOr<void> authorize(const Env& env, Call& call) {
   AccessAttributes what;
   what.verb = request_verb(call);
   if (!call.path.is_resource) {
     what.path = target_path(call);
-    if (is_allowed(call.user, what)) return {};
+  } else {
+    what.resource = {call.path.gv.group, call.path.resource};
+    what.subresource = call.path.subresource;
+    what.namespace_ = call.path.namespace_;
+    what.name = call.path.name;
+    // A namespace lies in itself; a list of what has one name is that object's.
+    if (what.resource.text() == "namespaces" && !what.name.empty()) what.namespace_ = what.name;
+    if (what.name.empty() && what.verb != "create") what.name = selected_name(call.query.get("fieldSelector"));
+  }
+  const AccessDecision decision = env.authorizer.decide(call.user, what);
+  if (decision.allowed) return {};
+  return fail_status(forbidden_access(call.user.name, what, decision.reason));
+}
+
+Status forbidden_access(const std::string& user, const AccessAttributes& what, const std::string& reason) {
+  const std::string end = reason.empty() ? "" : ": " + reason;
+  if (!what.path.empty()) {
     Status s;
     s.code = 403;
     s.reason = "Forbidden";
-    s.message = "forbidden: User " + quote(call.user.name) + " cannot " + what.verb + " path " + quote(what.path);
-    return fail_status(s);
+    s.message = "forbidden: User " + quote(user) + " cannot " + what.verb + " path " + quote(what.path) + end;
+    return s;
   }
-  what.resource = {call.path.gv.group, call.path.resource};
-  what.subresource = call.path.subresource;
-  what.namespace_ = call.path.namespace_;
-  what.name = call.path.name;
-  if (is_allowed(call.user, what)) return {};
-  std::string resource = call.path.resource;
+  std::string resource = what.resource.resource;
   if (!what.subresource.empty()) resource += "/" + what.subresource;
-  std::string text = "User " + quote(call.user.name) + " cannot " + what.verb + " resource " + quote(resource) +
+  std::string text = "User " + quote(user) + " cannot " + what.verb + " resource " + quote(resource) +
                      " in API group " + quote(what.resource.group) + " ";
   text += what.namespace_.empty() ? "at the cluster scope" : "in the namespace " + quote(what.namespace_);
-  return fail_status(forbidden_status(what.resource, what.name, text));
+  return forbidden_status(what.resource, what.name, text + end);
 }
 
 }  // namespace dra::apiserver

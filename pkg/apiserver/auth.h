@@ -1,5 +1,4 @@
-// Who asks, and whether they may. Members of system:masters may do everything; others may discover and review
-// themselves; nobody (no token) may see health and version.
+// Who asks (bearer tokens, impersonation), and whether they may (authorizer.h).
 #pragma once
 
 #include "pkg/apiserver/call.h"
@@ -9,17 +8,8 @@ namespace dra::apiserver {
 // Sets call.user from token and impersonation headers.
 StatusOr<void> authenticate(const Env& env, Call& call);
 
-struct AccessAttributes {
-  std::string verb;
-  GroupResource resource;  // of resource requests
-  std::string subresource;
-  std::string namespace_;
-  std::string name;
-  std::string path;  // of others
-};
-bool is_allowed(const UserInfo& user, const AccessAttributes& what);
 // Checks the call itself; 403 with upstream's text.
-StatusOr<void> authorize(Call& call);
+StatusOr<void> authorize(const Env& env, Call& call);
 // "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"; lower-case method for paths.
 std::string request_verb(const Call& call);
 

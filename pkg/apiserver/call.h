@@ -16,6 +16,7 @@
 
 namespace dra::apiserver {
 
+class Authorizer;
 class WatchHub;
 
 // What all handlers stand on.
@@ -27,6 +28,7 @@ struct Env {
   const ObjectReader& reader;
   const ServerOptions& options;
   WatchHub& watches;
+  Authorizer& authorizer;
   std::string token_key;  // signs service account tokens
 };
 

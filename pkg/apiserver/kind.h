@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "pkg/apiserver/access.h"
 #include "pkg/apiserver/field_error.h"
 #include "pkg/apiserver/json.h"
 #include "pkg/apiserver/schema.h"
@@ -103,7 +104,11 @@ struct WriteContext {
   GroupVersion request_version;
   std::string namespace_;
   std::string subresource;  // "" for the object itself
+  std::string verb;         // of the request: "create", "update", "patch"
   std::string user;
+  std::string user_node;  // of a service account whose token is bound to one node
+  // May the caller do this besides? Null: everything.
+  std::function<AccessDecision(const AccessAttributes&)> authorize;
   std::string field_manager;
   bool dry_run = false;
   std::vector<std::string>* warnings = nullptr;  // texts of Warning headers

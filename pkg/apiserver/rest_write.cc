@@ -4,6 +4,8 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/auth.h"
+#include "pkg/apiserver/authorizer.h"
 #include "pkg/apiserver/body.h"
 #include "pkg/apiserver/codec.h"
 #include "pkg/apiserver/metadata.h"
@@ -145,7 +147,11 @@ WriteContext write_context(const Env& env, Call& call) {
   ctx.request_version = call.gv();
   ctx.namespace_ = call.path.namespace_;
   ctx.subresource = call.path.subresource;
+  ctx.verb = request_verb(call);
   ctx.user = call.user.name;
+  const auto nodes = call.user.extra.find("authentication.kubernetes.io/node-name");
+  if (nodes != call.user.extra.end() && nodes->second.size() == 1) ctx.user_node = nodes->second.front();
+  ctx.authorize = [&env, &call](const AccessAttributes& what) { return env.authorizer.decide(call.user, what); };
   ctx.field_manager = call.manager();
   ctx.dry_run = call.dry_run();
   ctx.warnings = &call.warnings;

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "pkg/apiserver/auth.h"
+#include "pkg/apiserver/authorizer.h"
 #include "pkg/apiserver/body.h"
 #include "pkg/apiserver/json_text.h"
 #include "pkg/apiserver/tokens.h"
@@ -25,6 +25,7 @@ Json user_document(const UserInfo& user) {
   if (!user.name.empty()) out["username"] = user.name;
   if (!user.uid.empty()) out["uid"] = user.uid;
   if (!user.groups.empty()) out["groups"] = user.groups;
+  if (!user.extra.empty()) out["extra"] = user.extra;
   return out;
 }
 
@@ -80,47 +81,33 @@ FieldErrors check_access_spec(const Call& call, const CreateOnlyResource& resour
   return errors;
 }
 
-StatusOr<void> review_access(const Call& call, const CreateOnlyResource& resource, Json& review) {
+StatusOr<void> review_access(const Env& env, const Call& call, const CreateOnlyResource& resource, Json& review) {
   const Json spec = review.value("spec", Json::object());
   const FieldErrors errors = check_access_spec(call, resource, spec);
   if (!errors.empty()) return fail_status(invalid_status({resource.gv.group, ""}, "", errors));
   UserInfo user = call.user;
   if (!resource.kind.starts_with("Self")) {
-    user = {text_member(spec, "user"), text_member(spec, "uid"), {}};
+    user = {text_member(spec, "user"), text_member(spec, "uid"), {}, {}};
     for (const auto& g : spec.value("groups", Json::array())) {
       if (g.is_string()) user.groups.push_back(g);
     }
   }
-  const AccessAttributes what = attributes_of(spec);
-  const bool allowed = is_allowed(user, what);
-  review["status"] = {{"allowed", allowed}};
-  const bool master = std::find(user.groups.begin(), user.groups.end(), "system:masters") != user.groups.end();
-  if (allowed && !master) {
-    review["status"]["reason"] = what.path.empty()
-                                     ? "RBAC: allowed by ClusterRoleBinding \"system:basic-user\""
-                                     : "RBAC: allowed by ClusterRoleBinding \"system:public-info-viewer\"";
-  }
+  const AccessDecision decision = env.authorizer.decide(user, attributes_of(spec));
+  review["status"] = {{"allowed", decision.allowed}};
+  if (!decision.reason.empty()) review["status"]["reason"] = decision.reason;
   return {};
 }
 
-void review_rules(const Call& call, Json& review) {
+void review_rules(const Env& env, const Call& call, Json& review) {
+  const auto granted = env.authorizer.rules_for(call.user, text_member(review["spec"], "namespace"));
   Json resource_rules = Json::array();
   Json other_rules = Json::array();
-  if (std::find(call.user.groups.begin(), call.user.groups.end(), "system:masters") != call.user.groups.end()) {
-    resource_rules.push_back({{"verbs", {"*"}}, {"apiGroups", {"*"}}, {"resources", {"*"}}});
-    other_rules.push_back({{"verbs", {"*"}}, {"nonResourceURLs", {"*"}}});
+  for (const PolicyRule& rule : granted.rules) {
+    (rule.non_resource_urls.empty() ? resource_rules : other_rules).push_back(rule.to_json());
   }
-  resource_rules.push_back({{"verbs", {"create"}},
-                            {"apiGroups", {"authorization.k8s.io"}},
-                            {"resources", {"selfsubjectaccessreviews", "selfsubjectrulesreviews"}}});
-  resource_rules.push_back(
-      {{"verbs", {"create"}}, {"apiGroups", {"authentication.k8s.io"}}, {"resources", {"selfsubjectreviews"}}});
-  other_rules.push_back({{"verbs", {"get"}},
-                         {"nonResourceURLs",
-                          {"/api", "/api/*", "/apis", "/apis/*", "/healthz", "/livez", "/openapi", "/openapi/*",
-                           "/readyz", "/version", "/version/"}}});
   review["spec"] = Json::object();
   review["status"] = {{"resourceRules", resource_rules}, {"nonResourceRules", other_rules}, {"incomplete", false}};
+  if (!granted.trouble.empty()) review["status"]["evaluationError"] = granted.trouble;
 }
 
 StatusOr<void> review_token(const Env& env, Json& review) {
@@ -133,6 +120,27 @@ StatusOr<void> review_token(const Env& env, Json& review) {
   }
   review["status"] = {{"authenticated", true}, {"user", user_document(*user)}, {"audiences", {kAudience}}};
   return {};
+}
+
+Json name_and_uid(const Json& object) {
+  return {{"name", object.at("metadata").value("name", "")}, {"uid", object.at("metadata").value("uid", "")}};
+}
+
+// What a token is bound to, as its claims have it: a pod together with its node, a node, or a secret.
+StatusOr<Json> token_holders(const Env& env, const Call& call, const Json& bound) {
+  Json holders = Json::object();
+  if (!bound.is_object()) return holders;
+  const std::string kind = text_member(bound, "kind");
+  const std::string plural = kind == "Pod" ? "pods" : kind == "Secret" ? "secrets" : "nodes";
+  const std::string name = text_member(bound, "name");
+  const auto object = env.reader.find("", plural, plural == "nodes" ? "" : call.path.namespace_, name);
+  if (!object) return fail_status(not_found({"", plural}, name));
+  holders[kind == "Pod" ? "pod" : kind == "Secret" ? "secret" : "node"] = name_and_uid(*object);
+  if (kind != "Pod") return holders;
+  const std::string node_name = text_member(object->value("spec", Json::object()), "nodeName");
+  const auto node = node_name.empty() ? nullptr : env.reader.find("", "nodes", "", node_name);
+  if (node) holders["node"] = name_and_uid(*node);
+  return holders;
 }
 
 }  // namespace
@@ -156,9 +164,9 @@ void handle_review(const Env& env, const CallPtr& call, const CreateOnlyResource
   } else if (resource.kind == "TokenReview") {
     done = review_token(env, review);
   } else if (resource.kind == "SelfSubjectRulesReview") {
-    review_rules(*call, review);
+    review_rules(env, *call, review);
   } else {
-    done = review_access(*call, resource, review);
+    done = review_access(env, *call, resource, review);
   }
   if (!done) return send_status(*call, done.error());
   send_document(*call, 201, review);
@@ -186,14 +194,8 @@ void create_token(const Env& env, const CallPtr& call) {
     return send_status(*call, invalid_status({"authentication.k8s.io", "TokenRequest"}, "", errors));
   }
   const Json bound = spec.is_object() ? spec.value("boundObjectRef", Json()) : Json();
-  if (bound.is_object()) {
-    const std::string kind = text_member(bound, "kind");
-    const std::string plural = kind == "Pod" ? "pods" : kind == "Secret" ? "secrets" : "nodes";
-    const std::string ns = plural == "nodes" ? "" : call->path.namespace_;
-    if (!env.reader.find("", plural, ns, text_member(bound, "name"))) {
-      return send_status(*call, not_found({"", plural}, text_member(bound, "name")));
-    }
-  }
+  auto holders = token_holders(env, *call, bound);
+  if (!holders) return send_status(*call, holders.error());
   const auto document = account->document();
   const Json& meta = document->at("metadata");
   const WallTime now = env.reactor.clock().wall_now();
@@ -204,8 +206,9 @@ void create_token(const Env& env, const CallPtr& call) {
                      {"uid", meta.value("uid", "")},
                      {"creationTimestamp", format_rfc3339(now)}};
   out["spec"] = {{"audiences", {kAudience}}, {"expirationSeconds", seconds}, {"boundObjectRef", bound}};
-  out["status"] = {{"token", make_account_token(env, call->path.namespace_, name, meta.value("uid", ""), now, end)},
-                   {"expirationTimestamp", format_rfc3339(end)}};
+  out["status"] = {
+      {"token", make_account_token(env, {call->path.namespace_, name, meta.value("uid", "")}, *holders, now, end)},
+      {"expirationTimestamp", format_rfc3339(end)}};
   send_document(*call, 201, out);
 }
 

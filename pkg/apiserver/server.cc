@@ -4,10 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/auth.h"
+#include "pkg/apiserver/authorizer.h"
 #include "pkg/apiserver/call.h"
 #include "pkg/apiserver/discovery.h"
 #include "pkg/apiserver/housekeeper.h"
 #include "pkg/apiserver/openapi.h"
+#include "pkg/apiserver/rbacapi/bootstrap.h"
 #include "pkg/apiserver/rest_write.h"
 #include "pkg/apiserver/sqlite_store.h"
 #include "pkg/apiserver/subresources.h"
@@ -55,7 +57,8 @@ struct Server::Impl {
       : options(std::move(options_in)),
         store(options.store),
         reader(store),
-        env{reactor_in, random, store, kinds, reader, options, watches, random.uuid() + random.uuid()} {
+        authorizer(store, options.authorization),
+        env{reactor_in, random, store, kinds, reader, options, watches, authorizer, random.uuid() + random.uuid()} {
     register_all_kinds(kinds);
   }
 
@@ -64,6 +67,7 @@ struct Server::Impl {
     for (const char* name : {"default", "kube-node-lease", "kube-public", "kube-system"}) {
       if (!store.get("/namespaces", name)) add_namespace(name);
     }
+    if (options.authorization == AuthorizationMode::kRbac) add_bootstrap_policy();
     if (options.housekeeping) housekeeper = std::make_unique<Housekeeper>(env);
   }
 
@@ -78,6 +82,16 @@ struct Server::Impl {
     store.put("/namespaces", name, std::move(ns));
   }
 
+  void add_bootstrap_policy() {
+    for (auto& [table, object] : bootstrap_policy()) {
+      const std::string name = object["metadata"]["name"];
+      if (store.get(table, name)) continue;
+      object["metadata"]["uid"] = env.random.uuid();
+      object["metadata"]["creationTimestamp"] = format_rfc3339(env.reactor.clock().wall_now());
+      store.put(table, name, std::move(object));
+    }
+  }
+
   void handle(const CallPtr& call) {
     Call& c = *call;
     const size_t question = c.request.target.find('?');
@@ -87,7 +101,7 @@ struct Server::Impl {
                        "400 Bad Request: the path is not percent-encoded properly\n");
     }
     if (auto ok = authenticate(env, c); !ok) return send_status(c, ok.error());
-    if (auto ok = authorize(c); !ok) return send_status(c, ok.error());
+    if (auto ok = authorize(env, c); !ok) return send_status(c, ok.error());
     if (handle_discovery(env, c)) return;
     if (handle_openapi(env, c)) return;
     if (!c.path.is_resource) return send_text(c, 404, "text/plain; charset=utf-8", "404 page not found\n");
@@ -145,6 +159,7 @@ struct Server::Impl {
   Store store;
   StoreReader reader;
   WatchHub watches;
+  Authorizer authorizer;
   Env env;
   std::unique_ptr<SqliteStore> persistence;
   std::unique_ptr<Housekeeper> housekeeper;

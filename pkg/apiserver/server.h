@@ -21,11 +21,18 @@ struct UserInfo {
   std::string name;
   std::string uid;
   std::vector<std::string> groups;
+  std::map<std::string, std::vector<std::string>> extra;
+};
+
+enum class AuthorizationMode {
+  kRbac,         // roles and bindings of rbac.authorization.k8s.io/v1 decide
+  kAlwaysAllow,  // everybody may do everything
 };
 
 struct ServerOptions {
-  // Bearer tokens and whose they are. Members of system:masters may do everything, other users only discover.
+  // Bearer tokens and whose they are. Members of system:masters may do everything; what others may do, the mode says.
   std::map<std::string, UserInfo> tokens;
+  AuthorizationMode authorization = AuthorizationMode::kRbac;
   StoreOptions store;
   Duration bookmark_interval = std::chrono::minutes(1);
   // Shown as serverAddressByClientCIDRs in discovery, "127.0.0.1:6443".

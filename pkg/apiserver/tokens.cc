@@ -41,20 +41,39 @@ int64_t unix_seconds(WallTime t) {
   return std::chrono::duration_cast<std::chrono::seconds>(t.time_since_epoch()).count();
 }
 
+// The pod, node or secret a token is bound to, as extra facts about its user. False when one of them is gone.
+bool add_holders(const Env& env, const Json& about, const std::string& ns, UserInfo& user) {
+  for (const char* kind : {"pod", "node", "secret"}) {
+    const auto holder = about.find(kind);
+    if (holder == about.end()) continue;
+    const std::string name = holder->at("name");
+    const std::string uid = holder->at("uid");
+    const std::string kind_text = kind;
+    const auto object = env.reader.find("", kind_text + "s", kind_text == "node" ? "" : ns, name);
+    if (!object || object->at("metadata").value("uid", "") != uid) return false;
+    if (kind_text == "secret") continue;
+    user.extra["authentication.kubernetes.io/" + kind_text + "-name"] = {name};
+    user.extra["authentication.kubernetes.io/" + kind_text + "-uid"] = {uid};
+  }
+  return true;
+}
+
 }  // namespace
 
-std::string make_account_token(const Env& env, const std::string& namespace_, const std::string& name,
-                               const std::string& uid, WallTime issued, WallTime expires) {
+std::string make_account_token(const Env& env, const AccountToken& account, const Json& holders, WallTime issued,
+                               WallTime expires) {
   const Json header = {{"alg", "HS256"}, {"typ", "JWT"}};
-  const Json claims = {
+  Json claims = {
       {"iss", "https://kubernetes.default.svc"},
-      {"sub", "system:serviceaccount:" + namespace_ + ":" + name},
+      {"sub", "system:serviceaccount:" + account.namespace_ + ":" + account.name},
       {"aud", {"https://kubernetes.default.svc"}},
       {"jti", env.random.uuid()},
       {"iat", unix_seconds(issued)},
       {"nbf", unix_seconds(issued)},
       {"exp", unix_seconds(expires)},
-      {"kubernetes.io", {{"namespace", namespace_}, {"serviceaccount", {{"name", name}, {"uid", uid}}}}}};
+      {"kubernetes.io",
+       {{"namespace", account.namespace_}, {"serviceaccount", {{"name", account.name}, {"uid", account.uid}}}}}};
+  for (const auto& [kind, holder] : holders.items()) claims["kubernetes.io"][kind] = holder;
   const std::string text = base64url(header.dump()) + "." + base64url(claims.dump());
   return text + "." + base64url(sign(env.token_key, text));
 }
@@ -82,9 +101,12 @@ std::optional<UserInfo> user_of_token(const Env& env, std::string_view token) {
   const std::string uid = about.at("serviceaccount").at("uid");
   const auto account = env.reader.find("", "serviceaccounts", ns, name);
   if (!account || account->at("metadata").value("uid", "") != uid) return std::nullopt;
-  return UserInfo{"system:serviceaccount:" + ns + ":" + name,
-                  uid,
-                  {"system:serviceaccounts", "system:serviceaccounts:" + ns, "system:authenticated"}};
+  UserInfo user{"system:serviceaccount:" + ns + ":" + name,
+                uid,
+                {"system:serviceaccounts", "system:serviceaccounts:" + ns, "system:authenticated"},
+                {}};
+  if (!add_holders(env, about, ns, user)) return std::nullopt;
+  return user;
 }
 
 }  // namespace dra::apiserver

@@ -153,6 +153,21 @@ KindInfo priorityclasses_info() {
   return i;
 }
 
+KindInfo disruption_budgets_info() {
+  KindInfo i = simple_kind("policy", "v1", "policy/v1", "PodDisruptionBudget", "poddisruptionbudgets",
+                           "poddisruptionbudget", true);
+  i.short_names = {"pdb"};
+  i.has_generation = true;
+  with_status(i);
+  return i;
+}
+
+KindInfo rbac_kind(const std::string& kind, const std::string& plural, const std::string& singular, bool namespaced) {
+  KindInfo i = simple_kind("rbac.authorization.k8s.io", "v1", "rbac/v1", kind, plural, singular, namespaced);
+  i.name_rule = NameRule::kPathSegment;
+  return i;
+}
+
 KindInfo resource_kind(const std::string& kind, const std::string& plural, const std::string& singular,
                        bool namespaced) {
   KindInfo i = simple_kind("resource.k8s.io", "v1", "resource/v1", kind, plural, singular, namespaced);
@@ -190,6 +205,15 @@ KindInfo catalog_info(std::string_view group, std::string_view plural) {
   if (group == "apps" && plural == "replicasets") return replicasets_info();
   if (group == "batch" && plural == "jobs") return jobs_info();
   if (group == "scheduling.k8s.io" && plural == "priorityclasses") return priorityclasses_info();
+  if (group == "policy" && plural == "poddisruptionbudgets") return disruption_budgets_info();
+  if (group == "rbac.authorization.k8s.io") {
+    if (plural == "roles") return rbac_kind("Role", "roles", "role", true);
+    if (plural == "rolebindings") return rbac_kind("RoleBinding", "rolebindings", "rolebinding", true);
+    if (plural == "clusterroles") return rbac_kind("ClusterRole", "clusterroles", "clusterrole", false);
+    if (plural == "clusterrolebindings") {
+      return rbac_kind("ClusterRoleBinding", "clusterrolebindings", "clusterrolebinding", false);
+    }
+  }
   if (group == "resource.k8s.io") {
     if (plural == "resourceclaims") {
       KindInfo i = resource_kind("ResourceClaim", "resourceclaims", "resourceclaim", true);

@@ -1,5 +1,6 @@
 #include "pkg/apiserver/coreapi/kinds.h"
 #include "pkg/apiserver/kind.h"
+#include "pkg/apiserver/rbacapi/kinds.h"
 #include "pkg/apiserver/resourceapi/kinds.h"
 #include "pkg/apiserver/workloadapi/kinds.h"
 
@@ -20,6 +21,11 @@ void register_all_kinds(KindRegistry& registry) {
   registry.add(make_deployment_kind());
   registry.add(make_replica_set_kind());
   registry.add(make_job_kind());
+  registry.add(make_pod_disruption_budget_kind());
+  registry.add(make_cluster_role_binding_kind());
+  registry.add(make_cluster_role_kind());
+  registry.add(make_role_binding_kind());
+  registry.add(make_role_kind());
   registry.add(make_lease_kind());
   registry.add(make_priority_class_kind());
   registry.add(make_device_class_kind());

@@ -64,6 +64,7 @@ class ResourceClaimKind : public Kind {
 
   FieldErrors validate_status_update(const WriteContext& ctx, const Json& object, const Json& old) const override {
     FieldErrors out;
+    check_status_permissions(out, ctx, object, old);
     check_status_admin_access(out, ctx, object, old);
     check_claim_status(out, object, old);
     return out;

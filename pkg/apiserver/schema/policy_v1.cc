@@ -8,6 +8,26 @@ std::string_view policy_v1() {
 type Eviction
 1 metadata ObjectMeta
 2 deleteOptions *DeleteOptions
+
+type PodDisruptionBudget
+1 metadata ObjectMeta
+2 spec PodDisruptionBudgetSpec
+3 status PodDisruptionBudgetStatus
+
+type PodDisruptionBudgetSpec
+1 minAvailable *IntOrString
+2 selector *LabelSelector
+3 maxUnavailable *IntOrString
+4 unhealthyPodEvictionPolicy *string
+
+type PodDisruptionBudgetStatus
+1 observedGeneration int64
+2 disruptedPods map[string]Time
+3 disruptionsAllowed int32 !
+4 currentHealthy int32 !
+5 desiredHealthy int32 !
+6 expectedPods int32 !
+7 conditions []Condition map=type merge=type
 )";
 }
 

@@ -20,6 +20,7 @@ const std::vector<SchemaTable>& builtin_schema_tables() {
       {"coordination/v1", schema_tables::coordination_v1()},
       {"events/v1", schema_tables::events_v1()},
       {"policy/v1", schema_tables::policy_v1()},
+      {"rbac/v1", schema_tables::rbac_v1()},
       {"resource/v1", schema_tables::resource_v1()},
       {"resource/v1beta1", schema_tables::resource_v1beta1()},
       {"resource/v1beta2", schema_tables::resource_v1beta2()},

@@ -20,6 +20,7 @@ std::string_view autoscaling_v1();
 std::string_view coordination_v1();
 std::string_view events_v1();
 std::string_view policy_v1();
+std::string_view rbac_v1();
 std::string_view resource_v1();
 std::string_view resource_v1beta1();
 std::string_view resource_v1beta2();

@@ -1,4 +1,4 @@
-// Deployments, ReplicaSets and Jobs, for the registry.
+// Deployments, ReplicaSets, Jobs and PodDisruptionBudgets, for the registry.
 #pragma once
 
 #include <memory>
@@ -10,5 +10,6 @@ namespace dra::apiserver {
 std::unique_ptr<Kind> make_deployment_kind();
 std::unique_ptr<Kind> make_replica_set_kind();
 std::unique_ptr<Kind> make_job_kind();
+std::unique_ptr<Kind> make_pod_disruption_budget_kind();
 
 }  // namespace dra::apiserver

@@ -1,0 +1,56 @@
+// Authorizer: may this user do that? Role-based access control over the stored roles and bindings
+// (rbac.authorization.k8s.io/v1), or everything allowed. Members of system:masters may do everything in either mode.
+//
+// Roles and bindings are compiled when first asked for after one of them changed. One thread, the server's.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "pkg/apiserver/access.h"
+#include "pkg/apiserver/rbacapi/rules.h"
+#include "pkg/apiserver/server.h"
+
+namespace dra::apiserver {
+
+class Authorizer {
+ public:
+  // `store` must outlive it.
+  Authorizer(Store& store, AuthorizationMode mode);
+  ~Authorizer();
+  Authorizer(const Authorizer&) = delete;
+  Authorizer& operator=(const Authorizer&) = delete;
+
+  AccessDecision decide(const UserInfo& user, const AccessAttributes& what);
+
+  struct Granted {
+    std::vector<PolicyRule> rules;
+    std::string trouble;  // roles that bindings name and that are missing
+  };
+  // All rules that hold for the user everywhere and in this namespace ("" for cluster scope alone).
+  Granted rules_for(const UserInfo& user, const std::string& namespace_);
+
+ private:
+  struct Binding {
+    std::string title;  // `ClusterRoleBinding "a"`, `RoleBinding "a/ns"`
+    std::string role_title;
+    std::string role_table;
+    std::string role_key;
+    std::vector<RbacSubject> subjects;
+  };
+  // Calls `visit(rule, binding, subject)` until it returns false; returns what was missing.
+  template <typename F>
+  std::string each_rule(const UserInfo& user, const std::string& namespace_, F&& visit);
+  void compile();
+  void compile_bindings(const std::string& table, bool namespaced);
+
+  Store& store_;
+  const AuthorizationMode mode_;
+  std::vector<std::pair<std::string, uint64_t>> listeners_;
+  bool stale_ = true;
+  std::map<std::string, std::vector<PolicyRule>> roles_;  // by table + key
+  std::map<std::string, std::vector<Binding>> bindings_;  // by namespace, "" for the cluster's
+};
+
+}  // namespace dra::apiserver
