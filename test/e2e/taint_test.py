@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Devices get NoExecute taints under running pods: exactly the pods that do not tolerate them are evicted, with condition, event and metric; the
+others stay, or go when their time is over. Once with the manager alone responsible, once as a back-up.
+
+Usage: taint_test.py FOLDER_OF_PROGRAMS
+"""
+import os
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import api as rest  # noqa: E402
+import manager as managers  # noqa: E402
+import sandbox  # noqa: E402
+
+PODS = "/api/v1/namespaces/default/pods"
+EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
+
+
+def running_pods(api):
+    return {p["metadata"]["name"] for p in api.items(PODS) if p["status"].get("phase") == "Running" and "deletionTimestamp" not in p["metadata"]}
+
+
+def template(name, tolerations):
+    made = rest.template(name, "gpu")
+    made["spec"]["spec"]["devices"]["requests"][0]["exactly"]["tolerations"] = tolerations
+    return made
+
+
+def taint_devices(api, names, taints):
+    """Sets the taints of these devices in every slice; retried when the driver writes at the same time."""
+    for slice_ in api.items(rest.RESOURCE + "/resourceslices"):
+        for device in slice_["spec"].get("devices", []):
+            if (slice_["spec"]["pool"]["name"], device["name"]) in names:
+                device["taints"] = taints
+        status, answer = api.request("PUT", f"{rest.RESOURCE}/resourceslices/{slice_['metadata']['name']}", slice_)
+        if status != 200:
+            raise SystemExit(f"writing slice {slice_['metadata']['name']}: HTTP {status}: {answer.get('message')}")
+
+
+def notes(api, pod):
+    return [e["note"] for e in api.items(EVENTS) if e["regarding"]["name"] == pod and e["reason"] == "DeviceTaintManagerEviction"]
+
+
+def run(box, programs, mode):
+    api = rest.Api(box.kubeconfig)
+    manager = managers.Manager(os.path.join(programs, "dra-controller-manager"), box.kubeconfig, os.path.join(box.folder, "manager.log"),
+                               ["--leader-elect=false", f"--device-taint-eviction={mode}"]).start()
+    box.wait_for(manager.metrics_port, 20, "the manager to listen")
+    tolerate = {"key": "broken", "operator": "Exists", "effect": "NoExecute"}
+    claims = rest.RESOURCE + "/namespaces/default/resourceclaimtemplates"
+    api.create(claims, template("plain", []))
+    api.create(claims, template("patient", [{**tolerate, "tolerationSeconds": 5}]))
+    api.create(claims, template("stoic", [tolerate]))
+    everybody = {"plain-0", "plain-1", "spared", "patient", "stoic"}
+    for name in sorted(everybody):
+        api.create(PODS, rest.pod(name, {"plain-0": "plain", "plain-1": "plain", "spared": "plain"}.get(name, name)))
+    box.wait_for(lambda: running_pods(api) == everybody, 60, "five running pods")
+    held = {c["metadata"]["ownerReferences"][0]["name"]: rest.devices_of(c)[0][1:] for c in
+            api.items(rest.RESOURCE + "/namespaces/default/resourceclaims")}
+    taint_devices(api, {device for pod, device in held.items() if pod != "spared"}, [{"key": "broken", "effect": "NoExecute"}])
+    began = time.monotonic()
+    if mode == "observe":
+        time.sleep(10)
+        if running_pods(api) != everybody:
+            raise SystemExit("a back-up must leave pods to kube-controller-manager for 30 s")
+        manager.stop()
+        return
+    box.wait_for(lambda: running_pods(api) == {"spared", "patient", "stoic"}, 20, "the intolerant pods to be evicted")
+    box.wait_for(lambda: running_pods(api) == {"spared", "stoic"}, 30, "the patient pod to be evicted")
+    if time.monotonic() - began < 4:
+        raise SystemExit("the patient pod was evicted before its tolerationSeconds were over")
+    box.wait_for(lambda: "device_taint_eviction_controller_pod_deletions_total 3" in manager.metrics(), 10, "three evictions in the metrics")
+    box.wait_for(lambda: any(n.startswith("Marking for deletion: ") for n in notes(api, "plain-0")), 10, "the event")
+    announced = [n for n in notes(api, "patient") if n.startswith("Will be deleted at ")]
+    if len(announced) != 1:
+        raise SystemExit(f"the deadline of the patient pod is announced {len(announced)} times")
+    if notes(api, "spared") or notes(api, "stoic"):
+        raise SystemExit("pods that stay got events")
+    # Called off in time: the taint goes before the seconds are over.
+    taint_devices(api, set(held.values()), [])
+    api.create(PODS, rest.pod("lucky", "patient"))
+    box.wait_for(lambda: "lucky" in running_pods(api), 30, "the lucky pod to run")
+    held = {c["metadata"]["ownerReferences"][0]["name"]: rest.devices_of(c)[0][1:] for c in
+            api.items(rest.RESOURCE + "/namespaces/default/resourceclaims")}
+    taint_devices(api, {held["lucky"]}, [{"key": "broken", "effect": "NoExecute"}])
+    box.wait_for(lambda: any(n.startswith("Will be deleted at ") for n in notes(api, "lucky")), 10, "the announcement")
+    taint_devices(api, {held["lucky"]}, [])
+    box.wait_for(lambda: "Cancelling deletion" in notes(api, "lucky"), 10, "the cancellation")
+    time.sleep(6)
+    if "lucky" not in running_pods(api):
+        raise SystemExit("a pod was evicted although its eviction was cancelled")
+    if manager.stop() != 0:
+        raise SystemExit("the manager did not end in order")
+
+
+def main():
+    for mode in ("own", "observe"):
+        fleet = os.path.join(HERE, "..", "..", "build", f"taint-fleet-{os.getpid()}.yaml")
+        with open(fleet, "w", encoding="utf-8") as out:
+            out.write(rest.fleet(3, 4))
+        try:
+            with sandbox.Sandbox(os.path.join(sys.argv[1], "dra-sandbox"), ["--without-manager", "--fleet", fleet]) as box:
+                run(box, sys.argv[1], mode)
+        finally:
+            os.remove(fleet)
+    print("2 passed, 0 failed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
