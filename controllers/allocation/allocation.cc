@@ -1,6 +1,7 @@
 #include "controllers/allocation/allocation.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -31,6 +32,19 @@ void classes_of(const api::ResourceClaimSpec& spec, std::set<Cause>& out) {
     for (const api::DeviceSubRequest& alternative : request.first_available)
       out.insert(class_cause(alternative.device_class_name));
   }
+}
+
+// What a sentence says apart from its figures: two that differ in these only are the same news.
+std::string without_numbers(const std::string& text) {
+  std::string rest;
+  for (const char c : text)
+    if (c < '0' || c > '9') rest += c;
+  return rest;
+}
+
+bool is_telling(allocator::Cause cause) {
+  using allocator::Cause;
+  return cause != Cause::kCombination && cause != Cause::kWrongNode && cause != Cause::kClassSelector;
 }
 
 // The nodes that a selector can match at all: those it names, where it names them (as it does for local devices).
@@ -96,8 +110,7 @@ class Pass {
                           "one decision; it is tried again",
                           "budget");
         case allocator::Outcome::kError:
-          return complain("FailedAllocation", found.error ? found.error->message() : "the claims cannot be allocated",
-                          found.error ? found.error->message() : "error");
+          return unusable(request, order, found.error ? found.error->message() : "the claims cannot be allocated");
       }
     }
   }
@@ -148,7 +161,7 @@ class Pass {
   void no_node(const NodeChoice& choice) {
     if (give_back()) return;
     park({std::string(kNodesCause)});
-    complain("FailedScheduling", choice.why_none, choice.why_none);
+    complain("FailedScheduling", choice.why_none, without_numbers(choice.why_none));
     count_failure("NoNode");
   }
 
@@ -156,26 +169,58 @@ class Pass {
     // An allocation of ours made before for a sibling may be what stands in the way: it goes back first.
     if (give_back()) return;
     const allocator::Reasons reasons = allocator_.explain(request, order);
-    std::set<Cause> causes{std::string(kNodesCause), std::string(kSlicesCause)};
-    for (const auto& claim : request.claims) classes_of(claim->spec, causes);
-    std::string signature;
-    std::string main_cause = "Combination";
-    uint32_t most = 0;
+    std::set<Cause> causes = causes_of(request);
+    std::map<std::string, std::string> signatures;  // by claim: which causes, without their counts
+    // The main cause: of most devices, but what keeps devices from every request of the kind only where nothing else
+    // does.
+    allocator::Cause main_cause = allocator::Cause::kCombination;
+    std::pair<bool, uint32_t> most{false, 0};
     for (const allocator::RequestReason& reason : reasons.requests) {
-      signature += reason.claim + "/" + reason.request + ":";
+      std::string& signature = signatures[reason.claim];
+      signature += reason.request + ":";
       for (const allocator::CauseCount& count : reason.counts) {
         signature += std::string(allocator::cause_name(count.cause)) + ",";
-        if (count.devices >= most) {
-          most = count.devices;
-          main_cause = allocator::cause_name(count.cause);
+        const std::pair<bool, uint32_t> weight{is_telling(count.cause), count.devices};
+        if (weight > most) {
+          most = weight;
+          main_cause = count.cause;
         }
         const size_t slash = count.device.find('/');
         if (slash != std::string::npos) causes.insert(driver_cause(count.device.substr(0, slash)));
       }
     }
     park({causes.begin(), causes.end()});
-    complain("FailedAllocation", "no node can provide the devices: " + reasons.summary(), signature);
-    count_failure(main_cause);
+    std::string all;
+    for (const auto& [claim, signature] : signatures) all += claim + "/" + signature;
+    const std::string who =
+        role_ == Role::kBoundBare ? "node " + pod_.node_name + " cannot provide" : std::string("no node can provide");
+    complain("FailedAllocation", reasons.sentence(who), all);
+    for (const auto& claim : request.claims)
+      complain_about(*claim, reasons.sentence(who, claim->metadata.key()), signatures[claim->metadata.key()]);
+    count_failure(std::string(allocator::cause_name(main_cause)));
+  }
+
+  // The claims, or the classes they name, are at fault: nothing that a search could mend.
+  void unusable(const allocator::Request& request, const std::vector<allocator::NodeId>& order,
+                const std::string& message) {
+    if (give_back()) return;
+    const std::set<Cause> causes = causes_of(request);
+    park({causes.begin(), causes.end()});
+    complain("FailedAllocation", message, message);
+    const allocator::Reasons reasons = allocator_.explain(request, order);
+    const bool counted = reasons.requests.size() == 1 && reasons.requests.front().counts.size() == 1;
+    const allocator::Cause cause =
+        counted ? reasons.requests.front().counts.front().cause : allocator::Cause::kEvaluationError;
+    for (const auto& claim : request.claims)
+      if (message.find("\"" + claim->metadata.key() + "\"") != std::string::npos || request.claims.size() == 1)
+        complain_about(*claim, message, message);
+    count_failure(std::string(allocator::cause_name(cause)));
+  }
+
+  std::set<Cause> causes_of(const allocator::Request& request) const {
+    std::set<Cause> causes{std::string(kNodesCause), std::string(kSlicesCause)};
+    for (const auto& claim : request.claims) classes_of(claim->spec, causes);
+    return causes;
   }
 
   void park(std::vector<Cause> causes) {
@@ -260,7 +305,14 @@ class Pass {
     if (role_ == Role::kToBind) {
       const NodeChoice choice = candidate_nodes();
       if (choice.nodes.empty()) return no_node(choice);
-      outcome_.add(write_binding(pod_, choice.nodes.front()));
+      Write write = write_binding(pod_, choice.nodes.front());
+      write.success_event = Event{ref_of(pod_),
+                                  false,
+                                  "Scheduled",
+                                  "Binding",
+                                  "Successfully assigned " + pod_.metadata.key() + " to " + choice.nodes.front(),
+                                  ""};
+      outcome_.add(std::move(write));
       outcome_.hold = std::chrono::seconds(2);  // the answer is no pod: the stream shows it bound
       return;
     }
@@ -299,6 +351,15 @@ class Pass {
 
   void complain(const std::string& reason, const std::string& note, const std::string& signature) {
     emit_once(view_, outcome_, {ref_of(pod_), true, reason, "Allocate", note, signature});
+  }
+  // Tells the claim too. Of the pods that share it the first one speaks, or they would contradict each other.
+  void complain_about(const api::ResourceClaim& claim, const std::string& note, const std::string& signature) {
+    for (const api::Pod* pod : view_.pods_of_claim(claim.metadata.key())) {
+      if (role_of(*pod, options_) == Role::kNone) continue;
+      if (pod->metadata.uid != pod_.metadata.uid) return;
+      break;
+    }
+    emit_once(view_, outcome_, {ref_of(claim), true, "FailedAllocation", "Allocate", note, signature});
   }
   void count_failure(const std::string& cause) {
     outcome_.add(Metric{Metric::Type::kCounter, "dra_allocation_failures_total", {{"cause", cause}}, 1});

@@ -63,6 +63,11 @@ struct Reasons {
   std::string proof;  // what refuted the combination, empty when a request alone is impossible
   // At most 1 KiB, without names of devices or of other namespaces' objects: for events and conditions.
   std::string summary() const;
+  // The same in one sentence for users, at most 1000 bytes: "no node can provide 2 x gpu: 14 devices in use, 6 rejected
+  // by selector 1, 3 tainted (k=v:NoSchedule)". Only requests that cannot be satisfied even alone are counted out;
+  // where there are none, the sentence says that they do not fit together. Selectors are counted from 1. `claim`
+  // ("namespace/name") restricts it to the requests of one claim; empty: all.
+  std::string sentence(std::string_view who_cannot = "no node can provide", std::string_view claim = "") const;
 };
 
 }  // namespace dra::allocator
