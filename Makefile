@@ -35,9 +35,10 @@ tsan: deps ## the same with ThreadSanitizer
 	@cmake --build build/tsan -j $(JOBS)
 	@ctest --preset tsan -j $(JOBS) -L unit
 
-lint: deps ## formatting, self-contained headers, direction of dependencies
+lint: deps ## formatting, direction of dependencies, names that clash in unity builds, self-contained headers
 	@scripts/check-format
 	@scripts/check-layers
+	@scripts/check-unity
 	@scripts/check-headers
 
 format: ## reformat every C++ file

@@ -48,11 +48,20 @@ class Process {
   }
 
   int run() {
-    signals_ = reactor_.on_signals({SIGINT, SIGTERM}, [this](int) { on_signal(); });
     if (!serve()) return 1;
     contact();
     reactor_.run();
     return status_;
+  }
+
+  // The first one ends the process in order, the second one at once.
+  void on_signal() {
+    if (stopping_) {
+      status_ = 1;
+      return reactor_.stop();
+    }
+    log::info("Requested to terminate");
+    stop();
   }
 
  private:
@@ -125,15 +134,6 @@ class Process {
     elector_->start();
   }
 
-  void on_signal() {
-    if (stopping_) {
-      status_ = 1;
-      return reactor_.stop();
-    }
-    log::info("Requested to terminate");
-    stop();
-  }
-
   void end_with(int status, const std::string& why) {
     std::fprintf(stderr, "error: %s\n", why.c_str());
     status_ = status;
@@ -172,7 +172,7 @@ class Process {
   std::unique_ptr<client::RestClient> election_client_;
   std::unique_ptr<client::Elector> elector_;
   std::unique_ptr<http::Server> server_;
-  Handle signals_, call_, timer_;
+  Handle call_, timer_;
   MonoTime give_up_at_{}, stop_at_{};
   bool stopping_ = false;
   int status_ = 0;
@@ -182,6 +182,9 @@ int run(const Flags& flags) {
   log::configure({flags.log_format, flags.verbosity, nullptr, nullptr});
   SystemClock clock;
   AsioReactor reactor(clock);
+  // Before anything that takes time: a signal that comes early waits for run() instead of killing the process.
+  Process* process = nullptr;
+  const Handle signals = reactor.on_signals({SIGINT, SIGTERM}, [&process](int) { process->on_signal(); });
   SeededRandom random(entropy_seed());
   auto config = client::load_config(flags.config, client::process_environment(), {&reactor, nullptr});
   if (!config) {
@@ -189,7 +192,9 @@ int run(const Flags& flags) {
     return 1;
   }
   log::info("Starting", {{"version", kVersion}, {"server", config->server}, {"origin", config->origin}});
-  return Process(flags, std::move(*config), reactor, random).run();
+  Process running(flags, std::move(*config), reactor, random);
+  process = &running;
+  return running.run();
 }
 
 }  // namespace

@@ -17,11 +17,7 @@ int run_apiserver(const std::vector<std::string>& arguments) {
   bool housekeeping = false;
   app.add_flag("--housekeeping", housekeeping,
                "also collect garbage by owner references and empty deleted namespaces, as a real cluster does");
-  try {
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
-  }
+  if (const auto code = parse_or_exit(app, arguments)) return *code;
   SystemClock clock;
   AsioReactor reactor(clock);
   SeededRandom random(entropy_seed());

@@ -5,8 +5,13 @@
 // and needs to be named nowhere else.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace dra::sandbox_program {
 
@@ -24,5 +29,9 @@ class RegisterCommand {
  public:
   RegisterCommand(const char* name, const char* summary, Run run);
 };
+
+// Parses; where the program ends with that (help was asked for, or the usage is wrong, which one line on standard error
+// tells), its exit code.
+std::optional<int> parse_or_exit(CLI::App& app, const std::vector<std::string>& arguments);
 
 }  // namespace dra::sandbox_program

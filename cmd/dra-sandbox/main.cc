@@ -1,4 +1,5 @@
 // dra-sandbox: an embedded Kubernetes control plane with a simulated fleet, for a laptop, demos and tests.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -29,6 +30,18 @@ RegisterCommand::RegisterCommand(const char* name, const char* summary, Run run)
   const auto before = [](const Command& a, const Command& b) { return std::strcmp(a.name, b.name) < 0; };
   const Command command{name, summary, run};
   all.insert(std::upper_bound(all.begin(), all.end(), command, before), command);
+}
+
+std::optional<int> parse_or_exit(CLI::App& app, const std::vector<std::string>& arguments) {
+  app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
+    return failed->get_name() + ": " + error.what() + "; see --help\n";
+  });
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
 }
 
 int run(int argc, char** argv) {

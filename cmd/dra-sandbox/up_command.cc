@@ -139,11 +139,7 @@ int run_up(const std::vector<std::string>& arguments) {
   app.add_flag("--without-manager", options.without_manager,
                "leave out the controller manager, to run it as a process of its own");
   app.add_option("-v,--v", verbosity, "verbosity of the log")->capture_default_str();
-  try {
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+  if (const auto code = parse_or_exit(app, arguments)) return *code;
   log::set_verbosity(verbosity);
   const Result<void> result = start_session(options);
   if (result) return 0;

@@ -29,7 +29,8 @@ Json attribute_value(const Field& field, const Scope& scope) {
   if (value.is_string()) return {{"string", fill_or_refuse(value.get<std::string>(), scope, field)}};
   if (value.is_object() && value.size() == 1) {
     field.allow({"version", "string", "int", "bool"});
-    const auto& [type, inner] = *value.items().begin();
+    const std::string& type = value.begin().key();
+    const Json& inner = value.begin().value();
     if (type == "version" || type == "string") return {{type, fill_or_refuse(field.at(type).text(), scope, field)}};
     // A number computed from a placeholder: {int: "{device/4}"}.
     if (type == "int" && inner.is_string()) {

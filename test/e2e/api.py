@@ -30,7 +30,7 @@ class Api:
         return self.local.connection
 
     def request(self, method, path, body=None, content_type="application/json"):
-        """(status, parsed answer). A connection that was closed meanwhile is opened once more."""
+        """(status, parsed answer; an empty object where it is not JSON). A connection that was closed meanwhile is opened once more."""
         headers = {"Authorization": f"Bearer {self.token}", "Accept": "application/json"}
         data = None
         if body is not None:
@@ -42,7 +42,8 @@ class Api:
                 connection.request(method, path, data, headers)
                 answer = connection.getresponse()
                 text = answer.read()
-                return answer.status, json.loads(text) if text else {}
+                is_json = "json" in (answer.getheader("Content-Type") or "")
+                return answer.status, json.loads(text) if text and is_json else {}
             except (http.client.HTTPException, ConnectionError):
                 self.local.connection.close()
                 self.local.connection = None

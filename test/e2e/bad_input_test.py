@@ -79,7 +79,7 @@ def main():
     programs = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder:
         programs_refuse(programs, folder)
-    with sandbox.Sandbox(os.path.join(programs, "dra-sandbox"), command="apiserver") as box:
+    with sandbox.Sandbox(os.path.join(programs, "dra-sandbox"), command="apiserver", ready_line="serving on") as box:
         server_refuses(rest.Api(box.kubeconfig))
     print(f"{len(PROBLEMS)} failed" if PROBLEMS else "all refused as they should: 1 passed, 0 failed")
     return 1 if PROBLEMS else 0

@@ -3,6 +3,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 import urllib.request
 
 
@@ -12,11 +13,21 @@ class Manager:
                           "--metrics-port", "0", *arguments]
         self.log_path = log_path
         self.process = None
+        self.log_start = 0
 
     def start(self):
         with open(self.log_path, "a", encoding="utf-8") as log:
+            self.log_start = log.tell()
             self.process = subprocess.Popen(self.arguments, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
         return self
+
+    def wait_until(self, text, seconds):
+        """Until this run of the process has logged `text`."""
+        end = time.monotonic() + seconds
+        while text not in self.log()[self.log_start:]:
+            if self.process.poll() is not None or time.monotonic() > end:
+                raise SystemExit(f"the manager did not say {text!r}:\n{self.log()[-2000:]}")
+            time.sleep(0.02)
 
     def kill(self):
         """kill -9, as a crash would."""
@@ -24,6 +35,8 @@ class Manager:
         self.process.wait()
 
     def stop(self):
+        """SIGTERM, once the process has come as far as its first line; returns its exit status."""
+        self.wait_until("Starting", 20)
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(timeout=20)
 
