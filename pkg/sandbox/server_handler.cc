@@ -61,6 +61,7 @@ void ServerHandler::handle(const client::Request& request, const std::string& to
   forwarded.body = request.body;
   if (!request.accept.empty()) forwarded.headers.add("Accept", request.accept);
   if (!request.content_type.empty()) forwarded.headers.add("Content-Type", request.content_type);
+  forwarded.headers.add("User-Agent", user_agent_);
   if (!token.empty()) forwarded.headers.add("Authorization", "Bearer " + token);
   server_.handle(std::move(forwarded), std::make_shared<ExchangeResponder>(std::move(exchange)));
 }

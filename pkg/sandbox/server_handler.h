@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "client/transport/in_process.h"
 #include "pkg/apiserver/server.h"
@@ -12,13 +13,16 @@ namespace dra::sandbox {
 
 class ServerHandler : public client::RequestHandler {
  public:
-  // The server must outlive the handler.
-  explicit ServerHandler(apiserver::Server& server) : server_(server) {}
+  // The server must outlive the handler. The user agent names the writer in managedFields, up to its first slash, where
+  // a request has no field manager.
+  explicit ServerHandler(apiserver::Server& server, std::string user_agent = "dra-sandbox/in-process")
+      : server_(server), user_agent_(std::move(user_agent)) {}
   void handle(const client::Request& request, const std::string& token,
               std::shared_ptr<client::ServerExchange> exchange) override;
 
  private:
   apiserver::Server& server_;
+  const std::string user_agent_;
 };
 
 }  // namespace dra::sandbox
