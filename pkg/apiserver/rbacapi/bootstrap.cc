@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kRoles = "rbac.authorization.k8s.io/clusterroles";
 constexpr const char* kBindings = "rbac.authorization.k8s.io/clusterrolebindings";
-constexpr const char* kRbacGroup = "rbac.authorization.k8s.io";
+constexpr const char* kBootstrapGroup = "rbac.authorization.k8s.io";
 
 Json bootstrap_metadata(const std::string& name) {
   return {{"name", name},
@@ -30,10 +30,10 @@ Json role_document(const std::string& name, const Json& rules) {
 
 Json binding_document(const std::string& name, const std::vector<std::string>& groups) {
   Json subjects = Json::array();
-  for (const auto& group : groups) subjects.push_back({{"kind", "Group"}, {"apiGroup", kRbacGroup}, {"name", group}});
+  for (const auto& group : groups) subjects.push_back({{"kind", "Group"}, {"apiGroup", kBootstrapGroup}, {"name", group}});
   return {{"metadata", bootstrap_metadata(name)},
           {"subjects", subjects},
-          {"roleRef", {{"apiGroup", kRbacGroup}, {"kind", "ClusterRole"}, {"name", name}}}};
+          {"roleRef", {{"apiGroup", kBootstrapGroup}, {"kind", "ClusterRole"}, {"name", name}}}};
 }
 
 const std::vector<std::string> kRead = {"get", "list", "watch"};
@@ -73,7 +73,7 @@ Json edit_rules() {
 Json admin_rules() {
   Json rules = edit_rules();
   rules.push_back(resources({"create"}, "authorization.k8s.io", {"localsubjectaccessreviews"}));
-  for (const auto& verbs : {kRead, kWrite}) rules.push_back(resources(verbs, kRbacGroup, {"rolebindings", "roles"}));
+  for (const auto& verbs : {kRead, kWrite}) rules.push_back(resources(verbs, kBootstrapGroup, {"rolebindings", "roles"}));
   return rules;
 }
 
