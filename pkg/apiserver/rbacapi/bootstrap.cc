@@ -30,7 +30,8 @@ Json role_document(const std::string& name, const Json& rules) {
 
 Json binding_document(const std::string& name, const std::vector<std::string>& groups) {
   Json subjects = Json::array();
-  for (const auto& group : groups) subjects.push_back({{"kind", "Group"}, {"apiGroup", kBootstrapGroup}, {"name", group}});
+  for (const auto& group : groups)
+    subjects.push_back({{"kind", "Group"}, {"apiGroup", kBootstrapGroup}, {"name", group}});
   return {{"metadata", bootstrap_metadata(name)},
           {"subjects", subjects},
           {"roleRef", {{"apiGroup", kBootstrapGroup}, {"kind", "ClusterRole"}, {"name", name}}}};
@@ -73,7 +74,8 @@ Json edit_rules() {
 Json admin_rules() {
   Json rules = edit_rules();
   rules.push_back(resources({"create"}, "authorization.k8s.io", {"localsubjectaccessreviews"}));
-  for (const auto& verbs : {kRead, kWrite}) rules.push_back(resources(verbs, kBootstrapGroup, {"rolebindings", "roles"}));
+  for (const auto& verbs : {kRead, kWrite})
+    rules.push_back(resources(verbs, kBootstrapGroup, {"rolebindings", "roles"}));
   return rules;
 }
 

@@ -14,9 +14,9 @@ void drop_deallocated_devices(Json& claim, const Json& old);
 void check_status_admin_access(FieldErrors& out, const WriteContext& ctx, const Json& claim, const Json& old);
 
 // Granular authorization of status writes (1.36, DRAResourceClaimGranularStatusAuthorization): a changed allocation or
-// reservation needs the request's verb on resourceclaims/binding in the whole cluster; changed entries of status.devices
-// need arbitrary-node:VERB (for a service account bound to the allocated node also associated-node:VERB) on
-// resourceclaims/driver of each driver's name.
+// reservation needs the request's verb on resourceclaims/binding in the whole cluster; changed entries of
+// status.devices need arbitrary-node:VERB (for a service account bound to the allocated node also associated-node:VERB)
+// on resourceclaims/driver of each driver's name.
 void check_status_permissions(FieldErrors& out, const WriteContext& ctx, const Json& claim, const Json& old);
 
 void check_claim_status(FieldErrors& out, const Json& claim, const Json& old);
