@@ -103,7 +103,7 @@ struct PacedTransport::State : std::enable_shared_from_this<PacedTransport::Stat
   void depart(const std::shared_ptr<PacedCall>& call) {
     call->sent = reactor.clock().mono_now();
     Duration held = call->sent - call->asked;
-    if (observer.on_held) observer.on_held(held);
+    if (observer.on_held) observer.on_held(call->request.method, held);
     if (held > std::chrono::seconds(1)) {
       log::v(2, "Request was held back",
              {{"for", held}, {"method", call->request.method}, {"target", call->request.target}});

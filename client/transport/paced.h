@@ -26,7 +26,7 @@ struct RequestObserver {
   // `code`: the HTTP status, or "<error>" when there was no answer. For streams: when the head is there.
   std::function<void(const std::string& method, const std::string& code, Duration took)> on_answer;
   // How long a request was held back here.
-  std::function<void(Duration held)> on_held;
+  std::function<void(const std::string& method, Duration held)> on_held;
 };
 
 class PacedTransport : public Transport {

@@ -1,6 +1,7 @@
 #include "pkg/allocator/allocator.h"
 
 #include <algorithm>
+#include <bit>
 #include <unordered_map>
 
 #include "pkg/allocator/board.h"
@@ -101,6 +102,30 @@ class Allocator::Impl {
     return found;
   }
 
+  std::optional<inventory::Usage> class_usage(const std::string& class_name, uint64_t& budget) {
+    const inventory::ClassEntry* entry = core_.find_class(class_name);
+    if (entry == nullptr) return std::nullopt;
+    trim();
+    Filter bare;
+    for (const std::string& expression : entry->object->selectors) {
+      if (expression.empty()) return std::nullopt;
+      bare.class_selectors.push_back(selectors_.intern(expression));
+      if (!selectors_.compile_error(bare.class_selectors.back()).empty()) return std::nullopt;
+    }
+    const FilterId filter = filters_.intern(std::move(bare));
+    inventory::Usage usage;
+    for (inventory::PoolId id = 0; id < core_.pool_slots(); ++id) {
+      const inventory::Pool* pool = core_.pool(id);
+      if (pool == nullptr || !pool->has_slices()) continue;
+      if (!filters_.has_mask(filter, *pool)) {
+        if (budget == 0) return std::nullopt;
+        budget -= std::min<uint64_t>(budget, pool->size());
+      }
+      usage += usage_in(*pool, filters_.mask(filter, *pool));
+    }
+    return usage;
+  }
+
   Reasons explain(const Request& request, std::span<const NodeId> nodes) {
     std::shared_ptr<const Plan> plan = plan_for(request);
     Reasons reasons;
@@ -126,7 +151,19 @@ class Allocator::Impl {
  private:
   static constexpr size_t kMaxPlans = 1024;
 
-  std::shared_ptr<const Plan> plan_for(const Request& request) {
+  static inventory::Usage usage_in(const inventory::Pool& pool, const FilterMask& mask) {
+    inventory::Usage usage;
+    for (size_t w = 0; w < pool.words(); ++w) {
+      usage.total += static_cast<uint32_t>(std::popcount(mask.selectable[w]));
+      usage.used += static_cast<uint32_t>(std::popcount(mask.selectable[w] & pool.charged()[w]));
+      usage.free += static_cast<uint32_t>(std::popcount(mask.usable[w] & pool.available()[w]));
+      usage.tainted += static_cast<uint32_t>(std::popcount(mask.selectable[w] & ~mask.usable[w]));
+    }
+    return usage;
+  }
+
+  // Nothing holds a FilterId or SelectorId when this is called.
+  void trim() {
     if (filters_.full()) {
       plans_.clear();
       index_.clear();
@@ -134,6 +171,10 @@ class Allocator::Impl {
       filters_.clear();
       selectors_.clear();
     }
+  }
+
+  std::shared_ptr<const Plan> plan_for(const Request& request) {
+    trim();
     columns_.trim();
     uint64_t hash = request.claims.size();
     for (const auto& claim : request.claims) {
@@ -249,6 +290,9 @@ Decision Allocator::allocate(const Request& request, NodeId node) {
 }
 FoundNodes Allocator::find_nodes(const Request& request, std::span<const NodeId> order, size_t limit) {
   return impl_->find_nodes(request, order, limit);
+}
+std::optional<inventory::Usage> Allocator::class_usage(const std::string& class_name, uint64_t& budget) {
+  return impl_->class_usage(class_name, budget);
 }
 Reasons Allocator::explain(const Request& request, std::span<const NodeId> nodes) {
   return impl_->explain(request, nodes);

@@ -104,6 +104,11 @@ class Allocator {
   // Why the request does not fit on these nodes. Costs a pass over their devices; meant for after a failure.
   Reasons explain(const Request& request, std::span<const NodeId> nodes);
 
+  // The devices of complete pools that the class selects. Nothing when the class is unknown, one of its selectors is no
+  // expression, or the budget is used up before all devices are judged: what was judged is kept, so that the next call
+  // gets further. The budget shrinks by the devices judged anew.
+  std::optional<inventory::Usage> class_usage(const std::string& class_name, uint64_t& budget);
+
   // Forgets everything cached (plans, masks, summaries). For cold measurements and tests.
   void clear_caches();
 

@@ -54,6 +54,11 @@ class Filters {
     }
     return make_mask(filter, pool);
   }
+  // mask() will not have to look at devices.
+  bool has_mask(FilterId id, const inventory::Pool& pool) const {
+    const auto& masks = filters_[id]->masks;
+    return pool.id < masks.size() && masks[pool.id] && masks[pool.id]->table_version == pool.table_version;
+  }
   const CapacityFit& fit(Filter& filter, const inventory::CapacityShape& shape);
   // Whether a NoSchedule or NoExecute taint keeps this filter from the device; the first one, or null.
   const api::DeviceTaint* untolerated(const Filter& filter, const inventory::Pool& pool, uint32_t device) const;

@@ -160,6 +160,37 @@ std::optional<PoolInfo> Inventory::pool(std::string_view driver, std::string_vie
   return describe_pool(*core_, *pool);
 }
 
+Usage& Usage::operator+=(const Usage& more) {
+  total += more.total;
+  used += more.used;
+  free += more.free;
+  tainted += more.tainted;
+  return *this;
+}
+
+Usage Inventory::usage(PoolId id) const {
+  Usage usage;
+  const Pool* pool = id < core_->pool_slots() ? core_->pool(id) : nullptr;
+  if (pool == nullptr) return usage;
+  usage.total = pool->size();
+  usage.used = static_cast<uint32_t>(count_bits(pool->charged(), pool->words()));
+  Words tainted(pool->words(), 0);
+  if (core_->features().device_taints && core_->any_taints(*pool)) {
+    for (uint32_t device = 0; device < pool->size(); ++device) {
+      const auto taints = core_->taints(*pool, device);
+      if (std::any_of(taints.begin(), taints.end(), [](const api::DeviceTaint* taint) {
+            return taint->effect == "NoSchedule" || taint->effect == "NoExecute";
+          }))
+        set_bit(tainted.data(), device);
+    }
+  }
+  usage.tainted = static_cast<uint32_t>(count_bits(tainted.data(), tainted.size()));
+  if (pool->state != PoolState::kComplete) return usage;
+  for (size_t w = 0; w < pool->words(); ++w) tainted[w] = pool->available()[w] & ~tainted[w];
+  usage.free = static_cast<uint32_t>(count_bits(tainted.data(), tainted.size()));
+  return usage;
+}
+
 std::vector<DeviceInfo> Inventory::devices(PoolId id) const {
   std::vector<DeviceInfo> list;
   const Pool* pool = id < core_->pool_slots() ? core_->pool(id) : nullptr;

@@ -63,6 +63,16 @@ struct PoolInfo {
   uint32_t available = 0;  // neither held exclusively nor blocked by counters
 };
 
+// How many devices there are, and in which states; a device may be in several.
+struct Usage {
+  uint32_t total = 0;
+  uint32_t used = 0;     // held by a claim
+  uint32_t free = 0;     // could be handed out now: usable pool, not held exclusively, counters suffice, not tainted
+  uint32_t tainted = 0;  // NoSchedule or NoExecute
+  Usage& operator+=(const Usage& more);
+  bool operator==(const Usage&) const = default;
+};
+
 struct Holder {
   std::string claim_uid;
   std::optional<std::string> share_id;
@@ -145,6 +155,7 @@ class Inventory {
 
   std::vector<PoolInfo> pools() const;  // by driver, then name
   std::optional<PoolInfo> pool(std::string_view driver, std::string_view name) const;
+  Usage usage(PoolId pool) const;
   // The devices of a pool in allocation order (slice name, list position).
   std::vector<DeviceInfo> devices(PoolId pool) const;
   std::optional<DeviceInfo> device(const DeviceName& name) const;

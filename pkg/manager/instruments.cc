@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pkg/log/log.h"
+#include "pkg/manager/stuck_claims.h"
 
 namespace dra::manager {
 
@@ -62,6 +63,10 @@ Instruments::Instruments(metrics::Registry& r)
     : creates_(r.counters("resourceclaim_controller_creates_total",
                           "[ALPHA] Number of ResourceClaims creation requests, by status and admin access.",
                           {"status", "admin_access"})),
+      creates_137_(r.counters(
+          "dynamic_resource_allocation_resourceclaim_creates_total",
+          "[ALPHA] Number of ResourceClaims creation requests, by status and admin access (the name of 1.37).",
+          {"status", "admin_access"})),
       claims_(r.gauges("resourceclaim_controller_resource_claims",
                        "[ALPHA] Number of ResourceClaims, by allocation, admin access and source.",
                        {"allocated", "admin_access", "source"})),
@@ -79,8 +84,11 @@ Instruments::Instruments(metrics::Registry& r)
                                     {0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240})),
       leader_(r.gauges("leader_election_master_status",
                        "[ALPHA] 1 when this instance leads, 0 when it stands by, by the name of the lease.", {"name"})),
-      devices_(r.gauges("dra_devices", "[ALPHA] Devices that ResourceSlices publish, by driver and state.",
-                        {"driver", "state"})),
+      stuck_(
+          r.gauges("dra_stuck_claims",
+                   "[ALPHA] Claims that have been pending for a living pod, allocated but not proven, or deleted but "
+                   "still there, for over five minutes, by state.",
+                   {"state"})),
       over_committed_(r.gauge("dra_over_committed",
                               "[ALPHA] Devices, counters and capacities that are handed out more often than they "
                               "exist, as the last audit found them.")),
@@ -109,15 +117,18 @@ Instruments::Instruments(metrics::Registry& r)
       request_seconds_(r.histograms("rest_client_request_duration_seconds",
                                     "[ALPHA] Request latency in seconds. Broken down by verb, and host.",
                                     {"verb", "host"}, {0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60})),
-      held_seconds_(r.histogram("rest_client_rate_limiter_duration_seconds",
-                                "[ALPHA] How long requests were held back by the client's rate limit or a Retry-After.",
-                                {0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60})) {}
+      held_seconds_(
+          r.histograms("rest_client_rate_limiter_duration_seconds",
+                       "[ALPHA] How long requests were held back by the client's rate limit or a Retry-After, "
+                       "in seconds. Broken down by verb, and host.",
+                       {"verb", "host"}, {0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60})) {}
 
 Instruments::~Instruments() = default;
 
 void Instruments::record(const reconcile::Metric& metric) {
   if (metric.name == "resourceclaim_controller_creates_total")
-    creates_.with(values_of(metric.labels)).increment(metric.value);
+    for (metrics::CounterFamily* family : {&creates_, &creates_137_})
+      family->with(values_of(metric.labels)).increment(metric.value);
   else if (metric.name == "dra_allocation_failures_total")
     failures_.with(values_of(metric.labels)).increment(metric.value);
   else if (metric.name == "dra_claim_allocation_duration_seconds")
@@ -169,19 +180,13 @@ void Instruments::set_leader(bool leader) {
   leader_.with({"dra-controller-manager"}).set(leader ? 1 : 0);
 }
 
-void Instruments::set_devices(const std::string& driver, double total, double used) {
-  device_drivers_[driver] = true;
-  devices_.with({driver, "total"}).set(total);
-  devices_.with({driver, "used"}).set(used);
-  devices_.with({driver, "free"}).set(total - used);
+void Instruments::set_stuck(const std::array<size_t, 3>& counts) {
+  for (size_t state = 0; state < counts.size(); ++state)
+    stuck_.with({StuckClaims::kStates[state]}).set(static_cast<double>(counts[state]));
 }
 
-void Instruments::clear_devices() {
-  for (const auto& [driver, known] : device_drivers_) set_devices(driver, 0, 0);
-}
-
-void Instruments::observe_held(double held) {
-  held_seconds_.observe(held);
+void Instruments::observe_held(const std::string& method, const std::string& host, double held) {
+  held_seconds_.with({method, host}).observe(held);
 }
 
 void Instruments::set_over_committed(double findings) {

@@ -39,18 +39,19 @@ class Instruments : public MetricSink {
   // Counted as changes come, so that no scrape lists all claims.
   void count_claim(const api::ResourceClaim* before, const api::ResourceClaim* after);
   void set_leader(bool leader);
-  void set_devices(const std::string& driver, double total, double used);
   void set_over_committed(double findings);
   void add_audit_differences(double differences);
   void count_request(const std::string& method, const std::string& code, const std::string& host, double seconds);
   // A request was held back by our own rate limit or by the server's Retry-After.
-  void observe_held(double seconds);
-  void clear_devices();
+  void observe_held(const std::string& method, const std::string& host, double seconds);
+  // In the order of StuckClaims::kStates.
+  void set_stuck(const std::array<size_t, 3>& counts);
 
  private:
   class QueueObserver;
 
   metrics::CounterFamily& creates_;
+  metrics::CounterFamily& creates_137_;
   metrics::GaugeFamily& claims_;
   metrics::CounterFamily& writes_;
   metrics::CounterFamily& failures_;
@@ -58,7 +59,7 @@ class Instruments : public MetricSink {
   metrics::Counter& evictions_;
   metrics::Histogram& eviction_seconds_;
   metrics::GaugeFamily& leader_;
-  metrics::GaugeFamily& devices_;
+  metrics::GaugeFamily& stuck_;
   metrics::Gauge& over_committed_;
   metrics::Counter& differences_;
   metrics::GaugeFamily& parked_;
@@ -72,10 +73,9 @@ class Instruments : public MetricSink {
   metrics::GaugeFamily& longest_;
   metrics::CounterFamily& requests_;
   metrics::HistogramFamily& request_seconds_;
-  metrics::Histogram& held_seconds_;
+  metrics::HistogramFamily& held_seconds_;
   std::map<std::string, std::unique_ptr<QueueObserver>> observers_;
   std::map<ClaimLabels, size_t> claim_counts_;
-  std::map<std::string, bool> device_drivers_;
 };
 
 }  // namespace dra::manager

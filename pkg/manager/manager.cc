@@ -15,12 +15,14 @@
 #include "pkg/manager/api_port.h"
 #include "pkg/manager/assumptions.h"
 #include "pkg/manager/audit.h"
+#include "pkg/manager/device_gauges.h"
 #include "pkg/manager/discovery.h"
 #include "pkg/manager/instruments.h"
 #include "pkg/manager/memory.h"
 #include "pkg/manager/node_tracker.h"
 #include "pkg/manager/runner.h"
 #include "pkg/manager/store_view.h"
+#include "pkg/manager/stuck_claims.h"
 
 namespace dra::manager {
 
@@ -114,6 +116,7 @@ struct Manager::Impl {
         recorder(reactor, rest, random, recorder_options()),
         inventory(options.features),
         allocator(inventory, allocator_options(), random),
+        device_gauges(registry, inventory, allocator),
         assumptions(inventory, nodes, stores),
         view(stores, memory, reactor.clock(), "resource.k8s.io/v1"),
         api(writer, reactor.clock()),
@@ -147,7 +150,9 @@ struct Manager::Impl {
     observer.on_answer = [this](const std::string& method, const std::string& code, Duration took) {
       instruments.count_request(method, code, options.host, std::chrono::duration<double>(took).count());
     };
-    observer.on_held = [this](Duration held) { instruments.observe_held(std::chrono::duration<double>(held).count()); };
+    observer.on_held = [this](const std::string& method, Duration held) {
+      instruments.observe_held(method, options.host, std::chrono::duration<double>(held).count());
+    };
     return observer;
   }
 
@@ -248,6 +253,7 @@ struct Manager::Impl {
       else
         memory.changed_at.erase(key);
       instruments.count_claim(c.before.get(), c.after.get());
+      stuck.changed(c.before.get(), c.after.get(), reactor.clock().wall_now());
       runner.claim_changed(c.before.get(), c.after.get());
     });
     w.templates.store().on_change([this](const Change<api::ResourceClaimTemplate>& c) {
@@ -349,13 +355,11 @@ struct Manager::Impl {
   void refresh_metrics() {
     for (const Runner::QueueFigures& queue : runner.figures())
       instruments.set_queue_figures(queue.name, queue.unfinished, queue.longest, queue.parked, queue.paced);
-    std::map<std::string, std::pair<double, double>> drivers;
-    for (const inventory::PoolInfo& pool : inventory.pools()) {
-      drivers[pool.driver].first += pool.devices;
-      drivers[pool.driver].second += pool.held;
-    }
-    instruments.clear_devices();
-    for (const auto& [driver, figures] : drivers) instruments.set_devices(driver, figures.first, figures.second);
+    device_gauges.refresh();
+    instruments.set_stuck(stuck.count(reactor.clock().wall_now(), [this](const std::string& claim) {
+      const std::vector<const api::Pod*> pods = view.pods_of_claim(claim);
+      return std::any_of(pods.begin(), pods.end(), [](const api::Pod* pod) { return !pod->done(); });
+    }));
   }
 
   Reactor& reactor;
@@ -369,6 +373,8 @@ struct Manager::Impl {
   client::EventRecorder recorder;
   inventory::Inventory inventory;
   allocator::Allocator allocator;
+  DeviceGauges device_gauges;
+  StuckClaims stuck;
   NodeTracker nodes;
   Stores stores;
   Memory memory;

@@ -1,0 +1,166 @@
+#include <gtest/gtest.h>
+
+#include "pkg/manager/device_gauges.h"
+#include "pkg/manager/instruments.h"
+#include "pkg/manager/stuck_claims.h"
+#include "pkg/reconcile/pod_claims.h"
+
+// Figures that are computed when they are asked for: devices by state, and claims that are stuck.
+namespace dra::manager::figures_test {
+
+using namespace std::chrono_literals;
+
+class Devices : public testing::Test {
+ protected:
+  Devices() : random(1), allocator(inventory, {}, random), gauges(registry, inventory, allocator) {}
+  api::ResourceSlice slice(const std::string& driver, const std::string& pool, int devices) {
+    api::ResourceSlice made;
+    made.metadata.name = driver + "-" + pool;
+    made.driver = driver;
+    made.pool = {pool, 1, 1};
+    made.node_name = "n";
+    for (int i = 0; i < devices; ++i) {
+      made.devices.emplace_back();
+      made.devices.back().name = "d" + std::to_string(i);
+    }
+    return made;
+  }
+  void take(const std::string& pool, const std::string& device) {
+    api::AllocationResult held;
+    held.results.push_back({"r", "gpu", pool, device});
+    inventory.apply_allocation("claim-" + pool + device, held);
+  }
+  bool says(const std::string& line) {
+    gauges.refresh();
+    return registry.text().find(line + "\n") != std::string::npos;
+  }
+
+  SeededRandom random;
+  inventory::Inventory inventory;
+  allocator::Allocator allocator;
+  metrics::Registry registry;
+  DeviceGauges gauges;
+};
+
+TEST_F(Devices, ByDriverPoolAndClass) {
+  api::ResourceSlice a = slice("gpu", "a", 4);
+  a.devices[3].taints = {{"broken", "", "NoExecute", ""}};
+  a.devices[2].taints = {{"noted", "", "None", ""}};
+  inventory.apply_slice(a);
+  inventory.apply_slice(slice("gpu", "b", 2));
+  inventory.apply_slice(slice("nic", "a", 1));
+  api::DeviceClass gpu;
+  gpu.metadata.name = "gpus";
+  gpu.selectors = {"device.driver == 'gpu'"};
+  inventory.apply_class(gpu);
+  take("a", "d0");
+  take("a", "d3");
+  EXPECT_TRUE(says("dra_devices{driver=\"gpu\",state=\"total\"} 6")) << registry.text();
+  EXPECT_TRUE(says("dra_devices{driver=\"gpu\",state=\"used\"} 2"));
+  EXPECT_TRUE(says("dra_devices{driver=\"gpu\",state=\"free\"} 4"));
+  EXPECT_TRUE(says("dra_pool_devices{driver=\"gpu\",pool=\"a\",state=\"free\"} 2"));
+  EXPECT_TRUE(says("dra_pool_devices{driver=\"gpu\",pool=\"a\",state=\"tainted\"} 1"));
+  EXPECT_TRUE(says("dra_class_devices{class=\"gpus\",state=\"total\"} 6"));
+  EXPECT_TRUE(says("dra_class_devices{class=\"gpus\",state=\"used\"} 2"));
+  EXPECT_TRUE(says("dra_class_devices{class=\"gpus\",state=\"free\"} 4"));
+  EXPECT_TRUE(says("dra_class_devices{class=\"gpus\",state=\"tainted\"} 1"));
+  inventory.remove_slice("gpu-b");
+  inventory.remove_claim("claim-ad0");
+  inventory.remove_class("gpus");
+  EXPECT_TRUE(says("dra_devices{driver=\"gpu\",state=\"free\"} 3"));
+  EXPECT_EQ(registry.text().find("pool=\"b\""), std::string::npos);
+  EXPECT_EQ(registry.text().find("gpus"), std::string::npos);
+}
+
+TEST_F(Devices, ManyPoolsAreCountedTogether) {
+  for (int i = 0; i < 1000; ++i) inventory.apply_slice(slice("gpu", "pool-" + std::to_string(1000 + i), 2));
+  EXPECT_TRUE(says("dra_devices{driver=\"gpu\",state=\"total\"} 2000"));
+  EXPECT_TRUE(says("dra_pool_devices{driver=\"gpu\",pool=\"(others)\",state=\"total\"} 1200"));
+  size_t series = 0;
+  const std::string text = registry.text();
+  for (size_t at = text.find("\ndra_pool_devices{"); at != std::string::npos;
+       at = text.find("\ndra_pool_devices{", at + 1))
+    ++series;
+  EXPECT_EQ(series, 4 * (DeviceGauges::kMaxPools + 1));
+}
+
+TEST_F(Devices, ClassesAreJudgedOverSeveralRefreshesWhereThereAreMany) {
+  for (int i = 0; i < 500; ++i) inventory.apply_slice(slice("gpu", "pool-" + std::to_string(1000 + i), 128));
+  for (int i = 0; i < 10; ++i) {
+    api::DeviceClass made;
+    made.metadata.name = "class-" + std::to_string(i);
+    made.selectors = {"device.driver == 'gpu' && " + std::to_string(i) + " >= 0"};
+    inventory.apply_class(made);
+  }
+  EXPECT_FALSE(says("dra_class_devices{class=\"class-9\",state=\"total\"} 64000"));
+  for (int i = 0; i < 4; ++i) gauges.refresh();
+  for (int i = 0; i < 10; ++i)
+    EXPECT_TRUE(says("dra_class_devices{class=\"class-" + std::to_string(i) + "\",state=\"total\"} 64000")) << i;
+}
+
+api::ResourceClaim make_claim(WallTime created) {
+  api::ResourceClaim claim;
+  claim.metadata.ns = "d";
+  claim.metadata.name = "c";
+  claim.metadata.uid = "c-uid";
+  claim.metadata.creation_timestamp = format_rfc3339(created);
+  return claim;
+}
+
+TEST(Stuck, ClaimsByState) {
+  using Counts = std::array<size_t, 3>;
+  WallTime now{std::chrono::seconds(1'700'000'000)};
+  bool wanted = true;
+  const auto needed = [&wanted](const std::string& key) {
+    EXPECT_EQ(key, "d/c");
+    return wanted;
+  };
+  StuckClaims stuck;
+  api::ResourceClaim claim = make_claim(now);
+  stuck.changed(nullptr, &claim, now);
+  EXPECT_EQ(stuck.count(now + 299s, needed), (Counts{0, 0, 0}));
+  EXPECT_EQ(stuck.count(now + 300s, needed), (Counts{1, 0, 0}));
+  api::ResourceClaim labelled = claim;
+  labelled.metadata.labels["a"] = "b";
+  stuck.changed(&claim, &labelled, now + 200s);
+  EXPECT_EQ(stuck.count(now + 300s, needed), (Counts{1, 0, 0})) << "what changes nothing does not count as progress";
+  wanted = false;
+  EXPECT_EQ(stuck.count(now + 300s, needed), (Counts{0, 0, 0})) << "nobody waits for it";
+  wanted = true;
+  api::ResourceClaim allocated = claim;
+  allocated.status.allocation.emplace();
+  allocated.metadata.managed_fields.push_back({std::string(reconcile::kAllocationManager), "Update", "status"});
+  stuck.changed(&labelled, &allocated, now + 300s);
+  EXPECT_EQ(stuck.count(now + 599s, needed), (Counts{0, 0, 0}));
+  EXPECT_EQ(stuck.count(now + 600s, needed), (Counts{0, 1, 0}));
+  api::ResourceClaim theirs = allocated;
+  theirs.metadata.managed_fields[0].manager = "kube-scheduler";
+  stuck.changed(&allocated, &theirs, now + 600s);
+  EXPECT_EQ(stuck.count(now + 1h, needed), (Counts{0, 0, 0}));
+  stuck.changed(&theirs, &claim, now + 700s);
+  EXPECT_EQ(stuck.count(now + 999s, needed), (Counts{0, 0, 0})) << "pending anew, whatever its age";
+  api::ResourceClaim deleted = claim;
+  deleted.metadata.deletion_timestamp = format_rfc3339(now + 700s);
+  stuck.changed(&claim, &deleted, now + 701s);
+  EXPECT_EQ(stuck.count(now + 1000s, needed), (Counts{0, 0, 1}));
+  stuck.changed(&deleted, nullptr, now + 1000s);
+  EXPECT_EQ(stuck.count(now + 1h, needed), (Counts{0, 0, 0}));
+  stuck.changed(nullptr, &claim, now + 1h);
+  EXPECT_EQ(stuck.count(now + 1h, needed), (Counts{1, 0, 0})) << "a restart does not forget how long it has waited";
+}
+
+TEST(Instruments, CreationsBearTheNamesOf136And137) {
+  metrics::Registry registry;
+  Instruments instruments(registry);
+  instruments.record({reconcile::Metric::Type::kCounter,
+                      "resourceclaim_controller_creates_total",
+                      {{"status", "success"}, {"admin_access", "false"}},
+                      2});
+  for (const char* name :
+       {"resourceclaim_controller_creates_total", "dynamic_resource_allocation_resourceclaim_creates_total"})
+    EXPECT_NE(registry.text().find(std::string(name) + "{admin_access=\"false\",status=\"success\"} 2\n"),
+              std::string::npos)
+        << registry.text();
+}
+
+}  // namespace dra::manager::figures_test

@@ -1,0 +1,44 @@
+// StuckClaims: claims that have been in a state which should pass for longer than kStuckAfter, by state:
+//   pending   not allocated although a living pod needs it
+//   unproven  allocated by us and not proven (DESIGN.md, arbitration, P2 and P3)
+//   deleting  deleted and still there
+// Kept in step with changes; counting looks only at claims that are in such a state for that long.
+//
+// Not thread-safe: belongs to the reactor's thread.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "pkg/api/resource.h"
+#include "pkg/base/clock.h"
+
+namespace dra::manager {
+
+class StuckClaims {
+ public:
+  static constexpr Duration kStuckAfter = std::chrono::minutes(5);
+  static constexpr std::array<const char*, 3> kStates{"pending", "unproven", "deleting"};
+
+  // After each change of a claim; before is null for a new one, after for one that is gone.
+  void changed(const api::ResourceClaim* before, const api::ResourceClaim* after, WallTime now);
+  // The figures now, in the order of kStates. `needed` says whether a living pod needs the claim of this store key.
+  std::array<size_t, 3> count(WallTime now, const std::function<bool(const std::string&)>& needed) const;
+
+ private:
+  struct Entry {
+    size_t state;
+    WallTime since;
+  };
+  void forget(const std::string& key);
+
+  std::unordered_map<std::string, Entry> entries_;  // by store key
+  std::array<std::set<std::pair<WallTime, std::string>>, 3> by_time_;
+};
+
+}  // namespace dra::manager
