@@ -234,7 +234,7 @@ class Pass {
     std::vector<std::string> uids;
     for (const ClaimState& claim : state_.claims) {
       // A claim that another pod is reserved for is proven by that pod's passes.
-      if (claim.ours && !claim.proven && !claim.in_stream) return;  // the stream brings the key back
+      if (claim.needs_proof() && !claim.in_stream) return;  // the stream brings the key back
       uids.push_back(claim.claim->metadata.uid);
     }
     const std::vector<inventory::AuditFinding> conflicts =
@@ -415,7 +415,7 @@ void AllocationReconciler::on_streamed_claim(const View& view, const api::Resour
       causes.insert(driver_cause(result.driver));
     for (const Cause& cause : causes) out.wake(cause);
   }
-  if (!after || !is_allocated_by_us(*after) || is_proven(*after)) return;
+  if (!after || !needs_proof(*after) || is_proven(*after)) return;
   for (const api::Pod* pod : view.pods_of_claim(after->metadata.key()))
     if (role_of(*pod, options_) != Role::kNone) out.add(pod_key(pod->metadata.key()));
 }

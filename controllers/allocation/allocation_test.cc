@@ -390,6 +390,21 @@ TEST_F(Allocation, NotWithdrawnWhileAReservedPodMayRun) {
   EXPECT_EQ(pass(), "event DeviceConflict");
 }
 
+// Managed fields can be cleared by anybody: what is not ours for certain is proven before it is used, and never freed.
+TEST_F(Allocation, WhatNobodyCanAttributeIsProvenAndNeverGivenBack) {
+  view.put(make_pod("p", {"c"}));
+  api::ResourceClaim claim = allocated("c", "n1", "gpu-0", true, {"p"});
+  claim.metadata.managed_fields.clear();
+  put(claim);
+  EXPECT_EQ(pass(), "prove c");
+  allocated("theirs", "n1", "gpu-0", false, {});
+  EXPECT_EQ(pass(), "event DeviceConflict");
+  put(make_claim("d", 3));
+  view.put(make_pod("p", {"c", "d"}));
+  quiet_claims = true;
+  EXPECT_EQ(pass(), "event FailedAllocation, parked") << "not even when it stands in the way of a sibling";
+}
+
 TEST_F(Allocation, ClaimsWithoutACommonNodeAreGivenBack) {
   view.put(make_pod("p", {"c", "theirs"}));
   allocated("c", "n1", "gpu-0", true, {"p"});

@@ -78,6 +78,7 @@ PodState derive_state(const View& view, const api::Pod& pod) {
       continue;
     ClaimState one;
     one.ours = is_allocated_by_us(*claim);
+    one.unsure = !one.ours && reconcile::needs_proof(*claim);
     one.proven = is_proven(*claim);
     one.reserved = is_reserved_for(*claim, pod.metadata.uid);
     const api::ResourceClaim* streamed = view.streamed_claim(claim->metadata.key());

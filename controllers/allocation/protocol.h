@@ -25,13 +25,15 @@ Role role_of(const api::Pod& pod, const Options& options);
 // One claim of the pod, as the protocol sees it.
 struct ClaimState {
   std::shared_ptr<const api::ResourceClaim> claim;
-  bool ours = false;       // the allocation was written by us
+  bool ours = false;       // the allocation was written by us, for certain
+  bool unsure = false;     // nobody can tell who wrote it: proven like ours, taken back by nobody
   bool proven = false;     // and bears its mark
   bool reserved = false;   // for this pod
   bool in_stream = false;  // the stream layer has exactly this version
   bool allocated() const { return claim->status.allocation.has_value(); }
+  bool needs_proof() const { return (ours || unsure) && !proven; }
   // May be used: proven, or not ours to prove (P6).
-  bool settled() const { return allocated() && (proven || !ours); }
+  bool settled() const { return allocated() && !needs_proof(); }
 };
 
 struct PodState {

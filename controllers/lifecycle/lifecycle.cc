@@ -79,10 +79,21 @@ class ClaimPass {
   // it upstream leaves the devices taken for ever.
   bool prune() {
     if (remaining_.size() == status().reserved_for.size()) return false;
-    if (remaining_.empty() && status().allocation)
-      outcome_.add(write_deallocation(claim_, "deallocate"));
-    else
+    if (!remaining_.empty() || !status().allocation) {
       outcome_.add(write_reservations(claim_, remaining_, "prune-reservations"));
+      return true;
+    }
+    Write write = write_deallocation(claim_, "deallocate");
+    if (!claim_.metadata.has_finalizer(api::kDeleteProtectionFinalizer))
+      write.success_event = Event{ref_of(claim_),
+                                  true,
+                                  "DeallocatedWithoutFinalizer",
+                                  "Deallocate",
+                                  "the last consumer is gone; the allocation had no finalizer " +
+                                      std::string(api::kDeleteProtectionFinalizer) +
+                                      ", without which kube-controller-manager would never have freed its devices",
+                                  ""};
+    outcome_.add(std::move(write));
     return true;
   }
 
@@ -121,13 +132,15 @@ class ClaimPass {
     return fate_of(owner->name, owner->uid);
   }
 
-  // A generated claim whose pod is finished goes although the pod object stays (a Job's); whose pod object is gone is
-  // the garbage collector's, unless that does nothing about it.
+  // A generated claim whose pod is finished goes although the pod object stays (a Job's). Whose pod object is gone is
+  // the garbage collector's, which is quicker in every cluster that has one; here it goes only if that does nothing.
   bool delete_finished() {
     const api::OwnerReference* owner = pod_owner(claim_);
     if (!owner || claim_.metadata.deleting() || !remaining_.empty()) return false;
     const api::Pod* pod = view_.pod(claim_.metadata.ns + "/" + owner->name);
-    if (!pod) {
+    if (!pod || pod->metadata.uid != owner->uid) {
+      // With another owner left, the garbage collector only takes this one's reference away.
+      if (claim_.metadata.owner_references.size() > 1) return false;
       if (const Duration left = wait_for(options_.orphan_after); left > Duration::zero()) {
         outcome_.look_again_in(left);
         return false;
@@ -141,7 +154,7 @@ class ClaimPass {
   // An allocation that we wrote, that nobody reserved, and that no living pod could use: its pod lost interest between
   // two writes.
   bool withdraw_unused() {
-    if (claim_.metadata.managed_fields.empty() || !is_allocated_by_us(claim_) || !remaining_.empty()) return false;
+    if (!is_allocated_by_us(claim_) || !remaining_.empty()) return false;
     for (const api::Pod* pod : view_.pods_of_claim(claim_.metadata.key()))
       if (!pod->done()) return false;
     if (const Duration left = wait_for(options_.sweep_after); left > Duration::zero()) {
@@ -173,7 +186,7 @@ Outcome reserve_for(const View& view, const api::Pod& pod, const Options& option
     if (resolved.must_check_owner && !is_for_pod(pod, *claim)) continue;
     if (is_reserved_for(*claim, pod.metadata.uid) || !seen.insert(claim->metadata.key()).second) continue;
     // An allocation of ours may be used only once it is proven; the proof changes the claim and brings the key back.
-    if (is_allocated_by_us(*claim) && !is_proven(*claim)) continue;
+    if (needs_proof(*claim) && !is_proven(*claim)) continue;
     if (claim->status.reserved_for.size() >= api::kMaxReservedFor) {
       emit_once(view, outcome,
                 {ref_of(pod), true, "FailedReservation", "Reserve",

@@ -18,8 +18,8 @@ struct Options {
   // finalizer first and the allocation right after.
   Duration finalizer_grace = std::chrono::seconds(5);
   // After this time without a change a generated claim whose pod object is gone is deleted although that is the garbage
-  // collector's work.
-  Duration orphan_after = std::chrono::seconds(2);
+  // collector's work. Its devices are free long before: that does not wait for the claim to go.
+  Duration orphan_after = std::chrono::seconds(30);
   // After this time without a change an allocation of ours that nobody reserved or could still use is withdrawn.
   Duration sweep_after = std::chrono::seconds(60);
 };

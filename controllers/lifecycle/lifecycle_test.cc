@@ -82,7 +82,7 @@ class Lifecycle : public testing::Test {
   }
 
   MemoryView view;
-  LifecycleReconciler reconciler;
+  LifecycleReconciler reconciler{Options{0s, 5s, 2s, 60s}};
   Outcome last;
 };
 
@@ -181,6 +181,8 @@ TEST_F(Lifecycle, AClaimWithoutFinalizerIsDeallocatedToo) {  // upstream leaks i
   view.put(allocated({"p"}, false));
   gone("p");
   EXPECT_EQ(pass(), "deallocate");
+  ASSERT_TRUE(std::get<Write>(last.effects.at(0)).success_event) << "and says so";
+  EXPECT_EQ(std::get<Write>(last.effects.at(0)).success_event->reason, "DeallocatedWithoutFinalizer");
 }
 
 TEST_F(Lifecycle, AllocatedAndNeverReservedByOthersIsLeftAlone) {
@@ -260,6 +262,14 @@ TEST_F(Lifecycle, WhosePodIsAbsentIsTheGarbageCollectorsFirst) {
   EXPECT_EQ(pass(), "delete-claim");
 }
 
+TEST_F(Lifecycle, AnotherOwnerKeepsAClaimWhosePodIsAbsent) {
+  api::ResourceClaim claim = owned(make_claim(), "p");
+  claim.metadata.owner_references.push_back({"example.com/v1", "Job", "j", "j-uid", false});
+  view.put(claim);
+  gone("p");
+  EXPECT_EQ(pass(), "");
+}
+
 TEST_F(Lifecycle, AnExtendedResourceClaimGoesWithItsPodLikeAnyOther) {
   api::Pod pod = make_pod("p", "");
   pod.phase = "Failed";
@@ -281,6 +291,9 @@ TEST_F(Lifecycle, OurUnusedAllocationIsWithdrawnAfterAMinute) {
   view.ages["claim:default/c"] = 10s;
   EXPECT_EQ(pass(), "look again");
   view.ages["claim:default/c"] = 61s;
+  view.claims.at("default/c").metadata.managed_fields.clear();
+  EXPECT_EQ(pass(), "") << "nobody can tell whose it is: it may be another's";
+  view.put(claim);
   EXPECT_EQ(pass(), "withdraw-unused");
   api::Pod pod = make_pod("p", "c");
   view.put(pod);

@@ -47,13 +47,19 @@ const api::OwnerReference* pod_owner(const api::ResourceClaim& claim) {
   return owner && owner->api_version == "v1" && owner->kind == "Pod" ? owner : nullptr;
 }
 
-bool is_allocated_by_us(const api::ResourceClaim& claim) {
-  if (!claim.status.allocation) return false;
-  // A server that keeps no managed fields cannot tell: then what bears no proof has to get one before it is used.
-  if (claim.metadata.managed_fields.empty()) return true;
+Author allocation_author(const api::ResourceClaim& claim) {
+  if (claim.metadata.managed_fields.empty()) return Author::kUnknown;
   for (const api::ManagedFieldsEntry& entry : claim.metadata.managed_fields)
-    if (entry.manager == kAllocationManager && entry.subresource == "status") return true;
-  return false;
+    if (entry.manager == kAllocationManager && entry.subresource == "status") return Author::kUs;
+  return Author::kOthers;
+}
+
+bool is_allocated_by_us(const api::ResourceClaim& claim) {
+  return claim.status.allocation && allocation_author(claim) == Author::kUs;
+}
+
+bool needs_proof(const api::ResourceClaim& claim) {
+  return claim.status.allocation && allocation_author(claim) != Author::kOthers;
 }
 
 namespace {

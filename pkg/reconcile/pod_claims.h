@@ -44,8 +44,14 @@ bool is_pod_reference(const api::ResourceClaimConsumerReference& consumer);
 api::ResourceClaimConsumerReference pod_reference(const api::Pod& pod);
 // The controlling owner reference where it is a pod (apiVersion v1, kind Pod), else nullptr.
 const api::OwnerReference* pod_owner(const api::ResourceClaim& claim);
-// The claim's allocation was written by this program, or nobody can tell (the object has no managed fields).
+// Who wrote the allocation of an allocated claim. Unknown: the object has no managed fields (anybody who may write it
+// can clear them, and old servers keep none).
+enum class Author { kUs, kOthers, kUnknown };
+Author allocation_author(const api::ResourceClaim& claim);
+// For certain: what is not ours for certain is never taken back.
 bool is_allocated_by_us(const api::ResourceClaim& claim);
+// Ours, or perhaps ours: it may be used only once it bears its proof.
+bool needs_proof(const api::ResourceClaim& claim);
 
 // Index functions: the store keys of the claims that the pod's entries resolve to, and its extended resource claim; of
 // the templates its entries name. Without duplicates, in the order of the entries.
