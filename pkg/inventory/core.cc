@@ -323,6 +323,19 @@ std::vector<const api::DeviceTaint*> Core::taints(const Pool& pool, uint32_t dev
 
 // ---- claims
 
+size_t Core::observed_holdings() const {
+  size_t count = 0;
+  std::vector<std::pair<PoolId, StrId>> devices;
+  for (const auto& [uid, index] : claim_index_) {
+    devices.clear();
+    for (const HeldRef& held : claims_[index].held)
+      if (!held.assumed) devices.emplace_back(held.pool, held.device);
+    std::sort(devices.begin(), devices.end());
+    count += static_cast<size_t>(std::unique(devices.begin(), devices.end()) - devices.begin());
+  }
+  return count;
+}
+
 const Core::ClaimUse* Core::find_claim(std::string_view uid) const {
   auto it = claim_index_.find(uid);
   return it == claim_index_.end() ? nullptr : &claims_[it->second];

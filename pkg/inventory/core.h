@@ -105,6 +105,7 @@ class Core {
   const ClaimUse* find_claim(std::string_view uid) const;
   const ClaimUse& claim(ClaimIndex index) const { return claims_[index]; }
   size_t claim_count() const { return claim_index_.size(); }
+  size_t observed_holdings() const;
   size_t device_count() const { return device_count_; }
   uint64_t version() const { return version_; }
 

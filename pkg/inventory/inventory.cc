@@ -139,6 +139,9 @@ size_t Inventory::device_count() const {
 size_t Inventory::claim_count() const {
   return core_->claim_count();
 }
+size_t Inventory::observed_holdings() const {
+  return core_->observed_holdings();
+}
 uint64_t Inventory::version() const {
   return core_->version();
 }

@@ -168,6 +168,8 @@ class Inventory {
   std::vector<std::string> classes() const;
   size_t device_count() const;
   size_t claim_count() const;  // claims that hold something
+  // Pairs of a claim and a device it holds in the observed layer.
+  size_t observed_holdings() const;
   // Grows with every change.
   uint64_t version() const;
 

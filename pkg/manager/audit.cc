@@ -1,8 +1,11 @@
 #include "pkg/manager/audit.h"
 
 #include <algorithm>
+#include <optional>
+#include <set>
 
 #include "pkg/log/log.h"
+#include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/writes.h"
 
 namespace dra::manager {
@@ -42,7 +45,7 @@ void Audit::check(const api::ResourceClaim& claim) {
 
 size_t Audit::run() {
   const std::vector<inventory::AuditFinding> findings = inventory_.audit();
-  size_t over_committed = 0, differences = differences_to_rebuilt();
+  size_t over_committed = 0, differences = differences_to_claims() + differences_to_slices();
   std::map<std::string, bool> standing;
   for (const inventory::AuditFinding& finding : findings) {
     finding.kind == FindingKind::kDrift ? ++differences : ++over_committed;
@@ -71,27 +74,54 @@ void Audit::report(const std::vector<inventory::AuditFinding>& findings) {
 }
 
 // The holders of the inventory against those that the claims in the stream say.
-size_t Audit::differences_to_rebuilt() const {
-  size_t differences = 0, holding = 0;
+size_t Audit::differences_to_claims() const {
+  size_t differences = 0, holdings = 0;
   for (const auto& claim : stores_.claims->list_stream()) {
     if (!claim->status.allocation) continue;
-    bool holds = false;
-    for (const api::DeviceRequestAllocationResult& result : claim->status.allocation->results) {
-      if (result.admin_access) continue;
-      holds = true;
-      const std::vector<inventory::Holder> holders = inventory_.holders({result.driver, result.pool, result.device});
+    std::set<inventory::DeviceName> devices;
+    for (const api::DeviceRequestAllocationResult& result : claim->status.allocation->results)
+      if (!result.admin_access) devices.insert({result.driver, result.pool, result.device});
+    holdings += devices.size();
+    for (const inventory::DeviceName& device : devices) {
+      const std::vector<inventory::Holder> holders = inventory_.holders(device);
       const bool known = std::any_of(holders.begin(), holders.end(), [&](const inventory::Holder& holder) {
         return holder.claim_uid == claim->metadata.uid && holder.observed;
       });
       if (known) continue;
       ++differences;
       log::error("The inventory misses a holder",
-                 {{"claim", log::ObjectRef{claim->metadata.ns, claim->metadata.name}},
-                  {"device", result.driver + "/" + result.pool + "/" + result.device}});
+                 {{"claim", log::ObjectRef{claim->metadata.ns, claim->metadata.name}}, {"device", device.text()}});
     }
-    holding += holds ? 1 : 0;
   }
-  if (inventory_.claim_count() < holding) ++differences;
+  // Every holder that the claims say and that is known was counted: what the inventory has beyond these are ghosts.
+  const size_t known = holdings - differences, held = inventory_.observed_holdings();
+  if (held > known) {
+    log::error("The inventory has holders that no claim says", {{"holders", held - known}});
+    differences += held - known;
+  }
+  return differences;
+}
+
+// Some pools against the same built anew from their slices.
+size_t Audit::differences_to_slices() {
+  const std::vector<inventory::PoolInfo> pools = inventory_.pools();
+  size_t differences = 0, at = 0;
+  while (at < pools.size() && reconcile::pool_key(pools[at].driver, pools[at].name) < next_pool_) ++at;
+  for (size_t i = 0; i < std::min(kPoolsARound, pools.size()); ++i, ++at) {
+    const inventory::PoolInfo& pool = pools[at % pools.size()];
+    const std::string key = reconcile::pool_key(pool.driver, pool.name);
+    inventory::Inventory anew(inventory_.features());
+    for (const auto& slice : stores_.slices->by_index("pool", key)) anew.apply_slice(*slice);
+    const std::optional<inventory::PoolInfo> rebuilt = anew.pool(pool.driver, pool.name);
+    const bool same = rebuilt && rebuilt->devices == pool.devices && rebuilt->generation == pool.generation &&
+                      rebuilt->state == pool.state && rebuilt->seen_slices == pool.seen_slices &&
+                      rebuilt->obsolete_slices == pool.obsolete_slices &&
+                      anew.usage(rebuilt->id).tainted == inventory_.usage(pool.id).tainted;
+    if (same) continue;
+    ++differences;
+    log::error("A pool differs from the same built anew from its slices", {{"pool", key}});
+  }
+  next_pool_ = pools.empty() ? "" : reconcile::pool_key(pools[at % pools.size()].driver, pools[at % pools.size()].name);
   return differences;
 }
 

@@ -1,6 +1,10 @@
 // Audit: looks for devices, counters and capacities that are handed out more often than they exist, and for derived
 // state that differs from the same state rebuilt. It reports and never repairs: who has to give way is not its to say.
 //
+// One audit recomputes all use from tables and holders, compares the holders with the claims of the stream in both
+// directions (a holder without a claim is a ghost that blocks its device), and builds kPoolsARound pools anew from
+// their slices, other ones each time. A claim that gets an allocation in the stream is checked at once.
+//
 // Belongs to the reactor's thread.
 #pragma once
 
@@ -18,6 +22,8 @@ namespace dra::manager {
 
 class Audit {
  public:
+  static constexpr size_t kPoolsARound = 16;
+
   // Everything must outlive the audit.
   Audit(Reactor& reactor, const inventory::Inventory& inventory, const Stores& stores, Instruments& instruments,
         EventSink& events)
@@ -32,13 +38,15 @@ class Audit {
 
  private:
   void report(const std::vector<inventory::AuditFinding>& findings);
-  size_t differences_to_rebuilt() const;
+  size_t differences_to_claims() const;
+  size_t differences_to_slices();
 
   Reactor& reactor_;
   const inventory::Inventory& inventory_;
   const Stores& stores_;
   Instruments& instruments_;
   EventSink& events_;
+  std::string next_pool_;  // where the next round of rebuilding begins
   Handle timer_;
   Duration period_{};
   bool reporting_ = false;

@@ -28,6 +28,10 @@ std::vector<const T*> bare_list(const std::vector<client::ObjectPtr<T>>& objects
 void add_indexes(Stores& stores) {
   stores.pods->add_index("claim", [](const api::Pod& pod) { return reconcile::claim_keys_of(pod); });
   stores.pods->add_index("template", [](const api::Pod& pod) { return reconcile::template_keys_of(pod); });
+  if (stores.slices)
+    stores.slices->add_index("pool", [](const api::ResourceSlice& slice) {
+      return std::vector<std::string>{reconcile::pool_key(slice.driver, slice.pool.name)};
+    });
   stores.claims->add_index("pool", [](const api::ResourceClaim& claim) { return reconcile::pools_of(claim); });
   stores.claims->add_index("controller", [](const api::ResourceClaim& claim) {
     const api::OwnerReference* owner = claim.metadata.controller();

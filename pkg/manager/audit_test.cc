@@ -1,0 +1,133 @@
+#include "pkg/manager/audit.h"
+
+#include <gtest/gtest.h>
+
+#include "client/informer/object_store.h"
+#include "pkg/reactor/sim_reactor.h"
+
+// The audit finds what is handed out twice and what drifted, within its period, tells it once, and changes nothing.
+namespace dra::manager::audit_test {
+
+using namespace std::chrono_literals;
+
+class AuditTest : public testing::Test, public EventSink {
+ protected:
+  AuditTest()
+      : reactor(clock),
+        pods(pods_core),
+        claims(claims_core),
+        slices(slices_core),
+        stores{&pods, &claims, nullptr, nullptr, nullptr, &slices},
+        instruments(registry),
+        audit(reactor, inventory, stores, instruments, *this) {
+    add_indexes(stores);
+    claims_core.replace({}, 1);
+    slices_core.replace({}, 1);
+  }
+  void emit(const reconcile::Event& event) override { events.push_back(event.regarding.name + " " + event.reason); }
+
+  // Into the store, and (unless the derived state is to drift) into the inventory.
+  void claim(const std::string& name, const std::string& device, bool tell = true) {
+    auto made = std::make_shared<api::ResourceClaim>();
+    made->metadata.ns = "d";
+    made->metadata.name = name;
+    made->metadata.uid = name + "-uid";
+    made->status.allocation.emplace();
+    made->status.allocation->results.push_back({"r", "drv", "p", device});
+    put(claims_core, made, tell ? [this, made] { inventory.apply_claim(*made); } : std::function<void()>());
+  }
+  void slice(int devices, bool tell = true, const std::string& pool = "p") {
+    auto made = std::make_shared<api::ResourceSlice>();
+    made->metadata.name = "slice-" + pool;
+    made->metadata.uid = made->metadata.name + "-uid";
+    made->driver = "drv";
+    made->pool = {pool, 1, 1};
+    made->node_name = "n";
+    for (int i = 0; i < devices; ++i) {
+      made->devices.emplace_back();
+      made->devices.back().name = "d" + std::to_string(i);
+    }
+    put(slices_core, made, tell ? [this, made] { inventory.apply_slice(*made); } : std::function<void()>());
+  }
+  template <typename T>
+  void put(client::ObjectStore& core, const std::shared_ptr<T>& object, const std::function<void()>& tell) {
+    client::Entry entry;
+    entry.ns = object->metadata.ns;
+    entry.name = object->metadata.name;
+    entry.uid = object->metadata.uid;
+    entry.revision = ++revision;
+    entry.object = object;
+    core.apply(std::move(entry));
+    if (tell) tell();
+  }
+  bool says(const std::string& line) { return registry.text().find("\n" + line + "\n") != std::string::npos; }
+
+  ManualClock clock;
+  SimReactor reactor;
+  client::ObjectStore pods_core, claims_core, slices_core;
+  client::Store<api::Pod> pods;
+  client::Store<api::ResourceClaim> claims;
+  client::Store<api::ResourceSlice> slices;
+  Stores stores;
+  inventory::Inventory inventory;
+  metrics::Registry registry;
+  Instruments instruments;
+  Audit audit;
+  std::vector<std::string> events;
+  uint64_t revision = 1;
+};
+
+TEST_F(AuditTest, NothingToFind) {
+  slice(4);
+  claim("a", "d0");
+  claim("b", "d1");
+  EXPECT_EQ(audit.run(), 0u);
+  EXPECT_TRUE(says("dra_audit_differences_total 0"));
+  EXPECT_TRUE(says("dra_over_committed 0"));
+}
+
+TEST_F(AuditTest, ADoubleAllocationIsToldOnceWithinTenSecondsAndLeftAlone) {
+  slice(4);
+  audit.start(10s);
+  claim("a", "d0");
+  claim("b", "d0");
+  reactor.advance(10s);
+  EXPECT_EQ(events, (std::vector<std::string>{"a DeviceOverCommitted", "b DeviceOverCommitted"}));
+  EXPECT_TRUE(says("dra_over_committed 1"));
+  reactor.advance(10min);
+  EXPECT_EQ(events.size(), 2u);
+  EXPECT_TRUE(says("dra_audit_differences_total 0"));
+  claim("b", "d1");
+  reactor.advance(10s);
+  EXPECT_TRUE(says("dra_over_committed 0"));
+  claim("b", "d0");
+  reactor.advance(10s);
+  EXPECT_EQ(events.size(), 4u) << "mended and there again: news";
+}
+
+TEST_F(AuditTest, DriftIsCounted) {
+  slice(4);
+  claim("a", "d0", false);  // the inventory was not told
+  audit.run();
+  EXPECT_TRUE(says("dra_audit_differences_total 1")) << registry.text();
+  inventory.apply_claim(*claims.get("d/a"));
+  api::AllocationResult ghost;
+  ghost.results.push_back({"r", "drv", "p", "d3"});
+  inventory.apply_allocation("ghost-uid", ghost);  // a holder that no claim says
+  audit.run();
+  EXPECT_TRUE(says("dra_audit_differences_total 2"));
+  inventory.remove_claim("ghost-uid");
+  slice(5, false);  // the pool has grown, the inventory was not told
+  audit.run();
+  EXPECT_TRUE(says("dra_audit_differences_total 3"));
+  EXPECT_TRUE(events.empty()) << "drift is ours, no object's";
+}
+
+TEST_F(AuditTest, EveryPoolIsRebuiltInTurn) {
+  for (int i = 0; i < 100; ++i) slice(2, true, "pool-" + std::to_string(i));
+  slice(3, false, "pool-77");
+  for (int round = 0; round < 7; ++round) audit.run();
+  EXPECT_TRUE(says("dra_audit_differences_total 1"));
+}
+
+}  // namespace dra::manager::audit_test
