@@ -42,6 +42,8 @@ class Process {
         identity_(host_name() + "_" + random.uuid()) {
     registry_.add_process_metrics();
     flags_.manager.identity = "dra-controller-manager-" + host_name();
+    if (flags_.leader_elect)
+      flags_.manager.lease = manager::ManagerOptions::LeaseRef{flags_.lease_namespace, flags_.lease_name};
     flags_.manager.host = config_.server.substr(config_.server.find("//") + 2);
     manager_ = std::make_unique<manager::Manager>(reactor_, transport_, random_, registry_, flags_.manager,
                                                   [this](const std::string& why) { end_with(1, why); });

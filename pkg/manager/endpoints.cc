@@ -48,7 +48,7 @@ http::Response health(const std::string& name, const Target& target, std::vector
     if (target.excluded.contains(check.name)) {
       lines += "[+]" + check.name + " excluded: ok\n";
     } else if (check.ok) {
-      lines += "[+]" + check.name + " ok\n";
+      lines += "[+]" + check.name + " ok" + (check.note.empty() ? "" : ": " + check.note) + "\n";
     } else {
       ok = false;
       lines += "[-]" + check.name + " failed: " + (check.message.empty() ? "not yet" : check.message) + "\n";

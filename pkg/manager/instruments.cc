@@ -94,6 +94,10 @@ Instruments::Instruments(metrics::Registry& r)
                               "exist, as the last audit found them.")),
       differences_(r.counter("dra_audit_differences_total",
                              "[ALPHA] Differences that audits found between derived state and the same rebuilt.")),
+      missing_permissions_(r.gauges("dra_missing_permissions",
+                                    "[ALPHA] 1 for each permission that the API server does not grant, by the role "
+                                    "that needs it.",
+                                    {"permission", "role"})),
       parked_(r.gauges("dra_parked_keys", "[ALPHA] Keys that wait for a change, by queue.", {"name"})),
       paced_(
           r.gauges("dra_paced_keys", "[ALPHA] Keys that wait for their turn under a rate limit, by queue.", {"name"})),
@@ -183,6 +187,15 @@ void Instruments::set_leader(bool leader) {
 void Instruments::set_stuck(const std::array<size_t, 3>& counts) {
   for (size_t state = 0; state < counts.size(); ++state)
     stuck_.with({StuckClaims::kStates[state]}).set(static_cast<double>(counts[state]));
+}
+
+void Instruments::set_missing_permissions(const std::vector<Preflight::Missing>& missing) {
+  std::set<metrics::LabelValues> now;
+  for (const Preflight::Missing& m : missing) now.insert({m.permission, m.role});
+  for (const auto& gone : shown_missing_)
+    if (!now.contains(gone)) missing_permissions_.remove(gone);
+  for (const auto& labels : now) missing_permissions_.with(labels).set(1);
+  shown_missing_ = std::move(now);
 }
 
 void Instruments::observe_held(const std::string& method, const std::string& host, double held) {

@@ -5,10 +5,12 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "pkg/api/resource.h"
 #include "pkg/manager/ports.h"
+#include "pkg/manager/preflight.h"
 #include "pkg/metrics/metrics.h"
 #include "pkg/queue/work_queue.h"
 
@@ -46,6 +48,7 @@ class Instruments : public MetricSink {
   void observe_held(const std::string& method, const std::string& host, double seconds);
   // In the order of StuckClaims::kStates.
   void set_stuck(const std::array<size_t, 3>& counts);
+  void set_missing_permissions(const std::vector<Preflight::Missing>& missing);
 
  private:
   class QueueObserver;
@@ -62,6 +65,7 @@ class Instruments : public MetricSink {
   metrics::GaugeFamily& stuck_;
   metrics::Gauge& over_committed_;
   metrics::Counter& differences_;
+  metrics::GaugeFamily& missing_permissions_;
   metrics::GaugeFamily& parked_;
   metrics::GaugeFamily& paced_;
   metrics::GaugeFamily& depth_;
@@ -76,6 +80,7 @@ class Instruments : public MetricSink {
   metrics::HistogramFamily& held_seconds_;
   std::map<std::string, std::unique_ptr<QueueObserver>> observers_;
   std::map<ClaimLabels, size_t> claim_counts_;
+  std::set<metrics::LabelValues> shown_missing_;
 };
 
 }  // namespace dra::manager

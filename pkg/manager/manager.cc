@@ -11,6 +11,7 @@
 #include "controllers/claimtemplate/claimtemplate.h"
 #include "controllers/lifecycle/lifecycle.h"
 #include "controllers/tainteviction/tainteviction.h"
+#include "pkg/base/strings.h"
 #include "pkg/log/log.h"
 #include "pkg/manager/api_port.h"
 #include "pkg/manager/assumptions.h"
@@ -20,6 +21,8 @@
 #include "pkg/manager/instruments.h"
 #include "pkg/manager/memory.h"
 #include "pkg/manager/node_tracker.h"
+#include "pkg/manager/permissions.h"
+#include "pkg/manager/preflight.h"
 #include "pkg/manager/runner.h"
 #include "pkg/manager/store_view.h"
 #include "pkg/manager/stuck_claims.h"
@@ -87,11 +90,20 @@ struct Watches {
     f("resourceslices", slices);
     f("deviceclasses", classes);
   }
+  // Those that run; the others would be refused.
+  template <typename F>
+  void each_started(F&& f) {
+    each([&](const char* plural, auto& informer) {
+      if (started.contains(plural)) f(plural, informer);
+    });
+  }
   bool synced() {
     bool all = true;
-    each([&](const char*, auto& informer) { all = all && informer.synced(); });
+    each_started([&](const char*, auto& informer) { all = all && informer.synced(); });
     return all;
   }
+
+  std::set<std::string_view> started;
 
   std::shared_ptr<client::ServerTraits> traits;
   Informer<api::Pod> pods;
@@ -112,6 +124,7 @@ struct Manager::Impl {
         instruments(registry),
         transport(reactor, transport_in, options.pace, observer()),
         rest(transport),
+        preflight(reactor, rest, options),
         writer(reactor, rest),
         recorder(reactor, rest, random, recorder_options()),
         inventory(options.features),
@@ -132,8 +145,6 @@ struct Manager::Impl {
     registry.before_collect([this, alive = std::weak_ptr<bool>(alive_token)] {
       if (!alive.expired()) refresh_metrics();
     });
-    for (const reconcile::Reconciler* reconciler : enabled())
-      runner.add(*reconciler, instruments.queue_observer(std::string(reconciler->name())));
   }
 
   allocator::Options allocator_options() const {
@@ -162,17 +173,13 @@ struct Manager::Impl {
     return chosen;
   }
 
-  std::vector<const reconcile::Reconciler*> enabled() const {
+  // Controllers that run here and may do what they need; the same order at each start.
+  std::vector<const reconcile::Reconciler*> permitted() const {
     std::vector<const reconcile::Reconciler*> list;
-    const auto wanted = [this](std::string_view name) {
-      return std::find(options.controllers.begin(), options.controllers.end(), name) != options.controllers.end();
-    };
-    if (wanted("claimtemplate") && options.claim_templates == ClaimTemplates::kOwn) list.push_back(&claimtemplate);
-    if (wanted("allocation")) list.push_back(&allocation);
-    if (wanted("lifecycle") && options.allocation.mode != allocation::Mode::kObserve) list.push_back(&lifecycle);
-    if (wanted("tainteviction") && options.allocation.mode != allocation::Mode::kObserve &&
-        options.features.device_taints)
-      list.push_back(&tainteviction);
+    const reconcile::Reconciler* all[] = {&claimtemplate, &allocation, &lifecycle, &tainteviction};
+    for (const reconcile::Reconciler* reconciler : all)
+      if (controller_runs(options, reconciler->name()) && preflight.permits(reconciler->name()))
+        list.push_back(reconciler);
     return list;
   }
 
@@ -215,8 +222,39 @@ struct Manager::Impl {
     serve(reconcile::Kind::kSlice, w.slices);
     serve(reconcile::Kind::kClass, w.classes);
     listen(w);
-    w.each([](const char*, auto& informer) { informer.start(); });
-    await_sync();
+    preflight.start([this] { admit(); });
+  }
+
+  // What the controllers that may run watch is watched; the others stay off until a later round finds their
+  // permissions.
+  void admit() {
+    instruments.set_missing_permissions(preflight.missing());
+    bool more = false;
+    for (const PermissionRole* role : needed_roles(options)) {
+      if (role->controller.empty() || !preflight.permits(role->controller)) continue;
+      watches->each([&](const char* plural, auto& informer) {
+        if (!may_watch(*role, plural) || !watches->started.insert(plural).second) return;
+        informer.start();
+        more = true;
+      });
+    }
+    if (more || !in_step)
+      await_sync();
+    else
+      open_lanes();
+  }
+
+  // A controller that is let in while others work already is shown everything that is there.
+  void open_lanes() {
+    bool added = false;
+    for (const reconcile::Reconciler* reconciler : permitted()) {
+      if (!open.insert(reconciler->name()).second) continue;
+      runner.add(*reconciler, instruments.queue_observer(std::string(reconciler->name())));
+      added = true;
+    }
+    if (!added || !runner.running()) return;
+    if (const auto rival = rival_generator()) return fatal(*rival);
+    look_at_everything();
   }
 
   template <typename T>
@@ -285,7 +323,8 @@ struct Manager::Impl {
       timer = reactor.after(kSyncLook, [this] { await_sync(); });
       return;
     }
-    in_step = true;
+    open_lanes();
+    if (std::exchange(in_step, true)) return;
     log::info("Stores are in step with the API server", {{"pods", watches->pods.core().size()},
                                                          {"claims", watches->claims.core().size()},
                                                          {"slices", watches->slices.core().size()},
@@ -305,14 +344,17 @@ struct Manager::Impl {
   void begin_term() {
     ++term;
     assumptions.drop_all();
-    auto left = std::make_shared<int>(0);
-    watches->each([&](const char*, auto& informer) {
+    // Nothing is watched yet when every controller lacks a permission; what is let in later is read later, too.
+    auto left = std::make_shared<int>(1);
+    const auto one_less = [this, left, mine = term] {
+      if (--*left == 0 && mine == term && wants_lead && !stopped) run();
+    };
+    watches->each_started([&](const char*, auto& informer) {
       ++*left;
       informer.core().drop_answers();
-      informer.reflector().refresh([this, left, mine = term] {
-        if (--*left == 0 && mine == term && wants_lead && !stopped) run();
-      });
+      informer.reflector().refresh(one_less);
     });
+    one_less();
   }
 
   void run() {
@@ -320,10 +362,14 @@ struct Manager::Impl {
     log::info("Leading", {{"claimTemplates", options.claim_templates == ClaimTemplates::kOwn ? "own" : "observe"}});
     instruments.set_leader(true);
     // Everything is looked at once: what was left half done by whoever led before is taken up.
-    for (const auto& pod : stores.pods->list()) runner.pod_changed(nullptr, pod.get());
-    for (const auto& claim : stores.claims->list()) runner.claim_changed(nullptr, claim.get());
+    look_at_everything();
     runner.start();
     audit.start(options.audit_period);
+  }
+
+  void look_at_everything() {
+    for (const auto& pod : stores.pods->list()) runner.pod_changed(nullptr, pod.get());
+    for (const auto& claim : stores.claims->list()) runner.claim_changed(nullptr, claim.get());
   }
 
   std::optional<std::string> rival_generator() const {
@@ -349,7 +395,17 @@ struct Manager::Impl {
     stopped = true;
     call.cancel();
     timer.cancel();
-    if (watches) watches->each([](const char*, auto& informer) { informer.stop(); });
+    preflight.stop();
+    if (watches) watches->each_started([](const char*, auto& informer) { informer.stop(); });
+  }
+
+  // Ready as long as some controller may run; what is missing is said all the same.
+  HealthCheck permissions_check() const {
+    std::vector<std::string> lines;
+    for (const Preflight::Missing& missing : preflight.missing()) lines.push_back(missing.text());
+    const bool some = preflight.done() && (lines.empty() || !permitted().empty());
+    const std::string said = preflight.done() ? join(lines, "; ") : "not checked yet";
+    return {"permissions", some, said, said};
   }
 
   void refresh_metrics() {
@@ -369,6 +425,7 @@ struct Manager::Impl {
   Instruments instruments;
   client::PacedTransport transport;
   client::RestClient rest;
+  Preflight preflight;
   client::Writer writer;
   client::EventRecorder recorder;
   inventory::Inventory inventory;
@@ -393,6 +450,7 @@ struct Manager::Impl {
   Handle timer;
   std::string trouble = "the API server was not reached yet";
   bool in_step = false;
+  std::set<std::string_view> open;  // controllers that run
   bool wants_lead = false;
   bool stopped = false;
   uint64_t term = 0;
@@ -431,10 +489,11 @@ bool Manager::idle() {
 
 std::vector<HealthCheck> Manager::checks() const {
   std::vector<HealthCheck> list;
-  list.push_back({"api-discovery", impl_->watches != nullptr, impl_->trouble});
+  list.push_back({"api-discovery", impl_->watches != nullptr, impl_->trouble, ""});
   if (!impl_->watches) return list;
-  impl_->watches->each([&](const char* name, auto& informer) {
-    list.push_back({std::string("informer-") + name, informer.synced(), informer.reflector().trouble()});
+  list.push_back(impl_->permissions_check());
+  impl_->watches->each_started([&](const char* name, auto& informer) {
+    list.push_back({std::string("informer-") + name, informer.synced(), informer.reflector().trouble(), ""});
   });
   return list;
 }

@@ -53,6 +53,11 @@ struct ManagerOptions {
   // --kube-api-qps and --kube-api-burst; 0: no limit of our own, the server's 429 is obeyed.
   client::PaceOptions pace;
   Duration audit_period = std::chrono::seconds(10);
+  // The lease of the leader election, whose permissions are checked with the others; nothing: there is none.
+  struct LeaseRef {
+    std::string ns, name;
+  };
+  std::optional<LeaseRef> lease;
   // The server's host, for metrics.
   std::string host = "in-process";
   // The reporting instance of events.
@@ -64,7 +69,8 @@ struct ManagerOptions {
 struct HealthCheck {
   std::string name;
   bool ok = false;
-  std::string message;
+  std::string message;  // why it is not
+  std::string note;     // shown with ?verbose when it is
 };
 
 class Manager {

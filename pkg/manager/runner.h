@@ -57,7 +57,7 @@ class Runner {
   using WriteObserver = std::function<void(std::string_view controller, const reconcile::Write&)>;
   void observe_writes(WriteObserver observer) { write_observer_ = std::move(observer); }
 
-  // Before the start. The observer may be null.
+  // The observer may be null. A reconciler that is added late is told of later changes only.
   void add(const reconcile::Reconciler& reconciler, queue::Observer* observer = nullptr);
 
   // Passes run from now on (leadership was won and the stores are in step). stop() starts no further write; what is in

@@ -1,0 +1,50 @@
+// Permissions: what the manager needs from the API server, as roles. This is the one table: the preflight asks for
+// exactly these, the informers that run are those whose kinds a permitted controller may watch, and the ClusterRoles in
+// charts/ are tested to be equal to it. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/rest/discovery.h"
+
+namespace dra::manager {
+
+struct ManagerOptions;
+
+struct PermissionRule {
+  std::string group;     // "" is core
+  std::string resource;  // with its subresource: "resourceclaims/status"
+  std::vector<std::string> verbs;
+  // Only this object, where not empty. "$lease" stands for the lease of the leader election.
+  std::string name;
+};
+
+struct PermissionRole {
+  std::string_view name;  // of the (Cluster)Role in charts/, behind "dra-controller-manager:"
+  // The controller that stays off without it; empty: nothing does.
+  std::string_view controller;
+  // What does not work without it, behind "missing permission: ... (".
+  std::string_view without;
+  // In the namespace of the lease instead of the whole cluster.
+  bool in_lease_namespace = false;
+  std::vector<PermissionRule> rules;
+};
+
+// True when this configuration runs the controller.
+bool controller_runs(const ManagerOptions& options, std::string_view controller);
+
+// claimtemplate, allocation, allocation-bind, lifecycle, tainteviction, events, leader-election.
+const std::vector<PermissionRole>& permission_roles();
+
+// Those that this configuration needs.
+std::vector<const PermissionRole*> needed_roles(const ManagerOptions& options);
+// Each permission by itself.
+std::vector<client::Permission> permissions_of(const PermissionRole& role, const ManagerOptions& options);
+// "create resourceclaims.resource.k8s.io", "patch pods/status", `get leases.coordination.k8s.io "x" in namespace "y"`.
+std::string permission_text(const client::Permission& permission);
+// True when the role lets its holder watch this kind.
+bool may_watch(const PermissionRole& role, std::string_view plural);
+
+}  // namespace dra::manager

@@ -1,0 +1,79 @@
+// Preflight: asks the API server by SelfSubjectAccessReview which of the needed permissions this client holds, and says
+// exactly which are missing. A server that does not answer reviews (no such API, or no permission to ask) is taken to
+// grant everything: what it refuses later is reported then.
+//
+// Belongs to the reactor's thread. At most eight reviews are in flight.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/rest/rest_client.h"
+#include "pkg/manager/manager.h"
+#include "pkg/manager/permissions.h"
+#include "pkg/reactor/reactor.h"
+
+namespace dra::manager {
+
+class Preflight {
+ public:
+  static constexpr size_t kMostInFlight = 8;
+  static constexpr Duration kRecheck = std::chrono::minutes(1);
+
+  // Everything must outlive it. `client` and `options` are used as they are when a round begins.
+  Preflight(Reactor& reactor, client::RestClient& client, const ManagerOptions& options)
+      : reactor_(reactor), client_(client), options_(options) {}
+
+  // Asks now, and again every minute while something is missing. `answered` is called after each round, from a later
+  // task. Transient errors (no connection, 5xx) are asked again after 5 s, twice; then they count as granted.
+  void start(std::function<void()> answered);
+  void stop();
+
+  bool done() const { return rounds_ > 0; }
+  // All roles that are needed for the controller are granted.
+  bool permits(std::string_view controller) const;
+
+  struct Missing {
+    std::string permission;  // "create resourceclaims.resource.k8s.io"
+    std::string role;        // "claimtemplate"
+    std::string without;     // "controller claimtemplate is off"
+    std::string text() const { return "missing permission: " + permission + " (" + without + ")"; }
+  };
+  const std::vector<Missing>& missing() const { return missing_; }
+  // Why reviews could not be had; empty when they could.
+  const std::string& trouble() const { return trouble_; }
+
+ private:
+  enum class Verdict { kGranted, kMissing, kUnknown };
+  struct Question {
+    client::Permission permission;
+    std::vector<const PermissionRole*> roles;
+  };
+
+  void begin_round();
+  void ask_more();
+  void answered(size_t index, Result<client::AccessAnswer> answer);
+  void end_round();
+  void tell_changes(const std::vector<Missing>& before) const;
+
+  Reactor& reactor_;
+  client::RestClient& client_;
+  const ManagerOptions& options_;
+  std::function<void()> on_round_;
+  std::vector<Question> questions_;
+  std::vector<Verdict> verdicts_;
+  std::map<size_t, Handle> calls_;
+  size_t next_ = 0;
+  int failed_rounds_ = 0;
+  uint64_t rounds_ = 0;
+  bool refused_ = false;  // this round: reviews are not to be had at all
+  std::string trouble_;
+  std::vector<Missing> missing_;
+  Handle timer_;
+};
+
+}  // namespace dra::manager

@@ -1,0 +1,306 @@
+// The roles in charts/ against the manager: they are what the table in pkg/manager/permissions.cc says, they suffice,
+// and without any one of their permissions exactly the controllers that need it stay off.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "pkg/manager/permissions.h"
+#include "pkg/sandbox/server_handler.h"
+#include "pkg/yaml/yaml.h"
+#include "test/integration/cluster.h"
+
+namespace dra::integration::permissions_test {
+
+using namespace std::chrono_literals;
+
+constexpr const char* kCharts = "charts/dra-controller-manager/";
+constexpr const char* kNamespace = "dra-controller-manager";
+constexpr const char* kRbac = "/apis/rbac.authorization.k8s.io/v1";
+
+std::vector<Json> chart(const std::string& file) {
+  std::ifstream in(kCharts + file);
+  std::ostringstream text;
+  text << in.rdbuf();
+  auto parsed = yaml::parse_all(text.str());
+  if (!in || !parsed) throw std::runtime_error("cannot read " + file);
+  return *parsed;
+}
+
+std::vector<Json> role_charts() {
+  std::vector<Json> all;
+  for (const char* file : {"rbac.yaml", "optional/claim-templates-own.yaml", "optional/scheduling-bind.yaml"})
+    for (Json& object : chart(file)) all.push_back(std::move(object));
+  return all;
+}
+
+// "verb group/resource" or "verb group/resource name", one permission each.
+std::multiset<std::string> permissions_in(const Json& role) {
+  std::multiset<std::string> out;
+  for (const Json& rule : role.at("rules"))
+    for (const Json& verb : rule.at("verbs"))
+      for (const Json& group : rule.at("apiGroups"))
+        for (const Json& resource : rule.at("resources"))
+          for (const Json& name : rule.value("resourceNames", Json::array({""})))
+            out.insert(verb.get<std::string>() + " " + group.get<std::string>() + "/" + resource.get<std::string>() +
+                       " " + name.get<std::string>());
+  return out;
+}
+
+std::string rule_text(const std::string& verb, const client::Permission& p) {
+  return verb + " " + p.group + "/" + p.resource + (p.subresource.empty() ? "" : "/" + p.subresource) + " " + p.name;
+}
+
+manager::ManagerOptions all_controllers() {
+  manager::ManagerOptions options = Cluster::manager_options();
+  options.device_taint_eviction = manager::DeviceTaintEviction::kOwn;
+  options.allocation.mode = allocation::Mode::kBind;
+  options.allocation.scheduler_names = {"ours"};
+  options.lease = manager::ManagerOptions::LeaseRef{kNamespace, "dra-controller-manager"};
+  return options;
+}
+
+TEST(Charts, RolesAreWhatTheTableSays) {
+  std::map<std::string, std::multiset<std::string>> shipped;
+  for (const Json& object : role_charts()) {
+    if (object["kind"] != "ClusterRole" && object["kind"] != "Role") continue;
+    const std::string name = object["metadata"]["name"];
+    const std::string prefix = "dra-controller-manager:";
+    ASSERT_TRUE(name.starts_with(prefix)) << name;
+    shipped[name.substr(prefix.size())] = permissions_in(object);
+  }
+  std::map<std::string, std::multiset<std::string>> needed;
+  for (const manager::PermissionRole& role : manager::permission_roles()) {
+    std::multiset<std::string>& texts = needed[std::string(role.name)];
+    for (const client::Permission& p : permissions_of(role, all_controllers())) texts.insert(rule_text(p.verb, p));
+  }
+  EXPECT_EQ(shipped, needed);
+}
+
+TEST(Charts, EveryRoleIsBoundToTheServiceAccountInItsScope) {
+  std::set<std::string> roles, bound;
+  for (const Json& object : role_charts()) {
+    const std::string kind = object["kind"];
+    if (kind == "ClusterRole" || kind == "Role") {
+      roles.insert(kind + "/" + object["metadata"]["name"].get<std::string>());
+      continue;
+    }
+    ASSERT_EQ(object["subjects"].size(), 1u);
+    EXPECT_EQ(object["subjects"][0]["name"], "dra-controller-manager");
+    EXPECT_EQ(object["subjects"][0]["namespace"], kNamespace);
+    EXPECT_EQ(kind, object["roleRef"]["kind"].get<std::string>() + "Binding");
+    bound.insert(object["roleRef"]["kind"].get<std::string>() + "/" + object["roleRef"]["name"].get<std::string>());
+  }
+  EXPECT_EQ(roles, bound);
+}
+
+// A cluster in which the charts' roles are installed, and a manager that has nothing but its service account's token.
+class Guarded {
+ public:
+  Guarded() : cluster_(cluster_options()), handler_(cluster_.plane().server()) {
+    for (const char* file : {"namespace.yaml", "serviceaccount.yaml"})
+      for (const Json& object : chart(file)) create(object);
+  }
+
+  // `without`: "verb group/resource name", taken out of every role.
+  void install_roles(const std::string& without = "") {
+    for (Json& object : role_charts()) {
+      if (object.contains("rules")) object["rules"] = split_rules(object, without);
+      const Answer made = create(object);
+      if (made.ok()) continue;
+      const Answer replaced =
+          cluster_.api().call("PATCH", path(object) + "/" + object["metadata"]["name"].get<std::string>(),
+                              object.dump(), "application/merge-patch+json");
+      ASSERT_TRUE(replaced.ok()) << replaced.body;
+    }
+  }
+
+  void start(manager::ManagerOptions options) {
+    const Answer token = cluster_.api().call(
+        "POST", "/api/v1/namespaces/" + std::string(kNamespace) + "/serviceaccounts/dra-controller-manager/token",
+        R"({"spec":{"expirationSeconds":864000}})");
+    ASSERT_EQ(token.status, 201) << token.body;
+    transport_ = std::make_unique<client::InProcessTransport>(
+        cluster_.plane().reactor(), handler_,
+        client::InProcessOptions{.bearer_token = token.json()["status"]["token"].get<std::string>()});
+    ProcessOptions process;
+    process.manager = std::move(options);
+    process_ = std::make_unique<Process>(cluster_.plane().reactor(), *transport_, std::move(process));
+    process_->start();
+  }
+
+  // A pod with a template and one with a claim made by hand.
+  void add_pods() {
+    Api& api = cluster_.api();
+    api.create(claim_template("one-gpu"));
+    api.create(claim("by-hand"));
+    api.create(pod("templated", {from_template("gpu", "one-gpu")}));
+    api.create(pod("handmade", {from_claim("gpu", "by-hand")}));
+  }
+  bool bound(const std::string& name) {
+    return !cluster_.api().get(Api::path("Pod", name))["spec"].value("nodeName", "").empty();
+  }
+
+  manager::HealthCheck permissions_check() {
+    for (const manager::HealthCheck& check : process_->manager().checks())
+      if (check.name == "permissions") return check;
+    return {};
+  }
+  std::string metrics() { return process_->registry().text(); }
+
+  Cluster& cluster() { return cluster_; }
+  Process& process() { return *process_; }
+  // Controllers that wrote something.
+  std::set<std::string> wrote() const {
+    std::set<std::string> names;
+    for (const auto& [point, count] : process_->guard().seen()) names.insert(point.substr(0, point.find('/')));
+    names.erase("events");
+    return names;
+  }
+
+ private:
+  static ClusterOptions cluster_options() {
+    ClusterOptions options;
+    options.nodes = 2;
+    options.devices = 2;
+    options.sim.scheduler_allocates = false;
+    return options;
+  }
+
+  static std::string path(const Json& object) {
+    static const std::map<std::string, std::string> kPlurals{{"ClusterRole", "clusterroles"},
+                                                             {"ClusterRoleBinding", "clusterrolebindings"},
+                                                             {"Role", "roles"},
+                                                             {"RoleBinding", "rolebindings"},
+                                                             {"Namespace", "namespaces"},
+                                                             {"ServiceAccount", "serviceaccounts"}};
+    const std::string kind = object.at("kind");
+    const std::string ns = object.at("metadata").value("namespace", "");
+    const bool core = kind == "Namespace" || kind == "ServiceAccount";
+    return (core ? std::string("/api/v1") : std::string(kRbac)) + (ns.empty() ? "" : "/namespaces/" + ns) + "/" +
+           kPlurals.at(kind);
+  }
+  Answer create(const Json& object) { return cluster_.api().call("POST", path(object), object.dump()); }
+
+  static Json split_rules(const Json& role, const std::string& without) {
+    Json rules = Json::array();
+    for (const Json& rule : role["rules"])
+      for (const Json& resource : rule["resources"])
+        for (const Json& verb : rule["verbs"]) {
+          Json one = {{"verbs", {verb}}, {"apiGroups", rule["apiGroups"]}, {"resources", {resource}}};
+          if (rule.contains("resourceNames")) one["resourceNames"] = rule["resourceNames"];
+          if (!permissions_in({{"rules", {one}}}).contains(without)) rules.push_back(std::move(one));
+        }
+    return rules;
+  }
+
+  Cluster cluster_;
+  sandbox::ServerHandler handler_;
+  std::unique_ptr<client::InProcessTransport> transport_;
+  std::unique_ptr<Process> process_;
+};
+
+TEST(Permissions, TheShippedRolesSuffice) {
+  Guarded world;
+  world.install_roles();
+  world.start(all_controllers());
+  world.add_pods();
+  Json ours = pod("ours", {from_template("gpu", "one-gpu")});
+  ours["spec"].erase("schedulingGates");
+  ours["spec"]["schedulerName"] = "ours";
+  world.cluster().api().create(ours);
+  EXPECT_TRUE(world.cluster().eventually(
+      [&] { return world.bound("templated") && world.bound("handmade") && world.bound("ours"); }, 30s));
+  EXPECT_EQ(world.cluster().verdict(), "");
+  EXPECT_TRUE(world.permissions_check().ok);
+  EXPECT_EQ(world.permissions_check().note, "");
+
+  // A tainted device under a running pod: it goes, and what it held is given back.
+  const std::string node = world.cluster().api().get(Api::path("Pod", "templated"))["spec"]["nodeName"];
+  Json tainted = slice(node, 2);
+  for (Json& device : tainted["spec"]["devices"])
+    device["taints"] = Json::array({{{"key", "broken"}, {"effect", "NoExecute"}}});
+  tainted["spec"]["pool"]["generation"] = tainted["spec"]["pool"]["generation"].get<int>() + 1;
+  const std::string slice_path = Api::path("ResourceSlice", tainted["metadata"]["name"], "");
+  world.cluster().api().merge(slice_path, {{"spec", tainted["spec"]}});
+  EXPECT_TRUE(
+      world.cluster().eventually([&] { return !world.cluster().api().exists(Api::path("Pod", "templated")); }, 60s));
+  world.cluster().pass(30s);
+  for (const char* name : {"templated", "handmade", "ours"})
+    if (world.cluster().api().exists(Api::path("Pod", name))) world.cluster().api().remove(Api::path("Pod", name));
+  EXPECT_TRUE(world.cluster().eventually([&] { return world.cluster().watchdog().held_devices() == 0; }, 60s));
+  EXPECT_EQ(world.wrote(), (std::set<std::string>{"allocation", "claimtemplate", "lifecycle", "tainteviction"}));
+  // Nothing was refused, by either kind of answer.
+  EXPECT_EQ(world.metrics().find("code=\"403\""), std::string::npos);
+  EXPECT_EQ(world.metrics().find("result=\"PermissionDenied\""), std::string::npos);
+}
+
+TEST(Permissions, EachOneRemovedInTurn) {
+  std::map<std::string, std::set<std::string>> needed_by;  // permission -> controllers
+  std::map<std::string, std::string> shown;                // permission -> as it is named
+  for (const manager::PermissionRole& role : manager::permission_roles())
+    for (const client::Permission& p : permissions_of(role, all_controllers())) {
+      needed_by[rule_text(p.verb, p)].insert(std::string(role.controller));
+      shown[rule_text(p.verb, p)] = manager::permission_text(p);
+    }
+  const std::set<std::string> all = {"allocation", "claimtemplate", "lifecycle", "tainteviction"};
+  for (const auto& [permission, controllers] : needed_by) {
+    SCOPED_TRACE(permission);
+    Guarded world;
+    world.install_roles(permission);
+    world.start(all_controllers());
+    world.add_pods();
+    world.cluster().pass(20s);
+    const auto off = [&](const char* controller) { return controllers.contains(controller); };
+
+    // Named exactly, in the health check and as a metric.
+    const manager::HealthCheck check = world.permissions_check();
+    EXPECT_NE(check.message.find("missing permission: " + shown[permission] + " ("), std::string::npos)
+        << check.message;
+    for (const std::string& controller : all)
+      EXPECT_EQ(check.message.find("controller " + controller + " is off") != std::string::npos,
+                controllers.contains(controller))
+          << controller << ": " << check.message;
+    EXPECT_EQ(check.ok, controllers.size() < all.size()) << check.message;
+    EXPECT_NE(world.metrics().find("dra_missing_permissions{permission=\"" + shown[permission].substr(0, 10)),
+              std::string::npos);
+    // Those that need it do nothing, the others all of theirs.
+    for (const std::string& controller : world.wrote()) EXPECT_FALSE(controllers.contains(controller)) << controller;
+    EXPECT_EQ(world.bound("handmade"), !off("allocation"));
+    EXPECT_EQ(world.bound("templated"), !off("allocation") && !off("claimtemplate"));
+    const size_t claims = world.cluster().api().list("ResourceClaim").size();
+    EXPECT_EQ(claims, off("claimtemplate") ? 1u : 2u);
+    if (off("allocation")) {
+      for (const Json& claim : world.cluster().api().list("ResourceClaim")) {
+        EXPECT_FALSE(claim.value("status", Json::object()).contains("allocation")) << claim;
+        EXPECT_FALSE(claim["metadata"].contains("finalizers")) << claim;
+      }
+    }
+    // Granted later, it is noticed within a minute.
+    world.install_roles();
+    EXPECT_TRUE(world.cluster().eventually(
+        [&] { return world.permissions_check().note.empty() && world.bound("templated") && world.bound("handmade"); },
+        90s))
+        << world.permissions_check().note;
+    EXPECT_TRUE(world.process().manager().ready());
+    EXPECT_EQ(world.metrics().find("dra_missing_permissions{"), std::string::npos);
+    EXPECT_EQ(world.cluster().verdict(), "");
+  }
+}
+
+TEST(Permissions, AServerThatAnswersNoReviewsIsTrusted) {
+  Guarded world;
+  world.install_roles();
+  world.cluster().api().remove(std::string(kRbac) + "/clusterrolebindings/system:basic-user");
+  world.start(all_controllers());
+  world.add_pods();
+  EXPECT_TRUE(world.cluster().eventually([&] { return world.bound("templated") && world.bound("handmade"); }, 30s));
+  EXPECT_TRUE(world.permissions_check().ok);
+  EXPECT_EQ(world.cluster().verdict(), "");
+}
+
+}  // namespace dra::integration::permissions_test
