@@ -135,6 +135,10 @@ int Quantity::sign_slow() const {
   return coefficient_ == 0 ? 0 : coefficient_ > 0 ? 1 : -1;
 }
 
+size_t Quantity::words_slow() const {
+  return big() ? rest_->number.coefficient.backend().size() : 1;
+}
+
 int Quantity::compare_slow(const Quantity& other) const {
   if (!big() && !other.big()) {
     if (exponent_ == other.exponent_)

@@ -92,6 +92,9 @@ class Quantity {
   // except that small quantities parsed from some already short spellings keep them, as upstream ("1.500").
   std::string to_string() const;
 
+  // 64-bit words of the coefficient: what arithmetic takes time for.
+  size_t words() const { return rest_ ? words_slow() : 1; }
+
   // Equal values hash equally.
   size_t hash() const;
 
@@ -103,6 +106,7 @@ class Quantity {
 
   friend struct QuantityOps;
   int sign_slow() const;
+  size_t words_slow() const;
   int compare_slow(const Quantity& other) const;
   bool big() const;
 

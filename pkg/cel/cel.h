@@ -113,7 +113,7 @@ struct Reads {
 struct EvalLimits {
   uint64_t cost = kMaxCost;
   // Bytes of temporary values.
-  size_t memory = 16u << 20;
+  size_t memory = 24u << 20;
   // When set and true, evaluation ends with kInterrupted at the next check (every 100 iterations).
   const std::atomic<bool>* interrupt = nullptr;
 };

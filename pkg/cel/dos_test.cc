@@ -35,15 +35,21 @@ double cpu_millis() {
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
 }
 
-// Compiles and, if the API server would accept the selector, evaluates it.
+// Compiles the selector and evaluates it, whether or not the API server would accept it. The best of a few attempts
+// counts: even a thread's own time varies with what else the machine does.
 EvalResult expect_quick(const std::string& expression) {
   static const Environment env;
-  const std::string shown = expression.substr(0, 100);
-  const double start = cpu_millis();
+  constexpr double kLimit = 10.0 * kSlowdown;
   EvalResult result;
-  const CompileResult compiled = compile(expression, env);
-  if (compiled.ok()) result = compiled.program->evaluate(hostile_device());
-  EXPECT_LT(cpu_millis() - start, 10.0 * kSlowdown) << shown << ": " << result.message;
+  double spent = 0;
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const double start = cpu_millis();
+    const CompileResult compiled = compile(expression, env);
+    if (compiled.ok()) result = compiled.program->evaluate(hostile_device());
+    spent = cpu_millis() - start;
+    if (spent < kLimit) return result;
+  }
+  ADD_FAILURE() << spent << " ms: " << expression.substr(0, 100) << ": " << result.message;
   return result;
 }
 
@@ -82,6 +88,100 @@ TEST(Dos, GrowingTexts) {
   expect_quick("lists.range(100).map(x, device.attributes[\"d\"].text).join(\",\").split(\"\").size() > 0");
 }
 
+// `repeated(text, 64)` by its own means: 64 * 64 * 64 bytes for three literals.
+std::string grown(const std::string& letter, int levels, int times) {
+  std::string out = "\"" + letter + "\"";
+  for (int i = 0; i < levels; ++i) out += ".replace(\"" + letter + "\", \"" + repeated(letter, times) + "\")";
+  return out;
+}
+
+TEST(Dos, ChainsOfReplacements) {
+  // What the fuzz target found: 223 bytes that took seconds.
+  EXPECT_FALSE(expect_quick(grown("a", 6, 20) + ".size() > 2").ok());
+  EXPECT_FALSE(expect_quick(grown("ab", 6, 15) + ".size() > 2").ok());
+  EXPECT_FALSE(
+      expect_quick(grown("a", 5, 15) + repeated(".replace(\"a\", \"b\").replace(\"b\", \"a\")", 10) + ".size() > 2")
+          .ok());
+  expect_quick(grown("a", 5, 15) + ".split(\"\").size() > 2");
+  expect_quick(grown("a", 5, 15) + ".split(\"a\").join(\"bb\").split(\"b\").join(\"cc\").size() > 2");
+  expect_quick(grown("a", 5, 15) + repeated(".upperAscii().lowerAscii()", 40) + ".size() > 2");
+  std::string doubled = "x20.size() > 0";
+  for (int i = 20; i > 0; --i) {
+    const std::string before = "x" + std::to_string(i - 1);
+    doubled = "cel.bind(x" + std::to_string(i) + ", " + before + " + " + before + ", " + doubled + ")";
+  }
+  for (const char* start : {"\"abcd\"", "b\"abcd\"", "[1, 2, 3, 4]", "[[1], [2], [3]]"})
+    EXPECT_FALSE(expect_quick(std::string("cel.bind(x0, ") + start + ", " + doubled + ")").ok());
+}
+
+// A long text costs its length where upstream's cost is that of the other operand, or of none.
+TEST(Dos, LongTextsInLoops) {
+  const std::string text = "cel.bind(x, \"\u00fc\" + " + grown("a", 4, 24) + ", lists.range(100000).";
+  for (const char* body :
+       {"all(i, x != \"\")", "all(i, dyn(x) != 1)", "all(i, x.size() > 0)", "all(i, x.charAt(3) == \"a\")",
+        "all(i, x in {\"aa\": 1} || true)", "all(i, dyn(x) <= dyn(x))", "all(i, {x: 1}[x] == 1)",
+        "exists(i, dyn({})[x] == 1)", "exists(i, [x].join() == \"\")", "all(i, x in [\"a\"] || true)",
+        "all(i, timestamp(x) == timestamp(x) || true)", "exists(i, x.endsWith(\"b\"))",
+        "exists(i, matches(x, \"[ab]+c\"))", "exists(i, isURL(x))", "exists(i, isQuantity(x))",
+        "exists(i, duration(x) == duration(x) && false)", "exists(i, [x, x].sort() == [])"})
+    expect_quick(text + body + ")");
+  const std::string digits = "cel.bind(x, " + grown("0", 5, 15) + ", lists.range(100000).all(i, ";
+  for (const char* body : {"int(x) == 1", "uint(x) == 1u", "double(x) == 1.0", "quantity(x) == quantity(\"1\")"})
+    expect_quick(digits + body + " || true))");
+  std::string errors = "cel.bind(x, " + grown("a", 5, 15) + ", dyn({})[x] == 0";
+  for (int i = 1; i < 150; ++i) errors += " || dyn({})[x] == " + std::to_string(i);
+  const EvalResult result = expect_quick(errors + ")");
+  EXPECT_FALSE(result.ok());
+  EXPECT_LT(result.message.size(), 5000U);
+}
+
+TEST(Dos, Formatting) {
+  for (const char* clause : {"%.900000f", "%.900000e", "%.100000f", "%.1000f"}) {
+    std::string all = "false";
+    for (int i = 0; i < 200; ++i)
+      all += " || \"" + std::string(clause) + "\".format([1.5e300]) == \"" + std::to_string(i) + "\"";
+    expect_quick(all);
+    expect_quick("lists.range(20000).all(i, \"" + std::string(clause) + "\".format([1.5e300]) != \"\")");
+  }
+  std::string nested = "\"%s\".format([x20]) == \"\"";
+  for (int i = 20; i > 0; --i) {
+    const std::string before = "x" + std::to_string(i - 1);
+    nested = "cel.bind(x" + std::to_string(i) + ", dyn([" + before + ", " + before + "]), " + nested + ")";
+  }
+  EXPECT_FALSE(expect_quick("cel.bind(x0, dyn([1]), " + nested + ")").ok());
+}
+
+TEST(Dos, MapsWithKeysThatCollide) {
+  EXPECT_FALSE(expect_quick("lists.range(10000).transformMapEntry(i, v, {0.0 / dyn(0.0): v}).size() > 0").ok());
+  for (const char* key :
+       {"timestamp(v)", "duration(string(v) + \"s\")", "[v]", "double(v)", "v * 4294967296", "string(v)"})
+    EXPECT_TRUE(
+        expect_quick("lists.range(10000).transformMapEntry(i, v, {" + std::string(key) + ": v}).size() == 10000").value)
+        << key;
+}
+
+TEST(Dos, LargeAutomataOnManyTexts) {
+  for (const char* pattern :
+       {".{1,1000}b", "[a-c].{1,900}b", "([0-4].{0,100}){5}x", "(a?){60}a{60}b$", "[\\\\pL]{1,500}x"}) {
+    const std::string end = std::string("\"") + pattern + "\")";
+    expect_quick("lists.range(9000).exists(i, device.attributes[\"d\"].text.matches(" + end + ")");
+    expect_quick("lists.range(9000).exists(i, (device.attributes[\"d\"].text + string(i)).matches(" + end + ")");
+    expect_quick("lists.range(9000).exists(i, device.attributes[\"d\"].text.findAll(" + end + ".size() > 70)");
+    expect_quick("lists.range(5000).map(i, \"a\" + string(i)).join().matches(" + end);
+  }
+}
+
+TEST(Dos, SlowCallsInLoops) {
+  expect_quick("lists.range(30000).exists(i, timestamp(\"2023-01-01T00:00:00Z\").getHours(\"X/\" + string(i)) < 0)");
+  expect_quick("lists.range(9000).all(i, quantity(\"1e2000\").add(quantity(\"1\")).isGreaterThan(quantity(\"1\")))");
+  expect_quick("lists.range(30000).all(i, quantity(\"" + repeated("9", 4000) + "\").isGreaterThan(quantity(\"" +
+               repeated("9", 4000) + ".1e1\")) || true)");
+  expect_quick("lists.range(60000).all(i, quantity(\"" + repeated("9", 4000) + "\") == quantity(\"" +
+               repeated("9", 4001) + "\") || true)");
+  expect_quick("dyn(lists.range(100000).map(i, -i)).sort().size() > 0");
+  expect_quick("lists.range(5000).all(i, url(\"http://example.com/a?b=c&d=e\").getQuery().size() == 2)");
+}
+
 TEST(Dos, Searches) {
   const std::string text = "\"" + repeated("a", 4000) + "\"";
   const std::string needle = "\"" + repeated("a", 2000) + "b\"";
@@ -118,12 +218,17 @@ TEST(Dos, PatternsThatAreLargeWhenCompiled) {
     expect_quick(std::string("lists.range(1000).all(i, \"aa\".find(\"") + pattern + "\" + string(i)) == \"\")");
   }
   EXPECT_TRUE(compile("\"a\".matches(\".{1,1000}\")", env).ok());
-  const std::string typical = "device.driver.matches(\"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$\")";
-  EXPECT_TRUE(compile(chained(typical, kMaxExpressionBytes), env).ok());
-  const CompileResult refused = compile(
-      "\"a\".matches(\".{1,1000}a\") && \"a\".matches(\".{1,1000}b\") && "
-      "\"a\".matches(\".{1,1000}c\")",
-      env);
+  for (const char* pattern : {"[\\p{L}\\p{N}_-]{1,63}", "(?i)nvidia.*", "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$",
+                              "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$",
+                              "^[\\p{L}\\p{N}\\p{M}_.-]{1,253}$"}) {
+    const std::string typical = std::string("device.driver.matches(r\"") + pattern + "\")";
+    EXPECT_TRUE(compile(typical, env).ok()) << pattern;
+    EXPECT_TRUE(compile(chained(typical, kMaxExpressionBytes), env).ok()) << pattern;
+  }
+  std::string large;
+  for (const char* letter : {"a", "b", "c", "d", "e", "f", "g"})
+    large += std::string(large.empty() ? "" : " && ") + "\"a\".matches(\"[a-z]{1,1000}" + letter + "\")";
+  const CompileResult refused = compile(large, env);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error->category, CompileCategory::kLiteralValidator);
   EXPECT_NE(refused.error->message.find("too many or too large regular expressions"), std::string::npos);
@@ -163,6 +268,7 @@ TEST(Dos, ListFunctions) {
   expect_quick("sets.contains(lists.range(900), lists.range(900))");
   expect_quick("lists.range(100000).includes(99999)");
   expect_quick("lists.range(30000).indexOf(29999) == 29999");
+  EXPECT_TRUE(expect_quick("lists.range(900000).size() == 900000").value);
 }
 
 }  // namespace dra::cel::dos_test

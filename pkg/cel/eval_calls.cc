@@ -1,4 +1,6 @@
 // Function calls and what they cost at run time.
+#include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "pkg/cel/ast.h"
@@ -36,22 +38,22 @@ uint64_t traversal(const Value& v) {
   }
 }
 
-uint64_t quadratic(const Value& list, const Value& keys) {
-  uint64_t n = cost_size(list);
+uint64_t quadratic(EvalContext& c, const Value& list, const Value& keys) {
+  uint64_t n = c.size_of(list);
   bool text = keys.kind == Kind::kList && keys.list->size > 0 &&
               (keys.list->items[0].kind == Kind::kString || keys.list->items[0].kind == Kind::kBytes);
   double cost = static_cast<double>(saturating_multiply(n, n)) * (text ? 2.1 : 2.0);
   return saturating_add(11, cost >= 1.8e19 ? UINT64_MAX : static_cast<uint64_t>(cost));
 }
 
-uint64_t text_argument(const Value& v) {
-  return v.kind == Kind::kString ? tenth_cost(cost_size(v)) : 0;
+uint64_t text_argument(EvalContext& c, const Value& v) {
+  return v.kind == Kind::kString ? tenth_cost(c.size_of(v)) : 0;
 }
 
-uint64_t flatten_cost(const Value* args, size_t count) {
+uint64_t flatten_cost(EvalContext& c, const Value* args, size_t count) {
   // Upstream's arithmetic wraps around for a negative depth.
   uint64_t depth = count > 1 && args[1].kind == Kind::kInt ? args[1].u : 1;
-  return 11 + depth * cost_size(args[0]);
+  return 11 + depth * c.size_of(args[0]);
 }
 
 }  // namespace
@@ -81,11 +83,11 @@ bool charged_after(CostRule rule) {
   return rule == CostRule::kSlice || rule == CostRule::kReverse || rule == CostRule::kJoin;
 }
 
-uint64_t call_cost(CostRule rule, bool single, std::string_view function, const Value* args, size_t count,
-                   const Value* result) {
+uint64_t call_cost(EvalContext& c, CostRule rule, bool single, std::string_view function, const Value* args,
+                   size_t count, const Value* result) {
   if (!single && !by_function_name(rule)) return 1;
-  auto s = [&] { return cost_size(args[0]); };
-  auto t = [&] { return cost_size(args[1]); };
+  auto s = [&] { return c.size_of(args[0]); };
+  auto t = [&] { return c.size_of(args[1]); };
   switch (rule) {
     case CostRule::kSetsContains:
       return saturating_add(1, saturating_multiply(s(), t()));
@@ -97,13 +99,13 @@ uint64_t call_cost(CostRule rule, bool single, std::string_view function, const 
     }
     case CostRule::kSlice:
     case CostRule::kReverse:
-      return saturating_add(11, cost_size(*result));
+      return saturating_add(11, c.size_of(*result));
     case CostRule::kFlatten:
-      return flatten_cost(args, count);
+      return flatten_cost(c, args, count);
     case CostRule::kFlattenSaturating:
       return saturating_add(11, saturating_multiply(args[1].u, s()));
     case CostRule::kQuadratic:
-      return quadratic(args[0], args[count - 1]);
+      return quadratic(c, args[0], args[count - 1]);
     case CostRule::kTraverse:
     case CostRule::kIncludes:
       return traversal(args[0]);
@@ -114,15 +116,15 @@ uint64_t call_cost(CostRule rule, bool single, std::string_view function, const 
     case CostRule::kCanonical:
       return scaled_cost(s(), 2 * 0.1);
     case CostRule::kJoin:
-      return scaled_cost(cost_size(*result), 2 * 0.1);
+      return scaled_cost(c.size_of(*result), 2 * 0.1);
     case CostRule::kFind:
       return tenth_cost(s() + 1) * scaled_cost(t(), 0.25);
     case CostRule::kParse:
       return function == "ip" && args[0].kind == Kind::kCidr ? 1 : tenth_cost(s());
     case CostRule::kContainsIp:
-      return tenth_cost(s() + s()) + (single ? text_argument(args[1]) : 0);
+      return tenth_cost(s() + s()) + (single ? text_argument(c, args[1]) : 0);
     case CostRule::kContainsCidr:
-      return tenth_cost(s() + s()) + tenth_cost(s()) + 1 + (single ? text_argument(args[1]) : 0);
+      return tenth_cost(s() + s()) + tenth_cost(s()) + 1 + (single ? text_argument(c, args[1]) : 0);
     case CostRule::kValidate: {
       uint64_t regex = args[0].kind == Kind::kFormat ? args[0].format->regex_size : 1;
       return tenth_cost(t() + 1) * scaled_cost(regex, 0.25);
@@ -142,21 +144,29 @@ uint64_t call_cost(CostRule rule, bool single, std::string_view function, const 
 
 namespace {
 
-// Functions that compare every element with every other may reach nested ones as often.
-uint64_t work_of(CostRule rule, const Value* args, size_t count) {
+// What a function does with its arguments: reads texts closely, and looks at every part of other values.
+uint64_t argument_work(const Value& v) {
+  return v.kind == Kind::kString || v.kind == Kind::kBytes ? v.length / 4 : value_weight(v);
+}
+
+// Functions that compare elements with each other reach nested ones as often.
+uint64_t work_of(CostRule rule, bool single, const Value* args, size_t count) {
   uint64_t work = 0;
-  for (size_t i = 0; i < count; ++i) work = saturating_add(work, value_weight(args[i]));
-  bool pairs = rule == CostRule::kSetsContains || rule == CostRule::kSetsEquivalent || rule == CostRule::kQuadratic;
-  if (!pairs || args[0].kind != Kind::kList) return work;
-  // Flat lists are paid for by the cost.
-  uint64_t nested = work > 2 * cost_size(args[0]) + cost_size(args[count - 1]) ? cost_size(args[count - 1]) : 1;
-  return saturating_multiply(work, nested);
+  for (size_t i = 0; i < count; ++i) work = saturating_add(work, argument_work(args[i]));
+  const bool pairs = rule == CostRule::kSetsContains || rule == CostRule::kSetsEquivalent;
+  if ((!pairs && rule != CostRule::kQuadratic) || args[0].kind != Kind::kList) return work;
+  const uint64_t last = cost_size(args[count - 1]);
+  // Pairs of flat lists are paid for by the cost, unless several overloads matched: then the cost is 1.
+  if (single && work <= 2 * cost_size(args[0]) + last) return work;
+  // sort() with its several overloads takes n log n comparisons; the others have one overload, and compare all pairs.
+  const uint64_t times = single ? last : 2 * static_cast<uint64_t>(std::bit_width(last));
+  return saturating_multiply(work, std::max<uint64_t>(times, 1));
 }
 
 }  // namespace
 
 Value CallNode::call(EvalContext& c, const Value* values) const {
-  if (!c.spend(work_of(rule_, values, args_.size()))) return aborted(c);
+  if (!c.spend(work_of(rule_, single_, values, args_.size()))) return aborted(c);
   for (const Overload* o : overloads_) {
     bool fits = o->implementation != nullptr;
     for (size_t i = 0; i < args_.size() && fits; ++i) fits = o->guards[i].accepts(values[i]);
@@ -186,15 +196,15 @@ Value CallNode::eval(EvalContext& c) const {
   }
   if (error != nullptr) {
     if (evaluated == args_.size()) {
-      c.charge(args_.empty() ? 1 : call_cost(rule_, single_, function_, values, args_.size(), error));
+      c.charge(args_.empty() ? 1 : call_cost(c, rule_, single_, function_, values, args_.size(), error));
     }
     return *error;
   }
   bool after = charged_after(rule_) && (single_ || by_function_name(rule_));
-  if (!after) c.charge(args_.empty() ? 1 : call_cost(rule_, single_, function_, values, args_.size(), nullptr));
+  if (!after) c.charge(args_.empty() ? 1 : call_cost(c, rule_, single_, function_, values, args_.size(), nullptr));
   if (c.aborted != nullptr) return aborted(c);
   Value result = call(c, values);
-  if (after) c.charge(call_cost(rule_, single_, function_, values, args_.size(), &result));
+  if (after) c.charge(call_cost(c, rule_, single_, function_, values, args_.size(), &result));
   return result;
 }
 
@@ -205,16 +215,20 @@ Value RegexNode::eval(EvalContext& c) const {
   bool charged = count_ == nullptr || !args[0].is_error();
   if (charged) {
     CostRule rule = use_ != Use::kMatches ? CostRule::kFind : free_form_ ? CostRule::kOne : CostRule::kMatches;
-    c.charge(call_cost(rule, true, "", args, 2, nullptr));
+    c.charge(call_cost(c, rule, true, "", args, 2, nullptr));
   }
   if (args[0].is_error()) return args[0];
   if (count.is_error()) return count;
   if (args[0].kind != Kind::kString || (count_ != nullptr && count.kind != Kind::kInt)) return c.no_overload();
-  if (!c.spend(value_weight(args[0])) || c.aborted != nullptr) return aborted(c);
+  if (c.aborted != nullptr) return aborted(c);
   std::string_view text = args[0].str();
-  if (use_ == Use::kMatches) return Value::of_bool(regex_->matches(text));
-  if (use_ == Use::kFind) return Value::of_string(regex_->find(text));
-  auto found = regex_->find_all(text, count_ == nullptr ? -1 : count.i);
+  if (use_ != Use::kFindAll) {
+    if (!c.spend(regex_->steps(text.size()))) return aborted(c);
+    return use_ == Use::kMatches ? Value::of_bool(regex_->matches(text)) : Value::of_string(regex_->find(text));
+  }
+  lib::Room room = c.room();
+  auto found = regex_->find_all(text, count_ == nullptr ? -1 : count.i, room);
+  c.settle(room);
   if (!found) return failed(c, found.error());
   Value* items = new_items(c, found->size());
   if (items == nullptr) return aborted(c);

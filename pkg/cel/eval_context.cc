@@ -1,30 +1,77 @@
 #include "pkg/cel/eval_context.h"
 
+#include <algorithm>
+
+#include "pkg/cel/eval_nodes.h"
+
 namespace dra::cel {
 
 void EvalContext::over_cost() {
   if (aborted == nullptr) abort(RuntimeCategory::kCostLimit, "operation cancelled: actual cost limit exceeded");
 }
 
-bool EvalContext::reserve(size_t bytes) {
-  if (aborted != nullptr) return false;
-  if (bytes > kMaxValueBytes || arena.used() + bytes > memory_limit) {
+namespace {
+
+// No message shows more of a text than this.
+constexpr size_t kMaxMessage = 4096;
+
+std::string_view shortened(std::string_view text) {
+  if (text.size() <= kMaxMessage) return text;
+  size_t end = kMaxMessage;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end);
+}
+
+// From here on finding out how many code points a text has is work.
+constexpr uint32_t kLongText = 256;
+
+}  // namespace
+
+bool EvalContext::over_size() {
+  if (aborted == nullptr) {
     abort(RuntimeCategory::kSizeLimit, "operation cancelled: a value grows beyond the size this evaluator allows");
-    return false;
   }
-  return true;
+  return false;
+}
+
+bool EvalContext::reserve_any(size_t bytes) {
+  if (aborted != nullptr) return false;
+  const size_t used = arena.used();
+  if (used > memory_limit || bytes > memory_limit - used) return over_size();
+  return spend(bytes / 32);
 }
 
 bool EvalContext::over_work() {
+  if (arena.used() > memory_limit) return over_size();
   if (aborted == nullptr) {
     abort(RuntimeCategory::kSizeLimit, "operation cancelled: it takes more work than this evaluator allows");
   }
   return false;
 }
 
+lib::Room EvalContext::room() const {
+  const size_t used = arena.used();
+  const size_t memory = used >= memory_limit ? 0 : memory_limit - used;
+  return {std::min(kMaxTextBytes, memory), work >= kMaxWork ? 0 : kMaxWork - work};
+}
+
+void EvalContext::settle(const lib::Room& left) {
+  work = std::max(work, kMaxWork - std::min(kMaxWork, left.steps));
+}
+
+uint64_t EvalContext::size_of(const Value& v) {
+  const bool counted = v.kind == Kind::kString && v.flag != 1 && v.length > kLongText;
+  if (counted && !spend(v.length / 4)) return v.length;
+  return cost_size(v);
+}
+
+Value EvalContext::string(std::string_view text) {
+  return reserve_text(text.size()) ? Value::of_string(arena.copy(text)) : Value::of_error(aborted);
+}
+
 bool EvalContext::tick() {
   if (aborted != nullptr) return false;
-  if (arena.used() > memory_limit) return reserve(1);
+  if (arena.used() > memory_limit) return over_size();
   if (++iterations % 100 == 0 && interrupt != nullptr && interrupt->load(std::memory_order_relaxed)) {
     abort(RuntimeCategory::kInterrupted, "operation interrupted");
     return false;
@@ -41,7 +88,7 @@ Value EvalContext::fail(RuntimeCategory category, std::string_view message, std:
 }
 
 Value EvalContext::fail_copy(RuntimeCategory category, std::string_view message, std::string_view subject) {
-  return fail(category, arena.copy(message), arena.copy(subject));
+  return fail(category, arena.copy(shortened(message)), arena.copy(shortened(subject)));
 }
 
 Value EvalContext::abort(RuntimeCategory category, std::string_view message) {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "pkg/cel/arena.h"
+#include "pkg/cel/lib/outcome.h"
 #include "pkg/cel/value.h"
 
 namespace dra::cel {
@@ -41,10 +42,15 @@ inline uint64_t tenth_cost(uint64_t n) {
   return n < kKnown ? table[n] : scaled_cost(n, 0.1);
 }
 
-// The largest string, bytes or list one operation may make.
-inline constexpr size_t kMaxValueBytes = 4u << 20;
-// Parts of values (value_weight) that one evaluation may look at beyond what its cost pays for, and that one value may
-// have.
+// The largest text (string or bytes) one operation may make, and the largest list or map: a million elements, which is
+// what the cost limit allows for.
+inline constexpr size_t kMaxTextBytes = 1u << 20;
+inline constexpr size_t kMaxListBytes = 16u << 20;
+// Steps of work that one evaluation may do, and the weight (value_weight) that one value may have. Upstream's cost
+// reflects the work of most operations but not of all, and not the size of what they make; so every operation also
+// spends steps, before it works: one for an element it looks at, for 16 bytes that are compared or copied, for 4 bytes
+// that a function reads closely, and what was measured for those that take longer. A step is about 5 ns of optimised
+// code, so that an evaluation ends within some 10 ms unless its cost has paid for more.
 inline constexpr uint64_t kMaxWork = 2'000'000;
 
 struct EvalContext {
@@ -71,13 +77,21 @@ struct EvalContext {
     if (cost > cost_limit) over_cost();
   }
   void over_cost();
-  // Notes that one operation is about to use this much memory. False: the evaluation is aborted.
-  bool reserve(size_t bytes);  // Notes work that the cost does not reflect. False: the evaluation is aborted.
-  bool spend(uint64_t parts) {
-    work = saturating_add(work, parts);
-    return work <= kMaxWork || over_work();
+  // Notes that one operation is about to make a list or map (a text) of this many bytes. False: the evaluation is
+  // aborted.
+  bool reserve(size_t bytes) { return bytes <= kMaxListBytes ? reserve_any(bytes) : over_size(); }
+  bool reserve_text(size_t bytes) { return bytes <= kMaxTextBytes ? reserve_any(bytes) : over_size(); }
+  // Notes work that the cost does not reflect. False: the evaluation is aborted, for that or for the memory in use.
+  bool spend(uint64_t steps) {
+    work = saturating_add(work, steps);
+    return (work <= kMaxWork && arena.used() <= memory_limit) || over_work();
   }
   bool over_work();
+  // What a function may use, and the settlement of what it took.
+  lib::Room room() const;
+  void settle(const lib::Room& left);
+  // The size of a value as upstream's cost tracker sees it. Counting the code points of long texts is work.
+  uint64_t size_of(const Value& v);
   // Called per loop iteration. False: stop.
   bool tick();
 
@@ -93,7 +107,11 @@ struct EvalContext {
   Value no_operation(std::string_view function, const Value& operand);
   Value no_overload_call(std::string_view function, const Value* args, size_t count);
 
-  Value string(std::string_view text) { return Value::of_string(arena.copy(text)); }
+  Value string(std::string_view text);
+
+ private:
+  bool reserve_any(size_t bytes);
+  bool over_size();
 };
 
 }  // namespace dra::cel

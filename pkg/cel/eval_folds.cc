@@ -36,9 +36,14 @@ size_t key_hash(const Value& key) {
     case Kind::kDouble:
       return std::hash<double>{}(key.d);
     case Kind::kString:
+    case Kind::kType:
       return std::hash<std::string_view>{}(key.str());
-    default:
-      return static_cast<size_t>(key.kind);
+    case Kind::kNull:
+      return 7;
+    default: {  // as compare_other_keys: by their word, and timestamps by their nanoseconds too
+      const uint64_t word = key.u ^ (key.kind == Kind::kTimestamp ? uint64_t{key.length} << 34 : 0);
+      return static_cast<size_t>((word * 0x9E3779B97F4A7C15ULL) >> 32);
+    }
   }
 }
 
@@ -86,8 +91,7 @@ bool grow(EvalContext& c, GrowingMap& map) {
 Value settled_map(EvalContext& c, const Value& accumulator) {
   if (accumulator.kind != Kind::kMap || accumulator.flag != kGrowing) return accumulator;
   auto* map = static_cast<GrowingMap*>(const_cast<MapRep*>(accumulator.map));
-  const MapRep* settled = make_map(c.arena, map->storage, map->size);
-  return c.spend(settled->weight) ? Value::of_map(settled) : aborted(c);
+  return map_of(c, map->storage, map->size);
 }
 
 Value FoldNode::not_iterable(EvalContext& c, const Value& range) const {
@@ -168,9 +172,12 @@ Value InsertNode::insert(EvalContext& c, Value& accumulator, const Value& key, c
                                                             std::string(go_type_name(key))));
   }
   GrowingMap& map = *growing_map(c, accumulator);
+  if (!c.spend(1 + value_weight(key))) return aborted(c);
   if (map.size == map.capacity && !grow(c, map)) return aborted(c);
   size_t at = key_hash(key) & (map.index_size - 1);
   for (; map.index[at] != 0; at = (at + 1) & (map.index_size - 1)) {
+    // Keys that share a hash (NaN never equals itself) are met again and again.
+    if (!c.spend(4 + value_weight(key))) return aborted(c);
     if (same_key(map.storage[map.index[at] - 1].key, key)) {
       return c.fail_copy(RuntimeCategory::kDuplicateKey, "insert failed: key " + bare_text(key) + " already exists");
     }

@@ -1,6 +1,7 @@
 #include "pkg/cel/eval_nodes.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "pkg/api/quantity.h"
@@ -76,9 +77,20 @@ bool list_index(EvalContext& c, const Value& key, int64_t& index, Value& out) {
   }
 }
 
+// Looking for a long text in a map compares it with a few others.
+bool spend_lookup(EvalContext& c, const MapRep& map, const Value& key) {
+  constexpr uint32_t kLongKey = 64;
+  if (key.kind != Kind::kString || key.length <= kLongKey) return true;
+  return c.spend(saturating_multiply(value_weight(key), 1 + static_cast<uint64_t>(std::bit_width(map.size))));
+}
+
 Lookup look_up(EvalContext& c, const Value& object, const Value& key, Value& out) {
   static constexpr MapRep kEmptyMap{nullptr, 0, false, true, true, 0};
   if (object.kind == Kind::kMap) {
+    if (!spend_lookup(c, *object.map, key)) {
+      out = aborted(c);
+      return Lookup::kFailed;
+    }
     if (const Value* found = find_key(*object.map, key)) {
       out = *found;
       return Lookup::kFound;
@@ -194,14 +206,25 @@ Value ConditionalNode::eval(EvalContext& c) const {
 
 // ---- comparison
 
+namespace {
+
+// What there is to compare. Aligning two quantities takes as long as the longer one has digits.
+uint64_t pair_weight(const Value& a, const Value& b) {
+  const uint64_t x = value_weight(a);
+  const uint64_t y = value_weight(b);
+  return a.kind == Kind::kQuantity ? saturating_add(x, y) : std::min(x, y);
+}
+
+}  // namespace
+
 Value EqualNode::eval(EvalContext& c) const {
   Value a = a_->eval(c);
   Value b = b_->eval(c);
   bool named = !negated_ && a.kind >= Kind::kQuantity && a.kind <= Kind::kFormat;
-  c.charge(named ? 1 : tenth_cost(std::min(cost_size(a), cost_size(b))));
+  c.charge(named ? 1 : tenth_cost(std::min(c.size_of(a), c.size_of(b))));
   if (a.is_error()) return a;
   if (b.is_error()) return b;
-  if (!c.spend(std::min(value_weight(a), value_weight(b)))) return aborted(c);
+  if (!c.spend(pair_weight(a, b))) return aborted(c);
   Equality e = equal(a, b);
   if (negated_) return Value::of_bool(e != Equality::kTrue);
   return e == Equality::kError ? c.no_overload() : Value::of_bool(e == Equality::kTrue);
@@ -231,9 +254,10 @@ bool is_ordered(Kind kind) {
 Value CompareNode::eval(EvalContext& c) const {
   Value a = a_->eval(c);
   Value b = b_->eval(c);
-  c.charge(by_size_ ? tenth_cost(std::min(cost_size(a), cost_size(b))) : 1);
+  c.charge(by_size_ ? tenth_cost(std::min(c.size_of(a), c.size_of(b))) : 1);
   if (a.is_error()) return a;
   if (b.is_error()) return b;
+  if (!c.spend(pair_weight(a, b))) return aborted(c);
   Order order = compare(a, b);
   if (order == Order::kNone && quantities_ && a.kind == Kind::kQuantity && b.kind == Kind::kQuantity) {
     int sign = a.quantity->compare(*b.quantity);
@@ -256,7 +280,7 @@ Value CompareNode::eval(EvalContext& c) const {
 Value InNode::eval(EvalContext& c) const {
   Value element = element_->eval(c);
   Value container = container_->eval(c);
-  c.charge(by_size_ ? cost_size(container) : 1);
+  c.charge(by_size_ ? c.size_of(container) : 1);
   if (element.is_error()) return element;
   if (container.is_error()) return container;
   if (container.kind == Kind::kList) {
@@ -271,6 +295,7 @@ Value InNode::eval(EvalContext& c) const {
     return c.abort(RuntimeCategory::kInternal, c.arena.copy("internal error: runtime error: hash of unhashable type " +
                                                             std::string(go_type_name(element))));
   }
+  if (!spend_lookup(c, *container.map, element)) return aborted(c);
   return Value::of_bool(find_key(*container.map, element) != nullptr);
 }
 
@@ -281,6 +306,7 @@ Value InSetNode::eval(EvalContext& c) const {
     return c.abort(RuntimeCategory::kInternal, c.arena.copy("internal error: runtime error: hash of unhashable type " +
                                                             std::string(go_type_name(v))));
   }
+  if (!spend_lookup(c, *set_, v)) return aborted(c);
   // The set holds every number in each kind it converts to, so only the same kind counts.
   const MapEntry* begin = set_->entries;
   const MapEntry* end = begin + set_->size;
@@ -348,8 +374,7 @@ Value MapNode::eval(EvalContext& c) const {
     }
   }
   c.charge(30);
-  const MapRep* map = make_map(c.arena, entries, used);
-  return c.spend(map->weight) ? Value::of_map(map) : aborted(c);
+  return map_of(c, entries, used);
 }
 
 Value OrElseNode::eval(EvalContext& c) const {
@@ -419,7 +444,7 @@ Value double_arithmetic(EvalContext& c, Arithmetic operation, double a, double b
 
 Value concat_text(EvalContext& c, const Value& a, const Value& b) {
   size_t size = static_cast<size_t>(a.length) + b.length;
-  if (!c.reserve(size)) return aborted(c);
+  if (!c.reserve_text(size)) return aborted(c);
   char* text = static_cast<char*>(c.arena.allocate(size == 0 ? 1 : size, 1));
   std::copy_n(a.text, a.length, text);
   std::copy_n(b.text, b.length, text + a.length);
@@ -529,7 +554,7 @@ bool has_operation(Kind kind, Arithmetic operation) {
 Value ArithmeticNode::eval(EvalContext& c) const {
   Value a = a_->eval(c);
   Value b = b_->eval(c);
-  c.charge(by_size_ ? scaled_cost(saturating_add(cost_size(a), cost_size(b)), 0.1) : 1);
+  c.charge(by_size_ ? scaled_cost(saturating_add(c.size_of(a), c.size_of(b)), 0.1) : 1);
   if (a.is_error()) return a;
   if (b.is_error()) return b;
   if (!has_operation(a.kind, operation_)) return c.no_operation(operator_name(operation_), a);

@@ -33,8 +33,8 @@ using NodePtr = std::unique_ptr<const Node>;
 uint64_t cost_size(const Value& v);
 
 // What is charged before (result null) or after a call. `args` may hold errors.
-uint64_t call_cost(CostRule rule, bool single_overload, std::string_view function, const Value* args, size_t count,
-                   const Value* result);
+uint64_t call_cost(EvalContext& c, CostRule rule, bool single_overload, std::string_view function, const Value* args,
+                   size_t count, const Value* result);
 // Whether call_cost of a rule needs the result.
 bool charged_after(CostRule rule);
 

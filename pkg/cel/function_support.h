@@ -1,6 +1,7 @@
 // What the implementations of functions share. Internal to pkg/cel.
 #pragma once
 
+#include <bit>
 #include <string>
 #include <utility>
 
@@ -17,6 +18,10 @@ inline Value failed(EvalContext& c, const lib::Failure& failure) {
 inline Value conversion_error(EvalContext& c, const Value& from, std::string_view to) {
   return c.fail_copy(RuntimeCategory::kConversion,
                      "type conversion error from '" + std::string(type_name(from)) + "' to '" + std::string(to) + "'");
+}
+
+inline Value aborted(EvalContext& c) {
+  return Value::of_error(c.aborted);
 }
 
 // A list of `size` values that the caller fills, or null when that would be too large (the evaluation is then aborted).
@@ -36,8 +41,14 @@ inline Value list_of(EvalContext& c, const Value* items, size_t size) {
   return Value::of_list(list);
 }
 
-inline Value aborted(EvalContext& c) {
-  return Value::of_error(c.aborted);
+// A map of these entries, which are sorted in place.
+inline Value map_of(EvalContext& c, MapEntry* entries, size_t size) {
+  uint64_t keys = size;
+  for (size_t i = 0; i < size; ++i) keys = saturating_add(keys, value_weight(entries[i].key));
+  // Sorting compares every key with a few others.
+  if (!c.spend(saturating_multiply(keys, static_cast<uint64_t>(std::bit_width(size))))) return aborted(c);
+  const MapRep* map = make_map(c.arena, entries, size);
+  return c.spend(map->weight) ? Value::of_map(map) : aborted(c);
 }
 
 inline Value some(EvalContext& c, const Value& v) {

@@ -34,6 +34,7 @@ Value uint_to_double(EvalContext&, const Value* a) {
   return Value::of_double(static_cast<double>(a[0].u));
 }
 Value string_to_double(EvalContext& c, const Value* a) {
+  if (!c.spend(a[0].length / 4)) return aborted(c);  // it is rewritten first
   auto v = lib::parse_double(a[0].str());
   return v ? Value::of_double(*v) : conversion_error(c, a[0], "double");
 }

@@ -39,6 +39,7 @@ Value as_approximate(EvalContext&, const Value* a) {
 Value sum_or_error(EvalContext& c, const Result<Quantity>& sum) {
   if (!sum) return c.abort(RuntimeCategory::kSizeLimit, c.arena.copy(sum.error().message()));
   Value v = quantity_value(c, *sum);
+  if (!c.spend(value_weight(v))) return aborted(c);
   v.flag = kComputedQuantity;
   return v;
 }

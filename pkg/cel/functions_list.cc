@@ -72,7 +72,7 @@ size_t flat_size(const ListRep& list, int64_t depth) {
   for (uint32_t i = 0; i < list.size; ++i) {
     bool nested = depth > 0 && list.items[i].kind == Kind::kList;
     n += nested ? flat_size(*list.items[i].list, depth - 1) : 1;
-    if (n > kMaxValueBytes) return n;
+    if (n > kMaxListBytes / sizeof(Value)) return n;
   }
   return n;
 }

@@ -66,11 +66,18 @@ Value masked(EvalContext& c, const Value* a) {
   return cidr_value(c, a[0].cidr->masked());
 }
 
+// URLs are read several times over.
+bool spend_url(EvalContext& c, const Value& text) {
+  return c.spend(20 + 2 * static_cast<uint64_t>(text.length));
+}
+
 Value string_to_url(EvalContext& c, const Value* a) {
+  if (!spend_url(c, a[0])) return aborted(c);
   auto url = lib::parse_url(a[0].str());
   return url ? Value::of_url(c.arena.make<lib::Url>(std::move(*url))) : failed(c, url.error());
 }
-Value is_url(EvalContext&, const Value* a) {
+Value is_url(EvalContext& c, const Value* a) {
+  if (!spend_url(c, a[0])) return aborted(c);
   return Value::of_bool(lib::parse_url(a[0].str()).has_value());
 }
 Value url_scheme(EvalContext&, const Value* a) {
@@ -89,6 +96,7 @@ Value url_path(EvalContext&, const Value* a) {
   return Value::of_string(a[0].url->escaped_path);
 }
 Value url_query(EvalContext& c, const Value* a) {
+  if (!spend_url(c, Value::of_string(a[0].url->text))) return aborted(c);
   auto query = a[0].url->query();
   if (!c.reserve(query.size() * sizeof(MapEntry))) return aborted(c);
   auto* entries = c.arena.array<MapEntry>(query.size());
@@ -97,8 +105,9 @@ Value url_query(EvalContext& c, const Value* a) {
     if (items == nullptr) return aborted(c);
     for (size_t k = 0; k < query[i].second.size(); ++k) items[k] = c.string(query[i].second[k]);
     entries[i] = {c.string(query[i].first), list_of(c, items, query[i].second.size())};
+    if (c.aborted != nullptr) return aborted(c);
   }
-  return Value::of_map(make_map(c.arena, entries, query.size()));
+  return map_of(c, entries, query.size());
 }
 
 }  // namespace

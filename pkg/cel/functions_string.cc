@@ -11,6 +11,12 @@ namespace {
 Value text_or_error(EvalContext& c, const lib::Outcome<std::string_view>& v) {
   return v ? Value::of_string(*v) : failed(c, v.error());
 }
+// A text that was built in the arena: its making is work as well.
+Value made_text(EvalContext& c, const lib::Room& left, const lib::Outcome<std::string_view>& v) {
+  c.settle(left);
+  if (!v) return failed(c, v.error());
+  return c.spend(v->size() / 16) ? Value::of_string(*v) : aborted(c);
+}
 Value int_or_error(EvalContext& c, const lib::Outcome<int64_t>& v) {
   return v ? Value::of_int(*v) : failed(c, v.error());
 }
@@ -45,7 +51,8 @@ lib::Outcome<std::shared_ptr<const lib::Regex>> dynamic_regex(EvalContext& c, st
 
 Value matches(EvalContext& c, const Value* a) {
   auto regex = dynamic_regex(c, a[1].str());
-  return regex ? Value::of_bool((*regex)->matches(a[0].str())) : failed(c, regex.error());
+  if (!regex) return failed(c, regex.error());
+  return c.spend((*regex)->steps(a[0].length)) ? Value::of_bool((*regex)->matches(a[0].str())) : aborted(c);
 }
 
 Value illegal_regex(EvalContext& c, const lib::Failure& failure) {
@@ -53,12 +60,15 @@ Value illegal_regex(EvalContext& c, const lib::Failure& failure) {
 }
 Value find(EvalContext& c, const Value* a) {
   auto regex = dynamic_regex(c, a[1].str());
-  return regex ? Value::of_string((*regex)->find(a[0].str())) : illegal_regex(c, regex.error());
+  if (!regex) return illegal_regex(c, regex.error());
+  return c.spend((*regex)->steps(a[0].length)) ? Value::of_string((*regex)->find(a[0].str())) : aborted(c);
 }
 Value find_all_n(EvalContext& c, const Value* a, int64_t count) {
   auto regex = dynamic_regex(c, a[1].str());
   if (!regex) return illegal_regex(c, regex.error());
-  auto found = (*regex)->find_all(a[0].str(), count);
+  lib::Room room = c.room();
+  auto found = (*regex)->find_all(a[0].str(), count, room);
+  c.settle(room);
   return found ? texts(c, *found) : failed(c, found.error());
 }
 Value find_all(EvalContext& c, const Value* a) {
@@ -92,25 +102,36 @@ Value last_index_of_from(EvalContext& c, const Value* a) {
   return int_or_error(c, lib::last_index_of(a[0].str(), a[1].str(), a[2].i, kRules));
 }
 Value lower_ascii(EvalContext& c, const Value* a) {
-  return c.reserve(a[0].length) ? Value::of_string(lib::lower_ascii(c.arena, a[0].str())) : aborted(c);
+  return c.reserve_text(a[0].length) ? Value::of_string(lib::lower_ascii(c.arena, a[0].str())) : aborted(c);
 }
 Value upper_ascii(EvalContext& c, const Value* a) {
-  return c.reserve(a[0].length) ? Value::of_string(lib::upper_ascii(c.arena, a[0].str())) : aborted(c);
+  return c.reserve_text(a[0].length) ? Value::of_string(lib::upper_ascii(c.arena, a[0].str())) : aborted(c);
 }
 Value trim(EvalContext&, const Value* a) {
   return Value::of_string(lib::trim(a[0].str()));
 }
+Value replace_n(EvalContext& c, const Value* a, int64_t count) {
+  lib::Room room = c.room();
+  auto replaced = lib::replace(c.arena, room, a[0].str(), a[1].str(), a[2].str(), count);
+  return made_text(c, room, replaced);
+}
 Value replace(EvalContext& c, const Value* a) {
-  return text_or_error(c, lib::replace(c.arena, kMaxValueBytes, a[0].str(), a[1].str(), a[2].str()));
+  return replace_n(c, a, -1);
 }
 Value replace_count(EvalContext& c, const Value* a) {
-  return text_or_error(c, lib::replace(c.arena, kMaxValueBytes, a[0].str(), a[1].str(), a[2].str(), a[3].i));
+  return replace_n(c, a, a[3].i);
+}
+Value split_n(EvalContext& c, const Value* a, int64_t count) {
+  lib::Room room = c.room();
+  auto parts = lib::split(room, a[0].str(), a[1].str(), count);
+  c.settle(room);
+  return parts ? texts(c, *parts) : failed(c, parts.error());
 }
 Value split(EvalContext& c, const Value* a) {
-  return texts(c, lib::split(a[0].str(), a[1].str()));
+  return split_n(c, a, -1);
 }
 Value split_count(EvalContext& c, const Value* a) {
-  return texts(c, lib::split(a[0].str(), a[1].str(), a[2].i));
+  return split_n(c, a, a[2].i);
 }
 
 Value join_with(EvalContext& c, const ListRep& list, std::string_view separator) {
@@ -121,7 +142,8 @@ Value join_with(EvalContext& c, const ListRep& list, std::string_view separator)
     }
     parts.push_back(list.items[i].str());
   }
-  return text_or_error(c, lib::join(c.arena, kMaxValueBytes, parts, separator));
+  const lib::Room room = c.room();
+  return made_text(c, room, lib::join(c.arena, room, parts, separator));
 }
 Value join(EvalContext& c, const Value* a) {
   return join_with(c, *a[0].list, "");
@@ -131,11 +153,15 @@ Value join_separator(EvalContext& c, const Value* a) {
 }
 
 Value format(EvalContext& c, const Value* a) {
-  auto text = lib::format_text(a[0].str(), *a[1].list, kMaxValueBytes);
+  lib::Room room = c.room();
+  auto text = lib::format_text(a[0].str(), *a[1].list, room);
+  c.settle(room);
   return text ? c.string(*text) : failed(c, text.error());
 }
 Value quote(EvalContext& c, const Value* a) {
-  return text_or_error(c, lib::quote(c.arena, kMaxValueBytes, a[0].str()));
+  if (!c.spend(a[0].length)) return aborted(c);  // byte by byte
+  const lib::Room room = c.room();
+  return made_text(c, room, lib::quote(c.arena, room, a[0].str()));
 }
 
 }  // namespace

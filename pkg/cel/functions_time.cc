@@ -1,6 +1,7 @@
 // Getters of timestamps and durations: cel-go common/types/{timestamp,duration}.go.
 #include "pkg/cel/function_support.h"
 #include "pkg/cel/lib/time.h"
+#include "pkg/cel/lib/time_zone.h"
 #include "pkg/cel/overloads.h"
 
 namespace dra::cel {
@@ -15,6 +16,9 @@ Value timestamp_field(EvalContext&, const Value* a) {
 
 template <TimeField kField>
 Value timestamp_field_in_zone(EvalContext& c, const Value* a) {
+  // A zone that is not known yet, or to no one, is looked for in the file system.
+  constexpr uint64_t kLookup = 600;
+  if (!lib::zone_is_at_hand(a[1].str()) && !c.spend(kLookup)) return aborted(c);
   auto v = lib::timestamp_field({a[0].i, a[0].length, a[0].offset_minutes}, kField, a[1].str());
   return v ? Value::of_int(*v) : failed(c, v.error());
 }

@@ -283,6 +283,11 @@ std::string_view go_type_name(const Value& v) {
 uint64_t code_points(std::string_view text) {
   uint64_t n = 0;
   for (size_t i = 0; i < text.size(); ++n) {
+    while (i + 8 <= text.size() && is_ascii(text.substr(i, 8))) {
+      i += 8;
+      n += 8;
+    }
+    if (i == text.size()) break;
     size_t length = utf8_length(text, i);
     i += length == 0 ? 1 : length;
   }
@@ -400,6 +405,14 @@ const Value* find_key(const MapRep& map, const Value& key) {
   return search(map, key);
 }
 
+uint64_t opaque_weight(const Value& v) {
+  if (v.kind == Kind::kQuantity) {
+    const uint64_t words = v.quantity->words();
+    return words <= 2 ? 0 : words * words / 8 + 4 * words;
+  }
+  return v.kind == Kind::kSemver ? v.semver->prerelease().size() / 4 : v.url->text.size() / 16;
+}
+
 uint32_t list_weight(const Value* items, size_t count) {
   uint64_t weight = count;
   for (size_t i = 0; i < count; ++i) weight += value_weight(items[i]);
@@ -428,10 +441,21 @@ const MapRep* make_map(Arena& arena, MapEntry* entries, size_t count) {
 
 namespace {
 
+// What messages show of a value at most, about: a few of these make a message.
+constexpr size_t kMaxShown = 1024;
+
+std::string shown(std::string_view text) {
+  if (text.size() <= kMaxShown) return std::string(text);
+  size_t end = kMaxShown;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return std::string(text.substr(0, end)) + "...";
+}
+
 std::string debug_list(const ListRep& list) {
   std::string out = "[";
   for (uint32_t i = 0; i < list.size; ++i) {
     if (i > 0) out += ", ";
+    if (out.size() > kMaxShown) return out + "...]";
     out += debug_text(list.items[i]);
   }
   return out + "]";
@@ -441,6 +465,7 @@ std::string debug_map(const MapRep& map) {
   std::string out = "{";
   for (uint32_t i = 0; i < map.size; ++i) {
     if (i > 0) out += ", ";
+    if (out.size() > kMaxShown) return out + "...}";
     out += debug_text(map.entries[i].key) + ": " + debug_text(map.entries[i].value);
   }
   return out + "}";
@@ -463,21 +488,21 @@ std::string bare_text(const Value& v) {
     case Kind::kString:
     case Kind::kBytes:
     case Kind::kType:
-      return std::string(v.str());
+      return shown(v.str());
     case Kind::kDuration:
       return lib::format_duration(v.i);
     case Kind::kTimestamp:
       return lib::format_timestamp({v.i, v.length, v.offset_minutes});
     case Kind::kQuantity:
-      return v.quantity->to_string();
+      return shown(v.quantity->to_string());
     case Kind::kSemver:
-      return v.semver->to_string();
+      return shown(v.semver->to_string());
     case Kind::kIp:
       return lib::to_string(*v.ip);
     case Kind::kCidr:
       return lib::to_string(*v.cidr);
     case Kind::kUrl:
-      return v.url->text;
+      return shown(v.url->text);
     case Kind::kFormat:
       return std::string(v.format->name);
     case Kind::kList:
@@ -493,8 +518,8 @@ std::string bare_text(const Value& v) {
 }
 
 std::string debug_text(const Value& v) {
-  if (v.kind == Kind::kString) return "\"" + std::string(v.str()) + "\"";
-  if (v.kind == Kind::kBytes) return "b\"" + std::string(v.str()) + "\"";
+  if (v.kind == Kind::kString) return "\"" + shown(v.str()) + "\"";
+  if (v.kind == Kind::kBytes) return "b\"" + shown(v.str()) + "\"";
   return bare_text(v);
 }
 

@@ -269,6 +269,9 @@ std::string_view go_type_name(const Value& v);
 uint64_t code_points(std::string_view text);
 uint64_t string_size(const Value& v);
 
+// Of quantities of many digits (what arithmetic takes), versions and URLs.
+uint64_t opaque_weight(const Value& v);
+
 // How much there is to look at in a value: elements of lists and maps, all the way down and counted each time they are
 // reached, and texts by 16 bytes. Evaluations spend it where upstream's cost does not reflect the work.
 inline uint64_t value_weight(const Value& v) {
@@ -282,6 +285,10 @@ inline uint64_t value_weight(const Value& v) {
       return v.map->weight;
     case Kind::kOptional:
       return v.optional == nullptr ? 0 : 1 + value_weight(*v.optional);
+    case Kind::kQuantity:
+    case Kind::kSemver:
+    case Kind::kUrl:
+      return opaque_weight(v);
     default:
       return 0;
   }
@@ -312,7 +319,8 @@ const Value* find_key(const MapRep& map, const Value& key);
 // Sorts and removes earlier duplicates (the last entry of a key wins). `entries` is reordered in place.
 const MapRep* make_map(Arena& arena, MapEntry* entries, size_t count);
 
-// Go-like rendering for messages and debugging: 5, "a", [1, 2], {k: v}.
+// Go-like rendering for messages and debugging: 5, "a", [1, 2], {k: v}. Long texts, lists and maps are cut off behind
+// about 1,000 bytes.
 std::string debug_text(const Value& v);
 // As fmt's %v shows a key in "no such key: K".
 std::string bare_text(const Value& v);

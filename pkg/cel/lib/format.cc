@@ -94,6 +94,16 @@ std::optional<double> float_argument(const Value& v) {
   return std::nullopt;
 }
 
+// Pieces are made apart and then put together, once a level of nesting.
+constexpr uint64_t kStepsOfPiece = 4;
+// Digits of doubles are worked out exactly.
+constexpr uint64_t kStepsOfDouble = 100;
+
+tl::unexpected<Failure> too_much_formatting() {
+  return failure(RuntimeCategory::kSizeLimit,
+                 "operation cancelled: formatting takes more work than this evaluator allows");
+}
+
 // "1234567.5" -> "1,234,567.5"
 std::string group_thousands(std::string text) {
   const size_t begin = text.starts_with('-') ? 1 : 0;
@@ -153,11 +163,12 @@ std::string quoted_text(std::string_view text) {
   return out + '"';
 }
 
-// Texts that grow only up to a limit.
+// Texts that grow only up to a limit, taking steps of a room as they do.
 class LimitedText {
  public:
-  explicit LimitedText(size_t limit) : limit_(limit) {}
+  LimitedText(size_t limit, Room& room) : limit_(limit), steps_(room) {}
   Outcome<void> add(std::string_view text) {
+    if (!steps_.take(kStepsOfPiece + text.size() / 4)) return too_much_formatting();
     if (text.size() > limit_ - text_.size())
       return failure(RuntimeCategory::kSizeLimit,
                      "formatted string would be longer than " + std::to_string(limit_) + " bytes");
@@ -169,16 +180,17 @@ class LimitedText {
 
  private:
   size_t limit_;
+  Room& steps_;
   std::string text_;
 };
 
-Outcome<std::string> string_clause(const Value& v, size_t limit, int depth);
+Outcome<std::string> string_clause(const Value& v, size_t limit, Room& room, int depth);
 
-Outcome<std::string> list_clause(const ListRep& list, size_t limit, int depth) {
-  LimitedText out(limit);
+Outcome<std::string> list_clause(const ListRep& list, size_t limit, Room& room, int depth) {
+  LimitedText out(limit, room);
   if (auto added = out.add("["); !added) return tl::unexpected<Failure>(added.error());
   for (uint32_t i = 0; i < list.size; ++i) {
-    auto item = string_clause(list.items[i], out.room(), depth + 1);
+    auto item = string_clause(list.items[i], out.room(), room, depth + 1);
     if (!item) return item;
     if (auto added = out.add((i == 0 ? "" : ", ") + *item); !added) return tl::unexpected<Failure>(added.error());
   }
@@ -186,15 +198,16 @@ Outcome<std::string> list_clause(const ListRep& list, size_t limit, int depth) {
   return out.take();
 }
 
-Outcome<std::string> map_clause(const MapRep& map, size_t limit, int depth) {
+Outcome<std::string> map_clause(const MapRep& map, size_t limit, Room& room, int depth) {
   std::vector<std::pair<std::string, std::string>> entries;
   size_t size = 2;
   for (uint32_t i = 0; i < map.size; ++i) {
-    auto key = string_clause(map.entries[i].key, limit, depth + 1);
+    auto key = string_clause(map.entries[i].key, limit, room, depth + 1);
     if (!key) return key;
-    auto value = string_clause(map.entries[i].value, limit, depth + 1);
+    auto value = string_clause(map.entries[i].value, limit, room, depth + 1);
     if (!value) return value;
     size += key->size() + value->size() + 3;
+    if (!room.take(2 * kStepsOfPiece + (key->size() + value->size()) / 4)) return too_much_formatting();
     if (size > limit + 2)
       return failure(RuntimeCategory::kSizeLimit,
                      "formatted string would be longer than " + std::to_string(limit) + " bytes");
@@ -214,7 +227,7 @@ Outcome<std::string> bytes_text(const Value& v) {
 }
 
 // depth 0: an argument itself; deeper: inside a list or map, where texts are quoted.
-Outcome<std::string> string_clause(const Value& v, size_t limit, int depth) {
+Outcome<std::string> string_clause(const Value& v, size_t limit, Room& room, int depth) {
   if (depth > kMaxNesting)
     return format_failure("error during formatting: lists and maps nest deeper than " + std::to_string(kMaxNesting));
   const bool inside = depth > 0;
@@ -248,21 +261,21 @@ Outcome<std::string> string_clause(const Value& v, size_t limit, int depth) {
     case Kind::kType:
       return std::string(v.str());
     case Kind::kList:
-      return list_clause(*v.list, limit, depth);
+      return list_clause(*v.list, limit, room, depth);
     case Kind::kMap:
-      return map_clause(*v.map, limit, depth);
+      return map_clause(*v.map, limit, room, depth);
     default:
       return format_failure(format_type_error('s', type_name(v)));
   }
 }
 
-Outcome<std::string> apply_clause(const Clause& clause, const Value& v, size_t limit) {
+Outcome<std::string> apply_clause(const Clause& clause, const Value& v, size_t limit, Room& room) {
   const auto unsuitable = [&] { return format_failure(format_type_error(clause.verb, type_name(v))); };
   const int precision = clause.precision.value_or(kDefaultDecimals);
   const bool upper = clause.verb == 'X';
   switch (clause.verb) {
     case 's':
-      return string_clause(v, limit, 0);
+      return string_clause(v, limit, room, 0);
     case 'd':
       if (!is_integer(v)) return unsuitable();
       return integer_in_base(v, 10);
@@ -285,6 +298,7 @@ Outcome<std::string> apply_clause(const Clause& clause, const Value& v, size_t l
   if (!number) return unsuitable();
   if (static_cast<size_t>(precision) > limit)
     return failure(RuntimeCategory::kSizeLimit, "precision " + std::to_string(precision) + " is too large");
+  if (!room.take(kStepsOfDouble + static_cast<uint64_t>(precision) / 2)) return too_much_formatting();
   return clause.verb == 'f' ? format_fixed_clause(*number, precision) : format_scientific_clause(*number, precision);
 }
 
@@ -341,8 +355,8 @@ std::string check_format_arguments(size_t verbs, size_t arguments) {
   return "";
 }
 
-Outcome<std::string> format_text(std::string_view format, const ListRep& arguments, size_t limit) {
-  LimitedText out(limit);
+Outcome<std::string> format_text(std::string_view format, const ListRep& arguments, Room& room) {
+  LimitedText out(room.bytes, room);
   uint32_t used = 0;
   while (!format.empty()) {
     const size_t percent = std::min(format.find('%'), format.size());
@@ -355,7 +369,7 @@ Outcome<std::string> format_text(std::string_view format, const ListRep& argumen
     std::string piece = "%";
     if (clause->verb != '%') {
       if (used >= arguments.size) return format_failure(check_format_arguments(used + size_t{1}, used));
-      auto applied = apply_clause(*clause, arguments.items[used++], out.room());
+      auto applied = apply_clause(*clause, arguments.items[used++], out.room(), room);
       if (!applied) return applied;
       piece = std::move(*applied);
     }

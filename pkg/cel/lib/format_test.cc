@@ -10,7 +10,8 @@ namespace dra::cel::lib::format_test {
 
 std::string formatted(const std::string& format, std::vector<Value> arguments) {
   const ListRep list{arguments.data(), static_cast<uint32_t>(arguments.size())};
-  auto text = format_text(format, list, 1 << 16);
+  Room room{1 << 16};
+  auto text = format_text(format, list, room);
   return text ? *text : "!" + text.error().message;
 }
 

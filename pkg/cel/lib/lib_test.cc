@@ -194,7 +194,8 @@ TEST(Regex, GoDialect) {
 TEST(Regex, WorkIsBounded) {
   const std::string text(1 << 20, 'a');
   const auto regex = *Regex::compile("a*b|a");
-  EXPECT_EQ(regex->find_all(text).error().category, RuntimeCategory::kSizeLimit);
+  Room room{SIZE_MAX, 10'000'000};
+  EXPECT_EQ(regex->find_all(text, -1, room).error().category, RuntimeCategory::kSizeLimit);
   EXPECT_TRUE((*Regex::compile("(a|aa)+$"))->matches(text));
   EXPECT_FALSE((*Regex::compile("(a*)*b"))->matches(text));
 }
@@ -209,18 +210,21 @@ TEST(Regex, WeightsAreAddedUpWithoutCompiling) {
   for (int i = 0; i < 3000; ++i) huge += "(a{1000}";
   for (int i = 0; i < 3000; ++i) huge += "){1000}";
   EXPECT_GE(Regex::weight(huge), size_t{1} << 30);
+  EXPECT_LT(Regex::reduced_weight("\\pL{40}"), 1000U);
   EXPECT_TRUE(Regex::compile(".{1,1000}"));
-  EXPECT_FALSE(Regex::compile(".{1,1000}.{1,1000}"));
+  EXPECT_FALSE(Regex::compile("(?:[a-z]{1,1000}){7}"));
 }
 
 TEST(RegexPool, CompilesOnceAndStopsAtTheLimit) {
   RegexPool pool;
-  const auto first = pool.compile(".{1,1000}");
+  const auto first = pool.compile("[ab]{1,1000}");
   ASSERT_TRUE(first);
-  EXPECT_EQ(*pool.compile(".{1,1000}"), *first);
+  EXPECT_EQ(*pool.compile("[ab]{1,1000}"), *first);
+  EXPECT_TRUE(pool.compile("[cd]{1,1000}"));
   EXPECT_FALSE(pool.compile("("));
   EXPECT_FALSE(pool.exhausted());
-  EXPECT_FALSE(pool.compile(".{1,999}"));
+  for (int i = 0; i < 4; ++i) (void)pool.compile("[ab]{1," + std::to_string(900 + i) + "}");
+  EXPECT_FALSE(pool.compile("[ab]{1,999}"));
   EXPECT_TRUE(pool.exhausted());
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "pkg/cel/lib/regex_alphabet.h"
+#include "pkg/cel/lib/regex_syntax.h"
 #include "pkg/cel/utf8.h"
 
 namespace dra::cel::lib {
@@ -14,6 +16,8 @@ namespace {
 constexpr int64_t kMaxRegexMemory = 5 << 18;
 // Simplifying repetitions and merging classes takes time even where few instructions come out.
 constexpr size_t kMaxWeight = 2 * Regex::kMaxProgram;
+// Heavier patterns are compiled over a reduced alphabet where that is possible.
+constexpr size_t kReduceAbove = 4'000;
 
 tl::unexpected<Failure> regex_error(std::string_view what, std::string_view where) {
   std::string message = "error parsing regexp: ";
@@ -59,34 +63,20 @@ std::string_view go_fault(RE2::ErrorCode code) {
   }
 }
 
-// Where the character class that starts at `at` ends (behind its ']').
-size_t class_end(std::string_view pattern, size_t at) {
-  size_t i = at + 1;
-  if (i < pattern.size() && pattern[i] == '^') ++i;
-  if (i < pattern.size() && pattern[i] == ']') ++i;
-  while (i < pattern.size() && pattern[i] != ']') {
-    if (pattern[i] == '\\') {
-      i += 2;
-    } else if (pattern.substr(i, 2) == "[:") {
-      const size_t close = pattern.find(":]", i + 2);
-      i = close == std::string_view::npos ? i + 1 : close + 2;
-    } else {
-      ++i;
-    }
-  }
-  return std::min(i + 1, pattern.size());
-}
-
 // Instructions that these make, as measured: a class of Unicode, any code point, and a single byte.
-constexpr size_t kUnicodeClassWeight = 250;
-constexpr size_t kAnyWeight = 8;
+struct AtomWeights {
+  size_t unicode_class;
+  size_t any;
+};
+constexpr AtomWeights kPlainWeights{250, 8};
+constexpr AtomWeights kReducedWeights{10, 2};
 // Copies that may be absent nest, and take the longer to lay out.
 constexpr size_t kOptionalWeight = 4;
 
 // Adds up a pattern, atom by atom.
 class WeightScan {
  public:
-  explicit WeightScan(std::string_view pattern) : pattern_(pattern) {}
+  WeightScan(std::string_view pattern, AtomWeights weights) : pattern_(pattern), weights_(weights) {}
 
   size_t run() {
     for (size_t i = 0; i < pattern_.size();) i = step(i);
@@ -128,7 +118,7 @@ class WeightScan {
       case '{':
         return repetition(at);
       case '.':
-        atom(kAnyWeight);
+        atom(weights_.any);
         return at + 1;
       case '*':
       case '+':
@@ -151,17 +141,17 @@ class WeightScan {
     }
     const bool unicode = letter == 'p' || letter == 'P';
     const bool negated = letter == 'D' || letter == 'S' || letter == 'W';
-    atom(unicode ? kUnicodeClassWeight : negated ? kAnyWeight : 1);
+    atom(unicode ? weights_.unicode_class : negated ? weights_.any : 1);
     const bool braces = unicode && at + 2 < pattern_.size() && pattern_[at + 2] == '{';
     if (!braces) return std::min(at + (unicode ? 3 : 2), pattern_.size());  // \pL, \d
     return std::min(pattern_.find('}', at), pattern_.size() - 1) + 1;
   }
 
-  static size_t class_weight(std::string_view text) {
+  size_t class_weight(std::string_view text) const {
     size_t weight = 2 + text.size() / 3;
-    if (text.size() > 1 && text[1] == '^') weight += kAnyWeight;
+    if (text.size() > 1 && text[1] == '^') weight += weights_.any;
     for (size_t i = 0; i + 1 < text.size(); ++i) {
-      if (text[i] == '\\' && (text[i + 1] == 'p' || text[i + 1] == 'P')) weight += kUnicodeClassWeight;
+      if (text[i] == '\\' && (text[i + 1] == 'p' || text[i + 1] == 'P')) weight += weights_.unicode_class;
     }
     return weight;
   }
@@ -193,6 +183,7 @@ class WeightScan {
   }
 
   std::string_view pattern_;
+  AtomWeights weights_;
   size_t sum_ = 0;
   size_t last_ = 0;
   std::vector<size_t> groups_;  // what stands before each open group
@@ -227,29 +218,63 @@ Outcome<std::string> translate(std::string_view pattern) {
   return out;
 }
 
-RE2::Options regex_options() {
+RE2::Options regex_options(bool bytes) {
   RE2::Options options;
   options.set_log_errors(false);
   options.set_max_mem(kMaxRegexMemory);
+  if (bytes) options.set_encoding(RE2::Options::EncodingLatin1);
   return options;
+}
+
+size_t instructions(const RE2& re) {
+  return static_cast<size_t>(std::max(re.ProgramSize(), 0));
 }
 
 }  // namespace
 
 struct Regex::Impl {
-  explicit Impl(const std::string& pattern) : re(pattern, regex_options()) {}
+  explicit Impl(const std::string& pattern) : re(pattern, regex_options(false)) {}
+  explicit Impl(ReducedAlphabet reduced) : alphabet(std::move(reduced)), re(alphabet->pattern(), regex_options(true)) {}
+
+  // Whether `text` holds a match from byte `from` on, and where. `match` may be null.
+  bool search(std::string_view text, size_t from, std::string_view* match) const;
+
+  std::optional<ReducedAlphabet> alphabet;
   RE2 re;
 };
+
+bool Regex::Impl::search(std::string_view text, size_t from, std::string_view* match) const {
+  re2::StringPiece found;
+  const int wanted = match == nullptr ? 0 : 1;
+  if (!alphabet) {
+    if (!re.Match(text, from, text.size(), RE2::UNANCHORED, &found, wanted)) return false;
+    if (match != nullptr) *match = {found.data(), found.size()};
+    return true;
+  }
+  std::vector<uint32_t> offsets;
+  const std::string letters = alphabet->encode(text, &offsets);
+  const auto start = static_cast<size_t>(std::lower_bound(offsets.begin(), offsets.end(), from) - offsets.begin());
+  if (!re.Match(letters, start, letters.size(), RE2::UNANCHORED, &found, wanted)) return false;
+  if (match != nullptr) {
+    const auto first = static_cast<size_t>(found.data() - letters.data());
+    *match = text.substr(offsets[first], offsets[first + found.size()] - offsets[first]);
+  }
+  return true;
+}
 
 Regex::Regex(std::unique_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 Regex::~Regex() = default;
 
 Outcome<std::shared_ptr<const Regex>> Regex::compile(std::string_view pattern) {
+  const size_t heavy = weight(pattern);
   if (pattern.size() > kMaxPattern) return regex_error("expression too large", pattern.substr(0, 64));
-  if (weight(pattern) > kMaxWeight) return regex_error("expression too large", pattern.substr(0, 64));
   if (!is_valid_utf8(pattern)) return regex_error("invalid UTF-8", pattern.substr(0, 64));
   const auto translated = translate(pattern);
   if (!translated) return tl::unexpected<Failure>(translated.error());
+  if (heavy > kReduceAbove && reduced_weight(pattern) <= kMaxWeight) {
+    if (auto regex = compile_reduced(*translated)) return regex;
+  }
+  if (heavy > kMaxWeight) return regex_error("expression too large", pattern.substr(0, 64));
   auto impl = std::make_unique<const Impl>(*translated);
   if (!impl->re.ok()) {
     const std::string& where = impl->re.error_arg();
@@ -260,8 +285,23 @@ Outcome<std::shared_ptr<const Regex>> Regex::compile(std::string_view pattern) {
   return regex;
 }
 
+// Null where that is not possible or no better; what is wrong with a pattern is then found out without it.
+std::shared_ptr<const Regex> Regex::compile_reduced(std::string_view pattern) {
+  auto alphabet = ReducedAlphabet::reduce(pattern);
+  if (!alphabet || weight(alphabet->pattern()) > kMaxWeight) return nullptr;
+  auto impl = std::make_unique<const Impl>(std::move(*alphabet));
+  if (!impl->re.ok()) return nullptr;
+  std::shared_ptr<const Regex> regex(new Regex(std::move(impl)));
+  return regex->size() > kMaxProgram ? nullptr : regex;
+}
+
 size_t Regex::weight(std::string_view pattern) {
-  return WeightScan(pattern).run();
+  return WeightScan(pattern, kPlainWeights).run();
+}
+
+size_t Regex::reduced_weight(std::string_view pattern) {
+  const size_t plain = weight(pattern);
+  return plain <= kReduceAbove ? plain : WeightScan(pattern, kReducedWeights).run();
 }
 
 Outcome<std::shared_ptr<const Regex>> RegexPool::compile(std::string_view pattern) {
@@ -269,7 +309,7 @@ Outcome<std::shared_ptr<const Regex>> RegexPool::compile(std::string_view patter
     if (text == pattern) return regex;
   }
   static constexpr size_t kEach = 20;  // what even an empty pattern costs
-  const size_t weight = Regex::weight(pattern);
+  const size_t weight = Regex::reduced_weight(pattern);
   const auto refuse = [&] {
     exhausted_ = true;
     return regex_error("too many or too large expressions together", pattern.substr(0, 64));
@@ -277,7 +317,7 @@ Outcome<std::shared_ptr<const Regex>> RegexPool::compile(std::string_view patter
   // Half: weights of classes are upper bounds.
   if (exhausted_ || (spent_ > 0 && spent_ + weight / 2 > Regex::kMaxProgram)) return refuse();
   auto regex = Regex::compile(pattern);
-  spent_ += kEach + (regex ? std::max((*regex)->size(), weight / 2) : weight);
+  spent_ += kEach + (regex ? std::max((*regex)->size(), weight / 2) : Regex::weight(pattern));
   if (!regex) return regex;
   if (spent_ > Regex::kMaxProgram + kEach) return refuse();
   compiled_.emplace_back(pattern, *regex);
@@ -285,32 +325,41 @@ Outcome<std::shared_ptr<const Regex>> RegexPool::compile(std::string_view patter
 }
 
 size_t Regex::size() const {
-  return static_cast<size_t>(std::max(impl_->re.ProgramSize(), 0));
+  // Classes are compiled, and asked for their ASCII members.
+  return instructions(impl_->re) + (impl_->alphabet ? impl_->alphabet->size() * 3 / 2 : 0);
 }
 
 bool Regex::matches(std::string_view text) const {
-  return impl_->re.Match(text, 0, text.size(), RE2::UNANCHORED, nullptr, 0);
+  return impl_->search(text, 0, nullptr);
 }
 
 std::string_view Regex::find(std::string_view text) const {
-  re2::StringPiece match;
-  if (!impl_->re.Match(text, 0, text.size(), RE2::UNANCHORED, &match, 1)) return text.substr(0, 0);
-  return {match.data(), match.size()};
+  std::string_view match;
+  return impl_->search(text, 0, &match) ? match : text.substr(0, 0);
 }
 
-Outcome<std::vector<std::string_view>> Regex::find_all(std::string_view text, int64_t count) const {
+uint64_t Regex::steps(size_t bytes) const {
+  constexpr uint64_t kEach = 10;
+  // Measured: with large automata the cache hardly ever suffices.
+  constexpr size_t kLarge = 1000;
+  const size_t automaton = instructions(impl_->re);
+  const uint64_t states = static_cast<uint64_t>(bytes) * std::min(bytes, automaton);
+  const uint64_t encoding = impl_->alphabet ? 4 * (1 + impl_->alphabet->classes()) * static_cast<uint64_t>(bytes) : 0;
+  return kEach + encoding + (automaton < kLarge ? states / 2 : states * 3);
+}
+
+Outcome<std::vector<std::string_view>> Regex::find_all(std::string_view text, int64_t count, Room& room) const {
   std::vector<std::string_view> matches;
   if (count < 0) count = INT64_MAX;
   size_t position = 0;
   size_t previous_end = std::string_view::npos;
-  size_t work = 0;
   while (position <= text.size() && static_cast<int64_t>(matches.size()) < count) {
-    work += text.size() - position + 1;
-    if (work > kMaxWork)
+    // Over a reduced alphabet every search translates the whole text.
+    if (!room.take(steps(impl_->alphabet ? text.size() : text.size() - position)))
       return failure(RuntimeCategory::kSizeLimit,
                      "findAll: too many matches in a text of " + std::to_string(text.size()) + " bytes");
-    re2::StringPiece match;
-    if (!impl_->re.Match(text, position, text.size(), RE2::UNANCHORED, &match, 1)) break;
+    std::string_view match;
+    if (!impl_->search(text, position, &match)) break;
     const auto begin = static_cast<size_t>(match.data() - text.data());
     const size_t end = begin + match.size();
     const bool empty_behind_match = end == position && begin == previous_end;

@@ -14,7 +14,7 @@
 
 namespace dra::cel::lib {
 
-// Immutable; matching is safe from many threads and takes time linear in the text.
+// Immutable; matching is safe from many threads and takes time linear in the text (and in the automaton).
 class Regex {
  public:
   // Longer patterns are refused ("expression too large"), and so are those whose automaton would need more
@@ -24,6 +24,8 @@ class Regex {
 
   // About how many instructions a pattern makes, without compiling it; saturates. Any bytes are taken.
   static size_t weight(std::string_view pattern);
+  // The same if the pattern can be compiled over a reduced alphabet (regex_alphabet.h), as the heavy ones usually can.
+  static size_t reduced_weight(std::string_view pattern);
 
   // The failure's text is "error parsing regexp: ...", as Go's.
   static Outcome<std::shared_ptr<const Regex>> compile(std::string_view pattern);
@@ -38,15 +40,21 @@ class Regex {
   bool matches(std::string_view text) const;
   // The leftmost match, or "". A view of the text.
   std::string_view find(std::string_view text) const;
-  // Matches that do not overlap; empty ones not directly behind another match. count < 0: all.
-  // Fails (kSizeLimit) where matches times length of the text exceed kMaxWork: looking for the next match may read the
-  // whole rest of the text each time.
-  static constexpr size_t kMaxWork = 10'000'000;
-  Outcome<std::vector<std::string_view>> find_all(std::string_view text, int64_t count = -1) const;
+  // Matches that do not overlap; empty ones not directly behind another match. count < 0: all. Takes steps() of the
+  // rest of the text for each of them, and fails (kSizeLimit) where there are not enough.
+  Outcome<std::vector<std::string_view>> find_all(std::string_view text, int64_t count, Room& room) const;
+  Outcome<std::vector<std::string_view>> find_all(std::string_view text, int64_t count = -1) const {
+    Room unlimited;
+    return find_all(text, count, unlimited);
+  }
+  // What one search of a text of this many bytes takes at most, in steps of evaluation: RE2 runs the automaton's states
+  // side by side where its cache does not suffice, and there can be as many as instructions, or bytes read.
+  uint64_t steps(size_t bytes) const;
 
  private:
   struct Impl;
   explicit Regex(std::unique_ptr<const Impl> impl);
+  static std::shared_ptr<const Regex> compile_reduced(std::string_view pattern);
   std::unique_ptr<const Impl> impl_;
 };
 

@@ -14,9 +14,17 @@ tl::unexpected<Failure> out_of_range(int64_t index) {
   return failure(RuntimeCategory::kIndex, "index out of range: " + std::to_string(index));
 }
 
-tl::unexpected<Failure> too_long(size_t limit) {
-  return failure(RuntimeCategory::kSizeLimit, "string would be longer than " + std::to_string(limit) + " bytes");
+tl::unexpected<Failure> too_long(const Room& room) {
+  return failure(RuntimeCategory::kSizeLimit, "string would be longer than " + std::to_string(room.bytes) + " bytes");
 }
+
+tl::unexpected<Failure> too_many() {
+  return failure(RuntimeCategory::kSizeLimit, "operation cancelled: a text falls into too many pieces");
+}
+
+// Finding and copying one piece.
+constexpr uint64_t kStepsOfReplacing = 8;
+constexpr uint64_t kStepsOfSplitting = 4;
 
 size_t step_bytes(std::string_view text, size_t at) {
   return static_cast<unsigned char>(text[at]) < 0x80 ? 1 : std::max<size_t>(utf8_length(text, at), 1);
@@ -89,11 +97,12 @@ char* append_to(char* out, std::string_view text) {
 }
 
 // Puts `to` in front of the first `count` code points, and at the end if there are fewer.
-Outcome<std::string_view> insert_between(Arena& arena, size_t limit, std::string_view text, std::string_view to,
+Outcome<std::string_view> insert_between(Arena& arena, Room& room, std::string_view text, std::string_view to,
                                          int64_t count) {
   const int64_t places = std::min(count, count_points(text) + 1);
-  if (!to.empty() && static_cast<size_t>(places) > (limit - std::min(limit, text.size())) / to.size())
-    return too_long(limit);
+  if (!to.empty() && static_cast<size_t>(places) > (room.bytes - std::min(room.bytes, text.size())) / to.size())
+    return too_long(room);
+  if (!room.take(kStepsOfReplacing * static_cast<uint64_t>(places))) return too_many();
   const size_t size = text.size() + static_cast<size_t>(places) * to.size();
   char* const begin = reserve(arena, size);
   char* out = begin;
@@ -210,20 +219,22 @@ std::string_view upper_ascii(Arena& arena, std::string_view text) {
   return map_bytes(arena, text, [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
 }
 
-Outcome<std::string_view> replace(Arena& arena, size_t limit, std::string_view text, std::string_view from,
+Outcome<std::string_view> replace(Arena& arena, Room& room, std::string_view text, std::string_view from,
                                   std::string_view to, int64_t count) {
   if (count == 0 || from == to) return text;
   if (count < 0) count = INT64_MAX;
-  if (from.empty()) return insert_between(arena, limit, text, to, count);
+  if (from.empty()) return insert_between(arena, room, text, to, count);
   size_t size = text.size();
   int64_t found = 0;
   for (size_t at = find_bytes(text, from); at != std::string_view::npos && found < count;
        at = find_bytes(text, from, at + from.size())) {
     ++found;
     size += to.size() - from.size();  // wraps where `to` is shorter; the sum does not
-    if (size > limit && to.size() > from.size()) return too_long(limit);
+    if (size > room.bytes && to.size() > from.size()) return too_long(room);
+    if (!room.take(kStepsOfReplacing)) return too_many();
   }
   if (found == 0) return text;
+  if (size > room.bytes) return too_long(room);
   char* const begin = reserve(arena, size);
   char* out = begin;
   size_t done = 0;
@@ -236,13 +247,15 @@ Outcome<std::string_view> replace(Arena& arena, size_t limit, std::string_view t
   return std::string_view(begin, size);
 }
 
-std::vector<std::string_view> split(std::string_view text, std::string_view separator, int64_t count) {
+Outcome<std::vector<std::string_view>> split(Room& room, std::string_view text, std::string_view separator,
+                                             int64_t count) {
   std::vector<std::string_view> parts;
   if (count == 0) return parts;
   if (count < 0) count = INT64_MAX;
-  const auto room = [&] { return static_cast<int64_t>(parts.size()) + 1 < count; };
+  const auto more = [&] { return static_cast<int64_t>(parts.size()) + 1 < count; };
   if (separator.empty()) {
-    while (!text.empty() && room()) {
+    while (!text.empty() && more()) {
+      if (!room.take(kStepsOfSplitting)) return too_many();
       const size_t step = step_bytes(text, 0);
       parts.push_back(text.substr(0, step));
       text.remove_prefix(step);
@@ -250,7 +263,8 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
     if (!text.empty()) parts.push_back(text);
     return parts;
   }
-  while (room()) {
+  while (more()) {
+    if (!room.take(kStepsOfSplitting)) return too_many();
     const size_t at = find_bytes(text, separator);
     if (at == std::string_view::npos) break;
     parts.push_back(text.substr(0, at));
@@ -260,12 +274,12 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
   return parts;
 }
 
-Outcome<std::string_view> join(Arena& arena, size_t limit, const std::vector<std::string_view>& parts,
+Outcome<std::string_view> join(Arena& arena, const Room& room, const std::vector<std::string_view>& parts,
                                std::string_view separator) {
   size_t size = 0;
   for (const std::string_view part : parts) {
     size += part.size() + separator.size();
-    if (size - separator.size() > limit) return too_long(limit);
+    if (size - separator.size() > room.bytes) return too_long(room);
   }
   if (parts.empty()) return std::string_view{};
   size -= separator.size();
@@ -275,7 +289,7 @@ Outcome<std::string_view> join(Arena& arena, size_t limit, const std::vector<std
   return std::string_view(begin, size);
 }
 
-Outcome<std::string_view> quote(Arena& arena, size_t limit, std::string_view text) {
+Outcome<std::string_view> quote(Arena& arena, const Room& room, std::string_view text) {
   static constexpr std::string_view kSpecial = "\a\b\f\n\r\t\v\\\"";
   static constexpr std::string_view kLetters = "abfnrtv\\\"";
   std::string out = "\"";
@@ -293,7 +307,7 @@ Outcome<std::string_view> quote(Arena& arena, size_t limit, std::string_view tex
     i += std::max<size_t>(length, 1);
   }
   out += '"';
-  if (out.size() > limit) return too_long(limit);
+  if (out.size() > room.bytes) return too_long(room);
   return arena.copy(out);
 }
 

@@ -1,8 +1,9 @@
 // The string functions: cel-go ext/strings.go, version 2. Positions are code points; a byte that is no valid UTF-8
 // counts as one.
 //
-// Results that are parts of the input are views of it; others are built in the arena and never larger than `limit`
-// bytes (category kSizeLimit). Pure and safe from any thread.
+// Results that are parts of the input are views of it; others are built in the arena and never larger than the
+// room's bytes (category kSizeLimit). Where a text falls into pieces, each takes steps of the room. Pure and safe from
+// any thread.
 #pragma once
 
 #include <cstddef>
@@ -35,12 +36,13 @@ std::string_view trim(std::string_view text);
 std::string_view lower_ascii(Arena& arena, std::string_view text);
 std::string_view upper_ascii(Arena& arena, std::string_view text);
 // count < 0: all.
-Outcome<std::string_view> replace(Arena& arena, size_t limit, std::string_view text, std::string_view from,
+Outcome<std::string_view> replace(Arena& arena, Room& room, std::string_view text, std::string_view from,
                                   std::string_view to, int64_t count = -1);
 // count < 0: all.
-std::vector<std::string_view> split(std::string_view text, std::string_view separator, int64_t count = -1);
-Outcome<std::string_view> join(Arena& arena, size_t limit, const std::vector<std::string_view>& parts,
+Outcome<std::vector<std::string_view>> split(Room& room, std::string_view text, std::string_view separator,
+                                             int64_t count = -1);
+Outcome<std::string_view> join(Arena& arena, const Room& room, const std::vector<std::string_view>& parts,
                                std::string_view separator);
-Outcome<std::string_view> quote(Arena& arena, size_t limit, std::string_view text);
+Outcome<std::string_view> quote(Arena& arena, const Room& room, std::string_view text);
 
 }  // namespace dra::cel::lib

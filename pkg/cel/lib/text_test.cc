@@ -11,6 +11,17 @@ namespace dra::cel::lib::text_test {
 
 constexpr size_t kLimit = 1 << 20;
 
+std::string replaced(std::string_view text, std::string_view from, std::string_view to, int64_t count = -1) {
+  Arena arena;
+  Room room{kLimit};
+  return std::string(*replace(arena, room, text, from, to, count));
+}
+
+std::vector<std::string_view> parts_of(std::string_view text, std::string_view separator, int64_t count = -1) {
+  Room room;
+  return *split(room, text, separator, count);
+}
+
 // U+20AC is three bytes.
 const std::string kEuro = "\xE2\x82\xAC";
 
@@ -75,33 +86,51 @@ TEST(Text, SearchAgreesWithTryingEveryPosition) {
 
 TEST(Text, ReplaceSplitJoin) {
   Arena arena;
-  EXPECT_EQ(*replace(arena, kLimit, "{0} days {0} hours", "{0}", "2"), "2 days 2 hours");
-  EXPECT_EQ(*replace(arena, kLimit, "{0} days {0} hours", "{0}", "2", 1), "2 days {0} hours");
-  EXPECT_EQ(*replace(arena, kLimit, "abc", "", "-"), "-a-b-c-");
-  EXPECT_EQ(*replace(arena, kLimit, "abc", "", "-", 2), "-a-bc");
-  EXPECT_EQ(*replace(arena, kLimit, kEuro + "x", "", "-"), "-" + kEuro + "-x-");
-  EXPECT_EQ(*replace(arena, kLimit, "abc", "b", "", 0), "abc");
-  EXPECT_EQ(*replace(arena, kLimit, "aaa", "a", ""), "");
+  EXPECT_EQ(replaced("{0} days {0} hours", "{0}", "2"), "2 days 2 hours");
+  EXPECT_EQ(replaced("{0} days {0} hours", "{0}", "2", 1), "2 days {0} hours");
+  EXPECT_EQ(replaced("abc", "", "-"), "-a-b-c-");
+  EXPECT_EQ(replaced("abc", "", "-", 2), "-a-bc");
+  EXPECT_EQ(replaced(kEuro + "x", "", "-"), "-" + kEuro + "-x-");
+  EXPECT_EQ(replaced("abc", "b", "", 0), "abc");
+  EXPECT_EQ(replaced("aaa", "a", ""), "");
   using Parts = std::vector<std::string_view>;
-  EXPECT_EQ(split("a,b,c", ","), (Parts{"a", "b", "c"}));
-  EXPECT_EQ(split("a,b,c", ",", 2), (Parts{"a", "b,c"}));
-  EXPECT_EQ(split("a,b,c", ",", 0), Parts{});
-  EXPECT_EQ(split("a,b,c", ",", 1), Parts{"a,b,c"});
-  EXPECT_EQ(split("", ","), Parts{""});
-  EXPECT_EQ(split("a" + kEuro, ""), (Parts{"a", kEuro}));
-  EXPECT_EQ(split("abc", "", 2), (Parts{"a", "bc"}));
-  EXPECT_EQ(split("", ""), Parts{});
-  EXPECT_EQ(*join(arena, kLimit, {"x", "y"}, "-"), "x-y");
-  EXPECT_EQ(*join(arena, kLimit, {}, "-"), "");
+  EXPECT_EQ(parts_of("a,b,c", ","), (Parts{"a", "b", "c"}));
+  EXPECT_EQ(parts_of("a,b,c", ",", 2), (Parts{"a", "b,c"}));
+  EXPECT_EQ(parts_of("a,b,c", ",", 0), Parts{});
+  EXPECT_EQ(parts_of("a,b,c", ",", 1), Parts{"a,b,c"});
+  EXPECT_EQ(parts_of("", ","), Parts{""});
+  EXPECT_EQ(parts_of("a" + kEuro, ""), (Parts{"a", kEuro}));
+  EXPECT_EQ(parts_of("abc", "", 2), (Parts{"a", "bc"}));
+  EXPECT_EQ(parts_of("", ""), Parts{});
+  EXPECT_EQ(*join(arena, {kLimit}, {"x", "y"}, "-"), "x-y");
+  EXPECT_EQ(*join(arena, {kLimit}, {}, "-"), "");
 }
 
 TEST(Text, GrowthIsRefusedNotDone) {
   Arena arena;
   const std::string text(1000, 'a');
-  EXPECT_EQ(replace(arena, 100'000, text, "a", text).error().category, RuntimeCategory::kSizeLimit);
-  EXPECT_EQ(replace(arena, 100'000, text, "", text).error().category, RuntimeCategory::kSizeLimit);
-  EXPECT_EQ(join(arena, 100, {text}, "").error().category, RuntimeCategory::kSizeLimit);
+  Room room{100'000};
+  EXPECT_EQ(replace(arena, room, text, "a", text).error().category, RuntimeCategory::kSizeLimit);
+  EXPECT_EQ(replace(arena, room, text, "", text).error().category, RuntimeCategory::kSizeLimit);
+  EXPECT_EQ(join(arena, {100}, {text}, "").error().category, RuntimeCategory::kSizeLimit);
   EXPECT_LT(arena.used(), 100'000U);
+}
+
+TEST(Text, PiecesTakeSteps) {
+  Arena arena;
+  const std::string text(1000, 'a');
+  Room few{kLimit, 100};
+  EXPECT_EQ(split(few, text, "").error().category, RuntimeCategory::kSizeLimit);
+  EXPECT_EQ(few.steps, 0U);
+  few.steps = 100;
+  EXPECT_EQ(split(few, text, "a").error().category, RuntimeCategory::kSizeLimit);
+  few.steps = 100;
+  EXPECT_EQ(replace(arena, few, text, "a", "b").error().category, RuntimeCategory::kSizeLimit);
+  few.steps = 100;
+  EXPECT_EQ(replace(arena, few, text, "", "b").error().category, RuntimeCategory::kSizeLimit);
+  few.steps = 100;
+  EXPECT_EQ(*replace(arena, few, text, "b", "c"), text);
+  EXPECT_EQ(few.steps, 100U);
 }
 
 TEST(Text, TrimQuoteCase) {
@@ -109,7 +138,7 @@ TEST(Text, TrimQuoteCase) {
   EXPECT_EQ(trim(" \t\n\v\f\r\xC2\x85\xC2\xA0\xE3\x80\x80text\xE2\x80\x8A "), "text");
   EXPECT_EQ(trim("\xE2\x80\x8B"), "\xE2\x80\x8B");  // the zero-width space is none
   EXPECT_EQ(trim("  "), "");
-  EXPECT_EQ(*quote(arena, kLimit, "a\n\"\\\a\xff"), "\"a\\n\\\"\\\\\\a\xEF\xBF\xBD\"");
+  EXPECT_EQ(*quote(arena, {kLimit}, "a\n\"\\\a\xff"), "\"a\\n\\\"\\\\\\a\xEF\xBF\xBD\"");
   EXPECT_EQ(lower_ascii(arena, "TacoC\xC3\x86t"), "tacoc\xC3\x86t");
   EXPECT_EQ(upper_ascii(arena, "taco"), "TACO");
 }

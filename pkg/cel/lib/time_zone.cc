@@ -133,17 +133,29 @@ std::shared_ptr<const Zone> load_zone(std::string_view name) {
   return nullptr;
 }
 
+struct ZoneCache {
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<const Zone>, std::less<>> zones;
+
+  std::shared_ptr<const Zone> find(std::string_view name) {
+    const std::lock_guard lock(mutex);
+    const auto found = zones.find(name);
+    return found == zones.end() ? nullptr : found->second;
+  }
+};
+
+ZoneCache& zone_cache() {
+  static ZoneCache cache;
+  return cache;
+}
+
 // Null for unknown names; those are not kept, so that nobody can fill the cache with them.
 std::shared_ptr<const Zone> find_zone(std::string_view name) {
-  static std::mutex mutex;
-  static std::map<std::string, std::shared_ptr<const Zone>, std::less<>> zones;
-  {
-    const std::lock_guard lock(mutex);
-    if (const auto found = zones.find(name); found != zones.end()) return found->second;
-  }
+  ZoneCache& cache = zone_cache();
+  if (auto known = cache.find(name)) return known;
   auto zone = load_zone(name);
-  const std::lock_guard lock(mutex);
-  if (zone != nullptr && zones.size() < kMaxCachedZones) zones.emplace(name, zone);
+  const std::lock_guard lock(cache.mutex);
+  if (zone != nullptr && cache.zones.size() < kMaxCachedZones) cache.zones.emplace(name, zone);
   return zone;
 }
 
@@ -155,6 +167,10 @@ int64_t offset_at(const Zone& zone, int64_t time) {
 }
 
 }  // namespace
+
+bool zone_is_at_hand(std::string_view name) {
+  return name.empty() || name == "UTC" || !is_zone_name(name) || zone_cache().find(name) != nullptr;
+}
 
 Outcome<int64_t> zone_offset(std::string_view name, int64_t unix_seconds) {
   if (name.empty() || name == "UTC") return 0;

@@ -16,4 +16,7 @@ inline constexpr size_t kMaxCachedZones = 1024;
 // Seconds east of UTC at a Unix time. "" and "UTC" are 0. Fails (kTimeZone) with "unknown time zone X".
 Outcome<int64_t> zone_offset(std::string_view name, int64_t unix_seconds);
 
+// Whether zone_offset() answers without looking for a file.
+bool zone_is_at_hand(std::string_view name);
+
 }  // namespace dra::cel::lib
