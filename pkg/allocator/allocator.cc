@@ -220,7 +220,7 @@ class Allocator::Impl {
       case Search::End::kFound:
         break;
     }
-    auto results = make_results(plan, search_, core_, random_);
+    auto results = make_results(plan, search_, core_, random_, options_.strict_selector_errors);
     if (!results) {
       decision.outcome = Outcome::kError;
       decision.error = results.error();

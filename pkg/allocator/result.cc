@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pkg/base/strings.h"
+#include "pkg/inventory/node_match.h"
 
 namespace dra::allocator {
 namespace {
@@ -13,8 +14,8 @@ using inventory::Where;
 
 class ResultMaker {
  public:
-  ResultMaker(const Plan& plan, const Search& search, const inventory::Core& core, Random& random)
-      : plan_(plan), search_(search), core_(core), random_(random) {}
+  ResultMaker(const Plan& plan, const Search& search, const inventory::Core& core, Random& random, bool strict)
+      : plan_(plan), search_(search), core_(core), random_(random), strict_(strict) {}
 
   Result<std::vector<api::AllocationResult>> run() {
     std::vector<api::AllocationResult> results(plan_.claims.size());
@@ -91,17 +92,27 @@ class ResultMaker {
         return selector;
       }
       if (place.kind != Where::kSelector || place.selector->terms.empty()) continue;
-      if (place.selector->terms.size() > 1)
+      if (place.selector->terms.size() > 1 && strict_)
         return fail(Code::kInvalidArgument, "ResourceSlice " + quote(slice.name) + ": a node selector with " +
                                                 std::to_string(place.selector->terms.size()) +
                                                 " terms is not supported; use exactly one");
-      merge(term.match_fields, place.selector->terms[0].match_fields);
-      merge(term.match_expressions, place.selector->terms[0].match_expressions);
+      const api::NodeSelectorTerm& matching = matching_term(*place.selector);
+      merge(term.match_fields, matching.match_fields);
+      merge(term.match_expressions, matching.match_expressions);
     }
     if (term.match_fields.empty() && term.match_expressions.empty()) return std::optional<api::NodeSelector>();
     api::NodeSelector selector;
     selector.terms.push_back(std::move(term));
     return std::optional<api::NodeSelector>(std::move(selector));
+  }
+
+  // Terms are alternatives, a result has one: the first that holds for the node, so that the claim is never said to be
+  // usable where a device is not.
+  const api::NodeSelectorTerm& matching_term(const api::NodeSelector& selector) const {
+    inventory::NodeId node = search_.board().node();
+    for (const api::NodeSelectorTerm& term : selector.terms)
+      if (inventory::term_matches(term, core_.node_name(node), core_.node_labels(node))) return term;
+    return selector.terms[0];
   }
 
   static void add_config(api::AllocationResult& result, api::DeviceAllocationConfiguration config) {
@@ -145,13 +156,15 @@ class ResultMaker {
   const Search& search_;
   const inventory::Core& core_;
   Random& random_;
+  const bool strict_;
 };
 
 }  // namespace
 
 Result<std::vector<api::AllocationResult>> make_results(const Plan& plan, const Search& search,
-                                                        const inventory::Core& core, Random& random) {
-  return ResultMaker(plan, search, core, random).run();
+                                                        const inventory::Core& core, Random& random,
+                                                        bool strict) {
+  return ResultMaker(plan, search, core, random, strict).run();
 }
 
 }  // namespace dra::allocator

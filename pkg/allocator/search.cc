@@ -18,6 +18,7 @@ Search::End Search::run(const Plan& plan, inventory::NodeId node, bool strict, u
   out_of_budget_ = refuted_ = remembering_ = false;
   proof_.clear();
   error_.clear();
+  all_error_.clear();
   board_.lay_out(plan, node);
   naive_ = strict && (board_.any_failed() || (plan.any_all && !plan.constraints.empty()));
   picks_.clear();
@@ -40,7 +41,9 @@ Search::End Search::run(const Plan& plan, inventory::NodeId node, bool strict, u
   if (prove_first && !naive_ && !prove_constraints()) return End::kNone;
   if (request(0)) return End::kFound;
   if (!error_.empty()) return End::kError;
-  return out_of_budget_ && !refuted_ ? End::kBudget : End::kNone;
+  if (out_of_budget_ && !refuted_) return End::kBudget;
+  error_ = all_error_;
+  return error_.empty() ? End::kNone : End::kError;
 }
 
 // Every request has enough candidates by itself; and in strict mode, the checks upstream makes before it searches.

@@ -121,6 +121,7 @@ class Search {
   bool refuted_ = false;
   std::string proof_;
   std::string error_;
+  std::string all_error_;  // strict: a constraint against mode All; an error unless there is a solution all the same
 
   std::vector<const Column*> plan_columns_;
   std::vector<Pick> picks_;

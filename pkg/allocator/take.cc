@@ -70,8 +70,8 @@ bool Search::take(uint32_t r, uint32_t a, uint32_t local) {
   for (size_t i = 0; i < alternative.constraints.size(); ++i) {
     bool changed = false;
     bool good = take_constraint(alternative.constraints[i], local, &changed);
-    if (!good && strict_ && alternative.all && !request.prioritized && error_.empty())
-      error_ = "request \"" + alternative.name + "\": a constraint prevents getting all devices";
+    if (!good && strict_ && alternative.all && !request.prioritized && all_error_.empty())
+      all_error_ = "request \"" + alternative.name + "\": a constraint prevents getting all devices";
     bool kept = good;
     if (good && changed && !naive_ &&
         !look_ahead(alternative.constraints[i], r, a, static_cast<uint32_t>(placed) + 1, local))

@@ -228,28 +228,31 @@ NodeView Core::make_view(const Node& node, NodeId id) const {
   for (PoolId pool_id : ids) {
     const Pool& pool = *pools_[pool_id];
     if (pool.local_node != kNoStr) {
-      view.segments.push_back({pool_id, {}});
+      view.segments.push_back({pool_id, {}, pool.has_conditions});
       continue;
     }
     Words mask(pool.words(), 0);
     bool any = false;
+    bool conditional = false;
     for (size_t s = 0; s < pool.live().size(); ++s) {
       const SliceTable& slice = *pool.live()[s];
       bool per_device = slice.where.kind == Where::kPerDevice;
       if (!per_device && !usable_on(pool, slice.where, id)) continue;
+      bool relevant = false;
       for (uint32_t i = 0; i < slice.size(); ++i) {
         if (per_device && !usable_on(pool, slice.device_where[i], id)) continue;
         set_bit(mask.data(), pool.first_of(s) + i);
-        any = true;
+        relevant = true;
       }
+      any = any || relevant;
+      conditional = conditional || (relevant && !slice.conditions.empty());
     }
-    if (any) view.segments.push_back({pool_id, std::move(mask)});
+    if (any) view.segments.push_back({pool_id, std::move(mask), conditional});
   }
   std::sort(view.segments.begin(), view.segments.end(), [this](const Segment& a, const Segment& b) {
     const Pool& x = *pools_[a.pool];
     const Pool& y = *pools_[b.pool];
-    return std::tie(x.has_conditions, x.driver_text, x.name_text) <
-           std::tie(y.has_conditions, y.driver_text, y.name_text);
+    return std::tie(a.conditional, x.driver_text, x.name_text) < std::tie(b.conditional, y.driver_text, y.name_text);
   });
   return view;
 }

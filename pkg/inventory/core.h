@@ -17,6 +17,7 @@ namespace dra::inventory {
 struct Segment {
   PoolId pool = 0;
   Words mask;
+  bool conditional = false;  // one of its slices that have to do with the node has binding conditions: comes last
 };
 
 // The pools a node can use something of, in allocation order (pools with binding conditions last, then driver, name).

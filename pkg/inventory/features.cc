@@ -1,5 +1,6 @@
 #include "pkg/inventory/features.h"
 
+#include <algorithm>
 #include <array>
 
 #include "pkg/base/strings.h"
@@ -21,9 +22,18 @@ constexpr std::array<GateName, 7> kGateNames{{
     {"DRAListTypeAttributes", &Features::list_attributes},
 }};
 
+// Gates of the same feature that do not change what may be allocated: accepted, so that a cluster's list can be given
+// as it is. (Rules of DRADeviceTaintRules are laid over the taints wherever they are given to the inventory.)
+constexpr std::array<std::string_view, 5> kOtherGates{"DynamicResourceAllocation", "DRADeviceTaintRules",
+                                                      "DRAResourceClaimDeviceStatus", "DRAExtendedResource",
+                                                      "DRASchedulerFilterTimeout"};
+
+// Null for one of kOtherGates.
 Result<bool Features::*> find_gate(std::string_view name) {
   for (const GateName& gate : kGateNames)
     if (gate.name == name) return gate.member;
+  if (std::find(kOtherGates.begin(), kOtherGates.end(), name) != kOtherGates.end())
+    return static_cast<bool Features::*>(nullptr);
   std::string known;
   for (const GateName& gate : kGateNames) known += (known.empty() ? "" : ", ") + std::string(gate.name);
   return fail(Code::kInvalidArgument, "feature gate " + quote(name) + " is not known; known are: " + known);
@@ -36,7 +46,7 @@ Result<Features> features_from_gates(const std::vector<std::string>& enabled) {
   for (const std::string& name : enabled) {
     auto gate = find_gate(name);
     if (!gate) return fail(gate.error());
-    features.*(*gate) = true;
+    if (*gate != nullptr) features.*(*gate) = true;
   }
   return features;
 }
@@ -51,7 +61,7 @@ Result<Features> features_from_flag(std::string_view text, Features base) {
       return fail(Code::kInvalidArgument, "feature gate " + quote(part) + ": write Name=true or Name=false");
     auto gate = find_gate(trim(std::string_view(part).substr(0, equal)));
     if (!gate) return fail(gate.error());
-    base.*(*gate) = value == "true";
+    if (*gate != nullptr) base.*(*gate) = value == "true";
   }
   return base;
 }

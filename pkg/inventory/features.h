@@ -28,7 +28,8 @@ struct Features {
   static Features all() { return {true, true, true, true, true, true, true, false}; }
 };
 
-// Exactly the named gates on, all others off. A name that is none of the seven is refused by name.
+// Exactly the named gates on, all others off. DRA gates of 1.36 that change no allocation are accepted
+// and ignored; any other name is refused by name.
 Result<Features> features_from_gates(const std::vector<std::string>& enabled);
 // "Name=true,Name=false" over `base`, as --feature-gates takes it.
 Result<Features> features_from_flag(std::string_view text, Features base = {});

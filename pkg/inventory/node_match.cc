@@ -25,7 +25,9 @@ bool requirement_holds(const api::NodeSelectorRequirement& r, const std::string_
   return r.op == "Gt" ? have > bound : have < bound;
 }
 
-bool term_holds(const api::NodeSelectorTerm& term, std::string_view node_name, const api::StringMap& labels) {
+}  // namespace
+
+bool term_matches(const api::NodeSelectorTerm& term, std::string_view node_name, const api::StringMap& labels) {
   if (term.match_expressions.empty() && term.match_fields.empty()) return false;
   for (const api::NodeSelectorRequirement& r : term.match_expressions) {
     auto it = labels.find(r.key);
@@ -37,11 +39,9 @@ bool term_holds(const api::NodeSelectorTerm& term, std::string_view node_name, c
   return true;
 }
 
-}  // namespace
-
 bool node_matches(const api::NodeSelector& selector, std::string_view node_name, const api::StringMap& labels) {
   return std::any_of(selector.terms.begin(), selector.terms.end(),
-                     [&](const api::NodeSelectorTerm& term) { return term_holds(term, node_name, labels); });
+                     [&](const api::NodeSelectorTerm& term) { return term_matches(term, node_name, labels); });
 }
 
 }  // namespace dra::inventory

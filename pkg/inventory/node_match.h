@@ -8,6 +8,7 @@
 namespace dra::inventory {
 
 // Terms are OR-ed, requirements AND-ed; a term without requirements matches nothing; unknown operators match nothing.
+bool term_matches(const api::NodeSelectorTerm& term, std::string_view node_name, const api::StringMap& labels);
 bool node_matches(const api::NodeSelector& selector, std::string_view node_name, const api::StringMap& labels);
 
 }  // namespace dra::inventory

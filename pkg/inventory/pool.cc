@@ -47,7 +47,7 @@ void Pool::rebuild(const Features& features) {
   choose_generation(features);
   number_devices();
   build_counters(features);
-  summarise_places(features);
+  summarise_places();
   rebuild_use();
 }
 
@@ -186,7 +186,7 @@ void Pool::build_counters(const Features& features) {
     for (const CounterUse* use = uses_begin(d); use != uses_end(d); ++use) users_[next[use->counter]++] = d;
 }
 
-void Pool::summarise_places(const Features& features) {
+void Pool::summarise_places() {
   local_node = kNoStr;
   wide = false;
   has_conditions = false;
@@ -203,7 +203,7 @@ void Pool::summarise_places(const Features& features) {
   for (const SliceTable* slice : live_) {
     any_shareable_ = any_shareable_ || (consumable_ && std::any_of(slice->flags.begin(), slice->flags.end(),
                                                                    [](uint8_t flags) { return flags & kMultiple; }));
-    has_conditions = has_conditions || (features.binding_conditions && !slice->conditions.empty());
+    has_conditions = has_conditions || !slice->conditions.empty();
     if (slice->where.kind != Where::kPerDevice) add_place(slice->where);
     for (const Where& place : slice->device_where) add_place(place);
   }

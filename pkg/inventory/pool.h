@@ -161,7 +161,7 @@ class Pool {
   bool usable_though_stale(int64_t older, std::vector<const SliceTable*>* found) const;
   void number_devices();
   void build_counters(const Features& features);
-  void summarise_places(const Features& features);
+  void summarise_places();
   void rebuild_use();
   void set_charged(uint32_t device, bool on);
   void refresh_available(uint32_t device);

@@ -37,6 +37,7 @@ void Contest::fill(const oracle::World& world) {
     if (seen > 0) slice.metadata.name += "~" + std::to_string(seen);
     inventory_.apply_slice(slice);
   }
+  for (const api::DeviceTaintRule& rule : world.taint_rules) inventory_.apply_taint_rule(rule);
   hold(world);
   for (const api::ResourceClaim& claim : world.claims)
     request_.claims.push_back(std::make_shared<const api::ResourceClaim>(claim));

@@ -166,8 +166,13 @@ class Checker {
       const auto& selector = own ? device.device->node_selector : device.slice->node_selector;
       local = local || !node_name.empty() || (device.device->binds_to_node && world_.on("DRADeviceBindingConditions"));
       if (!selector || selector->terms.empty()) continue;
-      merge(merged.match_expressions, selector->terms[0].match_expressions);
-      merge(merged.match_fields, selector->terms[0].match_fields);
+      // Of several terms the first that holds for the node.
+      const auto term = std::find_if(
+          selector->terms.begin(), selector->terms.end(),
+          [&](const api::NodeSelectorTerm& t) { return node_matches(api::NodeSelector{{t}}, *scene_.node); });
+      if (term == selector->terms.end()) return device.name.text() + " cannot be used on the node";
+      merge(merged.match_expressions, term->match_expressions);
+      merge(merged.match_fields, term->match_fields);
     }
     std::optional<api::NodeSelector> expected;
     if (local) {

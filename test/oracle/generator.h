@@ -18,6 +18,8 @@ struct Ingredients {
   bool binding_conditions = true;
   bool odd_pools = true;        // incomplete, invalid, obsolete
   bool selector_errors = true;  // selectors that fail on some devices
+  bool limits = true;           // now and then more devices than a claim may have
+  bool gates_off = true;        // now and then without one of the gates
   int max_claims = 3;
   int max_devices = 8;
 };

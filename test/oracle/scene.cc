@@ -68,11 +68,14 @@ bool slice_relevant(const World& world, const api::ResourceSlice& slice, const a
 }
 
 // Duplicate device or counter set names, or a device that draws on a counter nobody declares: anywhere in the pool.
-bool pool_invalid(const std::vector<const api::ResourceSlice*>& slices) {
+// Counters are not looked at without their gate.
+bool pool_invalid(const World& world, const std::vector<const api::ResourceSlice*>& slices) {
   std::set<std::string> device_names, set_names;
   std::set<CounterKey> counters;
+  const bool partitions = world.on("DRAPartitionableDevices");
   for (const api::ResourceSlice* slice : slices)
     for (const api::CounterSet& set : slice->shared_counters) {
+      if (!partitions) break;
       if (!set_names.insert(set.name).second) return true;
       for (const auto& [counter, value] : set.counters) counters.insert({set.name, counter});
     }
@@ -80,6 +83,7 @@ bool pool_invalid(const std::vector<const api::ResourceSlice*>& slices) {
     for (const api::Device& device : slice->devices) {
       if (!device_names.insert(device.name).second) return true;
       for (const auto& consumption : device.consumes_counters) {
+        if (!partitions) break;
         if (!set_names.count(consumption.counter_set)) return true;
         for (const auto& [counter, value] : consumption.counters)
           if (!counters.count({consumption.counter_set, counter})) return true;
@@ -164,11 +168,11 @@ void add_pool(Scene& scene, const PoolKey& key, std::vector<const api::ResourceS
   pool.driver = key.first;
   pool.name = key.second;
   pool.incomplete = !whole_pool_here && static_cast<int64_t>(slices.size()) != announced;
-  pool.invalid = !pool.incomplete && pool_invalid(slices);
+  pool.invalid = !pool.incomplete && pool_invalid(world, slices);
   charge_holders(world, slices, pool);
   for (const api::ResourceSlice* slice : slices)
     for (const api::Device& device : slice->devices)
-      pool.conditional |= world.on("DRADeviceBindingConditions") && has_binding_conditions(device);
+      pool.conditional |= slice_relevant(world, *slice, *scene.node) && has_binding_conditions(device);
   const bool usable = !pool.incomplete && !pool.invalid;
   scene.pools.push_back(std::move(pool));
   if (!usable) return;
@@ -194,9 +198,18 @@ bool gates_admit(const World& world, const api::Device& device) {
   return true;
 }
 
-bool taints_tolerated(const World& world, const api::DeviceSubRequest& spec, const api::Device& device) {
+// A rule without a selector taints nothing, an empty selector everything.
+bool rule_taints(const api::DeviceTaintRule& rule, const DeviceName& name) {
+  return rule.has_selector && (!rule.driver || *rule.driver == name.driver) &&
+         (!rule.pool || *rule.pool == name.pool) && (!rule.device || *rule.device == name.device);
+}
+
+bool taints_tolerated(const World& world, const api::DeviceSubRequest& spec, const SceneDevice& device) {
   if (!world.on("DRADeviceTaints")) return true;
-  for (const api::DeviceTaint& taint : device.taints) {
+  std::vector<api::DeviceTaint> taints = device.device->taints;
+  for (const api::DeviceTaintRule& rule : world.taint_rules)
+    if (rule_taints(rule, device.name)) taints.push_back(rule.taint);
+  for (const api::DeviceTaint& taint : taints) {
     if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") continue;
     if (std::none_of(spec.tolerations.begin(), spec.tolerations.end(),
                      [&](const api::DeviceToleration& toleration) { return tolerates(toleration, taint); }))
@@ -205,10 +218,19 @@ bool taints_tolerated(const World& world, const api::DeviceSubRequest& spec, con
   return true;
 }
 
+// Without its gate a list is nothing a selector could be evaluated with.
+bool unreadable(const World& world, const api::Device& device) {
+  return !world.on("DRAListTypeAttributes") &&
+         std::any_of(device.attributes.begin(), device.attributes.end(),
+                     [](const auto& attribute) { return is_list(attribute.second); });
+}
+
 bool selected(Scene& scene, const std::vector<std::string>& selectors, const SceneDevice& device,
               const SelectorJudge& judge) {
   for (const std::string& expression : selectors) {
-    const Truth truth = judge(expression, device.name.driver, *device.device);
+    const Truth truth = unreadable(*scene.world, *device.device)
+                            ? Truth::kError
+                            : judge(expression, device.name.driver, *device.device);
     if (truth == Truth::kTrue) continue;
     if (truth == Truth::kUnknownForm && scene.error.empty()) scene.error = "selector of unknown form: " + expression;
     if (truth == Truth::kError) scene.selector_errors = true;
@@ -243,6 +265,9 @@ SceneOption make_option(Scene& scene, size_t claim, size_t request, int alternat
   if (alternative >= 0) option.result_name += "/" + spec.name;
   option.all = spec.allocation_mode == "All";
   option.count = spec.count == 0 ? 1 : spec.count;
+  if (spec.admin_access && !world.on("DRAAdminAccess")) scene.error = "admin access while its gate is off";
+  if (!spec.capacity_requests.empty() && !world.on("DRAConsumableCapacity"))
+    scene.error = "capacity requests while their gate is off";
   auto device_class = std::find_if(world.classes.begin(), world.classes.end(), [&](const api::DeviceClass& c) {
     return c.metadata.name == spec.device_class_name;
   });
@@ -256,7 +281,7 @@ SceneOption make_option(Scene& scene, size_t claim, size_t request, int alternat
         !selected(scene, spec.selectors, device, judge) || !sizes_admit(world, spec, device))
       continue;
     option.candidates.push_back(i);
-    option.tolerated.push_back(taints_tolerated(world, spec, *device.device));
+    option.tolerated.push_back(taints_tolerated(world, spec, device));
   }
   for (const ScenePool& pool : scene.pools)
     if (option.all && (pool.incomplete || pool.invalid)) option.impossible = true;
@@ -277,6 +302,10 @@ bool tolerates(const api::DeviceToleration& toleration, const api::DeviceTaint& 
   return (toleration.op.empty() || toleration.op == "Equal") && toleration.value == taint.value;
 }
 
+bool is_list(const api::DeviceAttribute& attribute) {
+  return attribute.index() >= 5;  // the vectors of the variant
+}
+
 const api::DeviceAttribute* find_attribute(const SceneDevice& device, const std::string& name) {
   const auto& attributes = device.device->attributes;
   if (auto exact = attributes.find(name); exact != attributes.end()) return &exact->second;
@@ -295,6 +324,9 @@ Scene build_scene(const World& world, const api::Node& node, const SelectorJudge
   for (auto& [key, slices] : pools) add_pool(scene, key, std::move(slices));
   sort_devices(scene);
   for (size_t c = 0; c < world.claims.size(); ++c) {
+    for (const api::DeviceConstraint& constraint : world.claims[c].spec.constraints)
+      if (!constraint.match_attribute && !world.on("DRAConsumableCapacity"))
+        scene.error = "distinctAttribute while its gate is off";
     const auto& requests = world.claims[c].spec.requests;
     for (size_t r = 0; r < requests.size(); ++r) {
       SceneRequest request;

@@ -24,7 +24,7 @@ struct ScenePool {
   std::string name;
   bool incomplete = false;                // some slices of its generation are not there yet
   bool invalid = false;                   // duplicate names or unknown counters
-  bool conditional = false;               // has a device with binding conditions, wherever that may be used
+  bool conditional = false;               // a slice that has to do with the node has a device with binding conditions
   std::map<CounterKey, Amount> counters;  // what the holders of today leave over
 };
 
@@ -87,6 +87,7 @@ std::string conflict(const Scene& scene, const std::vector<Pick>& picks);
 std::optional<std::map<std::string, Amount>> amounts_taken(const api::DeviceSubRequest& spec,
                                                            const api::Device& device);
 
+bool is_list(const api::DeviceAttribute& attribute);
 // An attribute by its fully qualified name: the exact key, or the bare id in the driver's own domain.
 const api::DeviceAttribute* find_attribute(const SceneDevice& device, const std::string& name);
 

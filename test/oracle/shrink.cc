@@ -13,7 +13,7 @@ class Reducer {
 
   bool apply() {
     drop_from(world_.nodes, 1) || drop_from(world_.claims, 1) || drop_slice() || claims() || slices() || usage() ||
-        drop_from(world_.classes, 1) || classes();
+        drop_from(world_.classes, 1) || classes() || drop_from(world_.taint_rules);
     return done_;
   }
 

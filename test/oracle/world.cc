@@ -74,6 +74,7 @@ Result<Case> read_checked(const json& source) {
   if (step) step = read_objects(source, "deviceClasses", out.world.classes);
   if (step) step = read_objects(source, "resourceSlices", out.world.slices);
   if (step) step = read_objects(source, "claims", out.world.claims);
+  if (step) step = read_objects(source, "deviceTaintRules", out.world.taint_rules);
   if (step) step = read_usage(source, out.world);
   if (step) step = read_expectation(source, out.expect);
   if (!step) return fail(step.error());
@@ -117,6 +118,7 @@ std::string write_case(const World& world, std::optional<bool> feasible) {
   out["deviceClasses"] = objects(world.classes);
   out["resourceSlices"] = objects(world.slices);
   out["claims"] = objects(world.claims);
+  if (!world.taint_rules.empty()) out["deviceTaintRules"] = objects(world.taint_rules);
   out["allocatedDevices"] = json::array();
   for (const DeviceName& name : world.allocated) out["allocatedDevices"].push_back(name.text());
   for (const auto& [name, share] : world.allocated_shares)

@@ -34,7 +34,8 @@ struct World {
   bool single_node = true;       // written as "node" rather than "nodes"
   std::vector<api::DeviceClass> classes;
   std::vector<api::ResourceSlice> slices;
-  std::vector<api::ResourceClaim> claims;  // of one pod, none allocated
+  std::vector<api::ResourceClaim> claims;         // of one pod, none allocated
+  std::vector<api::DeviceTaintRule> taint_rules;  // "deviceTaintRules" in the text form; laid over the slices' taints
   // Held by other claims: exclusively, as shares, and how much of each capacity the shares took.
   std::set<DeviceName> allocated;
   std::set<std::pair<DeviceName, std::string>> allocated_shares;

@@ -1,4 +1,4 @@
-// libFuzzer: lines of allocator case files (corpus: dra-conformance allocator --write-worlds).
+// libFuzzer: lines of allocator case files (seeds: dra-conformance allocator --write-worlds).
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
