@@ -70,11 +70,23 @@ class Allocator::Impl {
     if (refused(*plan, found.outcome, found.error) || limit == 0) return found;
     uint64_t budget = request.step_budget == 0 ? options_.step_budget : request.step_budget;
     bool undecided = false;
+    uint64_t work = filters_.work();
     make_bounds(*plan);
     Refutations::Nodes& refuted = refutations_.of(plan->shape);
+    const size_t nodes = core_.node_count();
     for (NodeId node : order) {
-      if (node >= core_.node_count() || !within_bounds(node)) continue;
+      if (node >= nodes) continue;
+      if (found.steps >= budget) {
+        undecided = true;
+        break;
+      }
       if (!options_.strict_selector_errors && refuted.contains(node)) continue;
+      bool possible = within_bounds(node);
+      // Looking at devices for the first time costs, too. What was looked at is kept, so that the next attempt comes
+      // further.
+      found.steps += filters_.work() - work;
+      work = filters_.work();
+      if (!possible) continue;
       if (found.steps >= budget) {
         undecided = true;
         break;
@@ -84,7 +96,8 @@ class Allocator::Impl {
       decision.node = node;
       // One hard node must not use up what the others need.
       decide(*plan, node, std::max<uint64_t>((budget - found.steps) / 4, 1), decision, !plan->constraints.empty());
-      found.steps += decision.steps + 1;
+      found.steps += decision.steps + 1 + (filters_.work() - work);
+      work = filters_.work();
       if (decision.outcome == Outcome::kInfeasible) refuted.add(node);
       if (decision.outcome == Outcome::kError) {
         found.outcome = Outcome::kError;
@@ -141,10 +154,7 @@ class Allocator::Impl {
       return reasons;
     }
     reasons = explain_plan(*plan, nodes, core_, selectors_, filters_);
-    if (nodes.size() == 1 && nodes[0] < core_.node_count()) {
-      search_.run(*plan, nodes[0], false, options_.step_budget);
-      reasons.proof = search_.proof();
-    }
+    reasons.proof = proof_for(*plan, nodes.first(reasons.nodes_examined));
     return reasons;
   }
 
@@ -198,6 +208,24 @@ class Allocator::Impl {
     return true;
   }
 
+  // What refuted the claims: on the first node where every request alone has enough devices, else on the first node.
+  std::string proof_for(const Plan& plan, std::span<const NodeId> nodes) {
+    constexpr size_t kMostNodes = 256;
+    std::string proof;
+    uint64_t steps = 0;
+    for (NodeId node : nodes.first(std::min(nodes.size(), kMostNodes))) {
+      if (node >= core_.node_count()) continue;
+      if (steps >= options_.step_budget) break;
+      Search::End end = search_.run(plan, node, false, options_.step_budget - steps);
+      steps += search_.steps() + 1;
+      if (end == Search::End::kFound || (search_.too_few() && !proof.empty())) continue;
+      proof = (nodes.size() > 1 ? "node " + core_.node_name(node) + ": " : "") +
+              (end == Search::End::kBudget ? "undecided within the step budget" : search_.proof());
+      if (!search_.too_few()) break;
+    }
+    return proof;
+  }
+
   void decide(const Plan& plan, NodeId node, uint64_t budget, Decision& decision, bool prove_first = false) {
     Search::End end = search_.run(plan, node, options_.strict_selector_errors, budget, prove_first);
     decision.steps = search_.steps();
@@ -236,33 +264,45 @@ class Allocator::Impl {
   }
 
   // What a node must have at least: counts of one filter, or one of several (alternatives).
+  struct Need {
+    NodeCounts* counts;
+    uint64_t devices;
+  };
   struct Bound {
-    std::vector<std::pair<const NodeCounts*, uint64_t>> any_of;
+    std::vector<Need> any_of;
+    bool sum = false;  // of several requests: shared devices may serve more than one of them
   };
 
   void make_bounds(const Plan& plan) {
     bounds_.clear();
     if (options_.strict_selector_errors) return;  // errors must be met where upstream meets them
-    std::unordered_map<const NodeCounts*, uint64_t> sums;
+    std::unordered_map<NodeCounts*, uint64_t> sums;
     // References into the index stay valid: it is a node-based map.
     for (const PlanRequest& request : plan.requests) {
       Bound bound;
       for (const PlanAlternative& alternative : request.alternatives) {
-        const NodeCounts& counts = index_.counts(alternative.filter, alternative.admin);
-        bound.any_of.emplace_back(&counts, alternative.all ? 1 : alternative.count);
-        if (request.alternatives.size() == 1 && !alternative.admin && counts.shareable == 0)
-          sums[&counts] += alternative.all ? 1 : alternative.count;
+        NodeCounts& counts = index_.counts(alternative.filter, alternative.admin);
+        bound.any_of.push_back({&counts, alternative.all ? 1 : alternative.count});
+        if (request.alternatives.size() == 1 && !alternative.admin) sums[&counts] += bound.any_of.back().devices;
       }
       bounds_.push_back(std::move(bound));
     }
-    for (const auto& [counts, sum] : sums) bounds_.push_back({{{counts, sum}}});
+    if (plan.requests.size() > 1)
+      for (const auto& [counts, sum] : sums) bounds_.push_back({{{counts, sum}}, true});
   }
 
-  bool within_bounds(NodeId node) const {
-    return std::all_of(bounds_.begin(), bounds_.end(), [node](const Bound& bound) {
-      return std::any_of(bound.any_of.begin(), bound.any_of.end(),
-                         [node](const auto& need) { return need.first->bound(node) >= need.second; });
-    });
+  // Asked for every node of the fleet: plain loops.
+  bool within_bounds(NodeId node) {
+    for (const Bound& bound : bounds_) {
+      bool possible = false;
+      for (const Need& need : bound.any_of) {
+        NodeCounts::Count most = index_.bound(*need.counts, node);
+        possible = most.candidates >= need.devices || (bound.sum && most.shareable > 0);
+        if (possible) break;
+      }
+      if (!possible) return false;
+    }
+    return true;
   }
 
   Options options_;

@@ -45,9 +45,9 @@ void Board::lay_out(const Plan& plan, inventory::NodeId node) {
       const uint64_t* available = pool.available();
       for (uint32_t w = 0; w < segments_[s].words; ++w, ++at) {
         uint64_t on_node = here.empty() ? ~uint64_t{0} : here[w];
-        usable_[at] = mask.usable[w] & on_node;
+        usable_[at] = mask.usable()[w] & on_node;
         candidates_[at] = usable_[at] & available[w];
-        if (plan.any_all) selectable_[at] = mask.selectable[w] & on_node;
+        if (plan.any_all) selectable_[at] = mask.selectable()[w] & on_node;
       }
       if (plan.any_all && pool.any_shared())
         drop_exhausted(plan.filters[slot], segments_[s], selectable_.data() + slot * words_);
@@ -55,7 +55,7 @@ void Board::lay_out(const Plan& plan, inventory::NodeId node) {
       if (!any_failed_) failed_.assign(slots * words_, 0);
       any_failed_ = true;
       for (uint32_t w = 0; w < segments_[s].words; ++w)
-        failed_[at - segments_[s].words + w] = mask.failed[w] & (here.empty() ? ~uint64_t{0} : here[w]);
+        failed_[at - segments_[s].words + w] = mask.failed()[w] & (here.empty() ? ~uint64_t{0} : here[w]);
     }
   }
 }

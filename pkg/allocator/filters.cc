@@ -4,6 +4,8 @@
 
 namespace dra::allocator {
 
+using inventory::Pool;
+
 namespace {
 
 void add_text(std::string& key, std::string_view text) {
@@ -80,43 +82,98 @@ std::string Filters::disabled_feature(const inventory::Pool& pool, uint32_t devi
   return {};
 }
 
-const FilterMask& Filters::make_mask(Filter& filter, const inventory::Pool& pool) {
-  if (filter.masks.size() <= pool.id) filter.masks.resize(pool.id + 1);
+SliceAnswer Filters::make_answer(Filter& filter, const Pool& pool, size_t slice) {
+  uint32_t count = pool.live()[slice]->size();
+  const uint64_t evaluations = selectors_.evaluations();
+  SliceAnswer made;
+  made.selectable.assign(inventory::words_for(count), 0);
+  made.failed.assign(inventory::words_for(count), 0);
+  bool check_capacity = core_.features().consumable;
+  for (uint32_t i = 0; i < count; ++i) {
+    uint32_t device = pool.first_of(slice) + i;
+    if (!disabled_feature(pool, device).empty()) continue;
+    Truth truth = Truth::kTrue;
+    for (size_t s = 0; truth == Truth::kTrue && s < filter.class_selectors.size(); ++s)
+      truth = selectors_.evaluate(filter.class_selectors[s], pool, device);
+    for (size_t s = 0; truth == Truth::kTrue && s < filter.request_selectors.size(); ++s)
+      truth = selectors_.evaluate(filter.request_selectors[s], pool, device);
+    if (truth == Truth::kError) {
+      inventory::set_bit(made.failed.data(), i);
+      made.any_failed = true;
+    }
+    if (truth != Truth::kTrue || (check_capacity && !fit(filter, pool.shape(device)).fits)) continue;
+    inventory::set_bit(made.selectable.data(), i);
+  }
+  work_ += count / 4 + 4 * (selectors_.evaluations() - evaluations);
+  return made;
+}
+
+const SliceAnswer& Filters::answer(Filter& filter, const Pool& pool, size_t slice) {
+  constexpr size_t kMaxAnswers = 4096;
+  ++work_;
+  if (filter.answers_epoch != core_.strings().reuse_epoch() || filter.answers.size() >= kMaxAnswers) {
+    filter.answers.clear();
+    filter.answers_epoch = core_.strings().reuse_epoch();
+  }
+  const inventory::SliceTable& table = *pool.live()[slice];
+  inventory::Hash128 key = table.shape_mark;
+  key.add(table.driver);
+  for (SelectorId id : filter.class_selectors) selectors_.mark(id, table, key);
+  for (SelectorId id : filter.request_selectors) selectors_.mark(id, table, key);
+  if (auto it = filter.answers.find(key); it != filter.answers.end()) return it->second;
+  return filter.answers.emplace(key, make_answer(filter, pool, slice)).first->second;
+}
+
+namespace {
+
+// Sets in `to`, from bit `at` on, the bits of `from`. Bits of `from` beyond its devices are zero.
+void or_bits(uint64_t* to, size_t at, const inventory::Words& from) {
+  size_t shift = at & 63;
+  to += at >> 6;
+  for (size_t w = 0; w < from.size(); ++w) {
+    if (from[w] == 0) continue;
+    to[w] |= from[w] << shift;
+    if (shift != 0 && (from[w] >> (64 - shift)) != 0) to[w + 1] |= from[w] >> (64 - shift);
+  }
+}
+
+}  // namespace
+
+const FilterMask& Filters::make_mask(Filter& filter, const Pool& pool) {
+  if (filter.masks.size() <= pool.id) filter.masks.resize(std::max<size_t>(pool.id + 1, core_.pool_slots()));
   auto& kept = filter.masks[pool.id];
-  if (!kept) {
+  if (kept) {
+    kept_words_ -= kept->words_.size();
+  } else {
     kept = std::make_unique<FilterMask>();
-    kept_words_ += 3 * pool.words();
+    kept_words_ += sizeof(FilterMask) / 8;
   }
   FilterMask& mask = *kept;
   if (filter.fits.size() > 4096) filter.fits.clear();
   mask.table_version = pool.table_version;
   mask.any_failed = false;
-  mask.selectable.assign(pool.words(), 0);
-  mask.failed.assign(pool.words(), 0);
-  bool tainted = core_.features().device_taints && core_.any_taints(pool);
-  mask.usable.clear();
-  bool check_capacity = core_.features().consumable;
-  if (pool.state == inventory::PoolState::kComplete || pool.stale_first() < pool.size()) {
-    for (uint32_t device = 0; device < pool.size(); ++device) {
-      if (pool.state_of(device) != inventory::PoolState::kComplete) continue;
-      if (!disabled_feature(pool, device).empty()) continue;
-      Truth truth = Truth::kTrue;
-      for (size_t i = 0; truth == Truth::kTrue && i < filter.class_selectors.size(); ++i)
-        truth = selectors_.evaluate(filter.class_selectors[i], pool, device);
-      for (size_t i = 0; truth == Truth::kTrue && i < filter.request_selectors.size(); ++i)
-        truth = selectors_.evaluate(filter.request_selectors[i], pool, device);
-      if (truth == Truth::kError) {
-        inventory::set_bit(mask.failed.data(), device);
-        mask.any_failed = true;
-      }
-      if (truth != Truth::kTrue || (check_capacity && !fit(filter, pool.shape(device)).fits)) continue;
-      inventory::set_bit(mask.selectable.data(), device);
-    }
+  mask.tainted_ = core_.features().device_taints && core_.any_taints(pool);
+  mask.size_ = pool.words();
+  mask.words_.assign((mask.tainted_ ? 2 : 1) * mask.size_, 0);
+  for (size_t s = 0; s < pool.live().size(); ++s) {
+    uint32_t first = pool.first_of(s);
+    if (pool.state_of(first) != inventory::PoolState::kComplete) continue;
+    const SliceAnswer& part = answer(filter, pool, s);
+    or_bits(mask.words_.data(), first, part.selectable);
+    if (!part.any_failed) continue;
+    if (!mask.any_failed) mask.words_.resize(mask.words_.size() + mask.size_, 0);
+    mask.any_failed = true;
+    or_bits(mask.words_.data() + (mask.tainted_ ? 2 : 1) * mask.size_, first, part.failed);
   }
-  mask.usable = mask.selectable;
-  for (uint32_t device = 0; tainted && device < pool.size(); ++device)
-    if (inventory::test_bit(mask.usable.data(), device) && untolerated(filter, pool, device) != nullptr)
-      inventory::clear_bit(mask.usable.data(), device);
+  if (mask.tainted_) {
+    uint64_t* usable = mask.words_.data() + mask.size_;
+    std::copy_n(mask.words_.data(), mask.size_, usable);
+    work_ += pool.size() / 4;
+    for (uint32_t device = 0; device < pool.size(); ++device)
+      if (inventory::test_bit(usable, device) && untolerated(filter, pool, device) != nullptr)
+        inventory::clear_bit(usable, device);
+  }
+  kept_words_ += mask.words_.size();
   return mask;
 }
 

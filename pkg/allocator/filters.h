@@ -21,10 +21,26 @@ namespace dra::allocator {
 
 using FilterId = uint32_t;
 
-struct FilterMask {
+class FilterMask {
+ public:
   uint64_t table_version = 0;
   bool any_failed = false;
-  inventory::Words selectable, usable, failed;
+
+  const uint64_t* selectable() const { return words_.data(); }
+  const uint64_t* usable() const { return words_.data() + (tainted_ ? size_ : 0); }
+  const uint64_t* failed() const { return words_.data() + (tainted_ ? 2 : 1) * size_; }  // only when any_failed
+
+ private:
+  friend class Filters;
+  bool tainted_ = false;  // usable differs from selectable
+  size_t size_ = 0;
+  inventory::Words words_;
+};
+
+// The answer for one slice, taints aside: shared by all slices that agree in what the filter reads.
+struct SliceAnswer {
+  inventory::Words selectable, failed;
+  bool any_failed = false;
 };
 
 struct Filter {
@@ -34,6 +50,8 @@ struct Filter {
   CapacityRequests capacity;
   std::vector<std::unique_ptr<FilterMask>> masks;  // by pool
   std::unordered_map<uint64_t, CapacityFit> fits;  // by shape
+  std::unordered_map<inventory::Hash128, SliceAnswer, inventory::Hash128Hash> answers;
+  uint64_t answers_epoch = 0;
 };
 
 // Whether the tolerations of a request (or the allocator's own exceptions) let a tainted device be used.
@@ -64,12 +82,17 @@ class Filters {
   const api::DeviceTaint* untolerated(const Filter& filter, const inventory::Pool& pool, uint32_t device) const;
   // The gate whose absence makes the device unusable; empty when none.
   std::string disabled_feature(const inventory::Pool& pool, uint32_t device) const;
+  // What making masks has cost so far, in search steps: a selector evaluated anew is four, four devices or one slice
+  // looked at are one.
+  uint64_t work() const { return work_; }
   // Too much is kept: the owner should clear() when no FilterId is in use.
   bool full() const { return filters_.size() > 2048 || kept_words_ > (16u << 20); }
   void clear();
 
  private:
   const FilterMask& make_mask(Filter& filter, const inventory::Pool& pool);
+  const SliceAnswer& answer(Filter& filter, const inventory::Pool& pool, size_t slice);
+  SliceAnswer make_answer(Filter& filter, const inventory::Pool& pool, size_t slice);
 
   inventory::Core& core_;
   Selectors& selectors_;
@@ -77,6 +100,7 @@ class Filters {
   std::vector<std::unique_ptr<Filter>> filters_;
   std::unordered_map<std::string, FilterId> index_;
   size_t kept_words_ = 0;
+  uint64_t work_ = 0;
 };
 
 }  // namespace dra::allocator

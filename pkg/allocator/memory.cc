@@ -11,6 +11,7 @@
 #include <map>
 
 #include "pkg/allocator/search.h"
+#include "pkg/inventory/hash128.h"
 
 namespace dra::allocator {
 
@@ -20,15 +21,7 @@ using inventory::Pool;
 
 namespace {
 
-struct Mixer {
-  uint64_t a = 0x243f6a8885a308d3ull;
-  uint64_t b = 0x13198a2e03707344ull;
-  void add(uint64_t v) {
-    a = (a ^ v) * 0x9e3779b97f4a7c15ull;
-    a ^= a >> 29;
-    b = (b + v) * 0xd6e8feb86659fd93ull;
-    b ^= b >> 32;
-  }
+struct Mixer : inventory::Hash128 {
   void add_amount(Amount v) {
     add(static_cast<uint64_t>(v));
     add(static_cast<uint64_t>(v >> 64));

@@ -2,32 +2,63 @@
 
 namespace dra::allocator {
 
-const NodeCounts& NodeIndex::counts(FilterId filter, bool admin) {
+using inventory::NodeId;
+using inventory::Pool;
+using inventory::PoolId;
+
+NodeCounts& NodeIndex::counts(FilterId filter, bool admin) {
   NodeCounts& counts = counts_[uint64_t{filter} * 2 + admin];
-  if (!counts.made || counts.seen < core_.changes_begin()) {
+  if (!counts.made_ || counts.seen_ < core_.changes_begin()) {
     counts = NodeCounts{};
-    counts.made = true;
-    for (inventory::PoolId id = 0; id < core_.pool_slots(); ++id) update(counts, filter, admin, id);
+    counts.made_ = true;
+    counts.filter_ = filter;
+    counts.admin_ = admin;
+    for (PoolId id = 0; id < core_.pool_slots(); ++id)
+      if (const Pool* pool = core_.pool(id); pool != nullptr && pool->local_node == inventory::kNoStr)
+        update(counts, id);
   } else {
-    inventory::PoolId last = inventory::kNone;
-    for (uint64_t at = counts.seen; at < core_.changes_end(); ++at) {
-      inventory::PoolId id = core_.change(at);
-      if (id != last) update(counts, filter, admin, id);
+    PoolId last = inventory::kNone;
+    for (uint64_t at = counts.seen_; at < core_.changes_end(); ++at) {
+      PoolId id = core_.change(at);
+      if (id != last) note_change(counts, id);
       last = id;
     }
   }
-  counts.seen = core_.changes_end();
+  counts.seen_ = core_.changes_end();
   return counts;
 }
 
-void NodeIndex::update(NodeCounts& counts, FilterId filter, bool admin, inventory::PoolId id) {
-  if (counts.by_pool.size() <= id) counts.by_pool.resize(core_.pool_slots());
-  NodeCounts::Contribution& kept = counts.by_pool[id];
+// A pool of a node that nobody has asked for yet need not be counted.
+void NodeIndex::note_change(NodeCounts& counts, PoolId id) {
+  bool known = id < counts.by_pool_.size() && counts.by_pool_[id].known;
+  const Pool* pool = core_.pool(id);
+  if (!known) {
+    if (pool == nullptr) return;
+    if (pool->local_node != inventory::kNoStr) {
+      NodeId node = core_.find_node(core_.strings().text(pool->local_node));
+      if (node >= counts.by_node_.size() || !counts.by_node_[node].asked) return;
+    }
+  }
+  update(counts, id);
+}
+
+void NodeIndex::ask(NodeCounts& counts, NodeId node) {
+  if (node >= counts.by_node_.size()) counts.by_node_.resize(core_.node_count());
+  counts.by_node_[node].asked = true;
+  for (PoolId id : *core_.pools_naming(node))
+    if (core_.pool(id)->local_node != inventory::kNoStr) update(counts, id);
+}
+
+void NodeIndex::update(NodeCounts& counts, PoolId id) {
+  if (counts.by_pool_.size() <= id) counts.by_pool_.resize(core_.pool_slots());
+  NodeCounts::Contribution& kept = counts.by_pool_[id];
   NodeCounts::Contribution now;
-  if (const inventory::Pool* pool = core_.pool(id); pool != nullptr && pool->size() > 0) {
-    const FilterMask& mask = filters_.mask(filter, *pool);
-    for (size_t w = 0; w < mask.usable.size(); ++w) {
-      uint64_t word = mask.usable[w] & (admin ? ~uint64_t{0} : pool->available()[w]);
+  const Pool* pool = core_.pool(id);
+  now.known = pool != nullptr;
+  if (pool != nullptr && pool->size() > 0) {
+    const FilterMask& mask = filters_.mask(counts.filter_, *pool);
+    for (size_t w = 0; w < pool->words(); ++w) {
+      uint64_t word = mask.usable()[w] & (counts.admin_ ? ~uint64_t{0} : pool->available()[w]);
       now.candidates += static_cast<uint32_t>(std::popcount(word));
       if (!pool->any_shareable()) continue;
       for (; word != 0; word &= word - 1)
@@ -35,21 +66,17 @@ void NodeIndex::update(NodeCounts& counts, FilterId filter, bool admin, inventor
     }
     if (pool->local_node != inventory::kNoStr) now.node = core_.find_node(core_.strings().text(pool->local_node));
   }
-  if (kept.candidates != 0) {
-    if (kept.node == inventory::kNone) {
-      counts.everywhere -= kept.candidates;
-    } else {
-      counts.by_node[kept.node] -= kept.candidates;
-    }
-  }
-  counts.shareable += now.shareable;
-  counts.shareable -= kept.shareable;
-  if (now.node == inventory::kNone) {
-    counts.everywhere += now.candidates;
-  } else {
-    if (counts.by_node.size() <= now.node) counts.by_node.resize(core_.node_count(), 0);
-    counts.by_node[now.node] += now.candidates;
-  }
+  auto place = [&counts, this](NodeId node) -> NodeCounts::Count& {
+    if (node == inventory::kNone) return counts.everywhere_;
+    if (counts.by_node_.size() <= node) counts.by_node_.resize(core_.node_count());
+    return counts.by_node_[node];
+  };
+  NodeCounts::Count& before = place(kept.node);
+  before.candidates -= kept.candidates;
+  before.shareable -= kept.shareable;
+  NodeCounts::Count& after = place(now.node);
+  after.candidates += now.candidates;
+  after.shareable += now.shareable;
   kept = now;
 }
 

@@ -3,7 +3,9 @@
 // Each device of the asked nodes (all devices of every pool of which at least one slice is usable on such a node) is
 // counted once per request and alternative, under the first cause of the enum below that applies, so the counts of one
 // RequestReason add up to its `devices_examined`. A device that nothing speaks against alone is counted as
-// kCombination; the proof that refuted the whole is in `proof`.
+// kCombination; the proof that refuted the whole is in `proof`: too few devices left for a request, no value common to
+// enough of them, more wanted than counters and capacities give (Hall's condition), or a search without result. With
+// several nodes it is that of the first node on which every request by itself has enough devices, else of the first.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +62,7 @@ struct Reasons {
   std::vector<RequestReason> requests;
   uint32_t nodes_asked = 0;
   uint32_t nodes_examined = 0;
-  std::string proof;  // what refuted the combination, empty when a request alone is impossible
+  std::string proof;  // never empty for what was found infeasible on at least one known node
   // At most 1 KiB, without names of devices or of other namespaces' objects: for events and conditions.
   std::string summary() const;
   // The same in one sentence for users, at most 1000 bytes: "no node can provide 2 x gpu: 14 devices in use, 6 rejected

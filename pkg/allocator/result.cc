@@ -162,8 +162,7 @@ class ResultMaker {
 }  // namespace
 
 Result<std::vector<api::AllocationResult>> make_results(const Plan& plan, const Search& search,
-                                                        const inventory::Core& core, Random& random,
-                                                        bool strict) {
+                                                        const inventory::Core& core, Random& random, bool strict) {
   return ResultMaker(plan, search, core, random, strict).run();
 }
 

@@ -11,7 +11,6 @@ namespace dra::allocator {
 // One result per claim of the plan. Fails only when `strict`, where upstream does: a device whose node selector has
 // several terms (the API lets devices have them). Otherwise the first term that holds for the node is taken.
 Result<std::vector<api::AllocationResult>> make_results(const Plan& plan, const Search& search,
-                                                        const inventory::Core& core, Random& random,
-                                                        bool strict);
+                                                        const inventory::Core& core, Random& random, bool strict);
 
 }  // namespace dra::allocator

@@ -16,6 +16,7 @@ Search::End Search::run(const Plan& plan, inventory::NodeId node, bool strict, u
   budget_ = budget;
   steps_ = 0;
   out_of_budget_ = refuted_ = remembering_ = false;
+  too_few_ = nullptr;
   proof_.clear();
   error_.clear();
   all_error_.clear();
@@ -36,14 +37,16 @@ Search::End Search::run(const Plan& plan, inventory::NodeId node, bool strict, u
     for (size_t c = 0; c < plan.constraints.size(); ++c)
       if (plan.constraints[c].distinct) used_values_[c].assign(plan_columns_[plan.constraints[c].column]->values, 0);
   }
-  if (!naive_ && !counts_suffice()) return strict && !error_.empty() ? End::kError : End::kNone;
-  if (naive_ && !counts_suffice()) return End::kError;
+  if (!counts_suffice()) return error_.empty() ? End::kNone : End::kError;
   if (prove_first && !naive_ && !prove_constraints()) return End::kNone;
   if (request(0)) return End::kFound;
   if (!error_.empty()) return End::kError;
   if (out_of_budget_ && !refuted_) return End::kBudget;
   error_ = all_error_;
-  return error_.empty() ? End::kNone : End::kError;
+  if (!error_.empty()) return End::kError;
+  if (proof_.empty())
+    proof_ = "no choice among the devices left satisfies all requests (" + std::to_string(steps_) + " steps)";
+  return End::kNone;
 }
 
 // Every request has enough candidates by itself; and in strict mode, the checks upstream makes before it searches.
@@ -70,11 +73,30 @@ bool Search::counts_suffice() {
       if (count_bits(pool_of_choice(alternative), board_.words()) >= alternative.count) possible = true;
     }
     if (!possible && !naive_) {
-      if (!strict_ || !plan_->any_all) return false;
-      refuted_ = true;  // go on: a later request may be an error for upstream
+      too_few_ = &request;
+      if (!strict_ || !plan_->any_all) return false;  // else a later request may be an error for upstream
     }
   }
-  return !refuted_;
+  return too_few_ == nullptr;
+}
+
+std::string Search::proof() const {
+  if (too_few_ == nullptr) return proof_;
+  std::string text;
+  for (const PlanAlternative& alternative : too_few_->alternatives) {
+    if (!text.empty()) text += "; ";
+    text += "request " + quote(alternative.name) + " wants ";
+    if (alternative.all) {
+      const inventory::Pool* blocked = board_.incomplete() != nullptr ? board_.incomplete() : board_.invalid();
+      text += "all devices, ";
+      text += blocked == nullptr ? "of which there are none"
+                                 : "but a pool is " + std::string(pool_state_name(blocked->state));
+    } else {
+      text += std::to_string(alternative.count) + " devices, " +
+              std::to_string(count_bits(pool_of_choice(alternative), board_.words())) + " are left for it";
+    }
+  }
+  return text;
 }
 
 bool Search::request(uint32_t r) {

@@ -41,7 +41,10 @@ class Search {
   const std::vector<Pick>& picks() const { return picks_; }
   const std::vector<uint32_t>& chosen() const { return chosen_; }  // alternative by request
   uint64_t steps() const { return steps_; }
-  const std::string& proof() const { return proof_; }
+  // After kNone: what refuted the claims on this node; never empty. Until the next run.
+  std::string proof() const;
+  // After kNone: whether a request alone was refuted by the number of devices left for it.
+  bool too_few() const { return too_few_ != nullptr; }
   const std::string& error() const { return error_; }
   const Board& board() const { return board_; }
 
@@ -119,6 +122,7 @@ class Search {
   uint64_t steps_ = 0;
   bool out_of_budget_ = false;
   bool refuted_ = false;
+  const PlanRequest* too_few_ = nullptr;  // a request without enough candidates
   std::string proof_;
   std::string error_;
   std::string all_error_;  // strict: a constraint against mode All; an error unless there is a solution all the same

@@ -1,5 +1,7 @@
 #include "pkg/allocator/selectors.h"
 
+#include <algorithm>
+
 #include "pkg/inventory/value_code.h"
 
 namespace dra::allocator {
@@ -119,6 +121,24 @@ void Selectors::make_key(const Entry& entry, const Pool& pool, uint32_t device) 
   }
 }
 
+void Selectors::mark(SelectorId id, const SliceTable& slice, inventory::Hash128& hash) const {
+  const Entry& entry = *entries_[id];
+  hash.add(id);
+  auto add = [&hash](const inventory::ColumnMark& mark) {
+    hash.add(mark.key);
+    hash.add(mark.values);
+  };
+  if (entry.all_attributes) {
+    for (const inventory::ColumnMark& mark : slice.marks) add(mark);
+    return;
+  }
+  for (StrId key : entry.keys) {
+    auto it = std::lower_bound(slice.marks.begin(), slice.marks.end(), key,
+                               [](const inventory::ColumnMark& mark, StrId k) { return mark.key < k; });
+    if (it != slice.marks.end() && it->key == key) add(*it);
+  }
+}
+
 Truth Selectors::evaluate(SelectorId id, const Pool& pool, uint32_t device) {
   Entry& entry = *entries_[id];
   if (!entry.program) return Truth::kError;
@@ -128,6 +148,7 @@ Truth Selectors::evaluate(SelectorId id, const Pool& pool, uint32_t device) {
   }
   make_key(entry, pool, device);
   if (auto it = entry.outcomes.find(key_); it != entry.outcomes.end()) return it->second;
+  ++evaluations_;
   cel::EvalResult result = entry.program->evaluate(device_input(core_, pool, device));
   Truth truth = !result.ok() ? Truth::kError : result.value ? Truth::kTrue : Truth::kFalse;
   if (entry.outcomes.size() >= kMaxOutcomes) entry.outcomes.clear();

@@ -31,6 +31,11 @@ class Selectors {
   Truth evaluate(SelectorId id, const inventory::Pool& pool, uint32_t device);
   // The message of a run-time error, evaluated anew.
   std::string error_text(SelectorId id, const inventory::Pool& pool, uint32_t device);
+  // Adds what the selector reads of all devices of the slice: equal hashes, equal outcomes device by device. Holds as
+  // long as no text is replaced (Strings::reuse_epoch).
+  void mark(SelectorId id, const inventory::SliceTable& slice, inventory::Hash128& hash) const;
+  // How many times an expression has been evaluated: the expensive part of making masks.
+  uint64_t evaluations() const { return evaluations_; }
   size_t size() const { return entries_.size(); }
   void clear();
 
@@ -52,6 +57,7 @@ class Selectors {
   std::unordered_map<std::string, SelectorId> index_;
   std::vector<std::unique_ptr<Entry>> entries_;
   uint64_t epoch_ = 0;
+  uint64_t evaluations_ = 0;
   std::string key_;  // scratch
 };
 

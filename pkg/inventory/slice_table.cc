@@ -149,6 +149,7 @@ SliceTable::SliceTable(const api::ResourceSlice& slice, Strings& strings, ShapeC
   use_first.push_back(0);
   for (size_t i = 0; i < count; ++i) add_device(slice.devices[i], shape_cache);
   add_counter_sets(slice.shared_counters);
+  make_marks();
   attrs.shrink_to_fit();
   uses.shrink_to_fit();
   amounts.shrink_to_fit();
@@ -245,6 +246,24 @@ void SliceTable::add_attributes(const api::Device& device) {
   std::sort(attrs.begin() + static_cast<ptrdiff_t>(first), attrs.end(),
             [](const AttributeEntry& a, const AttributeEntry& b) { return a.key < b.key; });
   attr_first.push_back(static_cast<uint32_t>(attrs.size()));
+}
+
+void SliceTable::make_marks() {
+  shape_mark.add(size());
+  size_t at = 0;  // devices of a slice mostly have the same attributes
+  for (uint32_t i = 0; i < size(); ++i) {
+    shape_mark.add(shapes[shape_of[i]]->serial << 8 | flags[i]);
+    for (const AttributeEntry* a = attrs_begin(i); a != attrs_end(i); ++a, ++at) {
+      if (at >= marks.size() || marks[at].key != a->key) {
+        at = 0;
+        while (at < marks.size() && marks[at].key != a->key) ++at;
+        if (at == marks.size()) marks.push_back({a->key, {}});
+      }
+      marks[at].values.add(uint64_t{i} << 32 | a->value);
+    }
+  }
+  marks.shrink_to_fit();
+  std::sort(marks.begin(), marks.end(), [](const ColumnMark& a, const ColumnMark& b) { return a.key < b.key; });
 }
 
 void SliceTable::add_uses(const api::Device& device) {

@@ -14,6 +14,7 @@
 #include "pkg/api/resource.h"
 #include "pkg/inventory/amount.h"
 #include "pkg/inventory/features.h"
+#include "pkg/inventory/hash128.h"
 #include "pkg/inventory/strings.h"
 
 namespace dra::inventory {
@@ -48,6 +49,13 @@ struct CapacityShape {
 struct AttributeEntry {
   StrId key;
   StrId value;
+};
+
+// What one attribute is over all devices of a slice, as a hash: slices of many nodes have the same values in the same
+// places, and what is true of one is true of all that agree in everything a selector reads.
+struct ColumnMark {
+  StrId key;
+  Hash128 values;
 };
 
 struct SliceCounterUse {
@@ -136,6 +144,8 @@ class SliceTable {
   std::vector<Where> device_where;  // only with per-device selection
 
   std::vector<AttributeEntry> attrs;
+  std::vector<ColumnMark> marks;  // one an attribute key, by key
+  Hash128 shape_mark;             // number of devices; flags and shape of each
   std::vector<std::shared_ptr<const CapacityShape>> shapes;
   std::vector<SliceCounterUse> uses;
   std::vector<Amount> amounts;
@@ -147,6 +157,7 @@ class SliceTable {
  private:
   void add_device(const api::Device& device, ShapeCache& shape_cache);
   void add_attributes(const api::Device& device);
+  void make_marks();
   void add_uses(const api::Device& device);
   void add_counter_sets(const std::vector<api::CounterSet>& sets);
   Where make_where(const std::string& node, const std::optional<api::NodeSelector>& selector, bool all);

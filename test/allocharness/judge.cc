@@ -1,6 +1,8 @@
 #include "test/allocharness/judge.h"
 
 #include <algorithm>
+#include <map>
+#include <span>
 
 #include "pkg/api/encode.h"
 #include "test/allocharness/contest.h"
@@ -21,7 +23,7 @@ std::string outcome_text(const Decision& decision) {
   return out;
 }
 
-std::string check_reasons(Contest& contest) {
+std::string check_reasons(Contest& contest, bool infeasible) {
   const allocator::Reasons reasons = contest.allocator().explain(contest.request(), contest.nodes());
   for (const allocator::RequestReason& request : reasons.requests) {
     uint64_t sum = 0;
@@ -30,7 +32,26 @@ std::string check_reasons(Contest& contest) {
       return "the causes of " + request.claim + " " + request.request + " add up to " + std::to_string(sum) +
              " devices, examined were " + std::to_string(request.devices_examined);
   }
+  if (infeasible && reasons.proof.empty()) return "infeasible without a proof";
   if (reasons.summary().size() > 1024) return "the summary of the reasons is longer than 1 KiB";
+  return "";
+}
+
+// What was found to fit must not be explained away: every device of the decision is a combination's.
+std::string check_reasons_of_fit(Contest& contest, const Decision& decision) {
+  const allocator::Reasons reasons = contest.allocator().explain(contest.request(), std::span(&decision.node, 1));
+  std::map<std::pair<std::string, std::string>, uint32_t> taken;
+  for (size_t c = 0; c < decision.results.size(); ++c)
+    for (const api::DeviceRequestAllocationResult& entry : decision.results[c].results)
+      ++taken[{contest.request().claims[c]->metadata.key(), entry.request}];
+  for (const allocator::RequestReason& request : reasons.requests) {
+    uint32_t usable = 0;
+    for (const allocator::CauseCount& count : request.counts)
+      if (count.cause == allocator::Cause::kCombination) usable += count.devices;
+    if (auto found = taken.find({request.claim, request.request}); found != taken.end() && usable < found->second)
+      return "request " + request.request + " got " + std::to_string(found->second) +
+             " devices, but the reasons leave " + std::to_string(usable);
+  }
   return "";
 }
 
@@ -126,7 +147,7 @@ std::string difference(const oracle::World& world, bool* undecided) {
     case oracle::Answer::kTooBig:
       break;
   }
-  if (!feasible) return check_reasons(**contest);
+  if (!feasible) return check_reasons(**contest, decision.outcome == Outcome::kInfeasible);
   if (verdict.answer == oracle::Answer::kFeasible) {
     const std::string node = (*contest)->inventory().node_name(decision.node);
     if (node != verdict.node) return "the first node that fits is " + verdict.node + ", the allocator chose " + node;
@@ -134,6 +155,7 @@ std::string difference(const oracle::World& world, bool* undecided) {
   }
   std::string broken = oracle::broken_rule(world, (*contest)->inventory().node_name(decision.node), decision.results);
   if (!broken.empty()) return "the result is not valid: " + broken;
+  if (std::string what = check_reasons_of_fit(**contest, decision); !what.empty()) return what;
   // An administrator's access charges no holder, so only decisions without it must leave the books balanced.
   return check_audit(**contest, decision, true);
 }
@@ -188,7 +210,7 @@ std::string fuzz_one(std::string_view text) {
   Result<std::unique_ptr<Contest>> contest = Contest::make(one->world);
   if (!contest) return "";
   const Decision decision = (*contest)->decide();
-  std::string broken = check_reasons(**contest);
+  std::string broken = check_reasons(**contest, decision.outcome == Outcome::kInfeasible);
   if (broken.empty()) broken = check_audit(**contest, decision, false);
   return broken;
 }
