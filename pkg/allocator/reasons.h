@@ -58,6 +58,9 @@ struct RequestReason {
 // nodes are left out, and nodes_examined says so.
 inline constexpr uint32_t kMaxExplainedDevices = 50'000;
 
+// The proof of a search that tried everything.
+inline constexpr std::string_view kExhausted = "no choice among the devices left satisfies all requests";
+
 struct Reasons {
   std::vector<RequestReason> requests;
   uint32_t nodes_asked = 0;

@@ -44,8 +44,7 @@ Search::End Search::run(const Plan& plan, inventory::NodeId node, bool strict, u
   if (out_of_budget_ && !refuted_) return End::kBudget;
   error_ = all_error_;
   if (!error_.empty()) return End::kError;
-  if (proof_.empty())
-    proof_ = "no choice among the devices left satisfies all requests (" + std::to_string(steps_) + " steps)";
+  if (proof_.empty()) proof_ = kExhausted;
   return End::kNone;
 }
 

@@ -153,7 +153,8 @@ std::string Reasons::sentence(std::string_view who_cannot, std::string_view clai
     for (size_t i = 0; i < chosen.size(); ++i)
       text += (i == 0 ? ": " : "; ") + (chosen.size() > 1 ? "for " + chosen[i]->request + " " : std::string()) +
               counted_out(*chosen[i], usable);
-    if (!proof.empty()) text += "; " + proof;
+    // Of several nodes the proof is one node's; that nothing fits together has been said.
+    if (nodes_asked <= 1 && !proof.empty() && proof != kExhausted) text += "; " + proof;
   }
   if (nodes_examined < nodes_asked)
     text += "; " + std::to_string(nodes_examined) + " of " + std::to_string(nodes_asked) + " nodes examined";

@@ -81,7 +81,8 @@ void Core::rebuild_pool(Pool& pool) {
   pool.rebuild(features_);
   device_count_ += pool.size();
   NodeId node_after = pool.local_node == kNoStr ? kNone : node_id(pool.local_node_text);
-  if (had_devices && node_before != node_after) ++moves_version_;
+  // A pool of several nodes that loses its devices leaves them all, and the log will not tell where it was.
+  if (had_devices && (node_before != node_after || (node_before == kNone && pool.size() == 0))) ++moves_version_;
   pool.table_version = next_serial_++;
   place_pool(pool, true);
   note_change(pool.id);
