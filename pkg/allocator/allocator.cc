@@ -164,10 +164,10 @@ class Allocator::Impl {
   static inventory::Usage usage_in(const inventory::Pool& pool, const FilterMask& mask) {
     inventory::Usage usage;
     for (size_t w = 0; w < pool.words(); ++w) {
-      usage.total += static_cast<uint32_t>(std::popcount(mask.selectable[w]));
-      usage.used += static_cast<uint32_t>(std::popcount(mask.selectable[w] & pool.charged()[w]));
-      usage.free += static_cast<uint32_t>(std::popcount(mask.usable[w] & pool.available()[w]));
-      usage.tainted += static_cast<uint32_t>(std::popcount(mask.selectable[w] & ~mask.usable[w]));
+      usage.total += static_cast<uint32_t>(std::popcount(mask.selectable()[w]));
+      usage.used += static_cast<uint32_t>(std::popcount(mask.selectable()[w] & pool.charged()[w]));
+      usage.free += static_cast<uint32_t>(std::popcount(mask.usable()[w] & pool.available()[w]));
+      usage.tainted += static_cast<uint32_t>(std::popcount(mask.selectable()[w] & ~mask.usable()[w]));
     }
     return usage;
   }
