@@ -29,6 +29,11 @@ const Place& place_of(const std::string& kind) {
   return kPlaces.at(kind);
 }
 
+// Clients bear a name in managed fields.
+std::string as_kubectl(const std::string& target) {
+  return target.find('?') == std::string::npos ? target + "?fieldManager=kubectl" : target;
+}
+
 Json checked(const std::string& what, const Answer& answer) {
   if (!answer.ok()) throw std::runtime_error(what + ": " + std::to_string(answer.status) + " " + answer.body);
   return answer.json();
@@ -69,7 +74,7 @@ Json Api::create(const Json& object) {
   const Json& metadata = object.at("metadata");
   const std::string target = path(object.at("kind").get<std::string>(), "", metadata.value("namespace", "default"));
   return checked("create " + metadata.value("name", metadata.value("generateName", "?")),
-                 call("POST", target, object.dump()));
+                 call("POST", as_kubectl(target), object.dump()));
 }
 
 Json Api::get(const std::string& target) {
@@ -81,7 +86,7 @@ bool Api::exists(const std::string& target) {
 }
 
 Json Api::merge(const std::string& target, const Json& patch) {
-  return checked("patch " + target, call("PATCH", target, patch.dump(), "application/merge-patch+json"));
+  return checked("patch " + target, call("PATCH", as_kubectl(target), patch.dump(), "application/merge-patch+json"));
 }
 
 void Api::remove(const std::string& target) {

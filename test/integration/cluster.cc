@@ -38,7 +38,6 @@ Cluster::Cluster(ClusterOptions options)
   }
   watchdog_ = std::make_unique<Watchdog>(plane_->reactor(), plane_->transport(), random_);
   plane_->run_until([this] { return watchdog_->synced(); }, std::chrono::seconds(10));
-  born_ = plane_->reactor().clock().mono_now();
 }
 
 Cluster::~Cluster() = default;
@@ -50,12 +49,12 @@ manager::ManagerOptions Cluster::manager_options() {
   return options;
 }
 
-Process& Cluster::start(const std::string& name, ProcessOptions options) {
+Process& Cluster::start(const std::string& name, ProcessOptions options, bool start) {
   options.identity = name;
   options.seed += options_.sim.seed * 31 + processes_.size();
   auto& process = processes_[name];
   process = std::make_unique<Process>(plane_->reactor(), plane_->transport(), std::move(options));
-  process->start();
+  if (start) process->start();
   return *process;
 }
 
@@ -75,10 +74,6 @@ bool Cluster::eventually(const std::function<bool()>& done, Duration limit, Dura
     plane_->pass(step);
   }
   return true;
-}
-
-Duration Cluster::uptime() const {
-  return plane_->reactor().clock().mono_now() - born_;
 }
 
 std::string Cluster::verdict(const VerdictOptions& options) {

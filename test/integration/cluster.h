@@ -37,7 +37,8 @@ class Cluster {
 
   // Gate mode, own claim templates: what most tests want.
   static manager::ManagerOptions manager_options();
-  Process& start(const std::string& name, ProcessOptions options);
+  // `start` off: made, and to be started by the caller.
+  Process& start(const std::string& name, ProcessOptions options, bool start = true);
   Process& start(const std::string& name = "m1");
   Process& process(const std::string& name) { return *processes_.at(name); }
   bool running(const std::string& name) const { return processes_.contains(name); }
@@ -47,8 +48,6 @@ class Cluster {
   // Lets time pass in steps until `done()`; false when `limit` has passed first.
   bool eventually(const std::function<bool()>& done, Duration limit, Duration step = std::chrono::milliseconds(100));
   void pass(Duration time) { plane_->pass(time); }
-  Duration uptime() const;
-
   // For EXPECT_EQ(..., ""): what inspect() and the watchdog found, one line each.
   std::string verdict(const VerdictOptions& options = {});
   std::string empty_verdict(const std::set<std::string>& kept_claims = {});
@@ -60,7 +59,6 @@ class Cluster {
   Api api_;
   std::unique_ptr<Watchdog> watchdog_;
   std::map<std::string, std::unique_ptr<Process>> processes_;
-  MonoTime born_;
 };
 
 // The seeds a test runs with: `fallback` of them, or as many as the environment variable says. They are printed.

@@ -46,6 +46,7 @@ class Watchdog {
   size_t claims() { return claims_.core().size(); }
   size_t bound_pods() const { return bound_.size(); }
   size_t held_devices() const { return holders_.size(); }
+  bool is_held(const std::string& device) const { return holders_.contains(device); }  // "driver/pool/device"
   std::shared_ptr<const api::Pod> pod(const std::string& key) const { return pods_.store().get(key); }
   std::shared_ptr<const api::ResourceClaim> claim(const std::string& key) const { return claims_.store().get(key); }
   std::vector<std::shared_ptr<const api::ResourceClaim>> all_claims() const { return claims_.store().list(); }

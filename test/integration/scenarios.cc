@@ -1,0 +1,235 @@
+#include <nlohmann/json.hpp>
+
+#include "test/integration/scenario.h"
+
+namespace dra::integration {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::vector<std::string> names(const std::string& prefix, int count) {
+  std::vector<std::string> list;
+  for (int i = 0; i < count; ++i) list.push_back(prefix + std::to_string(i));
+  return list;
+}
+
+std::vector<std::string> together(std::initializer_list<std::vector<std::string>> parts) {
+  std::vector<std::string> all;
+  for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+// An allocation as another program would leave it: finalizer, allocation, and the reservation of a pod.
+void allocate_foreign(Api& api, const std::string& claim, const std::string& node, const std::string& device,
+                      const Json& consumer) {
+  const std::string path = Api::path("ResourceClaim", claim);
+  api.merge(path, {{"metadata", {{"finalizers", {"resource.kubernetes.io/delete-protection"}}}}});
+  api.merge(path + "/status?fieldManager=rival", {{"status",
+                                                   {{"allocation", allocation(node, {device}, "2023-11-14T22:13:20Z")},
+                                                    {"reservedFor", {pod_reference(consumer)}}}}});
+}
+
+// Generated and shared claims, pods with two claims, a finished pod, pods that have to wait for devices; then
+// deletions.
+void play_templates(Stage& s) {
+  s.api().create(claim_template("one-gpu"));
+  s.api().create(claim("shared"));
+  s.begin();
+  const auto single = names("t", 8), doubles = names("d", 2), sharing = names("s", 2), waiting = names("w", 4);
+  for (const auto& name : sharing) s.api().create(pod(name, {from_claim("gpu", "shared")}));
+  for (const auto& name : single) s.api().create(pod(name, {from_template("gpu", "one-gpu")}));
+  for (const auto& name : doubles)
+    s.api().create(pod(name, {from_template("a", "one-gpu"), from_template("b", "one-gpu")}));
+  PodOptions job;
+  job.restart_policy = "Never";
+  s.api().create(pod("job", {from_template("gpu", "one-gpu")}, job));
+  s.await("the first pods bound", [&] { return s.all_bound(together({single, doubles, sharing, {"job"}})); });
+  // 13 of 16 devices are taken, or 14 while the job runs: one of these waits.
+  for (const auto& name : waiting) s.api().create(pod(name, {from_template("gpu", "one-gpu")}));
+  s.await("as many pods bound as there are devices", [&] { return s.watchdog().held_devices() == 16; });
+  for (const char* name : {"t0", "t1", "s0"}) s.api().remove(Api::path("Pod", name));
+  s.await("waiting pods bound when devices are free", [&] { return s.all_bound(waiting); });
+  s.await("the shared claim pruned", [&] {
+    const auto shared = s.watchdog().claim("default/shared");
+    return shared && shared->status.reserved_for.size() == 1;
+  });
+  s.check();
+  s.end(together({single, doubles, sharing, waiting, {"job"}}), {"default/shared"});
+}
+
+// Pods that we bind ourselves, and pods that somebody else bound.
+void play_bind(Stage& s) {
+  s.api().create(claim_template("one-gpu"));
+  s.begin();
+  PodOptions ours;
+  ours.gated = false;
+  ours.scheduler = "dra";
+  PodOptions elsewhere;
+  elsewhere.gated = false;
+  elsewhere.node = "n1";
+  const auto bind = names("b", 6), bare = names("x", 3);
+  for (const auto& name : bare) s.api().create(pod(name, {from_template("gpu", "one-gpu")}, elsewhere));
+  s.await("devices for the pods of others", [&] { return s.watchdog().held_devices() == bare.size(); });
+  for (const auto& name : bind) s.api().create(pod(name, {from_template("gpu", "one-gpu")}, ours));
+  s.await("our pods bound", [&] { return s.all_bound(bind); });
+  s.await("pods of others reserved", [&] {
+    return std::all_of(bare.begin(), bare.end(), [&](const std::string& name) {
+      const auto known = s.watchdog().pod("default/" + name);
+      return known && known->phase == "Running";
+    });
+  });
+  s.check();
+  s.end(together({bind, bare}));
+}
+
+// Others hand out the devices that we are about to choose, while our view of claims is old.
+void play_rivals(Stage& s) {
+  s.api().create(claim_template("one-gpu"));
+  s.delay_claims(400ms);
+  s.begin();
+  s.cluster().pass(2s);
+  std::vector<std::string> foreign;
+  PodOptions running;
+  running.gated = false;
+  running.node = "n0";
+  for (int i = 0; i < 3; ++i) {
+    const std::string number = std::to_string(i);
+    foreign.push_back("f" + number);
+    s.api().create(claim("foreign" + number));
+    const Json consumer = s.api().create(pod(foreign.back(), {from_claim("gpu", "foreign" + number)}, running));
+    s.cluster().pass(1s);
+    // The rival takes the first device that is free by the latest state; so do we, by an older one.
+    size_t free = 0;
+    while (s.watchdog().is_held(std::string(kDriver) + "/n0/gpu-" + std::to_string(free))) ++free;
+    allocate_foreign(s.api(), "foreign" + number, "n0", "gpu-" + std::to_string(free), consumer);
+    for (int j = 0; j < 2; ++j) s.api().create(pod("v" + std::to_string(2 * i + j), {from_template("gpu", "one-gpu")}));
+    s.cluster().pass(1s);
+  }
+  s.await("our pods bound beside the rival", [&] { return s.all_bound(names("v", 6)); });
+  s.check();
+  s.end(together({names("v", 6), foreign}), {"default/foreign0", "default/foreign1", "default/foreign2"});
+}
+
+// A pod that somebody bound goes between the allocation of its claim and the reservation.
+void play_unused(Stage& s) {
+  s.delay_claims(2s);
+  s.begin();
+  s.cluster().pass(3s);
+  PodOptions elsewhere;
+  elsewhere.gated = false;
+  elsewhere.node = "n1";
+  s.api().create(claim("lonely"));
+  s.api().create(pod("u0", {from_claim("gpu", "lonely")}, elsewhere));
+  s.await("the claim allocated", [&] { return s.watchdog().held_devices() == 1; });
+  s.api().remove_now(Api::path("Pod", "u0"));
+  s.cluster().pass(75s);
+  s.end({}, {"default/lonely"});
+}
+
+void play_election(Stage& s) {
+  s.api().create(claim_template("one-gpu"));
+  s.begin();
+  const auto pods = names("e", 6);
+  for (const auto& name : pods) {
+    s.api().create(pod(name, {from_template("gpu", "one-gpu")}));
+    s.cluster().pass(1500ms);
+  }
+  s.await("pods bound", [&] { return s.all_bound(pods); });
+  s.check();
+  s.end(pods);
+}
+
+// Before an uninstall: pods that cannot get devices lose their gate.
+void play_release(Stage& s) {
+  s.api().create(claim_template("two-gpus", "gpu", 2));
+  s.begin();
+  const auto pods = names("r", 11);  // 8 fit
+  for (const auto& name : pods) s.api().create(pod(name, {from_template("gpu", "two-gpus")}));
+  s.await("the first pods bound", [&] { return s.watchdog().bound_pods() == 8; });
+  s.restart_with([](ProcessOptions& process) { process.manager.allocation.release_gates = true; });
+  VerdictOptions waiting;
+  for (const auto& name : pods)
+    if (!s.bound(name)) waiting.may_wait.insert("default/" + name);
+  s.await("no gate left", [&] {
+    return std::all_of(pods.begin(), pods.end(), [&](const std::string& name) {
+      const auto known = s.watchdog().pod("default/" + name);
+      return known && known->scheduling_gates.empty();
+    });
+  });
+  s.check(waiting);
+  s.end(pods);
+}
+
+// A device gets a NoExecute taint: its pod goes, and its Deployment-like successor gets another device.
+void play_eviction(Stage& s) {
+  s.api().create(claim_template("one-gpu"));
+  s.begin();
+  const auto pods = names("k", 6);
+  for (const auto& name : pods) s.api().create(pod(name, {from_template("gpu", "one-gpu")}));
+  s.await("pods bound", [&] { return s.all_bound(pods); });
+  Json tainted = s.api().get(Api::path("ResourceSlice", std::string("n0-") + kDriver));
+  Json devices = tainted["spec"]["devices"];
+  devices[0]["taints"] = {{{"key", "example.com/broken"}, {"value", "yes"}, {"effect", "NoExecute"}}};
+  devices[2]["taints"] = devices[0]["taints"];
+  s.api().merge(Api::path("ResourceSlice", std::string("n0-") + kDriver), {{"spec", {{"devices", devices}}}});
+  s.await("the pods of tainted devices evicted", [&] { return s.watchdog().pods() == 4; });
+  s.check();
+  s.end(pods);
+}
+
+// The reasons why a pod waits change and come back: the events about it become a series.
+void play_reasons(Stage& s) {
+  s.api().create(claim_template("one-gpu"));
+  const std::string path = Api::path("Node", "n0");
+  const Json cordoned{{"spec", {{"unschedulable", true}, {"taints", nullptr}}}};
+  const Json tainted{
+      {"spec", {{"unschedulable", nullptr}, {"taints", {{{"key", "a"}, {"value", "b"}, {"effect", "NoSchedule"}}}}}}};
+  s.api().merge(path, cordoned);
+  s.begin();
+  s.api().create(pod("p", {from_template("gpu", "one-gpu")}));
+  s.cluster().pass(2s);
+  for (const Json& change : {tainted, cordoned, tainted}) {
+    s.api().merge(path, change);
+    s.cluster().pass(2s);
+  }
+  s.api().merge(path, {{"spec", {{"unschedulable", nullptr}, {"taints", nullptr}}}});
+  s.await("the pod bound", [&] { return s.bound("p"); });
+  s.check();
+  s.end({"p"});
+}
+
+std::vector<Scenario> make_scenarios() {
+  std::vector<Scenario> all;
+  ClusterOptions small;
+  small.sim.scheduler_allocates = false;
+  all.push_back({"templates", small, nullptr, play_templates});
+  const auto bind_mode = [](ProcessOptions& process) {
+    process.manager.allocation.mode = allocation::Mode::kBind;
+    process.manager.allocation.scheduler_names = {"dra"};
+  };
+  all.push_back({"bind", small, bind_mode, play_bind});
+  ClusterOptions one_node = small;
+  one_node.nodes = 1;
+  one_node.devices = 12;
+  all.push_back({"rivals", one_node, nullptr, play_rivals});
+  all.push_back({"unused", small, bind_mode, play_unused});
+  all.push_back({"reasons", one_node, nullptr, play_reasons});
+  all.push_back({"election", small, [](ProcessOptions& process) { process.elect = true; }, play_election});
+  all.push_back({"release", small, nullptr, play_release});
+  all.push_back({"eviction", small,
+                 [](ProcessOptions& process) {
+                   process.manager.device_taint_eviction = manager::DeviceTaintEviction::kOwn;
+                   process.manager.controllers.push_back("tainteviction");
+                 },
+                 play_eviction});
+  return all;
+}
+
+}  // namespace
+
+const std::vector<Scenario>& scenarios() {
+  static const std::vector<Scenario> kAll = make_scenarios();
+  return kAll;
+}
+
+}  // namespace dra::integration
