@@ -420,6 +420,17 @@ void AllocationReconciler::on_streamed_claim(const View& view, const api::Resour
     if (role_of(*pod, options_) != Role::kNone) out.add(pod_key(pod->metadata.key()));
 }
 
+void AllocationReconciler::on_write_given_up(const View& view, const Write& write, Triggers& out) const {
+  std::set<Cause> causes;
+  if (write.assume_pod) causes.insert(std::string(kNodesCause));
+  if (write.assume) {
+    if (const api::ResourceClaim* claim = view.claim(write.object.store_key())) classes_of(claim->spec, causes);
+    for (const api::DeviceRequestAllocationResult& result : write.assume->results)
+      causes.insert(driver_cause(result.driver));
+  }
+  for (const Cause& cause : causes) out.wake(cause);
+}
+
 void AllocationReconciler::on_node(const View&, const api::Node* before, const api::Node* after, Triggers& out) const {
   if (!after) return;
   if (before && before->metadata.labels == after->metadata.labels && before->unschedulable == after->unschedulable &&

@@ -54,6 +54,8 @@ class AllocationReconciler : public reconcile::Reconciler {
                 reconcile::Triggers& out) const override;
   void on_streamed_claim(const reconcile::View& view, const api::ResourceClaim* before, const api::ResourceClaim* after,
                          reconcile::Triggers& out) const override;
+  void on_write_given_up(const reconcile::View& view, const reconcile::Write& write,
+                         reconcile::Triggers& out) const override;
   void on_node(const reconcile::View& view, const api::Node* before, const api::Node* after,
                reconcile::Triggers& out) const override;
   void on_class(const reconcile::View& view, const api::DeviceClass* before, const api::DeviceClass* after,

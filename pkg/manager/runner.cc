@@ -5,6 +5,7 @@
 #include <functional>
 #include <utility>
 
+#include "client/informer/entry.h"
 #include "pkg/base/check.h"
 #include "pkg/log/log.h"
 
@@ -354,7 +355,7 @@ void Runner::failed(Pass& pass, const Write& write, const Error& error) {
   }
   if (is_forbidden(error)) pass.retry_in = kForbiddenRetry;
   const bool unknown = error.outcome_unknown();
-  if (!unknown) ports_.assumptions.forget(write);
+  if (!unknown) give_up(write);
   // The rest of the list goes; the failed write itself is dealt with here.
   ++pass.at;
   drop_rest(pass);
@@ -365,16 +366,17 @@ void Runner::failed(Pass& pass, const Write& write, const Error& error) {
   // Read until the server answers: before that nothing can be decided about this object.
   struct Settle {
     Write write;
+    Ref object;  // whatever instance is there now
     Duration delay = kSettleFirst;
     bool unknown = false;
   };
-  auto settle = std::make_shared<Settle>(Settle{write, kSettleFirst, unknown});
-  settle->write.object.uid.clear();  // whatever instance is there now
+  auto settle = std::make_shared<Settle>(Settle{write, write.object, kSettleFirst, unknown});
+  settle->object.uid.clear();
   auto read = std::make_shared<std::function<void()>>();
   *read = [this, alive = alive_, id, settle, weak = std::weak_ptr<std::function<void()>>(read)] {
     auto self = weak.lock();
     if (!*alive || !self) return;
-    ports_.api.get(settle->write.object, [this, alive, id, settle, self](Result<Presence> presence) {
+    ports_.api.get(settle->object, [this, alive, id, settle, self](Result<Presence> presence) {
       if (!*alive) return;
       Pass* waiting = find(id);
       if (!waiting) return;
@@ -384,9 +386,15 @@ void Runner::failed(Pass& pass, const Write& write, const Error& error) {
         return;
       }
       if (settle->unknown) {
-        const api::ResourceClaim* now = view_.claim(settle->write.object.store_key());
-        const bool happened = presence && settle->write.assume && now && now->status.allocation == settle->write.assume;
-        if (!happened) ports_.assumptions.forget(settle->write);
+        const api::ResourceClaim* now = view_.claim(settle->object.store_key());
+        const bool happened = presence && settle->write.assume && now &&
+                              now->metadata.uid == settle->write.object.uid &&
+                              now->status.allocation == settle->write.assume;
+        if (happened)
+          ports_.assumptions.confirmed(settle->write,
+                                       client::parse_revision(now->metadata.resource_version).value_or(0));
+        else
+          give_up(settle->write);
       }
       release(std::exchange(waiting->lock, ""));
       finish(id);
@@ -421,9 +429,16 @@ void Runner::emit(const reconcile::Event& event) {
   ports_.events.emit(event);
 }
 
+// A write surely did not happen: what was assumed of it is free again, for others as well. No event will say so.
+void Runner::give_up(const Write& write) {
+  ports_.assumptions.forget(write);
+  if (write.assume || write.assume_pod)
+    tell([&](const reconcile::Reconciler& r, Triggers& out) { r.on_write_given_up(view_, write, out); });
+}
+
 void Runner::drop_rest(Pass& pass) {
   for (size_t i = pass.at; i < pass.outcome.effects.size(); ++i)
-    if (const Write* write = std::get_if<Write>(&pass.outcome.effects[i])) ports_.assumptions.forget(*write);
+    if (const Write* write = std::get_if<Write>(&pass.outcome.effects[i])) give_up(*write);
   pass.at = pass.outcome.effects.size();
 }
 

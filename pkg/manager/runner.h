@@ -112,6 +112,7 @@ class Runner {
   void confirm(uint64_t id, const reconcile::Ref& object);
   void emit(const reconcile::Event& event);
   void release(const std::string& object);
+  void give_up(const reconcile::Write& write);
   void drop_rest(Pass& pass);
   void finish(uint64_t id);
   Pass* find(uint64_t id);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "client/informer/object_store.h"
@@ -53,7 +54,10 @@ class Notes : public EventSink, public MetricSink, public Assumptions {
   void record(const Metric&) override {}
   void write_answered(const std::string&, std::string_view) override {}
   void assume(const Write& write) override { held.insert(write.object.name); }
-  void forget(const Write& write) override { held.erase(write.object.name); }
+  void forget(const Write& write) override {
+    EXPECT_FALSE(write.object.uid.empty()) << "assumptions are kept by uid";
+    held.erase(write.object.name);
+  }
   void confirmed(const Write& write, uint64_t) override { settled.insert(write.object.name); }
   std::vector<std::string> events;
   std::set<std::string> held, settled;
@@ -69,8 +73,11 @@ class Scripted : public Reconciler {
   void on_pod(const View&, const api::Pod*, const api::Pod* after, Triggers& out) const override {
     if (after) out.add(pod_key(after->metadata.key()));
   }
+  void on_write_given_up(const View&, const Write& write, Triggers&) const override {
+    given_up.push_back(write.object.name);
+  }
   std::function<Outcome(const View&, const Key&)> next;
-  mutable std::vector<std::string> passes;
+  mutable std::vector<std::string> passes, given_up;
 };
 
 class RunnerTest : public testing::Test {
@@ -153,6 +160,48 @@ TEST_F(RunnerTest, AnUnknownOutcomeKeepsTheAssumptionUntilAReadSettlesIt) {
   reactor.advance(5s);
   EXPECT_FALSE(notes.held.contains("a"));
   EXPECT_EQ(scripted.passes.size(), 2u);
+}
+
+// What was assumed is free again without any object having changed: those who wait for it have to be told.
+TEST_F(RunnerTest, DevicesOfAWriteThatDidNotHappenAreSaidToBeFree) {
+  for (const bool unknown : {false, true}) {
+    SCOPED_TRACE(unknown);
+    scripted.passes.clear();
+    scripted.given_up.clear();
+    server.failures.clear();
+    server.failures.emplace("first", unknown ? Error(Code::kDeadlineExceeded, "no answer in time")
+                                             : Error(Code::kConflict, 409, "Conflict", "lost"));
+    Write takes = write("first", "a");
+    takes.assume = api::AllocationResult{};
+    Write also = write("second", "b");
+    also.assume = api::AllocationResult{};
+    once({takes, also, write("third", "c")});
+    poke("p");
+    reactor.advance(5s);
+    std::sort(scripted.given_up.begin(), scripted.given_up.end());
+    EXPECT_EQ(scripted.given_up, (std::vector<std::string>{"a", "b"}));
+  }
+}
+
+TEST_F(RunnerTest, AnAllocationWithUnknownOutcomeThatHappenedIsConfirmed) {
+  server.failures.emplace("first", Error(Code::kDeadlineExceeded, "no answer in time"));
+  server.presence = Presence::kPresent;
+  Write takes = write("first", "a");
+  takes.assume = api::AllocationResult{};
+  takes.assume->allocation_timestamp = "2023-11-14T22:13:20Z";
+  auto object = std::make_shared<api::ResourceClaim>();
+  object->metadata.ns = "d";
+  object->metadata.name = "a";
+  object->metadata.uid = "a-uid";
+  object->metadata.resource_version = "7";
+  object->status.allocation = takes.assume;
+  claims_core.answer({"d", "a", "a-uid", 7, object});
+  once({takes});
+  poke("p");
+  reactor.advance(5s);
+  EXPECT_TRUE(notes.held.contains("a"));
+  EXPECT_TRUE(notes.settled.contains("a")) << "or the assumption would outlive the allocation";
+  EXPECT_TRUE(scripted.given_up.empty());
 }
 
 TEST_F(RunnerTest, OnePassAKeyAndWhatHappensMeanwhileIsOwed) {

@@ -50,6 +50,8 @@ class Reconciler {
   // The stream layer alone changed: it has caught up with an answer, or moved on.
   virtual void on_streamed_claim(const View&, const api::ResourceClaim* /*before*/, const api::ResourceClaim* /*after*/,
                                  Triggers&) const {}
+  // A write that assumed devices or room on a node surely did not happen: both are free again, and no object changed.
+  virtual void on_write_given_up(const View&, const Write&, Triggers&) const {}
   virtual void on_claim_template(const View&, const api::ResourceClaimTemplate* /*before*/,
                                  const api::ResourceClaimTemplate* /*after*/, Triggers&) const {}
   virtual void on_node(const View&, const api::Node* /*before*/, const api::Node* /*after*/, Triggers&) const {}
