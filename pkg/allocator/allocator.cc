@@ -142,13 +142,13 @@ class Allocator::Impl {
   Reasons explain(const Request& request, std::span<const NodeId> nodes) {
     std::shared_ptr<const Plan> plan = plan_for(request);
     Reasons reasons;
-    if (plan->error) {
-      reasons.proof = plan->error->message();
+    if (const auto& refusal = plan->error ? plan->error : plan->ambiguous) {
+      reasons.proof = refusal->message();
       RequestReason reason;
       if (!plan->claims.empty()) reason.claim = plan->claims[0]->metadata.key();
       CauseCount count;
       count.cause = plan->error_cause;
-      count.detail = plan->error->message();
+      count.detail = refusal->message();
       reason.counts.push_back(std::move(count));
       reasons.requests.push_back(std::move(reason));
       return reasons;
@@ -202,6 +202,11 @@ class Allocator::Impl {
   }
 
   bool refused(const Plan& plan, Outcome& outcome, std::optional<Error>& error) const {
+    if (!plan.error && plan.ambiguous && !options_.strict_selector_errors) {
+      outcome = Outcome::kError;
+      error = plan.ambiguous;
+      return true;
+    }
     if (!plan.error) return false;
     outcome = plan.error_only_when_strict && !options_.strict_selector_errors ? Outcome::kInfeasible : Outcome::kError;
     error = plan.error;

@@ -48,6 +48,10 @@ class Planner {
     plan_.error_only_when_strict = only_when_strict;
   }
 
+  void refuse_name(std::string message) {
+    if (!plan_.ambiguous) plan_.ambiguous = Error(Code::kInvalidArgument, std::move(message));
+  }
+
   static uint64_t least_devices(const PlanRequest& request) {
     uint64_t least = UINT64_MAX;
     for (const PlanAlternative& alternative : request.alternatives)
@@ -60,6 +64,8 @@ class Planner {
     added.claim = c;
     added.spec = &request;
     std::string what = claim_text(c) + ", request " + quote(request.name);
+    for (size_t r = plan_.requests.size(); r > 0 && plan_.requests[r - 1].claim == c; --r)
+      if (plan_.requests[r - 1].spec->name == request.name) refuse_name(what + ": the name is used twice in the claim");
     if (request.exactly.has_value() == !request.first_available.empty()) {
       refuse(false, what + ": exactly one of exactly and firstAvailable must be set");
       return;
@@ -71,8 +77,13 @@ class Planner {
       plan_.any_prioritized = true;
       if (!core_.features().prioritized_list)
         refuse(false, what + ": has subrequests, but the DRAPrioritizedList feature is disabled");
-      for (const api::DeviceSubRequest& sub : request.first_available)
+      std::vector<std::string> names;
+      for (const api::DeviceSubRequest& sub : request.first_available) {
+        if (std::find(names.begin(), names.end(), sub.name) != names.end())
+          refuse_name(what + ", subrequest " + quote(sub.name) + ": the name is used twice in the request");
+        names.push_back(sub.name);
         add_alternative(added, sub, request.name + "/" + sub.name, what + ", subrequest " + quote(sub.name));
+      }
     }
     plan_.requests.push_back(std::move(added));
   }

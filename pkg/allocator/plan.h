@@ -65,6 +65,9 @@ struct Plan {
   std::optional<Error> error;
   // An error only where upstream's behaviour is asked for: otherwise the claims are infeasible for this reason.
   bool error_only_when_strict = false;
+  // Two requests of one name (no API server takes that): results could not be told apart. Upstream goes on all the
+  // same, so this is an error unless its behaviour is asked for.
+  std::optional<Error> ambiguous;
   Cause error_cause = Cause::kInvalidRequest;
   uint64_t classes_version = 0;
   // Everything that decides whether the claims fit somewhere: equal shapes fit on the same nodes.

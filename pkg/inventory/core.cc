@@ -389,7 +389,7 @@ void Core::add_holder(Pool& pool, StrId device, ClaimIndex index, const api::Dev
     added.share = share;
     if (share != kNoStr) strings_.retain(share);
     for (const auto& [capacity, text] : result.consumed_capacity)
-      if (auto quantity = api::Quantity::parse(text))
+      if (auto quantity = api::Quantity::parse(text); quantity && quantity->sign() >= 0)  // else: gives nothing back
         added.consumed.emplace_back(strings_.intern(capacity), to_amount(*quantity));
     it->second.push_back(std::move(added));
     holder = it->second.end() - 1;
