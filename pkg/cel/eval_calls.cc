@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
+#include <new>
 
+#include "pkg/api/quantity.h"
 #include "pkg/cel/ast.h"
 #include "pkg/cel/eval_nodes.h"
 #include "pkg/cel/function_support.h"
@@ -146,7 +149,15 @@ namespace {
 
 // What a function does with its arguments: reads texts closely, and looks at every part of other values.
 uint64_t argument_work(const Value& v) {
-  return v.kind == Kind::kString || v.kind == Kind::kBytes ? v.length / 4 : value_weight(v);
+  switch (v.kind) {
+    case Kind::kString:
+    case Kind::kBytes:
+      return v.length / 4;
+    case Kind::kQuantity:  // nearly all are of one word
+      return v.quantity->words() == 1 ? 0 : value_weight(v);
+    default:
+      return value_weight(v);
+  }
 }
 
 // Functions that compare elements with each other reach nested ones as often.
@@ -178,13 +189,15 @@ Value CallNode::call(EvalContext& c, const Value* values) const {
 
 Value CallNode::eval(EvalContext& c) const {
   if (args_.size() > kMaxArguments) return c.no_overload(function_);
-  Value values[kMaxArguments];
+  // Only those that are evaluated are made.
+  alignas(Value) std::byte storage[kMaxArguments * sizeof(Value)];
+  Value* values = reinterpret_cast<Value*>(storage);
   const Value* error = nullptr;
   size_t evaluated = 0;
   // Calls of more than two arguments, and those dispatched by name, stop at the first error and are then not charged.
   bool stops = args_.size() > 2 || !single_;
   for (; evaluated < args_.size(); ++evaluated) {
-    values[evaluated] = args_[evaluated]->eval(c);
+    new (values + evaluated) Value(args_[evaluated]->eval(c));
     if (c.aborted != nullptr) return aborted(c);
     if (values[evaluated].is_error() && error == nullptr) {
       error = &values[evaluated];

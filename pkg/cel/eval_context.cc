@@ -59,7 +59,7 @@ void EvalContext::settle(const lib::Room& left) {
   work = std::max(work, kMaxWork - std::min(kMaxWork, left.steps));
 }
 
-uint64_t EvalContext::size_of(const Value& v) {
+uint64_t EvalContext::size_slow(const Value& v) {
   const bool counted = v.kind == Kind::kString && v.flag != 1 && v.length > kLongText;
   if (counted && !spend(v.length / 4)) return v.length;
   return cost_size(v);

@@ -91,7 +91,7 @@ struct EvalContext {
   lib::Room room() const;
   void settle(const lib::Room& left);
   // The size of a value as upstream's cost tracker sees it. Counting the code points of long texts is work.
-  uint64_t size_of(const Value& v);
+  uint64_t size_of(const Value& v) { return v.kind == Kind::kString && v.flag == 1 ? v.length : size_slow(v); }
   // Called per loop iteration. False: stop.
   bool tick();
 
@@ -111,6 +111,7 @@ struct EvalContext {
 
  private:
   bool reserve_any(size_t bytes);
+  uint64_t size_slow(const Value& v);
   bool over_size();
 };
 
