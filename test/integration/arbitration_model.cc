@@ -1,0 +1,339 @@
+#include "test/integration/arbitration_model.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "pkg/reconcile/pod_claims.h"
+#include "test/integration/arbitration_writer.h"
+
+namespace dra::integration {
+namespace {
+
+using Json = nlohmann::json;
+using namespace std::chrono_literals;
+
+constexpr const char* kModelDriver = "gpu.example.com";
+constexpr size_t kLogLimit = 400;  // a stream that lags by more has to list again
+
+std::shared_ptr<const api::Node> make_node(const std::string& name) {
+  auto node = std::make_shared<api::Node>();
+  node->metadata.name = name;
+  node->metadata.uid = name;
+  node->allocatable = {{"cpu", "64"}, {"memory", "256Gi"}, {"pods", "110"}};
+  return node;
+}
+
+api::ResourceSlice make_slice(const std::string& node, size_t devices) {
+  api::ResourceSlice slice;
+  slice.metadata.name = node;
+  slice.driver = kModelDriver;
+  slice.pool = {node, 1, 1};
+  slice.node_name = node;
+  for (size_t i = 0; i < devices; ++i) {
+    api::Device device;
+    device.name = "gpu-" + std::to_string(i);
+    slice.devices.push_back(std::move(device));
+  }
+  return slice;
+}
+
+std::shared_ptr<api::ResourceClaim> make_claim(const std::string& name, int64_t count) {
+  auto claim = std::make_shared<api::ResourceClaim>();
+  claim->metadata.ns = "d";
+  claim->metadata.name = name;
+  claim->metadata.uid = name + "-uid";
+  api::DeviceRequest request;
+  request.name = "gpu";
+  request.exactly.emplace();
+  request.exactly->device_class_name = "gpu";
+  request.exactly->count = count;
+  claim->spec.requests.push_back(std::move(request));
+  claim->metadata.managed_fields = {{"kubectl", "Update", ""}};
+  return claim;
+}
+
+Error conflict() {
+  return {Code::kConflict, 409, "Conflict", "the object has been modified"};
+}
+Error not_found() {
+  return {Code::kNotFound, 404, "NotFound", "not found"};
+}
+
+std::vector<std::string> devices_in(const api::ResourceClaim& claim) {
+  std::vector<std::string> list;
+  if (claim.status.allocation)
+    for (const auto& result : claim.status.allocation->results) list.push_back(result.pool + "/" + result.device);
+  return list;
+}
+
+}  // namespace
+
+ArbitrationModel::ArbitrationModel(ArbitrationOptions options)
+    : options_(options), random_(options.seed), reactor_(clock_) {
+  class_.metadata.name = "gpu";
+  for (size_t i = 0; i < options_.nodes; ++i) {
+    nodes_.push_back(make_node("n" + std::to_string(i)));
+    slices_.push_back(make_slice("n" + std::to_string(i), options_.devices));
+  }
+  for (size_t i = 0; i < options_.writers; ++i) writers_.push_back(std::make_unique<ModelWriter>(*this));
+  run_idle();
+}
+
+ArbitrationModel::~ArbitrationModel() {
+  writers_.clear();
+}
+
+void ArbitrationModel::run_idle() {
+  reactor_.run_until_idle();
+}
+
+// ---- the server
+
+template <typename T>
+void ArbitrationModel::put(Table<T>& table, const std::string& key, std::shared_ptr<const T> object) {
+  auto& place = table.objects[key];
+  table.log.push_back({++revision_, place, object});
+  if (object) {
+    auto stamped = std::make_shared<T>(*object);
+    stamped->metadata.resource_version = std::to_string(revision_);
+    table.log.back().after = stamped;
+    place = stamped;
+  } else {
+    table.objects.erase(key);
+  }
+  while (table.log.size() > kLogLimit) {
+    table.floor = table.log.front().revision;
+    table.log.pop_front();
+  }
+}
+
+ArbitrationModel::Applied ArbitrationModel::apply(const reconcile::Write& write) {
+  const Applied applied = write.object.kind == reconcile::Kind::kPod ? apply_to_pod(write) : apply_to_claim(write);
+  if (!applied.answer) ++stats_.conflicts;
+  return applied;
+}
+
+ArbitrationModel::Applied ArbitrationModel::apply_to_claim(const reconcile::Write& write) {
+  const std::string key = write.object.store_key();
+  const auto found = claims_.objects.find(key);
+  if (found == claims_.objects.end() || found->second->metadata.uid != write.object.uid)
+    return {fail(not_found()), nullptr, nullptr};
+  if (!write.resource_version.empty() && found->second->metadata.resource_version != write.resource_version)
+    return {fail(conflict()), nullptr, nullptr};
+  auto claim = std::make_shared<api::ResourceClaim>(*found->second);
+  const Json body = Json::parse(write.body);
+  const Json status = body.value("status", Json::object());
+  if (status.contains("allocation")) {
+    auto& managed = claim->metadata.managed_fields;
+    managed = {{"kubectl", "Update", ""}};
+    if (write.assume) {
+      ++stats_.allocations;
+      claim->status.allocation = write.assume;
+      managed.push_back({std::string(reconcile::kAllocationManager), "Update", "status"});
+    } else {
+      if (write.purpose == "withdraw") ++stats_.withdrawals;
+      claim->status.allocation.reset();
+    }
+  }
+  if (status.contains("reservedFor")) {
+    claim->status.reserved_for.clear();
+    if (status["reservedFor"].is_array())
+      for (const Json& consumer : status["reservedFor"])
+        claim->status.reserved_for.push_back({consumer.value("apiGroup", ""), consumer.value("resource", ""),
+                                              consumer.value("name", ""), consumer.value("uid", "")});
+  }
+  const Json metadata = body.value("metadata", Json::object());
+  if (metadata.contains("finalizers")) {
+    claim->metadata.finalizers.clear();
+    if (metadata["finalizers"].is_array())
+      claim->metadata.finalizers = metadata["finalizers"].get<std::vector<std::string>>();
+  }
+  const Json annotations = metadata.value("annotations", Json::object());
+  for (const auto& [name, value] : annotations.items()) {
+    if (value.is_null())
+      claim->metadata.annotations.erase(name);
+    else
+      claim->metadata.annotations[name] = value.get<std::string>();
+  }
+  if (write.purpose == "prove") ++stats_.proofs;
+  const bool gone = claim->metadata.deleting() && claim->metadata.finalizers.empty();
+  put<api::ResourceClaim>(claims_, key, gone ? nullptr : claim);
+  return {revision_, gone ? nullptr : claims_.objects.at(key), nullptr};
+}
+
+ArbitrationModel::Applied ArbitrationModel::apply_to_pod(const reconcile::Write& write) {
+  const std::string key = write.object.store_key();
+  const auto found = pods_.objects.find(key);
+  if (found == pods_.objects.end() || found->second->metadata.uid != write.object.uid)
+    return {fail(not_found()), nullptr, nullptr};
+  if (!write.resource_version.empty() && found->second->metadata.resource_version != write.resource_version)
+    return {fail(conflict()), nullptr, nullptr};
+  auto pod = std::make_shared<api::Pod>(*found->second);
+  const Json gates = Json::parse(write.body)["spec"].value("schedulingGates", Json());
+  if (gates.is_null() && !pod->scheduling_gates.empty()) {
+    pod->scheduling_gates.clear();
+    ++stats_.released;
+    use(*pod);
+  }
+  put<api::Pod>(pods_, key, pod);
+  return {revision_, nullptr, pods_.objects.at(key)};
+}
+
+// The pod was let go: from now on, until its object is gone, it may use what its claims say.
+void ArbitrationModel::use(const api::Pod& pod) {
+  for (const std::string& key : reconcile::claim_keys_of(pod)) {
+    const auto claim = claims_.objects.find(key);
+    if (claim == claims_.objects.end() || !claim->second->status.allocation ||
+        !reconcile::is_reserved_for(*claim->second, pod.metadata.uid)) {
+      violations_.push_back("pod " + pod.metadata.key() + " was let go without its claim " + key);
+      continue;
+    }
+    for (const std::string& device : devices_in(*claim->second)) {
+      const auto [user, free] = used_.emplace(device, pod.metadata.key());
+      if (!free && user->second != pod.metadata.key())
+        violations_.push_back("device " + device + " is used by " + user->second + " and " + pod.metadata.key());
+    }
+  }
+}
+
+// ---- the world
+
+void ArbitrationModel::add_pod() {
+  if (pods_.objects.size() >= options_.pods) return;
+  const std::string name = "p" + std::to_string(next_pod_++);
+  auto pod = std::make_shared<api::Pod>();
+  pod->metadata.ns = "d";
+  pod->metadata.name = name;
+  pod->metadata.uid = name + "-uid";
+  pod->metadata.creation_timestamp = format_rfc3339(clock_.wall_now());
+  pod->scheduling_gates = {std::string(allocation::kAllocationGate)};
+  const size_t claims = 1 + random_.below(2);
+  for (size_t i = 0; i < claims; ++i) {
+    const std::string claim = name + "-c" + std::to_string(i);
+    pod->resource_claims.push_back({"e" + std::to_string(i), claim, std::nullopt});
+    put<api::ResourceClaim>(claims_, "d/" + claim, make_claim(claim, random_.below(4) == 0 ? 2 : 1));
+  }
+  put<api::Pod>(pods_, "d/" + name, pod);
+}
+
+// A pod goes, forced; its claims are deleted with it.
+void ArbitrationModel::remove_pod() {
+  if (pods_.objects.empty()) return;
+  auto victim = pods_.objects.begin();
+  std::advance(victim, static_cast<long>(random_.below(pods_.objects.size())));
+  const auto pod = victim->second;
+  for (auto used = used_.begin(); used != used_.end();)
+    used = used->second == pod->metadata.key() ? used_.erase(used) : std::next(used);
+  put<api::Pod>(pods_, pod->metadata.key(), nullptr);
+  for (const std::string& key : reconcile::claim_keys_of(*pod)) {
+    const auto claim = claims_.objects.find(key);
+    if (claim == claims_.objects.end()) continue;
+    if (claim->second->metadata.finalizers.empty()) {
+      put<api::ResourceClaim>(claims_, key, nullptr);
+      continue;
+    }
+    auto deleting = std::make_shared<api::ResourceClaim>(*claim->second);
+    deleting->metadata.deletion_timestamp = format_rfc3339(clock_.wall_now());
+    put<api::ResourceClaim>(claims_, key, deleting);
+  }
+}
+
+// kube-scheduler: what was let go is bound where its devices are.
+void ArbitrationModel::bind_released() {
+  std::vector<std::shared_ptr<api::Pod>> bound;
+  for (const auto& [key, pod] : pods_.objects) {
+    if (!pod->scheduling_gates.empty() || !pod->node_name.empty()) continue;
+    const auto claim = claims_.objects.find(reconcile::claim_keys_of(*pod).front());
+    if (claim == claims_.objects.end() || !claim->second->status.allocation) continue;
+    bound.push_back(std::make_shared<api::Pod>(*pod));
+    bound.back()->node_name = claim->second->status.allocation->results.front().pool;
+  }
+  for (auto& pod : bound) put<api::Pod>(pods_, pod->metadata.key(), pod);
+}
+
+void ArbitrationModel::step() {
+  ++stats_.steps;
+  const size_t which = random_.below(writers_.size());
+  ModelWriter& writer = *writers_[which];
+  const uint64_t pick = random_.next();
+  const uint64_t dice = random_.below(1000);
+  if (dice < 220) {
+    writer.deliver_pod();
+  } else if (dice < 480) {
+    writer.deliver_claim();
+  } else if (dice < 680) {
+    writer.send_one(pick);
+  } else if (dice < 870) {
+    const bool lose = random_.below(50) == 0;
+    stats_.lost += writer.answer_one(pick, lose) && lose ? 1 : 0;
+  } else if (dice < 910) {
+    add_pod();
+  } else if (dice < 935) {
+    remove_pod();
+  } else if (dice < 955) {
+    bind_released();
+  } else if (dice < 994) {
+    reactor_.advance(Duration(random_.below(300'000'000)));
+  } else if (dice < 997) {
+    ++stats_.relists;
+    writer.relist();
+  } else {
+    ++stats_.crashes;
+    writers_[which].reset();
+    writers_[which] = std::make_unique<ModelWriter>(*this);
+  }
+  run_idle();
+}
+
+// The truth about whether the pod's claims could be allocated on some node, all together.
+bool ArbitrationModel::fits(const api::Pod& pod) const {
+  inventory::Inventory inventory;
+  SeededRandom random(1);
+  allocator::Allocator allocator(inventory, {}, random);
+  inventory.apply_class(class_);
+  std::vector<allocator::NodeId> order;
+  for (const auto& node : nodes_) order.push_back(inventory.apply_node(node->metadata.name, {}));
+  for (const api::ResourceSlice& slice : slices_) inventory.apply_slice(slice);
+  allocator::Request request;
+  const std::vector<std::string> own = reconcile::claim_keys_of(pod);
+  for (const auto& [key, claim] : claims_.objects) {
+    if (std::find(own.begin(), own.end(), key) == own.end()) {
+      inventory.apply_claim(*claim);
+      continue;
+    }
+    auto bare = std::make_shared<api::ResourceClaim>(*claim);
+    bare->status.allocation.reset();
+    request.claims.push_back(bare);
+  }
+  return allocator.find_nodes(request, order, 1).outcome == allocator::Outcome::kFeasible;
+}
+
+std::vector<std::string> ArbitrationModel::settle() {
+  for (int round = 0; round < 1200; ++round) {
+    bool busy = true;
+    for (int i = 0; busy && i < 10'000; ++i) {
+      busy = false;
+      for (auto& writer : writers_) {
+        busy = writer->deliver_pod() || busy;
+        busy = writer->deliver_claim() || busy;
+        busy = writer->send_one(0) || busy;
+        busy = writer->answer_one(0, false) || busy;
+      }
+      run_idle();
+    }
+    bind_released();
+    reactor_.advance(500ms);
+  }
+  std::vector<std::string> findings;
+  for (const auto& [key, pod] : pods_.objects)
+    if (!pod->scheduling_gates.empty() && fits(*pod)) findings.push_back("pod " + key + " fits and still waits");
+  for (const auto& [key, claim] : claims_.objects) {
+    if (claim->metadata.deleting()) findings.push_back("claim " + key + " hangs in deletion");
+    for (const auto& consumer : claim->status.reserved_for)
+      if (!pods_.objects.contains("d/" + consumer.name))
+        findings.push_back("claim " + key + " is reserved for a pod that is gone");
+  }
+  return findings;
+}
+
+}  // namespace dra::integration

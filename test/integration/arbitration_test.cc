@@ -1,0 +1,60 @@
+// P1 to P7 under three writers that all lead, lagging streams, crashes, relists and lost answers (arbitration_model.h).
+//
+// DRA_ARBITRATION_STEPS: steps in all (100000); every 20,000 steps the world is let come to rest and looked at.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "test/integration/arbitration_model.h"
+#include "test/integration/cluster.h"
+
+namespace dra::integration::arbitration_test {
+
+TEST(Arbitration, NoDeviceIsUsedTwiceAndNoPodThatFitsWaitsForEver) {
+  const size_t steps = from_environment("DRA_ARBITRATION_STEPS", 100'000);
+  ArbitrationOptions options;
+  options.seed = from_environment("DRA_SEED", 1);
+  std::printf("seed %llu\n", static_cast<unsigned long long>(options.seed));
+  ArbitrationModel model(options);
+  for (size_t i = 1; i <= steps; ++i) {
+    model.step();
+    ASSERT_TRUE(model.violations().empty()) << "step " << i << ": " << model.violations().front();
+    if (i % 20'000 != 0 && i != steps) continue;
+    const auto findings = model.settle();
+    ASSERT_TRUE(findings.empty()) << "after step " << i << ": " << findings.front();
+    ASSERT_TRUE(model.violations().empty()) << "coming to rest after step " << i << ": " << model.violations().front();
+  }
+  const ArbitrationStats& s = model.stats();
+  std::printf(
+      "%llu steps: %llu allocations, %llu proofs, %llu withdrawals, %llu pods let go, %llu lost races, %llu lost "
+      "answers, %llu crashes, %llu relists\n",
+      static_cast<unsigned long long>(s.steps), static_cast<unsigned long long>(s.allocations),
+      static_cast<unsigned long long>(s.proofs), static_cast<unsigned long long>(s.withdrawals),
+      static_cast<unsigned long long>(s.released), static_cast<unsigned long long>(s.conflicts),
+      static_cast<unsigned long long>(s.lost), static_cast<unsigned long long>(s.crashes),
+      static_cast<unsigned long long>(s.relists));
+  EXPECT_GT(s.withdrawals, 0u) << "the writers never met: this run proved nothing";
+  EXPECT_GT(s.released, steps / 400);
+}
+
+// The model can find what it looks for: without the durable proof a device is used twice.
+TEST(Arbitration, WithoutTheDurableProofTheCounterExampleIsFound) {
+  ArbitrationOptions options;
+  options.durable_proof = false;
+  for (const uint64_t seed : {1, 2, 3}) {
+    options.seed = seed;
+    ArbitrationModel model(options);
+    std::string found;
+    while (found.empty() && model.stats().steps < 300'000) {
+      model.step();
+      if (!model.violations().empty() && model.violations().back().find("is used by") != std::string::npos)
+        found = model.violations().back();
+    }
+    std::printf("seed %llu: %s after %llu steps\n", static_cast<unsigned long long>(seed), found.c_str(),
+                static_cast<unsigned long long>(model.stats().steps));
+    EXPECT_NE(found, "") << "seed " << seed;
+  }
+}
+
+}  // namespace dra::integration::arbitration_test

@@ -1,0 +1,196 @@
+#include "test/integration/arbitration_writer.h"
+
+#include <utility>
+
+#include "pkg/reconcile/proof.h"
+
+namespace dra::integration {
+namespace {
+
+template <typename T>
+client::Entry entry_of(const std::shared_ptr<const T>& object) {
+  const api::ObjectMeta& meta = object->metadata;
+  return {meta.ns, meta.name, meta.uid, client::parse_revision(meta.resource_version).value_or(0), object};
+}
+
+// One event of a table into a store, as the stream would bring it.
+template <typename Table>
+bool deliver_next(const Table& table, client::ObjectStore& store) {
+  for (const auto& event : table.log) {
+    if (event.revision <= store.stream_revision()) continue;
+    if (event.after) {
+      store.apply(entry_of(event.after));
+    } else {
+      client::Entry last = entry_of(event.before);
+      last.revision = event.revision;
+      store.remove(last);
+    }
+    return true;
+  }
+  return false;
+}
+
+template <typename Table>
+void list_into(const Table& table, client::ObjectStore& store, uint64_t revision) {
+  std::vector<client::Entry> entries;
+  for (const auto& [key, object] : table.objects) entries.push_back(entry_of(object));
+  store.replace(std::move(entries), revision);
+}
+
+lifecycle::Options quick_lifecycle() {
+  lifecycle::Options options;
+  options.sweep_after = std::chrono::seconds(10);
+  return options;
+}
+
+}  // namespace
+
+ModelWriter::ModelWriter(ArbitrationModel& model)
+    : model_(model),
+      pods_(pods_core_),
+      claims_(claims_core_),
+      templates_(templates_core_),
+      known_nodes_(nodes_core_),
+      classes_(classes_core_),
+      slices_(slices_core_),
+      stores_{&pods_, &claims_, &templates_, &known_nodes_, &classes_, &slices_},
+      random_(model.random_.next()),
+      allocator_(inventory_, {}, random_),
+      assumptions_(inventory_, nodes_, stores_),
+      view_(stores_, memory_, model.clock_, "resource.k8s.io/v1"),
+      allocation_({}, inventory_, allocator_, nodes_),
+      lifecycle_(quick_lifecycle()),
+      runner_(model.reactor_, view_, memory_, {*this, *this, *this, assumptions_}) {
+  manager::add_indexes(stores_);
+  inventory_.apply_class(model_.class_);
+  classes_core_.replace({{"", "gpu", "gpu", 1, std::make_shared<api::DeviceClass>(model_.class_)}}, 1);
+  for (const auto& node : model_.nodes_) {
+    nodes_.set_node(node);
+    inventory_.apply_node(node->metadata.name, node->metadata.labels);
+  }
+  for (const api::ResourceSlice& slice : model_.slices_) inventory_.apply_slice(slice);
+  runner_.add(allocation_);
+  runner_.add(lifecycle_);
+  listen();
+  relist();
+  runner_.start();
+}
+
+// As Manager wires its stores.
+void ModelWriter::listen() {
+  pods_.on_stream_change([this](const client::Change<api::Pod>& c) {
+    if (c.before && !c.after) memory_.gone_uids.put(c.before->metadata.uid, true);
+  });
+  pods_.on_change([this](const client::Change<api::Pod>& c) {
+    if (c.after)
+      nodes_.set_pod(*c.after);
+    else
+      nodes_.remove_pod(c.before->metadata.uid);
+    runner_.pod_changed(c.before.get(), c.after.get());
+  });
+  claims_.on_stream_change([this](const client::Change<api::ResourceClaim>& c) {
+    if (c.after) {
+      inventory_.apply_claim(*c.after);
+    } else {
+      inventory_.remove_claim(c.before->metadata.uid);
+      assumptions_.claim_gone(c.before->metadata.uid);
+    }
+    runner_.streamed_claim_changed(c.before.get(), c.after.get());
+  });
+  claims_core_.on_progress([this](uint64_t revision) { assumptions_.claims_reached(revision); });
+  claims_.on_change([this](const client::Change<api::ResourceClaim>& c) {
+    const std::string key = reconcile::to_text(reconcile::claim_key((c.after ? c.after : c.before)->metadata.key()));
+    if (c.after)
+      memory_.changed_at.put(key, model_.clock_.mono_now());
+    else
+      memory_.changed_at.erase(key);
+    runner_.claim_changed(c.before.get(), c.after.get());
+  });
+}
+
+void ModelWriter::relist() {
+  list_into(model_.pods_, pods_core_, model_.revision_);
+  list_into(model_.claims_, claims_core_, model_.revision_);
+}
+
+bool ModelWriter::deliver_pod() {
+  if (pods_core_.stream_revision() < model_.pods_.floor) return relist(), true;
+  return deliver_next(model_.pods_, pods_core_);
+}
+
+bool ModelWriter::deliver_claim() {
+  if (claims_core_.stream_revision() < model_.claims_.floor) return relist(), true;
+  return deliver_next(model_.claims_, claims_core_);
+}
+
+void ModelWriter::perform(const reconcile::Write& write, std::function<void(Result<uint64_t>)> done) {
+  if (!model_.options_.durable_proof && write.purpose == "prove") {
+    // P3 left out: the proof is this writer's private knowledge.
+    auto known = claims_.get(write.object.store_key());
+    if (known && known->status.allocation) {
+      auto marked = std::make_shared<api::ResourceClaim>(*known);
+      marked->metadata.resource_version = std::to_string(++model_.revision_);
+      marked->metadata.finalizers = {std::string(api::kDeleteProtectionFinalizer)};
+      marked->metadata.annotations[std::string(reconcile::kProofAnnotation)] =
+          reconcile::proof_value("any", *known->status.allocation);
+      answers_.push_back({{model_.revision_, marked, nullptr}, std::move(done)});
+      return;
+    }
+  }
+  requests_.push_back({write, std::move(done)});
+}
+
+void ModelWriter::get(const reconcile::Ref& object, std::function<void(Result<reconcile::Presence>)> done) {
+  const std::string key = object.store_key();
+  const bool pod = object.kind == reconcile::Kind::kPod;
+  client::ObjectStore& store = pod ? pods_core_ : claims_core_;
+  std::string known_uid = object.uid;
+  if (const client::Entry* known = store.find(key); known_uid.empty() && known) known_uid = known->uid;
+  ArbitrationModel::Applied found;
+  std::string uid;
+  if (pod && model_.pods_.objects.contains(key)) {
+    found.pod = model_.pods_.objects.at(key);
+    uid = found.pod->metadata.uid;
+  } else if (!pod && model_.claims_.objects.contains(key)) {
+    found.claim = model_.claims_.objects.at(key);
+    uid = found.claim->metadata.uid;
+  }
+  const bool present = !uid.empty() && (object.uid.empty() || uid == object.uid);
+  answers_.push_back({std::move(found), [this, alive = std::weak_ptr<bool>(alive_), &store, key, known_uid, uid,
+                                         present, done](const Result<uint64_t>& answer) {
+                        if (alive.expired()) return;
+                        if (!answer) return done(fail(answer.error()));
+                        if (!known_uid.empty() && known_uid != uid) store.answer_absent(key, known_uid);
+                        done(present ? reconcile::Presence::kPresent : reconcile::Presence::kAbsent);
+                      }});
+}
+
+bool ModelWriter::send_one(size_t which) {
+  if (requests_.empty()) return false;
+  const auto at = requests_.begin() + static_cast<long>(which % requests_.size());
+  Request request = std::move(*at);
+  requests_.erase(at);
+  answers_.push_back({model_.apply(request.write), std::move(request.done)});
+  return true;
+}
+
+void ModelWriter::feed(const ArbitrationModel::Applied& applied) {
+  if (applied.claim) claims_core_.answer(entry_of(applied.claim));
+  if (applied.pod) pods_core_.answer(entry_of(applied.pod));
+}
+
+bool ModelWriter::answer_one(size_t which, bool lose) {
+  if (answers_.empty()) return false;
+  const auto at = answers_.begin() + static_cast<long>(which % answers_.size());
+  Answer answer = std::move(*at);
+  answers_.erase(at);
+  if (lose) {
+    answer.done(fail(Code::kUnavailable, "connection reset by peer"));
+    return true;
+  }
+  feed(answer.applied);
+  answer.done(answer.applied.answer);
+  return true;
+}
+
+}  // namespace dra::integration

@@ -1,0 +1,79 @@
+// ModelWriter: one manager of the arbitration model. Its decisions are those of the real AllocationReconciler and
+// LifecycleReconciler, performed by the real Runner over the real stores.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "client/informer/store.h"
+#include "controllers/allocation/allocation.h"
+#include "controllers/lifecycle/lifecycle.h"
+#include "pkg/allocator/allocator.h"
+#include "pkg/inventory/inventory.h"
+#include "pkg/manager/assumptions.h"
+#include "pkg/manager/memory.h"
+#include "pkg/manager/node_tracker.h"
+#include "pkg/manager/ports.h"
+#include "pkg/manager/runner.h"
+#include "pkg/manager/store_view.h"
+#include "test/integration/arbitration_model.h"
+
+namespace dra::integration {
+
+class ModelWriter : public manager::ObjectApi, public manager::EventSink, public manager::MetricSink {
+ public:
+  explicit ModelWriter(ArbitrationModel& model);
+
+  void perform(const reconcile::Write& write, std::function<void(Result<uint64_t>)> done) override;
+  void get(const reconcile::Ref& object, std::function<void(Result<reconcile::Presence>)> done) override;
+  void emit(const reconcile::Event&) override {}
+  void record(const reconcile::Metric&) override {}
+  void write_answered(const std::string&, std::string_view) override {}
+
+  // Each does one thing if there is one to do.
+  bool deliver_pod();
+  bool deliver_claim();
+  bool send_one(size_t which);  // a request reaches the server
+  bool answer_one(size_t which, bool lose);
+  void relist();
+
+ private:
+  struct Request {
+    reconcile::Write write;
+    std::function<void(Result<uint64_t>)> done;
+  };
+  struct Answer {
+    ArbitrationModel::Applied applied;
+    std::function<void(Result<uint64_t>)> done;
+  };
+  void listen();
+  void feed(const ArbitrationModel::Applied& applied);
+
+  ArbitrationModel& model_;
+  client::ObjectStore pods_core_, claims_core_, templates_core_, nodes_core_, classes_core_, slices_core_;
+  client::Store<api::Pod> pods_;
+  client::Store<api::ResourceClaim> claims_;
+  client::Store<api::ResourceClaimTemplate> templates_;
+  client::Store<api::Node> known_nodes_;
+  client::Store<api::DeviceClass> classes_;
+  client::Store<api::ResourceSlice> slices_;
+  manager::Stores stores_;
+  manager::Memory memory_;
+  inventory::Inventory inventory_;
+  SeededRandom random_;
+  allocator::Allocator allocator_;
+  manager::NodeTracker nodes_;
+  manager::ClusterAssumptions assumptions_;
+  manager::StoreView view_;
+  allocation::AllocationReconciler allocation_;
+  lifecycle::LifecycleReconciler lifecycle_;
+  manager::Runner runner_;
+  std::deque<Request> requests_;
+  std::deque<Answer> answers_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace dra::integration
