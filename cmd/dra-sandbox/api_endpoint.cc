@@ -66,6 +66,8 @@ void add_endpoint_flags(CLI::App& app, EndpointOptions& o) {
       ->transform(CLI::CheckedTransformer(kModes).description(""))
       ->type_name("MODE")
       ->default_str("RBAC");
+  app.add_option("--runtime-config", o.runtime_config,
+                 "API versions to leave out, as GROUP/VERSION=false,... (resource.k8s.io/v1=false)");
   app.add_option("--data-dir", o.data_dir, "keep all objects in this directory (default: in memory only)");
 }
 
@@ -93,6 +95,15 @@ Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::start(AsioReactor& reactor, Ra
   apiserver::ServerOptions serve;
   serve.tokens = apiserver::admin_token(options.token);
   serve.authorization = options.authorization;
+  for (const std::string& item : split(options.runtime_config, ',')) {
+    if (trim(item).empty()) continue;
+    const size_t equals = item.find('=');
+    const std::string value = equals == std::string::npos ? "" : item.substr(equals + 1);
+    if (item.find('/') >= equals || (value != "false" && value != "true"))
+      return fail(Code::kInvalidArgument,
+                  "--runtime-config: \"" + item + "\" is not GROUP/VERSION=false, as in resource.k8s.io/v1=false");
+    if (value == "false") serve.withdrawn_versions.emplace_back(trim(item.substr(0, equals)));
+  }
   serve.housekeeping = housekeeping;
   serve.data_dir = options.data_dir;
   auto server = apiserver::Server::create(reactor, random, std::move(serve));

@@ -22,9 +22,11 @@ struct EndpointOptions {
   std::string key_file;
   std::string kubeconfig_file;
   std::string data_dir;
+  std::string runtime_config;
   apiserver::AuthorizationMode authorization = apiserver::AuthorizationMode::kRbac;
 };
-// Adds --bind-address, --port, --token, --cert, --key, --kubeconfig, --data-dir and --authorization-mode.
+// Adds --bind-address, --port, --token, --cert, --key, --kubeconfig, --data-dir, --authorization-mode and
+// --runtime-config.
 void add_endpoint_flags(CLI::App& app, EndpointOptions& options);
 
 class ApiEndpoint {

@@ -60,7 +60,9 @@ std::vector<std::pair<std::string, std::vector<std::string>>> served_groups(cons
     if (std::find(versions.begin(), versions.end(), gv.version) == versions.end()) versions.push_back(gv.version);
   };
   for (const auto& k : kinds.kinds()) {
-    for (const auto& v : k->info().served) add(v.gv);
+    for (const auto& v : k->info().served) {
+      if (kinds.serves(v.gv)) add(v.gv);
+    }
   }
   for (const auto& r : create_only_resources()) add(r.gv);
   return out;

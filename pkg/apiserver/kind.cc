@@ -92,6 +92,7 @@ void KindRegistry::add(std::unique_ptr<Kind> kind) {
 }
 
 const Kind* KindRegistry::find(const GroupVersion& gv, std::string_view plural) const {
+  if (!serves(gv)) return nullptr;
   for (const auto& k : kinds_) {
     if (k->info().plural == plural && k->info().find_version(gv) != nullptr) return k.get();
   }
@@ -99,6 +100,7 @@ const Kind* KindRegistry::find(const GroupVersion& gv, std::string_view plural) 
 }
 
 const Kind* KindRegistry::find_by_kind(const GroupVersion& gv, std::string_view kind) const {
+  if (!serves(gv)) return nullptr;
   for (const auto& k : kinds_) {
     if (k->info().kind == kind && k->info().find_version(gv) != nullptr) return k.get();
   }
@@ -108,13 +110,14 @@ const Kind* KindRegistry::find_by_kind(const GroupVersion& gv, std::string_view 
 bool KindRegistry::has_group(std::string_view group) const {
   return std::any_of(kinds_.begin(), kinds_.end(), [&](const auto& k) {
     const auto& served = k->info().served;
-    return std::any_of(served.begin(), served.end(), [&](const auto& v) { return v.gv.group == group; });
+    return std::any_of(served.begin(), served.end(),
+                       [&](const auto& v) { return v.gv.group == group && serves(v.gv); });
   });
 }
 
 bool KindRegistry::has_version(const GroupVersion& gv) const {
-  return std::any_of(kinds_.begin(), kinds_.end(),
-                     [&](const auto& k) { return k->info().find_version(gv) != nullptr; });
+  return serves(gv) && std::any_of(kinds_.begin(), kinds_.end(),
+                                   [&](const auto& k) { return k->info().find_version(gv) != nullptr; });
 }
 
 }  // namespace dra::apiserver

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -207,6 +208,10 @@ class Kind {
 class KindRegistry {
  public:
   void add(std::unique_ptr<Kind> kind);  // a bug (check) when group and plural are taken
+  // This version is known but not served, as with --runtime-config=GROUP/VERSION=false.
+  void withdraw(const std::string& group_version) { withdrawn_.insert(group_version); }
+  const std::set<std::string>& withdrawn() const { return withdrawn_; }
+  bool serves(const GroupVersion& gv) const { return !withdrawn_.contains(gv.text()); }
   // The kind served at group/version/plural, nullptr when there is none.
   const Kind* find(const GroupVersion& gv, std::string_view plural) const;
   const Kind* find_by_kind(const GroupVersion& gv, std::string_view kind) const;
@@ -216,6 +221,7 @@ class KindRegistry {
 
  private:
   std::vector<std::unique_ptr<Kind>> kinds_;
+  std::set<std::string> withdrawn_;
 };
 
 // Facts of all served kinds (discovery, storage, deletion), for the constructors of kinds. A bug when unknown.

@@ -2,6 +2,8 @@
 
 #include <openssl/evp.h>
 
+#include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -165,25 +167,28 @@ std::string hash_of(std::string_view text) {
   return out;
 }
 
-// Documents by root ("apis/apps/v1"), with their hashes; made once, kinds do not change.
+// Documents by root ("apis/apps/v1"), with their hashes; made once for each set of versions that are left out.
 struct Documents {
   std::map<std::string, std::pair<std::string, std::string>> by_root;
 };
 
 const Documents& documents(const KindRegistry& kinds) {
-  static const Documents* made = [&] {
-    auto* d = new Documents;
+  static auto* made = new std::map<std::set<std::string>, std::unique_ptr<const Documents>>;
+  std::unique_ptr<const Documents>& slot_of_set = (*made)[kinds.withdrawn()];
+  if (!slot_of_set) {
+    auto d = std::make_unique<Documents>();
     for (const auto& k : kinds.kinds()) {
       for (const auto& v : k->info().served) {
+        if (!kinds.serves(v.gv)) continue;
         auto& slot = d->by_root[root_of(v.gv)];
         if (!slot.first.empty()) continue;
         slot.first = v3_document(kinds, v.gv).dump();
         slot.second = hash_of(slot.first);
       }
     }
-    return d;
-  }();
-  return *made;
+    slot_of_set = std::move(d);
+  }
+  return *slot_of_set;
 }
 
 void send_index(Call& call, const Documents& all) {

@@ -60,6 +60,7 @@ struct Server::Impl {
         authorizer(store, options.authorization),
         env{reactor_in, random, store, kinds, reader, options, watches, authorizer, random.uuid() + random.uuid()} {
     register_all_kinds(kinds);
+    for (const std::string& version : options.withdrawn_versions) kinds.withdraw(version);
   }
 
   // After a restore: what exists stays.

@@ -35,6 +35,8 @@ struct ServerOptions {
   AuthorizationMode authorization = AuthorizationMode::kRbac;
   StoreOptions store;
   Duration bookmark_interval = std::chrono::minutes(1);
+  // Group versions that are not served ("resource.k8s.io/v1"), as with --runtime-config=GROUP/VERSION=false.
+  std::vector<std::string> withdrawn_versions;
   // Shown as serverAddressByClientCIDRs in discovery, "127.0.0.1:6443".
   std::string public_address;
   // Runs what kube-controller-manager does around any object: cascading deletion by owner references, emptying of
