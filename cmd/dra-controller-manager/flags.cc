@@ -126,6 +126,12 @@ std::string settle(const Texts& texts, Flags& flags) {
   if (flags.metrics_port < -1 || flags.metrics_port > 65535)
     return "--metrics-port=" + std::to_string(flags.metrics_port) +
            " is no port; use 1 to 65535, 0 for any, -1 for none";
+  if (flags.secure_port < 0 || flags.secure_port > 65535)
+    return "--secure-port=" + std::to_string(flags.secure_port) + " is no port; use 1 to 65535, 0 for none";
+  if (flags.tls_certificate_file.empty() != flags.tls_key_file.empty())
+    return "--tls-cert-file and --tls-private-key-file belong together; give both or none";
+  if (!flags.tls_certificate_file.empty() && flags.secure_port == 0)
+    return "--tls-cert-file is of use with --secure-port only";
   if (flags.verbosity < 0 || flags.verbosity > 10)
     return "--v=" + std::to_string(flags.verbosity) + " is out of range; use 0 to 10";
   if (flags.manager.pace.qps < 0 || flags.manager.pace.burst < 1)
@@ -222,6 +228,13 @@ void define(CLI::App& app, Texts& texts, Flags& flags) {
   app.add_option("--metrics-port", flags.metrics_port, "Port of the same (HTTP); 0 for any free one, -1 for none")
       ->capture_default_str()
       ->group("Serving");
+  app.add_option("--secure-port", flags.secure_port, "Port of the same over HTTPS; 0 for none")
+      ->capture_default_str()
+      ->group("Serving");
+  app.add_option("--tls-cert-file", flags.tls_certificate_file,
+                 "PEM certificate of --secure-port; without it a self-signed one is made")
+      ->group("Serving");
+  app.add_option("--tls-private-key-file", flags.tls_key_file, "PEM key of --tls-cert-file")->group("Serving");
   app.add_option("-v,--v", flags.verbosity, "Verbosity of the log, 0 to 10")->capture_default_str()->group("Log");
   app.add_option("--logging-format", texts.log_format, "text or json")->capture_default_str()->group("Log");
   app.add_option("--controller-shutdown-timeout", texts.shutdown, "How long writes in flight are waited for at the end")
@@ -262,6 +275,14 @@ Parsed parse_flags(const std::vector<std::string>& arguments, const std::string&
   app.get_formatter()->column_width(44);
   define(app, texts, flags);
   Parsed parsed;
+  for (const std::string& argument : arguments) {
+    if (!argument.starts_with("--concurrent-") || argument.find("-syncs") == std::string::npos) continue;
+    parsed.text = "error: " + argument.substr(0, argument.find('=')) +
+                  " is not known: passes run on one thread, one at a time a key, and writes run side by side without a "
+                  "number to set; leave it out\n";
+    parsed.exit_status = 1;
+    return parsed;
+  }
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
     app.parse(std::move(reversed));

@@ -23,6 +23,10 @@ struct Flags {
 
   std::string bind_address = "0.0.0.0";
   int metrics_port = 8080;  // 0: any free one; -1: none
+  // The same over HTTPS; 0: not served. Without files a self-signed certificate is made at the start.
+  int secure_port = 0;
+  std::string tls_certificate_file;
+  std::string tls_key_file;
 
   log::Format log_format = log::Format::kText;
   int verbosity = 2;

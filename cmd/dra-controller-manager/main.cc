@@ -4,7 +4,9 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
 
 #include "client/election/elector.h"
@@ -28,6 +30,23 @@ constexpr Duration kFirstContact = std::chrono::seconds(10);
 std::string host_name() {
   char name[256] = {};
   return ::gethostname(name, sizeof(name) - 1) == 0 ? std::string(name) : std::string("unknown");
+}
+
+Result<std::string> read_serving_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  if (!in || !(text << in.rdbuf())) return fail(Code::kInvalidArgument, "cannot read " + path);
+  return text.str();
+}
+
+// The files that the flags name, or one made for this run.
+Result<http::Certificate> serving_certificate(const Flags& flags) {
+  if (flags.tls_certificate_file.empty()) return http::make_self_signed_certificate(host_name());
+  auto certificate = read_serving_file(flags.tls_certificate_file);
+  if (!certificate) return fail(certificate.error());
+  auto key = read_serving_file(flags.tls_key_file);
+  if (!key) return fail(key.error());
+  return http::Certificate{*certificate, *key};
 }
 
 // One run of the process, from configuration to exit status.
@@ -67,25 +86,45 @@ class Process {
   }
 
  private:
-  bool serve() {
-    if (flags_.metrics_port < 0) return true;
-    http::ServerOptions options;
-    options.bind_address = flags_.bind_address;
-    options.port = static_cast<uint16_t>(flags_.metrics_port);
+  manager::EndpointSources endpoint_sources() {
     manager::EndpointSources sources;
     sources.live = [this] { return live_checks(); };
     sources.ready = [this] { return manager_->checks(); };
     sources.config_json = [this] { return manager_->config_json(); };
     sources.version = kVersion;
     sources.registry = &registry_;
-    auto server = http::Server::start(reactor_, options, manager::endpoint_handler(std::move(sources)));
-    if (!server) {
-      std::fprintf(stderr, "error: %s; choose another --metrics-port or --bind-address\n",
-                   server.error().message().c_str());
+    return sources;
+  }
+
+  bool serve() {
+    if (flags_.metrics_port >= 0 &&
+        !listen(server_, flags_.metrics_port, {}, "choose another --metrics-port or --bind-address"))
+      return false;
+    if (flags_.secure_port == 0) return true;
+    auto certificate = serving_certificate(flags_);
+    if (!certificate) {
+      std::fprintf(stderr, "error: %s\n", certificate.error().message().c_str());
       return false;
     }
-    server_ = std::move(*server);
-    log::info("Serving health and metrics", {{"address", flags_.bind_address + ":" + std::to_string(server_->port())}});
+    return listen(secure_server_, flags_.secure_port, *certificate,
+                  "look at --secure-port, --bind-address and --tls-cert-file");
+  }
+
+  bool listen(std::unique_ptr<http::Server>& place, int port, const http::Certificate& certificate,
+              const char* what_to_do) {
+    http::ServerOptions options;
+    options.bind_address = flags_.bind_address;
+    options.port = static_cast<uint16_t>(port);
+    options.certificate_pem = certificate.certificate_pem;
+    options.key_pem = certificate.key_pem;
+    auto server = http::Server::start(reactor_, options, manager::endpoint_handler(endpoint_sources()));
+    if (!server) {
+      std::fprintf(stderr, "error: %s; %s\n", server.error().message().c_str(), what_to_do);
+      return false;
+    }
+    place = std::move(*server);
+    log::info("Serving health and metrics", {{"address", flags_.bind_address + ":" + std::to_string(place->port())},
+                                             {"scheme", options.certificate_pem.empty() ? "http" : "https"}});
     return true;
   }
 
@@ -174,6 +213,7 @@ class Process {
   std::unique_ptr<client::RestClient> election_client_;
   std::unique_ptr<client::Elector> elector_;
   std::unique_ptr<http::Server> server_;
+  std::unique_ptr<http::Server> secure_server_;
   Handle call_, timer_;
   MonoTime give_up_at_{}, stop_at_{};
   bool stopping_ = false;

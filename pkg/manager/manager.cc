@@ -20,6 +20,7 @@
 #include "pkg/manager/discovery.h"
 #include "pkg/manager/instruments.h"
 #include "pkg/manager/memory.h"
+#include "pkg/manager/neighbours.h"
 #include "pkg/manager/node_tracker.h"
 #include "pkg/manager/permissions.h"
 #include "pkg/manager/preflight.h"
@@ -201,6 +202,7 @@ struct Manager::Impl {
       }
       trouble.clear();
       log::info("API server found", {{"resource.k8s.io", *version}});
+      look_at_neighbours(rest, reactor.clock(), options, calls);
       watch_all(*version);
     });
   }
@@ -394,6 +396,7 @@ struct Manager::Impl {
     stop_leading();
     stopped = true;
     call.cancel();
+    calls.clear();
     timer.cancel();
     preflight.stop();
     if (watches) watches->each_started([](const char*, auto& informer) { informer.stop(); });
@@ -447,6 +450,7 @@ struct Manager::Impl {
   tainteviction::TaintEvictionReconciler tainteviction;
   std::unique_ptr<Watches> watches;
   Handle call;
+  std::vector<Handle> calls;  // about the neighbours
   Handle timer;
   std::string trouble = "the API server was not reached yet";
   bool in_step = false;

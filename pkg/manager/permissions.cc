@@ -10,7 +10,7 @@ namespace dra::manager {
 namespace {
 
 constexpr const char* kDra = "resource.k8s.io";
-constexpr std::string_view kLeaseName = "$lease";
+constexpr std::string_view kLease = "$lease";
 
 const std::vector<std::string> kGetListWatch = {"get", "list", "watch"};
 const std::vector<std::string> kListWatch = {"list", "watch"};
@@ -21,7 +21,7 @@ std::vector<PermissionRole> make_roles() {
       {"claimtemplate",
        "claimtemplate",
        "controller claimtemplate is off",
-       false,
+       "",
        {{"", "pods", kGetListWatch, ""},
         {"", "pods/status", {"patch"}, ""},
         {kDra, "resourceclaims", {"create", "get", "list", "watch"}, ""},
@@ -29,7 +29,7 @@ std::vector<PermissionRole> make_roles() {
       {"allocation",
        "allocation",
        "controller allocation is off",
-       false,
+       "",
        {{"", "nodes", kListWatch, ""},
         {"", "pods", {"get", "list", "patch", "watch"}, ""},
         {kDra, "deviceclasses", kListWatch, ""},
@@ -40,12 +40,12 @@ std::vector<PermissionRole> make_roles() {
       {"allocation-bind",
        "allocation",
        "controller allocation is off; --scheduling=gate does not need it",
-       false,
+       "",
        {{"", "pods/binding", {"create"}, ""}}},
       {"lifecycle",
        "lifecycle",
        "controller lifecycle is off",
-       false,
+       "",
        {{"", "pods", kGetListWatch, ""},
         {kDra, "resourceclaims", {"delete", "get", "list", "patch", "watch"}, ""},
         {kDra, "resourceclaims/binding", {"patch"}, ""},
@@ -53,18 +53,24 @@ std::vector<PermissionRole> make_roles() {
       {"tainteviction",
        "tainteviction",
        "controller tainteviction is off",
-       false,
+       "",
        {{"", "pods", {"delete", "get", "list", "watch"}, ""},
         {"", "pods/status", {"patch"}, ""},
         {kDra, "resourceclaims", kListWatch, ""},
         {kDra, "resourceslices", kListWatch, ""}}},
-      {"events", "", "no events are recorded", false, {{"events.k8s.io", "events", {"create", "patch"}, ""}}},
+      {"events", "", "no events are recorded", "", {{"events.k8s.io", "events", {"create", "patch"}, ""}}},
+      {"neighbours",
+       "",
+       "whether kube-controller-manager and kube-scheduler run is not known",
+       "kube-system",
+       {{"coordination.k8s.io", "leases", {"get"}, "kube-controller-manager"},
+        {"coordination.k8s.io", "leases", {"get"}, "kube-scheduler"}}},
       {"leader-election",
        "",
        "nobody can become the leader",
-       true,
+       kLease,
        {{"coordination.k8s.io", "leases", {"create"}, ""},
-        {"coordination.k8s.io", "leases", {"get", "update"}, std::string(kLeaseName)}}},
+        {"coordination.k8s.io", "leases", {"get", "update"}, std::string(kLease)}}},
   };
 }
 
@@ -88,7 +94,7 @@ const std::vector<PermissionRole>& permission_roles() {
 std::vector<const PermissionRole*> needed_roles(const ManagerOptions& options) {
   std::vector<const PermissionRole*> needed;
   for (const PermissionRole& role : permission_roles()) {
-    if (role.in_lease_namespace && !options.lease) continue;
+    if (role.ns == kLease && !options.lease) continue;
     if (!role.controller.empty() && !controller_runs(options, role.controller)) continue;
     if (role.name == "allocation-bind" && options.allocation.mode != allocation::Mode::kBind) continue;
     needed.push_back(&role);
@@ -107,8 +113,8 @@ std::vector<client::Permission> permissions_of(const PermissionRole& role, const
     permission.resource = rule.resource.substr(0, slash);
     if (slash != std::string::npos) permission.subresource = rule.resource.substr(slash + 1);
     permission.name = rule.name;
-    if (rule.name == kLeaseName) permission.name = options.lease ? options.lease->name : "";
-    if (role.in_lease_namespace && options.lease) permission.ns = options.lease->ns;
+    if (rule.name == kLease) permission.name = options.lease ? options.lease->name : "";
+    permission.ns = role.ns == kLease && options.lease ? options.lease->ns : std::string(role.ns);
     for (const std::string& verb : rule.verbs) {
       if (reads_only && verb != "get" && verb != "list" && verb != "watch") continue;
       permission.verb = verb;

@@ -27,15 +27,16 @@ struct PermissionRole {
   std::string_view controller;
   // What does not work without it, behind "missing permission: ... (".
   std::string_view without;
-  // In the namespace of the lease instead of the whole cluster.
-  bool in_lease_namespace = false;
+  // In this namespace instead of the whole cluster; "$lease" stands for that of the leader election.
+  std::string_view ns;
   std::vector<PermissionRule> rules;
 };
 
 // True when this configuration runs the controller.
 bool controller_runs(const ManagerOptions& options, std::string_view controller);
 
-// claimtemplate, allocation, allocation-bind, lifecycle, tainteviction, events, leader-election.
+// claimtemplate, allocation, allocation-bind, lifecycle, tainteviction, events, neighbours,
+// leader-election.
 const std::vector<PermissionRole>& permission_roles();
 
 // Those that this configuration needs.

@@ -5,10 +5,11 @@ namespace {
 
 constexpr const char* kToken = "admin";
 
-apiserver::ServerOptions server_options() {
+apiserver::ServerOptions server_options(const SimOptions& sim) {
   apiserver::ServerOptions options;
   options.tokens = apiserver::admin_token(kToken);
   options.housekeeping = true;
+  options.withdrawn_versions = sim.withdrawn_versions;
   options.store.max_changes = 200'000;
   return options;
 }
@@ -18,7 +19,7 @@ apiserver::ServerOptions server_options() {
 SimControlPlane::SimControlPlane(SimOptions options)
     : reactor_(clock_),
       random_(options.seed),
-      server_(reactor_, random_, server_options()),
+      server_(reactor_, random_, server_options(options)),
       handler_(server_),
       transport_(reactor_, handler_, client::InProcessOptions{.bearer_token = kToken}) {
   if (options.kubelets) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "client/transport/in_process.h"
 #include "pkg/apiserver/server.h"
@@ -23,6 +25,8 @@ struct SimOptions {
   bool kubelets = true;
   // kube-controller-manager's resourceclaim-controller.
   bool claim_controller = false;
+  // ServerOptions of the same name.
+  std::vector<std::string> withdrawn_versions;
 };
 
 class SimControlPlane : public ControlPlane {

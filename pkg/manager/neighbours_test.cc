@@ -1,0 +1,59 @@
+#include "pkg/manager/neighbours.h"
+
+#include <gtest/gtest.h>
+
+#include "pkg/base/strings.h"
+
+namespace dra::manager::neighbours_test {
+
+using namespace std::chrono_literals;
+
+std::string lease(const std::string& holder, WallTime renewed, int seconds = 15) {
+  return R"({"kind":"Lease","spec":{"holderIdentity":")" + holder + R"(","leaseDurationSeconds":)" +
+         std::to_string(seconds) + R"(,"renewTime":")" + format_rfc3339(renewed) + R"("}})";
+}
+
+TEST(Neighbours, AFreshLeaseMeansPresence) {
+  const WallTime now = WallTime(std::chrono::hours(24 * 20000));
+  EXPECT_EQ(presence_of(lease("a", now - 10s), now), Neighbour::kPresent);
+  EXPECT_EQ(presence_of(lease("a", now - 59s), now), Neighbour::kPresent);
+  EXPECT_EQ(presence_of(lease("a", now - 61s), now), Neighbour::kAbsent);
+  EXPECT_EQ(presence_of(lease("", now), now), Neighbour::kAbsent);
+  EXPECT_EQ(presence_of(fail(Error(Code::kNotFound, 404, "NotFound", "")), now), Neighbour::kAbsent);
+  EXPECT_EQ(presence_of(fail(Error(Code::kPermissionDenied, 403, "Forbidden", "")), now), Neighbour::kUnknown);
+  EXPECT_EQ(presence_of(std::string("nonsense"), now), Neighbour::kUnknown);
+  EXPECT_EQ(presence_of(std::string("{}"), now), Neighbour::kUnknown);
+}
+
+TEST(Neighbours, AdviceIsGivenWhereModesDoNotFit) {
+  ManagerOptions options;
+  options.allocation.mode = allocation::Mode::kGate;
+  EXPECT_TRUE(advice({Neighbour::kPresent, Neighbour::kPresent}, options).empty());
+  EXPECT_TRUE(advice({}, options).empty());
+  EXPECT_EQ(advice({Neighbour::kAbsent, Neighbour::kAbsent}, options).size(), 2u);
+  options.claim_templates = ClaimTemplates::kOwn;
+  options.allocation.mode = allocation::Mode::kBind;
+  options.allocation.scheduler_names = {"ours"};
+  const auto said = advice({Neighbour::kPresent, Neighbour::kPresent}, options);
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_NE(said[0].find("-resourceclaim-controller"), std::string::npos);
+  options.allocation.scheduler_names = {"default-scheduler"};
+  EXPECT_EQ(advice({Neighbour::kAbsent, Neighbour::kPresent}, options).size(), 1u);
+}
+
+TEST(Neighbours, GatesFollowTheServersVersion) {
+  EXPECT_EQ(gate_advice(R"({"major":"1","minor":"36+"})", {}), "");
+  EXPECT_EQ(gate_advice("nonsense", {}), "");
+  EXPECT_EQ(gate_advice(R"({"minor":7})", {}), "");
+  const std::string said = gate_advice(R"({"major":"1","minor":"34"})", {});
+  EXPECT_NE(said.find("--feature-gates=DRADeviceTaints=false,DRAPartitionableDevices=false,DRAConsumableCapacity=false,"
+                      "DRADeviceBindingConditions=false"),
+            std::string::npos)
+      << said;
+  // What the advice says makes it go away.
+  const auto agreed = inventory::features_from_flag(said.substr(said.find("--feature-gates=") + 16));
+  ASSERT_TRUE(agreed);
+  EXPECT_EQ(gate_advice(R"({"major":"1","minor":"34"})", *agreed), "");
+}
+
+}  // namespace dra::manager::neighbours_test
