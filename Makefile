@@ -27,12 +27,12 @@ test: build ## build and run every test
 
 asan: deps ## build and run the unit tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@cmake --preset asan
-	@cmake --build build/asan -j $(JOBS)
+	@cmake --build build/asan -j $(JOBS) --target unit_tests
 	@ctest --preset asan -j $(JOBS) -L unit
 
 tsan: deps ## the same with ThreadSanitizer
 	@cmake --preset tsan
-	@cmake --build build/tsan -j $(JOBS)
+	@cmake --build build/tsan -j $(JOBS) --target unit_tests
 	@ctest --preset tsan -j $(JOBS) -L unit
 
 lint: deps ## formatting, direction of dependencies, names that clash in unity builds, self-contained headers
