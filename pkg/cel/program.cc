@@ -38,6 +38,12 @@ std::string hint_for(const ErrorRep& error, const DeviceFacts& facts) {
   if (error.category == RuntimeCategory::kNoSuchKey) {
     return "guard the selection with has() or use .? followed by orValue()";
   }
+  if (error.category == RuntimeCategory::kCostLimit) {
+    return "the selector takes too many steps on this device: test attributes directly instead of looping";
+  }
+  if (error.category == RuntimeCategory::kSizeLimit) {
+    return "the selector makes or goes through texts or lists that are too large: test attributes directly";
+  }
   return {};
 }
 

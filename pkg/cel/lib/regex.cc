@@ -345,7 +345,7 @@ uint64_t Regex::steps(size_t bytes) const {
   const size_t automaton = instructions(impl_->re);
   const uint64_t states = static_cast<uint64_t>(bytes) * std::min(bytes, automaton);
   const uint64_t encoding = impl_->alphabet ? 4 * (1 + impl_->alphabet->classes()) * static_cast<uint64_t>(bytes) : 0;
-  return kEach + encoding + (automaton < kLarge ? states / 2 : states * 3);
+  return kEach + encoding + (automaton < kLarge ? states / 8 : states * 3);
 }
 
 Outcome<std::vector<std::string_view>> Regex::find_all(std::string_view text, int64_t count, Room& room) const {

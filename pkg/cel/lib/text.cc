@@ -23,7 +23,7 @@ tl::unexpected<Failure> too_many() {
 }
 
 // Finding and copying one piece.
-constexpr uint64_t kStepsOfReplacing = 8;
+constexpr uint64_t kStepsOfReplacing = 6;
 constexpr uint64_t kStepsOfSplitting = 4;
 
 size_t step_bytes(std::string_view text, size_t at) {
