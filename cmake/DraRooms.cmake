@@ -45,7 +45,7 @@ function(dra_test name)
     add_dependencies(unit_tests ${name})
   endif()
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
-  set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS ${ARG_LABEL})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS ${ARG_LABEL})
 endfunction()
 
 # dra_program(NAME SOURCES files... [DEPS rooms...] [LIBS libraries...])

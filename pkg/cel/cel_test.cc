@@ -224,8 +224,8 @@ TEST(Limits, WorkIsBounded) {
     CompileResult r = compile(e, {});
     if (r.ok()) r.program->evaluate(nic());
     auto took = std::chrono::steady_clock::now() - start;
-    // Generous for debug and sanitizer builds; the benchmark measures release ones.
-    EXPECT_LT(took, std::chrono::seconds(2)) << e.substr(0, 100);
+    // What is unbounded takes minutes. Room for sanitizers and shared machines; cel_bench measures.
+    EXPECT_LT(took, std::chrono::seconds(30)) << e.substr(0, 100);
   }
 }
 

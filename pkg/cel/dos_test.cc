@@ -1,6 +1,6 @@
 // Expressions that are cheap by upstream's own reckoning and take it seconds, gigabytes or forever. Here each is
-// refused, stopped, or done in 10 ms (allowing for unoptimised and instrumented builds, and for busy machines: on a
-// quiet one the line printed at the end stays below 10).
+// refused, stopped, or done in 10 ms of an optimised build on a quiet machine: the line printed at the end says how
+// long the slowest took. What the test asserts leaves room for other machines: it catches what is not bounded at all.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,9 +13,9 @@
 namespace dra::cel::dos_test {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
-constexpr int kSlowdown = 30;
+constexpr double kLimitMillis = 5'000;  // instrumented code on machines that are shared took up to 870 ms
 #else
-constexpr int kSlowdown = 2;  // of a machine whose cores are shared with others
+constexpr double kLimitMillis = 200;
 #endif
 
 std::string repeated(const std::string& text, int count) {
@@ -56,7 +56,6 @@ void note_time(double millis, const std::string& expression) {
 // counts: even a thread's own time varies with what else the machine does.
 EvalResult expect_quick(const std::string& expression) {
   static const Environment env;
-  constexpr double kLimit = 10.0 * kSlowdown;
   EvalResult result;
   double best = 1e9;
   for (int attempt = 0; attempt < 5 && (attempt == 0 || best > 5); ++attempt) {
@@ -66,7 +65,7 @@ EvalResult expect_quick(const std::string& expression) {
     best = std::min(best, cpu_millis() - start);
   }
   note_time(best, expression);
-  if (best >= kLimit) ADD_FAILURE() << best << " ms: " << expression.substr(0, 100) << ": " << result.message;
+  if (best >= kLimitMillis) ADD_FAILURE() << best << " ms: " << expression.substr(0, 100) << ": " << result.message;
   return result;
 }
 

@@ -53,6 +53,11 @@ void play_templates(Stage& s) {
     const auto shared = s.watchdog().claim("default/shared");
     return shared && shared->status.reserved_for.size() == 1;
   });
+  // Its pod stays, as a Job's does, so no garbage collector takes it.
+  s.await("the claim of the finished pod deleted", [&] {
+    const auto finished = s.watchdog().pod("default/job");
+    return finished && finished->done() && s.watchdog().claims() == 15;
+  });
   s.check();
   s.end(together({single, doubles, sharing, waiting, {"job"}}), {"default/shared"});
 }
