@@ -1,0 +1,66 @@
+// World: the fixture of experiments and situations: two nodes with four devices each, one class, two templates, and
+// short names for what tests ask again and again.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "test/integration/cluster.h"
+
+namespace dra::integration {
+
+class World : public testing::Test {
+ protected:
+  // Who makes and cleans up claims: the manager alone, or kube-controller-manager's stand-in with the manager as a
+  // back-up.
+  enum class Claims { kOwn, kObserve };
+
+  void begin(Claims claims = Claims::kOwn, bool manager = true, bool scheduler = true);
+  void start_manager(const std::function<void(manager::ManagerOptions&)>& change = nullptr);
+  void start_scheduler();
+
+  Api& api() { return cluster_->api(); }
+  Cluster& cluster() { return *cluster_; }
+  Process& manager() { return cluster_->process("m1"); }
+  KubeScheduler& scheduler() { return scheduler_ ? *scheduler_ : *cluster_->plane().scheduler(); }
+  void pass(Duration time) { cluster_->pass(time); }
+  bool soon(const std::function<bool()>& done, Duration limit = std::chrono::seconds(10)) {
+    return cluster_->eventually(done, limit);
+  }
+
+  std::shared_ptr<const api::Pod> get_pod(const std::string& name) {
+    return cluster_->watchdog().pod("default/" + name);
+  }
+  std::shared_ptr<const api::ResourceClaim> get_claim(const std::string& name) {
+    return cluster_->watchdog().claim("default/" + name);
+  }
+  bool bound(const std::string& pod);
+  bool gated(const std::string& pod);
+  bool allocated(const std::string& claim);
+  std::string node_of(const std::string& pod);
+  // The claim published for an entry; empty while there is none.
+  std::string generated(const std::string& pod, const std::string& entry = "gpu");
+  std::vector<std::string> consumers(const std::string& claim);  // names
+  uint64_t revision(const std::string& path);
+  std::string now();
+  // An allocation as another program would write it.
+  void allocate(const std::string& claim, const Json& allocation, const Json& reserved_for = nullptr,
+                bool finalizer = true);
+  Json status_patch(const std::string& claim, const Json& status);  // the answer, whatever it is
+  int status_code(const std::string& claim, const Json& status);
+  void finish_pod(const std::string& pod, const char* phase = "Succeeded");
+  std::set<std::string> reasons();  // of all events so far
+  size_t writes(const std::string& point);
+
+  std::unique_ptr<Cluster> cluster_;
+  std::unique_ptr<KubeScheduler> scheduler_;
+  SeededRandom random_{99};
+  Claims claims_ = Claims::kOwn;
+};
+
+}  // namespace dra::integration
