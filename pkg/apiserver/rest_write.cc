@@ -90,6 +90,7 @@ void reset_for_status(const KindInfo& info, Json& object, const Json& old) {
   Json meta = old.at("metadata");
   const Json& sent = object.at("metadata");
   auto take = [&](const char* field) { keep_member(meta, sent, field); };
+  take("uid");  // kept to be refused when it is another's
   take("resourceVersion");
   take("managedFields");
   take("generateName");

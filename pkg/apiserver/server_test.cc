@@ -159,6 +159,23 @@ TEST_F(ServerTest, ApplyConflictsNameTheOtherManager) {
   EXPECT_EQ(ask("PATCH", std::string(kMaps) + "/a?fieldManager=two&force=true", b, type)->head.status, 200);
 }
 
+TEST_F(ServerTest, AnotherUidInAPatchIsRefusedForTheObjectAndForItsStatus) {
+  const std::string claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
+  const Json made =
+      Json::parse(ask("POST", claims, {{"metadata", {{"name", "c"}}}, {"spec", Json::object()}})->head.body);
+  for (const char* subresource : {"", "/status"}) {
+    Json patch{{"metadata", {{"uid", "another"}}}};
+    const std::string type = "application/merge-patch+json";
+    const auto refused = ask("PATCH", claims + "/c" + subresource, patch, type);
+    EXPECT_EQ(refused->head.status, 422) << subresource;
+    EXPECT_NE(refused->head.body.find("metadata.uid: Invalid value: \\\"another\\\": field is immutable"),
+              std::string::npos)
+        << refused->head.body;
+    patch["metadata"]["uid"] = made["metadata"]["uid"];
+    EXPECT_EQ(ask("PATCH", claims + "/c" + subresource, patch, type)->head.status, 200) << subresource;
+  }
+}
+
 TEST_F(ServerTest, HousekeepingDeletesDependentsAndEmptiesNamespaces) {
   start(true);
   const Json owner = Json::parse(ask("POST", kMaps, config_map("owner"))->head.body);

@@ -1,0 +1,42 @@
+// ChildProcess: a program that a test starts, with its output in a file, and that never outlives the test.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "pkg/base/error.h"
+
+namespace dra::integration {
+
+class ChildProcess {
+ public:
+  // Output of the program goes to `log`. Errors name the program: it is missing, or cannot be run.
+  static Result<ChildProcess> start(const std::string& program, const std::vector<std::string>& arguments,
+                                    const std::string& log);
+  ChildProcess(ChildProcess&& other) noexcept;
+  ChildProcess& operator=(ChildProcess&&) = delete;
+  // SIGTERM; SIGKILL when that has not helped within three seconds.
+  ~ChildProcess();
+
+  // Empty while it runs; afterwards how it ended ("etcd ended with exit code 1") and the end of its output.
+  std::string ended();
+  // The last lines of its output.
+  std::string output() const;
+  pid_t pid() const { return pid_; }
+
+ private:
+  ChildProcess(pid_t pid, std::string program, std::string log)
+      : pid_(pid), program_(std::move(program)), log_(std::move(log)) {}
+  // Takes the exit status if there is one; true when it has ended.
+  bool reap();
+
+  pid_t pid_;
+  std::string program_;
+  std::string log_;
+  bool reaped_ = false;
+  int status_ = 0;
+};
+
+}  // namespace dra::integration
