@@ -21,9 +21,12 @@ const std::vector<SchemaTable>& builtin_schema_tables() {
       {"events/v1", schema_tables::events_v1()},
       {"policy/v1", schema_tables::policy_v1()},
       {"rbac/v1", schema_tables::rbac_v1()},
+      {"resource/v1", schema_tables::resource_shared()},
       {"resource/v1", schema_tables::resource_v1()},
+      {"resource/v1beta1", schema_tables::resource_shared()},
       {"resource/v1beta1", schema_tables::resource_v1beta1()},
-      {"resource/v1beta2", schema_tables::resource_v1beta2()},
+      {"resource/v1beta2", schema_tables::resource_shared()},
+      {"resource/v1beta2", schema_tables::resource_v1()},
       {"scheduling/v1", schema_tables::scheduling_v1()},
       {"scheduling/v1alpha2", schema_tables::scheduling_v1alpha2()},
   };

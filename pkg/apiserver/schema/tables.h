@@ -1,5 +1,5 @@
-// The schema tables of this build, one function a package (core/v1 in several parts); tables.cc lists them. Format:
-// pkg/apiserver/schema.h. Only types that a served kind reaches are there.
+// The schema tables of this build, one function a package (core/v1 and resource/* in several parts); tables.cc lists
+// them. Format: pkg/apiserver/schema.h. Only types that a served kind reaches are there.
 #pragma once
 
 #include <string_view>
@@ -21,9 +21,9 @@ std::string_view coordination_v1();
 std::string_view events_v1();
 std::string_view policy_v1();
 std::string_view rbac_v1();
+std::string_view resource_shared();
 std::string_view resource_v1();
 std::string_view resource_v1beta1();
-std::string_view resource_v1beta2();
 std::string_view scheduling_v1();
 std::string_view scheduling_v1alpha2();
 
