@@ -1,10 +1,13 @@
 // The manager is killed around each of its writes (docs/write-points.md), before it is sent and after it took effect
 // but before the answer arrives. A successor starts. In the end everything must be as if nothing had happened.
 //
-// DRA_CRASH_SEEDS: how many seeds for each write point (1); DRA_CRASH_POINT: only this one.
+// In a short run each write point is met twice, once before and once after, in scenarios that take turns.
+// DRA_CRASH_SEEDS: so many seeds for each write point of each scenario, before and after; DRA_CRASH_POINT: only this
+// write point.
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <regex>
 
@@ -23,41 +26,66 @@ std::set<std::string> documented_points() {
   return points;
 }
 
+bool short_run() {
+  return std::getenv("DRA_CRASH_SEEDS") == nullptr;
+}
+
+// A run without a crash; each is made once.
+const RunReport& calm_run(const Scenario& scenario, uint64_t seed) {
+  static std::map<std::pair<std::string, uint64_t>, RunReport> done;
+  const auto [known, fresh] = done.try_emplace({scenario.name, seed});
+  if (fresh) {
+    RunOptions options;
+    options.seed = seed;
+    known->second = run(scenario, options);
+  }
+  return known->second;
+}
+
+// In a short run: whether it is this scenario's turn, of all that see the write point.
+bool has_turn(const Scenario& scenario, const std::string& point, bool after) {
+  static const auto kSeenBy = [] {
+    std::map<std::string, std::vector<std::string>> seen_by;
+    for (const Scenario& one : scenarios())
+      for (const auto& [seen, count] : calm_run(one, 1).seen) seen_by[seen].push_back(one.name);
+    return seen_by;
+  }();
+  const auto found = kSeenBy.find(point);
+  const size_t turn = 2 * static_cast<size_t>(std::distance(kSeenBy.begin(), found)) + (after ? 1 : 0);
+  return found->second[turn % found->second.size()] == scenario.name;
+}
+
 class EveryScenario : public testing::TestWithParam<Scenario> {};
 
 TEST_P(EveryScenario, EndsWell) {
   for (const uint64_t seed : seeds("DRA_CRASH_SEEDS", 1)) {
-    RunOptions options;
-    options.seed = seed;
-    const RunReport report = run(GetParam(), options);
+    const RunReport& report = calm_run(GetParam(), seed);
     EXPECT_EQ(report.findings, "") << "seed " << seed;
     EXPECT_TRUE(report.unnamed.empty()) << report.unnamed.begin()->first;
   }
 }
 
 TEST(WritePoints, TheDocumentListsEveryWriteThatIsSeenAndNoOther) {
+  const std::set<std::string> documented = documented_points();
   std::set<std::string> seen;
-  for (const Scenario& scenario : scenarios())
-    for (uint64_t seed = 1; seed <= 2; ++seed) {
-      RunOptions options;
-      options.seed = seed;
-      for (const auto& [point, count] : run(scenario, options).seen) seen.insert(point);
-    }
-  EXPECT_EQ(seen, documented_points());
+  // Which writes a run needs depends on the order of events; a second seed helps the rare ones.
+  for (uint64_t seed = 1; seed <= 2 && seen != documented; ++seed)
+    for (const Scenario& scenario : scenarios())
+      for (const auto& [point, count] : calm_run(scenario, seed).seen) seen.insert(point);
+  EXPECT_EQ(seen, documented);
 }
 
 TEST_P(EveryScenario, SurvivesACrashAtEveryWrite) {
   const char* only = std::getenv("DRA_CRASH_POINT");
   const auto list = seeds("DRA_CRASH_SEEDS", 1);
-  RunOptions plain;
-  const RunReport calm = run(GetParam(), plain);
   size_t runs = 0, crashed = 0;
   Duration longest{};
-  for (const auto& [point, count] : calm.seen) {
+  for (const auto& [point, count] : calm_run(GetParam(), 1).seen) {
     if (only && point != only) continue;
-    size_t crashed_here = 0;
+    size_t runs_here = 0, crashed_here = 0;
     for (const uint64_t seed : list)
       for (const bool after : {false, true}) {
+        if (short_run() && !has_turn(GetParam(), point, after)) continue;
         RunOptions options;
         options.seed = seed;
         SeededRandom random(seed * 2 + (after ? 1 : 0));
@@ -68,13 +96,14 @@ TEST_P(EveryScenario, SurvivesACrashAtEveryWrite) {
           options.crash->occurrence = 1;
           report = run(GetParam(), options);
         }
-        ++runs;
+        ++runs_here;
         crashed_here += report.crashed ? 1 : 0;
         longest = std::max(longest, report.longest_stage);
         ASSERT_EQ(report.findings, "") << GetParam().name << ", killed " << (after ? "after" : "before") << " " << point
                                        << " #" << options.crash->occurrence << ", seed " << seed;
       }
-    EXPECT_GT(crashed_here, 0u) << point;
+    EXPECT_TRUE(runs_here == 0 || crashed_here > 0) << point;
+    runs += runs_here;
     crashed += crashed_here;
   }
   std::printf("%s: %zu runs, %zu of them crashed, longest stage %.1f s of simulated time\n", GetParam().name.c_str(),

@@ -1,10 +1,13 @@
 // A bad network between the manager and the API server: refused, lost, hanging, throttled and failing requests, watches
 // that are cut, expire, fall silent or repeat themselves. In the end everything must be as if nothing had happened.
 //
-// DRA_FAULT_SEEDS: seeds for each kind of fault (1).
+// In a short run each kind of fault meets every third scenario, in turns. DRA_FAULT_SEEDS: so many seeds for each kind
+// in each scenario.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 #include "test/integration/scenario.h"
 
@@ -73,9 +76,15 @@ const Kind kKinds[] = {
 class Faults : public testing::TestWithParam<Kind> {};
 
 TEST_P(Faults, EveryScenarioEndsWell) {
+  const auto list = seeds("DRA_FAULT_SEEDS", 1);
+  const bool short_run = std::getenv("DRA_FAULT_SEEDS") == nullptr;
+  auto turn = std::find_if(std::begin(kKinds), std::end(kKinds),
+                           [](const Kind& kind) { return kind.name == GetParam().name; }) -
+              std::begin(kKinds);
   Duration longest{};
-  for (const Scenario& scenario : scenarios())
-    for (const uint64_t seed : seeds("DRA_FAULT_SEEDS", 1)) {
+  for (const Scenario& scenario : scenarios()) {
+    if (short_run && turn++ % 3 != 0) continue;
+    for (const uint64_t seed : list) {
       RunOptions options;
       options.seed = seed;
       options.network = GetParam().plan;
@@ -85,6 +94,7 @@ TEST_P(Faults, EveryScenarioEndsWell) {
       longest = std::max(longest, report.longest_stage);
       EXPECT_EQ(report.findings, "") << scenario.name << ", " << GetParam().name << ", seed " << seed;
     }
+  }
   std::printf("%s: longest stage %.1f s of simulated time\n", GetParam().name,
               std::chrono::duration<double>(longest).count());
 }

@@ -96,6 +96,8 @@ void Stage::end(const std::vector<std::string>& pods, const std::set<std::string
     if (watchdog().pod("default/" + pod)) api().remove(Api::path("Pod", pod));
   await("everything given back after the pods were deleted",
         [&] { return watchdog().claims() == kept_claims.size() && watchdog().held_devices() == 0; });
+  // The last writes are under way, and with them perhaps the crash of this run and its successor's start.
+  cluster_.pass(std::chrono::seconds(2));
   std::string verdict;
   for (int i = 0; i < 40; ++i) {
     verdict = cluster_.empty_verdict(kept_claims);
