@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "pkg/apiserver/openapi_v2.h"
 #include "pkg/base/strings.h"
 
 namespace dra::apiserver {
@@ -114,6 +115,10 @@ std::string root_of(const GroupVersion& gv) {
   return gv.group.empty() ? "api/" + gv.version : "apis/" + gv.text();
 }
 
+std::string item_path(const KindInfo& info, const GroupVersion& gv) {
+  return "/" + root_of(gv) + (info.namespaced ? "/namespaces/{namespace}/" : "/") + info.plural + "/{name}";
+}
+
 Json v3_document(const KindRegistry& kinds, const GroupVersion& gv) {
   SchemaWriter writer;
   Json paths = Json::object();
@@ -134,18 +139,17 @@ Json v3_document(const KindRegistry& kinds, const GroupVersion& gv) {
     schema["properties"]["apiVersion"] = {{"type", "string"}};
     schema["properties"]["kind"] = {{"type", "string"}};
     schema["x-kubernetes-group-version-kind"] = Json::array({gvk_of(gv, info.kind)});
-    std::string base = "/" + root_of(gv) + "/";
-    if (info.namespaced) base += "namespaces/{namespace}/";
-    base += info.plural;
-    paths[base] = {{"get", operation("list", gv, info.kind, false)}, {"post", operation("post", gv, info.kind, true)}};
+    const std::string path = item_path(info, gv);
+    paths[path.substr(0, path.rfind('/'))] = {{"get", operation("list", gv, info.kind, false)},
+                                              {"post", operation("post", gv, info.kind, true)}};
     Json item = {{"get", operation("get", gv, info.kind, false)},
                  {"put", operation("put", gv, info.kind, true)},
                  {"patch", operation("patch", gv, info.kind, true)},
                  {"delete", operation("delete", gv, info.kind, false)}};
-    paths[base + "/{name}"] = item;
+    paths[path] = item;
     if (info.has_status) {
       item.erase("delete");
-      paths[base + "/{name}/status"] = item;
+      paths[path + "/status"] = item;
     }
   }
   return {{"openapi", "3.0.0"},
@@ -170,6 +174,7 @@ std::string hash_of(std::string_view text) {
 // Documents by root ("apis/apps/v1"), with their hashes; made once for each set of versions that are left out.
 struct Documents {
   std::map<std::string, std::pair<std::string, std::string>> by_root;
+  std::string v2_protobuf, v2_json;
 };
 
 const Documents& documents(const KindRegistry& kinds) {
@@ -177,15 +182,19 @@ const Documents& documents(const KindRegistry& kinds) {
   std::unique_ptr<const Documents>& slot_of_set = (*made)[kinds.withdrawn()];
   if (!slot_of_set) {
     auto d = std::make_unique<Documents>();
+    std::vector<PatchPath> patches;
     for (const auto& k : kinds.kinds()) {
       for (const auto& v : k->info().served) {
         if (!kinds.serves(v.gv)) continue;
+        patches.push_back({item_path(k->info(), v.gv), v.gv, k->info().kind});
         auto& slot = d->by_root[root_of(v.gv)];
         if (!slot.first.empty()) continue;
         slot.first = v3_document(kinds, v.gv).dump();
         slot.second = hash_of(slot.first);
       }
     }
+    d->v2_protobuf = openapi_v2_protobuf(patches);
+    d->v2_json = openapi_v2_json(patches);
     slot_of_set = std::move(d);
   }
   return *slot_of_set;
@@ -228,28 +237,10 @@ void send_v3(Call& call, const Documents& all) {
   call.responder->send(std::move(r));
 }
 
-// gnostic's Document: 1 "2.0", 2 {title, version}, 8 paths, 9 definitions. Clients that get it fall back to the types
-// they were built with.
-std::string v2_protobuf() {
-  auto field = [](int number, std::string_view bytes) {
-    std::string out;
-    out += static_cast<char>(number << 3 | 2);
-    out += static_cast<char>(bytes.size());
-    out += bytes;
-    return out;
-  };
-  return field(1, "2.0") + field(2, field(1, "Kubernetes") + field(2, "v1.36.2")) + field(8, "") + field(9, "");
-}
-
-void send_v2(Call& call) {
-  if (call.request.headers.get("Accept").find("protobuf") != std::string_view::npos) {
-    return send_text(call, 200, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf", v2_protobuf());
-  }
-  const Json document = {{"swagger", "2.0"},
-                         {"info", {{"title", "Kubernetes"}, {"version", "v1.36.2"}}},
-                         {"paths", Json::object()},
-                         {"definitions", Json::object()}};
-  send_text(call, 200, "application/json", document.dump());
+void send_v2(Call& call, const Documents& all) {
+  if (call.request.headers.get("Accept").find("protobuf") != std::string_view::npos)
+    return send_text(call, 200, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf", all.v2_protobuf);
+  send_text(call, 200, "application/json", all.v2_json);
 }
 
 }  // namespace
@@ -260,7 +251,7 @@ bool handle_openapi(const Env& env, Call& call) {
   if (call.request.method != "GET") {
     send_status(call, method_not_allowed());
   } else if (p[1] == "v2" && p.size() == 2) {
-    send_v2(call);
+    send_v2(call, documents(env.kinds));
   } else if (p[1] == "v3") {
     send_v3(call, documents(env.kinds));
   } else {

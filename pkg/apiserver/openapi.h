@@ -1,5 +1,4 @@
-// OpenAPI documents: /openapi/v2 (the empty document in protobuf and JSON) and /openapi/v3, made from the schema
-// tables.
+// OpenAPI documents: /openapi/v2 (openapi_v2.h) and /openapi/v3, made from the schema tables.
 #pragma once
 
 #include "pkg/apiserver/call.h"
