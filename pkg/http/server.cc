@@ -1,6 +1,7 @@
 // The one file that knows Beast. It parses requests and owns sockets; answers are written as text.
 #include "pkg/http/server.h"
 
+#include <limits>
 #include <utility>
 
 // asio before beast; <utility> before both for Boost 1.74
@@ -197,7 +198,8 @@ class Session : public SessionBase {
     received_ = 0;
     parser_.emplace();
     parser_->header_limit(static_cast<uint32_t>(shared_->options.max_header_bytes));
-    parser_->body_limit(boost::none);
+    // Bodies are counted as they arrive. (No limit at all refuses every body in Boost 1.74.)
+    parser_->body_limit(std::numeric_limits<uint64_t>::max());
     lowest().expires_after(shared_->options.idle_timeout);
     beast::http::async_read_header(stream_, buffer_, *parser_,
                                    [self = self()](ErrorCode ec, size_t) { self->got_head(ec); });
