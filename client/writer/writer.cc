@@ -124,7 +124,7 @@ void Writer::answered(uint64_t id, Result<std::string> answer, MonoTime sent) {
     result = read_answer(write, *answer);
   } else {
     result.outcome = classify_write_error(answer.error(), write.verb);
-    result.error = to_string(answer.error());
+    result.error = answer.error().message();
     result.retry_after_seconds = answer.error().retry_after_seconds();
     // A deletion of what is gone has succeeded.
     if (write.verb == WriteVerb::kDelete && answer.error().code() == Code::kNotFound) {

@@ -143,6 +143,7 @@ struct Manager::Impl {
         tainteviction(eviction_options(options), inventory) {
     instruments.set_leader(false);
     runner.observe_writes(options.on_write);
+    runner.observe_passes(options.on_pass);
     registry.before_collect([this, alive = std::weak_ptr<bool>(alive_token)] {
       if (!alive.expired()) refresh_metrics();
     });

@@ -64,6 +64,8 @@ struct ManagerOptions {
   std::string identity = "dra-controller-manager";
   // Called right before each write of a reconciler is sent; may be empty.
   std::function<void(std::string_view controller, const reconcile::Write&)> on_write;
+  // Called right before each pass of a key ("pod:default/a"); may be empty.
+  std::function<void(std::string_view controller, const std::string& key)> on_pass;
 };
 
 struct HealthCheck {

@@ -8,6 +8,7 @@
 #include "client/informer/entry.h"
 #include "pkg/base/check.h"
 #include "pkg/log/log.h"
+#include "pkg/reconcile/writes.h"
 
 namespace dra::manager {
 
@@ -56,6 +57,17 @@ bool is_refusal(const Error& error) {
          error.code() == Code::kResourceExhausted || error.code() == Code::kUnsupported;
 }
 
+// Servers quote whole objects before they say what is wrong with them: the middle can go.
+std::string shortened(const std::string& message) {
+  constexpr size_t kKept = 350;
+  if (message.size() <= 2 * kKept) return message;
+  size_t begin = kKept, end = message.size() - kKept;
+  const auto inside = [&message](size_t at) { return (static_cast<unsigned char>(message[at]) & 0xc0) == 0x80; };
+  while (begin > 0 && inside(begin)) --begin;
+  while (end < message.size() && inside(end)) ++end;
+  return message.substr(0, begin) + " ... " + message.substr(end);
+}
+
 }  // namespace
 
 struct Runner::Pass {
@@ -69,7 +81,8 @@ struct Runner::Pass {
   bool broke_off = false;  // a write failed, or leadership went
   Duration retry_in{};     // after a failure; zero: by the queue's back-off
   int rounds = 0;
-  bool paid = false;  // holds a token of the lane's pacer
+  bool paid = false;        // holds a token of the lane's pacer
+  uint64_t decided_at = 0;  // the time of the lane's parking lot when the reconciler ran
   std::map<std::string, Presence> confirmations;
   Handle timer;
 };
@@ -118,11 +131,11 @@ void Runner::tell(Tell&& tell_reconciler) {
   schedule();
 }
 
-void Runner::take(Lane& lane, Triggers& triggers) {
+void Runner::take(Lane& lane, Triggers& triggers, uint64_t since) {
   for (const Key& key : triggers.keys) lane.queue->add(reconcile::to_text(key));
   for (const auto& [key, delay] : triggers.later) lane.queue->add_after(reconcile::to_text(key), delay);
   for (const reconcile::Cause& cause : triggers.wakes)
-    for (const std::string& key : lane.parked.wake(cause)) lane.queue->add(key);
+    for (const std::string& key : lane.parked.wake(cause, since)) lane.queue->add(key);
 }
 
 void Runner::pod_changed(const api::Pod* before, const api::Pod* after) {
@@ -213,6 +226,7 @@ bool Runner::run_one(Lane& lane) {
   std::optional<std::string> key = lane.queue->get();
   if (!key) return false;
   lane.parked.leave(*key);
+  if (pass_observer_) pass_observer_(lane.reconciler->name(), *key);
   begin_effects(lane, *key, {}, 0, false);
   return true;
 }
@@ -256,6 +270,7 @@ void Runner::begin_effects(Lane& lane, const std::string& key, std::map<std::str
   pass->confirmations = std::move(confirmations);
   pass->rounds = rounds;
   pass->paid = paid;
+  pass->decided_at = lane.parked.time();
   for (const Effect& effect : pass->outcome.effects)
     if (const Write* write = std::get_if<Write>(&effect)) ports_.assumptions.assume(*write);
   const uint64_t id = pass->id;
@@ -347,15 +362,10 @@ void Runner::failed(Pass& pass, const Write& write, const Error& error) {
   log::v(
       is_refusal(error) ? 2 : 4, "Write failed",
       {{"controller", pass.lane->reconciler->name()}, {"key", pass.key}, {"purpose", write.purpose}, {"err", error}});
-  if (write.failure_event && is_refusal(error)) {
-    reconcile::Event event = *write.failure_event;
-    event.note += ": " + error.message();
-    event.signature = event.note;
-    if (view_.last_event(event.regarding.uid, event.reason) != event.signature) emit(event);
-  }
+  if (is_refusal(error)) tell_refusal(pass.key, write, error);
   if (is_forbidden(error)) pass.retry_in = kForbiddenRetry;
   const bool unknown = error.outcome_unknown();
-  if (!unknown) give_up(write);
+  if (!unknown) give_up(pass, write);
   // The rest of the list goes; the failed write itself is dealt with here.
   ++pass.at;
   drop_rest(pass);
@@ -369,8 +379,10 @@ void Runner::failed(Pass& pass, const Write& write, const Error& error) {
     Ref object;  // whatever instance is there now
     Duration delay = kSettleFirst;
     bool unknown = false;
+    std::optional<Error> conflict;  // what looks like a lost race
   };
-  auto settle = std::make_shared<Settle>(Settle{write, write.object, kSettleFirst, unknown});
+  auto settle = std::make_shared<Settle>(Settle{write, write.object, kSettleFirst, unknown, std::nullopt});
+  if (error.code() == Code::kConflict) settle->conflict = error;
   settle->object.uid.clear();
   auto read = std::make_shared<std::function<void()>>();
   *read = [this, alive = alive_, id, settle, weak = std::weak_ptr<std::function<void()>>(read)] {
@@ -394,13 +406,53 @@ void Runner::failed(Pass& pass, const Write& write, const Error& error) {
           ports_.assumptions.confirmed(settle->write,
                                        client::parse_revision(now->metadata.resource_version).value_or(0));
         else
-          give_up(settle->write);
+          give_up(*waiting, settle->write);
       }
+      // Nobody was faster: the object is as it was. Then it is the object that the server cannot accept.
+      if (presence && settle->conflict && is_unchanged(settle->write))
+        tell_refusal(waiting->key, settle->write, Error(Code::kInvalidArgument, settle->conflict->message()));
       release(std::exchange(waiting->lock, ""));
       finish(id);
     });
   };
   (*read)();
+}
+
+// The object's owner is told why nothing goes on: in the words that the controller has for it, or in general ones where
+// the object itself is at fault (a missing permission is everybody's, and told elsewhere). So is the owner of the pod
+// that the pass was for.
+void Runner::tell_refusal(const std::string& key, const Write& write, const Error& error) {
+  if (write.failure_event) {
+    reconcile::Event event = *write.failure_event;
+    event.note += ": " + shortened(error.message());
+    return emit_news(std::move(event), "");
+  }
+  if (error.code() != Code::kInvalidArgument || is_forbidden(error)) return;
+  const std::string note = "the API server refuses to " + write.purpose + ": " + shortened(error.message());
+  if (!write.object.uid.empty()) emit_news({write.object, true, "WriteRefused", "Write", note, ""}, write.purpose);
+  const std::optional<Key> about = reconcile::parse_key(key);
+  const api::Pod* pod = about && about->kind == reconcile::Kind::kPod ? view_.pod(about->object) : nullptr;
+  if (pod && pod->metadata.uid != write.object.uid)
+    emit_news({reconcile::ref_of(*pod), true, "WriteRefused", "Write", note, ""}, write.purpose);
+}
+
+// `topic` tells apart what is said about one object for one reason, so that two refusals that take turns are no news.
+void Runner::emit_news(reconcile::Event event, const std::string& topic) {
+  const std::string known = topic.empty() ? event.reason : event.reason + "/" + topic;
+  if (view_.last_event(event.regarding.uid, known) == event.note) return;
+  memory_.last_events.put(event.regarding.uid + "/" + known, event.note);
+  ports_.events.emit(event);
+}
+
+bool Runner::is_unchanged(const Write& write) const {
+  if (write.resource_version.empty()) return false;
+  const std::string key = write.object.store_key();
+  if (write.object.kind == reconcile::Kind::kClaim) {
+    const api::ResourceClaim* claim = view_.claim(key);
+    return claim && claim->metadata.resource_version == write.resource_version;
+  }
+  const api::Pod* pod = write.object.kind == reconcile::Kind::kPod ? view_.pod(key) : nullptr;
+  return pod && pod->metadata.resource_version == write.resource_version;
 }
 
 void Runner::confirm(uint64_t id, const Ref& object) {
@@ -430,15 +482,18 @@ void Runner::emit(const reconcile::Event& event) {
 }
 
 // A write surely did not happen: what was assumed of it is free again, for others as well. No event will say so.
-void Runner::give_up(const Write& write) {
+void Runner::give_up(const Pass& pass, const Write& write) {
   ports_.assumptions.forget(write);
-  if (write.assume || write.assume_pod)
-    tell([&](const reconcile::Reconciler& r, Triggers& out) { r.on_write_given_up(view_, write, out); });
+  if (!write.assume && !write.assume_pod) return;
+  Triggers triggers;
+  pass.lane->reconciler->on_write_given_up(view_, write, triggers);
+  take(*pass.lane, triggers, pass.decided_at);
+  schedule();
 }
 
 void Runner::drop_rest(Pass& pass) {
   for (size_t i = pass.at; i < pass.outcome.effects.size(); ++i)
-    if (const Write* write = std::get_if<Write>(&pass.outcome.effects[i])) give_up(*write);
+    if (const Write* write = std::get_if<Write>(&pass.outcome.effects[i])) give_up(pass, *write);
   pass.at = pass.outcome.effects.size();
 }
 

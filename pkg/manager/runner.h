@@ -56,6 +56,9 @@ class Runner {
   // Called with the reconciler's name right before each write is sent: for tests and tracing.
   using WriteObserver = std::function<void(std::string_view controller, const reconcile::Write&)>;
   void observe_writes(WriteObserver observer) { write_observer_ = std::move(observer); }
+  using PassObserver = std::function<void(std::string_view controller, const std::string& key)>;
+  // Called when a key is taken from its queue.
+  void observe_passes(PassObserver observer) { pass_observer_ = std::move(observer); }
 
   // The observer may be null. A reconciler that is added late is told of later changes only.
   void add(const reconcile::Reconciler& reconciler, queue::Observer* observer = nullptr);
@@ -98,7 +101,8 @@ class Runner {
 
   template <typename Tell>
   void tell(Tell&& tell_reconciler);
-  void take(Lane& lane, reconcile::Triggers& triggers);
+  // Of the parked keys only those that parked after `since` (the lot's time) are woken.
+  void take(Lane& lane, reconcile::Triggers& triggers, uint64_t since = 0);
   void schedule();
   void let_held_go();
   void pump();
@@ -109,10 +113,14 @@ class Runner {
   void send(uint64_t id);
   void answered(uint64_t id, const reconcile::Write& write, Result<uint64_t> answer);
   void failed(Pass& pass, const reconcile::Write& write, const Error& error);
+  void tell_refusal(const std::string& key, const reconcile::Write& write, const Error& error);
+  void emit_news(reconcile::Event event, const std::string& topic);
+  // The stores have the object at the version that the write was bound to.
+  bool is_unchanged(const reconcile::Write& write) const;
   void confirm(uint64_t id, const reconcile::Ref& object);
   void emit(const reconcile::Event& event);
   void release(const std::string& object);
-  void give_up(const reconcile::Write& write);
+  void give_up(const Pass& pass, const reconcile::Write& write);
   void drop_rest(Pass& pass);
   void finish(uint64_t id);
   Pass* find(uint64_t id);
@@ -122,6 +130,7 @@ class Runner {
   Memory& memory_;
   Ports ports_;
   WriteObserver write_observer_;
+  PassObserver pass_observer_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   size_t next_lane_ = 0;
   bool running_ = false;

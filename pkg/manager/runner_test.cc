@@ -73,8 +73,9 @@ class Scripted : public Reconciler {
   void on_pod(const View&, const api::Pod*, const api::Pod* after, Triggers& out) const override {
     if (after) out.add(pod_key(after->metadata.key()));
   }
-  void on_write_given_up(const View&, const Write& write, Triggers&) const override {
+  void on_write_given_up(const View&, const Write& write, Triggers& out) const override {
     given_up.push_back(write.object.name);
+    out.wake("devices");
   }
   std::function<Outcome(const View&, const Key&)> next;
   mutable std::vector<std::string> passes, given_up;
@@ -181,6 +182,33 @@ TEST_F(RunnerTest, DevicesOfAWriteThatDidNotHappenAreSaidToBeFree) {
     std::sort(scripted.given_up.begin(), scripted.given_up.end());
     EXPECT_EQ(scripted.given_up, (std::vector<std::string>{"a", "b"}));
   }
+}
+
+// One object that the server refuses for ever must not run everybody who waits, time and again.
+TEST_F(RunnerTest, AWriteThatDidNotHappenWakesWhoParkedSinceItWasDecidedOn) {
+  server.failures.emplace("take", Error(Code::kInvalidArgument, 422, "Invalid", "spec is no good"));
+  scripted.next = [](const View&, const Key& key) {
+    Outcome outcome;
+    if (key.object == "d/refused") {
+      Write takes = write("take", "a");
+      takes.assume = api::AllocationResult{};
+      outcome.add(std::move(takes));
+    } else {
+      outcome.park = Park{{"devices"}, 0, ""};
+    }
+    return outcome;
+  };
+  poke("before");
+  reactor.run_until_idle();
+  poke("refused");
+  reactor.run_until_idle();  // its write is in flight
+  poke("meanwhile");
+  reactor.advance(5min);
+  std::map<std::string, int> passes;
+  for (const std::string& key : scripted.passes) ++passes[key];
+  EXPECT_GE(passes["pod:d/refused"], 10);
+  EXPECT_EQ(passes["pod:d/before"], 1);
+  EXPECT_EQ(passes["pod:d/meanwhile"], 2);
 }
 
 TEST_F(RunnerTest, AnAllocationWithUnknownOutcomeThatHappenedIsConfirmed) {
@@ -359,6 +387,56 @@ TEST_F(RunnerTest, ARefusalIsToldOnce) {
   poke("p");
   reactor.advance(5s);
   EXPECT_EQ(notes.events, std::vector<std::string>{"FailedResourceClaimCreation: x: quota"});
+}
+
+// Without words of the reconciler's own: the object and the pod that the pass was for are told, once and briefly.
+TEST_F(RunnerTest, ARefusalIsToldToTheObjectAndToThePodOfThePass) {
+  auto pod = std::make_shared<api::Pod>();
+  pod->metadata.ns = "d";
+  pod->metadata.name = "p";
+  pod->metadata.uid = "p-uid";
+  pods_core.answer({"d", "p", "p-uid", 5, pod});
+  const std::string quoted(5000, 'x');
+  server.failures.emplace("mark", Error(Code::kInvalidArgument, 422, "Invalid", "claim " + quoted + " is immutable"));
+  server.failures.emplace("name", Error(Code::kInvalidArgument, 422, "Invalid", "no such entry"));
+  scripted.next = [this](const View&, const Key&) {
+    Outcome outcome;
+    outcome.add(write(scripted.passes.size() % 2 == 1 ? "mark" : "name", "a"));  // two that take turns are no news
+    return outcome;
+  };
+  poke("p");
+  reactor.advance(1min);
+  ASSERT_EQ(notes.events.size(), 4u);
+  EXPECT_EQ(notes.events[0], notes.events[1]);
+  EXPECT_TRUE(notes.events[0].starts_with("WriteRefused: the API server refuses to mark: claim xxx"))
+      << notes.events[0];
+  EXPECT_TRUE(notes.events[0].ends_with(" is immutable")) << notes.events[0];
+  EXPECT_LT(notes.events[0].size(), 1024u) << "the longest note that an Event may have";
+  EXPECT_EQ(notes.events[2], "WriteRefused: the API server refuses to name: no such entry");
+}
+
+// A conflict is a lost race only where somebody was faster.
+TEST_F(RunnerTest, AConflictWithNobodyIsARefusal) {
+  for (const bool raced : {true, false}) {
+    SCOPED_TRACE(raced);
+    scripted.passes.clear();
+    server.failures.emplace("mark", Error(Code::kConflict, 409, "Conflict", "the object has been modified"));
+    server.presence = Presence::kPresent;
+    auto object = std::make_shared<api::ResourceClaim>();
+    object->metadata.ns = "d";
+    object->metadata.name = "a";
+    object->metadata.uid = "a-uid";
+    object->metadata.resource_version = raced ? "8" : "9";
+    claims_core.answer({"d", "a", "a-uid", raced ? 8u : 9u, object});
+    Write marks = write("mark", "a");
+    marks.resource_version = raced ? "7" : "9";
+    once({marks});
+    poke("p");
+    reactor.advance(1s);
+    EXPECT_EQ(notes.events, raced ? std::vector<std::string>{}
+                                  : std::vector<std::string>{"WriteRefused: the API server refuses to mark: the object "
+                                                             "has been modified"});
+  }
 }
 
 }  // namespace dra::manager::runner_test

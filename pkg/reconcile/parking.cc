@@ -26,32 +26,33 @@ void ParkingLot::leave(const std::string& key) {
   parked_.erase(known);
 }
 
-std::vector<std::string> ParkingLot::wake(const Cause& cause) {
-  return take(cause, ++time_);
+std::vector<std::string> ParkingLot::wake(const Cause& cause, uint64_t since) {
+  return take(cause, {since, ++time_});
 }
 
 std::vector<std::string> ParkingLot::next_batch() {
   std::vector<std::string> keys;
-  const std::map<Cause, uint64_t> sweeps = std::move(sweeps_);
+  const std::map<Cause, Sweep> sweeps = std::move(sweeps_);
   sweeps_.clear();
-  for (const auto& [cause, until] : sweeps) {
+  for (const auto& [cause, sweep] : sweeps) {
     if (keys.size() >= kBatch) {
-      sweeps_.emplace(cause, until);
+      sweeps_.emplace(cause, sweep);
       continue;
     }
-    std::vector<std::string> more = take(cause, until);
+    std::vector<std::string> more = take(cause, sweep);
     keys.insert(keys.end(), more.begin(), more.end());
   }
   return keys;
 }
 
-std::vector<std::string> ParkingLot::take(const Cause& cause, uint64_t until) {
+std::vector<std::string> ParkingLot::take(const Cause& cause, Sweep sweep) {
   std::vector<std::string> keys;
   auto waiting = by_cause_.find(cause);
   if (waiting == by_cause_.end()) return keys;
   bool more = false;
   for (const Order& order : waiting->second) {
-    if (parked_.at(order.key).parked_at >= until) continue;
+    const uint64_t parked_at = parked_.at(order.key).parked_at;
+    if (parked_at <= sweep.since || parked_at >= sweep.until) continue;
     if (keys.size() == kBatch) {
       more = true;
       break;
@@ -60,8 +61,8 @@ std::vector<std::string> ParkingLot::take(const Cause& cause, uint64_t until) {
   }
   for (const std::string& key : keys) leave(key);
   if (more) {
-    uint64_t& sweep = sweeps_[cause];
-    sweep = std::max(sweep, until);
+    Sweep& left = sweeps_.try_emplace(cause, sweep).first->second;
+    left = {std::min(left.since, sweep.since), std::max(left.until, sweep.until)};
   }
   return keys;
 }

@@ -27,8 +27,11 @@ class ParkingLot {
   // The key waits no longer: it was decided, or its object is gone.
   void leave(const std::string& key);
 
-  // Something about the cause changed. The keys to run now; more of them come from next_batch().
-  std::vector<std::string> wake(const Cause& cause);
+  // Something about the cause changed. The keys to run now; more of them come from next_batch(). `since`: only keys
+  // that parked after that time.
+  std::vector<std::string> wake(const Cause& cause, uint64_t since = 0);
+  // The lot's time: a counter.
+  uint64_t time() const { return time_; }
   // Up to kBatch more keys of changes whose first keys were already woken: to be called when the keys handed out before
   // have been run. Empty when nothing is left over.
   std::vector<std::string> next_batch();
@@ -48,15 +51,20 @@ class ParkingLot {
   };
   struct Entry {
     Park park;
-    uint64_t parked_at;  // the lot's time (a counter) of parking
+    uint64_t parked_at;  // the lot's time of parking
   };
 
-  std::vector<std::string> take(const Cause& cause, uint64_t until);
+  // Keys that parked after `since` and before `until`.
+  struct Sweep {
+    uint64_t since, until;
+  };
+
+  std::vector<std::string> take(const Cause& cause, Sweep sweep);
 
   uint64_t time_ = 0;
   std::unordered_map<std::string, Entry> parked_;
   std::map<Cause, std::set<Order>> by_cause_;
-  std::map<Cause, uint64_t> sweeps_;  // cause -> keys parked before this time are still to be woken
+  std::map<Cause, Sweep> sweeps_;  // what is still to be woken
 };
 
 }  // namespace dra::reconcile

@@ -223,6 +223,22 @@ TEST(ParkingLot, WakesInBatchesAndReachesEverybodyOnce) {
   EXPECT_EQ(lot.waiting_for("class/gpu"), 1000u);
 }
 
+TEST(ParkingLot, WakesWhoParkedSince) {
+  ParkingLot lot;
+  const Park park{{"class/gpu"}, 0, "2026"};
+  for (int i = 0; i < 100; ++i) lot.park("before" + std::to_string(i), park);
+  const uint64_t since = lot.time();
+  for (int i = 0; i < 100; ++i) lot.park("after" + std::to_string(i), park);
+  size_t woken = 0;
+  for (auto keys = lot.wake("class/gpu", since); !keys.empty(); keys = lot.next_batch())
+    for (const std::string& key : keys) {
+      EXPECT_TRUE(key.starts_with("after")) << key;
+      ++woken;
+    }
+  EXPECT_EQ(woken, 100u);
+  EXPECT_EQ(lot.waiting_for("class/gpu"), 100u);
+}
+
 TEST(ParkingLot, LeavingEndsTheWaiting) {
   ParkingLot lot;
   lot.park("a", {{"x", "y", "x"}, 0, ""});

@@ -50,7 +50,9 @@ class Reconciler {
   // The stream layer alone changed: it has caught up with an answer, or moved on.
   virtual void on_streamed_claim(const View&, const api::ResourceClaim* /*before*/, const api::ResourceClaim* /*after*/,
                                  Triggers&) const {}
-  // A write that assumed devices or room on a node surely did not happen: both are free again, and no object changed.
+  // A write of this reconciler that assumed devices or room on a node surely did not happen: both are free again, and
+  // no object changed. Woken are only the keys that parked since the write was decided on: the others did not fit
+  // before it either, and a write that is refused again and again must not run them again and again.
   virtual void on_write_given_up(const View&, const Write&, Triggers&) const {}
   virtual void on_claim_template(const View&, const api::ResourceClaimTemplate* /*before*/,
                                  const api::ResourceClaimTemplate* /*after*/, Triggers&) const {}

@@ -1,0 +1,48 @@
+// Random pods, claims, templates, classes and slices in states that nobody should ever write: parts that are missing,
+// contradict each other, or name what does not exist. Stored documents: without apiVersion and kind.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pkg/base/random.h"
+
+namespace dra::impossible {
+
+using Json = nlohmann::json;
+
+// A merge patch of the document that the API server keeps of a valid object, or (shared ones) a document.
+struct Document {
+  std::string table;  // of the API server's store
+  std::string key;
+  Json body;
+};
+
+class Generator {
+ public:
+  explicit Generator(Random& random) : random_(random) {}
+  // Slices, classes: what everybody shares.
+  std::vector<Document> shared();
+  // The objects of one namespace: some claims and templates, and pods around them.
+  std::vector<Document> group(const std::string& ns);
+
+ private:
+  bool one_in(uint64_t n) { return random_.below(n) == 0; }
+  std::string pick(const std::vector<std::string>& of) { return of[random_.below(of.size())]; }
+  Json metadata(const std::string& ns, const std::string& name);
+  Json owners(const std::string& ns);
+  Json request();
+  Json requests();
+  Json tolerations();
+  Json allocation();
+  Json consumers(const std::string& ns);
+  Json claim(const std::string& ns, const std::string& name);
+  Json pod(const std::string& ns, const std::string& name);
+  Json slice(const std::string& name);
+
+  Random& random_;
+};
+
+}  // namespace dra::impossible
