@@ -16,6 +16,7 @@
 #include "pkg/http/server.h"
 #include "pkg/log/log.h"
 #include "pkg/manager/endpoints.h"
+#include "pkg/manager/instruments.h"
 #include "pkg/manager/manager.h"
 #include "pkg/metrics/metrics.h"
 #include "pkg/reactor/asio_reactor.h"
@@ -60,6 +61,7 @@ class Process {
         transport_(reactor, config_),
         identity_(host_name() + "_" + random.uuid()) {
     registry_.add_process_metrics();
+    manager::add_build_info(registry_, kVersion);
     flags_.manager.identity = "dra-controller-manager-" + host_name();
     if (flags_.leader_elect)
       flags_.manager.lease = manager::ManagerOptions::LeaseRef{flags_.lease_namespace, flags_.lease_name};
@@ -171,6 +173,7 @@ class Process {
       manager_->stop_leading();
     };
     callbacks.on_new_leader = [](const std::string& holder) { log::info("Leader seen", {{"holder", holder}}); };
+    callbacks.on_slow_path = [&slow = manager::slow_path_counter(registry_, flags_.lease_name)] { slow.increment(); };
     elector_ = std::make_unique<client::Elector>(reactor_, *election_client_, random_, options, callbacks);
     elector_->start();
   }

@@ -105,6 +105,7 @@ class Pass {
           return no_devices(request, order);
         case allocator::Outcome::kBudgetSpent:
           outcome_.retry = "the search for devices took more than its budget of steps";
+          count_failure("BudgetSpent");
           return complain("AllocationUndecided",
                           "neither found devices for the claims of this pod nor refuted them within the step budget of "
                           "one decision; it is tried again",
@@ -429,6 +430,13 @@ void AllocationReconciler::on_write_given_up(const View& view, const Write& writ
       causes.insert(driver_cause(result.driver));
   }
   for (const Cause& cause : causes) out.wake(cause);
+}
+
+std::vector<std::string> failure_causes() {
+  std::vector<std::string> names{"BudgetSpent", "LostRace", "NoNode"};
+  for (size_t cause = 0; cause <= static_cast<size_t>(allocator::Cause::kInvalidRequest); ++cause)
+    names.emplace_back(allocator::cause_name(static_cast<allocator::Cause>(cause)));
+  return names;
 }
 
 void AllocationReconciler::on_node(const View&, const api::Node* before, const api::Node* after, Triggers& out) const {

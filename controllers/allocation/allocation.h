@@ -38,6 +38,9 @@ struct Options {
   Duration retry_parked = std::chrono::minutes(5);
 };
 
+// The label values of dra_allocation_failures_total: allocator::cause_name's, and those of whole decisions.
+std::vector<std::string> failure_causes();
+
 class AllocationReconciler : public reconcile::Reconciler {
  public:
   // All must outlive the reconciler.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "controllers/allocation/allocation.h"
 #include "pkg/log/log.h"
 #include "pkg/manager/stuck_claims.h"
 
@@ -40,6 +41,17 @@ ClaimLabels claim_labels(const api::ResourceClaim& claim) {
   return labels;
 }
 
+void add_build_info(metrics::Registry& registry, const std::string& version) {
+  registry.gauges("dra_build_info", "[ALPHA] 1, by the version of this program.", {"version"}).with({version}).set(1);
+}
+
+metrics::Counter& slow_path_counter(metrics::Registry& registry, const std::string& lease) {
+  return registry
+      .counters("leader_election_slowpath_total",
+                "[ALPHA] Renewals of the lease that had to read it first, by the name of the lease.", {"name"})
+      .with({lease});
+}
+
 class Instruments::QueueObserver : public queue::Observer {
  public:
   QueueObserver(metrics::Counter& adds, metrics::Counter& retries, metrics::Histogram& queued,
@@ -59,7 +71,7 @@ class Instruments::QueueObserver : public queue::Observer {
   metrics::Gauge& depth_;
 };
 
-Instruments::Instruments(metrics::Registry& r)
+Instruments::Instruments(metrics::Registry& r, std::string lease)
     : creates_(r.counters("resourceclaim_controller_creates_total",
                           "[ALPHA] Number of ResourceClaims creation requests, by status and admin access.",
                           {"status", "admin_access"})),
@@ -70,6 +82,10 @@ Instruments::Instruments(metrics::Registry& r)
       claims_(r.gauges("resourceclaim_controller_resource_claims",
                        "[ALPHA] Number of ResourceClaims, by allocation, admin access and source.",
                        {"allocated", "admin_access", "source"})),
+      claims_137_(r.gauges("dynamic_resource_allocation_resource_claims",
+                           "[ALPHA] Number of ResourceClaims, by allocation, admin access and source (the name of "
+                           "1.37).",
+                           {"allocated", "admin_access", "source"})),
       writes_(r.counters("dra_writes_total", "[ALPHA] Writes that the API server answered, by purpose and result.",
                          {"purpose", "result"})),
       failures_(r.counters("dra_allocation_failures_total",
@@ -82,8 +98,13 @@ Instruments::Instruments(metrics::Registry& r)
       eviction_seconds_(r.histogram("device_taint_eviction_controller_pod_deletion_duration_seconds",
                                     "[ALPHA] Time between the moment a Pod had to be deleted and its deletion.",
                                     {0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240})),
+      lease_(std::move(lease)),
       leader_(r.gauges("leader_election_master_status",
                        "[ALPHA] 1 when this instance leads, 0 when it stands by, by the name of the lease.", {"name"})),
+      running_(r.gauges("running_managed_controllers",
+                        "[ALPHA] 1 while the controller runs here, by its name and its manager.", {"name", "manager"})),
+      checks_(r.gauges("kubernetes_healthcheck", "[ALPHA] 1 for each check that passes, 0 for one that does not.",
+                       {"name", "type"})),
       stuck_(
           r.gauges("dra_stuck_claims",
                    "[ALPHA] Claims that have been pending for a living pod, allocated but not proven, or deleted but "
@@ -125,7 +146,13 @@ Instruments::Instruments(metrics::Registry& r)
           r.histograms("rest_client_rate_limiter_duration_seconds",
                        "[ALPHA] How long requests were held back by the client's rate limit or a Retry-After, "
                        "in seconds. Broken down by verb, and host.",
-                       {"verb", "host"}, {0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60})) {}
+                       {"verb", "host"}, {0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60})) {
+  // Of closed sets every member is served from the start, so that a rate is seen from the first one on.
+  for (const char* status : {"success", "failure"})
+    for (const char* admin_access : {"false", "true"})
+      for (metrics::CounterFamily* family : {&creates_, &creates_137_}) family->with({status, admin_access});
+  for (const std::string& cause : allocation::failure_causes()) failures_.with({cause});
+}
 
 Instruments::~Instruments() = default;
 
@@ -173,15 +200,24 @@ void Instruments::count_claim(const api::ResourceClaim* before, const api::Resou
       ++count;
     else if (count > 0)
       --count;
-    claims_.with({text_of(labels.allocated), text_of(labels.admin_access), labels.source})
-        .set(static_cast<double>(count));
+    for (metrics::GaugeFamily* family : {&claims_, &claims_137_})
+      family->with({text_of(labels.allocated), text_of(labels.admin_access), labels.source})
+          .set(static_cast<double>(count));
   };
   if (before) change(*before, false);
   if (after) change(*after, true);
 }
 
 void Instruments::set_leader(bool leader) {
-  leader_.with({"dra-controller-manager"}).set(leader ? 1 : 0);
+  leader_.with({lease_}).set(leader ? 1 : 0);
+}
+
+void Instruments::set_running(std::string_view controller, bool running) {
+  running_.with({std::string(controller), "dra-controller-manager"}).set(running ? 1 : 0);
+}
+
+void Instruments::set_ready(const std::string& check, bool ok) {
+  checks_.with({check, "readyz"}).set(ok ? 1 : 0);
 }
 
 void Instruments::set_stuck(const std::array<size_t, 3>& counts) {

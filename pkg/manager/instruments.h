@@ -25,10 +25,16 @@ struct ClaimLabels {
 };
 ClaimLabels claim_labels(const api::ResourceClaim& claim);
 
+// dra_build_info{version}.
+void add_build_info(metrics::Registry& registry, const std::string& version);
+
+// leader_election_slowpath_total{name} of this lease: renewals that had to read it first.
+metrics::Counter& slow_path_counter(metrics::Registry& registry, const std::string& lease);
+
 class Instruments : public MetricSink {
  public:
-  // The registry must outlive this.
-  explicit Instruments(metrics::Registry& registry);
+  // The registry must outlive this. `lease` is the name of the Lease in leader_election_master_status.
+  explicit Instruments(metrics::Registry& registry, std::string lease = "dra-controller-manager");
   ~Instruments() override;
 
   void record(const reconcile::Metric& metric) override;
@@ -41,6 +47,9 @@ class Instruments : public MetricSink {
   // Counted as changes come, so that no scrape lists all claims.
   void count_claim(const api::ResourceClaim* before, const api::ResourceClaim* after);
   void set_leader(bool leader);
+  void set_running(std::string_view controller, bool running);
+  // A check of /readyz.
+  void set_ready(const std::string& check, bool ok);
   void set_over_committed(double findings);
   void add_audit_differences(double differences);
   void count_request(const std::string& method, const std::string& code, const std::string& host, double seconds);
@@ -56,12 +65,16 @@ class Instruments : public MetricSink {
   metrics::CounterFamily& creates_;
   metrics::CounterFamily& creates_137_;
   metrics::GaugeFamily& claims_;
+  metrics::GaugeFamily& claims_137_;
   metrics::CounterFamily& writes_;
   metrics::CounterFamily& failures_;
   metrics::Histogram& allocation_seconds_;
   metrics::Counter& evictions_;
   metrics::Histogram& eviction_seconds_;
+  const std::string lease_;
   metrics::GaugeFamily& leader_;
+  metrics::GaugeFamily& running_;
+  metrics::GaugeFamily& checks_;
   metrics::GaugeFamily& stuck_;
   metrics::Gauge& over_committed_;
   metrics::Counter& differences_;

@@ -122,7 +122,7 @@ struct Manager::Impl {
         random(random_in),
         options(std::move(options_in)),
         fatal(std::move(fatal_in)),
-        instruments(registry),
+        instruments(registry, options.lease ? options.lease->name : "dra-controller-manager"),
         transport(reactor, transport_in, options.pace, observer()),
         rest(transport),
         preflight(reactor, rest, options),
@@ -253,6 +253,7 @@ struct Manager::Impl {
     for (const reconcile::Reconciler* reconciler : permitted()) {
       if (!open.insert(reconciler->name()).second) continue;
       runner.add(*reconciler, instruments.queue_observer(std::string(reconciler->name())));
+      instruments.set_running(reconciler->name(), runner.running());
       added = true;
     }
     if (!added || !runner.running()) return;
@@ -367,6 +368,7 @@ struct Manager::Impl {
     // Everything is looked at once: what was left half done by whoever led before is taken up.
     look_at_everything();
     runner.start();
+    for (const std::string_view controller : open) instruments.set_running(controller, true);
     audit.start(options.audit_period);
   }
 
@@ -390,6 +392,7 @@ struct Manager::Impl {
     runner.stop();
     audit.stop();
     instruments.set_leader(false);
+    for (const std::string_view controller : open) instruments.set_running(controller, false);
     log::info("Standing by");
   }
 
@@ -412,7 +415,20 @@ struct Manager::Impl {
     return {"permissions", some, said, said};
   }
 
+  // What /readyz asks.
+  std::vector<HealthCheck> checks() {
+    std::vector<HealthCheck> list;
+    list.push_back({"api-discovery", watches != nullptr, trouble, ""});
+    if (!watches) return list;
+    list.push_back(permissions_check());
+    watches->each_started([&](const char* name, auto& informer) {
+      list.push_back({std::string("informer-") + name, informer.synced(), informer.reflector().trouble(), ""});
+    });
+    return list;
+  }
+
   void refresh_metrics() {
+    for (const HealthCheck& check : checks()) instruments.set_ready(check.name, check.ok);
     for (const Runner::QueueFigures& queue : runner.figures())
       instruments.set_queue_figures(queue.name, queue.unfinished, queue.longest, queue.parked, queue.paced);
     device_gauges.refresh();
@@ -493,14 +509,7 @@ bool Manager::idle() {
 }
 
 std::vector<HealthCheck> Manager::checks() const {
-  std::vector<HealthCheck> list;
-  list.push_back({"api-discovery", impl_->watches != nullptr, impl_->trouble, ""});
-  if (!impl_->watches) return list;
-  list.push_back(impl_->permissions_check());
-  impl_->watches->each_started([&](const char* name, auto& informer) {
-    list.push_back({std::string("informer-") + name, informer.synced(), informer.reflector().trouble(), ""});
-  });
-  return list;
+  return impl_->checks();
 }
 
 bool Manager::ready() const {

@@ -87,8 +87,11 @@ class FamilyBase {
   }
   virtual ~FamilyBase() = default;
   virtual std::vector<prometheus::MetricFamily> collect() const = 0;
+  virtual const char* type() const = 0;
 
   const std::string& name() const { return name_; }
+  const std::string& help() const { return help_; }
+  const std::vector<std::string>& labels() const { return labels_; }
   bool same_shape(const std::string& help, const std::vector<std::string>& labels,
                   const std::vector<double>& buckets) const {
     return help == help_ && labels == labels_ && buckets == buckets_;
@@ -109,9 +112,6 @@ class FamilyBase {
   std::string help_;
   std::vector<std::string> labels_;
   std::vector<double> buckets_;
-
- public:
-  const std::string& help() const { return help_; }
 };
 
 template <class Facade, class Child, class Raw>
@@ -138,6 +138,11 @@ class FamilyOf : public Family<Facade>, public FamilyBase {
   }
 
   std::vector<prometheus::MetricFamily> collect() const override { return raw_.Collect(); }
+  const char* type() const override {
+    if constexpr (std::is_same_v<Raw, prometheus::Counter>) return "counter";
+    if constexpr (std::is_same_v<Raw, prometheus::Gauge>) return "gauge";
+    return "histogram";
+  }
 
  private:
   Facade& make(const LabelValues& values) {
@@ -226,6 +231,14 @@ void Registry::before_collect(std::function<void()> refresh) {
 
 void Registry::add_process_metrics() {
   register_process_metrics(*this);
+}
+
+std::vector<Registry::FamilyInfo> Registry::families() const {
+  std::lock_guard<std::mutex> lock(state_->mutex);
+  std::vector<FamilyInfo> all;
+  for (const auto& [name, family] : state_->families)
+    all.push_back({name, family->type(), family->help(), family->labels()});
+  return all;
 }
 
 std::string Registry::text() const {

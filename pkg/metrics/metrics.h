@@ -90,6 +90,15 @@ class Registry {
   // process_cpu_seconds_total, process_resident_memory_bytes and the other standard figures, read from /proc.
   void add_process_metrics();
 
+  // What is registered, by name: what text() may serve.
+  struct FamilyInfo {
+    std::string name;
+    std::string type;  // "counter", "gauge" or "histogram"
+    std::string help;
+    std::vector<std::string> labels;
+  };
+  std::vector<FamilyInfo> families() const;
+
   // The exposition: families by name, children by label values, so equal state gives equal text.
   std::string text() const;
   // What /metrics must say as its Content-Type.

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Debian's Prometheus scrapes the manager: up is 1, claims by state can be queried, and promtool finds nothing to complain about.
+"""Debian's Prometheus scrapes the manager: up is 1, claims by state can be queried, promtool finds nothing to complain about, and every
+metric of docs/metrics.md is there with its type and labels, none besides.
 
 Usage: prometheus_test.py FOLDER_OF_PROGRAMS
 """
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -19,6 +21,9 @@ import api as rest  # noqa: E402
 import manager as managers  # noqa: E402
 import sandbox  # noqa: E402
 
+DOCUMENT = os.path.join(sandbox.ROOT, "docs", "metrics.md")
+# Absent while nothing is wrong; the document says so.
+ONLY_IN_TROUBLE = {"dra_missing_permissions"}
 CLAIMS_BY_STATE = "sum by (allocated) (resourceclaim_controller_resource_claims)"
 
 
@@ -48,11 +53,49 @@ def lint(promtool, text):
         raise SystemExit(f"promtool check metrics: {answer.stdout}{answer.stderr}")
 
 
+def documented():
+    """{name: (type, labels)}"""
+    found = {}
+    with open(DOCUMENT, encoding="utf-8") as document:
+        for line in document:
+            cells = [cell.strip() for cell in line.split("|")]
+            if len(cells) == 7 and cells[1].startswith("`"):
+                found[cells[1].strip("`")] = (cells[2], set(re.findall(r"`(\w+)`", cells[3])))
+    return found
+
+
+def served(text):
+    """{name: (type, labels of all its series)}"""
+    found = {}
+    for line in text.splitlines():
+        if line.startswith("# TYPE "):
+            name, kind = line.split()[2:4]
+            found[name] = (kind, set())
+        elif line and not line.startswith("#"):
+            series = re.match(r"(\w+)", line).group(1)
+            base = series if series in found else re.sub(r"_(bucket|sum|count)$", "", series)
+            found[base][1].update(set(re.findall(r'(\w+)="', line)) - {"le"})
+    return found
+
+
+def compare_with_document(text):
+    expected, there = documented(), served(text)
+    if len(expected) < 30:
+        raise SystemExit(f"only {len(expected)} metrics were found in {DOCUMENT}")
+    wrong = [f"{name} {expected[name]} is not served" for name in sorted(set(expected) - set(there) - ONLY_IN_TROUBLE)]
+    wrong += [f"{name} is served and not documented" for name in sorted(set(there) - set(expected))]
+    wrong += [f"{name}: served {there[name]}, documented {expected[name]}" for name in sorted(set(there) & set(expected))
+              if there[name] != expected[name]]
+    if wrong:
+        raise SystemExit("docs/metrics.md and /metrics differ:\n  " + "\n  ".join(wrong))
+    return len(expected)
+
+
 def run(box, programs, prometheus, promtool):
     api = rest.Api(box.kubeconfig)
     api.create(rest.RESOURCE + "/namespaces/default/resourceclaimtemplates", rest.template("gpu", "gpu.nvidia.com"))
     manager = managers.Manager(os.path.join(programs, "dra-controller-manager"), box.kubeconfig, os.path.join(box.folder, "manager.log"),
-                               ["--leader-elect=false"]).start()
+                               ["--kube-api-qps=20", "--kube-api-burst=5"]).start()  # slow enough for requests to be held back
     box.wait_for(manager.metrics_port, 20, "the manager to listen")
     for i in range(3):
         api.create("/api/v1/namespaces/default/pods", rest.pod(f"pod-{i}", "gpu"))
@@ -68,12 +111,15 @@ def run(box, programs, prometheus, promtool):
         box.wait_for(lambda: any(r["value"][1] == "1" for r in query(port, 'up{job="dra"}')), 40, "up == 1")
         box.wait_for(lambda: {r["metric"].get("allocated"): r["value"][1] for r in query(port, CLAIMS_BY_STATE)}.get("true") == "3", 40,
                      "three allocated claims in Prometheus")
-        lint(promtool, manager.metrics())
+        text = manager.metrics()
+        lint(promtool, text)
+        count = compare_with_document(text)
     finally:
         process.terminate()
         process.wait(timeout=20)
     if manager.stop() != 0:
         raise SystemExit("the manager did not end in order")
+    return count
 
 
 def main():
@@ -83,8 +129,8 @@ def main():
         return 77
     began = time.monotonic()
     with sandbox.Sandbox(os.path.join(sys.argv[1], "dra-sandbox"), ["--without-manager"]) as box:
-        run(box, sys.argv[1], prometheus, promtool)
-    print(f"up == 1, claims by state queried, promtool is content ({time.monotonic() - began:.0f} s)")
+        count = run(box, sys.argv[1], prometheus, promtool)
+    print(f"up == 1, claims by state queried, promtool is content, {count} metrics as documented ({time.monotonic() - began:.0f} s)")
     print("1 passed, 0 failed")
     return 0
 
