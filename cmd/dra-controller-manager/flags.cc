@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "cmd/dra-controller-manager/foreign_flags.h"
 #include "pkg/base/strings.h"
 
 namespace dra::cmd {
@@ -26,7 +27,8 @@ struct Texts {
   std::string claim_templates = "observe", scheduling = "gate", controllers = "*", scheduler_names, ignore_taints;
   std::string device_taint_eviction = "observe";
   std::string feature_gates, cel_extensions, log_format = "text";
-  std::string lease_duration = "15s", renew_deadline = "10s", retry_period = "2s", shutdown = "10s";
+  std::string lease_kind = "leases", lease_duration = "15s", renew_deadline = "10s", retry_period = "2s",
+              shutdown = "10s";
 };
 
 std::string one_of(const std::string& flag, const std::string& value, const std::string& allowed) {
@@ -54,6 +56,9 @@ Result<std::vector<std::string>> chosen_controllers(const std::string& list) {
     const bool off = item.front() == '-';
     std::string name = off ? item.substr(1) : item;
     if (name == kTaintEvictionAlias) name = "tainteviction";
+    if (name == "resourceclaim-controller" || name == "resource-claim-controller")
+      return fail(Code::kInvalidArgument,
+                  "--controllers: what \"" + name + "\" does is done here by claimtemplate and lifecycle; name these");
     if (std::find(std::begin(kControllers), std::end(kControllers), name) == std::end(kControllers))
       return fail(Code::kInvalidArgument,
                   "--controllers: \"" + name + "\" is not in the list of known controllers: " + kKnownControllers);
@@ -111,6 +116,7 @@ std::string settle(const Texts& texts, Flags& flags) {
     flags.log_format = log::Format::kJson;
   else if (texts.log_format != "text")
     return one_of("logging-format", texts.log_format, "text, json");
+  if (texts.lease_kind != "leases") return one_of("leader-elect-resource-lock", texts.lease_kind, "leases");
   const std::tuple<const char*, const std::string*, Duration*> durations[] = {
       {"leader-elect-lease-duration", &texts.lease_duration, &flags.election.lease_duration},
       {"leader-elect-renew-deadline", &texts.renew_deadline, &flags.election.renew_deadline},
@@ -216,6 +222,9 @@ void define(CLI::App& app, Texts& texts, Flags& flags) {
   app.add_option("--leader-elect-retry-period", texts.retry_period, "Time between tries")
       ->capture_default_str()
       ->group("Leader election");
+  app.add_option("--leader-elect-resource-lock", texts.lease_kind, "What is competed for; leases is all there is")
+      ->capture_default_str()
+      ->group("Leader election");
   app.add_option("--leader-elect-resource-name", flags.lease_name, "Name of the Lease")
       ->capture_default_str()
       ->group("Leader election");
@@ -275,16 +284,14 @@ Parsed parse_flags(const std::vector<std::string>& arguments, const std::string&
   app.get_formatter()->column_width(44);
   define(app, texts, flags);
   Parsed parsed;
-  for (const std::string& argument : arguments) {
-    if (!argument.starts_with("--concurrent-") || argument.find("-syncs") == std::string::npos) continue;
-    parsed.text = "error: " + argument.substr(0, argument.find('=')) +
-                  " is not known: passes run on one thread, one at a time a key, and writes run side by side without a "
-                  "number to set; leave it out\n";
+  std::vector<std::string> reversed = normalised(arguments);
+  if (const std::string foreign = foreign_flag(reversed); !foreign.empty()) {
+    parsed.text = "error: " + foreign + "\n";
     parsed.exit_status = 1;
     return parsed;
   }
+  std::reverse(reversed.begin(), reversed.end());  // as CLI11 wants them
   try {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
     app.parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
     parsed.text = app.help();

@@ -2,6 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+
+#include "cmd/dra-controller-manager/foreign_flags.h"
+
 namespace dra::cmd::flags_test {
 
 using namespace std::chrono_literals;
@@ -84,6 +91,7 @@ TEST(Flags, BadOnesEndInOneLineAndStatus1) {
       {"--tls-cert-file=a.pem", "--tls-private-key-file=a.key"},
       {"--concurrent-resourceclaim-syncs=50"},
       {"--v=11"},
+      {"--leader-elect-resource-lock=endpoints"},
       {"--kube-api-qps=-1"},
       {"--logging-format=xml"},
       {"--feature-gates=DRANonsense=true"},
@@ -100,6 +108,102 @@ TEST(Flags, BadOnesEndInOneLineAndStatus1) {
     EXPECT_FALSE(parsed.flags) << arguments.front();
     EXPECT_EQ(parsed.exit_status, 1) << arguments.front();
     EXPECT_EQ(std::count(parsed.text.begin(), parsed.text.end(), '\n'), 1) << parsed.text;
+  }
+}
+
+// ../shared/reference/controllers.md, section 7.1: every flag that users of kube-controller-manager may bring along.
+TEST(Flags, OfKubeControllerManagerExistOrAreRefusedWithAReplacement) {
+  const std::vector<std::string> known = {"--kubeconfig=k",
+                                          "--master=https://a",
+                                          "--kube-api-qps=20",
+                                          "--kube-api-burst=30",
+                                          "--leader-elect=true",
+                                          "--leader-elect-lease-duration=15s",
+                                          "--leader-elect-renew-deadline=10s",
+                                          "--leader-elect-retry-period=2s",
+                                          "--leader-elect-resource-lock=leases",
+                                          "--leader-elect-resource-name=n",
+                                          "--leader-elect-resource-namespace=ns",
+                                          "--controllers=*",
+                                          "--controller-shutdown-timeout=10s",
+                                          "--secure-port=10257",
+                                          "--bind-address=0.0.0.0",
+                                          "--feature-gates=DRAAdminAccess=true",
+                                          "--v=2",
+                                          "-v=2",
+                                          "--logging-format=json",
+                                          "--kube_api_qps=20",
+                                          "--leader_elect=false"};
+  for (const std::string& argument : known) EXPECT_TRUE(parse({argument}).flags) << parse({argument}).text;
+  EXPECT_TRUE(parse({"--tls-cert-file=a", "--tls-private-key-file=b", "--secure-port=1"}).flags);
+  EXPECT_EQ(parse({"--version=raw"}).text, "dra-controller-manager 9.9.9\n");
+  const std::vector<std::string> foreign = {"--kube-api-content-type=application/json",
+                                            "--use-service-account-credentials",
+                                            "--concurrent-resourceclaim-syncs=50",
+                                            "--concurrent-device-taint-eviction-syncs=8",
+                                            "--controller-start-interval=0s",
+                                            "--min-resync-period=12h",
+                                            "--cert-dir=/c",
+                                            "--tls-cipher-suites=x",
+                                            "--tls-min-version=VersionTLS13",
+                                            "--tls-sni-cert-key=a,b",
+                                            "--http2-max-streams-per-connection=1",
+                                            "--permit-port-sharing",
+                                            "--permit-address-sharing",
+                                            "--authentication-kubeconfig=k",
+                                            "--authentication-skip-lookup",
+                                            "--authentication-tolerate-lookup-failure",
+                                            "--authentication-token-webhook-cache-ttl=10s",
+                                            "--authorization-kubeconfig=k",
+                                            "--authorization-always-allow-paths=/healthz",
+                                            "--authorization-webhook-cache-authorized-ttl=10s",
+                                            "--client-ca-file=c",
+                                            "--requestheader-client-ca-file=c",
+                                            "--profiling=false",
+                                            "--contention-profiling",
+                                            "--show-hidden-metrics-for-version=1.35",
+                                            "--disabled-metrics=m",
+                                            "--allow-metric-labels=m",
+                                            "--allow-metric-labels-manifest=f",
+                                            "--vmodule=a=1",
+                                            "--log-flush-frequency=5s",
+                                            "--log-text-split-stream",
+                                            "--log-json-split-stream",
+                                            "--log-json-info-buffer-size=0",
+                                            "--emulated-version=1.35",
+                                            "--min-compatibility-version=1.35",
+                                            "--port=0",
+                                            "--logtostderr"};
+  for (const std::string& argument : foreign) {
+    const Parsed parsed = parse({argument});
+    EXPECT_FALSE(parsed.flags) << argument;
+    EXPECT_EQ(parsed.exit_status, 1) << argument;
+    const std::string name = argument.substr(0, argument.find('='));
+    EXPECT_TRUE(parsed.text.starts_with("error: " + name + " is a flag of kube-controller-manager")) << parsed.text;
+    EXPECT_EQ(std::count(parsed.text.begin(), parsed.text.end(), '\n'), 1) << parsed.text;
+  }
+  EXPECT_NE(parse({"--controllers=*,-resourceclaim-controller"}).text.find("claimtemplate and lifecycle"),
+            std::string::npos);
+}
+
+// What the documents tell users to type exists, or is said to be refused.
+TEST(Flags, TheDocumentsNameFlagsThatExist) {
+  const std::string help = parse({"--help"}).text;
+  const std::set<std::string> of_other_programs{"--type"};
+  for (const char* path : {"docs/install.md", "docs/metrics.md", "charts/dra-controller-manager/deployment.yaml"}) {
+    std::ifstream in(path);
+    ASSERT_TRUE(in) << path << "; tests run in the source root";
+    const std::string text((std::istreambuf_iterator<char>(in)), {});
+    size_t named = 0;
+    const std::regex flag("--[a-z][a-z-]*");
+    for (std::sregex_iterator found(text.begin(), text.end(), flag); found != std::sregex_iterator(); ++found) {
+      const std::string name = found->str();
+      if (of_other_programs.contains(name)) continue;
+      ++named;
+      const bool exists = std::regex_search(help, std::regex("\\n +" + name + "( |\\n)"));
+      EXPECT_TRUE(exists || !foreign_flag({name}).empty()) << path << " names " << name;
+    }
+    EXPECT_GT(named, 3u) << path;
   }
 }
 
