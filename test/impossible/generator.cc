@@ -113,7 +113,7 @@ Json Generator::consumers(const std::string& ns) {
     if (one_in(5)) one["apiGroup"] = pick({"foo.example.com", "scheduling.k8s.io"});
     list.push_back(std::move(one));
   }
-  if (one_in(15)) {
+  if (one_in(40)) {
     for (int i = 0; i < 256; ++i)
       list.push_back({{"resource", "foos"}, {"apiGroup", "x.io"}, {"name", "n"}, {"uid", std::to_string(i)}});
   }
