@@ -121,6 +121,18 @@ const std::vector<std::string>& unowned_metadata() {
   return names;
 }
 
+// item_key(field, item) == wanted, without making the key where the item has all its fields: this is asked for each
+// item of a list, for each of its fields.
+bool has_item_key(const Field& field, const Json& item, const Json& wanted) {
+  for (const auto& name : field.map_keys) {
+    const auto it = item.is_object() ? item.find(name) : item.end();
+    if (!item.is_object() || it == item.end()) return item_key(field, item) == wanted;  // perhaps a default
+    const auto expected = wanted.is_object() ? wanted.find(name) : wanted.end();
+    if (!wanted.is_object() || expected == wanted.end() || *expected != *it) return false;
+  }
+  return wanted.is_object() && wanted.size() == field.map_keys.size() && item.is_object();
+}
+
 Json* step_into(Shape& shape, Json& value, const std::string& element) {
   const std::string text = element.substr(2);
   if (element.starts_with("f:")) {
@@ -133,7 +145,7 @@ Json* step_into(Shape& shape, Json& value, const std::string& element) {
   const Json wanted = Json::parse(text, nullptr, false);
   for (auto& item : value) {
     const bool same =
-        element.starts_with("k:") ? shape.field != nullptr && item_key(*shape.field, item) == wanted : item == wanted;
+        element.starts_with("k:") ? shape.field != nullptr && has_item_key(*shape.field, item, wanted) : item == wanted;
     if (!same) continue;
     shape = item_shape(shape, item);
     return &item;
