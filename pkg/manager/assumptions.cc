@@ -4,8 +4,12 @@ namespace dra::manager {
 
 void ClusterAssumptions::assume(const reconcile::Write& write) {
   if (write.assume) {
-    inventory_.assume(write.object.uid, *write.assume);
-    awaited_.erase(write.object.uid);
+    Held& held = held_[write.object.uid];
+    // What was decided after an earlier write had its answer takes that write's place.
+    if (held.write == 0 || held.revision) {
+      held = {write.id, std::nullopt};
+      inventory_.assume(write.object.uid, *write.assume);
+    }
   }
   if (write.assume_pod)
     if (auto pod = stores_.pods->get(write.assume_pod->pod.store_key());
@@ -14,42 +18,42 @@ void ClusterAssumptions::assume(const reconcile::Write& write) {
 }
 
 void ClusterAssumptions::forget(const reconcile::Write& write) {
-  if (write.assume) {
-    inventory_.forget(write.object.uid);
-    awaited_.erase(write.object.uid);
-  }
+  if (auto held = held_.find(write.object.uid); write.assume && held != held_.end() && held->second.write == write.id)
+    end(write.object.uid);
   if (write.assume_pod) nodes_.forget(write.assume_pod->pod.uid);
 }
 
 void ClusterAssumptions::confirmed(const reconcile::Write& write, uint64_t revision) {
   if (!write.release_pod.empty()) nodes_.forget(write.release_pod);
   if (!write.assume) return;
-  if (revision != 0 && stores_.claims->core().stream_revision() >= revision)
-    inventory_.forget(write.object.uid);
-  else
-    awaited_[write.object.uid] = revision;
+  const std::string& uid = write.object.uid;
+  if (revision != 0 && stores_.claims->core().stream_revision() >= revision) return end(uid);
+  // Another write of the claim may have been there first, and has lost.
+  Held& held = held_[uid];
+  if (held.write != write.id) inventory_.assume(uid, *write.assume);
+  held = {write.id, revision};
 }
 
 void ClusterAssumptions::claims_reached(uint64_t revision) {
-  for (auto next = awaited_.begin(); next != awaited_.end();) {
-    if (next->second > revision) {
-      ++next;
-      continue;
-    }
-    inventory_.forget(next->first);
-    next = awaited_.erase(next);
+  for (auto next = held_.begin(); next != held_.end();) {
+    auto held = next++;
+    if (held->second.revision && *held->second.revision <= revision) end(std::string(held->first));
   }
 }
 
 void ClusterAssumptions::claim_gone(const std::string& uid) {
-  inventory_.forget(uid);
-  awaited_.erase(uid);
+  end(uid);
 }
 
 void ClusterAssumptions::drop_all() {
-  awaited_.clear();
+  held_.clear();
   inventory_.forget_all();
   nodes_.forget_all();
+}
+
+void ClusterAssumptions::end(const std::string& uid) {
+  inventory_.forget(uid);
+  held_.erase(uid);
 }
 
 }  // namespace dra::manager

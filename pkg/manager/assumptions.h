@@ -5,8 +5,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "pkg/inventory/inventory.h"
 #include "pkg/manager/node_tracker.h"
@@ -29,13 +30,20 @@ class ClusterAssumptions : public Assumptions {
   void claim_gone(const std::string& uid);
   // A new term of leadership begins with none.
   void drop_all();
-  size_t size() const { return awaited_.size(); }
+  size_t size() const { return held_.size(); }
 
  private:
   inventory::Inventory& inventory_;
   NodeTracker& nodes_;
   const Stores& stores_;
-  std::map<std::string, uint64_t> awaited_;  // claim uid -> revision at which the stream takes over
+  struct Held {
+    uint64_t write = 0;                // the write that made it (Write::id)
+    std::optional<uint64_t> revision;  // confirmed: at which the stream takes over
+  };
+
+  void end(const std::string& uid);
+
+  std::unordered_map<std::string, Held> held_;  // by claim uid
 };
 
 }  // namespace dra::manager

@@ -65,6 +65,16 @@ tainteviction::Options eviction_options(const ManagerOptions& from) {
   return options;
 }
 
+// The node that a claim's allocation names, where it names one.
+const std::string* only_node(const api::ResourceClaim& claim) {
+  const auto& allocation = claim.status.allocation;
+  if (!allocation || !allocation->node_selector || allocation->node_selector->terms.size() != 1) return nullptr;
+  const api::NodeSelectorTerm& term = allocation->node_selector->terms.front();
+  if (term.match_fields.size() != 1 || term.match_fields.front().key != "metadata.name") return nullptr;
+  const auto& names = term.match_fields.front().values;
+  return term.match_fields.front().op == "In" && names.size() == 1 ? &names.front() : nullptr;
+}
+
 }  // namespace
 
 // The informers of everything that is watched; made once the served version is known.
@@ -366,10 +376,24 @@ struct Manager::Impl {
     log::info("Leading", {{"claimTemplates", options.claim_templates == ClaimTemplates::kOwn ? "own" : "observe"}});
     instruments.set_leader(true);
     // Everything is looked at once: what was left half done by whoever led before is taken up.
-    look_at_everything();
+    recall_nodes();
     runner.start();
+    look_at_everything();
     for (const std::string_view controller : open) instruments.set_running(controller, true);
     audit.start(options.audit_period);
+  }
+
+  // Pods that got devices of one node and are not bound yet count on that node, whoever decided so.
+  void recall_nodes() {
+    for (const auto& claim : stores.claims->list()) {
+      const std::string* node = only_node(*claim);
+      if (!node) continue;
+      for (const api::ResourceClaimConsumerReference& consumer : claim->status.reserved_for) {
+        if (!consumer.api_group.empty() || consumer.resource != "pods") continue;
+        const auto pod = stores.pods->get(claim->metadata.ns + "/" + consumer.name);
+        if (pod && pod->metadata.uid == consumer.uid) nodes.assume(*pod, *node);
+      }
+    }
   }
 
   void look_at_everything() {

@@ -4,6 +4,7 @@
 // Not thread-safe: the reactor's thread owns it.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <string>
@@ -23,36 +24,46 @@ class BoundedMap {
   explicit BoundedMap(size_t limit) : limit_(limit) {}
 
   void put(const std::string& key, V value) {
-    auto [place, added] = entries_.insert_or_assign(key, std::move(value));
+    auto [found, added] = entries_.try_emplace(key);
+    found->second.value = std::move(value);
     if (!added) return;
-    order_.push_back(key);
-    while (entries_.size() > limit_ && !order_.empty()) {
-      entries_.erase(order_.front());
+    found->second.place = ++places_;
+    order_.emplace_back(places_, key);
+    while (entries_.size() > limit_) {
+      if (stands(order_.front())) entries_.erase(order_.front().second);
       order_.pop_front();
     }
-    // Erased keys leave their place in the order behind.
-    if (order_.size() > 2 * limit_ + 16) compact();
+    // Erased keys leave their place in the order behind: at most as many as there are entries.
+    if (order_.size() > 2 * entries_.size() + 16) std::erase_if(order_, [this](const auto& o) { return !stands(o); });
   }
   const V* find(std::string_view key) const {
     auto found = entries_.find(key);
-    return found == entries_.end() ? nullptr : &found->second;
+    return found == entries_.end() ? nullptr : &found->second.value;
   }
   void erase(std::string_view key) {
     if (auto found = entries_.find(key); found != entries_.end()) entries_.erase(found);
   }
   size_t size() const { return entries_.size(); }
+  // Entries and what erased ones left behind: what it costs.
+  size_t places() const { return order_.size(); }
 
  private:
-  void compact() {
-    std::deque<std::string> kept;
-    for (std::string& key : order_)
-      if (entries_.contains(key)) kept.push_back(std::move(key));
-    order_ = std::move(kept);
+  using Place = std::pair<uint64_t, std::string>;
+  struct Entry {
+    V value{};
+    uint64_t place = 0;
+  };
+
+  // A key that was erased and put again stands at its newer place only.
+  bool stands(const Place& place) const {
+    auto found = entries_.find(place.second);
+    return found != entries_.end() && found->second.place == place.first;
   }
 
   size_t limit_;
-  std::unordered_map<std::string, V, StringHash, std::equal_to<>> entries_;
-  std::deque<std::string> order_;
+  uint64_t places_ = 0;
+  std::unordered_map<std::string, Entry, StringHash, std::equal_to<>> entries_;
+  std::deque<Place> order_;
 };
 
 struct Memory {

@@ -36,7 +36,8 @@ class MetricSink {
   virtual void write_answered(const std::string& purpose, std::string_view result) = 0;
 };
 
-// Takes note of decisions before the stream knows of them.
+// Takes note of decisions before the stream knows of them. Of several writes of one claim only the first counts until
+// it was answered: what becomes of the others changes nothing for it.
 class Assumptions {
  public:
   virtual ~Assumptions() = default;

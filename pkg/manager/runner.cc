@@ -79,6 +79,8 @@ struct Runner::Pass {
   std::string lock;        // the object this pass has locked
   bool asked = false;      // a confirm was answered: run the key again with what is known now
   bool broke_off = false;  // a write failed, or leadership went
+  bool waited = false;     // for another pass to let go of the object it is about to write
+  bool outdated = false;   // meanwhile the object became another: to be decided anew
   Duration retry_in{};     // after a failure; zero: by the queue's back-off
   int rounds = 0;
   bool paid = false;        // holds a token of the lane's pacer
@@ -110,6 +112,10 @@ void Runner::start() {
 
 void Runner::stop() {
   running_ = false;
+  // Whoever starts it again looks at everything. Until then nothing may pile up here.
+  for (const auto& [at, held] : held_) held.first->queue->done(held.second);
+  held_.clear();
+  for (const auto& lane : lanes_) lane->queue->clear();
   timer_.cancel();
   timer_due_.reset();
 }
@@ -123,6 +129,7 @@ bool Runner::idle() {
 
 template <typename Tell>
 void Runner::tell(Tell&& tell_reconciler) {
+  if (!running_) return;
   for (const auto& lane : lanes_) {
     Triggers triggers;
     tell_reconciler(*lane->reconciler, triggers);
@@ -271,8 +278,11 @@ void Runner::begin_effects(Lane& lane, const std::string& key, std::map<std::str
   pass->rounds = rounds;
   pass->paid = paid;
   pass->decided_at = lane.parked.time();
-  for (const Effect& effect : pass->outcome.effects)
-    if (const Write* write = std::get_if<Write>(&effect)) ports_.assumptions.assume(*write);
+  for (Effect& effect : pass->outcome.effects)
+    if (Write* write = std::get_if<Write>(&effect)) {
+      write->id = ++writes_;
+      ports_.assumptions.assume(*write);
+    }
   const uint64_t id = pass->id;
   passes_.emplace(id, std::move(pass));
   step(id);
@@ -314,11 +324,20 @@ void Runner::send(uint64_t id) {
   if (!pass) return;
   const Write& write = std::get<Write>(pass->outcome.effects[pass->at]);
   const std::string lock = lock_name(write.object);
-  if (auto [place, free] = locked_.try_emplace(lock); !free) {
-    place->second.push_back(id);
+  if (auto busy = locked_.find(lock); busy != locked_.end()) {
+    pass->waited = true;
+    busy->second.push_back(id);
     return;
   }
+  if (pass->waited && is_outdated(write)) {
+    // The server would refuse it, as it would refuse those of all others who waited: nobody needs to ask.
+    pass->broke_off = pass->outdated = true;
+    drop_rest(*pass);
+    return finish(id);
+  }
+  locked_.try_emplace(lock);
   pass->lock = lock;
+  ports_.assumptions.assume(write);  // again, where another write of the object had been first
   if (write_observer_) write_observer_(pass->lane->reconciler->name(), write);
   ports_.api.perform(write, [this, alive = alive_, id](Result<uint64_t> answer) {
     if (!*alive) return;
@@ -333,8 +352,7 @@ void Runner::release(const std::string& object) {
   if (place == locked_.end()) return;
   std::deque<uint64_t> waiting = std::move(place->second);
   locked_.erase(place);
-  // They try again in their order; the first locks the object, the others wait once more. What they decided on may be
-  // old now: then the server refuses it, and the next pass sees why.
+  // They try again in their order; the first locks the object, the others wait once more.
   for (const uint64_t id : waiting)
     reactor_.post([this, alive = alive_, id] {
       if (*alive) step(id);
@@ -444,15 +462,24 @@ void Runner::emit_news(reconcile::Event event, const std::string& topic) {
   ports_.events.emit(event);
 }
 
-bool Runner::is_unchanged(const Write& write) const {
-  if (write.resource_version.empty()) return false;
-  const std::string key = write.object.store_key();
-  if (write.object.kind == reconcile::Kind::kClaim) {
-    const api::ResourceClaim* claim = view_.claim(key);
-    return claim && claim->metadata.resource_version == write.resource_version;
+const std::string* Runner::stored_version(const Ref& object) const {
+  if (object.kind == reconcile::Kind::kClaim) {
+    const api::ResourceClaim* claim = view_.claim(object.store_key());
+    return claim ? &claim->metadata.resource_version : nullptr;
   }
-  const api::Pod* pod = write.object.kind == reconcile::Kind::kPod ? view_.pod(key) : nullptr;
-  return pod && pod->metadata.resource_version == write.resource_version;
+  const api::Pod* pod = object.kind == reconcile::Kind::kPod ? view_.pod(object.store_key()) : nullptr;
+  return pod ? &pod->metadata.resource_version : nullptr;
+}
+
+bool Runner::is_unchanged(const Write& write) const {
+  const std::string* stored = stored_version(write.object);
+  return stored && *stored == write.resource_version;
+}
+
+// Bound to a version that the store no longer has.
+bool Runner::is_outdated(const Write& write) const {
+  const std::string* stored = stored_version(write.object);
+  return stored && !write.resource_version.empty() && *stored != write.resource_version;
 }
 
 void Runner::confirm(uint64_t id, const Ref& object) {
@@ -508,6 +535,8 @@ void Runner::finish(uint64_t id) {
   const reconcile::Outcome& outcome = pass->outcome;
   const bool failed = pass->broke_off || !outcome.retry.empty() || pass->asked;
   if (!running_) {
+    // A later term looks at everything.
+  } else if (pass->outdated) {
     lane.queue->add(pass->key);
   } else if (!failed) {
     lane.queue->forget(pass->key);
@@ -516,9 +545,9 @@ void Runner::finish(uint64_t id) {
   } else {
     lane.queue->add_rate_limited(pass->key);
   }
-  if (outcome.look_again && !failed) lane.queue->add_after(pass->key, *outcome.look_again);
+  if (outcome.look_again && !failed && running_) lane.queue->add_after(pass->key, *outcome.look_again);
   if (outcome.park && !failed) lane.parked.park(pass->key, *outcome.park);
-  if (outcome.hold && !failed) {
+  if (outcome.hold && !failed && running_) {
     // The key stays taken: what happens meanwhile is owed to it.
     held_.emplace(reactor_.clock().mono_now() + *outcome.hold, std::make_pair(&lane, pass->key));
   } else {

@@ -64,7 +64,7 @@ class Runner {
   void add(const reconcile::Reconciler& reconciler, queue::Observer* observer = nullptr);
 
   // Passes run from now on (leadership was won and the stores are in step). stop() starts no further write; what is in
-  // flight ends by itself. A stopped runner keeps collecting keys.
+  // flight ends by itself. A stopped runner takes no note of changes: after start() it must be told of everything.
   void start();
   void stop();
   bool running() const { return running_; }
@@ -116,7 +116,9 @@ class Runner {
   void tell_refusal(const std::string& key, const reconcile::Write& write, const Error& error);
   void emit_news(reconcile::Event event, const std::string& topic);
   // The stores have the object at the version that the write was bound to.
+  const std::string* stored_version(const reconcile::Ref& object) const;
   bool is_unchanged(const reconcile::Write& write) const;
+  bool is_outdated(const reconcile::Write& write) const;
   void confirm(uint64_t id, const reconcile::Ref& object);
   void emit(const reconcile::Event& event);
   void release(const std::string& object);
@@ -138,7 +140,7 @@ class Runner {
   Handle timer_;
   std::optional<MonoTime> timer_due_;
   uint64_t next_id_ = 1;
-  uint64_t passes_run_ = 0;
+  uint64_t passes_run_ = 0, writes_ = 0;
   std::unordered_map<uint64_t, std::unique_ptr<Pass>> passes_;
   std::map<std::string, std::deque<uint64_t>> locked_;           // object -> passes that wait for it
   std::multimap<MonoTime, std::pair<Lane*, std::string>> held_;  // keys taken for a while longer (Outcome::hold)

@@ -360,8 +360,82 @@ TEST_F(RunnerTest, StoppingStartsNoFurtherWriteAndTheWorkIsTakenUpAgain) {
   EXPECT_EQ(server.log, std::vector<std::string>{"first a"});
   EXPECT_EQ(notes.held, std::set<std::string>{"a"});
   runner.start();
+  poke("p");
   reactor.advance(1s);
   EXPECT_EQ(scripted.passes.size(), 2u);
+}
+
+// A standby sees as many objects come and go as a leader does.
+TEST_F(RunnerTest, NothingPilesUpWhileStopped) {
+  poke("before");
+  runner.stop();
+  for (int i = 0; i < 1000; ++i) poke("p" + std::to_string(i));
+  reactor.advance(1s);
+  const auto figures = runner.figures().front();
+  EXPECT_EQ(figures.depth + figures.delayed + figures.processing, 0u);
+  runner.start();
+  reactor.advance(1s);
+  EXPECT_TRUE(scripted.passes.empty());
+  poke("p");
+  reactor.advance(1s);
+  EXPECT_EQ(scripted.passes.size(), 1u);
+}
+
+// Many pods want to write one claim, each decided on the version that it saw: the first is sent, the others, who wait
+// for it, see that the claim is another now and decide anew, without asking the server.
+TEST_F(RunnerTest, WhatWaitedAndIsOutdatedIsDecidedAnew) {
+  constexpr int kPods = 20;
+  const auto put = [this](uint64_t revision) {
+    auto claim = std::make_shared<api::ResourceClaim>();
+    claim->metadata.ns = "d";
+    claim->metadata.name = "c";
+    claim->metadata.uid = "c-uid";
+    claim->metadata.resource_version = std::to_string(revision);
+    claims_core.answer({"d", "c", "c-uid", revision, std::shared_ptr<const api::ResourceClaim>(claim)});
+  };
+  put(5);
+  scripted.next = [this](const View& v, const Key&) {
+    Outcome outcome;
+    const std::string& version = v.claim("d/c")->metadata.resource_version;
+    if (version != "5") return outcome;
+    Write reserve = write("reserve", "c");
+    reserve.resource_version = version;
+    outcome.add(reserve);
+    return outcome;
+  };
+  for (int i = 0; i < kPods; ++i) poke("p" + std::to_string(i));
+  reactor.advance(5ms);
+  put(6);  // what the first one wrote
+  reactor.advance(1s);
+  EXPECT_EQ(server.log, std::vector<std::string>{"reserve c"});
+  EXPECT_EQ(scripted.passes.size(), 2u * kPods - 1);
+  EXPECT_TRUE(runner.idle());
+}
+
+TEST(BoundedMapTest, ErasedKeysLeaveNothingBehindForLong) {
+  BoundedMap<int> map(1000);
+  map.put("stays", 1);
+  for (int i = 0; i < 100'000; ++i) {
+    const std::string key = std::to_string(i);
+    map.put(key, i);
+    map.erase(key);
+    EXPECT_LE(map.places(), 2 * map.size() + 20);
+  }
+  EXPECT_EQ(map.size(), 1u);
+  EXPECT_NE(map.find("stays"), nullptr);
+}
+
+TEST(BoundedMapTest, TheOldestGoesAndAKeyPutAgainIsYoung) {
+  BoundedMap<int> map(2);
+  map.put("a", 1);
+  map.put("b", 2);
+  map.erase("a");
+  map.put("a", 3);
+  map.put("c", 4);
+  EXPECT_EQ(map.find("b"), nullptr);
+  ASSERT_NE(map.find("a"), nullptr);
+  EXPECT_EQ(*map.find("a"), 3);
+  EXPECT_NE(map.find("c"), nullptr);
 }
 
 TEST_F(RunnerTest, ABugInAReconcilerIsOneKeysTrouble) {

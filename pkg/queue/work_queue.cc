@@ -99,6 +99,15 @@ void WorkQueue::done(std::string_view key) {
   if (dirty_.contains(key)) push_ready(key);
 }
 
+void WorkQueue::clear() {
+  ready_.clear();
+  dirty_.clear();
+  due_.clear();
+  due_of_.clear();
+  failures_.clear();
+  if (observer_) observer_->depth_changed(0);
+}
+
 void WorkQueue::shut_down() {
   shutting_down_ = true;
   due_.clear();

@@ -71,6 +71,8 @@ class WorkQueue {
   // The pass is over; a key that was added meanwhile is ready again.
   void done(std::string_view key);
 
+  // Forgets every key that waits, ready or for later, and all failures. Keys that were got are given back as usual.
+  void clear();
   // No more adds; what is ready may still be got. Keys waiting for later are dropped.
   void shut_down();
   bool shutting_down() const { return shutting_down_; }

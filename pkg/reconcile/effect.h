@@ -5,6 +5,7 @@
 // not bound to a version.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -69,6 +70,8 @@ struct Write {
   std::optional<AssumedPod> assume_pod;
   // Once the write is answered, the pod of this uid counts on no node any more, unless it is bound.
   std::string release_pod;
+  // Which write made an assumption: given by the runner, unique in the process.
+  uint64_t id = 0;
   // Counted when the answer is there: metrics count answers, not intentions.
   std::vector<Metric> on_success;
   std::vector<Metric> on_failure;

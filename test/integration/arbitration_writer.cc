@@ -72,8 +72,8 @@ ModelWriter::ModelWriter(ArbitrationModel& model)
   runner_.add(allocation_);
   runner_.add(lifecycle_);
   listen();
-  relist();
   runner_.start();
+  relist();
 }
 
 // As Manager wires its stores.
