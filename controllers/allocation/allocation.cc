@@ -89,6 +89,9 @@ class Pass {
 
   void allocate() {
     if (role_ == Role::kGated || role_ == Role::kToBind || role_ == Role::kBoundBare || role_ == Role::kExplain) {
+      // Nothing more is taken beside a sibling that cannot be used.
+      if (const std::vector<inventory::AuditFinding> conflicts = conflicts_of_allocated(); !conflicts.empty())
+        return yield_to(conflicts);
       const NodeChoice choice = candidate_nodes();
       if (choice.nodes.empty()) return no_node(choice);
       allocator::Request request;
@@ -231,21 +234,34 @@ class Pass {
 
   // ---- P2, P3
 
-  void prove() {
+  std::vector<inventory::AuditFinding> conflicts_of_allocated() const {
     std::vector<std::string> uids;
-    for (const ClaimState& claim : state_.claims) {
-      // A claim that another pod is reserved for is proven by that pod's passes.
+    for (const ClaimState& claim : state_.claims)
+      if (claim.allocated()) uids.push_back(claim.claim->metadata.uid);
+    return inventory_.over_commitments(uids, inventory::Layer::kObserved);
+  }
+
+  // Taking back helps only where an allocation of ours stands in the overlap itself: to withdraw the sibling of one
+  // that stays would only begin the same over again.
+  void yield_to(const std::vector<inventory::AuditFinding>& conflicts) {
+    const bool helps = std::any_of(state_.claims.begin(), state_.claims.end(), [&](const ClaimState& claim) {
+      return withdrawable(claim) &&
+             std::any_of(conflicts.begin(), conflicts.end(), [&](const inventory::AuditFinding& conflict) {
+               return std::find(conflict.claims.begin(), conflict.claims.end(), claim.claim->metadata.uid) !=
+                      conflict.claims.end();
+             });
+    });
+    if (helps && give_back()) return count_failure("LostRace");
+    complain("DeviceConflict", "held back: " + conflicts.front().message, conflicts.front().message);
+    outcome_.look_again_in(std::chrono::seconds(30));
+  }
+
+  void prove() {
+    // A claim that another pod is reserved for is proven by that pod's passes.
+    for (const ClaimState& claim : state_.claims)
       if (claim.needs_proof() && !claim.in_stream) return;  // the stream brings the key back
-      uids.push_back(claim.claim->metadata.uid);
-    }
-    const std::vector<inventory::AuditFinding> conflicts =
-        inventory_.over_commitments(uids, inventory::Layer::kObserved);
-    if (!conflicts.empty()) {
-      if (give_back()) return count_failure("LostRace");
-      complain("DeviceConflict", "held back: " + conflicts.front().message, conflicts.front().message);
-      outcome_.look_again_in(std::chrono::seconds(30));
-      return;
-    }
+    if (const std::vector<inventory::AuditFinding> conflicts = conflicts_of_allocated(); !conflicts.empty())
+      return yield_to(conflicts);
     if (role_ != Role::kBoundBare) {
       const NodeChoice choice = candidate_nodes();
       if (choice.nodes.empty()) return no_node(choice);
@@ -262,13 +278,19 @@ class Pass {
     }
   }
 
-  // ---- P5: all unmarked siblings together; false when there is nothing that we may take back.
+  // ---- P5
+
+  bool withdrawable(const ClaimState& claim) const {
+    // What was allocated for another pod is that pod's to give back.
+    if (!claim.reserved && !claim.claim->status.reserved_for.empty()) return false;
+    return may_withdraw(view_, claim, options_);
+  }
+
+  // All unmarked siblings together; false when there is nothing that we may take back.
   bool give_back() {
     bool any = false;
     for (const ClaimState& claim : state_.claims) {
-      // What was allocated for another pod is that pod's to give back.
-      if (!claim.reserved && !claim.claim->status.reserved_for.empty()) continue;
-      if (!may_withdraw(view_, claim, options_)) continue;
+      if (!withdrawable(claim)) continue;
       Write write = write_deallocation(*claim.claim, "withdraw");
       write.release_pod = pod_.metadata.uid;
       outcome_.add(std::move(write));

@@ -372,6 +372,29 @@ TEST_F(Allocation, SiblingsAreWithdrawnTogether) {
   EXPECT_EQ(pass(), "withdraw c, withdraw d");
 }
 
+// Of two claims the shared one clashes for good: taking back the other, to allocate it anew, would never end.
+TEST_F(Allocation, AnInnocentSiblingIsNotWithdrawnForAConflictThatStays) {
+  quiet_claims = true;
+  view.put(make_pod("p", {"c1", "c2"}));
+  allocated("x", "n1", "gpu-0", false, {"other"});
+  struct Case {
+    const char* name;
+    bool ours;
+    bool marked;
+  };
+  for (const Case& c : {Case{"foreign", false, false}, Case{"marked", true, true}}) {
+    SCOPED_TRACE(c.name);
+    const api::ResourceClaim shared = allocated("c1", "n1", "gpu-0", c.ours, {"p"});
+    if (c.marked) proven(shared, "p");
+    allocated("c2", "n1", "gpu-1", true, {"p"});
+    EXPECT_EQ(pass(), "event DeviceConflict");
+    EXPECT_TRUE(last.look_again);
+    put(make_claim("c2"));
+    EXPECT_EQ(pass(), "event DeviceConflict") << "nothing is allocated beside it";
+    EXPECT_NE(event().note.find("gpu-0"), std::string::npos) << event().note;
+  }
+}
+
 TEST_F(Allocation, AMarkedClaimIsNeverWithdrawn) {
   view.put(make_pod("p", {"c", "d"}));
   proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
@@ -399,6 +422,7 @@ TEST_F(Allocation, WhatNobodyCanAttributeIsProvenAndNeverGivenBack) {
   EXPECT_EQ(pass(), "prove c");
   allocated("theirs", "n1", "gpu-0", false, {});
   EXPECT_EQ(pass(), "event DeviceConflict");
+  inventory.remove_claim("theirs-uid");
   put(make_claim("d", 3));
   view.put(make_pod("p", {"c", "d"}));
   quiet_claims = true;
