@@ -266,6 +266,7 @@ class Pass {
       const NodeChoice choice = candidate_nodes();
       if (choice.nodes.empty()) return no_node(choice);
     }
+    if (role_ == Role::kExplain) return;  // nothing stands in the way of a proof, and nobody writes one here
     for (const ClaimState& claim : state_.claims) {
       if (claim.settled()) continue;
       const api::ResourceClaim& object = *claim.claim;
@@ -281,6 +282,7 @@ class Pass {
   // ---- P5
 
   bool withdrawable(const ClaimState& claim) const {
+    if (role_ == Role::kExplain) return false;  // observe mode writes nothing but events
     // What was allocated for another pod is that pod's to give back.
     if (!claim.reserved && !claim.claim->status.reserved_for.empty()) return false;
     return may_withdraw(view_, claim, options_);

@@ -552,6 +552,28 @@ TEST_F(Allocation, ObserveExplainsAndWritesNothing) {
   EXPECT_EQ(pass(), "event FailedAllocation, event FailedAllocation, parked");
 }
 
+// What a former gate or bind mode left behind is looked at, too, but neither marked nor taken back.
+TEST_F(Allocation, ObserveNeitherProvesNorWithdraws) {
+  quiet_claims = true;
+  options.mode = Mode::kObserve;
+  for (const std::vector<std::string>& pods : {std::vector<std::string>{"p"}, std::vector<std::string>{}}) {
+    view.put(make_pod("p", {"c"}, false));
+    nodes.refused = {};
+    inventory.remove_claim("theirs-uid");
+    allocated("c", "n1", "gpu-0", true, pods);
+    EXPECT_EQ(pass(), "");
+    nodes.refused = {"n1"};
+    EXPECT_EQ(pass(), "event FailedScheduling, parked");
+    nodes.refused = {};
+    allocated("theirs", "n1", "gpu-0", false, {"other"});
+    EXPECT_EQ(pass(), "event DeviceConflict");
+    inventory.remove_claim("theirs-uid");
+    put(make_claim("d", 5));
+    view.put(make_pod("p", {"c", "d"}, false));
+    EXPECT_EQ(pass(), "event FailedAllocation, parked");
+  }
+}
+
 TEST_F(Allocation, ReleasingLiftsEveryGateAndAllocatesNothing) {
   options.release_gates = true;
   view.put(make_pod("p", {"c"}));
