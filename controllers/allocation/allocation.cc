@@ -70,7 +70,7 @@ class Pass {
         state_(derive_state(view, pod)) {}
 
   Outcome run() {
-    if (options_.release_gates && role_ == Role::kGated && !state_.all_allocated()) {
+    if (releasing() && (!state_.waits_for.empty() || !state_.all_allocated())) {
       release();
     } else if (!state_.waits_for.empty()) {
       if (!state_.ordinary_wait) complain("FailedAllocation", state_.waits_for, state_.waits_for);
@@ -85,6 +85,10 @@ class Pass {
   }
 
  private:
+  // Before an uninstall the gate goes in any case: once what is ours is proven or taken back, but whether or not there
+  // are claims, devices and a node for the pod.
+  bool releasing() const { return options_.release_gates && role_ == Role::kGated; }
+
   // ---- P1
 
   void allocate() {
@@ -264,11 +268,12 @@ class Pass {
       return yield_to(conflicts);
     if (role_ != Role::kBoundBare) {
       const NodeChoice choice = candidate_nodes();
-      if (choice.nodes.empty()) return no_node(choice);
+      if (choice.nodes.empty() && !releasing()) return no_node(choice);
+      if (choice.nodes.empty() && give_back()) return;
     }
     if (role_ == Role::kExplain) return;  // nothing stands in the way of a proof, and nobody writes one here
     for (const ClaimState& claim : state_.claims) {
-      if (claim.settled()) continue;
+      if (!claim.needs_proof()) continue;
       const api::ResourceClaim& object = *claim.claim;
       std::vector<std::string> finalizers = object.metadata.finalizers;
       if (!object.metadata.has_finalizer(api::kDeleteProtectionFinalizer))
@@ -311,15 +316,16 @@ class Pass {
     bool busy = false;
     for (const ClaimState& claim : state_.claims) {
       if (claim.reserved) continue;
-      busy = true;
       std::vector<api::ResourceClaimConsumerReference> consumers = claim.claim->status.reserved_for;
       if (consumers.size() >= api::kMaxReservedFor) {
         complain("FailedAllocation",
                  "claim \"" + claim.claim->metadata.key() + "\" has " + std::to_string(api::kMaxReservedFor) +
                      " consumers, which is the most a claim can have",
                  "full");
+        busy = busy || !releasing();
         continue;
       }
+      busy = true;
       consumers.push_back(pod_reference(pod_));
       outcome_.add(write_reservations(*claim.claim, consumers, "reserve"));
     }
@@ -346,9 +352,9 @@ class Pass {
       if (single_term(*claim.claim->status.allocation, term)) continue;
       // An OR of terms cannot be added to the pod's own: one node of those it allows has to do.
       const NodeChoice choice = candidate_nodes();
-      if (choice.nodes.empty()) return no_node(choice);
+      if (choice.nodes.empty() && !releasing()) return no_node(choice);
       term = {};
-      term.match_fields.push_back({"metadata.name", "In", {choice.nodes.front()}});
+      if (!choice.nodes.empty()) term.match_fields.push_back({"metadata.name", "In", {choice.nodes.front()}});
       break;
     }
     lift_gate(term);
@@ -363,9 +369,12 @@ class Pass {
     outcome_.add(std::move(write));
   }
 
-  // Release: what is ours and unproven goes back, then the gate goes; kube-scheduler takes it from there.
+  // Release, with claims that are not there or not allocated: what is ours and unproven goes back or, where it is not
+  // this pod's to give back, is proven (P7); then the gate goes, and kube-scheduler takes it from there.
   void release() {
     if (give_back()) return;
+    if (std::any_of(state_.claims.begin(), state_.claims.end(), [](const ClaimState& c) { return c.needs_proof(); }))
+      return prove();
     api::NodeSelectorTerm term;
     for (const ClaimState& claim : state_.claims)
       if (claim.allocated()) single_term(*claim.claim->status.allocation, term);

@@ -585,6 +585,71 @@ TEST_F(Allocation, ReleasingLiftsEveryGateAndAllocatesNothing) {
   EXPECT_EQ(pass(), "lift-gate p");
 }
 
+// Claims that are missing, being deleted, not created or somebody else's keep no gate.
+TEST_F(Allocation, ReleasingDoesNotWaitForClaims) {
+  options.release_gates = true;
+  view.put(make_pod("p", {"missing"}));
+  EXPECT_EQ(pass(), "lift-gate p");
+  api::ResourceClaim claim = make_claim("c");
+  claim.metadata.deletion_timestamp = "2026-01-01T00:00:00Z";
+  put(claim);
+  view.put(make_pod("p", {"c"}));
+  EXPECT_EQ(pass(), "lift-gate p");
+  api::Pod pod = make_pod("p", {});
+  pod.resource_claims.push_back({"gpu", std::nullopt, "tpl"});
+  view.put(pod);
+  EXPECT_EQ(pass(), "lift-gate p") << "not created";
+  pod.resource_claim_statuses = {{"gpu", "d"}};
+  put(make_claim("d"));
+  view.put(pod);
+  EXPECT_EQ(pass(), "lift-gate p") << "not for this pod";
+  view.put(make_pod("p", {"missing", "e"}));
+  const api::ResourceClaim mine = allocated("e", "n1", "gpu-0", true, {"p"});
+  EXPECT_EQ(pass(), "withdraw e") << "what is ours and unproven goes back first";
+  proven(mine, "p");
+  EXPECT_EQ(pass(), "lift-gate p");
+}
+
+TEST_F(Allocation, ReleasingTakesOurGateFromAmongOthers) {
+  api::Pod pod = make_pod("p", {"c"});
+  pod.scheduling_gates = {"a/b", std::string(kAllocationGate), "c/d"};
+  view.put(pod);
+  put(make_claim("c"));
+  EXPECT_EQ(pass(), "") << "otherwise such pods are left alone";
+  options.release_gates = true;
+  ASSERT_EQ(pass(), "lift-gate p");
+  EXPECT_EQ(body()["spec"]["schedulingGates"], Json::parse(R"([{"name":"a/b"},{"name":"c/d"}])"));
+}
+
+// P2 and P3 hold on the way out, too: what another gated pod allocated is proven before this one may use it.
+TEST_F(Allocation, ReleasingProvesWhatIsNotThisPodsToGiveBack) {
+  options.release_gates = true;
+  view.put(make_pod("p", {"shared", "c"}));
+  view.put(make_pod("q", {"shared"}));
+  const api::ResourceClaim shared = allocated("shared", "n1", "gpu-0", true, {"q"});
+  put(make_claim("c"));
+  nodes.refused = {"n1"};
+  EXPECT_EQ(pass(), "prove shared") << "whether or not there is room on its node";
+  allocated("theirs", "n1", "gpu-0", false, {"other"});
+  EXPECT_EQ(pass(), "event DeviceConflict");
+  inventory.remove_claim("theirs-uid");
+  proven(shared, "q");
+  EXPECT_EQ(pass(), "lift-gate p");
+}
+
+TEST_F(Allocation, ReleasingNeedsNoRoom) {
+  options.release_gates = true;
+  view.put(make_pod("p", {"c"}));
+  nodes.refused = {"n1", "n2"};
+  const api::ResourceClaim claim = allocated("c", "n1", "gpu-0", true, {"p"});
+  EXPECT_EQ(pass(), "withdraw c") << "kube-scheduler allocates it where there is room";
+  api::ResourceClaim either = proven(claim, "p");
+  either.status.allocation->node_selector->terms.push_back({{}, {{"metadata.name", "In", {"n2"}}}});
+  proven(either, "p");
+  ASSERT_EQ(pass(), "lift-gate p");
+  EXPECT_FALSE(body()["spec"].contains("affinity"));
+}
+
 // ---- waking up
 
 TEST_F(Allocation, FreedDevicesWakeWhoCouldUseThem) {

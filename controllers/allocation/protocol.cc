@@ -17,8 +17,11 @@ bool is_ours_to_bind(const api::Pod& pod, const Options& options) {
          options.scheduler_names.end();
 }
 
-bool only_our_gate(const api::Pod& pod) {
-  return pod.scheduling_gates.size() == 1 && pod.scheduling_gates.front() == kAllocationGate;
+// Ours as the last one; before an uninstall, ours among others, which stay.
+bool has_our_gate(const api::Pod& pod, const Options& options) {
+  return (pod.scheduling_gates.size() == 1 || options.release_gates) &&
+         std::find(pod.scheduling_gates.begin(), pod.scheduling_gates.end(), kAllocationGate) !=
+             pod.scheduling_gates.end();
 }
 
 }  // namespace
@@ -28,7 +31,7 @@ Role role_of(const api::Pod& pod, const Options& options) {
   if (!pod.node_name.empty())
     return options.mode == Mode::kBind && !pod.resource_claims.empty() ? Role::kBoundBare : Role::kNone;
   if (options.mode == Mode::kObserve) return pod.resource_claims.empty() ? Role::kNone : Role::kExplain;
-  if (only_our_gate(pod)) return Role::kGated;
+  if (has_our_gate(pod, options)) return Role::kGated;
   if (options.mode == Mode::kBind && pod.scheduling_gates.empty() && is_ours_to_bind(pod, options))
     return Role::kToBind;
   return Role::kNone;

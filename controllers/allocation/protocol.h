@@ -15,7 +15,7 @@ namespace dra::allocation {
 // What the pod is to us.
 enum class Role {
   kNone,       // not ours, or beyond help: finished, deleted, gates of others left
-  kGated,      // carries our gate as the last one
+  kGated,      // carries our gate as the last one (or, when gates are released, at all)
   kToBind,     // bind mode, one of our scheduler names, no gates left, not bound
   kBoundBare,  // bind mode, bound by somebody else: its claims may still need an allocation (P7)
   kExplain,    // observe mode: an unbound pod with claims
