@@ -240,6 +240,9 @@ void LifecycleReconciler::on_pod(const View& view, const api::Pod* before, const
     const api::Pod& pod = after ? *after : *before;
     for (const api::ResourceClaim* claim : view.claims_controlled_by(pod.metadata.uid))
       keys.insert(claim->metadata.key());
+    // A reservation does not need the pod to name the claim: whoever may write the status can put any pod there.
+    for (const api::ResourceClaim* claim : view.claims_reserved_for(pod.metadata.uid))
+      keys.insert(claim->metadata.key());
     for (const std::string& key : keys) out.add_after(claim_key(key), options_.grace);
   } else if (wants_reservation(view, *after)) {
     out.add(pod_key(after->metadata.key()));

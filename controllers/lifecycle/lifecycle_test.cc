@@ -455,6 +455,19 @@ TEST_F(Lifecycle, PodEvents) {
   EXPECT_EQ(triggers.later[0].second, 30s);
 }
 
+TEST_F(Lifecycle, APodThatDoesNotNameItsClaimFreesItAllTheSame) {
+  const api::Pod pod = make_pod("p", "");
+  view.put(pod);
+  view.put(allocated({"p"}));
+  EXPECT_EQ(pass(), "") << "alive";
+  view.pods.clear();
+  view.confirm({Kind::kPod, "default", "p", "p-uid"}, Presence::kAbsent);
+  Triggers triggers;
+  reconciler.on_pod(view, &pod, nullptr, triggers);
+  ASSERT_EQ(triggers.keys, std::vector<Key>{claim_key("default/c")});
+  EXPECT_EQ(pass(), "deallocate");
+}
+
 TEST_F(Lifecycle, AsABackUpItActsOnlyOnWhatHasStood) {
   LifecycleReconciler backup(Options{30s, 5s, 2s, 60s});
   view.put(allocated({"p"}));

@@ -33,6 +33,8 @@ void add_indexes(Stores& stores) {
       return std::vector<std::string>{reconcile::pool_key(slice.driver, slice.pool.name)};
     });
   stores.claims->add_index("pool", [](const api::ResourceClaim& claim) { return reconcile::pools_of(claim); });
+  stores.claims->add_index("consumer",
+                           [](const api::ResourceClaim& claim) { return reconcile::consumer_uids_of(claim); });
   stores.claims->add_index("controller", [](const api::ResourceClaim& claim) {
     const api::OwnerReference* owner = claim.metadata.controller();
     return owner ? std::vector<std::string>{owner->uid} : std::vector<std::string>{};
@@ -69,6 +71,9 @@ const api::ResourceClaim* StoreView::streamed_claim(std::string_view key) const 
 }
 std::vector<const api::ResourceClaim*> StoreView::claims_controlled_by(std::string_view uid) const {
   return bare_list(stores_.claims->by_index("controller", uid));
+}
+std::vector<const api::ResourceClaim*> StoreView::claims_reserved_for(std::string_view pod_uid) const {
+  return bare_list(stores_.claims->by_index("consumer", pod_uid));
 }
 std::vector<const api::ResourceClaim*> StoreView::claims_on_pool(std::string_view driver, std::string_view pool) const {
   return bare_list(stores_.claims->by_index("pool", reconcile::pool_key(driver, pool)));

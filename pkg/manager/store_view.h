@@ -48,6 +48,7 @@ class StoreView : public reconcile::View {
   std::shared_ptr<const api::ResourceClaim> shared_claim(std::string_view key) const override;
   const api::ResourceClaim* streamed_claim(std::string_view key) const override;
   std::vector<const api::ResourceClaim*> claims_controlled_by(std::string_view uid) const override;
+  std::vector<const api::ResourceClaim*> claims_reserved_for(std::string_view pod_uid) const override;
   std::vector<const api::ResourceClaim*> claims_on_pool(std::string_view driver, std::string_view pool) const override;
   std::vector<const api::Pod*> pods_of_claim(std::string_view key) const override;
   std::vector<const api::Pod*> pods_of_template(std::string_view key) const override;

@@ -73,6 +73,14 @@ std::vector<const api::ResourceClaim*> MemoryView::claims_controlled_by(std::str
   return found;
 }
 
+std::vector<const api::ResourceClaim*> MemoryView::claims_reserved_for(std::string_view pod_uid) const {
+  std::vector<const api::ResourceClaim*> found;
+  for (const auto& [key, claim] : claims)
+    for (const std::string& uid : consumer_uids_of(claim))
+      if (uid == pod_uid) found.push_back(&claim);
+  return found;
+}
+
 std::vector<const api::ResourceClaim*> MemoryView::claims_on_pool(std::string_view driver,
                                                                   std::string_view pool) const {
   std::vector<const api::ResourceClaim*> found;

@@ -89,6 +89,13 @@ std::vector<std::string> template_keys_of(const api::Pod& pod) {
   return keys;
 }
 
+std::vector<std::string> consumer_uids_of(const api::ResourceClaim& claim) {
+  std::vector<std::string> uids;
+  for (const api::ResourceClaimConsumerReference& consumer : claim.status.reserved_for)
+    if (is_pod_reference(consumer)) add_unique(uids, consumer.uid);
+  return uids;
+}
+
 std::string pool_key(std::string_view driver, std::string_view pool) {
   return std::string(driver) + "/" + std::string(pool);
 }

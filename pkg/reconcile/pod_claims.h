@@ -57,6 +57,8 @@ bool needs_proof(const api::ResourceClaim& claim);
 // the templates its entries name. Without duplicates, in the order of the entries.
 std::vector<std::string> claim_keys_of(const api::Pod& pod);
 std::vector<std::string> template_keys_of(const api::Pod& pod);
+// The uids of the pods that the claim is reserved for, without duplicates.
+std::vector<std::string> consumer_uids_of(const api::ResourceClaim& claim);
 // The pools of the devices in the claim's allocation as pool_key(), without duplicates.
 std::vector<std::string> pools_of(const api::ResourceClaim& claim);
 std::string pool_key(std::string_view driver, std::string_view pool);  // "driver/pool"

@@ -42,6 +42,8 @@ class View {
 
   // Claims whose controlling owner has this uid, by name.
   virtual std::vector<const api::ResourceClaim*> claims_controlled_by(std::string_view uid) const = 0;
+  // Claims that are reserved for the pod of this uid, whether or not the pod names them, by name.
+  virtual std::vector<const api::ResourceClaim*> claims_reserved_for(std::string_view pod_uid) const = 0;
   // Claims whose allocation names a device of the pool, with administrative access or without, by name.
   virtual std::vector<const api::ResourceClaim*> claims_on_pool(std::string_view driver,
                                                                 std::string_view pool) const = 0;
