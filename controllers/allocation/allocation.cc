@@ -178,6 +178,7 @@ class Pass {
     if (give_back()) return;
     const allocator::Reasons reasons = allocator_.explain(request, order);
     std::set<Cause> causes = causes_of(request);
+    for (const std::string& driver : reasons.drivers) causes.insert(driver_cause(driver));
     std::map<std::string, std::string> signatures;  // by claim: which causes, without their counts
     // The main cause: of most devices, but what keeps devices from every request of the kind only where nothing else
     // does.
@@ -193,8 +194,6 @@ class Pass {
           most = weight;
           main_cause = count.cause;
         }
-        const size_t slash = count.device.find('/');
-        if (slash != std::string::npos) causes.insert(driver_cause(count.device.substr(0, slash)));
       }
     }
     park({causes.begin(), causes.end()});
@@ -410,6 +409,17 @@ class Pass {
   Outcome outcome_;
 };
 
+// The unbound pod may have had a share of a node that was chosen for it: all of them but those that wait for devices
+// (of which there can be very many, and none of them frees anything).
+bool may_count_on_a_node(const View& view, const api::Pod& pod, const Options& options) {
+  if (pod.scheduling_gates.empty()) return !pod.resource_claims.empty() || options.mode == Mode::kBind;
+  const std::vector<std::string> keys = claim_keys_of(pod);
+  return std::any_of(keys.begin(), keys.end(), [&](const std::string& key) {
+    const api::ResourceClaim* claim = view.claim(key);
+    return claim && is_reserved_for(*claim, pod.metadata.uid);
+  });
+}
+
 bool still_allocated(const api::ResourceClaim* before, const api::ResourceClaim* after) {
   return after && after->status.allocation && before && before->status.allocation &&
          *after->status.allocation == *before->status.allocation;
@@ -426,10 +436,13 @@ Outcome AllocationReconciler::reconcile(const View& view, const Key& key) const 
   return Pass(view, *pod, role, options_, inventory_, allocator_, nodes_).run();
 }
 
-void AllocationReconciler::on_pod(const View&, const api::Pod* before, const api::Pod* after, Triggers& out) const {
+void AllocationReconciler::on_pod(const View& view, const api::Pod* before, const api::Pod* after,
+                                  Triggers& out) const {
   const bool had_node = before && !before->node_name.empty() && !before->terminal();
   const bool has_node = after && !after->node_name.empty() && !after->terminal();
-  if (had_node && !has_node) out.wake(std::string(kNodesCause));
+  const bool ended = before && !before->terminal() && (!after || after->terminal());
+  if ((had_node && !has_node) || (ended && !had_node && may_count_on_a_node(view, *before, options_)))
+    out.wake(std::string(kNodesCause));
   if (after && role_of(*after, options_) != Role::kNone) out.add(pod_key(after->metadata.key()));
 }
 
@@ -447,6 +460,8 @@ void AllocationReconciler::on_streamed_claim(const View& view, const api::Resour
     classes_of(before->spec, causes);
     for (const api::DeviceRequestAllocationResult& result : before->status.allocation->results)
       causes.insert(driver_cause(result.driver));
+    // A withdrawal: the pod's share of the node is free again, too.
+    if (is_allocated_by_us(*before) && !is_proven(*before)) causes.insert(std::string(kNodesCause));
     for (const Cause& cause : causes) out.wake(cause);
   }
   if (!after || !needs_proof(*after) || is_proven(*after)) return;
@@ -475,7 +490,7 @@ std::vector<std::string> failure_causes() {
 void AllocationReconciler::on_node(const View&, const api::Node* before, const api::Node* after, Triggers& out) const {
   if (!after) return;
   if (before && before->metadata.labels == after->metadata.labels && before->unschedulable == after->unschedulable &&
-      before->allocatable == after->allocatable && before->taints.size() == after->taints.size())
+      before->allocatable == after->allocatable && before->taints == after->taints)
     return;
   out.wake(std::string(kNodesCause));
 }

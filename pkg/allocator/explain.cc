@@ -31,6 +31,9 @@ class Explainer {
     Reasons reasons;
     reasons.nodes_asked = static_cast<uint32_t>(nodes.size());
     reasons.nodes_examined = collect(nodes);
+    std::set<std::string> drivers;
+    for (const auto& [id, here] : here_) drivers.insert(core_.pool(id)->driver_text);
+    reasons.drivers.assign(drivers.begin(), drivers.end());
     for (uint32_t r = 0; r < plan_.requests.size(); ++r)
       for (const PlanAlternative& alternative : plan_.requests[r].alternatives)
         reasons.requests.push_back(explain_alternative(r, alternative));

@@ -65,7 +65,8 @@ struct Reasons {
   std::vector<RequestReason> requests;
   uint32_t nodes_asked = 0;
   uint32_t nodes_examined = 0;
-  std::string proof;  // never empty for what was found infeasible on at least one known node
+  std::vector<std::string> drivers;  // of the pools examined, sorted: whose devices would have to be freed
+  std::string proof;                 // never empty for what was found infeasible on at least one known node
   // At most 1 KiB, without names of devices or of other namespaces' objects: for events and conditions.
   std::string summary() const;
   // The same in one sentence for users, at most 1000 bytes: "no node can provide 2 x gpu: 14 devices in use, 6 rejected

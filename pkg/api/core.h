@@ -109,6 +109,7 @@ struct Taint {
   std::string value;
   std::string effect;
   std::string time_added;
+  bool operator==(const Taint&) const = default;
 };
 
 struct Node {
