@@ -36,30 +36,6 @@ void apply_merge_patch(Json& target, const Json& patch) {
   }
 }
 
-StatusOr<Json> apply_json_patch(const Json& target, const Json& patch) {
-  Status refused;
-  refused.code = 422;
-  refused.reason = "Invalid";
-  refused.message = "the server rejected our request due to an error in our request";
-  try {
-    Json out = target;
-    for (Json op : patch) {
-      // The library that upstream uses lets "replace" create a member of an object.
-      if (op.is_object() && op.value("op", Json()) == "replace" && op.value("path", Json()).is_string()) {
-        const Json::json_pointer at(op["path"].get<std::string>());
-        if (!at.empty() && !out.contains(at) && out.contains(at.parent_pointer()) &&
-            out[at.parent_pointer()].is_object()) {
-          op["op"] = "add";
-        }
-      }
-      out.patch_inplace(Json::array({std::move(op)}));
-    }
-    return out;
-  } catch (const Json::exception&) {
-    return fail_status(refused);
-  }
-}
-
 StatusOr<Patch> Patch::parse(Call& call) {
   Patch out;
   Json document;

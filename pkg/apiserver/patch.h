@@ -35,7 +35,8 @@ class Patch {
 std::string go_value_text(const Json& value);
 // RFC 7386.
 void apply_merge_patch(Json& target, const Json& patch);
-// RFC 6902. Any failure is one generic 422.
+// RFC 6902. Any failure is one generic 422, as is a patch that copies more than 3 MiB, costs too much or makes the
+// document nest deeper than bodies may.
 StatusOr<Json> apply_json_patch(const Json& target, const Json& patch);
 // k8s.io/apimachinery/pkg/util/strategicpatch; `type` null merges like a merge patch with directives.
 StatusOr<Json> apply_strategic_patch(const Json& target, const Json& patch, const ObjectType* type);
