@@ -3,6 +3,7 @@
 #include <simdjson.h>
 
 #include "client/informer/entry.h"
+#include "pkg/api/json_repair.h"
 #include "pkg/base/strings.h"
 
 namespace dra::client {
@@ -39,7 +40,13 @@ Result<WatchEvent> parse_watch_line(std::string_view line) {
   thread_local od::parser parser;
   simdjson::padded_string padded(line);
   od::document document;
-  if (parser.iterate(padded).get(document)) return wire_failure(line, "not JSON");
+  simdjson::error_code code = parser.iterate(padded).get(document);
+  if (code == simdjson::UTF8_ERROR) {
+    // Opaque parameters may hold any bytes: the server does not look into them.
+    padded = simdjson::padded_string(api::detail::with_valid_utf8(line));
+    code = parser.iterate(padded).get(document);
+  }
+  if (code) return wire_failure(line, "not JSON");
   od::object root;
   if (document.get_object().get(root)) return wire_failure(line, "not an object");
   std::string_view type;

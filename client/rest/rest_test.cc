@@ -91,6 +91,16 @@ TEST(Status, AnyBytesAreSomeError) {
   EXPECT_EQ(error_from_response(deep, "x").code(), Code::kUnavailable);
 }
 
+TEST(WatchLines, OpaqueValuesMayBeDeepOrNoText) {
+  const std::string deep = R"({"x":)" + std::string(9'990, '[') + std::string(9'990, ']') + "}";
+  auto added = parse_watch_line(R"({"type":"ADDED","object":)" + deep + "}");
+  ASSERT_TRUE(added.has_value()) << added.error().message();
+  EXPECT_EQ(added->object, deep);
+  auto odd = parse_watch_line("{\"type\":\"ADDED\",\"object\":{\"x\":\"\xff\",\"y\":1e999,\"z\":\"\\ud800\"}}");
+  ASSERT_TRUE(odd.has_value()) << odd.error().message();
+  EXPECT_EQ(odd->object, "{\"x\":\"\xEF\xBF\xBD\",\"y\":1e999,\"z\":\"\\ud800\"}");
+}
+
 TEST(WatchLines, AllTypes) {
   auto added = parse_watch_line(R"({"type":"ADDED","object":{"a":[1,"}"]}})");
   ASSERT_TRUE(added.has_value());

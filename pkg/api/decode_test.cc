@@ -132,6 +132,47 @@ TEST(Decode, ClaimWithAllocation) {
   EXPECT_EQ(claim->status.devices[0].conditions[0].type, "T");
 }
 
+// Opaque parameters are the drivers' own: kube-apiserver takes whatever encoding/json can skip over.
+ResourceClaim claim_with_parameters(const std::string& parameters) {
+  const std::string claim =
+      R"({"metadata":{"name":"c","resourceVersion":"1"},"spec":{"devices":{"config":[{"opaque":{"driver":"d","parameters":)" +
+      parameters + R"(}}]}}})";
+  Result<ResourceClaim> one = decode<ResourceClaim>(claim);
+  EXPECT_TRUE(one) << to_string(one.error());
+  Result<DecodedList<ResourceClaim>> list =
+      decode_list<ResourceClaim>(R"({"metadata":{"resourceVersion":"2"},"items":[)" + claim + "," + claim + "]}");
+  EXPECT_TRUE(list && list->items.size() == 2);
+  return one ? *one : ResourceClaim{};
+}
+
+TEST(Decode, ParametersMayBeNestedAsDeepAsAnApiServerAllows) {
+  for (const size_t depth : {1'000, 1'400, 9'990}) {
+    std::string parameters;
+    for (size_t i = 0; i < depth; ++i) parameters += i % 2 == 0 ? "[" : "{\"k\":";
+    parameters += "1";
+    for (size_t i = depth; i-- > 0;) parameters += i % 2 == 0 ? "]" : "}";
+    const ResourceClaim claim = claim_with_parameters(parameters);
+    ASSERT_THAT(claim.spec.config, SizeIs(1));
+    EXPECT_EQ(claim.spec.config[0].opaque->parameters_json, parameters);
+  }
+  // What no server can hold is refused, without a stack as deep as the text.
+  EXPECT_FALSE(decode<ResourceClaim>(R"({"spec":)" + std::string(1'000'000, '[')));
+}
+
+TEST(Decode, ParametersMayHoldWhatNoParserOfValuesReads) {
+  const std::string numbers = R"({"a":123456789012345678901234567890,"b":[-1e999,1,"x"],"c":99999999999999999999})";
+  EXPECT_EQ(claim_with_parameters(numbers).spec.config[0].opaque->parameters_json, numbers);
+  EXPECT_EQ(claim_with_parameters("\"a\xff\xc3\xa4\x80z\"").spec.config[0].opaque->parameters_json,
+            "\"a\xEF\xBF\xBD\xC3\xA4\xEF\xBF\xBDz\"");
+  EXPECT_EQ(claim_with_parameters(R"(["\ud800","\\ud800","\ud83d\ude00","\udc00\ud800"])")
+                .spec.config[0]
+                .opaque->parameters_json,
+            "[\"\xEF\xBF\xBD\",\"\\\\ud800\",\"\xF0\x9F\x98\x80\",\"\xEF\xBF\xBD\xEF\xBF\xBD\"]");
+  // Broken JSON stays broken.
+  for (const char* bad : {"01234567890123456789012345", "1.e999", "--5", "\"\\u12\"", "\"\\ud8", "\xff", "1e999 2"})
+    EXPECT_FALSE(decode<ResourceClaim>(std::string(R"({"metadata":{"name":"c"},"x":)") + bad + "}")) << bad;
+}
+
 TEST(Decode, TemplateKeepsItsSpecAsText) {
   Result<ResourceClaimTemplate> tpl = decode<ResourceClaimTemplate>(R"({"metadata": {"name": "t"}, "spec": {
     "metadata": {"labels": {"a": "b"}}, "spec": {"devices": {"requests": null, "future": {"x": 1}}}}})");

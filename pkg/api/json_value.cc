@@ -2,10 +2,14 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "pkg/api/json_repair.h"
+#include "pkg/base/random.h"
 
 namespace dra::api::detail {
 namespace {
@@ -23,7 +27,22 @@ dom::element element_of(const std::byte* storage) {
 
 // Parsers keep their buffers; a few small ones a thread are worth keeping, a big one is not.
 constexpr size_t kKeptCapacity = size_t{1} << 20;
+constexpr size_t kFirstCapacity = 4096;
 constexpr size_t kKeptParsers = 4;
+
+// kube-apiserver reads (and so stores) JSON nested up to 10,000 deep (encoding/json); a list is two levels around that.
+constexpr size_t kMaxDepth = 10'240;
+
+// Marks numbers that no C++ number holds. Nobody outside this process can know it, so no object can contain it.
+const std::string& number_tag() {
+  static const std::string tag = "number-" + SeededRandom(entropy_seed()).uuid() + ":";
+  return tag;
+}
+
+// Refusals of a value that is right JSON: what the parser cannot represent. (Wrong JSON stays wrong when repaired.)
+bool is_about_a_value(simdjson::error_code code) {
+  return code == simdjson::NUMBER_ERROR || code == simdjson::UTF8_ERROR || code == simdjson::STRING_ERROR;
+}
 
 }  // namespace
 
@@ -122,11 +141,20 @@ bool JsonValue::each_member_impl(MemberVisitor visitor, void* context) const {
 }
 
 std::string JsonValue::raw() const {
-  return simdjson::minify(element_of(storage_));
+  return with_numbers_back(simdjson::minify(element_of(storage_)), number_tag());
 }
 
 struct JsonDocument::Parser {
   dom::parser parser;
+
+  // Grows the parser's buffers for `bytes`, with room for the depth; the parser itself would keep to 1,024.
+  simdjson::error_code parse(std::string_view text, dom::element& root) {
+    if (parser.max_depth() < kMaxDepth) {
+      const simdjson::error_code code = parser.allocate(std::max(text.size(), kFirstCapacity), kMaxDepth);
+      if (code != simdjson::SUCCESS) return code;
+    }
+    return parser.parse(text.data(), text.size()).get(root);
+  }
 
   static std::vector<std::unique_ptr<Parser>>& pool() {
     thread_local std::vector<std::unique_ptr<Parser>> kept;
@@ -155,7 +183,8 @@ JsonDocument::~JsonDocument() {
 Result<JsonDocument> JsonDocument::parse(std::string_view text) {
   JsonDocument document(text.size() <= kKeptCapacity ? take_parser() : std::make_unique<Parser>());
   dom::element root;
-  simdjson::error_code code = document.parser_->parser.parse(text.data(), text.size()).get(root);
+  simdjson::error_code code = document.parser_->parse(text, root);
+  if (is_about_a_value(code)) code = document.parser_->parse(with_plain_values(text, number_tag()), root);
   if (code != simdjson::SUCCESS) {
     return fail(Code::kInvalidArgument, std::string("not valid JSON: ") + simdjson::error_message(code));
   }

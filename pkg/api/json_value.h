@@ -1,7 +1,9 @@
 // JsonDocument and JsonValue: a read-only view of parsed JSON that keeps the parser's headers out of other files.
 //
 // Internal to pkg/api. A JsonValue is two words and is valid while its JsonDocument lives. The depth of a document is
-// bounded by the parser (1,024). Not thread-safe across one document; different documents are independent.
+// bounded (10,240, more than any API server accepts). What Go reads and a strict parser does not (numbers of any size,
+// bytes that are no UTF-8, halves of surrogate pairs) is read as Go reads it, and a number of any size keeps its digits
+// in raw(). Not thread-safe across one document; different documents are independent.
 #pragma once
 
 #include <cstddef>

@@ -160,6 +160,22 @@ TEST(Writes, CarryTheirPreconditionsInTheBody) {
           "gone"));
 }
 
+TEST(Writes, ParametersGoIntoAnAllocationByteForByte) {
+  api::ResourceClaim claim;
+  claim.metadata.name = "c";
+  const std::string deep = std::string(9'990, '[') + std::string(9'990, ']');
+  api::AllocationResult allocation;
+  for (const std::string& parameters :
+       {deep, std::string(), std::string(R"({"parameters":"raw-parameters","n":1.50})")})
+    allocation.config.push_back({"FromClaim", {}, api::OpaqueConfig{"d", parameters}});
+  allocation.results.push_back({"raw-parameters", "d", "p", "x"});
+  const std::string body = write_allocation(claim, allocation, {}, "x").body;
+  EXPECT_TRUE(Json::accept(body));
+  EXPECT_NE(body.find(R"("parameters":)" + deep + "}"), std::string::npos);
+  EXPECT_NE(body.find(R"("parameters":{"parameters":"raw-parameters","n":1.50}})"), std::string::npos);
+  EXPECT_NE(body.find(R"("parameters":null)"), std::string::npos);
+}
+
 TEST(Writes, AGeneratedClaimKeepsWhatTheTemplateSaysAndLeavesTheTemplateAlone) {
   const api::Pod pod = pod_with_entry(std::nullopt, "tpl");
   api::ResourceClaimTemplate from;

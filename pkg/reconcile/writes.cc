@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/api/encode.h"
+#include "pkg/base/check.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/view.h"
 
@@ -31,6 +32,24 @@ Write patch_of(const api::ResourceClaim& claim, std::string subresource, const J
   write.body = dumped(body);
   write.purpose = std::move(purpose);
   return write;
+}
+
+constexpr std::string_view kRawParameters = "raw-parameters";
+
+// Puts the parameters where dumped() wrote `kRawParameters`: byte for byte as the server gave them, whatever their
+// depth and however long their numbers (a tree of them would need a stack as deep as they are). `body` has no other
+// member "parameters" before the configuration: members are in alphabetical order.
+std::string with_parameters(const std::string& body, const std::vector<const std::string*>& parameters) {
+  const std::string place = "\"parameters\":\"" + std::string(kRawParameters) + "\"";
+  std::string out;
+  size_t copied = 0;
+  for (const std::string* text : parameters) {
+    const size_t at = body.find(place, copied);
+    DRA_CHECK(at != std::string::npos);
+    out.append(body, copied, at - copied).append("\"parameters\":").append(*text);
+    copied = at + place.size();
+  }
+  return out.append(body, copied);
 }
 
 Json consumers_json(const std::vector<api::ResourceClaimConsumerReference>& consumers) {
@@ -63,11 +82,19 @@ Write write_deallocation(const api::ResourceClaim& claim, std::string purpose) {
 
 Write write_allocation(const api::ResourceClaim& claim, const api::AllocationResult& allocation,
                        const std::vector<api::ResourceClaimConsumerReference>& consumers, std::string purpose) {
+  api::AllocationResult shallow = allocation;
+  std::vector<const std::string*> parameters;
+  for (size_t i = 0; i < allocation.config.size(); ++i) {
+    if (!allocation.config[i].opaque || allocation.config[i].opaque->parameters_json.empty()) continue;
+    parameters.push_back(&allocation.config[i].opaque->parameters_json);
+    shallow.config[i].opaque->parameters_json = Json(kRawParameters).dump();
+  }
   Write write =
       patch_of(claim, "status",
                {{"metadata", preconditions(claim.metadata)},
-                {"status", {{"allocation", api::to_json(allocation)}, {"reservedFor", consumers_json(consumers)}}}},
+                {"status", {{"allocation", api::to_json(shallow)}, {"reservedFor", consumers_json(consumers)}}}},
                std::move(purpose));
+  write.body = with_parameters(write.body, parameters);
   write.field_manager = kAllocationManager;
   write.assume = allocation;
   return write;
