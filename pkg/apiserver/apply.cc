@@ -8,6 +8,7 @@
 #include "pkg/apiserver/body.h"
 #include "pkg/apiserver/codec.h"
 #include "pkg/apiserver/field_set.h"
+#include "pkg/apiserver/json_text.h"
 #include "pkg/apiserver/managed_fields.h"
 #include "pkg/apiserver/rest_write.h"
 #include "pkg/base/strings.h"
@@ -69,7 +70,7 @@ StatusOr<Json> read_config(Call& call, const Json& config, const std::vector<std
   const std::string api_version = text_of("apiVersion");
   if (api_version.empty() || text_of("kind").empty()) {
     return fail_status(bad_request("Object '" + std::string(text_of("kind").empty() ? "Kind" : "apiVersion") +
-                                   "' is missing in '" + config.dump() + "'"));
+                                   "' is missing in '" + compact_text(config) + "'"));
   }
   if (api_version != kind.gv.text()) {
     return fail_status(bad_request("Incorrect version specified in apply patch. Specified patch version: " +
@@ -179,7 +180,8 @@ StatusOr<Json> run_apply(const Env& env, Call& call, const Json& config, const s
   if (tag.manager == "kubectl" && tag.subresource.empty()) {
     // The server keeps the annotation of client-side apply in step, so that users can go back to it.
     Json& annotations = object["metadata"]["annotations"];
-    if (annotations.is_object() && annotations.contains(kLastApplied)) annotations[kLastApplied] = config.dump() + "\n";
+    if (annotations.is_object() && annotations.contains(kLastApplied))
+      annotations[kLastApplied] = compact_text(config) + "\n";
     if (annotations.is_null()) object["metadata"].erase("annotations");
   }
   write_managers(object["metadata"], others);

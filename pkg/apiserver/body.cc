@@ -6,6 +6,7 @@
 
 #include "pkg/apiserver/codec.h"
 #include "pkg/apiserver/json_text.h"
+#include "pkg/apiserver/printable.h"
 #include "pkg/apiserver/protobuf.h"
 #include "pkg/base/strings.h"
 #include "pkg/yaml/yaml.h"
@@ -126,18 +127,14 @@ StatusOr<void> check_write_options(const Call& call, std::string_view options_ki
       media_type(call.request.headers.get("Content-Type")) == "application/apply-patch+yaml") {
     errors.push_back(required(FieldPath("fieldManager"), "is required for apply patch"));
   }
-  if (manager.size() > 128) errors.push_back(too_long(FieldPath("fieldManager"), 128));
-  for (size_t i = 0; i < manager.size(); ++i) {
-    const auto c = static_cast<unsigned char>(manager[i]);
-    if (c < 0x20 || c == 0x7f) {
-      errors.push_back(invalid(FieldPath("fieldManager"), manager, "should not contain unprintable characters"));
-      break;
-    }
+  if (manager.size() > kMaxManagerBytes) errors.push_back(too_long(FieldPath("fieldManager"), kMaxManagerBytes));
+  if (const std::string wrong = unprintable_text(manager); !wrong.empty()) {
+    errors.push_back(invalid(FieldPath("fieldManager"), manager, wrong));
   }
   const auto dry_run = call.query.all("dryRun");
   if (std::any_of(dry_run.begin(), dry_run.end(), [](const auto& v) { return v != "All"; })) {
     errors.push_back({"FieldValueNotSupported", "dryRun",
-                      "Unsupported value: " + Json(dry_run).dump() + ": supported values: \"All\""});
+                      "Unsupported value: " + compact_text(dry_run) + ": supported values: \"All\""});
   }
   const std::string& validation = call.query.get("fieldValidation");
   if (!validation.empty() && validation != "Strict" && validation != "Warn" && validation != "Ignore") {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/json_text.h"
+#include "pkg/apiserver/printable.h"
 #include "pkg/base/strings.h"
 #include "pkg/yaml/yaml.h"
 
@@ -69,8 +70,7 @@ bool Call::dry_run() const {
 std::string Call::manager() const {
   const std::string& given = query.get("fieldManager");
   if (!given.empty()) return given;
-  const std::string_view agent = request.headers.get("User-Agent");
-  return std::string(agent.substr(0, agent.find('/')).substr(0, 128));
+  return manager_of_user_agent(request.headers.get("User-Agent"));
 }
 
 void send_status(Call& call, const Status& status) {

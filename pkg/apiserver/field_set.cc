@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/json_text.h"
 #include "pkg/base/strings.h"
 
 namespace dra::apiserver {
@@ -88,14 +89,14 @@ void collect(const Shape& shape, const Json& value, const std::string& path, Fie
     case Shape::Kind::kKeyedList:
       if (value.empty()) out.insert(path);
       for (const auto& item : value) {
-        const std::string at = joined(path, "k:" + item_key(*shape.field, item).dump());
+        const std::string at = joined(path, "k:" + compact_text(item_key(*shape.field, item)));
         out.insert(at);
         collect(item_shape(shape, item), item, at, out);
       }
       return;
     case Shape::Kind::kSetList:
       out.insert(path);
-      for (const auto& item : value) out.insert(joined(path, "v:" + item.dump()));
+      for (const auto& item : value) out.insert(joined(path, "v:" + compact_text(item)));
       return;
   }
 }
@@ -217,7 +218,7 @@ std::string path_text(const std::string& path) {
     } else if (element.starts_with("k:")) {
       std::vector<std::string> parts;
       const Json keys = Json::parse(text, nullptr, false);
-      for (const auto& [name, value] : keys.items()) parts.push_back(name + "=" + value.dump());
+      for (const auto& [name, value] : keys.items()) parts.push_back(name + "=" + compact_text(value));
       out += "[" + join(parts, ",") + "]";
     } else {
       out += "[=" + text + "]";

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "pkg/apiserver/guard.h"
 #include "pkg/apiserver/rest_delete.h"
 #include "pkg/apiserver/rest_write.h"
 
@@ -124,7 +125,7 @@ struct Housekeeper::State : std::enable_shared_from_this<Housekeeper::State> {
     if (stopped || tasks.empty()) return;
     auto task = std::move(tasks.front());
     tasks.pop_front();
-    task();
+    run_guarded("housekeeping", task);
     if (tasks.empty() || std::exchange(scheduled, true)) return;
     env.reactor.post([self = shared_from_this()] { self->run_one(); });
   }
@@ -293,7 +294,7 @@ struct Housekeeper::State : std::enable_shared_from_this<Housekeeper::State> {
 
   void schedule_sweep() {
     sweep = env.reactor.after(kEventSweep, [this] {
-      sweep_events();
+      run_guarded("the sweep of old events", [this] { sweep_events(); });
       schedule_sweep();
     });
   }

@@ -126,14 +126,17 @@ bool parse_json(std::string_view text, Json& out, std::vector<std::string>& dupl
   return false;
 }
 
+std::string compact_text(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 std::string document_text(const Json& document) {
-  auto dump = [](const Json& j) { return j.dump(-1, ' ', false, Json::error_handler_t::replace); };
   const auto meta = document.find("metadata");
-  if (meta == document.end()) return dump(document);
-  std::string out = "{\"metadata\":" + dump(*meta);
+  if (meta == document.end()) return compact_text(document);
+  std::string out = "{\"metadata\":" + compact_text(*meta);
   for (auto it = document.begin(); it != document.end(); ++it) {
     if (it == meta) continue;
-    out += "," + Json(it.key()).dump() + ":" + dump(*it);
+    out += "," + compact_text(it.key()) + ":" + compact_text(*it);
   }
   return out + "}";
 }

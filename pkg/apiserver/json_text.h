@@ -16,6 +16,8 @@ bool parse_json(std::string_view text, Json& out, std::vector<std::string>& dupl
 // findings of several passes in the order in which they stand. Empty when the text is no JSON.
 std::vector<std::string> member_paths(std::string_view text);
 
+// Compact JSON. Bytes that are no UTF-8 become U+FFFD, so this never throws.
+std::string compact_text(const Json& value);
 // Compact JSON of an object, its metadata first, as clients are used to see it.
 std::string document_text(const Json& document);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/json_text.h"
 #include "pkg/base/strings.h"
 
 namespace dra::apiserver {
@@ -65,16 +66,17 @@ void validate_finalizers(const Json& finalizers, const FieldPath& path, FieldErr
     foreground = foreground || name == "foregroundDeletion";
   }
   if (orphan && foreground) {
-    errors.push_back(invalid_raw(path, "[]string" + finalizers.dump(),
+    errors.push_back(invalid_raw(path, "[]string" + compact_text(finalizers),
                                  "finalizer orphan and foregroundDeletion cannot be both set"));
   }
 }
 
 // An owner reference as messages show it: fields in declaration order.
 std::string owner_text(const Json& o) {
-  std::string out = "{\"apiVersion\":" + o.value("apiVersion", Json("")).dump() +
-                    ",\"kind\":" + o.value("kind", Json("")).dump() + ",\"name\":" + o.value("name", Json("")).dump() +
-                    ",\"uid\":" + o.value("uid", Json("")).dump();
+  std::string out = "{\"apiVersion\":" + compact_text(o.value("apiVersion", Json(""))) +
+                    ",\"kind\":" + compact_text(o.value("kind", Json(""))) +
+                    ",\"name\":" + compact_text(o.value("name", Json(""))) +
+                    ",\"uid\":" + compact_text(o.value("uid", Json("")));
   for (const char* flag : {"controller", "blockOwnerDeletion"}) {
     if (o.contains(flag)) out += ",\"" + std::string(flag) + "\":" + o[flag].dump();
   }

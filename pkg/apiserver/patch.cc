@@ -121,12 +121,12 @@ StatusOr<Json> Patch::run(const Env& env, Call& call, const Json* current) const
       return v.is_string() ? v.get<std::string>() : std::string();
     };
     if (text_of("kind").empty()) {
-      return fail_status(bad_request("Object 'Kind' is missing in '" + patched.dump() + "'"));
+      return fail_status(bad_request("Object 'Kind' is missing in '" + compact_text(patched) + "'"));
     }
     return fail_status(bad_request("no kind " + quote(text_of("kind")) + " is registered for version " +
                                    quote(text_of("apiVersion")) + " in scheme \"pkg/api/legacyscheme/scheme.go:30\""));
   }
-  const std::string rendered = quote(type_ == Type::kStrategic ? go_value_text(*body_) : patched.dump());
+  const std::string rendered = quote(type_ == Type::kStrategic ? go_value_text(*body_) : compact_text(patched));
   Call* target = &call;
   auto decoded = decode_document(*target, body_kind(call), patched, duplicates_, text_);
   if (!decoded) {

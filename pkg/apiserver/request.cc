@@ -1,6 +1,8 @@
 #include "pkg/apiserver/request.h"
 
 #include "pkg/base/strings.h"
+#include "pkg/cel/source.h"
+#include "pkg/cel/utf8.h"
 
 namespace dra::apiserver {
 
@@ -32,6 +34,8 @@ bool percent_decode(std::string_view text, bool plus_is_space, std::string& out)
       out += text[i];
     }
   }
+  // What comes in here goes into objects, which are UTF-8 throughout.
+  if (!cel::is_valid_utf8(out)) out = cel::valid_utf8(out);
   return true;
 }
 

@@ -41,6 +41,7 @@ struct RequestPath {
 
 // `target` without the query. False when the percent-encoding is broken.
 bool parse_path(std::string_view path, RequestPath& out);
+// The bytes that the escapes stand for; those that are no UTF-8 become U+FFFD.
 bool percent_decode(std::string_view text, bool plus_is_space, std::string& out);
 
 }  // namespace dra::apiserver

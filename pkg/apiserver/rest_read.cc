@@ -4,6 +4,8 @@
 
 #include "pkg/apiserver/call.h"
 #include "pkg/apiserver/continue_token.h"
+#include "pkg/apiserver/guard.h"
+#include "pkg/apiserver/json_text.h"
 #include "pkg/apiserver/watch.h"
 #include "pkg/base/strings.h"
 
@@ -58,7 +60,13 @@ void when_reached(const Env& env, const CallPtr& call, uint64_t revision, std::f
     const Duration waited = env.reactor.clock().mono_now() - start;
     const bool own_over = own_limit > Duration(0) && waited >= own_limit;
     if (revision > env.store.revision() && waited < kFutureWait && !own_over) {
-      *timer = env.reactor.after(kFuturePoll, [step] { (*step)(); });
+      *timer = env.reactor.after(kFuturePoll, [call, step] {
+        if (run_guarded("a request that waited for a revision", [&] { (*step)(); })) return;
+        Status s = plain_error("internal error");
+        s.reason = "InternalError";
+        send_status(*call, s);
+        *step = nullptr;
+      });
       return;
     }
     if (revision <= env.store.revision()) {
@@ -168,12 +176,12 @@ void send_page(const Env& env, Call& call, const Page& page) {
     api_version = "meta.k8s.io/" + call.form.shape_version;
   }
   std::string text = R"({"kind":")" + kind + R"(","apiVersion":")" + api_version + R"(","metadata":)" +
-                     metadata.dump() + R"(,"items":[)";
+                     compact_text(metadata) + R"(,"items":[)";
   bool first = true;
   for (const StoredPtr& o : page.items) {
     if (!first) text += ',';
     first = false;
-    text += partial ? partial_object(o->document()->at("metadata"), call.form.shape_version).dump()
+    text += partial ? compact_text(partial_object(o->document()->at("metadata"), call.form.shape_version))
                     : object_text(*call.kind, call.gv(), *o, false);
   }
   text += "]}";

@@ -176,6 +176,35 @@ TEST_F(ServerTest, AnotherUidInAPatchIsRefusedForTheObjectAndForItsStatus) {
   }
 }
 
+TEST_F(ServerTest, BytesThatAreNoTextNeverReachObjectsOrWatchers) {
+  const auto watch = ask("GET", std::string(kMaps) + "?watch=true&resourceVersion=0");
+  Json body = config_map("a");
+  http::Request r;
+  r.method = "POST";
+  r.target = kMaps;
+  r.headers.add("Authorization", "Bearer t");
+  r.headers.add("User-Agent", "\xff\x07\xc3\xa4" + std::string(200, 'x') + "/1");
+  r.body = body.dump();
+  auto answer = std::make_shared<Answer>();
+  server_->handle(std::move(r), std::make_shared<Recorder>(answer));
+  ASSERT_EQ(answer->head.status, 201) << answer->head.body;
+  const auto manager_in = [](const std::string& text) {
+    return Json::parse(text)["metadata"]["managedFields"][0]["manager"].get<std::string>();
+  };
+  EXPECT_EQ(manager_in(answer->head.body), "\xef\xbf\xbd\xc3\xa4" + std::string(123, 'x'));
+
+  EXPECT_EQ(ask("POST", std::string(kMaps) + "?dryRun=%ff", config_map("b"))->head.status, 422);
+  const auto named = ask("POST", std::string(kMaps) + "?fieldManager=a%ff", config_map("b"));
+  ASSERT_EQ(named->head.status, 201);
+  EXPECT_EQ(manager_in(named->head.body), "a\xef\xbf\xbd");
+  const auto control = ask("POST", std::string(kMaps) + "?fieldManager=a%07", config_map("c"));
+  EXPECT_EQ(control->head.status, 422);
+  EXPECT_NE(control->head.body.find("invalid character U+0007 (at position 1)"), std::string::npos)
+      << control->head.body;
+  EXPECT_EQ(std::count(watch->stream.begin(), watch->stream.end(), '\n'), 2);
+  EXPECT_FALSE(watch->ended);
+}
+
 TEST_F(ServerTest, HousekeepingDeletesDependentsAndEmptiesNamespaces) {
   start(true);
   const Json owner = Json::parse(ask("POST", kMaps, config_map("owner"))->head.body);

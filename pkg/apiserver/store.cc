@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/guard.h"
 #include "pkg/apiserver/json_text.h"
 #include "pkg/base/check.h"
 
@@ -121,7 +122,7 @@ void Store::record(Table& t, ChangeType type, const std::string& key, StoredPtr 
     auto it = t.listeners.find(id);
     if (it == t.listeners.end()) continue;
     Listener listener = it->second;
-    listener(change);
+    run_guarded("a listener to changes of " + t.name, [&] { listener(change); });
   }
 }
 

@@ -102,7 +102,8 @@ class Store {
   // Changes after `revision`, oldest first. `revision` must not be below floor().
   std::vector<ChangePtr> changes_since(std::string_view table, uint64_t revision) const;
 
-  // Calls back for every later change of the table until the id is passed to unlisten().
+  // Calls back for every later change of the table until the id is passed to unlisten(). What a listener throws is
+  // logged; the others still get the change.
   uint64_t listen(std::string_view table, Listener listener);
   void unlisten(std::string_view table, uint64_t id);
 

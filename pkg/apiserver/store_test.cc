@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "pkg/apiserver/sqlite_store.h"
 #include "pkg/base/random.h"
@@ -54,6 +55,15 @@ TEST(Store, ListenersMayLeaveWhileTheyRun) {
   });
   store.put("t", "a", document(1));
   store.put("t", "a", document(2));
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(Store, AListenerThatThrowsCostsNobodyElseTheChange) {
+  Store store;
+  int calls = 0;
+  store.listen("t", [](const ChangePtr&) { throw std::runtime_error("broken"); });
+  store.listen("t", [&](const ChangePtr&) { ++calls; });
+  EXPECT_TRUE(store.put("t", "a", document(1)));
   EXPECT_EQ(calls, 1);
 }
 

@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/codec.h"
+#include "pkg/apiserver/guard.h"
+#include "pkg/apiserver/json_text.h"
 
 namespace dra::apiserver {
 
@@ -58,7 +60,10 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
       if (options_.send_initial_events.value_or(false) && options_.allow_bookmarks) send_bookmark(true);
     }
     if (over_) return;
-    listener_ = env_.store.listen(call_->table(), [this](const ChangePtr& change) { deliver(*change); });
+    listener_ = env_.store.listen(call_->table(), [this](const ChangePtr& change) {
+      // A stream that lost an event must not go on: its client lists again.
+      if (!run_guarded("a watch", [&] { deliver(*change); })) end();
+    });
     start_timers();
   }
 
@@ -88,18 +93,19 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
     const int64_t seconds = options_.timeout_seconds && *options_.timeout_seconds > 0
                                 ? std::min(*options_.timeout_seconds, kMaxTimeoutSeconds)
                                 : 1800 + static_cast<int64_t>(env_.random.below(1800));
-    timeout_ = env_.reactor.after(std::chrono::seconds(seconds), [this] { end(); });
+    timeout_ = env_.reactor.after(std::chrono::seconds(seconds),
+                                  [this] { run_guarded("the end of a watch", [this] { end(); }); });
     if (!options_.allow_bookmarks) return;
     if (std::chrono::seconds(seconds) >= kShortestWithLastBookmark) {
-      last_bookmark_ =
-          env_.reactor.after(std::chrono::seconds(seconds) - kLastBookmarkBefore, [this] { send_bookmark(false); });
+      last_bookmark_ = env_.reactor.after(std::chrono::seconds(seconds) - kLastBookmarkBefore,
+                                          [this] { run_guarded("a bookmark", [this] { send_bookmark(false); }); });
     }
     schedule_bookmark();
   }
 
   void schedule_bookmark() {
     bookmark_ = env_.reactor.after(env_.options.bookmark_interval, [this] {
-      send_bookmark(false);
+      run_guarded("a bookmark", [this] { send_bookmark(false); });
       if (!over_) schedule_bookmark();
     });
   }
@@ -132,9 +138,9 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
           {*call_->kind, call_->gv(), call_->form.shape_version, call_->query.get("includeObject"), !columns_sent_},
           {object});
       columns_sent_ = true;
-      if (table) text = table->dump(-1, ' ', false, Json::error_handler_t::replace);
+      if (table) text = compact_text(*table);
     } else if (call_->form.shape == OutputShape::kPartialObjectMetadata) {
-      text = partial_object(object->document()->at("metadata"), call_->form.shape_version).dump();
+      text = compact_text(partial_object(object->document()->at("metadata"), call_->form.shape_version));
     } else {
       text = object_text(*call_->kind, call_->gv(), *object, true);
     }
@@ -169,13 +175,13 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
       object["apiVersion"] = call_->gv().text();
       object["metadata"] = metadata;
     }
-    send_line("BOOKMARK", object.dump());
+    send_line("BOOKMARK", compact_text(object));
   }
 
   void too_old() {
     Status s = gone("too old resource version: " + options_.resource_version + " (" +
                     std::to_string(env_.store.floor(call_->table())) + ")");
-    send_line("ERROR", to_json(s).dump());
+    send_line("ERROR", compact_text(to_json(s)));
     end();
   }
 
