@@ -5,6 +5,7 @@
 #include "pkg/apiserver/authorizer.h"
 #include "pkg/apiserver/tokens.h"
 #include "pkg/base/strings.h"
+#include "pkg/cel/source.h"
 
 namespace dra::apiserver {
 
@@ -98,7 +99,7 @@ StatusOr<void> authenticate(const Env& env, Call& call) {
     return {};
   }
   UserInfo user;
-  user.name = as;
+  user.name = cel::valid_utf8(as);
   if (auto read = read_impersonation(call, user); !read) return read;
   if (auto ok = check_impersonation(env, call.user, user); !ok) return ok;
   if (user.name == "system:anonymous") {

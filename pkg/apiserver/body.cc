@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "pkg/apiserver/codec.h"
 #include "pkg/apiserver/json_text.h"
@@ -14,6 +15,9 @@
 namespace dra::apiserver {
 
 namespace {
+
+// sigs.k8s.io/json stops reporting after as many.
+constexpr size_t kMaxStrictFindings = 100;
 
 struct RawBody {
   Json document;
@@ -91,8 +95,10 @@ std::vector<std::string> strict_findings(const std::vector<std::string>& unknown
   }
   std::stable_sort(findings.begin(), findings.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
   std::vector<std::string> out;
-  for (auto& f : findings) {
-    if (std::find(out.begin(), out.end(), f.text) == out.end()) out.push_back(std::move(f.text));
+  std::set<std::string_view> seen;
+  for (const auto& f : findings) {
+    if (out.size() == kMaxStrictFindings) break;
+    if (seen.insert(f.text).second) out.push_back(f.text);
   }
   return out;
 }

@@ -11,6 +11,8 @@ namespace dra::apiserver {
 
 namespace {
 
+constexpr size_t kMaxUnknownBytes = size_t{4} * 1024 * 1024;  // paths of unknown fields in one report
+
 // Documents are at most kMaxJsonDepth deep, and schemas recurse only where documents do.
 
 std::string go_type_name(const ValueType& v) {
@@ -71,7 +73,7 @@ class Decoder {
       }
       const Field* field = type.find(name);
       if (field == nullptr) {
-        report_.unknown.push_back(join_path(path, name));
+        note_unknown(path, name);
         it = value.erase(it);
         continue;
       }
@@ -88,6 +90,12 @@ class Decoder {
  private:
   static std::string join_path(const std::string& path, const std::string& name) {
     return path.empty() ? name : path + "." + name;
+  }
+
+  void note_unknown(const std::string& path, const std::string& name) {
+    if (unknown_bytes_ > kMaxUnknownBytes) return;
+    report_.unknown.push_back(join_path(path, name));
+    unknown_bytes_ += report_.unknown.back().size();
   }
 
   // False when the field is not printed.
@@ -282,6 +290,7 @@ class Decoder {
  private:
   DecodeReport& report_;
   bool partial_;
+  size_t unknown_bytes_ = 0;
 };
 
 }  // namespace

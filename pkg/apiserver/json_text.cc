@@ -6,6 +6,9 @@ namespace dra::apiserver {
 
 namespace {
 
+constexpr size_t kMaxDuplicateBytes = size_t{4} * 1024 * 1024;
+constexpr size_t kMaxMemberBytes = size_t{64} * 1024 * 1024;
+
 // Builds the document and notes duplicate keys and, if asked, every member's path.
 class DocumentBuilder : public nlohmann::json_sax<Json> {
  public:
@@ -29,8 +32,8 @@ class DocumentBuilder : public nlohmann::json_sax<Json> {
   bool key(string_t& k) override {
     Frame& f = stack_.back();
     f.key = std::move(k);
-    if (f.value->contains(f.key)) duplicates_.push_back(path());
-    if (members_ != nullptr) members_->push_back(path());
+    if (f.value->contains(f.key)) note(duplicates_, duplicate_bytes_, kMaxDuplicateBytes);
+    if (members_ != nullptr) note(*members_, member_bytes_, kMaxMemberBytes);
     return true;
   }
   bool parse_error(std::size_t, const std::string& token, const nlohmann::detail::exception& ex) override {
@@ -47,6 +50,13 @@ class DocumentBuilder : public nlohmann::json_sax<Json> {
     Json* value;
     std::string key;
   };
+
+  // Many members below long keys would make paths of gigabytes; beyond the bound they are not noted.
+  void note(std::vector<std::string>& paths, size_t& bytes, size_t max_bytes) {
+    if (bytes > max_bytes) return;
+    paths.push_back(path());
+    bytes += paths.back().size() + 1;
+  }
 
   std::string path() const {
     std::string out;
@@ -100,6 +110,8 @@ class DocumentBuilder : public nlohmann::json_sax<Json> {
   std::vector<std::string>& duplicates_;
   std::vector<std::string>* members_;
   std::vector<Frame> stack_;
+  size_t duplicate_bytes_ = 0;
+  size_t member_bytes_ = 0;
   std::string message_;
   std::string failed_token_;
 };

@@ -205,6 +205,17 @@ TEST_F(ServerTest, BytesThatAreNoTextNeverReachObjectsOrWatchers) {
   EXPECT_FALSE(watch->ended);
 }
 
+TEST_F(ServerTest, StrictFindingsStopAtAHundred) {
+  Json body = config_map("a");
+  for (int i = 0; i < 100'000; ++i) body["unknown" + std::to_string(i)] = 1;
+  const auto refused = ask("POST", std::string(kMaps) + "?fieldValidation=Strict", body);
+  EXPECT_EQ(refused->head.status, 400);
+  const std::string message = Json::parse(refused->head.body)["message"];
+  size_t count = 0;
+  for (size_t at = 0; (at = message.find("unknown field", at)) != std::string::npos; ++at) ++count;
+  EXPECT_EQ(count, 100U);
+}
+
 TEST_F(ServerTest, HousekeepingDeletesDependentsAndEmptiesNamespaces) {
   start(true);
   const Json owner = Json::parse(ask("POST", kMaps, config_map("owner"))->head.body);

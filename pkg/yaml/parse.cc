@@ -1,5 +1,6 @@
 #include <yaml.h>
 
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
@@ -12,6 +13,15 @@ namespace dra::yaml {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr size_t kMaxFlowDepth = 250;
+// Bytes of scalars in all documents, beyond the size of the text: only aliases make more of it.
+constexpr size_t kMaxAliasBytes = size_t{16} * 1024 * 1024;
+
+struct Budget {
+  size_t nodes;
+  size_t bytes;
+};
 
 std::string at(const yaml_mark_t& mark) {
   return "line " + std::to_string(mark.line + 1) + ", column " + std::to_string(mark.column + 1) + ": ";
@@ -33,15 +43,15 @@ std::string pointer_step(const std::string& parent, std::string_view key) {
 
 class DocumentReader {
  public:
-  DocumentReader(yaml_document_t& document, const Options& options, size_t& budget, Positions* positions)
+  DocumentReader(yaml_document_t& document, const Options& options, Budget& budget, Positions* positions)
       : document_(document), options_(options), budget_(budget), positions_(positions) {}
 
   Result<Json> read(int id, const std::string& path, size_t depth) {
     yaml_node_t* node = yaml_document_get_node(&document_, id);
     if (depth > options_.max_depth)
       return refuse(*node, "nested deeper than " + std::to_string(options_.max_depth) + " levels");
-    if (budget_ == 0) return refuse(*node, "document contains excessive aliasing or more values than can be read");
-    --budget_;
+    const size_t bytes = node->type == YAML_SCALAR_NODE ? node->data.scalar.length : 0;
+    if (!charge(bytes)) return refuse(*node, kTooMuch);
     if (positions_ != nullptr)
       positions_->insert_or_assign(path, Position{node->start_mark.line + 1, node->start_mark.column + 1});
     switch (node->type) {
@@ -57,6 +67,20 @@ class DocumentReader {
   }
 
  private:
+  static constexpr const char* kTooMuch = "document contains excessive aliasing or more values than can be read";
+
+  bool charge(size_t bytes) {
+    if (budget_.nodes == 0 || bytes > budget_.bytes) return false;
+    --budget_.nodes;
+    budget_.bytes -= bytes;
+    return true;
+  }
+
+  // The path is only known where positions are asked for.
+  std::string below(const std::string& path, std::string_view key) const {
+    return positions_ == nullptr ? std::string() : pointer_step(path, key);
+  }
+
   static Unexpected refuse(const yaml_node_t& node, std::string what) {
     return fail(Code::kInvalidArgument, at(node.start_mark) + std::move(what));
   }
@@ -90,7 +114,7 @@ class DocumentReader {
   Result<Json> sequence(const yaml_node_t& node, const std::string& path, size_t depth) {
     Json list = Json::array();
     for (const int* item = node.data.sequence.items.start; item != node.data.sequence.items.top; ++item) {
-      auto value = read(*item, path + "/" + std::to_string(list.size()), depth + 1);
+      auto value = read(*item, below(path, std::to_string(list.size())), depth + 1);
       if (!value) return value;
       list.push_back(std::move(*value));
     }
@@ -103,11 +127,13 @@ class DocumentReader {
     for (const yaml_node_pair_t* pair = node.data.mapping.pairs.start; pair != node.data.mapping.pairs.top; ++pair) {
       const yaml_node_t& key_node = *yaml_document_get_node(&document_, pair->key);
       if (key_node.type != YAML_SCALAR_NODE) return refuse(key_node, "a map key must be a scalar");
+      if (key_node.data.scalar.length > budget_.bytes) return refuse(key_node, kTooMuch);
+      budget_.bytes -= key_node.data.scalar.length;
       auto key_value = scalar(key_node);
       if (!key_value) return key_value;
       const std::string key = key_text(*key_value);
       const bool merge = key == "<<" && key_node.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-      auto value = read(pair->value, merge ? path : pointer_step(path, key), depth + 1);
+      auto value = read(pair->value, merge ? path : below(path, key), depth + 1);
       if (!value) return value;
       if (merge) {
         if (!add_merged(merged, *value))
@@ -141,7 +167,7 @@ class DocumentReader {
 
   yaml_document_t& document_;
   const Options& options_;
-  size_t& budget_;
+  Budget& budget_;
   Positions* positions_;
 };
 
@@ -161,12 +187,48 @@ Unexpected parser_error(const yaml_parser_t& parser) {
   return fail(Code::kInvalidArgument, at(parser.problem_mark) + what);
 }
 
+struct EventGuard {
+  yaml_event_t event;
+  ~EventGuard() { yaml_event_delete(&event); }
+};
+
+// libyaml spends time on every token for every flow collection that is open, and yaml_parser_load() does so for the
+// whole document before its depth can be seen: events are looked at first. Errors are left to the loading.
+Result<void> check_flow_depth(std::string_view text) {
+  const auto opens = std::count_if(text.begin(), text.end(), [](char c) { return c == '[' || c == '{'; });
+  if (static_cast<size_t>(opens) <= kMaxFlowDepth) return {};
+  ParserGuard guard;
+  if (yaml_parser_initialize(&guard.parser) == 0) return fail(Code::kInternal, "the YAML parser could not be set up");
+  yaml_parser_set_input_string(&guard.parser, reinterpret_cast<const unsigned char*>(text.data()), text.size());
+  size_t flow_depth = 0;
+  std::vector<bool> open;  // of each collection: whether it is a flow collection
+  for (;;) {
+    EventGuard seen{};
+    if (yaml_parser_parse(&guard.parser, &seen.event) == 0 || seen.event.type == YAML_STREAM_END_EVENT) return {};
+    const auto type = seen.event.type;
+    if (type == YAML_SEQUENCE_START_EVENT || type == YAML_MAPPING_START_EVENT) {
+      const bool flow = type == YAML_SEQUENCE_START_EVENT
+                            ? seen.event.data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE
+                            : seen.event.data.mapping_start.style == YAML_FLOW_MAPPING_STYLE;
+      open.push_back(flow);
+      if (flow && ++flow_depth > kMaxFlowDepth) {
+        return fail(Code::kInvalidArgument, at(seen.event.start_mark) + "[] and {} nested deeper than " +
+                                                std::to_string(kMaxFlowDepth) + " levels");
+      }
+    } else if (type == YAML_SEQUENCE_END_EVENT || type == YAML_MAPPING_END_EVENT) {
+      if (open.back()) --flow_depth;
+      open.pop_back();
+    }
+  }
+}
+
 Result<std::vector<Json>> parse_stream(std::string_view text, const Options& options, Positions* positions) {
+  if (auto ok = check_flow_depth(text); !ok) return tl::make_unexpected(ok.error());
   ParserGuard guard;
   if (yaml_parser_initialize(&guard.parser) == 0) return fail(Code::kInternal, "the YAML parser could not be set up");
   yaml_parser_set_input_string(&guard.parser, reinterpret_cast<const unsigned char*>(text.data()), text.size());
   std::vector<Json> documents;
-  size_t budget = options.max_nodes;
+  Budget budget{options.max_nodes, text.size() + kMaxAliasBytes};
   for (;;) {
     DocumentGuard loaded{};
     if (yaml_parser_load(&guard.parser, &loaded.document) == 0) return parser_error(guard.parser);

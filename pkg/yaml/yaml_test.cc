@@ -64,6 +64,25 @@ TEST(YamlTest, AliasBombsAndDepthAreBounded) {
   EXPECT_FALSE(parse(std::string(5000, '[') + std::string(5000, ']')));
 }
 
+// Each took many seconds to minutes, or all memory, before it was refused.
+TEST(YamlTest, SmallTextsCannotMakeLargeWork) {
+  for (const char* prefix : {"", "a: ", "a: |\n  'x\nb: ", "- "}) {
+    auto value = parse(prefix + std::string(200'000, '['));
+    ASSERT_FALSE(value);
+    EXPECT_NE(value.error().message().find("nested deeper than"), std::string::npos) << value.error().message();
+  }
+  EXPECT_TRUE(parse(std::string(250, '[') + std::string(250, ']')));
+  EXPECT_TRUE(parse("a: |\n  " + std::string(5000, '[') + "\n"));
+  std::string aliases = "a: &a " + std::string(100'000, 'x') + "\nb: [";
+  for (int i = 0; i < 1000; ++i) aliases += "*a, ";
+  auto value = parse(aliases + "1]\n");
+  ASSERT_FALSE(value);
+  EXPECT_NE(value.error().message().find("excessive aliasing"), std::string::npos) << value.error().message();
+  std::string long_key = "{" + std::string(900, 'k') + ": [";
+  for (int i = 0; i < 100'000; ++i) long_key += "1, ";
+  EXPECT_TRUE(parse(long_key + "1]}"));
+}
+
 TEST(YamlTest, PositionsAreByJsonPointer) {
   Positions positions;
   ASSERT_TRUE(parse_with_positions("nodes:\n- name: a\n  labels:\n    x/y: z\n", positions));
