@@ -23,6 +23,10 @@ Result<uint64_t> parse_revision(std::string_view text) {
   return value;
 }
 
+std::string key_of(const api::ObjectMeta& meta) {
+  return meta.name.empty() ? std::string() : store_key(meta.ns, meta.name);
+}
+
 Result<Entry> entry_of(const api::ObjectMeta& meta) {
   if (meta.name.empty()) return fail(Code::kInvalidArgument, "an object without metadata.name");
   auto revision = parse_revision(meta.resource_version);

@@ -38,6 +38,8 @@ struct EntryPage {
   std::vector<Entry> entries;
   // One for each item that could not be decoded; it is not in `entries`.
   std::vector<Error> errors;
+  // For each error the item's key; empty where that cannot be read either.
+  std::vector<std::string> unreadable;
 };
 
 // What the informer needs to know of a type. Functions are pure and may run on any thread.
@@ -56,6 +58,9 @@ struct ObjectTraits {
 
 // An entry without the object: fails when the metadata names no object or its resourceVersion is no number.
 Result<Entry> entry_of(const api::ObjectMeta& meta);
+
+// The key of an object; empty without a name.
+std::string key_of(const api::ObjectMeta& meta);
 
 template <class T>
 Result<Entry> make_entry(T&& object) {
@@ -77,11 +82,19 @@ ObjectType object_type() {
     if (!list) return fail(list.error());
     auto revision = parse_revision(list->metadata.resource_version);
     if (!revision) return fail(revision.error().wrap("list"));
-    EntryPage page{*revision, std::move(list->metadata.continue_token), {}, std::move(list->errors)};
+    EntryPage page{
+        *revision, std::move(list->metadata.continue_token), {}, std::move(list->errors), std::move(list->unreadable)};
+    page.unreadable.resize(page.errors.size());
     page.entries.reserve(list->items.size());
     for (T& item : list->items) {
+      const std::string key = key_of(ObjectTraits<T>::meta(item));
       auto entry = make_entry<T>(std::move(item));
-      entry ? page.entries.push_back(std::move(*entry)) : page.errors.push_back(entry.error());
+      if (entry) {
+        page.entries.push_back(std::move(*entry));
+      } else {
+        page.errors.push_back(entry.error());
+        page.unreadable.push_back(key);
+      }
     }
     return page;
   };

@@ -1,5 +1,6 @@
 #include "client/informer/reflector.h"
 
+#include <set>
 #include <utility>
 
 #include "client/rest/status.h"
@@ -10,6 +11,7 @@ namespace {
 
 constexpr Duration kShortWatch = std::chrono::seconds(1);
 constexpr int kMaxBriefStreams = 5;
+constexpr int kMaxBrokenWatchLists = 3;
 constexpr Duration kExpiredPause = std::chrono::seconds(10);
 constexpr Duration kMaxRetryAfter = std::chrono::minutes(5);
 
@@ -53,6 +55,7 @@ void Reflector::drop_calls() {
   timer_.cancel();
   collecting_ = false;
   collected_.clear();
+  collected_unreadable_.clear();
 }
 
 Query Reflector::base_query() const {
@@ -65,12 +68,13 @@ std::string Reflector::what(const char* verb) const {
 
 void Reflector::begin_state() {
   unpaged_ = false;
-  traits_->watch_list_refused ? begin_list() : open_watch_list();
+  traits_->watch_list_refused || broken_watch_lists_ >= kMaxBrokenWatchLists ? begin_list() : open_watch_list();
 }
 
 void Reflector::open_watch_list() {
   drop_calls();
   collecting_ = true;
+  stream_open_ = false;
   stream_had_event_ = false;
   opened_at_ = reactor_.clock().mono_now();
   Query query = base_query();
@@ -85,7 +89,9 @@ void Reflector::open_watch_list() {
   uint64_t mine = generation_;
   StreamCallbacks on;
   on.on_open = [this, mine](const Response&) {
-    if (mine == generation_) ++stats_.watches;
+    if (mine != generation_) return;
+    ++stats_.watches;
+    stream_open_ = true;
   };
   on.on_line = [this, mine](std::string_view line) {
     if (mine == generation_) on_line(line);
@@ -176,20 +182,18 @@ void Reflector::on_initial_event(WatchEvent event) {
     for (auto& [key, entry] : collected_) entries.push_back(std::move(entry));
     collected_.clear();
     collecting_ = false;
+    broken_watch_lists_ = 0;
     arm_silence(options_.silent_peer);
     install(std::move(entries), event.revision);
     return;
   }
   auto entry = type_.decode(event.object);
-  if (!entry) {
-    ++stats_.undecodable;
-    log::error(entry.error(), "Unreadable object", {{"resource", options_.resource.plural}});
-    return;
-  }
+  if (!entry) return cannot_read(event, entry.error());
   std::string key = entry->key();
+  collected_unreadable_.erase(key);
   if (event.type == WatchEvent::Type::kDeleted) {
     collected_.erase(key);
-  } else if (collected_.size() < options_.max_objects || collected_.count(key) > 0) {
+  } else if (collected_.size() + collected_unreadable_.size() < options_.max_objects || collected_.count(key) > 0) {
     collected_.insert_or_assign(std::move(key), std::move(*entry));
   } else {
     retry_later(Error(Code::kResourceExhausted, what("watch") + ": more objects than this program holds"),
@@ -204,13 +208,51 @@ void Reflector::on_watch_event(WatchEvent event) {
     return;
   }
   auto entry = type_.decode(event.object);
-  if (!entry) {
-    ++stats_.undecodable;
-    log::error(entry.error(), "Unreadable object", {{"resource", options_.resource.plural}});
-    return;
-  }
+  if (!entry) return cannot_read(event, entry.error());
+  const std::string key = entry->key();
   bool fresh = event.type == WatchEvent::Type::kDeleted ? store_.remove(*entry) : store_.apply(std::move(*entry));
   if (fresh) ++stats_.events;
+  if (unreadable_.count(key) == 0) return;
+  auto rest = unreadable_;
+  rest.erase(key);
+  set_unreadable(std::move(rest));
+}
+
+// What is known of the object stays: forgetting it would free what it holds. A deletion needs no more than its name.
+void Reflector::cannot_read(const WatchEvent& event, const Error& error) {
+  const Result<Entry> identity = identify(event.object);
+  const std::string key = identity ? identity->key() : std::string();
+  const bool deleted = identity && event.type == WatchEvent::Type::kDeleted;
+  ++stats_.undecodable;
+  log::error(error, "Unreadable object",
+             {{"resource", options_.resource.plural}, {"object", key}, {"deleted", deleted}});
+  if (deleted && collecting_) collected_.erase(key);
+  if (deleted && !collecting_ && store_.remove(*identity)) ++stats_.events;
+  auto known = collecting_ ? std::move(collected_unreadable_) : unreadable_;
+  deleted ? void(known.erase(key)) : void(known.insert_or_assign(key, error.message()));
+  if (collecting_) {
+    collected_unreadable_ = std::move(known);
+    return;
+  }
+  set_unreadable(std::move(known));
+  // No later event can tell that this one is gone: read everything.
+  if (!identity) retry_later(error, &Reflector::begin_state);
+}
+
+void Reflector::set_unreadable(std::map<std::string, std::string> now) {
+  if (now == unreadable_) return;
+  unreadable_ = std::move(now);
+  if (unreadable_changed_) unreadable_changed_();
+}
+
+void Reflector::keep_unreadable(std::vector<Entry>& entries) const {
+  if (unreadable_.empty()) return;
+  std::set<std::string> present;
+  for (const Entry& entry : entries) present.insert(entry.key());
+  for (const auto& [key, why] : unreadable_) {
+    const Entry* known = present.count(key) > 0 ? nullptr : store_.find_in_stream(key);
+    if (known) entries.push_back(*known);
+  }
 }
 
 void Reflector::on_error_event(const WatchEvent& event) {
@@ -235,6 +277,8 @@ void Reflector::on_stream_end(Result<Response> result) {
   bool brief = reactor_.clock().mono_now() - opened_at_ < kShortWatch;
   brief_streams_ = brief ? brief_streams_ + 1 : 0;
   if (collecting_) {
+    if (stream_open_ && ++broken_watch_lists_ == kMaxBrokenWatchLists)
+      log::warning("WatchList broke off again and again, listing in pages", {{"resource", options_.resource.plural}});
     retry_later(error, &Reflector::begin_state);
   } else if (brief && (!stream_had_event_ || brief_streams_ > kMaxBriefStreams)) {
     retry_later(error, &Reflector::open_watch);
@@ -356,13 +400,14 @@ void Reflector::page_arrived(Result<EntryPage> page) {
     on_list_failed(page.error().wrap(what("list")));
     return;
   }
-  for (const Error& error : page->errors) {
+  for (size_t i = 0; i < page->errors.size(); ++i) {
     ++stats_.undecodable;
-    log::error(error, "Unreadable object", {{"resource", options_.resource.plural}});
+    log::error(page->errors[i], "Unreadable object", {{"resource", options_.resource.plural}});
+    collected_unreadable_.insert_or_assign(page->unreadable[i], page->errors[i].message());
   }
   if (paged_revision_ == 0) paged_revision_ = page->revision;
   for (Entry& entry : page->entries) collected_.insert_or_assign(entry.key(), std::move(entry));
-  if (collected_.size() > options_.max_objects) {
+  if (collected_.size() + collected_unreadable_.size() > options_.max_objects) {
     on_list_failed(Error(Code::kResourceExhausted, what("list") + ": more objects than this program holds"));
     return;
   }
@@ -390,7 +435,14 @@ void Reflector::install(std::vector<Entry> entries, uint64_t revision) {
   auto waiting = std::exchange(waiting_, {});
   log::v(3, "State received",
          {{"resource", options_.resource.plural}, {"objects", entries.size()}, {"revision", revision}});
+  // Trouble is told before the new state, its end after it.
+  auto unreadable = std::exchange(collected_unreadable_, {});
+  const bool trouble_left = !unreadable.empty();
+  if (trouble_left) set_unreadable(unreadable);
+  if (trouble_left) keep_unreadable(entries);
+  const uint64_t mine = generation_;
   store_.replace(std::move(entries), revision);
+  if (!trouble_left && mine == generation_) set_unreadable({});
   for (auto& done : waiting) done();
 }
 

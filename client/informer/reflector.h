@@ -1,9 +1,10 @@
 // Reflector: keeps an ObjectStore equal to the server's list of one resource.
 //
 // It opens a WatchList (a watch that begins with the whole state), or, where the server refuses that, lists in pages
-// and watches from there; follows bookmarks; starts over on 410; waits as told on 429; takes a peer that is silent for
-// 90 s for dead (an API server sends a bookmark a minute); and waits between failures with doubling, jittered delays.
-// The first state and every relist is a consistent read, never one from an arbitrarily old cache (resourceVersion "0").
+// or three times in a row breaks off before its end mark, and watches from there; follows bookmarks; starts over on
+// 410; waits as told on 429; takes a peer that is silent for 90 s for dead (an API server sends a bookmark a minute);
+// and waits between failures with doubling, jittered delays. The first state and every relist is a consistent read,
+// never one from an arbitrarily old cache (resourceVersion "0").
 //
 // Belongs to the reactor's thread. All changes of the store happen in tasks of the reactor.
 #pragma once
@@ -76,6 +77,12 @@ class Reflector {
   // The last failure, until the next success; for health checks and messages.
   const std::string& trouble() const { return trouble_; }
 
+  // Objects whose present state could not be read, by key ("": one without a name), and why. The store keeps what it
+  // knew of them, or nothing: it is not the server's state until they are readable or gone.
+  const std::map<std::string, std::string>& unreadable() const { return unreadable_; }
+  // Called when unreadable() has changed, before any handler of the store is told of later changes.
+  void on_unreadable(std::function<void()> handler) { unreadable_changed_ = std::move(handler); }
+
  private:
   // Each begins one kind of request and returns; what is under way lives in call_ and timer_.
   void begin_state();
@@ -94,6 +101,10 @@ class Reflector {
   void on_watch_refused(const Error& error);
   void on_list_failed(const Error& error);
 
+  void cannot_read(const WatchEvent& event, const Error& error);
+  void set_unreadable(std::map<std::string, std::string> now);
+  // What the store knows of unreadable objects goes on in the new state.
+  void keep_unreadable(std::vector<Entry>& entries) const;
   void install(std::vector<Entry> entries, uint64_t revision);
   void relist_expired();
   // Waits, then does `next` (begin_state or open_watch).
@@ -120,7 +131,11 @@ class Reflector {
   Handle call_;
   Handle timer_;
   MonoTime opened_at_{};
+  bool stream_open_ = false;
   bool stream_had_event_ = false;
+  // WatchLists that were accepted and broke off before their end mark, in a row: something on the way cuts long
+  // streams, pages are shorter. Of this resource only: others' states may be small enough.
+  int broken_watch_lists_ = 0;
   int brief_streams_ = 0;
   int silent_streams_ = 0;  // in a row, without a line
   MonoTime expired_at_{};
@@ -128,6 +143,9 @@ class Reflector {
   bool state_exact_ = true;  // the next whole state must be a consistent read (resourceVersion unset)
   bool unpaged_ = false;     // the continue token expired: list everything at once
   std::map<std::string, Entry> collected_;
+  std::map<std::string, std::string> collected_unreadable_;
+  std::map<std::string, std::string> unreadable_;
+  std::function<void()> unreadable_changed_;
   uint64_t paged_revision_ = 0;
   std::vector<std::function<void()>> waiting_;  // refresh() callbacks for the state under way
 };

@@ -250,6 +250,92 @@ TEST(Reflector, BrokenObjectsAreCountedAndTheRestGoesOn) {
   EXPECT_EQ(world.informer->reflector().stats().undecodable, 1u);
 }
 
+std::vector<std::string> unreadable(const World& world) {
+  std::vector<std::string> keys;
+  for (const auto& [key, why] : world.informer->reflector().unreadable()) {
+    EXPECT_NE(why.find("spec.holderIdentity"), std::string::npos) << why;
+    keys.push_back(key);
+  }
+  return keys;
+}
+
+const char kUnreadable[] = R"({"spec":{"holderIdentity":7}})";
+
+TEST(Reflector, WhatCannotBeReadIsNamedUntilItIsReadableOrGone) {
+  for (const bool watch_list : {true, false}) {
+    World world(1);
+    world.server.watch_list = watch_list;
+    world.server.put(kPath, "ns", "bad", kUnreadable);
+    world.put("good", "x");
+    world.start();
+    int told = 0;
+    world.informer->reflector().on_unreadable([&] { ++told; });
+    world.reactor.run_until_idle();
+    EXPECT_TRUE(world.informer->synced());
+    EXPECT_NE(world.informer->store().get("ns/good"), nullptr);
+    EXPECT_EQ(unreadable(world), std::vector<std::string>{"ns/bad"});
+    world.put("bad", "fine");
+    world.reactor.run_until_idle();
+    EXPECT_TRUE(unreadable(world).empty());
+    world.server.put(kPath, "ns", "bad", kUnreadable);
+    world.reactor.run_until_idle();
+    EXPECT_EQ(unreadable(world), std::vector<std::string>{"ns/bad"});
+    world.server.erase(kPath, "ns", "bad");
+    world.reactor.run_until_idle();
+    EXPECT_TRUE(unreadable(world).empty());
+    EXPECT_EQ(world.informer->store().get("ns/bad"), nullptr);
+    EXPECT_EQ(told, 4);
+    EXPECT_EQ(shown(world.informer->core()), world.server.snapshot(kPath));
+  }
+}
+
+TEST(Reflector, AnObjectThatBecameUnreadableIsNotForgottenByALaterState) {
+  for (const bool watch_list : {true, false}) {
+    World world(1);
+    world.server.watch_list = watch_list;
+    world.put("bad", "holds devices");
+    world.start();
+    world.reactor.run_until_idle();
+    int deletions = 0;
+    world.informer->core().on_stream_change([&](const EntryChange& c) { deletions += c.after == nullptr ? 1 : 0; });
+    world.server.put(kPath, "ns", "bad", kUnreadable);
+    world.informer->reflector().refresh([] {});
+    world.reactor.run_until_idle();
+    EXPECT_EQ(unreadable(world), std::vector<std::string>{"ns/bad"});
+    ASSERT_NE(world.informer->store().get("ns/bad"), nullptr);
+    EXPECT_EQ(world.informer->store().get("ns/bad")->holder_identity, "holds devices");
+    EXPECT_EQ(deletions, 0);
+    world.server.erase(kPath, "ns", "bad");
+    world.informer->reflector().refresh([] {});
+    world.reactor.run_until_idle();
+    EXPECT_TRUE(unreadable(world).empty());
+    EXPECT_EQ(deletions, 1);
+  }
+}
+
+TEST(Reflector, WatchListsThatBreakOffThreeTimesGiveWayToPages) {
+  World world(1);
+  for (int i = 0; i < 25; ++i) world.put("l" + std::to_string(i), "x");
+  Fault cut;
+  cut.cut_after_lines = 20;
+  std::vector<std::string> targets;
+  world.network.set_plan([&](const Request& r, bool) {
+    targets.push_back(r.target);
+    return r.target.find("sendInitialEvents") != std::string::npos ? cut : Fault{};
+  });
+  auto traits = std::make_shared<ServerTraits>();
+  ReflectorOptions options;
+  options.resource = kLeases;
+  options.page_size = 10;
+  Informer<api::Lease> informer(world.reactor, world.network, world.random, options, traits);
+  informer.start();
+  world.reactor.advance(1min);
+  EXPECT_TRUE(informer.synced());
+  EXPECT_EQ(shown(informer.core()), world.server.snapshot(kPath));
+  EXPECT_FALSE(traits->watch_list_refused) << "others may be luckier";
+  EXPECT_EQ(targets.size(), 7u) << "three WatchLists, three pages, a watch";
+}
+
 // The property this room is for: whatever the network does, once it is well again the store is the server's list, and
 // what handlers were told adds up to it.
 TEST(Reflector, ConvergesAfterAnyTrouble) {

@@ -77,4 +77,24 @@ Result<WatchEvent> parse_watch_line(std::string_view line) {
   return event;
 }
 
+Result<Entry> identify(std::string_view object_json) {
+  namespace od = simdjson::ondemand;
+  thread_local od::parser parser;
+  simdjson::padded_string padded(object_json);
+  od::document document;
+  od::object metadata;
+  if (parser.iterate(padded).get(document) || document.find_field_unordered("metadata").get_object().get(metadata))
+    return fail(Code::kInvalidArgument, "an object without metadata");
+  api::ObjectMeta meta;
+  const auto read = [&](const char* name, std::string& into) {
+    std::string_view text;
+    if (!metadata.find_field_unordered(name).get_string().get(text)) into = std::string(text);
+  };
+  read("namespace", meta.ns);
+  read("name", meta.name);
+  read("uid", meta.uid);
+  read("resourceVersion", meta.resource_version);
+  return entry_of(meta);
+}
+
 }  // namespace dra::client

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "client/informer/entry.h"
 #include "pkg/base/error.h"
 
 namespace dra::client {
@@ -21,5 +22,9 @@ struct WatchEvent {
 
 // kInvalidArgument when the line is no watch event.
 Result<WatchEvent> parse_watch_line(std::string_view line);
+
+// What identifies an object, from its metadata alone: for objects that cannot be read otherwise. The entry holds no
+// object.
+Result<Entry> identify(std::string_view object_json);
 
 }  // namespace dra::client

@@ -37,6 +37,7 @@ struct DecodedList {
   ListMeta metadata;
   std::vector<T> items;
   std::vector<Error> errors;
+  std::vector<std::string> unreadable;  // for each error the item's "ns/name"; empty where that cannot be read either
 };
 
 // For the nine kinds above.

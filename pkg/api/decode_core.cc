@@ -7,16 +7,12 @@
 namespace dra::api {
 namespace detail {
 
-std::string item_name(const JsonValue& item) {
-  std::string key;
-  JsonValue metadata;
-  std::string_view part;
-  JsonValue value;
-  if (item.find("metadata", metadata)) {
-    if (metadata.find("namespace", value) && value.get(part) && !part.empty()) key = std::string(part) + "/";
-    if (metadata.find("name", value) && value.get(part)) key += part;
-  }
-  return quote(key);
+std::string item_key(const JsonValue& item) {
+  JsonValue metadata, value;
+  std::string_view name, ns;
+  if (!item.find("metadata", metadata) || !metadata.find("name", value) || !value.get(name) || name.empty()) return {};
+  if (!metadata.find("namespace", value) || !value.get(ns) || ns.empty()) return std::string(name);
+  return std::string(ns) + "/" + std::string(name);
 }
 
 bool read_list_meta(const JsonValue& list, ListMeta& out, Trouble& trouble) {

@@ -3,6 +3,7 @@
 
 #include "pkg/api/decode.h"
 #include "pkg/api/read_fields.h"
+#include "pkg/base/strings.h"
 
 namespace dra::api::detail {
 
@@ -16,8 +17,8 @@ Result<T> decode_one(std::string_view json) {
   return out;
 }
 
-// `"ns/name"` of an item whose metadata may itself be broken.
-std::string item_name(const JsonValue& item);
+// "ns/name" of an item whose metadata may itself be broken; empty without a name.
+std::string item_key(const JsonValue& item);
 bool read_list_meta(const JsonValue& list, ListMeta& out, Trouble& trouble);
 
 template <class T>
@@ -39,8 +40,9 @@ Result<DecodedList<T>> decode_many(std::string_view json) {
           if (read(item, object, inner)) {
             out.items.push_back(std::move(object));
           } else {
-            out.errors.emplace_back(Code::kInvalidArgument,
-                                    "items[" + std::to_string(index) + "] " + item_name(item) + ": " + inner.message());
+            out.unreadable.push_back(item_key(item));
+            out.errors.emplace_back(Code::kInvalidArgument, "items[" + std::to_string(index) + "] " +
+                                                                quote(out.unreadable.back()) + ": " + inner.message());
           }
           ++index;
           return true;

@@ -235,7 +235,31 @@ struct Manager::Impl {
     serve(reconcile::Kind::kSlice, w.slices);
     serve(reconcile::Kind::kClass, w.classes);
     listen(w);
+    w.claims.reflector().on_unreadable([this] { hold_allocation(); });
+    w.slices.reflector().on_unreadable([this] { hold_allocation(); });
     preflight.start([this] { admit(); });
+  }
+
+  // A claim that cannot be read may hold any device, a slice any counter: nothing is allocated until it is readable or
+  // gone. The informers' health checks name the object.
+  void hold_allocation() {
+    const auto& claims = watches->claims.reflector().unreadable();
+    const auto& slices = watches->slices.reflector().unreadable();
+    runner.hold_back(allocation.name(), !claims.empty() || !slices.empty());
+    if (claims.empty() && slices.empty()) return log::info("Every claim and slice can be read, allocation goes on");
+    log::warning("Nothing is allocated while a claim or slice cannot be read",
+                 {{"why", claims.empty() ? unreadable_text(watches->slices) : unreadable_text(watches->claims)}});
+  }
+
+  // Which objects cannot be read, and why the first cannot; empty: all can.
+  template <typename T>
+  static std::string unreadable_text(const Informer<T>& informer) {
+    const auto& unreadable = informer.reflector().unreadable();
+    if (unreadable.empty()) return "";
+    const auto& [key, why] = *unreadable.begin();
+    const std::string more = unreadable.size() > 1 ? ", and " + std::to_string(unreadable.size() - 1) + " more" : "";
+    return informer.resource().kind + " " + (key.empty() ? std::string("without a name") : quote(key)) +
+           " cannot be read: " + why + more + "; correct or delete it";
   }
 
   // What the controllers that may run watch is watched; the others stay off until a later round finds their
@@ -446,7 +470,9 @@ struct Manager::Impl {
     if (!watches) return list;
     list.push_back(permissions_check());
     watches->each_started([&](const char* name, auto& informer) {
-      list.push_back({std::string("informer-") + name, informer.synced(), informer.reflector().trouble(), ""});
+      const std::string unreadable = unreadable_text(informer);
+      list.push_back({std::string("informer-") + name, informer.synced() && unreadable.empty(),
+                      unreadable.empty() ? informer.reflector().trouble() : unreadable, ""});
     });
     return list;
   }

@@ -120,6 +120,15 @@ void Runner::stop() {
   timer_due_.reset();
 }
 
+void Runner::hold_back(std::string_view controller, bool held) {
+  held ? void(held_back_.emplace(controller)) : void(held_back_.erase(std::string(controller)));
+  schedule();
+}
+
+bool Runner::may_run(const Lane& lane) const {
+  return running_ && !held_back_.contains(lane.reconciler->name());
+}
+
 bool Runner::idle() {
   if (!passes_.empty()) return false;
   return std::none_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->queue->has_ready(); });
@@ -180,8 +189,8 @@ void Runner::schedule() {
   if (!held_.empty()) due = held_.begin()->first;
   bool ready = false;
   for (const auto& lane : lanes_) {
-    ready = ready || lane->queue->has_ready() || lane->parked.has_leftovers();
-    if (auto at = lane->queue->next_due(); at && (!due || *at < *due)) due = at;
+    ready = ready || (may_run(*lane) && (lane->queue->has_ready() || lane->parked.has_leftovers()));
+    if (auto at = lane->queue->next_due(); at && may_run(*lane) && (!due || *at < *due)) due = at;
     if (!lane->pacer) continue;
     if (auto at = lane->pacer->next_due(); at && (!due || *at < *due)) due = at;
   }
@@ -228,6 +237,7 @@ void Runner::pump() {
 }
 
 bool Runner::run_one(Lane& lane) {
+  if (!may_run(lane)) return false;
   if (!lane.queue->has_ready() && lane.parked.has_leftovers())
     for (const std::string& key : lane.parked.next_batch()) lane.queue->add(key);
   std::optional<std::string> key = lane.queue->get();
@@ -299,7 +309,7 @@ void Runner::step(uint64_t id) {
   Pass* pass = find(id);
   while (pass && pass->at < pass->outcome.effects.size()) {
     const Effect& effect = pass->outcome.effects[pass->at];
-    if (!running_) {
+    if (!may_run(*pass->lane)) {
       pass->broke_off = true;
       drop_rest(*pass);
       break;
@@ -530,7 +540,7 @@ void Runner::finish(uint64_t id) {
   std::unique_ptr<Pass> pass = std::move(found->second);
   passes_.erase(found);
   Lane& lane = *pass->lane;
-  if (pass->asked && !pass->broke_off && running_ && pass->rounds < kMaxConfirmRounds)
+  if (pass->asked && !pass->broke_off && may_run(lane) && pass->rounds < kMaxConfirmRounds)
     return begin_effects(lane, pass->key, std::move(pass->confirmations), pass->rounds + 1, pass->paid);
   const reconcile::Outcome& outcome = pass->outcome;
   const bool failed = pass->broke_off || !outcome.retry.empty() || pass->asked;

@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -68,6 +69,8 @@ class Runner {
   void start();
   void stop();
   bool running() const { return running_; }
+  // While a controller is held back it makes no pass and begins no write; its keys wait. May be called before add().
+  void hold_back(std::string_view controller, bool held);
   // No pass under way, no key ready.
   bool idle();
   size_t passes_under_way() const { return passes_.size(); }
@@ -107,6 +110,7 @@ class Runner {
   void let_held_go();
   void pump();
   bool run_one(Lane& lane);
+  bool may_run(const Lane& lane) const;
   void begin_effects(Lane& lane, const std::string& key, std::map<std::string, reconcile::Presence> confirmations,
                      int rounds, bool paid);
   void step(uint64_t id);
@@ -136,6 +140,7 @@ class Runner {
   std::vector<std::unique_ptr<Lane>> lanes_;
   size_t next_lane_ = 0;
   bool running_ = false;
+  std::set<std::string, std::less<>> held_back_;
   bool pump_posted_ = false;
   Handle timer_;
   std::optional<MonoTime> timer_due_;

@@ -130,6 +130,24 @@ class RunnerTest : public testing::Test {
   Runner runner;
 };
 
+TEST_F(RunnerTest, AControllerThatIsHeldBackWaitsAndBeginsNoWrite) {
+  runner.hold_back("scripted", true);
+  once({write("first", "a"), write("second", "b")});
+  poke("p");
+  reactor.advance(1min);
+  EXPECT_TRUE(scripted.passes.empty());
+  runner.hold_back("scripted", false);
+  reactor.advance(5ms);
+  runner.hold_back("scripted", true);  // the first write is in flight
+  reactor.advance(1min);
+  EXPECT_EQ(server.log, std::vector<std::string>{"first a"});
+  EXPECT_EQ(notes.held, std::set<std::string>{"a"});
+  runner.hold_back("scripted", false);
+  reactor.advance(1min);
+  EXPECT_GE(scripted.passes.size(), 2u) << "the key was not lost";
+  EXPECT_TRUE(runner.idle());
+}
+
 TEST_F(RunnerTest, PerformsEffectsInOrder) {
   once({write("first", "a"), write("second", "b"), Event{{}, false, "Done", "", "all", ""}});
   poke("p");

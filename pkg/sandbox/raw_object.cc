@@ -33,10 +33,12 @@ Result<api::DecodedList<RawObject>> decode_raw_list(std::string_view json) {
   list.metadata.continue_token = metadata.value("continue", "");
   for (Json& item : document["items"]) {
     auto object = make_raw(std::move(item));
-    if (object)
+    if (object) {
       list.items.push_back(std::move(*object));
-    else
+    } else {
       list.errors.push_back(object.error());
+      list.unreadable.emplace_back();
+    }
   }
   return list;
 }
