@@ -140,7 +140,8 @@ class Pass {
                                 [&](const std::string& node) { return !nodes_.matches(selector, node); }),
                  only.end());
     }
-    if (restricted && only.empty()) return {{}, "the allocated claims of this pod have no node in common"};
+    if (restricted && only.empty())
+      return {{}, "no node satisfies the node selectors of the allocated claims of this pod"};
     return nodes_.choose(pod_, only);
   }
 
@@ -169,7 +170,10 @@ class Pass {
   void no_node(const NodeChoice& choice) {
     if (give_back()) return;
     park({std::string(kNodesCause)});
-    complain("FailedScheduling", choice.why_none, without_numbers(choice.why_none));
+    const std::string pins = what_pins();
+    std::string note = choice.why_none;
+    if (!pins.empty() && note.ends_with('.')) note.pop_back();
+    complain("FailedScheduling", note + pins, without_numbers(choice.why_none) + pins);
     count_failure("NoNode");
   }
 
@@ -201,7 +205,8 @@ class Pass {
     for (const auto& [claim, signature] : signatures) all += claim + "/" + signature;
     const std::string who =
         role_ == Role::kBoundBare ? "node " + pod_.node_name + " cannot provide" : std::string("no node can provide");
-    complain("FailedAllocation", reasons.sentence(who), all);
+    const std::string pins = what_pins();
+    complain("FailedAllocation", reasons.sentence(who) + pins, all + pins);
     for (const auto& claim : request.claims)
       complain_about(*claim, reasons.sentence(who, claim->metadata.key()), signatures[claim->metadata.key()]);
     count_failure(std::string(allocator::cause_name(main_cause)));
@@ -381,6 +386,15 @@ class Pass {
   }
 
   // ---- telling
+
+  // The allocated claims that leave the pod no other node, after a "; ".
+  std::string what_pins() const {
+    std::string text;
+    if (role_ == Role::kExplain || role_ == Role::kBoundBare) return text;  // the node was never ours to choose
+    for (const ClaimState& claim : state_.claims)
+      if (const std::string why = why_pinned(pod_, claim); !why.empty()) text += "; " + why;
+    return text;
+  }
 
   void complain(const std::string& reason, const std::string& note, const std::string& signature) {
     emit_once(view_, outcome_, {ref_of(pod_), true, reason, "Allocate", note, signature});

@@ -30,6 +30,7 @@ class FakeNodes : public NodeChooser {
     return choice;
   }
   bool matches(const api::NodeSelector& selector, const std::string& node) override {
+    if (std::find(names.begin(), names.end(), node) == names.end()) return false;
     for (const api::NodeSelectorTerm& term : selector.terms)
       for (const api::NodeSelectorRequirement& field : term.match_fields)
         if (std::find(field.values.begin(), field.values.end(), node) != field.values.end()) return true;
@@ -401,6 +402,39 @@ TEST_F(Allocation, AMarkedClaimIsNeverWithdrawn) {
   allocated("d", "n1", "gpu-1", true, {"p"});
   allocated("theirs", "n1", "gpu-1", false, {"other"});
   EXPECT_EQ(pass(), "withdraw d");
+}
+
+// Nor when its node is gone or full, and the pod could go elsewhere: then it is said what keeps the pod there.
+TEST_F(Allocation, WhatAMarkedClaimPinsThePodToIsSaid) {
+  quiet_claims = true;
+  view.put(make_pod("p", {"c", "d"}));
+  proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+  put(make_claim("d"));
+  const std::string pinned =
+      "; claim \"default/c\" pins this pod to node n1 and is not taken back, since its allocation is proven and may be "
+      "in use; to free it, delete pod p";
+  nodes.refused = {"n1"};
+  EXPECT_EQ(pass(), "event FailedScheduling, parked");
+  EXPECT_EQ(event().note, "0/2 nodes are available: 2 Insufficient cpu" + pinned);
+  nodes.refused = {};
+  nodes.names = {"n2"};
+  EXPECT_EQ(pass(), "event FailedScheduling, parked");
+  EXPECT_EQ(event().note, "no node satisfies the node selectors of the allocated claims of this pod" + pinned);
+  nodes.names = {"n1", "n2"};
+  allocated("theirs", "n1", "gpu-1", false, {"other"});
+  EXPECT_EQ(pass(), "event FailedAllocation, parked") << "n2 would have had one";
+  EXPECT_EQ(event().note, "no node can provide 1 x gpu: 2 devices in use" + pinned);
+  remember();
+  EXPECT_EQ(pass(), "parked");
+  allocated("c", "n1", "gpu-0", false, {"q", "r", "s", "t"});
+  EXPECT_EQ(pass(), "event FailedAllocation, parked");
+  EXPECT_NE(event().note.find("since others allocated it; to free it, delete the pods that it is reserved for (q, r, s "
+                              "and 1 more)"),
+            std::string::npos)
+      << event().note;
+  allocated("c", "n1", "gpu-0", false, {});
+  EXPECT_EQ(pass(), "event FailedAllocation, parked");
+  EXPECT_NE(event().note.find("to free it, delete the claim"), std::string::npos) << event().note;
 }
 
 TEST_F(Allocation, NotWithdrawnWhileAReservedPodMayRun) {

@@ -106,6 +106,51 @@ bool may_withdraw(const View& view, const ClaimState& state, const Options& opti
   return true;
 }
 
+namespace {
+
+// "n1", "n1, n2 and 3 more"
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 3;
+  std::string text;
+  for (size_t i = 0; i < names.size() && i < kShown; ++i) text += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > kShown) text += " and " + std::to_string(names.size() - kShown) + " more";
+  return text;
+}
+
+std::string selected_nodes(const api::NodeSelector& selector) {
+  if (selector.terms.size() == 1)
+    for (const api::NodeSelectorRequirement& field : selector.terms.front().match_fields)
+      if (field.key == "metadata.name" && field.op == "In") return "node " + some_of(field.values);
+  return "the nodes of its node selector";
+}
+
+}  // namespace
+
+// Why a marked claim is not unmarked here when its pod, still gated by us, can no longer go to the claim's node: that
+// the gate is there is known from a view of the pod, and lifting the gate (P4) changes the pod, not the claim. Another
+// manager, with a later view, may have allocated and marked the last sibling and lifted the gate; the pod may be bound,
+// and kubelet, which reads the claim once, may have prepared its devices, all without a change of this claim. So a
+// withdrawal bound to the claim's resourceVersion would succeed beside the running pod, and the devices would be handed
+// out twice. A live read of the pod before it only shortens that time. It would take a write of the pod itself that
+// makes every lifting decided on older views fail, and a promise of every manager not to lift anew before it sees the
+// claim unmarked. Without these only the end of its consumers, confirmed by uid, frees a marked claim (P5).
+std::string why_pinned(const api::Pod& pod, const ClaimState& state) {
+  if (!state.allocated() || !state.claim->status.allocation->node_selector) return "";
+  const char* why = "it is in use by others";
+  if (state.proven) why = "its allocation is proven and may be in use";
+  if (!state.ours) why = "others allocated it";
+  if (state.unsure) why = "it cannot be told who allocated it";
+  std::vector<std::string> consumers;
+  for (const api::ResourceClaimConsumerReference& consumer : state.claim->status.reserved_for)
+    consumers.push_back(consumer.name);
+  std::string what = "delete the pods that it is reserved for (" + some_of(consumers) + ")";
+  if (consumers.empty()) what = "delete the claim";
+  if (consumers.size() == 1 && state.reserved) what = "delete pod " + pod.metadata.name;
+  return "claim \"" + state.claim->metadata.key() + "\" pins this pod to " +
+         selected_nodes(*state.claim->status.allocation->node_selector) + " and is not taken back, since " + why +
+         "; to free it, " + what;
+}
+
 bool single_term(const api::AllocationResult& allocation, api::NodeSelectorTerm& out) {
   if (!allocation.node_selector) return true;
   if (allocation.node_selector->terms.size() != 1) return false;

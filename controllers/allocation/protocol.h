@@ -53,6 +53,10 @@ PodState derive_state(const reconcile::View& view, const api::Pod& pod);
 // be held back (gated by us, or unbound and ours to bind).
 bool may_withdraw(const reconcile::View& view, const ClaimState& state, const Options& options);
 
+// Which node an allocated claim of the pod that is not ours to take back pins it to, why, and what frees it: one
+// sentence. Empty when the allocation can be used everywhere.
+std::string why_pinned(const api::Pod& pod, const ClaimState& state);
+
 // The requirements that an allocation's node selector puts on a node, if it can be said in one term. False when the
 // selector has several terms.
 bool single_term(const api::AllocationResult& allocation, api::NodeSelectorTerm& out);
