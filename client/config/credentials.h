@@ -27,6 +27,8 @@ class CredentialSource {
   virtual void get(std::function<void(Result<Credential>)> done) = 0;
   // The server answered 401 to this credential: the next get() must not come from a cache that holds the same.
   virtual void rejected(const Credential& credential) = 0;
+  // The program ends: whatever makes a credential is broken off, and each get() that waits for it fails soon.
+  virtual void cancel() {}
 };
 
 // The same credential always.

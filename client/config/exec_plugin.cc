@@ -20,6 +20,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMaxStderr = 4096;
+constexpr int64_t kCancelLook = 50;  // ms between looks at the cancellation flag
 constexpr Duration kEarly = std::chrono::seconds(10);
 constexpr Duration kRerun = std::chrono::seconds(1);
 
@@ -71,16 +72,22 @@ struct Finished {
   int status = 0;
   bool timed_out = false;
   bool too_long = false;
+  bool cancelled = false;
+  bool must_die() const { return timed_out || too_long || cancelled; }
 };
+
+bool is_set(const std::atomic<bool>* flag) {
+  return flag != nullptr && flag->load(std::memory_order_relaxed);
+}
 
 int milliseconds_until(std::chrono::steady_clock::time_point end) {
   auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
-  return left < 0 ? 0 : static_cast<int>(std::min<int64_t>(left, 1000));
+  return left < 0 ? 0 : static_cast<int>(std::min<int64_t>(left, kCancelLook));
 }
 
 // Reads both pipes until they are closed, or a bound is reached.
 void read_output(Pipe& out, Pipe& err, const ExecPlugin& plugin, std::chrono::steady_clock::time_point end,
-                 Finished& result) {
+                 const std::atomic<bool>* cancelled, Finished& result) {
   char buffer[16384];
   while (out.ends[0] >= 0 || err.ends[0] >= 0) {
     pollfd fds[2] = {{out.ends[0], POLLIN, 0}, {err.ends[0], POLLIN, 0}};
@@ -89,6 +96,7 @@ void read_output(Pipe& out, Pipe& err, const ExecPlugin& plugin, std::chrono::st
       result.timed_out = true;
       return;
     }
+    if ((result.cancelled = is_set(cancelled))) return;
     if (ready <= 0) continue;
     for (int i = 0; i < 2; ++i) {
       if (fds[i].revents == 0) continue;
@@ -111,14 +119,15 @@ void read_output(Pipe& out, Pipe& err, const ExecPlugin& plugin, std::chrono::st
 }
 
 // Waits for the process until `end`; kills its group then.
-void reap(pid_t pid, std::chrono::steady_clock::time_point end, Finished& result) {
+void reap(pid_t pid, std::chrono::steady_clock::time_point end, const std::atomic<bool>* cancelled, Finished& result) {
   // A bound was reached, perhaps by a child that outlives the plugin: the whole group goes.
-  if (result.timed_out || result.too_long) kill(-pid, SIGKILL);
+  if (result.must_die()) kill(-pid, SIGKILL);
   for (;;) {
     pid_t done = waitpid(pid, &result.status, WNOHANG);
     if (done == pid || (done < 0 && errno != EINTR)) return;
-    if (result.timed_out || result.too_long || std::chrono::steady_clock::now() >= end) {
-      result.timed_out = !result.too_long;
+    result.cancelled = result.cancelled || is_set(cancelled);
+    if (!result.must_die() && std::chrono::steady_clock::now() >= end) result.timed_out = true;
+    if (result.must_die()) {
       kill(-pid, SIGKILL);
       while (waitpid(pid, &result.status, 0) < 0 && errno == EINTR) {
       }
@@ -129,7 +138,7 @@ void reap(pid_t pid, std::chrono::steady_clock::time_point end, Finished& result
   }
 }
 
-Result<Finished> run(const ExecPlugin& plugin) {
+Result<Finished> run(const ExecPlugin& plugin, const std::atomic<bool>* cancelled) {
   Pipe out;
   Pipe err;
   if (!out.open() || !err.open()) {
@@ -165,8 +174,8 @@ Result<Finished> run(const ExecPlugin& plugin) {
   err.close_end(1);
   Finished result;
   auto end = std::chrono::steady_clock::now() + plugin.time_limit;
-  read_output(out, err, plugin, end, result);
-  reap(pid, end, result);
+  read_output(out, err, plugin, end, cancelled, result);
+  reap(pid, end, cancelled, result);
   return result;
 }
 
@@ -182,10 +191,15 @@ Unexpected exec_failure(const std::string& what) {
 class ExecCredentials : public CredentialSource, public std::enable_shared_from_this<ExecCredentials> {
  public:
   ExecCredentials(Reactor& reactor, ExecPlugin plugin) : reactor_(reactor), plugin_(std::move(plugin)) {}
+  ~ExecCredentials() override { *cancelled_ = true; }
 
   void get(std::function<void(Result<Credential>)> done) override {
     if (usable()) {
       done(current_.credential);
+      return;
+    }
+    if (*cancelled_) {
+      done(fail(Code::kUnauthenticated, "exec plugin " + quote(plugin_.command) + " is not run: the program ends"));
       return;
     }
     if (!running_ && ran_ && !last_failure_.empty() && reactor_.clock().mono_now() - failed_at_ < kRerun) {
@@ -195,6 +209,8 @@ class ExecCredentials : public CredentialSource, public std::enable_shared_from_
     waiting_.push_back(std::move(done));
     if (!running_) start();
   }
+
+  void cancel() override { *cancelled_ = true; }
 
   void rejected(const Credential& credential) override {
     if (credential == current_.credential) have_ = false;
@@ -210,7 +226,7 @@ class ExecCredentials : public CredentialSource, public std::enable_shared_from_
     running_ = true;
     auto result = std::make_shared<Result<ExecCredential>>(ExecCredential{});
     std::weak_ptr<ExecCredentials> weak = weak_from_this();
-    reactor_.offload([result, plugin = plugin_] { *result = run_exec_plugin(plugin); },
+    reactor_.offload([result, plugin = plugin_, flag = cancelled_] { *result = run_exec_plugin(plugin, flag.get()); },
                      [weak, result] {
                        if (auto self = weak.lock()) self->finished(*result);
                      });
@@ -233,6 +249,8 @@ class ExecCredentials : public CredentialSource, public std::enable_shared_from_
 
   Reactor& reactor_;
   ExecPlugin plugin_;
+  // Shared with the worker, which may outlive this.
+  std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   ExecCredential current_;
   bool have_ = false;
   bool running_ = false;
@@ -271,10 +289,12 @@ Result<ExecCredential> parse_exec_credential(std::string_view text, const std::s
   return out;
 }
 
-Result<ExecCredential> run_exec_plugin(const ExecPlugin& plugin) {
-  auto ran = run(plugin);
-  if (!ran) return fail(ran.error());
+Result<ExecCredential> run_exec_plugin(const ExecPlugin& plugin, const std::atomic<bool>* cancelled) {
   std::string what = "exec plugin " + quote(plugin.command);
+  if (is_set(cancelled)) return fail(Code::kUnauthenticated, what + " is not run: the program ends");
+  auto ran = run(plugin, cancelled);
+  if (!ran) return fail(ran.error());
+  if (ran->cancelled) return fail(Code::kUnauthenticated, what + " was killed: the program ends");
   if (ran->too_long) {
     return fail(Code::kUnauthenticated, what + " printed more than " + std::to_string(plugin.output_limit) + " bytes");
   }

@@ -86,6 +86,30 @@ TEST(ExecPlugin, TimeAndOutputAreBounded) {
   EXPECT_NE(got.error().message().find("more than 10000 bytes"), std::string::npos);
 }
 
+// A program that ends does not wait for a plugin that hangs: neither one that is told to stop, nor one that just lets
+// go.
+TEST(ExecPlugin, AHangingPluginIsKilledWhenItIsNoLongerWanted) {
+  for (const bool told : {true, false}) {
+    SystemClock clock;
+    auto reactor = std::make_unique<AsioReactor>(clock);
+    auto source = exec_credentials(*reactor, shell("trap '' TERM; sleep 600 & sleep 600"));
+    std::string answer;
+    source->get([&](Result<Credential> c) { answer = c ? c->authorization : c.error().message(); });
+    reactor->run_until([] { return false; }, 100ms);
+    auto begin = std::chrono::steady_clock::now();
+    if (told) {
+      source->cancel();
+      EXPECT_TRUE(reactor->run_until([&] { return !answer.empty(); }, 5s));
+      EXPECT_NE(answer.find("was killed: the program ends"), std::string::npos) << answer;
+      source->get([&](Result<Credential> c) { answer = c ? c->authorization : c.error().message(); });
+      EXPECT_NE(answer.find("is not run"), std::string::npos) << answer;
+    }
+    source.reset();
+    reactor.reset();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+  }
+}
+
 TEST(ExecPlugin, TheSourceSharesRunsAndHonoursExpiryAndRejection) {
   ManualClock clock;
   SimReactor reactor(clock);

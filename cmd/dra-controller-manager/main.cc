@@ -27,6 +27,8 @@ namespace {
 constexpr const char* kVersion = DRA_VERSION;
 // How long the API server may be out of reach at the start before that ends the process.
 constexpr Duration kFirstContact = std::chrono::seconds(10);
+// How long a credential plugin may go on once the process ends.
+constexpr Duration kCredentialPatience = std::chrono::milliseconds(500);
 
 std::string host_name() {
   char name[256] = {};
@@ -69,6 +71,8 @@ class Process {
     manager_ = std::make_unique<manager::Manager>(reactor_, transport_, random_, registry_, flags_.manager,
                                                   [this](const std::string& why) { end_with(1, why); });
   }
+
+  ~Process() { cancel_credentials(); }
 
   int run() {
     if (!serve()) return 1;
@@ -190,7 +194,12 @@ class Process {
     call_.cancel();
     manager_->stop_leading();
     stop_at_ = reactor_.clock().mono_now() + flags_.shutdown_timeout;
+    patience_ = reactor_.after(kCredentialPatience, [this] { cancel_credentials(); });
     drain();
+  }
+  // A credential plugin that hangs must not keep the process: whoever waits for it is answered, its workers end.
+  void cancel_credentials() {
+    if (config_.credentials) config_.credentials->cancel();
   }
   void drain() {
     if (manager_->busy() && reactor_.clock().mono_now() < stop_at_) {
@@ -217,7 +226,7 @@ class Process {
   std::unique_ptr<client::Elector> elector_;
   std::unique_ptr<http::Server> server_;
   std::unique_ptr<http::Server> secure_server_;
-  Handle call_, timer_;
+  Handle call_, timer_, patience_;
   MonoTime give_up_at_{}, stop_at_{};
   bool stopping_ = false;
   int status_ = 0;
