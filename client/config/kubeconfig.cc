@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -21,11 +22,15 @@ using nlohmann::json;
 
 constexpr size_t kMaxFile = 4 << 20;
 
+Code missing(int error) {
+  return error == ENOENT || error == ENOTDIR ? Code::kNotFound : Code::kInvalidArgument;
+}
+
 class RealFiles : public FileReader {
  public:
   Result<std::string> read(const std::string& path) const override {
     int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return fail(Code::kNotFound, "cannot open " + quote(path) + ": " + std::strerror(errno));
+    if (fd < 0) return fail(missing(errno), "cannot open " + quote(path) + ": " + std::strerror(errno));
     std::string text;
     char buffer[16384];
     ssize_t n = 0;
@@ -34,7 +39,7 @@ class RealFiles : public FileReader {
     }
     int error = errno;
     close(fd);
-    if (n < 0) return fail(Code::kNotFound, "cannot read " + quote(path) + ": " + std::strerror(error));
+    if (n < 0) return fail(missing(error), "cannot read " + quote(path) + ": " + std::strerror(error));
     if (text.size() > kMaxFile) {
       return fail(Code::kResourceExhausted, quote(path) + " is longer than 4 MiB; is it the right file?");
     }
@@ -42,20 +47,40 @@ class RealFiles : public FileReader {
   }
 };
 
-// Reads one kubeconfig; every failure names the file and the entry.
+// Reads one kubeconfig, or several as one: of entries with the same name, and of current-context, the first file's
+// counts. Every failure names the file and the entry.
 class KubeconfigReader {
  public:
-  KubeconfigReader(std::string path, const ConfigContext& context)
-      : path_(std::move(path)), context_(context), files_(context.files ? *context.files : real_files()) {}
+  explicit KubeconfigReader(const ConfigContext& context)
+      : context_(context), files_(context.files ? *context.files : real_files()) {}
 
-  Result<ServerConfig> read(std::string_view text, const std::string& wanted) {
+  Result<void> add(std::string_view text, const std::string& path) {
+    path_ = path;
     auto document = yaml::parse(text);
     if (!document) return wrong(document.error().message());
-    root_ = std::move(*document);
-    if (!root_.is_object()) return wrong("it is no kubeconfig: the document is not a mapping");
-    if (std::string kind = text_of(root_, "kind"); !kind.empty() && kind != "Config") {
+    // An empty file is a kubeconfig without entries.
+    if (document->is_null()) *document = json::object();  // an empty file is a kubeconfig without entries
+    if (!document->is_object()) return wrong("it is no kubeconfig: the document is not a mapping");
+    if (std::string kind = text_of(*document, "kind"); !kind.empty() && kind != "Config") {
       return wrong("kind is " + quote(kind) + ", expected \"Config\"");
     }
+    paths_.push_back(path);
+    if (text_of(root_, "current-context").empty()) root_["current-context"] = text_of(*document, "current-context");
+    for (const char* list : {"contexts", "clusters", "users"}) {
+      auto entries = document->find(list);
+      if (entries == document->end() || !entries->is_array()) continue;
+      for (json& entry : *entries) {
+        if (!entry.is_object()) continue;
+        const std::string key = std::string(list) + "/" + text_of(entry, "name");
+        if (!origins_.emplace(key, path).second) continue;
+        root_[list].push_back(std::move(entry));
+      }
+    }
+    return {};
+  }
+
+  Result<ServerConfig> read(const std::string& wanted) {
+    path_ = join(paths_, ":");
     std::string name = wanted.empty() ? text_of(root_, "current-context") : wanted;
     if (name.empty()) return wrong("no context is chosen: set current-context or pass --context");
     auto entry = named("contexts", "context", name);
@@ -65,9 +90,11 @@ class KubeconfigReader {
     if (std::string ns = text_of(**entry, "namespace"); !ns.empty()) config.default_namespace = ns;
     std::string cluster = text_of(**entry, "cluster");
     if (cluster.empty()) return wrong("context " + quote(name) + " names no cluster");
+    const std::string all = path_;
     if (auto done = read_cluster(cluster, config); !done) return fail(done.error());
     std::string user = text_of(**entry, "user");
     if (user.empty()) return config;
+    path_ = all;
     if (auto done = read_user(user, config); !done) return fail(done.error());
     return config;
   }
@@ -123,6 +150,7 @@ class KubeconfigReader {
   Result<void> read_cluster(const std::string& name, ServerConfig& config) {
     auto found = named("clusters", "cluster", name);
     if (!found) return fail(found.error());
+    path_ = origins_.at("clusters/" + name);
     const json& cluster = **found;
     std::string where = "cluster " + quote(name);
     config.server = text_of(cluster, "server");
@@ -155,6 +183,7 @@ class KubeconfigReader {
   Result<void> read_user(const std::string& name, ServerConfig& config) {
     auto found = named("users", "user", name);
     if (!found) return fail(found.error());
+    path_ = origins_.at("users/" + name);
     const json& user = **found;
     std::string where = "user " + quote(name);
     for (const char* key : {"auth-provider", "as", "as-uid", "as-groups"}) {
@@ -266,10 +295,12 @@ class KubeconfigReader {
     return {};
   }
 
-  std::string path_;
+  std::string path_;  // of what is being read: a file, or all
   const ConfigContext& context_;
   const FileReader& files_;
-  json root_;
+  std::vector<std::string> paths_;
+  json root_ = json::object();                  // the merged entries
+  std::map<std::string, std::string> origins_;  // "users/x" -> its file
 };
 
 std::string variable(const std::map<std::string, std::string>& environment, const char* name) {
@@ -286,7 +317,25 @@ const FileReader& real_files() {
 
 Result<ServerConfig> parse_kubeconfig(std::string_view text, const std::string& path, const std::string& context_name,
                                       const ConfigContext& context) {
-  return KubeconfigReader(path, context).read(text, context_name);
+  KubeconfigReader reader(context);
+  if (auto added = reader.add(text, path); !added) return fail(added.error());
+  return reader.read(context_name);
+}
+
+Result<ServerConfig> load_kubeconfigs(const std::vector<std::string>& paths, const std::string& context_name,
+                                      const ConfigContext& context) {
+  const FileReader& files = context.files ? *context.files : real_files();
+  KubeconfigReader reader(context);
+  bool any = false;
+  for (const std::string& path : paths) {
+    auto text = files.read(path);
+    if (!text && text.error().code() == Code::kNotFound) continue;
+    if (!text) return fail(Code::kInvalidArgument, "kubeconfig: " + text.error().message());
+    if (auto added = reader.add(*text, path); !added) return fail(added.error());
+    any = true;
+  }
+  if (any) return reader.read(context_name);
+  return fail(Code::kInvalidArgument, "kubeconfig: none of the files " + join(paths, ", ") + " exists");
 }
 
 Result<ServerConfig> load_kubeconfig(const std::string& path, const std::string& context_name,
@@ -342,6 +391,11 @@ Result<ServerConfig> load_config(const ConfigFlags& flags, const std::map<std::s
       config->origin = "--master";
     } else if (path.empty()) {
       return fail(Code::kInvalidArgument, "no API server is named: pass --kubeconfig or --master");
+    } else if (flags.kubeconfig.empty() && path.find(':') != std::string::npos && !guessed) {
+      std::vector<std::string> paths;
+      for (const std::string& part : split(path, ':'))
+        if (!part.empty() && std::find(paths.begin(), paths.end(), part) == paths.end()) paths.push_back(part);
+      config = load_kubeconfigs(paths, flags.context, context);
     } else {
       config = load_kubeconfig(path, flags.context, context);
     }

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "client/config/server_config.h"
 #include "pkg/reactor/reactor.h"
@@ -20,7 +21,7 @@ namespace dra::client {
 class FileReader {
  public:
   virtual ~FileReader() = default;
-  // At most 4 MiB; errors name the path.
+  // At most 4 MiB; errors name the path. kNotFound: there is no such file.
   virtual Result<std::string> read(const std::string& path) const = 0;
 };
 // Safe from any thread; lives for ever.
@@ -38,6 +39,11 @@ Result<ServerConfig> parse_kubeconfig(std::string_view text, const std::string& 
                                       const ConfigContext& context);
 Result<ServerConfig> load_kubeconfig(const std::string& path, const std::string& context_name,
                                      const ConfigContext& context);
+// Several files as one, as $KUBECONFIG may name them: the first file that has a current-context, or an entry of some
+// name, counts; files that do not exist are skipped unless all are missing; relative paths are relative to the file
+// they stand in.
+Result<ServerConfig> load_kubeconfigs(const std::vector<std::string>& paths, const std::string& context_name,
+                                      const ConfigContext& context);
 
 // The configuration of a pod: KUBERNETES_SERVICE_HOST and _PORT, and the mounted service account. `environment` are the
 // process's variables.
@@ -49,7 +55,8 @@ struct ConfigFlags {
   std::string context;     // --context
   std::string master;      // --master: overrides the server's address
 };
-// What a program does with its flags: the named file; else in-cluster where the environment says so; else $KUBECONFIG;
+// What a program does with its flags: the named file; else in-cluster where the environment says so; else $KUBECONFIG
+// (files separated by colons);
 // else ~/.kube/config; else only --master, anonymous.
 Result<ServerConfig> load_config(const ConfigFlags& flags, const std::map<std::string, std::string>& environment,
                                  const ConfigContext& context);

@@ -64,6 +64,42 @@ TEST(Kubeconfig, ContextClusterAndToken) {
   EXPECT_EQ(anonymous->default_namespace, "default");
 }
 
+TEST(Kubeconfig, SeveralFilesAreMergedAsKubectlDoes) {
+  Fixture f;
+  f.files.files["/a/config"] =
+      "kind: Config\nclusters:\n- name: k\n  cluster: {server: 'https://first', certificate-authority: ca.crt}\n";
+  f.files.files["/empty"] = "";
+  f.files.files["/a/ca.crt"] = kPem;
+  f.files.files["/b/config"] =
+      "current-context: two\ncontexts:\n- name: two\n  context: {cluster: k, user: u, namespace: b}\n"
+      "- name: late\n  context: {cluster: l}\n"
+      "clusters:\n- name: k\n  cluster: {server: 'https://second'}\nusers:\n- name: u\n  user: {tokenFile: token}\n";
+  f.files.files["/b/token"] = "of-b";
+  f.files.files["/c/config"] =
+      "current-context: three\ncontexts:\n- name: two\n  context: {cluster: l, namespace: c}\n"
+      "clusters:\n- name: l\n  cluster: {server: 'ftp://l'}\n";
+  const auto load = [&](const std::string& variable, const std::string& context = "") {
+    ConfigFlags flags;
+    flags.context = context;
+    return load_config(flags, {{"KUBECONFIG", variable}, {"HOME", "/home/a"}}, f.context);
+  };
+  auto config = load("/none:/empty:/a/config::/b/config:/c/config:/a/config");
+  ASSERT_TRUE(config.has_value()) << config.error().message();
+  EXPECT_EQ(config->server, "https://first");
+  EXPECT_EQ(config->certificate_authority, kPem);
+  EXPECT_EQ(config->default_namespace, "b");
+  EXPECT_EQ(f.credential(*config)->authorization, "Bearer of-b");
+  const auto says = [&](const Result<ServerConfig>& result, const std::string& text) {
+    ASSERT_FALSE(result.has_value());
+    EXPECT_NE(result.error().message().find(text), std::string::npos) << result.error().message();
+  };
+  says(load("/none:/nothing"), "none of the files /none, /nothing exists");
+  says(load("/a/config:/b/config", "late"), R"(kubeconfig "/a/config:/b/config": no cluster "l" in clusters)");
+  says(load("/b/config:/c/config", "late"), R"(kubeconfig "/c/config": cluster "l": server "ftp://l")");
+  f.files.files["/c/config"] = "[1]";
+  says(load("/b/config:/c/config"), R"(kubeconfig "/c/config": it is no kubeconfig)");
+}
+
 TEST(Kubeconfig, CertificatesAsDataAndAsFilesThatRotate) {
   Fixture f;
   auto data = f.parse(file_with(
