@@ -8,8 +8,10 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/string.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -17,6 +19,7 @@
 #include <boost/beast/ssl/ssl_stream.hpp>
 #include <cstdio>
 #include <ctime>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -31,6 +34,8 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 using Tcp = asio::ip::tcp;
 using ErrorCode = boost::system::error_code;
+
+constexpr std::chrono::milliseconds kAcceptRetry{100};
 
 std::string http_date(WallTime now) {
   const std::time_t t =
@@ -122,7 +127,7 @@ class Session : public SessionBase {
 
   void start() override {
     if constexpr (std::is_same_v<Stream, TlsStream>) {
-      lowest().expires_after(shared_->options.read_timeout);
+      lowest().expires_after(shared_->options.handshake_timeout);
       stream_.async_handshake(asio::ssl::stream_base::server, [self = self()](ErrorCode ec) {
         if (!ec) self->read_head();
       });
@@ -220,6 +225,10 @@ class Session : public SessionBase {
     ErrorCode ignored;
     const auto peer = lowest().socket().remote_endpoint(ignored);
     if (!ignored) request_.remote = peer.address().to_string() + ":" + std::to_string(peer.port());
+    if (!codings_known()) {
+      refuse(501, "the only transfer coding is chunked");
+      return;
+    }
     if (parser_->is_done()) {
       handle();
       return;
@@ -277,13 +286,24 @@ class Session : public SessionBase {
   void refuse_malformed(ErrorCode ec) {
     const bool protocol = ec.category() == beast::http::make_error_code(beast::http::error::end_of_stream).category();
     if (!protocol || ec == beast::http::error::end_of_stream || ec == beast::http::error::partial_message) return;
+    refuse(ec == beast::http::error::header_limit ? 431 : 400, ec.message());
+  }
+
+  // Where another coding is named nobody knows where the body ends and the next request begins.
+  bool codings_known() const {
+    const auto codings = parser_->get().equal_range(beast::http::field::transfer_encoding);
+    return codings.first == codings.second ||
+           (std::next(codings.first) == codings.second && beast::iequals(codings.first->value(), "chunked"));
+  }
+
+  void refuse(int status, const std::string& why) {
     state_ = State::kHandling;
     keep_alive_ = false;
     method_ = "";
     Response r;
-    r.status = ec == beast::http::error::header_limit ? 431 : 400;
+    r.status = status;
     r.headers.add("Content-Type", "text/plain; charset=utf-8");
-    r.body = std::to_string(r.status) + " " + std::string(reason_phrase(r.status)) + ": " + ec.message() + "\n";
+    r.body = std::to_string(status) + " " + std::string(reason_phrase(status)) + ": " + why + "\n";
     hold_ = shared_from_this();
     send(exchange_, std::move(r));
   }
@@ -392,7 +412,7 @@ class Session : public SessionBase {
 class BeastServer : public Server, public std::enable_shared_from_this<BeastServer> {
  public:
   BeastServer(AsioReactor& reactor, ServerOptions options, Handler handler)
-      : io_(reactor.io_context()), acceptor_(io_), tls_(asio::ssl::context::tls_server) {
+      : io_(reactor.io_context()), acceptor_(io_), retry_(io_), tls_(asio::ssl::context::tls_server) {
     shared_ = std::make_shared<Shared>();
     shared_->options = std::move(options);
     shared_->handler = std::move(handler);
@@ -439,6 +459,7 @@ class BeastServer : public Server, public std::enable_shared_from_this<BeastServ
     if (alive_) *alive_ = false;
     ErrorCode ignored;
     acceptor_.close(ignored);
+    retry_.cancel();
     for (SessionBase* s : std::vector<SessionBase*>(shared_->sessions.begin(), shared_->sessions.end())) s->close();
   }
 
@@ -451,7 +472,19 @@ class BeastServer : public Server, public std::enable_shared_from_this<BeastServ
         socket.set_option(Tcp::no_delay(true), ignored);
         begin(std::move(socket));
       }
-      accept();
+      if (ec) {
+        accept_later();
+      } else {
+        accept();
+      }
+    });
+  }
+
+  // Out of file descriptors, say: the waiting connection makes the next try fail at once as well.
+  void accept_later() {
+    retry_.expires_after(kAcceptRetry);
+    retry_.async_wait([this, alive = alive_](ErrorCode ec) {
+      if (*alive && !ec) accept();
     });
   }
 
@@ -467,6 +500,7 @@ class BeastServer : public Server, public std::enable_shared_from_this<BeastServ
 
   asio::io_context& io_;
   Tcp::acceptor acceptor_;
+  asio::steady_timer retry_;
   asio::ssl::context tls_;
   bool use_tls_ = false;
   uint16_t port_ = 0;

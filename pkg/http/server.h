@@ -29,7 +29,8 @@ struct ServerOptions {
   size_t max_drain_bytes = 64 * 1024 * 1024;  // how much of a too large body is read before the connection is closed
   size_t max_stream_buffer_bytes = 64 * 1024 * 1024;  // a stream whose peer takes nothing is cut off beyond this
   std::chrono::seconds idle_timeout{300};             // between requests
-  std::chrono::seconds read_timeout{60};              // TLS handshake, headers, body, each
+  std::chrono::seconds read_timeout{60};              // headers, body, each
+  std::chrono::seconds handshake_timeout{10};         // TLS
   std::chrono::seconds write_timeout{60};             // one write to a peer that takes nothing
 };
 

@@ -3,9 +3,11 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <thread>
 
 #include "pkg/reactor/asio_reactor.h"
@@ -87,6 +89,61 @@ TEST_F(HttpServerTest, TooLargeBodiesReachTheHandlerEmpty) {
 TEST_F(HttpServerTest, GarbageIsRefusedAndClosed) {
   serve(&echo);
   EXPECT_TRUE(ask("this is not HTTP\r\n\r\n").starts_with("HTTP/1.1 400 "));
+}
+
+TEST_F(HttpServerTest, UnknownTransferCodingsAreRefusedAndClosed) {
+  serve(&echo);
+  for (const char* coding : {"xchunked", "gzip", "gzip, chunked", "chunked\r\nTransfer-Encoding: identity"}) {
+    const std::string answer = ask("POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: " + std::string(coding) +
+                                   "\r\n\r\n2\r\nhi\r\n0\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 501 ") || answer.starts_with("HTTP/1.1 400 ")) << coding << answer;
+    EXPECT_EQ(answer.find("GET /b"), std::string::npos) << coding << answer;
+  }
+  const std::string fine =
+      ask("POST /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: Chunked\r\n\r\n"
+          "2\r\nhi\r\n0\r\n\r\n");
+  EXPECT_NE(fine.find("POST /a hi"), std::string::npos) << fine;
+}
+
+// Without file descriptors the waiting connection is tried again now and then, not all the time.
+TEST_F(HttpServerTest, FailuresToAcceptAreNotRetriedAtOnce) {
+  serve(&echo);
+  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int lowest_free = ::dup(fd);
+  ::close(lowest_free);
+  const rlimit none{static_cast<rlim_t>(lowest_free), before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(server_->port());
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  auto cpu = [] { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; };
+  const double start = cpu();
+  bool over = false;
+  const Handle timer = reactor_.after(std::chrono::milliseconds(500), [&] { over = true; });
+  EXPECT_TRUE(reactor_.run_until([&] { return over; }, std::chrono::seconds(20)));
+  EXPECT_LT(cpu() - start, 0.1);
+  EXPECT_EQ(server_->connections(), 0U);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(reactor_.run_until([&] { return server_->connections() == 1; }, std::chrono::seconds(20)));
+  ::close(fd);
+}
+
+TEST_F(HttpServerTest, HandshakesHaveALimit) {
+  auto certificate = make_self_signed_certificate("");
+  ASSERT_TRUE(certificate);
+  ServerOptions options;
+  options.certificate_pem = certificate->certificate_pem;
+  options.key_pem = certificate->key_pem;
+  EXPECT_LE(options.handshake_timeout, std::chrono::seconds(10));
+  options.handshake_timeout = std::chrono::seconds(1);
+  auto server = Server::start(reactor_, options, &echo);
+  ASSERT_TRUE(server);
+  server_ = std::move(*server);
+  EXPECT_EQ(ask(""), "");
 }
 
 TEST_F(HttpServerTest, StreamsAreChunked) {
