@@ -179,11 +179,7 @@ bool Search::place_one(uint32_t r, uint32_t a, uint32_t placed, uint32_t from) {
       out_of_budget_ = true;
       return false;
     }
-    uint64_t kind = 0;
-    if (remembering_) {
-      kind = (static_cast<uint64_t>(class_of_[device]) << 32) ^ shared_state(device);
-      if (std::find(tried.begin(), tried.end(), kind) != tried.end()) continue;
-    }
+    if (remembering_ && std::find(tried.begin(), tried.end(), kind_of(device)) != tried.end()) continue;
     if (take(r, a, device)) {
       ++results;
       if (place_one(r, a, placed + 1, device + 1)) return true;
@@ -194,10 +190,10 @@ bool Search::place_one(uint32_t r, uint32_t a, uint32_t placed, uint32_t from) {
         set_up_proofs();
         if (refuted_) return false;
         set_up_memory();
-        kind = (static_cast<uint64_t>(class_of_[device]) << 32) ^ shared_state(device);
       }
     }
-    if (remembering_) tried.push_back(kind);
+    // Memory may have been set up deep below this device: its kind is looked up only now, when it is given back.
+    if (remembering_) tried.push_back(kind_of(device));
   }
   if (keyed) dead_.insert(key);
   return false;

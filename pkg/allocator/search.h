@@ -108,6 +108,10 @@ class Search {
   // memory.cc: classes of interchangeable devices, dead states
   void set_up_memory();
   uint64_t shared_state(uint32_t local) const;
+  // Devices of one kind are interchangeable now.
+  uint64_t kind_of(uint32_t local) const {
+    return (static_cast<uint64_t>(class_of_[local]) << 32) ^ shared_state(local);
+  }
   DeadKey state_key(uint32_t r, uint32_t a, uint32_t placed, uint32_t from) const;
 
   Board board_;
