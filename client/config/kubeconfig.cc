@@ -58,7 +58,6 @@ class KubeconfigReader {
     path_ = path;
     auto document = yaml::parse(text);
     if (!document) return wrong(document.error().message());
-    // An empty file is a kubeconfig without entries.
     if (document->is_null()) *document = json::object();  // an empty file is a kubeconfig without entries
     if (!document->is_object()) return wrong("it is no kubeconfig: the document is not a mapping");
     if (std::string kind = text_of(*document, "kind"); !kind.empty() && kind != "Config") {

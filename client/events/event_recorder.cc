@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "pkg/base/utf8.h"
 #include "pkg/log/log.h"
 
 namespace dra::client {
@@ -15,14 +16,6 @@ constexpr Duration kTick = std::chrono::seconds(60);
 const Resource& events_resource() {
   static const Resource resource{"events.k8s.io", "v1", "events", "Event", true};
   return resource;
-}
-
-// At most `limit` bytes, not cutting a UTF-8 sequence.
-std::string cut(const std::string& text, size_t limit) {
-  if (text.size() <= limit) return text;
-  size_t end = limit;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return text.substr(0, end);
 }
 
 std::string hex(uint64_t value) {
@@ -96,7 +89,8 @@ void EventRecorder::record(const EventRequest& event) {
   series->event = event;
   auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(reactor_.clock().wall_now().time_since_epoch());
   // Two events of one moment must not share a name.
-  series->name = cut(event.regarding.name, 220) + "." + hex(static_cast<uint64_t>(ns.count()) + random_.below(1000));
+  series->name = std::string(utf8_prefix(event.regarding.name, 220)) + "." +
+                 hex(static_cast<uint64_t>(ns.count()) + random_.below(1000));
   series->event_time = series->last_seen = stamp;
   series->last_at = series->written_at = now;
   series_[key] = series;
@@ -168,11 +162,11 @@ void EventRecorder::send(const SeriesPtr& series) {
                {"metadata", {{"name", series->name}, {"namespace", ns}}},
                {"eventTime", series->event_time},
                {"reportingController", options_.controller},
-               {"reportingInstance", cut(options_.instance, 128)},
-               {"action", cut(series->event.action.empty() ? series->event.reason : series->event.action, 128)},
-               {"reason", cut(series->event.reason, 128)},
+               {"reportingInstance", utf8_prefix(options_.instance, 128)},
+               {"action", utf8_prefix(series->event.action.empty() ? series->event.reason : series->event.action, 128)},
+               {"reason", utf8_prefix(series->event.reason, 128)},
                {"type", series->event.warning ? "Warning" : "Normal"},
-               {"note", cut(series->event.note, 1024)},
+               {"note", utf8_prefix(series->event.note, 1024)},
                {"regarding", std::move(regarding)}};
   if (!state.is_null()) body["series"] = state;
   series->call = client_.create(path, body.dump(-1, ' ', false, json::error_handler_t::replace), {}, std::move(done));

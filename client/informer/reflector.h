@@ -1,10 +1,10 @@
 // Reflector: keeps an ObjectStore equal to the server's list of one resource.
 //
-// It opens a WatchList (a watch that begins with the whole state), or, where the server refuses that, lists in pages
-// or three times in a row breaks off before its end mark, and watches from there; follows bookmarks; starts over on
-// 410; waits as told on 429; takes a peer that is silent for 90 s for dead (an API server sends a bookmark a minute);
-// and waits between failures with doubling, jittered delays. The first state and every relist is a consistent read,
-// never one from an arbitrarily old cache (resourceVersion "0").
+// It opens a WatchList (a watch that begins with the whole state); where the server refuses that, or three in a row
+// break off before their end mark, it lists in pages and watches from there. It follows bookmarks; starts over on 410;
+// waits as told on 429; takes a peer that is silent for 90 s for dead (an API server sends a bookmark a minute); and
+// waits between failures with doubling, jittered delays. The first state and every relist is a consistent read, never
+// one from an arbitrarily old cache (resourceVersion "0").
 //
 // Belongs to the reactor's thread. All changes of the store happen in tasks of the reactor.
 #pragma once

@@ -5,6 +5,7 @@
 #include "client/informer/entry.h"
 #include "pkg/api/json_repair.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/utf8.h"
 
 namespace dra::client {
 namespace {
@@ -43,7 +44,7 @@ Result<WatchEvent> parse_watch_line(std::string_view line) {
   simdjson::error_code code = parser.iterate(padded).get(document);
   if (code == simdjson::UTF8_ERROR) {
     // Opaque parameters may hold any bytes: the server does not look into them.
-    padded = simdjson::padded_string(api::detail::with_valid_utf8(line));
+    padded = simdjson::padded_string(valid_utf8(line));
     code = parser.iterate(padded).get(document);
   }
   if (code) return wire_failure(line, "not JSON");

@@ -47,14 +47,6 @@ bool is_telling(allocator::Cause cause) {
   return cause != Cause::kCombination && cause != Cause::kWrongNode && cause != Cause::kClassSelector;
 }
 
-// The nodes that a selector can match at all: those it names, where it names them (as it does for local devices).
-std::vector<std::string> named_nodes(const api::NodeSelector& selector, NodeChooser& nodes) {
-  if (selector.terms.size() == 1)
-    for (const api::NodeSelectorRequirement& field : selector.terms.front().match_fields)
-      if (field.key == "metadata.name" && field.op == "In") return field.values;
-  return nodes.all_nodes();
-}
-
 // One pass over one pod.
 class Pass {
  public:
@@ -134,7 +126,10 @@ class Pass {
     for (const ClaimState& claim : state_.claims) {
       if (!claim.allocated() || !claim.claim->status.allocation->node_selector) continue;
       const api::NodeSelector& selector = *claim.claim->status.allocation->node_selector;
-      if (!restricted) only = named_nodes(selector, nodes_);
+      if (!restricted) {
+        const std::vector<std::string>* named = api::named_nodes(selector);
+        only = named ? *named : nodes_.all_nodes();
+      }
       restricted = true;
       only.erase(std::remove_if(only.begin(), only.end(),
                                 [&](const std::string& node) { return !nodes_.matches(selector, node); }),

@@ -118,10 +118,8 @@ std::string some_of(const std::vector<std::string>& names) {
 }
 
 std::string selected_nodes(const api::NodeSelector& selector) {
-  if (selector.terms.size() == 1)
-    for (const api::NodeSelectorRequirement& field : selector.terms.front().match_fields)
-      if (field.key == "metadata.name" && field.op == "In") return "node " + some_of(field.values);
-  return "the nodes of its node selector";
+  const std::vector<std::string>* names = api::named_nodes(selector);
+  return names ? "node " + some_of(*names) : "the nodes of its node selector";
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "pkg/allocator/reasons.h"
+#include "pkg/base/utf8.h"
 
 namespace dra::allocator {
 
@@ -51,17 +52,14 @@ std::string Reasons::summary() const {
     for (const CauseCount& count : request.counts) {
       text += ", " + std::to_string(count.devices) + " " + std::string(cause_name(count.cause));
       if (count.index >= 0) text += "[" + std::to_string(count.index) + "]";
-      if (!count.detail.empty()) text += " (" + count.detail.substr(0, 96) + ")";
+      if (!count.detail.empty()) text += " (" + std::string(utf8_prefix(count.detail, 96)) + ")";
     }
   }
   if (nodes_examined < nodes_asked)
     text += "; " + std::to_string(nodes_examined) + " of " + std::to_string(nodes_asked) + " nodes examined";
   if (!proof.empty()) text += "; " + proof;
   if (text.size() > kMost) {
-    text.resize(kMost - 3);
-    while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80)
-      text.pop_back();  // whole code points
-    if (!text.empty() && static_cast<unsigned char>(text.back()) >= 0xc0) text.pop_back();
+    text.resize(utf8_prefix(text, kMost - 3).size());
     text += "...";
   }
   return text;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "pkg/allocator/reasons.h"
+#include "pkg/base/utf8.h"
 
 namespace dra::allocator {
 
@@ -15,10 +16,7 @@ constexpr size_t kMostCauses = 6;
 
 std::string cut_text(std::string text, size_t limit) {
   if (text.size() <= limit) return text;
-  text.resize(limit - 3);
-  while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80) text.pop_back();
-  if (!text.empty() && static_cast<unsigned char>(text.back()) >= 0xc0) text.pop_back();
-  return text + "...";
+  return std::string(utf8_prefix(text, limit - 3)) + "...";
 }
 
 std::string with_detail(std::string text, const std::string& detail) {

@@ -4,42 +4,16 @@
 #include <charconv>
 #include <cstdint>
 
+#include "pkg/base/utf8.h"
+
 namespace dra::api::detail {
 namespace {
-
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
-bool is_continuation(std::string_view text, size_t at, unsigned char low = 0x80, unsigned char high = 0xBF) {
-  if (at >= text.size()) return false;
-  const auto byte = static_cast<unsigned char>(text[at]);
-  return byte >= low && byte <= high;
-}
-
-// The length of the character at `at`, 0 when it is none (RFC 3629: no overlong forms, no surrogates).
-size_t utf8_length(std::string_view text, size_t at) {
-  const auto first = static_cast<unsigned char>(text[at]);
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF) return is_continuation(text, at + 1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    const unsigned char low = first == 0xE0 ? 0xA0 : 0x80;
-    const unsigned char high = first == 0xED ? 0x9F : 0xBF;
-    return is_continuation(text, at + 1, low, high) && is_continuation(text, at + 2) ? 3 : 0;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {
-    const unsigned char low = first == 0xF0 ? 0x90 : 0x80;
-    const unsigned char high = first == 0xF4 ? 0x8F : 0xBF;
-    return is_continuation(text, at + 1, low, high) && is_continuation(text, at + 2) && is_continuation(text, at + 3)
-               ? 4
-               : 0;
-  }
-  return 0;
-}
 
 // Copies one character, or what stands for a byte that is none; returns how far to go on.
 size_t copy_character(std::string_view text, size_t at, std::string& out) {
   const size_t length = utf8_length(text, at);
   if (length == 0) {
-    out += kReplacement;
+    out += "\xEF\xBF\xBD";
     return 1;
   }
   out.append(text, at, length);
@@ -131,13 +105,6 @@ size_t copy_number(std::string_view text, size_t at, std::string_view tag, std::
 }
 
 }  // namespace
-
-std::string with_valid_utf8(std::string_view text) {
-  std::string out;
-  out.reserve(text.size() + 64);
-  for (size_t at = 0; at < text.size();) at += copy_character(text, at, out);
-  return out;
-}
 
 std::string with_plain_values(std::string_view text, std::string_view tag) {
   std::string out;

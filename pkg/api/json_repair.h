@@ -8,11 +8,9 @@
 
 namespace dra::api::detail {
 
-// Bytes that are no UTF-8 become U+FFFD, as Go's decoder reads them.
-std::string with_valid_utf8(std::string_view text);
-
-// The same, and: halves of surrogate pairs (\ud800 alone) become \ufffd, as in Go; numbers that neither an int64, a
-// uint64 nor a finite double can hold become the string `tag` + digits.
+// Bytes that are no UTF-8 become U+FFFD, as Go's decoder reads them; halves of surrogate pairs (\ud800 alone) become
+// \ufffd, as in Go; numbers that neither an int64, a uint64 nor a finite double can hold become the string `tag` +
+// digits.
 std::string with_plain_values(std::string_view text, std::string_view tag);
 
 // Undoes the last: "<tag>123" becomes 123.

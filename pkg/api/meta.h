@@ -105,4 +105,13 @@ struct NodeSelector {
   bool operator==(const NodeSelector&) const = default;
 };
 
+// The nodes among which all that the selector matches are, where it names them (metadata.name In, as allocations of
+// local devices do); null where it does not.
+inline const std::vector<std::string>* named_nodes(const NodeSelector& selector) {
+  if (selector.terms.size() != 1) return nullptr;
+  for (const NodeSelectorRequirement& field : selector.terms.front().match_fields)
+    if (field.key == "metadata.name" && field.op == "In") return &field.values;
+  return nullptr;
+}
+
 }  // namespace dra::api

@@ -5,7 +5,7 @@
 #include "pkg/apiserver/authorizer.h"
 #include "pkg/apiserver/tokens.h"
 #include "pkg/base/strings.h"
-#include "pkg/cel/source.h"
+#include "pkg/base/utf8.h"
 
 namespace dra::apiserver {
 
@@ -99,7 +99,7 @@ StatusOr<void> authenticate(const Env& env, Call& call) {
     return {};
   }
   UserInfo user;
-  user.name = cel::valid_utf8(as);
+  user.name = valid_utf8(as);
   if (auto read = read_impersonation(call, user); !read) return read;
   if (auto ok = check_impersonation(env, call.user, user); !ok) return ok;
   if (user.name == "system:anonymous") {

@@ -107,7 +107,7 @@ class JsonPatcher {
 
   bool copy(const Json::json_pointer& source, const Json::json_pointer& path) {
     const Json& value = document_.at(source);
-    copied_ += value.dump(-1, ' ', false, Json::error_handler_t::replace).size();
+    copied_ += compact_text(value).size();
     return copied_ <= kMaxCopiedBytes && add(path, value);
   }
 

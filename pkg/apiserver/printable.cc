@@ -5,8 +5,7 @@
 #include <cstdio>
 #include <iterator>
 
-#include "pkg/cel/source.h"
-#include "pkg/cel/utf8.h"
+#include "pkg/base/utf8.h"
 
 namespace dra::apiserver {
 
@@ -45,7 +44,7 @@ uint32_t code_point(std::string_view bytes) {
 
 std::string unprintable_text(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
-    const size_t n = std::max<size_t>(cel::utf8_length(text, i), 1);
+    const size_t n = std::max<size_t>(utf8_length(text, i), 1);
     const uint32_t c = code_point(text.substr(i, n));
     if (!is_printable(c)) {
       char shown[64];
@@ -58,10 +57,10 @@ std::string unprintable_text(std::string_view text) {
 }
 
 std::string manager_of_user_agent(std::string_view agent) {
-  const std::string text = cel::valid_utf8(agent.substr(0, agent.find('/')));
+  const std::string text = valid_utf8(agent.substr(0, agent.find('/')));
   std::string out;
   for (size_t i = 0; i < text.size();) {
-    const std::string_view character = std::string_view(text).substr(i, cel::utf8_length(text, i));
+    const std::string_view character = std::string_view(text).substr(i, utf8_length(text, i));
     i += character.size();
     if (!is_printable(code_point(character))) continue;
     if (out.size() + character.size() > kMaxManagerBytes) break;

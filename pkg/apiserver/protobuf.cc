@@ -7,7 +7,7 @@
 #include "pkg/apiserver/json_text.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
-#include "pkg/cel/source.h"
+#include "pkg/base/utf8.h"
 
 namespace dra::apiserver {
 
@@ -141,7 +141,7 @@ class MessageDecoder {
     std::string key;
     Json value;
     while (e.next()) {
-      if (e.number() == 1 && e.wire() == 2) key = cel::valid_utf8(e.bytes());
+      if (e.number() == 1 && e.wire() == 2) key = valid_utf8(e.bytes());
       if (e.number() == 2 && !put(element, e, value, depth + 1)) return false;
     }
     map[key] = std::move(value);
@@ -175,7 +175,7 @@ class MessageDecoder {
   bool bytes_value(const ValueType& type, std::string_view bytes, Json& out, int depth) {
     switch (type.type) {
       case FieldType::kString:
-        out = cel::valid_utf8(bytes);
+        out = valid_utf8(bytes);
         return true;
       case FieldType::kBytes:
         out = base64_encode(bytes);

@@ -1,8 +1,7 @@
 #include "pkg/apiserver/request.h"
 
 #include "pkg/base/strings.h"
-#include "pkg/cel/source.h"
-#include "pkg/cel/utf8.h"
+#include "pkg/base/utf8.h"
 
 namespace dra::apiserver {
 
@@ -35,7 +34,7 @@ bool percent_decode(std::string_view text, bool plus_is_space, std::string& out)
     }
   }
   // What comes in here goes into objects, which are UTF-8 throughout.
-  if (!cel::is_valid_utf8(out)) out = cel::valid_utf8(out);
+  if (!is_valid_utf8(out)) out = valid_utf8(out);
   return true;
 }
 

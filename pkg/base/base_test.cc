@@ -4,6 +4,7 @@
 #include "pkg/base/error.h"
 #include "pkg/base/random.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/utf8.h"
 
 namespace dra::base_test {
 
@@ -53,6 +54,30 @@ TEST(StringsTest, SplitJoinQuote) {
   EXPECT_EQ(join(split("a,,b", ','), "|"), "a||b");
   EXPECT_EQ(trim(" \n x y\t"), "x y");
   EXPECT_EQ(quote("a\"b\n"), "\"a\\\"b\\n\"");
+}
+
+TEST(Utf8, BytesThatAreNoCharacterAreReplacedOneByOne) {
+  EXPECT_EQ(valid_utf8("a\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80"), "a\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80");
+  const std::string bad = "\xEF\xBF\xBD";
+  EXPECT_EQ(valid_utf8("\xFF"
+                       "a"),
+            bad + "a");
+  EXPECT_EQ(valid_utf8("\xC0\x80"), bad + bad) << "overlong";
+  EXPECT_EQ(valid_utf8("\xED\xA0\x80"), bad + bad + bad) << "half of a surrogate pair";
+  EXPECT_EQ(valid_utf8("\xF4\x90\x80\x80"), bad + bad + bad + bad) << "beyond the last code point";
+  EXPECT_EQ(valid_utf8("\xE2\x82"), bad + bad) << "cut off";
+}
+
+TEST(Utf8, PrefixesDoNotCutCharacters) {
+  const std::string text =
+      "a\xE2\x82\xAC"
+      "b";
+  EXPECT_EQ(utf8_prefix(text, 0), "");
+  EXPECT_EQ(utf8_prefix(text, 1), "a");
+  EXPECT_EQ(utf8_prefix(text, 2), "a");
+  EXPECT_EQ(utf8_prefix(text, 3), "a");
+  EXPECT_EQ(utf8_prefix(text, 4), "a\xE2\x82\xAC");
+  EXPECT_EQ(utf8_prefix(text, 9), text);
 }
 
 }  // namespace dra::base_test

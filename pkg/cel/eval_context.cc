@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pkg/base/utf8.h"
 #include "pkg/cel/eval_nodes.h"
 
 namespace dra::cel {
@@ -14,13 +15,6 @@ namespace {
 
 // No message shows more of a text than this.
 constexpr size_t kMaxMessage = 4096;
-
-std::string_view shortened(std::string_view text) {
-  if (text.size() <= kMaxMessage) return text;
-  size_t end = kMaxMessage;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return text.substr(0, end);
-}
 
 // From here on finding out how many code points a text has is work.
 constexpr uint32_t kLongText = 256;
@@ -88,7 +82,7 @@ Value EvalContext::fail(RuntimeCategory category, std::string_view message, std:
 }
 
 Value EvalContext::fail_copy(RuntimeCategory category, std::string_view message, std::string_view subject) {
-  return fail(category, arena.copy(shortened(message)), arena.copy(shortened(subject)));
+  return fail(category, arena.copy(utf8_prefix(message, kMaxMessage)), arena.copy(utf8_prefix(subject, kMaxMessage)));
 }
 
 Value EvalContext::abort(RuntimeCategory category, std::string_view message) {

@@ -1,10 +1,10 @@
 // Conversions and size(): cel-go common/types, common/stdlib.
+#include "pkg/base/utf8.h"
 #include "pkg/cel/function_support.h"
 #include "pkg/cel/lib/net.h"
 #include "pkg/cel/lib/number.h"
 #include "pkg/cel/lib/time.h"
 #include "pkg/cel/overloads.h"
-#include "pkg/cel/utf8.h"
 
 namespace dra::cel {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "pkg/cel/utf8.h"
+#include "pkg/base/utf8.h"
 
 namespace dra::cel {
 namespace {

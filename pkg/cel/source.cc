@@ -2,25 +2,9 @@
 
 #include <algorithm>
 
-#include "pkg/cel/utf8.h"
+#include "pkg/base/utf8.h"
 
 namespace dra::cel {
-
-std::string valid_utf8(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (size_t i = 0; i < text.size();) {
-    size_t n = utf8_length(text, i);
-    if (n == 0) {
-      out += "\xEF\xBF\xBD";
-      ++i;
-    } else {
-      out.append(text.substr(i, n));
-      i += n;
-    }
-  }
-  return out;
-}
 
 Position position_of(std::string_view source, int32_t offset) {
   if (offset < 0) return {};

@@ -21,9 +21,6 @@ struct Issue {
   std::string message;
 };
 
-// The text with every invalid byte replaced by U+FFFD, as Go's conversion to code points does.
-std::string valid_utf8(std::string_view text);
-
 Position position_of(std::string_view source, int32_t offset);
 
 class Issues {

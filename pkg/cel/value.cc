@@ -6,12 +6,12 @@
 
 #include "pkg/api/quantity.h"
 #include "pkg/api/semver.h"
+#include "pkg/base/utf8.h"
 #include "pkg/cel/lib/named_format.h"
 #include "pkg/cel/lib/net.h"
 #include "pkg/cel/lib/number.h"
 #include "pkg/cel/lib/time.h"
 #include "pkg/cel/lib/url.h"
-#include "pkg/cel/utf8.h"
 
 namespace dra::cel {
 namespace {
@@ -446,9 +446,7 @@ constexpr size_t kMaxShown = 1024;
 
 std::string shown(std::string_view text) {
   if (text.size() <= kMaxShown) return std::string(text);
-  size_t end = kMaxShown;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return std::string(text.substr(0, end)) + "...";
+  return std::string(utf8_prefix(text, kMaxShown)) + "...";
 }
 
 std::string debug_list(const ListRep& list) {

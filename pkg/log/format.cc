@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "pkg/base/utf8.h"
 #include "pkg/log/log.h"
 
 namespace dra::log {
@@ -24,23 +25,6 @@ std::string_view short_path(std::string_view path) {
   return before == std::string_view::npos ? path : path.substr(before + 1);
 }
 
-// Length of the valid UTF-8 sequence at the front of `text`; 0 when there is none.
-size_t utf8_length(std::string_view text) {
-  auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  unsigned char b = byte(0);
-  if (b < 0x80) return 1;
-  size_t n = b >= 0xF0 && b <= 0xF4 ? 4 : b >= 0xE0 && b < 0xF0 ? 3 : b >= 0xC2 && b < 0xE0 ? 2 : 0;
-  if (n == 0 || text.size() < n) return 0;
-  for (size_t i = 1; i < n; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  if (b == 0xE0 && byte(1) < 0xA0) return 0;
-  if (b == 0xED && byte(1) > 0x9F) return 0;
-  if (b == 0xF0 && byte(1) < 0x90) return 0;
-  if (b == 0xF4 && byte(1) > 0x8F) return 0;
-  return n;
-}
-
 // A quoted text that is valid both as Go's %q (near enough) and as a JSON string: one line, no control characters.
 void append_quoted(std::string& out, std::string_view text) {
   bool cut = text.size() > kMaxValue;
@@ -48,7 +32,7 @@ void append_quoted(std::string& out, std::string_view text) {
   out += '"';
   for (size_t i = 0; i < text.size();) {
     char c = text[i];
-    size_t n = utf8_length(text.substr(i));
+    size_t n = utf8_length(text, i);
     if (n == 0) {
       out += "\\ufffd";
       ++i;

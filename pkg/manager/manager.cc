@@ -68,11 +68,8 @@ tainteviction::Options eviction_options(const ManagerOptions& from) {
 // The node that a claim's allocation names, where it names one.
 const std::string* only_node(const api::ResourceClaim& claim) {
   const auto& allocation = claim.status.allocation;
-  if (!allocation || !allocation->node_selector || allocation->node_selector->terms.size() != 1) return nullptr;
-  const api::NodeSelectorTerm& term = allocation->node_selector->terms.front();
-  if (term.match_fields.size() != 1 || term.match_fields.front().key != "metadata.name") return nullptr;
-  const auto& names = term.match_fields.front().values;
-  return term.match_fields.front().op == "In" && names.size() == 1 ? &names.front() : nullptr;
+  const auto* names = allocation && allocation->node_selector ? api::named_nodes(*allocation->node_selector) : nullptr;
+  return names && names->size() == 1 ? &names->front() : nullptr;
 }
 
 }  // namespace

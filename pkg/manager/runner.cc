@@ -7,6 +7,7 @@
 
 #include "client/informer/entry.h"
 #include "pkg/base/check.h"
+#include "pkg/base/utf8.h"
 #include "pkg/log/log.h"
 #include "pkg/reconcile/writes.h"
 
@@ -61,11 +62,8 @@ bool is_refusal(const Error& error) {
 std::string shortened(const std::string& message) {
   constexpr size_t kKept = 350;
   if (message.size() <= 2 * kKept) return message;
-  size_t begin = kKept, end = message.size() - kKept;
-  const auto inside = [&message](size_t at) { return (static_cast<unsigned char>(message[at]) & 0xc0) == 0x80; };
-  while (begin > 0 && inside(begin)) --begin;
-  while (end < message.size() && inside(end)) ++end;
-  return message.substr(0, begin) + " ... " + message.substr(end);
+  const size_t end = utf8_prefix(message, message.size() - kKept).size();
+  return std::string(utf8_prefix(message, kKept)) + " ... " + message.substr(end);
 }
 
 }  // namespace
@@ -486,7 +484,6 @@ bool Runner::is_unchanged(const Write& write) const {
   return stored && *stored == write.resource_version;
 }
 
-// Bound to a version that the store no longer has.
 bool Runner::is_outdated(const Write& write) const {
   const std::string* stored = stored_version(write.object);
   return stored && !write.resource_version.empty() && *stored != write.resource_version;

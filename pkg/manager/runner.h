@@ -119,9 +119,11 @@ class Runner {
   void failed(Pass& pass, const reconcile::Write& write, const Error& error);
   void tell_refusal(const std::string& key, const reconcile::Write& write, const Error& error);
   void emit_news(reconcile::Event event, const std::string& topic);
-  // The stores have the object at the version that the write was bound to.
+  // Of a claim or pod in the stores; null where there is none.
   const std::string* stored_version(const reconcile::Ref& object) const;
+  // The stores have the object at the version that the write was bound to.
   bool is_unchanged(const reconcile::Write& write) const;
+  // Bound to a version that the stores no longer have.
   bool is_outdated(const reconcile::Write& write) const;
   void confirm(uint64_t id, const reconcile::Ref& object);
   void emit(const reconcile::Event& event);

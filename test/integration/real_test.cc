@@ -58,7 +58,9 @@ TEST_F(Start, AMissingProgramIsNamed) {
 
 TEST_F(Start, AProgramThatEndsIsQuotedAndTheOtherIsStopped) {
   program("etcd", "exec sleep 60");
-  program("kube-apiserver", "echo unknown flag: --secure-port >&2; exit 3");
+  // Not before the other one has said who it is.
+  program("kube-apiserver", "until [ -s " + folder_ + "/etcd.pid ]; do sleep 0.01; done\n" +
+                                "echo unknown flag: --secure-port >&2; exit 3");
   const std::string why = failure(30s);
   EXPECT_NE(why.find("kube-apiserver ended with exit code 3: unknown flag: --secure-port"), std::string::npos) << why;
   EXPECT_FALSE(runs("etcd"));
@@ -67,7 +69,10 @@ TEST_F(Start, AProgramThatEndsIsQuotedAndTheOtherIsStopped) {
 TEST_F(Start, AServerThatNeverAnswersIsGivenUp) {
   program("etcd", "exec sleep 60");
   program("kube-apiserver", "echo still thinking; exec sleep 60");
-  const std::string why = failure(500ms);
+  std::string why = failure(500ms);
+  // On a busy machine the programs may not have got anywhere yet.
+  for (int patience = 1; patience <= 16 && why.find("still thinking") == std::string::npos; patience *= 4)
+    why = failure(std::chrono::seconds(patience));
   EXPECT_NE(why.find("was not ready in time"), std::string::npos) << why;
   EXPECT_NE(why.find("still thinking"), std::string::npos) << why;
   EXPECT_FALSE(runs("etcd"));

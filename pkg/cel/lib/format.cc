@@ -5,9 +5,9 @@
 #include <cmath>
 #include <optional>
 
+#include "pkg/base/utf8.h"
 #include "pkg/cel/lib/number.h"
 #include "pkg/cel/lib/time.h"
-#include "pkg/cel/utf8.h"
 
 namespace dra::cel::lib {
 

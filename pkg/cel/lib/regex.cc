@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "pkg/base/utf8.h"
 #include "pkg/cel/lib/regex_alphabet.h"
 #include "pkg/cel/lib/regex_syntax.h"
-#include "pkg/cel/utf8.h"
 
 namespace dra::cel::lib {
 

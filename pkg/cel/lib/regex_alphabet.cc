@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "pkg/base/utf8.h"
 #include "pkg/cel/lib/regex_syntax.h"
-#include "pkg/cel/utf8.h"
 
 namespace dra::cel::lib {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "pkg/cel/utf8.h"
+#include "pkg/base/utf8.h"
 
 namespace dra::cel::lib {
 

@@ -1,4 +1,4 @@
-// UTF-8, strictly (no surrogates, no overlong forms).
+// UTF-8, strictly (RFC 3629: no surrogates, no overlong forms). All functions are pure and safe from any thread.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace dra::cel {
+namespace dra {
 
 // Bytes of the code point that starts at `at`, or 0 when none does.
 inline size_t utf8_length(std::string_view text, size_t at) {
@@ -38,6 +38,17 @@ inline bool is_valid_utf8(std::string_view text) {
   return true;
 }
 
+// The text with every byte that belongs to no code point replaced by U+FFFD, as Go's conversion to code points does.
+std::string valid_utf8(std::string_view text);
+
+// The first bytes of the text, at most `limit`, without the beginning of a code point that does not fit.
+inline std::string_view utf8_prefix(std::string_view text, size_t limit) {
+  if (text.size() <= limit) return text;
+  size_t end = limit;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end);
+}
+
 inline void append_utf8(std::string& out, uint32_t c) {
   if (c < 0x80) {
     out += static_cast<char>(c);
@@ -56,4 +67,4 @@ inline void append_utf8(std::string& out, uint32_t c) {
   }
 }
 
-}  // namespace dra::cel
+}  // namespace dra
