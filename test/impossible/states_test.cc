@@ -24,7 +24,7 @@ constexpr size_t kGroups = 8;
 class World {
  public:
   explicit World(uint64_t seed) : random_(seed * 104729 + 7), generator_(random_), cluster_(options(seed)) {
-    apiserver::Store& store = cluster_.plane().server().store();
+    apiserver::Store& store = cluster_.embedded().server().store();
     for (Document& document : generator_.shared()) store.put(document.table, document.key, std::move(document.body));
     for (size_t i = 0; i < kGroups; ++i) {
       const std::string ns = "ns" + std::to_string(i);
@@ -92,13 +92,13 @@ class World {
   std::string left_in_the_dark() {
     std::set<std::string> told;
     for (const char* table : {"/events", "events.k8s.io/events"})
-      for (const auto& [key, object] : cluster_.plane().server().store().objects(table)) {
+      for (const auto& [key, object] : cluster_.embedded().server().store().objects(table)) {
         const Json event = *object->document();
         const char* field = event.contains("regarding") ? "regarding" : "involvedObject";
         told.insert(event[field].value("namespace", "") + "/" + event[field].value("name", ""));
       }
     std::string silent;
-    for (const auto& [key, object] : cluster_.plane().server().store().objects("/pods")) {
+    for (const auto& [key, object] : cluster_.embedded().server().store().objects("/pods")) {
       const Json pod = *object->document();
       const Json gates = pod["spec"].value("schedulingGates", Json::array());
       const std::string phase = pod.contains("status") ? pod["status"].value("phase", "") : "";
@@ -109,7 +109,7 @@ class World {
       silent += key + ": " + pod["spec"].value("resourceClaims", Json()).dump() + " " +
                 pod["status"].value("resourceClaimStatuses", Json()).dump() + "\n";
       const std::string ns = key.substr(0, key.find('/') + 1);
-      for (const auto& [claim, stored] : cluster_.plane().server().store().objects("resource.k8s.io/resourceclaims"))
+      for (const auto& [claim, stored] : cluster_.embedded().server().store().objects("resource.k8s.io/resourceclaims"))
         if (claim.rfind(ns, 0) == 0) silent += "  " + claim + " " + stored->text() + "\n";
     }
     return silent;
@@ -124,7 +124,7 @@ class World {
     if (document.table == "resource.k8s.io/resourceclaimtemplates") valid = integration::claim_template(name);
     valid["metadata"]["namespace"] = ns;
     cluster_.api().create(valid);
-    apiserver::Store& store = cluster_.plane().server().store();
+    apiserver::Store& store = cluster_.embedded().server().store();
     Json stored = *store.get(document.table, document.key)->document();
     stored.merge_patch(document.body);
     store.put(document.table, document.key, std::move(stored));
@@ -133,9 +133,10 @@ class World {
     integration::ClusterOptions made;
     made.nodes = 2;
     made.devices = 3;
-    made.sim.seed = seed;
-    made.sim.kubelets = false;
-    made.sim.scheduler = false;
+    made.seed = seed;
+    made.embedded = true;
+    made.components.kubelets = false;
+    made.components.scheduler = false;
     return made;
   }
 

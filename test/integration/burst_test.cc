@@ -16,8 +16,8 @@ using namespace std::chrono_literals;
 TEST(Burst, OneClaimPerEntryAlthoughTheClaimWatchLags) {
   const size_t pods = from_environment("DRA_BURST_PODS", 1000);
   ClusterOptions options;
-  options.sim.scheduler = false;
-  options.sim.kubelets = false;
+  options.components.scheduler = false;
+  options.components.kubelets = false;
   options.nodes = 10;
   options.devices = 8;
   Cluster cluster(options);

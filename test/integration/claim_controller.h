@@ -15,14 +15,15 @@
 #include "pkg/api/resource.h"
 #include "pkg/queue/work_queue.h"
 #include "test/integration/call_chain.h"
+#include "test/integration/scheduler.h"
 
 namespace dra::integration {
 
-class ClaimController {
+class ClaimController : public Component {
  public:
   // Everything must outlive the controller.
   ClaimController(Reactor& reactor, client::Transport& transport, Random& random);
-  ~ClaimController();
+  ~ClaimController() override;
   void start();
   uint64_t writes() const { return writes_; }
 

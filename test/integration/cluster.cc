@@ -3,8 +3,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "pkg/log/log.h"
+#include "test/integration/real_control_plane.h"
+#include "test/integration/wipe.h"
 
 namespace dra::integration {
 namespace {
@@ -24,13 +27,39 @@ std::string lines(const std::vector<std::string>& findings) {
   return text;
 }
 
+// The control plane that all clusters of the program share; null when KUBEBUILDER_ASSETS is not set.
+RealControlPlane* shared_real_plane() {
+  static const char* const kFolder = std::getenv("KUBEBUILDER_ASSETS");
+  if (!kFolder) return nullptr;
+  static const auto kPlane = RealControlPlane::start(kFolder, std::chrono::seconds(60));
+  if (!kPlane) throw std::runtime_error(kPlane.error().message());
+  static const int kSaid = std::printf("real control plane: %s\n", (*kPlane)->programs().c_str());
+  static_cast<void>(kSaid);
+  return kPlane->get();
+}
+
+std::unique_ptr<SimControlPlane> embedded_plane(const ClusterOptions& options) {
+  keep_quiet();
+  if (!options.embedded && shared_real_plane()) return nullptr;
+  SimOptions sim;
+  sim.seed = options.seed;
+  return std::make_unique<SimControlPlane>(sim);
+}
+
+Duration patience() {
+  return std::chrono::seconds(from_environment("DRA_REAL_PATIENCE", 15));
+}
+
 }  // namespace
 
 Cluster::Cluster(ClusterOptions options)
     : options_(options),
-      random_(options.sim.seed * 7919 + 1),
-      plane_((keep_quiet(), std::make_unique<SimControlPlane>(options.sim))),
+      random_(options.seed * 7919 + 1),
+      embedded_(embedded_plane(options)),
+      plane_(embedded_ ? static_cast<ControlPlane*>(embedded_.get()) : shared_real_plane()),
       api_(*plane_, plane_->transport()) {
+  if (!plane_->simulated()) wipe(api_);
+  components_ = std::make_unique<Components>(*plane_, options.components);
   api_.create(device_class());
   for (size_t i = 0; i < options.nodes; ++i) {
     api_.create(node(node_name(i)));
@@ -51,7 +80,7 @@ manager::ManagerOptions Cluster::manager_options() {
 
 Process& Cluster::start(const std::string& name, ProcessOptions options, bool start) {
   options.identity = name;
-  options.seed += options_.sim.seed * 31 + processes_.size();
+  options.seed += options_.seed * 31 + processes_.size();
   auto& process = processes_[name];
   process = std::make_unique<Process>(plane_->reactor(), plane_->transport(), std::move(options));
   if (start) process->start();
@@ -69,11 +98,20 @@ void Cluster::kill(const std::string& name) {
 }
 
 bool Cluster::eventually(const std::function<bool()>& done, Duration limit, Duration step) {
-  for (Duration passed{}; !done(); passed += step) {
-    if (passed >= limit) return false;
+  const Clock& clock = plane_->clock();
+  for (const MonoTime begin = clock.mono_now(); !done();) {
+    if (clock.mono_now() - begin >= limit) return false;
     plane_->pass(step);
   }
   return true;
+}
+
+bool Cluster::can_wait(Duration time) const {
+  return plane_->simulated() || time <= patience();
+}
+
+void Cluster::pass(Duration time) {
+  plane_->pass(can_wait(time) ? time : patience());
 }
 
 std::string Cluster::verdict(const VerdictOptions& options) {

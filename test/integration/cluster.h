@@ -1,4 +1,9 @@
 // Cluster: a control plane with nodes and devices, a watchdog, and the managers that a test starts and kills.
+//
+// Each has an embedded API server in simulated time to itself, unless KUBEBUILDER_ASSETS names a folder of binaries:
+// then all clusters of a program share one real control plane (docs/real-cluster.md), and each begins by wiping it.
+// What tests expect is the same; what differs is time. Waiting for something ends when it has happened. Waiting while
+// nothing may happen is cut to DRA_REAL_PATIENCE seconds (15). A test that needs time itself to pass asks can_wait().
 #pragma once
 
 #include <functional>
@@ -9,6 +14,7 @@
 
 #include "pkg/base/random.h"
 #include "test/integration/api.h"
+#include "test/integration/components.h"
 #include "test/integration/objects.h"
 #include "test/integration/process.h"
 #include "test/integration/sim_control_plane.h"
@@ -17,7 +23,10 @@
 namespace dra::integration {
 
 struct ClusterOptions {
-  SimOptions sim;
+  uint64_t seed = 1;
+  ComponentOptions components;
+  // The embedded API server in any case: the test reaches into it, or repeats one run exactly.
+  bool embedded = false;
   size_t nodes = 4;
   size_t devices = 4;  // of each node
 };
@@ -29,11 +38,16 @@ class Cluster {
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  SimControlPlane& plane() { return *plane_; }
+  ControlPlane& plane() { return *plane_; }
+  // The embedded server: only with ClusterOptions::embedded.
+  SimControlPlane& embedded() { return *embedded_; }
+  Components& components() { return *components_; }
+  // No scheduler: undefined.
+  Scheduler& scheduler() { return *components_->scheduler(); }
   Api& api() { return api_; }
   Watchdog& watchdog() { return *watchdog_; }
   Random& random() { return random_; }
-  uint64_t seed() const { return options_.sim.seed; }
+  uint64_t seed() const { return options_.seed; }
 
   // Gate mode, own claim templates: what most tests want.
   static manager::ManagerOptions manager_options();
@@ -45,9 +59,11 @@ class Cluster {
   // kill -9, from outside of everything that the process runs.
   void kill(const std::string& name);
 
-  // Lets time pass in steps until `done()`; false when `limit` has passed first.
+  // Lets time pass in steps until `done()`; false when `limit` has passed first. In real time, too.
   bool eventually(const std::function<bool()>& done, Duration limit, Duration step = std::chrono::milliseconds(100));
-  void pass(Duration time) { plane_->pass(time); }
+  void pass(Duration time);
+  // pass() would let all of this time pass.
+  bool can_wait(Duration time) const;
   // For EXPECT_EQ(..., ""): what inspect() and the watchdog found, one line each.
   std::string verdict(const VerdictOptions& options = {});
   std::string empty_verdict(const std::set<std::string>& kept_claims = {});
@@ -55,8 +71,10 @@ class Cluster {
  private:
   ClusterOptions options_;
   SeededRandom random_;
-  std::unique_ptr<SimControlPlane> plane_;
+  std::unique_ptr<SimControlPlane> embedded_;
+  ControlPlane* plane_;
   Api api_;
+  std::unique_ptr<Components> components_;
   std::unique_ptr<Watchdog> watchdog_;
   std::map<std::string, std::unique_ptr<Process>> processes_;
 };

@@ -1,5 +1,5 @@
-// ControlPlane: the world a manager runs in. One implementation is simulated and lives in this process; the other
-// starts the real binaries (real_control_plane.h).
+// ControlPlane: the world a manager runs in. One implementation is simulated and lives in this process
+// (sim_control_plane.h); the other starts the real binaries (real_control_plane.h).
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 #include "client/transport/transport.h"
 #include "pkg/base/random.h"
 #include "test/integration/api.h"
+#include "test/integration/scheduler.h"
 
 namespace dra::integration {
 
@@ -15,8 +16,19 @@ class ControlPlane : public Driver {
  public:
   // For a component of its own: as an administrator, over a connection of its own.
   virtual client::Transport& transport() = 0;
-  // Time is simulated, and stand-ins play scheduler, claim controller and kubelets.
+  // As whom this token stands for. The plane must outlive it.
+  virtual std::unique_ptr<client::Transport> connect(const std::string& token) = 0;
+  // Time is simulated.
   virtual bool simulated() const = 0;
+  virtual Random& random() = 0;
+  const Clock& clock() { return reactor().clock(); }
+
+  // The programs that belong to this API server, ready to work. Null: it has none, and a stand-in takes the part. They
+  // throw std::runtime_error with the program's last words when it does not start.
+  virtual std::unique_ptr<Scheduler> own_scheduler() { return nullptr; }
+  virtual std::unique_ptr<Component> own_claim_controller() { return nullptr; }
+  // Objects go with their owners.
+  virtual bool collects_garbage() const = 0;
 };
 
 }  // namespace dra::integration

@@ -18,8 +18,6 @@ struct Bare {
 
   static SimOptions options(const std::string& served) {
     SimOptions chosen;
-    chosen.scheduler = false;
-    chosen.kubelets = false;
     for (const std::string& known : kVersions)
       if (known != served) chosen.withdrawn_versions.push_back("resource.k8s.io/" + known);
     return chosen;
@@ -98,7 +96,7 @@ TEST(Discovery, WithoutTheApiItWaitsAndSaysWhy) {
 
 TEST(Discovery, OwnModeRefusesBesideARivalAndNamesTheClaim) {
   ClusterOptions options;
-  options.sim.claim_controller = true;
+  options.components.claim_controller = true;
   Cluster cluster(options);
   cluster.api().create(claim_template("one-gpu"));
   cluster.api().create(pod("p", {from_template("gpu", "one-gpu")}));

@@ -13,7 +13,7 @@ TEST(Gate, TwoHundredPodsAreBoundAndLeaveNothingBehind) {
   ClusterOptions options;
   options.nodes = 50;
   options.devices = 4;
-  options.sim.scheduler_allocates = false;
+  options.components.scheduler_allocates = false;
   Cluster cluster(options);
   cluster.api().create(claim_template("one-gpu"));
   cluster.start();
@@ -24,7 +24,7 @@ TEST(Gate, TwoHundredPodsAreBoundAndLeaveNothingBehind) {
   EXPECT_EQ(cluster.watchdog().claims(), 200u);
   EXPECT_EQ(cluster.watchdog().held_devices(), 200u);
   // Reserved up front: the scheduler has nothing to write.
-  EXPECT_EQ(cluster.plane().scheduler()->stats().claim_writes, 0u);
+  EXPECT_EQ(cluster.scheduler().stats().claim_writes, 0u);
 
   for (int i = 0; i < 200; ++i) cluster.api().remove(Api::path("Pod", "p" + std::to_string(i)));
   EXPECT_TRUE(cluster.eventually([&] { return cluster.watchdog().claims() == 0; }, 30s));

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 TEST(Idle, TenMinutesWithoutAWriteButLeaseRenewals) {
   const size_t claims = from_environment("DRA_IDLE_CLAIMS", 400);
   ClusterOptions options;
-  options.sim.scheduler_allocates = false;
+  options.components.scheduler_allocates = false;
   options.nodes = (claims + 7) / 8;
   options.devices = 8;
   Cluster cluster(options);
@@ -53,7 +53,7 @@ struct Attempts {
 Attempts attempts_with(const client::Fault& fault) {
   ClusterOptions options;
   options.nodes = 1;
-  options.sim.scheduler_allocates = false;
+  options.components.scheduler_allocates = false;
   Cluster cluster(options);
   cluster.api().create(claim_template("one-gpu"));
   ProcessOptions process;

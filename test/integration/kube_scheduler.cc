@@ -181,7 +181,6 @@ void KubeScheduler::attempt(const std::string& key) {
   attempt->key = key;
   attempt->pod = pods_.store().get(key);
   if (!attempt->pod || !wants_node(*attempt->pod)) return finish(key, false);
-  ++stats_.attempts;
   if (!claims_of(*attempt->pod, attempt->claims)) {
     unschedulable_.insert(key);
     return finish(key, false);
@@ -304,7 +303,6 @@ void KubeScheduler::pre_bind(const std::shared_ptr<Attempt>& attempt) {
       reactor_, transport_, std::move(first),
       [this, attempt](bool ok, const std::string& why) {
         if (!ok) return unreserve(attempt, why);
-        ++stats_.bound;
         bound_.insert(attempt->pod->metadata.uid);
         tracker_.assume(*attempt->pod, attempt->node);
         finish(attempt->key, false);

@@ -26,27 +26,18 @@
 #include "pkg/manager/node_tracker.h"
 #include "pkg/queue/work_queue.h"
 #include "test/integration/call_chain.h"
+#include "test/integration/scheduler.h"
 
 namespace dra::integration {
 
-struct KubeSchedulerStats {
-  uint64_t attempts = 0;
-  uint64_t bound = 0;
-  uint64_t claim_writes = 0;   // of any kind
-  uint64_t allocations = 0;    // claims it allocated itself
-  uint64_t deallocations = 0;  // PostFilter
-  uint64_t failures = 0;       // refused writes
-  std::string last_failure;
-};
-
-class KubeScheduler {
+class KubeScheduler : public Scheduler {
  public:
   // Everything must outlive the scheduler. `allocates` off: unallocated claims leave the pod pending.
   KubeScheduler(Reactor& reactor, client::Transport& transport, Random& random, bool allocates = true);
-  ~KubeScheduler();
+  ~KubeScheduler() override;
 
   void start();
-  const KubeSchedulerStats& stats() const { return stats_; }
+  SchedulerStats stats() override { return stats_; }
 
  private:
   struct Attempt;
@@ -86,7 +77,7 @@ class KubeScheduler {
   queue::WorkQueue queue_;
   std::set<std::string> unschedulable_;
   std::set<std::string> bound_;  // uids
-  KubeSchedulerStats stats_;
+  SchedulerStats stats_;
   bool busy_ = false;
   bool pump_posted_ = false;
   std::shared_ptr<CallChain> chain_;

@@ -10,7 +10,6 @@
 #include <sstream>
 
 #include "pkg/manager/permissions.h"
-#include "pkg/sandbox/server_handler.h"
 #include "pkg/yaml/yaml.h"
 #include "test/integration/cluster.h"
 
@@ -101,7 +100,7 @@ TEST(Charts, EveryRoleIsBoundToTheServiceAccountInItsScope) {
 // A cluster in which the charts' roles are installed, and a manager that has nothing but its service account's token.
 class Guarded {
  public:
-  Guarded() : cluster_(cluster_options()), handler_(cluster_.plane().server()) {
+  Guarded() : cluster_(cluster_options()) {
     for (const char* file : {"namespace.yaml", "serviceaccount.yaml"})
       for (const Json& object : chart(file)) create(object);
   }
@@ -124,9 +123,7 @@ class Guarded {
         "POST", "/api/v1/namespaces/" + std::string(kNamespace) + "/serviceaccounts/dra-controller-manager/token",
         R"({"spec":{"expirationSeconds":864000}})");
     ASSERT_EQ(token.status, 201) << token.body;
-    transport_ = std::make_unique<client::InProcessTransport>(
-        cluster_.plane().reactor(), handler_,
-        client::InProcessOptions{.bearer_token = token.json()["status"]["token"].get<std::string>()});
+    transport_ = cluster_.plane().connect(token.json()["status"]["token"].get<std::string>());
     ProcessOptions process;
     process.manager = std::move(options);
     process_ = std::make_unique<Process>(cluster_.plane().reactor(), *transport_, std::move(process));
@@ -167,7 +164,7 @@ class Guarded {
     ClusterOptions options;
     options.nodes = 2;
     options.devices = 2;
-    options.sim.scheduler_allocates = false;
+    options.components.scheduler_allocates = false;
     return options;
   }
 
@@ -199,8 +196,7 @@ class Guarded {
   }
 
   Cluster cluster_;
-  sandbox::ServerHandler handler_;
-  std::unique_ptr<client::InProcessTransport> transport_;
+  std::unique_ptr<client::Transport> transport_;
   std::unique_ptr<Process> process_;
 };
 

@@ -1,10 +1,15 @@
-// RealControlPlane: etcd and kube-apiserver from a folder of binaries, as a control plane for tests. Real time; an
-// administrator's token; RBAC; no controllers, no scheduler, no kubelets.
+// RealControlPlane: etcd and kube-apiserver from a folder of binaries, and kube-scheduler and kube-controller-manager
+// where the folder has them, as a control plane for tests. Real time; an administrator's token; RBAC; no kubelets.
+//
+// Of kube-controller-manager runs the garbage collector, for as long as the plane does, and for tests that want it the
+// resourceclaim-controller. What kube-scheduler wrote is known from the API server's audit log.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "client/config/server_config.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/error.h"
 #include "pkg/reactor/asio_reactor.h"
@@ -26,20 +31,39 @@ class RealControlPlane : public ControlPlane {
     reactor_.run_until([] { return false; }, time);
   }
   client::Transport& transport() override { return *transport_; }
+  std::unique_ptr<client::Transport> connect(const std::string& token) override;
   bool simulated() const override { return false; }
+  Random& random() override { return random_; }
+  std::unique_ptr<Scheduler> own_scheduler() override;
+  std::unique_ptr<Component> own_claim_controller() override;
+  bool collects_garbage() const override { return garbage_collector_ != nullptr; }
+
+  // "etcd, kube-apiserver, kube-scheduler": the programs of the folder that are used.
+  std::string programs() const;
 
  private:
-  RealControlPlane() = default;
-  Result<void> launch(const std::string& folder);
+  explicit RealControlPlane(std::string folder) : folder_(std::move(folder)) {}
+  Result<void> launch();
+  Result<void> start_garbage_collector();
   Result<void> await_ready(Duration patience);
+  bool has(const std::string& program) const;
+  Result<std::unique_ptr<ChildProcess>> run(const std::string& program, std::vector<std::string> arguments);
+  // Runs it as a client of the API server with this token and waits until it answers that it is ready.
+  Result<std::unique_ptr<ChildProcess>> run_client(const std::string& program, const std::string& token,
+                                                   std::vector<std::string> arguments);
+  client::ServerConfig config(int port, const std::string& token) const;
   // The status of a GET, 0 when there was no answer; `said` is the answer's body or the error.
-  int probe(const std::string& target, std::string& said);
+  int probe(client::Transport& transport, const std::string& target, std::string& said);
 
   SystemClock clock_;
   AsioReactor reactor_{clock_};
+  SeededRandom random_{1};
+  std::string folder_;
   std::string directory_;  // data, keys and logs; removed in the end
   std::unique_ptr<ChildProcess> etcd_;
   std::unique_ptr<ChildProcess> apiserver_;
+  std::unique_ptr<ChildProcess> garbage_collector_;
+  int port_ = 0;
   std::unique_ptr<client::Transport> transport_;
 };
 

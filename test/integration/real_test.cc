@@ -85,10 +85,7 @@ class Server : public testing::TestWithParam<Kind> {
  protected:
   void SetUp() override {
     if (GetParam() == Kind::kEmbedded) {
-      SimOptions options;
-      options.scheduler = false;
-      options.kubelets = false;
-      plane_ = std::make_unique<SimControlPlane>(options);
+      plane_ = std::make_unique<SimControlPlane>();
     } else {
       const char* folder = std::getenv("KUBEBUILDER_ASSETS");
       if (folder == nullptr) GTEST_SKIP() << "KUBEBUILDER_ASSETS is not set";

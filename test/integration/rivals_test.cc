@@ -28,8 +28,8 @@ TEST(TwoLeaders, HandOutEveryDeviceOnceAndLeaveNoPodBehind) {
   for (const uint64_t seed : seeds("DRA_RIVAL_SEEDS", 2)) {
     SCOPED_TRACE(seed);
     ClusterOptions options;
-    options.sim.seed = seed;
-    options.sim.scheduler_allocates = false;
+    options.seed = seed;
+    options.components.scheduler_allocates = false;
     options.nodes = (pods + 7) / 8;  // every device is needed
     options.devices = 8;
     Cluster cluster(options);

@@ -122,7 +122,7 @@ RunReport Stage::report() {
 
 RunReport run(const Scenario& scenario, const RunOptions& options) {
   ClusterOptions cluster_options = scenario.cluster;
-  cluster_options.sim.seed = options.seed;
+  cluster_options.seed = options.seed;
   Cluster cluster(cluster_options);
   ProcessOptions process;
   process.manager = Cluster::manager_options();

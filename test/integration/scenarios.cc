@@ -206,7 +206,7 @@ void play_reasons(Stage& s) {
 std::vector<Scenario> make_scenarios() {
   std::vector<Scenario> all;
   ClusterOptions small;
-  small.sim.scheduler_allocates = false;
+  small.components.scheduler_allocates = false;
   all.push_back({"templates", small, nullptr, play_templates});
   const auto bind_mode = [](ProcessOptions& process) {
     process.manager.allocation.mode = allocation::Mode::kBind;

@@ -21,21 +21,13 @@ SimControlPlane::SimControlPlane(SimOptions options)
       random_(options.seed),
       server_(reactor_, random_, server_options(options)),
       handler_(server_),
-      transport_(reactor_, handler_, client::InProcessOptions{.bearer_token = kToken}) {
-  if (options.kubelets) {
-    kubelets_ = std::make_unique<sandbox::Simulation>(reactor_, transport_, random_);
-    kubelets_->start();
-  }
-  if (options.scheduler) {
-    scheduler_ = std::make_unique<KubeScheduler>(reactor_, transport_, random_, options.scheduler_allocates);
-    scheduler_->start();
-  }
-  if (options.claim_controller) {
-    claim_controller_ = std::make_unique<ClaimController>(reactor_, transport_, random_);
-    claim_controller_->start();
-  }
-}
+      transport_(reactor_, handler_, client::InProcessOptions{.bearer_token = kToken}) {}
 
 SimControlPlane::~SimControlPlane() = default;
+
+std::unique_ptr<client::Transport> SimControlPlane::connect(const std::string& token) {
+  return std::make_unique<client::InProcessTransport>(reactor_, handler_,
+                                                      client::InProcessOptions{.bearer_token = token});
+}
 
 }  // namespace dra::integration

@@ -1,5 +1,7 @@
 #include "test/integration/world.h"
 
+#include <algorithm>
+
 namespace dra::integration {
 
 void World::begin(Claims claims, bool manager, bool scheduler) {
@@ -7,8 +9,9 @@ void World::begin(Claims claims, bool manager, bool scheduler) {
   ClusterOptions options;
   options.nodes = 2;
   options.devices = 4;
-  options.sim.scheduler = scheduler;
-  options.sim.claim_controller = claims == Claims::kObserve;
+  options.components.scheduler = scheduler;
+  options.components.claim_controller = claims == Claims::kObserve;
+  cluster_.reset();  // two at a time would share a real control plane
   cluster_ = std::make_unique<Cluster>(options);
   api().create(claim_template("one-gpu"));
   api().create(claim_template("two-gpus", "gpu", 2));
@@ -25,8 +28,17 @@ void World::start_manager(const std::function<void(manager::ManagerOptions&)>& c
 }
 
 void World::start_scheduler() {
-  scheduler_ = std::make_unique<KubeScheduler>(cluster_->plane().reactor(), cluster_->plane().transport(), random_);
-  scheduler_->start();
+  cluster_->components().start_scheduler();
+}
+
+bool World::soon(const std::function<bool()>& done, Duration limit) {
+  const bool real = !cluster_->plane().simulated();
+  return cluster_->eventually(done, real ? std::max<Duration>(limit, std::chrono::seconds(30)) : limit);
+}
+
+bool World::never(const std::function<bool()>& done, Duration limit) {
+  while (!cluster_->can_wait(limit)) limit -= std::chrono::seconds(1);
+  return !cluster_->eventually(done, limit);
 }
 
 bool World::bound(const std::string& name) {

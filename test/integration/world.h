@@ -12,6 +12,10 @@
 
 #include "test/integration/cluster.h"
 
+// For a test that needs this much time to pass, which a real control plane has only if DRA_REAL_PATIENCE says so.
+#define DRA_NEEDS_TIME(time) \
+  if (!this->cluster().can_wait(time)) GTEST_SKIP() << "needs more real time than DRA_REAL_PATIENCE"
+
 namespace dra::integration {
 
 class World : public testing::Test {
@@ -27,11 +31,14 @@ class World : public testing::Test {
   Api& api() { return cluster_->api(); }
   Cluster& cluster() { return *cluster_; }
   Process& manager() { return cluster_->process("m1"); }
-  KubeScheduler& scheduler() { return scheduler_ ? *scheduler_ : *cluster_->plane().scheduler(); }
+  Scheduler& scheduler() { return cluster_->scheduler(); }
   void pass(Duration time) { cluster_->pass(time); }
-  bool soon(const std::function<bool()>& done, Duration limit = std::chrono::seconds(10)) {
-    return cluster_->eventually(done, limit);
-  }
+  // It happens. How fast is not the point: on a real control plane half a minute is soon enough.
+  bool soon(const std::function<bool()>& done, Duration limit = std::chrono::seconds(10));
+  // It happens in this time, which is what the test is about.
+  bool within(Duration limit, const std::function<bool()>& done) { return cluster_->eventually(done, limit); }
+  // It does not happen in this time, or as much of it as there is patience for.
+  bool never(const std::function<bool()>& done, Duration limit);
 
   std::shared_ptr<const api::Pod> get_pod(const std::string& name) {
     return cluster_->watchdog().pod("default/" + name);
@@ -58,8 +65,6 @@ class World : public testing::Test {
   size_t writes(const std::string& point);
 
   std::unique_ptr<Cluster> cluster_;
-  std::unique_ptr<KubeScheduler> scheduler_;
-  SeededRandom random_{99};
   Claims claims_ = Claims::kOwn;
 };
 

@@ -1,0 +1,33 @@
+// AuditedScheduler: kube-scheduler as a child process. What it did is read from kube-apiserver's audit log, which must
+// hold its writes of claims, claim status and bindings with requests and responses.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "test/integration/child_process.h"
+#include "test/integration/scheduler.h"
+
+namespace dra::integration {
+
+class AuditedScheduler : public Scheduler {
+ public:
+  // `offset`: the bytes of the log that were there before this scheduler.
+  AuditedScheduler(std::unique_ptr<ChildProcess> process, std::string audit_log, uint64_t offset)
+      : process_(std::move(process)), log_(std::move(audit_log)), offset_(offset) {}
+
+  SchedulerStats stats() override;
+
+ private:
+  void take(const std::string& line);
+
+  std::unique_ptr<ChildProcess> process_;
+  std::string log_;
+  uint64_t offset_;  // how far the log was read
+  SchedulerStats stats_;
+  std::set<std::string> allocated_;  // "<uid of the claim> <allocationTimestamp>"
+};
+
+}  // namespace dra::integration

@@ -1,0 +1,42 @@
+#include "test/integration/components.h"
+
+#include "test/integration/claim_controller.h"
+#include "test/integration/garbage_collector.h"
+#include "test/integration/kube_scheduler.h"
+
+namespace dra::integration {
+
+Components::Components(ControlPlane& plane, const ComponentOptions& options) : plane_(plane) {
+  if (options.kubelets) {
+    kubelets_ = std::make_unique<sandbox::Simulation>(plane.reactor(), plane.transport(), plane.random());
+    kubelets_->start();
+  }
+  if (options.scheduler) start_scheduler(options.scheduler_allocates);
+  if (options.claim_controller) {
+    claim_controller_ = plane.own_claim_controller();
+    if (!claim_controller_) {
+      auto stand_in = std::make_unique<ClaimController>(plane.reactor(), plane.transport(), plane.random());
+      stand_in->start();
+      claim_controller_ = std::move(stand_in);
+    }
+  }
+  if (!plane.collects_garbage())
+    garbage_collector_ = std::make_unique<GarbageCollector>(plane.reactor(), plane.transport(), plane.random());
+}
+
+Components::~Components() {
+  if (!kubelets_) return;
+  kubelets_->stop();
+  // Their last posted task runs while they are still there.
+  plane_.run_until([] { return false; }, std::chrono::milliseconds(1));
+}
+
+void Components::start_scheduler(bool allocates) {
+  scheduler_ = plane_.own_scheduler();
+  if (scheduler_) return;
+  auto stand_in = std::make_unique<KubeScheduler>(plane_.reactor(), plane_.transport(), plane_.random(), allocates);
+  stand_in->start();
+  scheduler_ = std::move(stand_in);
+}
+
+}  // namespace dra::integration

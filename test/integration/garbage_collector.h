@@ -1,0 +1,37 @@
+// GarbageCollector: a stand-in for kube-controller-manager's garbage collector, as far as claims go: a claim that a pod
+// controls is deleted when that pod is gone.
+//
+// Belongs to the reactor's thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "client/informer/informer.h"
+#include "pkg/api/core.h"
+#include "pkg/api/resource.h"
+#include "test/integration/call_chain.h"
+#include "test/integration/scheduler.h"
+
+namespace dra::integration {
+
+class GarbageCollector : public Component {
+ public:
+  // Both must outlive the collector. It works from the start.
+  GarbageCollector(Reactor& reactor, client::Transport& transport, Random& random);
+  ~GarbageCollector() override;
+
+ private:
+  // Deletes the claim if the pod that controls it is not there. Watches lag: what the pods' watch does not know (yet)
+  // is asked of the server.
+  void check(const api::ResourceClaim& claim);
+
+  Reactor& reactor_;
+  client::Transport& transport_;
+  client::Informer<api::Pod> pods_;
+  client::Informer<api::ResourceClaim> claims_;
+  std::map<std::string, std::shared_ptr<CallChain>> chains_;  // by uid of the claim
+};
+
+}  // namespace dra::integration

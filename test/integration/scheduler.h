@@ -1,0 +1,29 @@
+// Scheduler: what tests ask of the scheduler of a cluster, be it kube-scheduler itself or its stand-in.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace dra::integration {
+
+// Since the scheduler was started.
+struct SchedulerStats {
+  uint64_t claim_writes = 0;   // of any kind, refused ones too
+  uint64_t allocations = 0;    // claims it allocated itself
+  uint64_t deallocations = 0;  // PostFilter
+  uint64_t failures = 0;       // refused writes of claims and bindings
+  std::string last_failure;    // the API server's words
+};
+
+// A part of the cluster that runs until it is destroyed.
+class Component {
+ public:
+  virtual ~Component() = default;
+};
+
+class Scheduler : public Component {
+ public:
+  virtual SchedulerStats stats() = 0;
+};
+
+}  // namespace dra::integration
