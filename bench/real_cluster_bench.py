@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Pods with claim templates on a real control plane, from the first creation to the last binding: the stock pair (kube-scheduler and the
+claim controller of kube-controller-manager), then this project's manager beside the same kube-scheduler (gate) and without one (bind).
+
+Usage: real_cluster_bench.py FOLDER_OF_PROGRAMS [--assets FOLDER] [--pods N] [--nodes N] [--devices N] [--contenders stock,gate,bind] [--json]
+The folder of etcd, kube-apiserver, kube-scheduler and kube-controller-manager is --assets or $KUBEBUILDER_ASSETS.
+Fails when a pod is not bound, when a claim has other than one device, or when two claims hold the same device.
+"""
+import argparse
+import json
+import os
+import time
+
+import real_cluster
+from real_cluster import rest
+import manager as managers  # from test/e2e, which real_cluster put on the path
+
+PODS = "/api/v1/namespaces/default/pods"
+UNBOUND = PODS + "?fieldSelector=spec.nodeName%3D&resourceVersion=0&limit=1"
+GATE = "dra-controller-manager/allocation"
+
+
+def pod(name, contender):
+    made = rest.pod(name, "gpu")
+    if contender == "gate":
+        made["spec"]["schedulingGates"] = [{"name": GATE}]
+    made["spec"]["terminationGracePeriodSeconds"] = 0
+    return made
+
+
+def start_contender(plane, programs, contender):
+    """The processes that do the work, by name."""
+    processes = {}
+    if contender != "bind":
+        processes["kube-scheduler"] = plane.start_scheduler(5000)
+    if contender == "stock":
+        processes["kube-controller-manager"] = plane.start_claim_controller(1000, 2000)
+    else:
+        processes["manager"] = plane.start("manager", [
+            f"--kubeconfig={plane.kubeconfig}", "--claim-templates=own", f"--scheduling={contender}", "--leader-elect=false",
+            "--bind-address=127.0.0.1", "--metrics-port=0"], os.path.join(programs, "dra-controller-manager"))
+    return processes
+
+
+def check(plane, pods):
+    claims = plane.api.items(rest.RESOURCE + "/resourceclaims")
+    held = [device for claim in claims for device in rest.devices_of(claim)]
+    if len(claims) != pods or len(held) != pods or len(set(held)) != pods:
+        raise SystemExit(f"{pods} pods have {len(claims)} claims with {len(held)} devices, {len(set(held))} of them different")
+    unreserved = [claim for claim in claims if len(claim["status"].get("reservedFor", [])) != 1]
+    if unreserved:
+        raise SystemExit(f"{len(unreserved)} claims are not reserved for one pod")
+
+
+def measure(options, contender):
+    with real_cluster.ControlPlane(options.assets) as plane:
+        plane.add_nodes(options.nodes, options.devices)
+        plane.api.create(rest.RESOURCE + "/namespaces/default/resourceclaimtemplates", rest.template("gpu"))
+        processes = start_contender(plane, options.programs, contender)
+        bound = lambda: plane.api.request("GET", UNBOUND)[1].get("items") == []  # noqa: E731
+        plane.api.create(PODS, pod("warm-up", contender))
+        plane.wait_until(bound, 60, "the first pod to be bound")
+        time.sleep(1)
+        cpu = {name: managers.cpu_seconds(process.pid) for name, process in processes.items()}
+        began = time.monotonic()
+        plane.api.many([lambda i=i: plane.api.create(PODS, pod(f"pod-{i}", contender)) for i in range(options.pods)], threads=8)
+        created = time.monotonic() - began
+        plane.wait_until(bound, 600, f"{options.pods} bound pods")
+        seconds = time.monotonic() - began
+        cpu = {name: managers.cpu_seconds(process.pid) - cpu[name] for name, process in processes.items()}
+        check(plane, options.pods + 1)
+        return {"pods_per_second": round(options.pods / seconds, 1), "seconds": round(seconds, 2), "create_seconds": round(created, 2),
+                "cpu_seconds": {name: round(value, 2) for name, value in cpu.items()},
+                "peak_mib": {name: round(managers.peak_memory_mib(process.pid), 1) for name, process in processes.items()}}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("programs")
+    parser.add_argument("--assets", default=os.environ.get("KUBEBUILDER_ASSETS"))
+    parser.add_argument("--pods", type=int, default=2000)
+    parser.add_argument("--nodes", type=int, default=500)
+    parser.add_argument("--devices", type=int, default=8)
+    parser.add_argument("--contenders", default="stock,gate,bind")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    if not options.assets:
+        parser.error("no control plane: name a folder with --assets or $KUBEBUILDER_ASSETS")
+    results = {}
+    for contender in options.contenders.split(","):
+        results[contender] = measure(options, contender)
+        if "stock" in results and contender != "stock":
+            results[contender]["times_stock"] = round(results[contender]["pods_per_second"] / results["stock"]["pods_per_second"], 2)
+        if not options.json:
+            print(contender, json.dumps(results[contender]), flush=True)
+    if options.json:
+        print(json.dumps(results))
+
+
+if __name__ == "__main__":
+    main()
