@@ -11,6 +11,7 @@ namespace {
 
 constexpr Duration kShortWatch = std::chrono::seconds(1);
 constexpr int kMaxBriefStreams = 5;
+constexpr Duration kBriefPause = std::chrono::milliseconds(50);
 constexpr int kMaxBrokenWatchLists = 3;
 constexpr Duration kExpiredPause = std::chrono::seconds(10);
 constexpr Duration kMaxRetryAfter = std::chrono::minutes(5);
@@ -75,7 +76,6 @@ void Reflector::open_watch_list() {
   drop_calls();
   collecting_ = true;
   stream_open_ = false;
-  stream_had_event_ = false;
   opened_at_ = reactor_.clock().mono_now();
   Query query = base_query();
   query.push_back({"watch", "true"});
@@ -105,7 +105,7 @@ void Reflector::open_watch_list() {
 
 void Reflector::open_watch() {
   drop_calls();
-  stream_had_event_ = false;
+  opened_from_ = store_.stream_revision();
   opened_at_ = reactor_.clock().mono_now();
   Query query = base_query();
   query.push_back({"watch", "true"});
@@ -169,7 +169,6 @@ void Reflector::on_line(std::string_view line) {
 }
 
 void Reflector::on_initial_event(WatchEvent event) {
-  stream_had_event_ = true;
   if (event.type == WatchEvent::Type::kBookmark) {
     if (!event.initial_events_end) {
       // A bookmark before the end mark: this server ignores sendInitialEvents.
@@ -202,7 +201,6 @@ void Reflector::on_initial_event(WatchEvent event) {
 }
 
 void Reflector::on_watch_event(WatchEvent event) {
-  stream_had_event_ = true;
   if (event.type == WatchEvent::Type::kBookmark) {
     store_.bookmark(event.revision);
     return;
@@ -273,19 +271,22 @@ void Reflector::on_stream_end(Result<Response> result) {
     return;
   }
   Error error = result.has_value() ? Error(Code::kUnavailable, what("watch") + ": the stream ended") : result.error();
-  // Streams that end at once, with or without an event, must not become a loop.
-  bool brief = reactor_.clock().mono_now() - opened_at_ < kShortWatch;
-  brief_streams_ = brief ? brief_streams_ + 1 : 0;
   if (collecting_) {
     if (stream_open_ && ++broken_watch_lists_ == kMaxBrokenWatchLists)
       log::warning("WatchList broke off again and again, listing in pages", {{"resource", options_.resource.plural}});
     retry_later(error, &Reflector::begin_state);
-  } else if (brief && (!stream_had_event_ || brief_streams_ > kMaxBriefStreams)) {
-    retry_later(error, &Reflector::open_watch);
-  } else {
-    log::v(4, "Watch ended, going on", {{"resource", options_.resource.plural}, {"err", error}});
-    open_watch();
+    return;
   }
+  // An API server under load ends streams that do not take their events fast enough, several a second. What brought
+  // news is no failure and goes on where it ended; what ends at once without news must not become a loop.
+  const bool brief = reactor_.clock().mono_now() - opened_at_ < kShortWatch;
+  const bool news = store_.stream_revision() > opened_from_;
+  brief_streams_ = brief ? brief_streams_ + 1 : 0;
+  if (brief && !news) return retry_later(error, &Reflector::open_watch);
+  log::v(4, "Watch ended, going on", {{"resource", options_.resource.plural}, {"err", error}});
+  if (brief_streams_ <= kMaxBriefStreams) return open_watch();
+  drop_calls();
+  timer_ = reactor_.after(kBriefPause, [this] { open_watch(); });
 }
 
 void Reflector::on_watch_list_refused(const Error& error) {

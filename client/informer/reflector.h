@@ -132,7 +132,7 @@ class Reflector {
   Handle timer_;
   MonoTime opened_at_{};
   bool stream_open_ = false;
-  bool stream_had_event_ = false;
+  uint64_t opened_from_ = 0;  // the store's revision then
   // WatchLists that were accepted and broke off before their end mark, in a row: something on the way cuts long
   // streams, pages are shorter. Of this resource only: others' states may be small enough.
   int broken_watch_lists_ = 0;

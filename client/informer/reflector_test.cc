@@ -198,6 +198,44 @@ TEST(Reflector, AnUnreachableServerIsAskedEverLessOften) {
   EXPECT_NE(world.informer->reflector().trouble().find("connection refused"), std::string::npos);
 }
 
+TEST(Reflector, StreamsThatEndAfterNewsAreGoneOnWithAndThoseWithoutNewsWaited) {
+  World world(3);
+  world.put("a", "x");
+  world.start();
+  world.reactor.advance(1s);
+  // A server under load: every stream ends after one event, for half a minute of changes.
+  int asked = 0;
+  world.network.set_plan([&](const Request&, bool) {
+    ++asked;
+    Fault fault;
+    fault.cut_after_lines = 1;
+    return fault;
+  });
+  world.network.cut_all_streams();
+  for (int i = 0; i < 150; ++i) {
+    world.put("a", std::to_string(i));
+    world.reactor.advance(200ms);
+    EXPECT_EQ(shown(world.informer->core()), world.server.snapshot(kPath)) << "change " << i;
+  }
+  EXPECT_LE(asked, 153);
+  EXPECT_EQ(world.informer->reflector().stats().failures, 0u);
+  // The same event again and again is no news.
+  world.put("a", "last");
+  world.network.set_plan([&](const Request&, bool) {
+    ++asked;
+    Fault fault;
+    fault.cut_after_lines = 0;
+    return fault;
+  });
+  world.network.cut_all_streams();
+  asked = 0;
+  for (int i = 0; i < 60; ++i) {
+    world.network.cut_all_streams();
+    world.reactor.advance(1s);
+  }
+  EXPECT_LE(asked, 12);
+}
+
 TEST(Reflector, StreamsThatExpireAtOnceDoNotBecomeALoop) {
   World world(7);
   world.server.watch_list = false;

@@ -11,6 +11,7 @@
 #include <boost/asio/steady_timer.hpp>
 // clang-format on
 #include <exception>
+#include <map>
 
 #include "pkg/base/check.h"
 #include "pkg/reactor/worker_pool.h"
@@ -20,39 +21,82 @@ namespace {
 
 namespace asio = boost::asio;
 
-// The shared half of a timer, a watched descriptor or a signal set: the asio object and the callback. The handle's half
-// sets `live` to false and cancels; a completion that was already queued then sees that it must not call.
-struct AsioTimer : std::enable_shared_from_this<AsioTimer> {
-  AsioTimer(asio::io_context& io, Duration delay, Reactor::Task t) : timer(io), task(std::move(t)) {
-    timer.expires_after(std::chrono::duration_cast<asio::steady_timer::duration>(delay));
-  }
-  void start() {
-    timer.async_wait([self = shared_from_this()](const boost::system::error_code& ec) {
-      if (ec || !self->live) return;
-      self->live = false;
-      Reactor::Task run = std::move(self->task);
-      run();
-    });
-  }
-  asio::steady_timer timer;
-  Reactor::Task task;
-  bool live = true;
-};
-
-class AsioTimerHandle : public Handle::Impl {
+// All timers behind one asio timer. A timer that is set and called off again, as the time limit of every request is,
+// costs no system call: the asio timer is only ever moved forward, and finds nothing to do when its reason is gone.
+class Timers {
  public:
-  explicit AsioTimerHandle(std::shared_ptr<AsioTimer> t) : timer_(std::move(t)) {}
-  ~AsioTimerHandle() override {
-    if (!timer_->live) return;
-    timer_->live = false;
-    Reactor::Task dead = std::move(timer_->task);
-    timer_->timer.cancel();
+  using Time = asio::steady_timer::time_point;
+  using Key = std::pair<Time, uint64_t>;  // due, age
+
+  explicit Timers(asio::io_context& io) : io_(io), alarm_(io) {}
+
+  Key add(Duration delay, Reactor::Task task) {
+    const Key key{asio::steady_timer::clock_type::now() + std::min(delay, kLongest), ++last_};
+    tasks_.emplace(key, std::move(task));
+    if (delay <= Duration::zero()) {
+      asio::post(io_, [this, key] { run(tasks_.find(key)); });
+    } else if (!armed_ || key.first < armed_at_) {
+      arm(key.first);
+    }
+    return key;
+  }
+  void remove(const Key& key) {
+    auto node = tasks_.extract(key);  // the task dies when nothing here is under change
+  }
+  // Called off for ever; what is dropped here may own handles of timers.
+  void clear() {
+    while (!tasks_.empty()) remove(tasks_.begin()->first);
   }
 
  private:
-  std::shared_ptr<AsioTimer> timer_;
+  // Beyond this the arithmetic of time points would overflow.
+  static constexpr Duration kLongest = std::chrono::hours(24 * 365);
+
+  void arm(Time at) {
+    armed_ = true;
+    armed_at_ = at;
+    alarm_.expires_at(at);  // calls the earlier wait off
+    alarm_.async_wait([this](const boost::system::error_code& ec) {
+      if (!ec) ring();
+    });
+  }
+  // One task a turn, as if each had an asio timer of its own: what it throws leaves run() and loses no other.
+  void ring() {
+    armed_ = false;
+    if (tasks_.empty()) return;
+    const auto first = tasks_.begin();
+    if (first->first.first > asio::steady_timer::clock_type::now()) return arm(first->first.first);
+    asio::post(io_, [this] { ring(); });  // for the next one
+    run(first);
+  }
+  void run(std::map<Key, Reactor::Task>::iterator at) {
+    if (at == tasks_.end()) return;
+    auto node = tasks_.extract(at);
+    node.mapped()();
+  }
+
+  asio::io_context& io_;
+  asio::steady_timer alarm_;
+  std::map<Key, Reactor::Task> tasks_;
+  uint64_t last_ = 0;
+  bool armed_ = false;
+  Time armed_at_{};
 };
 
+class TimerHandle : public Handle::Impl {
+ public:
+  TimerHandle(std::weak_ptr<Timers> timers, Timers::Key key) : timers_(std::move(timers)), key_(key) {}
+  ~TimerHandle() override {
+    if (auto timers = timers_.lock()) timers->remove(key_);
+  }
+
+ private:
+  std::weak_ptr<Timers> timers_;
+  Timers::Key key_;
+};
+
+// The shared half of a watched descriptor or a signal set: the asio object and the callback. The handle's half sets
+// `live` to false and cancels; a completion that was already queued then sees that it must not call.
 struct AsioFd : std::enable_shared_from_this<AsioFd> {
   AsioFd(asio::io_context& io, int fd, Reactor::FdCallback cb) : descriptor(io, fd), callback(std::move(cb)) {}
   ~AsioFd() { release(); }
@@ -116,8 +160,10 @@ class AsioSignalsHandle : public Handle::Impl {
 
 struct AsioReactor::State {
   State(const Clock& c, int workers) : clock(c), guard(asio::make_work_guard(io)), pool(workers) {}
+  ~State() { timers->clear(); }
   const Clock& clock;
   asio::io_context io{1};
+  std::shared_ptr<Timers> timers = std::make_shared<Timers>(io);
   asio::executor_work_guard<asio::io_context::executor_type> guard;
   // Last, so that its threads are gone before the io_context they post to.
   reactor_internal::WorkerPool pool;
@@ -135,9 +181,8 @@ void AsioReactor::post(Task task) {
 }
 
 Handle AsioReactor::after(Duration delay, Task task) {
-  auto timer = std::make_shared<AsioTimer>(state_->io, std::max(delay, Duration::zero()), std::move(task));
-  timer->start();
-  return Handle(std::make_unique<AsioTimerHandle>(std::move(timer)));
+  const auto key = state_->timers->add(std::max(delay, Duration::zero()), std::move(task));
+  return Handle(std::make_unique<TimerHandle>(state_->timers, key));
 }
 
 Handle AsioReactor::watch_fd(int fd, FdReady interest, FdCallback callback) {

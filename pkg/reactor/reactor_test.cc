@@ -123,6 +123,47 @@ TEST(AsioReactor, PostFromOtherThreadsTimersAndStop) {
   reactor.run();
 }
 
+TEST(AsioReactor, TimersRunByDueTimeThenAgeAndOneMayCallOffAnother) {
+  SystemClock clock;
+  AsioReactor reactor(clock);
+  std::string order;
+  std::vector<Handle> kept;
+  Handle victim;
+  const auto at = [&](Duration delay, char name) {
+    kept.push_back(reactor.after(delay, [&order, name] { order += name; }));
+  };
+  at(30ms, 'd');
+  at(10ms, 'b');
+  kept.push_back(reactor.after(20ms, [&] {
+    order += 'c';
+    victim.cancel();
+    at(0ms, 'x');
+    at(-1ms, 'y');
+  }));
+  victim = reactor.after(25ms, [&] { order += '!'; });
+  at(0ms, 'a');
+  kept.push_back(reactor.after(100000h, [&] { order += '!'; }));
+  EXPECT_TRUE(reactor.run_until([&] { return order.size() >= 6; }, 10s));
+  EXPECT_EQ(order, "abcxyd");
+  // What throws leaves run(), and the next one still comes.
+  kept.push_back(reactor.after(1ms, [] { throw CheckFailed("boom"); }));
+  at(2ms, 'e');
+  EXPECT_THROW(reactor.run_until([] { return false; }, 10s), CheckFailed);
+  EXPECT_TRUE(reactor.run_until([&] { return order.back() == 'e'; }, 10s));
+}
+
+TEST(AsioReactor, TimersMayOwnTimersAndOutliveTheReactor) {
+  SystemClock clock;
+  Handle left;
+  {
+    AsioReactor reactor(clock);
+    auto inner = std::make_shared<Handle>(reactor.after(1h, [] { FAIL(); }));
+    left = reactor.after(1h, [inner] { FAIL(); });
+    reactor.run_until([] { return false; }, 1ms);
+  }
+  left.cancel();
+}
+
 TEST(AsioReactor, WatchesAPipeUntilTheHandleIsDropped) {
   SystemClock clock;
   AsioReactor reactor(clock);
