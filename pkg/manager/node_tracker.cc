@@ -1,5 +1,8 @@
 #include "pkg/manager/node_tracker.h"
 
+#include <set>
+#include <string_view>
+
 #include "pkg/placement/node_selector.h"
 
 namespace dra::manager {
@@ -70,7 +73,8 @@ allocation::NodeChoice NodeTracker::choose(const api::Pod& pod, const std::vecto
   if (only.empty()) {
     for (const auto& [name, known] : nodes_) facts.push_back(known.facts.get());
   } else {
-    for (const std::string& name : only)
+    const std::set<std::string_view> names(only.begin(), only.end());  // each once, in the order of nodes_
+    for (const std::string_view name : names)
       if (auto known = nodes_.find(name); known != nodes_.end()) facts.push_back(known->second.facts.get());
   }
   if (facts.empty()) return {{}, "0/" + std::to_string(nodes_.size()) + " nodes are available"};

@@ -86,6 +86,7 @@ Result<PodNeeds> PodNeeds::of(const api::Pod& pod, const std::function<bool(cons
   if (!requests) return fail(requests.error());
   needs.requests_ = std::move(*requests);
   std::erase_if(needs.requests_, [](const auto& entry) { return entry.second <= 0; });
+  needs.basics_ = Basics(needs.requests_);
   needs.host_ports_ = host_ports_of(pod);
   return needs;
 }
@@ -98,6 +99,7 @@ NodeFacts::NodeFacts(const api::Node& node) : node_(&node) {
     else
       unreadable_.push_back(name);
   }
+  basics_ = Basics(allocatable_);
 }
 
 std::vector<Refusal> lasting_refusals(const PodNeeds& needs, const NodeFacts& facts) {
@@ -123,7 +125,7 @@ std::vector<Refusal> refusals(const PodNeeds& needs, const NodeFacts& facts) {
   if (!out.empty()) return out;
   for (uint16_t port : needs.host_ports())
     if (facts.load.port_taken(port)) return {{Cause::kHostPort, std::to_string(port)}};
-  if (facts.load.pods() >= amount_of(facts.allocatable(), "pods")) out.push_back({Cause::kTooManyPods, ""});
+  if (facts.load.pods() >= facts.basics().pods) out.push_back({Cause::kTooManyPods, ""});
   for (const auto& [name, amount] : needs.requests()) {
     const int64_t used = amount_of(facts.load.requested(), name);
     if (saturating_add(used, amount) > amount_of(facts.allocatable(), name)) out.push_back({Cause::kResource, name});

@@ -54,12 +54,14 @@ class PodNeeds {
 
   const api::Pod& pod() const { return *pod_; }
   const Amounts& requests() const { return requests_; }
+  const Basics& basics() const { return basics_; }
   const std::vector<uint16_t>& host_ports() const { return host_ports_; }
 
  private:
   explicit PodNeeds(const api::Pod& pod) : pod_(&pod) {}
   const api::Pod* pod_;
   Amounts requests_;
+  Basics basics_;
   std::vector<uint16_t> host_ports_;
 };
 
@@ -71,6 +73,7 @@ class NodeFacts {
 
   const api::Node& node() const { return *node_; }
   const Amounts& allocatable() const { return allocatable_; }
+  const Basics& basics() const { return basics_; }  // of what is allocatable
   const std::vector<std::string>& unreadable() const { return unreadable_; }
   // Pods bound or about to be bound to the node that have not ended.
   NodeLoad load;
@@ -78,6 +81,7 @@ class NodeFacts {
  private:
   const api::Node* node_;
   Amounts allocatable_;
+  Basics basics_;
   std::vector<std::string> unreadable_;
 };
 
@@ -98,7 +102,7 @@ struct RefusalCount {
 };
 
 struct Ranking {
-  std::vector<RankedNode> nodes;      // those the pod may go to: highest score first, ties by name
+  std::vector<RankedNode> nodes;      // those the pod may go to: highest score first, ties in the order given
   std::vector<RefusalCount> refused;  // by cause, then detail; a node may be counted under several
   size_t examined = 0;
 

@@ -200,16 +200,16 @@ std::vector<std::string> order(const api::Pod& pod, const std::vector<NodeFacts>
   return names;
 }
 
-TEST(Rank, PreferencesRoomThenName) {
+TEST(Rank, PreferencesRoomThenTheOrderGiven) {
   const api::Node a = node_of("a"), b = node_of("b", {{"disk", "ssd"}}),
                   c = node_of("c", {}, {{"k", "", "PreferNoSchedule", ""}});
-  std::vector<NodeFacts> facts = {NodeFacts(c), NodeFacts(b), NodeFacts(a)};
+  std::vector<NodeFacts> facts = {NodeFacts(c), NodeFacts(a), NodeFacts(b)};
   const api::Pod plain = pod_of("{}");
   EXPECT_THAT(order(plain, facts), ElementsAre("a", "b", "c"));
   const api::Pod prefers = pod_of(R"({"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution":
     [{"weight": 1, "preference": {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}}]}}})");
   EXPECT_THAT(order(prefers, facts), ElementsAre("b", "a", "c"));
-  facts[2].load.add({{"cpu", 2000}, {"memory", int64_t{4} << 30}}, {});
+  facts[1].load.add({{"cpu", 2000}, {"memory", int64_t{4} << 30}}, {});
   EXPECT_THAT(order(plain, facts), ElementsAre("b", "a", "c"));
 }
 

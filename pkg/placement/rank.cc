@@ -32,17 +32,16 @@ int64_t unwelcome_taints(const api::Pod& pod, const api::Node& node) {
 }
 
 // The share of cpu or memory in use with the pod on the node, 0 to 1.
-double used_share(const PodNeeds& needs, const NodeFacts& facts, std::string_view name) {
-  const double have = static_cast<double>(amount_of(facts.allocatable(), name));
-  if (have <= 0) return 1;
-  const double used = static_cast<double>(amount_of(facts.load.requested(), name)) +
-                      static_cast<double>(amount_of(needs.requests(), name));
-  return std::clamp(used / have, 0.0, 1.0);
+double used_share(int64_t allocatable, int64_t requested, int64_t wanted) {
+  if (allocatable <= 0) return 1;
+  const double used = static_cast<double>(requested) + static_cast<double>(wanted);
+  return std::clamp(used / static_cast<double>(allocatable), 0.0, 1.0);
 }
 
 int64_t resource_score(const PodNeeds& needs, const NodeFacts& facts) {
-  const double cpu = used_share(needs, facts, "cpu");
-  const double memory = used_share(needs, facts, "memory");
+  const Basics &have = facts.basics(), &load = facts.load.basics(), &want = needs.basics();
+  const double cpu = used_share(have.cpu, load.cpu, want.cpu);
+  const double memory = used_share(have.memory, load.memory, want.memory);
   const double least = (1 - cpu) * kMaxScore / 2 + (1 - memory) * kMaxScore / 2;
   const double balanced = (1 - std::abs(cpu - memory) / 2) * kMaxScore;
   return static_cast<int64_t>(least) + static_cast<int64_t>(balanced);
@@ -77,9 +76,8 @@ Ranking rank(const PodNeeds& needs, std::span<const NodeFacts* const> nodes) {
     out.nodes.push_back(
         {raw.index, kAffinityWeight * affinity + kTaintWeight * taints + resource_score(needs, *nodes[raw.index])});
   }
-  std::sort(out.nodes.begin(), out.nodes.end(), [&](const RankedNode& a, const RankedNode& b) {
-    return std::forward_as_tuple(b.score, nodes[a.index]->node().metadata.name) <
-           std::forward_as_tuple(a.score, nodes[b.index]->node().metadata.name);
+  std::sort(out.nodes.begin(), out.nodes.end(), [](const RankedNode& a, const RankedNode& b) {
+    return std::tie(b.score, a.index) < std::tie(a.score, b.index);
   });
   for (const auto& [key, count] : refused) out.refused.push_back({{key.first, key.second}, count});
   return out;

@@ -61,6 +61,9 @@ Result<Amounts> container_totals(const api::Pod& pod) {
 
 }  // namespace
 
+Basics::Basics(const Amounts& amounts)
+    : cpu(amount_of(amounts, "cpu")), memory(amount_of(amounts, "memory")), pods(amount_of(amounts, "pods")) {}
+
 int64_t saturating_add(int64_t a, int64_t b) {
   int64_t sum = 0;
   if (!__builtin_add_overflow(a, b, &sum)) return sum;
@@ -103,6 +106,7 @@ Result<Amounts> pod_requests(const api::Pod& pod, const std::function<bool(const
 
 void NodeLoad::add(const Amounts& requests, const std::vector<uint16_t>& host_ports) {
   add_to(requested_, requests);
+  basics_ = Basics(requested_);
   ++pods_;
   for (uint16_t port : host_ports) ++ports_[port];
 }
@@ -114,6 +118,7 @@ void NodeLoad::remove(const Amounts& requests, const std::vector<uint16_t>& host
     found->second = saturating_add(found->second, -amount);
     if (found->second == 0) requested_.erase(found);
   }
+  basics_ = Basics(requested_);
   if (pods_ > 0) --pods_;
   for (uint16_t port : host_ports) {
     auto found = ports_.find(port);

@@ -18,6 +18,14 @@ namespace dra::placement {
 // Resource name -> amount. Names that are absent are zero.
 using Amounts = std::map<std::string, int64_t, std::less<>>;
 
+// The amounts that every pair of pod and node is asked for, without a search by name.
+struct Basics {
+  explicit Basics(const Amounts& amounts = {});
+  int64_t cpu = 0;
+  int64_t memory = 0;
+  int64_t pods = 0;
+};
+
 int64_t saturating_add(int64_t a, int64_t b);
 int64_t amount_of(const Amounts& amounts, std::string_view name);
 
@@ -39,11 +47,13 @@ class NodeLoad {
   void remove(const Amounts& requests, const std::vector<uint16_t>& host_ports);
 
   const Amounts& requested() const { return requested_; }
+  const Basics& basics() const { return basics_; }  // of requested()
   int64_t pods() const { return pods_; }
   bool port_taken(uint16_t port) const { return ports_.count(port) > 0; }
 
  private:
   Amounts requested_;
+  Basics basics_;
   int64_t pods_ = 0;
   std::map<uint16_t, int> ports_;
 };

@@ -29,9 +29,9 @@ class Api:
             self.local.connection = kind(self.url.hostname, self.url.port, timeout=60, **extra)
         return self.local.connection
 
-    def request(self, method, path, body=None, content_type="application/json"):
+    def request(self, method, path, body=None, content_type="application/json", accept="application/json"):
         """(status, parsed answer; an empty object where it is not JSON). A connection that was closed meanwhile is opened once more."""
-        headers = {"Authorization": f"Bearer {self.token}", "Accept": "application/json"}
+        headers = {"Authorization": f"Bearer {self.token}", "Accept": accept}
         data = None
         if body is not None:
             data = body if isinstance(body, (str, bytes)) else json.dumps(body)
