@@ -77,16 +77,18 @@ class ControlPlane:
         with open(self.file(name + ".log"), encoding="utf-8", errors="replace") as source:
             return source.read()
 
-    def wait_until(self, condition, seconds, what, every=0.1):
+    def last_words(self):
+        return "\n".join(f"--- {p.label}\n{self.log(p.label)[-1500:]}" for p in self.started)
+
+    def wait_until(self, condition, seconds, what):
         end = time.monotonic() + seconds
         while not condition():
             for process in self.started:
                 if process.poll() is not None:
                     raise SystemExit(f"{process.label} ended with status {process.returncode}:\n{self.log(process.label)[-3000:]}")
             if time.monotonic() > end:
-                tails = "\n".join(f"--- {p.label}\n{self.log(p.label)[-1500:]}" for p in self.started)
-                raise SystemExit(f"waited {seconds} s in vain for {what}\n{tails}")
-            time.sleep(every)
+                raise SystemExit(f"waited {seconds} s in vain for {what}\n{self.last_words()}")
+            time.sleep(0.1)
 
     def start_server(self):
         etcd, peer, port = free_port(), free_port(), free_port()

@@ -53,9 +53,17 @@ def check(plane, pods):
         raise SystemExit(f"{len(unreserved)} claims are not reserved for one pod")
 
 
-def all_bound(api):
-    status, answer = api.request("GET", UNBOUND, accept=METADATA)
-    return status == 200 and not answer["items"]
+def wait_until_bound(plane, seconds, what):
+    """Asks the less often the more pods are left: each question costs the server as much as some bindings."""
+    end = time.monotonic() + seconds
+    while True:
+        status, answer = plane.api.request("GET", UNBOUND, accept=METADATA)
+        left = len(answer["items"] or []) if status == 200 else -1
+        if left == 0:
+            return
+        if time.monotonic() > end:
+            raise SystemExit(f"waited {seconds} s in vain for {what}: {left} are left\n" + plane.last_words())
+        time.sleep(min(max(left / 500, 0.05), 2.0))
 
 
 def measure(options, contender):
@@ -64,14 +72,14 @@ def measure(options, contender):
         plane.api.create(rest.RESOURCE + "/namespaces/default/resourceclaimtemplates", rest.template("gpu"))
         processes = start_contender(plane, options.programs, contender)
         plane.api.create(PODS, pod("warm-up", contender))
-        plane.wait_until(lambda: all_bound(plane.api), 60, "the first pod to be bound")
+        wait_until_bound(plane, 60, "the first pod to be bound")
         time.sleep(1)
         everything = {process.label: process for process in plane.started}  # for the CPU: who pays for what the contender asks
         cpu = {name: managers.cpu_seconds(process.pid) for name, process in everything.items()}
         began = time.monotonic()
         plane.api.many([lambda i=i: plane.api.create(PODS, pod(f"pod-{i}", contender)) for i in range(options.pods)], threads=8)
         created = time.monotonic() - began
-        plane.wait_until(lambda: all_bound(plane.api), 600, f"{options.pods} bound pods", every=0.5)
+        wait_until_bound(plane, 600, f"{options.pods} bound pods")
         seconds = time.monotonic() - began
         cpu = {name: managers.cpu_seconds(process.pid) - cpu[name] for name, process in everything.items()}
         check(plane, options.pods + 1)

@@ -43,7 +43,7 @@ struct RecorderOptions {
   std::string instance;  // "<controller>-<hostname>"
   size_t max_queued = 1000;
   size_t max_series = 4096;
-  size_t max_in_flight = 4;
+  size_t max_in_flight = 1;  // people can wait, pods should not
   int budget_burst = 25;
   Duration budget_refill = std::chrono::minutes(5);
   Duration series_silence = std::chrono::minutes(6);
