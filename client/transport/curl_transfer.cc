@@ -96,6 +96,7 @@ void Transfer::header_line(std::string_view line) {
 size_t Transfer::on_body(char* data, size_t size, size_t count, void* pointer) {
   auto* self = static_cast<Transfer*>(pointer);
   size_t bytes = size * count;
+  self->arrived += bytes;
   std::string what = self->request.method + " " + self->request.target;
   if (self->streamed && self->head_is_success()) {
     bool bounded = self->splitter_.feed(std::string_view(data, bytes), [&](std::string_view line) {
@@ -132,7 +133,6 @@ size_t Transfer::on_read(char* buffer, size_t size, size_t count, void* pointer)
 
 void Transfer::configure(CURL* handle, const ServerConfig& config, const CurlOptions& options) {
   easy = handle;
-  curl_easy_reset(easy);
   curl_slist_free_all(headers_);
   headers_ = nullptr;
   auto header = [&](const std::string& line) { headers_ = curl_slist_append(headers_, line.c_str()); };
@@ -157,7 +157,7 @@ void Transfer::configure(CURL* handle, const ServerConfig& config, const CurlOpt
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, 15L);
   curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
   // libcurl takes and frees the buffer with each call: above 64 KiB that makes malloc tidy up every time.
-  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, streamed ? 128L * 1024 : 16L * 1024);
+  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, streamed ? 128L * 1024 : 48L * 1024);
   curl_easy_setopt(
       easy, CURLOPT_CONNECTTIMEOUT_MS,
       static_cast<long>(std::chrono::duration_cast<std::chrono::milliseconds>(options.connect_timeout).count()));

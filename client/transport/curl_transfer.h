@@ -55,6 +55,9 @@ struct Transfer {
   Response response;
   bool head_complete = false;
   bool open_told = false;
+  uint64_t arrived = 0;         // bytes of the body
+  uint64_t arrived_before = 0;  // as of the last look for stalls
+  MonoTime next_nudge{};
   std::vector<std::string> lines;
   Error overflow{Code::kInternal, ""};
   bool overflowed = false;

@@ -36,6 +36,7 @@ class CurlTransport::Impl : public std::enable_shared_from_this<CurlTransport::I
   static int on_socket(CURL*, curl_socket_t fd, int what, void* self, void*);
   static int on_timer(CURLM*, long ms, void* self);
 
+  void start_expiry(const std::shared_ptr<Transfer>& transfer);
   void start_waiting();
   void authorise(const std::shared_ptr<Transfer>& transfer);
   void put_on_wire(const std::shared_ptr<Transfer>& transfer);
@@ -48,6 +49,11 @@ class CurlTransport::Impl : public std::enable_shared_from_this<CurlTransport::I
   void over(const std::shared_ptr<Transfer>& transfer, CURLcode code);
   void finish(const std::shared_ptr<Transfer>& transfer, Result<Response> result);
   void expire(uint64_t id);
+  // libcurl 7.88 loses the end of an HTTP/2 answer whose last frame does not fit its buffer, until anything else
+  // arrives on the connection (nghttp2 was paused, and is not called again). Where an answer stands still, a small
+  // request makes something arrive.
+  void look_for_stalls();
+  void nudge();
   size_t cap() const { return http1_ ? options_.max_in_flight_http1 : options_.max_in_flight; }
 
   Reactor& reactor_;
@@ -58,11 +64,13 @@ class CurlTransport::Impl : public std::enable_shared_from_this<CurlTransport::I
   std::map<uint64_t, std::shared_ptr<Transfer>> transfers_;
   std::map<uint64_t, std::shared_ptr<Transfer>> open_streams_;  // the streamed ones among transfers_
   std::deque<uint64_t> waiting_;
-  std::vector<CURL*> idle_;
   std::map<curl_socket_t, Handle> watches_;
   Handle timer_;
   // What libcurl said is over, and what has lines; worked off outside libcurl.
   std::deque<std::pair<std::shared_ptr<Transfer>, CURLcode>> finished_;
+  Handle stall_timer_;
+  bool looking_for_stalls_ = false;
+  bool nudging_ = false;
   size_t in_flight_ = 0;
   size_t streams_ = 0;
   uint64_t connections_ = 0;
@@ -72,6 +80,12 @@ class CurlTransport::Impl : public std::enable_shared_from_this<CurlTransport::I
 };
 
 namespace {
+
+// An answer that has begun brings news more often than this, or it is looked at.
+constexpr Duration kStallCheck = std::chrono::milliseconds(50);
+// For an answer that is slow in itself, no nudges more often than this.
+constexpr Duration kNudgePause = std::chrono::milliseconds(500);
+constexpr Duration kNudgeTimeout = std::chrono::seconds(5);
 
 void init_curl_once() {
   static std::once_flag once;
@@ -123,18 +137,21 @@ CurlTransport::Impl::~Impl() {
       curl_easy_cleanup(transfer->easy);
     }
   }
-  for (CURL* easy : idle_) curl_easy_cleanup(easy);
   curl_multi_cleanup(multi_);
   watches_.clear();
 }
 
-uint64_t CurlTransport::Impl::add(std::shared_ptr<Transfer> transfer) {
-  uint64_t id = transfer->id;
+void CurlTransport::Impl::start_expiry(const std::shared_ptr<Transfer>& transfer) {
   Duration limit = transfer->request.timeout > Duration::zero() ? transfer->request.timeout : options_.default_timeout;
-  std::weak_ptr<Impl> weak = weak_from_this();
-  transfer->timer = reactor_.after(limit, [weak, id] {
+  transfer->timer = reactor_.after(limit, [weak = weak_from_this(), id = transfer->id] {
     if (auto self = weak.lock()) self->expire(id);
   });
+}
+
+uint64_t CurlTransport::Impl::add(std::shared_ptr<Transfer> transfer) {
+  uint64_t id = transfer->id;
+  std::weak_ptr<Impl> weak = weak_from_this();
+  start_expiry(transfer);
   bool full = transfer->streamed ? streams_ >= options_.max_streams : waiting_.size() >= options_.max_waiting;
   transfers_[id] = transfer;
   if (transfer->streamed) open_streams_[id] = transfer;
@@ -205,17 +222,13 @@ void CurlTransport::Impl::authorise(const std::shared_ptr<Transfer>& transfer) {
 }
 
 void CurlTransport::Impl::put_on_wire(const std::shared_ptr<Transfer>& transfer) {
-  CURL* easy = nullptr;
-  if (!idle_.empty()) {
-    easy = idle_.back();
-    idle_.pop_back();
-  } else {
-    easy = curl_easy_init();
-    DRA_CHECK(easy != nullptr);
-  }
+  // A new one each time: a handle that was used keeps its buffer and refuses another size (CURLOPT_BUFFERSIZE).
+  CURL* easy = curl_easy_init();
+  DRA_CHECK(easy != nullptr);
   transfer->configure(easy, config_, options_);
   // May call on_timer; the transfer itself begins in a later task.
   curl_multi_add_handle(multi_, easy);
+  if (!transfer->streamed && !looking_for_stalls_) look_for_stalls();
 }
 
 void CurlTransport::Impl::take_off_wire(Transfer& transfer) {
@@ -225,8 +238,7 @@ void CurlTransport::Impl::take_off_wire(Transfer& transfer) {
     connections_ += static_cast<uint64_t>(opened);
   }
   curl_multi_remove_handle(multi_, transfer.easy);
-  curl_easy_reset(transfer.easy);
-  idle_.push_back(std::exchange(transfer.easy, nullptr));
+  curl_easy_cleanup(std::exchange(transfer.easy, nullptr));
 }
 
 int CurlTransport::Impl::on_socket(CURL*, curl_socket_t fd, int what, void* pointer, void*) {
@@ -349,6 +361,38 @@ void CurlTransport::Impl::finish(const std::shared_ptr<Transfer>& transfer, Resu
     transfer->done(std::move(result));
   }
   if (!delivering_) start_waiting();
+}
+
+void CurlTransport::Impl::look_for_stalls() {
+  looking_for_stalls_ = true;
+  stall_timer_ = reactor_.after(kStallCheck, [this] {
+    looking_for_stalls_ = false;
+    const MonoTime now = reactor_.clock().mono_now();
+    bool stalled = false;
+    for (auto& [id, transfer] : transfers_) {
+      if (transfer->streamed || transfer->easy == nullptr || !transfer->head_complete) continue;
+      if (transfer->arrived == transfer->arrived_before && now >= transfer->next_nudge && !nudging_) {
+        transfer->next_nudge = now + kNudgePause;
+        stalled = true;
+      }
+      transfer->arrived_before = transfer->arrived;
+    }
+    if (stalled && !http1_) nudge();
+    if (in_flight_ > 0) look_for_stalls();
+  });
+}
+
+// Its answer does not matter, nor does whether the server knows the path.
+void CurlTransport::Impl::nudge() {
+  Request request;
+  request.target = "/version";
+  request.timeout = kNudgeTimeout;
+  nudging_ = true;
+  auto transfer = make(std::move(request));
+  transfer->done = [this](const Result<Response>&) { nudging_ = false; };
+  start_expiry(transfer);
+  transfers_[transfer->id] = transfer;
+  authorise(transfer);
 }
 
 void CurlTransport::Impl::expire(uint64_t id) {

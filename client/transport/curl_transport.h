@@ -1,5 +1,5 @@
 // CurlTransport: HTTP over the network by one libcurl multi handle on the reactor. HTTP/2 where TLS negotiates it,
-// HTTP/1.1 otherwise; connections and handles are reused.
+// HTTP/1.1 otherwise; connections are reused.
 //
 // At most max_in_flight requests are on the wire (fewer when the server speaks HTTP/1.1, where each needs a
 // connection); others wait in order. Streams do not count as requests in flight.
