@@ -17,6 +17,7 @@ namespace dra::apiserver {
 
 namespace {
 
+constexpr size_t kMaxRepeatedShown = 100;
 constexpr const char* kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 std::string manager_text(const ManagedEntry& e, const std::string& own_version) {
@@ -50,8 +51,8 @@ Status conflict_status(const std::map<std::string, std::vector<std::string>>& by
   return s;
 }
 
-// The configuration decoded as a partial object, without what an apply of this subresource may not set.
-StatusOr<Json> read_config(Call& call, const Json& config, const std::vector<std::string>& duplicates) {
+// How messages begin that refuse a configuration for its content.
+std::string typed_failure(const Call& call, const Json& config) {
   const BodyKind kind = body_kind(call);
   const Json sent_meta = config.value("metadata", Json::object());
   const std::string gvk = (kind.gv.group.empty() ? "/" + kind.gv.version : kind.gv.text()) + ", Kind=" + kind.kind;
@@ -59,8 +60,25 @@ StatusOr<Json> read_config(Call& call, const Json& config, const std::vector<std
     const Json v = sent_meta.is_object() ? sent_meta.value(member, Json()) : Json();
     return v.is_string() ? v.get<std::string>() : std::string();
   };
-  const std::string rendered =
-      "failed to create typed patch object (" + meta_text("namespace") + "/" + meta_text("name") + "; " + gvk + "): ";
+  return "failed to create typed patch object (" + meta_text("namespace") + "/" + meta_text("name") + "; " + gvk +
+         "): ";
+}
+
+// Paths of list items that were sent twice, as structured-merge-diff reports them.
+std::string repeated_text(const std::vector<std::string>& paths) {
+  std::vector<std::string> lines;
+  for (const auto& path : paths) {
+    if (lines.size() == kMaxRepeatedShown) break;
+    const size_t cut = path.rfind('\x1f') + 1;
+    lines.push_back(path_text(path.substr(0, cut - 1)) + ": duplicate entries for key " + path_text(path.substr(cut)));
+  }
+  return lines.size() == 1 ? lines[0] : "errors:\n  " + join(lines, "\n  ");
+}
+
+// The configuration decoded as a partial object, without what an apply of this subresource may not set.
+StatusOr<Json> read_config(Call& call, const Json& config, const std::vector<std::string>& duplicates) {
+  const BodyKind kind = body_kind(call);
+  const std::string rendered = typed_failure(call, config);
   if (!duplicates.empty()) return fail_status(bad_request("error decoding YAML: " + duplicates[0]));
   Json out = config;
   auto text_of = [&](const char* member) {
@@ -115,9 +133,11 @@ void remove_abandoned(const ObjectType* type, Json& object, const FieldSet& befo
     auto it = now.lower_bound(path);
     return it != now.end() && (*it == path || it->starts_with(path + '\x1f'));
   };
+  std::vector<std::string> abandoned;
   for (const auto& path : before) {
-    if (!named(path) && !owned_elsewhere(path)) remove_path(type, object, path);
+    if (!named(path) && !owned_elsewhere(path)) abandoned.push_back(path);
   }
+  remove_paths(type, object, abandoned);
 }
 
 }  // namespace
@@ -130,7 +150,9 @@ StatusOr<Json> run_apply(const Env& env, Call& call, const Json& config, const s
   const bool force = call.query.flag("force");
   const ManagerTag tag = manager_tag(env, call);
 
-  FieldSet applied = fields_of(type, *read);
+  std::vector<std::string> repeated;
+  FieldSet applied = fields_of(type, *read, &repeated);
+  if (!repeated.empty()) return fail_status(plain_error(typed_failure(call, config) + repeated_text(repeated)));
   if (call.path.subresource == "status") {
     std::erase_if(applied, [](const std::string& path) { return !path.starts_with("f:status"); });
   }
@@ -152,9 +174,11 @@ StatusOr<Json> run_apply(const Env& env, Call& call, const Json& config, const s
   }
 
   std::map<std::string, std::vector<std::string>> conflicts;
+  PathFinder live(type, object);
+  PathFinder wanted(type, *read);
   for (const auto& path : applied) {
-    const Json* have = find_path(type, object, path);
-    const Json* want = find_path(type, *read, path);
+    const Json* have = live.find(path);
+    const Json* want = wanted.find(path);
     if (want == nullptr ||
         (have != nullptr &&
          (*have == *want || (have->is_structured() && path.find("k:{", path.rfind('\x1f') + 1) != std::string::npos))))

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 #include "pkg/apiserver/json_text.h"
 #include "pkg/base/strings.h"
@@ -75,7 +76,8 @@ Shape item_shape(const Shape& list, const Json& item) {
   return list.element == nullptr ? Shape{} : shape_of_value(*list.element, nullptr, item);
 }
 
-void collect(const Shape& shape, const Json& value, const std::string& path, FieldSet& out) {
+void collect(const Shape& shape, const Json& value, const std::string& path, FieldSet& out,
+             std::vector<std::string>* repeated) {
   switch (shape.kind) {
     case Shape::Kind::kLeaf:
       if (!path.empty()) out.insert(path);
@@ -83,20 +85,23 @@ void collect(const Shape& shape, const Json& value, const std::string& path, Fie
     case Shape::Kind::kGranular:
       if (!path.empty() && (value.empty() || shape.element != nullptr)) out.insert(path);
       for (const auto& [name, member] : value.items()) {
-        collect(shape_of_member(shape, name, member), member, joined(path, "f:" + name), out);
+        collect(shape_of_member(shape, name, member), member, joined(path, "f:" + name), out, repeated);
       }
       return;
     case Shape::Kind::kKeyedList:
       if (value.empty()) out.insert(path);
       for (const auto& item : value) {
         const std::string at = joined(path, "k:" + compact_text(item_key(*shape.field, item)));
-        out.insert(at);
-        collect(item_shape(shape, item), item, at, out);
+        if (!out.insert(at).second && repeated != nullptr) repeated->push_back(at);
+        collect(item_shape(shape, item), item, at, out, repeated);
       }
       return;
     case Shape::Kind::kSetList:
       out.insert(path);
-      for (const auto& item : value) out.insert(joined(path, "v:" + compact_text(item)));
+      for (const auto& item : value) {
+        const std::string at = joined(path, "v:" + compact_text(item));
+        if (!out.insert(at).second && repeated != nullptr) repeated->push_back(at);
+      }
       return;
   }
 }
@@ -122,41 +127,9 @@ const std::vector<std::string>& unowned_metadata() {
   return names;
 }
 
-// item_key(field, item) == wanted, without making the key where the item has all its fields: this is asked for each
-// item of a list, for each of its fields.
-bool has_item_key(const Field& field, const Json& item, const Json& wanted) {
-  for (const auto& name : field.map_keys) {
-    const auto it = item.is_object() ? item.find(name) : item.end();
-    if (!item.is_object() || it == item.end()) return item_key(field, item) == wanted;  // perhaps a default
-    const auto expected = wanted.is_object() ? wanted.find(name) : wanted.end();
-    if (!wanted.is_object() || expected == wanted.end() || *expected != *it) return false;
-  }
-  return wanted.is_object() && wanted.size() == field.map_keys.size() && item.is_object();
-}
-
-Json* step_into(Shape& shape, Json& value, const std::string& element) {
-  const std::string text = element.substr(2);
-  if (element.starts_with("f:")) {
-    auto it = value.is_object() ? value.find(text) : value.end();
-    if (!value.is_object() || it == value.end()) return nullptr;
-    shape = shape_of_member(shape, text, *it);
-    return &*it;
-  }
-  if (!value.is_array()) return nullptr;
-  const Json wanted = Json::parse(text, nullptr, false);
-  for (auto& item : value) {
-    const bool same =
-        element.starts_with("k:") ? shape.field != nullptr && has_item_key(*shape.field, item, wanted) : item == wanted;
-    if (!same) continue;
-    shape = item_shape(shape, item);
-    return &item;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
-FieldSet fields_of(const ObjectType* type, const Json& object) {
+FieldSet fields_of(const ObjectType* type, const Json& object, std::vector<std::string>* repeated) {
   Json owned = object;
   owned.erase("apiVersion");
   owned.erase("kind");
@@ -166,7 +139,7 @@ FieldSet fields_of(const ObjectType* type, const Json& object) {
     if (meta->empty()) owned.erase("metadata");
   }
   FieldSet out;
-  collect(root_shape(type), owned, "", out);
+  collect(root_shape(type), owned, "", out, repeated);
   return out;
 }
 
@@ -227,33 +200,91 @@ std::string path_text(const std::string& path) {
   return out;
 }
 
-const Json* find_path(const ObjectType* type, const Json& object, const std::string& path) {
-  Shape shape = root_shape(type);
-  Json* at = const_cast<Json*>(&object);  // only read
+namespace {
+
+using ItemIndex = std::unordered_map<std::string, size_t>;
+
+// What an item is told by: the text of its keys, or of its value.
+std::string item_text(const Shape& list, const Json& item) {
+  return compact_text(list.kind == Shape::Kind::kKeyedList ? item_key(*list.field, item) : item);
+}
+
+// The first item of each text.
+ItemIndex index_of(const Shape& list, const Json& items) {
+  ItemIndex out;
+  for (size_t i = 0; i < items.size(); ++i) out.emplace(item_text(list, items[i]), i);
+  return out;
+}
+
+}  // namespace
+
+struct PathFinder::Impl {
+  const ObjectType* type;
+  const Json& object;
+  std::unordered_map<const Json*, ItemIndex> lists;
+
+  const Json* step(Shape& shape, const Json& value, const std::string& element) {
+    const std::string text = element.substr(2);
+    if (element.starts_with("f:")) {
+      const auto member = value.is_object() ? value.find(text) : value.end();
+      if (!value.is_object() || member == value.end()) return nullptr;
+      shape = shape_of_member(shape, text, *member);
+      return &*member;
+    }
+    const auto wanted_kind = element.starts_with("k:") ? Shape::Kind::kKeyedList : Shape::Kind::kSetList;
+    if (!value.is_array() || shape.kind != wanted_kind) return nullptr;
+    auto known = lists.find(&value);
+    if (known == lists.end()) known = lists.emplace(&value, index_of(shape, value)).first;
+    const auto found = known->second.find(compact_text(Json::parse(text, nullptr, false)));
+    if (found == known->second.end()) return nullptr;
+    const Json& item = value[found->second];
+    shape = item_shape(shape, item);
+    return &item;
+  }
+};
+
+PathFinder::PathFinder(const ObjectType* type, const Json& object) : impl_(new Impl{type, object, {}}) {}
+PathFinder::~PathFinder() = default;
+
+const Json* PathFinder::find(const std::string& path) {
+  Shape shape = root_shape(impl_->type);
+  const Json* at = &impl_->object;
   for (const auto& element : split(path, kSeparator)) {
-    at = step_into(shape, *at, element);
+    at = impl_->step(shape, *at, element);
     if (at == nullptr) return nullptr;
   }
   return at;
 }
 
-void remove_path(const ObjectType* type, Json& object, const std::string& path) {
-  auto elements = split(path, kSeparator);
-  const std::string last = elements.back();
-  elements.pop_back();
-  Shape shape = root_shape(type);
-  Json* at = &object;
-  for (const auto& element : elements) {
-    at = step_into(shape, *at, element);
-    if (at == nullptr) return;
+namespace {
+
+void prune_discarded(Json& value) {
+  if (value.is_array()) {
+    auto& items = value.get_ref<Json::array_t&>();
+    std::erase_if(items, [](const Json& item) { return item.is_discarded(); });
   }
-  if (last.starts_with("f:")) {
-    if (at->is_object()) at->erase(last.substr(2));
-    return;
+  if (!value.is_structured()) return;
+  for (auto& below : value) prune_discarded(below);
+}
+
+}  // namespace
+
+void remove_paths(const ObjectType* type, Json& object, const std::vector<std::string>& paths) {
+  // Lowest first, so that what a path leads through is still there; list items keep their places until the end.
+  PathFinder finder(type, object);
+  bool pruning = false;
+  for (auto path = paths.rbegin(); path != paths.rend(); ++path) {
+    const size_t cut = path->rfind(kSeparator);
+    const std::string last = cut == std::string::npos ? *path : path->substr(cut + 1);
+    if (last.starts_with("f:")) {
+      const Json* parent = cut == std::string::npos ? &object : finder.find(path->substr(0, cut));
+      if (parent != nullptr && parent->is_object()) const_cast<Json*>(parent)->erase(last.substr(2));
+    } else if (const Json* item = finder.find(*path); item != nullptr) {
+      *const_cast<Json*>(item) = Json(Json::value_t::discarded);
+      pruning = true;
+    }
   }
-  Shape below = shape;
-  Json* item = step_into(below, *at, last);
-  if (item != nullptr) at->erase(static_cast<size_t>(item - &(*at)[0]));
+  if (pruning) prune_discarded(object);
 }
 
 namespace {
@@ -267,18 +298,13 @@ void merge_value(const Shape& shape, Json& target, const Json& config) {
       merge_value(shape_of_member(shape, name, value), target[name], value);
   } else {
     if (!target.is_array()) target = Json::array();
+    ItemIndex have = index_of(shape, target);
     for (const auto& item : config) {
-      Json* existing = nullptr;
-      for (auto& old : target) {
-        const bool same = shape.kind == Shape::Kind::kKeyedList
-                              ? item_key(*shape.field, old) == item_key(*shape.field, item)
-                              : old == item;
-        if (same) existing = &old;
-      }
-      if (existing == nullptr) {
+      const auto [place, fresh] = have.emplace(item_text(shape, item), target.size());
+      if (fresh) {
         target.push_back(item);
       } else if (shape.kind == Shape::Kind::kKeyedList) {
-        merge_value(item_shape(shape, item), *existing, item);
+        merge_value(item_shape(shape, item), target[place->second], item);
       }
     }
   }

@@ -88,9 +88,11 @@ void track_update(const ObjectType* type, const Json* old, Json& object, const M
   if (old == nullptr) {
     changed = now;
   } else {
+    PathFinder old_values(type, *old);
+    PathFinder new_values(type, object);
     for (const auto& path : now) {
-      const Json* before = find_path(type, *old, path);
-      const Json* after = find_path(type, object, path);
+      const Json* before = old_values.find(path);
+      const Json* after = new_values.find(path);
       const bool container = before != nullptr && after != nullptr && before->is_structured() && after->is_structured();
       const auto member = now.upper_bound(path);
       const bool has_members = member != now.end() && member->starts_with(path + '\x1f');

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "pkg/api/names.h"
 #include "pkg/apiserver/json_text.h"
 #include "pkg/base/strings.h"
 
@@ -12,33 +13,6 @@ namespace {
 
 constexpr size_t kMaxGeneratedPrefix = 58;
 constexpr size_t kMaxAnnotationBytes = 256 * 1024;
-
-bool is_lower_alnum(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-bool is_alnum(char c) {
-  return is_lower_alnum(c) || (c >= 'A' && c <= 'Z');
-}
-
-bool is_label_text(std::string_view s) {
-  if (s.empty() || !is_lower_alnum(s.front()) || !is_lower_alnum(s.back())) return false;
-  return std::all_of(s.begin(), s.end(), [](char c) { return is_lower_alnum(c) || c == '-'; });
-}
-
-bool is_subdomain_text(std::string_view s) {
-  const auto parts = split(s, '.');
-  return std::all_of(parts.begin(), parts.end(), [](const auto& p) { return is_label_text(p); });
-}
-
-// ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]
-bool is_qualified_part(std::string_view s) {
-  if (s.empty() || !is_alnum(s.front()) || !is_alnum(s.back())) return false;
-  return std::all_of(s.begin(), s.end(), [](char c) { return is_alnum(c) || c == '-' || c == '_' || c == '.'; });
-}
-
-std::string length_error(size_t max) {
-  return "must be no more than " + std::to_string(max) + " characters";
-}
 
 std::vector<std::string> path_segment_errors(std::string_view name, bool prefix) {
   if (!prefix && (name == "." || name == "..")) return {"may not be '" + std::string(name) + "'"};
@@ -57,7 +31,7 @@ void validate_finalizers(const Json& finalizers, const FieldPath& path, FieldErr
   for (const auto& f : finalizers) {
     const std::string name = f.get<std::string>();
     const FieldPath at = path.index(i++);
-    for (const auto& message : qualified_name_errors(name)) errors.push_back(invalid(at, name, message));
+    for (const auto& message : api::qualified_name_problems(name)) errors.push_back(invalid(at, name, message));
     const bool standard = name == "kubernetes" || name == "orphan" || name == "foregroundDeletion";
     if (name.find('/') == std::string::npos && !standard) {
       errors.push_back(invalid(at, name, "name is neither a standard finalizer name nor is it fully qualified"));
@@ -113,86 +87,15 @@ void validate_owner_references(const Json& owners, const FieldPath& path, FieldE
 
 }  // namespace
 
-std::vector<std::string> dns_label_errors(std::string_view text) {
-  std::vector<std::string> out;
-  if (text.size() > 63) out.push_back(length_error(63));
-  if (!is_label_text(text)) {
-    out.emplace_back(
-        "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end "
-        "with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
-        "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')");
-  }
-  return out;
-}
-
-std::vector<std::string> dns_subdomain_errors(std::string_view text) {
-  std::vector<std::string> out;
-  if (text.size() > 253) out.push_back(length_error(253));
-  if (!is_subdomain_text(text)) {
-    out.emplace_back(
-        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start "
-        "and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
-        "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')");
-  }
-  return out;
-}
-
-std::vector<std::string> qualified_name_errors(std::string_view text) {
-  std::vector<std::string> out;
-  const auto parts = split(text, '/');
-  std::string name;
-  if (parts.size() == 1) {
-    name = parts[0];
-  } else if (parts.size() == 2) {
-    name = parts[1];
-    if (parts[0].empty()) {
-      out.emplace_back("prefix part must be non-empty");
-    } else {
-      for (const auto& m : dns_subdomain_errors(parts[0])) out.push_back("prefix part " + m);
-    }
-  } else {
-    out.emplace_back(
-        "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
-        "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
-        "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. "
-        "'example.com/MyName')");
-    return out;
-  }
-  if (name.empty()) {
-    out.emplace_back("name part must be non-empty");
-  } else if (name.size() > 63) {
-    out.push_back("name part " + length_error(63));
-  }
-  if (!is_qualified_part(name)) {
-    out.emplace_back(
-        "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
-        "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
-        "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')");
-  }
-  return out;
-}
-
-std::vector<std::string> label_value_errors(std::string_view text) {
-  std::vector<std::string> out;
-  if (text.size() > 63) out.push_back(length_error(63));
-  if (!text.empty() && !is_qualified_part(text)) {
-    out.emplace_back(
-        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start "
-        "and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for "
-        "validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')");
-  }
-  return out;
-}
-
 std::vector<std::string> name_errors(NameRule rule, std::string_view name, bool prefix) {
   std::string masked(name);
   // A generateName may end in '-': the suffix follows it.
   if (prefix && masked.size() > 1 && masked.back() == '-') masked[masked.size() - 1] = 'a';
   switch (rule) {
     case NameRule::kDnsSubdomain:
-      return dns_subdomain_errors(masked);
+      return api::dns_subdomain_problems(masked);
     case NameRule::kDnsLabel:
-      return dns_label_errors(masked);
+      return api::dns_label_problems(masked);
     case NameRule::kPathSegment:
       return path_segment_errors(name, prefix);
   }
@@ -203,9 +106,9 @@ FieldErrors validate_labels(const Json& labels, const FieldPath& path) {
   FieldErrors errors;
   if (!labels.is_object()) return errors;
   for (const auto& [key, value] : labels.items()) {
-    for (const auto& m : qualified_name_errors(key)) errors.push_back(invalid(path, key, m));
+    for (const auto& m : api::qualified_name_problems(key)) errors.push_back(invalid(path, key, m));
     const std::string text = value.get<std::string>();
-    for (const auto& m : label_value_errors(text)) errors.push_back(invalid(path, text, m));
+    for (const auto& m : api::label_value_problems(text)) errors.push_back(invalid(path, text, m));
   }
   return errors;
 }
@@ -215,7 +118,7 @@ FieldErrors validate_annotations(const Json& annotations, const FieldPath& path)
   if (!annotations.is_object()) return errors;
   size_t bytes = 0;
   for (const auto& [key, value] : annotations.items()) {
-    for (const auto& m : qualified_name_errors(to_lower(key))) errors.push_back(invalid(path, key, m));
+    for (const auto& m : api::qualified_name_problems(to_lower(key))) errors.push_back(invalid(path, key, m));
     bytes += key.size() + value.get_ref<const std::string&>().size();
   }
   if (bytes > kMaxAnnotationBytes) errors.push_back(too_long(path, kMaxAnnotationBytes));
@@ -243,7 +146,7 @@ FieldErrors validate_object_meta(const Json& meta, const KindInfo& info, const F
     if (ns.empty()) {
       errors.push_back(required(path.child("namespace"), ""));
     } else {
-      for (const auto& m : dns_label_errors(ns)) errors.push_back(invalid(path.child("namespace"), ns, m));
+      for (const auto& m : api::dns_label_problems(ns)) errors.push_back(invalid(path.child("namespace"), ns, m));
     }
   } else if (!ns.empty()) {
     errors.push_back(forbidden(path.child("namespace"), "not allowed on this type"));

@@ -10,12 +10,6 @@ namespace dra::apiserver {
 
 // The messages of what is wrong with a name; empty when it is fine. `prefix`: a generateName, which may end in '-'.
 std::vector<std::string> name_errors(NameRule rule, std::string_view name, bool prefix);
-// validation.IsDNS1123Label, IsDNS1123Subdomain, IsQualifiedName and IsValidLabelValue, with their messages.
-std::vector<std::string> dns_label_errors(std::string_view text);
-std::vector<std::string> dns_subdomain_errors(std::string_view text);
-std::vector<std::string> qualified_name_errors(std::string_view text);
-std::vector<std::string> label_value_errors(std::string_view text);
-
 // A whole ObjectMeta at `path`.
 FieldErrors validate_object_meta(const Json& meta, const KindInfo& info, const FieldPath& path);
 // What an update may not change. `meta` has the old values where none were sent.

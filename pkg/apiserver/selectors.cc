@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "pkg/api/names.h"
 #include "pkg/base/strings.h"
 
 namespace dra::apiserver {
@@ -99,6 +100,10 @@ class LabelParser {
     const SelectorToken key = next();
     if (key.type != T::kWord) return "unable to parse requirement: found '" + key.text + "', expected: identifier";
     r.key = key.text;
+    // Upstream's parser has no path for the key.
+    if (const auto wrong = api::qualified_name_problems(r.key); !wrong.empty()) {
+      return "unable to parse requirement: <nil>: Invalid value: " + quote(r.key) + ": " + join(wrong, "; ");
+    }
     if (negated || peek().type == T::kEnd || peek().type == T::kComma) {
       r.op = negated ? Op::kNotExists : Op::kExists;
       return std::nullopt;
@@ -171,7 +176,16 @@ class LabelParser {
         return "values[0]: Invalid value: " + quote(v) + ": for 'Gt', 'Lt' operators, the value must be an integer";
       }
     }
-    return std::nullopt;
+    std::vector<std::string> wrong;
+    for (size_t i = 0; i < r.values.size(); ++i) {
+      const auto problems = api::label_value_problems(r.values[i]);
+      if (problems.empty()) continue;
+      wrong.push_back("values[" + std::to_string(i) + "][" + r.key + "]: Invalid value: " + quote(r.values[i]) + ": " +
+                      join(problems, "; "));
+    }
+    if (wrong.empty()) return std::nullopt;
+    const std::string all = join(wrong, ", ");
+    return "unable to parse requirement: " + (wrong.size() == 1 ? all : "[" + all + "]");
   }
 
   std::vector<SelectorToken> tokens_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "pkg/reactor/sim_reactor.h"
 
@@ -214,6 +215,75 @@ TEST_F(ServerTest, StrictFindingsStopAtAHundred) {
   size_t count = 0;
   for (size_t at = 0; (at = message.find("unknown field", at)) != std::string::npos; ++at) ++count;
   EXPECT_EQ(count, 100U);
+}
+
+TEST_F(ServerTest, LabelSelectorsAreChecked) {
+  auto message = [&](const std::string& method, const std::string& selector) {
+    const auto answer = ask(method, std::string(kMaps) + "?labelSelector=" + selector);
+    return std::to_string(answer->head.status) + " " + Json::parse(answer->head.body).value("message", "");
+  };
+  for (const char* method : {"GET", "DELETE"}) {
+    EXPECT_TRUE(
+        message(method, "-bad-=1")
+            .starts_with("400 unable to parse requirement: <nil>: Invalid value: \"-bad-\": name part must consist of"))
+        << message(method, "-bad-=1");
+    const std::string longest(70, 'x');
+    EXPECT_EQ(message(method, "a=" + longest), "400 unable to parse requirement: values[0][a]: Invalid value: \"" +
+                                                   longest + "\": must be no more than 63 bytes");
+  }
+  EXPECT_EQ(message("GET", "a.b/c+in+(x,,y),!z"), "200 ");
+}
+
+TEST_F(ServerTest, ApplyRefusesListKeysThatStandTwice) {
+  const std::string target = "/api/v1/namespaces/default/pods/a?fieldManager=m";
+  const std::string type = "application/apply-patch+yaml";
+  Json pod = {{"apiVersion", "v1"},
+              {"kind", "Pod"},
+              {"metadata", {{"name", "a"}}},
+              {"spec", {{"containers", {{{"name", "c"}, {"image", "i"}}}}}}};
+  ASSERT_EQ(ask("PATCH", target, pod, type)->head.status, 201);
+  pod["spec"]["containers"][0]["env"] = {{{"name", "A"}, {"value", "1"}}, {{"name", "A"}, {"value", "2"}}};
+  const auto refused = ask("PATCH", target, pod, type);
+  EXPECT_EQ(refused->head.status, 500);
+  EXPECT_EQ(Json::parse(refused->head.body)["message"],
+            "failed to create typed patch object (/a; /v1, Kind=Pod): .spec.containers[name=\"c\"].env: duplicate "
+            "entries for key [name=\"A\"]");
+  const Json map = {
+      {"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", {{"name", "c"}, {"finalizers", {"a.b/c", "a.b/c"}}}}};
+  const auto twice = ask("PATCH", std::string(kMaps) + "/c?fieldManager=m", map, type);
+  EXPECT_EQ(
+      Json::parse(twice->head.body)["message"],
+      "failed to create typed patch object (/c; /v1, Kind=ConfigMap): .metadata.finalizers: duplicate entries for "
+      "key [=\"a.b/c\"]");
+}
+
+// 2,000 entries took ten seconds when each path searched its list anew.
+TEST_F(ServerTest, ApplyOfLongListsMergesAndRemovesByKey) {
+  const std::string target = "/apis/apps/v1/namespaces/default/deployments/d?force=true&fieldManager=";
+  const std::string type = "application/apply-patch+yaml";
+  auto deployment = [](int first, int count) {
+    Json env = Json::array();
+    for (int i = first; i < first + count; ++i) env.push_back({{"name", "E" + std::to_string(i)}, {"value", "v"}});
+    const Json labels = {{"app", "x"}};
+    const Json pod = {{"containers", {{{"name", "c"}, {"image", "i"}, {"env", env}}}}};
+    return Json{
+        {"apiVersion", "apps/v1"},
+        {"kind", "Deployment"},
+        {"metadata", {{"name", "d"}}},
+        {"spec",
+         {{"selector", {{"matchLabels", labels}}}, {"template", {{"metadata", {{"labels", labels}}}, {"spec", pod}}}}}};
+  };
+  auto names = [](const std::shared_ptr<Answer>& answer) {
+    EXPECT_LT(answer->head.status, 300) << answer->head.body.substr(0, 500);
+    const Json document = Json::parse(answer->head.body);
+    std::set<std::string> out;
+    for (const auto& e : document["spec"]["template"]["spec"]["containers"][0]["env"]) out.insert(e["name"]);
+    return out;
+  };
+  EXPECT_EQ(names(ask("PATCH", target + "one", deployment(0, 2000), type)).size(), 2000U);
+  EXPECT_EQ(names(ask("PATCH", target + "two", deployment(1990, 20), type)).size(), 2010U);
+  EXPECT_EQ(names(ask("PATCH", target + "one", deployment(0, 5), type)).size(), 25U);
+  EXPECT_EQ(names(ask("PATCH", target + "two", deployment(3, 1), type)).size(), 5U);
 }
 
 TEST_F(ServerTest, HousekeepingDeletesDependentsAndEmptiesNamespaces) {

@@ -1,7 +1,9 @@
 #include "pkg/apiserver/sqlite_store.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -125,6 +127,9 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::string& direct
   }
   auto impl = std::make_unique<Impl>();
   impl->path = directory + "/objects.db";
+  // For the owner alone: it holds tokens and secrets. What SQLite puts beside it takes over the mode.
+  const int created = ::open(impl->path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+  if (created >= 0) ::close(created);
   if (sqlite3_open(impl->path.c_str(), &impl->db) != SQLITE_OK) return impl->failure("open");
   for (const char* sql : {"PRAGMA locking_mode=EXCLUSIVE", "PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL",
                           "CREATE TABLE IF NOT EXISTS objects (tab TEXT, key TEXT, revision INTEGER, doc TEXT, "

@@ -88,6 +88,8 @@ TEST(Store, RawTextsStayUntilReplacedAndSurviveARestart) {
   EXPECT_EQ(store.get("t", "raw")->document()->at("value"), 2);
   EXPECT_EQ(store.get("t", "raw")->text().find('\n'), std::string::npos);
   EXPECT_TRUE(store.get("t", "plain")->raw_texts().empty());
+  const auto mode = std::filesystem::status(directory + "/objects.db").permissions();
+  EXPECT_EQ(mode, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   std::filesystem::remove_all(directory);
 }
 

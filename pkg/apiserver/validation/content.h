@@ -1,5 +1,4 @@
-// Formats of names and values (k8s.io/apimachinery/pkg/util/validation, api/validate/content): each function returns
-// what is wrong with a text, in upstream's words, and nothing when the text is right. All are pure.
+// Formats of values beside those of names (pkg/api/names.h), in the same manner. All are pure.
 #pragma once
 
 #include <cstdint>
@@ -7,20 +6,21 @@
 #include <string_view>
 #include <vector>
 
+#include "pkg/api/names.h"
 #include "pkg/apiserver/field_error.h"
 
 namespace dra::apiserver {
 
-using Problems = std::vector<std::string>;
+using api::dns1035_label_problems;
+using api::dns_label_problems;
+using api::dns_subdomain_problems;
+using api::kDnsLabelMax;
+using api::kDnsSubdomainMax;
+using api::label_value_problems;
+using api::Problems;
+using api::qualified_name_problems;
+using api::regex_error;
 
-inline constexpr size_t kDnsLabelMax = 63;
-inline constexpr size_t kDnsSubdomainMax = 253;
-
-Problems dns_label_problems(std::string_view text);       // RFC 1123, at most 63 bytes
-Problems dns_subdomain_problems(std::string_view text);   // RFC 1123, at most 253 bytes
-Problems dns1035_label_problems(std::string_view text);   // service names
-Problems qualified_name_problems(std::string_view text);  // label keys: [domain/]name
-Problems label_value_problems(std::string_view text);
 Problems c_identifier_problems(std::string_view text);  // format only, not the length
 Problems config_map_key_problems(std::string_view text);
 Problems condition_reason_problems(std::string_view text);
@@ -28,9 +28,6 @@ Problems env_var_name_problems(std::string_view text);  // printable ASCII witho
 Problems port_name_problems(std::string_view text);
 // "must be between 1 and 65535, inclusive"
 Problems range_problems(int64_t value, int64_t min, int64_t max);
-
-// "msg (e.g. 'a',  or 'b', regex used for validation is 'r')".
-std::string regex_error(std::string_view message, std::string_view regex, const std::vector<std::string>& examples);
 
 // Appends one Invalid per problem.
 void add_problems(FieldErrors& out, const FieldPath& path, std::string_view value, const Problems& problems);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pkg/api/names.h"
 #include "pkg/cel/lib/url.h"
 
 namespace dra::cel::lib {
@@ -9,9 +10,6 @@ namespace dra::cel::lib {
 namespace {
 
 using Messages = std::vector<std::string>;
-
-constexpr size_t kMaxLabel = 63;
-constexpr size_t kMaxSubdomain = 253;
 
 bool is_lower(char c) {
   return c >= 'a' && c <= 'z';
@@ -26,80 +24,6 @@ bool is_letter_or_digit(char c) {
   return is_lower_or_digit(c) || (c >= 'A' && c <= 'Z');
 }
 
-// [a-z0-9]([-a-z0-9]*[a-z0-9])?
-bool matches_dns1123_label(std::string_view text) {
-  return !text.empty() && is_lower_or_digit(text.front()) && is_lower_or_digit(text.back()) &&
-         std::all_of(text.begin(), text.end(), [](char c) { return is_lower_or_digit(c) || c == '-'; });
-}
-
-bool matches_dns1123_subdomain(std::string_view text) {
-  for (;;) {
-    const size_t dot = text.find('.');
-    if (!matches_dns1123_label(text.substr(0, dot))) return false;
-    if (dot == std::string_view::npos) return true;
-    text.remove_prefix(dot + 1);
-  }
-}
-
-bool matches_dns1035_label(std::string_view text) {
-  return matches_dns1123_label(text) && is_lower(text.front());
-}
-
-// ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]
-bool matches_qualified_part(std::string_view text) {
-  return !text.empty() && is_letter_or_digit(text.front()) && is_letter_or_digit(text.back()) &&
-         std::all_of(text.begin(), text.end(),
-                     [](char c) { return is_letter_or_digit(c) || c == '-' || c == '_' || c == '.'; });
-}
-
-std::string max_length_error(size_t length) {
-  return "must be no more than " + std::to_string(length) + " characters";
-}
-
-std::string regex_error(const std::string& what, const std::string& regex, const std::string& examples) {
-  return what + " (e.g. " + examples + ", regex used for validation is '" + regex + "')";
-}
-
-constexpr char kDns1123Label[] = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
-constexpr char kQualifiedPart[] = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
-
-Messages check_dns1123_label(std::string_view text) {
-  Messages errors;
-  if (text.size() > kMaxLabel) errors.push_back(max_length_error(kMaxLabel));
-  if (matches_dns1123_label(text)) return errors;
-  if (matches_dns1123_subdomain(text)) {
-    errors.emplace_back("must not contain dots");
-    return errors;
-  }
-  errors.push_back(regex_error(
-      "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end "
-      "with an alphanumeric character",
-      kDns1123Label, "'my-name',  or '123-abc'"));
-  return errors;
-}
-
-Messages check_dns1123_subdomain(std::string_view text) {
-  Messages errors;
-  if (text.size() > kMaxSubdomain) errors.push_back(max_length_error(kMaxSubdomain));
-  if (!matches_dns1123_subdomain(text))
-    errors.push_back(regex_error(
-        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start "
-        "and end with an alphanumeric character",
-        std::string(kDns1123Label) + "(\\." + kDns1123Label + ")*", "'example.com'"));
-  return errors;
-}
-
-Messages check_dns1035_label(std::string_view text) {
-  Messages errors;
-  if (text.size() > kMaxLabel) errors.push_back(max_length_error(kMaxLabel));
-  if (!matches_dns1035_label(text))
-    errors.push_back(regex_error(
-        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
-        "character, and end with an alphanumeric character",
-        "[a-z]([-a-z0-9]*[a-z0-9])?", "'my-name',  or 'abc-123'"));
-  return errors;
-}
-
 // The prefix of a generated name may end in '-': something follows. Upstream replaces the last two characters by 'a'.
 std::string mask_trailing_dash(std::string_view text) {
   if (text.size() > 1 && text.back() == '-') return std::string(text.substr(0, text.size() - 2)) + 'a';
@@ -109,47 +33,6 @@ std::string mask_trailing_dash(std::string_view text) {
 template <Messages (*check)(std::string_view)>
 Messages check_prefix_of(std::string_view text) {
   return check(mask_trailing_dash(text));
-}
-
-std::string qualified_part_error() {
-  return regex_error(
-      "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
-      kQualifiedPart, "'MyName',  or 'my.name',  or '123-abc'");
-}
-
-Messages check_qualified_name(std::string_view text) {
-  Messages errors;
-  std::string_view name = text;
-  const size_t slash = text.find('/');
-  if (slash != std::string_view::npos) {
-    name = text.substr(slash + 1);
-    if (name.find('/') != std::string_view::npos)
-      return {"a qualified name " + qualified_part_error() +
-              " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"};
-    if (slash == 0) {
-      errors.emplace_back("prefix part must be non-empty");
-    } else {
-      for (const std::string& message : check_dns1123_subdomain(text.substr(0, slash)))
-        errors.push_back("prefix part " + message);
-    }
-  }
-  if (name.empty())
-    errors.emplace_back("name part must be non-empty");
-  else if (name.size() > kMaxLabel)
-    errors.push_back("name part " + max_length_error(kMaxLabel));
-  if (!matches_qualified_part(name)) errors.push_back("name part " + qualified_part_error());
-  return errors;
-}
-
-Messages check_label_value(std::string_view text) {
-  Messages errors;
-  if (text.size() > kMaxLabel) errors.push_back(max_length_error(kMaxLabel));
-  if (!text.empty() && !matches_qualified_part(text))
-    errors.push_back(regex_error(
-        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start "
-        "and end with an alphanumeric character",
-        std::string("(") + kQualifiedPart + ")?", "'MyValue',  or 'my_value',  or '12345'"));
-  return errors;
 }
 
 Messages check_uri(std::string_view text) {
@@ -241,14 +124,14 @@ Messages check_datetime(std::string_view text) {
 }
 
 constexpr NamedFormat kFormats[] = {
-    {"dns1123Label", 30, check_dns1123_label},
-    {"dns1123LabelPrefix", 30, check_prefix_of<check_dns1123_label>},
-    {"dns1123Subdomain", 60, check_dns1123_subdomain},
-    {"dns1123SubdomainPrefix", 60, check_prefix_of<check_dns1123_subdomain>},
-    {"dns1035Label", 30, check_dns1035_label},
-    {"dns1035LabelPrefix", 30, check_prefix_of<check_dns1035_label>},
-    {"qualifiedName", 60, check_qualified_name},
-    {"labelValue", 40, check_label_value},
+    {"dns1123Label", 30, api::dns_label_problems},
+    {"dns1123LabelPrefix", 30, check_prefix_of<api::dns_label_problems>},
+    {"dns1123Subdomain", 60, api::dns_subdomain_problems},
+    {"dns1123SubdomainPrefix", 60, check_prefix_of<api::dns_subdomain_problems>},
+    {"dns1035Label", 30, api::dns1035_label_problems},
+    {"dns1035LabelPrefix", 30, check_prefix_of<api::dns1035_label_problems>},
+    {"qualifiedName", 60, api::qualified_name_problems},
+    {"labelValue", 40, api::label_value_problems},
     {"uri", 1103, check_uri},
     {"uuid", 70, check_uuid},
     {"byte", 84, check_byte},
