@@ -67,7 +67,7 @@ class Pass {
     } else if (!state_.waits_for.empty()) {
       if (!state_.ordinary_wait) complain("FailedAllocation", state_.waits_for, state_.waits_for);
     } else if (!state_.all_allocated()) {
-      allocate();
+      if (!options_.release_gates) allocate();
     } else if (!state_.all_settled()) {
       prove();
     } else if (!reserve()) {
@@ -487,6 +487,10 @@ void AllocationReconciler::on_write_given_up(const View& view, const Write& writ
       causes.insert(driver_cause(result.driver));
   }
   for (const Cause& cause : causes) out.wake(cause);
+}
+
+void AllocationReconciler::on_room_released(const View&, Triggers& out) const {
+  out.wake(std::string(kNodesCause));
 }
 
 std::vector<std::string> failure_causes() {

@@ -57,6 +57,7 @@ class AllocationReconciler : public reconcile::Reconciler {
                 reconcile::Triggers& out) const override;
   void on_streamed_claim(const reconcile::View& view, const api::ResourceClaim* before, const api::ResourceClaim* after,
                          reconcile::Triggers& out) const override;
+  void on_room_released(const reconcile::View& view, reconcile::Triggers& out) const override;
   void on_write_given_up(const reconcile::View& view, const reconcile::Write& write,
                          reconcile::Triggers& out) const override;
   void on_node(const reconcile::View& view, const api::Node* before, const api::Node* after,

@@ -66,6 +66,13 @@ std::string shortened(const std::string& message) {
   return std::string(utf8_prefix(message, kKept)) + " ... " + message.substr(end);
 }
 
+// Of a write with unknown outcome: whether the claim is as an allocation or a withdrawal would have left it.
+bool has_happened(const Write& write, const api::ResourceClaim& now) {
+  if (now.metadata.uid != write.object.uid) return false;
+  if (write.assume) return now.status.allocation == write.assume;
+  return !write.release_pod.empty() && !now.status.allocation;
+}
+
 }  // namespace
 
 struct Runner::Pass {
@@ -372,7 +379,7 @@ void Runner::answered(uint64_t id, const Write& write, Result<uint64_t> answer) 
   ports_.metrics.write_answered(write.purpose, answer ? std::string_view("ok") : code_name(answer.error().code()));
   for (const reconcile::Metric& metric : answer ? write.on_success : write.on_failure) ports_.metrics.record(metric);
   if (answer) {
-    ports_.assumptions.confirmed(write, *answer);
+    confirmed(*pass, write, *answer);
     if (write.success_event) emit(*write.success_event);
     const std::string lock = std::exchange(pass->lock, "");
     ++pass->at;
@@ -425,12 +432,9 @@ void Runner::failed(Pass& pass, const Write& write, const Error& error) {
       }
       if (settle->unknown) {
         const api::ResourceClaim* now = view_.claim(settle->object.store_key());
-        const bool happened = presence && settle->write.assume && now &&
-                              now->metadata.uid == settle->write.object.uid &&
-                              now->status.allocation == settle->write.assume;
+        const bool happened = presence && now && has_happened(settle->write, *now);
         if (happened)
-          ports_.assumptions.confirmed(settle->write,
-                                       client::parse_revision(now->metadata.resource_version).value_or(0));
+          confirmed(*waiting, settle->write, client::parse_revision(now->metadata.resource_version).value_or(0));
         else
           give_up(*waiting, settle->write);
       }
@@ -513,6 +517,15 @@ void Runner::emit(const reconcile::Event& event) {
   memory_.last_events.put(event.regarding.uid + "/" + event.reason,
                           event.signature.empty() ? event.note : event.signature);
   ports_.events.emit(event);
+}
+
+void Runner::confirmed(const Pass& pass, const Write& write, uint64_t revision) {
+  ports_.assumptions.confirmed(write, revision);
+  if (write.release_pod.empty()) return;
+  Triggers triggers;
+  pass.lane->reconciler->on_room_released(view_, triggers);
+  take(*pass.lane, triggers);
+  schedule();
 }
 
 // A write surely did not happen: what was assumed of it is free again, for others as well. No event will say so.

@@ -128,6 +128,7 @@ class Runner {
   void confirm(uint64_t id, const reconcile::Ref& object);
   void emit(const reconcile::Event& event);
   void release(const std::string& object);
+  void confirmed(const Pass& pass, const reconcile::Write& write, uint64_t revision);
   void give_up(const Pass& pass, const reconcile::Write& write);
   void drop_rest(Pass& pass);
   void finish(uint64_t id);

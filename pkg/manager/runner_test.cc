@@ -77,6 +77,7 @@ class Scripted : public Reconciler {
     given_up.push_back(write.object.name);
     out.wake("devices");
   }
+  void on_room_released(const View&, Triggers& out) const override { out.wake("nodes"); }
   std::function<Outcome(const View&, const Key&)> next;
   mutable std::vector<std::string> passes, given_up;
 };
@@ -227,6 +228,42 @@ TEST_F(RunnerTest, AWriteThatDidNotHappenWakesWhoParkedSinceItWasDecidedOn) {
   EXPECT_GE(passes["pod:d/refused"], 10);
   EXPECT_EQ(passes["pod:d/before"], 1);
   EXPECT_EQ(passes["pod:d/meanwhile"], 2);
+}
+
+// The stream's news of the write, and whom that woke, may have come before the answer.
+TEST_F(RunnerTest, RoomIsSaidToBeFreeWhenTheAnswerIsThere) {
+  for (const bool known : {true, false}) {
+    SCOPED_TRACE(known ? "answered" : "no answer, but it happened");
+    scripted.passes.clear();
+    server.failures.clear();
+    server.presence = Presence::kPresent;
+    if (!known) server.failures.emplace("withdraw", Error(Code::kDeadlineExceeded, "no answer in time"));
+    auto object = std::make_shared<api::ResourceClaim>();
+    object->metadata.ns = "d";
+    object->metadata.name = "a";
+    object->metadata.uid = "a-uid";
+    object->metadata.resource_version = "7";
+    claims_core.answer({"d", "a", "a-uid", 7, object});
+    scripted.next = [&](const View&, const Key& key) {
+      Outcome outcome;
+      if (key.object == "d/waits") {
+        outcome.park = Park{{"nodes"}, 0, ""};
+      } else if (scripted.passes.size() == 1) {
+        Write back = write("withdraw", "a");
+        back.release_pod = "q-uid";
+        outcome.add(std::move(back));
+      }
+      return outcome;
+    };
+    poke("withdraws");
+    reactor.run_until_idle();  // its write is in flight
+    poke("waits");
+    reactor.run_until_idle();
+    EXPECT_EQ(scripted.passes, (std::vector<std::string>{"pod:d/withdraws", "pod:d/waits"}));
+    reactor.advance(20s);
+    EXPECT_EQ(std::count(scripted.passes.begin(), scripted.passes.end(), "pod:d/waits"), 2);
+    EXPECT_TRUE(scripted.given_up.empty());
+  }
 }
 
 TEST_F(RunnerTest, AnAllocationWithUnknownOutcomeThatHappenedIsConfirmed) {

@@ -54,6 +54,9 @@ class Reconciler {
   // no object changed. Woken are only the keys that parked since the write was decided on: the others did not fit
   // before it either, and a write that is refused again and again must not run them again and again.
   virtual void on_write_given_up(const View&, const Write&, Triggers&) const {}
+  // The share of a pod in its node is free (Write::release_pod). The stream may have told of the write before: who was
+  // woken by that found no room yet.
+  virtual void on_room_released(const View&, Triggers&) const {}
   virtual void on_claim_template(const View&, const api::ResourceClaimTemplate* /*before*/,
                                  const api::ResourceClaimTemplate* /*after*/, Triggers&) const {}
   virtual void on_node(const View&, const api::Node* /*before*/, const api::Node* /*after*/, Triggers&) const {}

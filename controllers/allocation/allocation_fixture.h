@@ -1,0 +1,163 @@
+// The fixture of this room's tests: two nodes with two devices each, and what one pass over a pod does, as a text.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json_fwd.hpp>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "controllers/allocation/allocation.h"
+#include "controllers/allocation/protocol.h"
+#include "pkg/reconcile/memory_view.h"
+#include "pkg/reconcile/pod_claims.h"
+#include "pkg/reconcile/proof.h"
+
+namespace dra::allocation {
+
+class FakeNodes : public NodeChooser {
+ public:
+  std::vector<std::string> names{"n1", "n2"};
+  std::set<std::string> refused;  // full, cordoned, ...
+  NodeChoice choose(const api::Pod&, const std::vector<std::string>& only) override {
+    NodeChoice choice;
+    for (const std::string& name : names)
+      if (!refused.contains(name) && (only.empty() || std::find(only.begin(), only.end(), name) != only.end()))
+        choice.nodes.push_back(name);
+    if (choice.nodes.empty()) choice.why_none = "0/2 nodes are available: 2 Insufficient cpu.";
+    return choice;
+  }
+  bool matches(const api::NodeSelector& selector, const std::string& node) override {
+    if (std::find(names.begin(), names.end(), node) == names.end()) return false;
+    for (const api::NodeSelectorTerm& term : selector.terms)
+      for (const api::NodeSelectorRequirement& field : term.match_fields)
+        if (std::find(field.values.begin(), field.values.end(), node) != field.values.end()) return true;
+    return false;
+  }
+  std::vector<std::string> all_nodes() override { return names; }
+};
+
+class AllocationTest : public testing::Test {
+ protected:
+  AllocationTest() : random(1), allocator(inventory, {}, random) {
+    for (const char* node : {"n1", "n2"}) {
+      inventory.apply_node(node, {});
+      api::ResourceSlice slice;
+      slice.metadata.name = std::string("slice-") + node;
+      slice.driver = "gpu.example.com";
+      slice.pool = {node, 1, 1};
+      slice.node_name = node;
+      for (int i = 0; i < 2; ++i) {
+        api::Device device;
+        device.name = "gpu-" + std::to_string(i);
+        slice.devices.push_back(device);
+      }
+      inventory.apply_slice(slice);
+    }
+    api::DeviceClass gpu;
+    gpu.metadata.name = "gpu";
+    inventory.apply_class(gpu);
+    options.scheduler_names = {"ours"};
+  }
+
+  api::Pod make_pod(const std::string& name, std::vector<std::string> claims, bool gated = true) {
+    api::Pod pod;
+    pod.metadata.ns = "default";
+    pod.metadata.name = name;
+    pod.metadata.uid = name + "-uid";
+    pod.metadata.resource_version = "11";
+    pod.phase = "Pending";
+    for (const std::string& claim : claims) pod.resource_claims.push_back({claim, claim, std::nullopt});
+    if (gated) pod.scheduling_gates = {std::string(kAllocationGate)};
+    return pod;
+  }
+  api::ResourceClaim make_claim(const std::string& name, int count = 1) {
+    api::ResourceClaim claim;
+    claim.metadata.ns = "default";
+    claim.metadata.name = name;
+    claim.metadata.uid = name + "-uid";
+    claim.metadata.resource_version = "5";
+    claim.metadata.creation_timestamp = format_rfc3339(view.time - std::chrono::seconds(2));
+    api::DeviceRequest request;
+    request.name = "gpu";
+    request.exactly.emplace();
+    request.exactly->device_class_name = "gpu";
+    request.exactly->allocation_mode = "ExactCount";
+    request.exactly->count = count;
+    claim.spec.requests.push_back(request);
+    return claim;
+  }
+  api::AllocationResult on(const std::string& node, const std::string& device) {
+    api::AllocationResult allocation;
+    allocation.results.push_back({"gpu", "gpu.example.com", node, device});
+    allocation.node_selector = api::NodeSelector{{{{}, {{"metadata.name", "In", {node}}}}}};
+    allocation.allocation_timestamp = "2026-01-01T00:00:00Z";
+    return allocation;
+  }
+  // Puts a claim that is allocated by us (or by somebody else) into view and inventory.
+  api::ResourceClaim allocated(const std::string& name, const std::string& node, const std::string& device, bool ours,
+                               std::vector<std::string> pods) {
+    api::ResourceClaim claim = make_claim(name);
+    claim.status.allocation = on(node, device);
+    for (const std::string& pod : pods) claim.status.reserved_for.push_back({"", "pods", pod, pod + "-uid"});
+    claim.metadata.managed_fields.push_back(
+        {ours ? std::string(reconcile::kAllocationManager) : "kube-scheduler", "Update", "status"});
+    put(claim);
+    return claim;
+  }
+  void put(const api::ResourceClaim& claim) {
+    view.put(claim);
+    inventory.apply_claim(claim);
+  }
+  api::ResourceClaim proven(api::ResourceClaim claim, const std::string& pod) {
+    claim.metadata.finalizers = {std::string(api::kDeleteProtectionFinalizer)};
+    claim.metadata.annotations[std::string(reconcile::kProofAnnotation)] =
+        reconcile::proof_value(pod + "-uid", *claim.status.allocation);
+    put(claim);
+    return claim;
+  }
+  // What a pass over pod "p" does: purposes of writes and reasons of events, "parked", "retry", "look again".
+  std::string pass(const std::string& pod = "p") {
+    const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+    last = reconciler.reconcile(view, reconcile::pod_key("default/" + pod));
+    std::string did;
+    const auto say = [&did](const std::string& what) { did += (did.empty() ? "" : ", ") + what; };
+    for (const reconcile::Effect& effect : last.effects) {
+      if (const reconcile::Write* write = std::get_if<reconcile::Write>(&effect))
+        say(write->purpose + " " + write->object.name);
+      if (const reconcile::Event* event = std::get_if<reconcile::Event>(&effect);
+          event && !(quiet_claims && event->regarding.kind == reconcile::Kind::kClaim))
+        say("event " + event->reason);
+    }
+    if (last.park) say("parked");
+    if (!last.retry.empty()) say("retry");
+    return did;
+  }
+  // The events of the last pass were emitted.
+  void remember() {
+    for (const reconcile::Effect& effect : last.effects)
+      if (const reconcile::Event* event = std::get_if<reconcile::Event>(&effect))
+        view.emitted[{event->regarding.uid, event->reason}] = event->signature;
+  }
+  const reconcile::Write& write(size_t i = 0) const { return std::get<reconcile::Write>(last.effects.at(i)); }
+  nlohmann::json body(size_t i = 0) const;  // of a write
+  const reconcile::Event& event() const {
+    for (const reconcile::Effect& effect : last.effects)
+      if (const reconcile::Event* found = std::get_if<reconcile::Event>(&effect)) return *found;
+    throw std::logic_error("no event");
+  }
+
+  SeededRandom random;
+  inventory::Inventory inventory;
+  allocator::Allocator allocator;
+  FakeNodes nodes;
+  reconcile::MemoryView view;
+  Options options;
+  bool quiet_claims = false;  // pass() does not tell of events about claims
+  reconcile::Outcome last;
+};
+
+}  // namespace dra::allocation

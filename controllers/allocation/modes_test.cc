@@ -1,0 +1,188 @@
+// Bind mode (P7), observe mode, and the way out: --release-gates.
+#include <nlohmann/json.hpp>
+
+#include "controllers/allocation/allocation_fixture.h"
+
+namespace dra::allocation::modes_test {
+
+using namespace reconcile;
+using namespace std::chrono_literals;
+using Json = nlohmann::json;
+
+using Modes = AllocationTest;
+
+// ---- bind mode, P7
+
+TEST_F(Modes, BindsOnlyAfterTheProof) {
+  options.mode = Mode::kBind;
+  api::Pod pod = make_pod("p", {"c"}, false);
+  pod.scheduler_name = "ours";
+  view.put(pod);
+  put(make_claim("c"));
+  ASSERT_EQ(pass(), "allocate c");
+  const api::ResourceClaim claim = allocated("c", "n2", "gpu-0", true, {"p"});
+  ASSERT_EQ(pass(), "prove c");
+  proven(claim, "p");
+  ASSERT_EQ(pass(), "bind p");
+  EXPECT_EQ(write().subresource, "binding");
+  EXPECT_EQ(body()["target"]["name"], "n2");
+  EXPECT_EQ(body()["metadata"]["uid"], "p-uid");
+  EXPECT_TRUE(last.hold);
+}
+
+TEST_F(Modes, BindsPodsWithoutClaims) {
+  options.mode = Mode::kBind;
+  api::Pod pod = make_pod("p", {}, false);
+  pod.scheduler_name = "ours";
+  view.put(pod);
+  nodes.refused = {"n1"};
+  ASSERT_EQ(pass(), "bind p");
+  EXPECT_EQ(body()["target"]["name"], "n2");
+}
+
+TEST_F(Modes, APodBoundByOthersIsAllocatedThereUnreserved) {
+  options.mode = Mode::kBind;
+  api::Pod pod = make_pod("p", {"c"}, false);
+  pod.node_name = "n2";
+  view.put(pod);
+  put(make_claim("c"));
+  ASSERT_EQ(pass(), "allocate c");
+  EXPECT_EQ(body()["status"]["allocation"]["devices"]["results"][0]["pool"], "n2");
+  EXPECT_TRUE(body()["status"]["reservedFor"].is_null());
+  const api::ResourceClaim claim = allocated("c", "n2", "gpu-0", true, {});
+  ASSERT_EQ(pass(), "prove c");
+  proven(claim, "p");
+  EXPECT_EQ(pass(), "") << "the lifecycle controller reserves";
+}
+
+TEST_F(Modes, ObserveExplainsAndWritesNothing) {
+  options.mode = Mode::kObserve;
+  view.put(make_pod("p", {"c"}, false));
+  put(make_claim("c"));
+  EXPECT_EQ(pass(), "");
+  put(make_claim("c", 5));
+  EXPECT_EQ(pass(), "event FailedAllocation, event FailedAllocation, parked");
+}
+
+// What a former gate or bind mode left behind is looked at, too, but neither marked nor taken back.
+TEST_F(Modes, ObserveNeitherProvesNorWithdraws) {
+  quiet_claims = true;
+  options.mode = Mode::kObserve;
+  for (const std::vector<std::string>& pods : {std::vector<std::string>{"p"}, std::vector<std::string>{}}) {
+    view.put(make_pod("p", {"c"}, false));
+    nodes.refused = {};
+    inventory.remove_claim("theirs-uid");
+    allocated("c", "n1", "gpu-0", true, pods);
+    EXPECT_EQ(pass(), "");
+    nodes.refused = {"n1"};
+    EXPECT_EQ(pass(), "event FailedScheduling, parked");
+    nodes.refused = {};
+    allocated("theirs", "n1", "gpu-0", false, {"other"});
+    EXPECT_EQ(pass(), "event DeviceConflict");
+    inventory.remove_claim("theirs-uid");
+    put(make_claim("d", 5));
+    view.put(make_pod("p", {"c", "d"}, false));
+    EXPECT_EQ(pass(), "event FailedAllocation, parked");
+  }
+}
+
+// ---- before an uninstall
+
+TEST_F(Modes, ReleasingLiftsEveryGateAndAllocatesNothing) {
+  options.release_gates = true;
+  view.put(make_pod("p", {"c"}));
+  put(make_claim("c"));
+  EXPECT_EQ(pass(), "lift-gate p");
+  api::ResourceClaim claim = allocated("c", "n1", "gpu-0", true, {"p"});
+  EXPECT_EQ(pass(), "prove c") << "what is allocated is proven first";
+  proven(claim, "p");
+  EXPECT_EQ(pass(), "lift-gate p");
+}
+
+// Neither for pods that have no gate of ours: those of bind mode, and those that others bound.
+TEST_F(Modes, ReleasingTakesNothingNewForAnyPod) {
+  options.mode = Mode::kBind;
+  api::Pod pod = make_pod("p", {"c"}, false);
+  pod.scheduler_name = "ours";
+  view.put(pod);
+  put(make_claim("c"));
+  ASSERT_EQ(pass(), "allocate c");
+  options.release_gates = true;
+  EXPECT_EQ(pass(), "");
+  pod.node_name = "n2";
+  view.put(pod);
+  EXPECT_EQ(pass(), "");
+  pod.node_name.clear();
+  view.put(pod);
+  const api::ResourceClaim claim = allocated("c", "n2", "gpu-0", true, {"p"});
+  EXPECT_EQ(pass(), "prove c") << "what is allocated is used";
+  proven(claim, "p");
+  EXPECT_EQ(pass(), "bind p");
+}
+
+// Claims that are missing, being deleted, not created or somebody else's keep no gate.
+TEST_F(Modes, ReleasingDoesNotWaitForClaims) {
+  options.release_gates = true;
+  view.put(make_pod("p", {"missing"}));
+  EXPECT_EQ(pass(), "lift-gate p");
+  api::ResourceClaim claim = make_claim("c");
+  claim.metadata.deletion_timestamp = "2026-01-01T00:00:00Z";
+  put(claim);
+  view.put(make_pod("p", {"c"}));
+  EXPECT_EQ(pass(), "lift-gate p");
+  api::Pod pod = make_pod("p", {});
+  pod.resource_claims.push_back({"gpu", std::nullopt, "tpl"});
+  view.put(pod);
+  EXPECT_EQ(pass(), "lift-gate p") << "not created";
+  pod.resource_claim_statuses = {{"gpu", "d"}};
+  put(make_claim("d"));
+  view.put(pod);
+  EXPECT_EQ(pass(), "lift-gate p") << "not for this pod";
+  view.put(make_pod("p", {"missing", "e"}));
+  const api::ResourceClaim mine = allocated("e", "n1", "gpu-0", true, {"p"});
+  EXPECT_EQ(pass(), "withdraw e") << "what is ours and unproven goes back first";
+  proven(mine, "p");
+  EXPECT_EQ(pass(), "lift-gate p");
+}
+
+TEST_F(Modes, ReleasingTakesOurGateFromAmongOthers) {
+  api::Pod pod = make_pod("p", {"c"});
+  pod.scheduling_gates = {"a/b", std::string(kAllocationGate), "c/d"};
+  view.put(pod);
+  put(make_claim("c"));
+  EXPECT_EQ(pass(), "") << "otherwise such pods are left alone";
+  options.release_gates = true;
+  ASSERT_EQ(pass(), "lift-gate p");
+  EXPECT_EQ(body()["spec"]["schedulingGates"], Json::parse(R"([{"name":"a/b"},{"name":"c/d"}])"));
+}
+
+// P2 and P3 hold on the way out, too: what another gated pod allocated is proven before this one may use it.
+TEST_F(Modes, ReleasingProvesWhatIsNotThisPodsToGiveBack) {
+  options.release_gates = true;
+  view.put(make_pod("p", {"shared", "c"}));
+  view.put(make_pod("q", {"shared"}));
+  const api::ResourceClaim shared = allocated("shared", "n1", "gpu-0", true, {"q"});
+  put(make_claim("c"));
+  nodes.refused = {"n1"};
+  EXPECT_EQ(pass(), "prove shared") << "whether or not there is room on its node";
+  allocated("theirs", "n1", "gpu-0", false, {"other"});
+  EXPECT_EQ(pass(), "event DeviceConflict");
+  inventory.remove_claim("theirs-uid");
+  proven(shared, "q");
+  EXPECT_EQ(pass(), "lift-gate p");
+}
+
+TEST_F(Modes, ReleasingNeedsNoRoom) {
+  options.release_gates = true;
+  view.put(make_pod("p", {"c"}));
+  nodes.refused = {"n1", "n2"};
+  const api::ResourceClaim claim = allocated("c", "n1", "gpu-0", true, {"p"});
+  EXPECT_EQ(pass(), "withdraw c") << "kube-scheduler allocates it where there is room";
+  api::ResourceClaim either = proven(claim, "p");
+  either.status.allocation->node_selector->terms.push_back({{}, {{"metadata.name", "In", {"n2"}}}});
+  proven(either, "p");
+  ASSERT_EQ(pass(), "lift-gate p");
+  EXPECT_FALSE(body()["spec"].contains("affinity"));
+}
+
+}  // namespace dra::allocation::modes_test

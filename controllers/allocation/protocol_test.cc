@@ -1,0 +1,221 @@
+// P2 to P6 of the protocol (DESIGN.md, "Arbitration"), as what one pass returns for a given state, and the whole way of
+// a gated pod.
+#include <nlohmann/json.hpp>
+
+#include "controllers/allocation/allocation_fixture.h"
+
+namespace dra::allocation::protocol_test {
+
+using namespace reconcile;
+using namespace std::chrono_literals;
+using Json = nlohmann::json;
+
+using Protocol = AllocationTest;
+
+// ---- P2, P3
+
+TEST_F(Protocol, ProvesOnTheStreamAndMarksByCompareAndSwap) {
+  view.put(make_pod("p", {"c"}));
+  const api::ResourceClaim claim = allocated("c", "n1", "gpu-0", true, {"p"});
+  api::ResourceClaim older = claim;
+  older.metadata.resource_version = "4";
+  view.streamed_claims.emplace("default/c", older);
+  EXPECT_EQ(pass(), "") << "an answer alone proves nothing";
+  view.streamed_claims.clear();
+  ASSERT_EQ(pass(), "prove c");
+  EXPECT_EQ(body()["metadata"]["resourceVersion"], "5");
+  EXPECT_EQ(body()["metadata"]["finalizers"], Json::parse(R"(["resource.kubernetes.io/delete-protection"])"));
+  EXPECT_EQ(body()["metadata"]["annotations"]["dra-controller-manager/proven"],
+            proof_value("p-uid", *claim.status.allocation));
+}
+
+TEST_F(Protocol, AMarkForAnotherAllocationIsNoProof) {
+  view.put(make_pod("p", {"c"}));
+  api::ResourceClaim claim = proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+  EXPECT_EQ(pass(), "lift-gate p");
+  claim.status.allocation = on("n1", "gpu-1");
+  put(claim);
+  EXPECT_EQ(pass(), "prove c");
+}
+
+// ---- P5, P6
+
+TEST_F(Protocol, YieldsToAnOverlapWhileUnmarked) {
+  view.put(make_pod("p", {"c"}));
+  allocated("c", "n1", "gpu-0", true, {"p"});
+  allocated("theirs", "n1", "gpu-0", false, {"other"});
+  ASSERT_EQ(pass(), "withdraw c");
+  EXPECT_TRUE(last.hold) << "rivals must not meet again at once";
+  EXPECT_GE(*last.hold, 20ms);
+  EXPECT_EQ(write().release_pod, "p-uid");
+}
+
+TEST_F(Protocol, SiblingsAreWithdrawnTogether) {
+  view.put(make_pod("p", {"c", "d"}));
+  allocated("c", "n1", "gpu-0", true, {"p"});
+  allocated("d", "n1", "gpu-1", true, {"p"});
+  allocated("theirs", "n1", "gpu-0", false, {"other"});
+  EXPECT_EQ(pass(), "withdraw c, withdraw d");
+}
+
+// Of two claims the shared one clashes for good: taking back the other, to allocate it anew, would never end.
+TEST_F(Protocol, AnInnocentSiblingIsNotWithdrawnForAConflictThatStays) {
+  quiet_claims = true;
+  view.put(make_pod("p", {"c1", "c2"}));
+  allocated("x", "n1", "gpu-0", false, {"other"});
+  struct Case {
+    const char* name;
+    bool ours;
+    bool marked;
+  };
+  for (const Case& c : {Case{"foreign", false, false}, Case{"marked", true, true}}) {
+    SCOPED_TRACE(c.name);
+    const api::ResourceClaim shared = allocated("c1", "n1", "gpu-0", c.ours, {"p"});
+    if (c.marked) proven(shared, "p");
+    allocated("c2", "n1", "gpu-1", true, {"p"});
+    EXPECT_EQ(pass(), "event DeviceConflict");
+    EXPECT_TRUE(last.look_again);
+    put(make_claim("c2"));
+    EXPECT_EQ(pass(), "event DeviceConflict") << "nothing is allocated beside it";
+    EXPECT_NE(event().note.find("gpu-0"), std::string::npos) << event().note;
+  }
+}
+
+TEST_F(Protocol, AMarkedClaimIsNeverWithdrawn) {
+  view.put(make_pod("p", {"c", "d"}));
+  proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+  allocated("d", "n1", "gpu-1", true, {"p"});
+  allocated("theirs", "n1", "gpu-1", false, {"other"});
+  EXPECT_EQ(pass(), "withdraw d");
+}
+
+// Nor when its node is gone or full, and the pod could go elsewhere: then it is said what keeps the pod there.
+TEST_F(Protocol, WhatAMarkedClaimPinsThePodToIsSaid) {
+  quiet_claims = true;
+  view.put(make_pod("p", {"c", "d"}));
+  proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+  put(make_claim("d"));
+  const std::string pinned =
+      "; claim \"default/c\" pins this pod to node n1 and is not taken back, since its allocation is proven and may be "
+      "in use; to free it, delete pod p";
+  nodes.refused = {"n1"};
+  EXPECT_EQ(pass(), "event FailedScheduling, parked");
+  EXPECT_EQ(event().note, "0/2 nodes are available: 2 Insufficient cpu" + pinned);
+  nodes.refused = {};
+  nodes.names = {"n2"};
+  EXPECT_EQ(pass(), "event FailedScheduling, parked");
+  EXPECT_EQ(event().note, "no node satisfies the node selectors of the allocated claims of this pod" + pinned);
+  nodes.names = {"n1", "n2"};
+  allocated("theirs", "n1", "gpu-1", false, {"other"});
+  EXPECT_EQ(pass(), "event FailedAllocation, parked") << "n2 would have had one";
+  EXPECT_EQ(event().note, "no node can provide 1 x gpu: 2 devices in use" + pinned);
+  remember();
+  EXPECT_EQ(pass(), "parked");
+  allocated("c", "n1", "gpu-0", false, {"q", "r", "s", "t"});
+  EXPECT_EQ(pass(), "event FailedAllocation, parked");
+  EXPECT_NE(event().note.find("since others allocated it; to free it, delete the pods that it is reserved for (q, r, s "
+                              "and 1 more)"),
+            std::string::npos)
+      << event().note;
+  allocated("c", "n1", "gpu-0", false, {});
+  EXPECT_EQ(pass(), "event FailedAllocation, parked");
+  EXPECT_NE(event().note.find("to free it, delete the claim"), std::string::npos) << event().note;
+}
+
+TEST_F(Protocol, NotWithdrawnWhileAReservedPodMayRun) {
+  api::Pod running = make_pod("other", {"c"}, false);
+  running.node_name = "n1";
+  view.put(running);
+  view.put(make_pod("p", {"c"}));
+  allocated("c", "n1", "gpu-0", true, {"p", "other"});
+  allocated("theirs", "n1", "gpu-0", false, {});
+  EXPECT_EQ(pass(), "event DeviceConflict");
+}
+
+// Managed fields can be cleared by anybody: what is not ours for certain is proven before it is used, and never freed.
+TEST_F(Protocol, WhatNobodyCanAttributeIsProvenAndNeverGivenBack) {
+  view.put(make_pod("p", {"c"}));
+  api::ResourceClaim claim = allocated("c", "n1", "gpu-0", true, {"p"});
+  claim.metadata.managed_fields.clear();
+  put(claim);
+  EXPECT_EQ(pass(), "prove c");
+  allocated("theirs", "n1", "gpu-0", false, {});
+  EXPECT_EQ(pass(), "event DeviceConflict");
+  inventory.remove_claim("theirs-uid");
+  put(make_claim("d", 3));
+  view.put(make_pod("p", {"c", "d"}));
+  quiet_claims = true;
+  EXPECT_EQ(pass(), "event FailedAllocation, parked") << "not even when it stands in the way of a sibling";
+}
+
+TEST_F(Protocol, ClaimsWithoutACommonNodeAreGivenBack) {
+  view.put(make_pod("p", {"c", "theirs"}));
+  allocated("c", "n1", "gpu-0", true, {"p"});
+  allocated("theirs", "n2", "gpu-0", false, {});
+  EXPECT_EQ(pass(), "withdraw c");
+}
+
+TEST_F(Protocol, ANodeThatFilledUpMeanwhileIsGivenUp) {
+  view.put(make_pod("p", {"c"}));
+  allocated("c", "n1", "gpu-0", true, {"p"});
+  nodes.refused = {"n1"};
+  EXPECT_EQ(pass(), "withdraw c");
+}
+
+// ---- P4
+
+TEST_F(Protocol, NarrowsAndLiftsTheGateInOnePatch) {
+  api::Pod pod = make_pod("p", {"c"});
+  api::NodeSelectorTerm zone;
+  zone.match_expressions.push_back({"zone", "In", {"a"}});
+  api::NodeSelectorTerm rack;
+  rack.match_expressions.push_back({"rack", "Exists", {}});
+  pod.node_affinity.emplace();
+  pod.node_affinity->required = api::NodeSelector{{zone, rack, {}}};
+  view.put(pod);
+  proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+  ASSERT_EQ(pass(), "lift-gate p");
+  EXPECT_EQ(body()["metadata"], Json::parse(R"({"uid":"p-uid","resourceVersion":"11"})"));
+  EXPECT_TRUE(body()["spec"]["schedulingGates"].is_null());
+  const Json terms =
+      body()["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"];
+  ASSERT_EQ(terms.size(), 3u);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(terms[i]["matchFields"][0]["values"][0], "n1");
+    EXPECT_EQ(terms[i]["matchExpressions"].size(), 1u);
+  }
+  EXPECT_TRUE(terms[2].empty()) << "a term that matches nothing must not begin to match";
+}
+
+TEST_F(Protocol, NoNarrowingForDevicesThatCanBeUsedEverywhere) {
+  view.put(make_pod("p", {"c"}));
+  api::ResourceClaim claim = allocated("c", "n1", "gpu-0", true, {"p"});
+  claim.status.allocation->node_selector.reset();
+  proven(claim, "p");
+  ASSERT_EQ(pass(), "lift-gate p");
+  EXPECT_FALSE(body()["spec"].contains("affinity"));
+}
+
+TEST_F(Protocol, ASharedClaimGetsThePodBeforeItGoes) {
+  view.put(make_pod("p", {"c"}));
+  proven(allocated("c", "n1", "gpu-0", true, {"other"}), "other");
+  EXPECT_EQ(pass(), "reserve c");
+  EXPECT_EQ(body()["status"]["reservedFor"].size(), 2u);
+  EXPECT_FALSE(body()["status"].contains("allocation"));
+}
+
+TEST_F(Protocol, TheWholeWayOfAGatedPod) {
+  view.put(make_pod("p", {"c"}));
+  put(make_claim("c"));
+  ASSERT_EQ(pass(), "allocate c");
+  allocated("c", "n1", "gpu-0", true, {"p"});
+  ASSERT_EQ(pass(), "prove c");
+  proven(view.claims.at("default/c"), "p");
+  ASSERT_EQ(pass(), "lift-gate p");
+  api::Pod pod = view.pods.at("default/p");
+  pod.scheduling_gates.clear();
+  view.put(pod);
+  EXPECT_EQ(pass(), "") << "kube-scheduler's turn";
+}
+
+}  // namespace dra::allocation::protocol_test

@@ -1,0 +1,101 @@
+// What brings a waiting pod back.
+#include <nlohmann/json.hpp>
+
+#include "controllers/allocation/allocation_fixture.h"
+
+namespace dra::allocation::wakes_test {
+
+using namespace reconcile;
+using namespace std::chrono_literals;
+using Json = nlohmann::json;
+
+using Wakes = AllocationTest;
+
+TEST_F(Wakes, FreedDevicesWakeWhoCouldUseThem) {
+  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  const api::ResourceClaim before = allocated("c", "n1", "gpu-0", false, {});
+  api::ResourceClaim after = before;
+  after.status = {};
+  Triggers triggers;
+  reconciler.on_streamed_claim(view, &before, &after, triggers);
+  EXPECT_EQ(triggers.wakes, (std::vector<Cause>{"class/gpu", "driver/gpu.example.com"}));
+  triggers = {};
+  reconciler.on_streamed_claim(view, &before, nullptr, triggers);
+  EXPECT_EQ(triggers.wakes.size(), 2u);
+  triggers = {};
+  reconciler.on_streamed_claim(view, &before, &before, triggers);
+  EXPECT_TRUE(triggers.wakes.empty());
+}
+
+TEST_F(Wakes, WhatCountedOnANodeWakesWhoWaitsForRoom) {
+  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  const auto wakes_when_gone = [&](const api::Pod& pod) {
+    Triggers triggers;
+    reconciler.on_pod(view, &pod, nullptr, triggers);
+    return triggers.wakes == std::vector<Cause>{"nodes"};
+  };
+  put(make_claim("c"));
+  EXPECT_FALSE(wakes_when_gone(make_pod("p", {"c"}))) << "waits itself";
+  const api::ResourceClaim before = allocated("c", "n1", "gpu-0", true, {"p"});
+  EXPECT_TRUE(wakes_when_gone(make_pod("p", {"c"})));
+  api::Pod deleting = make_pod("p", {"c"});
+  deleting.metadata.deletion_timestamp = "2026-01-01T00:00:00Z";
+  EXPECT_TRUE(wakes_when_gone(deleting)) << "a finalizer of others kept it for a while";
+  EXPECT_TRUE(wakes_when_gone(make_pod("p", {"c"}, false))) << "ungated, not bound yet";
+  EXPECT_FALSE(wakes_when_gone(make_pod("p", {}, false))) << "none of ours";
+  api::ResourceClaim after = before;
+  after.status = {};
+  Triggers triggers;
+  reconciler.on_streamed_claim(view, &before, &after, triggers);
+  EXPECT_EQ(triggers.wakes, (std::vector<Cause>{"class/gpu", "driver/gpu.example.com", "nodes"})) << "withdrawn";
+}
+
+TEST_F(Wakes, RoomThatAWithdrawalLeavesWakesWhoWaitsForRoom) {
+  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  Triggers out;
+  reconciler.on_room_released(view, out);
+  EXPECT_EQ(out.wakes, std::vector<Cause>{"nodes"});
+}
+
+TEST_F(Wakes, ANodeWakesWhenItsTaintsChangeAndNotWhenItsStatusDoes) {
+  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  api::Node before;
+  before.metadata.name = "n1";
+  before.taints = {{"a", "b", "NoSchedule", ""}};
+  api::Node after = before;
+  Triggers triggers;
+  reconciler.on_node(view, &before, &after, triggers);
+  EXPECT_TRUE(triggers.wakes.empty());
+  after.taints[0].effect = "PreferNoSchedule";
+  reconciler.on_node(view, &before, &after, triggers);
+  EXPECT_EQ(triggers.wakes, std::vector<Cause>{"nodes"});
+}
+
+// A class without selectors takes devices of any driver: those of the second have to wake, too.
+TEST_F(Wakes, WaitsForEveryDriverThatCouldServe) {
+  api::ResourceSlice slice;
+  slice.metadata.name = "z-slice";
+  slice.driver = "zpu.example.com";
+  slice.pool = {"n1", 1, 1};
+  slice.node_name = "n1";
+  api::Device device;
+  device.name = "zpu-0";
+  slice.devices.push_back(device);
+  inventory.apply_slice(slice);
+  view.put(make_pod("p", {"c"}));
+  put(make_claim("c", 4));
+  ASSERT_EQ(pass(), "event FailedAllocation, event FailedAllocation, parked");
+  for (const char* cause : {"driver/gpu.example.com", "driver/zpu.example.com"})
+    EXPECT_NE(std::find(last.park->causes.begin(), last.park->causes.end(), cause), last.park->causes.end()) << cause;
+}
+
+TEST_F(Wakes, TheStreamReachingOurWriteBringsThePodBack) {
+  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  view.put(make_pod("p", {"c"}));
+  const api::ResourceClaim claim = allocated("c", "n1", "gpu-0", true, {"p"});
+  Triggers triggers;
+  reconciler.on_streamed_claim(view, nullptr, &claim, triggers);
+  EXPECT_EQ(triggers.keys, std::vector<Key>{pod_key("default/p")});
+}
+
+}  // namespace dra::allocation::wakes_test
