@@ -96,7 +96,7 @@ class Process {
     manager::EndpointSources sources;
     sources.live = [this] { return live_checks(); };
     sources.ready = [this] { return manager_->checks(); };
-    sources.config_json = [this] { return manager_->config_json(); };
+    sources.config_json = [this] { return manager::config_json(flags_.manager); };
     sources.version = kVersion;
     sources.registry = &registry_;
     return sources;

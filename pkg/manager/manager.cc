@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
-#include "client/informer/informer.h"
 #include "client/rest/rest_client.h"
 #include "client/transport/paced.h"
 #include "controllers/claimtemplate/claimtemplate.h"
@@ -27,6 +25,7 @@
 #include "pkg/manager/runner.h"
 #include "pkg/manager/store_view.h"
 #include "pkg/manager/stuck_claims.h"
+#include "pkg/manager/watches.h"
 
 namespace dra::manager {
 
@@ -38,19 +37,6 @@ namespace {
 constexpr Duration kDiscoveryRetry = std::chrono::seconds(5);
 constexpr Duration kSyncLook = std::chrono::milliseconds(20);
 constexpr Duration kBackupGrace = std::chrono::seconds(30);
-
-client::Resource core_kind(const char* plural, const char* kind, bool namespaced) {
-  return {"", "v1", plural, kind, namespaced};
-}
-client::Resource dra_kind(const std::string& version, const char* plural, const char* kind, bool namespaced) {
-  return {"resource.k8s.io", version, plural, kind, namespaced};
-}
-
-client::ReflectorOptions watching(client::Resource resource) {
-  client::ReflectorOptions options;
-  options.resource = std::move(resource);
-  return options;
-}
 
 lifecycle::Options lifecycle_options(ClaimTemplates mode) {
   lifecycle::Options options;
@@ -73,54 +59,6 @@ const std::string* only_node(const api::ResourceClaim& claim) {
 }
 
 }  // namespace
-
-// The informers of everything that is watched; made once the served version is known.
-struct Watches {
-  Watches(Reactor& reactor, client::Transport& transport, Random& random, const std::string& version)
-      : traits(std::make_shared<client::ServerTraits>()),
-        pods(reactor, transport, random, watching(core_kind("pods", "Pod", true)), traits),
-        nodes(reactor, transport, random, watching(core_kind("nodes", "Node", false)), traits),
-        claims(reactor, transport, random, watching(dra_kind(version, "resourceclaims", "ResourceClaim", true)),
-               traits),
-        templates(reactor, transport, random,
-                  watching(dra_kind(version, "resourceclaimtemplates", "ResourceClaimTemplate", true)), traits),
-        slices(reactor, transport, random, watching(dra_kind(version, "resourceslices", "ResourceSlice", false)),
-               traits),
-        classes(reactor, transport, random, watching(dra_kind(version, "deviceclasses", "DeviceClass", false)),
-                traits) {}
-
-  template <typename F>
-  void each(F&& f) {
-    f("pods", pods);
-    f("nodes", nodes);
-    f("resourceclaims", claims);
-    f("resourceclaimtemplates", templates);
-    f("resourceslices", slices);
-    f("deviceclasses", classes);
-  }
-  // Those that run; the others would be refused.
-  template <typename F>
-  void each_started(F&& f) {
-    each([&](const char* plural, auto& informer) {
-      if (started.contains(plural)) f(plural, informer);
-    });
-  }
-  bool synced() {
-    bool all = true;
-    each_started([&](const char*, auto& informer) { all = all && informer.synced(); });
-    return all;
-  }
-
-  std::set<std::string_view> started;
-
-  std::shared_ptr<client::ServerTraits> traits;
-  Informer<api::Pod> pods;
-  Informer<api::Node> nodes;
-  Informer<api::ResourceClaim> claims;
-  Informer<api::ResourceClaimTemplate> templates;
-  Informer<api::ResourceSlice> slices;
-  Informer<api::DeviceClass> classes;
-};
 
 struct Manager::Impl {
   Impl(Reactor& reactor_in, client::Transport& transport_in, Random& random_in, metrics::Registry& registry,
@@ -562,25 +500,6 @@ std::vector<HealthCheck> Manager::checks() const {
 bool Manager::ready() const {
   const std::vector<HealthCheck> list = checks();
   return std::all_of(list.begin(), list.end(), [](const HealthCheck& check) { return check.ok; });
-}
-
-std::string Manager::config_json() const {
-  const ManagerOptions& o = impl_->options;
-  static constexpr const char* kModes[] = {"observe", "gate", "bind"};
-  const nlohmann::json config{
-      {"claimTemplates", o.claim_templates == ClaimTemplates::kOwn ? "own" : "observe"},
-      {"deviceTaintEviction", o.device_taint_eviction == DeviceTaintEviction::kOwn ? "own" : "observe"},
-      {"deviceTaintEvictionRate", o.device_taint_eviction_rate},
-      {"scheduling", kModes[static_cast<int>(o.allocation.mode)]},
-      {"schedulerNames", o.allocation.scheduler_names},
-      {"releaseGates", o.allocation.release_gates},
-      {"controllers", o.controllers},
-      {"ignoredTaints", o.ignored_taints},
-      {"stepBudget", o.step_budget},
-      {"strictSelectorErrors", o.strict_selector_errors},
-      {"quantityOperators", o.quantity_operators},
-      {"auditPeriodSeconds", std::chrono::duration<double>(o.audit_period).count()}};
-  return nlohmann::json{{"dracontrollermanager.config", config}}.dump();
 }
 
 }  // namespace dra::manager

@@ -68,6 +68,9 @@ struct ManagerOptions {
   std::function<void(std::string_view controller, const std::string& key)> on_pass;
 };
 
+// The options as JSON, for /configz.
+std::string config_json(const ManagerOptions& options);
+
 struct HealthCheck {
   std::string name;
   bool ok = false;
@@ -101,8 +104,6 @@ class Manager {
   // What must hold to be ready: the API is served, every store is in step.
   std::vector<HealthCheck> checks() const;
   bool ready() const;
-  // The effective configuration as JSON, for /configz.
-  std::string config_json() const;
 
   struct Impl;
 

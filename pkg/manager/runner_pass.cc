@@ -1,0 +1,368 @@
+// The effects of one pass: performed in order, and what follows a write that failed, came too late or had no answer.
+#include "pkg/manager/runner_pass.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "client/informer/entry.h"
+#include "pkg/base/check.h"
+#include "pkg/base/utf8.h"
+#include "pkg/log/log.h"
+#include "pkg/reconcile/writes.h"
+
+namespace dra::manager {
+
+using reconcile::Effect;
+using reconcile::Key;
+using reconcile::Presence;
+using reconcile::Ref;
+using reconcile::Triggers;
+using reconcile::Write;
+
+namespace {
+
+constexpr Duration kForbiddenRetry = std::chrono::seconds(60);
+constexpr Duration kSettleFirst = std::chrono::milliseconds(200);
+constexpr Duration kSettleCap = std::chrono::seconds(30);
+
+std::string lock_name(const Ref& object) {
+  return reconcile::to_text({object.kind, object.store_key()});
+}
+
+// Wrong permissions: nothing that trying again soon would cure. The API server reports the missing right on the
+// synthetic resource resourceclaims/binding as 422.
+bool is_forbidden(const Error& error) {
+  return error.code() == Code::kPermissionDenied ||
+         (error.http_status() == 422 && error.message().find("resourceclaims/binding") != std::string::npos);
+}
+
+// The store's idea of the object is old: read it before the next pass.
+bool wants_read(const Error& error) {
+  switch (error.code()) {
+    case Code::kConflict:
+    case Code::kAlreadyExists:
+    case Code::kNotFound:
+    case Code::kGone:
+    case Code::kInvalidArgument:
+      return true;
+    default:
+      return error.outcome_unknown();
+  }
+}
+
+// Worth telling the object's owner: the server understood and refused.
+bool is_refusal(const Error& error) {
+  return error.code() == Code::kInvalidArgument || error.code() == Code::kPermissionDenied ||
+         error.code() == Code::kResourceExhausted || error.code() == Code::kUnsupported;
+}
+
+// Servers quote whole objects before they say what is wrong with them: the middle can go.
+std::string shortened(const std::string& message) {
+  constexpr size_t kKept = 350;
+  if (message.size() <= 2 * kKept) return message;
+  const size_t end = utf8_prefix(message, message.size() - kKept).size();
+  return std::string(utf8_prefix(message, kKept)) + " ... " + message.substr(end);
+}
+
+// Of a write with unknown outcome: whether the claim is as an allocation or a withdrawal would have left it.
+bool has_happened(const Write& write, const api::ResourceClaim& now) {
+  if (now.metadata.uid != write.object.uid) return false;
+  if (write.assume) return now.status.allocation == write.assume;
+  return !write.release_pod.empty() && !now.status.allocation;
+}
+
+}  // namespace
+
+// Runs the reconciler and begins with what it returns.
+void Runner::begin_effects(Lane& lane, const std::string& key, std::map<std::string, Presence> confirmations,
+                           int rounds, bool paid) {
+  const std::optional<Key> parsed = reconcile::parse_key(key);
+  DRA_CHECK(parsed.has_value());
+  ++passes_run_;
+  view_.set_confirmations(&confirmations);
+  reconcile::Outcome outcome;
+  try {
+    outcome = lane.reconciler->reconcile(view_, *parsed);
+  } catch (const std::exception& bug) {
+    // A broken promise inside a reconciler: this key backs off, the others go on.
+    log::error("A pass failed by a bug", {{"controller", lane.reconciler->name()}, {"key", key}, {"what", bug.what()}});
+    outcome = {};
+    outcome.retry = bug.what();
+  }
+  view_.set_confirmations(nullptr);
+  if (log::enabled(5))
+    log::v(5, "Pass",
+           {{"controller", lane.reconciler->name()},
+            {"key", key},
+            {"effects", outcome.effects.size()},
+            {"parked", outcome.park.has_value()}});
+  if (lane.pacer && !paid) {
+    if (!outcome.paced) {
+      lane.pacer->leave(key);
+    } else if (!(paid = lane.pacer->enter(key))) {
+      lane.queue->done(key);
+      return schedule();
+    }
+  }
+  auto pass = std::make_unique<Pass>();
+  pass->id = next_id_++;
+  pass->lane = &lane;
+  pass->key = key;
+  pass->outcome = std::move(outcome);
+  pass->confirmations = std::move(confirmations);
+  pass->rounds = rounds;
+  pass->paid = paid;
+  pass->decided_at = lane.parked.time();
+  for (Effect& effect : pass->outcome.effects)
+    if (Write* write = std::get_if<Write>(&effect)) {
+      write->id = ++writes_;
+      ports_.assumptions.assume(*write);
+    }
+  const uint64_t id = pass->id;
+  passes_.emplace(id, std::move(pass));
+  step(id);
+}
+
+Runner::Pass* Runner::find(uint64_t id) {
+  auto found = passes_.find(id);
+  return found == passes_.end() ? nullptr : found->second.get();
+}
+
+// ---- effects, one after the other
+
+void Runner::step(uint64_t id) {
+  Pass* pass = find(id);
+  while (pass && pass->at < pass->outcome.effects.size()) {
+    const Effect& effect = pass->outcome.effects[pass->at];
+    if (!may_run(*pass->lane)) {
+      pass->broke_off = true;
+      drop_rest(*pass);
+      break;
+    }
+    if (const auto* event = std::get_if<reconcile::Event>(&effect)) {
+      emit(*event);
+      ++pass->at;
+    } else if (const auto* metric = std::get_if<reconcile::Metric>(&effect)) {
+      ports_.metrics.record(*metric);
+      ++pass->at;
+    } else if (const auto* question = std::get_if<reconcile::Confirm>(&effect)) {
+      return confirm(id, question->object);
+    } else {
+      return send(id);
+    }
+  }
+  if (pass) finish(id);
+}
+
+void Runner::send(uint64_t id) {
+  Pass* pass = find(id);
+  if (!pass) return;
+  const Write& write = std::get<Write>(pass->outcome.effects[pass->at]);
+  const std::string lock = lock_name(write.object);
+  if (auto busy = locked_.find(lock); busy != locked_.end()) {
+    pass->waited = true;
+    busy->second.push_back(id);
+    return;
+  }
+  if (pass->waited && is_outdated(write)) {
+    // The server would refuse it, as it would refuse those of all others who waited: nobody needs to ask.
+    pass->broke_off = pass->outdated = true;
+    drop_rest(*pass);
+    return finish(id);
+  }
+  locked_.try_emplace(lock);
+  pass->lock = lock;
+  ports_.assumptions.assume(write);  // again, where another write of the object had been first
+  if (write_observer_) write_observer_(pass->lane->reconciler->name(), write);
+  ports_.api.perform(write, [this, alive = alive_, id](Result<uint64_t> answer) {
+    if (!*alive) return;
+    Pass* answered_pass = find(id);
+    if (!answered_pass) return;
+    answered(id, std::get<Write>(answered_pass->outcome.effects[answered_pass->at]), std::move(answer));
+  });
+}
+
+void Runner::release(const std::string& object) {
+  auto place = locked_.find(object);
+  if (place == locked_.end()) return;
+  std::deque<uint64_t> waiting = std::move(place->second);
+  locked_.erase(place);
+  // They try again in their order; the first locks the object, the others wait once more.
+  for (const uint64_t id : waiting)
+    reactor_.post([this, alive = alive_, id] {
+      if (*alive) step(id);
+    });
+}
+
+void Runner::answered(uint64_t id, const Write& write, Result<uint64_t> answer) {
+  Pass* pass = find(id);
+  ports_.metrics.write_answered(write.purpose, answer ? std::string_view("ok") : code_name(answer.error().code()));
+  for (const reconcile::Metric& metric : answer ? write.on_success : write.on_failure) ports_.metrics.record(metric);
+  if (answer) {
+    confirmed(*pass, write, *answer);
+    if (write.success_event) emit(*write.success_event);
+    const std::string lock = std::exchange(pass->lock, "");
+    ++pass->at;
+    release(lock);
+    return step(id);
+  }
+  failed(*pass, write, answer.error());
+}
+
+void Runner::failed(Pass& pass, const Write& write, const Error& error) {
+  const uint64_t id = pass.id;
+  pass.broke_off = true;
+  log::v(
+      is_refusal(error) ? 2 : 4, "Write failed",
+      {{"controller", pass.lane->reconciler->name()}, {"key", pass.key}, {"purpose", write.purpose}, {"err", error}});
+  if (is_refusal(error)) tell_refusal(pass.key, write, error);
+  if (is_forbidden(error)) pass.retry_in = kForbiddenRetry;
+  const bool unknown = error.outcome_unknown();
+  if (!unknown) give_up(pass, write);
+  // The rest of the list goes; the failed write itself is dealt with here.
+  ++pass.at;
+  drop_rest(pass);
+  if (!wants_read(error)) {
+    release(std::exchange(pass.lock, ""));
+    return finish(id);
+  }
+  // Read until the server answers: before that nothing can be decided about this object.
+  struct Settle {
+    Write write;
+    Ref object;  // whatever instance is there now
+    Duration delay = kSettleFirst;
+    bool unknown = false;
+    std::optional<Error> conflict;  // what looks like a lost race
+  };
+  auto settle = std::make_shared<Settle>(Settle{write, write.object, kSettleFirst, unknown, std::nullopt});
+  if (error.code() == Code::kConflict) settle->conflict = error;
+  settle->object.uid.clear();
+  auto read = std::make_shared<std::function<void()>>();
+  *read = [this, alive = alive_, id, settle, weak = std::weak_ptr<std::function<void()>>(read)] {
+    auto self = weak.lock();
+    if (!*alive || !self) return;
+    ports_.api.get(settle->object, [this, alive, id, settle, self](Result<Presence> presence) {
+      if (!*alive) return;
+      Pass* waiting = find(id);
+      if (!waiting) return;
+      if (!presence && settle->unknown && running_ && presence.error().code() != Code::kPermissionDenied) {
+        waiting->timer = reactor_.after(settle->delay, [self] { (*self)(); });
+        settle->delay = std::min(settle->delay * 2, kSettleCap);
+        return;
+      }
+      if (settle->unknown) {
+        const api::ResourceClaim* now = view_.claim(settle->object.store_key());
+        const bool happened = presence && now && has_happened(settle->write, *now);
+        if (happened)
+          confirmed(*waiting, settle->write, client::parse_revision(now->metadata.resource_version).value_or(0));
+        else
+          give_up(*waiting, settle->write);
+      }
+      // Nobody was faster: the object is as it was. Then it is the object that the server cannot accept.
+      if (presence && settle->conflict && is_unchanged(settle->write))
+        tell_refusal(waiting->key, settle->write, Error(Code::kInvalidArgument, settle->conflict->message()));
+      release(std::exchange(waiting->lock, ""));
+      finish(id);
+    });
+  };
+  (*read)();
+}
+
+// The object's owner is told why nothing goes on: in the words that the controller has for it, or in general ones where
+// the object itself is at fault (a missing permission is everybody's, and told elsewhere). So is the owner of the pod
+// that the pass was for.
+void Runner::tell_refusal(const std::string& key, const Write& write, const Error& error) {
+  if (write.failure_event) {
+    reconcile::Event event = *write.failure_event;
+    event.note += ": " + shortened(error.message());
+    return emit_news(std::move(event), "");
+  }
+  if (error.code() != Code::kInvalidArgument || is_forbidden(error)) return;
+  const std::string note = "the API server refuses to " + write.purpose + ": " + shortened(error.message());
+  if (!write.object.uid.empty()) emit_news({write.object, true, "WriteRefused", "Write", note, ""}, write.purpose);
+  const std::optional<Key> about = reconcile::parse_key(key);
+  const api::Pod* pod = about && about->kind == reconcile::Kind::kPod ? view_.pod(about->object) : nullptr;
+  if (pod && pod->metadata.uid != write.object.uid)
+    emit_news({reconcile::ref_of(*pod), true, "WriteRefused", "Write", note, ""}, write.purpose);
+}
+
+// `topic` tells apart what is said about one object for one reason, so that two refusals that take turns are no news.
+void Runner::emit_news(reconcile::Event event, const std::string& topic) {
+  const std::string known = topic.empty() ? event.reason : event.reason + "/" + topic;
+  if (view_.last_event(event.regarding.uid, known) == event.note) return;
+  memory_.last_events.put(event.regarding.uid + "/" + known, event.note);
+  ports_.events.emit(event);
+}
+
+const std::string* Runner::stored_version(const Ref& object) const {
+  if (object.kind == reconcile::Kind::kClaim) {
+    const api::ResourceClaim* claim = view_.claim(object.store_key());
+    return claim ? &claim->metadata.resource_version : nullptr;
+  }
+  const api::Pod* pod = object.kind == reconcile::Kind::kPod ? view_.pod(object.store_key()) : nullptr;
+  return pod ? &pod->metadata.resource_version : nullptr;
+}
+
+bool Runner::is_unchanged(const Write& write) const {
+  const std::string* stored = stored_version(write.object);
+  return stored && *stored == write.resource_version;
+}
+
+bool Runner::is_outdated(const Write& write) const {
+  const std::string* stored = stored_version(write.object);
+  return stored && !write.resource_version.empty() && *stored != write.resource_version;
+}
+
+void Runner::confirm(uint64_t id, const Ref& object) {
+  ports_.api.get(object, [this, alive = alive_, id, object](Result<Presence> presence) {
+    if (!*alive) return;
+    Pass* pass = find(id);
+    if (!pass) return;
+    if (!presence) {
+      log::v(4, "Reading an object failed", {{"key", pass->key}, {"err", presence.error()}});
+      pass->broke_off = true;
+      if (is_forbidden(presence.error())) pass->retry_in = kForbiddenRetry;
+      ++pass->at;
+      drop_rest(*pass);
+      return finish(id);
+    }
+    pass->confirmations[StoreView::confirmation_key(object)] = *presence;
+    pass->asked = true;
+    ++pass->at;
+    step(id);
+  });
+}
+
+void Runner::emit(const reconcile::Event& event) {
+  memory_.last_events.put(event.regarding.uid + "/" + event.reason,
+                          event.signature.empty() ? event.note : event.signature);
+  ports_.events.emit(event);
+}
+
+void Runner::confirmed(const Pass& pass, const Write& write, uint64_t revision) {
+  ports_.assumptions.confirmed(write, revision);
+  if (write.release_pod.empty()) return;
+  Triggers triggers;
+  pass.lane->reconciler->on_room_released(view_, triggers);
+  take(*pass.lane, triggers);
+  schedule();
+}
+
+// A write surely did not happen: what was assumed of it is free again, for others as well. No event will say so.
+void Runner::give_up(const Pass& pass, const Write& write) {
+  ports_.assumptions.forget(write);
+  if (!write.assume && !write.assume_pod) return;
+  Triggers triggers;
+  pass.lane->reconciler->on_write_given_up(view_, write, triggers);
+  take(*pass.lane, triggers, pass.decided_at);
+  schedule();
+}
+
+void Runner::drop_rest(Pass& pass) {
+  for (size_t i = pass.at; i < pass.outcome.effects.size(); ++i)
+    if (const Write* write = std::get_if<Write>(&pass.outcome.effects[i])) give_up(pass, *write);
+  pass.at = pass.outcome.effects.size();
+}
+
+}  // namespace dra::manager

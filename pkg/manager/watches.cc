@@ -1,0 +1,31 @@
+#include "pkg/manager/watches.h"
+
+namespace dra::manager {
+namespace {
+
+client::Resource core_kind(const char* plural, const char* kind, bool namespaced) {
+  return {"", "v1", plural, kind, namespaced};
+}
+client::Resource dra_kind(const std::string& version, const char* plural, const char* kind, bool namespaced) {
+  return {"resource.k8s.io", version, plural, kind, namespaced};
+}
+
+client::ReflectorOptions watching(client::Resource resource) {
+  client::ReflectorOptions options;
+  options.resource = std::move(resource);
+  return options;
+}
+
+}  // namespace
+
+Watches::Watches(Reactor& reactor, client::Transport& transport, Random& random, const std::string& version)
+    : traits(std::make_shared<client::ServerTraits>()),
+      pods(reactor, transport, random, watching(core_kind("pods", "Pod", true)), traits),
+      nodes(reactor, transport, random, watching(core_kind("nodes", "Node", false)), traits),
+      claims(reactor, transport, random, watching(dra_kind(version, "resourceclaims", "ResourceClaim", true)), traits),
+      templates(reactor, transport, random,
+                watching(dra_kind(version, "resourceclaimtemplates", "ResourceClaimTemplate", true)), traits),
+      slices(reactor, transport, random, watching(dra_kind(version, "resourceslices", "ResourceSlice", false)), traits),
+      classes(reactor, transport, random, watching(dra_kind(version, "deviceclasses", "DeviceClass", false)), traits) {}
+
+}  // namespace dra::manager

@@ -1,0 +1,53 @@
+// What the manager watches. For the manager only.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "client/informer/informer.h"
+#include "pkg/api/core.h"
+#include "pkg/api/resource.h"
+
+namespace dra::manager {
+
+// The informers of everything that is watched; made once the served version is known.
+struct Watches {
+  // All must outlive it. `version`: of resource.k8s.io.
+  Watches(Reactor& reactor, client::Transport& transport, Random& random, const std::string& version);
+
+  template <typename F>
+  void each(F&& f) {
+    f("pods", pods);
+    f("nodes", nodes);
+    f("resourceclaims", claims);
+    f("resourceclaimtemplates", templates);
+    f("resourceslices", slices);
+    f("deviceclasses", classes);
+  }
+  // Those that run; the others would be refused.
+  template <typename F>
+  void each_started(F&& f) {
+    each([&](const char* plural, auto& informer) {
+      if (started.contains(plural)) f(plural, informer);
+    });
+  }
+  bool synced() {
+    bool all = true;
+    each_started([&](const char*, auto& informer) { all = all && informer.synced(); });
+    return all;
+  }
+
+  std::set<std::string_view> started;
+
+  std::shared_ptr<client::ServerTraits> traits;
+  client::Informer<api::Pod> pods;
+  client::Informer<api::Node> nodes;
+  client::Informer<api::ResourceClaim> claims;
+  client::Informer<api::ResourceClaimTemplate> templates;
+  client::Informer<api::ResourceSlice> slices;
+  client::Informer<api::DeviceClass> classes;
+};
+
+}  // namespace dra::manager
