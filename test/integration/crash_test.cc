@@ -35,13 +35,11 @@ bool short_run() {
 // A run without a crash; each is made once.
 const RunReport& calm_run(const Scenario& scenario, uint64_t seed) {
   static std::map<std::pair<std::string, uint64_t>, RunReport> done;
-  const auto [known, fresh] = done.try_emplace({scenario.name, seed});
-  if (fresh) {
-    RunOptions options;
-    options.seed = seed;
-    known->second = run(scenario, options);
-  }
-  return known->second;
+  const std::pair<std::string, uint64_t> key(scenario.name, seed);
+  if (const auto known = done.find(key); known != done.end()) return known->second;
+  RunOptions options;
+  options.seed = seed;
+  return done.emplace(key, run(scenario, options)).first->second;
 }
 
 using Turn = std::tuple<std::string, std::string, bool>;  // scenario, write point, after
@@ -125,8 +123,8 @@ TEST_P(EveryScenario, SurvivesACrashAtEveryWrite) {
     runs += runs_here;
     crashed += crashed_here;
   }
-  std::printf("%s: %zu runs, %zu of them crashed, longest stage %.1f s of simulated time\n", GetParam().name.c_str(),
-              runs, crashed, std::chrono::duration<double>(longest).count());
+  std::printf("%s: %zu runs, %zu of them crashed, longest stage %.1f s\n", GetParam().name.c_str(), runs, crashed,
+              std::chrono::duration<double>(longest).count());
 }
 
 INSTANTIATE_TEST_SUITE_P(Crash, EveryScenario, testing::ValuesIn(scenarios()),

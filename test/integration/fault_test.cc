@@ -95,8 +95,7 @@ TEST_P(Faults, EveryScenarioEndsWell) {
       EXPECT_EQ(report.findings, "") << scenario.name << ", " << GetParam().name << ", seed " << seed;
     }
   }
-  std::printf("%s: longest stage %.1f s of simulated time\n", GetParam().name,
-              std::chrono::duration<double>(longest).count());
+  std::printf("%s: longest stage %.1f s\n", GetParam().name, std::chrono::duration<double>(longest).count());
 }
 
 INSTANTIATE_TEST_SUITE_P(Network, Faults, testing::ValuesIn(kKinds), [](const auto& kind) { return kind.param.name; });

@@ -243,8 +243,12 @@ TEST(Permissions, EachOneRemovedInTurn) {
       needed_by[rule_text(p.verb, p)].insert(std::string(role.controller));
       shown[rule_text(p.verb, p)] = manager::permission_text(p);
     }
+  // Waiting for each to be noticed takes an hour of real time: there it is one of ten, unless DRA_PERMISSION_STEP=1.
+  const size_t step = from_environment("DRA_PERMISSION_STEP", Cluster({.nodes = 0}).plane().simulated() ? 1 : 10);
+  size_t turn = 0;
   const std::set<std::string> all = {"allocation", "claimtemplate", "lifecycle", "tainteviction"};
   for (const auto& [permission, controllers] : needed_by) {
+    if (turn++ % step != 0) continue;
     SCOPED_TRACE(permission);
     Guarded world;
     world.install_roles(permission);
@@ -291,12 +295,18 @@ TEST(Permissions, EachOneRemovedInTurn) {
 TEST(Permissions, AServerThatAnswersNoReviewsIsTrusted) {
   Guarded world;
   world.install_roles();
-  world.cluster().api().remove(std::string(kRbac) + "/clusterrolebindings/system:basic-user");
+  const std::string binding = std::string(kRbac) + "/clusterrolebindings/system:basic-user";
+  Json removed = world.cluster().api().get(binding);
+  world.cluster().api().remove(binding);
   world.start(all_controllers());
   world.add_pods();
   EXPECT_TRUE(world.cluster().eventually([&] { return world.bound("templated") && world.bound("handmade"); }, 30s));
   EXPECT_TRUE(world.permissions_check().ok);
   EXPECT_EQ(world.cluster().verdict(), "");
+  // A server that outlives this test gets it back.
+  for (const char* field : {"uid", "resourceVersion", "creationTimestamp", "managedFields"})
+    removed["metadata"].erase(field);
+  EXPECT_TRUE(world.cluster().api().call("POST", std::string(kRbac) + "/clusterrolebindings", removed.dump()).ok());
 }
 
 }  // namespace dra::integration::permissions_test

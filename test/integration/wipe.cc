@@ -47,9 +47,10 @@ void wipe(Api& api) {
   for (const char* kind :
        {"Pod", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass", "Node", "Event"})
     wipe_kind(api, kind);
-  // The API server's own lease is in kube-system.
+  // All but the API server's own.
   for (const Json& lease : api.list("Lease"))
-    if (lease["metadata"]["namespace"] != "kube-system") api.remove(object_path("Lease", lease));
+    if (!lease["metadata"]["name"].get<std::string>().starts_with("apiserver-"))
+      api.remove(object_path("Lease", lease));
   const std::string rbac = "/apis/rbac.authorization.k8s.io/v1";
   for (const std::string& collection :
        {rbac + "/clusterrolebindings", rbac + "/clusterroles", rbac + "/namespaces/dra-controller-manager/rolebindings",
