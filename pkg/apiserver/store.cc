@@ -8,6 +8,16 @@
 
 namespace dra::apiserver {
 
+namespace {
+
+// Of the objects that only the log keeps.
+size_t bytes_kept_by(const Change& change) {
+  return (change.previous ? change.previous->text().size() : 0) +
+         (change.type == ChangeType::kDeleted ? change.object->text().size() : 0);
+}
+
+}  // namespace
+
 StoredObject::StoredObject(uint64_t revision, Json&& document, RawTexts raw_texts)
     : revision_(revision), text_(document_text(document)), raw_texts_(std::move(raw_texts)) {
   document_ = std::make_shared<const Json>(std::move(document));
@@ -110,8 +120,10 @@ void Store::record(Table& t, ChangeType type, const std::string& key, StoredPtr 
     if (old.previous) old.previous->release_document();
     if (old.type == ChangeType::kDeleted) old.object->release_document();
   }
-  if (t.log.size() > options_.max_changes) {
+  t.log_bytes += bytes_kept_by(*change);
+  while (t.log.size() > options_.max_changes || t.log_bytes > options_.max_change_bytes) {
     t.floor = t.log.front()->revision;
+    t.log_bytes -= bytes_kept_by(*t.log.front());
     t.log.pop_front();
   }
   // A listener may remove itself or others while it runs.

@@ -61,6 +61,8 @@ using ChangePtr = std::shared_ptr<const Change>;
 struct StoreOptions {
   // Changes kept a kind, for watches, exact lists and continue tokens; older ones are answered with 410.
   size_t max_changes = 10'000;
+  // The same for the bytes of the objects that the changes replaced or removed, which nothing else keeps.
+  size_t max_change_bytes = 64 << 20;
   // Of those, how many keep their parsed documents.
   size_t parsed_changes = 512;
   // The revision before the first write. Above 1, so that clients can tell "any" and "very old" from it.
@@ -117,6 +119,7 @@ class Store {
     std::string name;
     Objects objects;
     std::deque<ChangePtr> log;
+    size_t log_bytes = 0;
     uint64_t floor = 0;
     std::map<uint64_t, Listener> listeners;
   };

@@ -45,6 +45,20 @@ TEST(Store, SnapshotsEqualAModel) {
   EXPECT_EQ(store.changes_since("t", store.floor("t")).size(), 50U);
 }
 
+TEST(Store, TheLogIsBoundedByBytesToo) {
+  const auto big = [](char c) { return Json{{"metadata", Json::object()}, {"value", std::string(1000, c)}}; };
+  Store store({.max_changes = 1000, .max_change_bytes = 10'000});
+  for (int i = 0; i < 20; ++i) store.put("t", "a", big('x'));
+  const size_t kept = store.changes_since("t", store.floor("t")).size();
+  EXPECT_GE(kept, 8U);
+  EXPECT_LE(kept, 10U);
+  EXPECT_FALSE(store.objects_at("t", store.floor("t") - 1));
+  for (int i = 0; i < 20; ++i) store.put("t", "new" + std::to_string(i), big('x'));
+  EXPECT_EQ(store.changes_since("t", store.floor("t")).size(), kept + 20) << "the objects are there anyway";
+  store.remove("t", "a");
+  EXPECT_LT(store.changes_since("t", store.floor("t")).size(), kept + 21);
+}
+
 TEST(Store, ListenersMayLeaveWhileTheyRun) {
   Store store;
   int calls = 0;
