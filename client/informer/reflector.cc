@@ -75,52 +75,36 @@ void Reflector::begin_state() {
 void Reflector::open_watch_list() {
   drop_calls();
   collecting_ = true;
-  stream_open_ = false;
-  opened_at_ = reactor_.clock().mono_now();
-  Query query = base_query();
-  query.push_back({"watch", "true"});
-  query.push_back({"allowWatchBookmarks", "true"});
-  query.push_back({"sendInitialEvents", "true"});
-  query.push_back({"resourceVersionMatch", "NotOlderThan"});
+  Query query{{"sendInitialEvents", "true"}, {"resourceVersionMatch", "NotOlderThan"}};
   if (!state_exact_) query.push_back({"resourceVersion", std::to_string(store_.stream_revision())});
-  query.push_back({"timeoutSeconds", std::to_string(300 + random_.below(300))});
-  Request request;
-  request.target = with_query(collection_path(options_.resource, options_.ns), query);
-  uint64_t mine = generation_;
-  StreamCallbacks on;
-  on.on_open = [this, mine](const Response&) {
-    if (mine != generation_) return;
-    ++stats_.watches;
-    stream_open_ = true;
-  };
-  on.on_line = [this, mine](std::string_view line) {
-    if (mine == generation_) on_line(line);
-  };
-  on.on_end = [this, mine](Result<Response> result) {
-    if (mine == generation_) on_stream_end(std::move(result));
-  };
-  call_ = transport_.stream(std::move(request), std::move(on));
-  arm_silence(options_.watch_list_patience);
+  open_stream(std::move(query), options_.watch_list_patience);
 }
 
 void Reflector::open_watch() {
   drop_calls();
   opened_from_ = store_.stream_revision();
+  open_stream({{"resourceVersion", std::to_string(opened_from_)}}, options_.silent_peer);
+}
+
+void Reflector::open_stream(Query particular, Duration patience) {
+  stream_open_ = false;
   opened_at_ = reactor_.clock().mono_now();
   Query query = base_query();
   query.push_back({"watch", "true"});
   query.push_back({"allowWatchBookmarks", "true"});
-  query.push_back({"resourceVersion", std::to_string(store_.stream_revision())});
+  query.insert(query.end(), particular.begin(), particular.end());
   query.push_back({"timeoutSeconds", std::to_string(300 + random_.below(300))});
   Request request;
   request.target = with_query(collection_path(options_.resource, options_.ns), query);
   uint64_t mine = generation_;
   StreamCallbacks on;
-  on.on_open = [this, mine](const Response&) {
+  on.on_open = [this, mine, patience](const Response&) {
     if (mine != generation_) return;
     ++stats_.watches;
+    stream_open_ = true;
+    if (collecting_) return;
     trouble_.clear();
-    arm_silence(options_.silent_peer);
+    arm_silence(patience);
   };
   on.on_line = [this, mine](std::string_view line) {
     if (mine == generation_) on_line(line);
@@ -129,7 +113,7 @@ void Reflector::open_watch() {
     if (mine == generation_) on_stream_end(std::move(result));
   };
   call_ = transport_.stream(std::move(request), std::move(on));
-  arm_silence(options_.silent_peer);
+  arm_silence(patience);
 }
 
 // Nothing heard for `limit`: in the first part of a WatchList that means a server that does not know it, later a dead

@@ -91,6 +91,7 @@ class Reflector {
   void list_page(const std::string& continue_token);
   void page_arrived(Result<EntryPage> page);
   void open_watch();
+  void open_stream(Query particular, Duration patience);
 
   void on_line(std::string_view line);
   void on_initial_event(WatchEvent event);
