@@ -35,7 +35,8 @@ void wipe_kind(Api& api, const std::string& kind) {
 void wipe_ours(Api& api, const std::string& collection) {
   const Answer answer = api.call("GET", collection);
   expect_ok(collection, answer);
-  for (const Json& object : answer.json()["items"]) {
+  const Json list = answer.json();
+  for (const Json& object : list.at("items")) {
     const std::string name = object["metadata"]["name"];
     if (name.starts_with("dra-controller-manager")) expect_ok(name, api.call("DELETE", collection + "/" + name), 404);
   }
