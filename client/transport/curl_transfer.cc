@@ -131,7 +131,43 @@ size_t Transfer::on_read(char* buffer, size_t size, size_t count, void* pointer)
   return n;
 }
 
-void Transfer::configure(CURL* handle, const ServerConfig& config, const CurlOptions& options) {
+// What is the same for every call of one transport. The buffer's size can be chosen only once for a handle.
+void Transfer::prepare(CURL* handle, bool streamed, const ServerConfig& config, const CurlOptions& options) {
+  curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
+  curl_easy_setopt(handle, CURLOPT_USERAGENT, options.user_agent.c_str());
+  curl_easy_setopt(handle, CURLOPT_HTTP_VERSION,
+                   static_cast<long>(options.allow_http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+  curl_easy_setopt(handle, CURLOPT_PIPEWAIT, options.allow_http2 ? 1L : 0L);
+  curl_easy_setopt(handle, CURLOPT_TCP_KEEPALIVE, 1L);
+  curl_easy_setopt(handle, CURLOPT_TCP_KEEPIDLE, 30L);
+  curl_easy_setopt(handle, CURLOPT_TCP_KEEPINTVL, 15L);
+  curl_easy_setopt(handle, CURLOPT_TCP_NODELAY, 1L);
+  // Above 64 KiB malloc would tidy up whenever one is freed.
+  curl_easy_setopt(handle, CURLOPT_BUFFERSIZE, streamed ? 128L * 1024 : 48L * 1024);
+  curl_easy_setopt(
+      handle, CURLOPT_CONNECTTIMEOUT_MS,
+      static_cast<long>(std::chrono::duration_cast<std::chrono::milliseconds>(options.connect_timeout).count()));
+  curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
+  curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, &Transfer::on_body);
+  curl_easy_setopt(handle, CURLOPT_READFUNCTION, &Transfer::on_read);
+  if (config.insecure) {
+    curl_easy_setopt(handle, CURLOPT_SSL_VERIFYPEER, 0L);
+    curl_easy_setopt(handle, CURLOPT_SSL_VERIFYHOST, 0L);
+  } else if (!config.certificate_authority.empty()) {
+    curl_blob blob = blob_of(config.certificate_authority);
+    curl_easy_setopt(handle, CURLOPT_CAINFO_BLOB, &blob);
+    curl_easy_setopt(handle, CURLOPT_CAPATH, nullptr);
+  }
+  if (!config.proxy_url.empty()) {
+    curl_easy_setopt(handle, CURLOPT_PROXY, config.proxy_url.c_str());
+  } else if (is_loopback(host_of(config.server).host)) {
+    curl_easy_setopt(handle, CURLOPT_NOPROXY, "*");
+  }
+}
+
+void Transfer::configure(CURL* handle, const ServerConfig& config) {
   easy = handle;
   curl_slist_free_all(headers_);
   headers_ = nullptr;
@@ -144,73 +180,47 @@ void Transfer::configure(CURL* handle, const ServerConfig& config, const CurlOpt
   std::string url = config.server + request.target;
   curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
   curl_easy_setopt(easy, CURLOPT_PRIVATE, this);
-  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, error_text);
-  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-  curl_easy_setopt(easy, CURLOPT_USERAGENT, options.user_agent.c_str());
-  curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
-                   static_cast<long>(options.allow_http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
-  curl_easy_setopt(easy, CURLOPT_PIPEWAIT, options.allow_http2 ? 1L : 0L);
-  curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-  curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, 30L);
-  curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, 15L);
-  curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
-  // libcurl takes and frees the buffer with each call: above 64 KiB that makes malloc tidy up every time.
-  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, streamed ? 128L * 1024 : 48L * 1024);
-  curl_easy_setopt(
-      easy, CURLOPT_CONNECTTIMEOUT_MS,
-      static_cast<long>(std::chrono::duration_cast<std::chrono::milliseconds>(options.connect_timeout).count()));
-  curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
   curl_easy_setopt(easy, CURLOPT_HEADERDATA, this);
-  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Transfer::on_body);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, this);
+  curl_easy_setopt(easy, CURLOPT_READDATA, this);
   set_body();
-  set_tls(config);
+  set_credential();
   set_name(config);
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers_);
 }
 
-void Transfer::set_body() {
-  if (request.method != "GET" && (!request.body.empty() || request.method == "POST")) {
-    curl_easy_setopt(easy, CURLOPT_POST, 1L);
-    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
-    curl_easy_setopt(easy, CURLOPT_READFUNCTION, &Transfer::on_read);
-    curl_easy_setopt(easy, CURLOPT_READDATA, this);
-  }
-  if (request.method != "GET" && request.method != "POST") {
-    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
-  }
+void Transfer::forget(CURL* handle) {
+  for (const CURLoption option : {CURLOPT_PRIVATE, CURLOPT_ERRORBUFFER, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA,
+                                  CURLOPT_READDATA, CURLOPT_HTTPHEADER, CURLOPT_CONNECT_TO})
+    curl_easy_setopt(handle, option, nullptr);
 }
 
-void Transfer::set_tls(const ServerConfig& config) {
-  if (config.insecure) {
-    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
-    curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
-  } else if (!config.certificate_authority.empty()) {
-    curl_blob blob = blob_of(config.certificate_authority);
-    curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &blob);
-    curl_easy_setopt(easy, CURLOPT_CAPATH, nullptr);
-  }
-  if (!credential.certificate.empty()) {
-    curl_blob certificate = blob_of(credential.certificate);
-    curl_blob key = blob_of(credential.key);
-    curl_easy_setopt(easy, CURLOPT_SSLCERT_BLOB, &certificate);
-    curl_easy_setopt(easy, CURLOPT_SSLCERTTYPE, "PEM");
-    curl_easy_setopt(easy, CURLOPT_SSLKEY_BLOB, &key);
-    curl_easy_setopt(easy, CURLOPT_SSLKEYTYPE, "PEM");
-  }
+void Transfer::set_body() {
+  const bool has_body = request.method != "GET" && (!request.body.empty() || request.method == "POST");
+  curl_easy_setopt(easy, has_body ? CURLOPT_POST : CURLOPT_HTTPGET, 1L);
+  const auto size = has_body ? static_cast<curl_off_t>(request.body.size()) : curl_off_t{-1};
+  curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, size);
+  const bool usual = request.method == "GET" || request.method == "POST";
+  curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, usual ? nullptr : request.method.c_str());
+}
+
+void Transfer::set_credential() {
+  curl_blob certificate = blob_of(credential.certificate);
+  curl_blob key = blob_of(credential.key);
+  const bool given = !credential.certificate.empty();
+  curl_easy_setopt(easy, CURLOPT_SSLCERT_BLOB, given ? &certificate : nullptr);
+  curl_easy_setopt(easy, CURLOPT_SSLKEY_BLOB, given ? &key : nullptr);
+  if (!given) return;
+  curl_easy_setopt(easy, CURLOPT_SSLCERTTYPE, "PEM");
+  curl_easy_setopt(easy, CURLOPT_SSLKEYTYPE, "PEM");
 }
 
 // libcurl takes the name to verify from the URL: put the wanted name there and connect to the real host.
 void Transfer::set_name(const ServerConfig& config) {
+  if (config.tls_server_name.empty() || config.insecure) return;
   HostPort real = host_of(config.server);
-  if (!config.proxy_url.empty()) {
-    curl_easy_setopt(easy, CURLOPT_PROXY, config.proxy_url.c_str());
-  } else if (is_loopback(real.host)) {
-    curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
-  }
-  if (config.tls_server_name.empty() || config.insecure || config.tls_server_name == real.host) return;
+  if (config.tls_server_name == real.host) return;
   std::string port = std::to_string(real.port);
   curl_slist_free_all(connect_to_);
   connect_to_ =

@@ -25,7 +25,11 @@ struct Transfer {
   Transfer& operator=(const Transfer&) = delete;
 
   // Sets all options of `easy` for this call.
-  void configure(CURL* easy, const ServerConfig& config, const CurlOptions& options);
+  // Once for each handle, before configure(). A handle made for streams serves streams only.
+  static void prepare(CURL* handle, bool streamed, const ServerConfig& config, const CurlOptions& options);
+  void configure(CURL* handle, const ServerConfig& config);
+  // Takes back what points here.
+  static void forget(CURL* handle);
   // The result, once libcurl has said that the transfer is over.
   Result<Response> result(CURLcode code) const;
   // Forgets what arrived and takes the body from its start: for the second try after a 401.
@@ -68,7 +72,7 @@ struct Transfer {
   static size_t on_body(char* data, size_t size, size_t count, void* self);
   static size_t on_read(char* buffer, size_t size, size_t count, void* self);
   void header_line(std::string_view line);
-  void set_tls(const ServerConfig& config);
+  void set_credential();
   void set_name(const ServerConfig& config);
   void set_body();
 

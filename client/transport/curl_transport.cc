@@ -64,6 +64,7 @@ class CurlTransport::Impl : public std::enable_shared_from_this<CurlTransport::I
   std::map<uint64_t, std::shared_ptr<Transfer>> transfers_;
   std::map<uint64_t, std::shared_ptr<Transfer>> open_streams_;  // the streamed ones among transfers_
   std::deque<uint64_t> waiting_;
+  std::vector<CURL*> idle_;  // handles of requests that are over
   std::map<curl_socket_t, Handle> watches_;
   Handle timer_;
   // What libcurl said is over, and what has lines; worked off outside libcurl.
@@ -137,6 +138,7 @@ CurlTransport::Impl::~Impl() {
       curl_easy_cleanup(transfer->easy);
     }
   }
+  for (CURL* easy : idle_) curl_easy_cleanup(easy);
   curl_multi_cleanup(multi_);
   watches_.clear();
 }
@@ -222,10 +224,16 @@ void CurlTransport::Impl::authorise(const std::shared_ptr<Transfer>& transfer) {
 }
 
 void CurlTransport::Impl::put_on_wire(const std::shared_ptr<Transfer>& transfer) {
-  // A new one each time: a handle that was used keeps its buffer and refuses another size (CURLOPT_BUFFERSIZE).
-  CURL* easy = curl_easy_init();
-  DRA_CHECK(easy != nullptr);
-  transfer->configure(easy, config_, options_);
+  CURL* easy = nullptr;
+  if (!transfer->streamed && !idle_.empty()) {
+    easy = idle_.back();
+    idle_.pop_back();
+  } else {
+    easy = curl_easy_init();
+    DRA_CHECK(easy != nullptr);
+    Transfer::prepare(easy, transfer->streamed, config_, options_);
+  }
+  transfer->configure(easy, config_);
   // May call on_timer; the transfer itself begins in a later task.
   curl_multi_add_handle(multi_, easy);
   if (!transfer->streamed && !looking_for_stalls_) look_for_stalls();
@@ -238,7 +246,10 @@ void CurlTransport::Impl::take_off_wire(Transfer& transfer) {
     connections_ += static_cast<uint64_t>(opened);
   }
   curl_multi_remove_handle(multi_, transfer.easy);
-  curl_easy_cleanup(std::exchange(transfer.easy, nullptr));
+  CURL* easy = std::exchange(transfer.easy, nullptr);
+  if (transfer.streamed || idle_.size() >= options_.max_in_flight) return curl_easy_cleanup(easy);
+  Transfer::forget(easy);
+  idle_.push_back(easy);
 }
 
 int CurlTransport::Impl::on_socket(CURL*, curl_socket_t fd, int what, void* pointer, void*) {

@@ -213,6 +213,35 @@ TEST(Rank, PreferencesRoomThenTheOrderGiven) {
   EXPECT_THAT(order(plain, facts), ElementsAre("b", "a", "c"));
 }
 
+// Against the definition: highest score first, ties in the order given.
+TEST(Rank, OrderIsByScoreThenPlace) {
+  SeededRandom random(11);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<api::Node> nodes;
+    for (int i = 0; i < 40; ++i)
+      nodes.push_back(node_of("n" + std::to_string(i), {{"zone", std::to_string(random.below(3))}},
+                              random.below(4) == 0 ? std::vector<api::Taint>{{"k", "", "PreferNoSchedule", ""}}
+                                                   : std::vector<api::Taint>{}));
+    std::vector<NodeFacts> facts(nodes.begin(), nodes.end());
+    std::vector<const NodeFacts*> pointers;
+    for (NodeFacts& one : facts) {
+      one.load.add({{"cpu", static_cast<int64_t>(random.below(5)) * 1000}}, {});
+      pointers.push_back(&one);
+    }
+    const api::Pod pod = pod_of(R"({"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution":
+      [{"weight": 7, "preference": {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["1"]}]}},
+       {"weight": 3, "preference": {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["2"]}]}}]}}})");
+    const Ranking ranking = rank(*PodNeeds::of(pod), pointers);
+    ASSERT_FALSE(ranking.nodes.empty());
+    for (size_t i = 1; i < ranking.nodes.size(); ++i) {
+      const RankedNode &before = ranking.nodes[i - 1], &after = ranking.nodes[i];
+      EXPECT_TRUE(before.score > after.score || (before.score == after.score && before.index < after.index)) << i;
+      EXPECT_GE(after.score, 0);
+      EXPECT_LE(before.score, 700);
+    }
+  }
+}
+
 TEST(Rank, SummaryCountsNodesByReason) {
   const api::Node tainted = node_of("t", {}, {{"k", "v", "NoSchedule", ""}}), small = node_of("s"),
                   other = node_of("o");

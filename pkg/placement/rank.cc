@@ -1,7 +1,8 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
-#include <tuple>
+#include <utility>
 
 #include "pkg/placement/node_selector.h"
 #include "pkg/placement/placement.h"
@@ -12,6 +13,7 @@ namespace {
 constexpr int64_t kMaxScore = 100;
 constexpr int64_t kAffinityWeight = 2;
 constexpr int64_t kTaintWeight = 3;
+constexpr int64_t kMaxTotal = (kAffinityWeight + kTaintWeight + 2) * kMaxScore;
 constexpr size_t kMaxSummary = 1024;
 
 int64_t preferred_affinity(const api::Pod& pod, const api::Node& node) {
@@ -47,6 +49,20 @@ int64_t resource_score(const PodNeeds& needs, const NodeFacts& facts) {
   return static_cast<int64_t>(least) + static_cast<int64_t>(balanced);
 }
 
+// There are few scores and there may be many nodes: each finds its place by counting.
+void best_first(std::vector<RankedNode>& nodes) {
+  std::array<size_t, kMaxTotal + 1> place{};  // by how much is missing to the most
+  const auto missing = [](const RankedNode& node) {
+    return static_cast<size_t>(std::clamp<int64_t>(kMaxTotal - node.score, 0, kMaxTotal));
+  };
+  for (const RankedNode& node : nodes) ++place[missing(node)];
+  size_t next = 0;
+  for (size_t& at : place) next += std::exchange(at, next);
+  std::vector<RankedNode> sorted(nodes.size());
+  for (const RankedNode& node : nodes) sorted[place[missing(node)]++] = node;
+  nodes = std::move(sorted);
+}
+
 struct RawScore {
   size_t index = 0;
   int64_t affinity = 0;
@@ -76,9 +92,7 @@ Ranking rank(const PodNeeds& needs, std::span<const NodeFacts* const> nodes) {
     out.nodes.push_back(
         {raw.index, kAffinityWeight * affinity + kTaintWeight * taints + resource_score(needs, *nodes[raw.index])});
   }
-  std::sort(out.nodes.begin(), out.nodes.end(), [](const RankedNode& a, const RankedNode& b) {
-    return std::tie(b.score, a.index) < std::tie(a.score, b.index);
-  });
+  best_first(out.nodes);
   for (const auto& [key, count] : refused) out.refused.push_back({{key.first, key.second}, count});
   return out;
 }
