@@ -219,7 +219,7 @@ TEST(Reflector, StreamsThatEndAfterNewsAreGoneOnWithAndThoseWithoutNewsWaited) {
   }
   EXPECT_LE(asked, 153);
   EXPECT_EQ(world.informer->reflector().stats().failures, 0u);
-  // The same event again and again is no news.
+  // What ends at once and brings nothing is waited for, longer each time.
   world.put("a", "last");
   world.network.set_plan([&](const Request&, bool) {
     ++asked;

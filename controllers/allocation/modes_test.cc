@@ -9,15 +9,23 @@ using namespace reconcile;
 using namespace std::chrono_literals;
 using Json = nlohmann::json;
 
-using Modes = AllocationTest;
+class Modes : public AllocationTest {
+ protected:
+  // Of bind mode and without a gate: ours to bind, unless it names a node already.
+  api::Pod put_ungated(std::vector<std::string> claims, const std::string& node = "") {
+    options.mode = Mode::kBind;
+    api::Pod pod = make_pod("p", std::move(claims), false);
+    pod.scheduler_name = "ours";
+    pod.node_name = node;
+    view.put(pod);
+    return pod;
+  }
+};
 
 // ---- bind mode, P7
 
 TEST_F(Modes, BindsOnlyAfterTheProof) {
-  options.mode = Mode::kBind;
-  api::Pod pod = make_pod("p", {"c"}, false);
-  pod.scheduler_name = "ours";
-  view.put(pod);
+  put_ungated({"c"});
   put(make_claim("c"));
   ASSERT_EQ(pass(), "allocate c");
   const api::ResourceClaim claim = allocated("c", "n2", "gpu-0", true, {"p"});
@@ -31,20 +39,14 @@ TEST_F(Modes, BindsOnlyAfterTheProof) {
 }
 
 TEST_F(Modes, BindsPodsWithoutClaims) {
-  options.mode = Mode::kBind;
-  api::Pod pod = make_pod("p", {}, false);
-  pod.scheduler_name = "ours";
-  view.put(pod);
+  put_ungated({});
   nodes.refused = {"n1"};
   ASSERT_EQ(pass(), "bind p");
   EXPECT_EQ(body()["target"]["name"], "n2");
 }
 
 TEST_F(Modes, APodBoundByOthersIsAllocatedThereUnreserved) {
-  options.mode = Mode::kBind;
-  api::Pod pod = make_pod("p", {"c"}, false);
-  pod.node_name = "n2";
-  view.put(pod);
+  put_ungated({"c"}, "n2");
   put(make_claim("c"));
   ASSERT_EQ(pass(), "allocate c");
   EXPECT_EQ(body()["status"]["allocation"]["devices"]["results"][0]["pool"], "n2");
@@ -101,10 +103,7 @@ TEST_F(Modes, ReleasingLiftsEveryGateAndAllocatesNothing) {
 
 // Neither for pods that have no gate of ours: those of bind mode, and those that others bound.
 TEST_F(Modes, ReleasingTakesNothingNewForAnyPod) {
-  options.mode = Mode::kBind;
-  api::Pod pod = make_pod("p", {"c"}, false);
-  pod.scheduler_name = "ours";
-  view.put(pod);
+  api::Pod pod = put_ungated({"c"});
   put(make_claim("c"));
   ASSERT_EQ(pass(), "allocate c");
   options.release_gates = true;
