@@ -59,7 +59,7 @@ class Pass {
         inventory_(inventory),
         allocator_(allocator),
         nodes_(nodes),
-        state_(derive_state(view, pod)) {}
+        state_(derive_state(view, pod, options)) {}
 
   Outcome run() {
     if (releasing() && (!state_.waits_for.empty() || !state_.all_allocated())) {
@@ -70,7 +70,7 @@ class Pass {
       if (!options_.release_gates) allocate();
     } else if (!state_.all_settled()) {
       prove();
-    } else if (!reserve()) {
+    } else if (!reserve() && (!state_.unpublished || releasing())) {
       let_go();
     }
     return std::move(outcome_);

@@ -34,6 +34,8 @@ struct Options {
   // Before an uninstall: no new allocations; every gate of ours is lifted once what we allocated is proven or
   // withdrawn.
   bool release_gates = false;
+  // The claims of template entries are made by this program: they may be used before the pod's status names them.
+  bool own_claims = false;
   // A waiting pod is tried again after this time even if nothing changed that it waits for.
   Duration retry_parked = std::chrono::minutes(5);
 };

@@ -45,7 +45,7 @@ bool PodState::all_settled() const {
   return std::all_of(claims.begin(), claims.end(), [](const ClaimState& c) { return c.settled(); });
 }
 
-PodState derive_state(const View& view, const api::Pod& pod) {
+PodState derive_state(const View& view, const api::Pod& pod, const Options& options) {
   PodState state;
   const auto wait = [&state](std::string why, bool ordinary) {
     if (!state.waits_for.empty()) return;
@@ -53,11 +53,16 @@ PodState derive_state(const View& view, const api::Pod& pod) {
     state.ordinary_wait = ordinary;
   };
   for (const api::PodResourceClaim& entry : pod.resource_claims) {
-    const ResolvedClaim resolved = resolve_claim(pod, entry);
+    ResolvedClaim resolved = resolve_claim(pod, entry);
     if (resolved.state == ResolvedClaim::State::kNotNeeded) continue;
     if (resolved.state == ResolvedClaim::State::kNotCreated) {
-      wait("the claim for entry \"" + entry.name + "\" is not created yet", true);
-      continue;
+      state.unpublished = true;
+      if (options.own_claims) resolved = resolve_created_claim(pod, entry);
+      const api::ResourceClaim* made = options.own_claims ? view.claim(pod.metadata.ns + "/" + resolved.name) : nullptr;
+      if (!made || !is_for_pod(pod, *made)) {
+        wait("the claim for entry \"" + entry.name + "\" is not created yet", true);
+        continue;
+      }
     }
     if (resolved.state == ResolvedClaim::State::kUnsupported) {
       wait("entry \"" + entry.name + "\" names neither a claim nor a template that this version knows", false);

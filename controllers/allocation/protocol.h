@@ -42,12 +42,14 @@ struct PodState {
   std::string waits_for;
   // The reason will go away by an event of the pod or its claims alone and is no news to anybody.
   bool ordinary_wait = false;
+  // The pod's status does not name all of its claims yet: nothing is to start it.
+  bool unpublished = false;
 
   bool all_allocated() const;
   bool all_settled() const;
 };
 
-PodState derive_state(const reconcile::View& view, const api::Pod& pod);
+PodState derive_state(const reconcile::View& view, const api::Pod& pod, const Options& options);
 
 // P5: the claim's allocation may be taken back by us: ours, without mark, and every pod it is reserved for is known to
 // be held back (gated by us, or unbound and ours to bind).

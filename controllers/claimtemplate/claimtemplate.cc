@@ -30,10 +30,24 @@ bool asks_admin_access(const api::ResourceClaimSpec& spec) {
   });
 }
 
+bool is_held(const api::Pod& pod, const Options& options) {
+  return !options.held_by_gate.empty() && pod.node_name.empty() && pod.scheduling_gates.size() == 1 &&
+         pod.scheduling_gates.front() == options.held_by_gate;
+}
+
+// The node in status.nominatedNodeName was put there by this controller.
+bool nominated_by_us(const api::Pod& pod) {
+  const std::vector<api::ManagedFieldsEntry>& managers = pod.metadata.managed_fields;
+  return std::any_of(managers.begin(), managers.end(), [](const api::ManagedFieldsEntry& entry) {
+    return entry.manager == kFieldManager && entry.nominates_node;
+  });
+}
+
 // One pass over one pod.
 class Pass {
  public:
-  Pass(const View& view, const api::Pod& pod) : view_(view), pod_(pod) {}
+  Pass(const View& view, const api::Pod& pod, const Options& options)
+      : view_(view), pod_(pod), options_(options), held_(is_held(pod, options)) {}
 
   Outcome run() {
     for (const api::PodResourceClaim& entry : pod_.resource_claims)
@@ -159,13 +173,45 @@ class Pass {
     for (Write& create : creates_) outcome_.add(std::move(create));
     if (publish_now) return;
     complete_.insert(complete_.end(), created_.begin(), created_.end());
-    publish();
+    if (held_) nominate();
+    if (!waits_for_node()) publish();
+  }
+
+  // The node that the allocations of the pod's claims leave it, once all of them are allocated; how long the one that
+  // is not has been so.
+  void nominate() {
+    for (const api::PodResourceClaim& entry : pod_.resource_claims) {
+      const ResolvedClaim resolved = resolve_created_claim(pod_, entry);
+      if (resolved.state != ResolvedClaim::State::kNamed) continue;
+      const api::ResourceClaim* claim = view_.claim(in_namespace(resolved.name));
+      if (!claim || !claim->status.allocation) {
+        all_allocated_ = false;
+        const Duration age = view_.unchanged_for(Kind::kClaim, in_namespace(resolved.name));
+        unallocated_for_ = std::max(unallocated_for_, age);
+      } else if (const std::string* node = api::only_node(*claim->status.allocation)) {
+        node_ = *node;
+      }
+    }
+    if (!all_allocated_) node_.clear();
+  }
+
+  // A held pod starts no sooner for having its names. Only where every entry has the claim that allocation looks for.
+  bool waits_for_node() {
+    if (!held_ || all_allocated_ || unallocated_for_ >= options_.patience) return false;
+    for (const api::PodResourceClaim& entry : pod_.resource_claims) {
+      if (!entry.resource_claim_template_name || published_claim(pod_, entry.name)) continue;
+      const api::PodResourceClaimStatus ours{entry.name,
+                                             generated_claim_name(pod_.metadata.name, entry.name, pod_.metadata.uid)};
+      if (std::find(complete_.begin(), complete_.end(), ours) == complete_.end()) return false;
+    }
+    outcome_.look_again_in(options_.patience - unallocated_for_);
+    return true;
   }
 
   // Applies the complete set, and only when it says something new: a set with fewer entries would delete the others.
   void publish() {
     std::vector<api::PodResourceClaimStatus> set;
-    bool news = false;
+    bool news = held_ && nominated_by_us(pod_) && pod_.nominated_node_name != node_;
     for (const api::PodResourceClaim& entry : pod_.resource_claims)
       for (const api::PodResourceClaimStatus& status : complete_)
         if (status.name == entry.name) {
@@ -173,17 +219,22 @@ class Pass {
           news = news || !published || *published != status;
           set.push_back(status);
         }
-    if (news) outcome_.add(write_claim_statuses(pod_, set, "publish-claim-names"));
+    if (news) outcome_.add(write_claim_statuses(pod_, set, node_, "publish-claim-names"));
   }
 
   const View& view_;
   const api::Pod& pod_;
+  const Options& options_;
+  const bool held_;
   Outcome outcome_;
   std::vector<api::PodResourceClaimStatus> complete_;  // entries whose claim exists (or existed, and is not replaced)
   std::vector<api::PodResourceClaimStatus> created_;   // entries whose claim this pass creates
   std::vector<Write> creates_;
   std::vector<Event> warnings_;
   bool publish_first_ = false;
+  bool all_allocated_ = true;
+  Duration unallocated_for_{};
+  std::string node_;  // to nominate; empty: none
 };
 
 }  // namespace
@@ -192,12 +243,14 @@ Outcome ClaimTemplateReconciler::reconcile(const View& view, const Key& key) con
   if (key.kind != Kind::kPod) return {};
   const api::Pod* pod = view.pod(key.object);
   if (!pod || !wants_claims(*pod)) return {};
-  return Pass(view, *pod).run();
+  return Pass(view, *pod, options_).run();
 }
 
 void ClaimTemplateReconciler::on_pod(const View&, const api::Pod* before, const api::Pod* after, Triggers& out) const {
   if (!after || !wants_claims(*after)) return;
-  if (before && before->resource_claim_statuses == after->resource_claim_statuses) return;
+  if (before && before->resource_claim_statuses == after->resource_claim_statuses &&
+      is_held(*before, options_) == is_held(*after, options_))
+    return;
   out.add(pod_key(after->metadata.key()));
 }
 
@@ -206,8 +259,13 @@ void ClaimTemplateReconciler::on_claim(const View& view, const api::ResourceClai
   // What matters of a claim is that it is there, whose it is and that it goes.
   if (before && after && before->metadata.deleting() == after->metadata.deleting() &&
       before->metadata.owner_references == after->metadata.owner_references &&
-      before->metadata.annotations == after->metadata.annotations)
+      before->metadata.annotations == after->metadata.annotations) {
+    // And, for the pods that wait for a node, whether it is allocated.
+    if (before->status.allocation == after->status.allocation) return;
+    for (const api::Pod* pod : view.pods_of_claim(after->metadata.key()))
+      if (wants_claims(*pod) && is_held(*pod, options_)) out.add(pod_key(pod->metadata.key()));
     return;
+  }
   const api::ResourceClaim& claim = after ? *after : *before;
   std::set<std::string> keys;
   for (const api::Pod* pod : view.pods_of_claim(claim.metadata.key()))

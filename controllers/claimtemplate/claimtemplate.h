@@ -4,6 +4,10 @@
 // adopt, which to create, and the complete status.resourceClaimStatuses. Names are deterministic (pod_claims.h), so a
 // second create answers AlreadyExists and two managers cannot make two claims for one entry. Stateless, hence safe
 // from any thread.
+//
+// The names of a pod that our allocation gate holds are published once its claims are allocated, together with the node
+// that the allocations leave it as status.nominatedNodeName: kube-scheduler then looks at that node first and need not
+// write it itself (KEP-5278). docs/decisions/names-with-the-node.md
 #pragma once
 
 #include <optional>
@@ -14,8 +18,17 @@
 
 namespace dra::claimtemplate {
 
+struct Options {
+  // Pods that this scheduling gate alone holds get their names with their node. Empty: all get them at once.
+  std::string held_by_gate;
+  // So long the names of a held pod wait for its claims to be allocated; then they come without a node.
+  Duration patience = std::chrono::seconds(5);
+};
+
 class ClaimTemplateReconciler : public reconcile::Reconciler {
  public:
+  explicit ClaimTemplateReconciler(Options options) : options_(std::move(options)) {}
+
   std::string_view name() const override { return "claimtemplate"; }
   reconcile::Outcome reconcile(const reconcile::View& view, const reconcile::Key& key) const override;
 
@@ -25,6 +38,9 @@ class ClaimTemplateReconciler : public reconcile::Reconciler {
                 reconcile::Triggers& out) const override;
   void on_claim_template(const reconcile::View& view, const api::ResourceClaimTemplate* before,
                          const api::ResourceClaimTemplate* after, reconcile::Triggers& out) const override;
+
+ private:
+  Options options_;
 };
 
 // Two controllers that both generate claims make two for each entry. With --claim-templates=own the manager refuses to

@@ -73,7 +73,7 @@ class ClaimTemplate : public testing::Test {
   std::string generated(const std::string& entry) const { return generated_claim_name("p", entry, "p-uid"); }
 
   MemoryView view;
-  ClaimTemplateReconciler reconciler;
+  ClaimTemplateReconciler reconciler{Options{}};
 };
 
 TEST_F(ClaimTemplate, CreatesAndPublishes) {

@@ -25,11 +25,12 @@ struct OwnerReference {
   bool operator==(const OwnerReference&) const = default;
 };
 
-// Which field manager wrote last to which subresource. The fields themselves are not kept.
+// Which field manager wrote last to which subresource. Of the fields themselves one is kept.
 struct ManagedFieldsEntry {
   std::string manager;
-  std::string operation;    // "Apply" or "Update"
-  std::string subresource;  // "" for the main resource
+  std::string operation;       // "Apply" or "Update"
+  std::string subresource;     // "" for the main resource
+  bool nominates_node = false;  // the manager applied status.nominatedNodeName and holds it
   bool operator==(const ManagedFieldsEntry&) const = default;
 };
 

@@ -103,8 +103,13 @@ bool read_owner(const JsonValue& v, OwnerReference& out, Trouble& t) {
 }
 
 bool read_managed_fields(const JsonValue& v, ManagedFieldsEntry& out, Trouble& t) {
-  return expect_object(v, t) && field(v, "manager", out.manager, t) && field(v, "operation", out.operation, t) &&
-         field(v, "subresource", out.subresource, t);
+  if (!expect_object(v, t) || !field(v, "manager", out.manager, t) || !field(v, "operation", out.operation, t) ||
+      !field(v, "subresource", out.subresource, t))
+    return false;
+  JsonValue fields, status, nominated;
+  out.nominates_node = out.operation == "Apply" && out.subresource == "status" && v.find("fieldsV1", fields) &&
+                       fields.find("f:status", status) && status.find("f:nominatedNodeName", nominated);
+  return true;
 }
 
 bool read_label_requirement(const JsonValue& v, LabelSelectorRequirement& out, Trouble& t) {

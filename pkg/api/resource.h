@@ -216,6 +216,12 @@ struct AllocationResult {
   bool operator==(const AllocationResult&) const = default;
 };
 
+// The one node that the allocation can be used on, where its selector names it; null where it does not.
+inline const std::string* only_node(const AllocationResult& allocation) {
+  const auto* names = allocation.node_selector ? named_nodes(*allocation.node_selector) : nullptr;
+  return names && names->size() == 1 ? &names->front() : nullptr;
+}
+
 struct ResourceClaimConsumerReference {
   std::string api_group;  // "" for pods
   std::string resource;   // "pods"

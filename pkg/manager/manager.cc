@@ -51,11 +51,19 @@ tainteviction::Options eviction_options(const ManagerOptions& from) {
   return options;
 }
 
-// The node that a claim's allocation names, where it names one.
-const std::string* only_node(const api::ResourceClaim& claim) {
-  const auto& allocation = claim.status.allocation;
-  const auto* names = allocation && allocation->node_selector ? api::named_nodes(*allocation->node_selector) : nullptr;
-  return names && names->size() == 1 ? &names->front() : nullptr;
+// Where this program makes the claims, allocation need not wait for the pod's status to name them, and the names of
+// the pods it will let go come with their node.
+allocation::Options allocation_options(const ManagerOptions& from) {
+  allocation::Options options = from.allocation;
+  options.own_claims = controller_runs(from, "claimtemplate");
+  return options;
+}
+
+claimtemplate::Options claimtemplate_options(const ManagerOptions& from) {
+  claimtemplate::Options options;
+  const bool lifts_gates = from.allocation.mode != allocation::Mode::kObserve && !from.allocation.release_gates;
+  if (lifts_gates && controller_runs(from, "allocation")) options.held_by_gate = allocation::kAllocationGate;
+  return options;
 }
 
 }  // namespace
@@ -82,8 +90,8 @@ struct Manager::Impl {
         events(recorder),
         runner(reactor, view, memory, {api, events, instruments, assumptions}),
         audit(reactor, inventory, stores, instruments, events),
-        claimtemplate(),
-        allocation(options.allocation, inventory, allocator, nodes),
+        claimtemplate(claimtemplate_options(options)),
+        allocation(allocation_options(options), inventory, allocator, nodes),
         lifecycle(lifecycle_options(options.claim_templates)),
         tainteviction(eviction_options(options), inventory) {
     instruments.set_leader(false);
@@ -345,7 +353,7 @@ struct Manager::Impl {
   // Pods that got devices of one node and are not bound yet count on that node, whoever decided so.
   void recall_nodes() {
     for (const auto& claim : stores.claims->list()) {
-      const std::string* node = only_node(*claim);
+      const std::string* node = claim->status.allocation ? api::only_node(*claim->status.allocation) : nullptr;
       if (!node) continue;
       for (const api::ResourceClaimConsumerReference& consumer : claim->status.reserved_for) {
         if (!consumer.api_group.empty() || consumer.resource != "pods") continue;

@@ -22,6 +22,12 @@ ResolvedClaim resolve_claim(const api::Pod& pod, const api::PodResourceClaim& en
   return {State::kNamed, *status->resource_claim_name, true};
 }
 
+ResolvedClaim resolve_created_claim(const api::Pod& pod, const api::PodResourceClaim& entry) {
+  ResolvedClaim resolved = resolve_claim(pod, entry);
+  if (resolved.state != ResolvedClaim::State::kNotCreated) return resolved;
+  return {ResolvedClaim::State::kNamed, generated_claim_name(pod.metadata.name, entry.name, pod.metadata.uid), true};
+}
+
 bool is_for_pod(const api::Pod& pod, const api::ResourceClaim& claim) {
   if (claim.metadata.ns != pod.metadata.ns) return false;
   const api::OwnerReference* owner = claim.metadata.controller();
@@ -73,7 +79,7 @@ void add_unique(std::vector<std::string>& keys, std::string key) {
 std::vector<std::string> claim_keys_of(const api::Pod& pod) {
   std::vector<std::string> keys;
   for (const api::PodResourceClaim& entry : pod.resource_claims) {
-    const ResolvedClaim resolved = resolve_claim(pod, entry);
+    const ResolvedClaim resolved = resolve_created_claim(pod, entry);
     if (resolved.state == ResolvedClaim::State::kNamed) add_unique(keys, pod.metadata.ns + "/" + resolved.name);
   }
   if (pod.extended_resource_claim_status && !pod.extended_resource_claim_status->resource_claim_name.empty())

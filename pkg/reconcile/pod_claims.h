@@ -32,6 +32,9 @@ struct ResolvedClaim {
 };
 
 ResolvedClaim resolve_claim(const api::Pod& pod, const api::PodResourceClaim& entry);
+// The same, but a template entry whose claim is not published yet resolves to the claim that this program makes for it
+// (generated_claim_name), whether or not it is there. For clusters where this program makes the claims.
+ResolvedClaim resolve_created_claim(const api::Pod& pod, const api::PodResourceClaim& entry);
 // The published status of the entry, or nullptr.
 const api::PodResourceClaimStatus* published_claim(const api::Pod& pod, std::string_view entry);
 
@@ -53,8 +56,8 @@ bool is_allocated_by_us(const api::ResourceClaim& claim);
 // Ours, or perhaps ours: it may be used only once it bears its proof.
 bool needs_proof(const api::ResourceClaim& claim);
 
-// Index functions: the store keys of the claims that the pod's entries resolve to, and its extended resource claim; of
-// the templates its entries name. Without duplicates, in the order of the entries.
+// Index functions: the store keys of the claims that the pod's entries resolve to, published or not, and its extended
+// resource claim; of the templates its entries name. Without duplicates, in the order of the entries.
 std::vector<std::string> claim_keys_of(const api::Pod& pod);
 std::vector<std::string> template_keys_of(const api::Pod& pod);
 // The uids of the pods that the claim is reserved for, without duplicates.

@@ -118,13 +118,15 @@ Write write_delete(Kind kind, const api::ObjectMeta& metadata, std::string purpo
 }
 
 Write write_claim_statuses(const api::Pod& pod, const std::vector<api::PodResourceClaimStatus>& statuses,
-                           std::string purpose) {
+                           const std::string& nominated_node, std::string purpose) {
   Json list = Json::array();
   for (const api::PodResourceClaimStatus& status : statuses) {
     Json entry{{"name", status.name}};
     if (status.resource_claim_name) entry["resourceClaimName"] = *status.resource_claim_name;
     list.push_back(std::move(entry));
   }
+  Json pod_status{{"resourceClaimStatuses", std::move(list)}};
+  if (!nominated_node.empty()) pod_status["nominatedNodeName"] = nominated_node;
   Write write;
   write.verb = Verb::kApply;
   write.object = ref_of(pod);
@@ -134,7 +136,7 @@ Write write_claim_statuses(const api::Pod& pod, const std::vector<api::PodResour
       dumped({{"apiVersion", "v1"},
               {"kind", "Pod"},
               {"metadata", {{"name", pod.metadata.name}, {"namespace", pod.metadata.ns}, {"uid", pod.metadata.uid}}},
-              {"status", {{"resourceClaimStatuses", std::move(list)}}}});
+              {"status", std::move(pod_status)}});
   return write;
 }
 

@@ -35,9 +35,10 @@ Write write_metadata(const api::ResourceClaim& claim, const std::vector<std::str
                      const std::map<std::string, std::optional<std::string>>& annotations, std::string purpose);
 Write write_delete(Kind kind, const api::ObjectMeta& metadata, std::string purpose);
 
-// status.resourceClaimStatuses of a pod, complete, by server-side apply; pinned to the pod's uid.
+// status.resourceClaimStatuses of a pod, complete, and status.nominatedNodeName (empty: none, and ours is taken away),
+// by server-side apply; pinned to the pod's uid.
 Write write_claim_statuses(const api::Pod& pod, const std::vector<api::PodResourceClaimStatus>& statuses,
-                           std::string purpose);
+                           const std::string& nominated_node, std::string purpose);
 // The claim for an entry of the pod, from its template. `name` is the claim's name.
 Write write_generated_claim(const api::Pod& pod, const std::string& entry,
                             const api::ResourceClaimTemplate& claim_template, const std::string& name,
