@@ -38,6 +38,35 @@ TEST_F(Protocol, AMarkForAnotherAllocationIsNoProof) {
   EXPECT_EQ(pass(), "prove c");
 }
 
+// ---- claims that the pod's status does not name yet
+
+TEST_F(Protocol, OwnClaimsAreUsedBeforeTheyArePublishedButDoNotLetThePodGo) {
+  api::Pod pod = make_pod("p", {});
+  pod.resource_claims.push_back({"gpu", std::nullopt, "tpl"});
+  view.put(pod);
+  const std::string name = generated_claim_name("p", "gpu", "p-uid");
+  api::ResourceClaim claim = make_claim(name);
+  put(claim);
+  options.own_claims = true;
+  EXPECT_EQ(pass(), "") << "somebody else's claim of that name";
+  claim.metadata.owner_references = {{"v1", "Pod", "p", "p-uid", true}};
+  put(claim);
+  options.own_claims = false;
+  EXPECT_EQ(pass(), "") << "which claim it will be is up to whoever publishes it";
+  options.own_claims = true;
+  EXPECT_EQ(pass(), "allocate " + name);
+  claim.status.allocation = on("n1", "gpu-0");
+  claim.status.reserved_for = {{"", "pods", "p", "p-uid"}};
+  claim.metadata.managed_fields.push_back({std::string(kAllocationManager), "Update", "status"});
+  put(claim);
+  EXPECT_EQ(pass(), "prove " + name);
+  proven(claim, "p");
+  EXPECT_EQ(pass(), "");
+  pod.resource_claim_statuses = {{"gpu", name}};
+  view.put(pod);
+  EXPECT_EQ(pass(), "lift-gate p");
+}
+
 // ---- P5, P6
 
 TEST_F(Protocol, YieldsToAnOverlapWhileUnmarked) {

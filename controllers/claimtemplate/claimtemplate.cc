@@ -184,9 +184,11 @@ class Pass {
       const ResolvedClaim resolved = resolve_created_claim(pod_, entry);
       if (resolved.state != ResolvedClaim::State::kNamed) continue;
       const api::ResourceClaim* claim = view_.claim(in_namespace(resolved.name));
-      if (!claim || !claim->status.allocation) {
+      if (!claim) {
         all_allocated_ = false;
-        const Duration age = view_.unchanged_for(Kind::kClaim, in_namespace(resolved.name));
+      } else if (!claim->status.allocation) {
+        all_allocated_ = false;
+        const Duration age = view_.unchanged_for(Kind::kClaim, claim->metadata.key());
         unallocated_for_ = std::max(unallocated_for_, age);
       } else if (const std::string* node = api::only_node(*claim->status.allocation)) {
         node_ = *node;

@@ -14,7 +14,11 @@ TEST(Decode, PodKeepsWhatControllersRead) {
     "apiVersion": "v1", "kind": "Pod", "unknown": {"deep": [1, {}]},
     "metadata": {"name": "p", "namespace": "ns", "uid": "u", "resourceVersion": "7", "labels": {"a": "b"},
       "ownerReferences": [{"apiVersion": "v1", "kind": "Job", "name": "j", "uid": "ju", "controller": true}],
-      "managedFields": [{"manager": "m", "operation": "Apply", "subresource": "status", "fieldsV1": {"f:x": {}}}]},
+      "managedFields": [{"manager": "m", "operation": "Apply", "subresource": "status", "fieldsV1": {"f:x": {}}},
+        {"manager": "m", "operation": "Apply", "subresource": "status",
+         "fieldsV1": {"f:status": {"f:nominatedNodeName": {}}}},
+        {"manager": "m", "operation": "Update", "subresource": "status",
+         "fieldsV1": {"f:status": {"f:nominatedNodeName": {}}}}]},
     "spec": {
       "nodeName": "n", "schedulerName": "s", "nodeSelector": {"zone": "z"}, "priority": 5, "priorityClassName": "high",
       "affinity": {"nodeAffinity": {
@@ -43,6 +47,9 @@ TEST(Decode, PodKeepsWhatControllersRead) {
   ASSERT_NE(pod->metadata.controller(), nullptr);
   EXPECT_EQ(pod->metadata.controller()->uid, "ju");
   EXPECT_EQ(pod->metadata.managed_fields[0].subresource, "status");
+  EXPECT_FALSE(pod->metadata.managed_fields[0].nominates_node);
+  EXPECT_TRUE(pod->metadata.managed_fields[1].nominates_node);
+  EXPECT_FALSE(pod->metadata.managed_fields[2].nominates_node);
   ASSERT_TRUE(pod->node_affinity && pod->node_affinity->required);
   EXPECT_EQ(pod->node_affinity->required->terms[0].match_fields[0].key, "metadata.name");
   EXPECT_EQ(pod->node_affinity->preferred[0].weight, 3);

@@ -45,6 +45,7 @@ StatusOr<Json> bound_pod(const Json& pod, const Json& binding, const std::string
   }
   Json out = pod;
   out["spec"]["nodeName"] = binding["target"].value("name", "");
+  if (out.contains("status")) out["status"].erase("nominatedNodeName");  // ClearingNominatedNodeNameAfterBinding
   for (const char* member : {"annotations", "labels"}) {
     const Json added = binding["metadata"].value(member, Json::object());
     for (const auto& [key, value] : added.items()) {

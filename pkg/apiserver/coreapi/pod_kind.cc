@@ -170,8 +170,9 @@ class PodKind : public Kind {
     return out;
   }
 
-  FieldErrors validate_status_update(const WriteContext&, const Json& object, const Json&) const override {
+  FieldErrors validate_status_update(const WriteContext&, const Json& object, const Json& old) const override {
     FieldErrors out;
+    check_nominated_node(out, object, old);
     check_pod_status(out, object);
     return out;
   }

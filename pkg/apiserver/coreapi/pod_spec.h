@@ -25,6 +25,8 @@ void check_affinity(FieldErrors& out, const FieldPath& path, const Json& affinit
 void check_pod_update(FieldErrors& out, const Json& pod, const Json& old);
 // status.resourceClaimStatuses and extendedResourceClaimStatus against the spec.
 void check_pod_status(FieldErrors& out, const Json& pod);
+// A status that nominates another node than before: the name, and that the pod is not bound yet.
+void check_nominated_node(FieldErrors& out, const Json& pod, const Json& old);
 
 // "Guaranteed", "Burstable" or "BestEffort".
 std::string qos_class(const Json& spec);

@@ -56,6 +56,21 @@ TEST(PodUpdate, GatedPodsMayOnlyBeNarrowed) {
   EXPECT_FALSE(errors.empty());
 }
 
+TEST(PodStatus, NominatesANodeOnlyBeforeItIsBound) {
+  const Json nominated = parse(R"({"spec":{},"status":{"nominatedNodeName":"n"}})");
+  const Json bound = parse(R"({"spec":{"nodeName":"m"},"status":{}})");
+  FieldErrors none, errors;
+  check_nominated_node(none, nominated, parse(R"({"spec":{},"status":{}})"));
+  check_nominated_node(none, nominated, nominated);
+  check_nominated_node(none, bound, nominated);
+  EXPECT_TRUE(none.empty());
+  check_nominated_node(errors, parse(R"({"spec":{"nodeName":"m"},"status":{"nominatedNodeName":"n"}})"), bound);
+  check_nominated_node(errors, parse(R"({"spec":{},"status":{"nominatedNodeName":"N"}})"), parse(R"({})"));
+  ASSERT_EQ(errors.size(), 2u);
+  EXPECT_EQ(errors[0].field, "status.nominatedNodeName");
+  EXPECT_EQ(errors[0].message, "Forbidden: may not be set on pods that are already bound to a node");
+}
+
 TEST(PodTable, Status) {
   EXPECT_EQ(status_cell(R"({"status":{"phase":"Pending"}})"), "Pending");
   EXPECT_EQ(status_cell(R"({"status":{"phase":"Pending","conditions":[

@@ -208,6 +208,16 @@ void check_pod_update(FieldErrors& out, const Json& pod, const Json& old_pod) {
   if (!semantic_equal(munged_spec(spec, old, gated), old_spec)) out.push_back(forbidden(path, kOnlyTheseFields));
 }
 
+void check_nominated_node(FieldErrors& out, const Json& pod, const Json& old) {
+  const std::string& node = text_of(member(pod, "status"), "nominatedNodeName");
+  if (node.empty() || node == text_of(member(old, "status"), "nominatedNodeName")) return;
+  add_problems(out, FieldPath("status.nominatedNodeName"), node, dns_subdomain_problems(node));
+  if (!text_of(member(old, "spec"), "nodeName").empty()) {
+    out.push_back(
+        forbidden(FieldPath("status.nominatedNodeName"), "may not be set on pods that are already bound to a node"));
+  }
+}
+
 void check_pod_status(FieldErrors& out, const Json& pod) {
   const Json& status = member(pod, "status");
   const Json& spec = member(pod, "spec");
