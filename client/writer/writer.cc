@@ -1,5 +1,6 @@
 #include "client/writer/writer.h"
 
+#include <optional>
 #include <utility>
 
 #include "pkg/log/log.h"
@@ -121,7 +122,7 @@ void Writer::answered(uint64_t id, Result<std::string> answer, MonoTime sent) {
   const WriteRequest& write = job.writes[job.results.size()];
   WriteResult result;
   if (answer) {
-    result = read_answer(write, *answer);
+    result = read_answer(write, std::move(*answer));
   } else {
     result.outcome = classify_write_error(answer.error(), write.verb);
     result.error = answer.error().message();
@@ -149,27 +150,30 @@ void Writer::complete(Job& job, WriteResult result, MonoTime sent) {
 
 // What the server returned for a performed write: usually the object, for the store; a Status for some deletions and
 // subresources.
-WriteResult Writer::read_answer(const WriteRequest& write, const std::string& body) {
+WriteResult Writer::read_answer(const WriteRequest& write, std::string body) {
   WriteResult result;
   result.outcome = WriteOutcome::kDone;
-  result.object = body;
-  // A namespace is little more than metadata, which all objects have.
-  auto any = api::decode<api::Namespace>(body);
-  bool waits_for_finalizers = any && any->metadata.deleting() && !any->metadata.finalizers.empty();
+  result.object = std::move(body);
   auto* known = store_of(write.object.resource);
+  // A namespace is little more than metadata, which all objects have.
+  const bool of_any_kind = known == nullptr || write.verb == WriteVerb::kDelete;
+  std::optional<api::Namespace> any;
+  if (of_any_kind)
+    if (auto read = api::decode<api::Namespace>(result.object)) any = std::move(*read);
   if (known == nullptr) {
     if (!any || any->metadata.resource_version.empty()) return result;
     result.uid = any->metadata.uid;
     if (auto revision = parse_revision(any->metadata.resource_version)) result.revision = *revision;
     return result;
   }
-  auto entry = known->type.decode(body);
+  auto entry = known->type.decode(result.object);
   // pods/binding answers with a Status, and a deletion may too: then only the stream will tell.
   if (!entry || entry->name != write.object.name || entry->ns != write.object.ns) return result;
   result.uid = entry->uid;
   result.revision = entry->revision;
   std::string key = entry->key();
   // What a deletion returns may be the object as it was last: gone is only what the stream or a live GET says is gone.
+  const bool waits_for_finalizers = any && any->metadata.deleting() && !any->metadata.finalizers.empty();
   if (write.verb == WriteVerb::kDelete && !waits_for_finalizers) return result;
   const Entry* before = known->store->find(key);
   if (before != nullptr && before->uid == entry->uid && before->revision == entry->revision) {

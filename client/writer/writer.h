@@ -123,7 +123,7 @@ class Writer {
   void complete(Job& job, WriteResult result, MonoTime sent);
   void release(const std::string& lock);
   void finish(uint64_t job);
-  WriteResult read_answer(const WriteRequest& write, const std::string& body);
+  WriteResult read_answer(const WriteRequest& write, std::string body);
   StoreOf* store_of(const Resource& resource);
   Handle send(const WriteRequest& write, RestClient::Done done);
 

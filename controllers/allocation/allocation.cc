@@ -94,8 +94,7 @@ class Pass {
       for (const ClaimState& claim : state_.claims)
         if (!claim.allocated()) request.claims.push_back(claim.claim);
       std::vector<allocator::NodeId> order;
-      for (const std::string& node : choice.nodes) order.push_back(inventory_.node_id(node));
-      const allocator::FoundNodes found = allocator_.find_nodes(request, order, 1);
+      const allocator::FoundNodes found = first_feasible(request, choice, order);
       switch (found.outcome) {
         case allocator::Outcome::kFeasible:
           if (role_ != Role::kExplain) write_decision(request, found.decisions.front());
@@ -115,13 +114,27 @@ class Pass {
     }
   }
 
+  // Most often one of the first nodes will do, and the others need not be looked up. `order` has all that were asked.
+  allocator::FoundNodes first_feasible(const allocator::Request& request, const NodeChoice& choice,
+                                       std::vector<allocator::NodeId>& order) {
+    constexpr size_t kFirstLook = 16;
+    const auto look_at = [&](size_t nodes) {
+      while (order.size() < std::min(nodes, choice.nodes.size()))
+        order.push_back(inventory_.node_id(choice.nodes[order.size()]));
+      return allocator_.find_nodes(request, order, 1);
+    };
+    allocator::FoundNodes found = look_at(kFirstLook);
+    const bool decided =
+        found.outcome == allocator::Outcome::kFeasible || found.outcome == allocator::Outcome::kBudgetSpent;
+    return decided || order.size() == choice.nodes.size() ? found : look_at(choice.nodes.size());
+  }
+
   // The nodes that the pod and its already allocated claims allow.
   NodeChoice candidate_nodes() {
     std::vector<std::string> only;
     bool restricted = false;
     if (role_ == Role::kBoundBare) {
-      only.push_back(pod_.node_name);
-      return {only, ""};
+      return {{pod_.node_name}, ""};
     }
     for (const ClaimState& claim : state_.claims) {
       if (!claim.allocated() || !claim.claim->status.allocation->node_selector) continue;
@@ -335,12 +348,13 @@ class Pass {
     if (role_ == Role::kToBind) {
       const NodeChoice choice = candidate_nodes();
       if (choice.nodes.empty()) return no_node(choice);
-      Write write = write_binding(pod_, choice.nodes.front());
+      const std::string node(choice.nodes.front());
+      Write write = write_binding(pod_, node);
       write.success_event = Event{ref_of(pod_),
                                   false,
                                   "Scheduled",
                                   "Binding",
-                                  "Successfully assigned " + pod_.metadata.key() + " to " + choice.nodes.front(),
+                                  "Successfully assigned " + pod_.metadata.key() + " to " + node,
                                   ""};
       outcome_.add(std::move(write));
       outcome_.hold = std::chrono::seconds(2);  // the answer is no pod: the stream shows it bound
@@ -353,7 +367,7 @@ class Pass {
       const NodeChoice choice = candidate_nodes();
       if (choice.nodes.empty() && !releasing()) return no_node(choice);
       term = {};
-      if (!choice.nodes.empty()) term.match_fields.push_back({"metadata.name", "In", {choice.nodes.front()}});
+      if (!choice.nodes.empty()) term.match_fields.push_back({"metadata.name", "In", {std::string(choice.nodes.front())}});
       break;
     }
     lift_gate(term);

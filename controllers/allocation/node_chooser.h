@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pkg/api/core.h"
@@ -10,7 +11,7 @@
 namespace dra::allocation {
 
 struct NodeChoice {
-  std::vector<std::string> nodes;  // best first
+  std::vector<std::string_view> nodes;  // best first; valid until the chooser learns something new
   // Where there are none: why, as kube-scheduler counts it ("0/3 nodes are available: 2 Insufficient cpu, ...").
   std::string why_none;
 };

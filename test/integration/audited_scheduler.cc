@@ -33,14 +33,20 @@ void AuditedScheduler::take(const std::string& line) {
   const Json event = Json::parse(line);
   const int code = event.at("responseStatus").value("code", 0);
   const Json& target = event.at("objectRef");
-  const bool of_claim = target.value("resource", "") == "resourceclaims";
+  const std::string resource = target.value("resource", ""), part = target.value("subresource", "");
+  if (resource == "pods" && part == "status") {
+    const Json asked = event.value("requestObject", Json::object()).value("status", Json::object());
+    if (code < 400 && asked.contains("nominatedNodeName")) ++stats_.nominations;
+    return;
+  }
+  const bool of_claim = resource == "resourceclaims";
   if (of_claim) ++stats_.claim_writes;
   if (code >= 400) {
     ++stats_.failures;
     stats_.last_failure = event.at("responseStatus").value("message", "");
     return;
   }
-  if (!of_claim || event.value("verb", "") != "update" || target.value("subresource", "") != "status") return;
+  if (!of_claim || event.value("verb", "") != "update" || part != "status") return;
   // PostFilter sends the whole claim without its allocation; PreBind sends it with one, old or new.
   const Json& claim = event.at("responseObject");
   const Json status = claim.value("status", Json::object());

@@ -1,5 +1,5 @@
 // AuditedScheduler: kube-scheduler as a child process. What it did is read from kube-apiserver's audit log, which must
-// hold its writes of claims, claim status and bindings with requests and responses.
+// hold its writes of claims, claim status, pod status and bindings with requests and responses.
 #pragma once
 
 #include <cstdint>

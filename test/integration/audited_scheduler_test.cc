@@ -52,6 +52,23 @@ TEST_F(AuditLog, NothingIsWrittenYet) {
   EXPECT_EQ(scheduler.stats().claim_writes, 0u);
 }
 
+TEST_F(AuditLog, NominationsAreToldFromConditions) {
+  AuditedScheduler scheduler(nullptr, log_, 0);
+  const auto patch = [](int code, const Json& status) {
+    return Json{{"verb", "patch"},
+                {"objectRef", {{"resource", "pods"}, {"name", "p"}, {"subresource", "status"}}},
+                {"requestObject", {{"status", status}}},
+                {"responseStatus", {{"code", code}}}}
+               .dump() +
+           "\n";
+  };
+  write(patch(200, {{"nominatedNodeName", "n"}}));
+  write(patch(200, {{"conditions", Json::array()}}));
+  write(patch(404, {{"nominatedNodeName", "n"}}));
+  EXPECT_EQ(scheduler.stats().nominations, 1u);
+  EXPECT_EQ(scheduler.stats().failures, 0u) << "counts claims and bindings";
+}
+
 TEST_F(AuditLog, AnAllocationIsItsOwnOnlyIfItWroteTheField) {
   AuditedScheduler scheduler(nullptr, log_, 0);
   write(event("update", target(), 200, claim("")));                        // the finalizer

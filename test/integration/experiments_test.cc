@@ -393,7 +393,7 @@ TEST_F(Experiment, E29_AForeignClaimWithoutTimestampBesideOursCostsNoReservation
   EXPECT_EQ(node_of("p"), "n1") << "narrowed to where the other claim can be";
   EXPECT_EQ(consumers("a"), Names{"p"});
   EXPECT_EQ(consumers("b"), Names{"p"});
-  EXPECT_EQ(scheduler().stats().failures, 0u);
+  EXPECT_EQ(scheduler().stats().failures, 0u) << scheduler().stats().last_failure;
 }
 
 TEST_F(Experiment, E30_UngatedPodsAreTheSchedulers) {

@@ -37,6 +37,7 @@ TEST(Gate, TwoHundredPodsAreBoundAndLeaveNothingBehind) {
   Cluster cluster(options);
   cluster.start();
   take_through(cluster, 200);
+  EXPECT_EQ(cluster.scheduler().stats().nominations, 0u) << "the names came with the node";
 }
 
 // The claims are made and cleaned up by kube-controller-manager; what it does must not meet what we do.
@@ -53,6 +54,7 @@ TEST(Gate, BesideTheClaimControllerOfKubeControllerManager) {
   Process& manager = cluster.start("m1", process);
   take_through(cluster, 40);
   EXPECT_FALSE(manager.guard().seen().contains("claimtemplate/create-claim"));
+  EXPECT_EQ(cluster.scheduler().stats().nominations, 40u) << "whoever publishes the names does not know the node";
 }
 
 }  // namespace dra::integration::gate_test

@@ -194,7 +194,8 @@ bool KubeScheduler::filter(Attempt& attempt, std::vector<std::shared_ptr<const a
   std::vector<allocator::NodeId> order;
   std::vector<std::string> names;
   std::set<std::string> rejecting;
-  for (const std::string& node : tracker_.choose(*attempt.pod, {}).nodes) {
+  for (const std::string_view name : tracker_.choose(*attempt.pod, {}).nodes) {
+    const std::string node(name);
     bool fits = true;
     for (const auto& claim : attempt.claims) {
       const auto& allocated = claim->status.allocation;
@@ -286,6 +287,12 @@ void KubeScheduler::pre_bind(const std::shared_ptr<Attempt>& attempt) {
   stats_.claim_writes += calls.size();
   stats_.allocations += attempt->decided.size();
   const api::Pod& pod = *attempt->pod;
+  // 1.35 and later: whoever looks on shall know the node before PreBind, which may take its time (KEP-5278).
+  if (!attempt->claims.empty() && pod.nominated_node_name != attempt->node) {
+    ++stats_.nominations;
+    calls.insert(calls.begin(), {"PATCH", Api::path("Pod", pod.metadata.name, pod.metadata.ns) + "/status",
+                                 Json{{"status", {{"nominatedNodeName", attempt->node}}}}.dump()});
+  }
   const Json binding{{"apiVersion", "v1"},
                      {"kind", "Binding"},
                      {"metadata", {{"name", pod.metadata.name}, {"uid", pod.metadata.uid}}},

@@ -72,7 +72,7 @@ rules:
   verbs: [create, update, patch, delete]
   resources:
   - {group: resource.k8s.io, resources: [resourceclaims, resourceclaims/status]}
-  - {group: "", resources: [pods/binding]}
+  - {group: "", resources: [pods/binding, pods/status]}
 - level: None
 )";
 

@@ -11,6 +11,7 @@ struct SchedulerStats {
   uint64_t claim_writes = 0;   // of any kind, refused ones too
   uint64_t allocations = 0;    // claims it allocated itself
   uint64_t deallocations = 0;  // PostFilter
+  uint64_t nominations = 0;    // nodes it wrote to status.nominatedNodeName of pods
   uint64_t failures = 0;       // refused writes of claims and bindings
   std::string last_failure;    // the API server's words
 };
