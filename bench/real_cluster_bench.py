@@ -9,6 +9,7 @@ Fails when a pod is not bound, when a claim has other than one device, or when t
 import argparse
 import json
 import os
+import re
 import time
 
 import real_cluster
@@ -16,8 +17,9 @@ from real_cluster import rest
 import manager as managers  # from test/e2e, which real_cluster put on the path
 
 PODS = "/api/v1/namespaces/default/pods"
-UNBOUND = PODS + "?fieldSelector=spec.nodeName%3D&resourceVersion=0"
-METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"  # looking on shall cost the server little
+BOUND = PODS + "?watch=true&fieldSelector=spec.nodeName%21%3D&resourceVersion=0"
+METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+NAME = re.compile(rb'"metadata":\{"name":"([^"]+)"')
 GATE = "dra-controller-manager/allocation"
 
 
@@ -53,17 +55,19 @@ def check(plane, pods):
         raise SystemExit(f"{len(unreserved)} claims are not reserved for one pod")
 
 
-def wait_until_bound(plane, seconds, what):
-    """Asks the less often the more pods are left: each question costs the server as much as some bindings."""
+def wait_until_bound(plane, pods, seconds):
+    """Looking on shall cost the server little: one event for each pod, when it is bound."""
     end = time.monotonic() + seconds
-    while True:
-        status, answer = plane.api.request("GET", UNBOUND, accept=METADATA)
-        left = len(answer["items"] or []) if status == 200 else -1
-        if left == 0:
-            return
-        if time.monotonic() > end:
-            raise SystemExit(f"waited {seconds} s in vain for {what}: {left} are left\n" + plane.last_words())
-        time.sleep(min(max(left / 500, 0.05), 2.0))
+    bound = set()
+    while time.monotonic() < end:
+        try:
+            for line in plane.api.watch(BOUND, 60, METADATA):  # a server under load ends watches
+                bound.update(NAME.findall(line))
+                if len(bound) == pods:
+                    return
+        except TimeoutError:
+            break
+    raise SystemExit(f"{len(bound)} of {pods} pods were bound, and no more came in a minute or {seconds} s in all\n" + plane.last_words())
 
 
 def measure(options, contender):
@@ -72,14 +76,14 @@ def measure(options, contender):
         plane.api.create(rest.RESOURCE + "/namespaces/default/resourceclaimtemplates", rest.template("gpu"))
         processes = start_contender(plane, options.programs, contender)
         plane.api.create(PODS, pod("warm-up", contender))
-        wait_until_bound(plane, 60, "the first pod to be bound")
+        wait_until_bound(plane, 1, 60)
         time.sleep(1)
         everything = {process.label: process for process in plane.started}  # for the CPU: who pays for what the contender asks
         cpu = {name: managers.cpu_seconds(process.pid) for name, process in everything.items()}
         began = time.monotonic()
         plane.api.many([lambda i=i: plane.api.create(PODS, pod(f"pod-{i}", contender)) for i in range(options.pods)], threads=8)
         created = time.monotonic() - began
-        wait_until_bound(plane, 600, f"{options.pods} bound pods")
+        wait_until_bound(plane, options.pods + 1, 600)
         seconds = time.monotonic() - began
         cpu = {name: managers.cpu_seconds(process.pid) - cpu[name] for name, process in everything.items()}
         check(plane, options.pods + 1)

@@ -367,7 +367,8 @@ class Pass {
       const NodeChoice choice = candidate_nodes();
       if (choice.nodes.empty() && !releasing()) return no_node(choice);
       term = {};
-      if (!choice.nodes.empty()) term.match_fields.push_back({"metadata.name", "In", {std::string(choice.nodes.front())}});
+      if (!choice.nodes.empty())
+        term.match_fields.push_back({"metadata.name", "In", {std::string(choice.nodes.front())}});
       break;
     }
     lift_gate(term);

@@ -28,8 +28,8 @@ struct OwnerReference {
 // Which field manager wrote last to which subresource. Of the fields themselves one is kept.
 struct ManagedFieldsEntry {
   std::string manager;
-  std::string operation;       // "Apply" or "Update"
-  std::string subresource;     // "" for the main resource
+  std::string operation;        // "Apply" or "Update"
+  std::string subresource;      // "" for the main resource
   bool nominates_node = false;  // the manager applied status.nominatedNodeName and holds it
   bool operator==(const ManagedFieldsEntry&) const = default;
 };

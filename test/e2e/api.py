@@ -66,6 +66,20 @@ class Api:
             raise SystemExit(f"POST {path}: HTTP {status}: {answer.get('message')}")
         return answer
 
+    def watch(self, path, seconds, accept="application/json"):
+        """The lines of a watch as bytes, until the server ends it or none came for `seconds` (TimeoutError). On a connection of its own."""
+        self.local.connection, own = None, getattr(self.local, "connection", None)
+        connection, self.local.connection = self.connection(), own
+        connection.timeout = seconds
+        try:
+            connection.request("GET", path, headers={"Authorization": f"Bearer {self.token}", "Accept": accept})
+            answer = connection.getresponse()
+            if answer.status != 200:
+                raise SystemExit(f"GET {path}: HTTP {answer.status}: {answer.read().decode(errors='replace')}")
+            yield from iter(answer.readline, b"")
+        finally:
+            connection.close()
+
     def many(self, calls, threads=16):
         """Runs functions side by side; returns their results, raises the first failure."""
         with concurrent.futures.ThreadPoolExecutor(threads) as pool:
