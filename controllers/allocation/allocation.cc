@@ -322,12 +322,17 @@ class Pass {
   // ---- P4
 
   // Shared claims, and those allocated by others, get this pod as a consumer before it goes; true when something was
-  // written or cannot be.
+  // written or cannot be, or the stream does not have it yet.
   bool reserve() {
     if (role_ == Role::kExplain || role_ == Role::kBoundBare) return true;  // the lifecycle controller reserves
     bool busy = false;
     for (const ClaimState& claim : state_.claims) {
-      if (claim.reserved) continue;
+      if (claim.reserved) {
+        // kube-scheduler must not see the pod without its gate before it sees the reservation: it would write its own
+        // and fail. Its streams are about as old as ours.
+        busy = busy || (role_ == Role::kGated && !releasing() && !claim.reserved_in_stream);
+        continue;
+      }
       std::vector<api::ResourceClaimConsumerReference> consumers = claim.claim->status.reserved_for;
       if (consumers.size() >= api::kMaxReservedFor) {
         complain("FailedAllocation",
@@ -488,7 +493,9 @@ void AllocationReconciler::on_streamed_claim(const View& view, const api::Resour
     if (is_allocated_by_us(*before) && !is_proven(*before)) causes.insert(std::string(kNodesCause));
     for (const Cause& cause : causes) out.wake(cause);
   }
-  if (!after || !needs_proof(*after) || is_proven(*after)) return;
+  const bool to_prove = after && needs_proof(*after) && !is_proven(*after);
+  const bool reserved = after && (!before || before->status.reserved_for != after->status.reserved_for);
+  if (!to_prove && !reserved) return;
   for (const api::Pod* pod : view.pods_of_claim(after->metadata.key()))
     if (role_of(*pod, options_) != Role::kNone) out.add(pod_key(pod->metadata.key()));
 }

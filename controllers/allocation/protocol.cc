@@ -92,6 +92,7 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
     const api::ResourceClaim* streamed = view.streamed_claim(claim->metadata.key());
     one.in_stream = streamed && streamed->metadata.uid == claim->metadata.uid &&
                     streamed->metadata.resource_version == claim->metadata.resource_version;
+    one.reserved_in_stream = streamed && is_reserved_for(*streamed, pod.metadata.uid);
     one.claim = std::move(claim);
     state.claims.push_back(std::move(one));
   }

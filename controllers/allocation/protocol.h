@@ -30,6 +30,7 @@ struct ClaimState {
   bool proven = false;     // and bears its mark
   bool reserved = false;   // for this pod
   bool in_stream = false;  // the stream layer has exactly this version
+  bool reserved_in_stream = false;
   bool allocated() const { return claim->status.allocation.has_value(); }
   bool needs_proof() const { return (ours || unsure) && !proven; }
   // May be used: proven, or not ours to prove (P6).

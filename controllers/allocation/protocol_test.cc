@@ -67,6 +67,25 @@ TEST_F(Protocol, OwnClaimsAreUsedBeforeTheyArePublishedButDoNotLetThePodGo) {
   EXPECT_EQ(pass(), "lift-gate p");
 }
 
+TEST_F(Protocol, TheGateGoesOnceTheStreamShowsTheReservations) {
+  view.put(make_pod("p", {"c"}));
+  const api::ResourceClaim claim = allocated("c", "n1", "gpu-0", false, {});
+  ASSERT_EQ(pass(), "reserve c");
+  api::ResourceClaim reserved = claim;
+  reserved.status.reserved_for = {{"", "pods", "p", "p-uid"}};
+  put(reserved);
+  view.streamed_claims.emplace("default/c", claim);
+  EXPECT_EQ(pass(), "") << "kube-scheduler would write a reservation of its own";
+  options.release_gates = true;
+  EXPECT_EQ(pass(), "lift-gate p");
+  options.release_gates = false;
+  view.streamed_claims.clear();
+  Triggers triggers;
+  AllocationReconciler(options, inventory, allocator, nodes).on_streamed_claim(view, &claim, &reserved, triggers);
+  EXPECT_EQ(triggers.keys, std::vector<Key>{pod_key("default/p")});
+  EXPECT_EQ(pass(), "lift-gate p");
+}
+
 // ---- P5, P6
 
 TEST_F(Protocol, YieldsToAnOverlapWhileUnmarked) {

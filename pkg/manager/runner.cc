@@ -118,13 +118,18 @@ void Runner::schedule() {
   std::optional<MonoTime> due;
   if (!held_.empty()) due = held_.begin()->first;
   bool ready = false;
+  // Where there is no room for a pass, the end of one leads back here; no timer has anything to say before that.
+  const bool room = passes_.size() < kMaxPasses;
   for (const auto& lane : lanes_) {
-    ready = ready || (may_run(*lane) && (lane->queue->has_ready() || lane->parked.has_leftovers()));
-    if (auto at = lane->queue->next_due(); at && may_run(*lane) && (!due || *at < *due)) due = at;
+    if (room && may_run(*lane)) {
+      // Asked of every lane: it makes ready what is due, so that next_due() is in the future.
+      ready = lane->queue->has_ready() || lane->parked.has_leftovers() || ready;
+      if (auto at = lane->queue->next_due(); at && (!due || *at < *due)) due = at;
+    }
     if (!lane->pacer) continue;
     if (auto at = lane->pacer->next_due(); at && (!due || *at < *due)) due = at;
   }
-  if (ready && !pump_posted_ && passes_.size() < kMaxPasses) {
+  if (ready && !pump_posted_) {
     pump_posted_ = true;
     reactor_.post([this, alive = alive_] {
       if (!*alive) return;

@@ -22,10 +22,18 @@ class ScriptedServer : public ObjectApi {
     log.push_back(write.purpose + " " + write.object.name);
     Result<uint64_t> answer = 1;
     if (auto bad = failures.find(write.purpose); bad != failures.end()) answer = fail(bad->second);
-    timers_.push_back(reactor_.after(10ms, [this, key = write.object.store_key(), answer, done] {
+    auto answered = [this, key = write.object.store_key(), answer, done] {
       in_flight.erase(key);
       done(answer);
-    }));
+    };
+    if (mute)
+      unanswered_.push_back(std::move(answered));
+    else
+      timers_.push_back(reactor_.after(10ms, std::move(answered)));
+  }
+  void unmute() {
+    mute = false;
+    for (auto& answer : std::exchange(unanswered_, {})) timers_.push_back(reactor_.after(10ms, std::move(answer)));
   }
   void get(const Ref& object, std::function<void(Result<Presence>)> done) override {
     log.push_back("get " + object.name);
@@ -40,12 +48,14 @@ class ScriptedServer : public ObjectApi {
   std::map<std::string, Error> failures;  // by purpose
   Presence presence = Presence::kAbsent;
   int unreachable = 0;
+  bool mute = false;  // writes get no answer until unmute()
   std::set<std::string> in_flight;
   std::vector<std::string> log;
 
  private:
   Reactor& reactor_;
   std::vector<Handle> timers_;
+  std::vector<std::function<void()>> unanswered_;
 };
 
 class Notes : public EventSink, public MetricSink, public Assumptions {
@@ -320,6 +330,34 @@ TEST_F(RunnerTest, AQuestionIsAnsweredBeforeTheKeyRunsAgain) {
   poke("p");
   reactor.advance(25ms);
   EXPECT_EQ(server.log, (std::vector<std::string>{"get x", "prune a"}));
+}
+
+TEST_F(RunnerTest, KeysThatComeDueWhileThereIsNoRoomForAPassWaitInSilence) {
+  Scripted second;
+  runner.add(second);
+  second.next = [](const View&, const Key&) {
+    Outcome outcome;
+    outcome.look_again_in(1s);
+    return outcome;
+  };
+  poke("early");
+  reactor.advance(10ms);
+  second.next = nullptr;
+  server.mute = true;
+  scripted.next = [](const View&, const Key& key) {
+    Outcome outcome;
+    outcome.add(write("long", key.object));
+    return outcome;
+  };
+  for (size_t i = 0; i < Runner::kMaxPasses + 10; ++i) poke("p" + std::to_string(i));
+  const size_t looks = second.passes.size();
+  reactor.advance(2s);  // CheckFailed where tasks keep making tasks
+  EXPECT_LE(reactor.run_until_idle(1000), 1000u);
+  server.unmute();
+  reactor.advance(1s);
+  EXPECT_EQ(server.in_flight.size(), 0u);
+  EXPECT_GT(second.passes.size(), looks) << "and come to their right then";
+  EXPECT_TRUE(runner.idle());
 }
 
 TEST_F(RunnerTest, MissingPermissionIsRetriedEveryMinute) {
