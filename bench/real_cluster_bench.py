@@ -65,6 +65,8 @@ def wait_until_bound(plane, pods, seconds):
                 bound.update(NAME.findall(line))
                 if len(bound) == pods:
                     return
+                if time.monotonic() > end:
+                    break
         except TimeoutError:
             break
     raise SystemExit(f"{len(bound)} of {pods} pods were bound, and no more came in a minute or {seconds} s in all\n" + plane.last_words())

@@ -94,7 +94,9 @@ class Pass {
       for (const ClaimState& claim : state_.claims)
         if (!claim.allocated()) request.claims.push_back(claim.claim);
       std::vector<allocator::NodeId> order;
-      const allocator::FoundNodes found = first_feasible(request, choice, order);
+      order.reserve(choice.nodes.size());
+      for (const std::string_view node : choice.nodes) order.push_back(inventory_.node_id(node));
+      const allocator::FoundNodes found = allocator_.find_nodes(request, order, 1);
       switch (found.outcome) {
         case allocator::Outcome::kFeasible:
           if (role_ != Role::kExplain) write_decision(request, found.decisions.front());
@@ -112,21 +114,6 @@ class Pass {
           return unusable(request, order, found.error ? found.error->message() : "the claims cannot be allocated");
       }
     }
-  }
-
-  // Most often one of the first nodes will do, and the others need not be looked up. `order` has all that were asked.
-  allocator::FoundNodes first_feasible(const allocator::Request& request, const NodeChoice& choice,
-                                       std::vector<allocator::NodeId>& order) {
-    constexpr size_t kFirstLook = 16;
-    const auto look_at = [&](size_t nodes) {
-      while (order.size() < std::min(nodes, choice.nodes.size()))
-        order.push_back(inventory_.node_id(choice.nodes[order.size()]));
-      return allocator_.find_nodes(request, order, 1);
-    };
-    allocator::FoundNodes found = look_at(kFirstLook);
-    const bool decided =
-        found.outcome == allocator::Outcome::kFeasible || found.outcome == allocator::Outcome::kBudgetSpent;
-    return decided || order.size() == choice.nodes.size() ? found : look_at(choice.nodes.size());
   }
 
   // The nodes that the pod and its already allocated claims allow.

@@ -51,6 +51,8 @@ class AllocationReconciler : public reconcile::Reconciler {
       : options_(std::move(options)), inventory_(inventory), allocator_(allocator), nodes_(nodes) {}
 
   std::string_view name() const override { return "allocation"; }
+  // Options::own_claims, once it is known which controllers may run.
+  void use_own_claims(bool own) { options_.own_claims = own; }
   reconcile::Outcome reconcile(const reconcile::View& view, const reconcile::Key& key) const override;
 
   void on_pod(const reconcile::View& view, const api::Pod* before, const api::Pod* after,

@@ -12,6 +12,20 @@ using namespace reconcile;
 
 namespace {
 
+// The claim is there for the pod's entry and no other is, which could be published in its place.
+bool is_only_claim(const View& view, const api::Pod& pod, const std::string& entry, const std::string& name) {
+  bool found = false;
+  for (const api::ResourceClaim* claim : view.claims_controlled_by(pod.metadata.uid)) {
+    if (claim->metadata.ns != pod.metadata.ns) continue;
+    const auto made_for = claim->metadata.annotations.find(api::kPodClaimNameAnnotation);
+    if (claim->metadata.name == name)
+      found = true;
+    else if (made_for != claim->metadata.annotations.end() && made_for->second == entry)
+      return false;
+  }
+  return found;
+}
+
 bool is_ours_to_bind(const api::Pod& pod, const Options& options) {
   return std::find(options.scheduler_names.begin(), options.scheduler_names.end(), pod.scheduler_name) !=
          options.scheduler_names.end();
@@ -57,9 +71,8 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
     if (resolved.state == ResolvedClaim::State::kNotNeeded) continue;
     if (resolved.state == ResolvedClaim::State::kNotCreated) {
       state.unpublished = true;
-      if (options.own_claims) resolved = resolve_created_claim(pod, entry);
-      const api::ResourceClaim* made = options.own_claims ? view.claim(pod.metadata.ns + "/" + resolved.name) : nullptr;
-      if (!made || !is_for_pod(pod, *made)) {
+      resolved = resolve_created_claim(pod, entry);
+      if (!options.own_claims || !is_only_claim(view, pod, entry.name, resolved.name)) {
         wait("the claim for entry \"" + entry.name + "\" is not created yet", true);
         continue;
       }

@@ -54,6 +54,12 @@ TEST_F(Protocol, OwnClaimsAreUsedBeforeTheyArePublishedButDoNotLetThePodGo) {
   options.own_claims = false;
   EXPECT_EQ(pass(), "") << "which claim it will be is up to whoever publishes it";
   options.own_claims = true;
+  api::ResourceClaim another = make_claim("of-another-controller");
+  another.metadata.owner_references = claim.metadata.owner_references;
+  another.metadata.annotations[std::string(api::kPodClaimNameAnnotation)] = "gpu";
+  view.put(another);
+  EXPECT_EQ(pass(), "") << "either may be published";
+  view.claims.erase("default/of-another-controller");
   EXPECT_EQ(pass(), "allocate " + name);
   claim.status.allocation = on("n1", "gpu-0");
   claim.status.reserved_for = {{"", "pods", "p", "p-uid"}};

@@ -173,55 +173,72 @@ class Pass {
     for (Write& create : creates_) outcome_.add(std::move(create));
     if (publish_now) return;
     complete_.insert(complete_.end(), created_.begin(), created_.end());
-    if (held_) nominate();
-    if (!waits_for_node()) publish();
+    publish();
   }
 
-  // The node that the allocations of the pod's claims leave it, once all of them are allocated; how long the one that
-  // is not has been so.
-  void nominate() {
+  // Which node the allocations of the pod's claims leave it, and how long the claim that is not allocated has been so.
+  void look_at_allocations() {
     for (const api::PodResourceClaim& entry : pod_.resource_claims) {
-      const ResolvedClaim resolved = resolve_created_claim(pod_, entry);
-      if (resolved.state != ResolvedClaim::State::kNamed) continue;
-      const api::ResourceClaim* claim = view_.claim(in_namespace(resolved.name));
+      const api::PodResourceClaimStatus* wished = wished_for(entry.name);
+      if (wished && !wished->resource_claim_name) continue;  // needs none
+      const std::optional<std::string>& name = wished ? wished->resource_claim_name : entry.resource_claim_name;
+      const api::ResourceClaim* claim = name ? view_.claim(in_namespace(*name)) : nullptr;
+      if (claim && entry.resource_claim_template_name && !is_for_pod(pod_, *claim)) claim = nullptr;
       if (!claim) {
-        all_allocated_ = false;
+        all_known_ = false;
+        hopeless_ = hopeless_ || !is_created_now(entry.name);
       } else if (!claim->status.allocation) {
         all_allocated_ = false;
-        const Duration age = view_.unchanged_for(Kind::kClaim, claim->metadata.key());
-        unallocated_for_ = std::max(unallocated_for_, age);
-      } else if (const std::string* node = api::only_node(*claim->status.allocation)) {
-        node_ = *node;
+        unallocated_for_ = std::max(unallocated_for_, view_.unchanged_for(Kind::kClaim, claim->metadata.key()));
+      } else if (const std::string* only = api::only_node(*claim->status.allocation)) {
+        allocated_on_ = *only;
       }
     }
-    if (!all_allocated_) node_.clear();
   }
 
-  // A held pod starts no sooner for having its names. Only where every entry has the claim that allocation looks for.
-  bool waits_for_node() {
-    if (!held_ || all_allocated_ || unallocated_for_ >= options_.patience) return false;
-    for (const api::PodResourceClaim& entry : pod_.resource_claims) {
-      if (!entry.resource_claim_template_name || published_claim(pod_, entry.name)) continue;
-      const api::PodResourceClaimStatus ours{entry.name,
-                                             generated_claim_name(pod_.metadata.name, entry.name, pod_.metadata.uid)};
-      if (std::find(complete_.begin(), complete_.end(), ours) == complete_.end()) return false;
-    }
-    outcome_.look_again_in(options_.patience - unallocated_for_);
-    return true;
+  // What status.nominatedNodeName of ours is to say; empty: nothing. Of a node that others nominated we say nothing.
+  std::string node_to_nominate() const {
+    const bool ours = nominated_by_us(pod_);
+    if (!pod_.node_name.empty() || (!ours && (!held_ || !pod_.nominated_node_name.empty()))) return "";
+    if (!all_known_) return ours ? pod_.nominated_node_name : "";  // the claim may be on its way to us
+    return all_allocated_ ? allocated_on_ : "";
+  }
+
+  const api::PodResourceClaimStatus* wished_for(const std::string& entry) const {
+    for (const api::PodResourceClaimStatus& status : complete_)
+      if (status.name == entry) return &status;
+    return nullptr;
+  }
+  bool is_created_now(const std::string& entry) const {
+    return std::any_of(created_.begin(), created_.end(), [&](const auto& status) { return status.name == entry; });
+  }
+
+  // What may wait for the allocation: names where there were none, of claims that allocation uses unpublished, and the
+  // end of a nomination.
+  bool may_wait() const {
+    if (!held_ || (all_known_ && all_allocated_) || hopeless_ || unallocated_for_ >= options_.patience) return false;
+    return std::all_of(complete_.begin(), complete_.end(), [&](const api::PodResourceClaimStatus& status) {
+      const api::PodResourceClaimStatus* published = published_claim(pod_, status.name);
+      if (published) return *published == status;
+      return status.resource_claim_name == generated_claim_name(pod_.metadata.name, status.name, pod_.metadata.uid);
+    });
   }
 
   // Applies the complete set, and only when it says something new: a set with fewer entries would delete the others.
   void publish() {
+    if (held_ || nominated_by_us(pod_)) look_at_allocations();
+    const std::string node = node_to_nominate();
+    bool news = nominated_by_us(pod_) && pod_.node_name.empty() && pod_.nominated_node_name != node;
     std::vector<api::PodResourceClaimStatus> set;
-    bool news = held_ && nominated_by_us(pod_) && pod_.nominated_node_name != node_;
     for (const api::PodResourceClaim& entry : pod_.resource_claims)
-      for (const api::PodResourceClaimStatus& status : complete_)
-        if (status.name == entry.name) {
-          const api::PodResourceClaimStatus* published = published_claim(pod_, entry.name);
-          news = news || !published || *published != status;
-          set.push_back(status);
-        }
-    if (news) outcome_.add(write_claim_statuses(pod_, set, node_, "publish-claim-names"));
+      if (const api::PodResourceClaimStatus* wished = wished_for(entry.name)) {
+        const api::PodResourceClaimStatus* published = published_claim(pod_, entry.name);
+        news = news || !published || *published != *wished;
+        set.push_back(*wished);
+      }
+    if (!news) return;
+    if (may_wait()) return void(outcome_.look_again_in(options_.patience - unallocated_for_));
+    outcome_.add(write_claim_statuses(pod_, set, node, "publish-claim-names"));
   }
 
   const View& view_;
@@ -234,9 +251,11 @@ class Pass {
   std::vector<Write> creates_;
   std::vector<Event> warnings_;
   bool publish_first_ = false;
-  bool all_allocated_ = true;
+  bool all_known_ = true;      // every entry's claim is in the view
+  bool hopeless_ = false;      // one is not, and this pass does not make it
+  bool all_allocated_ = true;  // of those that are
   Duration unallocated_for_{};
-  std::string node_;  // to nominate; empty: none
+  std::string allocated_on_;  // the one node, where there is one
 };
 
 }  // namespace
@@ -265,7 +284,8 @@ void ClaimTemplateReconciler::on_claim(const View& view, const api::ResourceClai
     // And, for the pods that wait for a node, whether it is allocated.
     if (before->status.allocation == after->status.allocation) return;
     for (const api::Pod* pod : view.pods_of_claim(after->metadata.key()))
-      if (wants_claims(*pod) && is_held(*pod, options_)) out.add(pod_key(pod->metadata.key()));
+      if (wants_claims(*pod) && (is_held(*pod, options_) || nominated_by_us(*pod)))
+        out.add(pod_key(pod->metadata.key()));
     return;
   }
   const api::ResourceClaim& claim = after ? *after : *before;

@@ -177,7 +177,6 @@ TEST_F(HeldPod, ANodeThatWasNominatedFollowsTheAllocation) {
 }
 
 TEST_F(HeldPod, ANodeThatOthersNominatedIsTheirs) {
-  publish_names();
   nominate("elsewhere");
   for (const api::ManagedFieldsEntry& theirs :
        {api::ManagedFieldsEntry{"kueue", "Apply", "status", true},
@@ -185,9 +184,49 @@ TEST_F(HeldPod, ANodeThatOthersNominatedIsTheirs) {
     pod.metadata.managed_fields = {theirs};
     for (const char* node : {"", "n1"}) {
       put_claim("gpu", node, std::chrono::hours(1));
+      pod.resource_claim_statuses.clear();
+      EXPECT_EQ(pass_publishes(), "names@") << theirs.manager << " " << node;
+      publish_names();
       EXPECT_EQ(pass_publishes(), "nothing") << theirs.manager << " " << node;
     }
   }
+}
+
+TEST_F(HeldPod, ANominationIsKeptWhileTheClaimIsOnItsWayToUsAndGoesWithTheAllocation) {
+  publish_names();
+  nominate("n1");
+  EXPECT_EQ(pass_publishes(), "nothing") << "the pod's stream is ahead of the claims'";
+  put_claim("gpu", "", std::chrono::hours(1));
+  pod.scheduling_gates = {};
+  EXPECT_EQ(pass_publishes(), "names@") << "withdrawn before --release-gates lifted the gate";
+  put_claim("gpu", "n1");
+  EXPECT_EQ(pass_publishes(), "nothing") << "kube-scheduler is on its way there";
+  pod.node_name = "n1";
+  pod.nominated_node_name.clear();
+  EXPECT_EQ(pass_publishes(), "nothing");
+}
+
+TEST_F(HeldPod, AReplacedClaimIsPublishedAtOnce) {
+  pod.resource_claim_statuses = {{"gpu", "gone"}};
+  view.confirm({Kind::kClaim, "default", "gone", ""}, Presence::kAbsent);
+  EXPECT_EQ(pass_publishes(), "names@") << "allocation looks for the published one as long as it is published";
+  api::ResourceClaim strangers = make_claim("gone", make_pod("other", {}), "gpu");
+  strangers.status.allocation.emplace();
+  strangers.status.allocation->node_selector = api::NodeSelector{{{{}, {{"metadata.name", "In", {"far"}}}}}};
+  view.put(strangers);
+  EXPECT_EQ(pass_publishes(), "names@");
+}
+
+TEST_F(HeldPod, WaitsForNothingThatCannotCome) {
+  pod.resource_claims.push_back({"mine", "my-claim", std::nullopt});
+  put_claim("gpu", "n1");
+  EXPECT_EQ(pass_publishes(), "names@") << "the user's claim is not there";
+  publish_names();
+  EXPECT_EQ(pass_publishes(), "nothing");
+  EXPECT_FALSE(last.look_again) << "its arrival brings the pod back";
+  pod.resource_claim_statuses.clear();
+  pod.resource_claims.push_back({"newer", std::nullopt, std::nullopt});
+  EXPECT_EQ(pass_publishes(), "names@");
 }
 
 TEST_F(HeldPod, OthersGetTheirNamesAtOnce) {

@@ -51,14 +51,7 @@ tainteviction::Options eviction_options(const ManagerOptions& from) {
   return options;
 }
 
-// Where this program makes the claims, allocation need not wait for the pod's status to name them, and the names of
-// the pods it will let go come with their node.
-allocation::Options allocation_options(const ManagerOptions& from) {
-  allocation::Options options = from.allocation;
-  options.own_claims = controller_runs(from, "claimtemplate");
-  return options;
-}
-
+// The names of the pods that allocation will let go come with their node.
 claimtemplate::Options claimtemplate_options(const ManagerOptions& from) {
   claimtemplate::Options options;
   const bool lifts_gates = from.allocation.mode != allocation::Mode::kObserve && !from.allocation.release_gates;
@@ -91,7 +84,7 @@ struct Manager::Impl {
         runner(reactor, view, memory, {api, events, instruments, assumptions}),
         audit(reactor, inventory, stores, instruments, events),
         claimtemplate(claimtemplate_options(options)),
-        allocation(allocation_options(options), inventory, allocator, nodes),
+        allocation(options.allocation, inventory, allocator, nodes),
         lifecycle(lifecycle_options(options.claim_templates)),
         tainteviction(eviction_options(options), inventory) {
     instruments.set_leader(false);
@@ -233,6 +226,8 @@ struct Manager::Impl {
       instruments.set_running(reconciler->name(), runner.running());
       added = true;
     }
+    // Whoever makes the claims publishes them, too: allocation need not wait for that.
+    allocation.use_own_claims(open.contains(claimtemplate.name()));
     if (!added || !runner.running()) return;
     if (const auto rival = rival_generator()) return fatal(*rival);
     look_at_everything();

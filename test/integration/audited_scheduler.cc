@@ -36,7 +36,7 @@ void AuditedScheduler::take(const std::string& line) {
   const std::string resource = target.value("resource", ""), part = target.value("subresource", "");
   if (resource == "pods" && part == "status") {
     const Json asked = event.value("requestObject", Json::object()).value("status", Json::object());
-    if (code < 400 && asked.contains("nominatedNodeName")) ++stats_.nominations;
+    if (code < 400 && asked.value("nominatedNodeName", Json()).is_string()) ++stats_.nominations;  // null: taken back
     return;
   }
   const bool of_claim = resource == "resourceclaims";

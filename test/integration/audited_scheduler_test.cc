@@ -64,6 +64,7 @@ TEST_F(AuditLog, NominationsAreToldFromConditions) {
   };
   write(patch(200, {{"nominatedNodeName", "n"}}));
   write(patch(200, {{"conditions", Json::array()}}));
+  write(patch(200, {{"nominatedNodeName", nullptr}}));
   write(patch(404, {{"nominatedNodeName", "n"}}));
   EXPECT_EQ(scheduler.stats().nominations, 1u);
   EXPECT_EQ(scheduler.stats().failures, 0u) << "counts claims and bindings";

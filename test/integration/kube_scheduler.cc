@@ -290,8 +290,10 @@ void KubeScheduler::pre_bind(const std::shared_ptr<Attempt>& attempt) {
   // 1.35 and later: whoever looks on shall know the node before PreBind, which may take its time (KEP-5278).
   if (!attempt->claims.empty() && pod.nominated_node_name != attempt->node) {
     ++stats_.nominations;
-    calls.insert(calls.begin(), {"PATCH", Api::path("Pod", pod.metadata.name, pod.metadata.ns) + "/status",
-                                 Json{{"status", {{"nominatedNodeName", attempt->node}}}}.dump()});
+    ChainedCall nominate{"PATCH", Api::path("Pod", pod.metadata.name, pod.metadata.ns) + "/status",
+                         Json{{"status", {{"nominatedNodeName", attempt->node}}}}.dump()};
+    nominate.also_fine = 404;
+    calls.insert(calls.begin(), std::move(nominate));
   }
   const Json binding{{"apiVersion", "v1"},
                      {"kind", "Binding"},
