@@ -1,0 +1,22 @@
+#include <nlohmann/json.hpp>
+
+#include "controllers/tainteviction/tainteviction_fixture.h"
+
+namespace dra::tainteviction {
+
+void Cluster::perform(const reconcile::Write& write) {
+  writes.push_back(write);
+  say(write.purpose + " " + write.object.name);
+  metrics.insert(metrics.end(), write.on_success.begin(), write.on_success.end());
+  api::Pod pod = view.pods.at(write.object.store_key());
+  ASSERT_EQ(pod.metadata.uid, write.object.uid) << "bound to the instance";
+  if (write.purpose == "mark-disruption") {
+    const nlohmann::json condition = nlohmann::json::parse(write.body)["status"]["conditions"][0];
+    pod.conditions.push_back({condition["type"], condition["status"], condition["reason"], condition["message"]});
+  } else {
+    pod.metadata.deletion_timestamp = format_rfc3339(view.time);
+  }
+  put(pod);
+}
+
+}  // namespace dra::tainteviction

@@ -1,0 +1,216 @@
+// The fixture of this room's tests: a cluster in memory on which evictions take effect, in simulated time.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "controllers/tainteviction/tainteviction.h"
+#include "pkg/reconcile/memory_view.h"
+
+namespace dra::tainteviction {
+
+inline constexpr const char* kDriver = "drv";
+inline constexpr const char* kPool = "node-1";
+
+// A cluster in memory. Changes are delivered to the reconciler as the manager does; keys are run as the runner does,
+// and writes take effect.
+class Cluster {
+ public:
+  explicit Cluster(Options options = {}) : reconciler(options, inventory) {}
+
+  void put(const api::Pod& pod) { change(view.pods, pod, &TaintEvictionReconciler::on_pod); }
+  void put(const api::ResourceClaim& claim) { change(view.claims, claim, &TaintEvictionReconciler::on_claim); }
+  void remove_pod(const std::string& key) { take(view.pods, key, &TaintEvictionReconciler::on_pod); }
+  void remove_claim(const std::string& key) { take(view.claims, key, &TaintEvictionReconciler::on_claim); }
+  void put(const api::ResourceSlice& slice) {
+    inventory.apply_slice(slice);
+    change(slices, slice, &TaintEvictionReconciler::on_slice);
+  }
+  void remove_slice(const std::string& name) {
+    inventory.remove_slice(name);
+    take(slices, name, &TaintEvictionReconciler::on_slice);
+  }
+  // Runs what is due until nothing is; what happened, in short.
+  std::string settle() {
+    did.clear();
+    while (!ready.empty()) {
+      const reconcile::Key key = *ready.begin();
+      ready.erase(ready.begin());
+      run(key);
+    }
+    return did;
+  }
+  std::string advance(Duration by) {
+    view.time += by;
+    for (auto entry = later.begin(); entry != later.end();) {
+      if (entry->second > view.time) {
+        ++entry;
+        continue;
+      }
+      ready.insert(entry->first);
+      entry = later.erase(entry);
+    }
+    return settle();
+  }
+  // A new process: nothing is remembered, everything is looked at once.
+  std::string restart() {
+    view.emitted.clear();
+    ready.clear();
+    later.clear();
+    for (const auto& [key, pod] : view.pods) deliver<api::Pod>(&TaintEvictionReconciler::on_pod, nullptr, &pod);
+    return settle();
+  }
+
+  reconcile::MemoryView view;
+  inventory::Inventory inventory;
+  TaintEvictionReconciler reconciler;
+  reconcile::MemoryView::Table<api::ResourceSlice> slices;
+  std::set<reconcile::Key> ready;
+  std::map<reconcile::Key, WallTime> later;
+  std::string did;
+  std::vector<std::string> notes;
+  std::vector<reconcile::Write> writes;
+  std::vector<reconcile::Metric> metrics;
+  std::function<bool(const reconcile::Write&)> refuse;           // the server refuses this write
+  reconcile::Presence presence = reconcile::Presence::kPresent;  // what the server says about pods
+
+ private:
+  template <typename T>
+  using Tell = void (TaintEvictionReconciler::*)(const reconcile::View&, const T*, const T*,
+                                                 reconcile::Triggers&) const;
+  template <typename T>
+  void deliver(Tell<T> tell, const T* before, const T* after) {
+    reconcile::Triggers triggers;
+    (reconciler.*tell)(view, before, after, triggers);
+    ready.insert(triggers.keys.begin(), triggers.keys.end());
+    EXPECT_TRUE(triggers.later.empty());
+  }
+  template <typename T>
+  void change(reconcile::MemoryView::Table<T>& table, const T& object, Tell<T> tell) {
+    const std::string key = object.metadata.key();
+    auto known = table.find(key);
+    const std::optional<T> before = known == table.end() ? std::nullopt : std::optional<T>(known->second);
+    table.insert_or_assign(key, object);
+    // An object that was replaced under its name comes as a deletion and an addition.
+    const bool replaced = before && before->metadata.uid != object.metadata.uid;
+    if (replaced) deliver<T>(tell, &*before, nullptr);
+    deliver<T>(tell, before && !replaced ? &*before : nullptr, &object);
+  }
+  template <typename T>
+  void take(reconcile::MemoryView::Table<T>& table, const std::string& key, Tell<T> tell) {
+    const T before = table.at(key);
+    table.erase(key);
+    deliver<T>(tell, &before, nullptr);
+  }
+  void say(const std::string& what) { did += (did.empty() ? "" : ", ") + what; }
+
+  void run(const reconcile::Key& key) {
+    view.confirmations.clear();
+    reconcile::Outcome outcome = reconciler.reconcile(view, key);
+    if (outcome.has_confirms()) {
+      EXPECT_TRUE(outcome.paced) << "who is about to evict waits for its turn";
+      for (const reconcile::Effect& effect : outcome.effects)
+        if (const reconcile::Confirm* confirm = std::get_if<reconcile::Confirm>(&effect))
+          view.confirm(confirm->object, presence);
+      outcome = reconciler.reconcile(view, key);
+      EXPECT_FALSE(outcome.has_confirms());
+    }
+    if (outcome.look_again) later[key] = view.time + *outcome.look_again;
+    EXPECT_TRUE(!outcome.has_writes() || outcome.paced);
+    for (const reconcile::Effect& effect : outcome.effects) {
+      if (const reconcile::Event* event = std::get_if<reconcile::Event>(&effect)) {
+        view.emitted[{event->regarding.uid, event->reason}] = event->signature;
+        notes.push_back(event->note);
+        say("event " + event->note.substr(0, event->note.find_first_of(":0123456789")));
+      } else if (const reconcile::Write* write = std::get_if<reconcile::Write>(&effect)) {
+        if (refuse && refuse(*write)) return say("refused " + write->purpose), void(ready.insert(key));
+        perform(*write);
+      }
+    }
+  }
+  void perform(const reconcile::Write& write);
+};
+
+inline api::DeviceTaint taint(WallTime added, const std::string& effect = "NoExecute",
+                              const std::string& key = "broken") {
+  return {key, "yes", effect, format_rfc3339(added)};
+}
+inline api::DeviceToleration tolerate(std::optional<int64_t> seconds, const std::string& key = "broken") {
+  return {key, "Exists", "", "NoExecute", seconds};
+}
+
+class TaintEviction : public testing::Test {
+ protected:
+  explicit TaintEviction(Options options = {}) : cluster(options), now(cluster.view.time) {}
+
+  // A slice with devices dev-0 and dev-1; the taints are dev-0's.
+  api::ResourceSlice slice(std::vector<api::DeviceTaint> taints, int64_t generation = 1,
+                           const std::string& name = "slice") {
+    api::ResourceSlice made;
+    made.metadata.name = name;
+    made.metadata.uid = name + "-uid";
+    made.driver = kDriver;
+    made.pool = {kPool, generation, 1};
+    made.node_name = "node-1";
+    for (const char* device : {"dev-0", "dev-1"}) {
+      made.devices.emplace_back();
+      made.devices.back().name = device;
+    }
+    made.devices[0].taints = std::move(taints);
+    return made;
+  }
+  api::Pod pod(const std::string& name = "p") {
+    api::Pod made;
+    made.metadata.ns = "default";
+    made.metadata.name = name;
+    made.metadata.uid = name + "-uid";
+    made.metadata.resource_version = "7";
+    made.node_name = "node-1";
+    made.phase = "Running";
+    made.resource_claims.push_back({"gpu", "c", std::nullopt});
+    return made;
+  }
+  api::ResourceClaim claim(std::vector<api::DeviceToleration> tolerations = {}, const std::string& device = "dev-0") {
+    api::ResourceClaim made;
+    made.metadata.ns = "default";
+    made.metadata.name = "c";
+    made.metadata.uid = "c-uid";
+    api::DeviceRequestAllocationResult result;
+    result.request = "gpu";
+    result.driver = kDriver;
+    result.pool = kPool;
+    result.device = device;
+    result.tolerations = std::move(tolerations);
+    made.status.allocation.emplace();
+    made.status.allocation->results.push_back(result);
+    made.status.reserved_for.push_back({"", "pods", "p", "p-uid"});
+    return made;
+  }
+  // A pod that is generated for: its claim is its own.
+  api::Pod templated() {
+    api::Pod made = pod();
+    made.resource_claims[0] = {"gpu", std::nullopt, "tpl"};
+    made.resource_claim_statuses = {{"gpu", "c"}};
+    return made;
+  }
+  api::ResourceClaim owned() {
+    api::ResourceClaim made = claim();
+    made.metadata.owner_references.push_back({"v1", "Pod", "p", "p-uid", true});
+    return made;
+  }
+
+  const std::string kEvicted = "event Marking for deletion, mark-disruption p, evict p";
+  const std::string kCalledOff = "event Cancelling deletion";
+  const std::string kAnnounced = "event Will be deleted at ";
+
+  Cluster cluster;
+  const WallTime now;
+};
+
+}  // namespace dra::tainteviction
