@@ -37,12 +37,13 @@ ClaimController::ClaimController(Reactor& reactor, client::Transport& transport,
       claims_(reactor, transport, random, watching_kind("resource.k8s.io", "resourceclaims", "ResourceClaim"), traits_),
       templates_(reactor, transport, random,
                  watching_kind("resource.k8s.io", "resourceclaimtemplates", "ResourceClaimTemplate"), traits_),
-      queue_(reactor.clock()) {
+      worker_(
+          reactor, {}, [this] { return pods_.synced() && claims_.synced() && templates_.synced(); },
+          [this](const std::string& key) { work(key); }) {
   listen();
 }
 
 ClaimController::~ClaimController() {
-  *alive_ = false;
   if (chain_) chain_->cancel();
 }
 
@@ -58,60 +59,36 @@ void ClaimController::listen() {
   pods_.store().on_change([this](const client::Change<api::Pod>& change) { on_pod(change); });
   claims_.store().on_change([this](const client::Change<api::ResourceClaim>& change) {
     const api::ResourceClaim& claim = change.after ? *change.after : *change.before;
-    if (change.after) queue_.add("claim:" + claim.metadata.key());
+    if (change.after) worker_.add("claim:" + claim.metadata.key());
     for (const auto& pod : pods_.store().by_index("claim", claim.metadata.key()))
-      queue_.add("pod:" + pod->metadata.key());
-    schedule();
+      worker_.add("pod:" + pod->metadata.key());
   });
   templates_.store().on_change([this](const client::Change<api::ResourceClaimTemplate>& change) {
     if (!change.after) return;
     for (const auto& pod : pods_.store().by_index("template", change.after->metadata.key()))
-      queue_.add("pod:" + pod->metadata.key());
-    schedule();
+      worker_.add("pod:" + pod->metadata.key());
   });
 }
 
 void ClaimController::on_pod(const client::Change<api::Pod>& change) {
   const api::Pod& pod = change.after ? *change.after : *change.before;
-  if (change.after) queue_.add("pod:" + pod.metadata.key());
+  if (change.after) worker_.add("pod:" + pod.metadata.key());
   if (!change.after) made_.erase(pod.metadata.uid);
   if (!change.after || pod.done())
-    for (const std::string& key : reconcile::claim_keys_of(pod)) queue_.add("claim:" + key);
-  schedule();
+    for (const std::string& key : reconcile::claim_keys_of(pod)) worker_.add("claim:" + key);
 }
 
-void ClaimController::schedule() {
-  if (!pump_posted_ && !busy_ && queue_.has_ready()) {
-    pump_posted_ = true;
-    reactor_.post([this, alive = alive_] {
-      if (!*alive) return;
-      pump_posted_ = false;
-      pump();
-    });
+void ClaimController::work(const std::string& key) {
+  if (key.rfind("pod:", 0) == 0) {
+    if (const auto pod = pods_.store().get(key.substr(4))) return sync_pod(key, *pod);
+  } else if (const auto claim = claims_.store().get(key.substr(6))) {
+    return sync_claim(key, *claim);
   }
-  if (const auto due = queue_.next_due())
-    timer_ = reactor_.after(*due - reactor_.clock().mono_now(), [this] { schedule(); });
-}
-
-void ClaimController::pump() {
-  if (busy_) return;
-  if (!pods_.synced() || !claims_.synced() || !templates_.synced()) {
-    timer_ = reactor_.after(std::chrono::milliseconds(20), [this] { schedule(); });
-    return;
-  }
-  const auto key = queue_.get();
-  if (!key) return;
-  busy_ = true;
-  if (key->rfind("pod:", 0) == 0) {
-    if (const auto pod = pods_.store().get(key->substr(4))) return sync_pod(*key, *pod);
-  } else if (const auto claim = claims_.store().get(key->substr(6))) {
-    return sync_claim(*key, *claim);
-  }
-  finish(*key, true);
+  worker_.finish(key, true);
 }
 
 void ClaimController::sync_pod(const std::string& key, const api::Pod& pod) {
-  if (pod.metadata.deleting() || pod.terminal()) return finish(key, true);
+  if (pod.metadata.deleting() || pod.terminal()) return worker_.finish(key, true);
   std::map<std::string, std::string> names;  // the complete set: upstream's partial one is a bug of its own
   std::vector<ChainedCall> calls;
   bool news = false;
@@ -137,7 +114,7 @@ void ClaimController::sync_pod(const std::string& key, const api::Pod& pod) {
         names[entry.name] = claim->metadata.name;
     if (names.contains(entry.name)) continue;
     const auto from = templates_.store().get(pod.metadata.ns + "/" + *entry.resource_claim_template_name);
-    if (!from) return finish(key, true);
+    if (!from) return worker_.finish(key, true);
     Json metadata{{"generateName", pod.metadata.name + "-" + entry.name + "-"},
                   {"namespace", pod.metadata.ns},
                   {"annotations", {{std::string(api::kPodClaimNameAnnotation), entry.name}}},
@@ -230,25 +207,15 @@ void ClaimController::sync_claim(const std::string& key, const api::ResourceClai
   if (finalizer && !claim.status.allocation && empty && claim.metadata.deleting())
     return run(key, {patch(claim, "", {{"metadata", {{"finalizers", nullptr}}}})});
   if (empty && owner_done && !claim.metadata.deleting()) return run(key, {{"DELETE", path_of(claim), "", "", 404}});
-  finish(key, true);
+  worker_.finish(key, true);
 }
 
 void ClaimController::run(const std::string& key, std::vector<ChainedCall> calls, CallChain::Answered answered) {
-  if (calls.empty()) return finish(key, true);
+  if (calls.empty()) return worker_.finish(key, true);
   writes_ += calls.size();
   chain_ = CallChain::run(
-      reactor_, transport_, std::move(calls), [this, key](bool ok, const std::string&) { finish(key, ok); },
+      reactor_, transport_, std::move(calls), [this, key](bool ok, const std::string&) { worker_.finish(key, ok); },
       std::move(answered));
-}
-
-void ClaimController::finish(const std::string& key, bool ok) {
-  busy_ = false;
-  if (ok)
-    queue_.forget(key);
-  else
-    queue_.add_rate_limited(key);
-  queue_.done(key);
-  schedule();
 }
 
 }  // namespace dra::integration

@@ -13,8 +13,8 @@
 #include "client/informer/informer.h"
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
-#include "pkg/queue/work_queue.h"
 #include "test/integration/call_chain.h"
+#include "test/integration/key_worker.h"
 #include "test/integration/scheduler.h"
 
 namespace dra::integration {
@@ -30,13 +30,11 @@ class ClaimController : public Component {
  private:
   void listen();
   void on_pod(const client::Change<api::Pod>& change);
-  void schedule();
-  void pump();
+  void work(const std::string& key);
   void sync_pod(const std::string& key, const api::Pod& pod);
   void sync_claim(const std::string& key, const api::ResourceClaim& claim);
   bool consumer_gone(const api::ResourceClaim& claim, const std::string& name, const std::string& uid) const;
   void run(const std::string& key, std::vector<ChainedCall> calls, CallChain::Answered answered = nullptr);
-  void finish(const std::string& key, bool ok);
 
   Reactor& reactor_;
   client::Transport& transport_;
@@ -44,14 +42,10 @@ class ClaimController : public Component {
   client::Informer<api::Pod> pods_;
   client::Informer<api::ResourceClaim> claims_;
   client::Informer<api::ResourceClaimTemplate> templates_;
-  queue::WorkQueue queue_;
+  KeyWorker worker_;
   std::map<std::string, std::map<std::string, std::string>> made_;  // pod uid -> entry -> claim: read your own writes
   uint64_t writes_ = 0;
-  bool busy_ = false;
-  bool pump_posted_ = false;
   std::shared_ptr<CallChain> chain_;
-  Handle timer_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace dra::integration

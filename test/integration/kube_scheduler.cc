@@ -54,12 +54,12 @@ KubeScheduler::KubeScheduler(Reactor& reactor, client::Transport& transport, Ran
       classes_(reactor, transport, random, watching<api::DeviceClass>(kDra, "deviceclasses", "DeviceClass", false),
                traits_),
       allocator_(inventory_, {}, random),
-      queue_(reactor.clock(), pod_backoff()) {
+      worker_(
+          reactor, pod_backoff(), [this] { return synced(); }, [this](const std::string& key) { attempt(key); }) {
   listen();
 }
 
 KubeScheduler::~KubeScheduler() {
-  *alive_ = false;
   if (chain_) chain_->cancel();
 }
 
@@ -122,39 +122,16 @@ void KubeScheduler::on_claim(const client::Change<api::ResourceClaim>& change) {
 
 void KubeScheduler::wake_all() {
   const std::set<std::string> waiting = std::exchange(unschedulable_, {});
-  for (const std::string& key : waiting) queue_.add(key);
-  schedule();
+  for (const std::string& key : waiting) worker_.add(key);
 }
 
 void KubeScheduler::wake(const std::string& key) {
   unschedulable_.erase(key);
-  queue_.add(key);
-  schedule();
+  worker_.add(key);
 }
 
-void KubeScheduler::schedule() {
-  if (!pump_posted_ && !busy_ && queue_.has_ready()) {
-    pump_posted_ = true;
-    reactor_.post([this, alive = alive_] {
-      if (!*alive) return;
-      pump_posted_ = false;
-      pump();
-    });
-  }
-  if (const auto due = queue_.next_due())
-    timer_ = reactor_.after(*due - reactor_.clock().mono_now(), [this] { schedule(); });
-}
-
-void KubeScheduler::pump() {
-  if (busy_) return;
-  if (!pods_.synced() || !claims_.synced() || !nodes_.synced() || !slices_.synced() || !classes_.synced()) {
-    timer_ = reactor_.after(std::chrono::milliseconds(20), [this] { schedule(); });
-    return;
-  }
-  if (const auto key = queue_.get()) {
-    busy_ = true;
-    attempt(*key);
-  }
+bool KubeScheduler::synced() const {
+  return pods_.synced() && claims_.synced() && nodes_.synced() && slices_.synced() && classes_.synced();
 }
 
 bool KubeScheduler::wants_node(const api::Pod& pod) const {
@@ -180,10 +157,10 @@ void KubeScheduler::attempt(const std::string& key) {
   auto attempt = std::make_shared<Attempt>();
   attempt->key = key;
   attempt->pod = pods_.store().get(key);
-  if (!attempt->pod || !wants_node(*attempt->pod)) return finish(key, false);
+  if (!attempt->pod || !wants_node(*attempt->pod)) return worker_.finish(key, true);
   if (!claims_of(*attempt->pod, attempt->claims)) {
     unschedulable_.insert(key);
-    return finish(key, false);
+    return worker_.finish(key, true);
   }
   std::vector<std::shared_ptr<const api::ResourceClaim>> unavailable;
   if (filter(*attempt, unavailable)) return pre_bind(attempt);
@@ -243,10 +220,10 @@ void KubeScheduler::post_filter(const std::string& key, const api::Pod& pod,
                     {"status", {{"allocation", nullptr}, {"reservedFor", nullptr}, {"devices", nullptr}}}};
     chain_ = CallChain::run(reactor_, transport_,
                             {{"PATCH", claim_path(*claim) + "/status?fieldManager=kube-scheduler", body.dump()}},
-                            [this, key](bool, const std::string&) { finish(key, false); });
+                            [this, key](bool, const std::string&) { worker_.finish(key, true); });
     return;
   }
-  finish(key, false);
+  worker_.finish(key, true);
 }
 
 // What bindClaim writes for one claim: nothing where the pod is in reservedFor already.
@@ -314,7 +291,7 @@ void KubeScheduler::pre_bind(const std::shared_ptr<Attempt>& attempt) {
         if (!ok) return unreserve(attempt, why);
         bound_.insert(attempt->pod->metadata.uid);
         tracker_.assume(*attempt->pod, attempt->node);
-        finish(attempt->key, false);
+        worker_.finish(attempt->key, true);
       },
       [queue, at](CallChain& chain, const client::Response& answer) {
         if (*at == queue->size()) return;
@@ -345,17 +322,7 @@ void KubeScheduler::unreserve(const std::shared_ptr<Attempt>& attempt, const std
   }
   stats_.claim_writes += calls.size();
   chain_ = CallChain::run(reactor_, transport_, std::move(calls),
-                          [this, attempt](bool, const std::string&) { finish(attempt->key, true); });
-}
-
-void KubeScheduler::finish(const std::string& key, bool again) {
-  busy_ = false;
-  if (again)
-    queue_.add_rate_limited(key);
-  else
-    queue_.forget(key);
-  queue_.done(key);
-  schedule();
+                          [this, attempt](bool, const std::string&) { worker_.finish(attempt->key, false); });
 }
 
 }  // namespace dra::integration

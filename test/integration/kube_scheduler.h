@@ -24,8 +24,8 @@
 #include "pkg/api/resource.h"
 #include "pkg/inventory/inventory.h"
 #include "pkg/manager/node_tracker.h"
-#include "pkg/queue/work_queue.h"
 #include "test/integration/call_chain.h"
+#include "test/integration/key_worker.h"
 #include "test/integration/scheduler.h"
 
 namespace dra::integration {
@@ -47,8 +47,7 @@ class KubeScheduler : public Scheduler {
   void on_claim(const client::Change<api::ResourceClaim>& change);
   void wake_all();
   void wake(const std::string& key);
-  void schedule();
-  void pump();
+  bool synced() const;
   bool wants_node(const api::Pod& pod) const;
   // The pod's claims; false while one is missing, deleted or not the pod's.
   bool claims_of(const api::Pod& pod, std::vector<std::shared_ptr<const api::ResourceClaim>>& out) const;
@@ -60,7 +59,6 @@ class KubeScheduler : public Scheduler {
   void pre_bind(const std::shared_ptr<Attempt>& attempt);
   void bind_claim_calls(const Attempt& attempt, size_t index, std::vector<ChainedCall>& calls) const;
   void unreserve(const std::shared_ptr<Attempt>& attempt, const std::string& why);
-  void finish(const std::string& key, bool again);
 
   Reactor& reactor_;
   client::Transport& transport_;
@@ -74,15 +72,11 @@ class KubeScheduler : public Scheduler {
   inventory::Inventory inventory_;
   allocator::Allocator allocator_;
   manager::NodeTracker tracker_;
-  queue::WorkQueue queue_;
+  KeyWorker worker_;
   std::set<std::string> unschedulable_;
   std::set<std::string> bound_;  // uids
   SchedulerStats stats_;
-  bool busy_ = false;
-  bool pump_posted_ = false;
   std::shared_ptr<CallChain> chain_;
-  Handle timer_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace dra::integration

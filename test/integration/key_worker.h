@@ -1,0 +1,41 @@
+// KeyWorker: what the stand-ins for Kubernetes' controllers have in common: a queue of keys, one worked off after the
+// other once everything that is watched is known. Belongs to the reactor's thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "pkg/queue/work_queue.h"
+#include "pkg/reactor/reactor.h"
+
+namespace dra::integration {
+
+class KeyWorker {
+ public:
+  // `synced` is asked before each key; `work` begins one and ends, now or later, with finish(). The reactor must
+  // outlive this.
+  KeyWorker(Reactor& reactor, queue::BackOff backoff, std::function<bool()> synced,
+            std::function<void(const std::string& key)> work);
+  ~KeyWorker();
+
+  void add(std::string_view key);
+  // The key that is worked on is done; one that failed comes again after its back-off.
+  void finish(const std::string& key, bool ok);
+
+ private:
+  void schedule();
+  void pump();
+
+  Reactor& reactor_;
+  queue::WorkQueue queue_;
+  std::function<bool()> synced_;
+  std::function<void(const std::string&)> work_;
+  bool busy_ = false;
+  bool pump_posted_ = false;
+  Handle timer_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace dra::integration
