@@ -92,7 +92,12 @@ class AllocationTest : public testing::Test {
   }
   api::AllocationResult on(const std::string& node, const std::string& device) {
     api::AllocationResult allocation;
-    allocation.results.push_back({"gpu", "gpu.example.com", node, device});
+    api::DeviceRequestAllocationResult result;
+    result.request = "gpu";
+    result.driver = "gpu.example.com";
+    result.pool = node;
+    result.device = device;
+    allocation.results.push_back(result);
     allocation.node_selector = api::NodeSelector{{{{}, {{"metadata.name", "In", {node}}}}}};
     allocation.allocation_timestamp = "2026-01-01T00:00:00Z";
     return allocation;
