@@ -24,9 +24,10 @@ struct Transfer {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  // Sets all options of `easy` for this call.
-  // Once for each handle, before configure(). A handle made for streams serves streams only.
+  // What is the same for every call: once for each handle, before configure(). A handle made for streams serves streams
+  // only.
   static void prepare(CURL* handle, bool streamed, const ServerConfig& config, const CurlOptions& options);
+  // What is this call's.
   void configure(CURL* handle, const ServerConfig& config);
   // Takes back what points here.
   static void forget(CURL* handle);

@@ -1,5 +1,4 @@
 // dra-controller-manager: the operator as a process. Flags in, exit status out: 0 after an orderly end, 1 otherwise.
-#include <malloc.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -30,14 +29,6 @@ constexpr const char* kVersion = DRA_VERSION;
 constexpr Duration kFirstContact = std::chrono::seconds(10);
 // How long a credential plugin may go on once the process ends.
 constexpr Duration kCredentialPatience = std::chrono::milliseconds(500);
-
-// Every answer and every event is a few buffers that come and go. Left to itself glibc gives their memory back to the
-// kernel and takes it again all the time, which costs a page fault each.
-void keep_freed_memory() {
-  ::mallopt(M_MMAP_THRESHOLD, 4 << 20);
-  ::mallopt(M_TRIM_THRESHOLD, 8 << 20);
-  ::mallopt(M_TOP_PAD, 1 << 20);
-}
 
 std::string host_name() {
   char name[256] = {};
@@ -265,7 +256,6 @@ int run(const Flags& flags) {
 
 int main(int argc, char** argv) {
   try {
-    dra::cmd::keep_freed_memory();
     dra::cmd::Parsed parsed = dra::cmd::parse_flags({argv + 1, argv + argc}, DRA_VERSION);
     if (!parsed.flags) {
       std::fputs(parsed.text.c_str(), parsed.exit_status == 0 ? stdout : stderr);

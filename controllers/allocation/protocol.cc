@@ -16,12 +16,9 @@ namespace {
 bool is_only_claim(const View& view, const api::Pod& pod, const std::string& entry, const std::string& name) {
   bool found = false;
   for (const api::ResourceClaim* claim : view.claims_controlled_by(pod.metadata.uid)) {
-    if (claim->metadata.ns != pod.metadata.ns) continue;
-    const auto made_for = claim->metadata.annotations.find(api::kPodClaimNameAnnotation);
-    if (claim->metadata.name == name)
-      found = true;
-    else if (made_for != claim->metadata.annotations.end() && made_for->second == entry)
-      return false;
+    if (!is_made_for(pod, entry, *claim)) continue;
+    if (claim->metadata.name != name) return false;
+    found = true;
   }
   return found;
 }

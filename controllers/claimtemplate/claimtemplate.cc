@@ -104,11 +104,8 @@ class Pass {
                              std::string_view(claim.metadata.name));
     };
     for (const api::ResourceClaim* claim : view_.claims_controlled_by(pod_.metadata.uid)) {
-      if (claim->metadata.ns != pod_.metadata.ns || claim->metadata.deleting()) continue;
-      const auto annotation = claim->metadata.annotations.find(api::kPodClaimNameAnnotation);
-      const bool made_for_entry = annotation == claim->metadata.annotations.end() ? claim->metadata.name == our_name
-                                                                                  : annotation->second == entry;
-      if (made_for_entry && (!best || rank(*claim) < rank(*best))) best = claim;
+      if (claim->metadata.deleting() || !is_made_for(pod_, entry, *claim)) continue;
+      if (!best || rank(*claim) < rank(*best)) best = claim;
     }
     return best;
   }

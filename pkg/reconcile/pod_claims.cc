@@ -34,6 +34,13 @@ bool is_for_pod(const api::Pod& pod, const api::ResourceClaim& claim) {
   return owner && !owner->uid.empty() && owner->uid == pod.metadata.uid;
 }
 
+bool is_made_for(const api::Pod& pod, const std::string& entry, const api::ResourceClaim& claim) {
+  if (!is_for_pod(pod, claim)) return false;
+  const auto annotation = claim.metadata.annotations.find(api::kPodClaimNameAnnotation);
+  if (annotation != claim.metadata.annotations.end()) return annotation->second == entry;
+  return claim.metadata.name == generated_claim_name(pod.metadata.name, entry, pod.metadata.uid);
+}
+
 bool is_reserved_for(const api::ResourceClaim& claim, std::string_view pod_uid) {
   for (const api::ResourceClaimConsumerReference& consumer : claim.status.reserved_for)
     if (consumer.uid == pod_uid) return true;

@@ -33,13 +33,15 @@ struct ResolvedClaim {
 
 ResolvedClaim resolve_claim(const api::Pod& pod, const api::PodResourceClaim& entry);
 // The same, but a template entry whose claim is not published yet resolves to the claim that this program makes for it
-// (generated_claim_name), whether or not it is there. For clusters where this program makes the claims.
+// (generated_claim_name), whether or not it is there. Where others make the claims nothing has that name.
 ResolvedClaim resolve_created_claim(const api::Pod& pod, const api::PodResourceClaim& entry);
 // The published status of the entry, or nullptr.
 const api::PodResourceClaimStatus* published_claim(const api::Pod& pod, std::string_view entry);
 
 // The pod controls the claim (same namespace, controlling owner reference with the pod's uid).
 bool is_for_pod(const api::Pod& pod, const api::ResourceClaim& claim);
+// A claim that the pod controls was made for this template entry: its annotation says so or, without one, its name.
+bool is_made_for(const api::Pod& pod, const std::string& entry, const api::ResourceClaim& claim);
 // The claim's reservedFor names this uid.
 bool is_reserved_for(const api::ResourceClaim& claim, std::string_view pod_uid);
 // Reserved for a pod (and not for another kind of consumer).

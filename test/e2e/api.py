@@ -24,10 +24,13 @@ class Api:
 
     def connection(self):
         if getattr(self.local, "connection", None) is None:
-            kind = http.client.HTTPSConnection if self.url.scheme == "https" else http.client.HTTPConnection
-            extra = {"context": self.context} if self.context else {}
-            self.local.connection = kind(self.url.hostname, self.url.port, timeout=60, **extra)
+            self.local.connection = self.new_connection(60)
         return self.local.connection
+
+    def new_connection(self, seconds):
+        kind = http.client.HTTPSConnection if self.url.scheme == "https" else http.client.HTTPConnection
+        extra = {"context": self.context} if self.context else {}
+        return kind(self.url.hostname, self.url.port, timeout=seconds, **extra)
 
     def request(self, method, path, body=None, content_type="application/json", accept="application/json"):
         """(status, parsed answer; an empty object where it is not JSON). A connection that was closed meanwhile is opened once more."""
@@ -68,9 +71,7 @@ class Api:
 
     def watch(self, path, seconds, accept="application/json"):
         """The lines of a watch as bytes, until the server ends it or none came for `seconds` (TimeoutError). On a connection of its own."""
-        self.local.connection, own = None, getattr(self.local, "connection", None)
-        connection, self.local.connection = self.connection(), own
-        connection.timeout = seconds
+        connection = self.new_connection(seconds)
         try:
             connection.request("GET", path, headers={"Authorization": f"Bearer {self.token}", "Accept": accept})
             answer = connection.getresponse()
