@@ -35,9 +35,10 @@ tsan: deps ## the same with ThreadSanitizer
 	@cmake --build build/tsan -j $(JOBS) --target unit_tests
 	@ctest --preset tsan -j $(JOBS) -L unit
 
-lint: deps ## formatting, direction of dependencies, names that clash in unity builds, self-contained headers
+lint: deps ## formatting, dependencies, names in docs and comments, unity builds, self-contained headers
 	@scripts/check-format
 	@scripts/check-layers
+	@scripts/check-docs
 	@scripts/check-unity
 	@scripts/check-headers
 

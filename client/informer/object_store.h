@@ -1,4 +1,4 @@
-// ObjectStore: what is known of the objects of one resource, in two layers (DESIGN.md, "Writes and truth").
+// ObjectStore: what is known of the objects of one resource, in two layers (docs/design/stores.md).
 //
 // The stream layer is the server's state at one revision R, as list and watch delivered it. Over it lie the answers to
 // our own writes and live GETs that are newer than R. The laws:

@@ -1,5 +1,5 @@
 // Patches with preconditions. Every write of this project is a patch that says which instance, and where it matters
-// which version, of the object it is about (DESIGN.md, "Writes and truth"). Pure.
+// which version, of the object it is about (docs/design/stores.md). Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,6 +1,6 @@
 // Writer: performs intended writes, in order, and feeds the answers back into the stores.
 //
-// Rules (DESIGN.md, "Writes and truth"): one write in flight an object, others for it wait in order; the first failure
+// Rules (docs/design/stores.md): one write in flight an object, others for it wait in order; the first failure
 // of a list drops the rest of it unsent; nothing is repeated here; the object a write returned goes into its store's
 // answers layer before the caller is told. Live GETs (confirm) feed the store as well, so absence is known, not
 // guessed.

@@ -111,7 +111,7 @@ TEST(Flags, BadOnesEndInOneLineAndStatus1) {
   }
 }
 
-// ../shared/reference/controllers.md, section 7.1: every flag that users of kube-controller-manager may bring along.
+// Every flag that users of kube-controller-manager (1.36) may bring along.
 TEST(Flags, OfKubeControllerManagerExistOrAreRefusedWithAReplacement) {
   const std::vector<std::string> known = {"--kubeconfig=k",
                                           "--master=https://a",

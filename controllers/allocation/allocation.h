@@ -1,6 +1,6 @@
 // allocation: pending claims and the pods that wait for them -> allocations, proofs, and pods ungated or bound.
 //
-// The protocol is P1 to P7 of DESIGN.md, "Arbitration": allocate and reserve in one write, prove on the stream that
+// The protocol is P1 to P7 of docs/design/arbitration.md: allocate and reserve in one write, prove on the stream that
 // nothing is over-committed, mark the proof on the claim by compare-and-swap, and only then let the pod go. It is no
 // sequence in memory: every pass derives from the objects where a pod stands (protocol.h) and returns the next step.
 //

@@ -1,4 +1,4 @@
-// Whose pods are touched, and P1 of the protocol (DESIGN.md, "Arbitration"): what is allocated, and what is said when
+// Whose pods are touched, and P1 of the protocol (docs/design/arbitration.md): what is allocated, and what is said when
 // nothing fits.
 #include <nlohmann/json.hpp>
 

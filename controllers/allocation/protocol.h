@@ -1,4 +1,4 @@
-// Where a pod stands in the protocol P1 to P7 of DESIGN.md ("Arbitration"), derived from the objects alone. Pure.
+// Where a pod stands in the protocol P1 to P7 of docs/design/arbitration.md, derived from the objects alone. Pure.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// P2 to P6 of the protocol (DESIGN.md, "Arbitration"), as what one pass returns for a given state, and the whole way of
-// a gated pod.
+// P2 to P6 of the protocol (docs/design/arbitration.md), as what one pass returns for a given state, and the whole way
+// of a gated pod.
 #include <nlohmann/json.hpp>
 
 #include "controllers/allocation/allocation_fixture.h"

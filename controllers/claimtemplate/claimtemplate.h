@@ -1,9 +1,9 @@
 // claimtemplate: pods and templates -> one claim for each template entry of a pod, and their names in the pod's status.
 //
 // A pass over a pod derives everything from the objects it sees: which entries have a usable claim, which claim to
-// adopt, which to create, and the complete status.resourceClaimStatuses. Names are deterministic (pod_claims.h), so a
-// second create answers AlreadyExists and two managers cannot make two claims for one entry. Stateless, hence safe
-// from any thread.
+// adopt, which to create, and the complete status.resourceClaimStatuses. Names are deterministic
+// (pkg/reconcile/pod_claims.h), so a second create answers AlreadyExists and two managers cannot make two claims for
+// one entry. Stateless, hence safe from any thread.
 //
 // The names of a pod that our allocation gate holds are published once its claims are allocated, together with the node
 // that the allocations leave it as status.nominatedNodeName: kube-scheduler then looks at that node first and need not

@@ -15,7 +15,7 @@ Quantity round_up(const Quantity& requested, const CapacityPolicy::Range& range)
   if (requested < range.min) return range.min;
   if (!range.step) return requested;
   __int128 min = range.min.value();
-  __int128 step = range.step->value();  // positive: slice_table.cc refuses others
+  __int128 step = range.step->value();  // positive: pkg/inventory/slice_table.cc refuses others
   __int128 steps = (requested.value() - min + step - 1) / step;
   __int128 value = min + steps * step;
   __int128 most = std::numeric_limits<int64_t>::max();

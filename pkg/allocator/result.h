@@ -1,4 +1,4 @@
-// From picks to the AllocationResults that go into the claims' status (controllers.md 3.12, KEP-4381).
+// From picks to the AllocationResults that go into the claims' status (KEP-4381).
 #pragma once
 
 #include <vector>

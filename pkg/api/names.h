@@ -1,4 +1,4 @@
-// Formats of names (k8s.io/apimachinery/pkg/util/validation and pkg/api/validate/content of Kubernetes 1.36): each
+// Formats of names (k8s.io/apimachinery/pkg/util/validation and .../pkg/api/validate/content, Kubernetes 1.36): each
 // function returns what is wrong with a text, in the words of an API server, and nothing when the text is right. Pure.
 #pragma once
 

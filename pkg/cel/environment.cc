@@ -7,7 +7,7 @@
 namespace dra::cel {
 namespace {
 
-// Whether an overload is part of an environment (cel.md 1.1: what differs between new and stored expressions).
+// Whether an overload is part of an environment (cel-go extensions of Kubernetes 1.36, new and stored expressions).
 bool included(const Overload& overload, const EnvironmentOptions& options) {
   if (overload.environments == kQuantityExtension) return options.quantity_operators;
   if (overload.function == "includes" && options.new_expressions && !options.list_attributes) return false;

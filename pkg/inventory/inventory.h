@@ -1,7 +1,7 @@
 // Inventory: which devices exist, where they can be used, and who holds what.
 //
 // It is fed with objects (slices, classes, nodes, taint rules, claims) and kept up to date in time proportional to the
-// change. It holds no objects: slices become compact tables (tables.h), so that 800,000 devices fit into 1 GiB.
+// change. It holds no objects: slices become compact tables (slice_table.h), so that 800,000 devices fit into 1 GiB.
 //
 // Pools (KEP-4381; k8s.io/dynamic-resource-allocation/structured): all slices of one driver and pool name; only those
 // of the highest generation count; a pool is complete when their number equals the announced one. Use: per device a

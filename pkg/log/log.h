@@ -1,7 +1,7 @@
 // Logging in the two formats of the Kubernetes components, to standard error:
 //
-//   text  I1121 08:16:55.482069   14995 file.cc:411] "Message" pod="ns/name" err="..."
-//   json  {"ts":1795249962777.6067,"caller":"allocation/reconciler.cc:211","msg":"Starting","v":0,"pod":{"name":..}}
+//   text  I1121 08:16:55.482069   14995 log.cc:411] "Message" pod="ns/name" err="..."
+//   json  {"ts":1795249962777.6067,"caller":"log/log.cc:211","msg":"Starting","v":0,"pod":{"name":..}}
 //
 // Levels are klog's: 0 always, 1 flags, 2 operation, 3 informers, 4 debugging, 5 a line per decision, 6 requests, 8
 // bodies. Warnings and errors are always written. A message is a constant text; what varies goes into the fields.

@@ -1,4 +1,4 @@
-// StoreView: the View of reconcilers over the stores of client/.
+// StoreView: the View of reconcilers over the stores of client/informer.
 //
 // Not thread-safe: the reactor's thread owns it and the stores.
 #pragma once

@@ -1,6 +1,6 @@
 // StuckClaims: claims that have been in a state which should pass for longer than kStuckAfter, by state:
 //   pending   not allocated although a living pod needs it
-//   unproven  allocated by us and not proven (DESIGN.md, arbitration, P2 and P3)
+//   unproven  allocated by us and not proven (docs/design/arbitration.md, P2 and P3)
 //   deleting  deleted and still there
 // Kept in step with changes; counting looks only at claims that are in such a state for that long.
 //

@@ -1,4 +1,4 @@
-// The durable proof that an allocation of ours over-commits nothing (DESIGN.md, arbitration, P3): an annotation
+// The durable proof that an allocation of ours over-commits nothing (docs/design/arbitration.md, P3): an annotation
 // "<pod uid>/<hash of the allocation>" written by compare-and-swap on the claim, together with the finalizer. Pure.
 #pragma once
 

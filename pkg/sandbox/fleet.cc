@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::json;
 using Models = std::map<std::string, DeviceModel, std::less<>>;
 
-// Limits of the API (features.md 2.1): devices of a slice, with and without counters, and counter sets of a slice.
+// Limits of resource.k8s.io/v1 (1.36): devices of a slice, with and without counters, and counter sets of a slice.
 constexpr size_t kDevicesPerSlice = 128;
 constexpr size_t kPartitionableDevicesPerSlice = 64;
 constexpr size_t kCounterSetsPerSlice = 8;

@@ -1,7 +1,7 @@
 // The simulated kubelet: runs bound pods whose claims are allocated and reserved, lets them end, and removes deleted
 // ones.
 //
-// It keeps the real kubelet's conditions (controllers.md 3.12.5): a pod runs only when each of its claims exists, is
+// It keeps the real kubelet's conditions (1.36): a pod runs only when each of its claims exists, is
 // allocated, lists the pod's uid in reservedFor, and, if made from a template, is controlled by the pod. Nothing is
 // executed: "running" is a status, and drivers are not called. A pod whose restartPolicy is not Always ends after the
 // seconds of its dra-sandbox/run-seconds annotation (default 1) with the code of dra-sandbox/exit-code (default 0).

@@ -16,7 +16,7 @@ namespace dra::impossible::states_test {
 
 using namespace std::chrono_literals;
 
-// Issue "Controllers on a real cluster": no key makes more than 12 attempts in the first 10 s, or more than one in 30 s
+// The bound on attempts: no key makes more than 12 attempts in the first 10 s, or more than one in 30 s
 // after 2 minutes, without a change.
 constexpr size_t kMostAtFirst = 12;
 constexpr size_t kGroups = 8;

@@ -1,6 +1,6 @@
-// ClaimController: a stand-in for kube-controller-manager's resourceclaim-controller (controllers.md 1.5 to 1.8 of the
-// reference that this project works from): makes claims from templates under random names, publishes them, reserves
-// what bound pods need, prunes consumers that are gone, deallocates and deletes.
+// ClaimController: a stand-in for kube-controller-manager's resourceclaim-controller (1.36): makes claims from
+// templates under random names, publishes them, reserves what bound pods need, prunes consumers that are gone,
+// deallocates and deletes.
 //
 // One key at a time; what is refused is tried again after a back-off. Belongs to the reactor's thread.
 #pragma once

@@ -1,5 +1,5 @@
-// PodSpec: defaults and rules shared by pods and the templates of workloads (pkg/apis/core/v1/defaults.go and
-// pkg/apis/core/validation of Kubernetes 1.36), as far as clients of this server meet them.
+// PodSpec: defaults and rules shared by pods and the templates of workloads (kubernetes/pkg/apis/core, v1/defaults.go
+// and validation, 1.36), as far as clients of this server meet them.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Rules that the kinds of resource.k8s.io share (pkg/apis/resource/validation of Kubernetes 1.36): names, selectors,
+// Rules that the kinds of resource.k8s.io share (kubernetes/pkg/apis/resource/validation, 1.36): names, selectors,
 // opaque configuration, tolerations, binding conditions. Functions append what is wrong to `out`, in upstream's order.
 #pragma once
 
