@@ -4,7 +4,8 @@
 //  count);
 //  - numbers (Hall's condition): requests whose candidates all lie in one set cannot want more than that set can give,
 //    where counters and shared capacities bound what it gives;
-//  - a distinct constraint cannot have more members than there are values.
+//  - a distinct constraint cannot have more members than there are values;
+//  - packing: counters and numbers of devices together (packing.h).
 // Sets considered are the requests' own candidate sets and their union, so the proofs are sound but not complete.
 #include <algorithm>
 #include <map>
@@ -37,7 +38,27 @@ void Search::refute(std::string proof) {
 }
 
 void Search::set_up_proofs() {
-  if (prove_constraints()) prove_counts();
+  if (prove_constraints() && prove_counts()) prove_packing();
+}
+
+// False when refuted.
+bool Search::prove_packing() {
+  packs_ = packing_.set_up(*plan_, board_);
+  if (!packs_) return true;
+  const Words nothing_taken(taken_.size(), 0);
+  const std::vector<Amount> nothing_charged(charged_.size(), 0);
+  const bool possible = packing_.possible({}, nothing_taken, nothing_charged);
+  steps_ += packing_.work();
+  if (!possible) refute("each request alone has candidates, but together they want more than the counters have left");
+  return possible;
+}
+
+bool Search::cannot_pack(uint32_t r, const PlanAlternative& alternative, uint32_t placed) {
+  if (!packs_) return false;
+  const uint64_t before = packing_.work();
+  const bool possible = packing_.possible({r + 1, &alternative, alternative.count - placed}, taken_, charged_);
+  steps_ += packing_.work() - before;
+  return !possible;
 }
 
 // False when refuted.

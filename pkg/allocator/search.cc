@@ -15,7 +15,7 @@ Search::End Search::run(const Plan& plan, inventory::NodeId node, bool strict, u
   strict_ = strict;
   budget_ = budget;
   steps_ = 0;
-  out_of_budget_ = refuted_ = remembering_ = false;
+  out_of_budget_ = refuted_ = remembering_ = packs_ = false;
   too_few_ = nullptr;
   proof_.clear();
   error_.clear();
@@ -182,7 +182,7 @@ bool Search::place_one(uint32_t r, uint32_t a, uint32_t placed, uint32_t from) {
     if (remembering_ && std::find(tried.begin(), tried.end(), kind_of(device)) != tried.end()) continue;
     if (take(r, a, device)) {
       ++results;
-      if (place_one(r, a, placed + 1, device + 1)) return true;
+      if (!cannot_pack(r, alternative, placed + 1) && place_one(r, a, placed + 1, device + 1)) return true;
       --results;
       give_back();
       if (stopped()) return false;

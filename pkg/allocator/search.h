@@ -5,8 +5,9 @@
 //  - a constraint's value, once fixed, must be had by enough candidates of every request still to come;
 //  - interchangeable devices (class_of) are tried once in each place;
 //  - a state proven dead (dead_) is not entered again;
-//  - proofs (proofs.cc) refute the whole before much is tried.
-// The last three are set up only after kQuickSteps steps: most requests end before.
+//  - proofs (proofs.cc) refute the whole before much is tried;
+//  - packing (packing.h) refutes a state whose wants cannot be met together from what is left of counters.
+// The last four are set up only after kQuickSteps steps: most requests end before.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "pkg/allocator/board.h"
+#include "pkg/allocator/packing.h"
 #include "pkg/base/error.h"
 
 namespace dra::allocator {
@@ -100,6 +102,9 @@ class Search {
 
   // proofs.cc
   void set_up_proofs();
+  bool prove_packing();
+  // No solution is below this state: `placed` devices of the alternative are taken.
+  bool cannot_pack(uint32_t r, const PlanAlternative& alternative, uint32_t placed);
   bool prove_constraints();
   bool prove_counts();
   uint64_t most_devices(const inventory::Words& mask, const std::vector<uint32_t>& requests) const;
@@ -141,6 +146,9 @@ class Search {
   std::vector<SavedMatch> saved_;
   std::vector<inventory::Amount> charged_;  // by counter of the board
   std::vector<SharedUse> shared_;
+
+  Packing packing_;
+  bool packs_ = false;  // packing_ is set up, and has something to say
 
   // memory.cc
   bool remembering_ = false;

@@ -1,0 +1,96 @@
+// ComponentStates: what devices that compete for counters can give together, by demand class.
+//
+// A component is a set of devices connected by shared counters: a GPU with its partitions. Its state is what is left of
+// its counters and devices. For each state, `get` lists the maximal numbers of devices by class that can be taken from it
+// ("3 small and 1 large, or 7 small"). Components of one make (equal devices, equal uses, in equal order) share states,
+// so a node of eight equal GPUs and a fleet of such nodes are worked out once.
+//
+// Bounded: kMaxStates states, kMaxVectors vectors each; beyond, `get` returns null. One thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "pkg/inventory/amount.h"
+
+namespace dra::allocator {
+
+// Numbers of devices by demand class: one lane of eight bits a class, each at most kMaxLane, so that comparing takes a
+// few instructions.
+using Vector = unsigned __int128;
+inline constexpr size_t kMaxClasses = 16;
+inline constexpr uint64_t kMaxLane = 126;
+
+inline constexpr Vector kLaneTops = (Vector{0x8080808080808080ull} << 64) | 0x8080808080808080ull;
+
+inline Vector unit_vector(size_t lane) {
+  return Vector{1} << (8 * lane);
+}
+inline uint64_t lane_of(Vector v, size_t lane) {
+  return static_cast<uint64_t>(v >> (8 * lane)) & 0xff;
+}
+// Every lane of `a` is at least that of `b`.
+inline bool covers(Vector a, Vector b) {
+  return (((a | kLaneTops) - b) & kLaneTops) == kLaneTops;
+}
+inline Vector lane_min(Vector a, Vector b) {
+  const Vector tops = ((a | kLaneTops) - b) & kLaneTops;  // set where a >= b
+  const Vector take_b = (tops - (tops >> 7)) | tops;
+  return (b & take_b) | (a & ~take_b);
+}
+// a + b, at most `cap`, where a <= cap.
+inline Vector add_up_to(Vector a, Vector b, Vector cap) {
+  return a + lane_min(b, cap - a);
+}
+
+class ComponentStates {
+ public:
+  static constexpr size_t kMaxStates = 20'000;
+  static constexpr size_t kMaxVectors = 512;
+
+  // Devices with equal classes and equal counter uses.
+  struct Kind {
+    uint32_t classes = 0;  // a bit each
+    std::vector<std::pair<uint32_t, inventory::Amount>> uses;  // counter of the component, amount
+  };
+  struct State {
+    uint32_t make = 0;
+    bool known = false;
+    std::vector<uint32_t> left;               // devices by kind
+    std::vector<inventory::Amount> residual;  // by counter of the component
+    std::vector<Vector> vectors;              // maximal; never empty once known
+    Vector most = 0;                          // by class
+  };
+
+  // Forgets everything. Nobody asks for more than `cap`.
+  void reset(Vector cap);
+  Vector cap() const { return cap_; }
+  size_t size() const { return states_.size(); }
+
+  // The number of a make; equal makes have one number.
+  uint32_t intern_make(std::vector<Kind> kinds, uint32_t counters);
+  // The number of a state; states between which no question can tell have one number.
+  uint32_t intern_state(uint32_t make, std::vector<uint32_t> left, std::vector<inventory::Amount> residual);
+  // Null: too many states or vectors. `work` grows by the number of vectors handled.
+  const State* get(uint32_t state, uint64_t& work);
+
+ private:
+  struct Make {
+    std::vector<Kind> kinds;
+    uint32_t counters = 0;
+  };
+  bool expand(uint32_t state, uint64_t& work);
+  bool add_maximal(std::vector<Vector>& vectors, Vector v, uint64_t& work) const;
+
+  Vector cap_ = 0;
+  std::unordered_map<std::string, uint32_t> make_index_;
+  std::vector<Make> makes_;
+  std::unordered_map<std::string, uint32_t> state_index_;
+  std::vector<std::unique_ptr<State>> states_;
+};
+
+}  // namespace dra::allocator
