@@ -1,7 +1,8 @@
 // ComponentStates: what devices that compete for counters can give together, by demand class.
 //
 // A component is a set of devices connected by shared counters: a GPU with its partitions. Its state is what is left of
-// its counters and devices. For each state, `get` lists the maximal numbers of devices by class that can be taken from it
+// its counters and devices. For each state, `get` lists the maximal numbers of devices by class that can be taken from
+// it
 // ("3 small and 1 large, or 7 small"). Components of one make (equal devices, equal uses, in equal order) share states,
 // so a node of eight equal GPUs and a fleet of such nodes are worked out once.
 //
@@ -54,7 +55,7 @@ class ComponentStates {
 
   // Devices with equal classes and equal counter uses.
   struct Kind {
-    uint32_t classes = 0;  // a bit each
+    uint32_t classes = 0;                                      // a bit each
     std::vector<std::pair<uint32_t, inventory::Amount>> uses;  // counter of the component, amount
   };
   struct State {

@@ -19,8 +19,7 @@ constexpr uint32_t kNoClass = UINT32_MAX;
 
 uint64_t least_count(const PlanRequest& request) {
   uint64_t least = UINT64_MAX;
-  for (const PlanAlternative& alternative : request.alternatives)
-    least = std::min<uint64_t>(least, alternative.count);
+  for (const PlanAlternative& alternative : request.alternatives) least = std::min<uint64_t>(least, alternative.count);
   return least;
 }
 
@@ -130,7 +129,8 @@ void Packing::find_components() {
     const CounterUse* use = pool.uses_begin(device);
     if (use == pool.uses_end(device)) {
       const uint32_t classes = classes_of(local);
-      auto same = std::find_if(singles_.begin(), singles_.end(), [&](const Singles& s) { return s.classes == classes; });
+      auto same =
+          std::find_if(singles_.begin(), singles_.end(), [&](const Singles& s) { return s.classes == classes; });
       if (same == singles_.end()) same = singles_.insert(same, {classes, Words(any.size(), 0)});
       inventory::set_bit(same->devices.data(), at);
       continue;

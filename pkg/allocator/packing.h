@@ -1,15 +1,16 @@
 // Packing: can the devices still wanted be had together, as far as counters and numbers of devices decide it?
 //
-// Devices of partitionable hardware compete for counters (a GPU's memory slices), so whether a mix of requests fits is a
-// packing problem. A depth-first search over devices meets its dead ends late, and the same ones again and again. This
-// class answers for a whole state of the search at once:
+// Devices of partitionable hardware compete for counters (a GPU's memory slices), so whether a mix of requests fits is
+// a packing problem. A depth-first search over devices meets its dead ends late, and the same ones again and again.
+// This class answers for a whole state of the search at once:
 //
 //   if (packing.set_up(plan, board))                                       // once, when the search is not short
 //     if (!packing.possible({r + 1, &alternative, 2}, taken, charged)) ... // no solution below this state
 //
 // How: candidates that share counters form a component (a GPU with its partitions); a filter of the plan is a demand
 // class. ComponentStates lists what each component can still give, as vectors by class. A depth-first search over
-// components then looks for one vector of each whose sum, with the devices that need no counters, covers what is wanted.
+// components then looks for one vector of each whose sum, with the devices that need no counters, covers what is
+// wanted.
 //
 // "Not possible" is a proof. The question is a relaxation (constraints, administrative access, shared devices and mode
 // All are left out; alternatives count as their union), so "possible" promises nothing, except where none of these
@@ -54,7 +55,7 @@ class Packing {
  private:
   struct Component {
     uint32_t make = 0;
-    std::vector<uint32_t> counters;  // of the board
+    std::vector<uint32_t> counters;         // of the board
     std::vector<inventory::Words> devices;  // by kind, from first_word on
     uint32_t first_word = 0;
   };
@@ -88,9 +89,9 @@ class Packing {
   const Board* board_ = nullptr;
   uint64_t work_ = 0;
 
-  std::vector<inventory::Words> members_;  // candidates by class
-  uint32_t live_classes_ = 0;              // a bit each: those that packing can speak about
-  std::vector<uint32_t> slot_class_;       // by filter slot of the plan
+  std::vector<inventory::Words> members_;                  // candidates by class
+  uint32_t live_classes_ = 0;                              // a bit each: those that packing can speak about
+  std::vector<uint32_t> slot_class_;                       // by filter slot of the plan
   std::vector<std::array<uint64_t, kMaxClasses>> demand_;  // by request: of it and later ones, by class
 
   std::string shape_;  // of the plan whose components states_ holds

@@ -33,8 +33,8 @@ const std::array<Profile, kProfiles> kAll = {{
     {"7g.80gb", 8, {0}, {81152, 98, 7, 5, 0, 1, 1}},
 }};
 constexpr std::array<int, kCounters> kWhole = {81920, 98, 7, 5, 0, 1, 1};
-constexpr std::array<const char*, kCounters> kCounterNames = {
-    "memory", "multiprocessors", "copy-engines", "decoders", "encoders", "jpeg-engines", "ofa-engines"};
+constexpr std::array<const char*, kCounters> kCounterNames = {"memory",   "multiprocessors", "copy-engines", "decoders",
+                                                              "encoders", "jpeg-engines",    "ofa-engines"};
 
 struct Partition {
   int gpu = 0;
