@@ -173,6 +173,21 @@ TEST_F(Allocation, AMissingClassIsWaitedFor) {
   EXPECT_EQ(pass(), "allocate c");
 }
 
+// The claim at fault gets the event, even where the message quotes a sibling's name.
+TEST_F(Allocation, OnlyTheGuiltyClaimIsBlamed) {
+  api::ResourceClaim guilty = make_claim("d");
+  guilty.spec.requests[0].exactly->selectors = {"device.driver == \"default/c\" &&"};
+  view.put(make_pod("p", {"c", "d"}));
+  put(make_claim("c"));
+  put(guilty);
+  ASSERT_EQ(pass(), "event FailedAllocation, event FailedAllocation, parked");
+  ASSERT_NE(event().note.find("\"default/c\""), std::string::npos) << event().note;
+  std::vector<std::string> blamed;
+  for (const Effect& effect : last.effects)
+    if (const Event* event = std::get_if<Event>(&effect)) blamed.push_back(event->regarding.name);
+  EXPECT_EQ(blamed, (std::vector<std::string>{"p", "d"}));
+}
+
 TEST_F(Allocation, NoNodeForThePodItself) {
   view.put(make_pod("p", {"c"}));
   put(make_claim("c"));

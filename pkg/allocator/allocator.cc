@@ -67,7 +67,8 @@ class Allocator::Impl {
   FoundNodes find_nodes(const Request& request, std::span<const NodeId> order, size_t limit) {
     std::shared_ptr<const Plan> plan = plan_for(request);
     FoundNodes found;
-    if (refused(*plan, found.outcome, found.error) || limit == 0) return found;
+    if (refused(*plan, found.outcome, found.error)) found.guilty_claim = plan->guilty_claim;
+    if (found.error || limit == 0) return found;
     uint64_t budget = request.step_budget == 0 ? options_.step_budget : request.step_budget;
     bool undecided = false;
     uint64_t work = filters_.work();
@@ -145,7 +146,7 @@ class Allocator::Impl {
     if (const auto& refusal = plan->error ? plan->error : plan->ambiguous) {
       reasons.proof = refusal->message();
       RequestReason reason;
-      if (!plan->claims.empty()) reason.claim = plan->claims[0]->metadata.key();
+      if (!plan->claims.empty()) reason.claim = plan->claims[plan->guilty_claim.value_or(0)]->metadata.key();
       CauseCount count;
       count.cause = plan->error_cause;
       count.detail = refusal->message();

@@ -82,6 +82,8 @@ struct FoundNodes {
   Outcome outcome =
       Outcome::kInfeasible;  // kFeasible when any; kBudgetSpent when a node was left undecided and none fits
   std::optional<Error> error;
+  // kError: which of Request::claims is at fault; nothing: no single one.
+  std::optional<uint32_t> guilty_claim;
   uint64_t steps = 0;
   uint32_t nodes_searched = 0;  // the rest was refuted by summaries
 };

@@ -15,6 +15,7 @@ class Planner {
   void run() {
     size_t results = 0;
     for (uint32_t c = 0; c < plan_.claims.size() && !plan_.error; ++c) {
+      current_claim_ = c;
       size_t first = plan_.requests.size();
       uint64_t least = 0;
       for (const api::DeviceRequest& request : plan_.claims[c]->spec.requests) {
@@ -33,6 +34,7 @@ class Planner {
       add_constraints(c, first);
     }
     write_shape();
+    current_claim_.reset();
     if (!plan_.error && results > kMaxPlanResults)
       refuse(false, "has " + std::to_string(plan_.claims.size()) + " claims to allocate together; at most " +
                         std::to_string(kMaxPlanResults / api::kMaxAllocationResults) + " are supported");
@@ -46,10 +48,13 @@ class Planner {
     plan_.error_cause = cause;
     plan_.error = Error(Code::kInvalidArgument, std::move(message));
     plan_.error_only_when_strict = only_when_strict;
+    plan_.guilty_claim = current_claim_;
   }
 
   void refuse_name(std::string message) {
-    if (!plan_.ambiguous) plan_.ambiguous = Error(Code::kInvalidArgument, std::move(message));
+    if (plan_.ambiguous) return;
+    plan_.ambiguous = Error(Code::kInvalidArgument, std::move(message));
+    if (!plan_.error) plan_.guilty_claim = current_claim_;
   }
 
   static uint64_t least_devices(const PlanRequest& request) {
@@ -213,6 +218,7 @@ class Planner {
   inventory::Core& core_;
   Selectors& selectors_;
   Filters& filters_;
+  std::optional<uint32_t> current_claim_;
 };
 
 }  // namespace

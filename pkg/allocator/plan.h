@@ -69,6 +69,8 @@ struct Plan {
   // same, so this is an error unless its behaviour is asked for.
   std::optional<Error> ambiguous;
   Cause error_cause = Cause::kInvalidRequest;
+  // Which of `claims` `error`, or else `ambiguous`, is about; nothing: all of them together.
+  std::optional<uint32_t> guilty_claim;
   uint64_t classes_version = 0;
   // Everything that decides whether the claims fit somewhere: equal shapes fit on the same nodes.
   std::string shape;

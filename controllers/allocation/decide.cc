@@ -1,0 +1,82 @@
+// P1: which devices, and with them which node.
+#include "controllers/allocation/pod_reconcile.h"
+
+#include <algorithm>
+
+#include "pkg/reconcile/pod_claims.h"
+#include "pkg/reconcile/writes.h"
+
+namespace dra::allocation {
+
+using namespace reconcile;
+
+void PodReconcile::allocate() {
+  // Nothing more is taken beside a sibling that cannot be used.
+  if (const Conflicts conflicts = conflicts_of_allocated(); !conflicts.empty()) return yield_to(conflicts);
+  const NodeChoice choice = candidate_nodes();
+  if (choice.nodes.empty()) return withdraw() ? void() : no_node(choice);
+  allocator::Request request;
+  for (const ClaimState& claim : state_.claims)
+    if (!claim.allocated()) request.claims.push_back(claim.claim);
+  std::vector<allocator::NodeId> order;
+  order.reserve(choice.nodes.size());
+  for (const std::string_view node : choice.nodes) order.push_back(inventory_.node_id(node));
+  const allocator::FoundNodes found = allocator_.find_nodes(request, order, 1);
+  switch (found.outcome) {
+    case allocator::Outcome::kFeasible:
+      if (role_ != Role::kExplain) write_decision(request, found.decisions.front());
+      return;
+    case allocator::Outcome::kInfeasible:
+      // A sibling that was allocated before may be what stands in the way: it goes back first.
+      return withdraw() ? void() : no_devices(request, order);
+    case allocator::Outcome::kBudgetSpent:
+      return undecided();
+    case allocator::Outcome::kError:
+      return withdraw() ? void() : unusable(request, order, found);
+  }
+}
+
+NodeChoice PodReconcile::candidate_nodes() {
+  if (role_ == Role::kBoundBare) return {{pod_.node_name}, ""};
+  std::vector<std::string> only;
+  bool restricted = false;
+  for (const ClaimState& claim : state_.claims) {
+    if (!claim.allocated() || !claim.claim->status.allocation->node_selector) continue;
+    const api::NodeSelector& selector = *claim.claim->status.allocation->node_selector;
+    if (!restricted) {
+      const std::vector<std::string>* named = api::named_nodes(selector);
+      only = named ? *named : nodes_.all_nodes();
+    }
+    restricted = true;
+    only.erase(std::remove_if(only.begin(), only.end(),
+                              [&](const std::string& node) { return !nodes_.matches(selector, node); }),
+               only.end());
+  }
+  if (restricted && only.empty())
+    return {{}, "no node satisfies the node selectors of the allocated claims of this pod"};
+  return nodes_.choose(pod_, only);
+}
+
+void PodReconcile::write_decision(const allocator::Request& request, const allocator::Decision& decision) {
+  const std::string node = inventory_.node_name(decision.node);
+  const std::string now = format_rfc3339(view_.now());
+  for (size_t i = 0; i < request.claims.size(); ++i) {
+    const api::ResourceClaim& claim = *request.claims[i];
+    api::AllocationResult allocation = decision.results.at(i);
+    allocation.allocation_timestamp = now;
+    // A pod bound by others is reserved after the proof (P7).
+    std::vector<api::ResourceClaimConsumerReference> consumers;
+    if (role_ != Role::kBoundBare) consumers.push_back(pod_reference(pod_));
+    Write write = write_allocation(claim, allocation, consumers, "allocate");
+    write.assume_pod = AssumedPod{ref_of(pod_), node};
+    WallTime created;
+    if (parse_rfc3339(claim.metadata.creation_timestamp, created)) {
+      const double seconds = std::chrono::duration<double>(view_.now() - created).count();
+      write.on_success.push_back(
+          {Metric::Type::kHistogram, "dra_claim_allocation_duration_seconds", {}, std::max(0.0, seconds)});
+    }
+    outcome_.add(std::move(write));
+  }
+}
+
+}  // namespace dra::allocation

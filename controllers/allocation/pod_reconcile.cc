@@ -1,0 +1,32 @@
+#include "controllers/allocation/pod_reconcile.h"
+
+namespace dra::allocation {
+
+using namespace reconcile;
+
+PodReconcile::PodReconcile(const View& view, const api::Pod& pod, Role role, const Tools& tools)
+    : view_(view),
+      pod_(pod),
+      role_(role),
+      options_(tools.options),
+      inventory_(tools.inventory),
+      allocator_(tools.allocator),
+      nodes_(tools.nodes),
+      state_(derive_state(view, pod, options_)) {}
+
+Outcome PodReconcile::run() {
+  if (releasing() && (!state_.waits_for.empty() || !state_.all_allocated())) {
+    release();
+  } else if (!state_.waits_for.empty()) {
+    if (!state_.ordinary_wait) complain("FailedAllocation", state_.waits_for, state_.waits_for);
+  } else if (!state_.all_allocated()) {
+    if (!options_.release_gates) allocate();
+  } else if (!state_.all_settled()) {
+    prove();
+  } else if (!reserve() && (!state_.unpublished || releasing())) {
+    let_go();
+  }
+  return std::move(outcome_);
+}
+
+}  // namespace dra::allocation

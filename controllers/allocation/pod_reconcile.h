@@ -1,0 +1,87 @@
+// PodReconcile: one run of the allocation controller for one pod. It derives where the pod stands (protocol.h) and
+// returns the next step; nothing is kept for the run after it.
+//
+// By idea: decide.cc (P1), prove.cc (P2, P3, P5), release.cc (P4), report.cc (events, metrics, parking).
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "controllers/allocation/allocation.h"
+#include "controllers/allocation/protocol.h"
+
+namespace dra::allocation {
+
+// What a run reads besides the objects. All must outlive it.
+struct Tools {
+  const Options& options;
+  inventory::Inventory& inventory;
+  allocator::Allocator& allocator;
+  NodeChooser& nodes;
+};
+
+class PodReconcile {
+ public:
+  // `role` is not kNone.
+  PodReconcile(const reconcile::View& view, const api::Pod& pod, Role role, const Tools& tools);
+
+  reconcile::Outcome run();
+
+ private:
+  using Conflicts = std::vector<inventory::AuditFinding>;
+
+  // ---- decide.cc
+  void allocate();
+  // The nodes that the pod and its already allocated claims allow.
+  NodeChoice candidate_nodes();
+  void write_decision(const allocator::Request& request, const allocator::Decision& decision);
+
+  // ---- prove.cc
+  Conflicts conflicts_of_allocated() const;
+  // Gives way to what stands in the overlap, or reports the conflict.
+  void yield_to(const Conflicts& conflicts);
+  void prove();
+  bool withdrawable(const ClaimState& claim) const;
+  // Withdraws all unmarked siblings together; false when there is none that we may withdraw.
+  bool withdraw();
+
+  // ---- release.cc
+  // Before an uninstall the gate goes in any case: once what is ours is proven or taken back, but whether or not there
+  // are claims, devices and a node for the pod.
+  bool releasing() const { return options_.release_gates && role_ == Role::kGated; }
+  void release();
+  // Shared claims, and those allocated by others, get this pod as a consumer before it goes. True when something was
+  // written or cannot be, or the stream does not have it yet.
+  bool reserve();
+  void let_go();
+  void lift_gate(const api::NodeSelectorTerm& term);
+
+  // ---- report.cc
+  void no_node(const NodeChoice& choice);
+  void no_devices(const allocator::Request& request, const std::vector<allocator::NodeId>& order);
+  void unusable(const allocator::Request& request, const std::vector<allocator::NodeId>& order,
+                const allocator::FoundNodes& found);
+  void undecided();
+  std::set<reconcile::Cause> causes_of(const allocator::Request& request) const;
+  void park(const std::set<reconcile::Cause>& causes);
+  // The allocated claims that leave the pod no other node, after a "; ".
+  std::string what_pins() const;
+  void complain(const std::string& reason, const std::string& note, const std::string& signature);
+  // On the claim. Of the pods that share it the first one reports, or they would contradict each other.
+  void complain_about(const api::ResourceClaim& claim, const std::string& note, const std::string& signature);
+  void count_failure(const std::string& cause);
+
+  const reconcile::View& view_;
+  const api::Pod& pod_;
+  const Role role_;
+  const Options& options_;
+  inventory::Inventory& inventory_;
+  allocator::Allocator& allocator_;
+  NodeChooser& nodes_;
+  const PodState state_;
+  reconcile::Outcome outcome_;
+};
+
+}  // namespace dra::allocation
