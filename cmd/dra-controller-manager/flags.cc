@@ -28,7 +28,7 @@ struct Texts {
   std::string device_taint_eviction = "observe";
   std::string feature_gates, cel_extensions, log_format = "text";
   std::string lease_kind = "leases", lease_duration = "15s", renew_deadline = "10s", retry_period = "2s",
-              shutdown = "10s";
+              shutdown = "10s", release_deadline;
 };
 
 std::string one_of(const std::string& flag, const std::string& value, const std::string& allowed) {
@@ -121,12 +121,16 @@ std::string settle(const Texts& texts, Flags& flags) {
       {"leader-elect-lease-duration", &texts.lease_duration, &flags.election.lease_duration},
       {"leader-elect-renew-deadline", &texts.renew_deadline, &flags.election.renew_deadline},
       {"leader-elect-retry-period", &texts.retry_period, &flags.election.retry_period},
-      {"controller-shutdown-timeout", &texts.shutdown, &flags.shutdown_timeout}};
+      {"controller-shutdown-timeout", &texts.shutdown, &flags.shutdown_timeout},
+      {"release-deadline", &texts.release_deadline, &flags.release_deadline}};
   for (const auto& [name, text, out] : durations) {
+    if (text->empty()) continue;
     const std::optional<Duration> parsed = parse_duration(*text);
     if (!parsed) return "--" + std::string(name) + "=" + *text + " is no duration; write 15s, 500ms or 1m30s";
     *out = *parsed;
   }
+  if (flags.release_deadline > Duration::zero() && !flags.manager.allocation.release_gates)
+    return "--release-deadline is for --release-gates; set both or neither";
   if (flags.leader_elect)
     if (const auto valid = client::validate(flags.election); !valid) return valid.error().message();
   if (flags.metrics_port < -1 || flags.metrics_port > 65535)
@@ -175,6 +179,9 @@ void define(CLI::App& app, Texts& texts, Flags& flags) {
       ->group("What it does");
   app.add_flag("--release-gates", flags.manager.allocation.release_gates,
                "Lift every gate of ours and allocate nothing more, before an uninstall")
+      ->group("What it does");
+  app.add_option("--release-deadline", texts.release_deadline,
+                 "With --release-gates: end with status 0 once no pod carries our gate, or with 1 after this time")
       ->group("What it does");
   app.add_option("--ignore-taints", texts.ignore_taints,
                  "Keys of NoSchedule device taints that keep other allocators away and that this one ignores")

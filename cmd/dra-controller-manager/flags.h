@@ -21,6 +21,9 @@ struct Flags {
   std::string lease_name = "dra-controller-manager";
   std::string lease_namespace = "kube-system";
 
+  // With --release-gates: end once no pod carries our gate, or after this time; zero: go on until a signal.
+  Duration release_deadline{};
+
   std::string bind_address = "0.0.0.0";
   int metrics_port = 8080;  // 0: any free one; -1: none
   // The same over HTTPS; 0: not served. Without files a self-signed certificate is made at the start.

@@ -32,6 +32,16 @@ TEST(Flags, DefaultsAreSafeBesideAStockControlPlane) {
   EXPECT_FALSE(parsed.flags->manager.strict_selector_errors);
 }
 
+TEST(Flags, AReleaseDeadlineIsForReleasingGates) {
+  const Parsed parsed = parse({"--release-gates", "--release-deadline=1m"});
+  ASSERT_TRUE(parsed.flags) << parsed.text;
+  EXPECT_EQ(parsed.flags->release_deadline, 60s);
+  EXPECT_EQ(parse({"--release-gates"}).flags->release_deadline, 0s);
+  const Parsed alone = parse({"--release-deadline=1m"});
+  EXPECT_EQ(alone.exit_status, 1);
+  EXPECT_NE(alone.text.find("--release-deadline is for --release-gates"), std::string::npos) << alone.text;
+}
+
 TEST(Flags, AreRead) {
   const Parsed parsed =
       parse({"--kubeconfig", "k", "--scheduling=bind", "--claim-templates=own", "--leader-elect=false",
@@ -189,8 +199,11 @@ TEST(Flags, OfKubeControllerManagerExistOrAreRefusedWithAReplacement) {
 // What the documents tell users to type exists, or is said to be refused.
 TEST(Flags, TheDocumentsNameFlagsThatExist) {
   const std::string help = parse({"--help"}).text;
-  const std::set<std::string> of_other_programs{"--type"};
-  for (const char* path : {"docs/install.md", "docs/metrics.md", "charts/dra-controller-manager/deployment.yaml"}) {
+  // Of kubectl, jq and helm.
+  const std::set<std::string> of_other_programs{"--type", "--namespace", "--create-namespace", "--set",
+                                                "--server-side"};
+  for (const char* path :
+       {"docs/install.md", "docs/metrics.md", "charts/dra-controller-manager/templates/deployment.yaml"}) {
     std::ifstream in(path);
     ASSERT_TRUE(in) << path << "; tests run in the source root";
     const std::string text((std::istreambuf_iterator<char>(in)), {});

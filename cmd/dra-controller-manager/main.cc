@@ -29,6 +29,8 @@ constexpr const char* kVersion = DRA_VERSION;
 constexpr Duration kFirstContact = std::chrono::seconds(10);
 // How long a credential plugin may go on once the process ends.
 constexpr Duration kCredentialPatience = std::chrono::milliseconds(500);
+// How often a run that only releases gates looks whether any are left.
+constexpr Duration kReleaseLook = std::chrono::milliseconds(500);
 
 std::string host_name() {
   char name[256] = {};
@@ -77,6 +79,10 @@ class Process {
   int run() {
     if (!serve()) return 1;
     contact();
+    if (flags_.release_deadline > Duration::zero()) {
+      release_until_ = reactor_.clock().mono_now() + flags_.release_deadline;
+      watch_release();
+    }
     reactor_.run();
     return status_;
   }
@@ -182,6 +188,23 @@ class Process {
     elector_->start();
   }
 
+  // A run before or after an uninstall: its end is that no gate is left, seen twice, or that time is up.
+  void watch_release() {
+    if (stopping_) return;
+    const std::optional<size_t> gated = manager_->gated_pods();
+    none_gated_ = gated == 0 ? none_gated_ + 1 : 0;
+    if (none_gated_ > 1) {
+      log::info("No pod carries our gate any more");
+      return stop();
+    }
+    if (reactor_.clock().mono_now() >= release_until_)
+      return end_with(1, gated ? std::to_string(*gated) +
+                                     " pods still carry the gate dra-controller-manager/allocation; their events say "
+                                     "why; delete them, or remove the gate with kubectl"
+                               : "the gates of pods could not be looked at within --release-deadline");
+    release_timer_ = reactor_.after(kReleaseLook, [this] { watch_release(); });
+  }
+
   void end_with(int status, const std::string& why) {
     std::fprintf(stderr, "error: %s\n", why.c_str());
     status_ = status;
@@ -226,8 +249,9 @@ class Process {
   std::unique_ptr<client::Elector> elector_;
   std::unique_ptr<http::Server> server_;
   std::unique_ptr<http::Server> secure_server_;
-  Handle call_, timer_, patience_;
-  MonoTime give_up_at_{}, stop_at_{};
+  Handle call_, timer_, patience_, release_timer_;
+  MonoTime give_up_at_{}, stop_at_{}, release_until_{};
+  int none_gated_ = 0;
   bool stopping_ = false;
   int status_ = 0;
 };

@@ -492,6 +492,13 @@ bool Manager::leading() const {
 void Manager::flush_events(Duration limit, std::function<void()> done) {
   impl_->recorder.flush(limit, std::move(done));
 }
+std::optional<size_t> Manager::gated_pods() const {
+  if (!leading()) return std::nullopt;
+  size_t count = 0;
+  for (const auto& pod : impl_->stores.pods->list())
+    count += std::count(pod->scheduling_gates.begin(), pod->scheduling_gates.end(), allocation::kAllocationGate);
+  return count;
+}
 bool Manager::idle() {
   return impl_->runner.running() && impl_->runner.idle();
 }

@@ -98,6 +98,8 @@ class Manager {
   // Passes whose writes are in flight.
   bool busy() const;
   bool leading() const;
+  // Pods that carry our gate, as far as the store knows; nothing before this manager leads.
+  std::optional<size_t> gated_pods() const;
   // Leading, and nothing to do: no key ready, no pass under way. For tests and demos.
   bool idle();
 

@@ -17,23 +17,45 @@ namespace dra::integration::permissions_test {
 
 using namespace std::chrono_literals;
 
-constexpr const char* kCharts = "charts/dra-controller-manager/";
+constexpr const char* kChart = "charts/dra-controller-manager/";
 constexpr const char* kNamespace = "dra-controller-manager";
 constexpr const char* kRbac = "/apis/rbac.authorization.k8s.io/v1";
 
-std::vector<Json> chart(const std::string& file) {
-  std::ifstream in(kCharts + file);
+std::vector<Json> read_yaml(const std::string& path) {
+  std::ifstream in(path);
   std::ostringstream text;
   text << in.rdbuf();
   auto parsed = yaml::parse_all(text.str());
-  if (!in || !parsed) throw std::runtime_error("cannot read " + file);
+  if (!in || !parsed) throw std::runtime_error("cannot read " + path);
   return *parsed;
 }
 
+// The chart's roles as data: name, namespace ("release": that of the release), rules.
+Json roles_data() {
+  return read_yaml(std::string(kChart) + "files/roles.yaml").at(0);
+}
+
+// The roles and their bindings as templates/rbac.yaml makes them when every mode is chosen.
 std::vector<Json> role_charts() {
   std::vector<Json> all;
-  for (const char* file : {"rbac.yaml", "optional/claim-templates-own.yaml", "optional/scheduling-bind.yaml"})
-    for (Json& object : chart(file)) all.push_back(std::move(object));
+  for (const Json& role : roles_data()) {
+    const std::string name = "dra-controller-manager:" + role["name"].get<std::string>();
+    std::string ns = role.value("namespace", "");
+    if (ns == "release") ns = kNamespace;
+    const std::string kind = ns.empty() ? "ClusterRole" : "Role";
+    Json metadata{{"name", name}};
+    if (!ns.empty()) metadata["namespace"] = ns;
+    const Json subject{{"kind", "ServiceAccount"}, {"name", "dra-controller-manager"}, {"namespace", kNamespace}};
+    all.push_back({{"apiVersion", "rbac.authorization.k8s.io/v1"},
+                   {"kind", kind},
+                   {"metadata", metadata},
+                   {"rules", role.at("rules")}});
+    all.push_back({{"apiVersion", "rbac.authorization.k8s.io/v1"},
+                   {"kind", kind + "Binding"},
+                   {"metadata", metadata},
+                   {"roleRef", {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", kind}, {"name", name}}},
+                   {"subjects", Json::array({subject})}});
+  }
   return all;
 }
 
@@ -65,13 +87,7 @@ manager::ManagerOptions all_controllers() {
 
 TEST(Charts, RolesAreWhatTheTableSays) {
   std::map<std::string, std::multiset<std::string>> shipped;
-  for (const Json& object : role_charts()) {
-    if (object["kind"] != "ClusterRole" && object["kind"] != "Role") continue;
-    const std::string name = object["metadata"]["name"];
-    const std::string prefix = "dra-controller-manager:";
-    ASSERT_TRUE(name.starts_with(prefix)) << name;
-    shipped[name.substr(prefix.size())] = permissions_in(object);
-  }
+  for (const Json& role : roles_data()) shipped[role.at("name")] = permissions_in(role);
   std::map<std::string, std::multiset<std::string>> needed;
   for (const manager::PermissionRole& role : manager::permission_roles()) {
     std::multiset<std::string>& texts = needed[std::string(role.name)];
@@ -80,29 +96,37 @@ TEST(Charts, RolesAreWhatTheTableSays) {
   EXPECT_EQ(shipped, needed);
 }
 
-TEST(Charts, EveryRoleIsBoundToTheServiceAccountInItsScope) {
+// What Helm makes of the data, by charts/install.yaml: the roles of the default modes, bound in their scope.
+TEST(Charts, EveryRenderedRoleIsTheDataAndBoundToTheServiceAccount) {
+  std::map<std::string, std::multiset<std::string>> data, rendered;
+  for (const Json& role : roles_data())
+    data["dra-controller-manager:" + role["name"].get<std::string>()] = permissions_in(role);
   std::set<std::string> roles, bound;
-  for (const Json& object : role_charts()) {
+  for (const Json& object : read_yaml("charts/install.yaml")) {
     const std::string kind = object["kind"];
+    if (object["metadata"]["name"] == "dra-controller-manager:lift") continue;  // for people
     if (kind == "ClusterRole" || kind == "Role") {
       roles.insert(kind + "/" + object["metadata"]["name"].get<std::string>());
-      continue;
+      rendered[object["metadata"]["name"]] = permissions_in(object);
+    } else if (kind == "ClusterRoleBinding" || kind == "RoleBinding") {
+      ASSERT_EQ(object["subjects"].size(), 1u);
+      EXPECT_EQ(object["subjects"][0]["name"], "dra-controller-manager");
+      EXPECT_EQ(object["subjects"][0]["namespace"], kNamespace);
+      EXPECT_EQ(kind, object["roleRef"]["kind"].get<std::string>() + "Binding");
+      bound.insert(object["roleRef"]["kind"].get<std::string>() + "/" + object["roleRef"]["name"].get<std::string>());
     }
-    ASSERT_EQ(object["subjects"].size(), 1u);
-    EXPECT_EQ(object["subjects"][0]["name"], "dra-controller-manager");
-    EXPECT_EQ(object["subjects"][0]["namespace"], kNamespace);
-    EXPECT_EQ(kind, object["roleRef"]["kind"].get<std::string>() + "Binding");
-    bound.insert(object["roleRef"]["kind"].get<std::string>() + "/" + object["roleRef"]["name"].get<std::string>());
   }
   EXPECT_EQ(roles, bound);
+  EXPECT_EQ(rendered.size(), 6u);
+  for (const auto& [name, permissions] : rendered) EXPECT_EQ(permissions, data[name]) << name;
 }
 
 // A cluster in which the charts' roles are installed, and a manager that has nothing but its service account's token.
 class Guarded {
  public:
   Guarded() : cluster_(cluster_options()) {
-    for (const char* file : {"namespace.yaml", "serviceaccount.yaml"})
-      for (const Json& object : chart(file)) create(object);
+    for (const Json& object : read_yaml("charts/install.yaml"))
+      if (object["kind"] == "Namespace" || object["kind"] == "ServiceAccount") create(object);
   }
 
   // `without`: "verb group/resource name", taken out of every role.

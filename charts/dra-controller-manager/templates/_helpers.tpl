@@ -1,0 +1,110 @@
+{{/* Names are fixed: there is one manager in a cluster, and Helm refuses a second release because these names are taken. */}}
+{{- define "dra.labels" -}}
+app.kubernetes.io/name: dra-controller-manager
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{- end }}
+
+{{- define "dra.selector" -}}
+app.kubernetes.io/name: dra-controller-manager
+{{- end }}
+
+{{- define "dra.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end }}
+
+{{/* The value at a path such as "scheduling.mode". */}}
+{{- define "dra.valueAt" -}}
+{{- $value := .values -}}
+{{- range splitList "." .path }}{{ $value = index $value . }}{{ end -}}
+{{ $value }}
+{{- end }}
+
+{{/* Whether a role of files/roles.yaml is wanted: "yes" or nothing. */}}
+{{- define "dra.wanted" -}}
+{{- if not .role.when }}yes
+{{- else if has (include "dra.valueAt" (dict "values" .values "path" .role.when.path)) .role.when.in }}yes
+{{- end }}
+{{- end }}
+
+{{/* The rules of a role. Who only observes writes nothing but events. */}}
+{{- define "dra.rules" -}}
+{{- $observes := and (eq .role.name "allocation") (eq .values.scheduling.mode "observe") }}
+{{- range .role.rules }}
+{{- $verbs := .verbs }}
+{{- if $observes }}{{ $verbs = list }}{{ range .verbs }}{{ if has . (list "get" "list" "watch") }}{{ $verbs = append $verbs . }}{{ end }}{{ end }}{{ end }}
+{{- if $verbs }}
+- apiGroups: {{ toJson .apiGroups }}
+  resources: {{ toJson .resources }}
+  {{- with .resourceNames }}
+  resourceNames: {{ toJson . }}
+  {{- end }}
+  verbs: {{ toJson $verbs }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "dra.securityContext" -}}
+allowPrivilegeEscalation: false
+privileged: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end }}
+
+{{- define "dra.podSecurityContext" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+seccompProfile:
+  type: RuntimeDefault
+{{- end }}
+
+{{/* Values that are right one by one and wrong together. */}}
+{{- define "dra.check" -}}
+{{- $v := .Values }}
+{{- if and (eq $v.scheduling.mode "bind") (empty $v.scheduling.names) }}
+{{- fail "scheduling.mode is bind, but scheduling.names is empty: name at least one value of spec.schedulerName that no other scheduler serves, or choose scheduling.mode=gate" }}
+{{- end }}
+{{- if and (ne $v.scheduling.mode "bind") $v.scheduling.names }}
+{{- fail (printf "scheduling.names is set, but scheduling.mode is %s: pods of these schedulers would never be bound; choose scheduling.mode=bind or empty scheduling.names" $v.scheduling.mode) }}
+{{- end }}
+{{- if and (eq $v.scheduling.mode "observe") (ne $v.claimTemplates "observe") }}
+{{- fail "scheduling.mode is observe, which writes nothing, but claimTemplates is own: choose claimTemplates=observe, or scheduling.mode gate or bind" }}
+{{- end }}
+{{- if and (eq $v.scheduling.mode "observe") (ne $v.deviceTaintEviction "observe") }}
+{{- fail "scheduling.mode is observe, which writes nothing, but deviceTaintEviction is own: choose deviceTaintEviction=observe, or scheduling.mode gate or bind" }}
+{{- end }}
+{{- if and (eq $v.scheduling.mode "observe") $v.test.deviceClassName }}
+{{- fail "scheduling.mode is observe, but test.deviceClassName is set: nothing would be allocated; empty test.deviceClassName" }}
+{{- end }}
+{{- $policies := .Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy" }}
+{{- if and (ne $v.optIn.mode "off") (eq $v.scheduling.mode "observe") }}
+{{- fail "optIn.mode is set, but scheduling.mode is observe: pods would be gated and never let go; choose optIn.mode=off, or scheduling.mode gate or bind" }}
+{{- end }}
+{{- if and (ne $v.optIn.mode "off") (not $policies) }}
+{{- fail "optIn.mode needs admission policies (admissionregistration.k8s.io/v1, Kubernetes 1.30), which this server does not have: choose optIn.mode=off and put the gate into the pods' templates" }}
+{{- end }}
+{{- if and (eq $v.exclusive.mode "all-claims") (ne $v.optIn.mode "all-claims") }}
+{{- fail (printf "exclusive.mode is all-claims, but optIn.mode is %s: pods that are not opted in would share the devices; choose optIn.mode=all-claims, or exclusive.mode=taint" $v.optIn.mode) }}
+{{- end }}
+{{- if and (eq $v.exclusive.mode "taint") (not $v.exclusive.taintKey) }}
+{{- fail "exclusive.mode is taint, but exclusive.taintKey is empty: name the key of the NoSchedule taint that the driver publishes" }}
+{{- end }}
+{{- if and (ne $v.exclusive.mode "taint") $v.exclusive.taintKey }}
+{{- fail (printf "exclusive.taintKey is set, but exclusive.mode is %s: choose exclusive.mode=taint or empty exclusive.taintKey" $v.exclusive.mode) }}
+{{- end }}
+{{- if and (eq $v.exclusive.mode "taint") (not $policies) }}
+{{- fail "exclusive.mode=taint needs admission policies (admissionregistration.k8s.io/v1, Kubernetes 1.30), which this server does not have: choose exclusive.mode=none, set ignoreTaints, and see to it that no claim tolerates the taint" }}
+{{- end }}
+{{- $taken := dict "claim-templates" "claimTemplates" "scheduling" "scheduling.mode" "scheduler-names" "scheduling.names" "device-taint-eviction" "deviceTaintEviction" "ignore-taints" "ignoreTaints" "feature-gates" "featureGates" "metrics-port" "metrics.port" "logging-format" "logging.format" "v" "logging.verbosity" "leader-elect-resource-namespace" "the release's namespace" "leader-elect-resource-name" "nothing: the roles name the lease" "release-gates" "uninstall.releaseGates" "leader-elect" "replicas" "bind-address" "nothing: probes come from outside" }}
+{{- range $v.extraArgs }}
+{{- $name := regexReplaceAll "^-+([^=]*).*$" . "${1}" | replace "_" "-" }}
+{{- if hasKey $taken $name }}
+{{- fail (printf "extraArgs has %s: the chart sets --%s itself; use %s" . $name (get $taken $name)) }}
+{{- end }}
+{{- end }}
+{{- end }}

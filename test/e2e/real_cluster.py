@@ -1,0 +1,116 @@
+"""A control plane of real binaries for a test: etcd and kube-apiserver from $KUBEBUILDER_ASSETS, with RBAC, service accounts and static tokens.
+Python's standard library only. No controllers run: what they would make (default service accounts, nodes) the test makes."""
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+import api as rest
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+class RealCluster:
+    """Use as a context manager. `users`: names that get a token; "admin" is in system:masters."""
+
+    def __init__(self, users=(), programs=None):
+        self.programs = programs or os.environ.get("KUBEBUILDER_ASSETS", "")
+        self.folder = tempfile.mkdtemp(prefix="dra-real-")
+        self.tokens = {user: secrets.token_hex(16) for user in ("admin", *users)}
+        self.processes = []
+
+    @staticmethod
+    def available():
+        folder = os.environ.get("KUBEBUILDER_ASSETS", "")
+        return all(os.access(os.path.join(folder, name), os.X_OK) for name in ("etcd", "kube-apiserver"))
+
+    def start(self, name, *arguments):
+        with open(os.path.join(self.folder, name + ".log"), "w", encoding="utf-8") as log:
+            self.processes.append(subprocess.Popen([os.path.join(self.programs, name), *arguments], stdout=log, stderr=log, stdin=subprocess.DEVNULL))
+
+    def __enter__(self):
+        etcd, peer, self.port = free_ports(3)
+        key = os.path.join(self.folder, "sa.key")
+        subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, capture_output=True)
+        with open(os.path.join(self.folder, "tokens.csv"), "w", encoding="utf-8") as out:
+            for user, token in self.tokens.items():
+                out.write(f'{token},{user},{user}-uid' + (',"system:masters"\n' if user == "admin" else "\n"))
+        self.start("etcd", f"--data-dir={self.folder}/etcd", f"--listen-client-urls=http://127.0.0.1:{etcd}", f"--advertise-client-urls=http://127.0.0.1:{etcd}",
+                   f"--listen-peer-urls=http://127.0.0.1:{peer}", f"--initial-advertise-peer-urls=http://127.0.0.1:{peer}",
+                   f"--initial-cluster=default=http://127.0.0.1:{peer}", "--unsafe-no-fsync", "--log-level=warn")
+        self.start("kube-apiserver", f"--etcd-servers=http://127.0.0.1:{etcd}", "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
+                   "--endpoint-reconciler-type=none", f"--secure-port={self.port}", f"--cert-dir={self.folder}/certificates",
+                   f"--token-auth-file={self.folder}/tokens.csv", "--authorization-mode=RBAC", "--service-account-issuer=https://kubernetes.default.svc",
+                   f"--service-account-key-file={key}", f"--service-account-signing-key-file={key}", "--service-cluster-ip-range=10.0.0.0/24",
+                   "--disable-admission-plugins=TaintNodesByCondition")
+        self.wait_for(lambda: os.path.exists(f"{self.folder}/certificates/apiserver.crt"), 60, "the API server's certificate")
+        self.wait_for(self.ready, 120, "the API server")
+        return self
+
+    def ready(self):
+        try:
+            return self.api("admin").request("GET", "/api/v1/namespaces/default")[0] == 200
+        except OSError:
+            return False
+
+    def __exit__(self, *unused):
+        for process in reversed(self.processes):
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def wait_for(self, condition, seconds, what):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            for process in self.processes:
+                if process.poll() is not None:
+                    raise SystemExit(f"{process.args[0]} ended with status {process.returncode} while waiting for {what}")
+            if value := condition():
+                return value
+            time.sleep(0.1)
+        raise SystemExit(f"waited {seconds} s in vain for {what}")
+
+    def kubeconfig(self, user, token=None):
+        path = os.path.join(self.folder, user.replace(":", "-") + ".kubeconfig")
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(f"""apiVersion: v1
+kind: Config
+current-context: real
+clusters:
+- name: real
+  cluster:
+    server: "https://127.0.0.1:{self.port}"
+    certificate-authority: {self.folder}/certificates/apiserver.crt
+users:
+- name: user
+  user:
+    token: "{token or self.tokens[user]}"
+contexts:
+- name: real
+  context: {{cluster: real, user: user}}
+""")
+        return path
+
+    def api(self, user, token=None):
+        client = rest.Api(self.kubeconfig(user, token))
+        client.context = rest.ssl.create_default_context(cafile=f"{self.folder}/certificates/apiserver.crt")
+        return client
+
+    def account_token(self, namespace, name):
+        path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
+        return self.api("admin").create(path, {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}})["status"]["token"]
