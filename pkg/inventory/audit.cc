@@ -42,6 +42,7 @@ class Audit {
       });
     }
     for (size_t c = 0; c < consumed.size(); ++c) {
+      if (c == Pool::kUnpublished) continue;
       const Counter& counter = pool.counters_[c];
       if (consumed[c] > counter.total && consumed[c] > 0) over_counter(pool, counter, consumed[c], users[c]);
       if (with_drift && consumed[c] != counter.consumed)

@@ -1,6 +1,7 @@
 // Bit sets over device numbers, as vectors of 64-bit words. Unused bits of the last word are zero.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -33,6 +34,44 @@ inline size_t count_bits(const uint64_t* words, size_t n) {
   size_t count = 0;
   for (size_t i = 0; i < n; ++i) count += static_cast<size_t>(std::popcount(words[i]));
   return count;
+}
+inline uint64_t low_bits(size_t count) {  // fewer than 64
+  return (uint64_t{1} << count) - 1;
+}
+inline void set_range(uint64_t* words, size_t from, size_t count) {
+  for (const size_t end = from + count; from < end;) {
+    const size_t in_word = std::min(end - from, 64 - (from & 63));
+    words[from >> 6] |= (in_word == 64 ? ~uint64_t{0} : low_bits(in_word)) << (from & 63);
+    from += in_word;
+  }
+}
+// Puts `count` zero bits before bit `at` of `bits`: later bits move up.
+inline void insert_bits(Words& words, size_t bits, size_t at, size_t count) {
+  if (count == 0) return;
+  words.resize(words_for(bits + count), 0);
+  const size_t first = at >> 6, by_words = count >> 6, by_bits = count & 63;
+  const uint64_t before = words[first] & low_bits(at & 63);
+  words[first] &= ~low_bits(at & 63);
+  for (size_t to = words.size(); to-- > first + by_words;) {
+    const size_t from = to - by_words;
+    const uint64_t carried = by_bits > 0 && from > first ? words[from - 1] >> (64 - by_bits) : 0;
+    words[to] = words[from] << by_bits | carried;
+  }
+  for (size_t w = first; w < first + by_words; ++w) words[w] = 0;
+  words[first] |= before;
+}
+// Takes the bits at .. at + count - 1 of `bits` away: later bits move down.
+inline void remove_bits(Words& words, size_t bits, size_t at, size_t count) {
+  if (count == 0) return;
+  const size_t first = at >> 6, by_words = count >> 6, by_bits = count & 63;
+  const uint64_t before = words[first] & low_bits(at & 63);
+  for (size_t to = first; to < words_for(bits - count); ++to) {
+    const size_t from = to + by_words;
+    const uint64_t carried = by_bits > 0 && from + 1 < words.size() ? words[from + 1] << (64 - by_bits) : 0;
+    words[to] = words[from] >> by_bits | carried;
+  }
+  words[first] = (words[first] & ~low_bits(at & 63)) | before;
+  words.resize(words_for(bits - count));
 }
 // The first set bit at or after `from`, or `none`.
 inline size_t next_bit(const uint64_t* words, size_t n, size_t from, size_t none = SIZE_MAX) {

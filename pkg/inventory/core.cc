@@ -52,7 +52,7 @@ Pool& Core::pool_for(std::string_view driver, std::string_view name) {
     id = free_pools_.back();
     free_pools_.pop_back();
   }
-  pools_[id] = std::make_unique<Pool>(id, driver, name, strings_);
+  pools_[id] = std::make_unique<Pool>(id, driver, name, strings_, features_);
   pools_[id]->table_version = next_serial_++;
   pool_index_.emplace(std::move(key), id);
   return *pools_[id];
@@ -72,52 +72,38 @@ void Core::note_change(PoolId id) {
   }
 }
 
-void Core::rebuild_pool(Pool& pool) {
-  place_pool(pool, false);
-  device_count_ -= pool.size();
-  bool had_devices = pool.size() > 0;
-  // The number, not the text: strings may be released by the rebuild.
-  NodeId node_before = pool.local_node == kNoStr ? kNone : find_node(pool.local_node_text);
-  pool.rebuild(features_);
-  device_count_ += pool.size();
-  NodeId node_after = pool.local_node == kNoStr ? kNone : node_id(pool.local_node_text);
-  // A pool of several nodes that loses its devices leaves them all, and the log will not tell where it was.
-  if (had_devices && (node_before != node_after || (node_before == kNone && pool.size() == 0))) ++moves_version_;
-  pool.table_version = next_serial_++;
-  place_pool(pool, true);
-  note_change(pool.id);
+Core::PoolBefore Core::before_change(const Pool& pool) const {
+  // The node's number, not the text: strings may be released by the change.
+  return {pool.size(), pool.local_node == kNoStr ? kNone : find_node(pool.local_node_text), pool.wide};
 }
 
-// Enters the pool into (or takes it out of) the indexes from nodes to pools.
-void Core::place_pool(Pool& pool, bool present) {
-  if (!present) {
-    if (auto it = named_nodes_.find(pool.id); it != named_nodes_.end()) {
-      for (NodeId node : it->second) {
-        erase_value(nodes_[node].named_by, pool.id);
-        ++nodes_[node].named_version;
-      }
-      named_nodes_.erase(it);
-    }
-    if (erase_value(wide_pools_, pool.id)) ++places_version_;
-    return;
+void Core::after_change(Pool& pool, const PoolBefore& before) {
+  device_count_ = device_count_ - before.devices + pool.size();
+  // A pool of several nodes that loses its devices leaves them all, and the log will not tell where it was.
+  const NodeId node_after = pool.local_node == kNoStr ? kNone : node_id(pool.local_node_text);
+  const bool moved = before.node != node_after || (before.node == kNone && pool.size() == 0);
+  if (before.devices > 0 && moved) ++moves_version_;
+  pool.table_version = next_serial_++;
+  const Pool::NodeChanges changes = pool.take_node_changes();
+  for (StrId name : changes.left) {
+    Node& node = nodes_[node_id(strings_.text(name))];
+    erase_value(node.named_by, pool.id);
+    ++node.named_version;
   }
-  for (StrId name : pool.node_names) {
-    NodeId node = node_id(strings_.text(name));
-    named_nodes_[pool.id].push_back(node);
-    nodes_[node].named_by.push_back(pool.id);
-    ++nodes_[node].named_version;
+  for (StrId name : changes.entered) {
+    Node& node = nodes_[node_id(strings_.text(name))];
+    node.named_by.push_back(pool.id);
+    ++node.named_version;
   }
-  if (pool.wide) {
-    wide_pools_.push_back(pool.id);
-    ++places_version_;
-  }
+  if (before.wide && !pool.wide) erase_value(wide_pools_, pool.id);
+  if (!before.wide && pool.wide) wide_pools_.push_back(pool.id);
+  if (before.wide || pool.wide) ++places_version_;
+  note_change(pool.id);
 }
 
 void Core::drop_if_unused(Pool& pool) {
   if (pool.has_slices() || !pool.holders.empty()) return;
   PoolId id = pool.id;
-  place_pool(pool, false);
-  device_count_ -= pool.size();
   pool_index_.erase(pool_key(pool.driver_text, pool.name_text));
   pools_[id].reset();
   free_pools_.push_back(id);
@@ -130,13 +116,21 @@ void Core::apply_slice(const api::ResourceSlice& slice) {
   if (known != slice_pool_.end() && known->second != pool.id) {
     // Driver and pool name are immutable, but the slice may have been deleted and made anew unseen.
     Pool& old = *pools_[known->second];
-    old.remove_slice(slice.metadata.name);
-    rebuild_pool(old);
-    drop_if_unused(old);
+    take_slice(old, slice.metadata.name);
   }
   slice_pool_[slice.metadata.name] = pool.id;
-  pool.put_slice(std::make_unique<SliceTable>(slice, strings_, shapes_));
-  rebuild_pool(pool);
+  const PoolBefore before = before_change(pool);
+  const std::unique_ptr<SliceTable> gone = pool.put_slice(std::make_unique<SliceTable>(slice, strings_, shapes_));
+  after_change(pool, before);
+}
+
+void Core::take_slice(Pool& pool, std::string_view name) {
+  {
+    const PoolBefore before = before_change(pool);
+    const std::unique_ptr<SliceTable> gone = pool.remove_slice(name);
+    after_change(pool, before);
+  }
+  drop_if_unused(pool);
 }
 
 void Core::remove_slice(std::string_view name) {
@@ -144,9 +138,7 @@ void Core::remove_slice(std::string_view name) {
   if (it == slice_pool_.end()) return;
   Pool& pool = *pools_[it->second];
   slice_pool_.erase(it);
-  pool.remove_slice(std::string(name));
-  rebuild_pool(pool);
-  drop_if_unused(pool);
+  take_slice(pool, name);
 }
 
 // ---- nodes
@@ -198,7 +190,7 @@ const std::vector<PoolId>* Core::pools_naming(NodeId node) const {
   return node < nodes_.size() ? &nodes_[node].named_by : nullptr;
 }
 
-bool Core::usable_on(const Pool&, const Where& place, NodeId node) const {
+bool Core::usable_on(const Where& place, NodeId node) const {
   switch (place.kind) {
     case Where::kNode:
       return strings_.text(place.node) == nodes_[node].name;
@@ -213,11 +205,15 @@ bool Core::usable_on(const Pool&, const Where& place, NodeId node) const {
 
 const NodeView& Core::view(NodeId id) const {
   const Node& node = nodes_[id];
-  if (node.view_named == node.named_version && node.view_places == places_version_) return node.view;
+  uint64_t tables = 0;  // grows when one of them changes
+  for (PoolId pool : node.named_by) tables = std::max(tables, pools_[pool]->table_version);
+  const bool current = node.view_named == node.named_version && node.view_places == places_version_;
+  if (current && node.view_tables == tables) return node.view;
   node.view = make_view(node, id);
   node.view.stamp = next_stamp_++;
   node.view_named = node.named_version;
   node.view_places = places_version_;
+  node.view_tables = tables;
   return node.view;
 }
 
@@ -228,7 +224,8 @@ NodeView Core::make_view(const Node& node, NodeId id) const {
     if (std::find(ids.begin(), ids.end(), wide) == ids.end()) ids.push_back(wide);
   for (PoolId pool_id : ids) {
     const Pool& pool = *pools_[pool_id];
-    if (pool.local_node != kNoStr) {
+    if (pool.live().empty()) continue;
+    if (pool.local_node != kNoStr || pool.everywhere()) {
       view.segments.push_back({pool_id, {}, pool.has_conditions});
       continue;
     }
@@ -237,13 +234,17 @@ NodeView Core::make_view(const Node& node, NodeId id) const {
     bool conditional = false;
     for (size_t s = 0; s < pool.live().size(); ++s) {
       const SliceTable& slice = *pool.live()[s];
-      bool per_device = slice.where.kind == Where::kPerDevice;
-      if (!per_device && !usable_on(pool, slice.where, id)) continue;
+      const uint32_t first = pool.first_of(s);
       bool relevant = false;
-      for (uint32_t i = 0; i < slice.size(); ++i) {
-        if (per_device && !usable_on(pool, slice.device_where[i], id)) continue;
-        set_bit(mask.data(), pool.first_of(s) + i);
-        relevant = true;
+      if (slice.where.kind != Where::kPerDevice) {
+        relevant = usable_on(slice.where, id);
+        if (relevant) set_range(mask.data(), first, slice.size());
+      } else {
+        for (uint32_t i = 0; i < slice.size(); ++i) {
+          if (!usable_on(slice.device_where[i], id)) continue;
+          set_bit(mask.data(), first + i);
+          relevant = true;
+        }
       }
       any = any || relevant;
       conditional = conditional || (relevant && !slice.conditions.empty());

@@ -81,7 +81,7 @@ class Core {
   size_t node_count() const { return nodes_.size(); }
   std::vector<NodeId> applied_nodes() const;
   const NodeView& view(NodeId id) const;
-  bool usable_on(const Pool& pool, const Where& place, NodeId node) const;
+  bool usable_on(const Where& place, NodeId node) const;
 
   // ---- classes and taints
   const ClassEntry* find_class(std::string_view name) const;
@@ -117,13 +117,20 @@ class Core {
     bool applied = false;
     std::vector<PoolId> named_by;  // pools with a slice or device that names this node
     mutable NodeView view;
-    mutable uint64_t view_named = 0, view_places = 0;  // what the view was made from
+    mutable uint64_t view_named = 0, view_places = 0, view_tables = 0;  // what the view was made from
     uint64_t named_version = 1;
   };
 
   Pool& pool_for(std::string_view driver, std::string_view name);
-  void rebuild_pool(Pool& pool);
-  void place_pool(Pool& pool, bool present);
+  // What of a pool is needed to follow a change of its slices.
+  struct PoolBefore {
+    uint32_t devices;
+    NodeId node;  // that it is local to
+    bool wide;
+  };
+  PoolBefore before_change(const Pool& pool) const;
+  void after_change(Pool& pool, const PoolBefore& before);
+  void take_slice(Pool& pool, std::string_view name);
   void drop_if_unused(Pool& pool);
   void note_change(PoolId id);
   void add_holder(Pool& pool, StrId device, ClaimIndex claim, const api::DeviceRequestAllocationResult& result,
@@ -140,7 +147,6 @@ class Core {
   std::unordered_map<std::string, PoolId, StringHash, std::equal_to<>> pool_index_;
   std::unordered_map<std::string, PoolId, StringHash, std::equal_to<>> slice_pool_;
   std::vector<PoolId> wide_pools_;
-  std::unordered_map<PoolId, std::vector<NodeId>> named_nodes_;  // of pools that name some node
   std::deque<Node> nodes_;
   std::unordered_map<std::string, NodeId, StringHash, std::equal_to<>> node_index_;
   std::map<std::string, ClassEntry, std::less<>> classes_;

@@ -1,18 +1,21 @@
 // Pool: the slices of one (driver, pool name) put together, and the state of its devices.
 //
-// Devices are numbered 0..n-1 in allocation order: slices by name, then list position. The *table* part (which devices
-// exist, counters, validity) is rebuilt when a slice changes; the *use* part follows holders one device at a time.
-// Holders are kept by device name, so they survive rebuilds and may come before the slices.
+// Devices are numbered 0..n-1 in allocation order: slices by name, then list position. A slice that comes, changes or
+// goes costs its own devices, the users of the counter sets it touches, and a word for every 64 devices of the pool;
+// only a change of the highest generation looks at all devices. Holders are kept by device name, so they survive every
+// change of slices and may come before them.
 #pragma once
 
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "pkg/inventory/bits.h"
+#include "pkg/inventory/device_names.h"
 #include "pkg/inventory/inventory.h"
 #include "pkg/inventory/slice_table.h"
 
@@ -43,22 +46,29 @@ struct CounterUse {
 
 class Pool {
  public:
-  Pool(PoolId pool_id, std::string_view driver, std::string_view name, Strings& strings);
+  // `features` must outlive the pool.
+  Pool(PoolId pool_id, std::string_view driver, std::string_view name, Strings& strings, const Features& features);
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
   // ---- table
-  void put_slice(std::unique_ptr<SliceTable> slice);
-  void remove_slice(const std::string& slice_name);
+  // The slice that was replaced or removed; null when there was none. Numbers of texts that are no longer used stay
+  // valid until it is destroyed.
+  std::unique_ptr<SliceTable> put_slice(std::unique_ptr<SliceTable> slice);
+  std::unique_ptr<SliceTable> remove_slice(std::string_view slice_name);
   bool has_slices() const { return !slices_.empty(); }
-  // Rebuilds everything from slices and holders. Cost: the pool's devices.
-  void rebuild(const Features& features);
+  const std::map<std::string, std::unique_ptr<SliceTable>, std::less<>>& slices() const { return slices_; }
+  // Nodes that slices and devices stopped and began to name since this was asked last. One may be in both: it is named.
+  struct NodeChanges {
+    std::vector<StrId> left, entered;
+  };
+  NodeChanges take_node_changes() { return std::exchange(node_changes_, {}); }
 
   uint32_t size() const { return size_; }
   size_t words() const { return words_for(size_); }
   const SliceTable& slice_of(uint32_t device, uint32_t* local) const {
-    size_t s = live_.size() == 1 ? 0 : slice_index(device);
+    size_t s = slice_index(device);
     *local = device - first_[s];
     return *live_[s];
   }
@@ -68,8 +78,8 @@ class Pool {
     uint32_t local;
     return slice_of(device, &local).flags[local];
   }
-  bool shareable(uint32_t device) const { return consumable_ && (flags(device) & kMultiple) != 0; }
-  bool any_shareable() const { return any_shareable_; }
+  bool shareable(uint32_t device) const { return features_.consumable && (flags(device) & kMultiple) != 0; }
+  bool any_shareable() const { return shareable_slices_ > 0; }
   const CapacityShape& shape(uint32_t device) const {
     uint32_t local;
     const SliceTable& slice = slice_of(device, &local);
@@ -96,15 +106,13 @@ class Pool {
   // Every number of a device's name: one, or one more a stale generation.
   template <class F>
   void for_each_named(StrId device_name, F&& f) const {
-    auto it = std::lower_bound(by_name_.begin(), by_name_.end(), std::pair<StrId, uint32_t>(device_name, 0));
-    for (; it != by_name_.end() && it->first == device_name; ++it) f(it->second);
+    for (DeviceRef ref = names_.find(device_name); ref != kNoDevice; ref = names_.next(ref)) f(number_of(ref));
   }
-  // kNone when the pool publishes no such device.
+  // The lowest; kNone when the pool publishes no such device.
   uint32_t find_device(StrId name) const;
-  const CounterUse* uses_begin(uint32_t device) const { return uses_.data() + use_first_[device]; }
-  const CounterUse* uses_end(uint32_t device) const { return uses_.data() + use_first_[device + 1]; }
-  const uint32_t* users_begin(uint32_t counter) const { return users_.data() + user_first_[counter]; }
-  const uint32_t* users_end(uint32_t counter) const { return users_.data() + user_first_[counter + 1]; }
+  // The counters that a device consumes. Those of a pool that does not publish them all are those of kUnpublished.
+  const CounterUse* uses_begin(uint32_t device) const { return use_at(device, 0); }
+  const CounterUse* uses_end(uint32_t device) const { return use_at(device, 1); }
 
   // ---- use
   // The state of one device after its holders changed.
@@ -115,20 +123,25 @@ class Pool {
   const uint64_t* charged() const { return charged_.data(); }
   // Not in use, and its counters fit (or are taken already).
   const uint64_t* available() const { return available_.data(); }
+  // Some entries may be unused. kUnpublished represents counters that no slice publishes (their pool is not complete).
+  static constexpr uint32_t kUnpublished = 0;
   const std::vector<Counter>& counters() const { return counters_; }
   // What holders consume of a shared device, by entry of its shape; null: nothing.
   const std::vector<Amount>* shared(uint32_t device) const {
     if (shared_.empty()) return nullptr;
-    auto it = shared_.find(device);
+    auto it = shared_.find(ref_of(device));
     return it == shared_.end() ? nullptr : &it->second;
   }
   bool any_shared() const { return !shared_.empty(); }
   std::vector<Amount> sum_consumed(uint32_t device, const std::vector<HolderRef>& holders, Layer layer) const;
   bool counters_fit(uint32_t device) const {
-    for (const CounterUse* use = uses_begin(device); use != uses_end(device); ++use)
+    const CounterUse* end = uses_end(device);
+    for (const CounterUse* use = uses_begin(device); use != end; ++use)
       if (counters_[use->counter].total - counters_[use->counter].consumed < use->amount) return false;
     return true;
   }
+  // Every device can be used on every node.
+  bool everywhere() const { return everywhere_slices_ == live_.size(); }
 
   const PoolId id;
   const StrId driver;
@@ -136,7 +149,7 @@ class Pool {
   std::string driver_text;
   std::string name_text;
 
-  // Results of rebuild().
+  // What the slices say together.
   PoolState state = PoolState::kIncomplete;
   std::string reason;
   int64_t generation = 0;
@@ -148,43 +161,135 @@ class Pool {
   std::vector<StrId> node_names;  // nodes named by slices or devices, unique; no references of its own
   bool wide = false;              // some slice or device is usable by selector or on all nodes
   bool has_conditions = false;
-  // Unique over all pools and time: changes with every rebuild (and taint rule that touches the pool).
+  // Unique over all pools and time: changes with every change of the table (and taint rule that touches the pool).
   uint64_t table_version = 0;
 
   std::unordered_map<StrId, std::vector<HolderRef>> holders;
 
  private:
   friend class Audit;
-  size_t slice_index(uint32_t device) const;
-  void choose_generation(const Features& features);
-  void add_stale_generations();
+
+  // The slices of one generation.
+  struct Generation {
+    struct ByName {
+      bool operator()(const SliceTable* a, const SliceTable* b) const { return a->name < b->name; }
+    };
+    std::set<const SliceTable*, ByName> slices;
+    std::map<int64_t, uint32_t> announced;         // announced numbers of slices, and by how many
+    std::set<const SliceTable*, ByName> unusable;  // with a problem
+  };
+  // A slice that counts and has devices.
+  struct Part {
+    const SliceTable* table = nullptr;
+    uint32_t slot = 0;
+    uint32_t position = 0;  // in live_
+    bool stale = false;
+    uint32_t unpublished = 0;      // uses of counters that no slice publishes
+    std::vector<CounterUse> uses;  // as SliceTable::uses
+  };
+  struct CounterSet {
+    // The slices that publish it, by name; one unless the pool is published wrongly. The first counts.
+    std::vector<std::pair<const SliceTable*, const CounterSetTable*>> publishers;
+    std::vector<std::pair<StrId, uint32_t>> counters;  // name; into counters_
+    std::vector<DeviceRef> users;                      // devices that consume from it, each once
+  };
+
+  // pool.cc: which slices count
+  void enlist(const SliceTable& slice);
+  void strike(const SliceTable& slice);
+  void update_live(const SliceTable* gone, const SliceTable* added);
+  bool counts(const SliceTable& slice) const;
+  void bring_in(const SliceTable& slice);
+  void take_out(const SliceTable& slice);
+  void bring_in_stale();
   bool usable_though_stale(int64_t older, std::vector<const SliceTable*>* found) const;
-  void number_devices();
-  void build_counters(const Features& features);
-  void summarise_places();
-  void rebuild_use();
-  void set_charged(uint32_t device, bool on);
-  void refresh_available(uint32_t device);
+  void judge();
   void invalidate(std::string text);
 
+  // pool_parts.cc: the devices of a slice that counts
+  void add_part(const SliceTable& slice, bool stale);
+  void remove_part(size_t position);
+  void clear_parts();
+  void renumber(size_t position);
+  void count_names(const SliceTable& slice, bool added);
+  void count_places(const SliceTable& slice, int by);
+  void count_place(const Where& place, int by);
+  void summarise_places();
+  size_t slice_index(uint32_t device) const {
+    if (live_.size() == 1) return 0;
+    size_t s = slice_at_[device >> 6];
+    while (s + 1 < first_.size() && first_[s + 1] <= device) ++s;
+    return s;
+  }
+  uint32_t number_of(DeviceRef ref) const { return first_[slots_[slot_in(ref)]->position] + local_in(ref); }
+  DeviceRef ref_of(uint32_t device) const {
+    const size_t s = slice_index(device);
+    return device_ref(parts_[s]->slot, device - first_[s]);
+  }
+  bool held(StrId device_name) const {
+    auto it = holders.find(device_name);
+    return it != holders.end() && !it->second.empty();
+  }
+  void set_held(uint32_t device);
+  void refresh_available(uint32_t device);
+
+  // pool_counters.cc
+  const CounterUse* use_at(uint32_t device, uint32_t after) const {
+    const size_t s = slice_index(device);
+    const Part& part = *parts_[s];
+    return part.uses.empty() ? nullptr : part.uses.data() + part.table->use_first[device - first_[s] + after];
+  }
+  void publish(const SliceTable& slice);
+  void withdraw(const SliceTable& slice);
+  void define(StrId set_name, CounterSet& set);
+  uint32_t new_counter();
+  uint32_t counter_of(StrId set, StrId counter) const;
+  void connect(Part& part);
+  void disconnect(Part& part);
+  void reconnect(DeviceRef ref, StrId set_name);
+  void count_unpublished(Part& part, int by);
+  void charge(uint32_t device, bool on);
+  void refresh_users(const std::vector<StrId>& set_names);
+  std::vector<StrId> sets_of(const SliceTable& slice, uint32_t first_use, uint32_t last_use) const;
+  void drop_if_idle(StrId set_name);
+  std::string unpublished_reason() const;
+
   Strings& strings_;
-  bool consumable_ = true;
-  bool any_shareable_ = false;
+  const Features& features_;
   std::map<std::string, std::unique_ptr<SliceTable>, std::less<>> slices_;
-  std::vector<const SliceTable*> live_;  // with devices, of the highest generation, by name
-  std::vector<const SliceTable*> counter_slices_;
+  std::map<int64_t, Generation> generations_;
+
+  // By position: slices that count and have devices, by name; those of older generations at the end.
+  std::vector<const SliceTable*> live_;
+  std::vector<std::unique_ptr<Part>> parts_;
   std::vector<uint32_t> first_;
+  std::vector<uint32_t> slice_at_;  // by device / 64: the position of the slice of the first of these devices
+  std::vector<Part*> slots_;        // null: free
+  std::vector<uint32_t> free_slots_;
   uint32_t size_ = 0;
-  size_t stale_slices_ = 0;  // at the end of live_
+  size_t stale_parts_ = 0;
   uint32_t stale_first_ = 0;
-  std::vector<std::pair<StrId, uint32_t>> by_name_;
+  DeviceNames names_;
+  std::map<std::string_view, uint32_t> twice_;  // names that the highest generation publishes again, and how often
+
+  std::unordered_map<StrId, uint32_t> places_;  // into node_names
+  std::vector<uint32_t> place_users_;           // by node_names: slices and devices that name it
+  NodeChanges node_changes_;
+  size_t wide_places_ = 0;
+  size_t node_slices_ = 0;  // usable on one node as a whole
+  size_t everywhere_slices_ = 0;
+  size_t shareable_slices_ = 0;
+  size_t conditional_slices_ = 0;
+
   std::vector<Counter> counters_;
-  std::vector<uint32_t> use_first_;
-  std::vector<CounterUse> uses_;
-  std::vector<uint32_t> user_first_;
-  std::vector<uint32_t> users_;
+  std::vector<uint32_t> free_counters_;
+  std::unordered_map<StrId, CounterSet> sets_;
+  std::set<std::string_view> sets_twice_;                       // published more than once
+  std::map<std::string_view, const Part*> unpublished_;         // by slice: parts with such uses
+  std::map<std::string_view, const SliceTable*> naming_alone_;  // by slice: with bare_sets
+
   Words in_use_, charged_, available_;
-  std::unordered_map<uint32_t, std::vector<Amount>> shared_;
+  std::unordered_map<DeviceRef, std::vector<Amount>> shared_;
 };
 
 }  // namespace dra::inventory
