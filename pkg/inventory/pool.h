@@ -182,7 +182,6 @@ class Pool {
   struct Part {
     const SliceTable* table = nullptr;
     uint32_t slot = 0;
-    uint32_t position = 0;  // in live_
     bool stale = false;
     uint32_t unpublished = 0;      // uses of counters that no slice publishes
     std::vector<CounterUse> uses;  // as SliceTable::uses
@@ -221,10 +220,10 @@ class Pool {
     while (s + 1 < first_.size() && first_[s + 1] <= device) ++s;
     return s;
   }
-  uint32_t number_of(DeviceRef ref) const { return first_[slots_[slot_in(ref)]->position] + local_in(ref); }
+  uint32_t number_of(DeviceRef ref) const { return first_[positions_[slot_in(ref)]] + local_in(ref); }
   DeviceRef ref_of(uint32_t device) const {
     const size_t s = slice_index(device);
-    return device_ref(parts_[s]->slot, device - first_[s]);
+    return device_ref(part_slots_[s], device - first_[s]);
   }
   bool held(StrId device_name) const {
     auto it = holders.find(device_name);
@@ -262,9 +261,11 @@ class Pool {
   // By position: slices that count and have devices, by name; those of older generations at the end.
   std::vector<const SliceTable*> live_;
   std::vector<std::unique_ptr<Part>> parts_;
+  std::vector<uint32_t> part_slots_;
   std::vector<uint32_t> first_;
   std::vector<uint32_t> slice_at_;  // by device / 64: the position of the slice of the first of these devices
-  std::vector<Part*> slots_;        // null: free
+  std::vector<Part*> slots_;          // null: free
+  std::vector<uint32_t> positions_;   // by slot
   std::vector<uint32_t> free_slots_;
   uint32_t size_ = 0;
   size_t stale_parts_ = 0;

@@ -21,6 +21,7 @@ void Pool::add_part(const SliceTable& slice, bool stale) {
     part.slot = static_cast<uint32_t>(slots_.size());
     DRA_CHECK(part.slot < kNoDevice >> kLocalBits);
     slots_.push_back(&part);
+    positions_.push_back(0);
   } else {
     part.slot = free_slots_.back();
     free_slots_.pop_back();
@@ -28,6 +29,8 @@ void Pool::add_part(const SliceTable& slice, bool stale) {
   }
   live_.insert(at, &slice);
   parts_.insert(parts_.begin() + static_cast<ptrdiff_t>(position), std::move(added));
+  part_slots_.insert(part_slots_.begin() + static_cast<ptrdiff_t>(position), part.slot);
+  for (size_t s = position; s < first_.size(); ++s) first_[s] += slice.size();
   first_.insert(first_.begin() + static_cast<ptrdiff_t>(position), first);
   for (Words* words : {&in_use_, &charged_, &available_}) insert_bits(*words, size_, first, slice.size());
   size_ += slice.size();
@@ -55,7 +58,7 @@ void Pool::add_part(const SliceTable& slice, bool stale) {
 void Pool::remove_part(size_t position) {
   Part& part = *parts_[position];
   const SliceTable& slice = *part.table;
-  const uint32_t first = first_[position];
+  const uint32_t first = first_[position], count = slice.size();
   std::vector<StrId> touched;
   for (uint32_t local = 0; local < slice.size(); ++local) {
     if (!test_bit(charged_.data(), first + local)) continue;
@@ -70,13 +73,15 @@ void Pool::remove_part(size_t position) {
   names_.erase(part.slot, slice.names);
   if (!part.stale) count_names(slice, false);
 
-  for (Words* words : {&in_use_, &charged_, &available_}) remove_bits(*words, size_, first, slice.size());
-  size_ -= slice.size();
+  for (Words* words : {&in_use_, &charged_, &available_}) remove_bits(*words, size_, first, count);
+  size_ -= count;
   stale_parts_ -= part.stale;
   slots_[part.slot] = nullptr;
   free_slots_.push_back(part.slot);
   live_.erase(live_.begin() + static_cast<ptrdiff_t>(position));
   first_.erase(first_.begin() + static_cast<ptrdiff_t>(position));
+  for (size_t s = position; s < first_.size(); ++s) first_[s] -= count;
+  part_slots_.erase(part_slots_.begin() + static_cast<ptrdiff_t>(position));
   parts_.erase(parts_.begin() + static_cast<ptrdiff_t>(position));
   renumber(position);
   refresh_users(touched);
@@ -86,6 +91,8 @@ void Pool::clear_parts() {
   for (const SliceTable* slice : live_) count_places(*slice, -1);
   live_.clear();
   parts_.clear();
+  part_slots_.clear();
+  positions_.clear();
   first_.clear();
   slice_at_.clear();
   slots_.clear();
@@ -104,15 +111,13 @@ void Pool::clear_parts() {
   shared_.clear();
 }
 
-// What follows from the order of slices, from `position` on.
+// What follows from the order of slices and their first devices, from `position` on.
 void Pool::renumber(size_t position) {
-  uint32_t next = position == 0 ? 0 : first_[position - 1] + live_[position - 1]->size();
   slice_at_.resize(words());
-  for (size_t s = position; s < live_.size(); ++s) {
-    parts_[s]->position = static_cast<uint32_t>(s);
-    first_[s] = next;
-    next += live_[s]->size();
-    for (size_t word = words_for(first_[s]); word * 64 < next; ++word) slice_at_[word] = static_cast<uint32_t>(s);
+  for (size_t s = position; s < first_.size(); ++s) {
+    positions_[part_slots_[s]] = static_cast<uint32_t>(s);
+    const uint32_t end = s + 1 < first_.size() ? first_[s + 1] : size_;
+    for (size_t word = words_for(first_[s]); word * 64 < end; ++word) slice_at_[word] = static_cast<uint32_t>(s);
   }
   stale_first_ = stale_parts_ == 0 ? size_ : first_[live_.size() - stale_parts_];
 }

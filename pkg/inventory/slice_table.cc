@@ -147,13 +147,17 @@ SliceTable::SliceTable(const api::ResourceSlice& slice, Strings& strings, ShapeC
   taints_of.reserve(count);
   attr_first.push_back(0);
   use_first.push_back(0);
-  for (size_t i = 0; i < count; ++i) add_device(slice.devices[i], shape_cache);
+  for (size_t i = 0; i < count; ++i)
+    add_device(slice.devices[i], i == 0 ? nullptr : &slice.devices[i - 1], shape_cache);
   add_counter_sets(slice.shared_counters);
   make_marks();
   attrs.shrink_to_fit();
   uses.shrink_to_fit();
   amounts.shrink_to_fit();
   amount_index_.clear();
+  good_amounts_ = {};
+  last_keys_ = {};
+  last_values_ = {};
 }
 
 SliceTable::~SliceTable() {
@@ -196,24 +200,14 @@ Where SliceTable::make_where(const std::string& node, const std::optional<api::N
   return w;
 }
 
-void SliceTable::add_device(const api::Device& device, ShapeCache& shape_cache) {
+void SliceTable::add_device(const api::Device& device, const api::Device* last, ShapeCache& shape_cache) {
   uint32_t index = size();
   names.push_back(strings_.intern(device.name));
   flags.push_back(static_cast<uint8_t>((device.allow_multiple_allocations ? kMultiple : 0) |
                                        (device.binds_to_node ? kBindsToNode : 0) |
                                        (device.consumes_counters.empty() ? 0 : kConsumes)));
-  std::string capacity_problem;
-  std::shared_ptr<const CapacityShape> shape = shape_cache.shape(device, &capacity_problem);
-  if (!capacity_problem.empty()) note("device " + quote(device.name) + ": " + capacity_problem);
-  // Devices of one slice mostly repeat the shape of their neighbours.
-  size_t at = shapes.size();
-  while (at > 0 && shapes[at - 1] != shape) --at;
-  if (at == 0) {
-    shapes.push_back(shape);
-    at = shapes.size();
-  }
-  shape_of.push_back(static_cast<uint16_t>(at - 1));
-  add_attributes(device);
+  add_shape(device, last, shape_cache);
+  add_attributes(device, last);
   add_uses(device);
   if (device.taints.empty()) {
     taints_of.push_back(0);
@@ -230,19 +224,63 @@ void SliceTable::add_device(const api::Device& device, ShapeCache& shape_cache) 
     device_where.push_back(make_where(device.node_name, device.node_selector, device.all_nodes));
 }
 
-void SliceTable::add_attributes(const api::Device& device) {
+void SliceTable::add_shape(const api::Device& device, const api::Device* last, ShapeCache& shape_cache) {
+  if (last != nullptr && last->capacity == device.capacity) {
+    shape_of.push_back(shape_of.back());
+    return;
+  }
+  std::string capacity_problem;
+  std::shared_ptr<const CapacityShape> shape = shape_cache.shape(device, &capacity_problem);
+  if (!capacity_problem.empty()) note("device " + quote(device.name) + ": " + capacity_problem);
+  size_t at = shapes.size();
+  while (at > 0 && shapes[at - 1] != shape) --at;
+  if (at == 0) {
+    shapes.push_back(shape);
+    at = shapes.size();
+  }
+  shape_of.push_back(static_cast<uint16_t>(at - 1));
+}
+
+void SliceTable::add_attributes(const api::Device& device, const api::Device* last) {
   size_t first = attrs.size();
   std::string_view driver_name = strings_.text(driver);
   std::string key;
+  std::vector<StrId> keys, values;
+  auto before = last == nullptr ? device.attributes.end() : last->attributes.begin();
+  const auto none_before = last == nullptr ? device.attributes.end() : last->attributes.end();
   for (const auto& [attribute, value] : device.attributes) {
     if (spoils(value)) flags.back() |= kSpoiled;
     if (is_list(value)) flags.back() |= kHasList;
     bool bare = attribute.find('/') == std::string::npos;
-    key = bare ? std::string(driver_name) + "/" + attribute : attribute;
-    if (bare && device.attributes.contains(key)) continue;  // the qualified spelling wins
-    StrId key_id = strings_.intern(key);
-    attrs.push_back({key_id, strings_.intern(encode_value(value))});
+    keys.push_back(kNoStr);
+    values.push_back(kNoStr);
+    const size_t at = keys.size() - 1;
+    const bool same_key = before != none_before && before->first == attribute;
+    const bool same_value = same_key && before->second == value;
+    if (before != none_before) ++before;
+    if (same_key && last_keys_[at] != kNoStr) {
+      keys.back() = last_keys_[at];
+      strings_.retain(keys.back());
+      if (bare && device.attributes.contains(strings_.text(keys.back()))) {  // the qualified spelling wins
+        strings_.release(keys.back());
+        keys.back() = kNoStr;
+        continue;
+      }
+    } else {
+      key = bare ? std::string(driver_name) + "/" + attribute : attribute;
+      if (bare && device.attributes.contains(key)) continue;
+      keys.back() = strings_.intern(key);
+    }
+    if (same_value && last_values_[at] != kNoStr) {
+      values.back() = last_values_[at];
+      strings_.retain(values.back());
+    } else {
+      values.back() = strings_.intern(encode_value(value));
+    }
+    attrs.push_back({keys.back(), values.back()});
   }
+  last_keys_ = std::move(keys);
+  last_values_ = std::move(values);
   std::sort(attrs.begin() + static_cast<ptrdiff_t>(first), attrs.end(),
             [](const AttributeEntry& a, const AttributeEntry& b) { return a.key < b.key; });
   attr_first.push_back(static_cast<uint32_t>(attrs.size()));
@@ -266,17 +304,28 @@ void SliceTable::make_marks() {
   std::sort(marks.begin(), marks.end(), [](const ColumnMark& a, const ColumnMark& b) { return a.key < b.key; });
 }
 
+// Problems are noted; what is not a quantity counts as nothing.
+Amount SliceTable::counter_amount(const api::Device& device, const std::string& set, const std::string& counter,
+                                  const std::string& text) {
+  if (auto known = good_amounts_.find(text); known != good_amounts_.end()) return known->second;
+  api::Quantity quantity;
+  std::string bad;
+  const std::string what = "consumesCounters[" + quote(set) + "].counters[" + quote(counter) + "]";
+  read_quantity(text, what, quantity, &bad);
+  if (bad.empty() && quantity.sign() < 0) bad = what + ": " + quote(text) + " must not be negative";
+  if (!bad.empty()) {
+    note("device " + quote(device.name) + ": " + bad);
+    return to_amount(quantity);
+  }
+  return good_amounts_[text] = to_amount(quantity);
+}
+
 void SliceTable::add_uses(const api::Device& device) {
   for (const api::DeviceCounterConsumption& consumption : device.consumes_counters) {
     if (consumption.counters.empty()) bare_sets.push_back(strings_.intern(consumption.counter_set));
     for (const auto& [counter, text] : consumption.counters) {
-      api::Quantity quantity;
-      std::string bad;
-      std::string what = "consumesCounters[" + quote(consumption.counter_set) + "].counters[" + quote(counter) + "]";
-      read_quantity(text, what, quantity, &bad);
-      if (bad.empty() && quantity.sign() < 0) bad = what + ": " + quote(text) + " must not be negative";
-      if (!bad.empty()) note("device " + quote(device.name) + ": " + bad);
-      auto [it, fresh] = amount_index_.try_emplace(to_amount(quantity), static_cast<uint32_t>(amounts.size()));
+      const Amount amount = counter_amount(device, consumption.counter_set, counter, text);
+      auto [it, fresh] = amount_index_.try_emplace(amount, static_cast<uint32_t>(amounts.size()));
       if (fresh) amounts.push_back(it->first);
       StrId set = strings_.intern(consumption.counter_set);
       uses.push_back({set, strings_.intern(counter), it->second});

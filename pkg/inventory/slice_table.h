@@ -9,6 +9,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "pkg/api/resource.h"
@@ -155,16 +157,23 @@ class SliceTable {
   std::vector<CounterSetTable> counter_sets;
 
  private:
-  void add_device(const api::Device& device, ShapeCache& shape_cache);
-  void add_attributes(const api::Device& device);
+  // Devices of a slice mostly repeat their neighbours: `last` is the one before, or null.
+  void add_device(const api::Device& device, const api::Device* last, ShapeCache& shape_cache);
+  void add_shape(const api::Device& device, const api::Device* last, ShapeCache& shape_cache);
+  void add_attributes(const api::Device& device, const api::Device* last);
   void make_marks();
   void add_uses(const api::Device& device);
+  Amount counter_amount(const api::Device& device, const std::string& set, const std::string& counter,
+                        const std::string& text);
   void add_counter_sets(const std::vector<api::CounterSet>& sets);
   Where make_where(const std::string& node, const std::optional<api::NodeSelector>& selector, bool all);
   void note(std::string text);
 
   Strings& strings_;
-  std::map<Amount, uint32_t> amount_index_;  // only while building
+  // Only while building.
+  std::map<Amount, uint32_t> amount_index_;
+  std::unordered_map<std::string_view, Amount> good_amounts_;  // by text
+  std::vector<StrId> last_keys_, last_values_;                 // of the device before, by its attributes
 };
 
 }  // namespace dra::inventory

@@ -12,77 +12,89 @@ uint32_t hash_text(std::string_view text) {
 }
 }  // namespace
 
-Strings::Strings() : slots_(1024, kNoStr) {}
-
-Strings::~Strings() {
-  for (Entry& entry : entries_) delete[] entry.text;
+Strings::Strings() : shards_(size_t{1} << kShardBits) {
+  for (Shard& shard : shards_) shard.slots.resize(16);
 }
 
-size_t Strings::slot_of(std::string_view text, uint32_t hash) const {
-  size_t mask = slots_.size() - 1;
-  for (size_t slot = hash & mask;; slot = (slot + 1) & mask) {
-    StrId id = slots_[slot];
-    if (id == kNoStr) return slot;
-    if (id == kTombstone) continue;
-    const Entry& entry = entries_[id];
-    if (entry.hash == hash && entry.size == text.size() && std::memcmp(entry.text, text.data(), text.size()) == 0)
-      return slot;
+Strings::~Strings() {
+  for (StrId id = 0; id < next_; ++id) delete[] entry(id).text;
+}
+
+size_t Strings::slot_of(const Shard& shard, std::string_view text, uint32_t hash) const {
+  const size_t mask = shard.slots.size() - 1;
+  for (size_t at = hash & mask;; at = (at + 1) & mask) {
+    const Slot& slot = shard.slots[at];
+    if (slot.id == kNoStr) return at;
+    if (slot.hash != hash || slot.id == kTombstone) continue;
+    const Entry& known = entry(slot.id);
+    if (known.size == text.size() && std::memcmp(known.text, text.data(), text.size()) == 0) return at;
   }
 }
 
 StrId Strings::find(std::string_view text) const {
-  return slots_[slot_of(text, hash_text(text))];
+  const uint32_t hash = hash_text(text);
+  const Shard& shard = shard_of(hash);
+  return shard.slots[slot_of(shard, text, hash)].id;
+}
+
+StrId Strings::new_id() {
+  if (!free_.empty()) {
+    const StrId id = free_.back();
+    free_.pop_back();
+    ++reuse_epoch_;
+    return id;
+  }
+  if (next_ >> kChunkBits == chunks_.size()) chunks_.push_back(std::make_unique<Entry[]>(size_t{1} << kChunkBits));
+  return next_++;
 }
 
 StrId Strings::intern(std::string_view text) {
-  uint32_t hash = hash_text(text);
-  size_t slot = slot_of(text, hash);
-  if (slots_[slot] != kNoStr) {
-    ++entries_[slots_[slot]].refs;
-    return slots_[slot];
+  const uint32_t hash = hash_text(text);
+  Shard& shard = shard_of(hash);
+  Slot& slot = shard.slots[slot_of(shard, text, hash)];
+  if (slot.id != kNoStr) {
+    ++entry(slot.id).refs;
+    return slot.id;
   }
-  StrId id;
-  if (!free_.empty()) {
-    id = free_.back();
-    free_.pop_back();
-    ++reuse_epoch_;
-  } else {
-    id = static_cast<StrId>(entries_.size());
-    entries_.emplace_back();
-  }
+  const StrId id = new_id();
   char* copy = new char[text.size() + 1];
   std::memcpy(copy, text.data(), text.size());
   copy[text.size()] = '\0';
-  entries_[id] = Entry{copy, static_cast<uint32_t>(text.size()), 1, hash};
-  slots_[slot] = id;
+  entry(id) = Entry{copy, static_cast<uint32_t>(text.size()), 1, hash};
+  slot = {id, hash};
   ++live_;
-  if (++used_slots_ * 10 > slots_.size() * 7) grow();
+  ++shard.live;
+  if (++shard.used * 10 > shard.slots.size() * 7) grow(shard);
   return id;
 }
 
 void Strings::release(StrId id) {
-  Entry& entry = entries_[id];
-  if (--entry.refs > 0) return;
-  slots_[slot_of({entry.text, entry.size}, entry.hash)] = kTombstone;
-  delete[] entry.text;
-  entry = Entry{};
+  Entry& gone = entry(id);
+  if (--gone.refs > 0) return;
+  Shard& shard = shard_of(gone.hash);
+  const size_t mask = shard.slots.size() - 1;
+  size_t at = gone.hash & mask;
+  while (shard.slots[at].id != id) at = (at + 1) & mask;
+  shard.slots[at].id = kTombstone;
+  delete[] gone.text;
+  gone = Entry{};
   free_.push_back(id);
   --live_;
+  --shard.live;
 }
 
-void Strings::grow() {
-  std::vector<StrId> old = std::move(slots_);
+void Strings::grow(Shard& shard) {
+  const std::vector<Slot> old = std::move(shard.slots);
   size_t size = old.size();
-  while (live_ * 2 > size) size *= 2;
-  slots_.assign(size, kNoStr);
-  size_t mask = size - 1;
-  used_slots_ = 0;
-  for (StrId id : old) {
-    if (id == kNoStr || id == kTombstone) continue;
-    size_t slot = entries_[id].hash & mask;
-    while (slots_[slot] != kNoStr) slot = (slot + 1) & mask;
-    slots_[slot] = id;
-    ++used_slots_;
+  while (shard.live * 2 > size) size *= 2;
+  shard.slots.assign(size, Slot{});
+  shard.used = shard.live;
+  const size_t mask = size - 1;
+  for (const Slot& slot : old) {
+    if (slot.id == kNoStr || slot.id == kTombstone) continue;
+    size_t at = slot.hash & mask;
+    while (shard.slots[at].id != kNoStr) at = (at + 1) & mask;
+    shard.slots[at] = slot;
   }
 }
 

@@ -24,9 +24,9 @@ class Strings {
 
   StrId intern(std::string_view text);      // takes a reference
   StrId find(std::string_view text) const;  // kNoStr when there is none; takes no reference
-  void retain(StrId id) { ++entries_[id].refs; }
+  void retain(StrId id) { ++entry(id).refs; }
   void release(StrId id);
-  std::string_view text(StrId id) const { return {entries_[id].text, entries_[id].size}; }
+  std::string_view text(StrId id) const { return {entry(id).text, entry(id).size}; }
   uint64_t reuse_epoch() const { return reuse_epoch_; }
   size_t size() const { return live_; }
 
@@ -37,14 +37,31 @@ class Strings {
     uint32_t refs = 0;
     uint32_t hash = 0;
   };
-  size_t slot_of(std::string_view text, uint32_t hash) const;
-  void grow();
+  struct Slot {
+    StrId id = kNoStr;  // kNoStr: empty, kTombstone: was used
+    uint32_t hash = 0;
+  };
+  // An open-addressing table. There are many, so that none takes long to grow.
+  struct Shard {
+    std::vector<Slot> slots;
+    size_t live = 0;
+    size_t used = 0;  // with tombstones
+  };
+  static constexpr uint32_t kShardBits = 6;
+  static constexpr uint32_t kChunkBits = 12;
 
-  std::vector<Entry> entries_;
+  Entry& entry(StrId id) const { return chunks_[id >> kChunkBits][id & ((1u << kChunkBits) - 1)]; }
+  Shard& shard_of(uint32_t hash) { return shards_[hash >> (32 - kShardBits)]; }
+  const Shard& shard_of(uint32_t hash) const { return shards_[hash >> (32 - kShardBits)]; }
+  size_t slot_of(const Shard& shard, std::string_view text, uint32_t hash) const;
+  StrId new_id();
+  static void grow(Shard& shard);
+
+  std::vector<std::unique_ptr<Entry[]>> chunks_;  // numbers never move
+  StrId next_ = 0;
   std::vector<StrId> free_;
-  std::vector<StrId> slots_;  // open addressing; kNoStr: empty, kTombstone: was used
+  std::vector<Shard> shards_;
   size_t live_ = 0;
-  size_t used_slots_ = 0;
   uint64_t reuse_epoch_ = 0;
 };
 
