@@ -90,8 +90,7 @@ api::ResourceSlice make_slice(int number, const Size& size, int64_t generation, 
     device.attributes["index"] = int64_t{d};
     device.attributes["firmware"] = std::string(firmware);
     device.capacity["memory"].value = "80Gi";
-    if (size.counters)
-      device.consumes_counters.push_back({set_name(number, d), {{"memory", "20Gi"}, {"slices", "1"}}});
+    if (size.counters) device.consumes_counters.push_back({set_name(number, d), {{"memory", "20Gi"}, {"slices", "1"}}});
   }
   return slice;
 }
@@ -147,15 +146,10 @@ nlohmann::json json_of(const Times& times) {
 }
 
 void print_json(const Figures& f) {
-  const nlohmann::json out = {{"devices", f.devices},
-                              {"loadSeconds", f.load_seconds},
-                              {"residentMiB", f.resident_mib},
-                              {"load", json_of(f.load)},
-                              {"update", json_of(f.update)},
-                              {"remove", json_of(f.remove)},
-                              {"add", json_of(f.add)},
-                              {"rolloverSeconds", f.rollover_seconds},
-                              {"rollover", json_of(f.rollover)}};
+  const nlohmann::json out = {
+      {"devices", f.devices},    {"loadSeconds", f.load_seconds},         {"residentMiB", f.resident_mib},
+      {"load", json_of(f.load)}, {"update", json_of(f.update)},           {"remove", json_of(f.remove)},
+      {"add", json_of(f.add)},   {"rolloverSeconds", f.rollover_seconds}, {"rollover", json_of(f.rollover)}};
   std::cout << out.dump(2) << "\n";
 }
 

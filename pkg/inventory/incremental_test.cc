@@ -1,5 +1,5 @@
-// What is kept step by step against the same built anew: whatever slices and claims came in whatever order, an inventory
-// is what it would be had it been given the present ones only.
+// What is kept step by step against the same built anew: whatever slices and claims came in whatever order, an
+// inventory is what it would be had it been given the present ones only.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -44,9 +44,8 @@ api::ResourceSlice random_slice(Random& random, int number) {
     device.capacity["m"].value = std::to_string(1 + random.below(3));
     if (random.below(30) == 0) device.taints.push_back({"k", "v", "NoSchedule", ""});
     for (uint64_t uses = random.below(3); uses > 0; --uses)
-      device.consumes_counters.push_back(
-          {"set" + std::to_string(random.below(3)) + std::to_string(random.below(2)),
-           {{random.below(2) == 0 ? "c" : "d", std::to_string(random.below(3))}}});
+      device.consumes_counters.push_back({"set" + std::to_string(random.below(3)) + std::to_string(random.below(2)),
+                                          {{random.below(2) == 0 ? "c" : "d", std::to_string(random.below(3))}}});
   }
   return slice;
 }

@@ -263,9 +263,9 @@ class Pool {
   std::vector<std::unique_ptr<Part>> parts_;
   std::vector<uint32_t> part_slots_;
   std::vector<uint32_t> first_;
-  std::vector<uint32_t> slice_at_;  // by device / 64: the position of the slice of the first of these devices
-  std::vector<Part*> slots_;          // null: free
-  std::vector<uint32_t> positions_;   // by slot
+  std::vector<uint32_t> slice_at_;   // by device / 64: the position of the slice of the first of these devices
+  std::vector<Part*> slots_;         // null: free
+  std::vector<uint32_t> positions_;  // by slot
   std::vector<uint32_t> free_slots_;
   uint32_t size_ = 0;
   size_t stale_parts_ = 0;
