@@ -254,7 +254,7 @@ def apply_install_yaml(box, api, kubectl):
     again = apply(box, kubectl, "-f " + path)
     assert "created" not in again, again
     check_manifests(api)
-    status, text = box.shell(kubectl, f"kubectl delete -f {path} --wait=false")
+    status, text = box.shell(kubectl, f"kubectl delete -f {path} --wait=false --ignore-not-found")
     assert status == 0, text
 
 
