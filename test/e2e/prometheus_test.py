@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Debian's Prometheus scrapes the manager: up is 1, claims by state can be queried, promtool finds nothing to complain about, and every
-metric of docs/metrics.md is there with its type and labels, none besides.
+metric of docs/metrics.md is there with its type and labels, none besides. Every panel of the chart's dashboard has data.
 
 Usage: prometheus_test.py FOLDER_OF_PROGRAMS
 """
@@ -91,6 +91,12 @@ def compare_with_document(text):
     return len(expected)
 
 
+def panels():
+    """(title, expression) of each query of the dashboard."""
+    with open(os.path.join(sandbox.ROOT, "charts/dra-controller-manager/files/dashboard.json"), encoding="utf-8") as file:
+        return [(panel["title"], target["expr"]) for panel in json.load(file)["panels"] for target in panel["targets"]]
+
+
 def run(box, programs, prometheus, promtool):
     api = rest.Api(box.kubeconfig)
     api.create(rest.RESOURCE + "/namespaces/default/resourceclaimtemplates", rest.template("gpu", "gpu.nvidia.com"))
@@ -114,6 +120,8 @@ def run(box, programs, prometheus, promtool):
         text = manager.metrics()
         lint(promtool, text)
         count = compare_with_document(text)
+        for title, expression in panels():
+            box.wait_for(lambda: query(port, expression.replace("$__rate_interval", "30s")), 40, f"data for panel {title!r}: {expression}")
     finally:
         process.terminate()
         process.wait(timeout=20)
