@@ -3,7 +3,7 @@ BUILD := build/release
 JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test asan tsan lint format bench clean
+.PHONY: help deps build demo test image asan tsan lint format bench clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +24,10 @@ demo: deps $(BUILD)/build.ninja ## run the whole thing on this machine: API serv
 test: build ## build and run every test
 	@scripts/fetch-test-tools
 	@ctest --preset release -j $(JOBS)
+
+image: deps $(BUILD)/build.ninja ## an OCI image archive of the manager, from scratch: no base image, no other tools
+	@cmake --build $(BUILD) -j $(JOBS) --target dra-controller-manager
+	@scripts/build-image $(BUILD)/bin/dra-controller-manager $(BUILD)/dra-controller-manager.oci.tar
 
 asan: deps ## build and run the unit tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@cmake --preset asan
