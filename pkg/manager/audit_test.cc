@@ -4,6 +4,8 @@
 
 #include "client/informer/object_store.h"
 #include "pkg/reactor/sim_reactor.h"
+#include "pkg/reconcile/pod_claims.h"
+#include "pkg/reconcile/proof.h"
 
 // The audit finds what is handed out twice and what drifted, within its period, tells it once, and changes nothing.
 namespace dra::manager::audit_test {
@@ -128,6 +130,28 @@ TEST_F(AuditTest, EveryPoolIsRebuiltInTurn) {
   slice(3, false, "pool-77");
   for (int round = 0; round < 7; ++round) audit.run();
   EXPECT_TRUE(says("dra_audit_differences_total 1"));
+}
+
+// What kube-scheduler does to a pinned pod whose claim's node selector matches no node any more.
+TEST_F(AuditTest, AnAllocationThatWasReplacedUnderItsProofIsReported) {
+  audit.start(10s);
+  api::ResourceClaim claim;
+  claim.metadata.ns = "d";
+  claim.metadata.name = "a";
+  claim.metadata.uid = "a-uid";
+  claim.metadata.finalizers = {std::string(api::kDeleteProtectionFinalizer)};
+  claim.metadata.managed_fields = {{std::string(reconcile::kAllocationManager), "Update", "status"}};
+  claim.status.allocation.emplace();
+  claim.status.allocation->results.push_back({"r", "drv", "p", "d0"});
+  claim.metadata.annotations[std::string(reconcile::kProofAnnotation)] =
+      reconcile::proof_value("p-uid", *claim.status.allocation);
+  audit.check(claim);
+  claim.status.allocation->results[0].device = "d1";
+  audit.check(claim);
+  EXPECT_TRUE(events.empty()) << "ours, and not proven yet";
+  claim.metadata.managed_fields = {{"kube-scheduler", "Update", "status"}};
+  audit.check(claim);
+  EXPECT_EQ(events, std::vector<std::string>{"a AllocationReplaced"});
 }
 
 }  // namespace dra::manager::audit_test
