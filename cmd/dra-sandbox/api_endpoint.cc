@@ -13,10 +13,13 @@
 
 #include "pkg/base/secret.h"
 #include "pkg/base/strings.h"
+#include "pkg/log/log.h"
 
 namespace dra::sandbox_program {
 
 namespace {
+
+constexpr Duration kCertificateCheck = std::chrono::minutes(1);
 
 Result<std::string> read_pem(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -49,6 +52,15 @@ Result<void> write_private_file(const std::string& path, const std::string& text
   auto failure = wrong(whole ? "replace" : "write");
   ::unlink(temporary.c_str());
   return failure;
+}
+
+Result<http::Certificate> serving_certificate(const EndpointOptions& options) {
+  if (options.certificate_file.empty()) return http::make_self_signed_certificate(options.bind_address);
+  auto certificate = read_pem(options.certificate_file);
+  if (!certificate) return fail(certificate.error());
+  auto key = read_pem(options.key_file);
+  if (!key) return fail(key.error());
+  return http::Certificate{*certificate, *key};
 }
 
 bool is_loopback(const std::string& address) {
@@ -98,19 +110,10 @@ Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::start(AsioReactor& reactor, Ra
   http::ServerOptions listen;
   listen.bind_address = options.bind_address;
   listen.port = options.port;
-  if (options.certificate_file.empty()) {
-    auto made = http::make_self_signed_certificate(options.bind_address);
-    if (!made) return fail(made.error());
-    listen.certificate_pem = made->certificate_pem;
-    listen.key_pem = made->key_pem;
-  } else {
-    auto certificate = read_pem(options.certificate_file);
-    if (!certificate) return fail(certificate.error());
-    auto key = read_pem(options.key_file);
-    if (!key) return fail(key.error());
-    listen.certificate_pem = *certificate;
-    listen.key_pem = *key;
-  }
+  auto certificate = serving_certificate(options);
+  if (!certificate) return fail(certificate.error());
+  listen.certificate_pem = certificate->certificate_pem;
+  listen.key_pem = certificate->key_pem;
   out->certificate_pem_ = listen.certificate_pem;
 
   apiserver::ServerOptions serve;
@@ -138,6 +141,7 @@ Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::start(AsioReactor& reactor, Ra
                           });
   if (!listener) return fail(listener.error());
   out->listener_ = std::move(*listener);
+  if (!options.certificate_file.empty()) out->reload_later(reactor, options);
   const bool v6 = options.bind_address.find(':') != std::string::npos;
   std::string host = options.bind_address == "0.0.0.0" ? "127.0.0.1"
                      : options.bind_address == "::"    ? "::1"
@@ -150,6 +154,21 @@ Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::start(AsioReactor& reactor, Ra
     if (!written) return fail(written.error());
   }
   return out;
+}
+
+void ApiEndpoint::reload_later(AsioReactor& reactor, const EndpointOptions& options) {
+  reload_ = reactor.after(kCertificateCheck, [this, &reactor, options] {
+    const auto found = serving_certificate(options);
+    if (found && found->certificate_pem != certificate_pem_) {
+      if (const auto used = listener_->set_certificate(*found)) {
+        certificate_pem_ = found->certificate_pem;
+        log::info("Serving a new certificate");
+      } else {
+        log::error("The serving certificate stays as it is", {{"err", used.error().message()}});
+      }
+    }
+    reload_later(reactor, options);
+  });
 }
 
 ApiEndpoint::~ApiEndpoint() {

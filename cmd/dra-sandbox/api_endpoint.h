@@ -44,11 +44,15 @@ class ApiEndpoint {
 
  private:
   ApiEndpoint() = default;
+  // Looks at the files once a minute.
+  void reload_later(AsioReactor& reactor, const EndpointOptions& options);
+
   std::string url_;
   std::string certificate_pem_;
   std::string token_;
   std::unique_ptr<apiserver::Server> server_;
   std::unique_ptr<http::Server> listener_;
+  Handle reload_;
 };
 
 }  // namespace dra::sandbox_program
