@@ -3,7 +3,7 @@ BUILD := build/release
 JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test image asan tsan lint format bench clean
+.PHONY: help deps build demo test image asan tsan check-deep lint format bench clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,13 @@ tsan: deps ## the same with ThreadSanitizer
 	@cmake --preset tsan
 	@cmake --build build/tsan -j $(JOBS) --target unit_tests
 	@ctest --preset tsan -j $(JOBS) -L unit
+
+check-deep: tsan ## what takes long (half an hour): ThreadSanitizer, five minutes of each fuzz target, the long hostile suite, clang-tidy; needs clang
+	@scripts/fuzz 300
+	@cmake --preset release && cmake --build $(BUILD) -j $(JOBS) --target dra-controller-manager --target dra-sandbox
+	@python3 test/hostile/connections_test.py $(BUILD)/bin --long
+	@python3 test/hostile/authorization_test.py $(BUILD)/bin
+	@scripts/check-tidy
 
 lint: deps ## formatting, dependencies, names in docs and comments, unity builds, self-contained headers
 	@scripts/check-format
