@@ -85,6 +85,7 @@ TEST_F(Waiting, ACrowdInOneNamespaceDoesNotDelayAnother) {
   cluster->api().create(claim_template("too-many", "gpu", 5));
   for (size_t i = 0; i < 1000; ++i)
     cluster->api().create(pod("crowd" + std::to_string(i), {from_template("gpu", "too-many")}));
+  cluster->api().create({{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "other"}}}});
   Json made = claim_template("one-gpu");
   made["metadata"]["namespace"] = "other";
   cluster->api().create(made);
