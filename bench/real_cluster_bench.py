@@ -40,7 +40,7 @@ def start_contender(plane, programs, contender):
         processes["kube-controller-manager"] = plane.start_claim_controller(1000, 2000)
     else:
         processes["manager"] = plane.start("manager", [
-            f"--kubeconfig={plane.kubeconfig}", "--claim-templates=own", f"--scheduling={contender}", "--leader-elect=false",
+            f"--kubeconfig={plane.kubeconfig}", "--claim-templates=own", "--resourceclaim-controller-is-off", f"--scheduling={contender}", "--leader-elect=false",
             "--bind-address=127.0.0.1", "--metrics-port=0"], os.path.join(programs, "dra-controller-manager"))
     return processes
 

@@ -58,12 +58,15 @@ EventRecorder::~EventRecorder() {
   *alive_ = false;
 }
 
-void EventRecorder::record(const EventRequest& event) {
+bool EventRecorder::record(const EventRequest& event) {
   std::string key = object_key(event.regarding) + "\n" + (event.warning ? "Warning" : "Normal") + "\n" + event.reason +
                     "\n" + event.action + "\n" + event.note;
   MonoTime now = reactor_.clock().mono_now();
   std::string stamp = format_rfc3339_micro(reactor_.clock().wall_now());
-  if (auto it = series_.find(key); it != series_.end() && now - it->second->last_at < options_.series_silence) {
+  const auto goes_on = [&](const Series& series) {
+    return now - series.last_at < options_.series_silence || series.queued || series.sending > 0;
+  };
+  if (auto it = series_.find(key); it != series_.end() && goes_on(*it->second)) {
     Series& series = *it->second;
     ++series.count;
     series.last_seen = stamp;
@@ -74,15 +77,15 @@ void EventRecorder::record(const EventRequest& event) {
     } else {
       ++stats_.counted;
     }
-    return;
+    return true;
   }
   if (!within_budget(event.regarding)) {
     ++stats_.over_budget;
-    return;
+    return false;
   }
-  if (queue_.size() >= options_.max_queued || series_.size() >= options_.max_series) {
+  if (!make_room()) {
     ++stats_.dropped;
-    return;
+    return false;
   }
   auto series = std::make_shared<Series>();
   series->key = key;
@@ -95,6 +98,7 @@ void EventRecorder::record(const EventRequest& event) {
   series->last_at = series->written_at = now;
   series_[key] = series;
   enqueue(series);
+  return true;
 }
 
 bool EventRecorder::within_budget(const EventObject& object) {
@@ -120,19 +124,44 @@ bool EventRecorder::within_budget(const EventObject& object) {
   return true;
 }
 
+bool EventRecorder::make_room() {
+  if (queue_.size() >= options_.max_queued) {
+    const auto evicted = queue_.evict();
+    if (const auto known = evicted ? series_.find(evicted->key) : series_.end(); known != series_.end()) {
+      ++stats_.dropped;
+      known->second->queued = false;
+      if (known->second->written == 0) series_.erase(known);
+    }
+  }
+  if (series_.size() < options_.max_series) return true;
+  // Series that the server knows, by namespace: of the one with the most the oldest are forgotten, some at once.
+  std::map<std::string, std::vector<std::pair<MonoTime, std::string>>> known;
+  for (const auto& [key, series] : series_)
+    if (series->written > 0 && !series->queued && series->sending == 0)
+      known[series->event.regarding.ns].emplace_back(series->last_at, key);
+  const auto largest = std::max_element(known.begin(), known.end(),
+                                        [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  if (largest == known.end()) return false;
+  std::sort(largest->second.begin(), largest->second.end());
+  largest->second.resize(std::min(largest->second.size(), options_.max_series / 16 + 1));
+  for (const auto& [last_at, key] : largest->second) series_.erase(key);
+  return true;
+}
+
 void EventRecorder::enqueue(const SeriesPtr& series) {
   if (series->queued || series->sending > 0) return;
   series->queued = true;
-  queue_.push_back(series);
+  queue_.push(series->key, {series->event.regarding.ns, series->event.warning ? 1 : 0});
   pump();
 }
 
 void EventRecorder::pump() {
-  while (!queue_.empty() && in_flight_ < options_.max_in_flight) {
-    SeriesPtr series = std::move(queue_.front());
-    queue_.pop_front();
-    series->queued = false;
-    send(series);
+  while (in_flight_ < options_.max_in_flight) {
+    const auto taken = queue_.pop();
+    if (!taken) return;
+    const auto known = series_.find(taken->key);
+    if (known == series_.end() || !std::exchange(known->second->queued, false)) continue;
+    send(SeriesPtr(known->second));
   }
 }
 
@@ -205,12 +234,20 @@ void EventRecorder::answered(const SeriesPtr& series, const Result<std::string>&
       drop(series);
     }
   } else {
-    log::v(2, "Event was refused", {{"reason", series->event.reason}, {"err", answer.error()}});
+    tell_refusal(answer.error());
     drop(series);
   }
   if (again) enqueue(series);
   pump();
   check_flushed();
+}
+
+// One line a minute: what is refused for one event mostly is for all.
+void EventRecorder::tell_refusal(const Error& error) {
+  const MonoTime now = reactor_.clock().mono_now();
+  if (refusal_told_ && now - *refusal_told_ < kTick) return;
+  refusal_told_ = now;
+  log::warning("Events are refused", {{"err", error}, {"dropped", stats_.dropped + 1}});
 }
 
 void EventRecorder::drop(const SeriesPtr& series) {
@@ -245,7 +282,7 @@ void EventRecorder::flush(Duration limit, std::function<void()> done) {
 }
 
 void EventRecorder::check_flushed() {
-  if (!flushed_ || in_flight_ > 0 || !queue_.empty()) return;
+  if (!flushed_ || in_flight_ > 0 || queue_.size() > 0) return;
   flush_timer_.cancel();
   auto callback = std::exchange(flushed_, nullptr);
   callback();

@@ -3,20 +3,20 @@
 // Events alike (same object, type, reason, action and note) within 6 minutes form a series: the first is created, the
 // second turns it into a series of 2, later ones only count; a series is written again every 30 minutes while it goes
 // on, and once more when it has been silent for 6 minutes. Each object has a budget of 25 events, refilled by one in 5
-// minutes. What is queued, remembered and retried is bounded; what exceeds the bounds is dropped and counted, never
-// waited for.
+// minutes. They are sent round-robin by namespace, warnings first. What is queued, remembered and retried is bounded: a
+// full queue drops the oldest event of the namespace with the most, normal ones before warnings, and counts it.
 //
 // Belongs to the reactor's thread.
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "client/rest/rest_client.h"
+#include "pkg/base/fair_line.h"
 #include "pkg/base/random.h"
 
 namespace dra::client {
@@ -67,7 +67,8 @@ class EventRecorder {
   EventRecorder(const EventRecorder&) = delete;
   EventRecorder& operator=(const EventRecorder&) = delete;
 
-  void record(const EventRequest& event);
+  // False: the event was dropped (a bound was reached), and may be offered again.
+  bool record(const EventRequest& event);
   // Writes what is queued now; calls `done` when it is written or `limit` has passed. For a graceful stop.
   void flush(Duration limit, std::function<void()> done);
 
@@ -84,11 +85,14 @@ class EventRecorder {
   using SeriesPtr = std::shared_ptr<Series>;
 
   bool within_budget(const EventObject& object);
+  // Room for one more: false when everything remembered is still to be sent.
+  bool make_room();
   void enqueue(const SeriesPtr& series);
   void pump();
   void send(const SeriesPtr& series);
   void answered(const SeriesPtr& series, const Result<std::string>& answer);
   void tick();
+  void tell_refusal(const Error& error);
   void drop(const SeriesPtr& series);
   void check_flushed();
 
@@ -100,8 +104,9 @@ class EventRecorder {
   std::map<std::string, SeriesPtr> series_;
   std::map<std::string, Budget> budgets_;
   uint64_t budget_uses_ = 0;
-  std::deque<SeriesPtr> queue_;
+  FairLine queue_;  // of keys of series_
   size_t in_flight_ = 0;
+  std::optional<MonoTime> refusal_told_;
   Handle ticker_;
   Handle flush_timer_;
   std::function<void()> flushed_;

@@ -138,6 +138,68 @@ TEST(EventRecorder, TheQueueIsBoundedWhenTheServerIsAway) {
   EXPECT_GT(w.recorder->stats().dropped, 18000u);
 }
 
+// A flood from one namespace delays an event of another by one, and is itself what is dropped.
+TEST(EventRecorder, NamespacesTakeTurnsAndTheFloodIsWhatIsDropped) {
+  World w;
+  Fault slow;
+  slow.delay_answer = 10ms;
+  w.network.set_plan([&](const Request&, bool) { return slow; });
+  const auto of = [](const std::string& ns, int i, bool warning) {
+    EventRequest e = World::event(ns + std::to_string(i), "x");
+    e.regarding.ns = ns;
+    e.warning = warning;
+    return e;
+  };
+  for (int i = 0; i < 500; ++i) EXPECT_TRUE(w.recorder->record(of("hostile", i, i % 2 == 0)));
+  EXPECT_TRUE(w.recorder->record(of("other", 0, false)));
+  w.reactor.advance(35ms);
+  bool told = false;
+  for (const json& e : w.events()) told = told || e["regarding"]["namespace"] == "other";
+  EXPECT_TRUE(told) << "in its turn";
+  slow.kind = Fault::Kind::kHang;
+  EXPECT_TRUE(w.recorder->record(of("other", 1, false)));
+  for (int i = 1000; i < 5000; ++i) EXPECT_TRUE(w.recorder->record(of("hostile", i, i % 2 == 0)));
+  slow.kind = Fault::Kind::kNone;
+  w.reactor.advance(1h);
+  size_t warnings = 0, normal = 0, others = 0;
+  for (const json& e : w.events()) {
+    if (e["regarding"]["namespace"] == "other")
+      ++others;
+    else if (const std::string name = e["regarding"]["name"]; name.size() == 11)
+      ++(e["type"] == "Warning" ? warnings : normal);
+  }
+  EXPECT_EQ(others, 2u);
+  EXPECT_GE(warnings, 900u) << "warnings stay";
+  EXPECT_LE(normal, 100u);
+}
+
+// Something said again after its series was over, while that is still being written: nobody is left waiting.
+TEST(EventRecorder, ASeriesThatIsBeingSentIsNotReplaced) {
+  World w;
+  Fault slow;
+  slow.delay_answer = 10min;
+  w.network.set_plan([&](const Request&, bool) { return slow; });
+  w.recorder->record(World::event("a", "x"));
+  w.reactor.advance(8min);
+  w.recorder->record(World::event("a", "x"));
+  w.recorder->record(World::event("b", "x"));
+  w.reactor.advance(3h);
+  EXPECT_EQ(w.events().size(), 2u);
+  EXPECT_EQ(w.recorder->queued(), 0u);
+}
+
+TEST(EventRecorder, SeriesThatTheServerKnowsMakeRoom) {
+  RecorderOptions options;
+  options.max_series = 100;
+  World w(options);
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_TRUE(w.recorder->record(World::event("p" + std::to_string(i), "x"))) << i;
+    w.reactor.run_until_idle();
+  }
+  EXPECT_EQ(w.events().size(), 1000u);
+  EXPECT_EQ(w.recorder->stats().dropped, 0u);
+}
+
 TEST(EventRecorder, LostAnswersAndOutagesAreRetriedRefusalsAreNot) {
   World w;
   int asked = 0;

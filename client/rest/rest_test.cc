@@ -143,26 +143,38 @@ TEST(WatchLines, AllTypes) {
   }
 }
 
-TEST(Outcomes, OfWriteErrors) {
-  auto outcome = [](const Error& e, WriteVerb verb = WriteVerb::kMergePatch) { return classify_write_error(e, verb); };
-  EXPECT_EQ(outcome(refused(409, "Conflict", "m")), WriteOutcome::kLostRace);
-  EXPECT_EQ(outcome(refused(409, "AlreadyExists", "m")), WriteOutcome::kAlreadyExists);
-  EXPECT_EQ(outcome(refused(404, "NotFound", "m")), WriteOutcome::kGone);
-  EXPECT_EQ(outcome(refused(422, "Invalid", "m", "metadata.uid")), WriteOutcome::kGone);
-  EXPECT_EQ(outcome(refused(422, "Invalid", "field is immutable", "status.allocation")), WriteOutcome::kLostRace);
-  EXPECT_EQ(outcome(refused(422, "Invalid", "bad", "status.allocation")), WriteOutcome::kInvalid);
-  EXPECT_EQ(outcome(refused(422, "Invalid", "cannot update resourceclaims/binding", "status")),
-            WriteOutcome::kForbidden);
-  EXPECT_EQ(outcome(refused(403, "Forbidden", "m")), WriteOutcome::kForbidden);
-  EXPECT_EQ(outcome(refused(429, "TooManyRequests", "m")), WriteOutcome::kThrottled);
-  EXPECT_EQ(outcome(refused(500, "InternalError", "m")), WriteOutcome::kUnknown);
-  EXPECT_EQ(outcome(refused(504, "Timeout", "m")), WriteOutcome::kUnknown);
-  EXPECT_EQ(outcome(Error(Code::kDeadlineExceeded, "m")), WriteOutcome::kUnknown);
-  EXPECT_EQ(outcome(Error(Code::kUnavailable, "m")), WriteOutcome::kUnknown);
-  EXPECT_EQ(outcome(Error(Code::kUnauthenticated, "m")), WriteOutcome::kFailed);
-  EXPECT_EQ(outcome(refused(409, "Conflict", "Precondition failed: UID in precondition: a, UID in object meta: b"),
-                    WriteVerb::kDelete),
-            WriteOutcome::kGone);
+TEST(WriteErrors, HaveTheCodeToReactTo) {
+  auto code = [](const Error& e, WriteVerb verb = WriteVerb::kMergePatch) { return write_error(e, verb).code(); };
+  EXPECT_EQ(code(refused(409, "Conflict", "m")), Code::kConflict);
+  EXPECT_EQ(code(refused(409, "AlreadyExists", "m")), Code::kAlreadyExists);
+  EXPECT_EQ(code(refused(404, "NotFound", "m")), Code::kNotFound);
+  EXPECT_EQ(code(refused(422, "Invalid", "m", "metadata.uid")), Code::kNotFound);
+  EXPECT_EQ(code(refused(422, "Invalid", "field is immutable", "status.allocation")), Code::kConflict);
+  EXPECT_EQ(code(refused(422, "Invalid", "bad", "status.allocation")), Code::kInvalidArgument);
+  EXPECT_EQ(code(refused(422, "Invalid", "cannot update resourceclaims/binding", "status")), Code::kPermissionDenied);
+  EXPECT_EQ(code(refused(403, "Forbidden", "User \"x\" cannot patch resource \"pods\"")), Code::kPermissionDenied);
+  EXPECT_EQ(code(refused(403, "Forbidden", "exceeded quota: claims, requested: count/resourceclaims=1")),
+            Code::kResourceExhausted);
+  EXPECT_EQ(code(refused(403, "Forbidden", "admission webhook \"w\" denied the request: no")), Code::kInvalidArgument);
+  EXPECT_EQ(code(refused(403, "Forbidden", "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no")),
+            Code::kInvalidArgument);
+  EXPECT_EQ(code(refused(403, "Forbidden",
+                         "unable to create new content in namespace x because it is being "
+                         "terminated")),
+            Code::kNotFound);
+  EXPECT_EQ(code(refused(429, "TooManyRequests", "m")), Code::kTooManyRequests);
+  EXPECT_EQ(code(refused(415, "UnsupportedMediaType", "m")), Code::kInvalidArgument);
+  EXPECT_EQ(code(refused(409, "Conflict", "Precondition failed: UID in precondition: a, UID in object meta: b"),
+                 WriteVerb::kDelete),
+            Code::kNotFound);
+  for (const Error& unknown : {refused(500, "InternalError", "m"), refused(504, "Timeout", "m"),
+                               Error(Code::kDeadlineExceeded, "m"), Error(Code::kUnavailable, "m")})
+    EXPECT_TRUE(outcome_unknown(write_error(unknown, WriteVerb::kMergePatch))) << unknown.message();
+  EXPECT_FALSE(outcome_unknown(Error(Code::kUnauthenticated, "m")));
+  Error told_to_wait = refused(403, "Forbidden", "exceeded quota: q");
+  told_to_wait.with_retry_after(7);
+  EXPECT_EQ(write_error(told_to_wait, WriteVerb::kCreate).retry_after_seconds(), 7);
+  EXPECT_EQ(write_error(told_to_wait, WriteVerb::kCreate).http_status(), 403);
 }
 
 }  // namespace dra::client::rest_test

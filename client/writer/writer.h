@@ -1,145 +1,100 @@
-// Writer: performs intended writes, in order, and feeds the answers back into the stores.
+// Writer: performs single writes and live reads, and feeds the answers back into the stores.
 //
-// Rules (docs/design/stores.md): one write in flight an object, others for it wait in order; the first failure
-// of a list drops the rest of it unsent; nothing is repeated here; the object a write returned goes into its store's
-// answers layer before the caller is told. Live GETs (confirm) feed the store as well, so absence is known, not
-// guessed.
+//   writer.perform({WriteVerb::kMergePatch, path, body, manager, {}, uid}, [](Result<Written> answer) {...});
 //
-// Belongs to the reactor's thread.
+// Each request is sent once; order, exclusion and retries are the caller's. The object that the server returned is in
+// its store before the caller's callback runs. A failed write comes with the code by which to react (write_error()),
+// and with the server's status, message and Retry-After unchanged.
+//
+// How answers and stores fit together: docs/design/stores.md.
+// Belongs to the reactor's thread. Bounded by the requests that callers have under way.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "client/informer/object_store.h"
 #include "client/rest/rest_client.h"
 
 namespace dra::client {
 
-enum class WriteVerb { kCreate, kMergePatch, kStrategicMergePatch, kJsonPatch, kApply, kDelete };
+enum class WriteVerb { kCreate, kMergePatch, kApply, kDelete };
 
 struct WriteRequest {
   WriteVerb verb = WriteVerb::kMergePatch;
   ObjectPath object;
   std::string body;  // JSON; preconditions inside. Empty for deletions.
   std::string field_manager;
-  // Deletions: preconditions and the rest. Other verbs: uid is the instance the write is about, for the store.
   DeleteOptions deletion;
-  std::string uid;
   Duration timeout{};
 };
 
-// What became of a write: the closed set of reactions.
-enum class WriteOutcome {
-  kDone,           // performed; its event will come, if it has not come already
-  kUnchanged,      // performed without effect: the resourceVersion is the one that was known; no event follows
-  kLostRace,       // 409, or status.allocation is immutable: wait for an event or read again
-  kAlreadyExists,  // a create found the name taken
-  kGone,           // 404, or the name now belongs to another uid
-  kForbidden,      // 403, or 422 about resourceclaims/binding: configuration, retry every 60 s
-  kInvalid,        // 400, 422: permanent until the input changes
-  kThrottled,      // 429: surely not performed
-  kUnknown,        // time-out, connection lost, 5xx: may or may not have been performed
-  kNotSent,        // dropped: an earlier write of the list failed, or the writer was stopped
-  kFailed,         // not performed, for another reason (401, no credentials, queue full, answer unreadable)
-};
-std::string_view outcome_name(WriteOutcome outcome);
-// True when the write surely did not take effect.
-bool surely_not_performed(WriteOutcome outcome);
-// What an error of a write means. Pure.
-WriteOutcome classify_write_error(const Error& error, WriteVerb verb);
-
-struct WriteResult {
-  WriteOutcome outcome = WriteOutcome::kNotSent;
-  std::string object;     // JSON of the returned object, when performed
-  uint64_t revision = 0;  // its resourceVersion
-  std::string uid;
-  std::string error;  // why not; names the request and the object
-  int retry_after_seconds = 0;
-  bool performed() const { return outcome == WriteOutcome::kDone || outcome == WriteOutcome::kUnchanged; }
+struct Written {
+  std::string object;      // JSON as the server returned it: the object, or a Status for some deletions
+  uint64_t revision = 0;   // its resourceVersion; 0 where the answer has none
+  bool unchanged = false;  // performed without effect: no event will follow
 };
 
 // The answer of a live GET.
-struct Confirmation {
-  enum class Presence { kPresent, kAbsent, kUnknown };
-  Presence presence = Presence::kUnknown;
-  std::string object;
-  uint64_t revision = 0;
-  std::string uid;    // of the instance that is there
-  std::string error;  // when unknown
+struct Found {
+  bool present = false;
+  std::string uid;  // of the instance that is there
 };
 
-struct WriterOptions {
-  size_t max_waiting = 100'000;  // writes queued in all
-  // Called for each answer, for metrics and logs.
-  std::function<void(const WriteRequest&, const WriteResult&, Duration took)> on_result;
-};
+// The error of a write with the code by which to react, everything else unchanged. Pure.
+//   kConflict           lost race: a precondition on the version failed, or the allocation was made by another
+//   kAlreadyExists      a create found the name taken
+//   kNotFound           the object is gone, the name belongs to another uid, or its namespace is being deleted
+//   kPermissionDenied   a right is missing, also the one that 1.36 checks in validation (resourceclaims/binding)
+//   kResourceExhausted  with status 403: a ResourceQuota is used up
+//   kInvalidArgument    refused until the input changes: validation, admission webhooks and policies
+//   kTooManyRequests    surely not performed
+// Others as they came: see outcome_unknown().
+Error write_error(const Error& error, WriteVerb verb);
+// True when a write that ended so may or may not have been performed: no answer, or a 5xx (storage may have timed out
+// after the write).
+bool outcome_unknown(const Error& error);
 
 class Writer {
  public:
-  using Done = std::function<void(const std::vector<WriteResult>&)>;
-  using Confirmed = std::function<void(const Confirmation&)>;
+  using Done = std::function<void(Result<Written>)>;
+  using Read = std::function<void(Result<Found>)>;
 
-  // Everything must outlive the writer.
-  Writer(Reactor& reactor, RestClient& client, WriterOptions options = {});
-  ~Writer();
+  // The client must outlive the writer. Destroying the writer drops what is under way, without callbacks.
+  explicit Writer(RestClient& client) : client_(client) {}
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
   // Answers about `resource` go to `store`, decoded by `type`. Resources without a store are written all the same.
   void register_store(const Resource& resource, ObjectType type, ObjectStore& store);
 
-  // Performs the writes one after the other; `done` gets one result each, from a later task. An empty list is done too.
-  void submit(std::vector<WriteRequest> writes, Done done);
-  // Asks the server itself. The store is up to date when the callback runs. `known_uid`: the instance the caller
-  // believes in; if another one (or none) is there, that instance is recorded as absent.
-  void confirm(const ObjectPath& object, const std::string& known_uid, Confirmed done);
-
-  // No further write starts; those that wait are answered kNotSent, those in flight still get their answer.
-  void stop();
-  // After stop(): writes are taken again.
-  void resume() { stopped_ = false; }
-  bool stopped() const { return stopped_; }
-
-  size_t in_flight() const { return in_flight_; }
-  // Lists not yet done.
-  size_t pending() const { return jobs_.size(); }
+  // `done` runs in a later task. A deletion of what is gone has succeeded.
+  void perform(WriteRequest write, Done done);
+  // Asks the server itself. `known_uid`: the instance that the caller believes in; if another one (or none) is there,
+  // that instance is recorded as absent.
+  void read(const ObjectPath& object, const std::string& known_uid, Read done);
 
  private:
-  struct Job;
   struct StoreOf {
     ObjectType type;
     ObjectStore* store;
   };
 
-  void advance(uint64_t job);
-  void start(uint64_t job);
-  void answered(uint64_t job, Result<std::string> answer, MonoTime sent);
-  void complete(Job& job, WriteResult result, MonoTime sent);
-  void release(const std::string& lock);
-  void finish(uint64_t job);
-  WriteResult read_answer(const WriteRequest& write, std::string body);
-  StoreOf* store_of(const Resource& resource);
   Handle send(const WriteRequest& write, RestClient::Done done);
+  Result<Written> answered(const WriteRequest& write, Result<std::string> answer);
+  Result<Written> written(const WriteRequest& write, std::string body);
+  Result<Found> found(const ObjectPath& object, const std::string& known_uid, const Result<std::string>& answer);
+  StoreOf* store_of(const Resource& resource);
+  // The handle of a call that was answered: dropped last, because the callback lives in it.
+  Handle take(uint64_t call);
 
-  Reactor& reactor_;
   RestClient& client_;
-  WriterOptions options_;
-  bool stopped_ = false;
-  size_t in_flight_ = 0;
-  size_t queued_ = 0;
   uint64_t next_ = 0;
-  std::map<uint64_t, std::unique_ptr<Job>> jobs_;
-  // Objects that are being written: the job that has it, then those that wait for it.
-  std::map<std::string, std::deque<uint64_t>> locks_;
   std::map<std::string, StoreOf> stores_;
-  std::map<uint64_t, Handle> confirms_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::map<uint64_t, Handle> calls_;
 };
 
 }  // namespace dra::client

@@ -37,7 +37,7 @@ struct World {
   FaultTransport watch_network{reactor, inner, {}};
   FaultTransport network{reactor, inner, {}};
   RestClient client{network};
-  Writer writer{reactor, client};
+  Writer writer{client};
   std::unique_ptr<Informer<api::Lease>> informer;
 
   void put(const std::string& name, const std::string& holder) {
@@ -49,11 +49,17 @@ struct World {
     write.body = merge_patch({{"spec", {{"holderIdentity", holder}}}}, condition);
     return write;
   }
-  std::vector<WriteResult> run(std::vector<WriteRequest> writes) {
-    std::optional<std::vector<WriteResult>> got;
-    writer.submit(std::move(writes), [&](const std::vector<WriteResult>& r) { got = r; });
+  Result<Written> run(WriteRequest write) {
+    std::optional<Result<Written>> got;
+    writer.perform(std::move(write), [&](Result<Written> answer) { got = std::move(answer); });
     EXPECT_TRUE(reactor.run_until([&] { return got.has_value(); }, 5min));
-    return got.value_or(std::vector<WriteResult>{});
+    return got.value_or(fail(Code::kInternal, "no answer"));
+  }
+  // "ok", "unchanged", or the code of the error.
+  std::string outcome(WriteRequest write) {
+    const Result<Written> answer = run(std::move(write));
+    if (!answer) return std::string(code_name(answer.error().code()));
+    return answer->unchanged ? "unchanged" : "ok";
   }
   std::string holder(const std::string& name) {
     auto lease = informer->store().get("ns/" + name);
@@ -63,17 +69,20 @@ struct World {
 
 TEST(Writer, AnAnswerIsInTheStoreBeforeTheCallerIsTold) {
   World w;
-  Fault late;  // the watch lags
-  late.delay_answer = 10s;
   w.put("a", "x");
   w.reactor.run_until_idle();
   w.informer->stop();
-  auto results = w.run({World::patch("a", "y")});
-  ASSERT_EQ(results.size(), 1u);
-  EXPECT_EQ(results[0].outcome, WriteOutcome::kDone);
-  EXPECT_EQ(w.holder("a"), "y");
+  std::string seen;
+  w.writer.perform(World::patch("a", "y"), [&](const Result<Written>& answer) {
+    ASSERT_TRUE(answer);
+    EXPECT_FALSE(answer->unchanged);
+    seen = w.holder("a");
+  });
+  EXPECT_EQ(w.holder("a"), "x") << "nothing happens inside the call";
+  w.reactor.run_until_idle();
+  EXPECT_EQ(seen, "y");
   EXPECT_EQ(w.informer->store().get_from_stream("ns/a")->holder_identity, "x");
-  EXPECT_EQ(w.run({World::patch("a", "y")})[0].outcome, WriteOutcome::kUnchanged);
+  EXPECT_EQ(w.outcome(World::patch("a", "y")), "unchanged");
 }
 
 TEST(Writer, PreconditionsAreKeptAndNamed) {
@@ -82,64 +91,20 @@ TEST(Writer, PreconditionsAreKeptAndNamed) {
   w.reactor.run_until_idle();
   auto lease = w.informer->store().get("ns/a");
   w.put("a", "changed");
-  EXPECT_EQ(w.run({World::patch("a", "y", {lease->metadata.uid, lease->metadata.resource_version})})[0].outcome,
-            WriteOutcome::kLostRace);
-  EXPECT_EQ(w.run({World::patch("a", "y", {"other-uid", ""})})[0].outcome, WriteOutcome::kGone);
-  EXPECT_EQ(w.run({World::patch("none", "y")})[0].outcome, WriteOutcome::kGone);
+  EXPECT_EQ(w.outcome(World::patch("a", "y", {lease->metadata.uid, lease->metadata.resource_version})), "Conflict");
+  EXPECT_EQ(w.outcome(World::patch("a", "y", {"other-uid", ""})), "NotFound");
+  EXPECT_EQ(w.outcome(World::patch("none", "y")), "NotFound");
   WriteRequest create;
   create.verb = WriteVerb::kCreate;
   create.object = {kLeases, "ns", "a", ""};
   create.body = R"({"metadata":{"name":"a"}})";
-  auto exists = w.run({create})[0];
-  EXPECT_EQ(exists.outcome, WriteOutcome::kAlreadyExists);
-  EXPECT_NE(exists.error.find("\"a\" already exists"), std::string::npos);
+  const Result<Written> exists = w.run(create);
+  ASSERT_FALSE(exists);
+  EXPECT_EQ(exists.error().code(), Code::kAlreadyExists);
+  EXPECT_NE(exists.error().message().find("\"a\" already exists"), std::string::npos);
 }
 
-TEST(Writer, TheFirstFailureDropsTheRestUnsent) {
-  World w;
-  w.put("a", "x");
-  w.put("c", "x");
-  int sent = 0;
-  w.server.on_request = [&](const Request& r) { sent += r.method == "PATCH" ? 1 : 0; };
-  auto results = w.run({World::patch("a", "1"), World::patch("b", "2"), World::patch("c", "3")});
-  EXPECT_EQ(results[0].outcome, WriteOutcome::kDone);
-  EXPECT_EQ(results[1].outcome, WriteOutcome::kGone);
-  EXPECT_EQ(results[2].outcome, WriteOutcome::kNotSent);
-  EXPECT_EQ(sent, 2);
-}
-
-TEST(Writer, OneWriteInFlightAnObject) {
-  World w;
-  for (int i = 0; i < 4; ++i) w.put("l" + std::to_string(i), "0");
-  Fault slow;
-  slow.delay_request = 1s;
-  slow.delay_answer = 1s;
-  w.network.set_plan([&](const Request&, bool) { return slow; });
-  std::multiset<std::string> flying;
-  std::map<std::string, std::vector<std::string>> order;
-  int done = 0;
-  w.server.on_request = [&](const Request& r) {
-    if (r.method == "PATCH") order[r.target].push_back(json::parse(r.body)["spec"]["holderIdentity"]);
-  };
-  for (int i = 0; i < 40; ++i) {
-    std::string name = "l" + std::to_string(i % 4);
-    w.writer.submit({World::patch(name, std::to_string(i))}, [&](const std::vector<WriteResult>& r) {
-      EXPECT_TRUE(r[0].performed());
-      ++done;
-    });
-  }
-  w.reactor.run_until_idle();
-  EXPECT_EQ(w.writer.in_flight(), 4u);
-  w.reactor.advance(100s);
-  EXPECT_EQ(done, 40);
-  EXPECT_EQ(order.size(), 4u);
-  for (auto& [target, values] : order) {
-    ASSERT_EQ(values.size(), 10u);
-    for (size_t i = 1; i < values.size(); ++i) EXPECT_EQ(std::stoi(values[i]), std::stoi(values[i - 1]) + 4);
-  }
-}
-
-TEST(Writer, UnknownOutcomesAreSettledByAConfirmation) {
+TEST(Writer, UnknownOutcomesAreSettledByALiveGet) {
   World w;
   w.put("a", "x");
   w.reactor.run_until_idle();
@@ -148,16 +113,17 @@ TEST(Writer, UnknownOutcomesAreSettledByAConfirmation) {
   lost.kind = Fault::Kind::kLoseAnswer;
   bool once = true;
   w.network.set_plan([&](const Request&, bool) { return std::exchange(once, false) ? lost : Fault{}; });
-  auto result = w.run({World::patch("a", "y")})[0];
-  EXPECT_EQ(result.outcome, WriteOutcome::kUnknown);
-  EXPECT_FALSE(surely_not_performed(result.outcome));
+  const Result<Written> result = w.run(World::patch("a", "y"));
+  ASSERT_FALSE(result);
+  EXPECT_TRUE(outcome_unknown(result.error()));
   EXPECT_EQ(w.holder("a"), "x");
-  std::optional<Confirmation> found;
-  std::string uid = w.informer->store().get("ns/a")->metadata.uid;
-  w.writer.confirm({kLeases, "ns", "a", ""}, uid, [&](const Confirmation& c) { found = c; });
+  std::optional<Result<Found>> found;
+  const std::string uid = w.informer->store().get("ns/a")->metadata.uid;
+  w.writer.read({kLeases, "ns", "a", ""}, uid, [&](Result<Found> answer) { found = std::move(answer); });
   w.reactor.run_until_idle();
-  ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->presence, Confirmation::Presence::kPresent);
+  ASSERT_TRUE(found.has_value() && *found);
+  EXPECT_TRUE((*found)->present);
+  EXPECT_EQ((*found)->uid, uid);
   EXPECT_EQ(w.holder("a"), "y");
 }
 
@@ -186,17 +152,18 @@ TEST(Writer, AnAnswerAboutAnotherObjectIsRefused) {
     lease["metadata"]["resourceVersion"] = "9000";
     OneAnswer transport(w.reactor, lease.dump());
     RestClient client(transport);
-    Writer writer(w.reactor, client);
+    Writer writer(client);
     writer.register_store(kLeases, w.informer->type(), w.informer->core());
-    std::optional<std::vector<WriteResult>> written;
-    writer.submit({World::patch("a", "y")}, [&](const std::vector<WriteResult>& r) { written = r; });
-    std::optional<Confirmation> found;
-    writer.confirm({kLeases, "ns", "a", ""}, "", [&](const Confirmation& c) { found = c; });
+    std::optional<Result<Written>> written;
+    writer.perform(World::patch("a", "y"), [&](Result<Written> answer) { written = std::move(answer); });
+    std::optional<Result<Found>> found;
+    writer.read({kLeases, "ns", "a", ""}, "", [&](Result<Found> answer) { found = std::move(answer); });
     w.reactor.run_until_idle();
     ASSERT_TRUE(written && found);
-    EXPECT_EQ((*written)[0].outcome, WriteOutcome::kUnknown);
-    EXPECT_NE((*written)[0].error.find("not about \"ns/a\""), std::string::npos) << (*written)[0].error;
-    EXPECT_EQ(found->presence, Confirmation::Presence::kUnknown);
+    ASSERT_FALSE(*written);
+    EXPECT_TRUE(outcome_unknown(written->error()));
+    EXPECT_NE(written->error().message().find("not about \"ns/a\""), std::string::npos) << written->error().message();
+    EXPECT_FALSE(*found);
     EXPECT_EQ(w.holder("a"), "x");
     EXPECT_EQ(w.informer->store().get("ns/b"), nullptr);
     EXPECT_EQ(w.informer->store().get("other/a"), nullptr);
@@ -206,9 +173,10 @@ TEST(Writer, AnAnswerAboutAnotherObjectIsRefused) {
 TEST(Writer, NamesThatLeadElsewhereAreNotWritten) {
   World w;
   for (const char* name : {"", ".", "..", "a/b", "a\nb"}) {
-    const WriteResult result = w.run({World::patch(name, "y")})[0];
-    EXPECT_EQ(result.outcome, WriteOutcome::kInvalid) << name;
-    EXPECT_NE(result.error.find("not sent"), std::string::npos) << result.error;
+    const Result<Written> result = w.run(World::patch(name, "y"));
+    ASSERT_FALSE(result) << name;
+    EXPECT_EQ(result.error().code(), Code::kInvalidArgument) << name;
+    EXPECT_NE(result.error().message().find("not sent"), std::string::npos) << result.error().message();
   }
 }
 
@@ -223,23 +191,24 @@ TEST(Writer, ConfirmedAbsenceAndSuccessors) {
   w.server.erase(kPath, "ns", "a");
   w.server.erase(kPath, "ns", "b");
   w.put("b", "successor");
-  std::vector<Confirmation> found;
-  auto keep = [&](const Confirmation& c) { found.push_back(c); };
-  w.writer.confirm({kLeases, "ns", "a", ""}, uid_a, keep);
-  w.writer.confirm({kLeases, "ns", "b", ""}, uid_b, keep);
-  Fault refuse;
-  refuse.kind = Fault::Kind::kRefuse;
+  std::vector<Result<Found>> found;
+  auto keep = [&](Result<Found> answer) { found.push_back(std::move(answer)); };
+  w.writer.read({kLeases, "ns", "a", ""}, uid_a, keep);
+  w.writer.read({kLeases, "ns", "b", ""}, uid_b, keep);
   w.reactor.run_until_idle();
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[0].presence, Confirmation::Presence::kAbsent);
+  ASSERT_TRUE(found[0] && found[1]);
+  EXPECT_FALSE(found[0]->present);
   EXPECT_EQ(w.holder("a"), "-");
-  EXPECT_NE(found[1].uid, uid_b);
+  EXPECT_NE(found[1]->uid, uid_b);
   EXPECT_EQ(w.holder("b"), "successor");
   EXPECT_EQ(w.informer->store().get_from_stream("ns/a")->holder_identity, "x");
+  Fault refuse;
+  refuse.kind = Fault::Kind::kRefuse;
   w.network.set_plan([&](const Request&, bool) { return refuse; });
-  w.writer.confirm({kLeases, "ns", "b", ""}, uid_b, keep);
+  w.writer.read({kLeases, "ns", "b", ""}, uid_b, keep);
   w.reactor.run_until_idle();
-  EXPECT_EQ(found[2].presence, Confirmation::Presence::kUnknown);
+  EXPECT_FALSE(found.at(2)) << "no answer is no absence";
 }
 
 TEST(Writer, Deletions) {
@@ -253,56 +222,28 @@ TEST(Writer, Deletions) {
     write.verb = WriteVerb::kDelete;
     write.object = {kLeases, "ns", name, ""};
     write.deletion.uid = uid;
-    return w.run({write})[0].outcome;
+    return w.outcome(write);
   };
-  EXPECT_EQ(remove("a", "wrong"), WriteOutcome::kGone);
+  EXPECT_EQ(remove("a", "wrong"), "NotFound");
   std::string uid = w.informer->store().get("ns/a")->metadata.uid;
-  EXPECT_EQ(remove("a", uid), WriteOutcome::kDone);
-  EXPECT_EQ(remove("a", uid), WriteOutcome::kUnchanged);  // not found: it is gone, as wanted
+  EXPECT_EQ(remove("a", uid), "ok");
+  EXPECT_EQ(remove("a", uid), "unchanged") << "not found: it is gone, as wanted";
   EXPECT_EQ(w.holder("a"), "-");
-  EXPECT_EQ(remove("held", ""), WriteOutcome::kDone);
+  EXPECT_EQ(remove("held", ""), "ok");
   EXPECT_TRUE(w.informer->store().get("ns/held")->metadata.deleting());
 }
 
-TEST(Writer, AfterStopNothingStarts) {
+TEST(Writer, ADestroyedWriterCallsNobody) {
   World w;
   w.put("a", "x");
+  bool called = false;
+  {
+    Writer brief(w.client);
+    brief.perform(World::patch("a", "1"), [&](const Result<Written>&) { called = true; });
+    brief.read({kLeases, "ns", "a", ""}, "", [&](const Result<Found>&) { called = true; });
+  }
   w.reactor.run_until_idle();
-  Fault slow;
-  slow.delay_answer = 5s;
-  w.network.set_plan([&](const Request&, bool) { return slow; });
-  w.informer->stop();  // or its event would come before the answer
-  std::vector<WriteOutcome> outcomes;
-  auto keep = [&](const std::vector<WriteResult>& r) {
-    for (const auto& result : r) outcomes.push_back(result.outcome);
-  };
-  w.writer.submit({World::patch("a", "1"), World::patch("a", "2")}, keep);
-  w.writer.submit({World::patch("a", "3")}, keep);
-  w.reactor.advance(1s);
-  w.writer.stop();
-  w.writer.submit({World::patch("a", "4")}, keep);
-  w.reactor.advance(10s);
-  EXPECT_EQ(outcomes, (std::vector<WriteOutcome>{WriteOutcome::kNotSent, WriteOutcome::kDone, WriteOutcome::kNotSent,
-                                                 WriteOutcome::kNotSent}));
-  EXPECT_EQ(w.holder("a"), "1");
-  EXPECT_EQ(w.writer.pending(), 0u);
-  w.writer.resume();
-  w.network.set_plan({});
-  EXPECT_TRUE(w.run({World::patch("a", "5")})[0].performed());
-}
-
-TEST(Writer, AnEmptyListIsDoneAndTheQueueIsBounded) {
-  World w;
-  EXPECT_TRUE(w.run({}).empty());
-  WriterOptions options;
-  options.max_waiting = 1;
-  Writer small(w.reactor, w.client, options);
-  std::vector<WriteResult> got;
-  small.submit({World::patch("a", "1"), World::patch("a", "2")}, [&](const std::vector<WriteResult>& r) { got = r; });
-  w.reactor.run_until_idle();
-  ASSERT_EQ(got.size(), 2u);
-  EXPECT_EQ(got[0].outcome, WriteOutcome::kFailed);
-  EXPECT_EQ(got[1].outcome, WriteOutcome::kNotSent);
+  EXPECT_FALSE(called);
 }
 
 }  // namespace dra::client::writer_test

@@ -5,16 +5,12 @@
 #include <map>
 
 #include "cmd/dra-controller-manager/foreign_flags.h"
+#include "controllers/all.h"
 #include "pkg/base/strings.h"
 
 namespace dra::cmd {
 
 namespace {
-
-constexpr const char* kControllers[] = {"claimtemplate", "allocation", "lifecycle", "tainteviction"};
-constexpr const char* kKnownControllers = "allocation, claimtemplate, lifecycle, tainteviction";
-// kube-controller-manager's name of the same.
-constexpr const char* kTaintEvictionAlias = "device-taint-eviction-controller";
 
 constexpr const char* kDescription =
     "Allocates devices to ResourceClaims, makes claims from templates and frees them (resource.k8s.io).\n\n"
@@ -51,22 +47,22 @@ Result<std::vector<std::string>> chosen_controllers(const std::string& list) {
   };
   const std::vector<std::string> items = names(list);
   if (std::find(items.begin(), items.end(), "*") != items.end())
-    for (const char* name : kControllers) put(name);
+    for (const std::string& name : controller_names()) put(name);
   for (const std::string& item : items) {
     if (item == "*") continue;
     const bool off = item.front() == '-';
-    std::string name = off ? item.substr(1) : item;
-    if (name == kTaintEvictionAlias) name = "tainteviction";
+    const std::string name = off ? item.substr(1) : item;
     if (name == "resourceclaim-controller" || name == "resource-claim-controller")
       return fail(Code::kInvalidArgument,
                   "--controllers: what \"" + name + "\" does is done here by claimtemplate and lifecycle; name these");
-    if (std::find(std::begin(kControllers), std::end(kControllers), name) == std::end(kControllers))
+    const reconcile::Controller* known = find_controller(name);
+    if (!known)
       return fail(Code::kInvalidArgument,
-                  "--controllers: \"" + name + "\" is not in the list of known controllers: " + kKnownControllers);
+                  "--controllers: \"" + name + "\" is not in the list of known controllers: " + known_controllers());
     if (off)
-      chosen.erase(std::remove(chosen.begin(), chosen.end(), name), chosen.end());
+      std::erase(chosen, known->name);
     else
-      put(name);
+      put(std::string(known->name));
   }
   return chosen;
 }
@@ -97,6 +93,8 @@ std::string settle(const Texts& texts, Flags& flags) {
       {"observe", allocation::Mode::kObserve}, {"gate", allocation::Mode::kGate}, {"bind", allocation::Mode::kBind}};
   const auto mode = kModes.find(texts.scheduling);
   if (mode == kModes.end()) return one_of("scheduling", texts.scheduling, "observe, gate, bind");
+  if (flags.manager.claim_controller_is_off && texts.claim_templates != "own")
+    return "--resourceclaim-controller-is-off is of use with --claim-templates=own only";
   flags.manager.allocation.mode = mode->second;
   flags.manager.allocation.scheduler_names = names(texts.scheduler_names);
   if (mode->second == allocation::Mode::kBind && flags.manager.allocation.scheduler_names.empty())
@@ -180,6 +178,10 @@ void define(CLI::App& app, Texts& texts, Flags& flags) {
                  "resourceclaim-controller must be off (--controllers=*,-resourceclaim-controller)")
       ->capture_default_str()
       ->group("What it does");
+  app.add_flag("--resourceclaim-controller-is-off", flags.manager.claim_controller_is_off,
+               "With --claim-templates=own: kube-controller-manager's resourceclaim-controller is known to be off, so "
+               "claims are made at once although kube-controller-manager runs")
+      ->group("What it does");
   app.add_option("--scheduling", texts.scheduling,
                  "gate: allocate for pods that carry the gate dra-controller-manager/allocation, then lift it; bind: "
                  "also bind pods of --scheduler-names, no other scheduler may serve these names; observe: explain only")
@@ -198,9 +200,17 @@ void define(CLI::App& app, Texts& texts, Flags& flags) {
                  "Keys of NoSchedule device taints that keep other allocators away and that this one ignores")
       ->group("What it does");
   app.add_option("--controllers", texts.controllers,
-                 std::string("Controllers to run: * for all, name, -name; known: ") + kKnownControllers)
+                 "Controllers to run: * for all, name, -name; known: " + known_controllers())
       ->capture_default_str()
       ->group("What it does");
+  for (const reconcile::Controller* controller : all_controllers())
+    for (const reconcile::Flag& flag : controller->flags) {
+      std::string& value = flags.manager.controller_flags[std::string(flag.name)];
+      value = flag.default_value;
+      app.add_option("--" + std::string(flag.name), value, std::string(flag.help))
+          ->capture_default_str()
+          ->group("Controller " + std::string(controller->name));
+    }
   app.add_option("--device-taint-eviction", texts.device_taint_eviction,
                  "Pods of devices with NoExecute taints. observe: kube-controller-manager's "
                  "device-taint-eviction-controller evicts them (on by default since 1.36), here only those that it "

@@ -1,4 +1,6 @@
 // dra-controller-manager: the operator as a process. Flags in, exit status out: 0 after an orderly end, 1 otherwise.
+// Flags that cannot be read are refused as a command line does ("error: ..."); whatever ends a process that has begun
+// is a line of its log.
 #include <unistd.h>
 
 #include <csignal>
@@ -71,8 +73,7 @@ class Process {
     if (flags_.leader_elect)
       flags_.manager.lease = manager::ManagerOptions::LeaseRef{flags_.lease_namespace, flags_.lease_name};
     flags_.manager.host = config_.server.substr(config_.server.find("//") + 2);
-    manager_ = std::make_unique<manager::Manager>(reactor_, transport_, random_, registry_, flags_.manager,
-                                                  [this](const std::string& why) { end_with(1, why); });
+    manager_ = std::make_unique<manager::Manager>(reactor_, transport_, random_, registry_, flags_.manager);
   }
 
   ~Process() { cancel_credentials(); }
@@ -124,7 +125,8 @@ class Process {
     }
     auto serving = manager::Serving::start(reactor_, endpoint_sources(), access_, std::move(options));
     if (!serving) {
-      std::fprintf(stderr, "error: %s\n", serving.error().message().c_str());
+      log::error(serving.error(), "Cannot serve",
+                 {{"what_to_do", "look at --metrics-port, --secure-port, --bind-address and --tls-cert-file"}});
       return false;
     }
     serving_ = std::move(*serving);
@@ -152,7 +154,7 @@ class Process {
       const std::string why =
           answer ? "it answered with status " + std::to_string(answer->status) : answer.error().message();
       if ((answer && answer->status == 401) || reactor_.clock().mono_now() >= give_up_at_)
-        return end_with(1, "the API server " + config_.server + " (" + config_.origin + ") cannot be used: " + why);
+        return give_up(Error(Code::kUnavailable, why));
       timer_ = reactor_.after(std::chrono::milliseconds(500), [this] { try_contact(); });
     });
   }
@@ -189,16 +191,18 @@ class Process {
       return stop();
     }
     if (reactor_.clock().mono_now() >= release_until_)
-      return end_with(1, gated ? std::to_string(*gated) +
-                                     " pods still carry the gate dra-controller-manager/allocation; their events say "
-                                     "why; delete them, or remove the gate with kubectl"
-                               : "the gates of pods could not be looked at within --release-deadline");
+      return give_up(Error(Code::kDeadlineExceeded,
+                           gated ? std::to_string(*gated) +
+                                       " pods still carry the gate dra-controller-manager/allocation; their events say "
+                                       "why; delete them, or remove the gate with kubectl"
+                                 : "the gates of pods could not be looked at within --release-deadline"),
+                     "Gates were not released");
     release_timer_ = reactor_.after(kReleaseLook, [this] { watch_release(); });
   }
 
-  void end_with(int status, const std::string& why) {
-    std::fprintf(stderr, "error: %s\n", why.c_str());
-    status_ = status;
+  void give_up(const Error& why, std::string_view what = "The API server cannot be used") {
+    log::error(why, what, {{"server", config_.server}, {"origin", config_.origin}});
+    status_ = 1;
     if (!stopping_) stop();
   }
 
@@ -257,7 +261,7 @@ int run(const Flags& flags) {
   SeededRandom random(entropy_seed());
   auto config = client::load_config(flags.config, client::process_environment(), {&reactor, nullptr});
   if (!config) {
-    std::fprintf(stderr, "error: %s\n", config.error().message().c_str());
+    log::error(config.error(), "Cannot start");
     return 1;
   }
   log::info("Starting", {{"version", kVersion}, {"server", config->server}, {"origin", config->origin}});
@@ -278,7 +282,7 @@ int main(int argc, char** argv) {
     }
     return dra::cmd::run(*parsed.flags);
   } catch (const std::exception& bug) {
-    std::fprintf(stderr, "error: a bug ended the process: %s\n", bug.what());
+    dra::log::error(dra::Error(dra::Code::kInternal, bug.what()), "A bug ended the process");
     return 1;
   }
 }

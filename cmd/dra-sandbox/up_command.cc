@@ -77,11 +77,7 @@ class Session {
     }
     simulation_->start();
     if (!options_.without_manager) {
-      manager_ = std::make_unique<manager::Manager>(
-          reactor_, *transport_, random_, metrics_, manager_options(), [this](std::string why) {
-            outcome_ = fail(Code::kInternal, "the controller manager cannot go on: " + why);
-            reactor_.stop();
-          });
+      manager_ = std::make_unique<manager::Manager>(reactor_, *transport_, random_, metrics_, manager_options());
       manager_->start();
       manager_->lead();
     }

@@ -115,8 +115,9 @@ void AllocationReconciler::on_class(const View&, const api::DeviceClass* before,
   out.wake(class_cause((after ? after : before)->metadata.name));
 }
 
-void AllocationReconciler::on_slice(const View&, const api::ResourceSlice*, const api::ResourceSlice*,
+void AllocationReconciler::on_slice(const View&, const api::ResourceSlice* before, const api::ResourceSlice* after,
                                     Triggers& out) const {
+  out.wake(driver_cause((after ? after : before)->driver));
   out.wake(std::string(kSlicesCause));
 }
 

@@ -51,8 +51,10 @@ class AllocationReconciler : public reconcile::Reconciler {
       : options_(std::move(options)), inventory_(inventory), allocator_(allocator), nodes_(nodes) {}
 
   std::string_view name() const override { return "allocation"; }
-  // Options::own_claims, once it is known which controllers may run.
-  void use_own_claims(bool own) { options_.own_claims = own; }
+  // Whoever makes the claims publishes them, too: then their names need not be waited for (Options::own_claims).
+  void others_run(const std::set<std::string_view>& names) override {
+    options_.own_claims = names.contains("claimtemplate");
+  }
   reconcile::Outcome reconcile(const reconcile::View& view, const reconcile::Key& key) const override;
 
   void on_pod(const reconcile::View& view, const api::Pod* before, const api::Pod* after,

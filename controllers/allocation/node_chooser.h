@@ -24,6 +24,9 @@ class NodeChooser {
   // The node (by name) satisfies the selector of an allocation.
   virtual bool matches(const api::NodeSelector& selector, const std::string& node) = 0;
   virtual std::vector<std::string> all_nodes() = 0;
+  // All that choose() reads of the pod, as a text: at any time pods with equal texts have the same choice. Empty:
+  // nobody can say, so the pod is like no other.
+  virtual std::string shape(const api::Pod&) const { return ""; }
 };
 
 }  // namespace dra::allocation

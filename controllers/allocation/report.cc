@@ -6,6 +6,7 @@
 #include <map>
 
 #include "controllers/allocation/causes.h"
+#include "controllers/allocation/shape.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
 #include "pkg/reconcile/writes.h"
@@ -99,13 +100,23 @@ void PodReconcile::undecided() {
 }
 
 std::set<Cause> PodReconcile::causes_of(const allocator::Request& request) const {
-  std::set<Cause> causes{std::string(kNodesCause), std::string(kSlicesCause)};
-  for (const auto& claim : request.claims) add_class_causes(claim->spec, causes);
+  std::set<Cause> causes{std::string(kNodesCause)};
+  for (const auto& claim : request.claims)
+    for (const std::string& name : classes_of(claim->spec)) {
+      causes.insert(class_cause(name));
+      // New devices of one driver are no news to a pod that wants those of another.
+      const api::DeviceClass* known = view_.device_class(name);
+      const std::optional<std::string> driver = known ? only_driver(*known) : std::nullopt;
+      causes.insert(driver ? driver_cause(*driver) : std::string(kSlicesCause));
+    }
   return causes;
 }
 
 void PodReconcile::park(const std::set<Cause>& causes) {
-  outcome_.park = Park{{causes.begin(), causes.end()}, pod_.priority, pod_.metadata.creation_timestamp};
+  outcome_.park = Park{{causes.begin(), causes.end()},
+                       pod_.priority,
+                       pod_.metadata.creation_timestamp,
+                       shape_of(pod_, nodes_.shape(pod_), state_.claims)};
   outcome_.look_again_in(options_.retry_parked);
 }
 

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controllers/allocation/allocation_fixture.h"
+#include "controllers/allocation/causes.h"
 
 namespace dra::allocation::wakes_test {
 
@@ -87,6 +88,47 @@ TEST_F(Wakes, WaitsForEveryDriverThatCouldServe) {
   ASSERT_EQ(pass(), "event FailedAllocation, event FailedAllocation, parked");
   for (const char* cause : {"driver/gpu.example.com", "driver/zpu.example.com"})
     EXPECT_NE(std::find(last.park->causes.begin(), last.park->causes.end(), cause), last.park->causes.end()) << cause;
+}
+
+TEST_F(Wakes, TheOnlyDriverOfAClassIsReadFromItsSelectors) {
+  const auto driver = [](std::vector<std::string> selectors) {
+    api::DeviceClass made;
+    made.selectors = std::move(selectors);
+    return only_driver(made).value_or("any");
+  };
+  EXPECT_EQ(driver({R"(device.driver == "a.example.com")"}), "a.example.com");
+  EXPECT_EQ(driver({"true", " device.driver=='a' && device.attributes['a'].x == 1"}), "a");
+  for (const char* any : {"", "true", R"(device.driver == "a" || true)", R"(device.driver == "a" ? true : true)",
+                          R"(device.driver != "a")", R"(device.driver == "a" == false)", R"(device.driver == x)",
+                          R"(!(device.driver == "a"))", R"(device.driver == "a)", R"(device.driver == "\x61")",
+                          R"(device.driver == "a" + "b")", R"(device.driver in ["a"])"})
+    EXPECT_EQ(driver({any}), "any") << any;
+}
+
+TEST_F(Wakes, ASliceWakesWhoCouldUseItsDriver) {
+  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  api::ResourceSlice slice;
+  slice.driver = "other.example.com";
+  Triggers triggers;
+  reconciler.on_slice(view, nullptr, &slice, triggers);
+  EXPECT_EQ(triggers.wakes, (std::vector<Cause>{"driver/other.example.com", "slices"}));
+  const auto parked_under = [&](const std::string& cause) {
+    return std::find(last.park->causes.begin(), last.park->causes.end(), cause) != last.park->causes.end();
+  };
+  view.put(make_pod("p", {"c"}));
+  put(make_claim("c", 5));
+  api::DeviceClass gpu;
+  gpu.metadata.name = "gpu";
+  view.put(gpu);
+  pass();
+  EXPECT_TRUE(parked_under("slices")) << "any driver may bring devices of this class";
+  gpu.selectors = {R"(device.driver == "gpu.example.com")"};
+  view.put(gpu);
+  inventory.apply_class(gpu);
+  pass();
+  EXPECT_FALSE(parked_under("slices"));
+  EXPECT_TRUE(parked_under("driver/gpu.example.com"));
+  EXPECT_TRUE(parked_under("class/gpu"));
 }
 
 TEST_F(Wakes, TheStreamReachingOurWriteBringsThePodBack) {

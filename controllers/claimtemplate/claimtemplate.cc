@@ -303,24 +303,4 @@ void ClaimTemplateReconciler::on_claim_template(const View& view, const api::Res
     if (wants_claims(*pod)) out.add(pod_key(pod->metadata.key()));
 }
 
-std::optional<std::string> rival_generator(const std::vector<const api::ResourceClaim*>& claims, WallTime now) {
-  for (const api::ResourceClaim* claim : claims) {
-    const auto entry = claim->metadata.annotations.find(api::kPodClaimNameAnnotation);
-    const api::OwnerReference* owner = pod_owner(*claim);
-    if (entry == claim->metadata.annotations.end() || !owner) continue;
-    if (claim->metadata.name == generated_claim_name(owner->name, entry->second, owner->uid)) continue;  // ours
-    WallTime created;
-    if (!parse_rfc3339(claim->metadata.creation_timestamp, created)) continue;
-    if (now - created >= std::chrono::minutes(10)) continue;
-    std::string maker = "another controller";
-    for (const api::ManagedFieldsEntry& field : claim->metadata.managed_fields)
-      if (field.subresource.empty() && field.manager != kFieldManager) maker = "\"" + field.manager + "\"";
-    return "the generated claim \"" + claim->metadata.key() + "\" was created at " +
-           claim->metadata.creation_timestamp + " by " + maker +
-           ": switch that controller off (kube-controller-manager with --controllers=*,-resourceclaim-controller) or "
-           "start with --claim-templates=observe";
-  }
-  return std::nullopt;
-}
-
 }  // namespace dra::claimtemplate

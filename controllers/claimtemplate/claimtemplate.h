@@ -10,9 +10,7 @@
 // write it itself (KEP-5278). docs/decisions/names-with-the-node.md
 #pragma once
 
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "pkg/reconcile/reconciler.h"
 
@@ -42,10 +40,5 @@ class ClaimTemplateReconciler : public reconcile::Reconciler {
  private:
   Options options_;
 };
-
-// Two controllers that both generate claims make two for each entry. With --claim-templates=own the manager refuses to
-// start while this names a claim: a generated one, younger than ten minutes, whose creator was another field manager.
-// One sentence that names the claim and its maker; nothing when there is none.
-std::optional<std::string> rival_generator(const std::vector<const api::ResourceClaim*>& claims, WallTime now);
 
 }  // namespace dra::claimtemplate

@@ -272,21 +272,4 @@ TEST_F(ClaimTemplate, TemplateEventsWakeItsPodsInItsNamespaceOnly) {
   EXPECT_TRUE(triggers.keys.empty());
 }
 
-TEST_F(ClaimTemplate, ARivalGeneratorIsNamed) {
-  const api::Pod pod = make_pod("p", {"gpu"});
-  api::ResourceClaim ours = make_claim(generated("gpu"), pod, "gpu");
-  ours.metadata.creation_timestamp = format_rfc3339(view.time);
-  ours.metadata.managed_fields = {{"kubectl-edit", "Update", ""}};
-  EXPECT_EQ(rival_generator({&ours}, view.time), std::nullopt);
-  api::ResourceClaim theirs = make_claim("p-gpu-abcde", pod, "gpu");
-  theirs.metadata.creation_timestamp = format_rfc3339(view.time - std::chrono::minutes(9));
-  theirs.metadata.managed_fields = {{"kube-controller-manager", "Update", ""}};
-  const std::optional<std::string> rival = rival_generator({&ours, &theirs}, view.time);
-  ASSERT_TRUE(rival);
-  EXPECT_NE(rival->find("default/p-gpu-abcde"), std::string::npos);
-  EXPECT_NE(rival->find("kube-controller-manager"), std::string::npos);
-  theirs.metadata.creation_timestamp = format_rfc3339(view.time - std::chrono::minutes(11));
-  EXPECT_EQ(rival_generator({&theirs}, view.time), std::nullopt);
-}
-
 }  // namespace dra::claimtemplate::claimtemplate_test

@@ -11,7 +11,7 @@
 
 #include "pkg/inventory/inventory.h"
 #include "pkg/manager/node_tracker.h"
-#include "pkg/manager/ports.h"
+#include "pkg/manager/sinks.h"
 #include "pkg/manager/store_view.h"
 
 namespace dra::manager {

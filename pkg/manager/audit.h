@@ -14,7 +14,7 @@
 
 #include "pkg/inventory/inventory.h"
 #include "pkg/manager/instruments.h"
-#include "pkg/manager/ports.h"
+#include "pkg/manager/sinks.h"
 #include "pkg/manager/store_view.h"
 #include "pkg/reactor/reactor.h"
 

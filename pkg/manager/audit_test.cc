@@ -26,7 +26,10 @@ class AuditTest : public testing::Test, public EventSink {
     claims_core.replace({}, 1);
     slices_core.replace({}, 1);
   }
-  void emit(const reconcile::Event& event) override { events.push_back(event.regarding.name + " " + event.reason); }
+  bool emit(const reconcile::Event& event) override {
+    events.push_back(event.regarding.name + " " + event.reason);
+    return true;
+  }
 
   // Into the store, and (unless the derived state is to drift) into the inventory.
   void claim(const std::string& name, const std::string& device, bool tell = true) {

@@ -5,16 +5,32 @@
 
 namespace dra::manager {
 
+reconcile::Settings settings_of(const ManagerOptions& o) {
+  reconcile::Settings settings;
+  settings.controllers = o.controllers;
+  settings.scheduling = static_cast<reconcile::Scheduling>(o.allocation.mode);
+  settings.scheduler_names = o.allocation.scheduler_names;
+  settings.release_gates = o.allocation.release_gates;
+  settings.own_claim_templates = o.claim_templates == ClaimTemplates::kOwn;
+  settings.own_taint_eviction = o.device_taint_eviction == DeviceTaintEviction::kOwn;
+  settings.taint_eviction_rate = o.device_taint_eviction_rate;
+  settings.device_taints = o.features.device_taints;
+  settings.flags = o.controller_flags;
+  return settings;
+}
+
 std::string config_json(const ManagerOptions& o) {
   static constexpr const char* kModes[] = {"observe", "gate", "bind"};
   const nlohmann::json config{
       {"claimTemplates", o.claim_templates == ClaimTemplates::kOwn ? "own" : "observe"},
+      {"claimControllerIsOff", o.claim_controller_is_off},
       {"deviceTaintEviction", o.device_taint_eviction == DeviceTaintEviction::kOwn ? "own" : "observe"},
       {"deviceTaintEvictionRate", o.device_taint_eviction_rate},
       {"scheduling", kModes[static_cast<int>(o.allocation.mode)]},
       {"schedulerNames", o.allocation.scheduler_names},
       {"releaseGates", o.allocation.release_gates},
       {"controllers", o.controllers},
+      {"controllerFlags", o.controller_flags},
       {"ignoredTaints", o.ignored_taints},
       {"stepBudget", o.step_budget},
       {"strictSelectorErrors", o.strict_selector_errors},

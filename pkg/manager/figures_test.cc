@@ -2,8 +2,11 @@
 
 #include "pkg/manager/device_gauges.h"
 #include "pkg/manager/instruments.h"
+#include "pkg/manager/pinned_pods.h"
 #include "pkg/manager/stuck_claims.h"
+#include "pkg/reconcile/memory_view.h"
 #include "pkg/reconcile/pod_claims.h"
+#include "pkg/reconcile/proof.h"
 
 // Figures that are computed when they are asked for: devices by state, and claims that are stuck.
 namespace dra::manager::figures_test {
@@ -147,6 +150,52 @@ TEST(Stuck, ClaimsByState) {
   EXPECT_EQ(stuck.count(now + 1h, needed), (Counts{0, 0, 0}));
   stuck.changed(nullptr, &claim, now + 1h);
   EXPECT_EQ(stuck.count(now + 1h, needed), (Counts{1, 0, 0})) << "a restart does not forget how long it has waited";
+}
+
+TEST(Pinned, PodsThatWereLetGoAndAreNotBound) {
+  const WallTime now{std::chrono::seconds(1'700'000'000)};
+  reconcile::MemoryView view;
+  PinnedPods pinned;
+  const auto put = [&](const std::string& name, WallTime allocated, bool proven) {
+    api::ResourceClaim claim = make_claim(now - 1h);
+    claim.metadata.name = name;
+    claim.metadata.uid = name + "-claim";
+    claim.metadata.managed_fields.push_back({std::string(reconcile::kAllocationManager), "Update", "status"});
+    claim.status.allocation.emplace();
+    claim.status.allocation->allocation_timestamp = format_rfc3339(allocated);
+    claim.status.reserved_for.push_back({"", "pods", name, name + "-uid"});
+    if (proven) {
+      claim.metadata.finalizers.emplace_back(api::kDeleteProtectionFinalizer);
+      claim.metadata.annotations[std::string(reconcile::kProofAnnotation)] =
+          reconcile::proof_value(name + "-uid", *claim.status.allocation);
+    }
+    view.put(claim);
+    api::Pod pod;
+    pod.metadata.ns = "d";
+    pod.metadata.name = name;
+    pod.metadata.uid = name + "-uid";
+    pod.resource_claims.push_back({"gpu", name, ""});
+    view.put(pod);
+    pinned.changed(nullptr, &pod);
+    return pod;
+  };
+  put("young", now - 1min, true);
+  const api::Pod old = put("old", now - 10min, true);
+  put("unproven", now - 20min, false);
+  EXPECT_EQ(pinned.count(view).pods, 2u) << "the third is kube-scheduler's, or not let go yet";
+  EXPECT_EQ(pinned.count(view).since, now - 10min);
+  api::Pod gated = old;
+  gated.scheduling_gates = {"other/gate"};
+  pinned.changed(&old, &gated);
+  EXPECT_EQ(pinned.count(view).pods, 1u) << "somebody else holds it";
+  pinned.changed(&gated, &old);
+  EXPECT_EQ(pinned.count(view).pods, 2u);
+  api::Pod bound = old;
+  bound.node_name = "n";
+  pinned.changed(&old, &bound);
+  EXPECT_EQ(pinned.count(view).since, now - 1min);
+  pinned.changed(&bound, nullptr);
+  EXPECT_EQ(pinned.count(view).pods, 1u);
 }
 
 TEST(Instruments, CreationsBearTheNamesOf136And137) {

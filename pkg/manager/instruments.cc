@@ -110,6 +110,14 @@ Instruments::Instruments(metrics::Registry& r, std::string lease)
                    "[ALPHA] Claims that have been pending for a living pod, allocated but not proven, or deleted but "
                    "still there, for over five minutes, by state.",
                    {"state"})),
+      pinned_(r.gauge("dra_pinned_pods",
+                      "[ALPHA] Pods whose gate this manager lifted and that no scheduler has bound yet.")),
+      pinned_since_(r.gauge("dra_pinned_pods_oldest_timestamp_seconds",
+                            "[ALPHA] When the oldest of dra_pinned_pods got its devices, as Unix time; 0 when there is "
+                            "none.")),
+      outages_(r.gauge("dra_outages",
+                       "[ALPHA] What the API server refuses or does not answer at present, by cause, counted.")),
+      outage_keys_(r.gauge("dra_outage_keys", "[ALPHA] Keys that wait for the end of one of dra_outages.")),
       over_committed_(r.gauge("dra_over_committed",
                               "[ALPHA] Devices, counters and capacities that are handed out more often than they "
                               "exist, as the last audit found them.")),
@@ -223,6 +231,16 @@ void Instruments::set_ready(const std::string& check, bool ok) {
 void Instruments::set_stuck(const std::array<size_t, 3>& counts) {
   for (size_t state = 0; state < counts.size(); ++state)
     stuck_.with({StuckClaims::kStates[state]}).set(static_cast<double>(counts[state]));
+}
+
+void Instruments::set_pinned(size_t pods, std::optional<WallTime> since) {
+  pinned_.set(static_cast<double>(pods));
+  pinned_since_.set(since ? std::chrono::duration<double>(since->time_since_epoch()).count() : 0);
+}
+
+void Instruments::set_outages(size_t causes, size_t waiting) {
+  outages_.set(static_cast<double>(causes));
+  outage_keys_.set(static_cast<double>(waiting));
 }
 
 void Instruments::set_missing_permissions(const std::vector<Preflight::Missing>& missing) {

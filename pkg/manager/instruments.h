@@ -5,12 +5,13 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
 #include "pkg/api/resource.h"
-#include "pkg/manager/ports.h"
 #include "pkg/manager/preflight.h"
+#include "pkg/manager/sinks.h"
 #include "pkg/metrics/metrics.h"
 #include "pkg/queue/work_queue.h"
 
@@ -57,6 +58,10 @@ class Instruments : public MetricSink {
   void observe_held(const std::string& method, const std::string& host, double seconds);
   // In the order of StuckClaims::kStates.
   void set_stuck(const std::array<size_t, 3>& counts);
+  // Pods that were let go and are not bound, and when the oldest of them was.
+  void set_pinned(size_t pods, std::optional<WallTime> since);
+  // Causes of failed requests that last, and the keys that wait for their end.
+  void set_outages(size_t causes, size_t waiting);
   void set_missing_permissions(const std::vector<Preflight::Missing>& missing);
 
  private:
@@ -76,6 +81,10 @@ class Instruments : public MetricSink {
   metrics::GaugeFamily& running_;
   metrics::GaugeFamily& checks_;
   metrics::GaugeFamily& stuck_;
+  metrics::Gauge& pinned_;
+  metrics::Gauge& pinned_since_;
+  metrics::Gauge& outages_;
+  metrics::Gauge& outage_keys_;
   metrics::Gauge& over_committed_;
   metrics::Counter& differences_;
   metrics::GaugeFamily& missing_permissions_;

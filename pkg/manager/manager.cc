@@ -6,12 +6,10 @@
 
 #include "client/rest/rest_client.h"
 #include "client/transport/paced.h"
-#include "controllers/claimtemplate/claimtemplate.h"
-#include "controllers/lifecycle/lifecycle.h"
-#include "controllers/tainteviction/tainteviction.h"
+#include "controllers/all.h"
 #include "pkg/base/strings.h"
 #include "pkg/log/log.h"
-#include "pkg/manager/api_port.h"
+#include "pkg/manager/api_sink.h"
 #include "pkg/manager/assumptions.h"
 #include "pkg/manager/audit.h"
 #include "pkg/manager/device_gauges.h"
@@ -20,7 +18,9 @@
 #include "pkg/manager/memory.h"
 #include "pkg/manager/neighbours.h"
 #include "pkg/manager/node_tracker.h"
+#include "pkg/manager/own_mode.h"
 #include "pkg/manager/permissions.h"
+#include "pkg/manager/pinned_pods.h"
 #include "pkg/manager/preflight.h"
 #include "pkg/manager/runner.h"
 #include "pkg/manager/store_view.h"
@@ -35,61 +35,41 @@ using client::Informer;
 namespace {
 
 constexpr Duration kDiscoveryRetry = std::chrono::seconds(5);
-constexpr Duration kSyncLook = std::chrono::milliseconds(20);
-constexpr Duration kBackupGrace = std::chrono::seconds(30);
-
-lifecycle::Options lifecycle_options(ClaimTemplates mode) {
-  lifecycle::Options options;
-  if (mode == ClaimTemplates::kObserve) options.grace = kBackupGrace;
-  return options;
-}
-
-tainteviction::Options eviction_options(const ManagerOptions& from) {
-  tainteviction::Options options;
-  if (from.device_taint_eviction == DeviceTaintEviction::kObserve) options.grace = kBackupGrace;
-  options.pace = {from.device_taint_eviction_rate, std::max(1.0, from.device_taint_eviction_rate)};
-  return options;
-}
-
-// The names of the pods that allocation will let go come with their node.
-claimtemplate::Options claimtemplate_options(const ManagerOptions& from) {
-  claimtemplate::Options options;
-  const bool lifts_gates = from.allocation.mode != allocation::Mode::kObserve && !from.allocation.release_gates;
-  if (lifts_gates && controller_runs(from, "allocation")) options.held_by_gate = allocation::kAllocationGate;
-  return options;
-}
+// The one that is held back while somebody else may be making the same claims.
+constexpr std::string_view kClaimMaker = "claimtemplate";
 
 }  // namespace
 
 struct Manager::Impl {
   Impl(Reactor& reactor_in, client::Transport& transport_in, Random& random_in, metrics::Registry& registry,
-       ManagerOptions options_in, std::function<void(std::string)> fatal_in)
+       ManagerOptions options_in)
       : reactor(reactor_in),
         random(random_in),
         options(std::move(options_in)),
-        fatal(std::move(fatal_in)),
         instruments(registry, options.lease ? options.lease->name : "dra-controller-manager"),
         transport(reactor, transport_in, options.pace, observer()),
         rest(transport),
         preflight(reactor, rest, options),
-        writer(reactor, rest),
+        writer(rest),
         recorder(reactor, rest, random, recorder_options()),
         inventory(options.features),
         allocator(inventory, allocator_options(), random),
         device_gauges(registry, inventory, allocator),
         assumptions(inventory, nodes, stores),
         view(stores, memory, reactor.clock(), "resource.k8s.io/v1"),
-        api(writer, reactor.clock()),
+        api(writer),
         events(recorder),
         runner(reactor, view, memory, {api, events, instruments, assumptions}),
         audit(reactor, inventory, stores, instruments, events),
-        claimtemplate(claimtemplate_options(options)),
-        allocation(options.allocation, inventory, allocator, nodes),
-        lifecycle(lifecycle_options(options.claim_templates)),
-        tainteviction(eviction_options(options), inventory) {
+        own_mode(
+            reactor, rest, [this] { return pods_without_claims(); }, [this] { hold_disputed(); }) {
+    const reconcile::Settings settings = settings_of(options);
+    for (const reconcile::Controller* controller : all_controllers())
+      controllers.push_back({controller, controller->make(settings, {inventory, allocator, nodes})});
     instruments.set_leader(false);
     runner.observe_writes(options.on_write);
     runner.observe_passes(options.on_pass);
+    runner.observe_outages([this](const OutageReport& report) { tell_outage(report); });
     registry.before_collect([this, alive = std::weak_ptr<bool>(alive_token)] {
       if (!alive.expired()) refresh_metrics();
     });
@@ -124,10 +104,9 @@ struct Manager::Impl {
   // Controllers that run here and may do what they need; the same order at each start.
   std::vector<const reconcile::Reconciler*> permitted() const {
     std::vector<const reconcile::Reconciler*> list;
-    const reconcile::Reconciler* all[] = {&claimtemplate, &allocation, &lifecycle, &tainteviction};
-    for (const reconcile::Reconciler* reconciler : all)
-      if (controller_runs(options, reconciler->name()) && preflight.permits(reconciler->name()))
-        list.push_back(reconciler);
+    for (const Made& made : controllers)
+      if (controller_runs(options, made.described->name) && preflight.permits(made.described->name))
+        list.push_back(made.reconciler.get());
     return list;
   }
 
@@ -171,20 +150,56 @@ struct Manager::Impl {
     serve(reconcile::Kind::kSlice, w.slices);
     serve(reconcile::Kind::kClass, w.classes);
     listen(w);
-    w.claims.reflector().on_unreadable([this] { hold_allocation(); });
-    w.slices.reflector().on_unreadable([this] { hold_allocation(); });
+    w.claims.reflector().on_unreadable([this] { hold_unreadable(); });
+    w.slices.reflector().on_unreadable([this] { hold_unreadable(); });
     preflight.start([this] { admit(); });
+    if (judges_own_mode()) own_mode.start();
+    hold_disputed();
   }
 
-  // A claim that cannot be read may hold any device, a slice any counter: nothing is allocated until it is readable or
-  // gone. The informers' health checks name the object.
-  void hold_allocation() {
-    const auto& claims = watches->claims.reflector().unreadable();
-    const auto& slices = watches->slices.reflector().unreadable();
-    runner.hold_back(allocation.name(), !claims.empty() || !slices.empty());
-    if (claims.empty() && slices.empty()) return log::info("Every claim and slice can be read, allocation goes on");
-    log::warning("Nothing is allocated while a claim or slice cannot be read",
-                 {{"why", claims.empty() ? unreadable_text(watches->slices) : unreadable_text(watches->claims)}});
+  bool judges_own_mode() const {
+    return options.claim_templates == ClaimTemplates::kOwn && !options.claim_controller_is_off;
+  }
+
+  std::vector<std::string> pods_without_claims() {
+    const auto held = stores.pods->list();
+    std::vector<const api::Pod*> pods;
+    for (const auto& pod : held) pods.push_back(pod.get());
+    return manager::pods_without_claims(view, pods, ClaimMakerDispute::kMostPods);
+  }
+
+  // Nothing is made from templates while somebody else may be making the same.
+  void hold_disputed() {
+    const ClaimMakerDispute& dispute = own_mode.dispute();
+    const bool held = judges_own_mode() && !dispute.may_make();
+    runner.hold_back(kClaimMaker, held);
+    if (dispute.disputed() == std::exchange(told_dispute, dispute.disputed())) return;
+    if (held) {
+      log::warning("Claims are not made from templates", {{"why", dispute.why_not()}});
+      return tell_operator(true, "ClaimTemplatesDisputed", dispute.why_not());
+    }
+    log::info("Claims are made from templates: nobody else does");
+    tell_operator(false, "ClaimTemplatesSettled", "claims are made from templates here: nobody else does");
+  }
+
+  // Controllers that decide upon all claims or slices wait until each is readable or gone. The informers' health checks
+  // name the object.
+  void hold_unreadable() {
+    std::map<reconcile::Kind, std::string> unreadable;
+    if (std::string why = unreadable_text(watches->claims); !why.empty()) unreadable[reconcile::Kind::kClaim] = why;
+    if (std::string why = unreadable_text(watches->slices); !why.empty()) unreadable[reconcile::Kind::kSlice] = why;
+    for (const Made& made : controllers) {
+      const std::vector<reconcile::Kind>& kinds = made.described->must_read_all_of;
+      if (kinds.empty()) continue;
+      const auto kind =
+          std::find_if(kinds.begin(), kinds.end(), [&](reconcile::Kind k) { return unreadable.contains(k); });
+      runner.hold_back(made.described->name, kind != kinds.end());
+      if (kind == kinds.end())
+        log::info("Every object can be read, the controller goes on", {{"controller", made.described->name}});
+      else
+        log::warning("The controller waits while an object cannot be read",
+                     {{"controller", made.described->name}, {"why", unreadable[*kind]}});
+    }
   }
 
   // Which objects cannot be read, and why the first cannot; empty: all can.
@@ -211,10 +226,9 @@ struct Manager::Impl {
         more = true;
       });
     }
-    if (more || !in_step)
-      await_sync();
-    else
-      open_lanes();
+    if (!more && in_step) return open_lanes();
+    awaits_sync = true;
+    await_sync();
   }
 
   // A controller that is let in while others work already is shown everything that is there.
@@ -226,11 +240,8 @@ struct Manager::Impl {
       instruments.set_running(reconciler->name(), runner.running());
       added = true;
     }
-    // Whoever makes the claims publishes them, too: allocation need not wait for that.
-    allocation.use_own_claims(open.contains(claimtemplate.name()));
-    if (!added || !runner.running()) return;
-    if (const auto rival = rival_generator()) return fatal(*rival);
-    look_at_everything();
+    for (const Made& made : controllers) made.reconciler->others_run(open);
+    if (added && runner.running()) look_at_everything();
   }
 
   template <typename T>
@@ -239,6 +250,14 @@ struct Manager::Impl {
   }
 
   void listen(Watches& w) {
+    w.each([this](const char*, auto& informer) {
+      informer.core().on_replaced([this] {
+        if (!awaits_sync) return;
+        reactor.post([this, alive = std::weak_ptr<bool>(alive_token)] {
+          if (!alive.expired()) await_sync();
+        });
+      });
+    });
     w.pods.store().on_stream_change([this](const Change<api::Pod>& c) {
       if (c.before && !c.after) memory.gone_uids.put(c.before->metadata.uid, true);
     });
@@ -247,6 +266,7 @@ struct Manager::Impl {
         nodes.set_pod(*c.after);
       else
         nodes.remove_pod(c.before->metadata.uid);
+      pinned.changed(c.before.get(), c.after.get());
       runner.pod_changed(c.before.get(), c.after.get());
     });
     w.claims.store().on_stream_change([this](const Change<api::ResourceClaim>& c) {
@@ -293,12 +313,11 @@ struct Manager::Impl {
     });
   }
 
+  // Called when that may have become true: after each list.
   void await_sync() {
-    if (stopped) return;
-    if (!watches->synced()) {
-      timer = reactor.after(kSyncLook, [this] { await_sync(); });
-      return;
-    }
+    if (stopped || !awaits_sync) return;
+    if (!watches->synced()) return;
+    awaits_sync = false;
     open_lanes();
     if (std::exchange(in_step, true)) return;
     log::info("Stores are in step with the API server", {{"pods", watches->pods.core().size()},
@@ -334,7 +353,6 @@ struct Manager::Impl {
   }
 
   void run() {
-    if (const auto rival = rival_generator()) return fatal(*rival);
     log::info("Leading", {{"claimTemplates", options.claim_templates == ClaimTemplates::kOwn ? "own" : "observe"}});
     instruments.set_leader(true);
     // Everything is looked at once: what was left half done by whoever led before is taken up.
@@ -374,14 +392,6 @@ struct Manager::Impl {
     for (const auto& claim : stores.claims->list()) runner.claim_changed(nullptr, claim.get());
   }
 
-  std::optional<std::string> rival_generator() const {
-    if (options.claim_templates != ClaimTemplates::kOwn) return std::nullopt;
-    const auto held = stores.claims->list();
-    std::vector<const api::ResourceClaim*> claims;
-    for (const auto& claim : held) claims.push_back(claim.get());
-    return claimtemplate::rival_generator(claims, reactor.clock().wall_now());
-  }
-
   void stop_leading() {
     if (!wants_lead) return;
     wants_lead = false;
@@ -400,6 +410,7 @@ struct Manager::Impl {
     calls.clear();
     timer.cancel();
     preflight.stop();
+    own_mode.stop();
     if (watches) watches->each_started([](const char*, auto& informer) { informer.stop(); });
   }
 
@@ -418,6 +429,8 @@ struct Manager::Impl {
     list.push_back({"api-discovery", watches != nullptr, trouble, ""});
     if (!watches) return list;
     list.push_back(permissions_check());
+    if (judges_own_mode())
+      list.push_back({"claim-templates", own_mode.dispute().may_make(), own_mode.dispute().why_not(), ""});
     watches->each_started([&](const char* name, auto& informer) {
       const std::string unreadable = unreadable_text(informer);
       list.push_back({std::string("informer-") + name, informer.synced() && unreadable.empty(),
@@ -426,11 +439,34 @@ struct Manager::Impl {
     return list;
   }
 
+  // What concerns the operator of the cluster is said on the Lease of the leader election, where there is one.
+  void tell_operator(bool warning, const std::string& reason, const std::string& note) {
+    if (!options.lease) return;
+    client::EventRequest event;
+    event.regarding = {"coordination.k8s.io/v1", "Lease", options.lease->ns, options.lease->name, "", ""};
+    event.warning = warning;
+    event.reason = reason;
+    event.note = note;
+    recorder.record(event);
+  }
+
+  void tell_outage(const OutageReport& report) {
+    const reconcile::Ref& first = report.failure.object;
+    const std::string what = report.failure.what + ", first for " + first.store_key();
+    if (report.over)
+      return tell_operator(false, "RequestsSucceed",
+                           what + ": works again after " + std::to_string(report.refused) + " failures");
+    tell_operator(true, "RequestsFail", what + ": " + to_string(report.failure.error));
+  }
+
   void refresh_metrics() {
     for (const HealthCheck& check : checks()) instruments.set_ready(check.name, check.ok);
     for (const Runner::QueueFigures& queue : runner.figures())
       instruments.set_queue_figures(queue.name, queue.unfinished, queue.longest, queue.parked, queue.paced);
     device_gauges.refresh();
+    const PinnedPods::Figures unbound = pinned.count(view);
+    instruments.set_pinned(unbound.pods, unbound.since);
+    instruments.set_outages(runner.outages().ongoing(), runner.outages().waiting());
     instruments.set_stuck(stuck.count(reactor.clock().wall_now(), [this](const std::string& claim) {
       const std::vector<const api::Pod*> pods = view.pods_of_claim(claim);
       return std::any_of(pods.begin(), pods.end(), [](const api::Pod* pod) { return !pod->done(); });
@@ -440,7 +476,6 @@ struct Manager::Impl {
   Reactor& reactor;
   Random& random;
   ManagerOptions options;
-  std::function<void(std::string)> fatal;
   Instruments instruments;
   client::PacedTransport transport;
   client::RestClient rest;
@@ -451,24 +486,29 @@ struct Manager::Impl {
   allocator::Allocator allocator;
   DeviceGauges device_gauges;
   StuckClaims stuck;
+  PinnedPods pinned;
   NodeTracker nodes;
   Stores stores;
   Memory memory;
   ClusterAssumptions assumptions;
   StoreView view;
-  ApiPort api;
-  EventPort events;
+  ApiSink api;
+  RecorderSink events;
   Runner runner;
   Audit audit;
-  claimtemplate::ClaimTemplateReconciler claimtemplate;
-  allocation::AllocationReconciler allocation;
-  lifecycle::LifecycleReconciler lifecycle;
-  tainteviction::TaintEvictionReconciler tainteviction;
+  struct Made {
+    const reconcile::Controller* described;
+    std::unique_ptr<reconcile::Reconciler> reconciler;
+  };
+  std::vector<Made> controllers;
+  OwnMode own_mode;
+  bool told_dispute = false;
   std::unique_ptr<Watches> watches;
   Handle call;
   std::vector<Handle> calls;  // about the neighbours
   Handle timer;
   std::string trouble = "the API server was not reached yet";
+  bool awaits_sync = false;
   bool in_step = false;
   std::set<std::string_view> open;  // controllers that run
   bool wants_lead = false;
@@ -478,8 +518,8 @@ struct Manager::Impl {
 };
 
 Manager::Manager(Reactor& reactor, client::Transport& transport, Random& random, metrics::Registry& registry,
-                 ManagerOptions options, std::function<void(std::string)> fatal)
-    : impl_(std::make_unique<Impl>(reactor, transport, random, registry, std::move(options), std::move(fatal))) {}
+                 ManagerOptions options)
+    : impl_(std::make_unique<Impl>(reactor, transport, random, registry, std::move(options))) {}
 Manager::~Manager() = default;
 
 void Manager::start() {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@
 
 #include "client/transport/paced.h"
 #include "client/transport/transport.h"
+#include "controllers/all.h"
 #include "controllers/allocation/allocation.h"
 #include "pkg/base/random.h"
 #include "pkg/metrics/metrics.h"
@@ -37,12 +39,16 @@ enum class DeviceTaintEviction {
 
 struct ManagerOptions {
   ClaimTemplates claim_templates = ClaimTemplates::kObserve;
+  // Own: the operator vouches that kube-controller-manager's resourceclaim-controller is off (own_mode.h).
+  bool claim_controller_is_off = false;
   DeviceTaintEviction device_taint_eviction = DeviceTaintEviction::kObserve;
   // Evictions a second; 0: no limit.
   double device_taint_eviction_rate = 50;
   allocation::Options allocation;
-  // Which of "claimtemplate", "allocation", "lifecycle", "tainteviction" run.
-  std::vector<std::string> controllers{"claimtemplate", "allocation", "lifecycle", "tainteviction"};
+  // Which run, by name (controllers/list.inc).
+  std::vector<std::string> controllers = controller_names();
+  // The controllers' own flags that were given, by name without dashes (reconcile::Controller::flags).
+  std::map<std::string, std::string> controller_flags;
   inventory::Features features;
   // Taint keys (NoSchedule) that only our allocator ignores.
   std::vector<std::string> ignored_taints;
@@ -68,6 +74,8 @@ struct ManagerOptions {
   std::function<void(std::string_view controller, const std::string& key)> on_pass;
 };
 
+// The options as controllers see them.
+reconcile::Settings settings_of(const ManagerOptions& options);
 // The options as JSON, for /configz.
 std::string config_json(const ManagerOptions& options);
 
@@ -80,9 +88,9 @@ struct HealthCheck {
 
 class Manager {
  public:
-  // Everything must outlive the manager. `fatal` is called once, when it cannot go on: a rival that generates claims.
+  // Everything must outlive the manager.
   Manager(Reactor& reactor, client::Transport& transport, Random& random, metrics::Registry& registry,
-          ManagerOptions options, std::function<void(std::string)> fatal);
+          ManagerOptions options);
   ~Manager();
   Manager(const Manager&) = delete;
   Manager& operator=(const Manager&) = delete;

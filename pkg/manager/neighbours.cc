@@ -27,11 +27,6 @@ constexpr Gate kGates[] = {{"DRAAdminAccess", &inventory::Features::admin_access
                            {"DRADeviceBindingConditions", &inventory::Features::binding_conditions, 36},
                            {"DRAListTypeAttributes", &inventory::Features::list_attributes, 0}};
 
-client::ObjectPath lease_path(const char* name) {
-  static const client::Resource kLeases{"coordination.k8s.io", "v1", "leases", "Lease", true};
-  return {kLeases, "kube-system", name, ""};
-}
-
 // "36" of {"major":"1","minor":"36+"}; 0 when there is none.
 int minor_version(std::string_view version_json) {
   const auto document = nlohmann::json::parse(version_json, nullptr, /*allow_exceptions=*/false);
@@ -52,6 +47,11 @@ bool binds_default_scheduler(const ManagerOptions& options) {
 
 }  // namespace
 
+client::ObjectPath component_lease(const std::string& component) {
+  static const client::Resource kLeases{"coordination.k8s.io", "v1", "leases", "Lease", true};
+  return {kLeases, "kube-system", component, ""};
+}
+
 Neighbour presence_of(const Result<std::string>& lease, WallTime now) {
   if (!lease) return lease.error().http_status() == 404 ? Neighbour::kAbsent : Neighbour::kUnknown;
   const auto record = client::parse_lease(*lease);
@@ -64,10 +64,6 @@ Neighbour presence_of(const Result<std::string>& lease, WallTime now) {
 std::vector<std::string> advice(const Neighbours& found, const ManagerOptions& options) {
   std::vector<std::string> out;
   const bool own = options.claim_templates == ClaimTemplates::kOwn;
-  if (own && found.controller_manager == Neighbour::kPresent)
-    out.emplace_back(
-        "kube-controller-manager runs: with --claim-templates=own its resourceclaim-controller must be off "
-        "(--controllers=*,-resourceclaim-controller)");
   if (!own && found.controller_manager == Neighbour::kAbsent)
     out.emplace_back(
         "kube-controller-manager is not seen (no fresh lease kube-system/kube-controller-manager): with "
@@ -110,7 +106,7 @@ void look_at_neighbours(client::RestClient& client, const Clock& clock, const Ma
   };
   auto search = std::make_shared<Search>();
   const auto look = [&](const char* name, Neighbour Neighbours::*member) {
-    calls.push_back(client.get(lease_path(name), [=, &clock, &options](Result<std::string> lease) {
+    calls.push_back(client.get(component_lease(name), [=, &clock, &options](Result<std::string> lease) {
       search->found.*member = presence_of(lease, clock.wall_now());
       if (--search->left > 0) return;
       for (const std::string& text : advice(search->found, options)) log::info(text);

@@ -21,6 +21,9 @@ enum class Neighbour { kUnknown, kAbsent, kPresent };
 // From the answer to GET of a component's lease: held and renewed within four of its durations means present.
 Neighbour presence_of(const Result<std::string>& lease, WallTime now);
 
+// Where the lease of a component of the control plane is: in kube-system.
+client::ObjectPath component_lease(const std::string& component);
+
 struct Neighbours {
   Neighbour controller_manager = Neighbour::kUnknown;
   Neighbour scheduler = Neighbour::kUnknown;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "controllers/allocation/node_chooser.h"
+#include "controllers/allocation/shape.h"
 #include "pkg/api/core.h"
 #include "pkg/placement/placement.h"
 
@@ -30,6 +31,7 @@ class NodeTracker : public allocation::NodeChooser {
   allocation::NodeChoice choose(const api::Pod& pod, const std::vector<std::string>& only) override;
   bool matches(const api::NodeSelector& selector, const std::string& node) override;
   std::vector<std::string> all_nodes() override;
+  std::string shape(const api::Pod& pod) const override { return allocation::node_shape(pod); }
 
  private:
   struct Share {  // of a pod in a node's load

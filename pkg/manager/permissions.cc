@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "controllers/all.h"
 #include "pkg/base/strings.h"
 #include "pkg/manager/manager.h"
 
@@ -9,55 +10,15 @@ namespace dra::manager {
 
 namespace {
 
-constexpr const char* kDra = "resource.k8s.io";
 constexpr std::string_view kLease = "$lease";
-
-const std::vector<std::string> kGetListWatch = {"get", "list", "watch"};
-const std::vector<std::string> kListWatch = {"list", "watch"};
 
 // Writes are merge and apply patches, hence patch and never update. get is for what is confirmed by a live read.
 std::vector<PermissionRole> make_roles() {
-  return {
-      {"claimtemplate",
-       "claimtemplate",
-       "controller claimtemplate is off",
-       "",
-       {{"", "pods", kGetListWatch, ""},
-        {"", "pods/status", {"patch"}, ""},
-        {kDra, "resourceclaims", {"create", "get", "list", "watch"}, ""},
-        {kDra, "resourceclaimtemplates", kGetListWatch, ""}}},
-      {"allocation",
-       "allocation",
-       "controller allocation is off",
-       "",
-       {{"", "nodes", kListWatch, ""},
-        {"", "pods", {"get", "list", "patch", "watch"}, ""},
-        {kDra, "deviceclasses", kListWatch, ""},
-        {kDra, "resourceclaims", {"get", "list", "patch", "watch"}, ""},
-        {kDra, "resourceclaims/binding", {"patch"}, ""},
-        {kDra, "resourceclaims/status", {"patch"}, ""},
-        {kDra, "resourceslices", kListWatch, ""}}},
-      {"allocation-bind",
-       "allocation",
-       "controller allocation is off; --scheduling=gate does not need it",
-       "",
-       {{"", "pods/binding", {"create"}, ""}}},
-      {"lifecycle",
-       "lifecycle",
-       "controller lifecycle is off",
-       "",
-       {{"", "pods", kGetListWatch, ""},
-        {kDra, "resourceclaims", {"delete", "get", "list", "patch", "watch"}, ""},
-        {kDra, "resourceclaims/binding", {"patch"}, ""},
-        {kDra, "resourceclaims/status", {"patch"}, ""}}},
-      {"tainteviction",
-       "tainteviction",
-       "controller tainteviction is off",
-       "",
-       {{"", "pods", {"delete", "get", "list", "watch"}, ""},
-        {"", "pods/status", {"patch"}, ""},
-        {kDra, "resourceclaims", kListWatch, ""},
-        {kDra, "resourceslices", kListWatch, ""}}},
+  std::vector<PermissionRole> roles;
+  for (const reconcile::Controller* controller : all_controllers())
+    for (const reconcile::Role& role : controller->roles)
+      roles.push_back({role.name, controller->name, role.without, "", role.rules, &role});
+  const PermissionRole own[] = {
       {"events", "", "no events are recorded", "", {{"events.k8s.io", "events", {"create", "patch"}, ""}}},
       {"neighbours",
        "",
@@ -72,18 +33,17 @@ std::vector<PermissionRole> make_roles() {
        {{"coordination.k8s.io", "leases", {"create"}, ""},
         {"coordination.k8s.io", "leases", {"get", "update"}, std::string(kLease)}}},
   };
+  roles.insert(roles.end(), std::begin(own), std::end(own));
+  return roles;
 }
 
 }  // namespace
 
-bool controller_runs(const ManagerOptions& options, std::string_view controller) {
-  if (std::find(options.controllers.begin(), options.controllers.end(), controller) == options.controllers.end())
-    return false;
-  const bool observes = options.allocation.mode == allocation::Mode::kObserve;
-  if (controller == "claimtemplate") return options.claim_templates == ClaimTemplates::kOwn;
-  if (controller == "lifecycle") return !observes;
-  if (controller == "tainteviction") return !observes && options.features.device_taints;
-  return true;
+bool controller_runs(const ManagerOptions& options, std::string_view name) {
+  const auto& chosen = options.controllers;
+  const reconcile::Controller* controller = find_controller(name);
+  if (!controller || std::find(chosen.begin(), chosen.end(), name) == chosen.end()) return false;
+  return !controller->runs || controller->runs(settings_of(options));
 }
 
 const std::vector<PermissionRole>& permission_roles() {
@@ -92,19 +52,20 @@ const std::vector<PermissionRole>& permission_roles() {
 }
 
 std::vector<const PermissionRole*> needed_roles(const ManagerOptions& options) {
+  const reconcile::Settings settings = settings_of(options);
   std::vector<const PermissionRole*> needed;
   for (const PermissionRole& role : permission_roles()) {
     if (role.ns == kLease && !options.lease) continue;
     if (!role.controller.empty() && !controller_runs(options, role.controller)) continue;
-    if (role.name == "allocation-bind" && options.allocation.mode != allocation::Mode::kBind) continue;
+    if (role.described && role.described->needed && !role.described->needed(settings)) continue;
     needed.push_back(&role);
   }
   return needed;
 }
 
 std::vector<client::Permission> permissions_of(const PermissionRole& role, const ManagerOptions& options) {
-  // Who only watches writes nothing.
-  const bool reads_only = role.controller == "allocation" && options.allocation.mode == allocation::Mode::kObserve;
+  const bool reads_only =
+      role.described && role.described->reads_only && role.described->reads_only(settings_of(options));
   std::vector<client::Permission> permissions;
   for (const PermissionRule& rule : role.rules) {
     const size_t slash = rule.resource.find('/');

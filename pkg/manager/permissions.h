@@ -1,6 +1,6 @@
-// Permissions: what the manager needs from the API server, as roles. This is the one table: the preflight asks for
-// exactly these, the informers that run are those whose kinds a permitted controller may watch, and the ClusterRoles in
-// charts/ are tested to be equal to it. Pure.
+// Permissions: what the manager needs from the API server, as roles: those that the controllers describe, and a few of
+// its own. The preflight asks for exactly these, the informers that run are those whose kinds a permitted controller
+// may watch, and the ClusterRoles in charts/ are tested to be equal to it. Pure.
 #pragma once
 
 #include <string>
@@ -8,18 +8,13 @@
 #include <vector>
 
 #include "client/rest/discovery.h"
+#include "pkg/reconcile/controller.h"
 
 namespace dra::manager {
 
 struct ManagerOptions;
 
-struct PermissionRule {
-  std::string group;     // "" is core
-  std::string resource;  // with its subresource: "resourceclaims/status"
-  std::vector<std::string> verbs;
-  // Only this object, where not empty. "$lease" stands for the lease of the leader election.
-  std::string name;
-};
+using PermissionRule = reconcile::PermissionRule;
 
 struct PermissionRole {
   std::string_view name;  // of the (Cluster)Role in charts/, behind "dra-controller-manager:"
@@ -30,13 +25,13 @@ struct PermissionRole {
   // In this namespace instead of the whole cluster; "$lease" stands for that of the leader election.
   std::string_view ns;
   std::vector<PermissionRule> rules;
+  const reconcile::Role* described = nullptr;  // by its controller
 };
 
 // True when this configuration runs the controller.
 bool controller_runs(const ManagerOptions& options, std::string_view controller);
 
-// claimtemplate, allocation, allocation-bind, lifecycle, tainteviction, events, neighbours,
-// leader-election.
+// The controllers', in the order of controllers/list.inc, then events, neighbours and leader-election.
 const std::vector<PermissionRole>& permission_roles();
 
 // Those that this configuration needs.

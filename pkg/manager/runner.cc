@@ -17,10 +17,24 @@ namespace {
 
 constexpr size_t kPassesPerTask = 32;
 
+// A key of a queue, among everything that waits for the server.
+std::string lane_item(std::string_view controller, const std::string& key) {
+  return std::string(controller) + "/" + key;
+}
+
 }  // namespace
 
-Runner::Runner(Reactor& reactor, StoreView& view, Memory& memory, Ports ports)
-    : reactor_(reactor), view_(view), memory_(memory), ports_(ports) {}
+Runner::Runner(Reactor& reactor, StoreView& view, Memory& memory, Sinks sinks)
+    : reactor_(reactor),
+      view_(view),
+      memory_(memory),
+      sinks_(sinks),
+      outages_(reactor,
+               [this](const OutageReport& report) {
+                 if (outage_observer_) outage_observer_(report);
+               }),
+      pump_(
+          reactor, [this] { return next(); }, [this] { run_some(); }) {}
 
 Runner::~Runner() {
   *alive_ = false;
@@ -29,7 +43,8 @@ Runner::~Runner() {
 void Runner::add(const reconcile::Reconciler& reconciler, queue::Observer* observer) {
   auto lane = std::make_unique<Lane>();
   lane->reconciler = &reconciler;
-  lane->queue = std::make_unique<queue::WorkQueue>(reactor_.clock(), queue::BackOff{}, observer);
+  const queue::Fairness fairness{[this](std::string_view key) { return place_of(key); }, kMaxPassesOfNamespace};
+  lane->queue = std::make_unique<queue::WorkQueue>(reactor_.clock(), queue::BackOff{}, observer, fairness);
   if (const reconcile::Pace pace = reconciler.pace(); pace.per_second > 0)
     lane->pacer.emplace(reactor_.clock(), pace.per_second, std::max(1.0, pace.burst));
   lanes_.push_back(std::move(lane));
@@ -45,9 +60,12 @@ void Runner::stop() {
   // Whoever starts it again looks at everything. Until then nothing may pile up here.
   for (const auto& [at, held] : held_) held.first->queue->done(held.second);
   held_.clear();
-  for (const auto& lane : lanes_) lane->queue->clear();
-  timer_.cancel();
-  timer_due_.reset();
+  for (const auto& lane : lanes_) {
+    lane->queue->clear();
+    lane->parked.clear();
+  }
+  for (const auto& retry : outages_.drain()) retry();
+  pump_.rest();
 }
 
 void Runner::hold_back(std::string_view controller, bool held) {
@@ -61,7 +79,19 @@ bool Runner::may_run(const Lane& lane) const {
 
 bool Runner::idle() {
   if (!passes_.empty()) return false;
-  return std::none_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->queue->has_ready(); });
+  return std::none_of(lanes_.begin(), lanes_.end(),
+                      [](const auto& lane) { return lane->queue->has_ready() || lane->parked.has_leftovers(); });
+}
+
+// "pod:namespace/name": the namespace's turn, and of pods their priority within it.
+Place Runner::place_of(std::string_view key) const {
+  const std::optional<Key> parsed = reconcile::parse_key(key);
+  if (!parsed) return {};
+  const size_t slash = parsed->object.find('/');
+  Place place{slash == std::string::npos ? "" : parsed->object.substr(0, slash), 0};
+  if (parsed->kind != reconcile::Kind::kPod) return place;
+  if (const api::Pod* pod = view_.pod(parsed->object)) place.priority = pod->priority;
+  return place;
 }
 
 // ---- changes -> keys
@@ -87,7 +117,8 @@ void Runner::take(Lane& lane, Triggers& triggers, uint64_t since) {
 void Runner::pod_changed(const api::Pod* before, const api::Pod* after) {
   if (before && !after) {
     const std::string key = reconcile::to_text(reconcile::pod_key(before->metadata.key()));
-    for (const auto& lane : lanes_) lane->parked.leave(key);
+    for (const auto& lane : lanes_)
+      for (const std::string& next : lane->parked.end(key)) lane->queue->add(next);
   }
   tell([&](const reconcile::Reconciler& r, Triggers& out) { r.on_pod(view_, before, after, out); });
 }
@@ -113,37 +144,32 @@ void Runner::slice_changed(const api::ResourceSlice* before, const api::Resource
 // ---- keys -> passes
 
 void Runner::schedule() {
-  if (!running_) return;
+  if (running_) pump_.schedule();
+}
+
+queue::Pump::Next Runner::next() {
+  queue::Pump::Next next;
+  if (!running_) return next;
+  const auto due_at = [&next](std::optional<MonoTime> at) {
+    if (at && (!next.due || *at < *next.due)) next.due = at;
+  };
   let_held_go();
-  std::optional<MonoTime> due;
-  if (!held_.empty()) due = held_.begin()->first;
-  bool ready = false;
+  if (!held_.empty()) due_at(held_.begin()->first);
   // Where there is no room for a pass, the end of one leads back here; no timer has anything to say before that.
   const bool room = passes_.size() < kMaxPasses;
   for (const auto& lane : lanes_) {
     if (room && may_run(*lane)) {
       // Asked of every lane: it makes ready what is due, so that next_due() is in the future.
-      ready = lane->queue->has_ready() || lane->parked.has_leftovers() || ready;
-      if (auto at = lane->queue->next_due(); at && (!due || *at < *due)) due = at;
+      next.ready = lane->queue->has_ready() || next.ready;
+      due_at(lane->queue->next_due());
+      if (lane->parked.has_leftovers()) {
+        const bool may_begin = lane->batch_began || reactor_.clock().mono_now() >= lane->next_batch_at;
+        may_begin ? void(next.ready = true) : due_at(lane->next_batch_at);
+      }
     }
-    if (!lane->pacer) continue;
-    if (auto at = lane->pacer->next_due(); at && (!due || *at < *due)) due = at;
+    if (lane->pacer) due_at(lane->pacer->next_due());
   }
-  if (ready && !pump_posted_) {
-    pump_posted_ = true;
-    reactor_.post([this, alive = alive_] {
-      if (!*alive) return;
-      pump_posted_ = false;
-      pump();
-    });
-  }
-  if (due && (!timer_due_ || *due < *timer_due_)) {
-    timer_due_ = due;
-    timer_ = reactor_.after(*due - reactor_.clock().mono_now(), [this] {
-      timer_due_.reset();
-      schedule();
-    });
-  }
+  return next;
 }
 
 void Runner::let_held_go() {
@@ -159,7 +185,7 @@ void Runner::let_held_go() {
       for (const std::string& key : lane->pacer->let_in()) lane->queue->add(key);
 }
 
-void Runner::pump() {
+void Runner::run_some() {
   for (size_t ran = 0; running_ && ran < kPassesPerTask && passes_.size() < kMaxPasses; ++ran) {
     bool any = false;
     for (size_t i = 0; i < lanes_.size() && !any; ++i) {
@@ -168,19 +194,43 @@ void Runner::pump() {
     }
     if (!any) break;
   }
-  schedule();
 }
 
 bool Runner::run_one(Lane& lane) {
   if (!may_run(lane)) return false;
-  if (!lane.queue->has_ready() && lane.parked.has_leftovers())
-    for (const std::string& key : lane.parked.next_batch()) lane.queue->add(key);
+  if (lane.parked.has_leftovers()) hand_out_leftovers(lane);
   std::optional<std::string> key = lane.queue->get();
   if (!key) return false;
-  lane.parked.leave(*key);
+  ++lane.runs_since_batch;
+  lane.parked.begin(*key);
   if (pass_observer_) pass_observer_(lane.reconciler->name(), *key);
   begin_effects(lane, *key, {}, 0, false);
   return true;
+}
+
+// A batch has been run when the queue is empty, or as many keys have run as could be in it.
+void Runner::hand_out_leftovers(Lane& lane) {
+  const MonoTime now = reactor_.clock().mono_now();
+  if (lane.batch_began && (!lane.queue->has_ready() || lane.runs_since_batch >= 2 * reconcile::ParkingLot::kBatch)) {
+    lane.next_batch_at = now + std::min(4 * (now - *lane.batch_began), kLongestLeftoverPause);
+    lane.batch_began.reset();
+  }
+  if (lane.batch_began || now < lane.next_batch_at) return;
+  for (const std::string& key : lane.parked.next_batch()) lane.queue->add(key);
+  lane.batch_began = now;
+  lane.runs_since_batch = 0;
+}
+
+void Runner::tell_lot(Lane& lane, const std::string& key, const reconcile::Outcome& outcome, bool parks) {
+  std::vector<std::string> next;
+  if (parks)
+    next = lane.parked.park(key, *outcome.park);
+  else if (!outcome.retry.empty())
+    lane.parked.fail(key);
+  else
+    next = lane.parked.end(key);
+  if (!running_) return;
+  for (const std::string& other : next) lane.queue->add(other);
 }
 
 void Runner::finish(uint64_t id) {
@@ -195,17 +245,18 @@ void Runner::finish(uint64_t id) {
   const bool failed = pass->broke_off || !outcome.retry.empty() || pass->asked;
   if (!running_) {
     // A later term looks at everything.
+  } else if (pass->failure) {
+    wait_for_recovery(*pass);
   } else if (pass->outdated) {
     lane.queue->add(pass->key);
   } else if (!failed) {
     lane.queue->forget(pass->key);
-  } else if (pass->retry_in > Duration::zero()) {
-    lane.queue->add_after(pass->key, pass->retry_in);
   } else {
     lane.queue->add_rate_limited(pass->key);
   }
+  if (!pass->failure) outages_.passed(lane_item(pass->lane->reconciler->name(), pass->key));
   if (outcome.look_again && !failed && running_) lane.queue->add_after(pass->key, *outcome.look_again);
-  if (outcome.park && !failed) lane.parked.park(pass->key, *outcome.park);
+  tell_lot(lane, pass->key, outcome, outcome.park && !failed && running_);
   if (outcome.hold && !failed && running_) {
     // The key stays taken: what happens meanwhile is owed to it.
     held_.emplace(reactor_.clock().mono_now() + *outcome.hold, std::make_pair(&lane, pass->key));
@@ -213,6 +264,15 @@ void Runner::finish(uint64_t id) {
     lane.queue->done(pass->key);
   }
   schedule();
+}
+
+void Runner::wait_for_recovery(const Pass& pass) {
+  outages_.failed(lane_item(pass.lane->reconciler->name(), pass.key), *pass.failure,
+                  [this, lane = pass.lane, key = pass.key] {
+                    if (!running_) return;
+                    lane->queue->add(key);
+                    schedule();
+                  });
 }
 
 std::vector<Runner::QueueFigures> Runner::figures() const {

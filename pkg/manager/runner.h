@@ -4,9 +4,11 @@
 // happens meanwhile is owed to it. One write in flight an object: a second pass that wants the same object waits for
 // the answer. The first write that fails drops the rest of its list unsent, with their assumptions.
 //
-// What follows a failed write: a conflict or an AlreadyExists reads the object anew and backs off; an unknown outcome
-// reads it before anything else is decided; a refusal for want of permission is tried again every minute; anything else
-// backs off by the queue (5 ms doubling to 60 s).
+// What follows a failed write: a lost race (conflict, AlreadyExists, gone) reads the object anew and backs off by the
+// queue (5 ms doubling to 60 s); an unknown outcome reads it before anything else is decided; what the server refuses
+// or does not answer waits with everything that failed for the same cause (outages.h).
+//
+// Keys are taken round-robin by controller and namespace, within a namespace by the pods' priority.
 //
 // Paced outcomes wait in line for their reconciler's tokens (queue::Pacer), without occupying a pass.
 //
@@ -26,9 +28,11 @@
 #include <vector>
 
 #include "pkg/manager/memory.h"
-#include "pkg/manager/ports.h"
+#include "pkg/manager/outages.h"
+#include "pkg/manager/sinks.h"
 #include "pkg/manager/store_view.h"
 #include "pkg/queue/pacer.h"
+#include "pkg/queue/pump.h"
 #include "pkg/queue/work_queue.h"
 #include "pkg/reactor/reactor.h"
 #include "pkg/reconcile/parking.h"
@@ -39,17 +43,21 @@ namespace dra::manager {
 class Runner {
  public:
   static constexpr size_t kMaxPasses = 512;
+  // Of one namespace and controller, so that one namespace cannot take all of them.
+  static constexpr size_t kMaxPassesOfNamespace = 128;
+  // What is left over of wake-ups gets at most a fifth of the time, and is not kept waiting longer than this.
+  static constexpr Duration kLongestLeftoverPause = std::chrono::seconds(1);
   // A key that asks the server again and again within one pass is made to back off.
   static constexpr int kMaxConfirmRounds = 16;
 
-  struct Ports {
+  struct Sinks {
     ObjectApi& api;
     EventSink& events;
     MetricSink& metrics;
     Assumptions& assumptions;
   };
   // Everything must outlive the runner.
-  Runner(Reactor& reactor, StoreView& view, Memory& memory, Ports ports);
+  Runner(Reactor& reactor, StoreView& view, Memory& memory, Sinks sinks);
   ~Runner();
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
@@ -60,6 +68,8 @@ class Runner {
   using PassObserver = std::function<void(std::string_view controller, const std::string& key)>;
   // Called when a key is taken from its queue.
   void observe_passes(PassObserver observer) { pass_observer_ = std::move(observer); }
+  // Called when a cause of failed requests begins and when it ends.
+  void observe_outages(std::function<void(const OutageReport&)> observer) { outage_observer_ = std::move(observer); }
 
   // The observer may be null. A reconciler that is added late is told of later changes only.
   void add(const reconcile::Reconciler& reconciler, queue::Observer* observer = nullptr);
@@ -92,6 +102,7 @@ class Runner {
   };
   std::vector<QueueFigures> figures() const;
   uint64_t passes_run() const { return passes_run_; }
+  const Outages& outages() const { return outages_; }
 
  private:
   struct Lane {  // a reconciler and its queue
@@ -99,6 +110,10 @@ class Runner {
     std::unique_ptr<queue::WorkQueue> queue;
     reconcile::ParkingLot parked;
     std::optional<queue::Pacer> pacer;
+    // Left over keys of wake-ups: since when the last batch of them is under way, and when the next may begin.
+    std::optional<MonoTime> batch_began;
+    size_t runs_since_batch = 0;
+    MonoTime next_batch_at{};
   };
   struct Pass;
 
@@ -107,9 +122,14 @@ class Runner {
   // Of the parked keys only those that parked after `since` (the lot's time) are woken.
   void take(Lane& lane, reconcile::Triggers& triggers, uint64_t since = 0);
   void schedule();
+  queue::Pump::Next next();
   void let_held_go();
-  void pump();
+  void run_some();
   bool run_one(Lane& lane);
+  void hand_out_leftovers(Lane& lane);
+  // What the reconciler said of a key that may have been parked: the lot learns it, and who is to be tried next runs.
+  void tell_lot(Lane& lane, const std::string& key, const reconcile::Outcome& outcome, bool parks);
+  Place place_of(std::string_view key) const;
   bool may_run(const Lane& lane) const;
   void begin_effects(Lane& lane, const std::string& key, std::map<std::string, reconcile::Presence> confirmations,
                      int rounds, bool paid);
@@ -117,6 +137,11 @@ class Runner {
   void send(uint64_t id);
   void answered(uint64_t id, const reconcile::Write& write, Result<uint64_t> answer);
   void failed(Pass& pass, const reconcile::Write& write, const Error& error);
+  struct Settlement;
+  // Reads the object that a failed write was about, until the server answers.
+  void settle(std::shared_ptr<Settlement> settlement);
+  void settled(Settlement& settlement, const Result<reconcile::Presence>& presence);
+  void wait_for_recovery(const Pass& pass);
   void tell_refusal(const std::string& key, const reconcile::Write& write, const Error& error);
   void emit_news(reconcile::Event event, const std::string& topic);
   // Of a claim or pod in the stores; null where there is none.
@@ -137,21 +162,21 @@ class Runner {
   Reactor& reactor_;
   StoreView& view_;
   Memory& memory_;
-  Ports ports_;
+  Sinks sinks_;
   WriteObserver write_observer_;
   PassObserver pass_observer_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   size_t next_lane_ = 0;
   bool running_ = false;
   std::set<std::string, std::less<>> held_back_;
-  bool pump_posted_ = false;
-  Handle timer_;
-  std::optional<MonoTime> timer_due_;
   uint64_t next_id_ = 1;
   uint64_t passes_run_ = 0, writes_ = 0;
   std::unordered_map<uint64_t, std::unique_ptr<Pass>> passes_;
   std::map<std::string, std::deque<uint64_t>> locked_;           // object -> passes that wait for it
   std::multimap<MonoTime, std::pair<Lane*, std::string>> held_;  // keys taken for a while longer (Outcome::hold)
+  std::function<void(const OutageReport&)> outage_observer_;
+  Outages outages_;
+  queue::Pump pump_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "client/informer/entry.h"
+#include "client/writer/writer.h"
 #include "pkg/base/check.h"
 #include "pkg/base/utf8.h"
 #include "pkg/log/log.h"
@@ -15,6 +16,7 @@ namespace dra::manager {
 
 using reconcile::Effect;
 using reconcile::Key;
+using reconcile::kind_name;
 using reconcile::Presence;
 using reconcile::Ref;
 using reconcile::Triggers;
@@ -22,19 +24,30 @@ using reconcile::Write;
 
 namespace {
 
-constexpr Duration kForbiddenRetry = std::chrono::seconds(60);
-constexpr Duration kSettleFirst = std::chrono::milliseconds(200);
-constexpr Duration kSettleCap = std::chrono::seconds(30);
-
 std::string lock_name(const Ref& object) {
   return reconcile::to_text({object.kind, object.store_key()});
 }
 
-// Wrong permissions: nothing that trying again soon would cure. The API server reports the missing right on the
-// synthetic resource resourceclaims/binding as 422.
-bool is_forbidden(const Error& error) {
-  return error.code() == Code::kPermissionDenied ||
-         (error.http_status() == 422 && error.message().find("resourceclaims/binding") != std::string::npos);
+// Somebody else was faster, or it is our own end: no failure of the server's.
+bool is_lost_race(const Error& error) {
+  switch (error.code()) {
+    case Code::kConflict:
+    case Code::kAlreadyExists:
+    case Code::kNotFound:
+    case Code::kGone:
+    case Code::kCancelled:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// "patch ResourceClaim/status": names a request by what is asked of the server, not by the object.
+std::string what_of(const Write& write) {
+  static constexpr std::string_view kVerbs[] = {"create", "patch", "apply", "delete"};
+  std::string what(kVerbs[static_cast<size_t>(write.verb)]);
+  what += " " + std::string(reconcile::kind_name(write.object.kind));
+  return write.subresource.empty() ? what : what + "/" + write.subresource;
 }
 
 // The store's idea of the object is old: read it before the next pass.
@@ -47,14 +60,14 @@ bool wants_read(const Error& error) {
     case Code::kInvalidArgument:
       return true;
     default:
-      return error.outcome_unknown();
+      return client::outcome_unknown(error);
   }
 }
 
-// Worth telling the object's owner: the server understood and refused.
+// The server understood and refused.
 bool is_refusal(const Error& error) {
   return error.code() == Code::kInvalidArgument || error.code() == Code::kPermissionDenied ||
-         error.code() == Code::kResourceExhausted || error.code() == Code::kUnsupported;
+         (error.code() == Code::kResourceExhausted && error.http_status() == 403);
 }
 
 // Servers quote whole objects before they say what is wrong with them: the middle can go.
@@ -97,6 +110,8 @@ void Runner::begin_effects(Lane& lane, const std::string& key, std::map<std::str
             {"key", key},
             {"effects", outcome.effects.size()},
             {"parked", outcome.park.has_value()}});
+  // Devices and capacity are assumed to be taken as soon as this is decided: the next one need not wait for the answer.
+  if (!outcome.park) tell_lot(lane, key, outcome, false);
   if (lane.pacer && !paid) {
     if (!outcome.paced) {
       lane.pacer->leave(key);
@@ -117,7 +132,7 @@ void Runner::begin_effects(Lane& lane, const std::string& key, std::map<std::str
   for (Effect& effect : pass->outcome.effects)
     if (Write* write = std::get_if<Write>(&effect)) {
       write->id = ++writes_;
-      ports_.assumptions.assume(*write);
+      sinks_.assumptions.assume(*write);
     }
   const uint64_t id = pass->id;
   passes_.emplace(id, std::move(pass));
@@ -144,7 +159,7 @@ void Runner::step(uint64_t id) {
       emit(*event);
       ++pass->at;
     } else if (const auto* metric = std::get_if<reconcile::Metric>(&effect)) {
-      ports_.metrics.record(*metric);
+      sinks_.metrics.record(*metric);
       ++pass->at;
     } else if (const auto* question = std::get_if<reconcile::Confirm>(&effect)) {
       return confirm(id, question->object);
@@ -173,9 +188,9 @@ void Runner::send(uint64_t id) {
   }
   locked_.try_emplace(lock);
   pass->lock = lock;
-  ports_.assumptions.assume(write);  // again, where another write of the object had been first
+  sinks_.assumptions.assume(write);  // again, where another write of the object had been first
   if (write_observer_) write_observer_(pass->lane->reconciler->name(), write);
-  ports_.api.perform(write, [this, alive = alive_, id](Result<uint64_t> answer) {
+  sinks_.api.perform(write, [this, alive = alive_, id](Result<uint64_t> answer) {
     if (!*alive) return;
     Pass* answered_pass = find(id);
     if (!answered_pass) return;
@@ -197,8 +212,8 @@ void Runner::release(const std::string& object) {
 
 void Runner::answered(uint64_t id, const Write& write, Result<uint64_t> answer) {
   Pass* pass = find(id);
-  ports_.metrics.write_answered(write.purpose, answer ? std::string_view("ok") : code_name(answer.error().code()));
-  for (const reconcile::Metric& metric : answer ? write.on_success : write.on_failure) ports_.metrics.record(metric);
+  sinks_.metrics.write_answered(write.purpose, answer ? std::string_view("ok") : code_name(answer.error().code()));
+  for (const reconcile::Metric& metric : answer ? write.on_success : write.on_failure) sinks_.metrics.record(metric);
   if (answer) {
     confirmed(*pass, write, *answer);
     if (write.success_event) emit(*write.success_event);
@@ -210,6 +225,15 @@ void Runner::answered(uint64_t id, const Write& write, Result<uint64_t> answer) 
   failed(*pass, write, answer.error());
 }
 
+// A failed write whose object is read before anything else is decided about it.
+struct Runner::Settlement {
+  uint64_t pass;
+  Write write;
+  Ref object;  // whatever instance is there now
+  bool unknown = false;
+  std::optional<Error> conflict;  // what looks like a lost race
+};
+
 void Runner::failed(Pass& pass, const Write& write, const Error& error) {
   const uint64_t id = pass.id;
   pass.broke_off = true;
@@ -217,56 +241,49 @@ void Runner::failed(Pass& pass, const Write& write, const Error& error) {
       is_refusal(error) ? 2 : 4, "Write failed",
       {{"controller", pass.lane->reconciler->name()}, {"key", pass.key}, {"purpose", write.purpose}, {"err", error}});
   if (is_refusal(error)) tell_refusal(pass.key, write, error);
-  if (is_forbidden(error)) pass.retry_in = kForbiddenRetry;
-  const bool unknown = error.outcome_unknown();
+  if (!is_lost_race(error)) pass.failure = Failure{what_of(write), error, write.object};
+  const bool unknown = client::outcome_unknown(error);
   if (!unknown) give_up(pass, write);
+  auto settlement = std::make_shared<Settlement>(Settlement{id, write, write.object, unknown, std::nullopt});
+  settlement->object.uid.clear();
+  if (error.code() == Code::kConflict) settlement->conflict = error;
   // The rest of the list goes; the failed write itself is dealt with here.
   ++pass.at;
   drop_rest(pass);
-  if (!wants_read(error)) {
-    release(std::exchange(pass.lock, ""));
-    return finish(id);
+  if (wants_read(error)) return settle(std::move(settlement));
+  release(std::exchange(pass.lock, ""));
+  finish(id);
+}
+
+void Runner::settle(std::shared_ptr<Settlement> settlement) {
+  sinks_.api.get(settlement->object, [this, alive = alive_, settlement](Result<Presence> presence) {
+    if (!*alive || !find(settlement->pass)) return;
+    const std::string item = "settle/" + std::to_string(settlement->pass);
+    const bool denied = !presence && presence.error().code() == Code::kPermissionDenied;
+    if (!presence && settlement->unknown && running_ && !denied)
+      return outages_.failed(
+          item, {"get " + std::string(kind_name(settlement->object.kind)), presence.error(), settlement->object},
+          [this, settlement] { settle(settlement); });
+    outages_.passed(item);
+    settled(*settlement, presence);
+  });
+}
+
+void Runner::settled(Settlement& settlement, const Result<Presence>& presence) {
+  Pass& pass = *find(settlement.pass);
+  if (settlement.unknown) {
+    const api::ResourceClaim* now = view_.claim(settlement.object.store_key());
+    const bool happened = presence && now && has_happened(settlement.write, *now);
+    if (happened)
+      confirmed(pass, settlement.write, client::parse_revision(now->metadata.resource_version).value_or(0));
+    else
+      give_up(pass, settlement.write);
   }
-  // Read until the server answers: before that nothing can be decided about this object.
-  struct Settle {
-    Write write;
-    Ref object;  // whatever instance is there now
-    Duration delay = kSettleFirst;
-    bool unknown = false;
-    std::optional<Error> conflict;  // what looks like a lost race
-  };
-  auto settle = std::make_shared<Settle>(Settle{write, write.object, kSettleFirst, unknown, std::nullopt});
-  if (error.code() == Code::kConflict) settle->conflict = error;
-  settle->object.uid.clear();
-  auto read = std::make_shared<std::function<void()>>();
-  *read = [this, alive = alive_, id, settle, weak = std::weak_ptr<std::function<void()>>(read)] {
-    auto self = weak.lock();
-    if (!*alive || !self) return;
-    ports_.api.get(settle->object, [this, alive, id, settle, self](Result<Presence> presence) {
-      if (!*alive) return;
-      Pass* waiting = find(id);
-      if (!waiting) return;
-      if (!presence && settle->unknown && running_ && presence.error().code() != Code::kPermissionDenied) {
-        waiting->timer = reactor_.after(settle->delay, [self] { (*self)(); });
-        settle->delay = std::min(settle->delay * 2, kSettleCap);
-        return;
-      }
-      if (settle->unknown) {
-        const api::ResourceClaim* now = view_.claim(settle->object.store_key());
-        const bool happened = presence && now && has_happened(settle->write, *now);
-        if (happened)
-          confirmed(*waiting, settle->write, client::parse_revision(now->metadata.resource_version).value_or(0));
-        else
-          give_up(*waiting, settle->write);
-      }
-      // Nobody was faster: the object is as it was. Then it is the object that the server cannot accept.
-      if (presence && settle->conflict && is_unchanged(settle->write))
-        tell_refusal(waiting->key, settle->write, Error(Code::kInvalidArgument, settle->conflict->message()));
-      release(std::exchange(waiting->lock, ""));
-      finish(id);
-    });
-  };
-  (*read)();
+  // Nobody was faster: the object is as it was. Then it is the object that the server cannot accept.
+  if (presence && settlement.conflict && is_unchanged(settlement.write))
+    tell_refusal(pass.key, settlement.write, Error(Code::kInvalidArgument, settlement.conflict->message()));
+  release(std::exchange(pass.lock, ""));
+  finish(settlement.pass);
 }
 
 // The object's owner is told why nothing goes on: in the words that the controller has for it, or in general ones where
@@ -278,7 +295,7 @@ void Runner::tell_refusal(const std::string& key, const Write& write, const Erro
     event.note += ": " + shortened(error.message());
     return emit_news(std::move(event), "");
   }
-  if (error.code() != Code::kInvalidArgument || is_forbidden(error)) return;
+  if (error.code() == Code::kPermissionDenied) return;
   const std::string note = "the API server refuses to " + write.purpose + ": " + shortened(error.message());
   if (!write.object.uid.empty()) emit_news({write.object, true, "WriteRefused", "Write", note, ""}, write.purpose);
   const std::optional<Key> about = reconcile::parse_key(key);
@@ -291,8 +308,7 @@ void Runner::tell_refusal(const std::string& key, const Write& write, const Erro
 void Runner::emit_news(reconcile::Event event, const std::string& topic) {
   const std::string known = topic.empty() ? event.reason : event.reason + "/" + topic;
   if (view_.last_event(event.regarding.uid, known) == event.note) return;
-  memory_.last_events.put(event.regarding.uid + "/" + known, event.note);
-  ports_.events.emit(event);
+  if (sinks_.events.emit(event)) memory_.last_events.put(event.regarding.uid + "/" + known, event.note);
 }
 
 const std::string* Runner::stored_version(const Ref& object) const {
@@ -315,14 +331,14 @@ bool Runner::is_outdated(const Write& write) const {
 }
 
 void Runner::confirm(uint64_t id, const Ref& object) {
-  ports_.api.get(object, [this, alive = alive_, id, object](Result<Presence> presence) {
+  sinks_.api.get(object, [this, alive = alive_, id, object](Result<Presence> presence) {
     if (!*alive) return;
     Pass* pass = find(id);
     if (!pass) return;
     if (!presence) {
       log::v(4, "Reading an object failed", {{"key", pass->key}, {"err", presence.error()}});
       pass->broke_off = true;
-      if (is_forbidden(presence.error())) pass->retry_in = kForbiddenRetry;
+      pass->failure = Failure{"get " + std::string(kind_name(object.kind)), presence.error(), object};
       ++pass->at;
       drop_rest(*pass);
       return finish(id);
@@ -335,13 +351,13 @@ void Runner::confirm(uint64_t id, const Ref& object) {
 }
 
 void Runner::emit(const reconcile::Event& event) {
+  if (!sinks_.events.emit(event)) return;  // not said: the next run of the key says it
   memory_.last_events.put(event.regarding.uid + "/" + event.reason,
                           event.signature.empty() ? event.note : event.signature);
-  ports_.events.emit(event);
 }
 
 void Runner::confirmed(const Pass& pass, const Write& write, uint64_t revision) {
-  ports_.assumptions.confirmed(write, revision);
+  sinks_.assumptions.confirmed(write, revision);
   if (write.release_pod.empty()) return;
   Triggers triggers;
   pass.lane->reconciler->on_room_released(view_, triggers);
@@ -351,7 +367,7 @@ void Runner::confirmed(const Pass& pass, const Write& write, uint64_t revision) 
 
 // A write surely did not happen: what was assumed of it is free again, for others as well. No event will say so.
 void Runner::give_up(const Pass& pass, const Write& write) {
-  ports_.assumptions.forget(write);
+  sinks_.assumptions.forget(write);
   if (!write.assume && !write.assume_pod) return;
   Triggers triggers;
   pass.lane->reconciler->on_write_given_up(view_, write, triggers);

@@ -7,6 +7,7 @@
 
 #include "client/informer/object_store.h"
 #include "pkg/reactor/sim_reactor.h"
+#include "pkg/reconcile/writes.h"
 
 // The runner with reconcilers and a server that the tests script: order, exclusion, failures and what follows them.
 namespace dra::manager::runner_test {
@@ -40,7 +41,7 @@ class ScriptedServer : public ObjectApi {
     timers_.push_back(reactor_.after(10ms, [this, done] {
       if (unreachable > 0) {
         --unreachable;
-        return done(fail(Code::kUnavailable, "no answer"));
+        return done(fail(Code::kUnavailable, "connection refused"));
       }
       done(presence);
     }));
@@ -60,7 +61,12 @@ class ScriptedServer : public ObjectApi {
 
 class Notes : public EventSink, public MetricSink, public Assumptions {
  public:
-  void emit(const Event& event) override { events.push_back(event.reason + ": " + event.note); }
+  bool emit(const Event& event) override {
+    if (full) return false;
+    events.push_back(event.reason + ": " + event.note);
+    return true;
+  }
+  bool full = false;  // events are dropped
   void record(const Metric&) override {}
   void write_answered(const std::string&, std::string_view) override {}
   void assume(const Write& write) override { held.insert(write.object.name); }
@@ -106,9 +112,9 @@ class RunnerTest : public testing::Test {
     runner.add(scripted);
     runner.start();
   }
-  void poke(const std::string& name) {
+  void poke(const std::string& name, const std::string& ns = "d") {
     api::Pod pod;
-    pod.metadata.ns = "d";
+    pod.metadata.ns = ns;
     pod.metadata.name = name;
     runner.pod_changed(nullptr, &pod);
   }
@@ -349,7 +355,7 @@ TEST_F(RunnerTest, KeysThatComeDueWhileThereIsNoRoomForAPassWaitInSilence) {
     outcome.add(write("long", key.object));
     return outcome;
   };
-  for (size_t i = 0; i < Runner::kMaxPasses + 10; ++i) poke("p" + std::to_string(i));
+  for (size_t i = 0; i < Runner::kMaxPasses + 10; ++i) poke("p" + std::to_string(i), "n" + std::to_string(i % 9));
   const size_t looks = second.passes.size();
   reactor.advance(2s);  // CheckFailed where tasks keep making tasks
   EXPECT_LE(reactor.run_until_idle(1000), 1000u);
@@ -360,29 +366,175 @@ TEST_F(RunnerTest, KeysThatComeDueWhileThereIsNoRoomForAPassWaitInSilence) {
   EXPECT_TRUE(runner.idle());
 }
 
-TEST_F(RunnerTest, MissingPermissionIsRetriedEveryMinute) {
-  server.failures.emplace("first", Error(Code::kPermissionDenied, 403, "Forbidden", "no"));
-  scripted.next = [](const View&, const Key&) {
-    Outcome outcome;
-    outcome.add(write("first", "a"));
-    return outcome;
-  };
-  poke("p");
-  reactor.advance(10min);
-  EXPECT_GE(scripted.passes.size(), 10u);
-  EXPECT_LE(scripted.passes.size(), 11u);
+// 800 pods whose writes are refused: it is reported once, costs little, and is over within 10 s of its end.
+TEST_F(RunnerTest, AnOutageIsReportedOnceAndRetriedSoonAfterItsEnd) {
+  constexpr size_t kPods = 800;
+  for (const Error& error : {Error(Code::kPermissionDenied, 403, "Forbidden", "cannot patch resource"),
+                             Error(Code::kUnavailable, 500, "InternalError", "failed calling webhook"),
+                             Error(Code::kUnavailable, "connection refused")}) {
+    SCOPED_TRACE(error.message());
+    server.log.clear();
+    server.failures.emplace("mark", error);
+    server.unreachable = error.http_status() == 0 ? 1'000'000 : 0;
+    std::vector<OutageReport> reports;
+    runner.observe_outages([&](const OutageReport& report) { reports.push_back(report); });
+    scripted.next = [&](const View&, const Key& key) {
+      Outcome outcome;
+      Write marks = write("mark", key.object.substr(2));
+      if (!notes.settled.contains(marks.object.name)) outcome.add(marks);
+      return outcome;
+    };
+    notes.settled.clear();
+    for (size_t i = 0; i < kPods; ++i) poke("p" + std::to_string(i));
+    reactor.advance(20s);
+    const auto asked = server.log.size();
+    EXPECT_LE(asked, 2 * kPods + 40) << "each once, then one in 8 s";
+    reactor.advance(10min);
+    EXPECT_LE(server.log.size() - asked, 2 * 600u / 8 + 10);
+    ASSERT_EQ(reports.size(), 1u);
+    EXPECT_EQ(reports[0].failure.error.message(), error.message());
+    server.failures.clear();
+    server.unreachable = 0;
+    reactor.advance(10s);
+    EXPECT_EQ(notes.settled.size(), kPods);
+    ASSERT_EQ(reports.size(), 2u);
+    EXPECT_TRUE(reports[1].over);
+    EXPECT_TRUE(runner.idle());
+  }
 }
 
-TEST_F(RunnerTest, AFailingKeyBacksOff) {
-  server.failures.emplace("first", Error(Code::kUnavailable, 503, "", "down"));
-  scripted.next = [](const View&, const Key&) {
+TEST_F(RunnerTest, AQuotaIsToldToThePodAsWhatItIs) {
+  auto pod = std::make_shared<api::Pod>();
+  pod->metadata.ns = "d";
+  pod->metadata.name = "p";
+  pod->metadata.uid = "p-uid";
+  pods_core.answer({"d", "p", "p-uid", 5, pod});
+  const std::string why =
+      "resourceclaims \"a\" is forbidden: exceeded quota: claims, requested: 1, used: 5, limited: 5";
+  server.failures.emplace("create", Error(Code::kResourceExhausted, 403, "Forbidden", why));
+  scripted.next = [this](const View&, const Key&) {
     Outcome outcome;
-    outcome.add(write("first", "a"));
+    if (notes.settled.empty()) {
+      Write made = write("create", "a");
+      made.verb = Verb::kCreate;
+      outcome.add(made);
+    }
     return outcome;
   };
   poke("p");
+  reactor.advance(5min);
+  EXPECT_EQ(notes.events.back(), "WriteRefused: the API server refuses to create: " + why);
+  EXPECT_EQ(notes.events.size(), 2u) << "the object and the pod, once";
+  EXPECT_LE(scripted.passes.size(), 50u);
+  server.failures.clear();
+  reactor.advance(9s);
+  EXPECT_FALSE(notes.settled.empty()) << "soon after there is room in the quota";
+}
+
+TEST_F(RunnerTest, AnEventThatWasDroppedIsNotTakenAsTold) {
+  scripted.next = [](const View& v, const Key&) {
+    Outcome outcome;
+    emit_once(v, outcome, {{Kind::kPod, "d", "p", "p-uid"}, true, "Waits", "Wait", "for devices", ""});
+    return outcome;
+  };
+  notes.full = true;
+  poke("p");
+  reactor.advance(1s);
+  EXPECT_TRUE(notes.events.empty());
+  notes.full = false;
+  for (int i = 0; i < 3; ++i) {
+    poke("p");
+    reactor.advance(1s);
+  }
+  EXPECT_EQ(notes.events, std::vector<std::string>{"Waits: for devices"});
+}
+
+// Leadership goes while writes wait for the server: nothing is left that could run, or that would keep the process.
+TEST_F(RunnerTest, StoppingEndsWhatWaitsForTheServer) {
+  server.failures.emplace("first", Error(Code::kDeadlineExceeded, "no answer in time"));
+  server.failures.emplace("refused", Error(Code::kInvalidArgument, 422, "Invalid", "no"));
+  server.unreachable = 1'000;
+  scripted.next = [](const View&, const Key& key) {
+    Outcome outcome;
+    outcome.add(write(key.object == "d/p0" ? "refused" : "first", key.object));
+    return outcome;
+  };
+  for (int i = 0; i < 20; ++i) poke("p" + std::to_string(i));
   reactor.advance(10s);
-  EXPECT_LE(scripted.passes.size(), 12u);
+  EXPECT_GT(runner.passes_under_way(), 0u);
+  runner.stop();
+  reactor.advance(1s);
+  EXPECT_EQ(runner.passes_under_way(), 0u);
+  const size_t asked = server.log.size();
+  reactor.advance(10min);
+  EXPECT_EQ(server.log.size(), asked);
+}
+
+// 5,000 keys of one namespace, then one of another: it is the second to run, and its write is not the 5,001st in
+// flight.
+TEST_F(RunnerTest, ACrowdInOneNamespaceDelaysAnotherByOnePass) {
+  scripted.next = [](const View&, const Key& key) {
+    Outcome outcome;
+    outcome.add(write("mark", key.object));
+    return outcome;
+  };
+  for (int i = 0; i < 5000; ++i) poke("p" + std::to_string(i), "hostile");
+  poke("alone", "other");
+  reactor.run_until_idle();
+  EXPECT_EQ(scripted.passes.at(1), "pod:other/alone");
+  EXPECT_EQ(server.in_flight.size(), Runner::kMaxPassesOfNamespace + 1);
+  poke("second", "other");
+  reactor.run_until_idle();
+  EXPECT_EQ(scripted.passes.back(), "pod:other/second") << "although the crowd has all it may have";
+  reactor.advance(1min);
+  EXPECT_EQ(scripted.passes.size(), 5002u);
+}
+
+TEST_F(RunnerTest, PodsOfANamespaceRunByPriority) {
+  for (const auto& [name, priority] : std::map<std::string, int>{{"a", 0}, {"b", 100}, {"c", 50}}) {
+    auto pod = std::make_shared<api::Pod>();
+    pod->metadata.ns = "d";
+    pod->metadata.name = name;
+    pod->metadata.uid = name + "-uid";
+    pod->priority = priority;
+    pods_core.answer({"d", name, name + "-uid", 5, std::shared_ptr<const api::Pod>(pod)});
+    poke(name);
+  }
+  reactor.run_until_idle();
+  EXPECT_EQ(scripted.passes, (std::vector<std::string>{"pod:d/b", "pod:d/c", "pod:d/a"}));
+}
+
+// 5,000 pods that want the same: a change that helps none of them runs one, one that helps three runs four.
+TEST_F(RunnerTest, OfWaitingPodsOfAShapeOneIsTriedAndTheNextWhenItFits) {
+  size_t devices = 0;
+  scripted.next = [&](const View&, const Key& key) {
+    Outcome outcome;
+    if (key.object == "d/frees") {
+      Write fails = write("take", "x");
+      fails.assume = api::AllocationResult{};
+      outcome.add(std::move(fails));
+    } else if (devices > 0) {
+      --devices;
+      outcome.add(write("mark", key.object));
+    } else {
+      outcome.park = Park{{"devices"}, 0, "", "one device"};
+    }
+    return outcome;
+  };
+  server.failures.emplace("take", Error(Code::kConflict, 409, "Conflict", "lost"));
+  poke("frees");
+  reactor.run_until_idle();  // under way while the others park
+  for (int i = 0; i < 5000; ++i) poke("p" + std::to_string(i));
+  reactor.run_until_idle();
+  EXPECT_EQ(scripted.passes.size(), 5001u);
+  const auto runs_of_others = [&] {
+    return std::count_if(scripted.passes.begin(), scripted.passes.end(),
+                         [](const std::string& key) { return key != "pod:d/frees"; });
+  };
+  devices = 3;
+  reactor.advance(12ms);  // the write is lost: "devices" are free again
+  EXPECT_EQ(runs_of_others(), 5000 + 4);
+  EXPECT_TRUE(std::count(server.log.begin(), server.log.end(), "get x") == 1);
 }
 
 TEST_F(RunnerTest, HeldKeysWaitWhateverHappens) {

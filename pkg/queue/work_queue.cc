@@ -13,8 +13,8 @@ Duration backoff_delay(const BackOff& backoff, uint64_t failures) {
 }
 
 void WorkQueue::push_ready(std::string_view key) {
-  ready_.emplace_back(key);
-  if (observer_) observer_->depth_changed(ready_.size());
+  line_.push(std::string(key), fairness_.place_of ? fairness_.place_of(key) : Place{});
+  if (observer_) observer_->depth_changed(line_.size());
 }
 
 void WorkQueue::add(std::string_view key) {
@@ -69,22 +69,23 @@ void WorkQueue::release_due() {
 
 bool WorkQueue::has_ready() {
   release_due();
-  return !ready_.empty();
+  return line_.ready();
 }
 
 std::optional<std::string> WorkQueue::get() {
   release_due();
-  if (ready_.empty()) return std::nullopt;
-  std::string key = std::move(ready_.front());
-  ready_.pop_front();
+  std::optional<FairLine::Taken> taken = line_.pop();
+  if (!taken) return std::nullopt;
+  std::string key = std::move(taken->key);
   const MonoTime now = clock_.mono_now();
   auto owed = dirty_.find(key);
   DRA_CHECK(owed != dirty_.end());
   const Duration waited = now - owed->second;
   dirty_.erase(owed);
-  DRA_CHECK(processing_.emplace(key, now).second);
+  if (++processing_of_[taken->group] == fairness_.most_of_a_group) line_.block(taken->group);
+  DRA_CHECK(processing_.emplace(key, Work{now, std::move(taken->group)}).second);
   if (observer_) {
-    observer_->depth_changed(ready_.size());
+    observer_->depth_changed(line_.size());
     observer_->taken(waited);
   }
   return key;
@@ -93,14 +94,17 @@ std::optional<std::string> WorkQueue::get() {
 void WorkQueue::done(std::string_view key) {
   auto running = processing_.find(key);
   DRA_CHECK(running != processing_.end());
-  const Duration worked = clock_.mono_now() - running->second;
+  const Duration worked = clock_.mono_now() - running->second.since;
+  const auto group = processing_of_.find(running->second.group);
+  if (group->second-- == fairness_.most_of_a_group) line_.unblock(group->first);
+  if (group->second == 0) processing_of_.erase(group);
   processing_.erase(running);
   if (observer_) observer_->finished(worked);
   if (dirty_.contains(key)) push_ready(key);
 }
 
 void WorkQueue::clear() {
-  ready_.clear();
+  line_.clear();
   dirty_.clear();
   due_.clear();
   due_of_.clear();
@@ -122,14 +126,14 @@ std::optional<MonoTime> WorkQueue::next_due() const {
 Duration WorkQueue::unfinished_work() const {
   const MonoTime now = clock_.mono_now();
   Duration sum{};
-  for (const auto& [key, since] : processing_) sum += now - since;
+  for (const auto& [key, work] : processing_) sum += now - work.since;
   return sum;
 }
 
 Duration WorkQueue::longest_running() const {
   const MonoTime now = clock_.mono_now();
   Duration longest{};
-  for (const auto& [key, since] : processing_) longest = std::max(longest, now - since);
+  for (const auto& [key, work] : processing_) longest = std::max(longest, now - work.since);
   return longest;
 }
 

@@ -4,16 +4,20 @@
 //   - a key is handed out to one worker at a time,
 //   - any number of adds before a hand-out collapse into one.
 //
-// Three sets carry them: the FIFO of ready keys, `dirty` (a pass is owed) and `processing` (a pass is under way). A
-// fourth holds keys for later; of two due times of one key the earlier one counts. Retries back off per key only,
-// 5 ms doubling to 60 s; there is no bucket shared by all keys, so that one failing object cannot slow down others.
+// Ready keys are handed out round-robin by group (their namespace, say), by priority within one, then in the order of
+// adding; at most so many keys of one group are processed at a time.
+//
+// Three sets carry the promises: the line of ready keys (pkg/base/fair_line.h), `dirty` (a pass is owed) and
+// `processing` (a pass is under way). A fourth holds keys for later; of two due times of one key the earlier one
+// counts. Retries back off per key only, 5 ms doubling to 60 s; there is no bucket shared by all keys, so that one
+// failing object cannot slow down others.
 //
 // Not thread-safe: one thread (the reactor's) owns it. It never blocks and sets no timers: the owner calls get() until
 // it answers nothing, and again at next_due(). Its size is bounded by the number of distinct keys that were added.
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,6 +26,7 @@
 #include <unordered_set>
 
 #include "pkg/base/clock.h"
+#include "pkg/base/fair_line.h"
 #include "pkg/base/strings.h"
 
 namespace dra::queue {
@@ -46,11 +51,17 @@ class Observer {
   virtual void depth_changed(size_t ready_keys) = 0;  // workqueue_depth
 };
 
+// Which keys share turns, and how many of a group are processed at a time. The default: one group, no limit.
+struct Fairness {
+  std::function<Place(std::string_view key)> place_of;
+  size_t most_of_a_group = SIZE_MAX;
+};
+
 class WorkQueue {
  public:
   // `clock` (and `observer`, where there is one) must outlive the queue.
-  explicit WorkQueue(const Clock& clock, BackOff backoff = {}, Observer* observer = nullptr)
-      : clock_(clock), backoff_(backoff), observer_(observer) {}
+  explicit WorkQueue(const Clock& clock, BackOff backoff = {}, Observer* observer = nullptr, Fairness fairness = {})
+      : clock_(clock), backoff_(backoff), observer_(observer), fairness_(std::move(fairness)) {}
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
 
@@ -77,12 +88,12 @@ class WorkQueue {
   void shut_down();
   bool shutting_down() const { return shutting_down_; }
   // Shut down and nothing left, neither ready nor being processed.
-  bool drained() const { return shutting_down_ && ready_.empty() && processing_.empty(); }
+  bool drained() const { return shutting_down_ && line_.size() == 0 && processing_.empty(); }
 
   // When the earliest key waiting for later becomes ready; nothing when none waits.
   std::optional<MonoTime> next_due() const;
   bool has_ready();
-  size_t depth() const { return ready_.size(); }
+  size_t depth() const { return line_.size(); }
   size_t delayed() const { return due_.size(); }
   size_t processing() const { return processing_.size(); }
   // workqueue_unfinished_work_seconds and workqueue_longest_running_processor_seconds.
@@ -94,6 +105,11 @@ class WorkQueue {
   template <typename V>
   using KeyMap = std::unordered_map<std::string, V, StringHash, std::equal_to<>>;
 
+  struct Work {
+    MonoTime since{};  // when it was handed out
+    std::string group;
+  };
+
   void release_due();
   void push_ready(std::string_view key);
 
@@ -101,9 +117,11 @@ class WorkQueue {
   BackOff backoff_;
   Observer* observer_;
   bool shutting_down_ = false;
-  std::deque<std::string> ready_;
-  KeyMap<MonoTime> dirty_;       // -> when it was added, for the waiting time
-  KeyMap<MonoTime> processing_;  // -> when it was handed out
+  Fairness fairness_;
+  FairLine line_;
+  KeyMap<MonoTime> dirty_;  // -> when it was added, for the waiting time
+  KeyMap<Work> processing_;
+  std::map<std::string, size_t> processing_of_;  // by group
   KeyMap<uint64_t> failures_;
   // Keys for later: by due time, in the order of adding among equals; and the way back from a key.
   std::map<std::pair<MonoTime, uint64_t>, std::string> due_;

@@ -95,6 +95,8 @@ struct Park {
   std::vector<Cause> causes;
   int32_t priority = 0;
   std::string since;  // creationTimestamp of the pod: older ones are woken first
+  // Keys of one namespace and shape want the same: where one does not fit, none does. Empty: like no other.
+  std::string shape;
 };
 
 struct Outcome {

@@ -1,17 +1,24 @@
-// ParkingLot: keys that wait for a cause ("class/gpu"), and who is woken when it changes.
+// ParkingLot: keys that wait for a cause ("class/gpu"), and which of them are tried when it changes.
 //
-// A change wakes at most kBatch keys of its cause at a time, by priority, then age. As long as woken keys park again,
-// the next batch of the same change follows, so that none that fits waits for ever behind others that do not; a key is
-// woken at most once for one change. Not thread-safe: one thread owns it. Bounded by the keys parked in it, times the
-// causes each has.
+// Keys of one shape want the same (Park::shape), so one of them is tried first: when it parks again, all have failed;
+// when it does not, the next one follows. A change hands out at most kBatch keys at once, round-robin by namespace and
+// at most kBatchOfNamespace of each, by priority, then age. The other shapes of the change follow in further batches,
+// those that were tried longest ago first, so that none that fits waits forever behind others that do not; a shape is
+// tried at most once for one change.
+//
+// A key that runs for whatever reason is announced (begin()), and so is how its run ended: park(), end() or fail().
+//
+// Not thread-safe: one thread owns it. Bounded by the keys parked in it, times the causes each has.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "pkg/reconcile/effect.h"
@@ -21,23 +28,33 @@ namespace dra::reconcile {
 class ParkingLot {
  public:
   static constexpr size_t kBatch = 64;
+  static constexpr size_t kBatchOfNamespace = 16;
 
-  // The key waits for these causes from now on (in place of those it waited for before).
-  void park(const std::string& key, const Park& park);
-  // The key waits no longer: it was decided, or its object is gone.
-  void leave(const std::string& key);
+  // The key waits for these causes from now on (in place of those it waited for before): nothing fits it. Returns the
+  // key to be run in its place where it was handed out here for a shape that it no longer has; mostly nothing.
+  std::vector<std::string> park(const std::string& key, const Park& park);
+  // The key is being run, for whatever reason: it waits no longer.
+  void begin(const std::string& key);
+  // Its run ended without parking it, or its object is gone. The key of its shape that is to be run next, if it was
+  // handed out here; else nothing.
+  std::vector<std::string> end(const std::string& key);
+  // Its run ended undecided: that costs as much for every key of its shape, so the next one waits for a change.
+  void fail(const std::string& key);
+  // Forgets everything.
+  void clear();
 
   // Something about the cause changed. The keys to run now; more of them come from next_batch(). `since`: only keys
-  // that parked after that time.
+  // whose shape was tried after that time.
   std::vector<std::string> wake(const Cause& cause, uint64_t since = 0);
   // The lot's time: a counter.
   uint64_t time() const { return time_; }
-  // Up to kBatch more keys of changes whose first keys were already woken: to be called when the keys handed out before
-  // have been run. Empty when nothing is left over.
+  // More keys of changes whose first keys were already handed out: to be called when those have been run, and now and
+  // then meanwhile. Empty when nothing is left over.
   std::vector<std::string> next_batch();
   bool has_leftovers() const { return !sweeps_.empty(); }
 
   size_t size() const { return parked_.size(); }
+  size_t shapes() const { return shapes_.size(); }
   size_t waiting_for(const Cause& cause) const;
 
  private:
@@ -49,22 +66,48 @@ class ParkingLot {
       return std::tie(other.priority, since, key) < std::tie(priority, other.since, other.key);
     }
   };
+  // Keys that want the same; also while none of them is parked but one is on trial.
+  struct Shape {
+    std::string ns;
+    std::set<Order> members;
+    std::map<Cause, size_t> causes;  // -> how many members wait for it
+    uint64_t tried_at = 0;           // the last time that one of them did not fit
+    std::string on_trial;            // handed out, and not ended yet
+  };
   struct Entry {
     Park park;
-    uint64_t parked_at;  // the lot's time of parking
+    std::string shape;
   };
+  // The shapes of one namespace that wait for one cause.
+  struct Line {
+    std::map<Order, std::string> by_order;     // of the first member
+    std::map<uint64_t, std::string> by_trial;  // of tried_at, which no two shapes share
+  };
+  using Lines = std::map<std::string, Line>;  // by namespace
 
-  // Keys that parked after `since` and before `until`.
+  // Shapes that were tried after `since` and before `until` are to be tried once more.
   struct Sweep {
     uint64_t since, until;
+    bool covers(uint64_t tried_at) const { return tried_at > since && tried_at < until; }
   };
 
-  std::vector<std::string> take(const Cause& cause, Sweep sweep);
+  static std::string shape_id(const std::string& key, const Park& park);
+  // Takes the shape out of every line, lets `change` change it, and puts it back.
+  void update(const std::string& id, const std::function<void(Shape&)>& change);
+  void enter_lines(const std::string& id, const Shape& shape);
+  void leave_lines(const Shape& shape);
+  // The shape's first member, taken out and on trial.
+  std::string hand_out(const std::string& id);
+  // Shapes of the namespace that the sweep covers, in the order in which they are to be tried; at most `limit`.
+  std::vector<std::string> candidates(const Line& line, Sweep sweep, bool by_order, size_t limit) const;
+  std::vector<std::string> take(const Cause& cause, Sweep sweep, bool by_order, size_t limit, bool& more);
 
   uint64_t time_ = 0;
   std::unordered_map<std::string, Entry> parked_;
-  std::map<Cause, std::set<Order>> by_cause_;
-  std::map<Cause, Sweep> sweeps_;  // what is still to be woken
+  std::unordered_map<std::string, Shape> shapes_;
+  std::unordered_map<std::string, std::string> trials_;  // key -> shape
+  std::map<Cause, Lines> by_cause_;
+  std::map<Cause, Sweep> sweeps_;  // what is still to be tried
 };
 
 }  // namespace dra::reconcile

@@ -211,62 +211,6 @@ TEST(EmitOnce, SaysTheSameThingOnce) {
   EXPECT_EQ(outcome.effects.size(), 2u);
 }
 
-TEST(ParkingLot, WakesByPriorityThenAge) {
-  ParkingLot lot;
-  lot.park("young", {{"class/gpu"}, 0, "2026-01-02T00:00:00Z"});
-  lot.park("old", {{"class/gpu"}, 0, "2026-01-01T00:00:00Z"});
-  lot.park("urgent", {{"class/gpu", "node/cpu"}, 10, "2026-01-03T00:00:00Z"});
-  lot.park("other", {{"class/nic"}, 10, "2026-01-01T00:00:00Z"});
-  EXPECT_EQ(lot.wake("class/gpu"), (std::vector<std::string>{"urgent", "old", "young"}));
-  EXPECT_TRUE(lot.wake("node/cpu").empty()) << "already woken";
-  EXPECT_EQ(lot.size(), 1u);
-}
-
-TEST(ParkingLot, WakesInBatchesAndReachesEverybodyOnce) {
-  ParkingLot lot;
-  const Park park{{"class/gpu"}, 0, "2026"};
-  for (int i = 0; i < 1000; ++i) lot.park("k" + std::to_string(i), park);
-  std::set<std::string> seen;
-  std::vector<std::string> keys = lot.wake("class/gpu");
-  while (!keys.empty()) {
-    EXPECT_LE(keys.size(), ParkingLot::kBatch);
-    for (const std::string& key : keys) {
-      EXPECT_TRUE(seen.insert(key).second) << "woken twice for one change";
-      lot.park(key, park);  // still does not fit
-    }
-    keys = lot.next_batch();
-  }
-  EXPECT_EQ(seen.size(), 1000u);
-  EXPECT_FALSE(lot.has_leftovers());
-  EXPECT_EQ(lot.waiting_for("class/gpu"), 1000u);
-}
-
-TEST(ParkingLot, WakesWhoParkedSince) {
-  ParkingLot lot;
-  const Park park{{"class/gpu"}, 0, "2026"};
-  for (int i = 0; i < 100; ++i) lot.park("before" + std::to_string(i), park);
-  const uint64_t since = lot.time();
-  for (int i = 0; i < 100; ++i) lot.park("after" + std::to_string(i), park);
-  size_t woken = 0;
-  for (auto keys = lot.wake("class/gpu", since); !keys.empty(); keys = lot.next_batch())
-    for (const std::string& key : keys) {
-      EXPECT_TRUE(key.starts_with("after")) << key;
-      ++woken;
-    }
-  EXPECT_EQ(woken, 100u);
-  EXPECT_EQ(lot.waiting_for("class/gpu"), 100u);
-}
-
-TEST(ParkingLot, LeavingEndsTheWaiting) {
-  ParkingLot lot;
-  lot.park("a", {{"x", "y", "x"}, 0, ""});
-  lot.park("a", {{"z"}, 0, ""});
-  EXPECT_TRUE(lot.wake("x").empty());
-  lot.leave("a");
-  EXPECT_TRUE(lot.wake("z").empty());
-  EXPECT_EQ(lot.size(), 0u);
-}
-
 TEST(Proof, AnythingThatChangesUnderTheMarkEndsTheProof) {
   api::ResourceClaim claim;
   claim.status.allocation.emplace();

@@ -5,6 +5,7 @@
 // is gone. An object that was replaced under the same name comes as a deletion and an addition.
 #pragma once
 
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -43,6 +44,8 @@ class Reconciler {
   virtual std::string_view name() const = 0;
   virtual Outcome reconcile(const View& view, const Key& key) const = 0;
   virtual Pace pace() const { return {}; }
+  // The controllers that run here, by name: told at the start and when that changes, never during a run.
+  virtual void others_run(const std::set<std::string_view>& /*names*/) {}
 
   virtual void on_pod(const View&, const api::Pod* /*before*/, const api::Pod* /*after*/, Triggers&) const {}
   virtual void on_claim(const View&, const api::ResourceClaim* /*before*/, const api::ResourceClaim* /*after*/,

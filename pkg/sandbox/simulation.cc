@@ -82,8 +82,12 @@ Simulation::Simulation(Reactor& reactor, client::Transport& transport, Random& r
       claims_(reactor, transport, random, watching(kClaims), traits_),
       deployments_(reactor, transport, random, watching(kDeployments), traits_),
       jobs_(reactor, transport, random, watching(kJobs), traits_),
-      queue_(reactor.clock()) {
+      queue_(reactor.clock()),
+      pump_(
+          reactor, [this] { return next(); }, [this] { begin_passes(); }) {
   watch_changes();
+  for (client::ObjectStore* store : {&pods_.core(), &claims_.core(), &deployments_.core(), &jobs_.core()})
+    store->on_replaced([this] { schedule(); });
 }
 
 Simulation::~Simulation() {
@@ -104,7 +108,7 @@ void Simulation::stop() {
   claims_.stop();
   deployments_.stop();
   jobs_.stop();
-  timer_.cancel();
+  pump_.rest();
   // The callbacks of calls under way hold their pass: dropping the handles ends both.
   for (auto& [key, pass] : passes_) pass->calls.clear();
   passes_.clear();
@@ -158,30 +162,21 @@ void Simulation::wake_pods_of(const RawObject& claim) {
 // ---- passes
 // ------------------------------------------------------------------------------------------------------------------
 
-void Simulation::schedule() {
-  if (!running_ || pump_posted_) return;
-  pump_posted_ = true;
-  reactor_.post([this] {
-    pump_posted_ = false;
-    pump();
-  });
+// Owners count their pods: no pass before the first whole state of everything is there.
+queue::Pump::Next Simulation::next() {
+  if (!running_ || !synced() || passes_.size() >= options_.max_passes) return {};
+  const bool ready = queue_.has_ready();  // makes ready what is due
+  return {ready, queue_.next_due()};
 }
 
-void Simulation::pump() {
-  if (!running_) return;
-  // Owners count their pods: no pass before the first whole state of everything is there.
-  if (!synced()) {
-    timer_ = reactor_.after(std::chrono::milliseconds(20), [this] { pump(); });
-    return;
-  }
+void Simulation::begin_passes() {
+  if (!running_ || !synced()) return;
   while (passes_.size() < options_.max_passes) {
     const auto key = queue_.get();
     if (!key) break;
     ++stats_.passes;
     perform(*key, run(*key));
   }
-  if (const auto due = queue_.next_due())
-    timer_ = reactor_.after(*due - reactor_.clock().mono_now(), [this] { pump(); });
 }
 
 Step Simulation::run(const std::string& key) {

@@ -18,6 +18,7 @@
 
 #include "client/informer/informer.h"
 #include "pkg/base/random.h"
+#include "pkg/queue/pump.h"
 #include "pkg/queue/work_queue.h"
 #include "pkg/reactor/reactor.h"
 #include "pkg/sandbox/fleet.h"
@@ -61,8 +62,9 @@ class Simulation {
   void watch_changes();
   void on_pod(const client::Change<RawObject>& change);
   void wake_pods_of(const RawObject& claim);
-  void schedule();
-  void pump();
+  void schedule() { pump_.schedule(); }
+  queue::Pump::Next next();
+  void begin_passes();
   Step run(const std::string& key);
   Step run_workload(const RawObject& owner, bool deployment);
   void perform(const std::string& key, Step step);
@@ -82,9 +84,8 @@ class Simulation {
   queue::WorkQueue queue_;
   SimulationStats stats_;
   bool running_ = false;
-  bool pump_posted_ = false;
-  Handle timer_;
   std::map<std::string, std::shared_ptr<Pass>> passes_;
+  queue::Pump pump_;
 };
 
 }  // namespace dra::sandbox

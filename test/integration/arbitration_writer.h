@@ -16,8 +16,8 @@
 #include "pkg/manager/assumptions.h"
 #include "pkg/manager/memory.h"
 #include "pkg/manager/node_tracker.h"
-#include "pkg/manager/ports.h"
 #include "pkg/manager/runner.h"
+#include "pkg/manager/sinks.h"
 #include "pkg/manager/store_view.h"
 #include "test/integration/arbitration_model.h"
 
@@ -29,7 +29,7 @@ class ModelWriter : public manager::ObjectApi, public manager::EventSink, public
 
   void perform(const reconcile::Write& write, std::function<void(Result<uint64_t>)> done) override;
   void get(const reconcile::Ref& object, std::function<void(Result<reconcile::Presence>)> done) override;
-  void emit(const reconcile::Event&) override {}
+  bool emit(const reconcile::Event&) override { return true; }
   void record(const reconcile::Metric&) override {}
   void write_answered(const std::string&, std::string_view) override {}
 

@@ -48,6 +48,8 @@ ClaimController::~ClaimController() {
 }
 
 void ClaimController::start() {
+  for (client::ObjectStore* store : {&pods_.core(), &claims_.core(), &templates_.core()})
+    store->on_replaced([this] { worker_.look(); });
   pods_.start();
   claims_.start();
   templates_.start();

@@ -74,6 +74,7 @@ Cluster::~Cluster() = default;
 manager::ManagerOptions Cluster::manager_options() {
   manager::ManagerOptions options;
   options.claim_templates = manager::ClaimTemplates::kOwn;
+  options.claim_controller_is_off = true;
   options.allocation.mode = allocation::Mode::kGate;
   return options;
 }

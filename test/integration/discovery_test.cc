@@ -86,7 +86,6 @@ TEST(Discovery, WithoutTheApiItWaitsAndSaysWhy) {
   Bare world("none");
   Process& process = world.start();
   world.plane.pass(10min);
-  EXPECT_EQ(process.fatal(), "");
   EXPECT_FALSE(process.manager().ready());
   const auto checks = process.manager().checks();
   ASSERT_EQ(checks.size(), 1u);
@@ -94,21 +93,124 @@ TEST(Discovery, WithoutTheApiItWaitsAndSaysWhy) {
   EXPECT_NE(checks[0].message.find("does not serve resource.k8s.io"), std::string::npos) << checks[0].message;
 }
 
-TEST(Discovery, OwnModeRefusesBesideARivalAndNamesTheClaim) {
+// --claim-templates=own beside kube-controller-manager, on an empty cluster.
+class OwnModeBeside : public ::testing::Test {
+ protected:
+  void begin(bool its_claim_controller_is_on) {
+    ClusterOptions options;
+    options.embedded = true;
+    options.components.claim_controller = its_claim_controller_is_on;
+    options.components.scheduler_allocates = false;
+    cluster = std::make_unique<Cluster>(options);
+    lease("kube-controller-manager_1");
+    cluster->api().create(claim_template("one-gpu"));
+    ProcessOptions process;
+    process.manager = Cluster::manager_options();
+    process.manager.claim_controller_is_off = false;
+    process.manager.lease = manager::ManagerOptions::LeaseRef{"kube-system", "dra-controller-manager"};
+    manager = &cluster->start("m1", process);
+  }
+  // kube-controller-manager's lease, renewed now. Nobody: it was released.
+  void lease(const std::string& holder) {
+    const std::string path = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-controller-manager";
+    Json made{{"apiVersion", "coordination.k8s.io/v1"},
+              {"kind", "Lease"},
+              {"metadata", {{"name", "kube-controller-manager"}, {"namespace", "kube-system"}}},
+              {"spec",
+               {{"holderIdentity", holder},
+                {"leaseDurationSeconds", 15},
+                {"renewTime", format_rfc3339_micro(cluster->plane().reactor().clock().wall_now())}}}};
+    if (std::exchange(leased, true))
+      cluster->api().merge(path, {{"spec", made["spec"]}});
+    else
+      cluster->api().create(made);
+  }
+  void pass(Duration time) {
+    for (; time > Duration::zero(); time -= 5s) {
+      lease("kube-controller-manager_1");
+      cluster->pass(5s);
+    }
+  }
+  size_t events(const std::string& reason) {
+    size_t count = 0;
+    for (const Json& event : cluster->api().list("Event"))
+      if (event["reason"] == reason && event["regarding"]["kind"] == "Lease") ++count;
+    return count;
+  }
+  std::string claim_check() {
+    for (const manager::HealthCheck& check : manager->manager().checks())
+      if (check.name == "claim-templates") return check.ok ? "ok" : check.message;
+    return "none";
+  }
+
+  std::unique_ptr<Cluster> cluster;
+  Process* manager = nullptr;
+  bool leased = false;
+};
+
+TEST_F(OwnModeBeside, ARunningClaimControllerMakesNothingAndIsNotReady) {
+  begin(true);
+  pass(30s);
+  EXPECT_NE(claim_check().find("resourceclaim-controller may be on"), std::string::npos) << claim_check();
+  EXPECT_FALSE(manager->manager().ready());
+  EXPECT_EQ(events("ClaimTemplatesDisputed"), 1u);
+  for (int i = 0; i < 5; ++i) cluster->api().create(pod("p" + std::to_string(i), {from_template("gpu", "one-gpu")}));
+  pass(2min);
+  EXPECT_EQ(cluster->api().list("ResourceClaim").size(), 5u) << "one for each, by the other";
+  EXPECT_EQ(cluster->watchdog().bound_pods(), 5u) << "what is not disputed goes on";
+  EXPECT_FALSE(manager->manager().ready());
+}
+
+TEST_F(OwnModeBeside, APodThatWaitsShowsThatTheClaimControllerIsOff) {
+  begin(false);
+  pass(30s);
+  EXPECT_FALSE(manager->manager().ready());
+  // No evidence: nobody can make a claim from a template that is not there.
+  cluster->api().create(pod("forged", {from_template("gpu", "no-such-template")}));
+  pass(1min);
+  EXPECT_FALSE(manager->manager().ready());
+  cluster->api().create(pod("p", {from_template("gpu", "one-gpu")}));
+  pass(30s);
+  EXPECT_TRUE(manager->manager().ready()) << claim_check();
+  EXPECT_EQ(events("ClaimTemplatesSettled"), 1u);
+  EXPECT_EQ(cluster->watchdog().bound_pods(), 1u);
+}
+
+TEST_F(OwnModeBeside, AReleasedLeaseSettlesItAndANewOneDisputesItAgain) {
+  begin(false);
+  pass(30s);
+  EXPECT_FALSE(manager->manager().ready());
+  lease("");
+  cluster->pass(20s);
+  EXPECT_TRUE(manager->manager().ready()) << claim_check();
+  pass(20s);
+  EXPECT_FALSE(manager->manager().ready());
+}
+
+// Whoever may create claims could make some that look like a rival's work: that is no evidence.
+TEST_F(OwnModeBeside, ForgedClaimsChangeNothing) {
   ClusterOptions options;
-  options.components.claim_controller = true;
-  Cluster cluster(options);
-  cluster.api().create(claim_template("one-gpu"));
-  cluster.api().create(pod("p", {from_template("gpu", "one-gpu")}));
-  cluster.pass(5s);
-  const auto claims = cluster.api().list("ResourceClaim");
-  ASSERT_EQ(claims.size(), 1u);
-  const std::string name = claims[0]["metadata"]["name"];
-  Process& process = cluster.start();
-  cluster.pass(5s);
-  EXPECT_NE(process.fatal().find("\"default/" + name + "\""), std::string::npos) << process.fatal();
-  EXPECT_NE(process.fatal().find("-resourceclaim-controller"), std::string::npos) << process.fatal();
-  EXPECT_FALSE(cluster.api().list("ResourceClaim")[0].value("status", Json::object()).contains("allocation"));
+  options.embedded = true;
+  options.components.scheduler_allocates = false;
+  cluster = std::make_unique<Cluster>(options);
+  cluster->api().create(claim_template("one-gpu"));
+  const Json owner = cluster->api().create(pod("owner", {from_template("gpu", "one-gpu")}));
+  Json forged = claim("owner-gpu-abcde");
+  forged["metadata"]["annotations"] = {{"resource.kubernetes.io/pod-claim-name", "gpu"}};
+  forged["metadata"]["ownerReferences"] = Json::array({{{"apiVersion", "v1"},
+                                                        {"kind", "Pod"},
+                                                        {"name", "owner"},
+                                                        {"uid", owner["metadata"]["uid"]},
+                                                        {"controller", true}}});
+  cluster->api().create(forged);
+  ProcessOptions process;
+  process.manager = Cluster::manager_options();
+  process.manager.claim_controller_is_off = false;
+  manager = &cluster->start("m1", process);
+  cluster->api().create(pod("p", {from_template("gpu", "one-gpu")}));
+  cluster->pass(10s);
+  EXPECT_TRUE(manager->manager().ready()) << claim_check();
+  EXPECT_EQ(cluster->watchdog().bound_pods(), 2u);
 }
 
 }  // namespace dra::integration::discovery_test

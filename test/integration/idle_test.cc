@@ -109,7 +109,8 @@ TEST(Attempts, AreFewAndGetFewer) {
                 attempts.first_ten_seconds, attempts.longest_run_later);
     EXPECT_GE(attempts.first_ten_seconds, 1u) << name;
     EXPECT_LE(attempts.first_ten_seconds, 12u) << name;
-    EXPECT_LE(attempts.longest_run_later, 1u) << name;
+    // A lost race backs off by key; everything else is tried once in 8 s, for all objects of one cause together.
+    EXPECT_LE(attempts.longest_run_later, name == std::string_view("409") ? 1u : 4u) << name;
   }
 }
 

@@ -4,23 +4,17 @@
 
 namespace dra::integration {
 
-namespace {
-
-constexpr Duration kSyncLook = std::chrono::milliseconds(20);
-
-}  // namespace
-
 KeyWorker::KeyWorker(Reactor& reactor, queue::BackOff backoff, std::function<bool()> synced,
                      std::function<void(const std::string&)> work)
-    : reactor_(reactor), queue_(reactor.clock(), backoff), synced_(std::move(synced)), work_(std::move(work)) {}
-
-KeyWorker::~KeyWorker() {
-  *alive_ = false;
-}
+    : queue_(reactor.clock(), backoff),
+      synced_(std::move(synced)),
+      work_(std::move(work)),
+      pump_(
+          reactor, [this] { return next(); }, [this] { begin(); }) {}
 
 void KeyWorker::add(std::string_view key) {
   queue_.add(key);
-  schedule();
+  look();
 }
 
 void KeyWorker::finish(const std::string& key, bool ok) {
@@ -30,29 +24,17 @@ void KeyWorker::finish(const std::string& key, bool ok) {
   else
     queue_.add_rate_limited(key);
   queue_.done(key);
-  schedule();
+  look();
 }
 
-void KeyWorker::schedule() {
-  if (busy_) return;  // finish() leads back here
-  if (queue_.has_ready() && !pump_posted_) {
-    pump_posted_ = true;
-    reactor_.post([this, alive = alive_] {
-      if (!*alive) return;
-      pump_posted_ = false;
-      pump();
-    });
-  }
-  if (const auto due = queue_.next_due())
-    timer_ = reactor_.after(*due - reactor_.clock().mono_now(), [this] { schedule(); });
+queue::Pump::Next KeyWorker::next() {
+  if (busy_ || !synced_()) return {};
+  const bool ready = queue_.has_ready();  // makes ready what is due
+  return {ready, queue_.next_due()};
 }
 
-void KeyWorker::pump() {
-  if (busy_) return;
-  if (!synced_()) {
-    timer_ = reactor_.after(kSyncLook, [this] { schedule(); });
-    return;
-  }
+void KeyWorker::begin() {
+  if (busy_ || !synced_()) return;
   const auto key = queue_.get();
   if (!key) return;
   busy_ = true;

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 
+#include "pkg/queue/pump.h"
 #include "pkg/queue/work_queue.h"
 #include "pkg/reactor/reactor.h"
 
@@ -14,28 +14,25 @@ namespace dra::integration {
 
 class KeyWorker {
  public:
-  // `synced` is asked before each key; `work` begins one and ends, now or later, with finish(). The reactor must
-  // outlive this.
+  // No key is begun before `synced`: whoever changes what that answers calls look(). `work` begins a key and ends, now
+  // or later, with finish(). The reactor must outlive this.
   KeyWorker(Reactor& reactor, queue::BackOff backoff, std::function<bool()> synced,
             std::function<void(const std::string& key)> work);
-  ~KeyWorker();
 
   void add(std::string_view key);
   // The key that is worked on is done; one that failed comes again after its back-off.
   void finish(const std::string& key, bool ok);
+  void look() { pump_.schedule(); }
 
  private:
-  void schedule();
-  void pump();
+  queue::Pump::Next next();
+  void begin();
 
-  Reactor& reactor_;
   queue::WorkQueue queue_;
   std::function<bool()> synced_;
   std::function<void(const std::string&)> work_;
   bool busy_ = false;
-  bool pump_posted_ = false;
-  Handle timer_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  queue::Pump pump_;
 };
 
 }  // namespace dra::integration

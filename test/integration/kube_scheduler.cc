@@ -64,6 +64,8 @@ KubeScheduler::~KubeScheduler() {
 }
 
 void KubeScheduler::start() {
+  for (client::ObjectStore* store : {&pods_.core(), &nodes_.core(), &claims_.core(), &slices_.core(), &classes_.core()})
+    store->on_replaced([this] { worker_.look(); });
   pods_.start();
   nodes_.start();
   claims_.start();

@@ -100,8 +100,7 @@ Process::Process(Reactor& reactor, client::Transport& server, ProcessOptions opt
   options_.manager.on_write = [this](std::string_view controller, const reconcile::Write& write) {
     guard_.announce(controller, write);
   };
-  manager_ = std::make_unique<manager::Manager>(reactor_, guard_, random_, registry_, options_.manager,
-                                                [this](std::string why) { fatal_ = std::move(why); });
+  manager_ = std::make_unique<manager::Manager>(reactor_, guard_, random_, registry_, options_.manager);
 }
 
 Process::~Process() = default;

@@ -80,8 +80,6 @@ class Process {
   WriteGuard& guard() { return guard_; }
   metrics::Registry& registry() { return registry_; }
   client::Elector* elector() { return elector_.get(); }
-  // Why the manager gave up; empty while it has not.
-  const std::string& fatal() const { return fatal_; }
 
  private:
   Reactor& reactor_;
@@ -90,7 +88,6 @@ class Process {
   metrics::Registry registry_;
   client::FaultTransport network_;
   WriteGuard guard_;
-  std::string fatal_;
   std::unique_ptr<manager::Manager> manager_;
   std::unique_ptr<client::RestClient> election_client_;
   std::unique_ptr<client::Elector> elector_;

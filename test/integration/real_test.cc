@@ -95,7 +95,7 @@ class Server : public testing::TestWithParam<Kind> {
     }
     api_ = std::make_unique<Api>(*plane_, plane_->transport());
     client_ = std::make_unique<client::RestClient>(plane_->transport());
-    writer_ = std::make_unique<client::Writer>(plane_->reactor(), *client_);
+    writer_ = std::make_unique<client::Writer>(*client_);
   }
   void TearDown() override {
     writer_.reset();
@@ -106,18 +106,21 @@ class Server : public testing::TestWithParam<Kind> {
 
   static client::Resource claims() { return {"resource.k8s.io", "v1", "resourceclaims", "ResourceClaim", true}; }
   // A patch of claim "c" as reconcilers write it, through the writer that performs theirs.
-  client::WriteResult patch(const std::string& subresource, const Json& body, const Json& at,
-                            const std::string& uid = "") {
+  Result<client::Written> patch(const std::string& subresource, const Json& body, const Json& at,
+                                const std::string& uid = "") {
     client::WriteRequest write;
     write.object = {claims(), "default", "c", subresource};
     const Json& metadata = at["metadata"];
-    write.uid = uid.empty() ? metadata["uid"].get<std::string>() : uid;
-    write.body = client::merge_patch(body, {write.uid, metadata["resourceVersion"].get<std::string>()});
+    const std::string pinned = uid.empty() ? metadata["uid"].get<std::string>() : uid;
+    write.body = client::merge_patch(body, {pinned, metadata["resourceVersion"].get<std::string>()});
     write.field_manager = subresource.empty() ? reconcile::kFieldManager : reconcile::kAllocationManager;
-    std::optional<client::WriteResult> result;
-    writer_->submit({write}, [&](const std::vector<client::WriteResult>& results) { result = results.front(); });
+    std::optional<Result<client::Written>> result;
+    writer_->perform(write, [&](Result<client::Written> answer) { result = std::move(answer); });
     plane_->run_until([&] { return result.has_value(); }, 30s);
-    return result.value_or(client::WriteResult{});
+    return result.value_or(fail(Code::kInternal, "no answer"));
+  }
+  static std::string outcome(const Result<client::Written>& answer) {
+    return answer ? "ok" : std::string(code_name(answer.error().code()));
   }
   Json allocated_on_n0(const Json& pod) {
     const std::string now = format_rfc3339(plane_->reactor().clock().wall_now());
@@ -144,14 +147,13 @@ TEST_P(Server, ServesTheGroupAndTheStatusOfClaims) {
 }
 
 TEST_P(Server, TakesAnAllocationOnceAndSaysWhoWroteIt) {
-  using client::WriteOutcome;
   api_->create(device_class());
   const Json pod_made = api_->create(pod("p", {from_claim("gpu", "c")}));
   const Json fresh = api_->create(claim("c"));
-  EXPECT_EQ(patch("status", allocated_on_n0(pod_made), fresh, "another-uid").outcome, WriteOutcome::kGone);
-  const client::WriteResult written = patch("status", allocated_on_n0(pod_made), fresh);
-  ASSERT_EQ(written.outcome, WriteOutcome::kDone) << written.error;
-  const Json allocated = Json::parse(written.object);
+  EXPECT_EQ(outcome(patch("status", allocated_on_n0(pod_made), fresh, "another-uid")), "NotFound");
+  const Result<client::Written> written = patch("status", allocated_on_n0(pod_made), fresh);
+  ASSERT_TRUE(written) << written.error().message();
+  const Json allocated = Json::parse(written->object);
   EXPECT_EQ(allocated["status"]["allocation"]["devices"]["results"][0]["device"], "gpu-0");
 
   // Known to be ours by the owner of the field.
@@ -165,18 +167,17 @@ TEST_P(Server, TakesAnAllocationOnceAndSaysWhoWroteIt) {
   EXPECT_EQ(owners, std::set<std::string>{std::string(reconcile::kAllocationManager)});
 
   // A rival that looked before that write, and one that looked after it.
-  EXPECT_EQ(patch("status", allocated_on_n0(pod_made), fresh).outcome, WriteOutcome::kLostRace);
+  EXPECT_EQ(outcome(patch("status", allocated_on_n0(pod_made), fresh)), "Conflict");
   Json other = allocated_on_n0(pod_made);
   other["status"]["allocation"]["devices"]["results"][0]["device"] = "gpu-1";
-  const client::WriteResult refused = patch("status", other, allocated);
-  EXPECT_EQ(refused.outcome, WriteOutcome::kLostRace) << refused.error;
+  EXPECT_EQ(outcome(patch("status", other, allocated)), "Conflict");
 
   // The proof: finalizer and annotation in one write, at exactly that version.
   const Json proof{{"metadata",
                     {{"finalizers", {std::string(api::kDeleteProtectionFinalizer)}},
                      {"annotations", {{std::string(reconcile::kProofAnnotation), "x"}}}}}};
-  EXPECT_EQ(patch("", proof, fresh).outcome, WriteOutcome::kLostRace);
-  EXPECT_EQ(patch("", proof, allocated).outcome, WriteOutcome::kDone);
+  EXPECT_EQ(outcome(patch("", proof, fresh)), "Conflict");
+  EXPECT_EQ(outcome(patch("", proof, allocated)), "ok");
 }
 
 TEST_P(Server, StreamsAListAndWhatComesAfterIt) {
@@ -201,7 +202,7 @@ TEST_P(Server, LetsTheManagerTakeAGatedPodToItsNode) {
   process.manager = Cluster::manager_options();
   Process manager(plane_->reactor(), plane_->transport(), process);
   manager.start();
-  ASSERT_TRUE(plane_->run_until([&] { return manager.manager().leading(); }, 30s)) << manager.fatal();
+  ASSERT_TRUE(plane_->run_until([&] { return manager.manager().leading(); }, 30s));
   api_->create(pod("p", {from_template("gpu", "one-gpu")}));
   Json let_go;
   for (int i = 0; i < 300 && let_go.is_null(); ++i) {

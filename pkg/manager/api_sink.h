@@ -1,5 +1,5 @@
-// ApiPort: the runner's writes and questions, and its events, by way of client/: what the server answers is in the
-// stores before anybody acts on it.
+// ApiSink and RecorderSink: the runner's writes and live reads, and its events, by way of the client room. What the
+// server answers is in the stores before anybody acts on it.
 //
 // Belongs to the reactor's thread.
 #pragma once
@@ -9,18 +9,17 @@
 #include <string>
 
 #include "client/events/event_recorder.h"
-#include "client/rest/rest_client.h"
 #include "client/writer/writer.h"
-#include "pkg/manager/ports.h"
+#include "pkg/manager/sinks.h"
 
 namespace dra::manager {
 
-class ApiPort : public ObjectApi {
+class ApiSink : public ObjectApi {
  public:
-  // Both must outlive the port.
-  ApiPort(client::Writer& writer, const Clock& clock) : writer_(writer), clock_(clock) {}
+  // The writer must outlive this.
+  explicit ApiSink(client::Writer& writer) : writer_(writer) {}
 
-  // Where objects of a kind are on the server, and which store gets the answers. The store must outlive the port.
+  // Where objects of a kind are on the server, and which store gets the answers. The store must outlive this.
   void serve(reconcile::Kind kind, const client::Resource& resource, const client::ObjectType& type,
              client::ObjectStore& store);
 
@@ -35,15 +34,14 @@ class ApiPort : public ObjectApi {
   const Place& place(reconcile::Kind kind) const;
 
   client::Writer& writer_;
-  const Clock& clock_;
   std::map<reconcile::Kind, Place> places_;
 };
 
-class EventPort : public EventSink {
+class RecorderSink : public EventSink {
  public:
-  explicit EventPort(client::EventRecorder& recorder) : recorder_(recorder) {}
+  explicit RecorderSink(client::EventRecorder& recorder) : recorder_(recorder) {}
   void set_dra_api_version(std::string version) { dra_api_version_ = std::move(version); }
-  void emit(const reconcile::Event& event) override;
+  bool emit(const reconcile::Event& event) override;
 
  private:
   client::EventRecorder& recorder_;

@@ -1,5 +1,5 @@
-// What the runner needs from the outside, as interfaces: a server to write to and ask, a recorder of events, and
-// counters. The manager implements them with client/; tests and simulations with objects in memory.
+// Sinks: where the runner's effects go, as interfaces: a server to write to and ask, a recorder of events, counters and
+// assumptions. The manager implements them with client/; tests and simulations with objects in memory.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,8 @@ class ObjectApi {
   virtual ~ObjectApi() = default;
 
   // Performs the write once. What the server returns is in the stores before `done` is called; the value is the
-  // revision of the answer, 0 where it has none. `done` never runs inside the call.
+  // revision of the answer, 0 where it has none. Errors have the codes of client::write_error(). `done` never runs
+  // inside the call.
   virtual void perform(const reconcile::Write& write, std::function<void(Result<uint64_t>)> done) = 0;
   // A live GET; the answer is in the stores before `done` is called. kAbsent when there is no such object, or one of
   // another uid than asked for.
@@ -25,7 +26,8 @@ class ObjectApi {
 class EventSink {
  public:
   virtual ~EventSink() = default;
-  virtual void emit(const reconcile::Event& event) = 0;
+  // False: the event was dropped, and may be offered again.
+  virtual bool emit(const reconcile::Event& event) = 0;
 };
 
 class MetricSink {

@@ -1,0 +1,54 @@
+#include "pkg/reconcile/controller.h"
+
+#include "controllers/allocation/allocation.h"
+
+namespace dra::allocation {
+
+using reconcile::Scheduling;
+using reconcile::Settings;
+
+namespace {
+
+constexpr const char* kDra = "resource.k8s.io";
+
+std::unique_ptr<reconcile::Reconciler> make(const Settings& settings, const reconcile::Tools& tools) {
+  Options options;
+  options.mode = static_cast<Mode>(settings.scheduling);
+  options.scheduler_names = settings.scheduler_names;
+  options.release_gates = settings.release_gates;
+  return std::make_unique<AllocationReconciler>(options, tools.inventory, tools.allocator, tools.nodes);
+}
+static_assert(static_cast<int>(Mode::kGate) == static_cast<int>(Scheduling::kGate) &&
+              static_cast<int>(Mode::kBind) == static_cast<int>(Scheduling::kBind));
+
+}  // namespace
+
+const reconcile::Controller& describe() {
+  static const reconcile::Controller controller{
+      .name = "allocation",
+      .aliases = {},
+      .does = "allocates devices to the claims of waiting pods, then lifts their gate or binds them",
+      .roles = {{.name = "allocation",
+                 .without = "controller allocation is off",
+                 .rules = {{"", "nodes", {"list", "watch"}, ""},
+                           {"", "pods", {"get", "list", "patch", "watch"}, ""},
+                           {kDra, "deviceclasses", {"list", "watch"}, ""},
+                           {kDra, "resourceclaims", {"get", "list", "patch", "watch"}, ""},
+                           {kDra, "resourceclaims/binding", {"patch"}, ""},
+                           {kDra, "resourceclaims/status", {"patch"}, ""},
+                           {kDra, "resourceslices", {"list", "watch"}, ""}},
+                 .needed = nullptr,
+                 .reads_only = [](const Settings& s) { return s.scheduling == Scheduling::kObserve; }},
+                {.name = "allocation-bind",
+                 .without = "controller allocation is off; --scheduling=gate does not need it",
+                 .rules = {{"", "pods/binding", {"create"}, ""}},
+                 .needed = [](const Settings& s) { return s.scheduling == Scheduling::kBind; }}},
+      .flags = {},
+      // An unreadable claim may hold any device, an unreadable slice any counter.
+      .must_read_all_of = {reconcile::Kind::kClaim, reconcile::Kind::kSlice},
+      .runs = nullptr,
+      .make = make};
+  return controller;
+}
+
+}  // namespace dra::allocation

@@ -1,0 +1,81 @@
+#include "controllers/allocation/shape.h"
+
+#include <cstdio>
+#include <functional>
+
+#include "pkg/api/encode.h"
+
+namespace dra::allocation {
+
+namespace {
+
+// Texts with their lengths, so that no two lists read alike.
+class Text {
+ public:
+  Text& add(std::string_view text) {
+    text_ += std::to_string(text.size());
+    text_ += ':';
+    text_ += text;
+    return *this;
+  }
+  Text& add(const api::StringMap& map) {
+    add(std::to_string(map.size()));
+    for (const auto& [name, value] : map) add(name).add(value);
+    return *this;
+  }
+  Text& add(const std::vector<api::Container>& containers) {
+    add(std::to_string(containers.size()));
+    for (const api::Container& container : containers) {
+      add(container.requests).add(container.limits).add(container.restart_policy);
+      for (const uint16_t port : container.host_ports) add(std::to_string(port));
+      for (const api::ContainerClaim& claim : container.claims) add(claim.name).add(claim.request);
+    }
+    return *this;
+  }
+  Text& add(const api::NodeAffinity& affinity) {
+    if (affinity.required) add(api::encode(*affinity.required));
+    for (const api::PreferredSchedulingTerm& term : affinity.preferred)
+      add(std::to_string(term.weight)).add(api::encode(api::NodeSelector{{term.preference}}));
+    return *this;
+  }
+  Text& add(const std::vector<api::Toleration>& tolerations) {
+    for (const api::Toleration& t : tolerations) add(t.key).add(t.op).add(t.value).add(t.effect);
+    return *this;
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+// Nobody but this pod can use the claim, and nothing is decided about it.
+bool is_the_pods_own(const api::Pod& pod, const ClaimState& claim) {
+  const api::OwnerReference* owner = claim.claim->metadata.controller();
+  return !claim.allocated() && owner && owner->uid == pod.metadata.uid;
+}
+
+}  // namespace
+
+std::string node_shape(const api::Pod& pod) {
+  Text text;
+  text.add(pod.node_selector).add(pod.tolerations);
+  if (pod.node_affinity) text.add(*pod.node_affinity);
+  text.add(pod.containers).add(pod.init_containers).add(pod.overhead);
+  if (pod.pod_requests) text.add(*pod.pod_requests);
+  return text.text();
+}
+
+std::string shape_of(const api::Pod& pod, const std::string& on_nodes, const std::vector<ClaimState>& claims) {
+  if (on_nodes.empty() || !pod.node_name.empty()) return "";
+  Text text;
+  text.add(pod.scheduler_name).add(on_nodes);
+  for (const ClaimState& claim : claims) {
+    if (!is_the_pods_own(pod, claim)) return "";
+    text.add(api::encode(claim.claim->spec));
+  }
+  char digits[20];
+  std::snprintf(digits, sizeof digits, "%016zx", std::hash<std::string>{}(text.text()));
+  return digits;
+}
+
+}  // namespace dra::allocation

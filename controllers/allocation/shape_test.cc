@@ -1,0 +1,63 @@
+#include "controllers/allocation/shape.h"
+
+#include <functional>
+#include <memory>
+
+#include "controllers/allocation/allocation_fixture.h"
+
+// Which waiting pods are tried as one.
+namespace dra::allocation::shape_test {
+
+class Shape : public AllocationTest {
+ protected:
+  // Of a pod with one claim from a template.
+  std::string shape(const std::string& name, const std::function<void(api::Pod&, api::ResourceClaim&)>& change = {}) {
+    api::Pod pod = make_pod(name, {"c"});
+    pod.metadata.labels["index"] = name;
+    pod.containers.emplace_back();
+    pod.containers.back().requests["cpu"] = "1";
+    auto claim = std::make_shared<api::ResourceClaim>(make_claim(name + "-c"));
+    claim->metadata.owner_references.push_back({"v1", "Pod", name, name + "-uid", true});
+    if (change) change(pod, *claim);
+    ClaimState state;
+    state.claim = claim;
+    return shape_of(pod, node_shape(pod), {state});
+  }
+};
+
+TEST_F(Shape, PodsOfOneTemplateAreAlike) {
+  EXPECT_FALSE(shape("a").empty());
+  EXPECT_EQ(shape("a"), shape("b"));
+}
+
+TEST_F(Shape, WhateverANodeOrADeviceIsAskedForTellsThemApart) {
+  const std::function<void(api::Pod&, api::ResourceClaim&)> changes[] = {
+      [](api::Pod& p, api::ResourceClaim&) { p.containers[0].requests["cpu"] = "2"; },
+      [](api::Pod& p, api::ResourceClaim&) { p.containers[0].host_ports = {80}; },
+      [](api::Pod& p, api::ResourceClaim&) { p.init_containers.push_back(p.containers[0]); },
+      [](api::Pod& p, api::ResourceClaim&) { p.overhead["memory"] = "1Gi"; },
+      [](api::Pod& p, api::ResourceClaim&) { p.pod_requests = api::ResourceList{}; },
+      [](api::Pod& p, api::ResourceClaim&) { p.node_selector["zone"] = "a"; },
+      [](api::Pod& p, api::ResourceClaim&) {
+        p.tolerations.push_back({"key", "Exists", "", "", std::nullopt});
+      },
+      [](api::Pod& p, api::ResourceClaim&) {
+        p.node_affinity.emplace();
+        p.node_affinity->required = api::NodeSelector{{{{}, {{"metadata.name", "In", {"n1"}}}}}};
+      },
+      [](api::Pod& p, api::ResourceClaim&) { p.scheduler_name = "ours"; },
+      [](api::Pod&, api::ResourceClaim& c) { c.spec.requests[0].exactly->count = 2; },
+      [](api::Pod&, api::ResourceClaim& c) { c.spec.requests[0].exactly->selectors = {"true"}; },
+  };
+  std::set<std::string> seen{shape("a")};
+  for (const auto& change : changes) EXPECT_TRUE(seen.insert(shape("a", change)).second) << seen.size();
+}
+
+TEST_F(Shape, PodsThatAreBoundToSomethingOfTheirOwnAreLikeNoOther) {
+  EXPECT_EQ(shape("a", [](api::Pod& p, api::ResourceClaim&) { p.node_name = "n1"; }), "");
+  EXPECT_EQ(shape("a", [](api::Pod&, api::ResourceClaim& c) { c.metadata.owner_references.clear(); }), "") << "shared";
+  EXPECT_EQ(shape("a", [&](api::Pod&, api::ResourceClaim& c) { c.status.allocation = on("n1", "gpu-0"); }), "");
+  EXPECT_EQ(shape_of(make_pod("a", {}), nodes.shape(make_pod("a", {})), {}), "") << "placement does not say";
+}
+
+}  // namespace dra::allocation::shape_test

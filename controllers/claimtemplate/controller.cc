@@ -1,0 +1,47 @@
+#include "pkg/reconcile/controller.h"
+
+#include <algorithm>
+
+#include "controllers/claimtemplate/claimtemplate.h"
+
+namespace dra::claimtemplate {
+
+using reconcile::Scheduling;
+using reconcile::Settings;
+
+namespace {
+
+constexpr const char* kDra = "resource.k8s.io";
+constexpr const char* kAllocationGate = "dra-controller-manager/allocation";
+
+// The names of the pods that allocation will let go come with their node.
+std::unique_ptr<reconcile::Reconciler> make(const Settings& settings, const reconcile::Tools&) {
+  Options options;
+  const auto& chosen = settings.controllers;
+  const bool allocates = std::find(chosen.begin(), chosen.end(), "allocation") != chosen.end();
+  if (allocates && settings.scheduling != Scheduling::kObserve && !settings.release_gates)
+    options.held_by_gate = kAllocationGate;
+  return std::make_unique<ClaimTemplateReconciler>(options);
+}
+
+}  // namespace
+
+const reconcile::Controller& describe() {
+  static const reconcile::Controller controller{
+      .name = "claimtemplate",
+      .aliases = {},
+      .does = "makes the claims of pods from templates (--claim-templates=own)",
+      .roles = {{.name = "claimtemplate",
+                 .without = "controller claimtemplate is off",
+                 .rules = {{"", "pods", {"get", "list", "watch"}, ""},
+                           {"", "pods/status", {"patch"}, ""},
+                           {kDra, "resourceclaims", {"create", "get", "list", "watch"}, ""},
+                           {kDra, "resourceclaimtemplates", {"get", "list", "watch"}, ""}}}},
+      .flags = {},
+      .must_read_all_of = {},
+      .runs = [](const Settings& s) { return s.own_claim_templates; },
+      .make = make};
+  return controller;
+}
+
+}  // namespace dra::claimtemplate

@@ -1,0 +1,41 @@
+#include "pkg/reconcile/controller.h"
+
+#include "controllers/lifecycle/lifecycle.h"
+
+namespace dra::lifecycle {
+
+using reconcile::Settings;
+
+namespace {
+
+constexpr const char* kDra = "resource.k8s.io";
+// How long kube-controller-manager is left to clean up by itself.
+constexpr Duration kBackupGrace = std::chrono::seconds(30);
+
+std::unique_ptr<reconcile::Reconciler> make(const Settings& settings, const reconcile::Tools&) {
+  Options options;
+  if (!settings.own_claim_templates) options.grace = kBackupGrace;
+  return std::make_unique<LifecycleReconciler>(options);
+}
+
+}  // namespace
+
+const reconcile::Controller& describe() {
+  static const reconcile::Controller controller{
+      .name = "lifecycle",
+      .aliases = {},
+      .does = "frees devices and claims that nobody needs any more",
+      .roles = {{.name = "lifecycle",
+                 .without = "controller lifecycle is off",
+                 .rules = {{"", "pods", {"get", "list", "watch"}, ""},
+                           {kDra, "resourceclaims", {"delete", "get", "list", "patch", "watch"}, ""},
+                           {kDra, "resourceclaims/binding", {"patch"}, ""},
+                           {kDra, "resourceclaims/status", {"patch"}, ""}}}},
+      .flags = {},
+      .must_read_all_of = {},
+      .runs = [](const Settings& s) { return s.scheduling != reconcile::Scheduling::kObserve; },
+      .make = make};
+  return controller;
+}
+
+}  // namespace dra::lifecycle

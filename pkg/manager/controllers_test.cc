@@ -1,0 +1,83 @@
+// What stands about controllers outside of their folders is what they say of themselves.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "controllers/all.h"
+#include "pkg/manager/manager.h"
+#include "pkg/manager/node_tracker.h"
+#include "pkg/manager/permissions.h"
+
+namespace dra::manager::controllers_test {
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(path);
+  EXPECT_TRUE(in) << path << "; tests run in the source root";
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+TEST(Controllers, EachFolderIsInTheList) {
+  std::set<std::string> folders;
+  for (const auto& entry : std::filesystem::directory_iterator("controllers"))
+    if (entry.is_directory()) folders.insert(entry.path().filename());
+  const std::vector<std::string> names = controller_names();
+  EXPECT_EQ(folders, std::set<std::string>(names.begin(), names.end())) << "controllers/list.inc";
+}
+
+TEST(Controllers, DescribeThemselvesCompletely) {
+  SeededRandom random(1);
+  inventory::Inventory inventory;
+  allocator::Allocator allocator(inventory, {}, random);
+  NodeTracker nodes;
+  std::set<std::string_view> names, flags;
+  for (const reconcile::Controller* controller : all_controllers()) {
+    SCOPED_TRACE(controller->name);
+    for (const std::string_view alias : controller->aliases) {
+      EXPECT_TRUE(names.insert(alias).second);
+      EXPECT_EQ(find_controller(alias), controller);
+    }
+    EXPECT_TRUE(names.insert(controller->name).second);
+    EXPECT_EQ(find_controller(controller->name), controller);
+    EXPECT_FALSE(controller->does.empty());
+    ASSERT_FALSE(controller->roles.empty()) << "it could watch nothing";
+    EXPECT_EQ(controller->roles.front().name, controller->name);
+    for (const reconcile::Flag& flag : controller->flags) EXPECT_TRUE(flags.insert(flag.name).second) << flag.name;
+    ASSERT_NE(controller->make, nullptr);
+    const auto made = controller->make(settings_of({}), {inventory, allocator, nodes});
+    EXPECT_EQ(made->name(), controller->name);
+  }
+  EXPECT_EQ(find_controller("gardener"), nullptr);
+}
+
+// Kinds that no controller can watch would never be listed, and every pass would wait for them.
+TEST(Controllers, WatchOnlyWhatTheManagerHasStoresFor) {
+  const std::set<std::string> stores{"pods",           "nodes",        "resourceclaims", "resourceclaimtemplates",
+                                     "resourceslices", "deviceclasses"};
+  for (const PermissionRole& role : permission_roles())
+    for (const PermissionRule& rule : role.rules)
+      for (const std::string& verb : rule.verbs)
+        if (verb == "watch" && role.described) {
+          EXPECT_TRUE(stores.contains(rule.resource)) << role.name << " watches " << rule.resource;
+        }
+}
+
+TEST(Controllers, AreAllInTheDocs) {
+  const std::string metrics = text_of("docs/metrics.md"), page = text_of("docs/contributor/a-new-controller.md");
+  for (const reconcile::Controller* controller : all_controllers()) {
+    const std::string name(controller->name);
+    EXPECT_NE(metrics.find("`" + name + "`"), std::string::npos) << "docs/metrics.md: " << name;
+    const std::string readme = text_of("controllers/" + name + "/README.md");
+    EXPECT_TRUE(std::regex_search(readme, std::regex("^# " + name))) << name;
+    for (const reconcile::Flag& flag : controller->flags)
+      EXPECT_NE(readme.find("--" + std::string(flag.name)), std::string::npos) << readme;
+  }
+  EXPECT_NE(page.find("controllers/list.inc"), std::string::npos);
+}
+
+}  // namespace dra::manager::controllers_test

@@ -1,0 +1,186 @@
+#include "pkg/manager/outages.h"
+
+#include <gtest/gtest.h>
+
+#include "pkg/base/random.h"
+#include "pkg/reactor/sim_reactor.h"
+
+// What fails for one cause waits together: few tries while it lasts, all of them soon after its end, fair to
+// namespaces.
+namespace dra::manager::outages_test {
+
+using namespace std::chrono_literals;
+
+class OutagesTest : public testing::Test {
+ protected:
+  // The item asks the server now; where it is refused it waits for its turn.
+  void ask(const std::string& ns, const std::string& name) {
+    ++asked;
+    ++asked_by[ns];
+    const std::string item = ns + "/" + name;
+    if (refuse && refuse(ns)) {
+      const Error error(code, status, "", "no");
+      outages.failed(item, {"patch Pod", error, {reconcile::Kind::kPod, ns, name, ""}},
+                     [this, ns, name] { kept.push_back(reactor.after(1ms, [this, ns, name] { ask(ns, name); })); });
+    } else {
+      done.insert(item);
+      outages.passed(item);
+    }
+  }
+
+  ManualClock clock;
+  SimReactor reactor{clock};
+  std::vector<OutageReport> reports;
+  Outages outages{reactor, [this](const OutageReport& report) { reports.push_back(report); }};
+  std::function<bool(const std::string& ns)> refuse = [](const std::string&) { return true; };
+  Code code = Code::kUnavailable;
+  int status = 500;
+  size_t asked = 0;
+  std::map<std::string, size_t> asked_by;
+  std::set<std::string> done;
+  std::vector<Handle> kept;
+};
+
+TEST_F(OutagesTest, ALastingOneIsToldOnceCostsLittleAndIsOverSoonAfterItsEnd) {
+  constexpr size_t kItems = 800;
+  for (size_t i = 0; i < kItems; ++i) ask("d", std::to_string(i));
+  reactor.advance(10min);
+  EXPECT_LE(asked, kItems + 10 + 600 / 8) << "one try in 8 s";
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_FALSE(reports[0].over);
+  EXPECT_EQ(reports[0].refused, 3u) << "a single error is not news yet";
+  EXPECT_EQ(outages.waiting(), kItems);
+  refuse = nullptr;
+  reactor.advance(10s);
+  EXPECT_EQ(done.size(), kItems);
+  ASSERT_EQ(reports.size(), 2u);
+  EXPECT_TRUE(reports[1].over);
+  EXPECT_GE(reports[1].lasted, 10min);
+  EXPECT_EQ(outages.ongoing(), 0u);
+}
+
+TEST_F(OutagesTest, APlainRefusalIsNewsAtOnceAndATooShortOneIsNone) {
+  ask("d", "a");
+  reactor.advance(40ms);
+  EXPECT_TRUE(reports.empty());
+  refuse = nullptr;
+  reactor.advance(1s);
+  EXPECT_TRUE(reports.empty());
+  EXPECT_EQ(outages.ongoing(), 0u);
+  refuse = [](const std::string&) { return true; };
+  code = Code::kPermissionDenied;
+  status = 403;
+  ask("d", "a");
+  EXPECT_EQ(reports.size(), 1u);
+}
+
+TEST_F(OutagesTest, OneThatComesAndGoesIsToldOnceAMinute) {
+  code = Code::kInvalidArgument;
+  status = 422;
+  size_t begun = 0;
+  for (int i = 0; i < 600; ++i) {
+    refuse = [](const std::string&) { return true; };
+    ask("d", "a");
+    refuse = nullptr;
+    reactor.advance(1s);
+    EXPECT_EQ(outages.ongoing(), 0u);
+  }
+  for (const OutageReport& report : reports) begun += report.over ? 0 : 1;
+  EXPECT_GE(begun, 9u);
+  EXPECT_LE(begun, 11u);
+}
+
+// What one namespace does wrong for good takes every second try, not all of them.
+TEST_F(OutagesTest, ANamespaceFullOfRefusalsDoesNotKeepAnother) {
+  for (int i = 0; i < 5000; ++i) ask("hostile", std::to_string(i));
+  ask("other", "a");
+  reactor.advance(1min);
+  refuse = [](const std::string& ns) { return ns == "hostile"; };
+  reactor.advance(10s);
+  EXPECT_TRUE(done.contains("other/a"));
+  EXPECT_LE(asked_by["hostile"], 5000u + 30);
+}
+
+// Quotas are each a namespace's own: one that is used up is no reason to wait for another.
+TEST_F(OutagesTest, QuotasAreCausesByNamespace) {
+  code = Code::kResourceExhausted;
+  status = 403;
+  ask("a", "1");
+  ask("b", "1");
+  EXPECT_EQ(outages.ongoing(), 2u);
+  refuse = [](const std::string& ns) { return ns == "a"; };
+  reactor.advance(10s);
+  EXPECT_TRUE(done.contains("b/1"));
+  EXPECT_EQ(outages.ongoing(), 1u);
+}
+
+TEST_F(OutagesTest, RetryAfterIsKept) {
+  outages.failed("d/a", {"patch Pod", Error(Code::kTooManyRequests, 429, "", "later").with_retry_after(30), {}},
+                 [this] { done.insert("d/a"); });
+  reactor.advance(29s);
+  EXPECT_TRUE(done.empty());
+  reactor.advance(2s);
+  EXPECT_TRUE(done.contains("d/a"));
+}
+
+TEST_F(OutagesTest, AnItemThatDoesNotEndItsTryKeepsNobody) {
+  refuse = nullptr;
+  outages.failed("d/stuck", {"patch Pod", Error(Code::kUnavailable, 500, "", "no"), {}}, [] {});
+  for (int i = 0; i < 10; ++i)
+    outages.failed("d/" + std::to_string(i), {"patch Pod", Error(Code::kUnavailable, 500, "", "no"), {}},
+                   [this, i] { ask("d", std::to_string(i)); });
+  reactor.advance(10s);
+  EXPECT_EQ(done.size(), 10u);
+}
+
+// The only item on trial fails for another cause, and one that came meanwhile waits for the first.
+TEST_F(OutagesTest, WhoMovesToAnotherCauseLeavesNobodyWaitingForever) {
+  const auto fail_with = [this](const std::string& item, int with) {
+    outages.failed(item, {"patch Pod", Error(Code::kUnavailable, with, "", "no"), {}},
+                   [this, item] { done.insert(item); });
+  };
+  fail_with("a", 500);
+  reactor.advance(50ms);
+  ASSERT_TRUE(done.contains("a")) << "on trial now";
+  fail_with("b", 500);
+  fail_with("a", 503);
+  reactor.advance(10s);
+  EXPECT_TRUE(done.contains("b"));
+}
+
+TEST_F(OutagesTest, DrainGivesBackEveryRetryAndForgetsTheRest) {
+  for (int i = 0; i < 10; ++i) ask("d", std::to_string(i));
+  EXPECT_EQ(outages.drain().size(), 10u);
+  EXPECT_EQ(outages.ongoing(), 0u);
+  outages.passed("d/1");  // unknown by now
+  reactor.advance(1min);
+  EXPECT_EQ(asked, 10u);
+}
+
+// Whatever is asked and answered in whatever order: nothing is lost, nothing waits twice.
+TEST_F(OutagesTest, NothingIsLostInAnyOrderOfFailuresAndSuccesses) {
+  for (uint64_t seed = 1; seed <= 50; ++seed) {
+    SCOPED_TRACE(seed);
+    SeededRandom random(seed);
+    done.clear();
+    std::set<std::string> all;
+    refuse = [&](const std::string&) {
+      status = 500 + static_cast<int>(random.below(3));
+      return random.below(3) > 0;
+    };
+    for (int i = 0; i < 200; ++i) {
+      const std::string ns = std::string(1, static_cast<char>('a' + random.below(4)));
+      const std::string name = std::to_string(random.below(60));
+      all.insert(ns + "/" + name);
+      ask(ns, name);
+      if (random.below(4) == 0) reactor.advance(Duration(random.below(200'000'000)));
+    }
+    refuse = nullptr;
+    reactor.advance(20s);
+    EXPECT_EQ(done, all);
+    EXPECT_EQ(outages.ongoing(), 0u);
+    EXPECT_EQ(outages.waiting(), 0u);
+  }
+}
+
+}  // namespace dra::manager::outages_test

@@ -1,0 +1,94 @@
+// Controller: how a controller describes itself. The manager makes it, lets it run and asks for its permissions by this
+// description alone; the flags, the roles in charts/ and the docs are made from it or compared with it by tests.
+//
+// A controller is a folder of controllers/ with a function `const reconcile::Controller& describe()` in its namespace,
+// and one line in controllers/list.inc (docs/contributor/a-new-controller.md). Plain data; safe from any thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pkg/reconcile/key.h"
+#include "pkg/reconcile/reconciler.h"
+
+namespace dra::inventory {
+class Inventory;
+}
+namespace dra::allocator {
+class Allocator;
+}
+namespace dra::allocation {
+class NodeChooser;
+}
+
+namespace dra::reconcile {
+
+enum class Scheduling {
+  kObserve,  // explain only: no writes
+  kGate,     // lift our scheduling gate
+  kBind,     // and bind pods
+};
+
+// What the operator chose, as far as controllers look at it.
+struct Settings {
+  std::vector<std::string> controllers;  // that were chosen, by name
+  Scheduling scheduling = Scheduling::kGate;
+  std::vector<std::string> scheduler_names;
+  bool release_gates = false;
+  bool own_claim_templates = false;          // kube-controller-manager's resourceclaim-controller is off
+  bool own_taint_eviction = false;           // its device-taint-eviction-controller is off
+  double taint_eviction_rate = 0;            // pods a second; 0: no limit
+  bool device_taints = true;                 // the feature gate
+  std::map<std::string, std::string> flags;  // of the controllers' own, by name: Controller::flags
+};
+
+// One permission and its verbs, as in a Kubernetes role.
+struct PermissionRule {
+  std::string group;     // "" is core
+  std::string resource;  // with its subresource: "resourceclaims/status"
+  std::vector<std::string> verbs;
+  // Only this object, where not empty. "$lease" stands for the lease of the leader election.
+  std::string name;
+};
+
+// A ClusterRole in charts/: "dra-controller-manager:<name>".
+struct Role {
+  std::string_view name;
+  // What does not work without it, for people: the controller stays off in any case.
+  std::string_view without;
+  // The kinds with the verb "watch" are what the controller watches.
+  std::vector<PermissionRule> rules;
+  bool (*needed)(const Settings&) = nullptr;      // null: always
+  bool (*reads_only)(const Settings&) = nullptr;  // true: verbs that write are not asked for
+};
+
+// A command line flag of one controller: "--name=value".
+struct Flag {
+  std::string_view name;  // without dashes
+  std::string_view default_value;
+  std::string_view help;
+};
+
+// What a controller may keep a reference to. All outlive it.
+struct Tools {
+  inventory::Inventory& inventory;
+  allocator::Allocator& allocator;
+  allocation::NodeChooser& nodes;
+};
+
+struct Controller {
+  std::string_view name;                  // of its folder, its queue, and in --controllers
+  std::vector<std::string_view> aliases;  // other names for it in --controllers
+  std::string_view does;                  // one sentence for --help and docs
+  std::vector<Role> roles;
+  std::vector<Flag> flags;
+  // It is held back while an object of one of these kinds cannot be read.
+  std::vector<Kind> must_read_all_of;
+  bool (*runs)(const Settings&) = nullptr;  // where it was chosen; null: always
+  std::unique_ptr<Reconciler> (*make)(const Settings&, const Tools&) = nullptr;
+};
+
+}  // namespace dra::reconcile

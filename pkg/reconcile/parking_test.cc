@@ -1,0 +1,210 @@
+#include "pkg/reconcile/parking.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "pkg/base/random.h"
+
+namespace dra::reconcile::parking_test {
+
+using Keys = std::vector<std::string>;
+
+Park park_for(std::vector<Cause> causes, int32_t priority = 0, std::string since = "", std::string shape = "") {
+  return {std::move(causes), priority, std::move(since), std::move(shape)};
+}
+
+TEST(ParkingLot, WakesByPriorityThenAge) {
+  ParkingLot lot;
+  lot.park("young", park_for({"class/gpu"}, 0, "2026-01-02T00:00:00Z"));
+  lot.park("old", park_for({"class/gpu"}, 0, "2026-01-01T00:00:00Z"));
+  lot.park("urgent", park_for({"class/gpu", "node/cpu"}, 10, "2026-01-03T00:00:00Z"));
+  lot.park("other", park_for({"class/nic"}, 10, "2026-01-01T00:00:00Z"));
+  EXPECT_EQ(lot.wake("class/gpu"), (Keys{"urgent", "old", "young"}));
+  EXPECT_TRUE(lot.wake("node/cpu").empty()) << "already woken";
+  EXPECT_EQ(lot.size(), 1u);
+}
+
+TEST(ParkingLot, OfOneShapeOneIsTriedAndTheNextOnlyWhenItFits) {
+  ParkingLot lot;
+  for (int i = 0; i < 5000; ++i)
+    lot.park("pod:d/p" + std::to_string(10'000 + i), park_for({"class/gpu"}, 0, "2026", "one gpu"));
+  EXPECT_EQ(lot.shapes(), 1u);
+  EXPECT_EQ(lot.wake("class/gpu"), Keys{"pod:d/p10000"});
+  EXPECT_TRUE(lot.wake("class/gpu").empty()) << "one is on trial already, and will see this change, too";
+  lot.begin("pod:d/p10000");
+  EXPECT_EQ(lot.end("pod:d/p10000"), Keys{"pod:d/p10001"}) << "it fits: so may the next";
+  lot.begin("pod:d/p10001");
+  lot.park("pod:d/p10001", park_for({"class/gpu"}, 0, "2026", "one gpu"));
+  EXPECT_FALSE(lot.has_leftovers()) << "it does not fit, and so no other";
+  EXPECT_EQ(lot.size(), 4999u);
+  EXPECT_EQ(lot.wake("class/gpu"), Keys{"pod:d/p10001"});
+  lot.fail("pod:d/p10001");  // undecided
+  EXPECT_EQ(lot.wake("class/gpu").size(), 1u);
+}
+
+// Who was handed out and is gone, or turns out to want something else, does not end its shape's turn.
+TEST(ParkingLot, ATrialThatSaysNothingPassesOnToTheNext) {
+  ParkingLot lot;
+  for (const char* key : {"pod:d/a", "pod:d/b", "pod:d/c"}) lot.park(key, park_for({"x"}, 0, "", "s"));
+  ASSERT_EQ(lot.wake("x"), Keys{"pod:d/a"});
+  EXPECT_EQ(lot.end("pod:d/a"), Keys{"pod:d/b"}) << "its object was deleted";
+  EXPECT_EQ(lot.park("pod:d/b", park_for({"x"}, 0, "", "another")), Keys{"pod:d/c"});
+  EXPECT_TRUE(lot.end("pod:d/c").empty());
+  EXPECT_EQ(lot.size(), 1u);
+  EXPECT_TRUE(lot.end("pod:d/never seen").empty());
+}
+
+TEST(ParkingLot, WakesInBatchesAndReachesEverybodyOnce) {
+  ParkingLot lot;
+  const Park park = park_for({"class/gpu"}, 0, "2026");
+  for (int i = 0; i < 1000; ++i) lot.park("pod:n" + std::to_string(i % 10) + "/k" + std::to_string(i), park);
+  std::set<std::string> seen;
+  Keys keys = lot.wake("class/gpu");
+  EXPECT_EQ(keys.size(), ParkingLot::kBatch);
+  while (!keys.empty()) {
+    EXPECT_LE(keys.size(), ParkingLot::kBatch);
+    for (const std::string& key : keys) {
+      EXPECT_TRUE(seen.insert(key).second) << "woken twice for one change";
+      lot.begin(key);
+      lot.park(key, park);  // still does not fit
+    }
+    keys = lot.next_batch();
+  }
+  EXPECT_EQ(seen.size(), 1000u);
+  EXPECT_FALSE(lot.has_leftovers());
+  EXPECT_EQ(lot.waiting_for("class/gpu"), 1000u);
+}
+
+TEST(ParkingLot, ACrowdInOneNamespaceTakesItsShareOfABatchOnly) {
+  ParkingLot lot;
+  for (int i = 0; i < 5000; ++i) lot.park("pod:hostile/" + std::to_string(i), park_for({"x"}, 1000, "2020"));
+  for (int i = 0; i < 3; ++i) lot.park("pod:other/" + std::to_string(i), park_for({"x"}, 0, "2026"));
+  const Keys keys = lot.wake("x");
+  EXPECT_EQ(keys.size(), ParkingLot::kBatchOfNamespace + 3);
+  EXPECT_EQ(keys[1], "pod:other/0");
+}
+
+// Changes keep coming while the first batch of each is all that is ever tried at once: everybody's turn comes all the
+// same, and whoever was tried longest ago comes first.
+TEST(ParkingLot, TheRestOfAWakeUpIsReachedUnderEndlessChanges) {
+  ParkingLot lot;
+  const auto again = [&](const Keys& keys) {
+    for (const std::string& key : keys) {
+      lot.begin(key);
+      lot.park(key, park_for({"x"}, key < "pod:d/3" ? 10 : 0, "2026"));
+    }
+  };
+  Keys all;
+  for (int i = 0; i < 500; ++i) all.push_back("pod:d/" + std::to_string(100 + i));
+  again(all);
+  std::map<std::string, int> tried;
+  for (int change = 0; change < 100; ++change) {
+    for (const Keys& keys : {lot.wake("x"), lot.next_batch()}) {
+      for (const std::string& key : keys) ++tried[key];
+      again(keys);
+    }
+  }
+  EXPECT_EQ(tried.size(), 500u);
+}
+
+TEST(ParkingLot, WakesWhoParkedSince) {
+  ParkingLot lot;
+  const Park park = park_for({"class/gpu"}, 0, "2026");
+  for (int i = 0; i < 100; ++i) lot.park("before" + std::to_string(i), park);
+  const uint64_t since = lot.time();
+  for (int i = 0; i < 100; ++i) lot.park("after" + std::to_string(i), park);
+  size_t woken = 0;
+  for (auto keys = lot.wake("class/gpu", since); !keys.empty(); keys = lot.next_batch())
+    for (const std::string& key : keys) {
+      EXPECT_TRUE(key.starts_with("after")) << key;
+      ++woken;
+    }
+  EXPECT_EQ(woken, 100u);
+  EXPECT_EQ(lot.waiting_for("class/gpu"), 100u);
+}
+
+TEST(ParkingLot, BeginningEndsTheWaiting) {
+  ParkingLot lot;
+  lot.park("a", park_for({"x", "y", "x"}));
+  lot.park("a", park_for({"z"}));
+  EXPECT_TRUE(lot.wake("x").empty());
+  lot.begin("a");
+  EXPECT_TRUE(lot.wake("z").empty());
+  EXPECT_EQ(lot.size(), 0u);
+  lot.park("b", park_for({"z"}, 0, "", "s"));
+  lot.wake("z");
+  lot.clear();
+  EXPECT_EQ(lot.shapes(), 0u);
+}
+
+// A world of pods that want so many of one kind of device each. Whatever comes and goes: once the lot is at rest
+// nothing is parked that would fit, and what was tried in vain is one key a shape and change.
+TEST(ParkingLot, NothingThatFitsStaysParkedInRandomWorlds) {
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE(seed);
+    SeededRandom random(seed);
+    struct Pod {
+      size_t kind, wants;
+      int32_t priority;
+    };
+    const size_t kinds = 1 + random.below(4);
+    std::vector<size_t> free(kinds, 0);
+    std::map<std::string, Pod> pods;
+    ParkingLot lot;
+    std::deque<std::string> queue;
+    size_t vain = 0;
+    const auto add = [&](const Keys& keys) { queue.insert(queue.end(), keys.begin(), keys.end()); };
+    const auto run = [&] {
+      while (!queue.empty() || lot.has_leftovers()) {
+        if (queue.empty()) add(lot.next_batch());
+        if (queue.empty()) continue;
+        const std::string key = queue.front();
+        queue.pop_front();
+        lot.begin(key);
+        const auto pod = pods.find(key);
+        if (pod == pods.end()) {
+          add(lot.end(key));
+        } else if (free[pod->second.kind] >= pod->second.wants) {
+          free[pod->second.kind] -= pod->second.wants;
+          pods.erase(pod);
+          add(lot.end(key));
+        } else {
+          ++vain;
+          const std::string shape = std::to_string(pod->second.kind) + "x" + std::to_string(pod->second.wants);
+          add(lot.park(key, park_for({"kind/" + std::to_string(pod->second.kind)}, pod->second.priority, "", shape)));
+        }
+      }
+    };
+    for (int step = 0; step < 60; ++step) {
+      const size_t kind = random.below(kinds);
+      if (random.below(2) == 0) {
+        for (size_t i = random.below(20); i > 0; --i) {
+          const std::string key =
+              "pod:n" + std::to_string(random.below(3)) + "/" + std::to_string(step) + "-" + std::to_string(i);
+          pods[key] = {kind, 1 + random.below(5), static_cast<int32_t>(random.below(2))};
+          queue.push_back(key);
+        }
+      } else if (random.below(3) == 0 && !pods.empty()) {
+        const std::string gone = std::next(pods.begin(), static_cast<long>(random.below(pods.size())))->first;
+        pods.erase(gone);
+        add(lot.end(gone));
+      } else {
+        run();  // new pods are tried once each, whatever their shape
+        free[kind] += random.below(12);
+        vain = 0;
+        add(lot.wake("kind/" + std::to_string(kind)));
+        run();
+        EXPECT_LE(vain, 3u * 5) << "one for each shape of the kind: namespaces times amounts";
+      }
+      if (random.below(2) == 0) run();
+    }
+    run();
+    for (const auto& [key, pod] : pods) EXPECT_LT(free[pod.kind], pod.wants) << key;
+    EXPECT_EQ(lot.size(), pods.size());
+    EXPECT_LE(lot.shapes(), kinds * 15);
+  }
+}
+
+}  // namespace dra::reconcile::parking_test

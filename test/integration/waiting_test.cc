@@ -1,0 +1,98 @@
+// Many pods that wait for devices while others come and go: what that costs, and that nobody waits for a crowd.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "test/integration/cluster.h"
+
+namespace dra::integration::waiting_test {
+
+using namespace std::chrono_literals;
+
+class Waiting : public ::testing::Test {
+ protected:
+  void begin(size_t nodes, size_t devices) {
+    ClusterOptions options;
+    options.embedded = true;
+    options.components.scheduler_allocates = false;
+    options.nodes = nodes;
+    options.devices = devices;
+    cluster = std::make_unique<Cluster>(options);
+    cluster->api().create(claim_template("one-gpu"));
+    ProcessOptions process;
+    process.manager = Cluster::manager_options();
+    process.manager.on_pass = [this](std::string_view controller, const std::string& key) {
+      if (controller == "allocation") ++passes[key];
+    };
+    cluster->start("m1", process);
+  }
+  size_t passes_in_all() const {
+    size_t sum = 0;
+    for (const auto& [key, count] : passes) sum += count;
+    return sum;
+  }
+
+  static std::string ordinary_name(int round, size_t i) {
+    return "ordinary" + std::to_string(round) + "-" + std::to_string(i);
+  }
+
+  std::unique_ptr<Cluster> cluster;
+  std::map<std::string, size_t> passes;
+};
+
+// 800 pods wait, 300 nodes are full of devices in use, and 14 ordinary pods end a second: no device is freed, so hardly
+// anything is tried.
+TEST_F(Waiting, OrdinaryPodsThatEndTryOneWaitingPodOfAShape) {
+  constexpr size_t kNodes = 300, kWaiting = 800, kEndings = 14 * 10;
+  begin(kNodes, 1);
+  for (size_t i = 0; i < kNodes + kWaiting; ++i)
+    cluster->api().create(pod("p" + std::to_string(i), {from_template("gpu", "one-gpu")}));
+  ASSERT_TRUE(cluster->eventually([&] { return cluster->watchdog().bound_pods() == kNodes; }, 120s));
+  // The same twice, leading and not: the difference in time is what leading costs.
+  double seconds[2] = {};
+  size_t tried = 0;
+  for (const int round : {0, 1}) {
+    for (size_t i = 0; i < kEndings; ++i) {
+      PodOptions ordinary;
+      ordinary.gated = false;
+      ordinary.node = node_name(i % kNodes);
+      cluster->api().create(pod(ordinary_name(round, i), {}, ordinary));
+    }
+    if (round == 1) cluster->process("m1").manager().stop_leading();
+    cluster->pass(10s);
+    const size_t before = passes_in_all();
+    const std::clock_t began = std::clock();
+    for (size_t i = 0; i < kEndings; ++i) {
+      cluster->api().remove(Api::path("Pod", ordinary_name(round, i)));
+      cluster->pass(71ms);
+    }
+    seconds[round] = static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
+    if (round == 0) tried = passes_in_all() - before;
+  }
+  std::printf(
+      "%zu pods ended in 10 s beside %zu that wait: %zu were tried, %.1f %% of a core (%.3f s, %.3f s standing by)\n",
+      kEndings, kWaiting, tried, (seconds[0] - seconds[1]) * 10, seconds[0], seconds[1]);
+  EXPECT_LE(tried, 3 * kEndings);
+}
+
+// 1,000 pods of one namespace that nothing fits, then one of another namespace.
+TEST_F(Waiting, ACrowdInOneNamespaceDoesNotDelayAnother) {
+  begin(4, 4);
+  cluster->api().create(claim_template("too-many", "gpu", 5));
+  for (size_t i = 0; i < 1000; ++i)
+    cluster->api().create(pod("crowd" + std::to_string(i), {from_template("gpu", "too-many")}));
+  cluster->api().create({{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "other"}}}});
+  Json made = claim_template("one-gpu");
+  made["metadata"]["namespace"] = "other";
+  cluster->api().create(made);
+  Json alone = pod("alone", {from_template("gpu", "one-gpu")});
+  alone["metadata"]["namespace"] = "other";
+  cluster->api().create(alone);
+  EXPECT_TRUE(cluster->eventually([&] { return cluster->watchdog().bound_pods() == 1; }, 2s, 20ms));
+}
+
+}  // namespace dra::integration::waiting_test
