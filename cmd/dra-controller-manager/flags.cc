@@ -225,7 +225,10 @@ void define(CLI::App& app, Texts& texts, Flags& flags) {
   app.add_option("--feature-gates", texts.feature_gates,
                  "DRA feature gates of the cluster as Name=true|false,...; the default is that of Kubernetes 1.36")
       ->group("What it does");
-  app.add_option("--allocation-step-budget", flags.manager.step_budget, "Steps one search for devices may take")
+  app.add_option(
+         "--allocation-step-budget", flags.manager.step_budget,
+         "Most steps of half a microsecond that one attempt to find devices may take; the first attempt has 50000, "
+         "each further one twice as many as the one before")
       ->capture_default_str()
       ->group("What it does");
   app.add_option("--cel-extensions", texts.cel_extensions,

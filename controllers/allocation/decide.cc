@@ -16,6 +16,7 @@ void PodReconcile::allocate() {
   const NodeChoice choice = candidate_nodes();
   if (choice.nodes.empty()) return give_back() ? void() : no_node(choice);
   allocator::Request request;
+  request.weigh_alternatives = true;
   for (const ClaimState& claim : state_.claims)
     if (!claim.allocated()) request.claims.push_back(claim.claim);
   std::vector<allocator::NodeId> order;
@@ -30,7 +31,9 @@ void PodReconcile::allocate() {
       // A sibling that was allocated before may be what stands in the way: it goes back first.
       return give_back() ? void() : no_devices(request, order);
     case allocator::Outcome::kBudgetSpent:
-      return undecided();
+      return undecided(found);
+    case allocator::Outcome::kUnfinished:
+      return unfinished(found);
     case allocator::Outcome::kError:
       return give_back() ? void() : unusable(request, order, found);
   }

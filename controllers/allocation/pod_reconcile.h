@@ -84,7 +84,9 @@ class PodReconcile {
   void no_devices(const allocator::Request& request, const std::vector<allocator::NodeId>& order);
   void unusable(const allocator::Request& request, const std::vector<allocator::NodeId>& order,
                 const allocator::FoundNodes& found);
-  void undecided();
+  void undecided(const allocator::FoundNodes& found);
+  // The slice ended: the key goes on when the others had their turn.
+  void unfinished(const allocator::FoundNodes& found);
   std::set<reconcile::Cause> causes_of(const allocator::Request& request) const;
   void park(const std::set<reconcile::Cause>& causes);
   // The allocated claims that leave the pod no other node, after a "; ".

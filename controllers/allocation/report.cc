@@ -90,13 +90,25 @@ void PodReconcile::unusable(const allocator::Request& request, const std::vector
   count_failure(std::string(allocator::cause_name(cause)));
 }
 
-void PodReconcile::undecided() {
+void PodReconcile::undecided(const allocator::FoundNodes& found) {
   outcome_.retry = "the search for devices took more than its budget of steps";
   count_failure("BudgetSpent");
   complain("AllocationUndecided",
-           "neither found devices for the claims of this pod nor refuted them within the step budget of one decision; "
-           "it is tried again",
+           "neither found devices for the claims of this pod nor refuted them within " + std::to_string(found.budget) +
+               " steps; it is tried again with twice as many each time, up to --allocation-step-budget=" +
+               std::to_string(allocator_.options().max_step_budget),
            "budget");
+}
+
+void PodReconcile::unfinished(const allocator::FoundNodes& found) {
+  constexpr uint32_t kWorthAnEvent = 16;  // slices: about 100 ms
+  outcome_.look_again_in(found.ask_again);
+  if (found.slices < kWorthAnEvent) return;
+  complain(
+      "AllocationInSlices",
+      "devices for the claims of this pod take long to find, or their selectors long to evaluate: they are decided "
+      "in slices of a few milliseconds, between the pods of others",
+      "slices");
 }
 
 std::set<Cause> PodReconcile::causes_of(const allocator::Request& request) const {

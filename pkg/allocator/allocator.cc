@@ -9,10 +9,11 @@
 #include "pkg/allocator/explain.h"
 #include "pkg/allocator/filters.h"
 #include "pkg/allocator/node_index.h"
+#include "pkg/allocator/node_search.h"
 #include "pkg/allocator/plan.h"
 #include "pkg/allocator/refutations.h"
-#include "pkg/allocator/result.h"
 #include "pkg/allocator/search.h"
+#include "pkg/allocator/shares.h"
 #include "pkg/base/check.h"
 
 namespace dra::allocator {
@@ -25,6 +26,8 @@ std::string_view outcome_name(Outcome outcome) {
       return "Infeasible";
     case Outcome::kBudgetSpent:
       return "BudgetSpent";
+    case Outcome::kUnfinished:
+      return "Unfinished";
     case Outcome::kError:
       break;
   }
@@ -36,18 +39,20 @@ class Allocator::Impl {
   Impl(inventory::Inventory& inventory, Options options, Random& random)
       : options_(std::move(options)),
         core_(inventory.core()),
-        random_(random),
-        selectors_(core_, options_.quantity_operators),
-        filters_(core_, selectors_, options_.ignored_taints),
+        selectors_(core_, options_.quantity_operators, meter_),
+        filters_(core_, selectors_, options_.ignored_taints, meter_),
         columns_(core_),
         index_(core_, filters_),
         refutations_(core_),
-        search_(core_, filters_, columns_) {}
+        search_(core_, filters_, columns_, meter_),
+        node_search_(core_, options_, index_, refutations_, search_, meter_, random),
+        shares_(options_.slice.clock) {}
 
   const Options& options() const { return options_; }
 
   void clear_caches() {
     plans_.clear();
+    plan_bytes_ = 0;
     index_.clear();
     refutations_.clear();
     filters_.clear();
@@ -56,69 +61,47 @@ class Allocator::Impl {
   }
 
   Decision allocate(const Request& request, NodeId node) {
+    meter_.begin_slice({});
     std::shared_ptr<const Plan> plan = plan_for(request);
     Decision decision;
     decision.node = node;
     if (refused(*plan, decision.outcome, decision.error) || node >= core_.node_count()) return decision;
-    decide(*plan, node, request.step_budget == 0 ? options_.step_budget : request.step_budget, decision);
+    Search::Terms terms;
+    terms.strict = options_.strict_selector_errors;
+    terms.budget = request.step_budget == 0 ? options_.step_budget : request.step_budget;
+    node_search_.decide(*plan, node, terms, decision);
     return decision;
   }
 
   FoundNodes find_nodes(const Request& request, std::span<const NodeId> order, size_t limit) {
-    std::shared_ptr<const Plan> plan = plan_for(request);
+    const std::string ns = namespace_of(request);
     FoundNodes found;
-    if (refused(*plan, found.outcome, found.error)) found.guilty_claim = plan->guilty_claim;
-    if (found.error || limit == 0) return found;
-    uint64_t budget = request.step_budget == 0 ? options_.step_budget : request.step_budget;
-    bool undecided = false;
-    uint64_t work = filters_.work();
-    make_bounds(*plan);
-    Refutations::Nodes& refuted = refutations_.of(plan->shape);
-    const size_t nodes = core_.node_count();
-    for (NodeId node : order) {
-      if (node >= nodes) continue;
-      if (found.steps >= budget) {
-        undecided = true;
-        break;
-      }
-      if (!options_.strict_selector_errors && refuted.contains(node)) continue;
-      bool possible = within_bounds(node);
-      // Looking at devices for the first time costs, too. What was looked at is kept, so that the next attempt comes
-      // further.
-      found.steps += filters_.work() - work;
-      work = filters_.work();
-      if (!possible) continue;
-      if (found.steps >= budget) {
-        undecided = true;
-        break;
-      }
-      ++found.nodes_searched;
-      Decision decision;
-      decision.node = node;
-      // One hard node must not use up what the others need.
-      decide(*plan, node, std::max<uint64_t>((budget - found.steps) / 4, 1), decision, !plan->constraints.empty());
-      found.steps += decision.steps + 1 + (filters_.work() - work);
-      work = filters_.work();
-      if (decision.outcome == Outcome::kInfeasible) refuted.add(node);
-      if (decision.outcome == Outcome::kError) {
-        found.outcome = Outcome::kError;
-        found.error = std::move(decision.error);
-        return found;
-      }
-      undecided = undecided || decision.outcome == Outcome::kBudgetSpent;
-      if (decision.outcome != Outcome::kFeasible) continue;
-      found.decisions.push_back(std::move(decision));
-      if (found.decisions.size() >= limit) break;
+    SliceLimit slice = options_.slice;
+    if (slice.steps > Shares::kShortSlice && shares_.wait(ns) > Duration::zero()) slice.steps = Shares::kShortSlice;
+    meter_.begin_slice(slice);
+    if (slice.steps != 0 && shares_.wait_for(ns) > Shares::kMostOwed) {
+      found.outcome = Outcome::kUnfinished;
+      found.ask_again = shares_.wait_for(ns);
+      return found;
     }
-    found.outcome = !found.decisions.empty() ? Outcome::kFeasible
-                    : undecided              ? Outcome::kBudgetSpent
-                                             : Outcome::kInfeasible;
+    std::shared_ptr<const Plan> plan = plan_for(request);
+    if (plan->unfinished) {
+      found.outcome = Outcome::kUnfinished;
+    } else if (refused(*plan, found.outcome, found.error)) {
+      found.guilty_claim = plan->guilty_claim;
+      return found;
+    } else if (limit > 0) {
+      found = node_search_.find(*plan, request, order, limit);
+    }
+    charge_share(ns);
+    if (found.outcome == Outcome::kUnfinished) found.ask_again = shares_.wait(ns);
     return found;
   }
 
   std::optional<inventory::Usage> class_usage(const std::string& class_name, uint64_t& budget) {
     const inventory::ClassEntry* entry = core_.find_class(class_name);
     if (entry == nullptr) return std::nullopt;
+    meter_.begin_slice(options_.slice);
     trim();
     Filter bare;
     for (const std::string& expression : entry->object->selectors) {
@@ -127,6 +110,7 @@ class Allocator::Impl {
       if (!selectors_.compile_error(bare.class_selectors.back()).empty()) return std::nullopt;
     }
     const FilterId filter = filters_.intern(std::move(bare));
+    filters_.touch(filter);
     inventory::Usage usage;
     for (inventory::PoolId id = 0; id < core_.pool_slots(); ++id) {
       const inventory::Pool* pool = core_.pool(id);
@@ -135,14 +119,22 @@ class Allocator::Impl {
         if (budget == 0) return std::nullopt;
         budget -= std::min<uint64_t>(budget, pool->size());
       }
-      usage += usage_in(*pool, filters_.mask(filter, *pool));
+      const FilterMask* mask = filters_.mask(filter, *pool);
+      if (mask == nullptr) return std::nullopt;
+      usage += usage_in(*pool, *mask);
     }
     return usage;
   }
 
   Reasons explain(const Request& request, std::span<const NodeId> nodes) {
+    // Half a slice to compile and count, the other half to prove.
+    SliceLimit half = options_.slice;
+    half.steps /= 2;
+    half.time /= 2;
+    meter_.begin_slice(half);
     std::shared_ptr<const Plan> plan = plan_for(request);
     Reasons reasons;
+    if (plan->unfinished) return reasons;
     if (const auto& refusal = plan->error ? plan->error : plan->ambiguous) {
       reasons.proof = refusal->message();
       RequestReason reason;
@@ -154,13 +146,19 @@ class Allocator::Impl {
       reasons.requests.push_back(std::move(reason));
       return reasons;
     }
-    reasons = explain_plan(*plan, nodes, core_, selectors_, filters_);
+    reasons = explain_plan(*plan, nodes, core_, selectors_, filters_, meter_);
+    charge_share(namespace_of(request));
+    meter_.begin_slice(half);
     reasons.proof = proof_for(*plan, nodes.first(reasons.nodes_examined));
+    charge_share(namespace_of(request));
     return reasons;
   }
 
  private:
   static constexpr size_t kMaxPlans = 1024;
+  static constexpr size_t kMaxPlanBytes = 8u << 20;
+  // Decisions that take less are not counted against a namespace.
+  static constexpr Duration kFreeSlice = std::chrono::milliseconds(1);
 
   static inventory::Usage usage_in(const inventory::Pool& pool, const FilterMask& mask) {
     inventory::Usage usage;
@@ -173,20 +171,28 @@ class Allocator::Impl {
     return usage;
   }
 
-  // Nothing holds a FilterId or SelectorId when this is called.
-  void trim() {
-    if (filters_.full()) {
-      plans_.clear();
-      index_.clear();
-      refutations_.clear();
-      filters_.clear();
-      selectors_.clear();
-    }
+  static std::string namespace_of(const Request& request) {
+    return request.claims.empty() ? "" : request.claims[0]->metadata.ns;
   }
 
+  // Of the slice at hand.
+  void charge_share(const std::string& ns) {
+    if (options_.slice.steps != 0 && meter_.slice_time() >= kFreeSlice) shares_.charge(ns, meter_.slice_time());
+  }
+
+  // Nothing holds a FilterId, SelectorId, mask or count when this is called. Numbers of filters and selectors are given
+  // out anew only when there are too many; not while a plan is made over several slices, which would begin again.
+  void trim() {
+    if ((filters_.full() || selectors_.full()) && !making_plan_) clear_caches();
+    filters_.trim();
+    index_.trim();
+    refutations_.trim();
+    columns_.trim();
+  }
+
+  // Never null. The caller has begun a slice.
   std::shared_ptr<const Plan> plan_for(const Request& request) {
     trim();
-    columns_.trim();
     uint64_t hash = request.claims.size();
     for (const auto& claim : request.claims) {
       DRA_CHECK(claim != nullptr);
@@ -196,8 +202,14 @@ class Allocator::Impl {
       const Plan& plan = *it->second;
       if (plan.classes_version == core_.classes_version() && plan.claims == request.claims) return it->second;
     }
-    std::shared_ptr<const Plan> plan = make_plan(request.claims, core_, selectors_, filters_);
-    if (plans_.size() >= kMaxPlans) plans_.clear();
+    std::shared_ptr<const Plan> plan = make_plan(request.claims, core_, selectors_, filters_, meter_);
+    making_plan_ = plan->unfinished;
+    if (plan->unfinished) return plan;
+    if (plans_.size() >= kMaxPlans || plan_bytes_ > kMaxPlanBytes) {
+      plans_.clear();
+      plan_bytes_ = 0;
+    }
+    plan_bytes_ += plan->bytes;
     plans_[hash] = plan;
     return plan;
   }
@@ -221,8 +233,10 @@ class Allocator::Impl {
     uint64_t steps = 0;
     for (NodeId node : nodes.first(std::min(nodes.size(), kMostNodes))) {
       if (node >= core_.node_count()) continue;
-      if (steps >= options_.step_budget) break;
-      Search::End end = search_.run(plan, node, false, options_.step_budget - steps);
+      if (steps >= options_.step_budget || (meter_.stopped() && !proof.empty())) break;
+      Search::Terms terms;
+      terms.budget = options_.step_budget - steps;
+      const Search::End end = search_.run(plan, node, terms);
       steps += search_.steps() + 1;
       if (end == Search::End::kFound || (search_.too_few() && !proof.empty())) continue;
       proof = (nodes.size() > 1 ? "node " + core_.node_name(node) + ": " : "") +
@@ -232,96 +246,20 @@ class Allocator::Impl {
     return proof;
   }
 
-  void decide(const Plan& plan, NodeId node, uint64_t budget, Decision& decision, bool prove_first = false) {
-    Search::End end = search_.run(plan, node, options_.strict_selector_errors, budget, prove_first);
-    decision.steps = search_.steps();
-    switch (end) {
-      case Search::End::kError:
-        decision.outcome = Outcome::kError;
-        decision.error = Error(Code::kInvalidArgument, search_.error());
-        return;
-      case Search::End::kBudget:
-        decision.outcome = Outcome::kBudgetSpent;
-        return;
-      case Search::End::kNone:
-        decision.outcome = Outcome::kInfeasible;
-        if (options_.strict_selector_errors && search_.board().invalid() != nullptr) {
-          decision.outcome = Outcome::kError;
-          decision.error = Error(Code::kInvalidArgument,
-                                 "invalid resource pools were encountered: " + search_.board().invalid()->reason);
-        }
-        return;
-      case Search::End::kFound:
-        break;
-    }
-    auto results = make_results(plan, search_, core_, random_, options_.strict_selector_errors);
-    if (!results) {
-      decision.outcome = Outcome::kError;
-      decision.error = results.error();
-      return;
-    }
-    decision.outcome = Outcome::kFeasible;
-    decision.results = std::move(*results);
-    if (!plan.any_prioritized) return;
-    decision.prioritized_scores.assign(plan.claims.size(), 0);
-    for (size_t r = 0; r < plan.requests.size(); ++r)
-      if (plan.requests[r].prioritized)
-        decision.prioritized_scores[plan.requests[r].claim] += 8 - static_cast<int>(search_.chosen()[r]);
-  }
-
-  // What a node must have at least: counts of one filter, or one of several (alternatives).
-  struct Need {
-    NodeCounts* counts;
-    uint64_t devices;
-  };
-  struct Bound {
-    std::vector<Need> any_of;
-    bool sum = false;  // of several requests: shared devices may serve more than one of them
-  };
-
-  void make_bounds(const Plan& plan) {
-    bounds_.clear();
-    if (options_.strict_selector_errors) return;  // errors must be met where upstream meets them
-    std::unordered_map<NodeCounts*, uint64_t> sums;
-    // References into the index stay valid: it is a node-based map.
-    for (const PlanRequest& request : plan.requests) {
-      Bound bound;
-      for (const PlanAlternative& alternative : request.alternatives) {
-        NodeCounts& counts = index_.counts(alternative.filter, alternative.admin);
-        bound.any_of.push_back({&counts, alternative.all ? 1 : alternative.count});
-        if (request.alternatives.size() == 1 && !alternative.admin) sums[&counts] += bound.any_of.back().devices;
-      }
-      bounds_.push_back(std::move(bound));
-    }
-    if (plan.requests.size() > 1)
-      for (const auto& [counts, sum] : sums) bounds_.push_back({{{counts, sum}}, true});
-  }
-
-  // Asked for every node of the fleet: plain loops.
-  bool within_bounds(NodeId node) {
-    for (const Bound& bound : bounds_) {
-      bool possible = false;
-      for (const Need& need : bound.any_of) {
-        NodeCounts::Count most = index_.bound(*need.counts, node);
-        possible = most.candidates >= need.devices || (bound.sum && most.shareable > 0);
-        if (possible) break;
-      }
-      if (!possible) return false;
-    }
-    return true;
-  }
-
   Options options_;
   inventory::Core& core_;
-  Random& random_;
+  Meter meter_;
   Selectors selectors_;
   Filters filters_;
   Columns columns_;
   NodeIndex index_;
   Refutations refutations_;
   Search search_;
+  NodeSearch node_search_;
+  Shares shares_;
   std::unordered_map<uint64_t, std::shared_ptr<const Plan>> plans_;
-  std::vector<Bound> bounds_;
+  size_t plan_bytes_ = 0;
+  bool making_plan_ = false;
 };
 
 Allocator::Allocator(inventory::Inventory& inventory, Options options, Random& random)

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "pkg/allocator/meter.h"
 #include "pkg/allocator/reasons.h"
 #include "pkg/api/resource.h"
 #include "pkg/base/error.h"
@@ -35,8 +36,10 @@ enum class Strategy : uint8_t {
   kFirstFit,  // the first solution in upstream's order
 };
 
-// One search step is one attempt to take one device (0.1 to 1 microsecond).
+// One search step is one attempt to take one device (0.1 to 1 microsecond). The budget of the first attempt, and the
+// most that later ones may have: it doubles with each that ends without an answer.
 inline constexpr uint64_t kDefaultStepBudget = 50'000;
+inline constexpr uint64_t kDefaultMaxStepBudget = 3'200'000;
 
 struct Options {
   Strategy strategy = Strategy::kFirstFit;
@@ -45,6 +48,11 @@ struct Options {
   // an unusable pool or against a constraint. Conformance with upstream's tables needs it on.
   bool strict_selector_errors = false;
   uint64_t step_budget = kDefaultStepBudget;
+  uint64_t max_step_budget = kDefaultMaxStepBudget;
+  // Where one call of find_nodes, explain or class_usage ends at the latest, but for the selector being evaluated (20
+  // ms at most). Without steps: nowhere. On a simulated clock only steps count. The clock must outlive the allocator;
+  // it also measures the shares of namespaces (shares.h).
+  SliceLimit slice;
   // Keys of taints with effect NoSchedule that this allocator ignores ("devices that only we hand out").
   std::vector<std::string> ignored_taints;
   bool quantity_operators = false;  // pkg/cel EnvironmentOptions
@@ -54,7 +62,10 @@ struct Request {
   // Of one pod, in the pod's order; allocated together or not at all. Must not be null. A plan is cached per object, so
   // pass the store's object, not a copy.
   std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
-  // 0: that of the options. For find_nodes it covers all nodes together.
+  // With firstAvailable, find_nodes chooses among the first nodes that fit (NodeSearch::kScoredNodes) by how early the
+  // alternatives are that they offer, as kube-scheduler does; else the first node that fits is taken.
+  bool weigh_alternatives = false;
+  // 0: that of the options, doubled with each attempt. For find_nodes it covers all nodes together.
   uint64_t step_budget = 0;
 };
 
@@ -62,6 +73,7 @@ enum class Outcome : uint8_t {
   kFeasible,
   kInfeasible,   // proven: nothing fits with the inventory as it is
   kBudgetSpent,  // neither found nor refuted within the step budget
+  kUnfinished,   // the slice ended first: asking again goes on
   kError,        // the request or (strict) a selector is unusable; `error` says why
 };
 std::string_view outcome_name(Outcome outcome);
@@ -78,7 +90,8 @@ struct Decision {
 };
 
 struct FoundNodes {
-  std::vector<Decision> decisions;  // feasible ones only, in the order asked; at most `limit`
+  // Feasible ones only, at most `limit`: in the order asked or, weighed, best score first.
+  std::vector<Decision> decisions;
   Outcome outcome =
       Outcome::kInfeasible;  // kFeasible when any; kBudgetSpent when a node was left undecided and none fits
   std::optional<Error> error;
@@ -86,6 +99,9 @@ struct FoundNodes {
   std::optional<uint32_t> guilty_claim;
   uint64_t steps = 0;
   uint32_t nodes_searched = 0;  // the rest was refuted by summaries
+  uint64_t budget = 0;          // of the attempt, in steps
+  uint32_t slices = 0;          // of the attempt, so far
+  Duration ask_again{};         // kUnfinished: no earlier than after this time, for the sake of others
 };
 
 class Allocator {
@@ -103,12 +119,13 @@ class Allocator {
   // The first `limit` nodes of `order` on which the request fits, without a search on nodes that summaries refute.
   FoundNodes find_nodes(const Request& request, std::span<const NodeId> order, size_t limit = 1);
 
-  // Why the request does not fit on these nodes. Costs a pass over their devices; meant for after a failure.
+  // Why the request does not fit on these nodes. Costs a pass over their devices, as many as a slice allows; meant for
+  // after a failure.
   Reasons explain(const Request& request, std::span<const NodeId> nodes);
 
   // The devices of complete pools that the class selects. Nothing when the class is unknown, one of its selectors is no
-  // expression, or the budget is used up before all devices are judged: what was judged is kept, so that the next call
-  // gets further. The budget shrinks by the devices judged anew.
+  // expression, or the budget or a slice is used up before all devices are judged: what was judged is kept, so that the
+  // next call gets further. The budget shrinks by the devices judged anew.
   std::optional<inventory::Usage> class_usage(const std::string& class_name, uint64_t& budget);
 
   // Forgets everything cached (plans, masks, summaries). For cold measurements and tests.

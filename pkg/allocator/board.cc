@@ -6,7 +6,7 @@ using inventory::Pool;
 using inventory::PoolState;
 using inventory::Segment;
 
-void Board::lay_out(const Plan& plan, inventory::NodeId node) {
+bool Board::lay_out(const Plan& plan, inventory::NodeId node) {
   node_ = node;
   view_ = &core_.view(node);
   segments_.clear();
@@ -36,28 +36,37 @@ void Board::lay_out(const Plan& plan, inventory::NodeId node) {
   candidates_.resize(slots * words_);
   usable_.resize(slots * words_);
   if (plan.any_all) selectable_.resize(slots * words_);
-  for (size_t slot = 0; slot < slots; ++slot) {
-    size_t at = slot * words_;
-    for (size_t s = 0; s < segments_.size(); ++s) {
-      const Pool& pool = *segments_[s].pool;
-      const FilterMask& mask = filters_.mask(plan.filters[slot], pool);
-      const inventory::Words& here = view_->segments[s].mask;
-      const uint64_t* available = pool.available();
-      for (uint32_t w = 0; w < segments_[s].words; ++w, ++at) {
-        uint64_t on_node = here.empty() ? ~uint64_t{0} : here[w];
-        usable_[at] = mask.usable()[w] & on_node;
-        candidates_[at] = usable_[at] & available[w];
-        if (plan.any_all) selectable_[at] = mask.selectable()[w] & on_node;
-      }
-      if (plan.any_all && pool.any_shared())
-        drop_exhausted(plan.filters[slot], segments_[s], selectable_.data() + slot * words_);
-      if (!mask.any_failed) continue;
-      if (!any_failed_) failed_.assign(slots * words_, 0);
-      any_failed_ = true;
-      for (uint32_t w = 0; w < segments_[s].words; ++w)
-        failed_[at - segments_[s].words + w] = mask.failed()[w] & (here.empty() ? ~uint64_t{0} : here[w]);
+  failed_.clear();
+  for (size_t slot = 0; slot < slots; ++slot)
+    if (!lay_out_slot(plan, slot)) return false;
+  return true;
+}
+
+bool Board::lay_out_slot(const Plan& plan, size_t slot) {
+  size_t at = slot * words_;
+  filters_.touch(plan.filters[slot]);
+  for (size_t s = 0; s < segments_.size(); ++s) {
+    const Pool& pool = *segments_[s].pool;
+    const FilterMask* made = filters_.mask(plan.filters[slot], pool);
+    if (made == nullptr) return false;
+    const FilterMask& mask = *made;
+    const inventory::Words& here = view_->segments[s].mask;
+    const uint64_t* available = pool.available();
+    for (uint32_t w = 0; w < segments_[s].words; ++w, ++at) {
+      uint64_t on_node = here.empty() ? ~uint64_t{0} : here[w];
+      usable_[at] = mask.usable()[w] & on_node;
+      candidates_[at] = usable_[at] & available[w];
+      if (plan.any_all) selectable_[at] = mask.selectable()[w] & on_node;
     }
+    if (plan.any_all && pool.any_shared())
+      drop_exhausted(plan.filters[slot], segments_[s], selectable_.data() + slot * words_);
+    if (!mask.any_failed) continue;
+    if (!any_failed_) failed_.assign(plan.filters.size() * words_, 0);
+    any_failed_ = true;
+    for (uint32_t w = 0; w < segments_[s].words; ++w)
+      failed_[at - segments_[s].words + w] = mask.failed()[w] & (here.empty() ? ~uint64_t{0} : here[w]);
   }
+  return true;
 }
 
 // Mode All does not mean shared devices whose capacity others have used up.

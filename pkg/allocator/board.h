@@ -24,8 +24,9 @@ class Board {
  public:
   Board(inventory::Core& core, Filters& filters) : core_(core), filters_(filters) {}
 
-  // Lays out the node's pools for the plan. Cheap: a few words per pool and filter.
-  void lay_out(const Plan& plan, inventory::NodeId node);
+  // Lays out the node's pools for the plan. A few words per pool and filter, where masks are at hand; false: the slice
+  // ended before they were made.
+  bool lay_out(const Plan& plan, inventory::NodeId node);
 
   size_t words() const { return words_; }
   uint32_t counters() const { return counters_; }
@@ -53,6 +54,7 @@ class Board {
   const inventory::Pool* invalid() const { return invalid_; }
 
  private:
+  bool lay_out_slot(const Plan& plan, size_t slot);
   void drop_exhausted(FilterId id, const BoardSegment& segment, uint64_t* selectable);
 
   inventory::Core& core_;

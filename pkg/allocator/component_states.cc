@@ -26,6 +26,7 @@ void ComponentStates::reset(Vector cap) {
   makes_.clear();
   state_index_.clear();
   states_.clear();
+  bytes_ = 0;
 }
 
 uint32_t ComponentStates::intern_make(std::vector<Kind> kinds, uint32_t counters) {
@@ -70,6 +71,7 @@ uint32_t ComponentStates::intern_state(uint32_t make, std::vector<uint32_t> left
   }
   auto [it, fresh] = state_index_.try_emplace(std::move(key), static_cast<uint32_t>(states_.size()));
   if (fresh) {
+    bytes_ += 2 * it->first.size() + sizeof(State) + 64;
     states_.push_back(std::make_unique<State>());
     states_.back()->make = make;
     states_.back()->left = std::move(left);
@@ -78,15 +80,15 @@ uint32_t ComponentStates::intern_state(uint32_t make, std::vector<uint32_t> left
   return it->second;
 }
 
-const ComponentStates::State* ComponentStates::get(uint32_t state, uint64_t& work) {
+const ComponentStates::State* ComponentStates::get(uint32_t state, uint64_t& work, uint64_t limit) {
   State& asked = *states_[state];
-  if (!asked.known && !expand(state, work)) return nullptr;
+  if (!asked.known && !expand(state, work, limit)) return nullptr;
   return &asked;
 }
 
 // The first device taken is of some kind, and no later one is of a kind before it: so each set of devices is met once.
-bool ComponentStates::expand(uint32_t id, uint64_t& work) {
-  if (states_.size() > kMaxStates) return false;
+bool ComponentStates::expand(uint32_t id, uint64_t& work, uint64_t limit) {
+  if (full() || work > limit) return false;
   State& state = *states_[id];
   const std::vector<Kind>& kinds = makes_[state.make].kinds;
   std::vector<Vector> vectors;
@@ -97,7 +99,7 @@ bool ComponentStates::expand(uint32_t id, uint64_t& work) {
     std::vector<Amount> residual = state.residual;
     for (const auto& [counter, amount] : kinds[k].uses) residual[counter] -= amount;
     --left[k];
-    const State* rest = get(intern_state(state.make, left, std::move(residual)), work);
+    const State* rest = get(intern_state(state.make, left, std::move(residual)), work, limit);
     if (rest == nullptr) return false;
     left[k] = 0;
     for (size_t c = 0; c < kMaxClasses; ++c) {
@@ -108,6 +110,7 @@ bool ComponentStates::expand(uint32_t id, uint64_t& work) {
   }
   if (vectors.empty()) vectors.push_back(0);
   for (Vector v : vectors) state.most = v + state.most - lane_min(v, state.most);
+  bytes_ += vectors.size() * sizeof(Vector);
   state.vectors = std::move(vectors);
   state.known = true;
   return true;

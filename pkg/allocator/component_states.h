@@ -6,7 +6,8 @@
 // ("3 small and 1 large, or 7 small"). Components of one make (equal devices, equal uses, in equal order) share states,
 // so a node of eight equal GPUs and a fleet of such nodes are worked out once.
 //
-// Bounded: kMaxStates states, kMaxVectors vectors each; beyond, `get` returns null. One thread.
+// Bounded: kMaxStates states of kMaxVectors vectors each, kMaxStateBytes in all; beyond, `get` returns null. One
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -52,6 +53,7 @@ class ComponentStates {
  public:
   static constexpr size_t kMaxStates = 20'000;
   static constexpr size_t kMaxVectors = 512;
+  static constexpr size_t kMaxStateBytes = 8u << 20;
 
   // Devices with equal classes and equal counter uses.
   struct Kind {
@@ -70,24 +72,26 @@ class ComponentStates {
   // Forgets everything. Nobody asks for more than `cap`.
   void reset(Vector cap);
   Vector cap() const { return cap_; }
-  size_t size() const { return states_.size(); }
+  bool full() const { return states_.size() > kMaxStates || bytes_ > kMaxStateBytes; }
 
   // The number of a make; equal makes have one number.
   uint32_t intern_make(std::vector<Kind> kinds, uint32_t counters);
   // The number of a state; states between which no question can tell have one number.
   uint32_t intern_state(uint32_t make, std::vector<uint32_t> left, std::vector<inventory::Amount> residual);
-  // Null: too many states or vectors. `work` grows by the number of vectors handled.
-  const State* get(uint32_t state, uint64_t& work);
+  // Null: too many states or vectors, or `work`, which grows by the number of vectors handled, is beyond `limit`;
+  // states that were worked out on the way are kept.
+  const State* get(uint32_t state, uint64_t& work, uint64_t limit);
 
  private:
   struct Make {
     std::vector<Kind> kinds;
     uint32_t counters = 0;
   };
-  bool expand(uint32_t state, uint64_t& work);
+  bool expand(uint32_t state, uint64_t& work, uint64_t limit);
   bool add_maximal(std::vector<Vector>& vectors, Vector v, uint64_t& work) const;
 
   Vector cap_ = 0;
+  size_t bytes_ = 0;
   std::unordered_map<std::string, uint32_t> make_index_;
   std::vector<Make> makes_;
   std::unordered_map<std::string, uint32_t> state_index_;

@@ -24,8 +24,8 @@ struct Verdict {
 
 class Explainer {
  public:
-  Explainer(const Plan& plan, inventory::Core& core, Selectors& selectors, Filters& filters)
-      : plan_(plan), core_(core), selectors_(selectors), filters_(filters) {}
+  Explainer(const Plan& plan, inventory::Core& core, Selectors& selectors, Filters& filters, Meter& meter)
+      : plan_(plan), core_(core), selectors_(selectors), filters_(filters), meter_(meter) {}
 
   Reasons run(std::span<const NodeId> nodes) {
     Reasons reasons;
@@ -71,7 +71,9 @@ class Explainer {
     bool too_many = !alternative.all && alternative.count > api::kMaxAllocationResults;
     for (const auto& [id, here] : here_) {
       const Pool& pool = *core_.pool(id);
-      for (uint32_t device = 0; device < pool.size(); ++device) {
+      reason.devices_asked += pool.size();
+      // The first device is judged in any case.
+      for (uint32_t device = 0; device < pool.size() && (!out_of_time() || reason.devices_examined == 0); ++device) {
         Verdict verdict = judge(alternative, pool, device, here);
         if (too_many && verdict.cause == Cause::kCombination)
           verdict = {Cause::kLimit, -1, "at most 32 results a claim"};
@@ -92,6 +94,12 @@ class Explainer {
 
   std::string device_text(const Pool& pool, uint32_t device) const {
     return pool.driver_text + "/" + pool.name_text + "/" + std::string(core_.strings().text(pool.device_name(device)));
+  }
+
+  // Every so often a device has to be looked at, or time would not be counted where selectors are cheap.
+  bool out_of_time() {
+    if (++looked_at_ % 8 == 0) meter_.charge(1);
+    return meter_.stopped();
   }
 
   // What speaks against one device by itself, constraints aside.
@@ -119,7 +127,7 @@ class Explainer {
   bool judge_selectors(const std::vector<SelectorId>& list, Cause cause, const Pool& pool, uint32_t device,
                        Verdict& verdict) {
     for (size_t i = 0; i < list.size(); ++i) {
-      Truth truth = selectors_.evaluate(list[i], pool, device);
+      const Truth truth = selectors_.evaluate(list[i], pool, device, Selectors::Keep::kNo);
       if (truth == Truth::kTrue) continue;
       verdict = {cause, static_cast<int>(i), ""};
       if (truth == Truth::kError)
@@ -186,7 +194,7 @@ class Explainer {
         std::map<std::string, uint32_t> had;
         for (const auto& [id, here] : here_) {
           const Pool& pool = *core_.pool(id);
-          for (uint32_t device = 0; device < pool.size(); ++device)
+          for (uint32_t device = 0; device < pool.size() && !out_of_time(); ++device)
             if (judge_alone(request.alternatives[0], pool, device, here).cause == Cause::kCombination)
               for (const std::string& code : values_of(pool, device, spec.attribute)) ++had[code];
         }
@@ -196,6 +204,7 @@ class Explainer {
         common = std::move(enough);
         first = false;
       }
+      if (meter_.stopped()) return;  // what is common to all is not known
       if (!first) common_.emplace(c, std::move(common));
     }
   }
@@ -220,6 +229,8 @@ class Explainer {
   inventory::Core& core_;
   Selectors& selectors_;
   Filters& filters_;
+  Meter& meter_;
+  uint64_t looked_at_ = 0;
   std::map<PoolId, inventory::Words> here_;
   std::map<uint32_t, std::set<std::string>> common_;
 };
@@ -227,8 +238,8 @@ class Explainer {
 }  // namespace
 
 Reasons explain_plan(const Plan& plan, std::span<const NodeId> nodes, inventory::Core& core, Selectors& selectors,
-                     Filters& filters) {
-  return Explainer(plan, core, selectors, filters).run(nodes);
+                     Filters& filters, Meter& meter) {
+  return Explainer(plan, core, selectors, filters, meter).run(nodes);
 }
 
 }  // namespace dra::allocator

@@ -9,6 +9,6 @@
 namespace dra::allocator {
 
 Reasons explain_plan(const Plan& plan, std::span<const inventory::NodeId> nodes, inventory::Core& core,
-                     Selectors& selectors, Filters& filters);
+                     Selectors& selectors, Filters& filters, Meter& meter);
 
 }  // namespace dra::allocator

@@ -56,12 +56,14 @@ FilterId Filters::intern(Filter filter) {
 void Filters::clear() {
   filters_.clear();
   index_.clear();
-  kept_words_ = 0;
+  bytes_ = 0;
 }
 
 const CapacityFit& Filters::fit(Filter& filter, const inventory::CapacityShape& shape) {
   auto it = filter.fits.find(shape.serial);
   if (it != filter.fits.end()) return it->second;
+  account(filter,
+          sizeof(CapacityFit) + 64 + shape.entries.size() * (sizeof(inventory::Amount) + sizeof(api::Quantity)));
   return filter.fits.emplace(shape.serial, fit_capacity(shape, filter.capacity)).first->second;
 }
 
@@ -82,36 +84,44 @@ std::string Filters::disabled_feature(const inventory::Pool& pool, uint32_t devi
   return {};
 }
 
-SliceAnswer Filters::make_answer(Filter& filter, const Pool& pool, size_t slice) {
-  uint32_t count = pool.live()[slice]->size();
-  const uint64_t evaluations = selectors_.evaluations();
-  SliceAnswer made;
-  made.selectable.assign(inventory::words_for(count), 0);
-  made.failed.assign(inventory::words_for(count), 0);
-  bool check_capacity = core_.features().consumable;
-  for (uint32_t i = 0; i < count; ++i) {
-    uint32_t device = pool.first_of(slice) + i;
+// The selectors of one device from `next` on; false when the slice ended first.
+bool Filters::judge(Filter& filter, const Pool& pool, uint32_t device, uint32_t& next, Truth& truth) {
+  const size_t of_class = filter.class_selectors.size();
+  const size_t all = of_class + filter.request_selectors.size();
+  truth = Truth::kTrue;
+  for (; next < all && truth == Truth::kTrue; ++next) {
+    const SelectorId id = next < of_class ? filter.class_selectors[next] : filter.request_selectors[next - of_class];
+    if (!meter_.has_room_for(selectors_.most_steps(id))) return false;
+    truth = selectors_.evaluate(id, pool, device);
+  }
+  next = 0;
+  return true;
+}
+
+bool Filters::go_on(Filter& filter, const Pool& pool, size_t slice, SliceAnswer& made) {
+  const uint32_t count = pool.live()[slice]->size();
+  const bool check_capacity = core_.features().consumable;
+  for (; made.next_device < count; ++made.next_device) {
+    if (made.next_device % 4 == 3) meter_.charge(1);
+    if (meter_.stopped()) return false;
+    const uint32_t device = pool.first_of(slice) + made.next_device;
     if (!disabled_feature(pool, device).empty()) continue;
-    Truth truth = Truth::kTrue;
-    for (size_t s = 0; truth == Truth::kTrue && s < filter.class_selectors.size(); ++s)
-      truth = selectors_.evaluate(filter.class_selectors[s], pool, device);
-    for (size_t s = 0; truth == Truth::kTrue && s < filter.request_selectors.size(); ++s)
-      truth = selectors_.evaluate(filter.request_selectors[s], pool, device);
+    Truth truth;
+    if (!judge(filter, pool, device, made.next_selector, truth)) return false;
     if (truth == Truth::kError) {
-      inventory::set_bit(made.failed.data(), i);
+      inventory::set_bit(made.failed.data(), made.next_device);
       made.any_failed = true;
     }
     if (truth != Truth::kTrue || (check_capacity && !fit(filter, pool.shape(device)).fits)) continue;
-    inventory::set_bit(made.selectable.data(), i);
+    inventory::set_bit(made.selectable.data(), made.next_device);
   }
-  work_ += count / 4 + 4 * (selectors_.evaluations() - evaluations);
-  return made;
+  return true;
 }
 
-const SliceAnswer& Filters::answer(Filter& filter, const Pool& pool, size_t slice) {
+const SliceAnswer* Filters::answer(Filter& filter, const Pool& pool, size_t slice) {
   constexpr size_t kMaxAnswers = 4096;
-  ++work_;
-  if (filter.answers_epoch != core_.strings().reuse_epoch() || filter.answers.size() >= kMaxAnswers) {
+  meter_.charge(1);
+  if (filter.answers_epoch != core_.strings().reuse_epoch()) {
     filter.answers.clear();
     filter.answers_epoch = core_.strings().reuse_epoch();
   }
@@ -120,8 +130,16 @@ const SliceAnswer& Filters::answer(Filter& filter, const Pool& pool, size_t slic
   key.add(table.driver);
   for (SelectorId id : filter.class_selectors) selectors_.mark(id, table, key);
   for (SelectorId id : filter.request_selectors) selectors_.mark(id, table, key);
-  if (auto it = filter.answers.find(key); it != filter.answers.end()) return it->second;
-  return filter.answers.emplace(key, make_answer(filter, pool, slice)).first->second;
+  auto it = filter.answers.find(key);
+  if (it == filter.answers.end()) {
+    if (filter.answers.size() >= kMaxAnswers) filter.answers.clear();
+    it = filter.answers.try_emplace(key).first;
+    const size_t words = inventory::words_for(table.size());
+    it->second.selectable.assign(words, 0);
+    it->second.failed.assign(words, 0);
+    account(filter, 2 * words * sizeof(uint64_t) + sizeof(SliceAnswer) + 48);
+  }
+  return go_on(filter, pool, slice, it->second) ? &it->second : nullptr;
 }
 
 namespace {
@@ -139,42 +157,77 @@ void or_bits(uint64_t* to, size_t at, const inventory::Words& from) {
 
 }  // namespace
 
-const FilterMask& Filters::make_mask(Filter& filter, const Pool& pool) {
-  if (filter.masks.size() <= pool.id) filter.masks.resize(std::max<size_t>(pool.id + 1, core_.pool_slots()));
-  auto& kept = filter.masks[pool.id];
-  if (kept) {
-    kept_words_ -= kept->words_.size();
-  } else {
-    kept = std::make_unique<FilterMask>();
-    kept_words_ += sizeof(FilterMask) / 8;
-  }
-  FilterMask& mask = *kept;
+// Sets up the mask for the pool as it is, unless it is there already or begun.
+void Filters::begin_mask(Filter& filter, const Pool& pool, FilterMask& mask) {
+  if (mask.table_version == pool.table_version && mask.size_ > 0) return;
   if (filter.fits.size() > 4096) filter.fits.clear();
   mask.table_version = pool.table_version;
-  mask.any_failed = false;
+  mask.ready_ = mask.any_failed = false;
+  mask.next_slice_ = 0;
   mask.tainted_ = core_.features().device_taints && core_.any_taints(pool);
   mask.size_ = pool.words();
+  const size_t before = mask.words_.size();
   mask.words_.assign((mask.tainted_ ? 2 : 1) * mask.size_, 0);
-  for (size_t s = 0; s < pool.live().size(); ++s) {
-    uint32_t first = pool.first_of(s);
+  if (mask.words_.size() > before) account(filter, (mask.words_.size() - before) * sizeof(uint64_t));
+}
+
+void Filters::add_taints(const Filter& filter, const Pool& pool, FilterMask& mask) {
+  uint64_t* usable = mask.words_.data() + mask.size_;
+  std::copy_n(mask.words_.data(), mask.size_, usable);
+  meter_.charge(pool.size() / 4);
+  for (uint32_t device = 0; device < pool.size(); ++device)
+    if (inventory::test_bit(usable, device) && untolerated(filter, pool, device) != nullptr)
+      inventory::clear_bit(usable, device);
+}
+
+const FilterMask* Filters::make_mask(Filter& filter, const Pool& pool) {
+  if (filter.masks.size() <= pool.id) {
+    const size_t before = filter.masks.size();
+    filter.masks.resize(std::max<size_t>(pool.id + 1, core_.pool_slots()));
+    account(filter, (filter.masks.size() - before) * sizeof(void*));
+  }
+  auto& kept = filter.masks[pool.id];
+  if (!kept) {
+    kept = std::make_unique<FilterMask>();
+    account(filter, sizeof(FilterMask));
+  }
+  FilterMask& mask = *kept;
+  begin_mask(filter, pool, mask);
+  for (size_t& s = mask.next_slice_; s < pool.live().size(); ++s) {
+    const uint32_t first = pool.first_of(s);
     if (pool.state_of(first) != inventory::PoolState::kComplete) continue;
-    const SliceAnswer& part = answer(filter, pool, s);
-    or_bits(mask.words_.data(), first, part.selectable);
-    if (!part.any_failed) continue;
-    if (!mask.any_failed) mask.words_.resize(mask.words_.size() + mask.size_, 0);
+    if (meter_.stopped()) return nullptr;
+    const SliceAnswer* part = answer(filter, pool, s);
+    if (part == nullptr) return nullptr;
+    or_bits(mask.words_.data(), first, part->selectable);
+    if (!part->any_failed) continue;
+    if (!mask.any_failed) {
+      mask.words_.resize(mask.words_.size() + mask.size_, 0);
+      account(filter, mask.size_ * sizeof(uint64_t));
+    }
     mask.any_failed = true;
-    or_bits(mask.words_.data() + (mask.tainted_ ? 2 : 1) * mask.size_, first, part.failed);
+    or_bits(mask.words_.data() + (mask.tainted_ ? 2 : 1) * mask.size_, first, part->failed);
   }
-  if (mask.tainted_) {
-    uint64_t* usable = mask.words_.data() + mask.size_;
-    std::copy_n(mask.words_.data(), mask.size_, usable);
-    work_ += pool.size() / 4;
-    for (uint32_t device = 0; device < pool.size(); ++device)
-      if (inventory::test_bit(usable, device) && untolerated(filter, pool, device) != nullptr)
-        inventory::clear_bit(usable, device);
+  if (mask.tainted_) add_taints(filter, pool, mask);
+  mask.ready_ = true;
+  return &mask;
+}
+
+void Filters::trim() {
+  if (bytes_ <= kMaxBytes) return;
+  std::vector<Filter*> by_use;
+  for (const auto& filter : filters_)
+    if (filter->bytes > 0) by_use.push_back(filter.get());
+  std::sort(by_use.begin(), by_use.end(), [](const Filter* a, const Filter* b) { return a->last_used < b->last_used; });
+  for (Filter* filter : by_use) {
+    if (bytes_ <= kMaxBytes / 2) return;
+    bytes_ -= filter->bytes;
+    filter->bytes = 0;
+    filter->masks.clear();
+    filter->masks.shrink_to_fit();
+    filter->answers.clear();
+    filter->fits.clear();
   }
-  kept_words_ += mask.words_.size();
-  return mask;
 }
 
 }  // namespace dra::allocator

@@ -1,7 +1,8 @@
 // Filters: which devices of a pool a request could use if nothing else were there ("candidates").
 //
 // A filter is everything of a request that depends on the device alone: class and request selectors, tolerations,
-// capacity requests. Its answer for a pool is three bit sets, kept until the pool's table changes:
+// capacity requests. Its answer for a pool is three bit sets, kept until the pool's table changes or room is needed.
+// Making them can take long; it stops when the meter's slice ends, and goes on from there when asked again.
 //   selectable  the selectors hold, the capacity request fits, the gates allow it
 //   usable      selectable, and every taint is tolerated
 //   failed      a selector ended with an error
@@ -32,7 +33,9 @@ class FilterMask {
 
  private:
   friend class Filters;
-  bool tainted_ = false;  // usable differs from selectable
+  bool ready_ = false;
+  size_t next_slice_ = 0;  // the first slice that is not in it yet, until it is ready
+  bool tainted_ = false;   // usable differs from selectable
   size_t size_ = 0;
   inventory::Words words_;
 };
@@ -41,6 +44,9 @@ class FilterMask {
 struct SliceAnswer {
   inventory::Words selectable, failed;
   bool any_failed = false;
+  // Where to go on: the device, and its first selector that has not been evaluated.
+  uint32_t next_device = 0;
+  uint32_t next_selector = 0;
 };
 
 struct Filter {
@@ -52,6 +58,8 @@ struct Filter {
   std::unordered_map<uint64_t, CapacityFit> fits;  // by shape
   std::unordered_map<inventory::Hash128, SliceAnswer, inventory::Hash128Hash> answers;
   uint64_t answers_epoch = 0;
+  uint64_t last_used = 0;  // Filters::clock_
+  size_t bytes = 0;        // of masks, answers and fits
 };
 
 // Whether the tolerations of a request (or the allocator's own exceptions) let a tainted device be used.
@@ -59,48 +67,63 @@ bool tolerates(const std::vector<api::DeviceToleration>& tolerations, const api:
 
 class Filters {
  public:
-  Filters(inventory::Core& core, Selectors& selectors, std::vector<std::string> ignored_taints)
-      : core_(core), selectors_(selectors), ignored_taints_(std::move(ignored_taints)) {}
+  static constexpr size_t kMaxFilters = 2048;
+  static constexpr size_t kMaxBytes = 24u << 20;  // of masks, answers and fits
+
+  Filters(inventory::Core& core, Selectors& selectors, std::vector<std::string> ignored_taints, Meter& meter)
+      : core_(core), selectors_(selectors), ignored_taints_(std::move(ignored_taints)), meter_(meter) {}
 
   FilterId intern(Filter filter);
   Filter& get(FilterId id) { return *filters_[id]; }
-  const FilterMask& mask(FilterId id, const inventory::Pool& pool) {
+  // Null: the slice ended first. What was found out is kept, so that asking again goes on.
+  const FilterMask* mask(FilterId id, const inventory::Pool& pool) {
     Filter& filter = *filters_[id];
     if (pool.id < filter.masks.size()) {
       const auto& kept = filter.masks[pool.id];
-      if (kept && kept->table_version == pool.table_version) return *kept;
+      if (kept && kept->ready_ && kept->table_version == pool.table_version) return kept.get();
     }
     return make_mask(filter, pool);
   }
   // mask() will not have to look at devices.
   bool has_mask(FilterId id, const inventory::Pool& pool) const {
     const auto& masks = filters_[id]->masks;
-    return pool.id < masks.size() && masks[pool.id] && masks[pool.id]->table_version == pool.table_version;
+    return pool.id < masks.size() && masks[pool.id] && masks[pool.id]->ready_ &&
+           masks[pool.id]->table_version == pool.table_version;
   }
   const CapacityFit& fit(Filter& filter, const inventory::CapacityShape& shape);
   // Whether a NoSchedule or NoExecute taint keeps this filter from the device; the first one, or null.
   const api::DeviceTaint* untolerated(const Filter& filter, const inventory::Pool& pool, uint32_t device) const;
   // The gate whose absence makes the device unusable; empty when none.
   std::string disabled_feature(const inventory::Pool& pool, uint32_t device) const;
-  // What making masks has cost so far, in search steps: a selector evaluated anew is four, four devices or one slice
-  // looked at are one.
-  uint64_t work() const { return work_; }
-  // Too much is kept: the owner should clear() when no FilterId is in use.
-  bool full() const { return filters_.size() > 2048 || kept_words_ > (16u << 20); }
+  // Too many filters: the owner should clear() when no FilterId is in use.
+  bool full() const { return filters_.size() > kMaxFilters; }
   void clear();
+  // The filter is of use now. Masks of filters that have not been for longest go first.
+  void touch(FilterId id) { filters_[id]->last_used = ++clock_; }
+  // Drops masks, answers and fits beyond kMaxBytes. When none of them is in use.
+  void trim();
+  size_t bytes() const { return bytes_; }
 
  private:
-  const FilterMask& make_mask(Filter& filter, const inventory::Pool& pool);
-  const SliceAnswer& answer(Filter& filter, const inventory::Pool& pool, size_t slice);
-  SliceAnswer make_answer(Filter& filter, const inventory::Pool& pool, size_t slice);
+  const FilterMask* make_mask(Filter& filter, const inventory::Pool& pool);
+  void begin_mask(Filter& filter, const inventory::Pool& pool, FilterMask& mask);
+  void add_taints(const Filter& filter, const inventory::Pool& pool, FilterMask& mask);
+  const SliceAnswer* answer(Filter& filter, const inventory::Pool& pool, size_t slice);
+  bool go_on(Filter& filter, const inventory::Pool& pool, size_t slice, SliceAnswer& made);
+  bool judge(Filter& filter, const inventory::Pool& pool, uint32_t device, uint32_t& next, Truth& truth);
+  void account(Filter& filter, size_t more) {
+    filter.bytes += more;
+    bytes_ += more;
+  }
 
   inventory::Core& core_;
   Selectors& selectors_;
   std::vector<std::string> ignored_taints_;
   std::vector<std::unique_ptr<Filter>> filters_;
   std::unordered_map<std::string, FilterId> index_;
-  size_t kept_words_ = 0;
-  uint64_t work_ = 0;
+  Meter& meter_;
+  size_t bytes_ = 0;
+  uint64_t clock_ = 0;
 };
 
 }  // namespace dra::allocator

@@ -17,6 +17,7 @@ namespace dra::allocator {
 
 using inventory::Amount;
 using inventory::CounterUse;
+using inventory::Hash128;
 using inventory::Pool;
 
 namespace {
@@ -37,7 +38,6 @@ void append(std::string& key, T v) {
 
 void Search::set_up_memory() {
   remembering_ = true;
-  dead_.clear();
   size_t words = board_.words();
   size_t requests = plan_->requests.size();
   // Classes, by the exact text of everything that matters.
@@ -109,7 +109,7 @@ uint64_t Search::shared_state(uint32_t local) const {
   return plan_->any_admin && inventory::test_bit(taken_.data(), local) ? 2 * uint64_t{local} + 2 : 0;
 }
 
-Search::DeadKey Search::state_key(uint32_t r, uint32_t a, uint32_t placed, uint32_t from) const {
+Hash128 Search::state_key(uint32_t r, uint32_t a, uint32_t placed, uint32_t from) const {
   const PlanRequest& request = plan_->requests[r];
   Mixer mix;
   mix.add(uint64_t{r} << 32 | a);
@@ -163,7 +163,7 @@ Search::DeadKey Search::state_key(uint32_t r, uint32_t a, uint32_t placed, uint3
   }
   mix.add(sum_a);
   mix.add(sum_b);
-  return {mix.a, mix.b};
+  return mix;
 }
 
 }  // namespace dra::allocator

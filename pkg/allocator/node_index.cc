@@ -1,62 +1,68 @@
 #include "pkg/allocator/node_index.h"
 
+#include <algorithm>
+
 namespace dra::allocator {
 
 using inventory::NodeId;
 using inventory::Pool;
 using inventory::PoolId;
 
-NodeCounts& NodeIndex::counts(FilterId filter, bool admin) {
+NodeCounts* NodeIndex::counts(FilterId filter, bool admin) {
   NodeCounts& counts = counts_[uint64_t{filter} * 2 + admin];
-  if (!counts.made_ || counts.seen_ < core_.changes_begin()) {
+  if (counts.last_used_ == 0 || counts.seen_ < core_.changes_begin()) {
     counts = NodeCounts{};
-    counts.made_ = true;
     counts.filter_ = filter;
     counts.admin_ = admin;
-    for (PoolId id = 0; id < core_.pool_slots(); ++id)
-      if (const Pool* pool = core_.pool(id); pool != nullptr && pool->local_node == inventory::kNoStr)
-        update(counts, id);
-  } else {
-    PoolId last = inventory::kNone;
-    for (uint64_t at = counts.seen_; at < core_.changes_end(); ++at) {
-      PoolId id = core_.change(at);
-      if (id != last) note_change(counts, id);
-      last = id;
-    }
+    counts.seen_ = core_.changes_end();
   }
-  counts.seen_ = core_.changes_end();
-  return counts;
+  counts.last_used_ = ++clock_;
+  filters_.touch(filter);
+  for (; counts.next_ < core_.pool_slots() && !counts.made_; ++counts.next_)
+    if (const Pool* pool = core_.pool(counts.next_); pool != nullptr && pool->local_node == inventory::kNoStr)
+      if (!update(counts, counts.next_)) return nullptr;
+  counts.made_ = true;
+  PoolId last = inventory::kNone;
+  for (; counts.seen_ < core_.changes_end(); ++counts.seen_) {
+    const PoolId id = core_.change(counts.seen_);
+    if (id != last && !note_change(counts, id)) return nullptr;
+    last = id;
+  }
+  return &counts;
 }
 
 // A pool of a node that nobody has asked for yet need not be counted.
-void NodeIndex::note_change(NodeCounts& counts, PoolId id) {
+bool NodeIndex::note_change(NodeCounts& counts, PoolId id) {
   bool known = id < counts.by_pool_.size() && counts.by_pool_[id].known;
   const Pool* pool = core_.pool(id);
   if (!known) {
-    if (pool == nullptr) return;
+    if (pool == nullptr) return true;
     if (pool->local_node != inventory::kNoStr) {
       NodeId node = core_.find_node(core_.strings().text(pool->local_node));
-      if (node >= counts.by_node_.size() || !counts.by_node_[node].asked) return;
+      if (node >= counts.by_node_.size() || !counts.by_node_[node].asked) return true;
     }
   }
-  update(counts, id);
+  return update(counts, id);
 }
 
-void NodeIndex::ask(NodeCounts& counts, NodeId node) {
+bool NodeIndex::ask(NodeCounts& counts, NodeId node) {
   if (node >= counts.by_node_.size()) counts.by_node_.resize(core_.node_count());
-  counts.by_node_[node].asked = true;
   for (PoolId id : *core_.pools_naming(node))
-    if (core_.pool(id)->local_node != inventory::kNoStr) update(counts, id);
+    if (core_.pool(id)->local_node != inventory::kNoStr && !update(counts, id)) return false;
+  counts.by_node_[node].asked = true;
+  return true;
 }
 
-void NodeIndex::update(NodeCounts& counts, PoolId id) {
+bool NodeIndex::update(NodeCounts& counts, PoolId id) {
   if (counts.by_pool_.size() <= id) counts.by_pool_.resize(core_.pool_slots());
   NodeCounts::Contribution& kept = counts.by_pool_[id];
   NodeCounts::Contribution now;
   const Pool* pool = core_.pool(id);
   now.known = pool != nullptr;
   if (pool != nullptr && pool->size() > 0) {
-    const FilterMask& mask = filters_.mask(counts.filter_, *pool);
+    const FilterMask* made = filters_.mask(counts.filter_, *pool);
+    if (made == nullptr) return false;
+    const FilterMask& mask = *made;
     for (size_t w = 0; w < pool->words(); ++w) {
       uint64_t word = mask.usable()[w] & (counts.admin_ ? ~uint64_t{0} : pool->available()[w]);
       now.candidates += static_cast<uint32_t>(std::popcount(word));
@@ -78,6 +84,26 @@ void NodeIndex::update(NodeCounts& counts, PoolId id) {
   after.candidates += now.candidates;
   after.shareable += now.shareable;
   kept = now;
+  return true;
+}
+
+void NodeIndex::trim() {
+  size_t bytes = 0;
+  auto size_of = [](const NodeCounts& counts) {
+    return sizeof(NodeCounts) + counts.by_node_.capacity() * sizeof(NodeCounts::OfNode) +
+           counts.by_pool_.capacity() * sizeof(NodeCounts::Contribution);
+  };
+  for (const auto& [key, counts] : counts_) bytes += size_of(counts);
+  if (bytes <= kMaxBytes) return;
+  std::vector<std::pair<uint64_t, uint64_t>> by_use;
+  for (const auto& [key, counts] : counts_) by_use.emplace_back(counts.last_used_, key);
+  std::sort(by_use.begin(), by_use.end());
+  for (const auto& [used, key] : by_use) {
+    if (bytes <= kMaxBytes / 2) return;
+    auto it = counts_.find(key);
+    bytes -= size_of(it->second);
+    counts_.erase(it);
+  }
 }
 
 }  // namespace dra::allocator

@@ -2,7 +2,8 @@
 //
 // It bounds from above what a search could find on a node, so that a fleet of which one node fits is mostly not
 // searched. Pools that several nodes can use count for every node. The pools of one node are counted when that node is
-// first asked for: who finds something on the first nodes never pays for the others.
+// first asked for: who finds something on the first nodes never pays for the others. Counting makes masks, so it stops
+// when the meter's slice ends and goes on when asked again.
 #pragma once
 
 #include <unordered_map>
@@ -29,8 +30,10 @@ class NodeCounts {
   };
   FilterId filter_ = 0;
   bool admin_ = false;
-  bool made_ = false;
-  uint64_t seen_ = 0;  // position in the change log
+  bool made_ = false;           // the pools of several nodes are counted
+  inventory::PoolId next_ = 0;  // until then: the first that is not
+  uint64_t last_used_ = 0;      // NodeIndex::clock_
+  uint64_t seen_ = 0;           // position in the change log
   struct OfNode : Count {
     bool asked = false;  // its pools are counted
   };
@@ -43,25 +46,32 @@ class NodeIndex {
  public:
   NodeIndex(inventory::Core& core, Filters& filters) : core_(core), filters_(filters) {}
 
-  // The counts of a filter as of now. `admin`: of all usable devices, whether available or not. The reference is good
-  // until clear().
-  NodeCounts& counts(FilterId filter, bool admin);
-  // At most so many devices can be had on the node; valid while the inventory does not change after counts().
-  NodeCounts::Count bound(NodeCounts& counts, inventory::NodeId node) {
-    if (node >= counts.by_node_.size() || !counts.by_node_[node].asked) ask(counts, node);
+  static constexpr size_t kMaxBytes = 12u << 20;
+
+  // The counts of a filter as of now; null: the slice ended first. `admin`: of all usable devices, whether available or
+  // not. The pointer is good until clear() or trim().
+  NodeCounts* counts(FilterId filter, bool admin);
+  // At most so many devices can be had on the node; valid while the inventory does not change after counts(). False:
+  // the slice ended first.
+  bool bound(NodeCounts& counts, inventory::NodeId node, NodeCounts::Count& most) {
+    if ((node >= counts.by_node_.size() || !counts.by_node_[node].asked) && !ask(counts, node)) return false;
     const NodeCounts::OfNode& here = counts.by_node_[node];
-    return {counts.everywhere_.candidates + here.candidates, counts.everywhere_.shareable + here.shareable};
+    most = {counts.everywhere_.candidates + here.candidates, counts.everywhere_.shareable + here.shareable};
+    return true;
   }
   void clear() { counts_.clear(); }
+  // Drops the counts that were not asked for longest, beyond kMaxBytes.
+  void trim();
 
  private:
-  void ask(NodeCounts& counts, inventory::NodeId node);
-  void update(NodeCounts& counts, inventory::PoolId id);
-  void note_change(NodeCounts& counts, inventory::PoolId id);
+  bool ask(NodeCounts& counts, inventory::NodeId node);
+  bool update(NodeCounts& counts, inventory::PoolId id);
+  bool note_change(NodeCounts& counts, inventory::PoolId id);
 
   inventory::Core& core_;
   Filters& filters_;
   std::unordered_map<uint64_t, NodeCounts> counts_;
+  uint64_t clock_ = 0;
 };
 
 }  // namespace dra::allocator

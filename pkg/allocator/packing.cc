@@ -52,7 +52,7 @@ bool Packing::set_up(const Plan& plan, const Board& board) {
   Vector limit = 0;
   for (size_t c = 0; c < kMaxClasses; ++c) limit |= unit_vector(c) * kMaxLane;
   cap = lane_min(cap, limit);
-  if (plan.shape != shape_ || states_.cap() != cap || states_.size() > ComponentStates::kMaxStates) {
+  if (plan.shape != shape_ || states_.cap() != cap || states_.full()) {
     shape_ = plan.shape;
     states_.reset(cap);
   }
@@ -138,6 +138,10 @@ void Packing::find_components() {
     counted.push_back(local);
     for (const CounterUse* other = use + 1; other != pool.uses_end(device); ++other)
       parent[root(segment.first_counter + other->counter)] = root(segment.first_counter + use->counter);
+  }
+  if (counted.size() > kMaxDevices) {
+    live_classes_ = 0;
+    return;
   }
   std::map<uint32_t, std::vector<uint32_t>> groups;
   for (uint32_t local : counted) {
@@ -245,20 +249,19 @@ bool Packing::possible(const Wanted& wanted, const Words& taken, const std::vect
   if (auto it = answers_.find(key); it != answers_.end()) return it->second;
   if (answers_.size() >= kMaxAnswers) answers_.clear();
   failed_.clear();
-  visits_ = 0;
-  const bool answer = !lay_levels(taken, demand) || cover(0, demand);
-  work_ += visits_;
-  answers_.emplace(key, answer);
+  work_limit_ = work_ + kMaxWork;
+  const bool answer = !lay_levels(demand) || cover(0, demand);
+  if (work_ <= work_limit_) answers_.emplace(key, answer);  // else nothing is known
   return answer;
 }
 
 // False: a component is too complicated to say.
-bool Packing::lay_levels(const Words&, Vector wanted) {
+bool Packing::lay_levels(Vector wanted) {
   levels_.clear();
   levels_.resize(now_.size() + 1);
   std::array<uint64_t, kMaxClasses> alone{};
   for (size_t i = 0; i < now_.size(); ++i) {
-    levels_[i].state = states_.get(now_[i], work_);
+    levels_[i].state = states_.get(now_[i], work_, work_limit_);
     if (levels_[i].state == nullptr) return false;
     for (size_t c = 0; c < kMaxClasses; ++c) alone[c] = std::max(alone[c], lane_of(levels_[i].state->most, c));
   }
@@ -286,7 +289,7 @@ bool Packing::lay_levels(const Words&, Vector wanted) {
 
 bool Packing::cover(size_t level, Vector wanted) {
   if (wanted == 0) return true;
-  if (++visits_ > kMaxVisits) return true;
+  if (++work_ > work_limit_) return true;
   const Level& here = levels_[level];
   if (!covers(here.most, wanted) || weight_of(wanted) > here.heaviest) return false;
   if (here.state == nullptr) return singles_cover(wanted);

@@ -14,7 +14,7 @@
 //
 // "Not possible" is a proof. The question is a relaxation (constraints, administrative access, shared devices and mode
 // All are left out; alternatives count as their union), so "possible" promises nothing, except where none of these
-// occurs: there it is exact, and the search never goes back. Bounded by kMaxVisits and the limits of ComponentStates;
+// occurs: there it is exact, and the search never goes back. Bounded by kMaxWork and the limits of ComponentStates;
 // beyond them the answer is "possible".
 #pragma once
 
@@ -34,8 +34,9 @@ namespace dra::allocator {
 
 class Packing {
  public:
-  static constexpr size_t kMaxKinds = 128;        // of a component; the classes of larger ones are left out
-  static constexpr uint64_t kMaxVisits = 50'000;  // of one question
+  static constexpr size_t kMaxKinds = 128;       // of a component; the classes of larger ones are left out
+  static constexpr size_t kMaxDevices = 4096;    // with counters, of a node; beyond, packing says nothing
+  static constexpr uint64_t kMaxWork = 100'000;  // of one question, some 20 ns each
   static constexpr size_t kMaxAnswers = 50'000;
 
   // Prepares for the plan on the node of the board. False: there is nothing that packing could decide.
@@ -81,7 +82,7 @@ class Packing {
   Vector demand_of(const Wanted& wanted) const;
   uint32_t state_of(const Component& component, const inventory::Words& taken,
                     const std::vector<inventory::Amount>& charged);
-  bool lay_levels(const inventory::Words& taken, Vector wanted);
+  bool lay_levels(Vector wanted);
   uint64_t weight_of(Vector v) const;
   bool cover(size_t level, Vector wanted);
   bool singles_cover(Vector wanted) const;
@@ -105,7 +106,7 @@ class Packing {
   std::vector<std::pair<uint32_t, uint64_t>> singles_left_;  // classes, devices
   std::array<uint64_t, kMaxClasses> weights_{};
   std::unordered_set<inventory::Hash128, inventory::Hash128Hash> failed_;
-  uint64_t visits_ = 0;
+  uint64_t work_limit_ = 0;
 
   std::unordered_map<inventory::Hash128, bool, inventory::Hash128Hash> answers_;
 };

@@ -9,8 +9,8 @@ namespace {
 
 class Planner {
  public:
-  Planner(Plan& plan, inventory::Core& core, Selectors& selectors, Filters& filters)
-      : plan_(plan), core_(core), selectors_(selectors), filters_(filters) {}
+  Planner(Plan& plan, inventory::Core& core, Selectors& selectors, Filters& filters, const Meter& meter)
+      : plan_(plan), core_(core), selectors_(selectors), filters_(filters), meter_(meter) {}
 
   void run() {
     size_t results = 0;
@@ -20,7 +20,7 @@ class Planner {
       uint64_t least = 0;
       for (const api::DeviceRequest& request : plan_.claims[c]->spec.requests) {
         add_request(c, request);
-        if (plan_.error) return;
+        if (plan_.error || plan_.unfinished) return;
         least += least_devices(plan_.requests.back());
       }
       if (least > api::kMaxAllocationResults) {
@@ -65,6 +65,7 @@ class Planner {
   }
 
   void add_request(uint32_t c, const api::DeviceRequest& request) {
+    plan_.bytes += 512 + request.name.size();
     PlanRequest added;
     added.claim = c;
     added.spec = &request;
@@ -120,8 +121,10 @@ class Planner {
     } else {
       add_class(added, filter, what);
     }
-    for (size_t i = 0; i < spec.selectors.size(); ++i)
+    plan_.bytes += 512;
+    for (size_t i = 0; i < spec.selectors.size() && !plan_.unfinished; ++i)
       filter.request_selectors.push_back(compile(spec.selectors[i], what + ": selector #" + std::to_string(i)));
+    if (plan_.unfinished) return;
     filter.tolerations = spec.tolerations;
     for (const auto& [capacity, text] : spec.capacity_requests) {
       auto quantity = api::Quantity::parse(text);
@@ -154,6 +157,11 @@ class Planner {
 
   SelectorId compile(const std::string& expression, const std::string& what) {
     if (expression.empty()) refuse(false, what + ": has no cel expression (unsupported selector type?)");
+    plan_.bytes += expression.size() + sizeof expression;
+    if (meter_.stopped() && !selectors_.knows(expression)) {
+      plan_.unfinished = true;
+      return 0;
+    }
     SelectorId id = selectors_.intern(expression);
     if (!selectors_.compile_error(id).empty()) refuse(false, what + ": " + selectors_.compile_error(id));
     return id;
@@ -218,6 +226,7 @@ class Planner {
   inventory::Core& core_;
   Selectors& selectors_;
   Filters& filters_;
+  const Meter& meter_;
   std::optional<uint32_t> current_claim_;
 };
 
@@ -228,10 +237,11 @@ Plan::~Plan() {
 }
 
 std::shared_ptr<const Plan> make_plan(const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims,
-                                      inventory::Core& core, Selectors& selectors, Filters& filters) {
+                                      inventory::Core& core, Selectors& selectors, Filters& filters,
+                                      const Meter& meter) {
   auto plan = std::make_shared<Plan>(claims, core);
   plan->classes_version = core.classes_version();
-  Planner(*plan, core, selectors, filters).run();
+  Planner(*plan, core, selectors, filters, meter).run();
   return plan;
 }
 

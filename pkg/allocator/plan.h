@@ -71,6 +71,9 @@ struct Plan {
   Cause error_cause = Cause::kInvalidRequest;
   // Which of `claims` `error`, or else `ambiguous`, is about; nothing: all of them together.
   std::optional<uint32_t> guilty_claim;
+  // The slice ended while selectors were compiled: make it again. Those that were compiled are kept.
+  bool unfinished = false;
+  size_t bytes = 0;  // of this and the claims it keeps, roughly
   uint64_t classes_version = 0;
   // Everything that decides whether the claims fit somewhere: equal shapes fit on the same nodes.
   std::string shape;
@@ -81,6 +84,7 @@ struct Plan {
 
 // Never null: what is wrong with the claims is in Plan::error.
 std::shared_ptr<const Plan> make_plan(const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims,
-                                      inventory::Core& core, Selectors& selectors, Filters& filters);
+                                      inventory::Core& core, Selectors& selectors, Filters& filters,
+                                      const Meter& meter);
 
 }  // namespace dra::allocator

@@ -2,10 +2,11 @@
 //
 // Each device of the asked nodes (all devices of every pool of which at least one slice is usable on such a node) is
 // counted once per request and alternative, under the first cause of the enum below that applies, so the counts of one
-// RequestReason add up to its `devices_examined`. A device that nothing speaks against alone is counted as
-// kCombination; the proof that refuted the whole is in `proof`: too few devices left for a request, no value common to
-// enough of them, more wanted than counters and capacities give (Hall's condition), or a search without result. With
-// several nodes it is that of the first node on which every request by itself has enough devices, else of the first.
+// RequestReason add up to its `devices_examined`; where selectors take long that is not all of them. A device that
+// nothing speaks against alone is counted as kCombination; the proof that refuted the whole is in `proof`: too few
+// devices left for a request, no value common to enough of them, more wanted than counters and capacities give (Hall's
+// condition), or a search without result. With several nodes it is that of the first node on which every request by
+// itself has enough devices, else of the first.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +51,7 @@ struct RequestReason {
   std::string claim;    // namespace/name
   std::string request;  // "req" or "req/sub"
   uint32_t devices_examined = 0;
+  uint32_t devices_asked = 0;      // how many there are
   uint32_t devices_wanted = 0;     // 0: mode All
   std::vector<CauseCount> counts;  // in the order of the enum; they add up to devices_examined
 };

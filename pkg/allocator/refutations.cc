@@ -1,25 +1,53 @@
 #include "pkg/allocator/refutations.h"
 
+#include <algorithm>
+
 namespace dra::allocator {
 
 Refutations::Nodes& Refutations::of(const std::string& shape) {
-  if (shapes_.size() >= kMaxShapes && !shapes_.contains(shape)) shapes_.clear();
+  if (shapes_.size() >= kMaxShapes && !shapes_.contains(shape)) drop_oldest();
   Nodes& nodes = shapes_[shape];
-  bool afresh = nodes.seen < core_.changes_begin() || nodes.moves != core_.moves_version();
-  for (uint64_t at = nodes.seen; at < core_.changes_end() && !afresh; ++at) {
+  nodes.last_used_ = ++clock_;
+  bool afresh = nodes.seen_ < core_.changes_begin() || nodes.moves_ != core_.moves_version();
+  for (uint64_t at = nodes.seen_; at < core_.changes_end() && !afresh; ++at) {
     const inventory::Pool* pool = core_.pool(core_.change(at));
     if (pool == nullptr || pool->local_node == inventory::kNoStr) {
       // Gone, or of several nodes: which of them it mattered to is not known. Without devices it mattered to none.
       afresh = pool == nullptr || pool->size() > 0;
       continue;
     }
-    inventory::NodeId node = core_.find_node(core_.strings().text(pool->local_node));
-    if ((node >> 6) < nodes.refuted.size()) inventory::clear_bit(nodes.refuted.data(), node);
+    const inventory::NodeId node = core_.find_node(core_.strings().text(pool->local_node));
+    nodes.refuted.remove(node);
+    nodes.undecided.remove(node);
+    if (node == nodes.begun) nodes.forget_begun();
   }
-  if (afresh) nodes.refuted.clear();
-  nodes.seen = core_.changes_end();
-  nodes.moves = core_.moves_version();
+  if (afresh) {
+    nodes.refuted.clear();
+    nodes.undecided.clear();
+    nodes.forget_begun();
+  }
+  nodes.seen_ = core_.changes_end();
+  nodes.moves_ = core_.moves_version();
   return nodes;
+}
+
+void Refutations::drop_oldest() {
+  shapes_.erase(std::min_element(shapes_.begin(), shapes_.end(), [](const auto& a, const auto& b) {
+    return a.second.last_used_ < b.second.last_used_;
+  }));
+}
+
+// Searches that were not gone on with for longest lose their dead states: they begin again.
+void Refutations::trim() {
+  size_t states = 0;
+  for (const auto& [shape, nodes] : shapes_) states += nodes.dead.size();
+  while (states > kMaxDeadStates) {
+    Nodes* oldest = nullptr;
+    for (auto& [shape, nodes] : shapes_)
+      if (!nodes.dead.empty() && (oldest == nullptr || nodes.last_used_ < oldest->last_used_)) oldest = &nodes;
+    states -= oldest->dead.size();
+    oldest->forget_begun();
+  }
 }
 
 }  // namespace dra::allocator

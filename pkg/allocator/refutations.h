@@ -1,30 +1,78 @@
-// Refutations: on which nodes a search has already shown that claims of some shape do not fit.
+// Refutations: what searches have found out about nodes for claims of some shape, without having found devices.
 //
-// Kept per shape of claims (everything of them that decides feasibility) until anything on the node changes, so that a
-// fleet in which many nodes look possible to summaries is searched once, not with every claim that waits.
+// Kept per shape of claims (everything of them that decides feasibility) until anything on the node changes:
+//  - refuted nodes, so that a fleet in which many nodes look possible to summaries is searched once, not with every
+//  claim
+//    that waits;
+//  - undecided nodes, which come last in the next attempt, so that hard nodes do not starve an easy one;
+//  - the search that a slice or budget ended, with the states it proved dead, so that it goes on instead of again;
+//  - what the attempt at hand has spent, and its budget.
+// Bounded by kMaxShapes and kMaxDeadStates; what was used longest ago goes first.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "pkg/inventory/core.h"
+#include "pkg/inventory/hash128.h"
 
 namespace dra::allocator {
 
+// States of one search, by hash, that hold no solution.
+using DeadStates = std::unordered_set<inventory::Hash128, inventory::Hash128Hash>;
+inline constexpr size_t kMaxDeadStates = 200'000;  // of all searches kept, about 10 MiB
+
 class Refutations {
  public:
-  struct Nodes {
-    uint64_t seen = 0;   // position in the change log
-    uint64_t moves = 0;  // Core::moves_version
-    inventory::Words refuted;
-
+  class NodeSet {
+   public:
     bool contains(inventory::NodeId node) const {
-      return (node >> 6) < refuted.size() && inventory::test_bit(refuted.data(), node);
+      return (node >> 6) < words_.size() && inventory::test_bit(words_.data(), node);
     }
     void add(inventory::NodeId node) {
-      if ((node >> 6) >= refuted.size()) refuted.resize((node >> 6) + 1, 0);
-      inventory::set_bit(refuted.data(), node);
+      if ((node >> 6) >= words_.size()) words_.resize((node >> 6) + 1, 0);
+      inventory::set_bit(words_.data(), node);
     }
+    void remove(inventory::NodeId node) {
+      if ((node >> 6) < words_.size()) inventory::clear_bit(words_.data(), node);
+    }
+    void clear() { words_.clear(); }
+
+   private:
+    inventory::Words words_;
+  };
+
+  struct Nodes {
+    NodeSet refuted;
+    NodeSet undecided;
+    // The search to go on with.
+    inventory::NodeId begun = inventory::kNone;
+    uint64_t begun_steps = 0;
+    DeadStates dead;
+    // The attempt at hand: steps of searches, all steps, and slices so far; 0 as budget: that of the options.
+    uint64_t spent = 0;
+    uint64_t work = 0;
+    uint32_t slices = 0;
+    uint64_t budget = 0;
+
+    void forget_begun() {
+      begun = inventory::kNone;
+      begun_steps = 0;
+      dead = {};
+    }
+    // The claims are decided, or the attempt is over.
+    void end_attempt(uint64_t next_budget) {
+      spent = work = slices = 0;
+      budget = next_budget;
+    }
+
+   private:
+    friend class Refutations;
+    uint64_t seen_ = 0;   // position in the change log
+    uint64_t moves_ = 0;  // Core::moves_version
+    uint64_t last_used_ = 0;
   };
 
   explicit Refutations(const inventory::Core& core) : core_(core) {}
@@ -32,12 +80,16 @@ class Refutations {
   // As of now. The reference is good until the next call.
   Nodes& of(const std::string& shape);
   void clear() { shapes_.clear(); }
+  void trim();
 
  private:
   static constexpr size_t kMaxShapes = 256;
 
+  void drop_oldest();
+
   const inventory::Core& core_;
   std::unordered_map<std::string, Nodes> shapes_;
+  uint64_t clock_ = 0;
 };
 
 }  // namespace dra::allocator

@@ -10,18 +10,20 @@ using inventory::count_bits;
 using inventory::next_bit;
 using inventory::test_bit;
 
-Search::End Search::run(const Plan& plan, inventory::NodeId node, bool strict, uint64_t budget, bool prove_first) {
+// False: the slice ended before the devices were laid out.
+bool Search::begin(const Plan& plan, inventory::NodeId node, const Terms& terms) {
   plan_ = &plan;
-  strict_ = strict;
-  budget_ = budget;
-  steps_ = 0;
-  out_of_budget_ = refuted_ = remembering_ = packs_ = false;
+  strict_ = terms.strict;
+  budget_ = terms.budget;
+  steps_ = metered_ = 0;
+  next_look_ = 1;
+  out_of_budget_ = slice_ended_ = refuted_ = remembering_ = packs_ = false;
   too_few_ = nullptr;
   proof_.clear();
   error_.clear();
   all_error_.clear();
-  board_.lay_out(plan, node);
-  naive_ = strict && (board_.any_failed() || (plan.any_all && !plan.constraints.empty()));
+  if (!board_.lay_out(plan, node)) return false;
+  naive_ = strict_ && (board_.any_failed() || (plan.any_all && !plan.constraints.empty()));
   picks_.clear();
   shared_.clear();
   saved_.clear();
@@ -37,15 +39,56 @@ Search::End Search::run(const Plan& plan, inventory::NodeId node, bool strict, u
     for (size_t c = 0; c < plan.constraints.size(); ++c)
       if (plan.constraints[c].distinct) used_values_[c].assign(plan_columns_[plan.constraints[c].column]->values, 0);
   }
+  return true;
+}
+
+Search::End Search::run(const Plan& plan, inventory::NodeId node, const Terms& terms) {
+  End end = End::kBudget;
+  if (begin(plan, node, terms)) {
+    end = find(terms);
+    meter_.charge(1 + board_.words() / 8 + steps_ - metered_);
+  } else {
+    slice_ended_ = true;
+  }
+  return end;
+}
+
+Search::End Search::find(const Terms& terms) {
   if (!counts_suffice()) return error_.empty() ? End::kNone : End::kError;
-  if (prove_first && !naive_ && !prove_constraints()) return End::kNone;
+  if (terms.prove_first && !naive_ && !prove_constraints()) return End::kNone;
+  dead_ = {};
+  if (terms.dead != nullptr && !terms.dead->empty() && !naive_) {
+    dead_.swap(*terms.dead);
+    set_up_shortcuts();
+    if (refuted_) return End::kNone;
+  }
   if (request(0)) return End::kFound;
   if (!error_.empty()) return End::kError;
-  if (out_of_budget_ && !refuted_) return End::kBudget;
+  if (out_of_budget_ && !refuted_) {
+    if (terms.dead != nullptr) dead_.swap(*terms.dead);
+    return End::kBudget;
+  }
   error_ = all_error_;
   if (!error_.empty()) return End::kError;
   if (proof_.empty()) proof_ = kExhausted;
   return End::kNone;
+}
+
+bool Search::look() {
+  constexpr uint64_t kLookEvery = 64;
+  meter_.charge(steps_ - metered_);
+  metered_ = steps_;
+  next_look_ = std::min(budget_ + 1, steps_ + kLookEvery);
+  slice_ended_ = meter_.stopped() && steps_ > 1;  // a slice that is used up still makes one step
+  if (steps_ > budget_ || slice_ended_) out_of_budget_ = true;
+  return !out_of_budget_;
+}
+
+void Search::set_up_shortcuts() {
+  constexpr uint64_t kStepsPerWord = 16;  // every device is looked at
+  meter_.charge(kStepsPerWord * board_.words());
+  set_up_proofs();
+  if (!refuted_) set_up_memory();
 }
 
 // Every request has enough candidates by itself; and in strict mode, the checks upstream makes before it searches.
@@ -129,8 +172,7 @@ bool Search::place_all(uint32_t r, uint32_t a) {
   bool complete = true;
   for (size_t local = next_bit(wanted, board_.words(), 0); local != SIZE_MAX;
        local = next_bit(wanted, board_.words(), local + 1)) {
-    if (++steps_ > budget_) out_of_budget_ = true;
-    if (stopped() || !test_bit(possible, local) || !take(r, a, static_cast<uint32_t>(local))) {
+    if (!step() || stopped() || !test_bit(possible, local) || !take(r, a, static_cast<uint32_t>(local))) {
       complete = false;
       break;
     }
@@ -145,7 +187,7 @@ bool Search::place_all(uint32_t r, uint32_t a) {
 bool Search::place_one(uint32_t r, uint32_t a, uint32_t placed, uint32_t from) {
   const PlanAlternative& alternative = plan_->requests[r].alternatives[a];
   if (placed == alternative.count) return request(r + 1);
-  DeadKey key{};
+  inventory::Hash128 key;
   bool keyed = remembering_;
   if (keyed) {
     key = state_key(r, a, placed, from);
@@ -175,10 +217,7 @@ bool Search::place_one(uint32_t r, uint32_t a, uint32_t placed, uint32_t from) {
     next = local;
     auto device = static_cast<uint32_t>(local);
     if (!alternative.admin && test_bit(taken_.data(), local)) continue;
-    if (++steps_ > budget_) {
-      out_of_budget_ = true;
-      return false;
-    }
+    if (!step()) return false;
     if (remembering_ && std::find(tried.begin(), tried.end(), kind_of(device)) != tried.end()) continue;
     if (take(r, a, device)) {
       ++results;
@@ -187,15 +226,14 @@ bool Search::place_one(uint32_t r, uint32_t a, uint32_t placed, uint32_t from) {
       give_back();
       if (stopped()) return false;
       if (steps_ > kQuickSteps && !remembering_ && !naive_) {
-        set_up_proofs();
+        set_up_shortcuts();
         if (refuted_) return false;
-        set_up_memory();
       }
     }
     // Memory may have been set up deep below this device: its kind is looked up only now, when it is given back.
     if (remembering_) tried.push_back(kind_of(device));
   }
-  if (keyed) dead_.insert(key);
+  if (keyed && dead_.size() < kMaxDeadStates) dead_.insert(key);
   return false;
 }
 

@@ -14,11 +14,12 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "pkg/allocator/board.h"
+#include "pkg/allocator/meter.h"
 #include "pkg/allocator/packing.h"
+#include "pkg/allocator/refutations.h"
 #include "pkg/base/error.h"
 
 namespace dra::allocator {
@@ -34,15 +35,26 @@ class Search {
  public:
   enum class End : uint8_t { kFound, kNone, kBudget, kError };
 
-  Search(inventory::Core& core, Filters& filters, Columns& columns)
-      : board_(core, filters), core_(core), filters_(filters), columns_(columns) {}
+  struct Terms {
+    bool strict = false;
+    uint64_t budget = 0;
+    // Try to refute match constraints before the first step; pays where most nodes do not fit.
+    bool prove_first = false;
+    // In: states proven dead by an earlier run for the same shape of claims, on this node, as it still is. Out, after
+    // kBudget: those known now. Null: neither.
+    DeadStates* dead = nullptr;
+  };
 
-  // `prove_first`: try to refute match constraints before the first step; pays where most nodes do not fit.
-  End run(const Plan& plan, inventory::NodeId node, bool strict, uint64_t budget, bool prove_first = false);
+  Search(inventory::Core& core, Filters& filters, Columns& columns, Meter& meter)
+      : board_(core, filters), core_(core), filters_(filters), columns_(columns), meter_(meter) {}
+
+  End run(const Plan& plan, inventory::NodeId node, const Terms& terms);
 
   const std::vector<Pick>& picks() const { return picks_; }
   const std::vector<uint32_t>& chosen() const { return chosen_; }  // alternative by request
   uint64_t steps() const { return steps_; }
+  // After kBudget: the slice ended, not the budget.
+  bool slice_ended() const { return slice_ended_; }
   // After kNone: what refuted the claims on this node; never empty. Until the next run.
   std::string proof() const;
   // After kNone: whether a request alone was refuted by the number of devices left for it.
@@ -68,15 +80,14 @@ class Search {
     uint32_t picks = 0;
     std::vector<inventory::Amount> sums;
   };
-  struct DeadKey {
-    uint64_t a, b;
-    bool operator==(const DeadKey&) const = default;
-  };
-  struct DeadHash {
-    size_t operator()(const DeadKey& k) const { return k.a; }
-  };
 
   // search.cc
+  bool begin(const Plan& plan, inventory::NodeId node, const Terms& terms);
+  End find(const Terms& terms);
+  // One step more; false: the budget or the slice is used up.
+  bool step() { return ++steps_ < next_look_ || look(); }
+  bool look();
+  void set_up_shortcuts();
   bool counts_suffice();
   bool request(uint32_t r);
   bool alternative(uint32_t r, uint32_t a);
@@ -117,19 +128,23 @@ class Search {
   uint64_t kind_of(uint32_t local) const {
     return (static_cast<uint64_t>(class_of_[local]) << 32) ^ shared_state(local);
   }
-  DeadKey state_key(uint32_t r, uint32_t a, uint32_t placed, uint32_t from) const;
+  inventory::Hash128 state_key(uint32_t r, uint32_t a, uint32_t placed, uint32_t from) const;
 
   Board board_;
   inventory::Core& core_;
   Filters& filters_;
   Columns& columns_;
+  Meter& meter_;
 
   const Plan* plan_ = nullptr;
   bool strict_ = false;
   bool naive_ = false;  // strict, and there is something upstream might meet as an error: no short cuts
   uint64_t budget_ = 0;
   uint64_t steps_ = 0;
+  uint64_t metered_ = 0;    // of steps_
+  uint64_t next_look_ = 0;  // at the budget and the meter
   bool out_of_budget_ = false;
+  bool slice_ended_ = false;
   bool refuted_ = false;
   const PlanRequest* too_few_ = nullptr;  // a request without enough candidates
   std::string proof_;
@@ -156,7 +171,7 @@ class Search {
   std::vector<inventory::Words> future_;           // by request: candidates of it and later ones
   std::vector<std::vector<uint32_t>> last_user_;   // by request: counter -> 1 + last candidate that uses it
   std::vector<std::vector<uint8_t>> future_user_;  // by request: counter -> used by candidates of it or later ones
-  std::unordered_set<DeadKey, DeadHash> dead_;
+  DeadStates dead_;
 };
 
 }  // namespace dra::allocator

@@ -13,7 +13,15 @@ using inventory::StrId;
 
 namespace {
 
-constexpr size_t kMaxOutcomes = 1 << 16;
+// In steps (meter.h). pkg/cel/cel.h says what a unit of cost and of work takes.
+constexpr uint64_t kEvaluationSteps = 4;
+constexpr uint64_t kCostPerStep = 25;
+constexpr uint64_t kWorkPerStep = 100;
+constexpr uint64_t kCompileSteps = 20;
+constexpr size_t kCompiledPerStep = 2;  // bytes of the expression
+// What a compiled program takes, estimated: its tree grows with the expression.
+constexpr size_t kProgramBytes = 1024;
+constexpr size_t kProgramBytesPerByte = 64;
 
 cel::Environment selector_environment(bool lists, bool quantity_operators) {
   cel::EnvironmentOptions options;
@@ -56,10 +64,11 @@ cel::DeviceInput device_input(const inventory::Core& core, const Pool& pool, uin
   return builder.build();
 }
 
-Selectors::Selectors(inventory::Core& core, bool quantity_operators)
+Selectors::Selectors(inventory::Core& core, bool quantity_operators, Meter& meter)
     : core_(core),
       environment_(selector_environment(core.features().list_attributes, quantity_operators)),
-      lists_(core.features().list_attributes) {}
+      lists_(core.features().list_attributes),
+      meter_(meter) {}
 
 Selectors::~Selectors() {
   clear();
@@ -70,6 +79,9 @@ void Selectors::clear() {
     for (StrId key : entry->keys) core_.strings().release(key);
   entries_.clear();
   index_.clear();
+  recent_.clear();
+  older_.clear();
+  program_bytes_ = 0;
 }
 
 SelectorId Selectors::intern(const std::string& expression) {
@@ -77,6 +89,8 @@ SelectorId Selectors::intern(const std::string& expression) {
   if (!fresh) return it->second;
   auto entry = std::make_unique<Entry>();
   entry->expression = expression;
+  meter_.charge(kCompileSteps + expression.size() / kCompiledPerStep);
+  program_bytes_ += kProgramBytes + expression.size() * kProgramBytesPerByte;
   if (expression.size() > cel::kMaxExpressionBytes) {
     entry->error = "is longer than " + std::to_string(cel::kMaxExpressionBytes) + " bytes";
   } else {
@@ -97,28 +111,41 @@ SelectorId Selectors::intern(const std::string& expression) {
   return it->second;
 }
 
-void Selectors::make_key(const Entry& entry, const Pool& pool, uint32_t device) {
+inventory::Hash128 Selectors::make_key(SelectorId id, const Pool& pool, uint32_t device) const {
+  const Entry& entry = *entries_[id];
   uint32_t local;
   const SliceTable& slice = pool.slice_of(device, &local);
-  key_.clear();
-  auto add = [this](uint32_t v) { key_.append(reinterpret_cast<const char*>(&v), sizeof v); };
-  uint8_t flags = slice.flags[local];
-  bool spoiled = (flags & inventory::kSpoiled) != 0 || (!lists_ && (flags & inventory::kHasList) != 0);
-  add(pool.driver);
-  key_ += static_cast<char>((flags & inventory::kMultiple) | (spoiled ? 2 : 0));
-  if (spoiled) return;  // every selector fails, whatever it reads
+  const uint8_t flags = slice.flags[local];
+  const bool spoiled = (flags & inventory::kSpoiled) != 0 || (!lists_ && (flags & inventory::kHasList) != 0);
+  inventory::Hash128 key;
+  key.add(uint64_t{id} << 32 | pool.driver);
+  key.add((flags & inventory::kMultiple) | (spoiled ? 0x100u : 0u));
+  if (spoiled) return key;  // every selector fails, whatever it reads
   if (entry.all_attributes) {
-    for (const AttributeEntry* a = slice.attrs_begin(local); a != slice.attrs_end(local); ++a) {
-      add(a->key);
-      add(a->value);
-    }
+    for (const AttributeEntry* a = slice.attrs_begin(local); a != slice.attrs_end(local); ++a)
+      key.add(uint64_t{a->key} << 32 | a->value);
   } else {
-    for (StrId key : entry.keys) add(slice.attribute(local, key));
+    for (StrId attribute : entry.keys) key.add(slice.attribute(local, attribute));
   }
-  if (entry.capacities) {
-    uint64_t serial = slice.shapes[slice.shape_of[local]]->serial;
-    key_.append(reinterpret_cast<const char*>(&serial), sizeof serial);
+  if (entry.capacities) key.add(slice.shapes[slice.shape_of[local]]->serial);
+  return key;
+}
+
+const Truth* Selectors::find_outcome(const inventory::Hash128& key) {
+  if (auto it = recent_.find(key); it != recent_.end()) return &it->second;
+  auto it = older_.find(key);
+  if (it == older_.end()) return nullptr;
+  const Truth truth = it->second;
+  keep_outcome(key, truth);
+  return &recent_.find(key)->second;
+}
+
+void Selectors::keep_outcome(const inventory::Hash128& key, Truth truth) {
+  if (recent_.size() >= kMaxOutcomes) {
+    older_ = std::move(recent_);
+    recent_ = {};
   }
+  recent_.emplace(key, truth);
 }
 
 void Selectors::mark(SelectorId id, const SliceTable& slice, inventory::Hash128& hash) const {
@@ -139,20 +166,22 @@ void Selectors::mark(SelectorId id, const SliceTable& slice, inventory::Hash128&
   }
 }
 
-Truth Selectors::evaluate(SelectorId id, const Pool& pool, uint32_t device) {
+Truth Selectors::evaluate(SelectorId id, const Pool& pool, uint32_t device, Keep keep) {
   Entry& entry = *entries_[id];
   if (!entry.program) return Truth::kError;
   if (epoch_ != core_.strings().reuse_epoch()) {  // numbers in the keys may mean something else now
-    for (const auto& other : entries_) other->outcomes.clear();
+    recent_.clear();
+    older_.clear();
     epoch_ = core_.strings().reuse_epoch();
   }
-  make_key(entry, pool, device);
-  if (auto it = entry.outcomes.find(key_); it != entry.outcomes.end()) return it->second;
-  ++evaluations_;
-  cel::EvalResult result = entry.program->evaluate(device_input(core_, pool, device));
-  Truth truth = !result.ok() ? Truth::kError : result.value ? Truth::kTrue : Truth::kFalse;
-  if (entry.outcomes.size() >= kMaxOutcomes) entry.outcomes.clear();
-  entry.outcomes.emplace(key_, truth);
+  const inventory::Hash128 key = make_key(id, pool, device);
+  if (const Truth* known = find_outcome(key)) return *known;
+  const cel::EvalResult result = entry.program->evaluate(device_input(core_, pool, device));
+  const uint64_t steps = kEvaluationSteps + result.cost / kCostPerStep + result.work / kWorkPerStep;
+  entry.most_steps = std::max(entry.most_steps, steps);
+  meter_.charge(steps);
+  const Truth truth = !result.ok() ? Truth::kError : result.value ? Truth::kTrue : Truth::kFalse;
+  if (keep == Keep::kYes) keep_outcome(key, truth);
   return truth;
 }
 

@@ -2,7 +2,7 @@
 //
 // The outcome of a selector is a function of the driver, allowMultipleAllocations, the attributes and capacities it
 // reads (cel::Program::reads), and whether the device is spoiled. So it is evaluated once per distinct tuple of these,
-// whatever the number of devices.
+// whatever the number of devices. Outcomes are kept by 128-bit hashes of the tuples, a bounded number of them.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "pkg/allocator/meter.h"
 #include "pkg/cel/cel.h"
 #include "pkg/inventory/core.h"
 
@@ -21,22 +22,32 @@ enum class Truth : uint8_t { kFalse, kTrue, kError };
 
 class Selectors {
  public:
-  Selectors(inventory::Core& core, bool quantity_operators);
+  static constexpr size_t kMaxOutcomes = 100'000;        // of each of two generations: about 9 MiB together
+  static constexpr size_t kMaxProgramBytes = 16u << 20;  // as full() estimates them
+
+  // The meter must outlive this; it is charged with what compiling and evaluating cost.
+  Selectors(inventory::Core& core, bool quantity_operators, Meter& meter);
   ~Selectors();
 
+  // Whether intern() would compile nothing.
+  bool knows(const std::string& expression) const { return index_.contains(expression); }
   SelectorId intern(const std::string& expression);
   // Why the expression does not compile, and a hint where there is one; empty when it does.
   const std::string& compile_error(SelectorId id) const { return entries_[id]->error; }
   const std::string& expression(SelectorId id) const { return entries_[id]->expression; }
-  Truth evaluate(SelectorId id, const inventory::Pool& pool, uint32_t device);
+  enum class Keep : bool { kNo, kYes };
+  // The steps that evaluating it took at most so far.
+  uint64_t most_steps(SelectorId id) const { return entries_[id]->most_steps; }
+  // Takes up to some 20 ms where the expression is made to; ask the meter before each. `keep`: remember the outcome.
+  Truth evaluate(SelectorId id, const inventory::Pool& pool, uint32_t device, Keep keep = Keep::kYes);
   // The message of a run-time error, evaluated anew.
   std::string error_text(SelectorId id, const inventory::Pool& pool, uint32_t device);
   // Adds what the selector reads of all devices of the slice: equal hashes, equal outcomes device by device. Holds as
   // long as no text is replaced (Strings::reuse_epoch).
   void mark(SelectorId id, const inventory::SliceTable& slice, inventory::Hash128& hash) const;
-  // How many times an expression has been evaluated: the expensive part of making masks.
-  uint64_t evaluations() const { return evaluations_; }
   size_t size() const { return entries_.size(); }
+  // Too many programs are kept: the owner should clear() when no SelectorId is in use.
+  bool full() const { return program_bytes_ > kMaxProgramBytes; }
   void clear();
 
  private:
@@ -47,9 +58,12 @@ class Selectors {
     std::vector<inventory::StrId> keys;  // of attributes read; referenced
     bool all_attributes = false;
     bool capacities = false;
-    std::unordered_map<std::string, Truth> outcomes;
+    uint64_t most_steps = 0;
   };
-  void make_key(const Entry& entry, const inventory::Pool& pool, uint32_t device);
+  using Outcomes = std::unordered_map<inventory::Hash128, Truth, inventory::Hash128Hash>;
+  inventory::Hash128 make_key(SelectorId id, const inventory::Pool& pool, uint32_t device) const;
+  const Truth* find_outcome(const inventory::Hash128& key);
+  void keep_outcome(const inventory::Hash128& key, Truth truth);
 
   inventory::Core& core_;
   cel::Environment environment_;
@@ -57,8 +71,11 @@ class Selectors {
   std::unordered_map<std::string, SelectorId> index_;
   std::vector<std::unique_ptr<Entry>> entries_;
   uint64_t epoch_ = 0;
-  uint64_t evaluations_ = 0;
-  std::string key_;  // scratch
+  size_t program_bytes_ = 0;
+  Meter& meter_;
+  // When `recent_` is full it becomes `older_`; what is asked for again moves back. So the outcomes that nobody asked
+  // for longest go first.
+  Outcomes recent_, older_;
 };
 
 // The device as selectors see it.

@@ -372,8 +372,10 @@ TEST_F(Semantics, AConstraintAgainstAllIsAnErrorWhenStrictAndNothingElseFits) {
 }
 
 // Reading devices for the first time counts as well; what was read is kept, so that asking again comes further.
-TEST_F(Semantics, ABudgetTooSmallForANewSelectorIsReportedAndMakesProgress) {
-  start();
+TEST_F(Semantics, ASliceTooSmallForANewSelectorIsReportedAndMakesProgress) {
+  Options options;
+  options.slice.steps = 130;
+  start(Features::all(), options);
   std::vector<NodeId> nodes;
   for (int n = 0; n < 20; ++n) {
     const std::string name = "m" + std::to_string(n);
@@ -384,10 +386,10 @@ TEST_F(Semantics, ABudgetTooSmallForANewSelectorIsReportedAndMakesProgress) {
   }
   api::ResourceClaim wanted = claim({body(1)});
   wanted.spec.requests[0].exactly->selectors = {"device.attributes[\"drv\"].serial == \"m19d7\""};
-  Request request{{std::make_shared<const api::ResourceClaim>(wanted)}, 100};
+  Request request{{std::make_shared<const api::ResourceClaim>(wanted)}};
   int spent = 0;
   FoundNodes found = allocator_->find_nodes(request, nodes);
-  for (; found.outcome == Outcome::kBudgetSpent && spent < 100; ++spent) found = allocator_->find_nodes(request, nodes);
+  for (; found.outcome == Outcome::kUnfinished && spent < 100; ++spent) found = allocator_->find_nodes(request, nodes);
   EXPECT_GE(spent, 2);
   EXPECT_LT(spent, 20);
   ASSERT_EQ(found.outcome, Outcome::kFeasible);

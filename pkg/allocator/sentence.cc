@@ -126,6 +126,25 @@ std::vector<const RequestReason*> hopeless(const std::vector<const RequestReason
   return list;
 }
 
+// 1234567 -> "1,234,567".
+std::string grouped(uint32_t number) {
+  std::string text = std::to_string(number);
+  for (size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
+  return text;
+}
+
+// Of the request that was counted least far, where one was not counted to its end.
+std::string not_examined(const std::vector<const RequestReason*>& chosen) {
+  const RequestReason* least = nullptr;
+  for (const RequestReason* reason : chosen)
+    if (reason->devices_examined < reason->devices_asked &&
+        (least == nullptr || reason->devices_examined < least->devices_examined))
+      least = reason;
+  return least == nullptr
+             ? ""
+             : "; " + grouped(least->devices_examined) + " of " + grouped(least->devices_asked) + " devices examined";
+}
+
 }  // namespace
 
 std::string Reasons::sentence(std::string_view who_cannot, std::string_view claim) const {
@@ -154,6 +173,7 @@ std::string Reasons::sentence(std::string_view who_cannot, std::string_view clai
     // Of several nodes the proof is one node's; that nothing fits together has been said.
     if (nodes_asked <= 1 && !proof.empty() && proof != kExhausted) text += "; " + proof;
   }
+  text += not_examined(chosen);
   if (nodes_examined < nodes_asked)
     text += "; " + std::to_string(nodes_examined) + " of " + std::to_string(nodes_asked) + " nodes examined";
   return cut_text(std::move(text), kMostText);

@@ -109,6 +109,7 @@ EvalResult Program::evaluate(const DeviceInput& device, const EvalLimits& limits
   c.facts = &device.rep().facts;
   Value v = rep_->root->eval(c);
   out.cost = c.aborted != nullptr ? c.cost_at_abort : c.cost;
+  out.work = c.work;
   if (c.aborted != nullptr) {
     report_error(*c.aborted, *c.facts, out);
   } else if (v.kind == Kind::kBool) {

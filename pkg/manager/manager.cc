@@ -37,6 +37,9 @@ namespace {
 constexpr Duration kDiscoveryRetry = std::chrono::seconds(5);
 // The one that is held back while somebody else may be making the same claims.
 constexpr std::string_view kClaimMaker = "claimtemplate";
+// Of one decision about devices. A selector that takes longer is evaluated in a slice of its own, 20 ms at most.
+constexpr uint64_t kSliceSteps = 20'000;
+constexpr Duration kSliceTime = std::chrono::milliseconds(6);
 
 }  // namespace
 
@@ -78,7 +81,9 @@ struct Manager::Impl {
   allocator::Options allocator_options() const {
     allocator::Options chosen;
     chosen.ignored_taints = options.ignored_taints;
-    chosen.step_budget = options.step_budget;
+    chosen.step_budget = std::min(allocator::kDefaultStepBudget, options.step_budget);
+    chosen.max_step_budget = options.step_budget;
+    chosen.slice = {kSliceSteps, kSliceTime, &reactor.clock()};
     chosen.strict_selector_errors = options.strict_selector_errors;
     chosen.quantity_operators = options.quantity_operators;
     return chosen;

@@ -52,7 +52,8 @@ struct ManagerOptions {
   inventory::Features features;
   // Taint keys (NoSchedule) that only our allocator ignores.
   std::vector<std::string> ignored_taints;
-  uint64_t step_budget = allocator::kDefaultStepBudget;
+  // The most steps that an attempt to decide may take: allocator::Options::max_step_budget.
+  uint64_t step_budget = allocator::kDefaultMaxStepBudget;
   // allocator::Options of the same names.
   bool strict_selector_errors = false;
   bool quantity_operators = false;

@@ -16,6 +16,8 @@ using reconcile::Triggers;
 namespace {
 
 constexpr size_t kPassesPerTask = 32;
+// No further pass is begun in a task that took so long: watches, probes and the lease get their turn.
+constexpr Duration kTaskTime = std::chrono::milliseconds(4);
 
 // A key of a queue, among everything that waits for the server.
 std::string lane_item(std::string_view controller, const std::string& key) {
@@ -186,7 +188,9 @@ void Runner::let_held_go() {
 }
 
 void Runner::run_some() {
+  const MonoTime until = reactor_.clock().mono_now() + kTaskTime;
   for (size_t ran = 0; running_ && ran < kPassesPerTask && passes_.size() < kMaxPasses; ++ran) {
+    if (ran > 0 && reactor_.clock().mono_now() >= until) break;
     bool any = false;
     for (size_t i = 0; i < lanes_.size() && !any; ++i) {
       Lane& lane = *lanes_[next_lane_++ % lanes_.size()];

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <iostream>
 
 #include "pkg/base/random.h"
+#include "test/allocharness/contest.h"
 #include "test/allocharness/judge.h"
+#include "test/oracle/generator.h"
 
 namespace dra::allocharness::property_test {
 namespace {
@@ -37,6 +40,39 @@ TEST(AllocatorProperty, WorldsThatFailedOnce) {
     EXPECT_EQ(result.failures, 0u) << result.report;
     EXPECT_EQ(result.undecided, 0u) << seed;
   }
+}
+
+// Slices end where they like: the same devices come out, and the same answers.
+TEST(AllocatorProperty, SlicesChangeNoDecision) {
+  const uint64_t first = from_environment("DRA_SEED", 1);
+  std::cout << "random worlds from seed " << first << "\n";
+  uint64_t unfinished = 0;
+  for (uint64_t seed = first; seed < first + 3000; ++seed) {
+    const oracle::World world = oracle::random_world(seed);
+    auto whole = Contest::make(world);
+    allocator::Options options;
+    options.slice.steps = 1 + seed % 100;
+    auto sliced = Contest::make(world, options);
+    ASSERT_TRUE(whole && sliced);
+    const allocator::FoundNodes expected = (*whole)->allocator().find_nodes((*whole)->request(), (*whole)->nodes());
+    allocator::FoundNodes found;
+    for (int turn = 0; turn == 0 || found.outcome == allocator::Outcome::kUnfinished; ++turn) {
+      ASSERT_LT(turn, 100'000) << "seed " << seed;
+      found = (*sliced)->allocator().find_nodes((*sliced)->request(), (*sliced)->nodes());
+      unfinished += found.outcome == allocator::Outcome::kUnfinished;
+    }
+    ASSERT_EQ(found.outcome, expected.outcome) << "seed " << seed;
+    if (found.decisions.empty()) continue;
+    EXPECT_EQ(found.decisions[0].node, expected.decisions[0].node) << "seed " << seed;
+    ASSERT_EQ(found.decisions[0].results.size(), expected.decisions[0].results.size()) << "seed " << seed;
+    for (size_t c = 0; c < found.decisions[0].results.size(); ++c) {
+      const auto& ours = found.decisions[0].results[c].results;
+      const auto& theirs = expected.decisions[0].results[c].results;
+      ASSERT_EQ(ours.size(), theirs.size()) << "seed " << seed;
+      for (size_t i = 0; i < ours.size(); ++i) EXPECT_EQ(ours[i].device, theirs[i].device) << "seed " << seed;
+    }
+  }
+  EXPECT_GT(unfinished, 100u);
 }
 
 TEST(AllocatorProperty, SmallWorldsAgreeWithTheOracle) {

@@ -1,0 +1,86 @@
+// NodeSearch: which of many nodes the claims fit on, without a search on nodes that summaries or earlier searches
+// refute.
+//
+// Nodes are taken in the order given; those that an earlier attempt left undecided come last. Each gets a part of what
+// is left of the attempt's budget. Where alternatives (firstAvailable) are to be weighed, up to kScoredNodes nodes that
+// fit are compared, and those come first on which earlier alternatives could be had.
+//
+// One thread. Everything it works with belongs to the allocator.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "pkg/allocator/allocator.h"
+#include "pkg/allocator/node_index.h"
+#include "pkg/allocator/plan.h"
+#include "pkg/allocator/refutations.h"
+#include "pkg/allocator/search.h"
+
+namespace dra::allocator {
+
+class NodeSearch {
+ public:
+  // As kube-scheduler's percentageOfNodesToScore: of how many nodes that fit one is chosen.
+  static constexpr size_t kScoredNodes = 64;
+
+  NodeSearch(inventory::Core& core, const Options& options, NodeIndex& index, Refutations& refutations, Search& search,
+             Meter& meter, Random& random)
+      : core_(core),
+        options_(options),
+        index_(index),
+        refutations_(refutations),
+        search_(search),
+        meter_(meter),
+        random_(random) {}
+
+  FoundNodes find(const Plan& plan, const Request& request, std::span<const NodeId> order, size_t limit);
+  void decide(const Plan& plan, NodeId node, const Search::Terms& terms, Decision& decision);
+
+ private:
+  // What a node must have at least: counts of one filter, or one of several (alternatives).
+  struct Need {
+    NodeCounts* counts;
+    uint64_t devices;
+  };
+  struct Bound {
+    std::vector<Need> any_of;
+    bool sum = false;  // of several requests: shared devices may serve more than one of them
+  };
+  enum class Within : uint8_t { kYes, kNo, kSliceEnded };
+  enum class Go : uint8_t { kOn, kStop };
+
+  bool make_bounds(const Plan& plan);
+  Within within_bounds(NodeId node);
+  Go visit_all(std::span<const NodeId> order, bool undecided);
+  Go visit(NodeId node, uint64_t share);
+  Go conclude(NodeId node, Decision decision);
+  bool enough() const { return found_.decisions.size() >= wanted_ || perfect_ >= limit_; }
+  void finish();
+
+  inventory::Core& core_;
+  const Options& options_;
+  NodeIndex& index_;
+  Refutations& refutations_;
+  Search& search_;
+  Meter& meter_;
+  Random& random_;
+  std::vector<Bound> bounds_;
+
+  // of one call
+  const Plan* plan_ = nullptr;
+  Refutations::Nodes* known_ = nullptr;
+  FoundNodes found_;
+  uint64_t budget_ = 0;
+  uint64_t used_before_ = 0;  // Meter::used
+  size_t limit_ = 0;
+  size_t wanted_ = 0;   // to choose from
+  size_t perfect_ = 0;  // of those found: nothing can be better
+  int best_score_ = 0;
+  bool weighs_ = false;
+  bool undecided_ = false;
+  bool slice_ended_ = false;
+};
+
+}  // namespace dra::allocator
