@@ -56,6 +56,12 @@ void AllocationReconciler::on_claim(const View& view, const api::ResourceClaim* 
   const api::ResourceClaim& claim = after ? *after : *before;
   for (const api::Pod* pod : view.pods_of_claim(claim.metadata.key()))
     if (role_of(*pod, options_) != Role::kNone) out.add(pod_key(pod->metadata.key()));
+  // A pod that the claim is reserved for may not name it any more.
+  for (const api::ResourceClaimConsumerReference& consumer : claim.status.reserved_for) {
+    const api::Pod* pod = view.pod(claim.metadata.ns + "/" + consumer.name);
+    if (pod && pod->metadata.uid == consumer.uid && role_of(*pod, options_) == Role::kGated)
+      out.add(pod_key(pod->metadata.key()));
+  }
 }
 
 void AllocationReconciler::on_streamed_claim(const View& view, const api::ResourceClaim* before,
@@ -104,9 +110,9 @@ void AllocationReconciler::on_node(const View&, const api::Node* before, const a
   out.wake(std::string(kNodesCause));
 }
 
-void AllocationReconciler::on_class(const View&, const api::DeviceClass*, const api::DeviceClass* after,
+void AllocationReconciler::on_class(const View&, const api::DeviceClass* before, const api::DeviceClass* after,
                                     Triggers& out) const {
-  if (after) out.wake(class_cause(after->metadata.name));
+  out.wake(class_cause((after ? after : before)->metadata.name));
 }
 
 void AllocationReconciler::on_slice(const View&, const api::ResourceSlice*, const api::ResourceSlice*,

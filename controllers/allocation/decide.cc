@@ -14,7 +14,7 @@ void PodReconcile::allocate() {
   // Nothing more is taken beside a sibling that cannot be used.
   if (const Conflicts conflicts = conflicts_of_allocated(); !conflicts.empty()) return yield_to(conflicts);
   const NodeChoice choice = candidate_nodes();
-  if (choice.nodes.empty()) return withdraw() ? void() : no_node(choice);
+  if (choice.nodes.empty()) return give_back() ? void() : no_node(choice);
   allocator::Request request;
   for (const ClaimState& claim : state_.claims)
     if (!claim.allocated()) request.claims.push_back(claim.claim);
@@ -28,11 +28,11 @@ void PodReconcile::allocate() {
       return;
     case allocator::Outcome::kInfeasible:
       // A sibling that was allocated before may be what stands in the way: it goes back first.
-      return withdraw() ? void() : no_devices(request, order);
+      return give_back() ? void() : no_devices(request, order);
     case allocator::Outcome::kBudgetSpent:
       return undecided();
     case allocator::Outcome::kError:
-      return withdraw() ? void() : unusable(request, order, found);
+      return give_back() ? void() : unusable(request, order, found);
   }
 }
 

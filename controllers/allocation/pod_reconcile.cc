@@ -12,19 +12,24 @@ PodReconcile::PodReconcile(const View& view, const api::Pod& pod, Role role, con
       inventory_(tools.inventory),
       allocator_(tools.allocator),
       nodes_(tools.nodes),
-      state_(derive_state(view, pod, options_)) {}
+      state_(derive_state(view, pod, options_)),
+      extended_(extended_resources_of(view, pod)) {}
 
 Outcome PodReconcile::run() {
-  if (releasing() && (!state_.waits_for.empty() || !state_.all_allocated())) {
+  if (leave() || drop_abandoned()) {
+    // The answers bring the pod back.
+  } else if (releasing() && (!state_.waits_for.empty() || !state_.all_allocated())) {
     release();
   } else if (!state_.waits_for.empty()) {
     if (!state_.ordinary_wait) complain("FailedAllocation", state_.waits_for, state_.waits_for);
+  } else if (!serves_extended()) {
+    // Parked until a node or the class changes.
   } else if (!state_.all_allocated()) {
     if (!options_.release_gates) allocate();
   } else if (!state_.all_settled()) {
     prove();
-  } else if (!reserve() && (!state_.unpublished || releasing())) {
-    let_go();
+  } else {
+    use();
   }
   return std::move(outcome_);
 }

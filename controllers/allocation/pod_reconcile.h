@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "controllers/allocation/allocation.h"
+#include "controllers/allocation/extended.h"
 #include "controllers/allocation/protocol.h"
 
 namespace dra::allocation {
@@ -47,15 +48,35 @@ class PodReconcile {
   // Withdraws all unmarked siblings together; false when there is none that we may withdraw.
   bool withdraw();
 
+  // ---- leave.cc
+  // P8: takes the pod out of claims that it announced to leave. True while one of them is not left yet.
+  bool leave();
+  // Announces that the pod leaves the settled claims among these that are reserved for it; false when there is none.
+  bool announce_leaving(const std::vector<ClaimState>& claims);
+  // Gives back what is reserved for the pod and of no use to it any more.
+  bool drop_abandoned();
+  // Nothing fits: gives back what stands in the way. First what is not proven (P5), then what is proven (P8).
+  bool give_back() { return withdraw() || announce_leaving(state_.claims); }
+
+  // ---- extended_use.cc
+  // False, and reported, when no node would serve the pod's extended resources without an allocation that is not
+  // proven.
+  bool serves_extended();
+  // Adds the nodes whose device plugins advertise the pod's extended resources.
+  void narrow_to_advertising(api::NodeSelectorTerm& term) const;
+
   // ---- release.cc
+  // Everything is allocated and settled: judges the node once more, reserves, and lets the pod go.
+  void use();
   // Before an uninstall the gate goes in any case: once what is ours is proven or taken back, but whether or not there
   // are claims, devices and a node for the pod.
   bool releasing() const { return options_.release_gates && role_ == Role::kGated; }
   void release();
   // Shared claims, and those allocated by others, get this pod as a consumer before it goes. True when something was
   // written or cannot be, or the stream does not have it yet.
-  bool reserve();
-  void let_go();
+  bool reserve(const NodeChoice& choice);
+  void let_go(const NodeChoice& choice);
+  void warn_of_binding_conditions();
   void lift_gate(const api::NodeSelectorTerm& term);
 
   // ---- report.cc
@@ -81,6 +102,7 @@ class PodReconcile {
   allocator::Allocator& allocator_;
   NodeChooser& nodes_;
   const PodState state_;
+  const std::vector<ExtendedResource> extended_;
   reconcile::Outcome outcome_;
 };
 

@@ -28,6 +28,25 @@ bool is_ours_to_bind(const api::Pod& pod, const Options& options) {
          options.scheduler_names.end();
 }
 
+ClaimState state_of(const View& view, const api::Pod& pod, std::shared_ptr<const api::ResourceClaim> claim) {
+  ClaimState one;
+  one.ours = is_allocated_by_us(*claim);
+  one.unsure = !one.ours && reconcile::needs_proof(*claim);
+  one.proven = is_proven(*claim);
+  one.reserved = is_reserved_for(*claim, pod.metadata.uid);
+  const api::ResourceClaim* streamed = view.streamed_claim(claim->metadata.key());
+  one.in_stream = streamed && streamed->metadata.uid == claim->metadata.uid &&
+                  streamed->metadata.resource_version == claim->metadata.resource_version;
+  one.reserved_in_stream = streamed && is_reserved_for(*streamed, pod.metadata.uid);
+  one.claim = std::move(claim);
+  return one;
+}
+
+bool is_named(const api::Pod& pod, const api::ResourceClaim& claim) {
+  const std::vector<std::string> keys = claim_keys_of(pod);
+  return std::find(keys.begin(), keys.end(), claim.metadata.key()) != keys.end();
+}
+
 // Ours as the last one; before an uninstall, ours among others, which stay.
 bool has_our_gate(const api::Pod& pod, const Options& options) {
   return (pod.scheduling_gates.size() == 1 || options.release_gates) &&
@@ -94,17 +113,18 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
     if (std::any_of(state.claims.begin(), state.claims.end(),
                     [&](const ClaimState& known) { return known.claim->metadata.uid == claim->metadata.uid; }))
       continue;
-    ClaimState one;
-    one.ours = is_allocated_by_us(*claim);
-    one.unsure = !one.ours && reconcile::needs_proof(*claim);
-    one.proven = is_proven(*claim);
-    one.reserved = is_reserved_for(*claim, pod.metadata.uid);
-    const api::ResourceClaim* streamed = view.streamed_claim(claim->metadata.key());
-    one.in_stream = streamed && streamed->metadata.uid == claim->metadata.uid &&
-                    streamed->metadata.resource_version == claim->metadata.resource_version;
-    one.reserved_in_stream = streamed && is_reserved_for(*streamed, pod.metadata.uid);
-    one.claim = std::move(claim);
-    state.claims.push_back(std::move(one));
+    state.claims.push_back(state_of(view, pod, std::move(claim)));
+  }
+  // Rare: most reservations are of claims that were found above.
+  for (const api::ResourceClaim* claim : view.claims_reserved_for(pod.metadata.uid)) {
+    const bool used = std::any_of(state.claims.begin(), state.claims.end(), [&](const ClaimState& known) {
+      return known.claim->metadata.uid == claim->metadata.uid;
+    });
+    if (used || claim->metadata.ns != pod.metadata.ns) continue;
+    // What the pod only does not name yet is not abandoned.
+    if (!claim->metadata.deleting() && (state.unpublished || is_named(pod, *claim))) continue;
+    if (auto shared = view.shared_claim(claim->metadata.key()))
+      state.abandoned.push_back(state_of(view, pod, std::move(shared)));
   }
   return state;
 }
@@ -140,14 +160,10 @@ std::string selected_nodes(const api::NodeSelector& selector) {
 
 }  // namespace
 
-// Why a marked claim is not unmarked here when its pod, still gated by us, can no longer go to the claim's node: that
-// the gate is there is known from a view of the pod, and lifting the gate (P4) changes the pod, not the claim. Another
-// manager, with a later view, may have allocated and marked the last sibling and lifted the gate; the pod may be bound,
-// and kubelet, which reads the claim once, may have prepared its devices, all without a change of this claim. So a
-// withdrawal bound to the claim's resourceVersion would succeed beside the running pod, and the devices would be handed
-// out twice. A live read of the pod before it only shortens that time. It would take a write of the pod itself that
-// makes every lifting decided on older views fail, and a promise of every manager not to lift anew before it sees the
-// claim unmarked. Without these only the end of its consumers, confirmed by uid, frees a marked claim (P5).
+// Where the pod is held by our gate its reservation is taken back by P8 (`pkg/reconcile/leaving.h`). Without a gate
+// there is nothing to fence: another manager may have bound the pod, and kubelet, which reads the claim once, may have
+// prepared its devices, all without a change of the claim. Then only the end of its consumers, confirmed by uid, frees
+// a marked claim (P5).
 std::string why_pinned(const api::Pod& pod, const ClaimState& state) {
   if (!state.allocated() || !state.claim->status.allocation->node_selector) return "";
   const char* why = "it is in use by others";

@@ -43,6 +43,8 @@ struct PodState {
   std::string waits_for;
   // The reason will go away by an event of the pod or its claims alone and is no news to anybody.
   bool ordinary_wait = false;
+  // Claims that are reserved for the pod and of no use to it: being deleted, or not named by it any more.
+  std::vector<ClaimState> abandoned;
   // The pod's status does not name all of its claims yet: nothing is to start it.
   bool unpublished = false;
 

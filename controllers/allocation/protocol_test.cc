@@ -143,10 +143,14 @@ TEST_F(Protocol, AMarkedClaimIsNeverWithdrawn) {
   EXPECT_EQ(pass(), "withdraw d");
 }
 
-// Nor when its node is gone or full, and the pod could go elsewhere: then it is said what keeps the pod there.
+// A pod without a gate cannot leave a marked claim whose node is gone or full, although it could go elsewhere: the
+// event says what keeps it there.
 TEST_F(Protocol, WhatAMarkedClaimPinsThePodToIsSaid) {
   quiet_claims = true;
-  view.put(make_pod("p", {"c", "d"}));
+  options.mode = Mode::kBind;
+  api::Pod pod = make_pod("p", {"c", "d"}, false);
+  pod.scheduler_name = "ours";
+  view.put(pod);
   proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
   put(make_claim("d"));
   const std::string pinned =

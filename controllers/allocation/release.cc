@@ -10,8 +10,21 @@ namespace dra::allocation {
 
 using namespace reconcile;
 
-bool PodReconcile::reserve() {
-  if (role_ == Role::kExplain || role_ == Role::kBoundBare) return true;  // the lifecycle controller reserves
+void PodReconcile::use() {
+  // Observe mode writes nothing; for pods that others bound the lifecycle controller reserves.
+  if (role_ == Role::kExplain || role_ == Role::kBoundBare) return;
+  NodeChoice choice;
+  // Without claims the gate has nothing to wait for, and kube-scheduler finds the node.
+  if (role_ == Role::kToBind || !state_.claims.empty()) {
+    choice = candidate_nodes();
+    // A pod that cannot run where its claims are must not hold them: others may be waiting for them.
+    if (choice.nodes.empty() && !releasing()) return give_back() ? void() : no_node(choice);
+  }
+  if (reserve(choice)) return;
+  if (!state_.unpublished || releasing()) let_go(choice);
+}
+
+bool PodReconcile::reserve(const NodeChoice& choice) {
   bool busy = false;
   for (const ClaimState& claim : state_.claims) {
     if (claim.reserved) {
@@ -31,15 +44,16 @@ bool PodReconcile::reserve() {
     }
     busy = true;
     consumers.push_back(pod_reference(pod_));
-    outcome_.add(write_reservations(*claim.claim, consumers, "reserve"));
+    Write write = write_reservations(*claim.claim, consumers, "reserve");
+    // From now on the pod counts on the node that it was judged for.
+    if (choice.nodes.size() == 1) write.assume_pod = AssumedPod{ref_of(pod_), std::string(choice.nodes.front())};
+    outcome_.add(std::move(write));
   }
   return busy;
 }
 
-void PodReconcile::let_go() {
+void PodReconcile::let_go(const NodeChoice& choice) {
   if (role_ == Role::kToBind) {
-    const NodeChoice choice = candidate_nodes();
-    if (choice.nodes.empty()) return no_node(choice);
     const std::string node(choice.nodes.front());
     Write write = write_binding(pod_, node);
     write.success_event = Event{ref_of(pod_),
@@ -56,18 +70,34 @@ void PodReconcile::let_go() {
   for (const ClaimState& claim : state_.claims) {
     if (single_term(*claim.claim->status.allocation, term)) continue;
     // An OR of terms cannot be added to the pod's own: one node of those it allows has to do.
-    const NodeChoice choice = candidate_nodes();
-    if (choice.nodes.empty() && !releasing()) return no_node(choice);
     term = {};
     if (!choice.nodes.empty())
       term.match_fields.push_back({"metadata.name", "In", {std::string(choice.nodes.front())}});
     break;
   }
+  narrow_to_advertising(term);
+  warn_of_binding_conditions();
   lift_gate(term);
+}
+
+// kube-scheduler waits for the conditions when it binds. When one fails it takes the devices away and allocates anew,
+// on the node that the pod is pinned to: a foreign allocation that nobody proves.
+void PodReconcile::warn_of_binding_conditions() {
+  for (const ClaimState& claim : state_.claims)
+    for (const api::DeviceRequestAllocationResult& result : claim.claim->status.allocation->results) {
+      if (result.binding_conditions.empty()) continue;
+      const std::string note =
+          "device " + result.driver + "/" + result.pool + "/" + result.device + " of claim \"" +
+          claim.claim->metadata.key() +
+          "\" has binding conditions: if one fails, kube-scheduler allocates again, unproven; such "
+          "devices belong to bind mode";
+      return complain("BindingConditions", note, claim.claim->metadata.uid);
+    }
 }
 
 void PodReconcile::lift_gate(const api::NodeSelectorTerm& term) {
   Write write = write_ungated(pod_, kAllocationGate, term);
+  if (state_.claims.empty()) return void(outcome_.add(std::move(write)));
   std::string where = "the devices are allocated";
   if (term.match_fields.size() == 1 && term.match_fields.front().values.size() == 1)
     where += " on node " + term.match_fields.front().values.front();

@@ -15,9 +15,24 @@ namespace {
 
 enum class Fate { kAlive, kGone, kUnsure };
 
-// Bound, running and in need of its claims: the only pods that get reservations here.
-bool needs_reservations(const api::Pod& pod) {
-  return !pod.node_name.empty() && !pod.terminal() && !pod.metadata.deleting();
+// kube-scheduler's Unreserve took the pod out of a claim with which it was let go: the claim bears the pod's proof, or
+// the pod is pinned to the claim's nodes. Such a pod may be bound at any moment, without another write of the claim. A
+// pod that merely names the claim is not reserved before it is bound: it may be unable to run there.
+bool was_let_go_with(const api::Pod& pod, const api::ResourceClaim& claim) {
+  if (!pod.scheduling_gates.empty() || !is_proven(claim)) return false;
+  if (proven_for(claim) == pod.metadata.uid) return true;
+  const auto& selector = claim.status.allocation->node_selector;
+  return selector && selector->terms.size() == 1 && is_narrowed_to(pod, selector->terms.front());
+}
+
+bool may_need_reservations(const api::Pod& pod) {
+  return !pod.terminal() && !pod.metadata.deleting();
+}
+
+// Alive, and sure to use the claim: the only pods that get reservations here.
+bool needs_reservation(const api::Pod& pod, const api::ResourceClaim& claim) {
+  if (!may_need_reservations(pod)) return false;
+  return !pod.node_name.empty() || was_let_go_with(pod, claim);
 }
 
 // One pass over one claim. The steps are tried in order; the first write ends the pass, because an object gets at most
@@ -174,7 +189,8 @@ class ClaimPass {
   std::vector<api::ResourceClaimConsumerReference> remaining_;
 };
 
-// Reserves what a pod bound by somebody else needs. Each entry for itself: a missing claim does not hold up the others.
+// Reserves what a pod lacks that somebody else bound, or that kube-scheduler took out of its claims. Each entry for
+// itself: a missing claim does not hold up the others.
 Outcome reserve_for(const View& view, const api::Pod& pod, const Options& options) {
   Outcome outcome;
   std::set<std::string> seen;
@@ -184,6 +200,7 @@ Outcome reserve_for(const View& view, const api::Pod& pod, const Options& option
     const api::ResourceClaim* claim = view.claim(pod.metadata.ns + "/" + resolved.name);
     if (!claim || !claim->status.allocation || claim->metadata.deleting()) continue;
     if (resolved.must_check_owner && !is_for_pod(pod, *claim)) continue;
+    if (!needs_reservation(pod, *claim)) continue;
     if (is_reserved_for(*claim, pod.metadata.uid) || !seen.insert(claim->metadata.key()).second) continue;
     // An allocation of ours may be used only once it is proven; the proof changes the claim and brings the key back.
     if (needs_proof(*claim) && !is_proven(*claim)) continue;
@@ -208,10 +225,12 @@ Outcome reserve_for(const View& view, const api::Pod& pod, const Options& option
 }
 
 bool wants_reservation(const View& view, const api::Pod& pod) {
-  if (!needs_reservations(pod)) return false;
+  if (!may_need_reservations(pod)) return false;
   for (const std::string& key : claim_keys_of(pod)) {
     const api::ResourceClaim* claim = view.claim(key);
-    if (claim && claim->status.allocation && !is_reserved_for(*claim, pod.metadata.uid)) return true;
+    if (claim && claim->status.allocation && !is_reserved_for(*claim, pod.metadata.uid) &&
+        needs_reservation(pod, *claim))
+      return true;
   }
   return false;
 }
@@ -225,7 +244,7 @@ Outcome LifecycleReconciler::reconcile(const View& view, const Key& key) const {
   }
   if (key.kind == Kind::kPod) {
     const api::Pod* pod = view.pod(key.object);
-    return pod && needs_reservations(*pod) ? reserve_for(view, *pod, options_) : Outcome{};
+    return pod && may_need_reservations(*pod) ? reserve_for(view, *pod, options_) : Outcome{};
   }
   return {};
 }

@@ -479,4 +479,62 @@ TEST_F(Lifecycle, AsABackUpItActsOnlyOnWhatHasStood) {
   EXPECT_TRUE(backup.reconcile(view, claim_key("default/c")).has_writes());
 }
 
+// kube-scheduler takes a pod that we let go out of reservedFor when binding fails, and may bind it later without
+// another write of the claim.
+TEST_F(Lifecycle, RestoresTheReservationsOfPodsThatWereLetGo) {
+  api::NodeSelectorTerm there;
+  there.match_fields.push_back({"metadata.name", "In", {"n1"}});
+  api::ResourceClaim claim = allocated({});
+  claim.status.allocation->node_selector = api::NodeSelector{{there}};
+  claim.metadata.annotations[std::string(kProofAnnotation)] = proof_value("p-uid", *claim.status.allocation);
+  view.put(claim);
+  struct Case {
+    const char* name;
+    const char* pod;
+    void (*change)(api::Pod&, const api::NodeSelectorTerm&);
+    const char* did;
+  };
+  const Case cases[] = {
+      {"the pod that proved the claim", "p", [](api::Pod&, const api::NodeSelectorTerm&) {}, "reserve"},
+      {"still gated", "p",
+       [](api::Pod& pod, const api::NodeSelectorTerm&) {
+         pod.scheduling_gates = {"dra-controller-manager/allocation"};
+       },
+       ""},
+      {"being deleted", "p",
+       [](api::Pod& pod, const api::NodeSelectorTerm&) { pod.metadata.deletion_timestamp = "2026-01-01T00:00:00Z"; },
+       ""},
+      {"a second consumer, pinned to the node", "q",
+       [](api::Pod& pod, const api::NodeSelectorTerm& term) {
+         pod.node_affinity.emplace();
+         pod.node_affinity->required = api::NodeSelector{{term}};
+       },
+       "reserve"},
+      {"a pod of kube-scheduler's", "q", [](api::Pod&, const api::NodeSelectorTerm&) {}, ""},
+      {"one that may go elsewhere, too", "q",
+       [](api::Pod& pod, const api::NodeSelectorTerm& term) {
+         api::NodeSelectorTerm zone;
+         zone.match_expressions.push_back({"zone", "Exists", {}});
+         pod.node_affinity.emplace();
+         pod.node_affinity->required = api::NodeSelector{{term, zone}};
+       },
+       ""},
+  };
+  for (const Case& c : cases) {
+    api::Pod pod = make_pod(c.pod, "c");
+    pod.node_name.clear();
+    c.change(pod, there);
+    view.put(pod);
+    EXPECT_EQ(run(pod_key(std::string("default/") + c.pod)), c.did) << c.name;
+  }
+  claim.status.allocation->node_selector->terms[0].match_fields[0].values = {"n2"};
+  view.put(claim);
+  view.put([] {
+    api::Pod pod = make_pod("p", "c");
+    pod.node_name.clear();
+    return pod;
+  }());
+  EXPECT_EQ(run(pod_key("default/p")), "") << "the allocation changed under the mark";
+}
+
 }  // namespace dra::lifecycle::lifecycle_test

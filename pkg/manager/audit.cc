@@ -6,6 +6,7 @@
 
 #include "pkg/log/log.h"
 #include "pkg/reconcile/pod_claims.h"
+#include "pkg/reconcile/proof.h"
 #include "pkg/reconcile/writes.h"
 
 namespace dra::manager {
@@ -39,8 +40,29 @@ void Audit::stop() {
 
 void Audit::check(const api::ResourceClaim& claim) {
   if (!reporting_ || !claim.status.allocation) return;
+  check_mark(claim);
   const std::string uid = claim.metadata.uid;
   report(inventory_.over_commitments(std::span<const std::string>(&uid, 1), inventory::Layer::kObserved));
+}
+
+// A mark outlives its allocation where kube-controller-manager cleans up, so an outdated one alone is no news. It is
+// when the pod that the mark names, and that was let go with what was proven, has another allocation now.
+void Audit::check_mark(const api::ResourceClaim& claim) {
+  if (!reconcile::is_mark_outdated(claim)) return;
+  const std::string_view uid = reconcile::proven_for(claim);
+  const bool let_go =
+      std::any_of(claim.status.reserved_for.begin(), claim.status.reserved_for.end(), [&](const auto& consumer) {
+        if (consumer.uid != uid) return false;
+        const auto pod = stores_.pods->get(claim.metadata.ns + "/" + consumer.name);
+        return pod && pod->metadata.uid == uid && pod->scheduling_gates.empty();
+      });
+  if (!let_go) return;
+  log::error("An allocation was replaced under its proof",
+             {{"claim", log::ObjectRef{claim.metadata.ns, claim.metadata.name}}});
+  events_.emit({reconcile::ref_of(claim), true, "AllocationReplaced", "Audit",
+                "the allocation is not the one that was proven: somebody else replaced it, and nobody proved that its "
+                "devices are free; delete the pods that use the claim if two pods share a device",
+                ""});
 }
 
 size_t Audit::run() {

@@ -37,6 +37,8 @@ class Audit {
   size_t run();
 
  private:
+  // Reports a claim whose allocation was replaced under its proof.
+  void check_mark(const api::ResourceClaim& claim);
   void report(const std::vector<inventory::AuditFinding>& findings);
   size_t differences_to_claims() const;
   size_t differences_to_slices();

@@ -4,6 +4,8 @@
 
 #include "client/informer/object_store.h"
 #include "pkg/reactor/sim_reactor.h"
+#include "pkg/reconcile/pod_claims.h"
+#include "pkg/reconcile/proof.h"
 
 // The audit finds what is handed out twice and what drifted, within its period, tells it once, and changes nothing.
 namespace dra::manager::audit_test {
@@ -128,6 +130,40 @@ TEST_F(AuditTest, EveryPoolIsRebuiltInTurn) {
   slice(3, false, "pool-77");
   for (int round = 0; round < 7; ++round) audit.run();
   EXPECT_TRUE(says("dra_audit_differences_total 1"));
+}
+
+// What kube-scheduler does to a pinned pod whose claim's node selector matches no node any more.
+TEST_F(AuditTest, AnAllocationThatWasReplacedUnderItsProofIsReported) {
+  audit.start(10s);
+  api::ResourceClaim claim;
+  claim.metadata.ns = "d";
+  claim.metadata.name = "a";
+  claim.metadata.uid = "a-uid";
+  claim.metadata.finalizers = {std::string(api::kDeleteProtectionFinalizer)};
+  claim.status.allocation.emplace();
+  claim.status.allocation->results.push_back({"r", "drv", "p", "d0"});
+  claim.metadata.annotations[std::string(reconcile::kProofAnnotation)] =
+      reconcile::proof_value("p-uid", *claim.status.allocation);
+  claim.status.reserved_for = {{"", "pods", "p", "p-uid"}};
+  auto pod = std::make_shared<api::Pod>();
+  pod->metadata.ns = "d";
+  pod->metadata.name = "p";
+  pod->metadata.uid = "p-uid";
+  auto gated = std::make_shared<api::Pod>(*pod);
+  gated->scheduling_gates = {"dra-controller-manager/allocation"};
+  pods_core.replace({}, 1);
+  put(pods_core, gated, nullptr);
+  audit.check(claim);
+  claim.status.allocation->results[0].device = "d1";
+  audit.check(claim);
+  EXPECT_TRUE(events.empty()) << "allocated anew while the gate holds the pod, and not proven yet";
+  put(pods_core, pod, nullptr);
+  claim.status.reserved_for[0].uid = "another";
+  audit.check(claim);
+  EXPECT_TRUE(events.empty()) << "freed and used again by another pod";
+  claim.status.reserved_for[0].uid = "p-uid";
+  audit.check(claim);
+  EXPECT_EQ(events, std::vector<std::string>{"a AllocationReplaced"});
 }
 
 }  // namespace dra::manager::audit_test

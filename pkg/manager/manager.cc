@@ -338,11 +338,22 @@ struct Manager::Impl {
     log::info("Leading", {{"claimTemplates", options.claim_templates == ClaimTemplates::kOwn ? "own" : "observe"}});
     instruments.set_leader(true);
     // Everything is looked at once: what was left half done by whoever led before is taken up.
+    warn_of_extended_resources();
     recall_nodes();
     runner.start();
     look_at_everything();
     for (const std::string_view controller : open) instruments.set_running(controller, true);
     audit.start(options.audit_period);
+  }
+
+  // Pods that ask for these get no claim of ours: docs/install.md, "What gate mode does not serve".
+  void warn_of_extended_resources() const {
+    if (options.allocation.mode == allocation::Mode::kObserve) return;
+    for (const api::DeviceClass* device_class : view.device_classes())
+      if (device_class->extended_resource_name)
+        log::warning(
+            "Pods that ask for this extended resource are held, unless a device plugin advertises it",
+            {{"deviceClass", device_class->metadata.name}, {"resource", *device_class->extended_resource_name}});
   }
 
   // Pods that got devices of one node and are not bound yet count on that node, whoever decided so.

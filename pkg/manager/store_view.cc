@@ -63,6 +63,9 @@ const api::Namespace* StoreView::ns(std::string_view) const {
 const api::DeviceClass* StoreView::device_class(std::string_view name) const {
   return bare(stores_.classes->get(name));
 }
+std::vector<const api::DeviceClass*> StoreView::device_classes() const {
+  return bare_list(stores_.classes->list());
+}
 std::shared_ptr<const api::ResourceClaim> StoreView::shared_claim(std::string_view key) const {
   return stores_.claims->get(key);
 }

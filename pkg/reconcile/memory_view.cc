@@ -59,6 +59,11 @@ const api::Namespace* MemoryView::ns(std::string_view name) const {
 const api::DeviceClass* MemoryView::device_class(std::string_view name) const {
   return find_in(classes, name);
 }
+std::vector<const api::DeviceClass*> MemoryView::device_classes() const {
+  std::vector<const api::DeviceClass*> all;
+  for (const auto& [name, device_class] : classes) all.push_back(&device_class);
+  return all;
+}
 const api::ResourceClaim* MemoryView::streamed_claim(std::string_view key) const {
   const api::ResourceClaim* streamed = find_in(streamed_claims, key);
   return streamed ? streamed : find_in(claims, key);

@@ -46,6 +46,7 @@ class MemoryView : public View {
   const api::Node* node(std::string_view name) const override;
   const api::Namespace* ns(std::string_view name) const override;
   const api::DeviceClass* device_class(std::string_view name) const override;
+  std::vector<const api::DeviceClass*> device_classes() const override;
   const api::ResourceClaim* streamed_claim(std::string_view key) const override;
   std::vector<const api::ResourceClaim*> claims_controlled_by(std::string_view uid) const override;
   std::vector<const api::ResourceClaim*> claims_reserved_for(std::string_view pod_uid) const override;

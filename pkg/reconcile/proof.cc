@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <utility>
 
 namespace dra::reconcile {
 
@@ -24,10 +25,30 @@ class Fnv1a {
   uint64_t hash_ = 14695981039346656037ull;
 };
 
+void feed_requirements(Fnv1a& hash, const std::vector<api::NodeSelectorRequirement>& requirements) {
+  hash.feed(static_cast<uint64_t>(requirements.size()));
+  for (const api::NodeSelectorRequirement& requirement : requirements) {
+    hash.feed(requirement.key);
+    hash.feed(requirement.op);
+    hash.feed(static_cast<uint64_t>(requirement.values.size()));
+    for (const std::string& value : requirement.values) hash.feed(value);
+  }
+}
+
+// The two parts of the claim's mark; empty when there is none.
+std::pair<std::string_view, std::string_view> mark_of(const api::ResourceClaim& claim) {
+  const auto annotation = claim.metadata.annotations.find(kProofAnnotation);
+  if (annotation == claim.metadata.annotations.end()) return {};
+  const std::string_view value = annotation->second;
+  const size_t slash = value.rfind('/');
+  if (slash == std::string_view::npos) return {};
+  return {value.substr(0, slash), value.substr(slash + 1)};
+}
+
 }  // namespace
 
 std::string allocation_hash(const api::AllocationResult& allocation) {
-  // What decides which devices are held: the rest of an allocation follows from it.
+  // What decides which devices are held and where the pod is pinned: the rest of an allocation follows from it.
   Fnv1a hash;
   hash.feed(static_cast<uint64_t>(allocation.results.size()));
   for (const api::DeviceRequestAllocationResult& result : allocation.results) {
@@ -44,6 +65,13 @@ std::string allocation_hash(const api::AllocationResult& allocation) {
     }
   }
   hash.feed(allocation.allocation_timestamp);
+  if (allocation.node_selector) {
+    hash.feed(static_cast<uint64_t>(allocation.node_selector->terms.size()));
+    for (const api::NodeSelectorTerm& term : allocation.node_selector->terms) {
+      feed_requirements(hash, term.match_expressions);
+      feed_requirements(hash, term.match_fields);
+    }
+  }
   char text[17];
   std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(hash.value()));
   return text;
@@ -53,13 +81,18 @@ std::string proof_value(std::string_view pod_uid, const api::AllocationResult& a
   return std::string(pod_uid) + "/" + allocation_hash(allocation);
 }
 
+std::string_view proven_for(const api::ResourceClaim& claim) {
+  return mark_of(claim).first;
+}
+
+bool is_mark_outdated(const api::ResourceClaim& claim) {
+  const std::string_view hash = mark_of(claim).second;
+  return claim.status.allocation && !hash.empty() && hash != allocation_hash(*claim.status.allocation);
+}
+
 bool is_proven(const api::ResourceClaim& claim) {
   if (!claim.status.allocation || !claim.metadata.has_finalizer(api::kDeleteProtectionFinalizer)) return false;
-  const auto annotation = claim.metadata.annotations.find(kProofAnnotation);
-  if (annotation == claim.metadata.annotations.end()) return false;
-  const size_t slash = annotation->second.rfind('/');
-  return slash != std::string::npos &&
-         annotation->second.substr(slash + 1) == allocation_hash(*claim.status.allocation);
+  return mark_of(claim).second == allocation_hash(*claim.status.allocation);
 }
 
 }  // namespace dra::reconcile

@@ -11,10 +11,15 @@ namespace dra::reconcile {
 
 inline constexpr std::string_view kProofAnnotation = "dra-controller-manager/proven";
 
-// 16 hexadecimal digits; equal for equal allocations, whatever version of this program wrote them.
+// Of the devices, what is consumed of them, and the nodes where they can be used. 16 hexadecimal digits; equal for
+// equal allocations, whatever version of this program wrote them.
 std::string allocation_hash(const api::AllocationResult& allocation);
 // The annotation's value for the pod whose claim this is.
 std::string proof_value(std::string_view pod_uid, const api::AllocationResult& allocation);
+// The uid in the claim's mark: of the pod that proved it. Empty when there is no mark.
+std::string_view proven_for(const api::ResourceClaim& claim);
+// The claim bears a mark, but of another allocation than it has: somebody replaced the allocation under the mark.
+bool is_mark_outdated(const api::ResourceClaim& claim);
 // The claim bears a proof of exactly the allocation it has now, and the finalizer.
 bool is_proven(const api::ResourceClaim& claim);
 

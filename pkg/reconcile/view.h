@@ -35,6 +35,8 @@ class View {
   virtual const api::Node* node(std::string_view name) const = 0;
   virtual const api::Namespace* ns(std::string_view name) const = 0;
   virtual const api::DeviceClass* device_class(std::string_view name) const = 0;
+  // All of them, by name.
+  virtual std::vector<const api::DeviceClass*> device_classes() const = 0;
   // The same object as claim() gives, for those who keep it.
   virtual std::shared_ptr<const api::ResourceClaim> shared_claim(std::string_view key) const = 0;
   // The claim as the stream alone has it.

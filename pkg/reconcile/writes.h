@@ -48,7 +48,13 @@ Write write_generated_claim(const api::Pod& pod, const std::string& entry,
 Write write_binding(const api::Pod& pod, const std::string& node);
 // Takes the gate off and, in the same patch, adds the requirements to every term of the pod's required node affinity
 // (which is made where there is none). A term without requirements matches nothing and is left so.
+// The pod's announcement that it leaves claims (leaving.h) goes with the gate.
 Write write_ungated(const api::Pod& pod, std::string_view gate, const api::NodeSelectorTerm& narrowed_to);
+
+// The pod's required node affinity says already what such a patch adds: each term has all these requirements.
+bool is_narrowed_to(const api::Pod& pod, const api::NodeSelectorTerm& term);
+// Sets one annotation of the pod.
+Write write_pod_annotation(const api::Pod& pod, std::string_view name, const std::string& value, std::string purpose);
 
 // The pod condition by which workload controllers tell disruptions from failures (KEP-3329).
 inline constexpr std::string_view kDisruptionTarget = "DisruptionTarget";

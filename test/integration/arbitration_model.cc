@@ -132,6 +132,7 @@ ArbitrationModel::Applied ArbitrationModel::apply_to_claim(const reconcile::Writ
       managed.push_back({std::string(reconcile::kAllocationManager), "Update", "status"});
     } else {
       if (write.purpose == "withdraw") ++stats_.withdrawals;
+      if (write.purpose == "leave") ++stats_.left;
       claim->status.allocation.reset();
     }
   }
@@ -158,6 +159,10 @@ ArbitrationModel::Applied ArbitrationModel::apply_to_claim(const reconcile::Writ
   if (write.purpose == "prove") ++stats_.proofs;
   const bool gone = claim->metadata.deleting() && claim->metadata.finalizers.empty();
   put<api::ResourceClaim>(claims_, key, gone ? nullptr : claim);
+  for (const auto& consumer : claim->status.reserved_for) {
+    const auto pod = pods_.objects.find("d/" + consumer.name);
+    if (pod != pods_.objects.end() && pod->second->scheduling_gates.empty()) use(*pod->second, *claim);
+  }
   return {revision_, gone ? nullptr : claims_.objects.at(key), nullptr};
 }
 
@@ -169,18 +174,26 @@ ArbitrationModel::Applied ArbitrationModel::apply_to_pod(const reconcile::Write&
   if (!write.resource_version.empty() && found->second->metadata.resource_version != write.resource_version)
     return {fail(conflict()), nullptr, nullptr};
   auto pod = std::make_shared<api::Pod>(*found->second);
-  const Json gates = Json::parse(write.body)["spec"].value("schedulingGates", Json());
-  if (gates.is_null() && !pod->scheduling_gates.empty()) {
+  const Json body = Json::parse(write.body);
+  const Json annotations = body["metadata"].value("annotations", Json::object());
+  for (const auto& [name, value] : annotations.items()) {
+    if (value.is_null())
+      pod->metadata.annotations.erase(name);
+    else
+      pod->metadata.annotations[name] = value.get<std::string>();
+  }
+  if (body.contains("spec") && body["spec"].value("schedulingGates", Json()).is_null() &&
+      !pod->scheduling_gates.empty()) {
     pod->scheduling_gates.clear();
     ++stats_.released;
-    use(*pod);
+    let_go(*pod);
   }
   put<api::Pod>(pods_, key, pod);
   return {revision_, nullptr, pods_.objects.at(key)};
 }
 
 // The pod was let go: from now on, until its object is gone, it may use what its claims say.
-void ArbitrationModel::use(const api::Pod& pod) {
+void ArbitrationModel::let_go(const api::Pod& pod) {
   for (const std::string& key : reconcile::claim_keys_of(pod)) {
     const auto claim = claims_.objects.find(key);
     if (claim == claims_.objects.end() || !claim->second->status.allocation ||
@@ -188,12 +201,47 @@ void ArbitrationModel::use(const api::Pod& pod) {
       violations_.push_back("pod " + pod.metadata.key() + " was let go without its claim " + key);
       continue;
     }
-    for (const std::string& device : devices_in(*claim->second)) {
-      const auto [user, free] = used_.emplace(device, pod.metadata.key());
-      if (!free && user->second != pod.metadata.key())
-        violations_.push_back("device " + device + " is used by " + user->second + " and " + pod.metadata.key());
-    }
+    use(pod, *claim->second);
   }
+}
+
+void ArbitrationModel::use(const api::Pod& pod, const api::ResourceClaim& claim) {
+  for (const std::string& device : devices_in(claim)) {
+    const auto [user, free] = used_.emplace(device, pod.metadata.key());
+    if (!free && user->second != pod.metadata.key())
+      violations_.push_back("device " + device + " is used by " + user->second + " and " + pod.metadata.key());
+  }
+}
+
+// kube-scheduler's Unreserve: binding failed, and the pod goes out of reservedFor without a precondition. What is not
+// bound does not run.
+void ArbitrationModel::unreserve() {
+  std::vector<std::shared_ptr<const api::Pod>> waiting;
+  for (const auto& [key, pod] : pods_.objects)
+    if (pod->scheduling_gates.empty() && pod->node_name.empty()) waiting.push_back(pod);
+  if (waiting.empty()) return;
+  const auto pod = waiting[random_.below(waiting.size())];
+  for (const std::string& key : reconcile::claim_keys_of(*pod)) {
+    const auto claim = claims_.objects.find(key);
+    if (claim == claims_.objects.end() || !reconcile::is_reserved_for(*claim->second, pod->metadata.uid)) continue;
+    auto stripped = std::make_shared<api::ResourceClaim>(*claim->second);
+    std::erase_if(stripped->status.reserved_for, [&](const auto& c) { return c.uid == pod->metadata.uid; });
+    put<api::ResourceClaim>(claims_, key, stripped);
+    for (const std::string& device : devices_in(*stripped)) used_.erase(device);
+    ++stats_.unreserved;
+  }
+}
+
+void ArbitrationModel::turn_node() {
+  auto& node = nodes_[random_.below(nodes_.size())];
+  auto turned = std::make_shared<api::Node>(*node);
+  turned->unschedulable = !turned->unschedulable;
+  node = turned;
+}
+
+bool ArbitrationModel::is_cordoned(const std::string& name) const {
+  return std::any_of(nodes_.begin(), nodes_.end(),
+                     [&](const auto& node) { return node->metadata.name == name && node->unschedulable; });
 }
 
 // ---- the world
@@ -238,15 +286,17 @@ void ArbitrationModel::remove_pod() {
   }
 }
 
-// kube-scheduler: what was let go is bound where its devices are.
+// kube-scheduler: what was let go is bound where its devices are, reserved or not.
 void ArbitrationModel::bind_released() {
   std::vector<std::shared_ptr<api::Pod>> bound;
   for (const auto& [key, pod] : pods_.objects) {
     if (!pod->scheduling_gates.empty() || !pod->node_name.empty()) continue;
     const auto claim = claims_.objects.find(reconcile::claim_keys_of(*pod).front());
     if (claim == claims_.objects.end() || !claim->second->status.allocation) continue;
+    const std::string& node = claim->second->status.allocation->results.front().pool;
+    if (is_cordoned(node)) continue;
     bound.push_back(std::make_shared<api::Pod>(*pod));
-    bound.back()->node_name = claim->second->status.allocation->results.front().pool;
+    bound.back()->node_name = node;
   }
   for (auto& pod : bound) put<api::Pod>(pods_, pod->metadata.key(), pod);
 }
@@ -257,7 +307,13 @@ void ArbitrationModel::step() {
   ModelWriter& writer = *writers_[which];
   const uint64_t pick = random_.next();
   const uint64_t dice = random_.below(1000);
-  if (dice < 220) {
+  if (dice < 5) {
+    turn_node();
+  } else if (dice < 15) {
+    writer.deliver_node();
+  } else if (dice < 20) {
+    unreserve();
+  } else if (dice < 220) {
     writer.deliver_pod();
   } else if (dice < 480) {
     writer.deliver_claim();
@@ -309,11 +365,17 @@ bool ArbitrationModel::fits(const api::Pod& pod) const {
 }
 
 std::vector<std::string> ArbitrationModel::settle() {
+  for (auto& node : nodes_) {
+    auto usable = std::make_shared<api::Node>(*node);
+    usable->unschedulable = false;
+    node = usable;
+  }
   for (int round = 0; round < 1200; ++round) {
     bool busy = true;
     for (int i = 0; busy && i < 10'000; ++i) {
       busy = false;
       for (auto& writer : writers_) {
+        busy = writer->deliver_node() || busy;
         busy = writer->deliver_pod() || busy;
         busy = writer->deliver_claim() || busy;
         busy = writer->send_one(0) || busy;
@@ -325,8 +387,17 @@ std::vector<std::string> ArbitrationModel::settle() {
     reactor_.advance(500ms);
   }
   std::vector<std::string> findings;
-  for (const auto& [key, pod] : pods_.objects)
-    if (!pod->scheduling_gates.empty() && fits(*pod)) findings.push_back("pod " + key + " fits and still waits");
+  for (const auto& [key, pod] : pods_.objects) {
+    if (!pod->scheduling_gates.empty()) {
+      if (fits(*pod)) findings.push_back("pod " + key + " fits and still waits");
+      continue;
+    }
+    for (const std::string& name : reconcile::claim_keys_of(*pod)) {
+      const auto claim = claims_.objects.find(name);
+      if (claim != claims_.objects.end() && !reconcile::is_reserved_for(*claim->second, pod->metadata.uid))
+        findings.push_back("pod " + key + " was let go and lacks its reservation of claim " + name);
+    }
+  }
   for (const auto& [key, claim] : claims_.objects) {
     if (claim->metadata.deleting()) findings.push_back("claim " + key + " hangs in deletion");
     for (const auto& consumer : claim->status.reserved_for)

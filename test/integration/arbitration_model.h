@@ -4,8 +4,10 @@
 //
 // Several writers all believe that they lead. A step is one of: a writer's stream of pods or of claims delivers its
 // next event, each lagging for itself; a write reaches the server; an answer reaches its writer, or is lost; a writer
-// crashes and starts anew; a writer lists again; a pod comes or goes; time passes. The model notes each moment at which
-// two pods that were let go use one device.
+// crashes and starts anew; a writer lists again; a pod comes or goes; a node is cordoned or not any more, which each
+// writer learns in its own time; kube-scheduler binds a pod that was let go, or takes it out of reservedFor (Unreserve)
+// and binds it later without another write of the claim; time passes. The model notes each moment at which two pods
+// that were let go use one device: a pod uses what is allocated and reserved for it, as kubelet demands.
 #pragma once
 
 #include <deque>
@@ -35,7 +37,7 @@ struct ArbitrationOptions {
 
 struct ArbitrationStats {
   uint64_t steps = 0, allocations = 0, withdrawals = 0, proofs = 0, released = 0, conflicts = 0, lost = 0, crashes = 0,
-           relists = 0;
+           relists = 0, left = 0, unreserved = 0;
 };
 
 class ArbitrationModel {
@@ -75,7 +77,11 @@ class ArbitrationModel {
   Applied apply(const reconcile::Write& write);
   Applied apply_to_claim(const reconcile::Write& write);
   Applied apply_to_pod(const reconcile::Write& write);
-  void use(const api::Pod& pod);
+  void let_go(const api::Pod& pod);
+  void use(const api::Pod& pod, const api::ResourceClaim& claim);
+  void unreserve();
+  void turn_node();
+  bool is_cordoned(const std::string& node) const;
   void add_pod();
   void remove_pod();
   void bind_released();

@@ -28,14 +28,17 @@ TEST(Arbitration, NoDeviceIsUsedTwiceAndNoPodThatFitsWaitsForEver) {
   const ArbitrationStats& s = model.stats();
   std::printf(
       "%llu steps: %llu allocations, %llu proofs, %llu withdrawals, %llu pods let go, %llu lost races, %llu lost "
-      "answers, %llu crashes, %llu relists\n",
+      "answers, %llu crashes, %llu relists, %llu proven claims left, %llu reservations taken back by kube-scheduler\n",
       static_cast<unsigned long long>(s.steps), static_cast<unsigned long long>(s.allocations),
       static_cast<unsigned long long>(s.proofs), static_cast<unsigned long long>(s.withdrawals),
       static_cast<unsigned long long>(s.released), static_cast<unsigned long long>(s.conflicts),
       static_cast<unsigned long long>(s.lost), static_cast<unsigned long long>(s.crashes),
-      static_cast<unsigned long long>(s.relists));
+      static_cast<unsigned long long>(s.relists), static_cast<unsigned long long>(s.left),
+      static_cast<unsigned long long>(s.unreserved));
   EXPECT_GT(s.withdrawals, 0u) << "the writers never met: this run proved nothing";
   EXPECT_GT(s.released, steps / 400);
+  EXPECT_GT(s.left, 0u) << "no node was cordoned between a proof and a lifting";
+  EXPECT_GT(s.unreserved, 0u);
 }
 
 // The model can find what it looks for: without the durable proof a device is used twice.

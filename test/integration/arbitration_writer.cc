@@ -64,6 +64,7 @@ ModelWriter::ModelWriter(ArbitrationModel& model)
   manager::add_indexes(stores_);
   inventory_.apply_class(model_.class_);
   classes_core_.replace({{"", "gpu", "gpu", 1, std::make_shared<api::DeviceClass>(model_.class_)}}, 1);
+  seen_nodes_ = model_.nodes_;
   for (const auto& node : model_.nodes_) {
     nodes_.set_node(node);
     inventory_.apply_node(node->metadata.name, node->metadata.labels);
@@ -121,6 +122,17 @@ bool ModelWriter::deliver_pod() {
 bool ModelWriter::deliver_claim() {
   if (claims_core_.stream_revision() < model_.claims_.floor) return relist(), true;
   return deliver_next(model_.claims_, claims_core_);
+}
+
+bool ModelWriter::deliver_node() {
+  for (size_t i = 0; i < seen_nodes_.size(); ++i) {
+    if (seen_nodes_[i] == model_.nodes_[i]) continue;
+    const auto before = std::exchange(seen_nodes_[i], model_.nodes_[i]);
+    nodes_.set_node(seen_nodes_[i]);
+    runner_.node_changed(before.get(), seen_nodes_[i].get());
+    return true;
+  }
+  return false;
 }
 
 void ModelWriter::perform(const reconcile::Write& write, std::function<void(Result<uint64_t>)> done) {

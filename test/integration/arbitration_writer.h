@@ -36,6 +36,7 @@ class ModelWriter : public manager::ObjectApi, public manager::EventSink, public
   // Each does one thing if there is one to do.
   bool deliver_pod();
   bool deliver_claim();
+  bool deliver_node();
   bool send_one(size_t which);  // a request reaches the server
   bool answer_one(size_t which, bool lose);
   void relist();
@@ -71,6 +72,7 @@ class ModelWriter : public manager::ObjectApi, public manager::EventSink, public
   allocation::AllocationReconciler allocation_;
   lifecycle::LifecycleReconciler lifecycle_;
   manager::Runner runner_;
+  std::vector<std::shared_ptr<const api::Node>> seen_nodes_;
   std::deque<Request> requests_;
   std::deque<Answer> answers_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -203,6 +203,34 @@ void play_reasons(Stage& s) {
   s.end({"p"});
 }
 
+// The node of a shared claim is cordoned after its second consumer was reserved and before that is let go.
+void play_moves(Stage& s) {
+  s.api().create(claim("shared"));
+  s.delay_claims(3s);
+  s.begin();
+  s.cluster().pass(4s);
+  PodOptions staying;
+  staying.run_seconds = 100'000;
+  s.api().create(pod("m0", {from_claim("gpu", "shared")}, staying));
+  s.await("the first consumer bound", [&] { return s.bound("m0"); });
+  const auto consumers = [&] {
+    const auto known = s.watchdog().claim("default/shared");
+    return known ? known->status.reserved_for.size() : 0;
+  };
+  s.api().create(pod("m1", {from_claim("gpu", "shared")}, staying));
+  s.await("the second consumer reserved", [&] { return consumers() == 2; });
+  const std::string node = Api::path("Node", s.watchdog().pod("default/m0")->node_name);
+  s.api().merge(node, {{"spec", {{"unschedulable", true}}}});
+  s.await("its reservation given back, or the gate lifted just before", [&] {
+    const auto known = s.watchdog().pod("default/m1");
+    return consumers() == 1 || (known && known->scheduling_gates.empty());
+  });
+  s.api().merge(node, {{"spec", {{"unschedulable", nullptr}}}});
+  s.await("both bound", [&] { return s.all_bound({"m0", "m1"}); });
+  s.check();
+  s.end({"m0", "m1"}, {"default/shared"});
+}
+
 std::vector<Scenario> make_scenarios() {
   std::vector<Scenario> all;
   ClusterOptions small;
@@ -219,6 +247,7 @@ std::vector<Scenario> make_scenarios() {
   all.push_back({"rivals", one_node, nullptr, play_rivals});
   all.push_back({"unused", small, bind_mode, play_unused});
   all.push_back({"reasons", one_node, nullptr, play_reasons});
+  all.push_back({"moves", small, nullptr, play_moves});
   all.push_back({"election", small, [](ProcessOptions& process) { process.elect = true; }, play_election});
   all.push_back({"release", small, nullptr, play_release});
   all.push_back({"eviction", small,

@@ -1,0 +1,36 @@
+// Extended resources that a DeviceClass provides (KEP-5004): containers ask for "example.com/gpu" in their resources,
+// and spec.resourceClaims names nothing.
+//
+// On a node whose device plugin advertises the resource (status.allocatable above zero) kubelet serves it as it always
+// did. On every other node kube-scheduler makes and allocates a claim of its own at the moment of binding; nobody can
+// prove that allocation before it is used, and kube-scheduler 1.36 deletes claims that others make for such a pod. So a
+// pod of ours is let go towards nodes of the first kind only.
+//
+// Rules: kube-scheduler 1.36's extended resource cache. An explicit spec.extendedResourceName belongs to the newest
+// class that has it, ties to the smaller name; "deviceclass.resource.kubernetes.io/<class>" always to that class. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pkg/api/core.h"
+#include "pkg/reconcile/view.h"
+
+namespace dra::allocation {
+
+inline constexpr std::string_view kImplicitResourcePrefix = "deviceclass.resource.kubernetes.io/";
+
+struct ExtendedResource {
+  std::string name;
+  std::string device_class;
+  bool operator==(const ExtendedResource&) const = default;
+};
+
+// What the pod asks for more than zero of, in containers, init containers, sidecars or for the whole pod, and a class
+// provides. By name, without duplicates.
+std::vector<ExtendedResource> extended_resources_of(const reconcile::View& view, const api::Pod& pod);
+// The node's device plugins advertise all of them.
+bool advertises(const api::Node& node, const std::vector<ExtendedResource>& resources);
+
+}  // namespace dra::allocation

@@ -1,0 +1,203 @@
+// The node is judged again before a reservation and before the gate goes; and P8: what a pod that cannot run gives back
+// although it is proven.
+#include <nlohmann/json.hpp>
+
+#include "controllers/allocation/allocation_fixture.h"
+#include "pkg/reconcile/leaving.h"
+
+namespace dra::allocation::leaving_test {
+
+using namespace reconcile;
+using namespace std::chrono_literals;
+using Json = nlohmann::json;
+
+class LeavingClaims : public AllocationTest {
+ protected:
+  LeavingClaims() { quiet_claims = true; }
+  // The server took the last announcement.
+  void announced(const std::string& name = "p") {
+    api::Pod pod = view.pods.at("default/" + name);
+    pod.metadata.annotations[std::string(kLeavingAnnotation)] =
+        body()["metadata"]["annotations"][kLeavingAnnotation].get<std::string>();
+    pod.metadata.resource_version = "12";
+    view.put(pod);
+  }
+  // The server took the last "leave".
+  void left(api::ResourceClaim claim) {
+    if (body()["status"].contains("allocation")) claim.status.allocation.reset();
+    claim.status.reserved_for.clear();
+    if (body()["status"]["reservedFor"].is_array())
+      for (const Json& consumer : body()["status"]["reservedFor"])
+        claim.status.reserved_for.push_back({"", "pods", consumer["name"], consumer["uid"]});
+    claim.metadata.resource_version = "6";
+    put(claim);
+  }
+  void run_on_n1(const std::string& name, std::vector<std::string> claims) {
+    api::Pod pod = make_pod(name, std::move(claims), false);
+    pod.node_name = "n1";
+    view.put(pod);
+  }
+};
+
+TEST_F(LeavingClaims, ASecondConsumerIsNotReservedWhereItsNodeRefusesIt) {
+  run_on_n1("first", {"c"});
+  const api::ResourceClaim shared = proven(allocated("c", "n1", "gpu-0", true, {"first"}), "first");
+  view.put(make_pod("p", {"c"}));
+  nodes.refused = {"n1"};
+  EXPECT_EQ(pass(), "event FailedScheduling, parked");
+  EXPECT_NE(event().note.find("pins this pod to node n1"), std::string::npos) << event().note;
+  nodes.names = {"n2"};
+  EXPECT_EQ(pass(), "event FailedScheduling, parked") << "the node is gone";
+  // The first ends and takes the allocation along: the second goes where it fits.
+  api::ResourceClaim freed = shared;
+  freed.status = {};
+  put(freed);
+  EXPECT_EQ(pass(), "allocate c");
+  EXPECT_EQ(body()["status"]["allocation"]["devices"]["results"][0]["pool"], "n2");
+}
+
+TEST_F(LeavingClaims, ASecondConsumerCountsOnItsNodeOnceItIsReserved) {
+  run_on_n1("first", {"c"});
+  proven(allocated("c", "n1", "gpu-0", true, {"first"}), "first");
+  view.put(make_pod("p", {"c"}));
+  ASSERT_EQ(pass(), "reserve c");
+  ASSERT_TRUE(write().assume_pod);
+  EXPECT_EQ(write().assume_pod->node, "n1");
+}
+
+// Between the proof and the gate the node was cordoned, tainted, filled or deleted: the pod goes elsewhere.
+TEST_F(LeavingClaims, AProvenClaimIsLeftWhenItsNodeRefusesThePodBeforeTheGateGoes) {
+  view.put(make_pod("p", {"c"}));
+  const api::ResourceClaim claim = proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+  ASSERT_EQ(pass(), "lift-gate p");
+  nodes.refused = {"n1"};
+  ASSERT_EQ(pass(), "announce-leaving p");
+  EXPECT_EQ(body()["metadata"]["resourceVersion"], "11") << "no lifting that was decided before can succeed after it";
+  EXPECT_EQ(body()["metadata"]["annotations"][kLeavingAnnotation], "c-uid@5");
+  announced();
+  nodes.refused = {};
+  ASSERT_EQ(pass(), "leave c") << "what is announced is carried out";
+  EXPECT_EQ(body()["metadata"]["resourceVersion"], "5");
+  EXPECT_TRUE(body()["status"]["allocation"].is_null());
+  EXPECT_TRUE(body()["status"]["reservedFor"].is_null());
+  EXPECT_EQ(write().release_pod, "p-uid");
+  EXPECT_TRUE(last.hold);
+  left(claim);
+  nodes.refused = {"n1"};
+  ASSERT_EQ(pass(), "allocate c");
+  EXPECT_EQ(body()["status"]["allocation"]["devices"]["results"][0]["pool"], "n2");
+  api::ResourceClaim again = view.claims.at("default/c");
+  again.status.allocation = on("n2", "gpu-0");
+  again.status.reserved_for = {{"", "pods", "p", "p-uid"}};
+  again.metadata.resource_version = "7";
+  proven(again, "p");
+  ASSERT_EQ(pass(), "lift-gate p");
+  EXPECT_TRUE(body()["metadata"]["annotations"][kLeavingAnnotation].is_null()) << "the announcement goes with the gate";
+}
+
+TEST_F(LeavingClaims, NoGateIsLiftedOnAViewAsOldAsTheAnnouncement) {
+  api::Pod pod = make_pod("p", {"c"});
+  pod.metadata.annotations[std::string(kLeavingAnnotation)] = "c-uid@6";
+  view.put(pod);
+  api::ResourceClaim claim = proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+  EXPECT_EQ(pass(), "") << "somebody may have taken the reservation back since";
+  options.release_gates = true;
+  EXPECT_EQ(pass(), "") << "nor before an uninstall";
+  options.release_gates = false;
+  claim.metadata.resource_version = "6";
+  put(claim);
+  EXPECT_EQ(pass(), "leave c");
+  claim.metadata.resource_version = "7";
+  put(claim);
+  EXPECT_EQ(pass(), "lift-gate p") << "another change came first: the announcement can no longer be carried out";
+}
+
+TEST_F(LeavingClaims, OfASharedClaimOnlyTheOwnReservationIsTakenBack) {
+  run_on_n1("first", {"c"});
+  view.put(make_pod("p", {"c"}));
+  const api::ResourceClaim shared = proven(allocated("c", "n1", "gpu-0", true, {"first", "p"}), "first");
+  nodes.refused = {"n1"};
+  ASSERT_EQ(pass(), "announce-leaving p");
+  announced();
+  ASSERT_EQ(pass(), "leave c");
+  EXPECT_FALSE(body()["status"].contains("allocation"));
+  EXPECT_EQ(body()["status"]["reservedFor"], Json::parse(R"([{"resource":"pods","name":"first","uid":"first-uid"}])"));
+  left(shared);
+  EXPECT_EQ(pass(), "event FailedScheduling, parked") << "unreserved, with the reason";
+}
+
+TEST_F(LeavingClaims, ClaimsOnDifferentNodesDoNotLetThePodGo) {
+  run_on_n1("first", {"c"});
+  proven(allocated("c", "n1", "gpu-0", true, {"first", "p"}), "first");
+  proven(allocated("d", "n2", "gpu-0", true, {"p"}), "p");
+  view.put(make_pod("p", {"c", "d"}));
+  ASSERT_EQ(pass(), "announce-leaving p");
+  EXPECT_EQ(body()["metadata"]["annotations"][kLeavingAnnotation], "c-uid@5,d-uid@5");
+  announced();
+  EXPECT_EQ(pass(), "leave c, leave d");
+  EXPECT_FALSE(body(0)["status"].contains("allocation"));
+  EXPECT_TRUE(body(1)["status"].contains("allocation"));
+}
+
+TEST_F(LeavingClaims, AProvenSiblingDoesNotKeepAPodFromTheNodeThatFits) {
+  proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+  allocated("x", "n1", "gpu-1", false, {"other"});
+  put(make_claim("d"));
+  view.put(make_pod("p", {"c", "d"}));
+  EXPECT_EQ(pass(), "announce-leaving p") << "n1 has no second device, n2 has two";
+}
+
+// A view cannot fence a pod without a gate: there only the end of the pod frees the claim (P5).
+TEST_F(LeavingClaims, OnlyAGateFencesALeave) {
+  options.mode = Mode::kBind;
+  api::Pod pod = make_pod("p", {"c"}, false);
+  pod.scheduler_name = "ours";
+  view.put(pod);
+  proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+  nodes.refused = {"n1"};
+  EXPECT_EQ(pass(), "event FailedScheduling, parked");
+}
+
+TEST_F(LeavingClaims, ADeletedClaimIsLeftByThePodThatTheGateStillHolds) {
+  view.put(make_pod("p", {"c"}));
+  api::ResourceClaim claim = proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+  claim.metadata.deletion_timestamp = "2026-01-01T00:00:00Z";
+  put(claim);
+  ASSERT_EQ(pass(), "announce-leaving p");
+  announced();
+  EXPECT_EQ(pass(), "leave c");
+  claim.metadata.annotations.clear();
+  put(claim);
+  api::Pod pod = make_pod("p", {"c"});
+  view.put(pod);
+  EXPECT_EQ(pass(), "withdraw c") << "what is not proven is withdrawn at once";
+}
+
+TEST_F(LeavingClaims, AClaimThatThePodNoLongerNamesIsLeft) {
+  api::Pod pod = make_pod("p", {});
+  pod.resource_claims.push_back({"gpu", std::nullopt, "tpl"});
+  pod.resource_claim_statuses = {{"gpu", "new"}};
+  view.put(pod);
+  const auto of_pod = [](api::ResourceClaim claim) {
+    claim.metadata.owner_references = {{"v1", "Pod", "p", "p-uid", true}};
+    return claim;
+  };
+  put(of_pod(make_claim("new")));
+  const api::ResourceClaim old = of_pod(allocated("old", "n1", "gpu-0", true, {"p"}));
+  put(old);
+  EXPECT_EQ(pass(), "withdraw old");
+  proven(old, "p");
+  ASSERT_EQ(pass(), "announce-leaving p");
+  announced();
+  ASSERT_EQ(pass(), "leave old");
+  left(old);
+  EXPECT_EQ(pass(), "allocate new");
+}
+
+TEST_F(LeavingClaims, APodWithoutClaimsNeedsNoNode) {
+  view.put(make_pod("p", {}));
+  nodes.refused = {"n1", "n2"};
+  EXPECT_EQ(pass(), "lift-gate p") << "kube-scheduler and autoscalers do not act before the gate is gone";
+}
+
+}  // namespace dra::allocation::leaving_test

@@ -1,0 +1,58 @@
+#include "pkg/reconcile/leaving.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "pkg/reconcile/pod_claims.h"
+#include "pkg/reconcile/writes.h"
+
+namespace dra::reconcile {
+
+namespace {
+
+std::optional<uint64_t> whole_number(std::string_view text) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+Leaving leaving_of(const api::Pod& pod) {
+  Leaving leaving;
+  const auto annotation = pod.metadata.annotations.find(kLeavingAnnotation);
+  if (annotation == pod.metadata.annotations.end()) return leaving;
+  std::string_view rest = annotation->second;
+  while (!rest.empty() && leaving.size() < kMaxLeaving) {
+    const std::string_view one = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+    const size_t at = one.rfind('@');
+    if (at == std::string_view::npos) continue;
+    if (const auto version = whole_number(one.substr(at + 1))) leaving[std::string(one.substr(0, at))] = *version;
+  }
+  return leaving;
+}
+
+std::optional<uint64_t> version_of(const api::ResourceClaim& claim) {
+  return whole_number(claim.metadata.resource_version);
+}
+
+Write write_leaving(const api::Pod& pod, const Leaving& added) {
+  Leaving all = leaving_of(pod);
+  if (all.size() + added.size() > kMaxLeaving) all.clear();
+  for (const auto& [uid, version] : added) all[uid] = std::max(all[uid], version);
+  std::string text;
+  for (const auto& [uid, version] : all) text += (text.empty() ? "" : ",") + uid + "@" + std::to_string(version);
+  return write_pod_annotation(pod, kLeavingAnnotation, text, "announce-leaving");
+}
+
+Write write_left(const api::Pod& pod, const api::ResourceClaim& claim) {
+  std::vector<api::ResourceClaimConsumerReference> rest = claim.status.reserved_for;
+  std::erase_if(rest, [&](const auto& consumer) { return consumer.uid == pod.metadata.uid; });
+  Write write = rest.empty() ? write_deallocation(claim, "leave") : write_reservations(claim, rest, "leave");
+  write.release_pod = pod.metadata.uid;
+  return write;
+}
+
+}  // namespace dra::reconcile

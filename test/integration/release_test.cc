@@ -1,0 +1,158 @@
+// Around the moment at which a pod is let go: a node changes while a pod waits for its turn, and kube-scheduler takes
+// reservations back. Nobody is reserved, ungated or pinned where it cannot run.
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "test/integration/world.h"
+
+namespace dra::integration::release_test {
+
+using namespace std::chrono_literals;
+using Names = std::vector<std::string>;
+
+struct NodeChange {
+  const char* name;
+  std::function<void(Api&, const std::string& node)> apply;
+};
+
+Json filler(const std::string& node) {
+  Json big = pod("filler", {}, {.gated = false, .node = node, .run_seconds = 100'000});
+  big["spec"]["containers"][0]["resources"]["requests"] = {{"cpu", "1000"}};
+  return big;
+}
+
+const std::vector<NodeChange>& node_changes() {
+  static const std::vector<NodeChange> kAll{
+      {"cordoned",
+       [](Api& api, const std::string& node) {
+         api.merge(Api::path("Node", node), {{"spec", {{"unschedulable", true}}}});
+       }},
+      {"tainted",
+       [](Api& api, const std::string& node) {
+         api.merge(Api::path("Node", node),
+                   {{"spec", {{"taints", {{{"key", "a"}, {"value", "b"}, {"effect", "NoSchedule"}}}}}}});
+       }},
+      {"relabelled",
+       [](Api& api, const std::string& node) {
+         api.merge(Api::path("Node", node), {{"metadata", {{"labels", {{"usable", nullptr}}}}}});
+       }},
+      {"deleted", [](Api& api, const std::string& node) { api.remove_now(Api::path("Node", node)); }},
+      {"filled", [](Api& api, const std::string& node) { api.create(filler(node)); }},
+  };
+  return kAll;
+}
+
+class NodeChanges : public World, public testing::WithParamInterface<NodeChange> {
+ protected:
+  // Gated, asks for a little CPU, and for a node with the label that "relabelled" takes away.
+  Json consumer(const std::string& name, const std::vector<Entry>& entries) {
+    Json object = pod(name, entries, {.run_seconds = 100'000});
+    object["spec"]["containers"][0]["resources"]["requests"] = {{"cpu", "1"}};
+    object["spec"]["nodeSelector"] = {{"usable", "yes"}};
+    return object;
+  }
+  void label_nodes() {
+    for (const char* node : {"n0", "n1"})
+      api().merge(Api::path("Node", node), {{"metadata", {{"labels", {{"usable", "yes"}}}}}});
+  }
+};
+
+// The second consumer of a shared claim waits unreserved while the first runs, and goes elsewhere when it has ended.
+TEST_P(NodeChanges, ASecondConsumerDoesNotWaitForeverForANodeThatRefusesIt) {
+  begin();
+  label_nodes();
+  api().create(claim("shared"));
+  api().create(consumer("first", {from_claim("gpu", "shared")}));
+  ASSERT_TRUE(soon([&] { return bound("first"); }));
+  const std::string node = node_of("first");
+  GetParam().apply(api(), node);
+  pass(1s);
+  api().create(consumer("second", {from_claim("gpu", "shared")}));
+  EXPECT_TRUE(never([&] { return !gated("second") || consumers("shared") != Names{"first"}; }, 20s));
+  EXPECT_TRUE(reasons().contains("FailedScheduling"));
+  api().remove_now(Api::path("Pod", "first"));
+  EXPECT_TRUE(soon([&] { return bound("second"); }));
+  EXPECT_NE(node_of("second"), node);
+}
+
+// The node refuses the pod after its claim was proven and before the gate goes (the claim's name is published late).
+TEST_P(NodeChanges, AGatedPodMovesAwayFromANodeThatRefusesIt) {
+  begin(Claims::kOwn, /*manager=*/false);
+  label_nodes();
+  api().create(claim("shared"));
+  start_manager();
+  // The reservation is in the stream late, and the gate waits for it.
+  api().create(consumer("first", {from_claim("gpu", "shared")}));
+  ASSERT_TRUE(soon([&] { return bound("first"); }));
+  manager().network().set_plan([](const client::Request& request, bool streamed) {
+    client::Fault fault;
+    if (streamed && request.target.find("/resourceclaims?") != std::string::npos) fault.delay_answer = 3s;
+    return fault;
+  });
+  manager().network().cut_all_streams();
+  pass(5s);
+  api().create(consumer("second", {from_claim("gpu", "shared")}));
+  ASSERT_TRUE(soon([&] { return consumers("shared").size() == 2; }));
+  const std::string node = node_of("first");
+  GetParam().apply(api(), node);
+  EXPECT_TRUE(soon([&] { return consumers("shared") == Names{"first"}; }, 30s)) << "the reservation goes back";
+  EXPECT_TRUE(gated("second"));
+  api().remove_now(Api::path("Pod", "first"));
+  EXPECT_TRUE(soon([&] { return bound("second"); }, 60s));
+  EXPECT_NE(node_of("second"), node);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, NodeChanges, testing::ValuesIn(node_changes()),
+                         [](const auto& param) { return std::string(param.param.name); });
+
+class TwoNodes : public World {};
+
+TEST_F(TwoNodes, APodWithClaimsOnDifferentNodesIsNotLetGo) {
+  begin();
+  for (const char* name : {"a", "b"}) api().create(claim(name));
+  for (const auto& [claim_name, node] : {std::pair{"a", "n0"}, std::pair{"b", "n1"}}) {
+    PodOptions there;
+    there.node_selector_host = node;
+    api().create(pod(std::string("user-of-") + claim_name, {from_claim("gpu", claim_name)}, there));
+  }
+  ASSERT_TRUE(soon([&] { return bound("user-of-a") && bound("user-of-b"); }));
+  api().create(pod("both", {from_claim("x", "a"), from_claim("y", "b")}));
+  EXPECT_TRUE(never([&] { return !gated("both"); }, 20s));
+  EXPECT_EQ(consumers("a"), Names{"user-of-a"});
+  EXPECT_EQ(consumers("b"), Names{"user-of-b"});
+  for (const char* name : {"user-of-a", "user-of-b"}) api().remove_now(Api::path("Pod", name));
+  EXPECT_TRUE(soon([&] { return bound("both"); }));
+}
+
+class LetGo : public World {};
+
+// kube-scheduler's Unreserve, seen with a volume that is not bound in time: the pod was let go and is pinned.
+TEST_F(LetGo, AReservationThatKubeSchedulerTookBackIsRestored) {
+  begin(Claims::kOwn, /*manager=*/true, /*scheduler=*/false);
+  for (const char* name : {"c", "shared"}) api().create(claim(name));
+  api().create(pod("p", {from_claim("gpu", "c"), from_claim("more", "shared")}));
+  ASSERT_TRUE(soon([&] { return get_pod("p") && !gated("p"); }));
+  api().create(pod("q", {from_claim("gpu", "shared")}));
+  ASSERT_TRUE(soon([&] { return get_pod("q") && !gated("q"); }));
+  api().create(pod("stranger", {from_claim("gpu", "shared")}, {.gated = false}));
+  for (int round = 0; round < 3; ++round) {
+    for (const char* name : {"c", "shared"}) status_patch(name, {{"reservedFor", nullptr}});
+    ASSERT_TRUE(within(1s, [&] { return consumers("c") == Names{"p"} && consumers("shared").size() == 2; }));
+  }
+  pass(5s);
+  EXPECT_EQ(consumers("shared").size(), 2u) << "a pod that was not let go by us is kube-scheduler's to reserve for";
+}
+
+// Deleted while its pod is still gated: neither waits for the other.
+TEST_F(LetGo, AClaimThatIsDeletedUnderAGatedPodGoes) {
+  begin(Claims::kOwn, /*manager=*/false);
+  for (const char* node : {"n0", "n1"}) api().merge(Api::path("Node", node), {{"spec", {{"unschedulable", true}}}});
+  const Json held = api().create(pod("p", {from_claim("gpu", "c")}));
+  api().create(claim("c"));
+  allocate("c", allocation("n0", {"gpu-0"}, now()), Json::array({pod_reference(held)}));
+  api().remove(Api::path("ResourceClaim", "c"));
+  start_manager();
+  EXPECT_TRUE(soon([&] { return !get_claim("c"); }));
+}
+
+}  // namespace dra::integration::release_test
