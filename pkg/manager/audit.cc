@@ -45,17 +45,18 @@ void Audit::check(const api::ResourceClaim& claim) {
   report(inventory_.over_commitments(std::span<const std::string>(&uid, 1), inventory::Layer::kObserved));
 }
 
-// Between our own allocation and its proof the mark is of the allocation before: that is no news while the consumers
-// are held by the gate.
+// A mark outlives its allocation where kube-controller-manager cleans up, so an outdated one alone is no news. It is
+// when the pod that the mark names, and that was let go with what was proven, has another allocation now.
 void Audit::check_mark(const api::ResourceClaim& claim) {
   if (!reconcile::is_mark_outdated(claim)) return;
-  const bool ours = reconcile::is_allocated_by_us(claim);
-  const bool may_run =
+  const std::string_view uid = reconcile::proven_for(claim);
+  const bool let_go =
       std::any_of(claim.status.reserved_for.begin(), claim.status.reserved_for.end(), [&](const auto& consumer) {
+        if (consumer.uid != uid) return false;
         const auto pod = stores_.pods->get(claim.metadata.ns + "/" + consumer.name);
-        return pod && pod->metadata.uid == consumer.uid && pod->scheduling_gates.empty();
+        return pod && pod->metadata.uid == uid && pod->scheduling_gates.empty();
       });
-  if (ours && !may_run) return;
+  if (!let_go) return;
   log::error("An allocation was replaced under its proof",
              {{"claim", log::ObjectRef{claim.metadata.ns, claim.metadata.name}}});
   events_.emit({reconcile::ref_of(claim), true, "AllocationReplaced", "Audit",

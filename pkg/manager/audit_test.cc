@@ -143,16 +143,28 @@ TEST_F(AuditTest, AnAllocationThatWasReplacedUnderItsProofIsReported) {
   claim.metadata.name = "a";
   claim.metadata.uid = "a-uid";
   claim.metadata.finalizers = {std::string(api::kDeleteProtectionFinalizer)};
-  claim.metadata.managed_fields = {{std::string(reconcile::kAllocationManager), "Update", "status"}};
   claim.status.allocation.emplace();
   claim.status.allocation->results.push_back({"r", "drv", "p", "d0"});
   claim.metadata.annotations[std::string(reconcile::kProofAnnotation)] =
       reconcile::proof_value("p-uid", *claim.status.allocation);
+  claim.status.reserved_for = {{"", "pods", "p", "p-uid"}};
+  auto pod = std::make_shared<api::Pod>();
+  pod->metadata.ns = "d";
+  pod->metadata.name = "p";
+  pod->metadata.uid = "p-uid";
+  auto gated = std::make_shared<api::Pod>(*pod);
+  gated->scheduling_gates = {"dra-controller-manager/allocation"};
+  pods_core.replace({}, 1);
+  put(pods_core, gated, nullptr);
   audit.check(claim);
   claim.status.allocation->results[0].device = "d1";
   audit.check(claim);
-  EXPECT_TRUE(events.empty()) << "ours, and not proven yet";
-  claim.metadata.managed_fields = {{"kube-scheduler", "Update", "status"}};
+  EXPECT_TRUE(events.empty()) << "allocated anew while the gate holds the pod, and not proven yet";
+  put(pods_core, pod, nullptr);
+  claim.status.reserved_for[0].uid = "another";
+  audit.check(claim);
+  EXPECT_TRUE(events.empty()) << "freed and used again by another pod";
+  claim.status.reserved_for[0].uid = "p-uid";
   audit.check(claim);
   EXPECT_EQ(events, std::vector<std::string>{"a AllocationReplaced"});
 }
