@@ -31,7 +31,7 @@ DeviceInput nic() {
 EvalResult evaluate(const std::string& expression, const DeviceInput& device = nic(), const Environment& env = {}) {
   CompileResult r = compile(expression, env);
   EXPECT_TRUE(r.ok()) << expression << ": " << (r.error ? r.error->message : "");
-  return r.ok() ? r.program->evaluate(device) : EvalResult{RuntimeCategory::kInternal, false, 0, "", ""};
+  return r.ok() ? r.program->evaluate(device) : EvalResult{RuntimeCategory::kInternal, false, 0, 0, "", ""};
 }
 
 bool holds(const std::string& expression) {

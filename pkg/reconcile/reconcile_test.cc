@@ -250,43 +250,4 @@ TEST(LeavingAnnotation, KeepsTheHighestVersionOfEachClaimAndIgnoresWhatItCannotR
   EXPECT_EQ(body["metadata"]["uid"], "p-uid");
 }
 
-TEST(Proof, AnythingThatChangesUnderTheMarkEndsTheProof) {
-  api::ResourceClaim claim;
-  claim.status.allocation.emplace();
-  claim.status.allocation->results.push_back({"r", "drv", "pool", "dev-0"});
-  claim.status.allocation->node_selector = api::NodeSelector{{{{}, {{"metadata.name", "In", {"n1"}}}}}};
-  claim.metadata.finalizers = {std::string(api::kDeleteProtectionFinalizer)};
-  EXPECT_FALSE(is_mark_outdated(claim)) << "no mark at all";
-  claim.metadata.annotations[std::string(kProofAnnotation)] = proof_value("p/q", *claim.status.allocation);
-  EXPECT_TRUE(is_proven(claim));
-  EXPECT_FALSE(is_mark_outdated(claim));
-  EXPECT_EQ(proven_for(claim), "p/q");
-  const auto ends = [&](const char* name, void (*change)(api::AllocationResult&)) {
-    api::ResourceClaim changed = claim;
-    change(*changed.status.allocation);
-    EXPECT_FALSE(is_proven(changed)) << name;
-    EXPECT_TRUE(is_mark_outdated(changed)) << name;
-  };
-  ends("device", [](api::AllocationResult& a) { a.results[0].device = "dev-1"; });
-  ends("one more", [](api::AllocationResult& a) { a.results.push_back(a.results[0]); });
-  ends("timestamp", [](api::AllocationResult& a) { a.allocation_timestamp = "2026-01-01T00:00:00Z"; });
-  ends("node", [](api::AllocationResult& a) { a.node_selector->terms[0].match_fields[0].values = {"n2"}; });
-  ends("operator", [](api::AllocationResult& a) { a.node_selector->terms[0].match_fields[0].op = "NotIn"; });
-  ends("expression for field", [](api::AllocationResult& a) {
-    std::swap(a.node_selector->terms[0].match_fields, a.node_selector->terms[0].match_expressions);
-  });
-  ends("everywhere", [](api::AllocationResult& a) { a.node_selector.reset(); });
-}
-
-TEST(LeavingAnnotation, KeepsTheHighestVersionOfEachClaimAndIgnoresWhatItCannotRead) {
-  api::Pod pod;
-  pod.metadata.uid = "p-uid";
-  EXPECT_TRUE(leaving_of(pod).empty());
-  pod.metadata.annotations[std::string(kLeavingAnnotation)] = "a@7,b@x,@,c,d@-1,e@9,";
-  EXPECT_EQ(leaving_of(pod), (Leaving{{"a", 7}, {"e", 9}}));
-  const nlohmann::json body = nlohmann::json::parse(write_leaving(pod, {{"a", 5}, {"f", 1}}).body);
-  EXPECT_EQ(body["metadata"]["annotations"][kLeavingAnnotation], "a@7,e@9,f@1");
-  EXPECT_EQ(body["metadata"]["uid"], "p-uid");
-}
-
 }  // namespace dra::reconcile::reconcile_test

@@ -33,6 +33,8 @@ struct ArbitrationOptions {
   size_t pods = 14;    // at most so many at a time
   // The durable mark of P3. Off: a writer acts on its own proof at once, and nobody else can see it.
   bool durable_proof = true;
+  // The announcement of P8 on the pod. Off: a writer takes reservations back on its own view of the gate.
+  bool durable_leaving = true;
 };
 
 struct ArbitrationStats {

@@ -1,7 +1,9 @@
 #include "test/integration/arbitration_writer.h"
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "pkg/reconcile/leaving.h"
 #include "pkg/reconcile/proof.h"
 
 namespace dra::integration {
@@ -146,6 +148,18 @@ void ModelWriter::perform(const reconcile::Write& write, std::function<void(Resu
       marked->metadata.annotations[std::string(reconcile::kProofAnnotation)] =
           reconcile::proof_value("any", *known->status.allocation);
       answers_.push_back({{model_.revision_, marked, nullptr}, std::move(done)});
+      return;
+    }
+  }
+  if (!model_.options_.durable_leaving && write.purpose == "announce-leaving") {
+    // P8 without its write of the pod: the announcement is this writer's private knowledge.
+    if (auto known = pods_.get(write.object.store_key())) {
+      auto leaving = std::make_shared<api::Pod>(*known);
+      leaving->metadata.resource_version = std::to_string(++model_.revision_);
+      leaving->metadata.annotations[std::string(reconcile::kLeavingAnnotation)] =
+          nlohmann::json::parse(write.body)["metadata"]["annotations"][reconcile::kLeavingAnnotation]
+              .get<std::string>();
+      answers_.push_back({{model_.revision_, nullptr, leaving}, std::move(done)});
       return;
     }
   }

@@ -155,4 +155,36 @@ TEST_F(LetGo, AClaimThatIsDeletedUnderAGatedPodGoes) {
   EXPECT_TRUE(soon([&] { return !get_claim("c"); }));
 }
 
+Json extended_consumer(const std::string& name, const char* resource, const char* list) {
+  Json object = pod(name, {}, {.run_seconds = 100'000});
+  const Json resources{{"requests", {{resource, "1"}}}, {"limits", {{resource, "1"}}}};
+  object["spec"]["containers"][0]["resources"] = resources;
+  if (list == std::string("initContainers")) {
+    object["spec"]["initContainers"] = object["spec"]["containers"];
+    object["spec"]["initContainers"][0]["name"] = "first";
+    object["spec"]["containers"][0].erase("resources");
+  }
+  return object;
+}
+
+// kube-scheduler would make and allocate the claim of such a pod by itself, and nobody could prove that.
+TEST_F(LetGo, APodThatAsksForAnExtendedResourceOfAClassIsNotLetGoTowardsDra) {
+  begin();
+  Json offered = device_class("offered");
+  offered["spec"]["extendedResourceName"] = "example.com/gpu";
+  api().create(offered);
+  api().create(extended_consumer("explicit", "example.com/gpu", "containers"));
+  api().create(extended_consumer("implicit", "deviceclass.resource.kubernetes.io/offered", "containers"));
+  api().create(extended_consumer("init", "example.com/gpu", "initContainers"));
+  EXPECT_TRUE(never([&] { return !gated("explicit") || !gated("implicit") || !gated("init"); }, 20s));
+  EXPECT_TRUE(reasons().contains("ExtendedResource"));
+  EXPECT_FALSE(reasons().contains("Allocated"));
+  // A device plugin comes up on n1.
+  api().merge(Api::path("Node", "n1") + "/status", {{"status", {{"allocatable", {{"example.com/gpu", "4"}}}}}});
+  EXPECT_TRUE(soon([&] { return bound("explicit") && bound("init"); }));
+  EXPECT_EQ(node_of("explicit"), "n1");
+  EXPECT_EQ(node_of("init"), "n1");
+  EXPECT_TRUE(gated("implicit"));
+}
+
 }  // namespace dra::integration::release_test
