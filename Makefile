@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 .PHONY: help deps build demo test image asan tsan check-deep lint format bench clean
 
 help: ## show this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 deps: ## install the Debian packages that building and testing need (asks for root or sudo only if one is missing)
 	@scripts/install-deps
@@ -25,9 +25,11 @@ test: build ## build and run every test
 	@scripts/fetch-test-tools
 	@ctest --preset release -j $(JOBS)
 
-image: deps $(BUILD)/build.ninja ## an OCI image archive of the manager, from scratch: no base image, no other tools
-	@cmake --build $(BUILD) -j $(JOBS) --target dra-controller-manager
-	@scripts/build-image $(BUILD)/bin/dra-controller-manager $(BUILD)/dra-controller-manager.oci.tar
+image: deps ## an OCI image archive of the hardened manager, from scratch: no base image, no other tools
+	@cmake --preset hardened
+	@cmake --build build/hardened -j $(JOBS) --target dra-controller-manager
+	@mkdir -p $(BUILD)
+	@scripts/build-image build/hardened/bin/dra-controller-manager $(BUILD)/dra-controller-manager.oci.tar
 
 asan: deps ## build and run the unit tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@cmake --preset asan
