@@ -27,6 +27,7 @@ struct Texts {
   std::string claim_templates = "observe", scheduling = "gate", controllers = "*", scheduler_names, ignore_taints;
   std::string device_taint_eviction = "observe";
   std::string feature_gates, cel_extensions, log_format = "text";
+  std::string metrics_authentication = "secure";
   std::string lease_kind = "leases", lease_duration = "15s", renew_deadline = "10s", retry_period = "2s",
               shutdown = "10s", release_deadline;
 };
@@ -116,6 +117,16 @@ std::string settle(const Texts& texts, Flags& flags) {
     flags.log_format = log::Format::kJson;
   else if (texts.log_format != "text")
     return one_of("logging-format", texts.log_format, "text, json");
+  static const std::map<std::string, manager::MetricsAuthentication> kAuthentications{
+      {"secure", manager::MetricsAuthentication::kSecure},
+      {"always", manager::MetricsAuthentication::kAlways},
+      {"never", manager::MetricsAuthentication::kNever}};
+  const auto authentication = kAuthentications.find(texts.metrics_authentication);
+  if (authentication == kAuthentications.end())
+    return one_of("metrics-authentication", texts.metrics_authentication, "secure, always, never");
+  flags.metrics_authentication = authentication->second;
+  if (flags.metrics_authentication == manager::MetricsAuthentication::kAlways && flags.secure_port == 0)
+    return "--metrics-authentication=always needs --secure-port: tokens are not read over plain HTTP";
   if (texts.lease_kind != "leases") return one_of("leader-elect-resource-lock", texts.lease_kind, "leases");
   const std::tuple<const char*, const std::string*, Duration*> durations[] = {
       {"leader-elect-lease-duration", &texts.lease_duration, &flags.election.lease_duration},
@@ -251,6 +262,11 @@ void define(CLI::App& app, Texts& texts, Flags& flags) {
                  "PEM certificate of --secure-port; without it a self-signed one is made")
       ->group("Serving");
   app.add_option("--tls-private-key-file", flags.tls_key_file, "PEM key of --tls-cert-file")->group("Serving");
+  app.add_option("--metrics-authentication", texts.metrics_authentication,
+                 "Where /metrics and /configz are for those only whom the API server permits (TokenReview, "
+                 "SubjectAccessReview): secure (on --secure-port), always (and not on --metrics-port) or never")
+      ->capture_default_str()
+      ->group("Serving");
   app.add_option("-v,--v", flags.verbosity, "Verbosity of the log, 0 to 10")->capture_default_str()->group("Log");
   app.add_option("--logging-format", texts.log_format, "text or json")->capture_default_str()->group("Log");
   app.add_option("--controller-shutdown-timeout", texts.shutdown, "How long writes in flight are waited for at the end")

@@ -9,6 +9,7 @@
 #include "client/election/lease_record.h"
 #include "pkg/log/log.h"
 #include "pkg/manager/manager.h"
+#include "pkg/manager/serving.h"
 
 namespace dra::cmd {
 
@@ -30,6 +31,7 @@ struct Flags {
   int secure_port = 0;
   std::string tls_certificate_file;
   std::string tls_key_file;
+  manager::MetricsAuthentication metrics_authentication = manager::MetricsAuthentication::kSecure;
 
   log::Format log_format = log::Format::kText;
   int verbosity = 2;

@@ -18,6 +18,7 @@
 #include "pkg/manager/endpoints.h"
 #include "pkg/manager/instruments.h"
 #include "pkg/manager/manager.h"
+#include "pkg/manager/serving.h"
 #include "pkg/metrics/metrics.h"
 #include "pkg/reactor/asio_reactor.h"
 
@@ -109,34 +110,24 @@ class Process {
   }
 
   bool serve() {
-    if (flags_.metrics_port >= 0 &&
-        !listen(server_, flags_.metrics_port, {}, "choose another --metrics-port or --bind-address"))
-      return false;
-    if (flags_.secure_port == 0) return true;
-    auto certificate = serving_certificate(flags_);
-    if (!certificate) {
-      std::fprintf(stderr, "error: %s\n", certificate.error().message().c_str());
-      return false;
-    }
-    return listen(secure_server_, flags_.secure_port, *certificate,
-                  "look at --secure-port, --bind-address and --tls-cert-file");
-  }
-
-  bool listen(std::unique_ptr<http::Server>& place, int port, const http::Certificate& certificate,
-              const char* what_to_do) {
-    http::ServerOptions options;
+    manager::ServingOptions options;
     options.bind_address = flags_.bind_address;
-    options.port = static_cast<uint16_t>(port);
-    options.certificate_pem = certificate.certificate_pem;
-    options.key_pem = certificate.key_pem;
-    auto server = http::Server::start(reactor_, options, manager::endpoint_handler(endpoint_sources()));
-    if (!server) {
-      std::fprintf(stderr, "error: %s; %s\n", server.error().message().c_str(), what_to_do);
+    options.metrics_port = flags_.metrics_port;
+    options.secure_port = flags_.secure_port;
+    options.authentication = flags_.metrics_authentication;
+    // Files may be replaced; what was made for this run stays.
+    if (flags_.tls_certificate_file.empty()) {
+      auto own = flags_.secure_port == 0 ? http::Certificate{} : serving_certificate(flags_);
+      options.certificate = [own] { return own; };
+    } else {
+      options.certificate = [flags = flags_] { return serving_certificate(flags); };
+    }
+    auto serving = manager::Serving::start(reactor_, endpoint_sources(), access_, std::move(options));
+    if (!serving) {
+      std::fprintf(stderr, "error: %s\n", serving.error().message().c_str());
       return false;
     }
-    place = std::move(*server);
-    log::info("Serving health and metrics", {{"address", flags_.bind_address + ":" + std::to_string(place->port())},
-                                             {"scheme", options.certificate_pem.empty() ? "http" : "https"}});
+    serving_ = std::move(*serving);
     return true;
   }
 
@@ -247,8 +238,8 @@ class Process {
   std::unique_ptr<client::CurlTransport> election_transport_;
   std::unique_ptr<client::RestClient> election_client_;
   std::unique_ptr<client::Elector> elector_;
-  std::unique_ptr<http::Server> server_;
-  std::unique_ptr<http::Server> secure_server_;
+  manager::AccessReview access_{reactor_, transport_};
+  std::unique_ptr<manager::Serving> serving_;
   Handle call_, timer_, patience_, release_timer_;
   MonoTime give_up_at_{}, stop_at_{}, release_until_{};
   int none_gated_ = 0;

@@ -11,6 +11,7 @@
 #include <map>
 #include <sstream>
 
+#include "pkg/base/secret.h"
 #include "pkg/base/strings.h"
 
 namespace dra::sandbox_program {
@@ -36,16 +37,31 @@ std::string kubeconfig_text(const std::string& url, const std::string& certifica
 
 // Through a temporary file, readable by its owner only: whoever waits for the file never sees half of it.
 Result<void> write_private_file(const std::string& path, const std::string& text) {
-  const std::string temporary = path + ".new";
+  const std::string temporary = path + "." + secret_text(8);
   auto wrong = [&](const char* what) {
     return fail(Code::kInvalidArgument, std::string("cannot ") + what + " " + path + ": " + std::strerror(errno));
   };
-  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return wrong("create");
   const ssize_t written = ::write(fd, text.data(), text.size());
-  if (::close(fd) != 0 || written != static_cast<ssize_t>(text.size())) return wrong("write");
-  if (::rename(temporary.c_str(), path.c_str()) != 0) return wrong("replace");
-  return {};
+  const bool whole = ::close(fd) == 0 && written == static_cast<ssize_t>(text.size());
+  if (whole && ::rename(temporary.c_str(), path.c_str()) == 0) return {};
+  auto failure = wrong(whole ? "replace" : "write");
+  ::unlink(temporary.c_str());
+  return failure;
+}
+
+bool is_loopback(const std::string& address) {
+  return address == "::1" || address.starts_with("127.");
+}
+
+// The administrator's token: of this start alone, or the one that was asked for, which nobody else may reach.
+Result<std::string> administrator_token(const EndpointOptions& options) {
+  if (options.token.empty()) return secret_text();
+  if (is_loopback(options.bind_address)) return options.token;
+  return fail(Code::kInvalidArgument,
+              "--token: a fixed token is for the loopback address only, and --bind-address is " + options.bind_address +
+                  "; leave --token out and read the token of this start from --kubeconfig");
 }
 
 }  // namespace
@@ -53,7 +69,9 @@ Result<void> write_private_file(const std::string& path, const std::string& text
 void add_endpoint_flags(CLI::App& app, EndpointOptions& o) {
   app.add_option("--bind-address", o.bind_address, "IP address to listen on")->capture_default_str();
   app.add_option("--port", o.port, "port to listen on; 0 takes any free one")->capture_default_str();
-  app.add_option("--token", o.token, "bearer token of the administrator")->capture_default_str();
+  app.add_option("--token", o.token,
+                 "fixed bearer token of the administrator, on a loopback address only (default: a random one at every "
+                 "start, in the kubeconfig)");
   auto* cert = app.add_option("--cert", o.certificate_file, "PEM certificate (default: self-signed, in memory)");
   auto* key = app.add_option("--key", o.key_file, "PEM private key of --cert");
   cert->needs(key);
@@ -74,6 +92,9 @@ void add_endpoint_flags(CLI::App& app, EndpointOptions& o) {
 Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::start(AsioReactor& reactor, Random& random, EndpointOptions options,
                                                         bool housekeeping) {
   auto out = std::unique_ptr<ApiEndpoint>(new ApiEndpoint);
+  auto token = administrator_token(options);
+  if (!token) return fail(token.error());
+  out->token_ = *token;
   http::ServerOptions listen;
   listen.bind_address = options.bind_address;
   listen.port = options.port;
@@ -93,7 +114,8 @@ Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::start(AsioReactor& reactor, Ra
   out->certificate_pem_ = listen.certificate_pem;
 
   apiserver::ServerOptions serve;
-  serve.tokens = apiserver::admin_token(options.token);
+  serve.tokens = apiserver::admin_token(out->token_);
+  serve.token_key = secret_text();
   serve.authorization = options.authorization;
   for (const std::string& item : split(options.runtime_config, ',')) {
     if (trim(item).empty()) continue;
@@ -124,7 +146,7 @@ Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::start(AsioReactor& reactor, Ra
   out->url_ = "https://" + host + ":" + std::to_string(out->listener_->port());
   if (!options.kubeconfig_file.empty()) {
     auto written =
-        write_private_file(options.kubeconfig_file, kubeconfig_text(out->url_, out->certificate_pem_, options.token));
+        write_private_file(options.kubeconfig_file, kubeconfig_text(out->url_, out->certificate_pem_, out->token_));
     if (!written) return fail(written.error());
   }
   return out;

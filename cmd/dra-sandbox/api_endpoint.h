@@ -17,7 +17,7 @@ namespace dra::sandbox_program {
 struct EndpointOptions {
   std::string bind_address = "127.0.0.1";
   uint16_t port = 0;
-  std::string token = "admintoken";
+  std::string token;  // of the administrator; start() makes a random one when it is empty
   std::string certificate_file;
   std::string key_file;
   std::string kubeconfig_file;
@@ -40,11 +40,13 @@ class ApiEndpoint {
   apiserver::Server& server() { return *server_; }
   const std::string& url() const { return url_; }  // "https://127.0.0.1:6443"
   const std::string& certificate_pem() const { return certificate_pem_; }
+  const std::string& token() const { return token_; }  // the administrator's
 
  private:
   ApiEndpoint() = default;
   std::string url_;
   std::string certificate_pem_;
+  std::string token_;
   std::unique_ptr<apiserver::Server> server_;
   std::unique_ptr<http::Server> listener_;
 };

@@ -60,7 +60,7 @@ class Session {
     endpoint_ = std::move(*endpoint);
     handler_ = std::make_unique<sandbox::ServerHandler>(endpoint_->server());
     transport_ = std::make_unique<client::InProcessTransport>(
-        reactor_, *handler_, client::InProcessOptions{.bearer_token = options_.endpoint.token});
+        reactor_, *handler_, client::InProcessOptions{.bearer_token = endpoint_->token()});
     simulation_ = std::make_unique<sandbox::Simulation>(reactor_, *transport_, random_);
     const Handle signals = reactor_.on_signals({SIGINT, SIGTERM}, [this](int) { stop(); });
     simulation_->publish(fleet_, [this](Result<void> published) { fleet_published(std::move(published)); });

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pkg/apiserver/authorizer.h"
+#include "pkg/apiserver/selectors.h"
 #include "pkg/apiserver/tokens.h"
 #include "pkg/base/strings.h"
 #include "pkg/base/utf8.h"
@@ -62,28 +63,41 @@ StatusOr<void> check_impersonation(const Env& env, const UserInfo& from, const U
   return {};
 }
 
-// X of "metadata.name=X" among the requirements of a field selector.
+// The one name that a list or watch can show, "" when it can show several: taken from the selector as the list reads
+// it, since whoever may read that name alone must not see others.
 std::string selected_name(const std::string& selector) {
-  for (const std::string& requirement : split(selector, ',')) {
-    const size_t equals = requirement.find('=');
-    if (equals == std::string::npos || requirement.substr(0, equals) != "metadata.name") continue;
-    return requirement.substr(requirement.find_first_not_of('=', equals) == std::string::npos
-                                  ? requirement.size()
-                                  : requirement.find_first_not_of('=', equals));
+  const auto terms = FieldSelector::parse_terms(selector);
+  if (!terms) return "";
+  for (const auto& term : *terms) {
+    if (!term.equal || term.label != "metadata.name") continue;
+    const std::string& name = term.value;
+    return name == "." || name == ".." || name.find_first_of("/%") != std::string::npos ? "" : name;
   }
   return "";
 }
 
-std::string_view target_path(const Call& call) {
-  const std::string_view target = call.request.target;
-  return target.substr(0, target.find('?'));
+AccessAttributes attributes_of(const Call& call) {
+  AccessAttributes what;
+  what.verb = call.verb;
+  what.resource = {call.path.gv.group, call.path.resource};
+  what.subresource = call.path.subresource;
+  what.namespace_ = call.path.namespace_;
+  what.name = call.path.name;
+  // A namespace lies in itself.
+  if (what.resource.text() == "namespaces" && !what.name.empty()) what.namespace_ = what.name;
+  return what;
+}
+
+// "bearer" in any case, as kube-apiserver reads it.
+bool has_bearer(std::string_view header) {
+  return header.size() > 7 && to_lower(header.substr(0, 7)) == "bearer " && !trim(header.substr(7)).empty();
 }
 
 }  // namespace
 
 StatusOr<void> authenticate(const Env& env, Call& call) {
   const std::string_view header = call.request.headers.get("Authorization");
-  if (header.starts_with("Bearer ")) {
+  if (has_bearer(header)) {
     auto user = user_of_token(env, trim(header.substr(7)));
     if (!user) return fail_status(unauthorized());
     call.user = std::move(*user);
@@ -93,10 +107,10 @@ StatusOr<void> authenticate(const Env& env, Call& call) {
   }
   const std::string_view as = call.request.headers.get("Impersonate-User");
   if (as.empty()) {
-    if (call.request.headers.has("Impersonate-Group")) {
-      return fail_status(bad_request("requested groups without impersonating a user name"));
-    }
-    return {};
+    UserInfo none;
+    if (auto read = read_impersonation(call, none); !read) return read;
+    if (none.groups.empty() && none.uid.empty() && none.extra.empty()) return {};
+    return fail_status(bad_request("requested groups without impersonating a user name"));
   }
   UserInfo user;
   user.name = valid_utf8(as);
@@ -115,36 +129,41 @@ StatusOr<void> authenticate(const Env& env, Call& call) {
 std::string request_verb(const Call& call) {
   const std::string& m = call.request.method;
   if (!call.path.is_resource) return to_lower(m);
+  if (call.path.old_watch) return "watch";
   const bool named = !call.path.name.empty();
   if (m == "POST") return "create";
   if (m == "PUT") return "update";
   if (m == "PATCH") return "patch";
   if (m == "DELETE") return named ? "delete" : "deletecollection";
   if (m == "GET" || m == "HEAD") {
-    if (call.path.old_watch) return "watch";
     if (named) return "get";
     return call.query.flag("watch") ? "watch" : "list";
   }
-  return to_lower(m);
+  return "";
 }
 
 StatusOr<void> authorize(const Env& env, Call& call) {
   AccessAttributes what;
-  what.verb = request_verb(call);
-  if (!call.path.is_resource) {
-    what.path = target_path(call);
+  if (call.path.is_resource) {
+    what = attributes_of(call);
+    const bool reads_many = what.name.empty() && !call.path.old_watch && (what.verb == "list" || what.verb == "watch");
+    if (reads_many) what.name = selected_name(call.query.get("fieldSelector"));
   } else {
-    what.resource = {call.path.gv.group, call.path.resource};
-    what.subresource = call.path.subresource;
-    what.namespace_ = call.path.namespace_;
-    what.name = call.path.name;
-    // A namespace lies in itself; a list of what has one name is that object's.
-    if (what.resource.text() == "namespaces" && !what.name.empty()) what.namespace_ = what.name;
-    if (what.name.empty() && what.verb != "create") what.name = selected_name(call.query.get("fieldSelector"));
+    what.verb = call.verb;
+    what.path = call.path.text;
   }
   const AccessDecision decision = env.authorizer.decide(call.user, what);
   if (decision.allowed) return {};
   return fail_status(forbidden_access(call.user.name, what, decision.reason));
+}
+
+StatusOr<void> authorize_create(const Env& env, const Call& call, const std::string& name) {
+  AccessAttributes what = attributes_of(call);
+  what.verb = "create";
+  what.name = name;
+  const AccessDecision decision = env.authorizer.decide(call.user, what);
+  if (decision.allowed) return {};
+  return fail_status(forbidden_status(what.resource, name, decision.reason));
 }
 
 Status forbidden_access(const std::string& user, const AccessAttributes& what, const std::string& reason) {

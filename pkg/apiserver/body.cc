@@ -42,13 +42,12 @@ StatusOr<RawBody> parse_body(const Call& call, const BodyKind& expected) {
     raw.json_text = body;
     if (!parse_json(body, raw.document, raw.duplicates, error)) return fail_status(unrecognized(expected, error, body));
   } else if (type == "application/yaml") {
-    auto parsed = yaml::parse(body);
+    yaml::Options options;
+    options.duplicate_keys = &raw.duplicates;
+    auto parsed = yaml::parse(body, options);
     if (!parsed)
       return fail_status(unrecognized(expected, "error converting YAML to JSON: " + parsed.error().message(), body));
     raw.document = std::move(*parsed);
-    yaml::Options strict;
-    strict.refuse_duplicate_keys = true;
-    if (auto again = yaml::parse(body, strict); !again) raw.duplicates.push_back(again.error().message());
   } else if (type == "application/vnd.kubernetes.protobuf") {
     auto decoded = decode_protobuf_body(body, expected);
     if (!decoded) return fail_status(decoded.error());

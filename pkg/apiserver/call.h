@@ -37,6 +37,8 @@ struct Call {
   std::shared_ptr<http::Responder> responder;
   RequestPath path;
   Query query;
+  // What is authorized and what is done: set once, before authorization; nothing is dispatched on the method itself.
+  std::string verb;
   UserInfo user;
   std::vector<std::string> warnings;
   const Kind* kind = nullptr;  // of resource requests

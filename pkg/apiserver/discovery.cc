@@ -268,7 +268,11 @@ bool handle_discovery(const Env& env, Call& call) {
     return true;
   }
   if (p.size() == 1 && p[0] == "version") {
-    send_document(call, 200, version_document());
+    if (get) {
+      send_document(call, 200, version_document());
+    } else {
+      send_status(call, method_not_allowed());
+    }
     return true;
   }
   if (p.empty() || (p[0] != "api" && p[0] != "apis") || call.path.is_resource || call.path.old_watch) return false;

@@ -56,11 +56,10 @@ StatusOr<Patch> Patch::parse(Call& call) {
   if (call.request.body_too_large) return fail_status(too_large("Request entity too large: limit is 3145728"));
   out.text_ = call.request.body;
   if (out.is_apply()) {
-    auto parsed = yaml::parse(out.text_);
+    yaml::Options options;
+    options.duplicate_keys = &out.duplicates_;
+    auto parsed = yaml::parse(out.text_, options);
     if (!parsed) return fail_status(bad_request("error decoding YAML: " + parsed.error().message()));
-    yaml::Options strict;
-    strict.refuse_duplicate_keys = true;
-    if (auto again = yaml::parse(out.text_, strict); !again) out.duplicates_.push_back(again.error().message());
     document = std::move(*parsed);
     if (!document.is_object()) return fail_status(bad_request("error decoding YAML: the configuration is no object"));
     out.body_ = std::make_shared<const Json>(std::move(document));

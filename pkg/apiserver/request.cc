@@ -41,7 +41,7 @@ bool percent_decode(std::string_view text, bool plus_is_space, std::string& out)
 Query Query::parse(std::string_view text) {
   Query q;
   for (const auto& pair : split(text, '&')) {
-    if (pair.empty()) continue;
+    if (pair.empty() || pair.find(';') != std::string::npos) continue;  // as net/url does
     const size_t eq = pair.find('=');
     std::string name;
     std::string value;
@@ -81,7 +81,7 @@ bool Query::flag(std::string_view name) const {
 }
 
 bool parse_path(std::string_view path, RequestPath& out) {
-  std::string decoded;
+  std::string& decoded = out.text;
   if (!percent_decode(path, false, decoded)) return false;
   for (auto& part : split(decoded, '/')) {
     if (!part.empty()) out.parts.push_back(std::move(part));

@@ -27,7 +27,8 @@ class Query {
 };
 
 struct RequestPath {
-  std::vector<std::string> parts;  // decoded, empty ones dropped
+  std::string text;                // decoded
+  std::vector<std::string> parts;  // of it, empty ones dropped
   // Of resource requests (below /api/VERSION or /apis/GROUP/VERSION):
   bool is_resource = false;
   GroupVersion gv;

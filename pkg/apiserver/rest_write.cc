@@ -148,7 +148,7 @@ WriteContext write_context(const Env& env, Call& call) {
   ctx.request_version = call.gv();
   ctx.namespace_ = call.path.namespace_;
   ctx.subresource = call.path.subresource;
-  ctx.verb = request_verb(call);
+  ctx.verb = call.verb;
   ctx.user = call.user.name;
   const auto nodes = call.user.extra.find("authentication.kubernetes.io/node-name");
   if (nodes != call.user.extra.end() && nodes->second.size() == 1) ctx.user_node = nodes->second.front();
@@ -209,6 +209,7 @@ StatusOr<WriteResult> update_object(const Env& env, Call& call, const std::strin
   StoredPtr stored = env.store.get(call.table(), key);
   if (!stored) {
     if (!rules.may_create) return fail_status(not_found(info.group_resource_of(call.gv()), name));
+    if (auto ok = authorize_create(env, call, name); !ok) return fail_status(ok.error());
     auto fresh = mutate(nullptr);
     if (!fresh) return fail_status(fresh.error());
     if (auto ok = check_identity(call, (*fresh)["metadata"], false); !ok) return fail_status(ok.error());

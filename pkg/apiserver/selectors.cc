@@ -225,7 +225,7 @@ bool holds(const LabelRequirement& r, const Json& labels) {
   return false;
 }
 
-// Splits at commas that are not escaped and takes the escapes (\, \= \\) out of values.
+// Splits at commas that are not escaped; escapes stay in the parts.
 std::vector<std::string> split_terms(std::string_view text) {
   std::vector<std::string> out(1);
   for (size_t i = 0; i < text.size(); ++i) {
@@ -241,10 +241,21 @@ std::vector<std::string> split_terms(std::string_view text) {
   return out;
 }
 
-std::string unescape(std::string_view text) {
+// The value without its escapes (\\, \, \=); other escapes and bare commas and equal signs are refused.
+StatusOr<std::string> unescape(std::string_view text) {
+  constexpr std::string_view kSpecial = "\\,=";
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 1 < text.size()) ++i;
+    if (text[i] == '\\') {
+      const std::string_view sequence = text.substr(i, 2);
+      if (sequence.size() < 2 || kSpecial.find(sequence[1]) == std::string_view::npos) {
+        return fail_status(bad_request("invalid field selector: invalid escape sequence: " + std::string(sequence)));
+      }
+      ++i;
+    } else if (kSpecial.find(text[i]) != std::string_view::npos) {
+      return fail_status(bad_request("invalid field selector: unescaped character in value: " +
+                                     std::to_string(static_cast<int>(text[i]))));
+    }
     out += text[i];
   }
   return out;
@@ -263,32 +274,39 @@ bool LabelSelector::matches(const Json& labels) const {
   return std::all_of(requirements_.begin(), requirements_.end(), [&](const auto& r) { return holds(r, labels); });
 }
 
-StatusOr<FieldSelector> FieldSelector::parse(std::string_view text, const Kind& kind, const GroupVersion& gv) {
-  FieldSelector s;
-  if (text.empty()) return s;
-  const auto labels = kind.field_labels(gv);
+StatusOr<std::vector<FieldSelector::Term>> FieldSelector::parse_terms(std::string_view text) {
+  std::vector<Term> terms;
   for (const auto& part : split_terms(text)) {
     if (part.empty()) continue;
     Term term;
-    size_t at = part.find("!=");
-    size_t width = 2;
     const size_t eq = part.find('=');
-    if (at != std::string::npos && at < eq) {
-      term.equal = false;
-    } else if (eq != std::string::npos) {
-      at = eq;
-      width = eq + 1 < part.size() && part[eq + 1] == '=' ? 2 : 1;
-    } else {
+    if (eq == std::string::npos) {
       return fail_status(bad_request("invalid selector: '" + std::string(text) + "'; can't understand '" + part + "'"));
     }
-    term.label = part.substr(0, at);
-    term.value = unescape(part.substr(at + width));
+    term.equal = eq == 0 || part[eq - 1] != '!';
+    term.label = part.substr(0, term.equal ? eq : eq - 1);
+    const bool doubled = term.equal && eq + 1 < part.size() && part[eq + 1] == '=';
+    auto value = unescape(std::string_view(part).substr(eq + (doubled ? 2 : 1)));
+    if (!value) return fail_status(value.error());
+    term.value = std::move(*value);
+    terms.push_back(std::move(term));
+  }
+  return terms;
+}
+
+StatusOr<FieldSelector> FieldSelector::parse(std::string_view text, const Kind& kind, const GroupVersion& gv) {
+  FieldSelector s;
+  if (text.empty()) return s;
+  auto terms = parse_terms(text);
+  if (!terms) return fail_status(terms.error());
+  const auto labels = kind.field_labels(gv);
+  for (const Term& term : *terms) {
     const bool known = term.label == "metadata.name" ||
                        (term.label == "metadata.namespace" && kind.info().namespaced) ||
                        std::find(labels.begin(), labels.end(), term.label) != labels.end();
     if (!known) return fail_status(bad_request(kind.unknown_field_label(term.label, gv)));
-    s.terms_.push_back(std::move(term));
   }
+  s.terms_ = std::move(*terms);
   return s;
 }
 

@@ -40,6 +40,8 @@ class FieldSelector {
     bool equal = true;
   };
   static StatusOr<FieldSelector> parse(std::string_view text, const Kind& kind, const GroupVersion& gv);
+  // The syntax alone: which labels a kind has is not looked at. The 400 text of k8s.io/apimachinery/pkg/fields.
+  static StatusOr<std::vector<Term>> parse_terms(std::string_view text);
   bool matches(const Json& object, const Kind& kind, const GroupVersion& gv) const;
   bool empty() const { return terms_.empty(); }
 

@@ -59,6 +59,7 @@ struct Server::Impl {
         reader(store),
         authorizer(store, options.authorization),
         env{reactor_in, random, store, kinds, reader, options, watches, authorizer, random.uuid() + random.uuid()} {
+    if (!options.token_key.empty()) env.token_key = options.token_key;
     register_all_kinds(kinds);
     for (const std::string& version : options.withdrawn_versions) kinds.withdraw(version);
   }
@@ -101,6 +102,7 @@ struct Server::Impl {
       return send_text(c, 400, "text/plain; charset=utf-8",
                        "400 Bad Request: the path is not percent-encoded properly\n");
     }
+    c.verb = request_verb(c);
     if (auto ok = authenticate(env, c); !ok) return send_status(c, ok.error());
     if (auto ok = authorize(env, c); !ok) return send_status(c, ok.error());
     if (handle_discovery(env, c)) return;
@@ -122,20 +124,21 @@ struct Server::Impl {
     if (!c.version->deprecation.empty()) c.warnings.push_back(c.version->deprecation);
 
     const bool collection_get = !item && c.request.method == "GET";
+    const bool known_method = c.request.method != "HEAD" && !c.verb.empty() && (c.verb != "watch" || collection_get);
     auto form = negotiate_output(c.request.headers.get("Accept"), collection_get);
     if (!c.path.subresource.empty()) {
       const auto sub = std::find_if(info.subresources.begin(), info.subresources.end(),
                                     [&](const auto& s) { return s.name == c.path.subresource; });
       if (sub == info.subresources.end()) return unknown(c);
-      if (!has_verb(sub->verbs, request_verb(c))) return send_status(c, method_not_allowed());
+      if (!known_method || !has_verb(sub->verbs, c.verb)) return send_status(c, method_not_allowed());
       if (!form) return send_status(c, form.error());
       c.form = *form;
       return handle_subresource(env, call);
     }
-    const std::string verb = request_verb(c);
+    const std::string& verb = c.verb;
     const bool fits = item == (verb == "get" || verb == "update" || verb == "patch" || verb == "delete");
     const bool all_namespaces = info.namespaced && c.path.namespace_.empty();
-    if (c.request.method == "HEAD" || !has_verb(info.verbs, verb) || !fits ||
+    if (!known_method || !has_verb(info.verbs, verb) || !fits ||
         (all_namespaces && verb != "list" && verb != "watch")) {
       return send_status(c, method_not_allowed());
     }

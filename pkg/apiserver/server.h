@@ -34,6 +34,9 @@ struct ServerOptions {
   std::map<std::string, UserInfo> tokens;
   AuthorizationMode authorization = AuthorizationMode::kRbac;
   StoreOptions store;
+  // Signs the tokens of service accounts. Empty: from Random, which repeats in simulations and which a reader of enough
+  // uids can compute; programs that listen give one from secret_text().
+  std::string token_key;
   Duration bookmark_interval = std::chrono::minutes(1);
   // Group versions that are not served ("resource.k8s.io/v1"), as with --runtime-config=GROUP/VERSION=false.
   std::vector<std::string> withdrawn_versions;
@@ -46,7 +49,7 @@ struct ServerOptions {
   std::string data_dir;
 };
 
-// {"admintoken": admin in system:masters}
+// The administrator, in system:masters, under this token.
 std::map<std::string, UserInfo> admin_token(const std::string& token);
 
 class Server {

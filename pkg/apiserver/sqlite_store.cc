@@ -116,6 +116,24 @@ Result<void> load_objects(sqlite3* db, const std::string& path, Store& store) {
   return {};
 }
 
+// Makes the file, or checks the one that is there: a plain file of ours, for the owner alone (it holds tokens and
+// secrets) and under no other name. What SQLite puts beside it takes over the mode.
+Result<void> own_file(const std::string& path) {
+  auto wrong = [&](const std::string& what) {
+    return fail(Code::kInvalidArgument, "cannot keep objects in " + path + ": " + what);
+  };
+  const int fd = ::open(path.c_str(), O_CREAT | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return wrong(errno == ELOOP ? "it is a symbolic link" : std::strerror(errno));
+  struct stat is {};
+  const bool known = ::fstat(fd, &is) == 0;
+  const bool ours = known && S_ISREG(is.st_mode) && is.st_uid == ::geteuid() && is.st_nlink == 1;
+  const bool closed = ours && ((is.st_mode & 077) == 0 || ::fchmod(fd, 0600) == 0);
+  ::close(fd);
+  if (!ours) return wrong("it is not a plain file of this user with one name");
+  if (!closed) return wrong("its mode lets others in and cannot be changed");
+  return {};
+}
+
 }  // namespace
 
 SqliteStore::SqliteStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -127,9 +145,7 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::string& direct
   }
   auto impl = std::make_unique<Impl>();
   impl->path = directory + "/objects.db";
-  // For the owner alone: it holds tokens and secrets. What SQLite puts beside it takes over the mode.
-  const int created = ::open(impl->path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-  if (created >= 0) ::close(created);
+  if (auto ok = own_file(impl->path); !ok) return fail(ok.error());
   if (sqlite3_open(impl->path.c_str(), &impl->db) != SQLITE_OK) return impl->failure("open");
   for (const char* sql : {"PRAGMA locking_mode=EXCLUSIVE", "PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL",
                           "CREATE TABLE IF NOT EXISTS objects (tab TEXT, key TEXT, revision INTEGER, doc TEXT, "

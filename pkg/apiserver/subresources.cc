@@ -189,9 +189,9 @@ void scale(const Env& env, const CallPtr& call) {
   const std::string& name = call->path.name;
   const StoredPtr stored = env.store.get(call->table(), call->key(name));
   if (!stored) return send_status(*call, not_found(call->kind->info().group_resource(), name));
-  if (call->request.method == "GET") return send_document(*call, 200, scale_of(*stored->document()));
+  if (call->verb == "get") return send_document(*call, 200, scale_of(*stored->document()));
   Json wanted = scale_of(*stored->document());
-  if (call->request.method == "PUT") {
+  if (call->verb == "update") {
     auto body = decode_body(*call, foreign_kind({"autoscaling", "v1"}, "autoscaling/v1", "Scale"));
     if (!body) return send_status(*call, body.error());
     wanted = std::move(*body);
@@ -245,7 +245,6 @@ void refuse_connection(Call& call) {
 
 void handle_subresource(const Env& env, const CallPtr& call) {
   const std::string& sub = call->path.subresource;
-  const std::string& method = call->request.method;
   if (sub == "binding") return bind_pod(env, call, call->path.name);
   if (sub == "eviction") return evict_pod(env, call);
   if (sub == "finalize") return finalize_namespace(env, call);
@@ -255,9 +254,10 @@ void handle_subresource(const Env& env, const CallPtr& call) {
   if (sub == "attach" || sub == "exec" || sub == "portforward" || sub == "proxy" || sub == "resize") {
     return refuse_connection(*call);
   }
-  if (method == "GET") return handle_get(env, call);
-  if (method == "PUT") return handle_update(env, call);
-  handle_patch(env, call);
+  if (call->verb == "get") return handle_get(env, call);
+  if (call->verb == "update") return handle_update(env, call);
+  if (call->verb == "patch") return handle_patch(env, call);
+  send_status(*call, method_not_allowed());
 }
 
 bool handle_create_only(const Env& env, const CallPtr& call) {
@@ -269,7 +269,7 @@ bool handle_create_only(const Env& env, const CallPtr& call) {
     send_status(*call, unknown_resource());
     return true;
   }
-  if (call->request.method != "POST") {
+  if (call->verb != "create") {
     send_status(*call, method_not_allowed());
     return true;
   }

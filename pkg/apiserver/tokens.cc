@@ -79,8 +79,11 @@ std::string make_account_token(const Env& env, const AccountToken& account, cons
 }
 
 std::optional<UserInfo> user_of_token(const Env& env, std::string_view token) {
-  auto configured = env.options.tokens.find(std::string(token));
-  if (configured != env.options.tokens.end()) return configured->second;
+  if (token.empty()) return std::nullopt;
+  for (const auto& [configured, user] : env.options.tokens) {
+    if (configured.size() == token.size() && CRYPTO_memcmp(configured.data(), token.data(), token.size()) == 0)
+      return user;
+  }
   const size_t dot = token.rfind('.');
   if (dot == std::string_view::npos) return std::nullopt;
   std::string mac;

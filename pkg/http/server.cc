@@ -1,29 +1,32 @@
 // The one file that knows Beast. It parses requests and owns sockets; answers are written as text.
 #include "pkg/http/server.h"
 
+#include <sys/resource.h>
+
 #include <limits>
 #include <utility>
 
 // asio before beast; <utility> before both for Boost 1.74
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/string.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
-#include <boost/beast/http/buffer_body.hpp>
+#include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
 #include <boost/beast/ssl/ssl_stream.hpp>
 #include <cstdio>
 #include <ctime>
 #include <iterator>
 #include <map>
 #include <optional>
-#include <set>
 
+#include "pkg/http/connection_table.h"
 #include "pkg/reactor/asio_reactor.h"
 
 namespace dra::http {
@@ -36,6 +39,10 @@ using Tcp = asio::ip::tcp;
 using ErrorCode = boost::system::error_code;
 
 constexpr std::chrono::milliseconds kAcceptRetry{100};
+constexpr size_t kHeadReadBytes = 4 * 1024;  // what a connection that waits for a request costs
+constexpr size_t kReadBytes = 16 * 1024;
+// How long a peer has to take the end of a TLS connection.
+constexpr std::chrono::seconds kShutdownTime{5};
 
 std::string http_date(WallTime now) {
   const std::time_t t =
@@ -51,18 +58,35 @@ class SessionBase;
 
 // What sessions share with the server that made them.
 struct Shared {
+  explicit Shared(ServerOptions o)
+      : options(std::move(o)),
+        table({options.max_connections, options.max_connections_per_peer, options.max_fresh_connections,
+               options.max_idle_connections, options.max_answering_connections, options.max_received_bytes}) {}
+
+  // Closes connections until the limits hold again.
+  void settle(ConnectionTable::Id changed);
+  void give_up(ConnectionTable::Id id);
+
   ServerOptions options;
   Handler handler;
   const Clock* clock = nullptr;
-  std::set<SessionBase*> sessions;
+  ConnectionTable table;
+  std::map<ConnectionTable::Id, SessionBase*> sessions;  // all that live, those that were given up included
 };
 
 class SessionBase : public std::enable_shared_from_this<SessionBase> {
  public:
-  explicit SessionBase(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) { shared_->sessions.insert(this); }
-  virtual ~SessionBase() { shared_->sessions.erase(this); }
+  SessionBase(std::shared_ptr<Shared> shared, const std::string& peer)
+      : shared_(std::move(shared)), place_(shared_->table.add(peer)) {
+    shared_->sessions.emplace(place_, this);
+  }
+  virtual ~SessionBase() {
+    shared_->table.remove(place_);
+    shared_->sessions.erase(place_);
+  }
   virtual void start() = 0;
   virtual void close() = 0;
+  ConnectionTable::Id place() const { return place_; }
 
   // The Responder's side. `id` tells answers of this request from late ones of an earlier request.
   virtual void send(uint64_t id, Response response) = 0;
@@ -73,7 +97,62 @@ class SessionBase : public std::enable_shared_from_this<SessionBase> {
   virtual void on_close(uint64_t id, std::function<void()> callback) = 0;
 
  protected:
+  // May close connections, this one too.
+  void enter(Phase phase) {
+    shared_->table.enter(place_, phase);
+    shared_->settle(place_);
+  }
+
   std::shared_ptr<Shared> shared_;
+  const ConnectionTable::Id place_;
+};
+
+void Shared::settle(ConnectionTable::Id changed) {
+  while (const auto id = table.excess(changed)) give_up(*id);
+}
+
+void Shared::give_up(ConnectionTable::Id id) {
+  table.remove(id);
+  if (const auto found = sessions.find(id); found != sessions.end()) found->second->close();
+}
+
+// A body as it arrives: kept up to its limit, counted and forgotten beyond.
+struct Body {
+  struct value_type {
+    std::string text;
+    size_t limit = 0;
+    bool too_large = false;
+  };
+  class reader {
+   public:
+    template <bool IsRequest, class Fields>
+    reader(beast::http::header<IsRequest, Fields>&, value_type& value) : value_(value) {}
+    void init(const boost::optional<uint64_t>&, ErrorCode& ec) { ec = {}; }
+    template <class Buffers>
+    size_t put(const Buffers& buffers, ErrorCode& ec) {
+      ec = {};
+      size_t taken = 0;
+      for (auto it = asio::buffer_sequence_begin(buffers); it != asio::buffer_sequence_end(buffers); ++it) {
+        const asio::const_buffer piece = *it;
+        taken += piece.size();
+        append({static_cast<const char*>(piece.data()), piece.size()});
+      }
+      return taken;
+    }
+    void finish(ErrorCode& ec) { ec = {}; }
+
+   private:
+    void append(std::string_view piece) {
+      if (value_.too_large) return;
+      if (value_.text.size() + piece.size() <= value_.limit) {
+        value_.text += piece;
+        return;
+      }
+      value_.too_large = true;
+      std::string().swap(value_.text);
+    }
+    value_type& value_;
+  };
 };
 
 // The handler's hold on an exchange. It does not keep the connection open.
@@ -123,7 +202,10 @@ using TlsStream = beast::ssl_stream<beast::tcp_stream>;
 template <typename Stream>
 class Session : public SessionBase {
  public:
-  Session(std::shared_ptr<Shared> shared, Stream stream) : SessionBase(std::move(shared)), stream_(std::move(stream)) {}
+  Session(std::shared_ptr<Shared> shared, const std::string& peer, Stream stream)
+      : SessionBase(std::move(shared), peer),
+        stream_(std::move(stream)),
+        buffer_(shared_->options.max_header_bytes + kReadBytes) {}
 
   void start() override {
     if constexpr (std::is_same_v<Stream, TlsStream>) {
@@ -144,6 +226,7 @@ class Session : public SessionBase {
   void send(uint64_t id, Response response) override {
     if (id != exchange_ || state_ != State::kHandling) return;
     state_ = State::kFinishing;
+    enter(Phase::kAnswering);
     const bool bodiless = method_ == "HEAD" || response.status == 304;
     std::string head = head_text(response);
     if (response.status != 304) head += "Content-Length: " + std::to_string(response.body.size()) + "\r\n";
@@ -178,6 +261,7 @@ class Session : public SessionBase {
   void end(uint64_t id) override {
     if (id != exchange_ || state_ != State::kStreaming) return;
     state_ = State::kFinishing;
+    enter(Phase::kAnswering);
     on_close_ = nullptr;
     if (chunked_) out_ += "0\r\n\r\n";
     flush();
@@ -191,7 +275,7 @@ class Session : public SessionBase {
 
  private:
   enum class State { kReading, kHandling, kStreaming, kFinishing };
-  using Parser = beast::http::request_parser<beast::http::buffer_body>;
+  using Parser = beast::http::request_parser<Body>;
 
   std::shared_ptr<Session> self() { return std::static_pointer_cast<Session>(shared_from_this()); }
   beast::tcp_stream& lowest() { return beast::get_lowest_layer(stream_); }
@@ -203,18 +287,78 @@ class Session : public SessionBase {
     received_ = 0;
     parser_.emplace();
     parser_->header_limit(static_cast<uint32_t>(shared_->options.max_header_bytes));
-    // Bodies are counted as they arrive. (No limit at all refuses every body in Boost 1.74.)
+    // Bodies are counted by Body. (No limit at all refuses every body in Boost 1.74.)
     parser_->body_limit(std::numeric_limits<uint64_t>::max());
-    lowest().expires_after(shared_->options.idle_timeout);
-    beast::http::async_read_header(stream_, buffer_, *parser_,
-                                   [self = self()](ErrorCode ec, size_t) { self->got_head(ec); });
+    parser_->get().body().limit = shared_->options.max_body_bytes;
+    const bool first = exchange_ == 1;
+    if (!first && buffer_.size() == 0) {
+      buffer_.shrink_to_fit();
+      enter(Phase::kIdle);
+      if (!open()) return;
+    }
+    deadline_ = Time::clock::now() + (first ? shared_->options.head_timeout : shared_->options.idle_timeout);
+    started_ = false;
+    go_on();
   }
 
-  void got_head(ErrorCode ec) {
-    if (ec) {
-      refuse_malformed(ec);
-      return;
+  // Parses what has arrived and reads more until the request is complete. What is read is counted here, whatever the
+  // parser makes of it: sizes, extensions and trailers of chunks cost a peer as much as a body does.
+  void go_on() {
+    if (buffer_.size() > 0 && !started_) begin_request();
+    while (!parser_->is_done()) {
+      if (buffer_.size() == 0) return read_more();
+      ErrorCode ec;
+      const bool had_head = parser_->is_header_done();
+      const size_t used = parser_->put(buffer_.data(), ec);
+      buffer_.consume(used);
+      if (!had_head && parser_->is_header_done()) {
+        if (!got_head()) return;
+        continue;
+      }
+      if (ec == beast::http::error::need_more) return read_more();
+      if (ec) return refuse_malformed(ec);
     }
+    got_body();
+  }
+
+  void begin_request() {
+    started_ = true;
+    received_ = buffer_.size();
+    deadline_ = Time::clock::now() + shared_->options.head_timeout;
+    if (exchange_ > 1) enter(Phase::kReading);
+  }
+
+  void read_more() {
+    if (!open()) return;
+    const ServerOptions& o = shared_->options;
+    if (buffer_.size() >= o.max_header_bytes)
+      return refuse(431, "the head, or what stands around a chunk, is too long");
+    if (received_ > o.max_header_bytes + o.max_drain_bytes) return cut_off();
+    lowest().expires_at(deadline_);
+    const size_t wanted = parser_->is_header_done() ? kReadBytes : kHeadReadBytes;
+    stream_.async_read_some(buffer_.prepare(wanted),
+                            [self = self()](ErrorCode ec, size_t n) { self->got_bytes(ec, n); });
+  }
+
+  void got_bytes(ErrorCode ec, size_t n) {
+    if (ec) return;  // gone, or too slow
+    buffer_.commit(n);
+    received_ += n;
+    shared_->table.set_received(place_, parser_->get().body().text.capacity() + buffer_.capacity());
+    shared_->settle(place_);
+    if (open()) go_on();
+  }
+
+  // More was sent than is read even of a body that is too large: the handler answers, and the connection ends.
+  void cut_off() {
+    keep_alive_ = false;
+    parser_->get().body().too_large = true;
+    parser_->get().body().text.clear();
+    if (parser_->is_header_done()) return handle();
+    refuse(431, "the head is too long");
+  }
+
+  bool got_head() {
     const auto& m = parser_->get();
     method_ = std::string(m.method_string());
     request_.method = method_;
@@ -225,69 +369,58 @@ class Session : public SessionBase {
     ErrorCode ignored;
     const auto peer = lowest().socket().remote_endpoint(ignored);
     if (!ignored) request_.remote = peer.address().to_string() + ":" + std::to_string(peer.port());
+    const ServerOptions& o = shared_->options;
+    if (std::find(o.methods.begin(), o.methods.end(), method_) == o.methods.end()) {
+      refuse(405, "the methods here are " + method_list());
+      return false;
+    }
     if (!codings_known()) {
       refuse(501, "the only transfer coding is chunked");
-      return;
+      return false;
     }
-    if (parser_->is_done()) {
-      handle();
-      return;
+    if (parser_->is_done()) return true;
+    if (o.max_body_bytes == 0) {
+      refuse(413, "requests have no body here");
+      return false;
     }
-    if (request_.headers.get("Expect") == "100-continue") {
-      auto text = std::make_shared<std::string>("HTTP/1.1 100 Continue\r\n\r\n");
-      asio::async_write(stream_, asio::buffer(*text), [self = self(), text](ErrorCode e, size_t) {
-        if (!e) self->read_body();
-      });
-      return;
-    }
-    read_body();
+    parser_->eager(true);
+    deadline_ = Time::clock::now() + o.body_timeout;
+    if (request_.headers.get("Expect") != "100-continue") return true;
+    auto text = std::make_shared<std::string>("HTTP/1.1 100 Continue\r\n\r\n");
+    lowest().expires_at(deadline_);
+    asio::async_write(stream_, asio::buffer(*text), [self = self(), text](ErrorCode e, size_t) {
+      if (!e && self->open()) self->go_on();
+    });
+    return false;
   }
 
-  void read_body() {
-    parser_->get().body().data = piece_;
-    parser_->get().body().size = sizeof piece_;
-    parser_->get().body().more = true;
-    lowest().expires_after(shared_->options.read_timeout);
-    beast::http::async_read(stream_, buffer_, *parser_, [self = self()](ErrorCode ec, size_t) { self->got_body(ec); });
+  std::string method_list() const {
+    std::string list;
+    for (const auto& m : shared_->options.methods) list += (list.empty() ? "" : ", ") + m;
+    return list;
   }
 
-  void got_body(ErrorCode ec) {
-    if (ec == beast::http::error::need_buffer) ec = {};
-    if (ec) {
-      refuse_malformed(ec);
-      return;
-    }
-    const size_t n = sizeof piece_ - parser_->get().body().size;
-    received_ += n;
-    if (received_ > shared_->options.max_body_bytes) {
-      request_.body_too_large = true;
-      request_.body.clear();
-      request_.body.shrink_to_fit();
-    } else {
-      request_.body.append(piece_, n);
-    }
-    if (!parser_->is_done() && received_ <= shared_->options.max_drain_bytes) {
-      read_body();
-      return;
-    }
-    if (!parser_->is_done()) keep_alive_ = false;
+  void got_body() {
+    Body::value_type& body = parser_->get().body();
+    request_.body_too_large = body.too_large;
+    request_.body = std::move(body.text);
     handle();
   }
 
   void handle() {
     state_ = State::kHandling;
+    shared_->table.set_received(place_, 0);
+    enter(Phase::kBusy);
+    if (!open()) return;
     lowest().expires_never();
     auto responder = std::make_shared<SessionResponder>(weak_from_this(), exchange_);
     hold_ = shared_from_this();  // the connection lives while its request is being answered
     shared_->handler(std::move(request_), std::move(responder));
   }
 
-  // Not HTTP, or cut off: say so where something was received at all.
-  void refuse_malformed(ErrorCode ec) {
-    const bool protocol = ec.category() == beast::http::make_error_code(beast::http::error::end_of_stream).category();
-    if (!protocol || ec == beast::http::error::end_of_stream || ec == beast::http::error::partial_message) return;
-    refuse(ec == beast::http::error::header_limit ? 431 : 400, ec.message());
-  }
+  void refuse_malformed(ErrorCode ec) { refuse(ec == beast::http::error::header_limit ? 431 : 400, ec.message()); }
+
+  bool open() { return lowest().socket().is_open(); }
 
   // Where another coding is named nobody knows where the body ends and the next request begins.
   bool codings_known() const {
@@ -304,6 +437,8 @@ class Session : public SessionBase {
     r.status = status;
     r.headers.add("Content-Type", "text/plain; charset=utf-8");
     r.body = std::to_string(status) + " " + std::string(reason_phrase(status)) + ": " + why + "\n";
+    if (status == 405) r.headers.add("Allow", method_list());
+    shared_->table.set_received(place_, 0);
     hold_ = shared_from_this();
     send(exchange_, std::move(r));
   }
@@ -355,16 +490,21 @@ class Session : public SessionBase {
 
   void finished() {
     auto keep = std::move(hold_);
+    if (!open()) return;
     if (!keep_alive_) {
       shut_down();
       return;
     }
-    read_head();
+    if (buffer_.size() == 0) return read_head();
+    // Not from here: requests that wait in the buffer would nest.
+    asio::post(stream_.get_executor(), [self = self()] {
+      if (self->open()) self->read_head();
+    });
   }
 
   void shut_down() {
     if constexpr (std::is_same_v<Stream, TlsStream>) {
-      lowest().expires_after(std::chrono::seconds(5));
+      lowest().expires_after(kShutdownTime);
       stream_.async_shutdown([self = self()](ErrorCode) { self->close(); });
     } else {
       ErrorCode ignored;
@@ -375,7 +515,7 @@ class Session : public SessionBase {
 
   // While a stream is written nothing should arrive; a read tells when the peer leaves.
   void watch_for_hangup() {
-    stream_.async_read_some(asio::buffer(piece_, sizeof piece_), [self = self()](ErrorCode ec, size_t) {
+    stream_.async_read_some(asio::buffer(&late_byte_, 1), [self = self()](ErrorCode ec, size_t) {
       if (ec) self->hang_up();  // bytes are ignored: the connection closes after the stream
     });
   }
@@ -390,12 +530,16 @@ class Session : public SessionBase {
     if (callback) callback();
   }
 
+  using Time = std::chrono::steady_clock::time_point;
+
   Stream stream_;
   beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
-  char piece_[16 * 1024];
+  char late_byte_ = 0;
   Request request_;
-  size_t received_ = 0;
+  size_t received_ = 0;   // bytes of this request
+  bool started_ = false;  // one of them has arrived
+  Time deadline_{};       // of the head, the body or the wait for a request
   std::string method_;
   unsigned http_version_ = 11;
   bool keep_alive_ = true;
@@ -412,9 +556,8 @@ class Session : public SessionBase {
 class BeastServer : public Server, public std::enable_shared_from_this<BeastServer> {
  public:
   BeastServer(AsioReactor& reactor, ServerOptions options, Handler handler)
-      : io_(reactor.io_context()), acceptor_(io_), retry_(io_), tls_(asio::ssl::context::tls_server) {
-    shared_ = std::make_shared<Shared>();
-    shared_->options = std::move(options);
+      : io_(reactor.io_context()), acceptor_(io_), retry_(io_) {
+    shared_ = std::make_shared<Shared>(fit_to_descriptors(std::move(options)));
     shared_->handler = std::move(handler);
     shared_->clock = &reactor.clock();
   }
@@ -430,13 +573,7 @@ class BeastServer : public Server, public std::enable_shared_from_this<BeastServ
     const auto address = asio::ip::make_address(o.bind_address, ec);
     if (ec) return wrong("the bind address is no IP address");
     if (!o.certificate_pem.empty()) {
-      use_tls_ = true;
-      tls_.set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 |
-                       asio::ssl::context::no_tlsv1_1);
-      tls_.use_certificate_chain(asio::buffer(o.certificate_pem), ec);
-      if (ec) return wrong("the certificate is no PEM certificate: " + ec.message());
-      tls_.use_private_key(asio::buffer(o.key_pem), asio::ssl::context::pem, ec);
-      if (ec) return wrong("the private key does not fit the certificate: " + ec.message());
+      if (auto ok = set_certificate({o.certificate_pem, o.key_pem}); !ok) return wrong(ok.error().message());
     }
     const Tcp::endpoint endpoint(address, o.port);
     acceptor_.open(endpoint.protocol(), ec);
@@ -453,30 +590,58 @@ class BeastServer : public Server, public std::enable_shared_from_this<BeastServ
   }
 
   uint16_t port() const override { return port_; }
-  size_t connections() const override { return shared_->sessions.size(); }
+  size_t connections() const override { return shared_->table.size(); }
+
+  Result<void> set_certificate(const Certificate& certificate) override {
+    auto made = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
+    SSL_CTX* const native = made->native_handle();
+    SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
+    SSL_CTX_set_options(native, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_NO_COMPRESSION);
+    // Memory of idle connections, and of sessions that nobody resumes.
+    SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
+    ErrorCode ec;
+    made->use_certificate_chain(asio::buffer(certificate.certificate_pem), ec);
+    if (ec) return fail(Code::kInvalidArgument, "the certificate is not a PEM certificate: " + ec.message());
+    made->use_private_key(asio::buffer(certificate.key_pem), asio::ssl::context::pem, ec);
+    if (ec) return fail(Code::kInvalidArgument, "the private key does not fit the certificate: " + ec.message());
+    tls_ = std::move(made);
+    return {};
+  }
 
   void stop() override {
     if (alive_) *alive_ = false;
     ErrorCode ignored;
     acceptor_.close(ignored);
     retry_.cancel();
-    for (SessionBase* s : std::vector<SessionBase*>(shared_->sessions.begin(), shared_->sessions.end())) s->close();
+    for (const auto& [place, session] : shared_->sessions) session->close();
   }
 
  private:
+  // So many connections that descriptors stay free for everything else in the process.
+  static ServerOptions fit_to_descriptors(ServerOptions options) {
+    rlimit files{};
+    if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY) {
+      options.max_connections = std::min<size_t>(options.max_connections, std::max<size_t>(files.rlim_cur / 2, 16));
+    }
+    return options;
+  }
+
   void accept() {
     acceptor_.async_accept([this, alive = alive_](ErrorCode ec, Tcp::socket socket) {
       if (!*alive || ec == asio::error::operation_aborted) return;
-      if (!ec && shared_->sessions.size() < shared_->options.max_connections) {
+      if (!ec) {
         ErrorCode ignored;
         socket.set_option(Tcp::no_delay(true), ignored);
         begin(std::move(socket));
+        return accept();
       }
-      if (ec) {
-        accept_later();
-      } else {
-        accept();
-      }
+      const auto oldest = shared_->table.first_to_go();
+      const bool no_descriptor =
+          ec == asio::error::no_descriptors || ec == boost::system::errc::too_many_files_open_in_system;
+      if (!no_descriptor || !oldest) return accept_later();
+      shared_->give_up(*oldest);
+      accept();
     });
   }
 
@@ -489,20 +654,25 @@ class BeastServer : public Server, public std::enable_shared_from_this<BeastServ
   }
 
   void begin(Tcp::socket socket) {
+    ErrorCode gone;
+    const std::string peer = socket.remote_endpoint(gone).address().to_string();
+    if (gone) return;
     std::shared_ptr<SessionBase> session;
-    if (use_tls_) {
-      session = std::make_shared<Session<TlsStream>>(shared_, TlsStream(beast::tcp_stream(std::move(socket)), tls_));
+    if (tls_) {
+      // The context lives with the server: OpenSSL counts its users.
+      session =
+          std::make_shared<Session<TlsStream>>(shared_, peer, TlsStream(beast::tcp_stream(std::move(socket)), *tls_));
     } else {
-      session = std::make_shared<Session<PlainStream>>(shared_, PlainStream(std::move(socket)));
+      session = std::make_shared<Session<PlainStream>>(shared_, peer, PlainStream(std::move(socket)));
     }
+    shared_->settle(session->place());
     session->start();
   }
 
   asio::io_context& io_;
   Tcp::acceptor acceptor_;
   asio::steady_timer retry_;
-  asio::ssl::context tls_;
-  bool use_tls_ = false;
+  std::shared_ptr<asio::ssl::context> tls_;  // null: plain HTTP
   uint16_t port_ = 0;
   std::shared_ptr<Shared> shared_;
   std::shared_ptr<bool> alive_;

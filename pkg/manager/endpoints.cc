@@ -40,8 +40,9 @@ Target parse_target(const std::string& target) {
   return parsed;
 }
 
-// As the Kubernetes components word it; reasons are withheld from those who only probe.
-http::Response health(const std::string& name, const Target& target, std::vector<HealthCheck> checks) {
+// As the Kubernetes components word it.
+http::Response health(const std::string& name, const Target& target, std::vector<HealthCheck> checks,
+                      Audience audience) {
   std::string lines;
   bool ok = true;
   for (const HealthCheck& check : checks) {
@@ -51,19 +52,21 @@ http::Response health(const std::string& name, const Target& target, std::vector
       lines += "[+]" + check.name + " ok" + (check.note.empty() ? "" : ": " + check.note) + "\n";
     } else {
       ok = false;
-      lines += "[-]" + check.name + " failed: " + (check.message.empty() ? "not yet" : check.message) + "\n";
+      const std::string why = check.message.empty() ? "not yet" : check.message;
+      lines += "[-]" + check.name + " failed: " + (audience == Audience::kAnybody ? "reason withheld" : why) + "\n";
     }
   }
   if (!ok) return text(500, lines + name + " check failed\n");
   return text(200, target.verbose ? lines + name + " check passed\n" : "ok");
 }
 
-http::Response health_path(const std::string& name, const Target& target, const std::vector<HealthCheck>& checks) {
+http::Response health_path(const std::string& name, const Target& target, const std::vector<HealthCheck>& checks,
+                           Audience audience) {
   const std::string root = "/" + name;
-  if (target.path == root || target.path == root + "/") return health(name, target, checks);
+  if (target.path == root || target.path == root + "/") return health(name, target, checks, audience);
   const std::string wanted = target.path.substr(root.size() + 1);
   for (const HealthCheck& check : checks)
-    if (check.name == wanted) return health(name, target, {check});
+    if (check.name == wanted) return health(name, target, {check}, audience);
   return text(404, "404 page not found\n");
 }
 
@@ -73,16 +76,16 @@ bool is_under(const std::string& path, std::string_view root) {
 
 }  // namespace
 
-http::Response answer(const EndpointSources& sources, const http::Request& request) {
+http::Response answer(const EndpointSources& sources, const http::Request& request, Audience audience) {
   if (request.method != "GET" && request.method != "HEAD") {
     http::Response refused = text(405, "only GET and HEAD are served here\n");
     refused.headers.add("Allow", "GET, HEAD");
     return refused;
   }
   const Target target = parse_target(request.target);
-  if (is_under(target.path, "/healthz")) return health_path("healthz", target, sources.live());
-  if (is_under(target.path, "/livez")) return health_path("livez", target, sources.live());
-  if (is_under(target.path, "/readyz")) return health_path("readyz", target, sources.ready());
+  if (is_under(target.path, "/healthz")) return health_path("healthz", target, sources.live(), audience);
+  if (is_under(target.path, "/livez")) return health_path("livez", target, sources.live(), audience);
+  if (is_under(target.path, "/readyz")) return health_path("readyz", target, sources.ready(), audience);
   if (target.path == "/metrics")
     return text(200, sources.registry->text(), std::string(metrics::Registry::content_type()));
   if (target.path == "/configz") return text(200, sources.config_json(), "application/json");
@@ -90,12 +93,6 @@ http::Response answer(const EndpointSources& sources, const http::Request& reque
     return text(200, nlohmann::json{{"version", sources.version}}.dump(), "application/json");
   if (target.path == "/") return text(200, "/configz\n/healthz\n/livez\n/metrics\n/readyz\n/version\n");
   return text(404, "404 page not found\n");
-}
-
-http::Handler endpoint_handler(EndpointSources sources) {
-  return [sources = std::move(sources)](http::Request request, std::shared_ptr<http::Responder> responder) {
-    responder->send(answer(sources, request));
-  };
 }
 
 }  // namespace dra::manager

@@ -24,8 +24,11 @@ struct EndpointSources {
   metrics::Registry* registry = nullptr;
 };
 
+// Anybody learns which check fails, and only those who may read the path learn why.
+enum class Audience { kAnybody, kPermitted };
+
 // The answer to one request; never throws.
-http::Response answer(const EndpointSources& sources, const http::Request& request);
-http::Handler endpoint_handler(EndpointSources sources);
+http::Response answer(const EndpointSources& sources, const http::Request& request,
+                      Audience audience = Audience::kPermitted);
 
 }  // namespace dra::manager

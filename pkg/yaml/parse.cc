@@ -1,7 +1,6 @@
 #include <yaml.h>
 
 #include <algorithm>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <utility>
@@ -15,13 +14,10 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kMaxFlowDepth = 250;
-// Bytes of scalars in all documents, beyond the size of the text: only aliases make more of it.
+// Bytes of scalars in what aliases repeat, in all documents.
 constexpr size_t kMaxAliasBytes = size_t{16} * 1024 * 1024;
-
-struct Budget {
-  size_t nodes;
-  size_t bytes;
-};
+constexpr size_t kMaxTags = 1000;
+constexpr size_t kMaxDuplicatesKept = 100;
 
 std::string at(const yaml_mark_t& mark) {
   return "line " + std::to_string(mark.line + 1) + ", column " + std::to_string(mark.column + 1) + ": ";
@@ -41,39 +37,112 @@ std::string pointer_step(const std::string& parent, std::string_view key) {
   return path;
 }
 
-class DocumentReader {
- public:
-  DocumentReader(yaml_document_t& document, const Options& options, Budget& budget, Positions* positions)
-      : document_(document), options_(options), budget_(budget), positions_(positions) {}
+struct EventGuard {
+  yaml_event_t event{};
+  EventGuard() = default;
+  EventGuard(const EventGuard&) = delete;
+  EventGuard& operator=(const EventGuard&) = delete;
+  ~EventGuard() { yaml_event_delete(&event); }
+};
 
-  Result<Json> read(int id, const std::string& path, size_t depth) {
-    yaml_node_t* node = yaml_document_get_node(&document_, id);
-    if (depth > options_.max_depth)
-      return refuse(*node, "nested deeper than " + std::to_string(options_.max_depth) + " levels");
-    const size_t bytes = node->type == YAML_SCALAR_NODE ? node->data.scalar.length : 0;
-    if (!charge(bytes)) return refuse(*node, kTooMuch);
-    if (positions_ != nullptr)
-      positions_->insert_or_assign(path, Position{node->start_mark.line + 1, node->start_mark.column + 1});
-    switch (node->type) {
-      case YAML_SCALAR_NODE:
-        return scalar(*node);
-      case YAML_SEQUENCE_NODE:
-        return sequence(*node, path, depth);
-      case YAML_MAPPING_NODE:
-        return mapping(*node, path, depth);
-      default:
-        return Json(nullptr);
+std::string_view view(const yaml_char_t* text) {
+  return text == nullptr ? std::string_view() : std::string_view(reinterpret_cast<const char*>(text));
+}
+
+std::string_view anchor_of(const yaml_event_t& event) {
+  switch (event.type) {
+    case YAML_SCALAR_EVENT:
+      return view(event.data.scalar.anchor);
+    case YAML_SEQUENCE_START_EVENT:
+      return view(event.data.sequence_start.anchor);
+    case YAML_MAPPING_START_EVENT:
+      return view(event.data.mapping_start.anchor);
+    default:
+      return {};
+  }
+}
+
+bool is_merge_key(const yaml_event_t& key) {
+  return key.type == YAML_SCALAR_EVENT && key.data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
+         view(key.data.scalar.value) == "<<" && key.data.scalar.tag == nullptr;
+}
+
+bool add_merged(Json& merged, const Json& value) {
+  if (value.is_object()) {
+    for (const auto& [key, item] : value.items()) {
+      if (!merged.contains(key)) merged[key] = item;
+    }
+    return true;
+  }
+  if (!value.is_array()) return false;
+  for (const Json& item : value) {
+    if (!item.is_object()) return false;
+    add_merged(merged, item);
+  }
+  return true;
+}
+
+// Makes documents of libyaml's events, in one pass. (yaml_parser_load() compares every anchor with every other one,
+// and shows the depth of flow collections, which it spends time on at every token, only at the end.)
+class StreamReader {
+ public:
+  StreamReader(std::string_view text, const Options& options, Positions* positions)
+      : options_(options), positions_(positions), ready_(yaml_parser_initialize(&parser_) != 0) {
+    if (!ready_) return;
+    // Always: in UTF-16, which a byte order mark would select, the directives could not be counted.
+    yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()), text.size());
+  }
+  ~StreamReader() { yaml_parser_delete(&parser_); }
+  StreamReader(const StreamReader&) = delete;
+  StreamReader& operator=(const StreamReader&) = delete;
+
+  Result<std::vector<Json>> read() {
+    if (!ready_) return fail(Code::kInternal, "the YAML parser could not be set up");
+    std::vector<Json> documents;
+    for (;;) {
+      EventGuard next;
+      if (auto ok = pull(next.event); !ok) return tl::make_unexpected(ok.error());
+      if (next.event.type == YAML_STREAM_END_EVENT) return documents;
+      if (next.event.type != YAML_DOCUMENT_START_EVENT) continue;
+      anchors_.clear();
+      EventGuard root;
+      if (auto ok = pull(root.event); !ok) return tl::make_unexpected(ok.error());
+      auto value = node(root.event, "", 1);
+      if (!value) return tl::make_unexpected(value.error());
+      if (!value->is_null()) documents.push_back(std::move(*value));
     }
   }
 
  private:
+  struct Spent {
+    size_t nodes = 0;
+    size_t bytes = 0;  // of scalars
+  };
+
+  struct Anchor {
+    Json value;
+    std::string path;
+    Spent cost;         // of one copy
+    size_t height = 0;  // levels below the value
+    bool finished = false;
+  };
+
   static constexpr const char* kTooMuch = "document contains excessive aliasing or more values than can be read";
 
-  bool charge(size_t bytes) {
-    if (budget_.nodes == 0 || bytes > budget_.bytes) return false;
-    --budget_.nodes;
-    budget_.bytes -= bytes;
-    return true;
+  Result<void> pull(yaml_event_t& event) {
+    if (yaml_parser_parse(&parser_, &event) != 0) return {};
+    std::string what = parser_.problem != nullptr ? parser_.problem : "cannot be parsed";
+    if (parser_.context != nullptr) what = std::string(parser_.context) + ": " + what;
+    return fail(Code::kInvalidArgument, at(parser_.problem_mark) + what);
+  }
+
+  static Unexpected refuse(const yaml_event_t& event, std::string what) {
+    return fail(Code::kInvalidArgument, at(event.start_mark) + std::move(what));
+  }
+
+  Unexpected too_deep(const yaml_event_t& event) const {
+    return refuse(event, "nested deeper than " + std::to_string(options_.max_depth) + " levels");
   }
 
   // The path is only known where positions are asked for.
@@ -81,68 +150,140 @@ class DocumentReader {
     return positions_ == nullptr ? std::string() : pointer_step(path, key);
   }
 
-  static Unexpected refuse(const yaml_node_t& node, std::string what) {
-    return fail(Code::kInvalidArgument, at(node.start_mark) + std::move(what));
+  Result<Json> node(const yaml_event_t& event, const std::string& path, size_t depth) {
+    if (depth > options_.max_depth) return too_deep(event);
+    if (++made_.nodes > options_.max_nodes) return refuse(event, kTooMuch);
+    deepest_ = std::max(deepest_, depth);
+    if (positions_ != nullptr)
+      positions_->insert_or_assign(path, Position{event.start_mark.line + 1, event.start_mark.column + 1});
+    if (event.type == YAML_ALIAS_EVENT) return alias(event, path, depth);
+    const std::string name(anchor_of(event));
+    return name.empty() ? content(event, path, depth) : anchored(event, name, path, depth);
   }
 
-  static bool tagged(const yaml_node_t& node, const char* tag) {
-    return node.tag != nullptr && std::strcmp(reinterpret_cast<const char*>(node.tag), tag) == 0;
-  }
-
-  Result<Json> scalar(const yaml_node_t& node) const {
-    const std::string_view text(reinterpret_cast<const char*>(node.data.scalar.value), node.data.scalar.length);
-    // libyaml tags every untagged scalar as a string; only plain ones are resolved further. An explicit !!str is the
-    // same tag, but it makes the scalar non-plain for go-yaml, which is why the style is looked at as well.
-    const bool plain = node.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-    if (!plain || explicit_string(node)) {
-      if (tagged(node, "tag:yaml.org,2002:binary"))
-        return refuse(node, "!!binary is not supported; use a plain string");
-      return Json(std::string(text));
+  Result<Json> content(const yaml_event_t& event, const std::string& path, size_t depth) {
+    switch (event.type) {
+      case YAML_SCALAR_EVENT:
+        return scalar(event);
+      case YAML_SEQUENCE_START_EVENT:
+        return collection(event, event.data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE, path, depth);
+      case YAML_MAPPING_START_EVENT:
+        return collection(event, event.data.mapping_start.style == YAML_FLOW_MAPPING_STYLE, path, depth);
+      default:
+        return refuse(event, "a value is missing");
     }
-    Json value;
-    if (!resolve_plain(text, value))
-      return refuse(node, "\"" + std::string(text) + "\" is not a number that JSON can hold");
+  }
+
+  Result<Json> anchored(const yaml_event_t& event, const std::string& name, const std::string& path, size_t depth) {
+    if (++anchors_made_ > options_.max_anchors)
+      return refuse(event, "more than " + std::to_string(options_.max_anchors) + " anchors");
+    // A name may be given again; what had it before is then out of reach.
+    anchors_.insert_or_assign(name, Anchor{});
+    const Spent before = made_;
+    const size_t deepest_before = std::exchange(deepest_, depth);
+    auto value = content(event, path, depth);
+    if (!value) return value;
+    Anchor anchor;
+    anchor.cost = {made_.nodes - before.nodes + 1, made_.bytes - before.bytes};
+    anchor.height = deepest_ - depth;
+    deepest_ = std::max(deepest_, deepest_before);
+    // The copy that is kept counts like one that an alias makes.
+    if (!charge_copy(anchor.cost)) return refuse(event, kTooMuch);
+    anchor.value = *value;
+    anchor.path = path;
+    anchor.finished = true;
+    anchors_.insert_or_assign(name, std::move(anchor));
     return value;
   }
 
-  // True when the text before the scalar's value carries a !!str tag: the node's marks then span more than the value.
-  static bool explicit_string(const yaml_node_t& node) {
-    return tagged(node, YAML_STR_TAG) && node.end_mark.index - node.start_mark.index > node.data.scalar.length + 1 &&
-           node.start_mark.line == node.end_mark.line && node.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+  Result<Json> alias(const yaml_event_t& event, const std::string& path, size_t depth) {
+    const std::string name(view(event.data.alias.anchor));
+    const auto found = anchors_.find(name);
+    if (found == anchors_.end()) return refuse(event, "found undefined alias");
+    const Anchor& anchor = found->second;
+    if (!anchor.finished) return refuse(event, "anchor '" + name + "' value contains itself");
+    if (depth + anchor.height > options_.max_depth) return too_deep(event);
+    deepest_ = std::max(deepest_, depth + anchor.height);
+    if (!charge_copy(anchor.cost)) return refuse(event, kTooMuch);
+    made_.nodes += anchor.cost.nodes;
+    made_.bytes += anchor.cost.bytes;
+    if (positions_ != nullptr) copy_positions(anchor.path, path);
+    return anchor.value;
   }
 
-  Result<Json> sequence(const yaml_node_t& node, const std::string& path, size_t depth) {
+  bool charge_copy(const Spent& cost) {
+    copied_.nodes += cost.nodes;
+    copied_.bytes += cost.bytes;
+    return copied_.nodes <= options_.max_alias_nodes && copied_.bytes <= kMaxAliasBytes;
+  }
+
+  // What stands below an alias stands where its anchor is.
+  void copy_positions(const std::string& from, const std::string& to) {
+    Positions copies;
+    const std::string prefix = from + "/";
+    for (auto it = positions_->lower_bound(prefix); it != positions_->end() && it->first.starts_with(prefix); ++it)
+      copies.emplace(to + it->first.substr(from.size()), it->second);
+    copies.emplace(to, positions_->at(from));
+    for (auto& [path, position] : copies) positions_->insert_or_assign(path, position);
+  }
+
+  Result<Json> scalar(const yaml_event_t& event) {
+    const auto& s = event.data.scalar;
+    made_.bytes += s.length;
+    const std::string_view text(reinterpret_cast<const char*>(s.value), s.length);
+    const std::string_view tag = view(s.tag);
+    if (tag == "tag:yaml.org,2002:binary") return refuse(event, "!!binary is not supported; use a plain string");
+    if (s.style != YAML_PLAIN_SCALAR_STYLE || tag == "!" || tag == YAML_STR_TAG) return Json(std::string(text));
+    Json value;
+    if (!resolve_plain(text, value))
+      return refuse(event, "\"" + std::string(text) + "\" is not a number that JSON can hold");
+    return value;
+  }
+
+  Result<Json> collection(const yaml_event_t& event, bool flow, const std::string& path, size_t depth) {
+    // libyaml spends time on every token for every flow collection that is open.
+    if (flow && ++flow_depth_ > kMaxFlowDepth)
+      return refuse(event, "[] and {} nested deeper than " + std::to_string(kMaxFlowDepth) + " levels");
+    auto value = event.type == YAML_MAPPING_START_EVENT ? mapping(path, depth) : sequence(path, depth);
+    if (flow) --flow_depth_;
+    return value;
+  }
+
+  Result<Json> sequence(const std::string& path, size_t depth) {
     Json list = Json::array();
-    for (const int* item = node.data.sequence.items.start; item != node.data.sequence.items.top; ++item) {
-      auto value = read(*item, below(path, std::to_string(list.size())), depth + 1);
+    for (;;) {
+      EventGuard item;
+      if (auto ok = pull(item.event); !ok) return tl::make_unexpected(ok.error());
+      if (item.event.type == YAML_SEQUENCE_END_EVENT) return list;
+      auto value = node(item.event, below(path, std::to_string(list.size())), depth + 1);
       if (!value) return value;
       list.push_back(std::move(*value));
     }
-    return list;
   }
 
-  Result<Json> mapping(const yaml_node_t& node, const std::string& path, size_t depth) {
+  Result<Json> mapping(const std::string& path, size_t depth) {
     Json object = Json::object();
     Json merged = Json::object();
-    for (const yaml_node_pair_t* pair = node.data.mapping.pairs.start; pair != node.data.mapping.pairs.top; ++pair) {
-      const yaml_node_t& key_node = *yaml_document_get_node(&document_, pair->key);
-      if (key_node.type != YAML_SCALAR_NODE) return refuse(key_node, "a map key must be a scalar");
-      if (key_node.data.scalar.length > budget_.bytes) return refuse(key_node, kTooMuch);
-      budget_.bytes -= key_node.data.scalar.length;
-      auto key_value = scalar(key_node);
-      if (!key_value) return key_value;
-      const std::string key = key_text(*key_value);
-      const bool merge = key == "<<" && key_node.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-      auto value = read(pair->value, merge ? path : below(path, key), depth + 1);
+    for (;;) {
+      EventGuard key_event;
+      if (auto ok = pull(key_event.event); !ok) return tl::make_unexpected(ok.error());
+      if (key_event.event.type == YAML_MAPPING_END_EVENT) break;
+      auto key = key_of(key_event.event, depth);
+      if (!key) return tl::make_unexpected(key.error());
+      const bool merge = is_merge_key(key_event.event);
+      EventGuard value_event;
+      if (auto ok = pull(value_event.event); !ok) return tl::make_unexpected(ok.error());
+      auto value = node(value_event.event, merge ? path : below(path, *key), depth + 1);
       if (!value) return value;
       if (merge) {
         if (!add_merged(merged, *value))
-          return refuse(key_node, "map merge requires map or sequence of maps as the value");
+          return refuse(key_event.event, "map merge requires map or sequence of maps as the value");
         continue;
       }
-      if (object.contains(key) && options_.refuse_duplicate_keys)
-        return refuse(key_node, "key \"" + key + "\" already set in map");
-      object[key] = std::move(*value);
+      if (object.contains(*key)) {
+        if (auto ok = found_twice(key_event.event, *key); !ok) return tl::make_unexpected(ok.error());
+      }
+      object[*key] = std::move(*value);
     }
     for (auto& [key, value] : merged.items()) {
       if (!object.contains(key)) object[key] = value;
@@ -150,95 +291,58 @@ class DocumentReader {
     return object;
   }
 
-  static bool add_merged(Json& merged, const Json& value) {
-    if (value.is_object()) {
-      for (const auto& [key, item] : value.items()) {
-        if (!merged.contains(key)) merged[key] = item;
-      }
-      return true;
-    }
-    if (!value.is_array()) return false;
-    for (const Json& item : value) {
-      if (!item.is_object()) return false;
-      add_merged(merged, item);
-    }
-    return true;
+  Result<std::string> key_of(const yaml_event_t& event, size_t depth) {
+    if (event.type != YAML_SCALAR_EVENT && event.type != YAML_ALIAS_EVENT)
+      return refuse(event, "a map key must be a scalar");
+    Result<Json> key = scalar_key(event, depth);
+    if (!key) return tl::make_unexpected(key.error());
+    if (key->is_structured()) return refuse(event, "a map key must be a scalar");
+    return key_text(*key);
   }
 
-  yaml_document_t& document_;
+  // Keys have no position of their own.
+  Result<Json> scalar_key(const yaml_event_t& event, size_t depth) {
+    Positions* const positions = std::exchange(positions_, nullptr);
+    Result<Json> key =
+        event.type == YAML_SCALAR_EVENT && anchor_of(event).empty() ? scalar(event) : node(event, "", depth + 1);
+    positions_ = positions;
+    return key;
+  }
+
+  Result<void> found_twice(const yaml_event_t& key_event, const std::string& key) {
+    const std::string what = "key \"" + key + "\" already set in map";
+    if (options_.refuse_duplicate_keys) return refuse(key_event, what);
+    if (options_.duplicate_keys != nullptr && options_.duplicate_keys->size() < kMaxDuplicatesKept)
+      options_.duplicate_keys->push_back(at(key_event.start_mark) + what);
+    return {};
+  }
+
   const Options& options_;
-  Budget& budget_;
   Positions* positions_;
+  yaml_parser_t parser_{};
+  bool ready_;
+  std::unordered_map<std::string, Anchor> anchors_;
+  size_t anchors_made_ = 0;
+  size_t flow_depth_ = 0;
+  size_t deepest_ = 0;
+  Spent made_;
+  Spent copied_;
 };
 
-struct ParserGuard {
-  yaml_parser_t parser;
-  ~ParserGuard() { yaml_parser_delete(&parser); }
-};
-
-struct DocumentGuard {
-  yaml_document_t document;
-  ~DocumentGuard() { yaml_document_delete(&document); }
-};
-
-Unexpected parser_error(const yaml_parser_t& parser) {
-  std::string what = parser.problem != nullptr ? parser.problem : "cannot be parsed";
-  if (parser.context != nullptr) what = std::string(parser.context) + ": " + what;
-  return fail(Code::kInvalidArgument, at(parser.problem_mark) + what);
-}
-
-struct EventGuard {
-  yaml_event_t event;
-  ~EventGuard() { yaml_event_delete(&event); }
-};
-
-// libyaml spends time on every token for every flow collection that is open, and yaml_parser_load() does so for the
-// whole document before its depth can be seen: events are looked at first. Errors are left to the loading.
-Result<void> check_flow_depth(std::string_view text) {
-  const auto opens = std::count_if(text.begin(), text.end(), [](char c) { return c == '[' || c == '{'; });
-  if (static_cast<size_t>(opens) <= kMaxFlowDepth) return {};
-  ParserGuard guard;
-  if (yaml_parser_initialize(&guard.parser) == 0) return fail(Code::kInternal, "the YAML parser could not be set up");
-  yaml_parser_set_input_string(&guard.parser, reinterpret_cast<const unsigned char*>(text.data()), text.size());
-  size_t flow_depth = 0;
-  std::vector<bool> open;  // of each collection: whether it is a flow collection
-  for (;;) {
-    EventGuard seen{};
-    if (yaml_parser_parse(&guard.parser, &seen.event) == 0 || seen.event.type == YAML_STREAM_END_EVENT) return {};
-    const auto type = seen.event.type;
-    if (type == YAML_SEQUENCE_START_EVENT || type == YAML_MAPPING_START_EVENT) {
-      const bool flow = type == YAML_SEQUENCE_START_EVENT
-                            ? seen.event.data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE
-                            : seen.event.data.mapping_start.style == YAML_FLOW_MAPPING_STYLE;
-      open.push_back(flow);
-      if (flow && ++flow_depth > kMaxFlowDepth) {
-        return fail(Code::kInvalidArgument, at(seen.event.start_mark) + "[] and {} nested deeper than " +
-                                                std::to_string(kMaxFlowDepth) + " levels");
-      }
-    } else if (type == YAML_SEQUENCE_END_EVENT || type == YAML_MAPPING_END_EVENT) {
-      if (open.back()) --flow_depth;
-      open.pop_back();
-    }
+// libyaml compares every %TAG directive with all before it, in one call. (Other directives it refuses at the second.)
+Result<void> check_directives(std::string_view text) {
+  constexpr std::string_view kTag = "%TAG";
+  size_t count = 0;
+  for (size_t at = text.find(kTag); at != std::string_view::npos; at = text.find(kTag, at + kTag.size())) {
+    if (++count > kMaxTags)
+      return fail(Code::kInvalidArgument, "more than " + std::to_string(kMaxTags) + " %TAG directives");
   }
+  return {};
 }
 
 Result<std::vector<Json>> parse_stream(std::string_view text, const Options& options, Positions* positions) {
-  if (auto ok = check_flow_depth(text); !ok) return tl::make_unexpected(ok.error());
-  ParserGuard guard;
-  if (yaml_parser_initialize(&guard.parser) == 0) return fail(Code::kInternal, "the YAML parser could not be set up");
-  yaml_parser_set_input_string(&guard.parser, reinterpret_cast<const unsigned char*>(text.data()), text.size());
-  std::vector<Json> documents;
-  Budget budget{options.max_nodes, text.size() + kMaxAliasBytes};
-  for (;;) {
-    DocumentGuard loaded{};
-    if (yaml_parser_load(&guard.parser, &loaded.document) == 0) return parser_error(guard.parser);
-    const yaml_node_t* root = yaml_document_get_root_node(&loaded.document);
-    if (root == nullptr) return documents;
-    DocumentReader reader(loaded.document, options, budget, positions);
-    auto value = reader.read(1, "", 1);
-    if (!value) return tl::make_unexpected(value.error());
-    if (!value->is_null()) documents.push_back(std::move(*value));
-  }
+  if (auto ok = check_directives(text); !ok) return tl::make_unexpected(ok.error());
+  return StreamReader(text, options, positions).read();
 }
 
 }  // namespace

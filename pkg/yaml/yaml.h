@@ -3,8 +3,8 @@
 // The grammar is libyaml's, which go-yaml (and so kubectl) is a port of; plain scalars are resolved as go-yaml v2
 // resolves them and keys become strings as sigs.k8s.io/yaml makes them: yes/no/on/off/y/n are booleans, 010 is 8, 1e3
 // is a number, dates and quantities stay strings, a quoted or !!str scalar is always a string. JSON is read by the same
-// parser. Work is bounded: depth, the number of nodes and of nodes that aliases expand to. All functions are pure and
-// safe from any thread.
+// parser. A text is parsed once, and work and memory are bounded before they are spent: depth, nodes, anchors, what
+// aliases repeat (nodes and bytes), directives. All functions are pure and safe from any thread.
 #pragma once
 
 #include <map>
@@ -25,8 +25,12 @@ struct Position {
 
 struct Options {
   bool refuse_duplicate_keys = false;  // otherwise the last one wins
+  // Where keys that stand twice are noted when they are not refused, as errors would name them; at most 100.
+  std::vector<std::string>* duplicate_keys = nullptr;
   size_t max_depth = 1000;
-  size_t max_nodes = 2'000'000;  // nodes of all documents, those that aliases stand for included
+  size_t max_nodes = 2'000'000;      // nodes of all documents, those that aliases repeat included
+  size_t max_anchors = 10'000;       // in all documents
+  size_t max_alias_nodes = 200'000;  // nodes that are kept for aliases or repeated by them
 };
 
 // All documents of a text, empty ones left out. Errors are InvalidArgument and begin with "line L, column C: ".

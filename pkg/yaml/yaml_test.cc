@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "pkg/base/random.h"
@@ -83,11 +84,66 @@ TEST(YamlTest, SmallTextsCannotMakeLargeWork) {
   EXPECT_TRUE(parse(long_key + "1]}"));
 }
 
+// 60,000 anchors took 20 s: each was compared with all before it.
+TEST(YamlTest, AnchorsAndDirectivesAreCountedBeforeTheyCost) {
+  std::string anchors;
+  for (int i = 0; i < 60'000; ++i) anchors += "- &a" + std::to_string(i) + " x\n";
+  std::string directives = "%YAML 1.1\n";
+  for (int i = 0; i < 60'000; ++i) directives += "%TAG !t" + std::to_string(i) + "! tag:example.com,2000:\n";
+  const std::string utf16 = "\xff\xfe" + directives;
+  for (const std::string& text : {anchors, directives + "---\na: 1\n", utf16}) {
+    const auto start = std::chrono::steady_clock::now();
+    auto value = parse(text);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(50)) << text.substr(0, 40);
+    ASSERT_FALSE(value) << text.substr(0, 40);
+  }
+  EXPECT_EQ(parse(anchors).error().message(), "line 10001, column 3: more than 10000 anchors");
+}
+
+TEST(YamlTest, AnchorsFollowGoYaml) {
+  EXPECT_EQ(must_parse("a: &x 1\nb: &x 2\nc: *x\n*x : 3\n"), Json({{"2", 3}, {"a", 1}, {"b", 2}, {"c", 2}}));
+  EXPECT_EQ(parse("a: &x [*x]\n").error().message(), "line 1, column 8: anchor 'x' value contains itself");
+  EXPECT_EQ(parse("a: *y\n").error().message(), "line 1, column 4: found undefined alias");
+  // No name reaches over to the next document.
+  EXPECT_FALSE(parse_all("a: &x 1\n---\nb: *x\n"));
+}
+
+// Levels that aliases add count like written ones, and so does what is kept for aliases that never come.
+TEST(YamlTest, AliasesCannotBuildDepthOrCopies) {
+  std::string chain = "- &a0 [x]\n";
+  for (int i = 1; i < 50; ++i) {
+    chain += "- &a" + std::to_string(i) + " " + std::string(100, '[') + "*a" + std::to_string(i - 1) +
+             std::string(100, ']') + "\n";
+  }
+  EXPECT_NE(parse(chain).error().message().find("nested deeper than"), std::string::npos);
+  std::string nested;
+  for (int i = 0; i < 200; ++i) nested += "&n" + std::to_string(i) + " [";
+  for (int i = 0; i < 5000; ++i) nested += "x, ";
+  auto value = parse(nested + "x" + std::string(200, ']'));
+  ASSERT_FALSE(value);
+  EXPECT_NE(value.error().message().find("excessive aliasing"), std::string::npos) << value.error().message();
+}
+
+TEST(YamlTest, DuplicateKeysAreNotedWithoutASecondReading) {
+  std::vector<std::string> noted;
+  Options options;
+  options.duplicate_keys = &noted;
+  auto value = parse("a: 1\na: 2\nb: {c: 1, c: 2}\n", options);
+  ASSERT_TRUE(value);
+  EXPECT_EQ(*value, Json({{"a", 2}, {"b", {{"c", 2}}}}));
+  EXPECT_EQ(noted, (std::vector<std::string>{"line 2, column 1: key \"a\" already set in map",
+                                             "line 3, column 11: key \"c\" already set in map"}));
+}
+
 TEST(YamlTest, PositionsAreByJsonPointer) {
   Positions positions;
   ASSERT_TRUE(parse_with_positions("nodes:\n- name: a\n  labels:\n    x/y: z\n", positions));
   EXPECT_EQ(positions.at("/nodes/0/name").line, 2U);
   EXPECT_EQ(positions.at("/nodes/0/labels/x~1y").line, 4U);
+  positions.clear();
+  ASSERT_TRUE(parse_with_positions("base: &b\n  x:\n  - 1\nother: *b\n", positions));
+  EXPECT_EQ(positions.at("/other").line, 1U);
+  EXPECT_EQ(positions.at("/other/x/0").line, 3U);
 }
 
 // Whatever is emitted reads back as the same document.

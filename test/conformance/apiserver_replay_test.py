@@ -25,7 +25,7 @@ def main():
         with open(listing, encoding="utf-8") as lines:
             names = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
         only = "^(" + "|".join(re.escape(name) for name in names) + ") "
-    server = subprocess.Popen([program, "apiserver", "--port", "0"], stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen([program, "apiserver", "--port", "0", "--token", "admintoken"], stdout=subprocess.PIPE, text=True)
     try:
         line = server.stdout.readline()
         found = re.search(r"https://\S+", line)

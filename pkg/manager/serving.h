@@ -1,0 +1,58 @@
+// Serving: the manager's ports, on a thread of their own.
+//
+// Probes are answered from what the reactor said last, so that they wait neither for a long reconcile nor for other
+// requests; that it has said nothing for `stuck_after` is what makes /livez fail. Metrics and configuration are
+// computed on the reactor. Over HTTPS they are for those who may read the path (AccessReview); tokens are never read
+// over plain HTTP. Why a probe fails is told to the same people, and logged.
+//
+// Everything public is called on the reactor's thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "pkg/base/error.h"
+#include "pkg/http/server.h"
+#include "pkg/manager/access_review.h"
+#include "pkg/manager/endpoints.h"
+#include "pkg/reactor/reactor.h"
+
+namespace dra::manager {
+
+enum class MetricsAuthentication {
+  kSecure,  // over HTTPS; plain HTTP serves everybody
+  kAlways,  // plain HTTP serves probes only
+  kNever,
+};
+
+struct ServingOptions {
+  std::string bind_address = "127.0.0.1";
+  int metrics_port = -1;  // HTTP; 0: any free one, negative: none
+  int secure_port = 0;    // HTTPS; 0: none
+  // Asked at the start and once a minute, on the serving thread after the start: files may be replaced.
+  std::function<Result<http::Certificate>()> certificate;
+  MetricsAuthentication authentication = MetricsAuthentication::kSecure;
+  Duration stuck_after = std::chrono::seconds(60);
+  Duration answer_timeout = std::chrono::seconds(10);  // of what the reactor has to compute: then 503
+};
+
+class Serving {
+ public:
+  // `reactor` and `access` must outlive it; `sources` are called on the reactor's thread. Errors name the address and
+  // the flag to look at.
+  static Result<std::unique_ptr<Serving>> start(Reactor& reactor, EndpointSources sources, AccessReview& access,
+                                                ServingOptions options);
+  ~Serving();
+
+  uint16_t metrics_port() const;
+  uint16_t secure_port() const;
+
+  struct Core;
+
+ private:
+  explicit Serving(std::shared_ptr<Core> core);
+  std::shared_ptr<Core> core_;
+};
+
+}  // namespace dra::manager
