@@ -26,6 +26,19 @@ Code missing(int error) {
   return error == ENOENT || error == ENOTDIR ? Code::kNotFound : Code::kInvalidArgument;
 }
 
+// The server's URL as it is used, logged and shown: without slashes at its end and without a user and password, which
+// would be sent as credentials that nobody configured and be seen in every message.
+std::string plain_server(std::string url) {
+  while (!url.empty() && url.back() == '/') url.pop_back();
+  const size_t scheme = url.find("://");
+  if (scheme == std::string::npos) return url.substr(url.rfind('@') + 1);
+  const size_t begin = scheme + 3;
+  const size_t end = std::min(url.find_first_of("/?#\\", begin), url.size());
+  const size_t at = url.rfind('@', end);
+  if (at != std::string::npos && at >= begin && at < end) url.erase(begin, at + 1 - begin);
+  return url;
+}
+
 class RealFiles : public FileReader {
  public:
   Result<std::string> read(const std::string& path) const override {
@@ -152,8 +165,7 @@ class KubeconfigReader {
     path_ = origins_.at("clusters/" + name);
     const json& cluster = **found;
     std::string where = "cluster " + quote(name);
-    config.server = text_of(cluster, "server");
-    while (!config.server.empty() && config.server.back() == '/') config.server.pop_back();
+    config.server = plain_server(text_of(cluster, "server"));
     if (config.server.rfind("https://", 0) != 0 && config.server.rfind("http://", 0) != 0) {
       return wrong(where + ": server " + quote(config.server) + " must begin with https:// or http://");
     }
@@ -400,10 +412,9 @@ Result<ServerConfig> load_config(const ConfigFlags& flags, const std::map<std::s
     }
   }
   if (!config || flags.master.empty()) return config;
-  config->server = flags.master;
-  while (!config->server.empty() && config->server.back() == '/') config->server.pop_back();
+  config->server = plain_server(flags.master);
   if (config->server.rfind("https://", 0) != 0 && config->server.rfind("http://", 0) != 0) {
-    return fail(Code::kInvalidArgument, "--master " + quote(flags.master) + " must begin with https:// or http://");
+    return fail(Code::kInvalidArgument, "--master " + quote(config->server) + " must begin with https:// or http://");
   }
   return config;
 }

@@ -64,6 +64,34 @@ TEST(Kubeconfig, ContextClusterAndToken) {
   EXPECT_EQ(anonymous->default_namespace, "default");
 }
 
+// They would be sent as credentials, and stand in every log line that names the server.
+TEST(Kubeconfig, UserAndPasswordInTheServersUrlAreNowhere) {
+  Fixture f;
+  for (const auto& [written, used] :
+       std::map<std::string, std::string>{{"https://me:secret@h:6443", "https://h:6443"},
+                                          {"https://me:sec@ret@h/prefix/", "https://h/prefix"},
+                                          {"https://secret@[::1]:6443", "https://[::1]:6443"},
+                                          {"https://h/a@b", "https://h/a@b"},
+                                          {"http://:secret@h", "http://h"}}) {
+    auto config = f.parse(file_with("{server: '" + written + "'}", "{token: abc}"));
+    ASSERT_TRUE(config.has_value()) << config.error().message();
+    EXPECT_EQ(config->server, used);
+    EXPECT_EQ(config->origin.find("secret"), std::string::npos);
+    ConfigFlags flags;
+    flags.master = written;
+    flags.kubeconfig = "/k";
+    f.files.files["/k"] = file_with("{server: 'https://x'}", "{token: abc}");
+    auto master = load_config(flags, {}, f.context);
+    ASSERT_TRUE(master.has_value()) << master.error().message();
+    EXPECT_EQ(master->server, used);
+  }
+  for (const char* wrong : {"ftp://me:secret@h", "me:secret@h", "//me:secret@h"}) {
+    auto config = f.parse(file_with("{server: '" + std::string(wrong) + "'}", "{token: abc}"));
+    ASSERT_FALSE(config.has_value());
+    EXPECT_EQ(config.error().message().find("secret"), std::string::npos) << config.error().message();
+  }
+}
+
 TEST(Kubeconfig, SeveralFilesAreMergedAsKubectlDoes) {
   Fixture f;
   f.files.files["/a/config"] =

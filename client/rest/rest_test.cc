@@ -7,6 +7,7 @@
 #include "client/rest/resource_path.h"
 #include "client/rest/rest_client.h"
 #include "client/rest/status.h"
+#include "client/transport/target.h"
 #include "client/writer/writer.h"
 #include "pkg/base/random.h"
 
@@ -24,6 +25,26 @@ TEST(Paths, AreWhereTheServerHasThem) {
             "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims/a/status");
   EXPECT_EQ(object_path(kPods, "n/s", "a b?", ""), "/api/v1/namespaces/n%2Fs/pods/a%20b%3F");
   EXPECT_EQ(with_query("/x", {{"a", "1"}, {"b", ""}, {"c", "k in (v,w)"}}), "/x?a=1&c=k%20in%20%28v%2Cw%29");
+}
+
+// Names come from objects that tenants write. DELETE of a pod called ".." would be one of its namespace, and one of a
+// pod without a name would be one of all pods there.
+TEST(Targets, NamesThatLeadElsewhereAreNeverSent) {
+  for (const char* name : {"", ".", "..", "a/b", "../x", "a\nb", "a\x7f", "a%2fb", "%2e%2e", "/", "a/../../.."}) {
+    EXPECT_NE(target_problem(object_path(kPods, "ns", name)), "") << name;
+    EXPECT_NE(target_problem(object_path(kPods, "ns", name, "status")), "") << name;
+    const bool all_namespaces = *name == 0;
+    EXPECT_EQ(target_problem(object_path(kPods, name, "p")).empty(), all_namespaces) << name;
+  }
+  EXPECT_NE(target_problem(object_path(kPods, "ns", std::string_view("a\0b", 3))), "");
+  for (const char* target : {"", "x", "//", "/a//b", "/a/", "/a/.", "/a/../b", "/a/%2E%2e/b", "/a/%2", "/a/%zz", "/a b",
+                             "/a\r\nX: y", "/a#b", "http://x/", "/a/%00", "/a/%2F", "/\xc3\xa4"}) {
+    EXPECT_NE(target_problem(target), "") << target;
+  }
+  for (const char* target : {"/", "/version", "/api/v1/namespaces/ns/pods/a.b-c?x=../%2F%0A", "/apis/g.x/v1/things/...",
+                             "/a/%C3%A4", "/api/v1/pods?fieldSelector=spec.nodeName%3D"}) {
+    EXPECT_EQ(target_problem(target), "") << target;
+  }
 }
 
 TEST(Patches, CarryTheirPreconditions) {

@@ -136,6 +136,7 @@ void Transfer::prepare(CURL* handle, bool streamed, const ServerConfig& config, 
   curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
+  curl_easy_setopt(handle, CURLOPT_PATH_AS_IS, 1L);
   curl_easy_setopt(handle, CURLOPT_USERAGENT, options.user_agent.c_str());
   curl_easy_setopt(handle, CURLOPT_HTTP_VERSION,
                    static_cast<long>(options.allow_http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));

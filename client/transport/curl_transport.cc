@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "client/transport/curl_transfer.h"
+#include "client/transport/target.h"
 #include "pkg/base/check.h"
+#include "pkg/base/strings.h"
 #include "pkg/log/log.h"
 
 namespace dra::client {
@@ -157,12 +159,15 @@ uint64_t CurlTransport::Impl::add(std::shared_ptr<Transfer> transfer) {
   bool full = transfer->streamed ? streams_ >= options_.max_streams : waiting_.size() >= options_.max_waiting;
   transfers_[id] = transfer;
   if (transfer->streamed) open_streams_[id] = transfer;
-  if (full) {
-    reactor_.post([weak, transfer] {
+  const std::string problem = target_problem(transfer->request.target);
+  if (full || !problem.empty()) {
+    const std::string what = transfer->request.method + " " + quote(transfer->request.target);
+    Error refused = problem.empty()
+                        ? Error(Code::kResourceExhausted, what + ": too many calls are waiting for the API server")
+                        : Error(Code::kInvalidArgument, what + ": not sent: there is " + problem + " in the path");
+    reactor_.post([weak, transfer, refused = std::move(refused)] {
       auto self = weak.lock();
-      if (!self || self->transfers_.count(transfer->id) == 0) return;
-      self->finish(transfer, fail(Code::kResourceExhausted, transfer->request.method + " " + transfer->request.target +
-                                                                ": too many calls are waiting for the API server"));
+      if (self && self->transfers_.count(transfer->id) > 0) self->finish(transfer, fail(refused));
     });
     return id;
   }

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "client/transport/line_splitter.h"
+#include "client/transport/target.h"
 #include "pkg/base/check.h"
+#include "pkg/base/strings.h"
 
 namespace dra::client {
 namespace {
@@ -148,6 +150,14 @@ class ExchangeHandle : public Handle::Impl {
   std::shared_ptr<Exchange> exchange_;
 };
 
+void hand_over(RequestHandler& handler, const Request& request, const std::string& token,
+               const std::shared_ptr<Exchange>& exchange) {
+  const std::string problem = target_problem(request.target);
+  if (problem.empty()) return handler.handle(request, token, exchange);
+  exchange->cut(Error(Code::kInvalidArgument, request.method + " " + quote(request.target) + ": not sent: there is " +
+                                                  problem + " in the path"));
+}
+
 }  // namespace
 
 InProcessTransport::InProcessTransport(Reactor& reactor, RequestHandler& handler, InProcessOptions options)
@@ -158,7 +168,7 @@ Handle InProcessTransport::send(Request request, Done done) {
   exchange->start_timer(request.timeout > Duration::zero() ? request.timeout : options_.default_timeout,
                         request.method + " " + request.target);
   reactor_.post([&handler = handler_, token = options_.bearer_token, request = std::move(request), exchange] {
-    if (!exchange->gone()) handler.handle(request, token, exchange);
+    if (!exchange->gone()) hand_over(handler, request, token, exchange);
   });
   return Handle(std::make_unique<ExchangeHandle>(std::move(exchange)));
 }
@@ -168,7 +178,7 @@ Handle InProcessTransport::stream(Request request, StreamCallbacks callbacks) {
   exchange->start_timer(request.timeout > Duration::zero() ? request.timeout : options_.default_timeout,
                         request.method + " " + request.target);
   reactor_.post([&handler = handler_, token = options_.bearer_token, request = std::move(request), exchange] {
-    if (!exchange->gone()) handler.handle(request, token, exchange);
+    if (!exchange->gone()) hand_over(handler, request, token, exchange);
   });
   return Handle(std::make_unique<ExchangeHandle>(std::move(exchange)));
 }

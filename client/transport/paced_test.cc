@@ -122,7 +122,9 @@ TEST(Paced, TheObserverSeesEveryAnswer) {
   PacedTransport paced(f.reactor, faulty, {}, observer);
   f.send(paced, 1);
   f.reactor.run_until_idle();
-  Handle stream = paced.stream(Request{}, {});
+  Request watch;
+  watch.target = "/api/v1/pods?watch=1";
+  Handle stream = paced.stream(watch, {});
   f.reactor.run_until_idle();
   faulty.set_plan([&](const Request&, bool) { return refuse; });
   f.send(paced, 1);

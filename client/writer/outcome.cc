@@ -39,6 +39,7 @@ bool surely_not_performed(WriteOutcome outcome) {
 WriteOutcome classify_write_error(const Error& error, WriteVerb verb) {
   int status = error.http_status();
   if (status == 0) {
+    if (error.code() == Code::kInvalidArgument) return WriteOutcome::kInvalid;  // no target to send it to
     bool never_sent = error.code() == Code::kUnauthenticated || error.code() == Code::kResourceExhausted;
     return never_sent ? WriteOutcome::kFailed : WriteOutcome::kUnknown;
   }

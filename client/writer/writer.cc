@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "pkg/base/strings.h"
 #include "pkg/log/log.h"
 
 namespace dra::client {
@@ -27,6 +28,17 @@ PatchType patch_type_of(WriteVerb verb) {
     default:
       return PatchType::kMerge;
   }
+}
+
+// False for the answer of a server, or of something before it, that speaks of another object: it must not get into a
+// store. A create without a name gets one from the server.
+bool is_answer_for(const ObjectPath& asked, const Entry& entry) {
+  return entry.ns == asked.ns && (asked.name.empty() || entry.name == asked.name);
+}
+
+std::string answer_of_another(const ObjectPath& asked, const Entry& entry) {
+  return "the answer is about " + quote(entry.key()) + ", not about " + quote(store_key(asked.ns, asked.name)) +
+         "; is there a proxy in between?";
 }
 
 }  // namespace
@@ -168,7 +180,12 @@ WriteResult Writer::read_answer(const WriteRequest& write, std::string body) {
   }
   auto entry = known->type.decode(result.object);
   // pods/binding answers with a Status, and a deletion may too: then only the stream will tell.
-  if (!entry || entry->name != write.object.name || entry->ns != write.object.ns) return result;
+  if (!entry) return result;
+  if (!is_answer_for(write.object, *entry)) {
+    result.outcome = WriteOutcome::kUnknown;
+    result.error = answer_of_another(write.object, *entry);
+    return result;
+  }
   result.uid = entry->uid;
   result.revision = entry->revision;
   std::string key = entry->key();
@@ -229,7 +246,10 @@ void Writer::confirm(const ObjectPath& object, const std::string& known_uid, Con
           out.object = std::move(*answer);
           if (known != nullptr) {
             auto entry = known->type.decode(out.object);
-            if (entry) {
+            if (entry && !is_answer_for(object, *entry)) {
+              out.presence = Confirmation::Presence::kUnknown;
+              out.error = answer_of_another(object, *entry);
+            } else if (entry) {
               out.uid = entry->uid;
               out.revision = entry->revision;
               if (!known_uid.empty() && entry->uid != known_uid) known->store->answer_absent(key, known_uid);

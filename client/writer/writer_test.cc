@@ -161,6 +161,57 @@ TEST(Writer, UnknownOutcomesAreSettledByAConfirmation) {
   EXPECT_EQ(w.holder("a"), "y");
 }
 
+// Answers every request with the same text, whatever was asked.
+class OneAnswer : public Transport {
+ public:
+  OneAnswer(Reactor& reactor, std::string body) : reactor_(reactor), body_(std::move(body)) {}
+  Handle send(Request, Done done) override {
+    reactor_.post([done = std::move(done), body = body_] { done(Response{200, body, "application/json", 0, {}}); });
+    return {};
+  }
+  Handle stream(Request, StreamCallbacks) override { return {}; }
+
+ private:
+  Reactor& reactor_;
+  std::string body_;
+};
+
+TEST(Writer, AnAnswerAboutAnotherObjectIsRefused) {
+  World w;
+  w.put("a", "x");
+  w.reactor.run_until_idle();
+  for (const json& meta : {json{{"name", "b"}, {"namespace", "ns"}}, json{{"name", "a"}, {"namespace", "other"}}}) {
+    json lease = {{"metadata", meta}, {"spec", {{"holderIdentity", "forged"}}}};
+    lease["metadata"]["uid"] = "u";
+    lease["metadata"]["resourceVersion"] = "9000";
+    OneAnswer transport(w.reactor, lease.dump());
+    RestClient client(transport);
+    Writer writer(w.reactor, client);
+    writer.register_store(kLeases, w.informer->type(), w.informer->core());
+    std::optional<std::vector<WriteResult>> written;
+    writer.submit({World::patch("a", "y")}, [&](const std::vector<WriteResult>& r) { written = r; });
+    std::optional<Confirmation> found;
+    writer.confirm({kLeases, "ns", "a", ""}, "", [&](const Confirmation& c) { found = c; });
+    w.reactor.run_until_idle();
+    ASSERT_TRUE(written && found);
+    EXPECT_EQ((*written)[0].outcome, WriteOutcome::kUnknown);
+    EXPECT_NE((*written)[0].error.find("not about \"ns/a\""), std::string::npos) << (*written)[0].error;
+    EXPECT_EQ(found->presence, Confirmation::Presence::kUnknown);
+    EXPECT_EQ(w.holder("a"), "x");
+    EXPECT_EQ(w.informer->store().get("ns/b"), nullptr);
+    EXPECT_EQ(w.informer->store().get("other/a"), nullptr);
+  }
+}
+
+TEST(Writer, NamesThatLeadElsewhereAreNotWritten) {
+  World w;
+  for (const char* name : {"", ".", "..", "a/b", "a\nb"}) {
+    const WriteResult result = w.run({World::patch(name, "y")})[0];
+    EXPECT_EQ(result.outcome, WriteOutcome::kInvalid) << name;
+    EXPECT_NE(result.error.find("not sent"), std::string::npos) << result.error;
+  }
+}
+
 TEST(Writer, ConfirmedAbsenceAndSuccessors) {
   World w;
   w.put("a", "x");
