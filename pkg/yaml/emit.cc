@@ -1,3 +1,4 @@
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "pkg/yaml/scalar.h"
@@ -8,6 +9,41 @@ namespace {
 
 using Json = nlohmann::json;
 
+// Characters that YAML takes for line breaks, or does not allow, and that JSON writes as they are. Returns how many
+// bytes the one at `at` has, 0 where there is none.
+size_t special_at(std::string_view text, size_t at, unsigned& code) {
+  const auto byte = [&](size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U; };
+  if (byte(0) == 0x7f) {
+    code = 0x7f;
+    return 1;
+  }
+  if (byte(0) == 0xc2 && byte(1) >= 0x80 && byte(1) <= 0x9f) {
+    code = byte(1);
+    return 2;
+  }
+  if (byte(0) != 0xe2 && byte(0) != 0xef) return 0;
+  code = ((byte(0) & 0xfU) << 12) | ((byte(1) & 0x3fU) << 6) | (byte(2) & 0x3fU);
+  return code == 0x2028 || code == 0x2029 || code == 0xfeff || code == 0xfffe || code == 0xffff ? 3 : 0;
+}
+
+std::string quoted(const std::string& text) {
+  const std::string json = Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string out;
+  for (size_t i = 0; i < json.size();) {
+    unsigned code = 0;
+    const size_t width = special_at(json, i, code);
+    if (width == 0) {
+      out += json[i++];
+      continue;
+    }
+    char escape[8];
+    std::snprintf(escape, sizeof escape, "\\u%04x", code);
+    out += escape;
+    i += width;
+  }
+  return out;
+}
+
 bool can_be_plain(const std::string& text) {
   Json resolved;
   if (text.empty() || !resolve_plain(text, resolved) || !resolved.is_string()) return false;
@@ -16,7 +52,8 @@ bool can_be_plain(const std::string& text) {
     return false;
   for (size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
-    if (c < 0x20 || c == 0x7f) return false;
+    unsigned code = 0;
+    if (c < 0x20 || special_at(text, i, code) > 0) return false;
     if (c == '#' && i > 0 && text[i - 1] == ' ') return false;
     if (c == ':' && i + 1 < text.size() && text[i + 1] == ' ') return false;
   }
@@ -26,7 +63,7 @@ bool can_be_plain(const std::string& text) {
 std::string scalar_text(const Json& value) {
   if (!value.is_string()) return value.dump();
   const auto& text = value.get_ref<const std::string&>();
-  return can_be_plain(text) ? text : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return can_be_plain(text) ? text : quoted(text);
 }
 
 void emit_value(const Json& value, size_t indent, std::string& out);

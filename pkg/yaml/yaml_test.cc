@@ -148,10 +148,33 @@ TEST(YamlTest, PositionsAreByJsonPointer) {
 
 // Whatever is emitted reads back as the same document.
 TEST(YamlTest, EmitRoundTrips) {
-  const std::vector<Json> leaves = {
-      "",      "yes",   "a: b", "x #y",  "- z", "123", "1e3", "~",           "line\nbreak",  "plain text",
-      "ends:", "\"q\"", "010",  nullptr, true,  -3,    1.5,   Json::array(), Json::object(), "ünï",
-      "{a",    "<<"};
+  const std::vector<Json> leaves = {"",
+                                    "yes",
+                                    "a: b",
+                                    "x #y",
+                                    "- z",
+                                    "123",
+                                    "1e3",
+                                    "~",
+                                    "line\nbreak",
+                                    "plain text",
+                                    "ends:",
+                                    "\"q\"",
+                                    "010",
+                                    nullptr,
+                                    true,
+                                    -3,
+                                    1.5,
+                                    Json::array(),
+                                    Json::object(),
+                                    "ünï",
+                                    "{a",
+                                    "<<",
+                                    "line\xe2\x80\xa8separator",
+                                    "next\xc2\x85line",
+                                    "del\x7f",
+                                    "\xc2\x9f: #",
+                                    "\xef\xbb\xbf bom"};
   const uint64_t seed = 20261121;
   SeededRandom random(seed);
   const std::function<Json(int)> make = [&](int depth) -> Json {
