@@ -138,6 +138,7 @@ def a_stolen_token_does_little(t, cluster):
     t.refused("only its own", ours, "PATCH", one, {"spec": {"schedulingGates": None}}, MERGE)
     t.refused("no labels", ours, "PATCH", one, {**lift, "metadata": {"labels": {"x": "z"}}}, MERGE)
     t.refused("no annotations", ours, "PATCH", one, {**lift, "metadata": {"annotations": {"x": "z"}}}, MERGE)
+    t.allowed(ours, "PATCH", one, {"metadata": {"annotations": {"dra-controller-manager/leaving": "uid@5"}}}, MERGE)
     t.refused("is nothing that dra-controller-manager does", ours, "POST", PODS, pod("made"))
     t.refused("is nothing that dra-controller-manager does", ours, "PATCH", one + "/ephemeralcontainers",
               {"spec": {"ephemeralContainers": [{"name": "e", "image": "evil"}]}}, "application/strategic-merge-patch+json")
