@@ -50,9 +50,11 @@ void PodReconcile::prove() {
     std::vector<std::string> finalizers = object.metadata.finalizers;
     if (!object.metadata.has_finalizer(api::kDeleteProtectionFinalizer))
       finalizers.emplace_back(api::kDeleteProtectionFinalizer);
-    outcome_.add(write_metadata(
-        object, finalizers,
-        {{std::string(kProofAnnotation), proof_value(pod_.metadata.uid, *object.status.allocation)}}, "prove"));
+    outcome_.add(
+        write_metadata(object, finalizers,
+                       {{std::string(kProofAnnotation), proof_value(pod_.metadata.uid, *object.status.allocation)},
+                        {std::string(kProvenForAnnotation), pod_.metadata.name}},
+                       "prove"));
   }
 }
 

@@ -128,8 +128,8 @@ class ClaimPass {
     finalizers.erase(std::remove(finalizers.begin(), finalizers.end(), api::kDeleteProtectionFinalizer),
                      finalizers.end());
     std::map<std::string, std::optional<std::string>> annotations;
-    if (claim_.metadata.annotations.contains(kProofAnnotation))
-      annotations.emplace(std::string(kProofAnnotation), std::nullopt);
+    for (const std::string_view name : {kProofAnnotation, kProvenForAnnotation})
+      if (claim_.metadata.annotations.contains(name)) annotations.emplace(std::string(name), std::nullopt);
     outcome_.add(write_metadata(claim_, finalizers, annotations, "remove-finalizer"));
     return true;
   }
@@ -172,8 +172,20 @@ class ClaimPass {
       outcome_.look_again_in(left);
       return false;
     }
+    if (!is_prover_gone()) {
+      if (!has_confirms()) outcome_.look_again_in(options_.sweep_after);
+      return has_confirms();
+    }
     outcome_.add(write_deallocation(claim_, "withdraw-unused"));
     return true;
+  }
+
+  // A proven claim without consumers: kube-scheduler may have taken the pod out of it that was let go with it, and our
+  // view of pods may be older than that of claims.
+  bool is_prover_gone() {
+    const auto name = claim_.metadata.annotations.find(kProvenForAnnotation);
+    if (!is_proven(claim_) || name == claim_.metadata.annotations.end()) return true;
+    return fate_of(name->second, std::string(proven_for(claim_))) == Fate::kGone;
   }
 
   bool has_confirms() const { return outcome_.has_confirms(); }

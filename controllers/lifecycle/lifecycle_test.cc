@@ -537,4 +537,19 @@ TEST_F(Lifecycle, RestoresTheReservationsOfPodsThatWereLetGo) {
   EXPECT_EQ(run(pod_key("default/p")), "") << "the allocation changed under the mark";
 }
 
+// kube-scheduler took the pod out of the claim, and our view of pods does not have the pod yet.
+TEST_F(Lifecycle, AProvenClaimIsSweptOnlyWhenTheServerSaysThatItsPodIsGone) {
+  api::ResourceClaim claim = allocated({});
+  claim.metadata.managed_fields.push_back({std::string(kAllocationManager), "Update", "status"});
+  claim.metadata.annotations[std::string(kProofAnnotation)] = proof_value("p-uid", *claim.status.allocation);
+  claim.metadata.annotations[std::string(kProvenForAnnotation)] = "p";
+  view.put(claim);
+  view.ages["claim:default/c"] = 61s;
+  EXPECT_EQ(pass(), "confirm p");
+  view.confirm({Kind::kPod, "default", "p", "p-uid"}, Presence::kPresent);
+  EXPECT_EQ(pass(), "look again");
+  gone("p");
+  EXPECT_EQ(pass(), "withdraw-unused");
+}
+
 }  // namespace dra::lifecycle::lifecycle_test

@@ -10,6 +10,8 @@
 namespace dra::reconcile {
 
 inline constexpr std::string_view kProofAnnotation = "dra-controller-manager/proven";
+// Beside the mark: the name of the pod whose uid is in it, so that the server can be asked about that pod.
+inline constexpr std::string_view kProvenForAnnotation = "dra-controller-manager/proven-for";
 
 // Of the devices, what is consumed of them, and the nodes where they can be used. 16 hexadecimal digits; equal for
 // equal allocations, whatever version of this program wrote them.
