@@ -213,8 +213,8 @@ void define(CLI::App& app, Texts& texts, Flags& flags) {
     }
   app.add_option("--device-taint-eviction", texts.device_taint_eviction,
                  "Pods of devices with NoExecute taints. observe: kube-controller-manager's "
-                 "device-taint-eviction-controller evicts them (on by default since 1.36), here only those that it "
-                 "left for 30 s; own: they are evicted here, it must be off "
+                 "device-taint-eviction-controller evicts them (on by default since 1.36), an event reports those "
+                 "that it left for 30 s; own: they are evicted here, it must be off "
                  "(--controllers=*,-device-taint-eviction-controller)")
       ->capture_default_str()
       ->group("What it does");

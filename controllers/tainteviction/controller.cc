@@ -11,12 +11,13 @@ using reconcile::Settings;
 namespace {
 
 constexpr const char* kDra = "resource.k8s.io";
-// How long kube-controller-manager is left to evict by itself.
-constexpr Duration kBackupGrace = std::chrono::seconds(30);
+// How long kube-controller-manager is given to evict before a pod that stays is reported.
+constexpr Duration kReportAfter = std::chrono::seconds(30);
 
 std::unique_ptr<reconcile::Reconciler> make(const Settings& settings, const reconcile::Tools& tools) {
   Options options;
-  if (!settings.own_taint_eviction) options.grace = kBackupGrace;
+  options.evicts = settings.own_taint_eviction;
+  if (!options.evicts) options.grace = kReportAfter;
   options.pace = {settings.taint_eviction_rate, std::max(1.0, settings.taint_eviction_rate)};
   return std::make_unique<TaintEvictionReconciler>(options, tools.inventory);
 }
@@ -30,10 +31,13 @@ const reconcile::Controller& describe() {
       .does = "evicts pods from devices with NoExecute taints",
       .roles = {{.name = "tainteviction",
                  .without = "controller tainteviction is off",
-                 .rules = {{"", "pods", {"delete", "get", "list", "watch"}, ""},
-                           {"", "pods/status", {"patch"}, ""},
+                 .rules = {{"", "pods", {"get", "list", "watch"}, ""},
                            {kDra, "resourceclaims", {"list", "watch"}, ""},
-                           {kDra, "resourceslices", {"list", "watch"}, ""}}}},
+                           {kDra, "resourceslices", {"list", "watch"}, ""}}},
+                {.name = "tainteviction-evict",
+                 .without = "controller tainteviction is off; --device-taint-eviction=observe does not need it",
+                 .rules = {{"", "pods", {"delete"}, ""}, {"", "pods/status", {"patch"}, ""}},
+                 .needed = [](const Settings& s) { return s.own_taint_eviction; }}},
       .flags = {},
       .must_read_all_of = {},
       .runs = [](const Settings& s) { return s.scheduling != reconcile::Scheduling::kObserve && s.device_taints; },

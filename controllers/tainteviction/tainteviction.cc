@@ -37,6 +37,17 @@ bool is_marked(const api::Pod& pod) {
   });
 }
 
+// The other controller did not do it. A reason of its own: this is no announcement that could be called off.
+void report_left(const View& view, Outcome& outcome, const api::Pod& pod, const Verdict& verdict) {
+  const std::string due = format_rfc3339(verdict.due);
+  emit_once(view, outcome,
+            {ref_of(pod), true, "DeviceTaintNotEvicted", "Delete",
+             "should have been evicted at " + due + " (" + verdict.reason +
+                 "), but kube-controller-manager's device-taint-eviction-controller left it; switch that on, or start "
+                 "this manager with --device-taint-eviction=own",
+             "due " + due});
+}
+
 // Event, condition, deletion, in upstream's order; a crash in between is taken up by the next pass.
 void evict(const View& view, Outcome& outcome, const api::Pod& pod, const Verdict& verdict) {
   tell(view, outcome, pod, "Marking for deletion: " + verdict.reason, kStarted);
@@ -78,6 +89,10 @@ Outcome TaintEvictionReconciler::reconcile(const View& view, const Key& key) con
     if (options_.grace == Duration::zero())
       tell(view, outcome, *pod, "Will be deleted at " + due + ": " + verdict->reason, "due " + due);
     outcome.look_again_in(std::min(left, kLongestWait));
+    return outcome;
+  }
+  if (!options_.evicts) {
+    report_left(view, outcome, *pod, *verdict);
     return outcome;
   }
   outcome.paced = true;

@@ -13,10 +13,12 @@ namespace dra::tainteviction {
 
 struct Options {
   // How long past its deadline a pod is left to another eviction controller: zero when this one alone is responsible.
-  // As a back-up, nothing is announced either.
+  // With a grace nothing is announced.
   Duration grace{};
   // Evictions a second, and how many may come at once. 0: no limit.
   reconcile::Pace pace{50, 50};
+  // Off: an event reports a pod that is still there after the grace; nothing is written to pods.
+  bool evicts = true;
 };
 
 class TaintEvictionReconciler : public reconcile::Reconciler {

@@ -331,21 +331,27 @@ TEST_F(TaintEviction, ATaintWithoutATime) {
 
 // ---- beside kube-controller-manager's own
 
-class BackUp : public TaintEviction {
+class Observer : public TaintEviction {
  protected:
-  BackUp() : TaintEviction(Options{30s, {}}) {}
+  Observer() : TaintEviction(Options{30s, {}, false}) {}
 };
 
-TEST_F(BackUp, ActsOnlyOnWhatWasLeft) {
+TEST_F(Observer, ReportsOnceWhatWasLeftAndDeletesNothing) {
   cluster.put(slice({taint(now)}));
   cluster.put(claim({tolerate(10)}));
   cluster.put(pod());
   EXPECT_EQ(cluster.settle(), "") << "announcing is the other one's";
   EXPECT_EQ(cluster.advance(39s), "");
-  EXPECT_EQ(cluster.advance(1s), kEvicted);
+  cluster.advance(1s);
+  ASSERT_EQ(cluster.notes.size(), 1u);
+  EXPECT_NE(cluster.notes[0].find("should have been evicted at "), std::string::npos) << cluster.notes[0];
+  cluster.put(claim({tolerate(10)}));
+  cluster.advance(1h);
+  EXPECT_EQ(cluster.notes.size(), 1u);
+  EXPECT_TRUE(cluster.writes.empty());
 }
 
-TEST_F(BackUp, SaysNothingWhenTheOtherOneDidIt) {
+TEST_F(Observer, SaysNothingWhenTheOtherOneDidIt) {
   cluster.put(slice({taint(now)}));
   cluster.put(claim());
   cluster.put(pod());

@@ -69,7 +69,7 @@ def set_up(cluster, helm):
         admin.create(rbac + "clusterrolebindings", {"metadata": {"name": user}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "all"},
                                                     "subjects": [{"kind": "User", "name": user, "apiGroup": "rbac.authorization.k8s.io"}]})
     done = subprocess.run([helm, "install", "r", "charts/dra-controller-manager", "-n", NAME, "--create-namespace", "--set-json", 'policies.actions=["Deny"]',
-                           "--set", "claimTemplates=own", "--set", "scheduling.mode=bind", "--set", "scheduling.names={ours}"],
+                           "--set", "claimTemplates=own", "--set", "scheduling.mode=bind", "--set", "scheduling.names={ours}", "--set", "deviceTaintEviction=own"],
                           cwd=sandbox.ROOT, env={**os.environ, "KUBECONFIG": cluster.kubeconfig("admin")}, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     admin.create(rbac + "clusterrolebindings", {"metadata": {"name": "lifters"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": NAME + ":lift"},

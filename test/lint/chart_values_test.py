@@ -84,6 +84,7 @@ class Chart(unittest.TestCase):
         for helm in HELMS:
             for settings, roles in (([], always | {"lifecycle", "tainteviction"}),
                                     (['claimTemplates="own"'], always | {"lifecycle", "tainteviction", "claimtemplate"}),
+                                    (['deviceTaintEviction="own"'], always | {"lifecycle", "tainteviction", "tainteviction-evict"}),
                                     (bind, always | {"lifecycle", "tainteviction", "allocation-bind"}),
                                     (['scheduling.mode="observe"'], always)):
                 status, text, errors = render(helm, *settings, 'uninstall.releaseGates=false')
