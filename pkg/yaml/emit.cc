@@ -57,7 +57,7 @@ bool can_be_plain(const std::string& text) {
     if (c == '#' && i > 0 && text[i - 1] == ' ') return false;
     if (c == ':' && i + 1 < text.size() && text[i + 1] == ' ') return false;
   }
-  return text != "<<" && text != "---" && text != "...";
+  return text != "<<" && !text.starts_with("...");  // "... " at a line's beginning ends the document
 }
 
 std::string scalar_text(const Json& value) {

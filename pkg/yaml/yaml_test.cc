@@ -174,7 +174,8 @@ TEST(YamlTest, EmitRoundTrips) {
                                     "next\xc2\x85line",
                                     "del\x7f",
                                     "\xc2\x9f: #",
-                                    "\xef\xbb\xbf bom"};
+                                    "\xef\xbb\xbf bom",
+                                    "... x"};
   const uint64_t seed = 20261121;
   SeededRandom random(seed);
   const std::function<Json(int)> make = [&](int depth) -> Json {
