@@ -159,12 +159,13 @@ bool read(const JsonValue& v, ResourceClaimStatus& out, Trouble& t) {
 }
 
 bool read(const JsonValue& v, ResourceClaim& out, Trouble& t) {
-  return expect_object(v, t) && field(v, "metadata", out.metadata, t) && field(v, "spec", out.spec, t) &&
-         field(v, "status", out.status, t);
+  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
+         field(v, "spec", out.spec, t) && field(v, "status", out.status, t);
 }
 
 bool read(const JsonValue& v, ResourceClaimTemplate& out, Trouble& t) {
-  return expect_object(v, t) && field(v, "metadata", out.metadata, t) && section(v, "spec", t, [&](const JsonValue& s) {
+  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
+         section(v, "spec", t, [&](const JsonValue& s) {
            return section(s, "metadata", t,
                           [&](const JsonValue& m) {
                             return field(m, "labels", out.claim_labels, t) &&

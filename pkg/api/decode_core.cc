@@ -161,13 +161,13 @@ bool read_node_taint(const JsonValue& v, Taint& out, Trouble& t) {
 }  // namespace
 
 bool read(const JsonValue& v, Pod& out, Trouble& t) {
-  return expect_object(v, t) && field(v, "metadata", out.metadata, t) &&
+  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
          section(v, "spec", t, [&](const JsonValue& spec) { return read_pod_spec(spec, out, t); }) &&
          section(v, "status", t, [&](const JsonValue& status) { return read_pod_status(status, out, t); });
 }
 
 bool read(const JsonValue& v, Node& out, Trouble& t) {
-  return expect_object(v, t) && field(v, "metadata", out.metadata, t) &&
+  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kKept, t) &&
          section(v, "spec", t,
                  [&](const JsonValue& spec) {
                    return field(spec, "unschedulable", out.unschedulable, t) &&
@@ -183,12 +183,12 @@ bool read(const JsonValue& v, Node& out, Trouble& t) {
 }
 
 bool read(const JsonValue& v, Namespace& out, Trouble& t) {
-  return expect_object(v, t) && field(v, "metadata", out.metadata, t) &&
+  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kKept, t) &&
          section(v, "status", t, [&](const JsonValue& status) { return field(status, "phase", out.phase, t); });
 }
 
 bool read(const JsonValue& v, Lease& out, Trouble& t) {
-  return expect_object(v, t) && field(v, "metadata", out.metadata, t) &&
+  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kKept, t) &&
          section(v, "spec", t, [&](const JsonValue& spec) {
            return field(spec, "holderIdentity", out.holder_identity, t) &&
                   field(spec, "leaseDurationSeconds", out.lease_duration_seconds, t) &&

@@ -121,7 +121,8 @@ bool read(const JsonValue& v, Device& out, Trouble& t) {
 }
 
 bool read(const JsonValue& v, ResourceSlice& out, Trouble& t) {
-  return expect_object(v, t) && field(v, "metadata", out.metadata, t) && section(v, "spec", t, [&](const JsonValue& s) {
+  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
+         section(v, "spec", t, [&](const JsonValue& s) {
            return field(s, "driver", out.driver, t) &&
                   section(s, "pool", t,
                           [&](const JsonValue& p) {
@@ -139,7 +140,8 @@ bool read(const JsonValue& v, ResourceSlice& out, Trouble& t) {
 }
 
 bool read(const JsonValue& v, DeviceClass& out, Trouble& t) {
-  return expect_object(v, t) && field(v, "metadata", out.metadata, t) && section(v, "spec", t, [&](const JsonValue& s) {
+  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
+         section(v, "spec", t, [&](const JsonValue& s) {
            return field_with(s, "selectors", t,
                              [&](const JsonValue& list) { return read_list(list, out.selectors, t, read_selector); }) &&
                   field_with(
@@ -150,7 +152,8 @@ bool read(const JsonValue& v, DeviceClass& out, Trouble& t) {
 }
 
 bool read(const JsonValue& v, DeviceTaintRule& out, Trouble& t) {
-  return expect_object(v, t) && field(v, "metadata", out.metadata, t) && section(v, "spec", t, [&](const JsonValue& s) {
+  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
+         section(v, "spec", t, [&](const JsonValue& s) {
            return section(s, "deviceSelector", t,
                           [&](const JsonValue& selector) {
                             out.has_selector = true;

@@ -1,6 +1,7 @@
 #include "pkg/api/decode.h"
 
 #include <gmock/gmock.h>
+#include <malloc.h>
 
 namespace dra::api::decode_test {
 namespace {
@@ -186,6 +187,33 @@ TEST(Decode, TemplateKeepsItsSpecAsText) {
   ASSERT_TRUE(tpl);
   EXPECT_EQ(tpl->spec_json, R"({"devices":{"requests":null,"future":{"x":1}}})");
   EXPECT_EQ(tpl->claim_labels.at("a"), "b");
+}
+
+// What others fill an object with costs nothing once it is read.
+TEST(Decode, MetadataThatNobodyReadsIsNotKept) {
+  std::string text = R"({"metadata": {"name": "p", "namespace": "ns", "annotations": {"theirs": ")" +
+                     std::string(250'000, 'x') + R"(", "resource.kubernetes.io/pod-claim-name": "c",
+      "dra-controller-manager/proven": ")" +
+                     std::string(5'000, 'y') + R"("}, "labels": {"app": "a"}, "managedFields": [)";
+  for (int i = 0; i < 500; ++i)
+    text += R"({"manager": "theirs-)" + std::to_string(i) + R"(", "operation": "Apply", "fieldsV1": {"f:x": {}}},)";
+  text += R"({"manager": "dra-controller-manager", "operation": "Apply", "subresource": "status"}]}, "spec": {
+      "containers": [{"name": "c", "env": [{"name": "E", "value": ")" +
+          std::string(100'000, 'z') + R"("}]}]}})";
+  const size_t before = mallinfo2().uordblks;
+  std::vector<Pod> pods;
+  pods.reserve(400);
+  for (int i = 0; i < 400; ++i) pods.push_back(*decode<Pod>(text));
+  const size_t kept = (mallinfo2().uordblks - before) / 400;
+  EXPECT_LT(kept, 10'000u);
+  const ObjectMeta& metadata = pods.back().metadata;
+  EXPECT_EQ(metadata.annotations.size(), 2u);
+  EXPECT_EQ(metadata.annotations.at("resource.kubernetes.io/pod-claim-name"), "c");
+  EXPECT_EQ(metadata.annotations.at("dra-controller-manager/proven"), std::string(512, 'y'));
+  EXPECT_THAT(metadata.managed_fields, SizeIs(17));
+  EXPECT_EQ(metadata.managed_fields.back().manager, "dra-controller-manager");
+  EXPECT_THAT(metadata.labels, SizeIs(0));
+  EXPECT_EQ(decode<Node>(text)->metadata.labels.at("app"), "a");
 }
 
 TEST(Decode, TaintRuleSelector) {

@@ -19,7 +19,7 @@ void expect_round_trip(std::string_view text) {
 
 TEST(Encode, SliceRoundTrip) {
   expect_round_trip<ResourceSlice>(R"({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice",
-    "metadata": {"name": "s", "uid": "u", "labels": {"a": "b"}, "generation": 2}, "spec": {"driver": "d",
+    "metadata": {"name": "s", "uid": "u", "generation": 2}, "spec": {"driver": "d",
       "pool": {"name": "p", "generation": 0, "resourceSliceCount": 1}, "perDeviceNodeSelection": true,
       "devices": [{"name": "x", "nodeName": "n", "attributes": {"a": {"ints": [1]}, "b": {"versions": ["1.0.0"]},
           "c": {"bools": [false]}, "d": {"string": ""}, "e": {"version": "2.0.0"}, "f": {}},

@@ -1,7 +1,9 @@
 #include "pkg/api/read_fields.h"
 
+#include <algorithm>
 #include <limits>
 
+#include "pkg/api/resource.h"
 #include "pkg/base/strings.h"
 
 namespace dra::api::detail {
@@ -102,6 +104,7 @@ bool read_owner(const JsonValue& v, OwnerReference& out, Trouble& t) {
          field(v, "name", out.name, t) && field(v, "uid", out.uid, t) && field(v, "controller", out.controller, t);
 }
 
+// Of the fields themselves only one bit is kept.
 bool read_managed_fields(const JsonValue& v, ManagedFieldsEntry& out, Trouble& t) {
   if (!expect_object(v, t) || !field(v, "manager", out.manager, t) || !field(v, "operation", out.operation, t) ||
       !field(v, "subresource", out.subresource, t))
@@ -123,6 +126,73 @@ bool read_node_requirement(const JsonValue& v, NodeSelectorRequirement& out, Tro
 }
 
 }  // namespace
+
+namespace {
+
+// The annotations that this project reads, and the longest value that means something. One that is not listed here is
+// not there for anybody.
+struct UsedAnnotation {
+  std::string_view key;
+  size_t longest;
+};
+constexpr UsedAnnotation kUsedAnnotations[] = {
+    {kPodClaimNameAnnotation, 256},
+    {kExtendedResourceClaimAnnotation, 16},
+    {"dra-controller-manager/proven", 512},
+    {"dra-controller-manager/leaving", 8192},  // an entry of 58 bytes for each of up to 64 claims
+};
+
+// Ours, and the others': a server merges the entries of those that update.
+constexpr size_t kMaxOwnManagers = 64;
+constexpr size_t kMaxManagers = 16;
+
+bool read_annotations_in_use(const JsonValue& v, StringMap& out, Trouble& t) {
+  return expect_object(v, t) && v.each_member([&](std::string_view key, const JsonValue& member) {
+    const auto* used = std::find_if(std::begin(kUsedAnnotations), std::end(kUsedAnnotations),
+                                    [key](const UsedAnnotation& annotation) { return annotation.key == key; });
+    if (used == std::end(kUsedAnnotations)) return true;
+    std::string value;
+    if (!member.is_null() && !read(member, value, t)) return t.in_key(key);
+    value.resize(std::min(value.size(), used->longest));
+    out.insert_or_assign(std::string(key), std::move(value));
+    return true;
+  });
+}
+
+bool read_managers_in_use(const JsonValue& v, std::vector<ManagedFieldsEntry>& out, Trouble& t) {
+  if (v.kind() != JsonValue::Kind::kArray) return t.wrong_type(v, "an array");
+  size_t at = 0, own = 0, others = 0;
+  const bool good = v.each_element([&](const JsonValue& element) {
+    ManagedFieldsEntry entry;
+    if (!element.is_null() && !read_managed_fields(element, entry, t)) return t.in_element(at);
+    ++at;
+    const bool ours = std::string_view(entry.manager).starts_with("dra-controller-manager");
+    if (ours ? ++own <= kMaxOwnManagers : ++others <= kMaxManagers) out.push_back(std::move(entry));
+    return true;
+  });
+  out.shrink_to_fit();
+  return good;
+}
+
+}  // namespace
+
+bool read_metadata_in_use(const JsonValue& object, ObjectMeta& out, Labels labels, Trouble& trouble) {
+  return field_with(object, "metadata", trouble, [&](const JsonValue& v) {
+    Trouble& t = trouble;
+    return expect_object(v, t) && field(v, "name", out.name, t) && field(v, "namespace", out.ns, t) &&
+           field(v, "uid", out.uid, t) && field(v, "resourceVersion", out.resource_version, t) &&
+           field(v, "generation", out.generation, t) && field(v, "creationTimestamp", out.creation_timestamp, t) &&
+           field(v, "deletionTimestamp", out.deletion_timestamp, t) &&
+           (labels == Labels::kDropped || field(v, "labels", out.labels, t)) &&
+           field_with(v, "annotations", t,
+                      [&](const JsonValue& map) { return read_annotations_in_use(map, out.annotations, t); }) &&
+           field(v, "finalizers", out.finalizers, t) &&
+           field_with(v, "ownerReferences", t,
+                      [&](const JsonValue& list) { return read_list(list, out.owner_references, t, read_owner); }) &&
+           field_with(v, "managedFields", t,
+                      [&](const JsonValue& list) { return read_managers_in_use(list, out.managed_fields, t); });
+  });
+}
 
 bool read(const JsonValue& v, ObjectMeta& out, Trouble& t) {
   return expect_object(v, t) && field(v, "name", out.name, t) && field(v, "generateName", out.generate_name, t) &&

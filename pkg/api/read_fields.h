@@ -113,4 +113,10 @@ bool section(const JsonValue& object, std::string_view name, Trouble& trouble, F
                     [&](const JsonValue& value) { return expect_object(value, trouble) && f(value); });
 }
 
+// metadata of the kinds that stores keep, as far as this project looks at it: anybody who may write an object may fill
+// the rest of it. Dropped are generateName; annotations but those in use (and what is too long in them); managedFields
+// beyond the first sixteen of other managers and sixty-four of ours; and labels, unless they are wanted.
+enum class Labels : uint8_t { kDropped, kKept };
+bool read_metadata_in_use(const JsonValue& object, ObjectMeta& out, Labels labels, Trouble& trouble);
+
 }  // namespace dra::api::detail

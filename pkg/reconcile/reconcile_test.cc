@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "pkg/api/decode.h"
 #include "pkg/base/random.h"
 #include "pkg/reconcile/key.h"
 #include "pkg/reconcile/leaving.h"
@@ -248,6 +249,15 @@ TEST(LeavingAnnotation, KeepsTheHighestVersionOfEachClaimAndIgnoresWhatItCannotR
   const nlohmann::json body = nlohmann::json::parse(write_leaving(pod, {{"a", 5}, {"f", 1}}).body);
   EXPECT_EQ(body["metadata"]["annotations"][kLeavingAnnotation], "a@7,e@9,f@1");
   EXPECT_EQ(body["metadata"]["uid"], "p-uid");
+}
+
+// The annotations that rules look for survive reading (pkg/api drops what nobody looks for).
+TEST(Annotations, ThoseInUseAreKept) {
+  for (const std::string_view key : {kProofAnnotation, kLeavingAnnotation, api::kPodClaimNameAnnotation}) {
+    const std::string text = R"({"metadata":{"name":"n","annotations":{")" + std::string(key) + R"(":"v"}}})";
+    EXPECT_EQ(api::decode<api::Pod>(text)->metadata.annotations.count(key), 1u) << key;
+    EXPECT_EQ(api::decode<api::ResourceClaim>(text)->metadata.annotations.count(key), 1u) << key;
+  }
 }
 
 }  // namespace dra::reconcile::reconcile_test
