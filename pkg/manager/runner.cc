@@ -165,7 +165,7 @@ queue::Pump::Next Runner::next() {
       next.ready = lane->queue->has_ready() || next.ready;
       due_at(lane->queue->next_due());
       if (lane->parked.has_leftovers()) {
-        const bool may_begin = lane->batch_began || reactor_.clock().mono_now() >= lane->next_batch_at;
+        const bool may_begin = lane->batch_runs || reactor_.clock().mono_now() >= lane->next_batch_at;
         may_begin ? void(next.ready = true) : due_at(lane->next_batch_at);
       }
     }
@@ -208,20 +208,23 @@ bool Runner::run_one(Lane& lane) {
   ++lane.runs_since_batch;
   lane.parked.begin(*key);
   if (pass_observer_) pass_observer_(lane.reconciler->name(), *key);
+  const MonoTime began = reactor_.clock().mono_now();
   begin_effects(lane, *key, {}, 0, false);
+  if (lane.batch_runs) lane.batch_took += reactor_.clock().mono_now() - began;
   return true;
 }
 
 // A batch has been run when the queue is empty, or as many keys have run as could be in it.
 void Runner::hand_out_leftovers(Lane& lane) {
   const MonoTime now = reactor_.clock().mono_now();
-  if (lane.batch_began && (!lane.queue->has_ready() || lane.runs_since_batch >= 2 * reconcile::ParkingLot::kBatch)) {
-    lane.next_batch_at = now + std::min(4 * (now - *lane.batch_began), kLongestLeftoverPause);
-    lane.batch_began.reset();
+  if (lane.batch_runs && (!lane.queue->has_ready() || lane.runs_since_batch >= 2 * reconcile::ParkingLot::kBatch)) {
+    lane.next_batch_at = now + std::min(4 * lane.batch_took, kLongestLeftoverPause);
+    lane.batch_runs = false;
   }
-  if (lane.batch_began || now < lane.next_batch_at) return;
+  if (lane.batch_runs || now < lane.next_batch_at) return;
   for (const std::string& key : lane.parked.next_batch()) lane.queue->add(key);
-  lane.batch_began = now;
+  lane.batch_runs = true;
+  lane.batch_took = Duration::zero();
   lane.runs_since_batch = 0;
 }
 

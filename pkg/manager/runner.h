@@ -110,8 +110,9 @@ class Runner {
     std::unique_ptr<queue::WorkQueue> queue;
     reconcile::ParkingLot parked;
     std::optional<queue::Pacer> pacer;
-    // Left over keys of wake-ups: since when the last batch of them is under way, and when the next may begin.
-    std::optional<MonoTime> batch_began;
+    // Left over keys of wake-ups: whether a batch of them is under way, what it took so far, when the next may begin.
+    bool batch_runs = false;
+    Duration batch_took{};
     size_t runs_since_batch = 0;
     MonoTime next_batch_at{};
   };
