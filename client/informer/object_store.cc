@@ -54,6 +54,13 @@ void ObjectStore::for_each_in_stream(const std::function<void(const Entry&)>& f)
   for (const auto& [key, entry] : stream_) f(entry);
 }
 
+std::vector<const Entry*> ObjectStore::stream_after(std::string_view key, size_t most) const {
+  std::vector<const Entry*> found;
+  for (auto it = stream_.upper_bound(key); it != stream_.end() && found.size() < most; ++it)
+    found.push_back(&it->second);
+  return found;
+}
+
 void ObjectStore::for_each(const std::function<void(const Entry&)>& f) const {
   // Both layers in step, in key order; a key in both is met once.
   auto s = stream_.begin();

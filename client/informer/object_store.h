@@ -66,6 +66,8 @@ class ObjectStore {
   // In key order.
   void for_each(const std::function<void(const Entry&)>& f) const;
   void for_each_in_stream(const std::function<void(const Entry&)>& f) const;
+  // At most `most` entries of the stream layer with keys after `key`, in key order: a walk that stops and goes on.
+  std::vector<const Entry*> stream_after(std::string_view key, size_t most) const;
   size_t size() const;
   size_t answers() const { return answers_.size() + absent_.size(); }
   // R of the stream layer; 0 before the first replace().

@@ -41,6 +41,11 @@ class Store {
     core_.for_each_in_stream([&](const Entry& entry) { all.push_back(cast(&entry)); });
     return all;
   }
+  std::vector<ObjectPtr<T>> list_stream_after(std::string_view key, size_t most) const {
+    std::vector<ObjectPtr<T>> part;
+    for (const Entry* entry : core_.stream_after(key, most)) part.push_back(cast(entry));
+    return part;
+  }
   std::vector<ObjectPtr<T>> by_index(std::string_view index, std::string_view value) const {
     std::vector<ObjectPtr<T>> found;
     for (const Entry* entry : core_.by_index(index, value)) found.push_back(cast(entry));

@@ -165,9 +165,9 @@ class Allocator::Impl {
     for (size_t w = 0; w < pool.words(); ++w) {
       usage.total += static_cast<uint32_t>(std::popcount(mask.selectable()[w]));
       usage.used += static_cast<uint32_t>(std::popcount(mask.selectable()[w] & pool.charged()[w]));
-      usage.free += static_cast<uint32_t>(std::popcount(mask.usable()[w] & pool.available()[w]));
       usage.tainted += static_cast<uint32_t>(std::popcount(mask.selectable()[w] & ~mask.usable()[w]));
     }
+    usage.free = pool.count_free(mask.usable());
     return usage;
   }
 

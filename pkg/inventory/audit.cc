@@ -1,5 +1,7 @@
-// Audit: everything derived from tables and holders, worked out again and compared.
+// Audit: everything derived from tables and holders, worked out again and compared. It goes claim by claim (whatever is
+// handed out too often has a holder), then device by device, so that it can stop anywhere and go on later.
 #include <algorithm>
+#include <set>
 
 #include "pkg/inventory/core.h"
 
@@ -24,42 +26,53 @@ class Audit {
   Audit(const Core& core, Layer layer, std::vector<AuditFinding>& findings)
       : core_(core), layer_(layer), findings_(findings) {}
 
-  void pool(const Pool& pool, bool with_drift) {
-    std::vector<Amount> consumed(pool.counters_.size(), 0);
-    std::vector<std::vector<std::string>> users(pool.counters_.size());
-    for (const auto& [name, list] : pool.holders) {
-      std::vector<const HolderRef*> counted = counted_holders(list);
-      if (counted.empty()) continue;
-      uint32_t number = pool.find_device(name);
-      if (number == kNone || !pool.shareable(number)) exclusive(pool, name, counted);
-      if (number == kNone) continue;
-      if (pool.shareable(number)) shared(pool, number, list, counted);
-      pool.for_each_named(name, [&](uint32_t device) {
-        for (const CounterUse* use = pool.uses_begin(device); use != pool.uses_end(device); ++use) {
-          consumed[use->counter] += use->amount;
-          for (const HolderRef* holder : counted) users[use->counter].push_back(core_.claim(holder->claim).uid);
-        }
+  // What is handed out too often among the devices that a claim holds and the counter sets they draw on. In an audit of
+  // all claims (`everybody`) each is reported when the first of its holders is looked at; otherwise once a lifetime of
+  // this object. Returns how many devices and holders were looked at.
+  size_t claim(ClaimIndex index, bool everybody) {
+    size_t work = 1;
+    for (const Core::HeldRef& ref : core_.claim(index).held) {
+      if (!everybody && !seen_devices_.emplace(ref.pool, ref.device).second) continue;
+      work += device(*core_.pool(ref.pool), ref.device, everybody ? index : kNone);
+    }
+    return work;
+  }
+
+  // The kept state of the devices from `first` on, and of the counter sets whose first user is among them.
+  size_t kept_state(const Pool& pool, uint32_t first, uint32_t end) {
+    size_t work = 0;
+    if (first == 0) work += pool.slices().size() / 8 + check_pool(pool);
+    for (uint32_t d = first; d < end; ++d) {
+      ++work;
+      check_device(pool, d);
+      if (pool.uses_begin(d) == pool.uses_end(d)) continue;
+      for_each_set(pool, d, [&](StrId set, const Pool::CounterSet& counters) {
+        if (counters.users.front() == pool.ref_of(d)) work += check_set(pool, set, counters);
       });
     }
-    for (size_t c = 0; c < consumed.size(); ++c) {
-      if (c == Pool::kUnpublished) continue;
-      const Counter& counter = pool.counters_[c];
-      if (consumed[c] > counter.total && consumed[c] > 0) over_counter(pool, counter, consumed[c], users[c]);
-      if (with_drift && consumed[c] != counter.consumed)
-        drift(pool, "counter " + text(counter.set) + "/" + text(counter.name) + " was kept as " +
-                        amount_text(counter.consumed) + " consumed, holders make it " + amount_text(consumed[c]));
-    }
-    if (with_drift) check_masks(pool);
+    return work;
   }
 
  private:
+  struct Drawn {
+    Amount amount = 0;
+    std::vector<std::string> claims;
+  };
+
   std::string text(StrId id) const { return std::string(core_.strings().text(id)); }
 
-  std::vector<const HolderRef*> counted_holders(const std::vector<HolderRef>& list) const {
+  std::vector<const HolderRef*> counted_holders(const Pool& pool, StrId name) const {
     std::vector<const HolderRef*> counted;
-    for (const HolderRef& holder : list)
-      if (layer_ == Layer::kAll || holder.observed) counted.push_back(&holder);
+    auto it = pool.holders.find(name);
+    for (size_t i = 0; it != pool.holders.end() && i < it->second.size(); ++i)
+      if (layer_ == Layer::kAll || it->second[i].observed) counted.push_back(&it->second[i]);
     return counted;
+  }
+
+  static ClaimIndex first_of(const std::vector<const HolderRef*>& holders) {
+    ClaimIndex first = kNone;
+    for (const HolderRef* holder : holders) first = std::min(first, holder->claim);
+    return first;
   }
 
   AuditFinding& add(AuditFinding::Kind kind, const Pool& pool, std::string device) {
@@ -81,34 +94,51 @@ class Audit {
     return uids;
   }
 
+  // `asked`: the claim this is done for, where only the first holder's counts; else kNone.
+  size_t device(const Pool& pool, StrId name, ClaimIndex asked) {
+    const std::vector<const HolderRef*> counted = counted_holders(pool, name);
+    if (counted.empty() || (asked != kNone && first_of(counted) != asked)) return 1;
+    size_t work = counted.size();
+    const uint32_t number = pool.find_device(name);
+    if (number == kNone || !pool.shareable(number)) exclusive(pool, name, number, counted);
+    if (number == kNone) return work;
+    if (pool.shareable(number)) shared(pool, number, counted);
+    pool.for_each_named(name, [&](uint32_t named) {
+      if (pool.uses_begin(named) == pool.uses_end(named)) return;
+      for_each_set(pool, named, [&](StrId set, const Pool::CounterSet& counters) {
+        if (asked != kNone || seen_sets_.emplace(pool.id, set).second) work += over_set(pool, counters, asked);
+      });
+    });
+    return work;
+  }
+
   // Different claims on one device that cannot be shared. One claim twice (with two shares) is one holder too many,
   // too.
-  void exclusive(const Pool& pool, StrId name, const std::vector<const HolderRef*>& holders) {
+  void exclusive(const Pool& pool, StrId name, uint32_t number, const std::vector<const HolderRef*>& holders) {
     if (holders.size() < 2) return;
     bool all_shared =
         std::all_of(holders.begin(), holders.end(), [](const HolderRef* h) { return h->share != kNoStr; });
-    if (all_shared && pool.find_device(name) == kNone)
-      return;  // the device is gone: nothing says it could not be shared
+    if (all_shared && number == kNone) return;  // the device is gone: nothing says it could not be shared
     AuditFinding& finding = add(AuditFinding::Kind::kDeviceOverCommitted, pool, text(name));
     set_claims(finding, uids_of(holders));
     finding.message = "device " + finding.device.text() + " is held " + std::to_string(holders.size()) +
                       " times, but cannot be shared";
   }
 
-  void shared(const Pool& pool, uint32_t number, const std::vector<HolderRef>& list,
-              const std::vector<const HolderRef*>& counted) {
+  void shared(const Pool& pool, uint32_t number, const std::vector<const HolderRef*>& counted) {
+    const StrId name = pool.device_name(number);
     bool whole = std::any_of(counted.begin(), counted.end(),
                              [](const HolderRef* h) { return h->share == kNoStr && h->consumed.empty(); });
     if (whole && counted.size() > 1) {
-      AuditFinding& finding = add(AuditFinding::Kind::kDeviceOverCommitted, pool, text(pool.device_name(number)));
+      AuditFinding& finding = add(AuditFinding::Kind::kDeviceOverCommitted, pool, text(name));
       set_claims(finding, uids_of(counted));
       finding.message = "device " + finding.device.text() + " is held as a whole and by others";
     }
-    std::vector<Amount> sums = pool.sum_consumed(number, list, layer_);
+    std::vector<Amount> sums = pool.sum_consumed(number, pool.holders.find(name)->second, layer_);
     const CapacityShape& shape = pool.shape(number);
     for (size_t i = 0; i < sums.size(); ++i) {
       if (sums[i] <= shape.entries[i].amount) continue;
-      AuditFinding& finding = add(AuditFinding::Kind::kCapacityOverCommitted, pool, text(pool.device_name(number)));
+      AuditFinding& finding = add(AuditFinding::Kind::kCapacityOverCommitted, pool, text(name));
       set_claims(finding, uids_of(counted));
       finding.name = shape.entries[i].name;
       finding.message = "capacity " + finding.name + " of device " + finding.device.text() + " is " +
@@ -116,43 +146,121 @@ class Audit {
     }
   }
 
-  void over_counter(const Pool& pool, const Counter& counter, Amount consumed, const std::vector<std::string>& uids) {
-    AuditFinding& finding = add(AuditFinding::Kind::kCounterOverCommitted, pool, "");
-    finding.counter_set = text(counter.set);
-    finding.name = text(counter.name);
-    set_claims(finding, uids);
-    finding.message = "counter " + finding.counter_set + "/" + finding.name + " of pool " + pool.driver_text + "/" +
-                      pool.name_text + " is " + amount_text(counter.total) + ", holders consume " +
-                      amount_text(consumed);
+  // Every published set that a device draws on, once.
+  template <class F>
+  void for_each_set(const Pool& pool, uint32_t device, F&& f) const {
+    uint32_t local;
+    const SliceTable& slice = pool.slice_of(device, &local);
+    for (StrId set : pool.sets_of(slice, slice.use_first[local], slice.use_first[local + 1]))
+      if (auto it = pool.sets_.find(set); it != pool.sets_.end()) f(set, it->second);
   }
+
+  // What holders draw from a set, worked out anew: by counter, in the order of CounterSet::counters.
+  std::vector<Drawn> draw(const Pool& pool, const Pool::CounterSet& set, ClaimIndex* first) const {
+    std::vector<Drawn> drawn(set.counters.size());
+    *first = kNone;
+    for (DeviceRef user : set.users) {
+      const uint32_t device = pool.number_of(user);
+      const std::vector<const HolderRef*> counted = counted_holders(pool, pool.device_name(device));
+      if (counted.empty()) continue;
+      *first = std::min(*first, first_of(counted));
+      for (const CounterUse* use = pool.uses_begin(device); use != pool.uses_end(device); ++use) {
+        for (size_t c = 0; c < drawn.size(); ++c) {
+          if (set.counters[c].second != use->counter) continue;
+          drawn[c].amount += use->amount;
+          for (std::string& uid : uids_of(counted)) drawn[c].claims.push_back(std::move(uid));
+        }
+      }
+    }
+    return drawn;
+  }
+
+  size_t over_set(const Pool& pool, const Pool::CounterSet& set, ClaimIndex asked) {
+    ClaimIndex first = kNone;
+    std::vector<Drawn> drawn = draw(pool, set, &first);
+    for (size_t c = 0; c < drawn.size() && (asked == kNone || asked == first); ++c) {
+      const Counter& counter = pool.counters_[set.counters[c].second];
+      if (drawn[c].amount <= counter.total || drawn[c].amount <= 0) continue;
+      AuditFinding& finding = add(AuditFinding::Kind::kCounterOverCommitted, pool, "");
+      finding.counter_set = text(counter.set);
+      finding.name = text(counter.name);
+      set_claims(finding, std::move(drawn[c].claims));
+      finding.message = "counter " + finding.counter_set + "/" + finding.name + " of pool " + pool.driver_text + "/" +
+                        pool.name_text + " is " + amount_text(counter.total) + ", holders consume " +
+                        amount_text(drawn[c].amount);
+    }
+    return set.users.size();
+  }
+
+  // ---- what is kept against what it is made of
 
   void drift(const Pool& pool, std::string what) {
     AuditFinding& finding = add(AuditFinding::Kind::kDrift, pool, "");
     finding.message = "pool " + pool.driver_text + "/" + pool.name_text + ": " + std::move(what);
   }
 
-  void check_masks(const Pool& pool) {
-    for (uint32_t d = 0; d < pool.size(); ++d) {
-      auto it = pool.holders.find(pool.device_name(d));
-      bool held = it != pool.holders.end() && !it->second.empty();
-      bool share = pool.shareable(d);
-      bool used = held && (!share || std::any_of(it->second.begin(), it->second.end(), [](const HolderRef& h) {
-                    return h.share == kNoStr && h.consumed.empty();
-                  }));
-      bool free = !used && (held || pool.counters_fit(d));
-      if (held != test_bit(pool.charged(), d) || used != test_bit(pool.in_use(), d) ||
-          free != test_bit(pool.available(), d))
-        drift(pool, "the kept state of device " + text(pool.device_name(d)) + " differs from its holders");
-      std::vector<Amount> sums = held && share ? pool.sum_consumed(d, it->second, Layer::kAll) : std::vector<Amount>();
-      const std::vector<Amount>* kept = pool.shared(d);
-      if (kept != nullptr ? *kept != sums : !sums.empty())
-        drift(pool, "the kept consumption of device " + text(pool.device_name(d)) + " differs from its holders");
+  size_t check_set(const Pool& pool, StrId set_name, const Pool::CounterSet& set) {
+    ClaimIndex first = kNone;
+    const std::vector<Drawn> drawn = draw(pool, set, &first);
+    for (size_t c = 0; c < drawn.size(); ++c) {
+      const Counter& counter = pool.counters_[set.counters[c].second];
+      const bool same_counter = counter.set == set_name && counter.name == set.counters[c].first &&
+                                counter.total == set.publishers.front().second->counters[c].second;
+      if (!same_counter || drawn[c].amount != counter.consumed)
+        drift(pool, "counter " + text(set_name) + "/" + text(set.counters[c].first) + " was kept as " +
+                        amount_text(counter.consumed) + " of " + amount_text(counter.total) +
+                        " consumed, holders make it " + amount_text(drawn[c].amount));
     }
+    return set.users.size();
+  }
+
+  // The order and numbers of the slices that count.
+  size_t check_pool(const Pool& pool) {
+    int64_t newest = 0;
+    size_t seen = 0;
+    for (const auto& [name, slice] : pool.slices()) {
+      if (seen == 0 || slice->generation > newest) seen = 0, newest = slice->generation;
+      seen += slice->generation == newest;
+    }
+    uint32_t next = 0;
+    bool in_order = true;
+    for (size_t s = 0; s < pool.live_.size(); ++s) {
+      const bool first_stale = s + pool.stale_parts_ == pool.live_.size();
+      in_order = in_order && pool.first_[s] == next && pool.parts_[s]->table == pool.live_[s] &&
+                 (s == 0 || first_stale || pool.parts_[s]->stale || pool.live_[s - 1]->name < pool.live_[s]->name);
+      next += pool.live_[s]->size();
+    }
+    const bool same = in_order && next == pool.size() && newest == pool.generation &&
+                      static_cast<int64_t>(seen) == pool.seen &&
+                      static_cast<int64_t>(pool.slices().size() - seen) == pool.obsolete;
+    if (!same) drift(pool, "generation, number or order of its slices differ from what was kept");
+    return pool.live_.size() / 8;
+  }
+
+  void check_device(const Pool& pool, uint32_t d) {
+    const StrId name = pool.device_name(d);
+    auto it = pool.holders.find(name);
+    bool held = it != pool.holders.end() && !it->second.empty();
+    bool share = pool.shareable(d);
+    bool used = held && (!share || std::any_of(it->second.begin(), it->second.end(), [](const HolderRef& h) {
+                  return h.share == kNoStr && h.consumed.empty();
+                }));
+    bool free = !used && (held || pool.counters_fit(d));
+    bool known = false;
+    pool.for_each_named(name, [&](uint32_t named) { known = known || named == d; });
+    if (!known || held != test_bit(pool.charged(), d) || used != test_bit(pool.in_use(), d) ||
+        free != test_bit(pool.available(), d))
+      drift(pool, "the kept state of device " + text(name) + " differs from its holders");
+    std::vector<Amount> sums = held && share ? pool.sum_consumed(d, it->second, Layer::kAll) : std::vector<Amount>();
+    const std::vector<Amount>* kept = pool.shared(d);
+    if (kept != nullptr ? *kept != sums : !sums.empty())
+      drift(pool, "the kept consumption of device " + text(name) + " differs from its holders");
   }
 
   const Core& core_;
   Layer layer_;
   std::vector<AuditFinding>& findings_;
+  std::set<std::pair<PoolId, StrId>> seen_devices_, seen_sets_;
 };
 
 namespace {
@@ -163,26 +271,44 @@ void sort_findings(std::vector<AuditFinding>& findings) {
 }
 }  // namespace
 
+bool Inventory::audit_piece(AuditPlace& at, size_t work, std::vector<AuditFinding>& findings) const {
+  Audit audit(*core_, Layer::kAll, findings);
+  for (size_t done = 0; at.claim < core_->claim_slots(); ++at.claim) {
+    if (done >= work) return false;
+    done += audit.claim(at.claim, true);
+  }
+  constexpr uint32_t kStretch = 64;
+  for (size_t done = 0; at.pool < core_->pool_slots();) {
+    const Pool* pool = core_->pool(at.pool);
+    if (pool == nullptr || (at.device > 0 && at.device >= pool->size())) {
+      ++at.pool;
+      at.device = 0;
+      continue;
+    }
+    if (done >= work) return false;
+    const uint32_t end = std::min(pool->size(), at.device + kStretch);
+    done += 1 + audit.kept_state(*pool, at.device, end);
+    at.device = end;
+    if (end > 0) continue;
+    ++at.pool;  // without devices
+  }
+  return true;
+}
+
 std::vector<AuditFinding> Inventory::audit() const {
   std::vector<AuditFinding> findings;
-  Audit audit(*core_, Layer::kAll, findings);
-  for (PoolId id = 0; id < core_->pool_slots(); ++id)
-    if (const Pool* pool = core_->pool(id)) audit.pool(*pool, true);
+  AuditPlace at;
+  while (!audit_piece(at, 10'000, findings)) {
+  }
   sort_findings(findings);
   return findings;
 }
 
 std::vector<AuditFinding> Inventory::over_commitments(std::span<const std::string> claim_uids, Layer layer) const {
-  std::vector<PoolId> pools;
-  for (const std::string& uid : claim_uids) {
-    const Core::ClaimUse* claim = core_->find_claim(uid);
-    for (size_t i = 0; claim != nullptr && i < claim->held.size(); ++i) pools.push_back(claim->held[i].pool);
-  }
-  std::sort(pools.begin(), pools.end());
-  pools.erase(std::unique(pools.begin(), pools.end()), pools.end());
   std::vector<AuditFinding> findings;
   Audit audit(*core_, layer, findings);
-  for (PoolId id : pools) audit.pool(*core_->pool(id), false);
+  for (const std::string& uid : claim_uids)
+    if (const std::optional<ClaimIndex> index = core_->claim_index(uid)) audit.claim(*index, false);
   std::erase_if(findings, [&](const AuditFinding& finding) {
     return std::none_of(claim_uids.begin(), claim_uids.end(), [&](const std::string& uid) {
       return std::binary_search(finding.claims.begin(), finding.claims.end(), uid);
@@ -190,6 +316,38 @@ std::vector<AuditFinding> Inventory::over_commitments(std::span<const std::strin
   });
   sort_findings(findings);
   return findings;
+}
+
+bool Inventory::matches(const api::ResourceSlice& slice) const {
+  return core_->matches(slice);
+}
+
+std::vector<DeviceName> Inventory::observed_devices(std::string_view claim_uid) const {
+  std::vector<DeviceName> devices;
+  const Core::ClaimUse* claim = core_->find_claim(claim_uid);
+  for (size_t i = 0; claim != nullptr && i < claim->held.size(); ++i) {
+    const Core::HeldRef& ref = claim->held[i];
+    const Pool& pool = *core_->pool(ref.pool);
+    if (!ref.assumed)
+      devices.push_back({pool.driver_text, pool.name_text, std::string(core_->strings().text(ref.device))});
+  }
+  std::sort(devices.begin(), devices.end());
+  devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
+  return devices;
+}
+
+std::optional<uint32_t> Inventory::claim_number(std::string_view claim_uid) const {
+  return core_->claim_index(claim_uid);
+}
+
+std::string Inventory::claim_unchanged_since(uint32_t number, uint64_t since) const {
+  if (number >= core_->claim_slots()) return {};
+  const Core::ClaimUse& claim = core_->claim(number);
+  return claim.changed <= since ? claim.uid : std::string();
+}
+
+uint32_t Inventory::claim_numbers() const {
+  return static_cast<uint32_t>(core_->claim_slots());
 }
 
 }  // namespace dra::inventory

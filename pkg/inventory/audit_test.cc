@@ -107,12 +107,23 @@ class Books {
   std::vector<Held> held_;
 };
 
+// Piece by piece, each finding once; and the same as at once.
 std::map<Key, std::vector<std::string>> audited(const Inventory& inventory) {
-  std::map<Key, std::vector<std::string>> found;
+  std::map<Key, std::vector<std::string>> found, in_pieces;
+  std::vector<AuditFinding> findings;
+  Inventory::AuditPlace at;
+  size_t pieces = 1;
+  while (!inventory.audit_piece(at, 5, findings)) ++pieces;
+  EXPECT_GT(pieces, 3u);
+  for (const AuditFinding& finding : findings)
+    EXPECT_TRUE(
+        in_pieces.emplace(Key(finding.kind, finding.device.text(), finding.counter_set, finding.name), finding.claims)
+            .second);
   for (const AuditFinding& finding : inventory.audit()) {
     found[{finding.kind, finding.device.text(), finding.counter_set, finding.name}] = finding.claims;
     EXPECT_FALSE(finding.message.empty());
   }
+  EXPECT_EQ(found, in_pieces);
   return found;
 }
 

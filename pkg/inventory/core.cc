@@ -326,19 +326,41 @@ std::vector<const api::DeviceTaint*> Core::taints(const Pool& pool, uint32_t dev
   return list;
 }
 
+void Core::mark_tainted(const Pool& pool, std::span<const std::string> ignored, Words& tainted, Words& barred) const {
+  auto mark = [&](const api::DeviceTaint& taint, size_t from, size_t count) {
+    if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") return;
+    set_range(tainted.data(), from, count);
+    const bool ignore =
+        taint.effect == "NoSchedule" && std::find(ignored.begin(), ignored.end(), taint.key) != ignored.end();
+    if (!ignore) set_range(barred.data(), from, count);
+  };
+  for (size_t s = 0; s < pool.live().size(); ++s) {
+    const SliceTable& slice = *pool.live()[s];
+    for (uint32_t i = 0; slice.taint_sets.size() > 1 && i < slice.size(); ++i)
+      for (const api::DeviceTaint& taint : slice.taint_sets[slice.taints_of[i]]) mark(taint, pool.first_of(s) + i, 1);
+  }
+  for (const auto& [name, rule] : rules_) {
+    if (!rule_matches_pool(rule, pool)) continue;
+    if (!rule.device) {
+      mark(rule.taint, 0, pool.size());
+    } else if (const StrId device = strings_.find(*rule.device); device != kNoStr) {
+      pool.for_each_named(device, [&, taint = &rule.taint](uint32_t number) { mark(*taint, number, 1); });
+    }
+  }
+}
+
+bool Core::matches(const api::ResourceSlice& slice) {
+  const Pool* pool = find_pool(slice.driver, slice.pool.name);
+  if (pool == nullptr) return false;
+  auto it = pool->slices().find(slice.metadata.name);
+  return it != pool->slices().end() && it->second->same_as(SliceTable(slice, strings_, shapes_));
+}
+
 // ---- claims
 
-size_t Core::observed_holdings() const {
-  size_t count = 0;
-  std::vector<std::pair<PoolId, StrId>> devices;
-  for (const auto& [uid, index] : claim_index_) {
-    devices.clear();
-    for (const HeldRef& held : claims_[index].held)
-      if (!held.assumed) devices.emplace_back(held.pool, held.device);
-    std::sort(devices.begin(), devices.end());
-    count += static_cast<size_t>(std::unique(devices.begin(), devices.end()) - devices.begin());
-  }
-  return count;
+std::optional<ClaimIndex> Core::claim_index(std::string_view uid) const {
+  auto it = claim_index_.find(uid);
+  return it == claim_index_.end() ? std::nullopt : std::optional<ClaimIndex>(it->second);
 }
 
 const Core::ClaimUse* Core::find_claim(std::string_view uid) const {
@@ -419,6 +441,7 @@ void Core::set_allocation(std::string_view uid, const api::AllocationResult* all
   }
   drop_layer(index, assumed);
   ClaimUse& claim = claims_[index];
+  claim.changed = ++version_;
   if (assumed) claim.has_assumed = allocation != nullptr;
   for (size_t i = 0; allocation != nullptr && i < allocation->results.size(); ++i) {
     const api::DeviceRequestAllocationResult& result = allocation->results[i];
@@ -442,6 +465,7 @@ void Core::set_allocation(std::string_view uid, const api::AllocationResult* all
   if (!claim.held.empty() || claim.has_assumed) return;
   claim_index_.erase(claim_index_.find(uid));
   claim = ClaimUse{};
+  claim.changed = version_;
   free_claims_.push_back(index);
 }
 

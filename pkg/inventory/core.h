@@ -4,6 +4,8 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -90,6 +92,9 @@ class Core {
   bool any_taints(const Pool& pool) const;
   // Taints of the slice, then those of rules.
   std::vector<const api::DeviceTaint*> taints(const Pool& pool, uint32_t device) const;
+  // Sets the bits of devices with a NoSchedule or NoExecute taint, and of those with one that is not NoSchedule with a
+  // key in `ignored`.
+  void mark_tainted(const Pool& pool, std::span<const std::string> ignored, Words& tainted, Words& barred) const;
 
   // ---- claims
   struct HeldRef {
@@ -102,11 +107,15 @@ class Core {
     std::string uid;
     std::vector<HeldRef> held;
     bool has_assumed = false;
+    uint64_t changed = 0;  // version() then
   };
   const ClaimUse* find_claim(std::string_view uid) const;
   const ClaimUse& claim(ClaimIndex index) const { return claims_[index]; }
+  std::optional<ClaimIndex> claim_index(std::string_view uid) const;
   size_t claim_count() const { return claim_index_.size(); }
-  size_t observed_holdings() const;
+  size_t claim_slots() const { return claims_.size(); }
+  size_t slice_count() const { return slice_pool_.size(); }
+  bool matches(const api::ResourceSlice& slice);
   size_t device_count() const { return device_count_; }
   uint64_t version() const { return version_; }
 

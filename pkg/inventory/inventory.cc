@@ -139,8 +139,8 @@ size_t Inventory::device_count() const {
 size_t Inventory::claim_count() const {
   return core_->claim_count();
 }
-size_t Inventory::observed_holdings() const {
-  return core_->observed_holdings();
+size_t Inventory::slice_count() const {
+  return core_->slice_count();
 }
 uint64_t Inventory::version() const {
   return core_->version();
@@ -171,26 +171,18 @@ Usage& Usage::operator+=(const Usage& more) {
   return *this;
 }
 
-Usage Inventory::usage(PoolId id) const {
+Usage Inventory::usage(PoolId id, std::span<const std::string> ignored_taints) const {
   Usage usage;
   const Pool* pool = id < core_->pool_slots() ? core_->pool(id) : nullptr;
   if (pool == nullptr) return usage;
   usage.total = pool->size();
   usage.used = static_cast<uint32_t>(count_bits(pool->charged(), pool->words()));
-  Words tainted(pool->words(), 0);
-  if (core_->features().device_taints && core_->any_taints(*pool)) {
-    for (uint32_t device = 0; device < pool->size(); ++device) {
-      const auto taints = core_->taints(*pool, device);
-      if (std::any_of(taints.begin(), taints.end(), [](const api::DeviceTaint* taint) {
-            return taint->effect == "NoSchedule" || taint->effect == "NoExecute";
-          }))
-        set_bit(tainted.data(), device);
-    }
-  }
+  Words tainted(pool->words(), 0), barred(pool->words(), 0);
+  if (core_->features().device_taints) core_->mark_tainted(*pool, ignored_taints, tainted, barred);
   usage.tainted = static_cast<uint32_t>(count_bits(tainted.data(), tainted.size()));
   if (pool->state != PoolState::kComplete) return usage;
-  for (size_t w = 0; w < pool->words(); ++w) tainted[w] = pool->available()[w] & ~tainted[w];
-  usage.free = static_cast<uint32_t>(count_bits(tainted.data(), tainted.size()));
+  for (uint64_t& word : barred) word = ~word;
+  usage.free = pool->count_free(barred.data());
   return usage;
 }
 

@@ -66,8 +66,11 @@ struct PoolInfo {
 // How many devices there are, and in which states; a device may be in several.
 struct Usage {
   uint32_t total = 0;
-  uint32_t used = 0;     // held by a claim
-  uint32_t free = 0;     // could be handed out now: usable pool, not held exclusively, counters suffice, not tainted
+  uint32_t used = 0;  // held by a claim
+  // Could be handed out now, all of them together: of a usable pool, without a taint that keeps claims away, not held
+  // exclusively, capacity left. Of devices that draw on the same counters those count that fit beside each other when
+  // they are taken in allocation order.
+  uint32_t free = 0;
   uint32_t tainted = 0;  // NoSchedule or NoExecute
   Usage& operator+=(const Usage& more);
   bool operator==(const Usage&) const = default;
@@ -155,7 +158,8 @@ class Inventory {
 
   std::vector<PoolInfo> pools() const;  // by driver, then name
   std::optional<PoolInfo> pool(std::string_view driver, std::string_view name) const;
-  Usage usage(PoolId pool) const;
+  // NoSchedule taints with one of the ignored keys keep no device from being free.
+  Usage usage(PoolId pool, std::span<const std::string> ignored_taints = {}) const;
   // The devices of a pool in allocation order (slice name, list position).
   std::vector<DeviceInfo> devices(PoolId pool) const;
   std::optional<DeviceInfo> device(const DeviceName& name) const;
@@ -168,14 +172,30 @@ class Inventory {
   std::vector<std::string> classes() const;
   size_t device_count() const;
   size_t claim_count() const;  // claims that hold something
-  // Pairs of a claim and a device it holds in the observed layer.
-  size_t observed_holdings() const;
+  size_t slice_count() const;
   // Grows with every change.
   uint64_t version() const;
 
   // ---- proving
   // Recomputes everything derived from tables and holders and compares; reports every over-commitment by name.
   std::vector<AuditFinding> audit() const;
+  // The same from `at` on, for about `work` devices and holders (a few hundred nanoseconds each); true when nothing is
+  // left. What changes between pieces is looked at before or after the change.
+  struct AuditPlace {
+    uint32_t claim = 0;
+    PoolId pool = 0;
+    uint32_t device = 0;
+  };
+  bool audit_piece(AuditPlace& at, size_t work, std::vector<AuditFinding>& findings) const;
+  // What is kept of the slice is what the slice says.
+  bool matches(const api::ResourceSlice& slice) const;
+  // Devices that the claim holds in the observed layer, sorted.
+  std::vector<DeviceName> observed_devices(std::string_view claim_uid) const;
+  // Claims that hold something have numbers below claim_numbers(), as long as they do.
+  std::optional<uint32_t> claim_number(std::string_view claim_uid) const;
+  uint32_t claim_numbers() const;
+  // The claim's uid where it has not changed since version() was `since`; else empty.
+  std::string claim_unchanged_since(uint32_t number, uint64_t since) const;
   // Over-commitments of the devices, counter sets and capacities that these claims touch (P2 of the arbitration).
   std::vector<AuditFinding> over_commitments(std::span<const std::string> claim_uids, Layer layer) const;
 

@@ -172,6 +172,69 @@ TEST(InventoryUse, SharedCapacityIsSummedAndAudited) {
   EXPECT_EQ(inventory.audit()[0].name, "memory");
 }
 
+// Eight partitions and the whole of each of two GPUs: 18 are published, never more than 16 can be had.
+TEST(InventoryUsage, FreeIsWhatCanBeHadTogether) {
+  Inventory inventory;
+  api::ResourceSlice devices = slice("b", "p", 1, 2, {});
+  api::ResourceSlice counters = slice("a", "p", 1, 2, {});
+  for (const char* gpu : {"g0", "g1"}) {
+    counters.shared_counters.push_back({gpu, {{"slices", "8"}}});
+    for (int i = 0; i < 9; ++i) {
+      api::Device& device = devices.devices.emplace_back();
+      device.name = std::string(gpu) + "-" + std::to_string(i);
+      device.consumes_counters = {{gpu, {{"slices", i == 8 ? "8" : "1"}}}};
+    }
+  }
+  inventory.apply_slice(devices);
+  inventory.apply_slice(counters);
+  const PoolId pool = inventory.pool("drv", "p")->id;
+  EXPECT_EQ(inventory.pool("drv", "p")->available, 18u);
+  EXPECT_EQ(inventory.usage(pool).free, 16u);
+  inventory.apply_allocation("c", holding({"g0-3"}));
+  EXPECT_EQ(inventory.usage(pool).free, 15u);
+  inventory.apply_allocation("d", holding({"g1-8"}));
+  EXPECT_EQ(inventory.usage(pool).free, 7u);
+  std::swap(devices.devices[0], devices.devices[8]);  // the whole GPU first: it is what allocation would take
+  inventory.remove_claim("c");
+  inventory.apply_slice(devices);
+  EXPECT_EQ(inventory.usage(pool).free, 1u);
+}
+
+TEST(InventoryUsage, ASharedDeviceThatIsUsedUpIsNotFree) {
+  Inventory inventory;
+  api::ResourceSlice s = slice("a", "p", 1, 1, {"d0", "d1"});
+  for (api::Device& device : s.devices) {
+    device.allow_multiple_allocations = true;
+    device.capacity["memory"] = {"10", api::CapacityRequestPolicy{"4", {}, api::CapacityRange{"4", {}, {}}}};
+  }
+  inventory.apply_slice(s);
+  const PoolId pool = inventory.pool("drv", "p")->id;
+  auto take = [&](const std::string& claim, const std::string& amount) {
+    api::AllocationResult share = holding({"d0"});
+    share.results[0].share_id = "share-" + claim;
+    share.results[0].consumed_capacity["memory"] = amount;
+    inventory.apply_allocation(claim, share);
+  };
+  take("c1", "4");
+  EXPECT_EQ(inventory.usage(pool).free, 2u);
+  take("c2", "4");  // 2 are left, no request can be smaller than 4
+  EXPECT_EQ(inventory.usage(pool).free, 1u);
+}
+
+TEST(InventoryUsage, IgnoredTaintsKeepNothingFromBeingFree) {
+  Inventory inventory;
+  api::ResourceSlice s = slice("a", "p", 1, 1, {"d0", "d1", "d2", "d3"});
+  for (api::Device& device : s.devices) device.taints = {{"ours", "", "NoSchedule", ""}};
+  s.devices[1].taints.push_back({"broken", "", "NoExecute", ""});
+  s.devices[2].taints = {{"ours", "", "NoExecute", ""}};
+  s.devices[3].taints = {{"note", "", "None", ""}};
+  inventory.apply_slice(s);
+  const PoolId pool = inventory.pool("drv", "p")->id;
+  EXPECT_EQ(inventory.usage(pool), (Usage{4, 0, 1, 3}));
+  const std::vector<std::string> ignored{"ours"};
+  EXPECT_EQ(inventory.usage(pool, ignored), (Usage{4, 0, 2, 3}));
+}
+
 TEST(InventoryTaints, RulesLieOverTheSlices) {
   Inventory inventory;
   inventory.apply_slice(slice("a", "p", 1, 1, {"d0", "d1"}));

@@ -211,4 +211,58 @@ void Pool::refresh_available(uint32_t device) {
   assign_bit(available_.data(), device, free);
 }
 
+namespace {
+
+// The least that a request can take of a capacity: all of it where nothing is said about requests.
+Amount least_request(const CapacityEntry& entry) {
+  if (!entry.policy) return entry.amount;
+  if (entry.policy->range) return to_amount(entry.policy->range->min);
+  if (entry.policy->valid_values.empty()) return entry.policy->default_value ? 0 : entry.amount;
+  Amount least = to_amount(entry.policy->valid_values.front());
+  for (const api::Quantity& value : entry.policy->valid_values) least = std::min(least, to_amount(value));
+  return least;
+}
+
+}  // namespace
+
+// A shared device of which some capacity is left that no request can take.
+bool Pool::used_up(uint32_t device) const {
+  const std::vector<Amount>* consumed = shared(device);
+  if (consumed == nullptr) return false;
+  const CapacityShape& capacities = shape(device);
+  for (size_t i = 0; i < consumed->size(); ++i) {
+    const Amount left = capacities.entries[i].amount - (*consumed)[i];
+    if ((*consumed)[i] > 0 && (left <= 0 || left < least_request(capacities.entries[i]))) return true;
+  }
+  return false;
+}
+
+uint32_t Pool::count_free(const uint64_t* among) const {
+  uint32_t count = 0;
+  std::vector<Amount> taken(counters_.size(), 0);
+  for (size_t w = 0; w < words(); ++w) {
+    uint64_t word = available_[w] & among[w];
+    if (counters_.empty() && shared_.empty()) {
+      count += static_cast<uint32_t>(std::popcount(word));
+      continue;
+    }
+    for (; word != 0; word &= word - 1) {
+      const auto device = static_cast<uint32_t>(w * 64 + static_cast<size_t>(std::countr_zero(word)));
+      if (used_up(device)) continue;
+      const CounterUse* end = uses_end(device);
+      // The counters of a device that is held already are taken.
+      const bool draws = !test_bit(charged_.data(), device);
+      bool fits = true;
+      for (const CounterUse* use = uses_begin(device); draws && fits && use != end; ++use) {
+        const Counter& counter = counters_[use->counter];
+        fits = counter.total - counter.consumed - taken[use->counter] >= use->amount;
+      }
+      if (!fits) continue;
+      ++count;
+      for (const CounterUse* use = uses_begin(device); draws && use != end; ++use) taken[use->counter] += use->amount;
+    }
+  }
+  return count;
+}
+
 }  // namespace dra::inventory

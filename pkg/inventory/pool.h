@@ -140,6 +140,9 @@ class Pool {
       if (counters_[use->counter].total - counters_[use->counter].consumed < use->amount) return false;
     return true;
   }
+  // How many of the devices in `among` could be handed out now, all together: not in use, with capacity left; and of
+  // those that draw on counters as many as fit beside each other, in order.
+  uint32_t count_free(const uint64_t* among) const;
   // Every device can be used on every node.
   bool everywhere() const { return everywhere_slices_ == live_.size(); }
 
@@ -230,6 +233,7 @@ class Pool {
     return it != holders.end() && !it->second.empty();
   }
   void set_held(uint32_t device);
+  bool used_up(uint32_t device) const;
   void refresh_available(uint32_t device);
 
   // pool_counters.cc

@@ -182,6 +182,18 @@ SliceTable::~SliceTable() {
   strings_.release(pool);
 }
 
+bool SliceTable::same_as(const SliceTable& other) const {
+  // What cannot be read has shapes of its own each time.
+  const bool same_shapes = shapes == other.shapes || (!problem.empty() && shapes.size() == other.shapes.size());
+  return name == other.name && driver == other.driver && pool == other.pool && generation == other.generation &&
+         announced == other.announced && where == other.where && has_counter_sets == other.has_counter_sets &&
+         problem == other.problem && names == other.names && flags == other.flags && attr_first == other.attr_first &&
+         attrs == other.attrs && shape_of == other.shape_of && same_shapes && use_first == other.use_first &&
+         uses == other.uses && amounts == other.amounts && bare_sets == other.bare_sets &&
+         taints_of == other.taints_of && taint_sets == other.taint_sets && device_where == other.device_where &&
+         conditions == other.conditions && counter_sets == other.counter_sets;
+}
+
 void SliceTable::note(std::string text) {
   if (problem.empty()) problem = "ResourceSlice " + quote(name) + ": " + std::move(text);
 }

@@ -51,6 +51,7 @@ struct CapacityShape {
 struct AttributeEntry {
   StrId key;
   StrId value;
+  bool operator==(const AttributeEntry&) const = default;
 };
 
 // What one attribute is over all devices of a slice, as a hash: slices of many nodes have the same values in the same
@@ -64,6 +65,7 @@ struct SliceCounterUse {
   StrId set;
   StrId counter;
   uint32_t amount;  // index into amounts
+  bool operator==(const SliceCounterUse&) const = default;
 };
 
 enum DeviceFlag : uint8_t {
@@ -81,16 +83,22 @@ struct Where {
   Kind kind = kNowhere;
   StrId node = kNoStr;
   std::shared_ptr<const api::NodeSelector> selector;
+  bool operator==(const Where& other) const {
+    const bool same_selector = selector && other.selector ? *selector == *other.selector : selector == other.selector;
+    return kind == other.kind && node == other.node && same_selector;
+  }
 };
 
 struct BindingConditions {
   std::vector<std::string> conditions;
   std::vector<std::string> failure_conditions;
+  bool operator==(const BindingConditions&) const = default;
 };
 
 struct CounterSetTable {
   StrId name;
   std::vector<std::pair<StrId, Amount>> counters;
+  bool operator==(const CounterSetTable&) const = default;
 };
 
 // Shapes in use, so that equal ones are shared.
@@ -111,6 +119,9 @@ class SliceTable {
   ~SliceTable();
   SliceTable(const SliceTable&) = delete;
   SliceTable& operator=(const SliceTable&) = delete;
+
+  // The same devices, counters and places, in texts and shapes of the same owners.
+  bool same_as(const SliceTable& other) const;
 
   uint32_t size() const { return static_cast<uint32_t>(names.size()); }
   const AttributeEntry* attrs_begin(uint32_t i) const { return attrs.data() + attr_first[i]; }

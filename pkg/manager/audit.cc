@@ -1,7 +1,7 @@
 #include "pkg/manager/audit.h"
 
 #include <algorithm>
-#include <optional>
+#include <iterator>
 #include <set>
 
 #include "pkg/log/log.h"
@@ -28,8 +28,8 @@ void Audit::start(Duration period) {
   reporting_ = true;
   period_ = period;
   timer_ = reactor_.after(period_, [this] {
-    run();
-    start(period_);
+    begin();
+    next_piece();
   });
 }
 
@@ -66,85 +66,167 @@ void Audit::check_mark(const api::ResourceClaim& claim) {
 }
 
 size_t Audit::run() {
-  const std::vector<inventory::AuditFinding> findings = inventory_.audit();
-  size_t over_committed = 0, differences = differences_to_claims() + differences_to_slices();
-  std::map<std::string, bool> standing;
-  for (const inventory::AuditFinding& finding : findings) {
-    finding.kind == FindingKind::kDrift ? ++differences : ++over_committed;
-    standing[finding_name(finding)] = true;
+  begin();
+  while (!piece()) {
   }
-  report(findings);
+  const size_t findings = cycle_.standing.size();
+  end();
+  return findings;
+}
+
+void Audit::next_piece() {
+  if (piece()) {
+    const Duration took = reactor_.clock().mono_now() - cycle_.begun;
+    end();
+    timer_ = reactor_.after(std::max(period_ - took, Duration::zero()), [this] {
+      begin();
+      next_piece();
+    });
+    return;
+  }
+  timer_ = reactor_.after(Duration::zero(), [this] { next_piece(); });
+}
+
+void Audit::begin() {
+  cycle_ = Cycle();
+  cycle_.begun = reactor_.clock().mono_now();
+}
+
+bool Audit::piece() {
+  const MonoTime begun = reactor_.clock().mono_now();
+  switch (cycle_.part) {
+    case Part::kUse: {
+      std::vector<inventory::AuditFinding> findings;
+      const bool whole = inventory_.audit_piece(cycle_.place, kWorkAPiece, findings);
+      for (const inventory::AuditFinding& finding : findings) {
+        cycle_.differences += finding.kind == FindingKind::kDrift;
+        cycle_.standing[finding_name(finding)] = finding.kind != FindingKind::kDrift;
+      }
+      report(findings);
+      if (!whole) break;
+      cycle_.version = inventory_.version();
+      cycle_.part = Part::kClaims;
+      break;
+    }
+    case Part::kClaims:
+      compare_claims();
+      break;
+    case Part::kGhosts:
+      look_for_ghosts();
+      break;
+    case Part::kSlices:
+      compare_slices();
+      break;
+    case Part::kDone:
+      break;
+  }
+  ++cycle_.pieces;
+  cycle_.longest = std::max(cycle_.longest, reactor_.clock().mono_now() - begun);
+  return cycle_.part == Part::kDone;
+}
+
+void Audit::end() {
   // What is mended may be told again when it comes back.
   for (auto told = reported_.begin(); told != reported_.end();)
-    told = standing.contains(told->first) ? std::next(told) : reported_.erase(told);
+    told = cycle_.standing.contains(told->first) ? std::next(told) : reported_.erase(told);
+  const auto over_committed =
+      std::count_if(cycle_.standing.begin(), cycle_.standing.end(), [](const auto& finding) { return finding.second; });
   instruments_.set_over_committed(static_cast<double>(over_committed));
-  if (differences > 0) instruments_.add_audit_differences(static_cast<double>(differences));
-  return findings.size();
+  if (cycle_.differences > 0) instruments_.add_audit_differences(static_cast<double>(cycle_.differences));
+  const Duration took = reactor_.clock().mono_now() - cycle_.begun;
+  instruments_.set_audit_times(std::chrono::duration<double>(took).count(),
+                               std::chrono::duration<double>(cycle_.longest).count());
+  log::v(3, "Audit", {{"took", took}, {"pieces", cycle_.pieces}, {"longestPiece", cycle_.longest}});
+  cycle_ = Cycle();
 }
 
 void Audit::report(const std::vector<inventory::AuditFinding>& findings) {
+  std::map<std::string_view, std::vector<const inventory::AuditFinding*>> by_claim;
   for (const inventory::AuditFinding& finding : findings) {
     if (!reported_.emplace(finding_name(finding), true).second) continue;
     log::error(finding.kind == FindingKind::kDrift ? "Derived state differs from the same rebuilt" : "Handed out twice",
                {{"kind", inventory::audit_kind_name(finding.kind)}, {"finding", finding.message}});
     if (finding.kind == FindingKind::kDrift) continue;
-    for (const auto& claim : stores_.claims->list_stream()) {
-      if (!std::binary_search(finding.claims.begin(), finding.claims.end(), claim->metadata.uid)) continue;
-      events_.emit({reconcile::ref_of(*claim), true, "DeviceOverCommitted", "Audit", finding.message, ""});
-    }
+    for (const std::string& uid : finding.claims) by_claim[uid].push_back(&finding);
+  }
+  if (by_claim.empty()) return;
+  for (const auto& claim : stores_.claims->list_stream()) {
+    auto concerned = by_claim.find(claim->metadata.uid);
+    if (concerned == by_claim.end()) continue;
+    for (const inventory::AuditFinding* finding : concerned->second)
+      events_.emit({reconcile::ref_of(*claim), true, "DeviceOverCommitted", "Audit", finding->message, ""});
   }
 }
 
 // The holders of the inventory against those that the claims in the stream say.
-size_t Audit::differences_to_claims() const {
-  size_t differences = 0, holdings = 0;
-  for (const auto& claim : stores_.claims->list_stream()) {
-    if (!claim->status.allocation) continue;
-    std::set<inventory::DeviceName> devices;
-    for (const api::DeviceRequestAllocationResult& result : claim->status.allocation->results)
-      if (!result.admin_access) devices.insert({result.driver, result.pool, result.device});
-    holdings += devices.size();
-    for (const inventory::DeviceName& device : devices) {
-      const std::vector<inventory::Holder> holders = inventory_.holders(device);
-      const bool known = std::any_of(holders.begin(), holders.end(), [&](const inventory::Holder& holder) {
-        return holder.claim_uid == claim->metadata.uid && holder.observed;
-      });
-      if (known) continue;
-      ++differences;
-      log::error("The inventory misses a holder",
-                 {{"claim", log::ObjectRef{claim->metadata.ns, claim->metadata.name}}, {"device", device.text()}});
-    }
-  }
-  // Every holder that the claims say and that is known was counted: what the inventory has beyond these are ghosts.
-  const size_t known = holdings - differences, held = inventory_.observed_holdings();
-  if (held > known) {
-    log::error("The inventory has holders that no claim says", {{"holders", held - known}});
-    differences += held - known;
-  }
-  return differences;
+void Audit::compare_claims() {
+  const auto claims = stores_.claims->list_stream_after(cycle_.claim, kClaimsAPiece);
+  for (const auto& claim : claims) compare_claim(*claim);
+  if (!claims.empty()) cycle_.claim = claims.back()->metadata.key();
+  if (claims.size() < kClaimsAPiece) cycle_.part = Part::kGhosts;
 }
 
-// Some pools against the same built anew from their slices.
-size_t Audit::differences_to_slices() {
-  const std::vector<inventory::PoolInfo> pools = inventory_.pools();
-  size_t differences = 0, at = 0;
-  while (at < pools.size() && reconcile::pool_key(pools[at].driver, pools[at].name) < next_pool_) ++at;
-  for (size_t i = 0; i < std::min(kPoolsARound, pools.size()); ++i, ++at) {
-    const inventory::PoolInfo& pool = pools[at % pools.size()];
-    const std::string key = reconcile::pool_key(pool.driver, pool.name);
-    inventory::Inventory anew(inventory_.features());
-    for (const auto& slice : stores_.slices->by_index("pool", key)) anew.apply_slice(*slice);
-    const std::optional<inventory::PoolInfo> rebuilt = anew.pool(pool.driver, pool.name);
-    const bool same = rebuilt && rebuilt->devices == pool.devices && rebuilt->generation == pool.generation &&
-                      rebuilt->state == pool.state && rebuilt->seen_slices == pool.seen_slices &&
-                      rebuilt->obsolete_slices == pool.obsolete_slices &&
-                      anew.usage(rebuilt->id).tainted == inventory_.usage(pool.id).tainted;
-    if (same) continue;
-    ++differences;
-    log::error("A pool differs from the same built anew from its slices", {{"pool", key}});
+void Audit::compare_claim(const api::ResourceClaim& claim) {
+  if (const auto number = inventory_.claim_number(claim.metadata.uid)) {
+    if (cycle_.in_stream.size() <= *number) cycle_.in_stream.resize(*number + 1);
+    cycle_.in_stream[*number] = true;
   }
-  next_pool_ = pools.empty() ? "" : reconcile::pool_key(pools[at % pools.size()].driver, pools[at % pools.size()].name);
-  return differences;
+  std::set<inventory::DeviceName> said;
+  for (size_t i = 0; claim.status.allocation && i < claim.status.allocation->results.size(); ++i) {
+    const api::DeviceRequestAllocationResult& result = claim.status.allocation->results[i];
+    if (!result.admin_access) said.insert({result.driver, result.pool, result.device});
+  }
+  const std::vector<inventory::DeviceName> known = inventory_.observed_devices(claim.metadata.uid);
+  std::vector<inventory::DeviceName> different;
+  std::set_symmetric_difference(said.begin(), said.end(), known.begin(), known.end(), std::back_inserter(different));
+  cycle_.differences += different.size();
+  for (const inventory::DeviceName& device : different)
+    log::error(said.contains(device) ? "The inventory misses a holder"
+                                     : "The inventory has a holder that its claim does not say",
+               {{"claim", log::ObjectRef{claim.metadata.ns, claim.metadata.name}}, {"device", device.text()}});
+}
+
+// Holders whose claim the stream does not have, and did not have since the comparison began.
+void Audit::look_for_ghosts() {
+  for (size_t looked = 0; looked < kWorkAPiece; ++looked, ++cycle_.ghost) {
+    if (cycle_.ghost >= inventory_.claim_numbers()) {
+      const size_t slices = stores_.slices->core().size();
+      cycle_.slices_left = slices + 1;  // and the turn from the last to the first
+      if (slices != inventory_.slice_count()) {
+        ++cycle_.differences;
+        log::error("The inventory has other slices than the stream",
+                   {{"inventory", inventory_.slice_count()}, {"stream", slices}});
+      }
+      cycle_.part = Part::kSlices;
+      return;
+    }
+    if (cycle_.ghost < cycle_.in_stream.size() && cycle_.in_stream[cycle_.ghost]) continue;
+    const std::string uid = inventory_.claim_unchanged_since(cycle_.ghost, cycle_.version);
+    const size_t held = uid.empty() ? 0 : inventory_.observed_devices(uid).size();
+    if (held == 0) continue;
+    cycle_.differences += held;
+    log::error("The inventory has holders that no claim says", {{"uid", uid}, {"holders", held}});
+  }
+}
+
+// Some slices against what is kept of them.
+void Audit::compare_slices() {
+  for (size_t devices = 0; devices < kDevicesAPiece;) {
+    if (cycle_.slices_left == 0 || cycle_.devices_left == 0) {
+      cycle_.part = Part::kDone;
+      return;
+    }
+    const auto next = stores_.slices->list_stream_after(next_slice_, 1);
+    --cycle_.slices_left;
+    next_slice_ = next.empty() ? "" : next.front()->metadata.key();
+    if (next.empty()) continue;  // from the beginning
+    const size_t count = next.front()->devices.size() + 1;
+    devices += count;
+    cycle_.devices_left -= std::min(cycle_.devices_left, count);
+    if (inventory_.matches(*next.front())) continue;
+    ++cycle_.differences;
+    log::error("What is kept of a slice differs from the slice", {{"slice", next.front()->metadata.name}});
+  }
 }
 
 }  // namespace dra::manager

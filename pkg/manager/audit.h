@@ -1,9 +1,11 @@
 // Audit: looks for devices, counters and capacities that are handed out more often than they exist, and for derived
 // state that differs from the same state rebuilt. It reports and never repairs: who has to give way is not its to say.
 //
-// One audit recomputes all use from tables and holders, compares the holders with the claims of the stream in both
-// directions (a holder without a claim is a ghost that blocks its device), and builds kPoolsARound pools anew from
-// their slices, other ones each time. A claim that gets an allocation in the stream is checked at once.
+// One audit is a cycle of pieces, each a task of a few milliseconds at most, between which other tasks run: all use
+// recomputed from tables and holders; the holders compared with the claims of the stream in both directions (a holder
+// without a claim is a ghost that blocks its device); and the tables of slices compared with the slices, kDevicesACycle
+// devices a cycle and other ones each time. The next cycle begins a period after the last one began, or at once when it
+// took longer. A claim that gets an allocation in the stream is checked at once.
 //
 // Belongs to the reactor's thread.
 #pragma once
@@ -22,7 +24,10 @@ namespace dra::manager {
 
 class Audit {
  public:
-  static constexpr size_t kPoolsARound = 16;
+  static constexpr size_t kWorkAPiece = 4'000;  // devices and holders; a few hundred nanoseconds each
+  static constexpr size_t kClaimsAPiece = 500;
+  static constexpr size_t kDevicesAPiece = 500;     // of slices read anew; a few microseconds each
+  static constexpr size_t kDevicesACycle = 20'000;  // of slices read anew
 
   // Everything must outlive the audit.
   Audit(Reactor& reactor, const inventory::Inventory& inventory, const Stores& stores, Instruments& instruments,
@@ -33,22 +38,47 @@ class Audit {
   void stop();
   // A claim in the stream got an allocation: is it free of conflicts?
   void check(const api::ResourceClaim& claim);
-  // One whole audit; the number of findings.
+  // One whole audit without pauses; the number of findings.
   size_t run();
 
  private:
   // Reports a claim whose allocation was replaced under its proof.
   void check_mark(const api::ResourceClaim& claim);
+  enum class Part : uint8_t { kUse, kClaims, kGhosts, kSlices, kDone };
+  struct Cycle {
+    Part part = Part::kUse;
+    MonoTime begun{};
+    Duration longest{};  // of its pieces
+    size_t pieces = 0;
+    inventory::Inventory::AuditPlace place;
+    uint64_t version = 0;         // of the inventory when the comparison with claims began
+    std::string claim;            // the last one compared
+    std::vector<bool> in_stream;  // by number: claims of the inventory that the stream has
+    uint32_t ghost = 0;           // the next number to look at
+    size_t devices_left = kDevicesACycle;
+    size_t slices_left = 0;
+    size_t differences = 0;
+    std::map<std::string, bool> standing;  // findings
+  };
+
+  void begin();
+  // True when the cycle is over.
+  bool piece();
+  void end();
+  void next_piece();
+  void compare_claims();
+  void compare_claim(const api::ResourceClaim& claim);
+  void look_for_ghosts();
+  void compare_slices();
   void report(const std::vector<inventory::AuditFinding>& findings);
-  size_t differences_to_claims() const;
-  size_t differences_to_slices();
 
   Reactor& reactor_;
   const inventory::Inventory& inventory_;
   const Stores& stores_;
   Instruments& instruments_;
   EventSink& events_;
-  std::string next_pool_;  // where the next round of rebuilding begins
+  Cycle cycle_;
+  std::string next_slice_;  // after which the next comparison of slices goes on
   Handle timer_;
   Duration period_{};
   bool reporting_ = false;

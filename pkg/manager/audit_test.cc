@@ -128,10 +128,23 @@ TEST_F(AuditTest, DriftIsCounted) {
   EXPECT_TRUE(events.empty()) << "drift is ours, no object's";
 }
 
-TEST_F(AuditTest, EveryPoolIsRebuiltInTurn) {
-  for (int i = 0; i < 100; ++i) slice(2, true, "pool-" + std::to_string(i));
-  slice(3, false, "pool-77");
-  for (int round = 0; round < 7; ++round) audit.run();
+TEST_F(AuditTest, EverySliceIsReadAnewInTurn) {
+  for (int i = 0; i < 100; ++i) slice(400, true, "pool-" + std::to_string(100 + i));
+  slice(401, false, "pool-177");  // the inventory was not told
+  audit.run();
+  EXPECT_TRUE(says("dra_audit_differences_total 0"));
+  audit.run();
+  EXPECT_TRUE(says("dra_audit_differences_total 1"));
+  for (int round = 0; round < 4; ++round) audit.run();
+  EXPECT_TRUE(says("dra_audit_differences_total 3"));
+}
+
+TEST_F(AuditTest, AChangedAttributeIsADifference) {
+  slice(4);
+  auto changed = std::make_shared<api::ResourceSlice>(*slices.list().front());
+  changed->devices[2].attributes["index"] = int64_t{7};
+  put(slices_core, changed, {});
+  audit.run();
   EXPECT_TRUE(says("dra_audit_differences_total 1"));
 }
 
@@ -167,6 +180,23 @@ TEST_F(AuditTest, AnAllocationThatWasReplacedUnderItsProofIsReported) {
   claim.status.reserved_for[0].uid = "p-uid";
   audit.check(claim);
   EXPECT_EQ(events, std::vector<std::string>{"a AllocationReplaced"});
+}
+
+TEST_F(AuditTest, GoesOnBetweenOtherTasksAndFindsWhatItFindsAtOnce) {
+  slice(4'000);
+  for (int i = 0; i < 3'000; ++i) claim("c" + std::to_string(i), "d" + std::to_string(i));
+  claim("again", "d2999");
+  claim("silent", "d3500", false);
+  audit.start(10s);
+  int others = 0;
+  std::function<void()> other = [&] {
+    if (++others < 1'000) reactor.post(other);
+  };
+  const Handle timer = reactor.after(10s, [&] { other(); });
+  reactor.advance(10s);
+  EXPECT_TRUE(says("dra_over_committed 1"));
+  EXPECT_TRUE(says("dra_audit_differences_total 1"));
+  EXPECT_EQ(others, 1'000);
 }
 
 }  // namespace dra::manager::audit_test

@@ -49,13 +49,15 @@ void serve(metrics::GaugeFamily& family, const std::map<Labels, inventory::Usage
 
 }  // namespace
 
-DeviceGauges::DeviceGauges(metrics::Registry& r, const inventory::Inventory& inventory, allocator::Allocator& allocator)
+DeviceGauges::DeviceGauges(metrics::Registry& r, const inventory::Inventory& inventory, allocator::Allocator& allocator,
+                           std::vector<std::string> ignored_taints)
     : inventory_(inventory),
       allocator_(allocator),
+      ignored_taints_(std::move(ignored_taints)),
       by_driver_(
           r.gauges("dra_devices",
                    "[ALPHA] Devices that ResourceSlices publish, by driver and state. A device may be in several "
-                   "states; free ones could be handed out now.",
+                   "states; the free ones could be handed out now, all of them together.",
                    {"driver", "state"})),
       by_pool_(r.gauges("dra_pool_devices",
                         "[ALPHA] Devices by driver, pool and state; the pools after the first 400 by name are counted "
@@ -72,7 +74,7 @@ void DeviceGauges::refresh() {
   std::map<Labels, inventory::Usage> drivers, pools;
   size_t named = 0;
   for (const inventory::PoolInfo& pool : inventory_.pools()) {
-    const inventory::Usage usage = inventory_.usage(pool.id);
+    const inventory::Usage usage = inventory_.usage(pool.id, ignored_taints_);
     drivers[{pool.driver}] += usage;
     pools[{pool.driver, named++ < kMaxPools ? pool.name : "(others)"}] += usage;
   }

@@ -26,7 +26,9 @@ class DeviceGauges {
   static constexpr uint64_t kJudgedPerRefresh = 200'000;
 
   // Everything must outlive this.
-  DeviceGauges(metrics::Registry& registry, const inventory::Inventory& inventory, allocator::Allocator& allocator);
+  // `ignored_taints`: keys of NoSchedule taints that keep nothing from devices (as the allocator's option).
+  DeviceGauges(metrics::Registry& registry, const inventory::Inventory& inventory, allocator::Allocator& allocator,
+               std::vector<std::string> ignored_taints = {});
   void refresh();
 
  private:
@@ -34,6 +36,7 @@ class DeviceGauges {
 
   const inventory::Inventory& inventory_;
   allocator::Allocator& allocator_;
+  const std::vector<std::string> ignored_taints_;
   metrics::GaugeFamily& by_driver_;
   metrics::GaugeFamily& by_pool_;
   metrics::GaugeFamily& by_class_;

@@ -75,6 +75,17 @@ TEST_F(Devices, ByDriverPoolAndClass) {
   EXPECT_EQ(registry.text().find("gpus"), std::string::npos);
 }
 
+TEST_F(Devices, IgnoredTaintsKeepNothingFromBeingFree) {
+  api::ResourceSlice tainted = slice("gpu", "a", 3);
+  for (api::Device& device : tainted.devices) device.taints = {{"exclusive", "", "NoSchedule", ""}};
+  inventory.apply_slice(tainted);
+  EXPECT_TRUE(says("dra_devices{driver=\"gpu\",state=\"free\"} 0"));
+  metrics::Registry other;
+  DeviceGauges ignoring(other, inventory, allocator, {"exclusive"});
+  ignoring.refresh();
+  EXPECT_NE(other.text().find("dra_devices{driver=\"gpu\",state=\"free\"} 3\n"), std::string::npos);
+}
+
 TEST_F(Devices, ManyPoolsAreCountedTogether) {
   for (int i = 0; i < 1000; ++i) inventory.apply_slice(slice("gpu", "pool-" + std::to_string(1000 + i), 2));
   EXPECT_TRUE(says("dra_devices{driver=\"gpu\",state=\"total\"} 2000"));

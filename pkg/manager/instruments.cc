@@ -121,6 +121,10 @@ Instruments::Instruments(metrics::Registry& r, std::string lease)
       over_committed_(r.gauge("dra_over_committed",
                               "[ALPHA] Devices, counters and capacities that are handed out more often than they "
                               "exist, as the last audit found them.")),
+      audit_seconds_(r.gauge("dra_audit_duration_seconds",
+                             "[ALPHA] How long the last whole audit took, from its first piece to its last.")),
+      audit_piece_seconds_(r.gauge("dra_audit_longest_piece_seconds",
+                                   "[ALPHA] The longest piece of the last whole audit; other work waits for a piece.")),
       differences_(r.counter("dra_audit_differences_total",
                              "[ALPHA] Differences that audits found between derived state and the same rebuilt.")),
       missing_permissions_(r.gauges("dra_missing_permissions",
@@ -258,6 +262,11 @@ void Instruments::observe_held(const std::string& method, const std::string& hos
 
 void Instruments::set_over_committed(double findings) {
   over_committed_.set(findings);
+}
+
+void Instruments::set_audit_times(double whole_seconds, double piece_seconds) {
+  audit_seconds_.set(whole_seconds);
+  audit_piece_seconds_.set(piece_seconds);
 }
 
 void Instruments::add_audit_differences(double differences) {

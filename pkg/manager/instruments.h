@@ -53,6 +53,8 @@ class Instruments : public MetricSink {
   void set_ready(const std::string& check, bool ok);
   void set_over_committed(double findings);
   void add_audit_differences(double differences);
+  // Of the last whole audit, and of its longest piece.
+  void set_audit_times(double whole_seconds, double piece_seconds);
   void count_request(const std::string& method, const std::string& code, const std::string& host, double seconds);
   // A request was held back by our own rate limit or by the server's Retry-After.
   void observe_held(const std::string& method, const std::string& host, double seconds);
@@ -86,6 +88,8 @@ class Instruments : public MetricSink {
   metrics::Gauge& outages_;
   metrics::Gauge& outage_keys_;
   metrics::Gauge& over_committed_;
+  metrics::Gauge& audit_seconds_;
+  metrics::Gauge& audit_piece_seconds_;
   metrics::Counter& differences_;
   metrics::GaugeFamily& missing_permissions_;
   metrics::GaugeFamily& parked_;

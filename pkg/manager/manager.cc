@@ -57,7 +57,7 @@ struct Manager::Impl {
         recorder(reactor, rest, random, recorder_options()),
         inventory(options.features),
         allocator(inventory, allocator_options(), random),
-        device_gauges(registry, inventory, allocator),
+        device_gauges(registry, inventory, allocator, options.ignored_taints),
         assumptions(inventory, nodes, stores),
         view(stores, memory, reactor.clock(), "resource.k8s.io/v1"),
         api(writer),
