@@ -59,7 +59,7 @@ TEST(Decode, PodKeepsWhatControllersRead) {
   EXPECT_EQ(pod->resource_claims[0].resource_claim_name, std::nullopt);
   EXPECT_EQ(pod->containers[0].requests.at("memory"), "1024");
   EXPECT_EQ(pod->containers[0].limits.at("cpu"), "2");
-  EXPECT_THAT(pod->containers[0].host_ports, ElementsAre(8080));
+  EXPECT_THAT(pod->containers[0].host_ports, ElementsAre(HostPort{8080, "", ""}));
   EXPECT_EQ(pod->init_containers[0].restart_policy, "Always");
   ASSERT_TRUE(pod->pod_requests);
   EXPECT_EQ(pod->pod_requests->at("cpu"), "1");

@@ -113,4 +113,9 @@ bool section(const JsonValue& object, std::string_view name, Trouble& trouble, F
                     [&](const JsonValue& value) { return expect_object(value, trouble) && f(value); });
 }
 
+// The map of quantities `name`, if present.
+inline bool quantities(const JsonValue& object, std::string_view name, StringMap& out, Trouble& trouble) {
+  return field_with(object, name, trouble, [&](const JsonValue& map) { return read_quantity_map(map, out, trouble); });
+}
+
 }  // namespace dra::api::detail
