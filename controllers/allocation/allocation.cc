@@ -30,6 +30,22 @@ bool still_allocated(const api::ResourceClaim* before, const api::ResourceClaim*
          *after->status.allocation == *before->status.allocation;
 }
 
+// What affinity, spreading and free resources are read from changed of a pod that stays on its node.
+bool placed_otherwise(const api::Pod& before, const api::Pod& after) {
+  return before.metadata.labels != after.metadata.labels || before.metadata.deleting() != after.metadata.deleting();
+}
+bool resized(const api::Pod& before, const api::Pod& after) {
+  const auto same = [](const api::Container& a, const api::Container& b) { return a.requests == b.requests; };
+  const auto same_status = [](const api::ResizedContainer& a, const api::ResizedContainer& b) {
+    return a.resources == b.resources;
+  };
+  return !std::equal(before.containers.begin(), before.containers.end(), after.containers.begin(),
+                     after.containers.end(), same) ||
+         !std::equal(before.resized_containers.begin(), before.resized_containers.end(),
+                     after.resized_containers.begin(), after.resized_containers.end(), same_status) ||
+         before.pod_requests != after.pod_requests || before.resized != after.resized;
+}
+
 }  // namespace
 
 Outcome AllocationReconciler::reconcile(const View& view, const Key& key) const {
@@ -48,6 +64,8 @@ void AllocationReconciler::on_pod(const View& view, const api::Pod* before, cons
   const bool ended = before && !before->terminal() && (!after || after->terminal());
   if ((had_node && !has_node) || (ended && !had_node && may_count_on_a_node(view, *before, options_)))
     out.wake(std::string(kNodesCause));
+  if (had_node && has_node && resized(*before, *after)) out.wake(std::string(kNodesCause));
+  if (has_node && (!had_node || placed_otherwise(*before, *after))) out.wake(std::string(kPodsCause));
   if (after && role_of(*after, options_) != Role::kNone) out.add(pod_key(after->metadata.key()));
 }
 
@@ -103,7 +121,7 @@ std::vector<std::string> failure_causes() {
 }
 
 void AllocationReconciler::on_node(const View&, const api::Node* before, const api::Node* after, Triggers& out) const {
-  if (!after) return;
+  if (!after) return out.wake(std::string(kPodsCause));  // a domain fewer to spread over
   if (before && before->metadata.labels == after->metadata.labels && before->unschedulable == after->unschedulable &&
       before->allocatable == after->allocatable && before->taints == after->taints)
     return;

@@ -22,8 +22,10 @@ class FakeNodes : public NodeChooser {
  public:
   std::vector<std::string> names{"n1", "n2"};
   std::set<std::string> refused;  // full, cordoned, ...
+  bool depends_on_pods = false;
   NodeChoice choose(const api::Pod&, const std::vector<std::string>& only) override {
     NodeChoice choice;
+    choice.depends_on_pods = depends_on_pods;
     for (const std::string& name : names)
       if (!refused.contains(name) && (only.empty() || std::find(only.begin(), only.end(), name) != only.end()))
         choice.nodes.push_back(name);

@@ -11,7 +11,10 @@
 
 namespace dra::allocation {
 
-inline constexpr std::string_view kNodesCause = "nodes";    // a node changed, or capacity on one was freed
+inline constexpr std::string_view kNodesCause = "nodes";  // a node changed, or capacity on one was freed
+// A pod came onto a node, or one there changed in what affinity and spreading read. Who waits for it waits for
+// kNodesCause, too, which is woken when a pod leaves a node.
+inline constexpr std::string_view kPodsCause = "pods";
 inline constexpr std::string_view kSlicesCause = "slices";  // some ResourceSlice changed, of whatever driver
 
 reconcile::Cause class_cause(std::string_view name);

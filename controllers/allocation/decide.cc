@@ -40,7 +40,7 @@ void PodReconcile::allocate() {
 }
 
 NodeChoice PodReconcile::candidate_nodes() {
-  if (role_ == Role::kBoundBare) return {{pod_.node_name}, ""};
+  if (role_ == Role::kBoundBare) return {{pod_.node_name}, "", false};
   std::vector<std::string> only;
   bool restricted = false;
   for (const ClaimState& claim : state_.claims) {
@@ -56,8 +56,10 @@ NodeChoice PodReconcile::candidate_nodes() {
                only.end());
   }
   if (restricted && only.empty())
-    return {{}, "no node satisfies the node selectors of the allocated claims of this pod"};
-  return nodes_.choose(pod_, only);
+    return {{}, "no node satisfies the node selectors of the allocated claims of this pod", false};
+  NodeChoice choice = nodes_.choose(pod_, only);
+  waits_for_pods_ = choice.depends_on_pods;
+  return choice;
 }
 
 void PodReconcile::write_decision(const allocator::Request& request, const allocator::Decision& decision) {

@@ -14,6 +14,8 @@ struct NodeChoice {
   std::vector<std::string_view> nodes;  // best first; valid until the chooser learns something new
   // Where there are none: why, as kube-scheduler counts it ("0/3 nodes are available: 2 Insufficient cpu, ...").
   std::string why_none;
+  // Some node was refused because of where other pods are, or are not (affinity, spreading).
+  bool depends_on_pods = false;
 };
 
 class NodeChooser {

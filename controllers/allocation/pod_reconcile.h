@@ -88,6 +88,7 @@ class PodReconcile {
   // The slice ended: the key goes on when the others had their turn.
   void unfinished(const allocator::FoundNodes& found);
   std::set<reconcile::Cause> causes_of(const allocator::Request& request) const;
+  // For kPodsCause as well when the choice of nodes depended on other pods.
   void park(const std::set<reconcile::Cause>& causes);
   // The allocated claims that leave the pod no other node, after a "; ".
   std::string what_pins() const;
@@ -105,6 +106,7 @@ class PodReconcile {
   NodeChooser& nodes_;
   const PodState state_;
   const std::vector<ExtendedResource> extended_;
+  bool waits_for_pods_ = false;  // the last choice of nodes depended on other pods
   reconcile::Outcome outcome_;
 };
 

@@ -125,9 +125,9 @@ std::set<Cause> PodReconcile::causes_of(const allocator::Request& request) const
 }
 
 void PodReconcile::park(const std::set<Cause>& causes) {
-  outcome_.park = Park{{causes.begin(), causes.end()},
-                       pod_.priority,
-                       pod_.metadata.creation_timestamp,
+  std::vector<Cause> all(causes.begin(), causes.end());
+  if (waits_for_pods_) all.emplace_back(kPodsCause);
+  outcome_.park = Park{std::move(all), pod_.priority, pod_.metadata.creation_timestamp,
                        shape_of(pod_, nodes_.shape(pod_), state_.claims)};
   outcome_.look_again_in(options_.retry_parked);
 }

@@ -26,8 +26,9 @@ class Text {
   Text& add(const std::vector<api::Container>& containers) {
     add(std::to_string(containers.size()));
     for (const api::Container& container : containers) {
-      add(container.requests).add(container.limits).add(container.restart_policy);
-      for (const uint16_t port : container.host_ports) add(std::to_string(port));
+      add(container.image).add(container.requests).add(container.limits).add(container.restart_policy);
+      for (const api::HostPort& port : container.host_ports)
+        add(std::to_string(port.port)).add(port.protocol).add(port.ip);
       for (const api::ContainerClaim& claim : container.claims) add(claim.name).add(claim.request);
     }
     return *this;
@@ -57,7 +58,16 @@ bool is_the_pods_own(const api::Pod& pod, const ClaimState& claim) {
 }  // namespace
 
 std::string node_shape(const api::Pod& pod) {
+  const auto has_terms = [](const api::PodAffinity& affinity) {
+    return !affinity.required.empty() || !affinity.preferred.empty();
+  };
+  // Rules that read other pods or storage are not worth a text: such a pod is like no other.
+  if (has_terms(pod.pod_affinity) || has_terms(pod.pod_anti_affinity) || !pod.topology_spread.empty() ||
+      !pod.volumes.empty())
+    return "";
   Text text;
+  // By these the terms of other pods mean this one.
+  text.add(pod.metadata.ns).add(pod.metadata.labels);
   text.add(pod.node_selector).add(pod.tolerations);
   if (pod.node_affinity) text.add(*pod.node_affinity);
   text.add(pod.containers).add(pod.init_containers).add(pod.overhead);

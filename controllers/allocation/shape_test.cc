@@ -33,7 +33,13 @@ TEST_F(Shape, PodsOfOneTemplateAreAlike) {
 TEST_F(Shape, WhateverANodeOrADeviceIsAskedForTellsThemApart) {
   const std::function<void(api::Pod&, api::ResourceClaim&)> changes[] = {
       [](api::Pod& p, api::ResourceClaim&) { p.containers[0].requests["cpu"] = "2"; },
-      [](api::Pod& p, api::ResourceClaim&) { p.containers[0].host_ports = {80}; },
+      [](api::Pod& p, api::ResourceClaim&) {
+        p.containers[0].host_ports = {{80, "", ""}};
+      },
+      [](api::Pod& p, api::ResourceClaim&) {
+        p.containers[0].host_ports = {{80, "UDP", ""}};
+      },
+      [](api::Pod& p, api::ResourceClaim&) { p.metadata.labels["app"] = "a"; },
       [](api::Pod& p, api::ResourceClaim&) { p.init_containers.push_back(p.containers[0]); },
       [](api::Pod& p, api::ResourceClaim&) { p.overhead["memory"] = "1Gi"; },
       [](api::Pod& p, api::ResourceClaim&) { p.pod_requests = api::ResourceList{}; },
@@ -56,6 +62,8 @@ TEST_F(Shape, WhateverANodeOrADeviceIsAskedForTellsThemApart) {
 TEST_F(Shape, PodsThatAreBoundToSomethingOfTheirOwnAreLikeNoOther) {
   EXPECT_EQ(shape("a", [](api::Pod& p, api::ResourceClaim&) { p.node_name = "n1"; }), "");
   EXPECT_EQ(shape("a", [](api::Pod&, api::ResourceClaim& c) { c.metadata.owner_references.clear(); }), "") << "shared";
+  EXPECT_EQ(shape("a", [](api::Pod& p, api::ResourceClaim&) { p.pod_anti_affinity.required.resize(1); }), "");
+  EXPECT_EQ(shape("a", [](api::Pod& p, api::ResourceClaim&) { p.topology_spread.resize(1); }), "");
   EXPECT_EQ(shape("a", [&](api::Pod&, api::ResourceClaim& c) { c.status.allocation = on("n1", "gpu-0"); }), "");
   EXPECT_EQ(shape_of(make_pod("a", {}), nodes.shape(make_pod("a", {})), {}), "") << "placement does not say";
 }

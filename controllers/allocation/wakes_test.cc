@@ -51,6 +51,37 @@ TEST_F(Wakes, WhatCountedOnANodeWakesWhoWaitsForRoom) {
   EXPECT_EQ(triggers.wakes, (std::vector<Cause>{"class/gpu", "driver/gpu.example.com", "nodes"})) << "withdrawn";
 }
 
+// Affinity waits for pods that come, spreading for those that come elsewhere.
+TEST_F(Wakes, PodsOnNodesWakeWhoWaitsForPods) {
+  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  const auto wakes = [&](const api::Pod* before, const api::Pod* after) {
+    Triggers triggers;
+    reconciler.on_pod(view, before, after, triggers);
+    return triggers.wakes;
+  };
+  const api::Pod pending = make_pod("p", {}, false);
+  api::Pod bound = pending;
+  bound.node_name = "n1";
+  EXPECT_EQ(wakes(&pending, &bound), std::vector<Cause>{"pods"});
+  EXPECT_EQ(wakes(nullptr, &bound), std::vector<Cause>{"pods"});
+  EXPECT_TRUE(wakes(&bound, &bound).empty());
+  api::Pod relabelled = bound;
+  relabelled.metadata.labels["app"] = "other";
+  EXPECT_EQ(wakes(&bound, &relabelled), std::vector<Cause>{"pods"});
+  api::Pod smaller = bound;
+  smaller.containers.resize(1);
+  smaller.containers[0].requests["cpu"] = "1";
+  EXPECT_EQ(wakes(&bound, &smaller), std::vector<Cause>{"nodes"}) << "resized in place";
+  EXPECT_EQ(wakes(&bound, nullptr), std::vector<Cause>{"nodes"}) << "who waits for pods waits for nodes, too";
+
+  view.put(make_pod("w", {"c"}));
+  put(make_claim("c"));
+  nodes.refused = {"n1", "n2"};
+  nodes.depends_on_pods = true;
+  pass("w");
+  EXPECT_EQ(last.park->causes, (std::vector<Cause>{"nodes", "pods"}));
+}
+
 TEST_F(Wakes, RoomThatAWithdrawalLeavesWakesWhoWaitsForRoom) {
   const AllocationReconciler reconciler(options, inventory, allocator, nodes);
   Triggers out;

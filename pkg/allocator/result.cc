@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "pkg/api/selectors.h"
 #include "pkg/base/strings.h"
-#include "pkg/inventory/node_match.h"
 
 namespace dra::allocator {
 namespace {
@@ -111,7 +111,7 @@ class ResultMaker {
   const api::NodeSelectorTerm& matching_term(const api::NodeSelector& selector) const {
     inventory::NodeId node = search_.board().node();
     for (const api::NodeSelectorTerm& term : selector.terms)
-      if (inventory::term_matches(term, core_.node_name(node), core_.node_labels(node))) return term;
+      if (api::matches(term, core_.node_name(node), core_.node_labels(node))) return term;
     return selector.terms[0];
   }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pkg/api/meta.h"
@@ -22,13 +23,21 @@ struct ContainerClaim {  // resources.claims[]
   std::string request;
 };
 
+struct HostPort {  // ports[] with a hostPort that is not 0
+  uint16_t port = 0;
+  std::string protocol;  // "" is TCP
+  std::string ip;        // hostIP; "" is 0.0.0.0
+  bool operator==(const HostPort&) const = default;
+};
+
 struct Container {
   std::string name;
+  std::string image;
   ResourceList requests;
   ResourceList limits;
   std::vector<ContainerClaim> claims;
-  std::string restart_policy;        // init containers: "Always" makes a sidecar
-  std::vector<uint16_t> host_ports;  // ports[].hostPort that are not 0
+  std::string restart_policy;  // init containers: "Always" makes a sidecar
+  std::vector<HostPort> host_ports;
 };
 
 struct Toleration {
@@ -47,6 +56,52 @@ struct PreferredSchedulingTerm {
 struct NodeAffinity {
   std::optional<NodeSelector> required;
   std::vector<PreferredSchedulingTerm> preferred;
+};
+
+struct PodAffinityTerm {
+  std::optional<LabelSelector> label_selector;  // absent: matches no pod
+  std::vector<std::string> namespaces;
+  std::optional<LabelSelector> namespace_selector;  // absent with no namespaces: the pod's own namespace
+  std::string topology_key;
+};
+
+struct WeightedPodAffinityTerm {
+  int32_t weight = 0;
+  PodAffinityTerm term;
+};
+
+struct PodAffinity {  // or anti-affinity
+  std::vector<PodAffinityTerm> required;
+  std::vector<WeightedPodAffinityTerm> preferred;
+};
+
+struct TopologySpreadConstraint {
+  int32_t max_skew = 0;
+  std::string topology_key;
+  std::string when_unsatisfiable;               // DoNotSchedule or ScheduleAnyway
+  std::optional<LabelSelector> label_selector;  // absent: matches no pod
+  std::optional<int32_t> min_domains;
+  std::string node_affinity_policy;  // "" is Honor
+  std::string node_taints_policy;    // "" is Ignore
+  std::vector<std::string> match_label_keys;
+};
+
+// A disk that a pod names itself, of the kinds whose use by two pods kube-scheduler restricts.
+struct InlineDisk {
+  enum class Kind : uint8_t { kGcePersistentDisk, kAwsElasticBlockStore, kIscsi, kRbd };
+  Kind kind = Kind::kGcePersistentDisk;
+  std::string id;  // pdName, volumeID, iqn, or "pool/image" of rbd
+  std::vector<std::string> monitors;
+  bool read_only = false;
+};
+
+// spec.volumes[], where it is a claim, an ephemeral claim, an image or one of the disks above; the others are not kept.
+struct PodVolume {
+  std::string name;
+  std::string claim_name;  // persistentVolumeClaim.claimName
+  bool ephemeral = false;  // the claim is POD-VOLUME
+  std::string image;       // image.reference
+  std::optional<InlineDisk> disk;
 };
 
 struct PodResourceClaim {  // spec.resourceClaims[]
@@ -72,6 +127,19 @@ struct PodExtendedResourceClaimStatus {
   std::vector<ContainerExtendedResourceRequest> request_mappings;
 };
 
+// Of a pod or container that is resized in place: status.resources.requests and status.allocatedResources, or the same
+// two of an entry of status.containerStatuses.
+struct ResizedResources {
+  ResourceList in_force;
+  ResourceList allocated;
+  bool operator==(const ResizedResources&) const = default;
+};
+
+struct ResizedContainer {
+  std::string name;
+  ResizedResources resources;
+};
+
 struct Pod {
   ObjectMeta metadata;
   // spec
@@ -80,6 +148,10 @@ struct Pod {
   std::string restart_policy;
   StringMap node_selector;
   std::optional<NodeAffinity> node_affinity;
+  PodAffinity pod_affinity;
+  PodAffinity pod_anti_affinity;
+  std::vector<TopologySpreadConstraint> topology_spread;
+  std::vector<PodVolume> volumes;
   std::vector<Toleration> tolerations;
   std::vector<std::string> scheduling_gates;
   std::vector<PodResourceClaim> resource_claims;
@@ -97,6 +169,10 @@ struct Pod {
   std::vector<Condition> conditions;
   std::vector<PodResourceClaimStatus> resource_claim_statuses;
   std::optional<PodExtendedResourceClaimStatus> extended_resource_claim_status;
+  // Containers (init containers included) whose status names resources, and the pod itself, where that differs from
+  // what the spec requests: most never do, and need no memory.
+  std::vector<ResizedContainer> resized_containers;
+  std::optional<ResizedResources> resized;  // only with pod_requests
 
   bool terminal() const { return phase == "Succeeded" || phase == "Failed"; }
   // No longer in need of its claims: finished, or deleted before it was bound to a node (as kube-controller-manager has
@@ -112,6 +188,14 @@ struct Taint {
   bool operator==(const Taint&) const = default;
 };
 
+// One name of an image on a node. Nodes list up to 50 images with long names, which are only ever compared: a hash of
+// the name is kept (image_hash()), an eighth of its size.
+struct NodeImage {
+  uint64_t name_hash = 0;
+  int64_t size_bytes = 0;
+};
+uint64_t image_hash(std::string_view name);
+
 struct Node {
   ObjectMeta metadata;
   bool unschedulable = false;
@@ -119,6 +203,7 @@ struct Node {
   ResourceList capacity;
   ResourceList allocatable;
   std::vector<Condition> conditions;
+  std::vector<NodeImage> images;
 };
 
 struct Namespace {

@@ -18,8 +18,8 @@
 
 namespace dra::api {
 
-// The kinds: Pod, Node, Namespace, Lease, DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice,
-// DeviceTaintRule; the parts: ObjectMeta, LabelSelector, NodeSelector, NodeSelectorTerm, ResourceClaimSpec,
+// The kinds: those of core.h, storage.h and resource.h (Pod, Node, DeviceClass, ResourceClaim, ResourceSlice,
+// PersistentVolumeClaim ...); the parts: ObjectMeta, LabelSelector, NodeSelector, NodeSelectorTerm, ResourceClaimSpec,
 // AllocationResult, Container, Device.
 template <class T>
 Result<T> decode(std::string_view json);
@@ -40,7 +40,7 @@ struct DecodedList {
   std::vector<std::string> unreadable;  // for each error the item's "ns/name"; empty where that cannot be read either
 };
 
-// For the nine kinds above.
+// For the kinds.
 template <class T>
 Result<DecodedList<T>> decode_list(std::string_view json);
 

@@ -60,7 +60,7 @@ TEST(Decode, PodKeepsWhatControllersRead) {
   EXPECT_EQ(pod->resource_claims[0].resource_claim_name, std::nullopt);
   EXPECT_EQ(pod->containers[0].requests.at("memory"), "1024");
   EXPECT_EQ(pod->containers[0].limits.at("cpu"), "2");
-  EXPECT_THAT(pod->containers[0].host_ports, ElementsAre(8080));
+  EXPECT_THAT(pod->containers[0].host_ports, ElementsAre(HostPort{8080, "", ""}));
   EXPECT_EQ(pod->init_containers[0].restart_policy, "Always");
   ASSERT_TRUE(pod->pod_requests);
   EXPECT_EQ(pod->pod_requests->at("cpu"), "1");
@@ -212,7 +212,8 @@ TEST(Decode, MetadataThatNobodyReadsIsNotKept) {
   EXPECT_EQ(metadata.annotations.at("dra-controller-manager/proven"), std::string(512, 'y'));
   EXPECT_THAT(metadata.managed_fields, SizeIs(17));
   EXPECT_EQ(metadata.managed_fields.back().manager, "dra-controller-manager");
-  EXPECT_THAT(metadata.labels, SizeIs(0));
+  EXPECT_EQ(metadata.labels.at("app"), "a") << "affinity and spreading select pods by it";
+  EXPECT_THAT(decode<ResourceClaim>(text)->metadata.labels, SizeIs(0));
   EXPECT_EQ(decode<Node>(text)->metadata.labels.at("app"), "a");
 }
 

@@ -118,5 +118,9 @@ bool section(const JsonValue& object, std::string_view name, Trouble& trouble, F
 // beyond the first sixteen of other managers and sixty-four of ours; and labels, unless they are wanted.
 enum class Labels : uint8_t { kDropped, kKept };
 bool read_metadata_in_use(const JsonValue& object, ObjectMeta& out, Labels labels, Trouble& trouble);
+// The map of quantities `name`, if present.
+inline bool quantities(const JsonValue& object, std::string_view name, StringMap& out, Trouble& trouble) {
+  return field_with(object, name, trouble, [&](const JsonValue& map) { return read_quantity_map(map, out, trouble); });
+}
 
 }  // namespace dra::api::detail

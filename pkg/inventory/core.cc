@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "pkg/inventory/node_match.h"
+#include "pkg/api/selectors.h"
 
 namespace dra::inventory {
 namespace {
@@ -197,7 +197,7 @@ bool Core::usable_on(const Where& place, NodeId node) const {
     case Where::kAll:
       return true;
     case Where::kSelector:
-      return node_matches(*place.selector, nodes_[node].name, nodes_[node].labels);
+      return api::matches(*place.selector, nodes_[node].name, nodes_[node].labels);
     default:
       return false;
   }

@@ -4,7 +4,6 @@
 
 #include "pkg/base/random.h"
 #include "pkg/inventory/core.h"
-#include "pkg/inventory/node_match.h"
 #include "pkg/inventory/value_code.h"
 
 namespace dra::inventory::inventory_test {
@@ -267,22 +266,6 @@ TEST(InventoryNodes, ViewsFollowSelectorsAndLabels) {
   EXPECT_EQ(inventory.core().view(n1).segments.size(), 1u);
   inventory.remove_slice("w");
   EXPECT_EQ(inventory.core().view(n1).segments.size(), 0u);
-}
-
-TEST(InventoryNodes, SelectorOperators) {
-  auto matches = [](api::NodeSelectorRequirement r) {
-    return node_matches({{{{std::move(r)}, {}}}}, "n", {{"a", "1"}, {"b", "x"}});
-  };
-  EXPECT_TRUE(matches({"a", "In", {"0", "1"}}));
-  EXPECT_FALSE(matches({"c", "In", {"1"}}));
-  EXPECT_TRUE(matches({"c", "NotIn", {"1"}}));
-  EXPECT_TRUE(matches({"b", "Exists", {}}));
-  EXPECT_TRUE(matches({"c", "DoesNotExist", {}}));
-  EXPECT_TRUE(matches({"a", "Gt", {"0"}}));
-  EXPECT_FALSE(matches({"a", "Lt", {"1"}}));
-  EXPECT_FALSE(matches({"b", "Gt", {"0"}}));
-  EXPECT_FALSE(matches({"a", "Near", {"1"}}));
-  EXPECT_FALSE(node_matches({{api::NodeSelectorTerm{}}}, "n", {}));
 }
 
 TEST(InventoryValues, CodesRoundTrip) {

@@ -1,106 +1,80 @@
 #include "pkg/manager/node_tracker.h"
 
-#include <set>
-#include <string_view>
+#include <algorithm>
 
-#include "pkg/placement/node_selector.h"
+#include "pkg/api/selectors.h"
 
 namespace dra::manager {
 
-void NodeTracker::set_node(std::shared_ptr<const api::Node> node) {
-  Known& known = nodes_[node->metadata.name];
-  known.facts = std::make_unique<placement::NodeFacts>(*node);
-  known.facts->load = loads_[node->metadata.name];
-  known.node = std::move(node);
-}
-
-void NodeTracker::remove_node(const std::string& name) {
-  nodes_.erase(name);
-}
-
 void NodeTracker::set_pod(const api::Pod& pod) {
-  const auto counted = pods_.find(pod.metadata.uid);
-  if (pod.terminal()) return uncount(pod.metadata.uid);
-  if (pod.node_name.empty()) return;  // an assumption about it stays
-  if (counted != pods_.end() && !counted->second.assumed && counted->second.node == pod.node_name) return;
-  count(pod.metadata.uid, pod, pod.node_name, false);
-}
-
-void NodeTracker::remove_pod(const std::string& uid) {
-  uncount(uid);
+  if (pod.terminal()) return cluster_.remove_pod(pod.metadata.uid);
+  if (!pod.node_name.empty()) return cluster_.set_pod(pod, pod.node_name, false);
+  // An assumption about the pod stays, of the pod as it is now.
+  if (const placement::PlacedPod* counted = cluster_.pod(pod.metadata.uid); counted && counted->assumed)
+    cluster_.set_pod(pod, std::string(cluster_.rest(counted->node).name), true);
 }
 
 void NodeTracker::assume(const api::Pod& pod, const std::string& node) {
-  if (pod.node_name.empty() && !pod.terminal()) count(pod.metadata.uid, pod, node, true);
+  if (pod.node_name.empty() && !pod.terminal()) cluster_.set_pod(pod, node, true);
 }
 
 void NodeTracker::forget(const std::string& uid) {
-  const auto counted = pods_.find(uid);
-  if (counted != pods_.end() && counted->second.assumed) uncount(uid);
+  if (const placement::PlacedPod* counted = cluster_.pod(uid); counted && counted->assumed) cluster_.remove_pod(uid);
 }
 
 void NodeTracker::forget_all() {
-  std::vector<std::string> assumed;
-  for (const auto& [uid, share] : pods_)
-    if (share.assumed) assumed.push_back(uid);
-  for (const std::string& uid : assumed) uncount(uid);
+  for (const std::string& uid : cluster_.assumed_pods()) cluster_.remove_pod(uid);
 }
 
-void NodeTracker::count(const std::string& uid, const api::Pod& pod, const std::string& node, bool assumed) {
-  uncount(uid);
-  Share share{node, {}, placement::host_ports_of(pod), assumed};
-  // Requests that cannot be read count as nothing: the API server does not let such pods in.
-  if (Result<placement::Amounts> requests = placement::pod_requests(pod)) share.requests = std::move(*requests);
-  loads_[node].add(share.requests, share.ports);
-  if (auto known = nodes_.find(node); known != nodes_.end()) known->second.facts->load.add(share.requests, share.ports);
-  pods_.emplace(uid, std::move(share));
+void NodeTracker::set_namespaces(Namespaces state, std::string why) {
+  namespaces_ = state;
+  why_no_namespaces_ = std::move(why);
 }
 
-void NodeTracker::uncount(const std::string& uid) {
-  const auto counted = pods_.find(uid);
-  if (counted == pods_.end()) return;
-  const Share& share = counted->second;
-  loads_[share.node].remove(share.requests, share.ports);
-  if (auto known = nodes_.find(share.node); known != nodes_.end())
-    known->second.facts->load.remove(share.requests, share.ports);
-  pods_.erase(counted);
+// Its own terms select namespaces by label, or a term of a pod on some node would mean this pod if its namespace had
+// certain labels.
+bool NodeTracker::needs_namespaces(const placement::PodNeeds& needs) const {
+  const api::ObjectMeta& pod = needs.pod().metadata;
+  return needs.reads_namespaces() || cluster_.terms().depend_on_labels_of(pod.ns, pod.labels);
 }
 
 allocation::NodeChoice NodeTracker::choose(const api::Pod& pod, const std::vector<std::string>& only) {
-  Result<placement::PodNeeds> needs = placement::PodNeeds::of(pod);
-  if (!needs) return {{}, needs.error().message()};
-  std::vector<const placement::NodeFacts*> facts;
-  if (only.empty()) {
-    for (const auto& [name, known] : nodes_) facts.push_back(known.facts.get());
-  } else {
-    const std::set<std::string_view> names(only.begin(), only.end());  // each once, in the order of nodes_
-    for (const std::string_view name : names)
-      if (auto known = nodes_.find(name); known != nodes_.end()) facts.push_back(known->second.facts.get());
+  const Result<placement::PodNeeds> needs = placement::PodNeeds::of(pod);
+  if (!needs) return {{}, needs.error().message(), false};
+  if (namespaces_ == Namespaces::kUnknown && needs_namespaces(*needs)) {
+    if (namespaces_needed_) namespaces_needed_();
+    return {{}, why_no_namespaces_, false};
   }
-  if (facts.empty()) return {{}, "0/" + std::to_string(nodes_.size()) + " nodes are available"};
-  // The pod's own share is no obstacle to itself.
-  const auto own = pods_.find(pod.metadata.uid);
-  placement::NodeLoad* own_load = nullptr;
-  if (own != pods_.end())
-    if (auto known = nodes_.find(own->second.node); known != nodes_.end()) own_load = &known->second.facts->load;
-  if (own_load) own_load->remove(own->second.requests, own->second.ports);
-  const placement::Ranking ranking = placement::rank(*needs, facts);
-  if (own_load) own_load->add(own->second.requests, own->second.ports);
+  placement::DecisionOptions options;
+  options.volumes = placement::Volumes::kIgnored;
+  std::vector<placement::NodeIndex> nodes;
+  if (!only.empty()) {
+    std::vector<std::string_view> names(only.begin(), only.end());  // each once, in order
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    for (const std::string_view name : names)
+      if (const auto node = cluster_.find_node(name)) nodes.push_back(*node);
+    if (nodes.empty()) return {{}, "0/" + std::to_string(cluster_.nodes().size()) + " nodes are available", false};
+    options.only = &nodes;
+  }
+  const placement::Cluster::Aside aside(cluster_, pod.metadata.uid);
+  const placement::Decision decision = placement::decide(cluster_, *needs, options);
   allocation::NodeChoice choice;
-  for (const placement::RankedNode& node : ranking.nodes)
-    choice.nodes.push_back(facts[node.index]->node().metadata.name);
-  if (choice.nodes.empty()) choice.why_none = ranking.summary();
+  choice.nodes.reserve(decision.nodes.size());
+  for (const placement::RankedNode& node : decision.nodes) choice.nodes.push_back(cluster_.rest(node.node).name);
+  if (choice.nodes.empty()) choice.why_none = decision.summary();
+  choice.depends_on_pods = decision.depends_on_pods();
   return choice;
 }
 
 bool NodeTracker::matches(const api::NodeSelector& selector, const std::string& node) {
-  const auto known = nodes_.find(node);
-  return known != nodes_.end() && placement::matches(selector, node, known->second.node->metadata.labels);
+  const auto known = cluster_.find_node(node);
+  return known && api::matches(selector, node, cluster_.rest(*known).node->metadata.labels);
 }
 
 std::vector<std::string> NodeTracker::all_nodes() {
   std::vector<std::string> names;
-  for (const auto& [name, known] : nodes_) names.push_back(name);
+  for (const placement::NodeIndex node : cluster_.nodes()) names.push_back(cluster_.rest(node).name);
   return names;
 }
 

@@ -19,6 +19,11 @@ std::vector<PermissionRole> make_roles() {
     for (const reconcile::Role& role : controller->roles)
       roles.push_back({role.name, controller->name, role.without, "", role.rules, &role});
   const PermissionRole own[] = {
+      {kNamespacesRole,
+       "",
+       "pods whose affinity selects namespaces by label wait",
+       "",
+       {{"", "namespaces", {"list", "watch"}, ""}}},
       {"events", "", "no events are recorded", "", {{"events.k8s.io", "events", {"create", "patch"}, ""}}},
       {"neighbours",
        "",
@@ -58,6 +63,7 @@ std::vector<const PermissionRole*> needed_roles(const ManagerOptions& options) {
     if (role.ns == kLease && !options.lease) continue;
     if (!role.controller.empty() && !controller_runs(options, role.controller)) continue;
     if (role.described && role.described->needed && !role.described->needed(settings)) continue;
+    if (role.name == kNamespacesRole && !controller_runs(options, "allocation")) continue;
     needed.push_back(&role);
   }
   return needed;

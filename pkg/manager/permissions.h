@@ -31,7 +31,11 @@ struct PermissionRole {
 // True when this configuration runs the controller.
 bool controller_runs(const ManagerOptions& options, std::string_view controller);
 
-// The controllers', in the order of controllers/list.inc, then events, neighbours and leader-election.
+// What allocation needs for pods whose affinity selects namespaces by label, and for no others.
+inline constexpr std::string_view kNamespacesRole = "allocation-namespaces";
+
+// The controllers', in the order of controllers/list.inc, then events, allocation-namespaces, neighbours and
+// leader-election.
 const std::vector<PermissionRole>& permission_roles();
 
 // Those that this configuration needs.

@@ -40,6 +40,10 @@ bool Preflight::permits(std::string_view controller) const {
   return true;
 }
 
+bool Preflight::grants(std::string_view role) const {
+  return std::none_of(missing_.begin(), missing_.end(), [&](const Missing& m) { return m.role == role; });
+}
+
 void Preflight::begin_round() {
   questions_.clear();
   next_ = 0;

@@ -36,6 +36,8 @@ class Preflight {
   bool done() const { return rounds_ > 0; }
   // All roles that are needed for the controller are granted.
   bool permits(std::string_view controller) const;
+  // The role is granted, as far as is known.
+  bool grants(std::string_view role) const;
 
   struct Missing {
     std::string permission;  // "create resourceclaims.resource.k8s.io"

@@ -1,5 +1,5 @@
-// What a pod asks of a node and what the node has left, in the units of kube-scheduler: cpu in thousandths, everything
-// else in whole units (bytes, counts), each request rounded up.
+// What a pod asks of a node, in the units of kube-scheduler: cpu in thousandths, everything else in whole units (bytes,
+// counts), rounded up after everything was summed.
 //
 // Sums saturate at the ends of int64 instead of wrapping. Plain values.
 #pragma once
@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "pkg/api/core.h"
 #include "pkg/base/error.h"
@@ -18,46 +19,39 @@ namespace dra::placement {
 // Resource name -> amount. Names that are absent are zero.
 using Amounts = std::map<std::string, int64_t, std::less<>>;
 
-// The amounts that every pair of pod and node is asked for, without a search by name.
-struct Basics {
-  explicit Basics(const Amounts& amounts = {});
-  int64_t cpu = 0;
-  int64_t memory = 0;
-  int64_t pods = 0;
-};
-
 int64_t saturating_add(int64_t a, int64_t b);
 int64_t amount_of(const Amounts& amounts, std::string_view name);
 
 // An error names the resource whose quantity cannot be read.
 Result<Amounts> amounts_of(const api::ResourceList& list);
 
-// The sum over containers and sidecars, or what some init container needs beside the sidecars started before it,
-// whichever is more; pod-level requests replace that for the resources they name; overhead comes on top (KEP-753,
-// KEP-2837, k8s.io/component-helpers resource.PodRequests). Resources for which `ignored` is true are left out (those
-// that a claim provides instead of the node). An error names the container and resource.
-Result<Amounts> pod_requests(const api::Pod& pod, const std::function<bool(const std::string&)>& ignored = nullptr);
-
-// The pods of one node, added up.
-class NodeLoad {
- public:
-  // `host_ports` are those of all containers of the pod.
-  void add(const Amounts& requests, const std::vector<uint16_t>& host_ports);
-  // Only what was added may be removed.
-  void remove(const Amounts& requests, const std::vector<uint16_t>& host_ports);
-
-  const Amounts& requested() const { return requested_; }
-  const Basics& basics() const { return basics_; }  // of requested()
-  int64_t pods() const { return pods_; }
-  bool port_taken(uint16_t port) const { return ports_.count(port) > 0; }
-
- private:
-  Amounts requested_;
-  Basics basics_;
-  int64_t pods_ = 0;
-  std::map<uint16_t, int> ports_;
+// What one pod asks for.
+struct Charge {
+  int64_t cpu = 0;
+  int64_t memory = 0;
+  int64_t ephemeral_storage = 0;
+  // As scores count it: a container that does not say asks for 100m and 200Mi.
+  int64_t score_cpu = 0;
+  int64_t score_memory = 0;
+  std::vector<std::pair<std::string, int64_t>> others;  // more than 0, by name
+  std::vector<api::HostPort> ports;                     // of containers and sidecars; protocol and ip are never empty
+  bool operator==(const Charge&) const = default;
 };
 
-std::vector<uint16_t> host_ports_of(const api::Pod& pod);
+// What a pod that waits for a node asks for: the sum over containers and sidecars, or what some init container needs
+// beside the sidecars started before it, whichever is more; pod-level requests replace that for the resources they
+// name; overhead comes on top (KEP-753, KEP-2837, k8s.io/component-helpers resource.PodRequests). Resources for which
+// `ignored` is true are left out (those that a claim provides instead of the node). An error names the container and
+// resource.
+Result<Charge> pending_charge(const api::Pod& pod, const std::function<bool(const std::string&)>& ignored = nullptr);
+
+// What a bound pod takes from its node. While it is resized in place that is the most of what its spec asks for, what
+// the kubelet has allocated and what is in force, per container and for the whole pod; its spec does not count when the
+// kubelet has called the resize infeasible (KEP-1287, KEP-5419). Requests that cannot be read count as nothing: the API
+// server does not let such pods in.
+Charge bound_charge(const api::Pod& pod);
+
+// The same port and protocol, and the same address unless one of them is 0.0.0.0, which is all addresses.
+bool ports_conflict(const api::HostPort& a, const api::HostPort& b);
 
 }  // namespace dra::placement

@@ -240,6 +240,17 @@ TEST(Proof, AnythingThatChangesUnderTheMarkEndsTheProof) {
   ends("everywhere", [](api::AllocationResult& a) { a.node_selector.reset(); });
 }
 
+TEST(Annotations, ThoseThatThisProjectReadsAreKeptByTheDecoder) {
+  for (std::string_view name : {kProofAnnotation, kProvenForAnnotation, kLeavingAnnotation}) {
+    const nlohmann::json object = {{"metadata", {{"name", "x"}, {"annotations", {{std::string(name), "value"}}}}}};
+    const auto claim = api::decode<api::ResourceClaim>(object.dump());
+    const auto pod = api::decode<api::Pod>(object.dump());
+    ASSERT_TRUE(claim && pod);
+    EXPECT_TRUE(claim->metadata.annotations.contains(std::string(name))) << name;
+    EXPECT_TRUE(pod->metadata.annotations.contains(std::string(name))) << name;
+  }
+}
+
 TEST(LeavingAnnotation, KeepsTheHighestVersionOfEachClaimAndIgnoresWhatItCannotRead) {
   api::Pod pod;
   pod.metadata.uid = "p-uid";

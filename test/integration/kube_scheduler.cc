@@ -53,6 +53,7 @@ KubeScheduler::KubeScheduler(Reactor& reactor, client::Transport& transport, Ran
               traits_),
       classes_(reactor, transport, random, watching<api::DeviceClass>(kDra, "deviceclasses", "DeviceClass", false),
                traits_),
+      namespaces_(reactor, transport, random, watching<api::Namespace>("", "namespaces", "Namespace", false), traits_),
       allocator_(inventory_, {}, random),
       worker_(
           reactor, pod_backoff(), [this] { return synced(); }, [this](const std::string& key) { attempt(key); }) {
@@ -71,6 +72,7 @@ void KubeScheduler::start() {
   claims_.start();
   slices_.start();
   classes_.start();
+  namespaces_.start();
 }
 
 void KubeScheduler::listen() {
@@ -85,6 +87,11 @@ void KubeScheduler::listen() {
       inventory_.remove_node(change.before->metadata.name);
       tracker_.remove_node(change.before->metadata.name);
     }
+    wake_all();
+  });
+  tracker_.set_namespaces(manager::NodeTracker::Namespaces::kKnown, "");  // nothing is tried before synced()
+  namespaces_.store().on_change([this](const client::Change<api::Namespace>& change) {
+    change.after ? tracker_.set_namespace(*change.after) : tracker_.remove_namespace(change.before->metadata.name);
     wake_all();
   });
   slices_.store().on_change([this](const client::Change<api::ResourceSlice>& change) {
@@ -133,7 +140,8 @@ void KubeScheduler::wake(const std::string& key) {
 }
 
 bool KubeScheduler::synced() const {
-  return pods_.synced() && claims_.synced() && nodes_.synced() && slices_.synced() && classes_.synced();
+  return pods_.synced() && claims_.synced() && nodes_.synced() && slices_.synced() && classes_.synced() &&
+         namespaces_.synced();
 }
 
 bool KubeScheduler::wants_node(const api::Pod& pod) const {

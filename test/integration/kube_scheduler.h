@@ -2,8 +2,8 @@
 // claims.
 //
 // What it keeps of the original: gated pods are left alone; claims must exist, be undeleted and belong to the pod;
-// nodes are filtered by name, cordon, taints, affinity and resources, and by the selectors of allocated claims, without
-// another look at the devices; unallocated claims are allocated first-fit (finalizer, then status); PreBind adds the
+// nodes are filtered by pkg/placement, volumes aside, and by the selectors of allocated claims, without another look at
+// the devices; unallocated claims are allocated first-fit (finalizer, then status); PreBind adds the
 // missing reservation, and with it a missing allocationTimestamp, which the API server refuses; any failure after that
 // strips the pod's reservations (Unreserve); when no node passes, an allocated claim that is reserved for nobody else
 // is deallocated (PostFilter); failing pods back off 1 to 10 s. One pod at a time. Nothing here looks at reservations
@@ -69,6 +69,7 @@ class KubeScheduler : public Scheduler {
   client::Informer<api::ResourceClaim> claims_;
   client::Informer<api::ResourceSlice> slices_;
   client::Informer<api::DeviceClass> classes_;
+  client::Informer<api::Namespace> namespaces_;
   inventory::Inventory inventory_;
   allocator::Allocator allocator_;
   manager::NodeTracker tracker_;

@@ -117,7 +117,7 @@ TEST(Charts, EveryRenderedRoleIsTheDataAndBoundToTheServiceAccount) {
     }
   }
   EXPECT_EQ(roles, bound);
-  EXPECT_EQ(rendered.size(), 6u);
+  EXPECT_EQ(rendered.size(), 7u);
   for (const auto& [name, permissions] : rendered) EXPECT_EQ(permissions, data[name]) << name;
 }
 
@@ -314,6 +314,31 @@ TEST(Permissions, EachOneRemovedInTurn) {
     EXPECT_EQ(world.metrics().find("dra_missing_permissions{"), std::string::npos);
     EXPECT_EQ(world.cluster().verdict(), "");
   }
+}
+
+// Labels of namespaces are missing to those pods alone whose affinity needs them, and they are told by what role.
+TEST(Permissions, NamespacesAreMissingToThoseWhoSelectThem) {
+  Guarded world;
+  world.install_roles("list /namespaces ");
+  world.start(all_controllers());
+  world.add_pods();
+  Json choosy = pod("choosy", {from_template("gpu", "one-gpu")});
+  choosy["spec"]["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = {
+      {{"topologyKey", "kubernetes.io/hostname"},
+       {"labelSelector", {{"matchLabels", {{"app", "a"}}}}},
+       {"namespaceSelector", {{"matchLabels", {{"team", "x"}}}}}}};
+  world.cluster().api().create(choosy);
+  EXPECT_TRUE(world.cluster().eventually([&] { return world.bound("templated") && world.bound("handmade"); }, 30s));
+  const auto told = [&] {
+    for (const Json& event : world.cluster().api().list("Event"))
+      if (event.dump().find("bind the ClusterRole dra-controller-manager:allocation-namespaces") != std::string::npos)
+        return true;
+    return false;
+  };
+  EXPECT_TRUE(world.cluster().eventually(told, 30s));
+  EXPECT_FALSE(world.bound("choosy"));
+  world.install_roles();
+  EXPECT_TRUE(world.cluster().eventually([&] { return world.bound("choosy"); }, 180s));
 }
 
 TEST(Permissions, AServerThatAnswersNoReviewsIsTrusted) {

@@ -1,0 +1,12 @@
+// Reading files of cases line by line, compressed or not.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace dra::conformance {
+
+// Calls f for every line that is not empty. False when the file cannot be read.
+bool each_line(const std::string& path, const std::function<void(const std::string&)>& f);
+
+}  // namespace dra::conformance

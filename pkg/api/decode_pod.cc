@@ -1,0 +1,272 @@
+// decode<T>() for Pod and its parts.
+#include <algorithm>
+#include <limits>
+
+#include "pkg/api/decode_entry.h"
+#include "pkg/base/strings.h"
+
+namespace dra::api {
+namespace detail {
+namespace {
+
+bool read_container_claim(const JsonValue& v, ContainerClaim& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "name", out.name, t) && field(v, "request", out.request, t);
+}
+
+bool read_host_port(const JsonValue& v, std::vector<HostPort>& out, Trouble& t) {
+  int64_t port = 0;
+  if (!expect_object(v, t) || !field(v, "hostPort", port, t)) return false;
+  if (port < 0 || port > std::numeric_limits<uint16_t>::max()) {
+    t.out_of_range("the port " + std::to_string(port));
+    return t.in_member("hostPort");
+  }
+  if (port == 0) return true;
+  HostPort& read = out.emplace_back();
+  read.port = static_cast<uint16_t>(port);
+  return field(v, "protocol", read.protocol, t) && field(v, "hostIP", read.ip, t);
+}
+
+bool read_host_ports(const JsonValue& list, std::vector<HostPort>& out, Trouble& t) {
+  if (list.kind() != JsonValue::Kind::kArray) return t.wrong_type(list, "an array");
+  size_t index = 0;
+  return list.each_element([&](const JsonValue& port) {
+    if (!port.is_null() && !read_host_port(port, out, t)) return t.in_element(index);
+    ++index;
+    return true;
+  });
+}
+
+}  // namespace
+
+bool read(const JsonValue& v, Container& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "name", out.name, t) && field(v, "image", out.image, t) &&
+         section(v, "resources", t,
+                 [&](const JsonValue& r) {
+                   return quantities(r, "requests", out.requests, t) && quantities(r, "limits", out.limits, t) &&
+                          field_with(r, "claims", t, [&](const JsonValue& list) {
+                            return read_list(list, out.claims, t, read_container_claim);
+                          });
+                 }) &&
+         field(v, "restartPolicy", out.restart_policy, t) &&
+         field_with(v, "ports", t, [&](const JsonValue& list) { return read_host_ports(list, out.host_ports, t); });
+}
+
+namespace {
+
+bool read_pod_toleration(const JsonValue& v, Toleration& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "key", out.key, t) && field(v, "operator", out.op, t) &&
+         field(v, "value", out.value, t) && field(v, "effect", out.effect, t) &&
+         field(v, "tolerationSeconds", out.toleration_seconds, t);
+}
+
+bool read_preferred_term(const JsonValue& v, PreferredSchedulingTerm& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "weight", out.weight, t) && field(v, "preference", out.preference, t);
+}
+
+bool read_node_affinity(const JsonValue& v, NodeAffinity& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "requiredDuringSchedulingIgnoredDuringExecution", out.required, t) &&
+         field_with(v, "preferredDuringSchedulingIgnoredDuringExecution", t,
+                    [&](const JsonValue& list) { return read_list(list, out.preferred, t, read_preferred_term); });
+}
+
+bool read_pod_affinity_term(const JsonValue& v, PodAffinityTerm& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "labelSelector", out.label_selector, t) &&
+         field(v, "namespaces", out.namespaces, t) && field(v, "namespaceSelector", out.namespace_selector, t) &&
+         field(v, "topologyKey", out.topology_key, t);
+}
+
+bool read_weighted_affinity_term(const JsonValue& v, WeightedPodAffinityTerm& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "weight", out.weight, t) &&
+         field_with(v, "podAffinityTerm", t,
+                    [&](const JsonValue& term) { return read_pod_affinity_term(term, out.term, t); });
+}
+
+bool read_pod_affinity(const JsonValue& v, PodAffinity& out, Trouble& t) {
+  return field_with(v, "requiredDuringSchedulingIgnoredDuringExecution", t,
+                    [&](const JsonValue& list) { return read_list(list, out.required, t, read_pod_affinity_term); }) &&
+         field_with(v, "preferredDuringSchedulingIgnoredDuringExecution", t, [&](const JsonValue& list) {
+           return read_list(list, out.preferred, t, read_weighted_affinity_term);
+         });
+}
+
+bool read_affinity(const JsonValue& v, Pod& out, Trouble& t) {
+  return field_with(v, "nodeAffinity", t,
+                    [&](const JsonValue& n) { return read_node_affinity(n, out.node_affinity.emplace(), t); }) &&
+         section(v, "podAffinity", t, [&](const JsonValue& a) { return read_pod_affinity(a, out.pod_affinity, t); }) &&
+         section(v, "podAntiAffinity", t,
+                 [&](const JsonValue& a) { return read_pod_affinity(a, out.pod_anti_affinity, t); });
+}
+
+bool read_spread_constraint(const JsonValue& v, TopologySpreadConstraint& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "maxSkew", out.max_skew, t) && field(v, "topologyKey", out.topology_key, t) &&
+         field(v, "whenUnsatisfiable", out.when_unsatisfiable, t) && field(v, "labelSelector", out.label_selector, t) &&
+         field(v, "minDomains", out.min_domains, t) && field(v, "nodeAffinityPolicy", out.node_affinity_policy, t) &&
+         field(v, "nodeTaintsPolicy", out.node_taints_policy, t) && field(v, "matchLabelKeys", out.match_label_keys, t);
+}
+
+bool read_rbd(const JsonValue& v, InlineDisk& out, Trouble& t) {
+  std::string pool, image;
+  if (!field(v, "pool", pool, t) || !field(v, "image", image, t)) return false;
+  out.id = pool + "/" + image;
+  return field(v, "monitors", out.monitors, t);
+}
+
+bool read_inline_disk(const JsonValue& v, PodVolume& out, Trouble& t) {
+  const auto disk = [&](const char* member, InlineDisk::Kind kind, const char* id) {
+    return section(v, member, t, [&](const JsonValue& source) {
+      InlineDisk& read = out.disk.emplace();
+      read.kind = kind;
+      if (!field(source, "readOnly", read.read_only, t)) return false;
+      return id ? field(source, id, read.id, t) : read_rbd(source, read, t);
+    });
+  };
+  return disk("gcePersistentDisk", InlineDisk::Kind::kGcePersistentDisk, "pdName") &&
+         disk("awsElasticBlockStore", InlineDisk::Kind::kAwsElasticBlockStore, "volumeID") &&
+         disk("iscsi", InlineDisk::Kind::kIscsi, "iqn") && disk("rbd", InlineDisk::Kind::kRbd, nullptr);
+}
+
+bool read_volume(const JsonValue& v, PodVolume& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "name", out.name, t) &&
+         section(v, "persistentVolumeClaim", t,
+                 [&](const JsonValue& claim) { return field(claim, "claimName", out.claim_name, t); }) &&
+         section(v, "ephemeral", t,
+                 [&](const JsonValue&) {
+                   out.ephemeral = true;
+                   return true;
+                 }) &&
+         section(v, "image", t, [&](const JsonValue& image) { return field(image, "reference", out.image, t); }) &&
+         read_inline_disk(v, out, t);
+}
+
+bool read_volumes(const JsonValue& list, std::vector<PodVolume>& out, Trouble& t) {
+  if (!read_list(list, out, t, read_volume)) return false;
+  std::erase_if(out, [](const PodVolume& volume) {
+    return volume.claim_name.empty() && !volume.ephemeral && volume.image.empty() && !volume.disk;
+  });
+  out.shrink_to_fit();
+  return true;
+}
+
+bool read_gate(const JsonValue& v, std::string& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "name", out, t);
+}
+
+bool read_pod_claim(const JsonValue& v, PodResourceClaim& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "name", out.name, t) &&
+         field(v, "resourceClaimName", out.resource_claim_name, t) &&
+         field(v, "resourceClaimTemplateName", out.resource_claim_template_name, t);
+}
+
+bool read_pod_claim_status(const JsonValue& v, PodResourceClaimStatus& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "name", out.name, t) &&
+         field(v, "resourceClaimName", out.resource_claim_name, t);
+}
+
+bool read_mapping(const JsonValue& v, ContainerExtendedResourceRequest& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "containerName", out.container_name, t) &&
+         field(v, "resourceName", out.resource_name, t) && field(v, "requestName", out.request_name, t);
+}
+
+bool read_extended_status(const JsonValue& v, PodExtendedResourceClaimStatus& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "resourceClaimName", out.resource_claim_name, t) &&
+         field_with(v, "requestMappings", t,
+                    [&](const JsonValue& list) { return read_list(list, out.request_mappings, t, read_mapping); });
+}
+
+bool read_pod_spec(const JsonValue& v, Pod& out, Trouble& t) {
+  return field(v, "nodeName", out.node_name, t) && field(v, "schedulerName", out.scheduler_name, t) &&
+         field(v, "restartPolicy", out.restart_policy, t) && field(v, "nodeSelector", out.node_selector, t) &&
+         section(v, "affinity", t, [&](const JsonValue& a) { return read_affinity(a, out, t); }) &&
+         field_with(
+             v, "topologySpreadConstraints", t,
+             [&](const JsonValue& list) { return read_list(list, out.topology_spread, t, read_spread_constraint); }) &&
+         field_with(v, "volumes", t, [&](const JsonValue& list) { return read_volumes(list, out.volumes, t); }) &&
+         field_with(v, "tolerations", t,
+                    [&](const JsonValue& list) { return read_list(list, out.tolerations, t, read_pod_toleration); }) &&
+         field_with(v, "schedulingGates", t,
+                    [&](const JsonValue& list) { return read_list(list, out.scheduling_gates, t, read_gate); }) &&
+         field_with(v, "resourceClaims", t,
+                    [&](const JsonValue& list) { return read_list(list, out.resource_claims, t, read_pod_claim); }) &&
+         field(v, "containers", out.containers, t) && field(v, "initContainers", out.init_containers, t) &&
+         quantities(v, "overhead", out.overhead, t) &&
+         section(v, "resources", t,
+                 [&](const JsonValue& r) {
+                   return field_with(r, "requests", t, [&](const JsonValue& map) {
+                     return read_quantity_map(map, out.pod_requests.emplace(), t);
+                   });
+                 }) &&
+         field(v, "priority", out.priority, t) && field(v, "priorityClassName", out.priority_class_name, t) &&
+         field(v, "terminationGracePeriodSeconds", out.termination_grace_period_seconds, t) &&
+         field(v, "activeDeadlineSeconds", out.active_deadline_seconds, t);
+}
+
+// Leaves `out` empty where the status has no `resources`.
+bool read_resized(const JsonValue& v, std::optional<ResizedResources>& out, Trouble& t) {
+  return section(v, "resources", t, [&](const JsonValue& r) {
+    ResizedResources& read = out.emplace();
+    return quantities(r, "requests", read.in_force, t) && quantities(v, "allocatedResources", read.allocated, t);
+  });
+}
+
+bool differs(const ResizedResources& status, const ResourceList& spec) {
+  return status.in_force != spec || (!status.allocated.empty() && status.allocated != spec);
+}
+
+// Keeps what differs from the spec of the container with that name.
+bool read_resized_containers(const JsonValue& list, const std::vector<Container>& containers, Pod& out, Trouble& t) {
+  if (list.kind() != JsonValue::Kind::kArray) return t.wrong_type(list, "an array");
+  size_t index = 0;
+  return list.each_element([&](const JsonValue& status) {
+    std::string name;
+    std::optional<ResizedResources> resources;
+    if (!status.is_null() && (!field(status, "name", name, t) || !read_resized(status, resources, t)))
+      return t.in_element(index);
+    const auto spec = std::find_if(containers.begin(), containers.end(), [&](const auto& c) { return c.name == name; });
+    if (resources && spec != containers.end() && differs(*resources, spec->requests))
+      out.resized_containers.push_back({name, std::move(*resources)});
+    ++index;
+    return true;
+  });
+}
+
+// After the spec was read.
+bool read_resizes(const JsonValue& v, Pod& out, Trouble& t) {
+  if (!field_with(v, "containerStatuses", t,
+                  [&](const JsonValue& list) { return read_resized_containers(list, out.containers, out, t); }) ||
+      !field_with(v, "initContainerStatuses", t,
+                  [&](const JsonValue& list) { return read_resized_containers(list, out.init_containers, out, t); }))
+    return false;
+  if (!out.pod_requests) return true;
+  if (!read_resized(v, out.resized, t)) return false;
+  if (out.resized && !differs(*out.resized, *out.pod_requests)) out.resized.reset();
+  return true;
+}
+
+bool read_pod_status(const JsonValue& v, Pod& out, Trouble& t) {
+  return field(v, "phase", out.phase, t) && field(v, "nominatedNodeName", out.nominated_node_name, t) &&
+         field(v, "conditions", out.conditions, t) &&
+         field_with(v, "resourceClaimStatuses", t,
+                    [&](const JsonValue& list) {
+                      return read_list(list, out.resource_claim_statuses, t, read_pod_claim_status);
+                    }) &&
+         field_with(v, "extendedResourceClaimStatus", t,
+                    [&](const JsonValue& s) {
+                      return read_extended_status(s, out.extended_resource_claim_status.emplace(), t);
+                    }) &&
+         read_resizes(v, out, t);
+}
+
+}  // namespace
+
+bool read(const JsonValue& v, Pod& out, Trouble& t) {
+  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kKept, t) &&
+         section(v, "spec", t, [&](const JsonValue& spec) { return read_pod_spec(spec, out, t); }) &&
+         section(v, "status", t, [&](const JsonValue& status) { return read_pod_status(status, out, t); });
+}
+
+}  // namespace detail
+
+DRA_DECODE_KIND(Pod)
+DRA_DECODE_PART(Container)
+
+}  // namespace dra::api

@@ -1,0 +1,157 @@
+// decode<T>() for the kinds of storage.h.
+#include "pkg/api/decode_entry.h"
+#include "pkg/api/storage.h"
+
+namespace dra::api {
+namespace detail {
+namespace {
+
+bool quantity_of(const JsonValue& v, std::string_view name, std::string& out, Trouble& t) {
+  return field_with(v, name, t, [&](const JsonValue& q) { return read_quantity(q, out, t); });
+}
+
+bool read_claim_ref(const JsonValue& v, std::optional<PersistentVolume::ClaimRef>& out, Trouble& t) {
+  return section(v, "claimRef", t, [&](const JsonValue& r) {
+    PersistentVolume::ClaimRef& read = out.emplace();
+    return field(r, "namespace", read.ns, t) && field(r, "name", read.name, t) && field(r, "uid", read.uid, t);
+  });
+}
+
+bool read_topology_term(const JsonValue& v, std::map<std::string, std::vector<std::string>>& out, Trouble& t) {
+  return expect_object(v, t) && field_with(v, "matchLabelExpressions", t, [&](const JsonValue& list) {
+           std::vector<LabelSelectorRequirement> read;
+           const auto one = [](const JsonValue& e, LabelSelectorRequirement& r, Trouble& trouble) {
+             return expect_object(e, trouble) && field(e, "key", r.key, trouble) &&
+                    field(e, "values", r.values, trouble);
+           };
+           if (!read_list(list, read, t, one)) return false;
+           for (LabelSelectorRequirement& r : read) out[r.key] = std::move(r.values);
+           return true;
+         });
+}
+
+struct CsiNodeDriver {
+  std::string name;
+  std::optional<int32_t> count;
+};
+
+bool read_csi_driver(const JsonValue& v, CsiNodeDriver& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "name", out.name, t) &&
+         section(v, "allocatable", t, [&](const JsonValue& a) { return field(a, "count", out.count, t); });
+}
+
+// The kinds that are a selector with a name.
+template <class T>
+bool read_selecting(const JsonValue& v, T& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "metadata", out.metadata, t) &&
+         section(v, "spec", t, [&](const JsonValue& spec) { return field(spec, "selector", out.selector, t); });
+}
+
+}  // namespace
+
+bool read(const JsonValue& v, PersistentVolumeClaim& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "metadata", out.metadata, t) &&
+         section(v, "spec", t,
+                 [&](const JsonValue& s) {
+                   return field(s, "accessModes", out.access_modes, t) &&
+                          field(s, "storageClassName", out.storage_class_name, t) &&
+                          field(s, "volumeName", out.volume_name, t) && field(s, "volumeMode", out.volume_mode, t) &&
+                          field(s, "volumeAttributesClassName", out.volume_attributes_class_name, t) &&
+                          field(s, "selector", out.selector, t) && section(s, "resources", t, [&](const JsonValue& r) {
+                            return section(r, "requests", t, [&](const JsonValue& q) {
+                              return quantity_of(q, "storage", out.storage, t);
+                            });
+                          });
+                 }) &&
+         section(v, "status", t, [&](const JsonValue& s) { return field(s, "phase", out.phase, t); });
+}
+
+bool read(const JsonValue& v, PersistentVolume& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "metadata", out.metadata, t) &&
+         section(v, "spec", t,
+                 [&](const JsonValue& s) {
+                   return section(s, "capacity", t,
+                                  [&](const JsonValue& c) { return quantity_of(c, "storage", out.storage, t); }) &&
+                          field(s, "accessModes", out.access_modes, t) &&
+                          field(s, "storageClassName", out.storage_class_name, t) &&
+                          field(s, "volumeMode", out.volume_mode, t) &&
+                          field(s, "volumeAttributesClassName", out.volume_attributes_class_name, t) &&
+                          read_claim_ref(s, out.claim_ref, t) &&
+                          section(s, "nodeAffinity", t,
+                                  [&](const JsonValue& a) { return field(a, "required", out.node_affinity, t); }) &&
+                          section(s, "csi", t, [&](const JsonValue& c) {
+                            return field(c, "driver", out.csi_driver, t) && field(c, "volumeHandle", out.csi_handle, t);
+                          });
+                 }) &&
+         section(v, "status", t, [&](const JsonValue& s) { return field(s, "phase", out.phase, t); });
+}
+
+bool read(const JsonValue& v, StorageClass& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "metadata", out.metadata, t) && field(v, "provisioner", out.provisioner, t) &&
+         field(v, "volumeBindingMode", out.volume_binding_mode, t) &&
+         field_with(v, "allowedTopologies", t, [&](const JsonValue& list) {
+           return read_list(list, out.allowed_topologies, t, read_topology_term);
+         });
+}
+
+bool read(const JsonValue& v, CsiNode& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "metadata", out.metadata, t) && section(v, "spec", t, [&](const JsonValue& s) {
+           return field_with(s, "drivers", t, [&](const JsonValue& list) {
+             std::vector<CsiNodeDriver> drivers;
+             if (!read_list(list, drivers, t, read_csi_driver)) return false;
+             for (const CsiNodeDriver& driver : drivers)
+               if (driver.count) out.driver_limit[driver.name] = *driver.count;
+             return true;
+           });
+         });
+}
+
+bool read(const JsonValue& v, CsiDriver& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "metadata", out.metadata, t) && section(v, "spec", t, [&](const JsonValue& s) {
+           return field(s, "storageCapacity", out.storage_capacity, t);
+         });
+}
+
+bool read(const JsonValue& v, CsiStorageCapacity& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "metadata", out.metadata, t) &&
+         field(v, "storageClassName", out.storage_class_name, t) && field(v, "nodeTopology", out.node_topology, t) &&
+         quantity_of(v, "capacity", out.capacity, t) && quantity_of(v, "maximumVolumeSize", out.maximum_volume_size, t);
+}
+
+bool read(const JsonValue& v, VolumeAttachment& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "metadata", out.metadata, t) && section(v, "spec", t, [&](const JsonValue& s) {
+           return field(s, "attacher", out.attacher, t) && field(s, "nodeName", out.node_name, t) &&
+                  section(s, "source", t, [&](const JsonValue& source) {
+                    return field(source, "persistentVolumeName", out.persistent_volume_name, t);
+                  });
+         });
+}
+
+bool read(const JsonValue& v, Service& out, Trouble& t) {
+  return read_selecting(v, out, t);
+}
+bool read(const JsonValue& v, ReplicationController& out, Trouble& t) {
+  return read_selecting(v, out, t);
+}
+bool read(const JsonValue& v, ReplicaSet& out, Trouble& t) {
+  return read_selecting(v, out, t);
+}
+bool read(const JsonValue& v, StatefulSet& out, Trouble& t) {
+  return read_selecting(v, out, t);
+}
+
+}  // namespace detail
+
+DRA_DECODE_KIND(PersistentVolumeClaim)
+DRA_DECODE_KIND(PersistentVolume)
+DRA_DECODE_KIND(StorageClass)
+DRA_DECODE_KIND(CsiNode)
+DRA_DECODE_KIND(CsiDriver)
+DRA_DECODE_KIND(CsiStorageCapacity)
+DRA_DECODE_KIND(VolumeAttachment)
+DRA_DECODE_KIND(Service)
+DRA_DECODE_KIND(ReplicationController)
+DRA_DECODE_KIND(ReplicaSet)
+DRA_DECODE_KIND(StatefulSet)
+
+}  // namespace dra::api

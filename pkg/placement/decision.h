@@ -1,0 +1,127 @@
+// Placement: which nodes a pod may go to, in which order, and why not to the others.
+//
+//   Result<PodNeeds> needs = PodNeeds::of(pod);
+//   Decision decision = decide(cluster, *needs);
+//   for (const RankedNode& node : decision.nodes) ... ask the allocator for devices there, best first
+//   if nothing fits: decision.summary()        // "0/3 nodes are available: 2 Insufficient cpu, 1 node(s) ..."
+//
+// The rules are those of the default profile of kube-scheduler 1.36.2: filters in its order, reasons in its words,
+// scores with its weights. Not thread-safe across one Cluster, whose caches a decision updates.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pkg/api/core.h"
+#include "pkg/base/error.h"
+#include "pkg/placement/cluster.h"
+
+namespace dra::placement {
+
+// In the order in which they refuse.
+enum class Plugin : uint8_t {
+  kNone,
+  kNodeDeletion,  // ours: a node that is being deleted takes no pods
+  kNodeUnschedulable,
+  kNodeName,
+  kTaintToleration,
+  kNodeAffinity,
+  kNodePorts,
+  kNodeResourcesFit,
+  kVolumeRestrictions,
+  kNodeVolumeLimits,
+  kVolumeBinding,
+  kVolumeZone,
+  kPodTopologySpread,
+  kInterPodAffinity,
+};
+std::string_view plugin_name(Plugin plugin);
+
+// Which of the rules depend on volumes. A caller that does not watch storage leaves them out.
+enum class Volumes : uint8_t { kIgnored, kChecked };
+
+// What a pod needs, worked out once. Refers to the pod, which must outlive it.
+class PodNeeds {
+ public:
+  // More terms of pod affinity and spreading than these are an error: each costs every decision.
+  static constexpr size_t kMaxTerms = 256;
+  // `ignored`: see pending_charge(). An error names the field that cannot be read: a quantity or a label selector.
+  static Result<PodNeeds> of(const api::Pod& pod, const std::function<bool(const std::string&)>& ignored = nullptr);
+
+  const api::Pod& pod() const { return *pod_; }
+  const Charge& charge() const { return charge_; }
+  const std::vector<AffinityTerm>& affinity() const { return affinity_; }            // required
+  const std::vector<AffinityTerm>& anti_affinity() const { return anti_affinity_; }  // required
+
+  // Its rules read labels of namespaces: some term selects namespaces other than all or none.
+  bool reads_namespaces() const;
+  // It has volumes that are claims.
+  bool reads_storage() const;
+
+ private:
+  explicit PodNeeds(const api::Pod& pod) : pod_(&pod) {}
+  const api::Pod* pod_;
+  Charge charge_;
+  std::vector<AffinityTerm> affinity_, anti_affinity_;
+};
+
+// Why a node was refused: by the first plugin that did.
+struct Verdict {
+  Plugin plugin = Plugin::kNone;  // kNone: not refused
+  bool unresolvable = false;      // preemption cannot help (UnschedulableAndUnresolvable)
+  uint64_t reasons = 0;           // bits; Decision::reasons() has the words
+};
+
+struct RankedNode {
+  NodeIndex node = 0;
+  int64_t score = 0;  // 0 to kMaxTotalScore
+};
+inline constexpr int64_t kMaxTotalScore = 1200;
+
+// What VolumeBinding would do on a node: volumes to bind to claims, claims to provision. Names within the namespace.
+struct VolumePlan {
+  std::map<std::string, std::string> bind;
+  std::vector<std::string> provision;
+};
+
+struct DecisionOptions {
+  Volumes volumes = Volumes::kChecked;
+  bool keep_plans = false;  // fill Decision::plans
+  // Only these nodes, in this order; nullptr: all. Other nodes still count for spreading and affinity.
+  const std::vector<NodeIndex>* only = nullptr;
+};
+
+struct Decision {
+  std::vector<RankedNode> nodes;  // those the pod may go to: highest score first, ties in the order of the candidates
+  std::vector<NodeIndex> candidates;
+  std::vector<Verdict> verdicts;  // of the candidates
+  // The pod was refused before any node was looked at: by this plugin (always UnschedulableAndUnresolvable).
+  Plugin pod_refused_by = Plugin::kNone;
+  std::string pod_reason;
+  // The attempt failed: an object that the rules need is broken. Nothing else is set.
+  std::optional<std::string> error;
+  std::map<NodeIndex, VolumePlan> plans;
+  // NodeAffinity's name terms left the candidates only; so many others count as refused by no plugin in particular.
+  bool narrowed_by_name = false;
+  size_t not_named = 0;
+
+  // Some node was refused because of where other pods are, or are not.
+  bool depends_on_pods() const;
+
+  // In kube-scheduler's words and order.
+  std::vector<std::string> reasons(const Verdict& verdict) const;
+  // "0/5 nodes are available: 2 node(s) were unschedulable, 3 Insufficient cpu." At most 1 KiB.
+  std::string summary() const;
+
+  // The pod's resources beside cpu, memory and ephemeral storage, which bits of a verdict stand for.
+  std::vector<std::string> other_resources;
+};
+
+Decision decide(const Cluster& cluster, const PodNeeds& needs, const DecisionOptions& options = {});
+
+}  // namespace dra::placement

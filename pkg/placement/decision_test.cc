@@ -1,0 +1,145 @@
+// The words and the order of answers. Whether they are kube-scheduler's: dra-conformance placement.
+#include "pkg/placement/decision.h"
+
+#include <gmock/gmock.h>
+
+#include "pkg/api/decode.h"
+
+namespace dra::placement::decision_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+api::Pod pod_of(const std::string& spec, const std::string& labels = "{}", const std::string& name = "p") {
+  Result<api::Pod> pod =
+      api::decode<api::Pod>(R"({"metadata": {"name": ")" + name + R"(", "uid": ")" + name +
+                            R"(", "namespace": "ns", "labels": )" + labels + R"(}, "spec": )" + spec + "}");
+  EXPECT_TRUE(pod) << to_string(pod.error());
+  return *pod;
+}
+
+std::shared_ptr<api::Node> node_of(std::string name, api::StringMap labels = {}, std::vector<api::Taint> taints = {}) {
+  auto node = std::make_shared<api::Node>();
+  node->metadata.name = std::move(name);
+  node->metadata.labels = std::move(labels);
+  node->taints = std::move(taints);
+  node->allocatable = {{"cpu", "4"}, {"memory", "8Gi"}, {"ephemeral-storage", "10Gi"}, {"pods", "3"}};
+  return node;
+}
+
+Decision decision_of(const Cluster& cluster, const api::Pod& pod) {
+  const Result<PodNeeds> needs = PodNeeds::of(pod);
+  EXPECT_TRUE(needs) << to_string(needs.error());
+  return decide(cluster, *needs);
+}
+
+std::vector<std::string> order(const Cluster& cluster, const api::Pod& pod) {
+  std::vector<std::string> names;
+  for (const RankedNode& node : decision_of(cluster, pod).nodes) names.push_back(cluster.rest(node.node).name);
+  return names;
+}
+
+TEST(Decision, PreferencesRoomThenTheOrderOfNames) {
+  Cluster cluster;
+  cluster.set_node(node_of("c", {}, {{"k", "", "PreferNoSchedule", ""}}));
+  cluster.set_node(node_of("b", {{"disk", "ssd"}}));
+  cluster.set_node(node_of("a"));
+  const api::Pod plain = pod_of("{}");
+  EXPECT_THAT(order(cluster, plain), ElementsAre("a", "b", "c"));
+  const api::Pod prefers = pod_of(R"({"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution":
+    [{"weight": 1, "preference": {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}}]}}})");
+  EXPECT_THAT(order(cluster, prefers), ElementsAre("b", "a", "c"));
+  cluster.set_pod(pod_of(R"({"containers": [{"resources": {"requests": {"cpu": "2", "memory": "4Gi"}}}]})", "{}", "q"),
+                  "a", false);
+  EXPECT_THAT(order(cluster, plain), ElementsAre("b", "a", "c"));
+}
+
+TEST(Decision, SummaryCountsNodesByReason) {
+  Cluster cluster;
+  EXPECT_EQ(decision_of(cluster, pod_of("{}")).summary(), "0/0 nodes are available: there are no nodes.");
+  cluster.set_node(node_of("t", {}, {{"k", "v", "NoSchedule", ""}}));
+  cluster.set_node(node_of("s"));
+  cluster.set_node(node_of("o"));
+  auto leaving = node_of("l");
+  leaving->metadata.deletion_timestamp = "2026-01-01T00:00:00Z";
+  cluster.set_node(leaving);
+  const api::Pod pod =
+      pod_of(R"({"containers": [{"resources": {"requests": {"cpu": "5", "example.com/x": 1, "example.com/a": 1}}}]})");
+  const Decision decision = decision_of(cluster, pod);
+  EXPECT_THAT(decision.nodes, IsEmpty());
+  EXPECT_EQ(decision.summary(),
+            "0/4 nodes are available: 1 node(s) are being deleted, 1 node(s) had untolerated taint(s), 2 Insufficient "
+            "cpu, 2 Insufficient example.com/a, 2 Insufficient example.com/x.");
+}
+
+TEST(Decision, SummaryIsBounded) {
+  Cluster cluster;
+  cluster.set_node(node_of("n"));
+  std::string requests;
+  for (int i = 0; i < 200; ++i)
+    requests += (i == 0 ? "" : ", ") + std::string("\"example.com/resource-") + std::to_string(i) + "\": 1";
+  const api::Pod pod = pod_of(R"({"containers": [{"resources": {"requests": {)" + requests + "}}}]}");
+  EXPECT_LE(decision_of(cluster, pod).summary().size(), 1024u);
+}
+
+TEST(Decision, SelectorsThatCannotBeParsedAreNamed) {
+  const api::Pod pod = pod_of(R"({"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "z",
+    "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchExpressions": [{"key": "a", "operator": "In"}]}}]})");
+  const Result<PodNeeds> needs = PodNeeds::of(pod);
+  ASSERT_FALSE(needs);
+  EXPECT_THAT(needs.error().message(), HasSubstr("spec.topologySpreadConstraints[0].labelSelector"));
+}
+
+TEST(Decision, TermsAreBounded) {
+  api::Pod pod = pod_of("{}");
+  pod.pod_affinity.preferred.resize(PodNeeds::kMaxTerms + 1);
+  const Result<PodNeeds> needs = PodNeeds::of(pod);
+  ASSERT_FALSE(needs);
+  EXPECT_THAT(needs.error().message(), HasSubstr("257 terms of pod affinity"));
+}
+
+TEST(Decision, NodesThatAreNotNamedAreCounted) {
+  Cluster cluster;
+  cluster.set_node(node_of("n"));
+  const api::Pod pod = pod_of(R"({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
+    {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["gone"]}]}]}}}})");
+  EXPECT_EQ(decision_of(cluster, pod).summary(),
+            "0/1 nodes are available: 1 node(s) didn't satisfy plugin(s) [NodeAffinity].");
+}
+
+TEST(Decision, APodIsNoObstacleToItself) {
+  Cluster cluster;
+  cluster.set_node(node_of("n", {{"host", "n"}}));
+  const api::Pod pod = pod_of(R"({"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
+    [{"topologyKey": "host", "labelSelector": {"matchLabels": {"app": "a"}}}]}}})",
+                              R"({"app": "a"})");
+  cluster.set_pod(pod, "n", true);
+  EXPECT_EQ(decision_of(cluster, pod).summary(),
+            "0/1 nodes are available: 1 node(s) didn't match pod anti-affinity rules.");
+  {
+    const Cluster::Aside aside(cluster, "p");
+    EXPECT_THAT(order(cluster, pod), ElementsAre("n"));
+  }
+  EXPECT_THAT(order(cluster, pod), IsEmpty());
+}
+
+TEST(Cluster, PodsMayComeBeforeTheirNodeAndNothingIsLeftBehind) {
+  Cluster cluster;
+  const api::Pod resident =
+      pod_of(R"({"containers": [{"resources": {"requests": {"cpu": "4"}}}]})", R"({"a": "b"})", "q");
+  cluster.set_pod(resident, "n", false);
+  EXPECT_THAT(cluster.nodes(), IsEmpty());
+  cluster.set_node(node_of("n"));
+  const api::Pod pod = pod_of(R"({"containers": [{"resources": {"requests": {"cpu": "1"}}}]})");
+  EXPECT_EQ(decision_of(cluster, pod).summary(), "0/1 nodes are available: 1 Insufficient cpu.");
+  cluster.remove_node("n");
+  EXPECT_EQ(cluster.kept_nodes(), 1u) << "its pod still counts, should it come back";
+  cluster.remove_pod("q");
+  EXPECT_EQ(cluster.kept_nodes(), 0u);
+  EXPECT_EQ(cluster.kept_label_sets(), 0u);
+}
+
+}  // namespace
+}  // namespace dra::placement::decision_test

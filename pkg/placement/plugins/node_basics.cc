@@ -1,0 +1,33 @@
+// NodeUnschedulable, NodeName, and our own rule for nodes that are being deleted.
+#include <algorithm>
+
+#include "pkg/api/selectors.h"
+#include "pkg/placement/plugins.h"
+
+namespace dra::placement {
+
+void filter_node_deletion(Attempt& attempt) {
+  attempt.filter([&](NodeIndex node) {
+    return attempt.cluster.row(node).deleting ? refuse(Plugin::kNodeDeletion, true) : Verdict{};
+  });
+}
+
+void filter_node_unschedulable(Attempt& attempt) {
+  const api::Taint cordon{"node.kubernetes.io/unschedulable", "", "NoSchedule", ""};
+  const auto& tolerations = attempt.pod().tolerations;
+  if (std::any_of(tolerations.begin(), tolerations.end(), [&](const auto& t) { return api::tolerates(t, cordon); }))
+    return;
+  attempt.filter([&](NodeIndex node) {
+    return attempt.cluster.row(node).unschedulable ? refuse(Plugin::kNodeUnschedulable, true) : Verdict{};
+  });
+}
+
+void filter_node_name(Attempt& attempt) {
+  const std::string& wanted = attempt.pod().node_name;
+  if (wanted.empty()) return;
+  attempt.filter([&](NodeIndex node) {
+    return attempt.cluster.rest(node).name == wanted ? Verdict{} : refuse(Plugin::kNodeName, true);
+  });
+}
+
+}  // namespace dra::placement
