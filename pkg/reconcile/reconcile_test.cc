@@ -240,17 +240,6 @@ TEST(Proof, AnythingThatChangesUnderTheMarkEndsTheProof) {
   ends("everywhere", [](api::AllocationResult& a) { a.node_selector.reset(); });
 }
 
-TEST(Annotations, ThoseThatThisProjectReadsAreKeptByTheDecoder) {
-  for (std::string_view name : {kProofAnnotation, kProvenForAnnotation, kLeavingAnnotation}) {
-    const nlohmann::json object = {{"metadata", {{"name", "x"}, {"annotations", {{std::string(name), "value"}}}}}};
-    const auto claim = api::decode<api::ResourceClaim>(object.dump());
-    const auto pod = api::decode<api::Pod>(object.dump());
-    ASSERT_TRUE(claim && pod);
-    EXPECT_TRUE(claim->metadata.annotations.contains(std::string(name))) << name;
-    EXPECT_TRUE(pod->metadata.annotations.contains(std::string(name))) << name;
-  }
-}
-
 TEST(LeavingAnnotation, KeepsTheHighestVersionOfEachClaimAndIgnoresWhatItCannotRead) {
   api::Pod pod;
   pod.metadata.uid = "p-uid";
@@ -264,7 +253,8 @@ TEST(LeavingAnnotation, KeepsTheHighestVersionOfEachClaimAndIgnoresWhatItCannotR
 
 // The annotations that rules look for survive reading (pkg/api drops what nobody looks for).
 TEST(Annotations, ThoseInUseAreKept) {
-  for (const std::string_view key : {kProofAnnotation, kLeavingAnnotation, api::kPodClaimNameAnnotation}) {
+  for (const std::string_view key :
+       {kProofAnnotation, kProvenForAnnotation, kLeavingAnnotation, api::kPodClaimNameAnnotation}) {
     const std::string text = R"({"metadata":{"name":"n","annotations":{")" + std::string(key) + R"(":"v"}}})";
     EXPECT_EQ(api::decode<api::Pod>(text)->metadata.annotations.count(key), 1u) << key;
     EXPECT_EQ(api::decode<api::ResourceClaim>(text)->metadata.annotations.count(key), 1u) << key;
