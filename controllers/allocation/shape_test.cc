@@ -13,7 +13,7 @@ class Shape : public AllocationTest {
   // Of a pod with one claim from a template.
   std::string shape(const std::string& name, const std::function<void(api::Pod&, api::ResourceClaim&)>& change = {}) {
     api::Pod pod = make_pod(name, {"c"});
-    pod.metadata.labels["index"] = name;
+    pod.metadata.labels["job"] = "train";
     pod.containers.emplace_back();
     pod.containers.back().requests["cpu"] = "1";
     auto claim = std::make_shared<api::ResourceClaim>(make_claim(name + "-c"));

@@ -25,9 +25,13 @@ bool was_let_go_with(const api::Pod& pod, const api::ResourceClaim& claim) {
   return selector && selector->terms.size() == 1 && is_narrowed_to(pod, selector->terms.front());
 }
 
+bool may_need_reservations(const api::Pod& pod) {
+  return !pod.terminal() && !pod.metadata.deleting();
+}
+
 // Alive, and sure to use the claim: the only pods that get reservations here.
 bool needs_reservation(const api::Pod& pod, const api::ResourceClaim& claim) {
-  if (pod.done()) return false;
+  if (!may_need_reservations(pod)) return false;
   return !pod.node_name.empty() || was_let_go_with(pod, claim);
 }
 
@@ -233,7 +237,7 @@ Outcome reserve_for(const View& view, const api::Pod& pod, const Options& option
 }
 
 bool wants_reservation(const View& view, const api::Pod& pod) {
-  if (pod.done()) return false;
+  if (!may_need_reservations(pod)) return false;
   for (const std::string& key : claim_keys_of(pod)) {
     const api::ResourceClaim* claim = view.claim(key);
     if (claim && claim->status.allocation && !is_reserved_for(*claim, pod.metadata.uid) &&
@@ -252,7 +256,7 @@ Outcome LifecycleReconciler::reconcile(const View& view, const Key& key) const {
   }
   if (key.kind == Kind::kPod) {
     const api::Pod* pod = view.pod(key.object);
-    return pod && !pod->done() ? reserve_for(view, *pod, options_) : Outcome{};
+    return pod && may_need_reservations(*pod) ? reserve_for(view, *pod, options_) : Outcome{};
   }
   return {};
 }
