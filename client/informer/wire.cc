@@ -87,14 +87,17 @@ Result<Entry> identify(std::string_view object_json) {
   if (parser.iterate(padded).get(document) || document.find_field_unordered("metadata").get_object().get(metadata))
     return fail(Code::kInvalidArgument, "an object without metadata");
   api::ObjectMeta meta;
+  // A field that is absent or no string stays empty. After any other error simdjson must not be asked again: the text
+  // is broken somewhere inside the object, and its iterator is nowhere.
   const auto read = [&](const char* name, std::string& into) {
     std::string_view text;
-    if (!metadata.find_field_unordered(name).get_string().get(text)) into = std::string(text);
+    const simdjson::error_code code = metadata.find_field_unordered(name).get_string().get(text);
+    if (!code) into = std::string(text);
+    return !code || code == simdjson::NO_SUCH_FIELD || code == simdjson::INCORRECT_TYPE;
   };
-  read("namespace", meta.ns);
-  read("name", meta.name);
-  read("uid", meta.uid);
-  read("resourceVersion", meta.resource_version);
+  if (!read("namespace", meta.ns) || !read("name", meta.name) || !read("uid", meta.uid) ||
+      !read("resourceVersion", meta.resource_version))
+    return fail(Code::kInvalidArgument, "an object with broken metadata");
   return entry_of(meta);
 }
 

@@ -2,26 +2,19 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cmd/dra-conformance/cel_run.h"
 #include "cmd/dra-conformance/command.h"
+#include "cmd/dra-conformance/lines.h"
 
 namespace dra::conformance {
 
 namespace {
 
 using Json = nlohmann::json;
-
-// A name without folder that is not here is looked for where the files of cases are kept.
-std::string locate(const std::string& path) {
-  if (path.find('/') != std::string::npos || std::ifstream(path).good()) return path;
-  const char* const folder = std::getenv("DRA_CONFORMANCE_DIR");
-  return std::string(folder == nullptr ? "../shared/conformance" : folder) + "/" + path;
-}
 
 bool read_json_file(const std::string& path, Json& out) {
   std::ifstream file(path);

@@ -6,6 +6,9 @@
 
 namespace dra::conformance {
 
+// A name without folder that is not here is looked for where the files of cases are kept: DRA_CONFORMANCE_DIR.
+std::string locate(const std::string& path);
+
 // Calls f for every line that is not empty. False when the file cannot be read.
 bool each_line(const std::string& path, const std::function<void(const std::string&)>& f);
 

@@ -198,7 +198,7 @@ int run_placement(const std::vector<std::string>& arguments) {
   std::ofstream out;
   if (!flags.out.empty()) out.open(flags.out);
   PlacementTally tally;
-  const bool read = each_line(flags.in, [&](const std::string& text) {
+  const bool read = each_line(locate(flags.in), [&](const std::string& text) {
     const json line = json::parse(text);
     if (std::find(flags.skip.begin(), flags.skip.end(), line.at("id").get<std::string>()) != flags.skip.end()) return;
     const json got = run_case(line);

@@ -79,7 +79,7 @@ def check(path, hardened):
 def main():
     hardened = "--hardened" in sys.argv
     wrong = []
-    for path in [a for a in sys.argv[1:] if a != "--hardened"]:
+    for path in [a for a in sys.argv[1:] if a not in ("--hardened", "")]:
         found, count = check(path, hardened)
         wrong += found
         print(f"{path}: {count - len(found)} of {count} hold")

@@ -76,12 +76,13 @@ class World {
     }
     return hot;
   }
-  // Keys with two attempts within 30 s after `since`.
+  // Keys with two attempts within 8 s after `since`: what is refused for good is tried so often, and nothing more
+  // often.
   std::string hot_after(MonoTime since) {
     std::string hot;
     for (const auto& [key, times] : passes_)
       for (size_t i = 1; i < times.size(); ++i)
-        if (times[i - 1] >= since && times[i] - times[i - 1] < 30s) {
+        if (times[i - 1] >= since && times[i] - times[i - 1] < 8s) {
           hot += key + ": twice within " +
                  std::to_string(std::chrono::duration<double>(times[i] - times[i - 1]).count()) + " s\n";
           break;

@@ -79,7 +79,7 @@ class Chart(unittest.TestCase):
                     self.assertIn(said, errors)
 
     def test_each_mode_brings_its_roles(self):
-        always = {"allocation", "events", "leader-election", "neighbours"}
+        always = {"allocation", "allocation-namespaces", "events", "leader-election", "neighbours"}
         bind = ['scheduling.mode="bind"', 'scheduling.names=["ours"]']
         for helm in HELMS:
             for settings, roles in (([], always | {"lifecycle", "tainteviction"}),

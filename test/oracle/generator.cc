@@ -76,7 +76,8 @@ class WorldMaker {
         term.match_expressions = {{"zone", "NotIn", {"zb"}}};
         break;
       default:
-        term.match_fields = {{"metadata.name", "In", {"n0", "n1"}}};
+        // Field requirements take one value, as the API server demands.
+        term.match_fields = {{"metadata.name", "In", {dice_.chance(50) ? "n0" : "n1"}}};
     }
     return {{term}};
   }
