@@ -65,8 +65,7 @@ KubeScheduler::~KubeScheduler() {
 }
 
 void KubeScheduler::start() {
-  for (client::ObjectStore* store : {&pods_.core(), &nodes_.core(), &claims_.core(), &slices_.core(), &classes_.core()})
-    store->on_replaced([this] { worker_.look(); });
+  for (client::ObjectStore* store : stores_) store->on_replaced([this] { worker_.look(); });
   pods_.start();
   nodes_.start();
   claims_.start();
@@ -105,12 +104,16 @@ void KubeScheduler::listen() {
 }
 
 void KubeScheduler::on_pod(const client::Change<api::Pod>& change) {
-  if (!change.after) {
+  const auto on_node = [](const auto& pod) { return pod && !pod->node_name.empty() && !pod->terminal(); };
+  if (change.after)
+    tracker_.set_pod(*change.after);
+  else
     tracker_.remove_pod(change.before->metadata.uid);
+  if (on_node(change.before) && !on_node(change.after)) wake_all();  // it made room
+  if (!change.after) {
     unschedulable_.erase(change.before->metadata.key());
     return;
   }
-  tracker_.set_pod(*change.after);
   // A status patch alone (the unschedulable condition, say) is no reason to try again.
   const bool news = !change.before || change.before->scheduling_gates != change.after->scheduling_gates ||
                     change.before->resource_claim_statuses != change.after->resource_claim_statuses;
@@ -140,8 +143,7 @@ void KubeScheduler::wake(const std::string& key) {
 }
 
 bool KubeScheduler::synced() const {
-  return pods_.synced() && claims_.synced() && nodes_.synced() && slices_.synced() && classes_.synced() &&
-         namespaces_.synced();
+  return std::all_of(stores_.begin(), stores_.end(), [](const client::ObjectStore* store) { return store->synced(); });
 }
 
 bool KubeScheduler::wants_node(const api::Pod& pod) const {

@@ -12,6 +12,7 @@
 // Belongs to the reactor's thread.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <set>
@@ -70,6 +71,9 @@ class KubeScheduler : public Scheduler {
   client::Informer<api::ResourceSlice> slices_;
   client::Informer<api::DeviceClass> classes_;
   client::Informer<api::Namespace> namespaces_;
+  // No pod is tried before all of them are in step.
+  const std::array<client::ObjectStore*, 6> stores_{&pods_.core(),   &nodes_.core(),   &claims_.core(),
+                                                    &slices_.core(), &classes_.core(), &namespaces_.core()};
   inventory::Inventory inventory_;
   allocator::Allocator allocator_;
   manager::NodeTracker tracker_;

@@ -7,6 +7,7 @@ using namespace std::chrono_literals;
 
 class Placement : public World {
  protected:
+  Placement() { nodes_ = 4; }
   // A gated pod of app "a" with one device.
   Json member(const std::string& name) {
     Json object = pod(name, {from_template("gpu", "one-gpu")}, {.run_seconds = 1000});
@@ -95,6 +96,20 @@ TEST_F(Placement, PortsOfDifferentProtocolsDoNotMeet) {
   listening("second", "UDP");
   EXPECT_TRUE(soon([&] { return said("didn't have free ports for the requested pod ports"); }));
   EXPECT_TRUE(gated("second"));
+}
+
+TEST_F(Placement, APodWithoutClaimsThatGoesMakesRoom) {
+  begin();
+  for (const char* name : {"first", "second"}) {
+    Json object = pod(name, {}, {.gated = false, .run_seconds = 1000});
+    object["spec"]["nodeSelector"] = {{"kubernetes.io/hostname", "n0"}};
+    object["spec"]["containers"][0]["ports"] = {{{"containerPort", 53}, {"hostPort", 53}}};
+    api().create(object);
+    EXPECT_TRUE(name == std::string("second") || soon([&] { return bound(name); }));
+  }
+  EXPECT_TRUE(never([&] { return bound("second"); }, 10s));
+  api().remove(Api::path("Pod", "first"));
+  EXPECT_TRUE(soon([&] { return bound("second"); }, 60s));
 }
 
 // Labels of namespaces are watched from the first pod on that needs them.

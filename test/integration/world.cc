@@ -7,7 +7,7 @@ namespace dra::integration {
 void World::begin(Claims claims, bool manager, bool scheduler) {
   claims_ = claims;
   ClusterOptions options;
-  options.nodes = 2;
+  options.nodes = nodes_;
   options.devices = 4;
   options.components.scheduler = scheduler;
   options.components.claim_controller = claims == Claims::kObserve;

@@ -1,5 +1,5 @@
-// World: the fixture of experiments and situations: two nodes with four devices each, one class, two templates, and
-// short names for what tests ask again and again.
+// World: the fixture of experiments and situations: two nodes (or nodes_) with four devices each, one class, two
+// templates, and short names for what tests ask again and again.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -66,6 +66,7 @@ class World : public testing::Test {
 
   std::unique_ptr<Cluster> cluster_;
   Claims claims_ = Claims::kOwn;
+  size_t nodes_ = 2;  // read by begin(); as many as the test's pods need
 };
 
 }  // namespace dra::integration
