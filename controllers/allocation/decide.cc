@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "pkg/reconcile/pod_claims.h"
+#include "pkg/reconcile/proof.h"
 #include "pkg/reconcile/writes.h"
 
 namespace dra::allocation {
@@ -31,6 +32,8 @@ void PodReconcile::allocate() {
       // A sibling that was allocated before may be what stands in the way: it goes back first.
       return give_back() ? void() : no_devices(request, order);
     case allocator::Outcome::kBudgetSpent:
+      // The largest budget does not decide it here: elsewhere it may be easy.
+      if (found.budget >= allocator_.options().max_step_budget && give_back()) return;
       return undecided(found);
     case allocator::Outcome::kUnfinished:
       return unfinished(found);
@@ -64,11 +67,16 @@ NodeChoice PodReconcile::candidate_nodes() {
 
 void PodReconcile::write_decision(const allocator::Request& request, const allocator::Decision& decision) {
   const std::string node = inventory_.node_name(decision.node);
-  const std::string now = format_rfc3339(view_.now());
   for (size_t i = 0; i < request.claims.size(); ++i) {
     const api::ResourceClaim& claim = *request.claims[i];
     api::AllocationResult allocation = decision.results.at(i);
-    allocation.allocation_timestamp = now;
+    // A mark may be left of an allocation that the claim had before. It must not prove the new one, which may have the
+    // same devices within the same second; the precondition on the version says that no other mark is there.
+    WallTime now = view_.now();
+    do {
+      allocation.allocation_timestamp = format_rfc3339(now);
+      now += std::chrono::seconds(1);
+    } while (bears_mark_of(claim, allocation));
     // A pod bound by others is reserved after the proof (P7).
     std::vector<api::ResourceClaimConsumerReference> consumers;
     if (role_ != Role::kBoundBare) consumers.push_back(pod_reference(pod_));

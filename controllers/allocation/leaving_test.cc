@@ -3,7 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "controllers/allocation/allocation_fixture.h"
+#include "pkg/api/decode.h"
 #include "pkg/reconcile/leaving.h"
+#include "pkg/reconcile/proof.h"
 
 namespace dra::allocation::leaving_test {
 
@@ -93,6 +95,26 @@ TEST_F(LeavingClaims, AProvenClaimIsLeftWhenItsNodeRefusesThePodBeforeTheGateGoe
   proven(again, "p");
   ASSERT_EQ(pass(), "lift-gate p");
   EXPECT_TRUE(body()["metadata"]["annotations"][kLeavingAnnotation].is_null()) << "the announcement goes with the gate";
+}
+
+// The same device in the same second: without care the new allocation would equal the one that the mark is of.
+TEST_F(LeavingClaims, AMarkThatOutlivedItsAllocationDoesNotProveTheNextOne) {
+  view.put(make_pod("p", {"c"}));
+  api::ResourceClaim claim = make_claim("c");
+  put(claim);
+  const auto allocation_written = [&] {
+    const Json object = {{"metadata", {{"name", "c"}}}, {"status", body()["status"]}};
+    return api::decode<api::ResourceClaim>(object.dump())->status.allocation.value();
+  };
+  ASSERT_EQ(pass(), "allocate c");
+  const api::AllocationResult first = allocation_written();
+  claim.metadata.finalizers = {std::string(api::kDeleteProtectionFinalizer)};
+  claim.metadata.annotations[std::string(kProofAnnotation)] = proof_value("p-uid", first);
+  put(claim);
+  ASSERT_EQ(pass(), "allocate c");
+  claim.status.allocation = allocation_written();
+  EXPECT_EQ(claim.status.allocation->results[0].device, first.results[0].device);
+  EXPECT_FALSE(is_proven(claim));
 }
 
 TEST_F(LeavingClaims, NoGateIsLiftedOnAViewAsOldAsTheAnnouncement) {

@@ -85,6 +85,10 @@ std::string_view proven_for(const api::ResourceClaim& claim) {
   return mark_of(claim).first;
 }
 
+bool bears_mark_of(const api::ResourceClaim& claim, const api::AllocationResult& allocation) {
+  return mark_of(claim).second == allocation_hash(allocation);
+}
+
 bool is_mark_outdated(const api::ResourceClaim& claim) {
   const std::string_view hash = mark_of(claim).second;
   return claim.status.allocation && !hash.empty() && hash != allocation_hash(*claim.status.allocation);
@@ -92,7 +96,7 @@ bool is_mark_outdated(const api::ResourceClaim& claim) {
 
 bool is_proven(const api::ResourceClaim& claim) {
   if (!claim.status.allocation || !claim.metadata.has_finalizer(api::kDeleteProtectionFinalizer)) return false;
-  return mark_of(claim).second == allocation_hash(*claim.status.allocation);
+  return bears_mark_of(claim, *claim.status.allocation);
 }
 
 }  // namespace dra::reconcile

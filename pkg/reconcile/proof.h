@@ -20,6 +20,8 @@ std::string allocation_hash(const api::AllocationResult& allocation);
 std::string proof_value(std::string_view pod_uid, const api::AllocationResult& allocation);
 // The uid in the claim's mark: of the pod that proved it. Empty when there is no mark.
 std::string_view proven_for(const api::ResourceClaim& claim);
+// The claim's mark is of this allocation: written now, it would count as proven at once.
+bool bears_mark_of(const api::ResourceClaim& claim, const api::AllocationResult& allocation);
 // The claim bears a mark, but of another allocation than it has: somebody replaced the allocation under the mark.
 bool is_mark_outdated(const api::ResourceClaim& claim);
 // The claim bears a proof of exactly the allocation it has now, and the finalizer.
