@@ -26,10 +26,11 @@ class LeavingClaims : public AllocationTest {
   }
   // The server took the last "leave".
   void left(api::ResourceClaim claim) {
-    if (body()["status"].contains("allocation")) claim.status.allocation.reset();
+    const Json status = body()["status"];
+    if (status.contains("allocation")) claim.status.allocation.reset();
     claim.status.reserved_for.clear();
-    if (body()["status"]["reservedFor"].is_array())
-      for (const Json& consumer : body()["status"]["reservedFor"])
+    if (status["reservedFor"].is_array())
+      for (const Json& consumer : status["reservedFor"])
         claim.status.reserved_for.push_back({"", "pods", consumer["name"], consumer["uid"]});
     claim.metadata.resource_version = "6";
     put(claim);
