@@ -299,8 +299,8 @@ TEST(MigMixes, AreAllDecidedWithinTheirTimeAsUpstreamWould) {
             << " ms, p99 " << p99 << " ms, longest " << millis.back() << " ms, most steps " << most_steps << "\n";
   EXPECT_GT(fitting, kMixes / 5);
   EXPECT_LT(fitting, kMixes * 4 / 5);
-  EXPECT_LT(p99, 100);
-  EXPECT_LT(millis.back(), 5000);
+  // A step is half a microsecond at most; time itself depends on the machine and on sanitizers.
+  EXPECT_LT(most_steps, 200'000u);
 }
 
 }  // namespace
