@@ -6,6 +6,7 @@
 #include "pkg/apiserver/continue_token.h"
 #include "pkg/apiserver/guard.h"
 #include "pkg/apiserver/json_text.h"
+#include "pkg/apiserver/protobuf_answer.h"
 #include "pkg/apiserver/watch.h"
 #include "pkg/base/strings.h"
 
@@ -155,6 +156,27 @@ Json list_metadata(const Page& page) {
   return meta;
 }
 
+std::string item_text(const Call& call, const StoredObject& object) {
+  if (call.form.shape == OutputShape::kObject) return object_text(*call.kind, call.gv(), object, false);
+  return compact_text(partial_object(object.document()->at("metadata"), call.form.shape_version));
+}
+
+// False when no schema table has the kind: the answer is JSON then.
+bool send_protobuf_page(Call& call, const Page& page, const Json& metadata, const std::string& api_version,
+                        const std::string& kind) {
+  const bool partial = call.form.shape == OutputShape::kPartialObjectMetadata;
+  const std::string item_kind = kind.substr(0, kind.size() - std::string_view("List").size());
+  const ObjectType* type = find_message_type(api_version, item_kind);
+  if (type == nullptr) return false;
+  ProtobufList list(metadata);
+  for (const StoredPtr& o : page.items) {
+    list.add(*type, partial ? partial_object(o->document()->at("metadata"), call.form.shape_version)
+                            : object_document(*call.kind, call.gv(), *o));
+  }
+  send_protobuf(call, 200, protobuf_envelope(api_version, kind, list.message()));
+  return true;
+}
+
 void send_page(const Env& env, Call& call, const Page& page) {
   const Json metadata = list_metadata(page);
   if (call.form.shape == OutputShape::kTable) {
@@ -175,14 +197,14 @@ void send_page(const Env& env, Call& call, const Page& page) {
     kind = "PartialObjectMetadataList";
     api_version = "meta.k8s.io/" + call.form.shape_version;
   }
+  if (call.form.protobuf && send_protobuf_page(call, page, metadata, api_version, kind)) return;
   std::string text = R"({"kind":")" + kind + R"(","apiVersion":")" + api_version + R"(","metadata":)" +
                      compact_text(metadata) + R"(,"items":[)";
   bool first = true;
   for (const StoredPtr& o : page.items) {
     if (!first) text += ',';
     first = false;
-    text += partial ? compact_text(partial_object(o->document()->at("metadata"), call.form.shape_version))
-                    : object_text(*call.kind, call.gv(), *o, false);
+    text += item_text(call, *o);
   }
   text += "]}";
   // An empty metadata-only list has no array at all upstream.
