@@ -174,11 +174,14 @@ Json partial_object(const Json& metadata, std::string_view shape_version) {
           {"metadata", metadata}};
 }
 
+StatusOr<void> check_include_object(const std::string& include) {
+  if (include.empty() || include == "None" || include == "Metadata" || include == "Object") return {};
+  return fail_status(bad_request("Unable to convert to Table as requested: includeObject: Invalid value: " +
+                                 quote(include) + ": must be 'Metadata', 'Object', 'None', or empty"));
+}
+
 StatusOr<Json> make_table(const Env& env, const TableRequest& request, const std::vector<StoredPtr>& objects) {
-  if (!request.include.empty() && request.include != "None" && request.include != "Metadata" &&
-      request.include != "Object") {
-    return fail_status(bad_request("unrecognized includeObject value: " + quote(request.include)));
-  }
+  if (auto ok = check_include_object(request.include); !ok) return fail_status(ok.error());
   Json table = {{"kind", "Table"},
                 {"apiVersion", "meta.k8s.io/" + request.shape_version},
                 {"metadata", Json::object()},

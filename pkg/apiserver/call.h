@@ -90,6 +90,7 @@ struct TableRequest {
   std::string include;
   bool with_columns = true;
 };
+StatusOr<void> check_include_object(const std::string& include);
 StatusOr<Json> make_table(const Env& env, const TableRequest& request, const std::vector<StoredPtr>& objects);
 
 // Handlers of resource requests.

@@ -4,6 +4,7 @@
 
 #include "pkg/apiserver/call.h"
 #include "pkg/apiserver/continue_token.h"
+#include "pkg/apiserver/go_duration.h"
 #include "pkg/apiserver/guard.h"
 #include "pkg/apiserver/json_text.h"
 #include "pkg/apiserver/protobuf_answer.h"
@@ -28,24 +29,6 @@ Status too_large_revision(uint64_t wanted, uint64_t current) {
   return s;
 }
 
-// "2s", "1m30s", "500ms": the part of Go's durations that clients send. 0 when it is none.
-Duration parse_go_duration(std::string_view text) {
-  double total = 0;
-  while (!text.empty()) {
-    double number = 0;
-    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (ec != std::errc()) return Duration(0);
-    text.remove_prefix(static_cast<size_t>(end - text.data()));
-    const size_t unit_size = std::min(text.find_first_of("0123456789."), text.size());
-    const std::string_view unit = text.substr(0, unit_size);
-    const double scale = unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : unit == "ms" ? 1e-3 : 0;
-    if (scale == 0) return Duration(0);
-    total += number * scale;
-    text.remove_prefix(unit_size);
-  }
-  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::min(total, 86400.0)));
-}
-
 // Waits until the store has reached the revision the call wants, then goes on; gives up after three seconds or the
 // request's own time limit.
 void when_reached(const Env& env, const CallPtr& call, uint64_t revision, std::function<void()> go_on) {
@@ -54,7 +37,7 @@ void when_reached(const Env& env, const CallPtr& call, uint64_t revision, std::f
     return;
   }
   const MonoTime start = env.reactor.clock().mono_now();
-  const Duration own_limit = parse_go_duration(call->query.get("timeout"));
+  const Duration own_limit = parse_go_duration(call->query.get("timeout")).value_or(Duration(0));
   auto timer = std::make_shared<Handle>();
   auto step = std::make_shared<std::function<void()>>();
   *step = [env, call, revision, go_on = std::move(go_on), start, own_limit, timer, step] {

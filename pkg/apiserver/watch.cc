@@ -239,6 +239,9 @@ void WatchHub::end_all() {
 }
 
 void begin_watch(const Env& env, const CallPtr& call, ListOptions options) {
+  if (call->form.shape == OutputShape::kTable) {
+    if (auto ok = check_include_object(call->query.get("includeObject")); !ok) return send_status(*call, ok.error());
+  }
   auto session = std::make_shared<WatchSession>(env, call, std::move(options));
   env.watches.add(session);
   session->start();
