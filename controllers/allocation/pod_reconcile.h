@@ -96,6 +96,7 @@ class PodReconcile {
   // On the claim. Of the pods that share it the first one reports, or they would contradict each other.
   void complain_about(const api::ResourceClaim& claim, const std::string& note, const std::string& signature);
   void count_failure(const std::string& cause);
+  void count_pending(const std::string& cause);
 
   const reconcile::View& view_;
   const api::Pod& pod_;

@@ -156,6 +156,7 @@ void PodReconcile::complain_about(const api::ResourceClaim& claim, const std::st
 
 void PodReconcile::count_failure(const std::string& cause) {
   outcome_.add(Metric{Metric::Type::kCounter, "dra_allocation_failures_total", {{"cause", cause}}, 1});
+  count_pending(cause);
 }
 
 }  // namespace dra::allocation

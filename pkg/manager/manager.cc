@@ -14,6 +14,7 @@
 #include "pkg/manager/audit.h"
 #include "pkg/manager/device_gauges.h"
 #include "pkg/manager/discovery.h"
+#include "pkg/manager/exclusivity.h"
 #include "pkg/manager/instruments.h"
 #include "pkg/manager/memory.h"
 #include "pkg/manager/neighbours.h"
@@ -293,6 +294,7 @@ struct Manager::Impl {
       else
         memory.changed_at.erase(key);
       instruments.count_claim(c.before.get(), c.after.get());
+      exclusivity.changed(c.before.get(), c.after.get());
       stuck.changed(c.before.get(), c.after.get(), reactor.clock().wall_now());
       runner.claim_changed(c.before.get(), c.after.get());
     });
@@ -450,6 +452,7 @@ struct Manager::Impl {
     runner.stop();
     audit.stop();
     instruments.set_leader(false);
+    instruments.forget_pending();
     for (const std::string_view controller : open) instruments.set_running(controller, false);
     log::info("Standing by");
   }
@@ -520,6 +523,8 @@ struct Manager::Impl {
     device_gauges.refresh();
     const PinnedPods::Figures unbound = pinned.count(view);
     instruments.set_pinned(unbound.pods, unbound.since);
+    instruments.set_pending(view);
+    instruments.set_drivers(exclusivity.drivers(device_gauges.drivers(), !options.ignored_taints.empty()));
     instruments.set_outages(runner.outages().ongoing(), runner.outages().waiting());
     instruments.set_stuck(stuck.count(reactor.clock().wall_now(), [this](const std::string& claim) {
       const std::vector<const api::Pod*> pods = view.pods_of_claim(claim);
@@ -541,6 +546,7 @@ struct Manager::Impl {
   DeviceGauges device_gauges;
   StuckClaims stuck;
   PinnedPods pinned;
+  Exclusivity exclusivity;
   NodeTracker nodes;
   Stores stores;
   Memory memory;
