@@ -80,6 +80,7 @@ class PodReconcile {
   void lift_gate(const api::NodeSelectorTerm& term);
 
   // ---- bind_steps.cc
+  bool waits_for_watch(const NodeChoice& choice);
   // What must be true before the pod is bound is true (bind mode; otherwise nothing must). If not: what brings it about
   // is written and waited for, or everything is given back.
   bool prepared(const NodeChoice& choice);
