@@ -114,7 +114,7 @@ void AllocationReconciler::on_room_released(const View&, Triggers& out) const {
 }
 
 std::vector<std::string> failure_causes() {
-  std::vector<std::string> names{"BudgetSpent", "LostRace", "NoNode"};
+  std::vector<std::string> names{"BudgetSpent", "LostRace", "NoNode", "NotReadyToBind"};
   for (size_t cause = 0; cause <= static_cast<size_t>(allocator::Cause::kInvalidRequest); ++cause)
     names.emplace_back(allocator::cause_name(static_cast<allocator::Cause>(cause)));
   return names;
@@ -126,6 +126,13 @@ void AllocationReconciler::on_node(const View&, const api::Node* before, const a
       before->allocatable == after->allocatable && before->taints == after->taints)
     return;
   out.wake(std::string(kNodesCause));
+}
+
+void AllocationReconciler::on_volumes(const View& view, std::string_view claim, Triggers& out) const {
+  if (claim.empty()) return out.wake(std::string(kVolumesCause));
+  for (const api::Pod* pod : view.pods_of_volume_claim(claim))
+    if (const Role role = role_of(*pod, options_); role != Role::kNone && role != Role::kBoundBare)
+      out.add(pod_key(pod->metadata.key()));
 }
 
 void AllocationReconciler::on_class(const View&, const api::DeviceClass* before, const api::DeviceClass* after,

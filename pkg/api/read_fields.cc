@@ -136,9 +136,16 @@ struct UsedAnnotation {
   size_t longest;
 };
 constexpr UsedAnnotation kUsedAnnotations[] = {
-    {kPodClaimNameAnnotation, 256},           {kExtendedResourceClaimAnnotation, 16},
-    {"dra-controller-manager/proven", 512},   {"dra-controller-manager/proven-for", 256},
+    {kPodClaimNameAnnotation, 256},
+    {kExtendedResourceClaimAnnotation, 16},
+    {"dra-controller-manager/proven", 512},
+    {"dra-controller-manager/proven-for", 256},
     {"dra-controller-manager/leaving", 8192},  // an entry of 58 bytes for each of up to 64 claims
+    {"dra-controller-manager/volume-binding", 320},
+    // Of volumes and their claims: kube-scheduler's, and those that it reads.
+    {"volume.kubernetes.io/selected-node", 256},
+    {"pv.kubernetes.io/bind-completed", 16},
+    {"volume.beta.kubernetes.io/storage-class", 256},
 };
 
 // Ours, and the others': a server merges the entries of those that update.

@@ -26,7 +26,6 @@ Watches::Watches(Reactor& reactor, client::Transport& transport, Random& random,
       templates(reactor, transport, random,
                 watching(dra_kind(version, "resourceclaimtemplates", "ResourceClaimTemplate", true)), traits),
       slices(reactor, transport, random, watching(dra_kind(version, "resourceslices", "ResourceSlice", false)), traits),
-      classes(reactor, transport, random, watching(dra_kind(version, "deviceclasses", "DeviceClass", false)), traits),
-      namespaces(reactor, transport, random, watching(core_kind("namespaces", "Namespace", false)), traits) {}
+      classes(reactor, transport, random, watching(dra_kind(version, "deviceclasses", "DeviceClass", false)), traits) {}
 
 }  // namespace dra::manager

@@ -48,8 +48,6 @@ struct Watches {
   client::Informer<api::ResourceClaimTemplate> templates;
   client::Informer<api::ResourceSlice> slices;
   client::Informer<api::DeviceClass> classes;
-  // Watched from the first pod on that needs it; not among each().
-  client::Informer<api::Namespace> namespaces;
 };
 
 }  // namespace dra::manager
