@@ -136,8 +136,11 @@ struct UsedAnnotation {
   size_t longest;
 };
 constexpr UsedAnnotation kUsedAnnotations[] = {
-    {kPodClaimNameAnnotation, 256},           {kExtendedResourceClaimAnnotation, 16},
-    {"dra-controller-manager/proven", 512},   {"dra-controller-manager/proven-for", 256},
+    {kPodClaimNameAnnotation, 256},
+    {kExtendedResourceClaimAnnotation, 16},
+    {"dra-controller-manager/proven", 512},
+    {"dra-controller-manager/proven-for", 256},
+    {"dra-controller-manager/allow-evictions", 32},
     {"dra-controller-manager/leaving", 8192},  // an entry of 58 bytes for each of up to 64 claims
 };
 

@@ -12,13 +12,14 @@ struct KindNames {
   std::string_view api;
   std::string_view prefix;
 };
-constexpr std::array<KindNames, 7> kKindNames{{{Kind::kPod, "Pod", "pod"},
+constexpr std::array<KindNames, 8> kKindNames{{{Kind::kPod, "Pod", "pod"},
                                                {Kind::kNode, "Node", "node"},
                                                {Kind::kNamespace, "Namespace", "namespace"},
                                                {Kind::kClaim, "ResourceClaim", "claim"},
                                                {Kind::kClaimTemplate, "ResourceClaimTemplate", "template"},
                                                {Kind::kSlice, "ResourceSlice", "slice"},
-                                               {Kind::kClass, "DeviceClass", "class"}}};
+                                               {Kind::kClass, "DeviceClass", "class"},
+                                               {Kind::kTaintRule, "DeviceTaintRule", "taintrule"}}};
 
 }  // namespace
 

@@ -8,7 +8,7 @@
 namespace dra::reconcile {
 
 // The kinds that reconcilers read or write.
-enum class Kind { kPod, kNode, kNamespace, kClaim, kClaimTemplate, kSlice, kClass };
+enum class Kind { kPod, kNode, kNamespace, kClaim, kClaimTemplate, kSlice, kClass, kTaintRule };
 
 // The kind as the API has it: "Pod", "ResourceClaim".
 std::string_view kind_name(Kind kind);
