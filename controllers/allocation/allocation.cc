@@ -114,7 +114,7 @@ void AllocationReconciler::on_room_released(const View&, Triggers& out) const {
 }
 
 std::vector<std::string> failure_causes() {
-  std::vector<std::string> names{"BudgetSpent", "LostRace", "NoNode"};
+  std::vector<std::string> names{"BudgetSpent", "LostRace", "NoNode", "NotReadyToBind"};
   for (size_t cause = 0; cause <= static_cast<size_t>(allocator::Cause::kInvalidRequest); ++cause)
     names.emplace_back(allocator::cause_name(static_cast<allocator::Cause>(cause)));
   return names;

@@ -40,6 +40,8 @@ class FakeNodes : public NodeChooser {
     return false;
   }
   std::vector<std::string> all_nodes() override { return names; }
+  VolumeNeeds volume_needs;
+  VolumeNeeds volumes(const api::Pod&, const std::string&) override { return volume_needs; }
 };
 
 class AllocationTest : public testing::Test {

@@ -2,11 +2,15 @@
 // allocation controller asks.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "pkg/api/core.h"
+#include "pkg/api/storage.h"
+#include "pkg/base/clock.h"
 
 namespace dra::allocation {
 
@@ -16,6 +20,20 @@ struct NodeChoice {
   std::string why_none;
   // Some node was refused because of where other pods are, or are not (affinity, spreading).
   bool depends_on_pods = false;
+  // A node is avoided until then (reconcile::AvoidNode): it may be chosen again.
+  std::optional<Duration> ask_again;
+};
+
+// What the volumes of a pod still need before it is bound to a node. The objects are the newest that are known.
+struct VolumeNeeds {
+  using Claim = std::shared_ptr<const api::PersistentVolumeClaim>;
+  struct Pair {
+    Claim claim;
+    std::shared_ptr<const api::PersistentVolume> volume;  // that the claim gets
+  };
+  std::vector<Pair> bind;
+  std::vector<Claim> provision;  // a volume is to be made for the node
+  bool done() const { return bind.empty() && provision.empty(); }
 };
 
 class NodeChooser {
@@ -26,6 +44,8 @@ class NodeChooser {
   // The node (by name) satisfies the selector of an allocation.
   virtual bool matches(const api::NodeSelector& selector, const std::string& node) = 0;
   virtual std::vector<std::string> all_nodes() = 0;
+  // Of a pod for which choose() named the node.
+  virtual VolumeNeeds volumes(const api::Pod&, const std::string& /*node*/) { return {}; }
   // All that choose() reads of the pod, as a text: at any time pods with equal texts have the same choice. Empty:
   // nobody can say, so the pod is like no other.
   virtual std::string shape(const api::Pod&) const { return ""; }

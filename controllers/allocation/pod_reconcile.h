@@ -79,6 +79,11 @@ class PodReconcile {
   void warn_of_binding_conditions();
   void lift_gate(const api::NodeSelectorTerm& term);
 
+  // ---- bind_steps.cc
+  // What must be true before the pod is bound is true (bind mode; otherwise nothing must). If not: what brings it about
+  // is written and waited for, or everything is given back.
+  bool prepared(const NodeChoice& choice);
+
   // ---- report.cc
   void no_node(const NodeChoice& choice);
   void no_devices(const allocator::Request& request, const std::vector<allocator::NodeId>& order);

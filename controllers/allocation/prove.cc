@@ -42,6 +42,7 @@ void PodReconcile::prove() {
     const NodeChoice choice = candidate_nodes();
     if (choice.nodes.empty() && (releasing() ? withdraw() : give_back())) return;
     if (choice.nodes.empty() && !releasing()) return no_node(choice);
+    if (!choice.nodes.empty() && !prepared(choice)) return;
   }
   if (role_ == Role::kExplain) return;  // nothing stands in the way of a proof, and nobody writes one here
   for (const ClaimState& claim : state_.claims) {

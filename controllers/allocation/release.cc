@@ -20,6 +20,7 @@ void PodReconcile::use() {
     // A pod that cannot run where its claims are must not hold them: others may be waiting for them.
     if (choice.nodes.empty() && !releasing()) return give_back() ? void() : no_node(choice);
   }
+  if (role_ == Role::kToBind && !prepared(choice)) return;
   if (reserve(choice)) return;
   if (!state_.unpublished || releasing()) let_go(choice);
 }

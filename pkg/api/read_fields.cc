@@ -141,7 +141,9 @@ constexpr UsedAnnotation kUsedAnnotations[] = {
     {"dra-controller-manager/proven", 512},
     {"dra-controller-manager/proven-for", 256},
     {"dra-controller-manager/allow-evictions", 32},
+    {"dra-controller-manager/avoided-devices", 4096},
     {"dra-controller-manager/leaving", 8192},  // an entry of 58 bytes for each of up to 64 claims
+    {"dra-controller-manager/volume-binding", 320},
 };
 
 // Ours, and the others': a server merges the entries of those that update.

@@ -28,6 +28,7 @@ std::vector<const T*> bare_list(const std::vector<client::ObjectPtr<T>>& objects
 void add_indexes(Stores& stores) {
   stores.pods->add_index("claim", [](const api::Pod& pod) { return reconcile::claim_keys_of(pod); });
   stores.pods->add_index("template", [](const api::Pod& pod) { return reconcile::template_keys_of(pod); });
+  stores.pods->add_index("volume-claim", [](const api::Pod& pod) { return reconcile::volume_claim_keys_of(pod); });
   if (stores.slices)
     stores.slices->add_index("pool", [](const api::ResourceSlice& slice) {
       return std::vector<std::string>{reconcile::pool_key(slice.driver, slice.pool.name)};
@@ -99,6 +100,9 @@ std::vector<const api::Pod*> StoreView::pods_of_claim(std::string_view key) cons
 }
 std::vector<const api::Pod*> StoreView::pods_of_template(std::string_view key) const {
   return bare_list(stores_.pods->by_index("template", key));
+}
+std::vector<const api::Pod*> StoreView::pods_of_volume_claim(std::string_view key) const {
+  return bare_list(stores_.pods->by_index("volume-claim", key));
 }
 
 uint64_t StoreView::tallied(std::string_view uid) const {

@@ -87,7 +87,16 @@ struct Confirm {
   Ref object;
 };
 
-using Effect = std::variant<Write, Confirm, Event, Metric>;
+// The node is not chosen for a while: for the pod of this uid, which counts on no node any more unless it is bound, or
+// for the pods of the controller of this uid. Kept in memory only.
+struct AvoidNode {
+  std::string uid;
+  std::string node;
+  Duration lasts{};
+  std::string why;  // "the volumes of this pod were not bound there"
+};
+
+using Effect = std::variant<Write, Confirm, Event, Metric, AvoidNode>;
 
 // Why a pod waits, as short texts: "class/gpu", "pool/driver/name", "node/cpu". A change wakes the keys that wait for
 // its causes.

@@ -1,5 +1,7 @@
 #include "pkg/reconcile/memory_view.h"
 
+#include <algorithm>
+
 #include "pkg/reconcile/pod_claims.h"
 
 namespace dra::reconcile {
@@ -135,6 +137,15 @@ std::vector<const api::Pod*> MemoryView::pods_of_template(std::string_view key) 
         found.push_back(&pod);
         break;
       }
+  return found;
+}
+
+std::vector<const api::Pod*> MemoryView::pods_of_volume_claim(std::string_view key) const {
+  std::vector<const api::Pod*> found;
+  for (const auto& [pod_key, pod] : pods) {
+    const std::vector<std::string> keys = volume_claim_keys_of(pod);
+    if (std::find(keys.begin(), keys.end(), key) != keys.end()) found.push_back(&pod);
+  }
   return found;
 }
 

@@ -59,6 +59,7 @@ class MemoryView : public View {
   std::vector<const api::ResourceClaim*> allocated_claims() const override;
   std::vector<const api::Pod*> pods_of_claim(std::string_view key) const override;
   std::vector<const api::Pod*> pods_of_template(std::string_view key) const override;
+  std::vector<const api::Pod*> pods_of_volume_claim(std::string_view key) const override;
   Presence confirmed(const Ref& object) const override;
   Duration unchanged_for(Kind kind, std::string_view key) const override;
   std::optional<std::string> last_event(std::string_view uid, std::string_view reason) const override;

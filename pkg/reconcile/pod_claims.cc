@@ -102,6 +102,15 @@ std::vector<std::string> template_keys_of(const api::Pod& pod) {
   return keys;
 }
 
+std::vector<std::string> volume_claim_keys_of(const api::Pod& pod) {
+  std::vector<std::string> keys;
+  for (const api::PodVolume& volume : pod.volumes) {
+    if (!volume.claim_name.empty()) add_unique(keys, pod.metadata.ns + "/" + volume.claim_name);
+    if (volume.claim_name.empty() && volume.ephemeral) add_unique(keys, pod.metadata.key() + "-" + volume.name);
+  }
+  return keys;
+}
+
 std::vector<std::string> consumer_uids_of(const api::ResourceClaim& claim) {
   std::vector<std::string> uids;
   for (const api::ResourceClaimConsumerReference& consumer : claim.status.reserved_for)

@@ -64,6 +64,8 @@ bool needs_proof(const api::ResourceClaim& claim);
 // resource claim; of the templates its entries name. Without duplicates, in the order of the entries.
 std::vector<std::string> claim_keys_of(const api::Pod& pod);
 std::vector<std::string> template_keys_of(const api::Pod& pod);
+// The PersistentVolumeClaims that the pod's volumes are, those of ephemeral volumes included, without duplicates.
+std::vector<std::string> volume_claim_keys_of(const api::Pod& pod);
 // The uids of the pods that the claim is reserved for, without duplicates.
 std::vector<std::string> consumer_uids_of(const api::ResourceClaim& claim);
 // The pools of the devices in the claim's allocation as pool_key(), without duplicates.

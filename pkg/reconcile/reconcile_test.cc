@@ -18,8 +18,8 @@ namespace dra::reconcile::reconcile_test {
 using Json = nlohmann::json;
 
 TEST(Key, GoesToTextAndBack) {
-  for (const Kind kind :
-       {Kind::kPod, Kind::kNode, Kind::kNamespace, Kind::kClaim, Kind::kClaimTemplate, Kind::kSlice, Kind::kClass}) {
+  for (const Kind kind : {Kind::kPod, Kind::kNode, Kind::kNamespace, Kind::kClaim, Kind::kClaimTemplate, Kind::kSlice,
+                          Kind::kClass, Kind::kVolumeClaim, Kind::kVolume, Kind::kTaintRule}) {
     const Key key{kind, "ns/name"};
     EXPECT_EQ(parse_key(to_text(key)), key);
   }

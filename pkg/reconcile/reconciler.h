@@ -63,6 +63,9 @@ class Reconciler {
   virtual void on_claim_template(const View&, const api::ResourceClaimTemplate* /*before*/,
                                  const api::ResourceClaimTemplate* /*after*/, Triggers&) const {}
   virtual void on_node(const View&, const api::Node* /*before*/, const api::Node* /*after*/, Triggers&) const {}
+  // Something that decides where volumes can be used changed: this PersistentVolumeClaim ("namespace/name"), or, where
+  // empty, a volume, a storage class or what a CSI driver reports.
+  virtual void on_volumes(const View&, std::string_view /*claim*/, Triggers&) const {}
   virtual void on_class(const View&, const api::DeviceClass* /*before*/, const api::DeviceClass* /*after*/,
                         Triggers&) const {}
   virtual void on_slice(const View&, const api::ResourceSlice* /*before*/, const api::ResourceSlice* /*after*/,

@@ -60,6 +60,9 @@ class View {
   // Pods one of whose entries names the template, by name.
   virtual std::vector<const api::Pod*> pods_of_template(std::string_view key) const = 0;
 
+  // Pods one of whose volumes is the PersistentVolumeClaim, by name.
+  virtual std::vector<const api::Pod*> pods_of_volume_claim(std::string_view key) const = 0;
+
   // What the server said about this object since the key's last pass that asked for nothing.
   virtual Presence confirmed(const Ref& object) const = 0;
   // How long the object has been as it is, as far as this process saw; zero for one it does not know.

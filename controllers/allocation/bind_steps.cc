@@ -1,0 +1,43 @@
+#include "controllers/allocation/bind_steps.h"
+
+#include "controllers/allocation/pod_reconcile.h"
+#include "pkg/reconcile/writes.h"
+
+namespace dra::allocation {
+
+using namespace reconcile;
+
+std::span<const BindStep> bind_steps() {
+  static constexpr BindStep kSteps[] = {bind_volumes};
+  return kSteps;
+}
+
+StepAnswer run_bind_steps(const BindContext& context, std::span<const BindStep> steps) {
+  for (const BindStep step : steps)
+    if (StepAnswer answer = step(context); answer.kind != StepAnswer::Kind::kDone) return answer;
+  return StepAnswer::done();
+}
+
+bool PodReconcile::prepared(const NodeChoice& choice) {
+  if (role_ != Role::kToBind) return true;
+  const std::string node(choice.nodes.front());
+  StepAnswer answer = run_bind_steps({view_, pod_, state_, nodes_, node}, bind_steps());
+  if (answer.kind == StepAnswer::Kind::kDone) return true;
+  const bool gives_up = answer.kind == StepAnswer::Kind::kGiveUp;
+  if (!answer.reason.empty()) complain(answer.reason, answer.note, answer.note);
+  if (gives_up) outcome_.add(AvoidNode{pod_.metadata.uid, node, answer.avoid_node, answer.note});
+  for (Write& write : answer.writes) {
+    // What is written for the pod's sake holds its place on the node, too.
+    if (!gives_up && !write.assume_pod) write.assume_pod = AssumedPod{ref_of(pod_), node};
+    outcome_.add(std::move(write));
+  }
+  if (gives_up) {
+    count_failure("NotReadyToBind");
+    if (give_back()) return false;
+  }
+  if (!outcome_.has_writes()) park(std::move(answer.wakes));
+  outcome_.look_again_in(gives_up ? answer.avoid_node : answer.look_again);
+  return false;
+}
+
+}  // namespace dra::allocation

@@ -1,0 +1,74 @@
+// What must be true before the manager binds a pod (bind mode): an ordered list of steps.
+//
+//   const StepAnswer answer = run_bind_steps({view, pod, state, nodes, node}, bind_steps());
+//   switch (answer.kind) ... kDone: prove, reserve, bind; kWait: write answer.writes and wait; kGiveUp: take all back
+//
+// The steps run when the pod's devices are allocated and in no conflict, before their allocation is proven: until then
+// everything can be taken back (P5). They run again in every pass until the pod is bound. A step is a pure function: it
+// derives from the objects how far it is, so that a restart or a change of the leader in the middle needs no code.
+#pragma once
+
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "controllers/allocation/node_chooser.h"
+#include "controllers/allocation/protocol.h"
+#include "pkg/reconcile/effect.h"
+#include "pkg/reconcile/view.h"
+
+namespace dra::allocation {
+
+struct BindContext {
+  const reconcile::View& view;
+  const api::Pod& pod;
+  const PodState& state;  // its claims: all allocated, none over-committed
+  NodeChooser& nodes;
+  const std::string& node;  // that was chosen: where the pod is to be bound
+};
+
+struct StepAnswer {
+  enum class Kind {
+    kDone,
+    kWait,    // `writes` bring it nearer; then the pod is looked at again after `look_again` or upon one of `wakes`
+    kGiveUp,  // not on this node: devices and capacity are taken back, and the node is avoided for a while
+  };
+  Kind kind = Kind::kDone;
+  // kWait, kGiveUp: at most one an object, and none of the pod's ResourceClaims in kGiveUp (they are withdrawn).
+  std::vector<reconcile::Write> writes;
+  Duration look_again = std::chrono::seconds(60);
+  // Beside changes of the pod, its claims and its PersistentVolumeClaims, which wake it in any case.
+  std::set<reconcile::Cause> wakes;
+  // kGiveUp, and kWait where people should know: one event a change. `reason` is upper camel.
+  std::string reason, note;
+  Duration avoid_node = std::chrono::minutes(1);
+
+  static StepAnswer done() { return {}; }
+  static StepAnswer wait(std::string reason, std::string note) {
+    StepAnswer answer;
+    answer.kind = Kind::kWait;
+    answer.reason = std::move(reason);
+    answer.note = std::move(note);
+    return answer;
+  }
+  static StepAnswer give_up(std::string reason, std::string note) {
+    StepAnswer answer = wait(std::move(reason), std::move(note));
+    answer.kind = Kind::kGiveUp;
+    return answer;
+  }
+};
+
+using BindStep = StepAnswer (*)(const BindContext&);
+
+// In their order. A new step is a function in a file of its own and one line in bind_steps.cc.
+std::span<const BindStep> bind_steps();
+// The answer of the first step that is not done.
+StepAnswer run_bind_steps(const BindContext& context, std::span<const BindStep> steps);
+
+// bind_volumes.cc: the volumes that wait for their first consumer are bound.
+StepAnswer bind_volumes(const BindContext& context);
+
+}  // namespace dra::allocation
