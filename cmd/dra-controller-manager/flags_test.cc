@@ -63,6 +63,9 @@ TEST(Flags, DeviceTaintEviction) {
   ASSERT_TRUE(parsed.flags) << parsed.text;
   EXPECT_EQ(parsed.flags->manager.device_taint_eviction, manager::DeviceTaintEviction::kOwn);
   EXPECT_EQ(parsed.flags->manager.device_taint_eviction_rate, 5);
+  const Parsed guarded = parse({"--device-taint-eviction=own", "--max-evictions-per-rule=100"});
+  ASSERT_TRUE(guarded.flags) << guarded.output;
+  EXPECT_EQ(guarded.flags->manager.max_evictions_per_rule, 100u);
   const Parsed off = parse({"--controllers=*,-device-taint-eviction-controller"});
   ASSERT_TRUE(off.flags) << off.text;
   EXPECT_EQ(off.flags->manager.controllers, (std::vector<std::string>{"claimtemplate", "allocation", "lifecycle"}));
@@ -106,6 +109,10 @@ TEST(Flags, BadOnesEndInOneLineAndStatus1) {
       {"--logging-format=xml"},
       {"--feature-gates=DRANonsense=true"},
       {"--cel-extensions=magic"},
+      {"--max-evictions-per-rule=5"},
+      {"--device-taint-eviction=own", "--max-evictions-per-rule=0"},
+      {"--device-taint-eviction=own", "--max-evictions-per-rule=-1"},
+      {"--device-taint-eviction=own", "--max-evictions-per-rule=many"},
       {"--device-taint-eviction=perhaps"},
       {"--device-taint-eviction-rate=-1"},
       {"--device-taint-eviction-rate=nan"},

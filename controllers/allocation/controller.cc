@@ -33,6 +33,7 @@ const reconcile::Controller& describe() {
                  .rules = {{"", "nodes", {"list", "watch"}, ""},
                            {"", "pods", {"get", "list", "patch", "watch"}, ""},
                            {kDra, "deviceclasses", {"list", "watch"}, ""},
+                           {kDra, "devicetaintrules", {"list", "watch"}, ""},
                            {kDra, "resourceclaims", {"get", "list", "patch", "watch"}, ""},
                            {kDra, "resourceclaims/binding", {"patch"}, ""},
                            {kDra, "resourceclaims/status", {"patch"}, ""},
@@ -44,8 +45,8 @@ const reconcile::Controller& describe() {
                  .rules = {{"", "pods/binding", {"create"}, ""}},
                  .needed = [](const Settings& s) { return s.scheduling == Scheduling::kBind; }}},
       .flags = {},
-      // An unreadable claim may hold any device, an unreadable slice any counter.
-      .must_read_all_of = {reconcile::Kind::kClaim, reconcile::Kind::kSlice},
+      // An unreadable claim may hold any device, an unreadable slice any counter, an unreadable rule may taint any.
+      .must_read_all_of = {reconcile::Kind::kClaim, reconcile::Kind::kSlice, reconcile::Kind::kTaintRule},
       .runs = nullptr,
       .make = make};
   return controller;

@@ -140,19 +140,48 @@ struct Manager::Impl {
       trouble.clear();
       log::info("API server found", {{"resource.k8s.io", *version}});
       look_at_neighbours(rest, reactor.clock(), options, calls);
-      watch_all(*version);
+      if (!options.features.device_taints || !options.features.taint_rules) return watch_all(*version, "");
+      find_taint_rules(*version, versions_with_taint_rules(*answer), 0);
+    });
+  }
+
+  // Asks one version after the other whether it serves DeviceTaintRules.
+  void find_taint_rules(const std::string& version, std::vector<std::string> candidates, size_t at) {
+    if (at == candidates.size()) return watch_all(version, "");
+    const std::string path = "/apis/resource.k8s.io/" + candidates[at];
+    call = rest.get_raw(path, [this, version, candidates, at](Result<std::string> answer) {
+      if (stopped) return;
+      if (!answer && answer.error().http_status() != 404) {
+        trouble = answer.error().message();
+        timer = reactor.after(kDiscoveryRetry, [this] { discover(); });
+        return;
+      }
+      if (!answer || !serves_resource(*answer, "devicetaintrules"))
+        return find_taint_rules(version, candidates, at + 1);
+      trouble.clear();
+      log::info("DeviceTaintRules are served", {{"resource.k8s.io", candidates[at]}});
+      watch_all(version, candidates[at]);
     });
   }
 
   // ---- syncing
 
-  void watch_all(const std::string& version) {
+  void watch_all(const std::string& version, const std::string& rule_version) {
     view.set_dra_api_version("resource.k8s.io/" + version);
     events.set_dra_api_version("resource.k8s.io/" + version);
-    watches = std::make_unique<Watches>(reactor, transport, random, version);
+    if (!rule_version.empty()) {
+      view.set_taint_rule_api_version("resource.k8s.io/" + rule_version);
+      events.set_taint_rule_api_version("resource.k8s.io/" + rule_version);
+    }
+    watches = std::make_unique<Watches>(reactor, transport, random, version, rule_version);
     Watches& w = *watches;
-    stores = {&w.pods.store(),  &w.claims.store(),  &w.templates.store(),
-              &w.nodes.store(), &w.classes.store(), &w.slices.store()};
+    stores = {&w.pods.store(),
+              &w.claims.store(),
+              &w.templates.store(),
+              &w.nodes.store(),
+              &w.classes.store(),
+              &w.slices.store(),
+              w.taint_rules ? &w.taint_rules->store() : nullptr};
     add_indexes(stores);
     demand = std::make_unique<DemandWatches>(
         reactor, transport, random, w.traits, preflight, nodes,
@@ -167,9 +196,11 @@ struct Manager::Impl {
     serve(reconcile::Kind::kClaimTemplate, w.templates);
     serve(reconcile::Kind::kSlice, w.slices);
     serve(reconcile::Kind::kClass, w.classes);
+    if (w.taint_rules) serve(reconcile::Kind::kTaintRule, *w.taint_rules);
     listen(w);
     w.claims.reflector().on_unreadable([this] { hold_unreadable(); });
     w.slices.reflector().on_unreadable([this] { hold_unreadable(); });
+    if (w.taint_rules) w.taint_rules->reflector().on_unreadable([this] { hold_unreadable(); });
     preflight.start([this] { admit(); });
     if (judges_own_mode()) own_mode.start();
     hold_disputed();
@@ -206,6 +237,9 @@ struct Manager::Impl {
     std::map<reconcile::Kind, std::string> unreadable;
     if (std::string why = unreadable_text(watches->claims); !why.empty()) unreadable[reconcile::Kind::kClaim] = why;
     if (std::string why = unreadable_text(watches->slices); !why.empty()) unreadable[reconcile::Kind::kSlice] = why;
+    if (watches->taint_rules)
+      if (std::string why = unreadable_text(*watches->taint_rules); !why.empty())
+        unreadable[reconcile::Kind::kTaintRule] = why;
     for (const Made& made : controllers) {
       const std::vector<reconcile::Kind>& kinds = made.described->must_read_all_of;
       if (kinds.empty()) continue;
@@ -330,6 +364,11 @@ struct Manager::Impl {
       c.after ? inventory.apply_slice(*c.after) : inventory.remove_slice(c.before->metadata.name);
       runner.slice_changed(c.before.get(), c.after.get());
     });
+    if (!w.taint_rules) return;
+    w.taint_rules->store().on_change([this](const Change<api::DeviceTaintRule>& c) {
+      c.after ? inventory.apply_taint_rule(*c.after) : inventory.remove_taint_rule(c.before->metadata.name);
+      runner.taint_rule_changed(c.before.get(), c.after.get());
+    });
   }
 
   // Called when that may have become true: after each list.
@@ -410,6 +449,7 @@ struct Manager::Impl {
   void look_at_everything() {
     for (const auto& pod : stores.pods->list()) runner.pod_changed(nullptr, pod.get());
     for (const auto& claim : stores.claims->list()) runner.claim_changed(nullptr, claim.get());
+    for (const api::DeviceTaintRule* rule : view.taint_rules()) runner.taint_rule_changed(nullptr, rule);
   }
 
   void look_at_everything_again() {

@@ -219,6 +219,7 @@ void Runner::answered(uint64_t id, const Write& write, Result<uint64_t> answer) 
   for (const reconcile::Metric& metric : answer ? write.on_success : write.on_failure) sinks_.metrics.record(metric);
   if (answer) {
     confirmed(*pass, write, *answer);
+    for (const std::string& uid : write.tally) memory_.tallies.put(uid, view_.tallied(uid) + 1);
     if (write.success_event) emit(*write.success_event);
     const std::string lock = std::exchange(pass->lock, "");
     ++pass->at;

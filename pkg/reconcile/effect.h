@@ -70,6 +70,8 @@ struct Write {
   std::optional<AssumedPod> assume_pod;
   // Once the write is answered, the pod of this uid counts on no node any more, unless it is bound.
   std::string release_pod;
+  // The uids whose tally grows by one when the write succeeds (View::tallied).
+  std::vector<std::string> tally;
   // Which write made an assumption: given by the runner, unique in the process.
   uint64_t id = 0;
   // Counted when the answer is there: metrics count answers, not intentions.

@@ -173,4 +173,14 @@ std::string generated_claim_name(std::string_view pod_name, std::string_view ent
   return name;
 }
 
+std::string extended_claim_name(const api::Pod& pod) {
+  // Another hash than that of an entry "extended-resources" of the pod.
+  return generated_claim_name(pod.metadata.name, "extended-resources", pod.metadata.uid + "/extended");
+}
+
+bool is_extended_claim_of(const api::Pod& pod, const api::ResourceClaim& claim) {
+  const auto annotation = claim.metadata.annotations.find(api::kExtendedResourceClaimAnnotation);
+  return is_for_pod(pod, claim) && annotation != claim.metadata.annotations.end() && annotation->second == "true";
+}
+
 }  // namespace dra::reconcile

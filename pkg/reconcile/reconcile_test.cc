@@ -19,7 +19,7 @@ using Json = nlohmann::json;
 
 TEST(Key, GoesToTextAndBack) {
   for (const Kind kind : {Kind::kPod, Kind::kNode, Kind::kNamespace, Kind::kClaim, Kind::kClaimTemplate, Kind::kSlice,
-                          Kind::kClass, Kind::kVolumeClaim, Kind::kVolume}) {
+                          Kind::kClass, Kind::kVolumeClaim, Kind::kVolume, Kind::kTaintRule}) {
     const Key key{kind, "ns/name"};
     EXPECT_EQ(parse_key(to_text(key)), key);
   }

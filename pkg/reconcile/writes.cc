@@ -271,6 +271,86 @@ Write write_disruption_target(const View& view, const api::Pod& pod, std::string
   return write;
 }
 
+Write write_rule_condition(const View& view, const api::DeviceTaintRule& rule, const api::Condition& condition) {
+  Write write;
+  write.verb = Verb::kApply;
+  write.object = ref_of(Kind::kTaintRule, rule.metadata);
+  write.subresource = "status";
+  write.field_manager = kEvictionManager;
+  write.purpose = "rule-status";
+  write.body = dumped({{"apiVersion", view.taint_rule_api_version()},
+                       {"kind", "DeviceTaintRule"},
+                       {"metadata", {{"name", rule.metadata.name}, {"uid", rule.metadata.uid}}},
+                       {"status",
+                        {{"conditions", Json::array({{{"type", condition.type},
+                                                      {"status", condition.status},
+                                                      {"reason", condition.reason},
+                                                      {"message", condition.message},
+                                                      {"observedGeneration", rule.metadata.generation},
+                                                      {"lastTransitionTime", format_rfc3339(view.now())}}})}}}});
+  return write;
+}
+
+Write write_extended_claim(const api::Pod& pod, const std::vector<api::DeviceRequest>& requests,
+                           std::string_view dra_api_version) {
+  const std::string name = extended_claim_name(pod);
+  const Json owner{{"apiVersion", "v1"},
+                   {"kind", "Pod"},
+                   {"name", pod.metadata.name},
+                   {"uid", pod.metadata.uid},
+                   {"controller", true}};
+  Json list = Json::array();
+  // v1beta1 has the fields of `exactly` on the request itself.
+  const bool flat = dra_api_version.ends_with("/v1beta1");
+  for (const api::DeviceRequest& request : requests) {
+    Json fields{{"deviceClassName", request.exactly->device_class_name},
+                {"allocationMode", "ExactCount"},
+                {"count", request.exactly->count}};
+    if (flat) {
+      fields["name"] = request.name;
+      list.push_back(std::move(fields));
+    } else {
+      list.push_back({{"name", request.name}, {"exactly", std::move(fields)}});
+    }
+  }
+  Write write;
+  write.verb = Verb::kCreate;
+  write.object = {Kind::kClaim, pod.metadata.ns, name, ""};
+  write.purpose = "create-extended-claim";
+  write.body = dumped({{"apiVersion", dra_api_version},
+                       {"kind", "ResourceClaim"},
+                       {"metadata",
+                        {{"name", name},
+                         {"namespace", pod.metadata.ns},
+                         {"annotations", {{api::kExtendedResourceClaimAnnotation, "true"}}},
+                         {"ownerReferences", Json::array({owner})}}},
+                       {"spec", {{"devices", {{"requests", std::move(list)}}}}}});
+  return write;
+}
+
+Write write_extended_status(const api::Pod& pod, const api::PodExtendedResourceClaimStatus& status) {
+  Json mappings = Json::array();
+  for (const api::ContainerExtendedResourceRequest& mapping : status.request_mappings)
+    mappings.push_back({{"containerName", mapping.container_name},
+                        {"resourceName", mapping.resource_name},
+                        {"requestName", mapping.request_name}});
+  const api::ObjectMeta& metadata = pod.metadata;
+  Write write;
+  write.verb = Verb::kApply;
+  write.object = ref_of(pod);
+  write.subresource = "status";
+  write.field_manager = kExtendedManager;
+  write.purpose = "publish-extended-claim";
+  write.body =
+      dumped({{"apiVersion", "v1"},
+              {"kind", "Pod"},
+              {"metadata", {{"name", metadata.name}, {"namespace", metadata.ns}, {"uid", metadata.uid}}},
+              {"status",
+               {{"extendedResourceClaimStatus",
+                 {{"resourceClaimName", status.resource_claim_name}, {"requestMappings", std::move(mappings)}}}}}});
+  return write;
+}
+
 void emit_once(const View& view, Outcome& outcome, Event event) {
   if (event.signature.empty()) event.signature = event.note;
   if (view.last_event(event.regarding.uid, event.reason) == event.signature) return;

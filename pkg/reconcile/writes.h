@@ -64,6 +64,17 @@ class View;
 // the pod's uid.
 Write write_disruption_target(const View& view, const api::Pod& pod, std::string_view reason, std::string_view message);
 
+// Sets one condition of a DeviceTaintRule by server-side apply under that manager; pinned to the rule's uid. The
+// condition's times and generation are filled in.
+Write write_rule_condition(const View& view, const api::DeviceTaintRule& rule, const api::Condition& condition);
+
+// The claim for the extended resources that the pod's containers ask for: owned by the pod, marked by
+// api::kExtendedResourceClaimAnnotation. AlreadyExists when it was made before: the name is extended_claim_name().
+Write write_extended_claim(const api::Pod& pod, const std::vector<api::DeviceRequest>& requests,
+                           std::string_view dra_api_version);
+// status.extendedResourceClaimStatus of the pod, by server-side apply; pinned to the pod's uid.
+Write write_extended_status(const api::Pod& pod, const api::PodExtendedResourceClaimStatus& status);
+
 // Emits the event unless it repeats the last one of its reason about this uid.
 void emit_once(const View& view, Outcome& outcome, Event event);
 
