@@ -35,8 +35,10 @@ class Explainer {
     for (const auto& [id, here] : here_) drivers.insert(core_.pool(id)->driver_text);
     reasons.drivers.assign(drivers.begin(), drivers.end());
     for (uint32_t r = 0; r < plan_.requests.size(); ++r)
-      for (const PlanAlternative& alternative : plan_.requests[r].alternatives)
-        reasons.requests.push_back(explain_alternative(r, alternative));
+      for (const PlanAlternative& alternative : plan_.requests[r].alternatives) {
+        RequestReason reason = explain_alternative(r, alternative);
+        if (reason.devices_examined > 0 || reason.devices_asked == 0) reasons.requests.push_back(std::move(reason));
+      }
     return reasons;
   }
 
@@ -72,8 +74,9 @@ class Explainer {
     for (const auto& [id, here] : here_) {
       const Pool& pool = *core_.pool(id);
       reason.devices_asked += pool.size();
-      // The first device is judged in any case.
-      for (uint32_t device = 0; device < pool.size() && (!out_of_time() || reason.devices_examined == 0); ++device) {
+      // The first device is judged in any case, but not for hundreds of alternatives.
+      for (uint32_t device = 0; device < pool.size(); ++device) {
+        if (out_of_time() && (reason.devices_examined > 0 || judged_late_++ >= kMostJudgedLate)) break;
         Verdict verdict = judge(alternative, pool, device, here);
         if (too_many && verdict.cause == Cause::kCombination)
           verdict = {Cause::kLimit, -1, "at most 32 results a claim"};
@@ -230,7 +233,9 @@ class Explainer {
   Selectors& selectors_;
   Filters& filters_;
   Meter& meter_;
+  static constexpr uint32_t kMostJudgedLate = 8;
   uint64_t looked_at_ = 0;
+  uint32_t judged_late_ = 0;  // after the time was over
   std::map<PoolId, inventory::Words> here_;
   std::map<uint32_t, std::set<std::string>> common_;
 };
