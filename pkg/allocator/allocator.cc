@@ -126,7 +126,7 @@ class Allocator::Impl {
     return usage;
   }
 
-  Reasons explain(const Request& request, std::span<const NodeId> nodes) {
+  Reasons explain(const Request& request, const ExplainScope& scope) {
     // Half a slice to compile and count, the other half to prove.
     SliceLimit half = options_.slice;
     half.steps /= 2;
@@ -146,10 +146,10 @@ class Allocator::Impl {
       reasons.requests.push_back(std::move(reason));
       return reasons;
     }
-    reasons = explain_plan(*plan, nodes, core_, selectors_, filters_, meter_);
+    reasons = explain_plan(*plan, scope, core_, selectors_, filters_, meter_);
     charge_share(namespace_of(request));
     meter_.begin_slice(half);
-    reasons.proof = proof_for(*plan, nodes.first(reasons.nodes_examined));
+    reasons.proof = proof_for(*plan, scope.passed.first(reasons.nodes_examined));
     charge_share(namespace_of(request));
     return reasons;
   }
@@ -278,8 +278,8 @@ FoundNodes Allocator::find_nodes(const Request& request, std::span<const NodeId>
 std::optional<inventory::Usage> Allocator::class_usage(const std::string& class_name, uint64_t& budget) {
   return impl_->class_usage(class_name, budget);
 }
-Reasons Allocator::explain(const Request& request, std::span<const NodeId> nodes) {
-  return impl_->explain(request, nodes);
+Reasons Allocator::explain(const Request& request, const ExplainScope& scope) {
+  return impl_->explain(request, scope);
 }
 void Allocator::clear_caches() {
   impl_->clear_caches();
