@@ -125,7 +125,7 @@ class Allocator::Impl {
     return usage;
   }
 
-  Reasons explain(const Request& request, std::span<const NodeId> nodes) {
+  Reasons explain(const Request& request, const ExplainScope& scope) {
     // Half a slice to compile and count, the other half to prove.
     const std::string ns = namespace_of(request);
     SliceLimit half = options_.slice;
@@ -151,10 +151,10 @@ class Allocator::Impl {
       charge_share(ns);
       return reasons;
     }
-    reasons = explain_plan(*plan, nodes, core_, selectors_, filters_, meter_);
+    reasons = explain_plan(*plan, scope, core_, selectors_, filters_, meter_);
     charge_share(ns);
     meter_.begin_slice(half);
-    reasons.proof = proof_for(*plan, nodes.first(reasons.nodes_examined));
+    reasons.proof = proof_for(*plan, scope.passed.first(reasons.nodes_examined));
     charge_share(ns);
     return reasons;
   }
@@ -283,8 +283,8 @@ FoundNodes Allocator::find_nodes(const Request& request, std::span<const NodeId>
 std::optional<inventory::Usage> Allocator::class_usage(const std::string& class_name, uint64_t& budget) {
   return impl_->class_usage(class_name, budget);
 }
-Reasons Allocator::explain(const Request& request, std::span<const NodeId> nodes) {
-  return impl_->explain(request, nodes);
+Reasons Allocator::explain(const Request& request, const ExplainScope& scope) {
+  return impl_->explain(request, scope);
 }
 void Allocator::clear_caches() {
   impl_->clear_caches();
