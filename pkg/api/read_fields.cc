@@ -137,7 +137,7 @@ struct UsedAnnotation {
 };
 constexpr UsedAnnotation kUsedAnnotations[] = {
     {kPodClaimNameAnnotation, 256},           {kExtendedResourceClaimAnnotation, 16},
-    {"dra-controller-manager/proven", 512},   {"dra-controller-manager/proven-for", 256},
+    {"dra-controller-manager/proven", 512},   {"dra-controller-manager/proven-for", 32'768},
     {"dra-controller-manager/leaving", 8192},  // an entry of 58 bytes for each of up to 64 claims
 };
 

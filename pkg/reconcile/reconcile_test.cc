@@ -11,6 +11,7 @@
 #include "pkg/reconcile/parking.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
+#include "pkg/reconcile/users.h"
 #include "pkg/reconcile/writes.h"
 
 namespace dra::reconcile::reconcile_test {
@@ -246,9 +247,56 @@ TEST(LeavingAnnotation, KeepsTheHighestVersionOfEachClaimAndIgnoresWhatItCannotR
   EXPECT_TRUE(leaving_of(pod).empty());
   pod.metadata.annotations[std::string(kLeavingAnnotation)] = "a@7,b@x,@,c,d@-1,e@9,";
   EXPECT_EQ(leaving_of(pod), (Leaving{{"a", 7}, {"e", 9}}));
-  const nlohmann::json body = nlohmann::json::parse(write_leaving(pod, {{"a", 5}, {"f", 1}}).body);
+  const nlohmann::json body = nlohmann::json::parse(write_leaving(pod, {{"a", 5}, {"f", 1}})->body);
   EXPECT_EQ(body["metadata"]["annotations"][kLeavingAnnotation], "a@7,e@9,f@1");
   EXPECT_EQ(body["metadata"]["uid"], "p-uid");
+  EXPECT_TRUE(
+      nlohmann::json::parse(write_void_removed(pod, {"a", "e"}).body)["metadata"]["annotations"][kLeavingAnnotation]
+          .is_null());
+}
+
+// An announcement that was dropped would let somebody with an old view of the claim lift the gate.
+TEST(LeavingAnnotation, DropsNoneWhenItIsFull) {
+  api::Pod pod;
+  std::string text;
+  for (size_t i = 0; i < kMaxLeaving; ++i) text += (i == 0 ? "" : ",") + std::to_string(i) + "@1";
+  pod.metadata.annotations[std::string(kLeavingAnnotation)] = text;
+  EXPECT_FALSE(write_leaving(pod, {{"more", 1}}));
+  const std::optional<Write> again = write_leaving(pod, {{"0", 2}});
+  ASSERT_TRUE(again);
+  pod.metadata.annotations[std::string(kLeavingAnnotation)] =
+      nlohmann::json::parse(again->body)["metadata"]["annotations"][kLeavingAnnotation].get<std::string>();
+  EXPECT_EQ(leaving_of(pod).size(), kMaxLeaving);
+  EXPECT_EQ(leaving_of(pod)["0"], 2u);
+}
+
+TEST(Users, AreListedOnceAndTakenOffByUid) {
+  api::Pod pod;
+  pod.metadata.name = "p";
+  pod.metadata.uid = "p-uid";
+  api::ResourceClaim claim;
+  claim.metadata.resource_version = "5";
+  claim.metadata.finalizers = {"keep"};
+  EXPECT_TRUE(users_of(claim).empty());
+  const auto written = [&](const Write& write) {
+    const nlohmann::json body = nlohmann::json::parse(write.body);
+    EXPECT_EQ(body["metadata"]["resourceVersion"], "5");
+    EXPECT_EQ(body["metadata"]["finalizers"], nlohmann::json::array({"keep"}));
+    return body["metadata"]["annotations"][kProvenForAnnotation];
+  };
+  std::string& list = claim.metadata.annotations[std::string(kProvenForAnnotation)];
+  list = "a/1,nonsense,/2,b/,c/3/4,";
+  EXPECT_EQ(users_of(claim), (std::vector<User>{{"a", "1"}, {"c", "3/4"}}));
+  list = written(*write_enlisted(pod, claim)).get<std::string>();
+  EXPECT_EQ(list, "a/1,c/3/4,p/p-uid");
+  EXPECT_TRUE(is_user(claim, "p-uid"));
+  EXPECT_FALSE(is_user(claim, "p"));
+  list = written(write_unlisted(pod, claim)).get<std::string>();
+  EXPECT_EQ(list, "a/1,c/3/4");
+  list = "p/p-uid";
+  EXPECT_TRUE(written(write_unlisted(pod, claim)).is_null());
+  while (list.size() + 4 <= kMaxUsersBytes) list += ",n/1";
+  EXPECT_FALSE(write_enlisted(pod, claim));
 }
 
 // The annotations that rules look for survive reading (pkg/api drops what nobody looks for).
