@@ -66,10 +66,7 @@ bool PodReconcile::enlist() {
   for (const ClaimState& claim : state_.claims) {
     if (claim.listed || !claim.reserved) continue;
     busy = true;
-    if (std::optional<Write> write = write_enlisted(pod_, *claim.claim)) {
-      outcome_.add(std::move(*write));
-      continue;
-    }
+    if (reconcile::enlist(view_, pod_, *claim.claim, outcome_) != Enlisting::kFull) continue;
     complain("FailedAllocation",
              "claim \"" + claim.claim->metadata.key() +
                  "\" has more pods than can be listed as its users; give some pods a claim of their own",

@@ -144,8 +144,11 @@ class ClaimPass {
       outcome_.add(write_deallocation(claim_, "deallocate"));
       return true;
     }
-    // The API server allows no new reservation of a claim that is being deleted.
-    if (claim_.metadata.deleting())
+    if (!claim_.metadata.deleting()) return true;
+    // The API server allows no new reservation of a claim that is being deleted. A gated pod leaves it soon.
+    if (const Duration left = wait_for(options_.finalizer_grace); left > Duration::zero())
+      outcome_.look_again_in(left);
+    else
       emit_once(view_, outcome_,
                 {ref_of(claim_), true, "DeletionWaits", "Deallocate",
                  "is being deleted, and keeps its devices: a pod that may use them is still there, without a "

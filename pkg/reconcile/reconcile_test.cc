@@ -287,7 +287,10 @@ TEST(Users, AreListedOnceAndTakenOffByUid) {
   std::string& list = claim.metadata.annotations[std::string(kProvenForAnnotation)];
   list = "a/1,nonsense,/2,b/,c/3/4,";
   EXPECT_EQ(users_of(claim), (std::vector<User>{{"a", "1"}, {"c", "3/4"}}));
-  list = written(*write_enlisted(pod, claim)).get<std::string>();
+  MemoryView view;
+  Outcome outcome;
+  ASSERT_EQ(enlist(view, pod, claim, outcome), Enlisting::kWritten);
+  list = written(std::get<Write>(outcome.effects.at(0))).get<std::string>();
   EXPECT_EQ(list, "a/1,c/3/4,p/p-uid");
   EXPECT_TRUE(is_user(claim, "p-uid"));
   EXPECT_FALSE(is_user(claim, "p"));
@@ -295,8 +298,43 @@ TEST(Users, AreListedOnceAndTakenOffByUid) {
   EXPECT_EQ(list, "a/1,c/3/4");
   list = "p/p-uid";
   EXPECT_TRUE(written(write_unlisted(pod, claim)).is_null());
-  while (list.size() + 4 <= kMaxUsersBytes) list += ",n/1";
-  EXPECT_FALSE(write_enlisted(pod, claim));
+}
+
+// A claim that outlives very many pods lists the living.
+TEST(Users, ALongListLosesThoseThatAreGone) {
+  api::Pod pod;
+  pod.metadata.ns = "default";
+  pod.metadata.name = "p";
+  pod.metadata.uid = "p-uid";
+  api::ResourceClaim claim;
+  claim.metadata.ns = "default";
+  std::string& list = claim.metadata.annotations[std::string(kProvenForAnnotation)];
+  for (int i = 0; i < 40; ++i) list += (i == 0 ? "" : ",") + ("n" + std::to_string(i)) + "/" + std::to_string(i);
+  MemoryView view;
+  Outcome outcome;
+  EXPECT_EQ(enlist(view, pod, claim, outcome), Enlisting::kAsked);
+  EXPECT_FALSE(outcome.has_writes());
+  EXPECT_EQ(outcome.effects.size(), 40u);
+  for (int i = 0; i < 40; ++i)
+    view.confirm({Kind::kPod, "default", "n" + std::to_string(i), std::to_string(i)},
+                 i == 7 ? Presence::kPresent : Presence::kAbsent);
+  outcome = {};
+  ASSERT_EQ(enlist(view, pod, claim, outcome), Enlisting::kWritten);
+  const nlohmann::json body = nlohmann::json::parse(std::get<Write>(outcome.effects.at(0)).body);
+  EXPECT_EQ(body["metadata"]["annotations"][kProvenForAnnotation], "n7/7,p/p-uid");
+}
+
+TEST(Users, AFullListIsNotAddedTo) {
+  api::Pod pod;
+  api::ResourceClaim claim;
+  std::string& list = claim.metadata.annotations[std::string(kProvenForAnnotation)];
+  list = "n/1";
+  for (size_t i = 1; i < kMaxUsers; ++i) list += ",n/1";
+  MemoryView view;
+  view.confirm({Kind::kPod, "", "n", "1"}, Presence::kPresent);
+  Outcome outcome;
+  EXPECT_EQ(enlist(view, pod, claim, outcome), Enlisting::kFull);
+  EXPECT_TRUE(outcome.effects.empty());
 }
 
 // The annotations that rules look for survive reading (pkg/api drops what nobody looks for).

@@ -7,24 +7,40 @@
 
 namespace dra::reconcile {
 
-std::vector<User> users_of(const api::ResourceClaim& claim) {
-  std::vector<User> users;
+namespace {
+
+// From here on the list is not only added to: who is gone is taken off.
+constexpr size_t kLongList = 16;
+
+// Until `see(name, uid)` says true.
+template <typename See>
+bool any_user(const api::ResourceClaim& claim, const See& see) {
   const auto annotation = claim.metadata.annotations.find(kProvenForAnnotation);
-  if (annotation == claim.metadata.annotations.end()) return users;
+  if (annotation == claim.metadata.annotations.end()) return false;
   std::string_view rest = annotation->second;
-  while (!rest.empty()) {
+  for (size_t i = 0; i < kMaxUsers && !rest.empty(); ++i) {
     const std::string_view one = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(rest.size(), one.size() + 1));
     const size_t slash = one.find('/');  // a name has none
     if (slash == std::string_view::npos || slash == 0 || slash + 1 == one.size()) continue;
-    users.push_back({std::string(one.substr(0, slash)), std::string(one.substr(slash + 1))});
+    if (see(one.substr(0, slash), one.substr(slash + 1))) return true;
   }
+  return false;
+}
+
+}  // namespace
+
+std::vector<User> users_of(const api::ResourceClaim& claim) {
+  std::vector<User> users;
+  any_user(claim, [&](std::string_view name, std::string_view uid) {
+    users.push_back({std::string(name), std::string(uid)});
+    return false;
+  });
   return users;
 }
 
 bool is_user(const api::ResourceClaim& claim, std::string_view pod_uid) {
-  const std::vector<User> users = users_of(claim);
-  return std::any_of(users.begin(), users.end(), [&](const User& user) { return user.uid == pod_uid; });
+  return any_user(claim, [&](std::string_view, std::string_view uid) { return uid == pod_uid; });
 }
 
 std::optional<std::string> users_value(const std::vector<User>& users) {
@@ -34,12 +50,21 @@ std::optional<std::string> users_value(const std::vector<User>& users) {
   return text;
 }
 
-std::optional<Write> write_enlisted(const api::Pod& pod, const api::ResourceClaim& claim) {
+Enlisting enlist(const View& view, const api::Pod& pod, const api::ResourceClaim& claim, Outcome& outcome) {
   std::vector<User> users = users_of(claim);
+  bool asks = false;
+  if (users.size() >= kLongList)
+    std::erase_if(users, [&](const User& user) {
+      const Fate fate = fate_of(view, claim.metadata.ns, user, outcome);
+      asks = asks || fate == Fate::kUnsure;
+      return fate == Fate::kGone;
+    });
+  if (asks) return Enlisting::kAsked;
   users.push_back({pod.metadata.name, pod.metadata.uid});
-  const auto value = users_value(users);
-  if (value->size() > kMaxUsersBytes) return std::nullopt;
-  return write_metadata(claim, claim.metadata.finalizers, {{std::string(kProvenForAnnotation), value}}, "enlist");
+  const std::optional<std::string> value = users_value(users);
+  if (users.size() > kMaxUsers || value->size() > kMaxUsersBytes) return Enlisting::kFull;
+  outcome.add(write_metadata(claim, claim.metadata.finalizers, {{std::string(kProvenForAnnotation), value}}, "enlist"));
+  return Enlisting::kWritten;
 }
 
 Write write_unlisted(const api::Pod& pod, const api::ResourceClaim& claim) {

@@ -21,8 +21,9 @@
 
 namespace dra::reconcile {
 
-// Longer lists are not written: names of 100 characters, of 230 pods.
+// Longer lists are not written (names of 100 characters, of 230 pods), and what is beyond is not read.
 inline constexpr size_t kMaxUsersBytes = 32'768;
+inline constexpr size_t kMaxUsers = 512;
 
 struct User {
   std::string name, uid;
@@ -35,8 +36,10 @@ bool is_user(const api::ResourceClaim& claim, std::string_view pod_uid);
 // The annotation's value; nothing (no annotation) for no users.
 std::optional<std::string> users_value(const std::vector<User>& users);
 
-// Adds the pod to the list; nothing when the list is full.
-std::optional<Write> write_enlisted(const api::Pod& pod, const api::ResourceClaim& claim);
+// Adds the pod to the list, without those that are known to be gone; nothing when the list is full. Where it is long,
+// it asks about those that the view does not know first: a claim may outlive very many pods.
+enum class Enlisting { kWritten, kAsked, kFull };
+Enlisting enlist(const View& view, const api::Pod& pod, const api::ResourceClaim& claim, Outcome& outcome);
 // Takes the pod off the list, at exactly the claim's version.
 Write write_unlisted(const api::Pod& pod, const api::ResourceClaim& claim);
 
