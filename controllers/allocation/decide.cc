@@ -63,6 +63,7 @@ NodeChoice PodReconcile::candidate_nodes() {
     return {{}, "no node satisfies the node selectors of the allocated claims of this pod", false};
   NodeChoice choice = nodes_.choose(pod_, only);
   waits_for_pods_ = choice.depends_on_pods;
+  keep_advertising(choice);
   return choice;
 }
 
