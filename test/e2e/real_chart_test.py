@@ -144,6 +144,13 @@ def ours(pod):
     return any(gate["name"] == GATE for gate in pod["spec"].get("schedulingGates", []))
 
 
+def probe(plane, where):
+    """What admission makes of a pod with a claim; an empty spec where it is refused."""
+    spec = {"containers": [{"name": "c", "image": "i"}], "resourceClaims": [{"name": "gpu", "resourceClaimName": "x"}]}
+    status, made = plane.admin.request("POST", f"/api/v1/namespaces/{where}/pods?dryRun=All", {"metadata": {"name": "probe"}, "spec": spec})
+    return made if status == 201 else {"spec": {}}
+
+
 def claims_by_device(plane):
     held = collections.Counter()
     for claim in plane.admin.items(DRA + "/resourceclaims"):
@@ -162,8 +169,10 @@ def remove_workloads(plane, *namespaces):
 def opted_in_by_the_label(plane, chart):
     """Mode gate, then mode bind: a Deployment's template is untouched, and its pods are ours where the namespace has the label."""
     namespace(plane, "mine", **{ALLOCATE: "gate"})
-    status, answer = plane.admin.request("POST", "/api/v1/namespaces", {"metadata": {"name": "bound", "labels": {ALLOCATE: "bind"}}})
-    assert status == 422 and "opts in by gate" in answer["message"], answer
+    # A policy comes into force a moment after it was made.
+    unknown = {"metadata": {"name": "bound", "labels": {ALLOCATE: "bind"}}}
+    plane.wait_for(lambda: "opts in by gate" in plane.admin.request("POST", "/api/v1/namespaces?dryRun=All", unknown)[1].get("message", ""), 60, "a label that means nothing to be refused")
+    plane.wait_for(lambda: ours(probe(plane, "mine")), 60, "opting in")
     namespace(plane, "bound")
     namespace(plane, "theirs")
     deploy(plane, "mine", "before", 2)
@@ -171,6 +180,9 @@ def opted_in_by_the_label(plane, chart):
     # No manager runs yet: others are not delayed, ours wait.
     plane.wait_for(lambda: running(plane, "theirs") == 2, 60, "pods of others, with the manager down")
     assert all(map(ours, pods_of(plane, "mine"))) and len(pods_of(plane, "mine")) == 2
+    # The label goes while they wait, and comes back: they are ours all the same.
+    flip = lambda value: plane.admin.request("PATCH", "/api/v1/namespaces/mine", {"metadata": {"labels": {ALLOCATE: value}}}, MERGE)  # noqa: E731
+    assert flip(None)[0] == 200
     manager = chart.manager()
     try:
         plane.wait_for(lambda: running(plane, "mine") == 2, 60, "the opted-in pods:\n" + manager.log()[-2000:])
@@ -180,17 +192,13 @@ def opted_in_by_the_label(plane, chart):
         assert 'code="403"' not in manager.metrics() and "dra_missing_permissions{" not in manager.metrics()
     finally:
         assert manager.stop() == 0
+    assert flip("gate")[0] == 200
     chart.upgrade({"scheduling.mode": "bind", "scheduling.names": ["ours"]})
     manager = chart.manager()
     try:
         label = {"metadata": {"labels": {ALLOCATE: "bind"}}}
         plane.wait_for(lambda: plane.admin.request("PATCH", "/api/v1/namespaces/bound", label, MERGE)[0] == 200, 60, "the label to be known")
-
-        def taken():
-            status, made = plane.admin.request("POST", "/api/v1/namespaces/bound/pods?dryRun=All", {
-                "metadata": {"name": "probe"}, "spec": {"containers": [{"name": "c", "image": "i"}], "resourceClaims": [{"name": "g", "resourceClaimName": "x"}]}})
-            return status == 201 and made["spec"]["schedulerName"] == "ours"
-        plane.wait_for(taken, 60, "the policy of mode bind")
+        plane.wait_for(lambda: probe(plane, "bound")["spec"].get("schedulerName") == "ours", 60, "the policy of mode bind")
         deploy(plane, "bound", "after", 3)
         plane.wait_for(lambda: running(plane, "bound") == 3, 60, "pods that are bound here:\n" + manager.log()[-2000:])
         assert all(pod["spec"]["schedulerName"] == "ours" and not pod["spec"].get("schedulingGates") for pod in pods_of(plane, "bound"))
@@ -280,6 +288,7 @@ def main():
         remove_workloads(plane, "mine", "theirs")
         chart.upgrade({"optIn.mode": "all-claims", "exclusive.mode": "all-claims", "exclusive.taintKey": ""})
         plane.publish(nodes, devices, taint=False)
+        plane.wait_for(lambda: ours(probe(plane, "theirs")), 60, "everything to be opted in")
         side_by_side(plane, chart, count, nodes * devices, expect_others=True)
         uninstall(plane, chart)
     print("1 passed, 0 failed")
