@@ -116,18 +116,6 @@ TEST_F(Extended, ClaimsOfTheSamePodAreNotTakenInVain) {
   EXPECT_EQ(pass(), "announce-leaving p");
 }
 
-TEST_F(Extended, BindModeDoesNotBindItUnproven) {
-  options.mode = Mode::kBind;
-  api::Pod pod = asking("example.com/gpu");
-  pod.scheduling_gates.clear();
-  pod.scheduler_name = "ours";
-  view.put(pod);
-  ASSERT_EQ(pass(), "event ExtendedResource, parked");
-  put_node("n2", "4");
-  nodes.refused = {"n1"};
-  EXPECT_EQ(pass(), "bind p");
-}
-
 TEST_F(Extended, AnUninstallLetsItGo) {
   options.release_gates = true;
   view.put(asking("example.com/gpu"));

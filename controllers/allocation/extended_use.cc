@@ -53,13 +53,14 @@ bool PodReconcile::serves_extended() {
       "held: asks for " + what +
       ", and no node's device plugin advertises that. kube-scheduler would allocate the devices itself, unproven. Ask "
       "for "
-      "the class by a ResourceClaim; extended resources of a class belong to bind mode, which does not serve them yet";
+      "the class by a ResourceClaim, or give the pod to bind mode (--scheduling=bind, --scheduler-names), which serves "
+      "extended resources of a class";
   complain("ExtendedResource", note, what);
   return false;
 }
 
 void PodReconcile::narrow_to_advertising(api::NodeSelectorTerm& term) const {
-  if (extended_.empty() || releasing()) return;
+  if (extended_.empty() || releasing() || serves_by_claim()) return;
   term.match_expressions.push_back({kHostnameLabel, "In", advertising_hosts(view_, nodes_.all_nodes(), extended_)});
 }
 

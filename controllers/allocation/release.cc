@@ -55,6 +55,7 @@ bool PodReconcile::reserve(const NodeChoice& choice) {
 
 void PodReconcile::let_go(const NodeChoice& choice) {
   if (role_ == Role::kToBind) {
+    if (!publish_extended()) return;
     const std::string node(choice.nodes.front());
     Write write = write_binding(pod_, node);
     write.success_event = Event{ref_of(pod_),

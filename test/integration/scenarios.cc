@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "test/integration/feature_scenarios.h"
 #include "test/integration/scenario.h"
 
 namespace dra::integration {
@@ -256,6 +257,7 @@ std::vector<Scenario> make_scenarios() {
                    process.manager.controllers.push_back("tainteviction");
                  },
                  play_eviction});
+  for (Scenario& scenario : feature_scenarios()) all.push_back(std::move(scenario));
   return all;
 }
 
