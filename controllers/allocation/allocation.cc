@@ -128,6 +128,13 @@ void AllocationReconciler::on_node(const View&, const api::Node* before, const a
   out.wake(std::string(kNodesCause));
 }
 
+void AllocationReconciler::on_volumes(const View& view, std::string_view claim, Triggers& out) const {
+  if (claim.empty()) return out.wake(std::string(kVolumesCause));
+  for (const api::Pod* pod : view.pods_of_volume_claim(claim))
+    if (const Role role = role_of(*pod, options_); role != Role::kNone && role != Role::kBoundBare)
+      out.add(pod_key(pod->metadata.key()));
+}
+
 void AllocationReconciler::on_class(const View&, const api::DeviceClass* before, const api::DeviceClass* after,
                                     Triggers& out) const {
   out.wake(class_cause((after ? after : before)->metadata.name));

@@ -68,6 +68,7 @@ class AllocationReconciler : public reconcile::Reconciler {
                          reconcile::Triggers& out) const override;
   void on_node(const reconcile::View& view, const api::Node* before, const api::Node* after,
                reconcile::Triggers& out) const override;
+  void on_volumes(const reconcile::View& view, std::string_view claim, reconcile::Triggers& out) const override;
   void on_class(const reconcile::View& view, const api::DeviceClass* before, const api::DeviceClass* after,
                 reconcile::Triggers& out) const override;
   void on_slice(const reconcile::View& view, const api::ResourceSlice* before, const api::ResourceSlice* after,

@@ -20,6 +20,11 @@ StepAnswer run_bind_steps(const BindContext& context, std::span<const BindStep> 
   return StepAnswer::done();
 }
 
+bool PodReconcile::waits_for_watch(const NodeChoice& choice) {
+  if (choice.watch_lags) outcome_.look_again_in(std::chrono::seconds(1));
+  return choice.watch_lags;
+}
+
 bool PodReconcile::prepared(const NodeChoice& choice) {
   if (role_ != Role::kToBind) return true;
   const std::string node(choice.nodes.front());

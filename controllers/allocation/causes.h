@@ -15,6 +15,8 @@ inline constexpr std::string_view kNodesCause = "nodes";  // a node changed, or 
 // A pod came onto a node, or one there changed in what affinity and spreading read. Who waits for it waits for
 // kNodesCause, too, which is woken when a pod leaves a node.
 inline constexpr std::string_view kPodsCause = "pods";
+// A volume, a storage class or what a CSI driver reports changed, for pods with PersistentVolumeClaims.
+inline constexpr std::string_view kVolumesCause = "volumes";
 inline constexpr std::string_view kSlicesCause = "slices";  // some ResourceSlice changed, of whatever driver
 
 reconcile::Cause class_cause(std::string_view name);

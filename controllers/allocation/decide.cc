@@ -17,6 +17,7 @@ void PodReconcile::allocate() {
   // Nothing more is taken beside a sibling that cannot be used.
   if (const Conflicts conflicts = conflicts_of_allocated(); !conflicts.empty()) return yield_to(conflicts);
   const NodeChoice choice = candidate_nodes();
+  if (waits_for_watch(choice)) return;
   if (choice.nodes.empty()) return give_back() ? void() : no_node(choice);
   allocator::Request request;
   request.weigh_alternatives = true;

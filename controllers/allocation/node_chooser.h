@@ -22,6 +22,8 @@ struct NodeChoice {
   bool depends_on_pods = false;
   // A node is avoided until then (reconcile::AvoidNode): it may be chosen again.
   std::optional<Duration> ask_again;
+  // There are none only because two watches disagree for a moment: nothing is given back for that.
+  bool watch_lags = false;
 };
 
 // What the volumes of a pod still need before it is bound to a node. The objects are the newest that are known.

@@ -97,6 +97,7 @@ class PodReconcile {
   void lift_gate(const api::NodeSelectorTerm& term);
 
   // ---- bind_steps.cc
+  bool waits_for_watch(const NodeChoice& choice);
   // What must be true before the pod is bound is true (bind mode; otherwise nothing must). If not: what brings it about
   // is written and waited for, or everything is given back.
   bool prepared(const NodeChoice& choice);
@@ -118,6 +119,7 @@ class PodReconcile {
   // On the claim. Of the pods that share it the first one reports, or they would contradict each other.
   void complain_about(const api::ResourceClaim& claim, const std::string& note, const std::string& signature);
   void count_failure(const std::string& cause);
+  void count_pending(const std::string& cause);
 
   const reconcile::View& view_;
   const api::Pod& pod_;

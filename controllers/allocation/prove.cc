@@ -40,6 +40,7 @@ void PodReconcile::prove() {
   if (const Conflicts conflicts = conflicts_of_allocated(); !conflicts.empty()) return yield_to(conflicts);
   if (role_ != Role::kBoundBare) {
     const NodeChoice choice = candidate_nodes();
+    if (waits_for_watch(choice)) return;
     if (choice.nodes.empty() && (releasing() ? withdraw() : give_back())) return;
     if (choice.nodes.empty() && !releasing()) return no_node(choice);
     if (!choice.nodes.empty() && !prepared(choice)) return;

@@ -17,6 +17,7 @@ void PodReconcile::use() {
   // Without claims the gate has nothing to wait for, and kube-scheduler finds the node.
   if (role_ == Role::kToBind || !state_.claims.empty()) {
     choice = candidate_nodes();
+    if (waits_for_watch(choice)) return;
     // A pod that cannot run where its claims are must not hold them: others may be waiting for them.
     if (choice.nodes.empty() && !releasing()) return give_back() ? void() : no_node(choice);
   }

@@ -34,6 +34,7 @@ bool is_telling(allocator::Cause cause) {
 
 void PodReconcile::no_node(const NodeChoice& choice) {
   park({std::string(kNodesCause)});
+  if (choice.ask_again) outcome_.look_again_in(*choice.ask_again);
   const std::string pins = what_pins();
   std::string note = choice.why_none;
   if (!pins.empty() && note.ends_with('.')) note.pop_back();
@@ -127,6 +128,7 @@ std::set<Cause> PodReconcile::causes_of(const allocator::Request& request) const
 void PodReconcile::park(const std::set<Cause>& causes) {
   std::vector<Cause> all(causes.begin(), causes.end());
   if (waits_for_pods_) all.emplace_back(kPodsCause);
+  if (!volume_claim_keys_of(pod_).empty()) all.emplace_back(kVolumesCause);
   outcome_.park = Park{std::move(all), pod_.priority, pod_.metadata.creation_timestamp,
                        shape_of(pod_, nodes_.shape(pod_), state_.claims)};
   outcome_.look_again_in(options_.retry_parked);
@@ -157,6 +159,7 @@ void PodReconcile::complain_about(const api::ResourceClaim& claim, const std::st
 
 void PodReconcile::count_failure(const std::string& cause) {
   outcome_.add(Metric{Metric::Type::kCounter, "dra_allocation_failures_total", {{"cause", cause}}, 1});
+  count_pending(cause);
 }
 
 }  // namespace dra::allocation

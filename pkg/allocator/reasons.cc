@@ -31,6 +31,8 @@ std::string_view cause_name(Cause cause) {
       return "Constraint";
     case Cause::kLimit:
       return "Limit";
+    case Cause::kNodeRefused:
+      return "NodeRefused";
     case Cause::kCombination:
       return "Combination";
     case Cause::kClassMissing:

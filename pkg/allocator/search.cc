@@ -46,7 +46,9 @@ Search::End Search::run(const Plan& plan, inventory::NodeId node, const Terms& t
   End end = End::kBudget;
   if (begin(plan, node, terms)) {
     end = find(terms);
-    meter_.charge(1 + board_.words() / 8 + steps_ - metered_);
+    // Laying out a node costs for each filter and column, too.
+    const size_t looked_at = board_.words() * plan.filters.size() / 8 + plan.filters.size() / 4 + plan.columns.size();
+    meter_.charge(1 + looked_at + steps_ - metered_);
   } else {
     slice_ended_ = true;
   }

@@ -43,14 +43,14 @@ bool read_csi_driver(const JsonValue& v, CsiNodeDriver& out, Trouble& t) {
 // The kinds that are a selector with a name.
 template <class T>
 bool read_selecting(const JsonValue& v, T& out, Trouble& t) {
-  return expect_object(v, t) && field(v, "metadata", out.metadata, t) &&
+  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
          section(v, "spec", t, [&](const JsonValue& spec) { return field(spec, "selector", out.selector, t); });
 }
 
 }  // namespace
 
 bool read(const JsonValue& v, PersistentVolumeClaim& out, Trouble& t) {
-  return expect_object(v, t) && field(v, "metadata", out.metadata, t) &&
+  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
          section(v, "spec", t,
                  [&](const JsonValue& s) {
                    return field(s, "accessModes", out.access_modes, t) &&
@@ -67,7 +67,7 @@ bool read(const JsonValue& v, PersistentVolumeClaim& out, Trouble& t) {
 }
 
 bool read(const JsonValue& v, PersistentVolume& out, Trouble& t) {
-  return expect_object(v, t) && field(v, "metadata", out.metadata, t) &&
+  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kKept, t) &&
          section(v, "spec", t,
                  [&](const JsonValue& s) {
                    return section(s, "capacity", t,
@@ -87,15 +87,16 @@ bool read(const JsonValue& v, PersistentVolume& out, Trouble& t) {
 }
 
 bool read(const JsonValue& v, StorageClass& out, Trouble& t) {
-  return expect_object(v, t) && field(v, "metadata", out.metadata, t) && field(v, "provisioner", out.provisioner, t) &&
-         field(v, "volumeBindingMode", out.volume_binding_mode, t) &&
+  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
+         field(v, "provisioner", out.provisioner, t) && field(v, "volumeBindingMode", out.volume_binding_mode, t) &&
          field_with(v, "allowedTopologies", t, [&](const JsonValue& list) {
            return read_list(list, out.allowed_topologies, t, read_topology_term);
          });
 }
 
 bool read(const JsonValue& v, CsiNode& out, Trouble& t) {
-  return expect_object(v, t) && field(v, "metadata", out.metadata, t) && section(v, "spec", t, [&](const JsonValue& s) {
+  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
+         section(v, "spec", t, [&](const JsonValue& s) {
            return field_with(s, "drivers", t, [&](const JsonValue& list) {
              std::vector<CsiNodeDriver> drivers;
              if (!read_list(list, drivers, t, read_csi_driver)) return false;
@@ -107,19 +108,20 @@ bool read(const JsonValue& v, CsiNode& out, Trouble& t) {
 }
 
 bool read(const JsonValue& v, CsiDriver& out, Trouble& t) {
-  return expect_object(v, t) && field(v, "metadata", out.metadata, t) && section(v, "spec", t, [&](const JsonValue& s) {
-           return field(s, "storageCapacity", out.storage_capacity, t);
-         });
+  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
+         section(v, "spec", t,
+                 [&](const JsonValue& s) { return field(s, "storageCapacity", out.storage_capacity, t); });
 }
 
 bool read(const JsonValue& v, CsiStorageCapacity& out, Trouble& t) {
-  return expect_object(v, t) && field(v, "metadata", out.metadata, t) &&
+  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
          field(v, "storageClassName", out.storage_class_name, t) && field(v, "nodeTopology", out.node_topology, t) &&
          quantity_of(v, "capacity", out.capacity, t) && quantity_of(v, "maximumVolumeSize", out.maximum_volume_size, t);
 }
 
 bool read(const JsonValue& v, VolumeAttachment& out, Trouble& t) {
-  return expect_object(v, t) && field(v, "metadata", out.metadata, t) && section(v, "spec", t, [&](const JsonValue& s) {
+  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
+         section(v, "spec", t, [&](const JsonValue& s) {
            return field(s, "attacher", out.attacher, t) && field(s, "nodeName", out.node_name, t) &&
                   section(s, "source", t, [&](const JsonValue& source) {
                     return field(source, "persistentVolumeName", out.persistent_volume_name, t);

@@ -144,6 +144,10 @@ constexpr UsedAnnotation kUsedAnnotations[] = {
     {"dra-controller-manager/avoided-devices", 4096},
     {"dra-controller-manager/leaving", 8192},  // an entry of 58 bytes for each of up to 64 claims
     {"dra-controller-manager/volume-binding", 320},
+    // Of volumes and their claims: kube-scheduler's, and those that it reads.
+    {"volume.kubernetes.io/selected-node", 256},
+    {"pv.kubernetes.io/bind-completed", 16},
+    {"volume.beta.kubernetes.io/storage-class", 256},
 };
 
 // Ours, and the others': a server merges the entries of those that update.

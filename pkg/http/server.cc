@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -575,9 +576,15 @@ class BeastServer : public Server, public std::enable_shared_from_this<BeastServ
     if (!o.certificate_pem.empty()) {
       if (auto ok = set_certificate({o.certificate_pem, o.key_pem}); !ok) return wrong(ok.error().message());
     }
-    const Tcp::endpoint endpoint(address, o.port);
+    Tcp::endpoint endpoint(address, o.port);
     acceptor_.open(endpoint.protocol(), ec);
+    const bool everywhere = address.is_v6() && address.is_unspecified();
+    if (everywhere && ec == asio::error::address_family_not_supported) {
+      endpoint = Tcp::endpoint(Tcp::v4(), o.port);
+      acceptor_.open(endpoint.protocol(), ec);
+    }
     if (ec) return wrong(ec.message());
+    if (everywhere && endpoint.protocol() == Tcp::v6()) acceptor_.set_option(asio::ip::v6_only(false), ec);
     acceptor_.set_option(asio::socket_base::reuse_address(true), ec);
     acceptor_.bind(endpoint, ec);
     if (ec) return wrong(ec.message());

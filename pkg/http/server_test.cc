@@ -174,6 +174,26 @@ TEST_F(HttpServerTest, APortInUseIsAnError) {
   EXPECT_NE(second.error().message().find(std::to_string(options.port)), std::string::npos);
 }
 
+// Probes of a dual-stack or IPv6-only cluster come to the pod's IPv6 address, others to the IPv4 one.
+TEST_F(HttpServerTest, TheUnspecifiedAddressServesBothFamilies) {
+  ServerOptions options;
+  options.bind_address = "::";
+  auto server = Server::start(reactor_, options, &echo);
+  ASSERT_TRUE(server) << server.error().message();
+  server_ = std::move(*server);
+  const std::string request = "GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+  EXPECT_TRUE(ask(request).starts_with("HTTP/1.1 200 ")) << "over IPv4";
+  const int fd = ::socket(AF_INET6, SOCK_STREAM, 0);
+  if (fd < 0) GTEST_SKIP() << "this kernel has no IPv6: served over IPv4 alone";
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_port = htons(server_->port());
+  address.sin6_addr = in6addr_loopback;
+  const bool connected = ::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  ::close(fd);
+  EXPECT_TRUE(connected || errno == EADDRNOTAVAIL) << "IPv6 is switched off here, or not served";
+}
+
 TEST_F(HttpServerTest, SelfSignedCertificatesAreUsable) {
   auto certificate = make_self_signed_certificate("192.0.2.7");
   ASSERT_TRUE(certificate);

@@ -24,6 +24,7 @@ class ClusterAssumptions : public Assumptions {
   void assume(const reconcile::Write& write) override;
   void forget(const reconcile::Write& write) override;
   void confirmed(const reconcile::Write& write, uint64_t revision) override;
+  void avoid(const reconcile::AvoidNode& node) override { nodes_.avoid(node.uid, node.node, node.lasts, node.why); }
 
   // The stream of claims has reached this revision.
   void claims_reached(uint64_t revision);

@@ -34,7 +34,8 @@ TEST(Controllers, DescribeThemselvesCompletely) {
   SeededRandom random(1);
   inventory::Inventory inventory;
   allocator::Allocator allocator(inventory, {}, random);
-  NodeTracker nodes;
+  SystemClock clock;
+  NodeTracker nodes(clock);
   std::set<std::string_view> names, flags;
   for (const reconcile::Controller* controller : all_controllers()) {
     SCOPED_TRACE(controller->name);

@@ -12,8 +12,10 @@
 #include "pkg/manager/api_sink.h"
 #include "pkg/manager/assumptions.h"
 #include "pkg/manager/audit.h"
+#include "pkg/manager/demand_watches.h"
 #include "pkg/manager/device_gauges.h"
 #include "pkg/manager/discovery.h"
+#include "pkg/manager/exclusivity.h"
 #include "pkg/manager/instruments.h"
 #include "pkg/manager/memory.h"
 #include "pkg/manager/neighbours.h"
@@ -58,6 +60,7 @@ struct Manager::Impl {
         inventory(options.features),
         allocator(inventory, allocator_options(), random),
         device_gauges(registry, inventory, allocator, options.ignored_taints),
+        nodes(reactor.clock()),
         assumptions(inventory, nodes, stores),
         view(stores, memory, reactor.clock(), "resource.k8s.io/v1"),
         api(writer),
@@ -73,7 +76,9 @@ struct Manager::Impl {
     runner.observe_writes(options.on_write);
     runner.observe_passes(options.on_pass);
     runner.observe_outages([this](const OutageReport& report) { tell_outage(report); });
-    nodes.on_namespaces_needed([this] { need_namespaces(); });
+    nodes.on_needed([this](Facts facts) {
+      if (demand) demand->need(facts);
+    });
     registry.before_collect([this, alive = std::weak_ptr<bool>(alive_token)] {
       if (!alive.expired()) refresh_metrics();
     });
@@ -185,6 +190,13 @@ struct Manager::Impl {
               &w.slices.store(),
               w.taint_rules ? &w.taint_rules->store() : nullptr};
     add_indexes(stores);
+    demand = std::make_unique<DemandWatches>(
+        reactor, transport, random, w.traits, preflight, nodes,
+        DemandWatches::Hooks{[this] { look_at_everything_again(); },
+                             [this](std::string_view claim) { runner.volumes_changed(claim); },
+                             [this](Facts) { recall_nodes(); }});
+    serve(reconcile::Kind::kVolumeClaim, demand->volume_claims());
+    serve(reconcile::Kind::kVolume, demand->volumes());
     serve(reconcile::Kind::kPod, w.pods);
     serve(reconcile::Kind::kNode, w.nodes);
     serve(reconcile::Kind::kClaim, w.claims);
@@ -334,6 +346,7 @@ struct Manager::Impl {
       else
         memory.changed_at.erase(key);
       instruments.count_claim(c.before.get(), c.after.get());
+      exclusivity.changed(c.before.get(), c.after.get());
       stuck.changed(c.before.get(), c.after.get(), reactor.clock().wall_now());
       runner.claim_changed(c.before.get(), c.after.get());
     });
@@ -363,51 +376,6 @@ struct Manager::Impl {
       c.after ? inventory.apply_taint_rule(*c.after) : inventory.remove_taint_rule(c.before->metadata.name);
       runner.taint_rule_changed(c.before.get(), c.after.get());
     });
-  }
-
-  // ---- namespaces, once a pod's affinity selects them by label
-
-  // Called while a reconciler runs: what it leads to happens later.
-  void need_namespaces() {
-    if (std::exchange(namespaces_needed, true)) return;
-    namespaces_timer = reactor.after(Duration::zero(), [this] { watch_namespaces(); });
-  }
-
-  void watch_namespaces() {
-    if (stopped || !watches) return;
-    if (!preflight.grants(kNamespacesRole)) {
-      const bool news = !std::exchange(namespaces_missing, true);
-      nodes.set_namespaces(
-          NodeTracker::Namespaces::kUnknown,
-          "the affinity of this pod, or of a pod that may mean it, selects namespaces by label, and this "
-          "manager may not list and watch them: bind the ClusterRole dra-controller-manager:" +
-              std::string(kNamespacesRole));
-      if (news && runner.running()) look_at_everything();  // those that wait say so
-      namespaces_timer = reactor.after(Preflight::kRecheck, [this] { watch_namespaces(); });
-      return;
-    }
-    watches->namespaces.store().on_change([this](const Change<api::Namespace>& c) {
-      if (c.after)
-        nodes.set_namespace(*c.after);
-      else
-        nodes.remove_namespace(c.before->metadata.name);
-      // A new namespace has no pods, and one that is gone has none left.
-      if (c.before && c.after && c.before->metadata.labels != c.after->metadata.labels && runner.running())
-        look_at_everything();
-    });
-    watches->namespaces.core().on_replaced([this] {
-      reactor.post([this, alive = std::weak_ptr<bool>(alive_token)] {
-        if (!alive.expired()) namespaces_listed();
-      });
-    });
-    watches->namespaces.start();
-  }
-
-  void namespaces_listed() {
-    if (stopped || namespaces_known || !watches->namespaces.synced()) return;
-    namespaces_known = true;
-    nodes.set_namespaces(NodeTracker::Namespaces::kKnown, "");
-    if (runner.running()) look_at_everything();
   }
 
   // Called when that may have become true: after each list.
@@ -446,6 +414,7 @@ struct Manager::Impl {
       informer.core().drop_answers();
       informer.reflector().refresh(one_less);
     });
+    demand->refresh([left] { ++*left; }, one_less);
     one_less();
   }
 
@@ -490,6 +459,10 @@ struct Manager::Impl {
     for (const api::DeviceTaintRule* rule : view.taint_rules()) runner.taint_rule_changed(nullptr, rule);
   }
 
+  void look_at_everything_again() {
+    if (runner.running()) look_at_everything();
+  }
+
   void stop_leading() {
     if (!wants_lead) return;
     wants_lead = false;
@@ -497,6 +470,7 @@ struct Manager::Impl {
     runner.stop();
     audit.stop();
     instruments.set_leader(false);
+    instruments.forget_pending();
     for (const std::string_view controller : open) instruments.set_running(controller, false);
     log::info("Standing by");
   }
@@ -507,12 +481,11 @@ struct Manager::Impl {
     call.cancel();
     calls.clear();
     timer.cancel();
-    namespaces_timer.cancel();
     preflight.stop();
     own_mode.stop();
     if (!watches) return;
     watches->each_started([](const char*, auto& informer) { informer.stop(); });
-    watches->namespaces.stop();
+    demand->stop();
   }
 
   // Ready as long as some controller may run; what is missing is said all the same.
@@ -567,6 +540,8 @@ struct Manager::Impl {
     device_gauges.refresh();
     const PinnedPods::Figures unbound = pinned.count(view);
     instruments.set_pinned(unbound.pods, unbound.since);
+    instruments.set_pending(view);
+    instruments.set_drivers(exclusivity.drivers(device_gauges.drivers(), !options.ignored_taints.empty()));
     instruments.set_outages(runner.outages().ongoing(), runner.outages().waiting());
     instruments.set_stuck(stuck.count(reactor.clock().wall_now(), [this](const std::string& claim) {
       const std::vector<const api::Pod*> pods = view.pods_of_claim(claim);
@@ -588,6 +563,7 @@ struct Manager::Impl {
   DeviceGauges device_gauges;
   StuckClaims stuck;
   PinnedPods pinned;
+  Exclusivity exclusivity;
   NodeTracker nodes;
   Stores stores;
   Memory memory;
@@ -605,13 +581,10 @@ struct Manager::Impl {
   OwnMode own_mode;
   bool told_dispute = false;
   std::unique_ptr<Watches> watches;
+  std::unique_ptr<DemandWatches> demand;
   Handle call;
   std::vector<Handle> calls;  // about the neighbours
   Handle timer;
-  bool namespaces_needed = false;
-  bool namespaces_known = false;
-  bool namespaces_missing = false;  // the permission was, when it was looked for last
-  Handle namespaces_timer;
   std::string trouble = "the API server was not reached yet";
   bool awaits_sync = false;
   bool in_step = false;

@@ -3,32 +3,93 @@
 #include <algorithm>
 
 #include "pkg/api/selectors.h"
+#include "pkg/reconcile/pod_claims.h"
 
 namespace dra::manager {
 
+namespace {
+
+// Nominated pods of lower priority that are set aside for one decision; more of them count.
+constexpr size_t kMaxSetAside = 64;
+
+const std::string& controller_uid(const api::Pod& pod) {
+  static const std::string kNone;
+  const api::OwnerReference* owner = pod.metadata.controller();
+  return owner ? owner->uid : kNone;
+}
+
+bool is_spread_by_default(const api::Pod& pod) {
+  const api::OwnerReference* owner = pod.metadata.controller();
+  return owner && pod.topology_spread.empty() &&
+         (owner->kind == "ReplicaSet" || owner->kind == "StatefulSet" || owner->kind == "ReplicationController");
+}
+
+}  // namespace
+
 void NodeTracker::set_pod(const api::Pod& pod) {
-  if (pod.terminal()) return cluster_.remove_pod(pod.metadata.uid);
-  if (!pod.node_name.empty()) return cluster_.set_pod(pod, pod.node_name, false);
+  const std::string& uid = pod.metadata.uid;
+  if (pod.terminal()) return remove_pod(uid);
+  if (!pod.node_name.empty()) {
+    nominated_.erase(uid);
+    volumes_.forget(uid);
+    return cluster_.set_pod(pod, pod.node_name, false);
+  }
+  const placement::PlacedPod* counted = cluster_.pod(uid);
+  const bool was_nominated = nominated_.contains(uid);
   // An assumption about the pod stays, of the pod as it is now.
-  if (const placement::PlacedPod* counted = cluster_.pod(pod.metadata.uid); counted && counted->assumed)
-    cluster_.set_pod(pod, std::string(cluster_.rest(counted->node).name), true);
+  if (counted && counted->assumed && !was_nominated)
+    return cluster_.set_pod(pod, std::string(cluster_.rest(counted->node).name), true);
+  if (!pod.nominated_node_name.empty() && !pod.metadata.deleting()) {
+    nominated_[uid] = pod.priority;
+    return cluster_.set_pod(pod, pod.nominated_node_name, true);
+  }
+  if (was_nominated) remove_pod(uid);
+}
+
+void NodeTracker::remove_pod(const std::string& uid) {
+  nominated_.erase(uid);
+  volumes_.forget(uid);
+  cluster_.remove_pod(uid);
 }
 
 void NodeTracker::assume(const api::Pod& pod, const std::string& node) {
-  if (pod.node_name.empty() && !pod.terminal()) cluster_.set_pod(pod, node, true);
+  if (!pod.node_name.empty() || pod.terminal()) return;
+  const std::string& uid = pod.metadata.uid;
+  const placement::PlacedPod* counted = cluster_.pod(uid);
+  const bool moves = !counted || cluster_.rest(counted->node).name != node;
+  nominated_.erase(uid);
+  cluster_.set_pod(pod, node, true);
+  if (pod.volumes.empty() || (!moves && volumes_.has(uid))) return;
+  volumes_.forget(uid);
+  volumes_.assume(uid, pod.metadata.ns, node, plan(pod, node));
 }
 
 void NodeTracker::forget(const std::string& uid) {
-  if (const placement::PlacedPod* counted = cluster_.pod(uid); counted && counted->assumed) cluster_.remove_pod(uid);
+  if (const placement::PlacedPod* counted = cluster_.pod(uid); !counted || !counted->assumed) return;
+  remove_pod(uid);
 }
 
+// Nominations are the server's word, not an assumption.
 void NodeTracker::forget_all() {
-  for (const std::string& uid : cluster_.assumed_pods()) cluster_.remove_pod(uid);
+  for (const std::string& uid : cluster_.assumed_pods())
+    if (!nominated_.contains(uid)) forget(uid);
 }
 
-void NodeTracker::set_namespaces(Namespaces state, std::string why) {
-  namespaces_ = state;
-  why_no_namespaces_ = std::move(why);
+void NodeTracker::avoid(const std::string& uid, const std::string& node, Duration lasts, const std::string& why) {
+  forget(uid);
+  const MonoTime now = clock_.mono_now();
+  for (auto next = avoided_.begin(); next != avoided_.end();) {
+    const auto one = next++;
+    if (one->second.until <= now || (one->first == uid && one->second.node == node)) avoided_.erase(one);
+  }
+  if (avoided_.size() >= kMaxAvoided)
+    avoided_.erase(std::min_element(avoided_.begin(), avoided_.end(),
+                                    [](const auto& a, const auto& b) { return a.second.until < b.second.until; }));
+  avoided_.emplace(uid, Avoided{node, why, now + lasts});
+}
+
+void NodeTracker::set_known(Facts facts, bool known, std::string why) {
+  known_[static_cast<size_t>(facts)] = {known, std::move(why)};
 }
 
 // Its own terms select namespaces by label, or a term of a pod on some node would mean this pod if its namespace had
@@ -38,15 +99,38 @@ bool NodeTracker::needs_namespaces(const placement::PodNeeds& needs) const {
   return needs.reads_namespaces() || cluster_.terms().depend_on_labels_of(pod.ns, pod.labels);
 }
 
+std::string NodeTracker::missing_facts(const placement::PodNeeds& needs) {
+  std::string why;
+  const auto need = [&](Facts facts) {
+    const Known& known = known_[static_cast<size_t>(facts)];
+    if (known.known) return;
+    if (needed_) needed_(facts);
+    if (why.empty()) why = known.why;
+  };
+  if (needs_namespaces(needs)) need(Facts::kNamespaces);
+  if (needs.reads_storage()) need(Facts::kVolumes);
+  // A score does without.
+  if (is_spread_by_default(needs.pod()) && !known_[static_cast<size_t>(Facts::kWorkloads)].known && needed_)
+    needed_(Facts::kWorkloads);
+  return why;
+}
+
+placement::Decision NodeTracker::decide(const placement::PodNeeds& needs,
+                                        const placement::DecisionOptions& options) const {
+  using Aside = placement::Cluster::Aside;
+  const Aside self(cluster_, needs.pod().metadata.uid);
+  std::vector<std::unique_ptr<Aside>> lower;
+  for (const auto& [uid, priority] : nominated_)
+    if (priority < needs.pod().priority && uid != needs.pod().metadata.uid && lower.size() < kMaxSetAside)
+      lower.push_back(std::make_unique<Aside>(cluster_, uid));
+  return placement::decide(cluster_, needs, options);
+}
+
 allocation::NodeChoice NodeTracker::choose(const api::Pod& pod, const std::vector<std::string>& only) {
   const Result<placement::PodNeeds> needs = placement::PodNeeds::of(pod);
-  if (!needs) return {{}, needs.error().message(), false};
-  if (namespaces_ == Namespaces::kUnknown && needs_namespaces(*needs)) {
-    if (namespaces_needed_) namespaces_needed_();
-    return {{}, why_no_namespaces_, false};
-  }
+  if (!needs) return {{}, needs.error().message(), false, {}};
+  if (std::string why = missing_facts(*needs); !why.empty()) return {{}, std::move(why), false, {}};
   placement::DecisionOptions options;
-  options.volumes = placement::Volumes::kIgnored;
   std::vector<placement::NodeIndex> nodes;
   if (!only.empty()) {
     std::vector<std::string_view> names(only.begin(), only.end());  // each once, in order
@@ -54,17 +138,50 @@ allocation::NodeChoice NodeTracker::choose(const api::Pod& pod, const std::vecto
     names.erase(std::unique(names.begin(), names.end()), names.end());
     for (const std::string_view name : names)
       if (const auto node = cluster_.find_node(name)) nodes.push_back(*node);
-    if (nodes.empty()) return {{}, "0/" + std::to_string(cluster_.nodes().size()) + " nodes are available", false};
+    if (nodes.empty()) return {{}, "0/" + std::to_string(cluster_.nodes().size()) + " nodes are available", false, {}};
     options.only = &nodes;
   }
-  const placement::Cluster::Aside aside(cluster_, pod.metadata.uid);
-  const placement::Decision decision = placement::decide(cluster_, *needs, options);
+  const placement::Decision decision = decide(*needs, options);
   allocation::NodeChoice choice;
   choice.nodes.reserve(decision.nodes.size());
   for (const placement::RankedNode& node : decision.nodes) choice.nodes.push_back(cluster_.rest(node.node).name);
   if (choice.nodes.empty()) choice.why_none = decision.summary();
   choice.depends_on_pods = decision.depends_on_pods();
+  choice.watch_lags = choice.nodes.empty() && waits_for_volumes(pod);
+  drop_avoided(pod, choice);
+  // The nomination first, as in kube-scheduler; above all the node that the pod was promised here.
+  if (!pod.nominated_node_name.empty()) prefer(pod.nominated_node_name, choice);
+  if (const placement::PlacedPod* counted = cluster_.pod(pod.metadata.uid); counted && counted->assumed)
+    prefer(cluster_.rest(counted->node).name, choice);
   return choice;
+}
+
+void NodeTracker::prefer(std::string_view node, allocation::NodeChoice& choice) const {
+  const auto found = std::find(choice.nodes.begin(), choice.nodes.end(), node);
+  if (found != choice.nodes.end()) std::rotate(choice.nodes.begin(), found, found + 1);
+}
+
+std::vector<const NodeTracker::Avoided*> NodeTracker::avoided_by(const api::Pod& pod) const {
+  std::vector<const Avoided*> found;
+  if (avoided_.empty()) return found;
+  const MonoTime now = clock_.mono_now();
+  for (const std::string* uid : {&pod.metadata.uid, &controller_uid(pod)}) {
+    const auto [begin, end] = avoided_.equal_range(*uid);
+    for (auto one = begin; one != end; ++one)
+      if (one->second.until > now) found.push_back(&one->second);
+  }
+  return found;
+}
+
+void NodeTracker::drop_avoided(const api::Pod& pod, allocation::NodeChoice& choice) const {
+  const MonoTime now = clock_.mono_now();
+  std::string why;
+  for (const Avoided* avoided : avoided_by(pod)) {
+    if (std::erase(choice.nodes, avoided->node) == 0) continue;
+    why = "node " + avoided->node + " is avoided for a while: " + avoided->why;
+    if (!choice.ask_again || avoided->until - now < *choice.ask_again) choice.ask_again = avoided->until - now;
+  }
+  if (choice.nodes.empty() && !why.empty()) choice.why_none = std::move(why);
 }
 
 bool NodeTracker::matches(const api::NodeSelector& selector, const std::string& node) {
@@ -76,6 +193,43 @@ std::vector<std::string> NodeTracker::all_nodes() {
   std::vector<std::string> names;
   for (const placement::NodeIndex node : cluster_.nodes()) names.push_back(cluster_.rest(node).name);
   return names;
+}
+
+placement::VolumePlan NodeTracker::plan(const api::Pod& pod, const std::string& node) {
+  const Result<placement::PodNeeds> needs = placement::PodNeeds::of(pod);
+  const auto index = cluster_.find_node(node);
+  if (!needs || !index || !needs->reads_storage() || !known_[static_cast<size_t>(Facts::kVolumes)].known) return {};
+  const std::vector<placement::NodeIndex> only{*index};
+  placement::DecisionOptions options;
+  options.keep_plans = true;
+  options.only = &only;
+  placement::Decision decision = decide(*needs, options);
+  const auto found = decision.plans.find(*index);
+  return found == decision.plans.end() ? placement::VolumePlan{} : std::move(found->second);
+}
+
+allocation::VolumeNeeds NodeTracker::volumes(const api::Pod& pod, const std::string& node) {
+  allocation::VolumeNeeds needs;
+  const placement::VolumePlan planned = plan(pod, node);
+  const auto key = [&](const std::string& name) { return pod.metadata.ns + "/" + name; };
+  for (const std::string& name : planned.provision)
+    if (auto claim = volumes_.claim(key(name))) needs.provision.push_back(std::move(claim));
+  for (const auto& [name, volume_name] : planned.bind) {
+    auto claim = volumes_.claim(key(name));
+    auto volume = volumes_.volume(volume_name);
+    if (claim && volume) needs.bind.push_back({std::move(claim), std::move(volume)});
+  }
+  return needs;
+}
+
+bool NodeTracker::waits_for_volumes(const api::Pod& pod) const {
+  const std::vector<std::string> keys = reconcile::volume_claim_keys_of(pod);
+  return std::any_of(keys.begin(), keys.end(),
+                     [this](const std::string& key) { return volumes_.waits_for_volume(key); });
+}
+
+std::string NodeTracker::shape(const api::Pod& pod) const {
+  return avoided_by(pod).empty() ? allocation::node_shape(pod) : "";
 }
 
 }  // namespace dra::manager

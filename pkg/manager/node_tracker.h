@@ -1,11 +1,13 @@
 // NodeTracker: nodes and the pods on them, kept up to date for pkg/placement: which nodes can take a pod.
 //
 // A pod counts on the node it is bound to, and, from the decision on until the stream shows it bound or gone, on the
-// node that was chosen for it. Volumes are not looked at, but for disks that pods name themselves. Not thread-safe: the
-// reactor's thread owns it.
+// node that was chosen for it, together with the volumes that its claims get there. A pod that somebody nominated for a
+// node counts there for pods of the same priority or a lower one. Not thread-safe: the reactor's thread owns it.
 #pragma once
 
+#include <array>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,43 +15,83 @@
 #include "controllers/allocation/node_chooser.h"
 #include "controllers/allocation/shape.h"
 #include "pkg/api/core.h"
+#include "pkg/manager/assumed_volumes.h"
 #include "pkg/placement/decision.h"
 
 namespace dra::manager {
 
+// What is watched only from the first pod on that needs it.
+enum class Facts : uint8_t {
+  kNamespaces,  // pods whose affinity selects namespaces by label
+  kVolumes,     // pods with PersistentVolumeClaims
+  kWorkloads,   // pods of ReplicaSets and the like: spreading by default, a score only
+};
+inline constexpr size_t kFactsKinds = 3;
+
 class NodeTracker : public allocation::NodeChooser {
  public:
-  // Whether the labels of namespaces are known. Pods whose affinity needs them wait until they are.
-  enum class Namespaces { kUnknown, kKnown };
+  // The clock must outlive it.
+  explicit NodeTracker(const Clock& clock) : clock_(clock), volumes_(cluster_.storage, clock) {}
 
   void set_node(std::shared_ptr<const api::Node> node) { cluster_.set_node(std::move(node)); }
   void remove_node(const std::string& name) { cluster_.remove_node(name); }
   // What the stream says of the pod: bound and not ended, it counts.
   void set_pod(const api::Pod& pod);
-  void remove_pod(const std::string& uid) { cluster_.remove_pod(uid); }
+  void remove_pod(const std::string& uid);
   void assume(const api::Pod& pod, const std::string& node);
   void forget(const std::string& uid);
   void forget_all();
+  // The node is not chosen for the pod, or the pods of the controller, of this uid for a while. At most kMaxAvoided at
+  // a time: the oldest are dropped.
+  void avoid(const std::string& uid, const std::string& node, Duration lasts, const std::string& why);
 
   void set_namespace(const api::Namespace& ns) { cluster_.set_namespace(ns.metadata.name, ns.metadata.labels); }
   void remove_namespace(const std::string& name) { cluster_.remove_namespace(name); }
-  // `why`: what a pod that needs labels of namespaces is told while they are unknown.
-  void set_namespaces(Namespaces state, std::string why);
-  // Called, possibly often, when a pod needs labels of namespaces that are unknown.
-  void on_namespaces_needed(std::function<void()> callback) { namespaces_needed_ = std::move(callback); }
+  placement::StorageFacts& storage() { return cluster_.storage; }  // all but claims and volumes
+  AssumedVolumes& volumes() { return volumes_; }
+  placement::WorkloadFacts& workloads() { return cluster_.workloads; }
+  // `why`: what a pod that needs these facts is told while they are unknown.
+  void set_known(Facts facts, bool known, std::string why);
+  // Called, possibly often and in the middle of a decision, when a pod needs facts that are unknown.
+  void on_needed(std::function<void(Facts)> callback) { needed_ = std::move(callback); }
 
   allocation::NodeChoice choose(const api::Pod& pod, const std::vector<std::string>& only) override;
   bool matches(const api::NodeSelector& selector, const std::string& node) override;
   std::vector<std::string> all_nodes() override;
-  std::string shape(const api::Pod& pod) const override { return allocation::node_shape(pod); }
+  allocation::VolumeNeeds volumes(const api::Pod& pod, const std::string& node) override;
+  std::string shape(const api::Pod& pod) const override;
+
+  static constexpr size_t kMaxAvoided = 4096;
 
  private:
-  bool needs_namespaces(const placement::PodNeeds& needs) const;
+  struct Known {
+    bool known = false;
+    std::string why;
+  };
+  struct Avoided {
+    std::string node, why;
+    MonoTime until;
+  };
 
-  placement::Cluster cluster_;
-  Namespaces namespaces_ = Namespaces::kUnknown;
-  std::string why_no_namespaces_ = "waiting for the list of namespaces, which the pod affinity of this pod needs";
-  std::function<void()> namespaces_needed_;
+  bool needs_namespaces(const placement::PodNeeds& needs) const;
+  // Why the pod cannot be decided upon yet; empty: it can. Asks for what is missing.
+  std::string missing_facts(const placement::PodNeeds& needs);
+  placement::Decision decide(const placement::PodNeeds& needs, const placement::DecisionOptions& options) const;
+  placement::VolumePlan plan(const api::Pod& pod, const std::string& node);
+  bool waits_for_volumes(const api::Pod& pod) const;
+  std::vector<const Avoided*> avoided_by(const api::Pod& pod) const;
+  void drop_avoided(const api::Pod& pod, allocation::NodeChoice& choice) const;
+  void prefer(std::string_view node, allocation::NodeChoice& choice) const;
+
+  const Clock& clock_;
+  mutable placement::Cluster cluster_;
+  AssumedVolumes volumes_;
+  std::map<std::string, int32_t> nominated_;                  // pods that others nominated, by uid: their priority
+  std::multimap<std::string, Avoided, std::less<>> avoided_;  // by uid of pod or controller
+  std::array<Known, kFactsKinds> known_{
+      Known{false, "waiting for the list of namespaces, which the pod affinity of this pod needs"},
+      Known{false, "waiting for the lists of volumes and their claims, which the volumes of this pod need"}, Known{}};
+  std::function<void(Facts)> needed_;
 };
 
 }  // namespace dra::manager

@@ -24,6 +24,30 @@ std::vector<PermissionRole> make_roles() {
        "pods whose affinity selects namespaces by label wait",
        "",
        {{"", "namespaces", {"list", "watch"}, ""}}},
+      {kVolumesRole,
+       "",
+       "pods with PersistentVolumeClaims wait",
+       "",
+       {{"", "persistentvolumeclaims", {"list", "watch"}, ""},
+        {"", "persistentvolumes", {"list", "watch"}, ""},
+        {"storage.k8s.io", "csidrivers", {"list", "watch"}, ""},
+        {"storage.k8s.io", "csinodes", {"list", "watch"}, ""},
+        {"storage.k8s.io", "csistoragecapacities", {"list", "watch"}, ""},
+        {"storage.k8s.io", "storageclasses", {"list", "watch"}, ""},
+        {"storage.k8s.io", "volumeattachments", {"list", "watch"}, ""}}},
+      {kBindVolumesRole,
+       "",
+       "pods with PersistentVolumeClaims wait; --scheduling=gate does not need it",
+       "",
+       {{"", "persistentvolumeclaims", {"get", "patch"}, ""}, {"", "persistentvolumes", {"get", "patch"}, ""}}},
+      {kWorkloadsRole,
+       "",
+       "pods of ReplicaSets and the like are not spread by default",
+       "",
+       {{"", "replicationcontrollers", {"list", "watch"}, ""},
+        {"", "services", {"list", "watch"}, ""},
+        {"apps", "replicasets", {"list", "watch"}, ""},
+        {"apps", "statefulsets", {"list", "watch"}, ""}}},
       {"events", "", "no events are recorded", "", {{"events.k8s.io", "events", {"create", "patch"}, ""}}},
       {"neighbours",
        "",
@@ -63,7 +87,9 @@ std::vector<const PermissionRole*> needed_roles(const ManagerOptions& options) {
     if (role.ns == kLease && !options.lease) continue;
     if (!role.controller.empty() && !controller_runs(options, role.controller)) continue;
     if (role.described && role.described->needed && !role.described->needed(settings)) continue;
-    if (role.name == kNamespacesRole && !controller_runs(options, "allocation")) continue;
+    if (role.controller.empty() && role.name.starts_with("allocation-") && !controller_runs(options, "allocation"))
+      continue;
+    if (role.name == kBindVolumesRole && options.allocation.mode != allocation::Mode::kBind) continue;
     needed.push_back(&role);
   }
   return needed;

@@ -31,11 +31,15 @@ struct PermissionRole {
 // True when this configuration runs the controller.
 bool controller_runs(const ManagerOptions& options, std::string_view controller);
 
-// What allocation needs for pods whose affinity selects namespaces by label, and for no others.
+// What allocation needs for pods whose affinity selects namespaces by label, for those with PersistentVolumeClaims, and
+// for the scores of pods that ReplicaSets and the like made; and for no others.
 inline constexpr std::string_view kNamespacesRole = "allocation-namespaces";
+inline constexpr std::string_view kVolumesRole = "allocation-volumes";
+inline constexpr std::string_view kBindVolumesRole = "allocation-bind-volumes";
+inline constexpr std::string_view kWorkloadsRole = "allocation-workloads";
 
-// The controllers', in the order of controllers/list.inc, then events, allocation-namespaces, neighbours and
-// leader-election.
+// The controllers', in the order of controllers/list.inc, then allocation's that cost single pods only, events,
+// neighbours and leader-election.
 const std::vector<PermissionRole>& permission_roles();
 
 // Those that this configuration needs.

@@ -27,8 +27,7 @@ Watches::Watches(Reactor& reactor, client::Transport& transport, Random& random,
       templates(reactor, transport, random,
                 watching(dra_kind(version, "resourceclaimtemplates", "ResourceClaimTemplate", true)), traits),
       slices(reactor, transport, random, watching(dra_kind(version, "resourceslices", "ResourceSlice", false)), traits),
-      classes(reactor, transport, random, watching(dra_kind(version, "deviceclasses", "DeviceClass", false)), traits),
-      namespaces(reactor, transport, random, watching(core_kind("namespaces", "Namespace", false)), traits) {
+      classes(reactor, transport, random, watching(dra_kind(version, "deviceclasses", "DeviceClass", false)), traits) {
   if (rule_version.empty()) return;
   client::ReflectorOptions rules = watching(dra_kind(rule_version, "devicetaintrules", "DeviceTaintRule", false));
   rules.may_be_absent = true;  // it may go while this program runs: behind a gate, in a version that ends

@@ -52,8 +52,6 @@ struct Watches {
   client::Informer<api::ResourceSlice> slices;
   client::Informer<api::DeviceClass> classes;
   std::optional<client::Informer<api::DeviceTaintRule>> taint_rules;
-  // Watched from the first pod on that needs it; not among each().
-  client::Informer<api::Namespace> namespaces;
 };
 
 }  // namespace dra::manager

@@ -2,6 +2,10 @@
 
 namespace dra::placement {
 
+bool is_bound(const api::PersistentVolumeClaim& claim) {
+  return !claim.volume_name.empty() && claim.metadata.annotations.contains("pv.kubernetes.io/bind-completed");
+}
+
 std::string class_of(const api::PersistentVolumeClaim& claim) {
   const auto beta = claim.metadata.annotations.find("volume.beta.kubernetes.io/storage-class");
   if (beta != claim.metadata.annotations.end()) return beta->second;

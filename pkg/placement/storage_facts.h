@@ -27,6 +27,10 @@ class ObjectsByKey {
     const auto found = objects_.find(key);
     return found == objects_.end() ? nullptr : found->second.get();
   }
+  std::shared_ptr<const T> shared(const std::string& key) const {
+    const auto found = objects_.find(key);
+    return found == objects_.end() ? nullptr : found->second;
+  }
   auto begin() const { return objects_.begin(); }
   auto end() const { return objects_.end(); }
   bool empty() const { return objects_.empty(); }
@@ -54,6 +58,7 @@ class ObjectsByField {
     all_.remove(key);
   }
   const T* find(const std::string& key) const { return all_.find(key); }
+  std::shared_ptr<const T> shared(const std::string& key) const { return all_.shared(key); }
   // By key; empty when there are none.
   const std::map<std::string, const T*>& with(const std::string& value) const {
     static const std::map<std::string, const T*> kNone;
@@ -83,6 +88,8 @@ struct WorkloadFacts {
   ObjectsByKey<api::StatefulSet> stateful_sets;
 };
 
+// The claim has its volume, and kube-controller-manager is done with both.
+bool is_bound(const api::PersistentVolumeClaim& claim);
 // The class of a claim: its beta annotation or spec.storageClassName; "" without one.
 std::string class_of(const api::PersistentVolumeClaim& claim);
 // "namespace/name" of the claim that a volume of the pod uses; "" when the volume is not a claim.

@@ -58,6 +58,7 @@ ModelWriter::ModelWriter(ArbitrationModel& model)
       stores_{&pods_, &claims_, &templates_, &known_nodes_, &classes_, &slices_},
       random_(model.random_.next()),
       allocator_(inventory_, {}, random_),
+      nodes_(model.clock_),
       assumptions_(inventory_, nodes_, stores_),
       view_(stores_, memory_, model.clock_, "resource.k8s.io/v1"),
       allocation_({}, inventory_, allocator_, nodes_),

@@ -55,6 +55,7 @@ KubeScheduler::KubeScheduler(Reactor& reactor, client::Transport& transport, Ran
                traits_),
       namespaces_(reactor, transport, random, watching<api::Namespace>("", "namespaces", "Namespace", false), traits_),
       allocator_(inventory_, {}, random),
+      tracker_(reactor.clock()),
       worker_(
           reactor, pod_backoff(), [this] { return synced(); }, [this](const std::string& key) { attempt(key); }) {
   listen();
@@ -88,7 +89,7 @@ void KubeScheduler::listen() {
     }
     wake_all();
   });
-  tracker_.set_namespaces(manager::NodeTracker::Namespaces::kKnown, "");  // nothing is tried before synced()
+  tracker_.set_known(manager::Facts::kNamespaces, true, "");  // nothing is tried before synced()
   namespaces_.store().on_change([this](const client::Change<api::Namespace>& change) {
     change.after ? tracker_.set_namespace(*change.after) : tracker_.remove_namespace(change.before->metadata.name);
     wake_all();

@@ -117,7 +117,7 @@ TEST(Charts, EveryRenderedRoleIsTheDataAndBoundToTheServiceAccount) {
     }
   }
   EXPECT_EQ(roles, bound);
-  EXPECT_EQ(rendered.size(), 7u);
+  EXPECT_EQ(rendered.size(), 9u);
   for (const auto& [name, permissions] : rendered) EXPECT_EQ(permissions, data[name]) << name;
 }
 

@@ -254,7 +254,7 @@ VolumeBinding::VolumeBinding(Attempt& attempt) {
   state_ = std::make_unique<State>();
   bool immediate = false;
   for (const api::PersistentVolumeClaim* claim : claims) {
-    if (!claim->volume_name.empty() && claim->metadata.annotations.contains("pv.kubernetes.io/bind-completed")) {
+    if (is_bound(*claim)) {
       static const api::StringMap kNoSelector;
       const api::PersistentVolume* volume = storage.volumes.find(claim->volume_name);
       auto matcher =

@@ -1,0 +1,77 @@
+// AssumedVolumes: PersistentVolumeClaims and PersistentVolumes for pkg/placement, with what was decided about them and
+// is not written yet.
+//
+// A claim for which a node was chosen counts as having it selected, a volume that was chosen for a claim as reserved
+// for it, until no pod on whose behalf that was decided counts any more. What the server has said wins. Not
+// thread-safe.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "pkg/base/clock.h"
+#include "pkg/placement/decision.h"
+#include "pkg/placement/storage_facts.h"
+
+namespace dra::manager {
+
+class AssumedVolumes {
+ public:
+  using Claim = std::shared_ptr<const api::PersistentVolumeClaim>;
+  using Volume = std::shared_ptr<const api::PersistentVolume>;
+  // How long the volume of a claim that was just bound may be unknown: the two come by different watches.
+  static constexpr Duration kWatchLag = std::chrono::seconds(10);
+
+  // Both must outlive it.
+  AssumedVolumes(placement::StorageFacts& facts, const Clock& clock) : facts_(facts), clock_(clock) {}
+
+  void set(Claim claim);
+  void set(Volume volume);
+  void remove_claim(const std::string& key);
+  void remove_volume(const std::string& name);
+
+  // The pod gets this plan on the node, in place of what was assumed for it before. `ns`: its namespace.
+  void assume(const std::string& pod_uid, const std::string& ns, const std::string& node,
+              const placement::VolumePlan& plan);
+  void forget(const std::string& pod_uid);
+  bool has(const std::string& pod_uid) const { return by_pod_.contains(pod_uid); }
+
+  // As the server has them; nullptr when there is none.
+  Claim claim(const std::string& key) const;
+  Volume volume(const std::string& name) const;
+  // The claim was bound a moment ago, and its volume is not known yet.
+  bool waits_for_volume(const std::string& claim_key) const;
+
+  size_t size() const { return claims_.size() + volumes_.size(); }
+
+ private:
+  struct AssumedClaim {
+    Claim real;
+    std::string node;
+    std::set<std::string> pods;
+  };
+  struct AssumedVolume {
+    Volume real;
+    api::PersistentVolume::ClaimRef claim;
+    std::set<std::string> pods;
+  };
+  struct OfPod {
+    std::vector<std::string> claims, volumes;  // keys
+  };
+
+  void show(const AssumedClaim& assumed);
+  void show(const AssumedVolume& assumed);
+
+  placement::StorageFacts& facts_;
+  const Clock& clock_;
+  std::map<std::string, AssumedClaim> claims_;
+  std::map<std::string, AssumedVolume> volumes_;
+  std::map<std::string, OfPod> by_pod_;
+  std::map<std::string, MonoTime> bound_at_;  // claims that were bound while their volume was unknown
+};
+
+}  // namespace dra::manager

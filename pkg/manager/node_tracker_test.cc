@@ -1,0 +1,194 @@
+// NodeTracker: pods that are promised a node count there with their volumes; nominated ones for their equals; nodes
+// that are avoided come back.
+#include "pkg/manager/node_tracker.h"
+
+#include <gtest/gtest.h>
+
+namespace dra::manager::node_tracker_test {
+
+using namespace std::chrono_literals;
+
+class NodeTrackerTest : public testing::Test {
+ protected:
+  NodeTrackerTest() : tracker(clock) {
+    tracker.set_known(Facts::kVolumes, true, "");
+    for (const char* name : {"n1", "n2"}) add_node(name);
+    api::StorageClass local;
+    local.metadata.name = "local";
+    local.provisioner = "kubernetes.io/no-provisioner";
+    local.volume_binding_mode = "WaitForFirstConsumer";
+    tracker.storage().classes.set(std::make_shared<api::StorageClass>(local));
+    local.metadata.name = "fast";
+    local.provisioner = "fast.example.com";
+    tracker.storage().classes.set(std::make_shared<api::StorageClass>(local));
+  }
+  void add_node(const std::string& name) {
+    auto node = std::make_shared<api::Node>();
+    node->metadata.name = name;
+    node->metadata.labels["kubernetes.io/hostname"] = name;
+    node->allocatable = {{"cpu", "2"}, {"memory", "1Gi"}, {"pods", "10"}};
+    tracker.set_node(node);
+  }
+  static api::Pod pod(const std::string& name, const std::string& claim = "", const std::string& cpu = "1") {
+    api::Pod made;
+    made.metadata.ns = "default";
+    made.metadata.name = made.metadata.uid = name;
+    made.phase = "Pending";
+    api::Container container;
+    container.requests["cpu"] = cpu;
+    made.containers.push_back(container);
+    if (!claim.empty()) {
+      api::PodVolume volume;
+      volume.name = "data";
+      volume.claim_name = claim;
+      made.volumes.push_back(volume);
+    }
+    return made;
+  }
+  void add_claim(const std::string& name, const std::string& storage_class, const std::string& volume = "") {
+    auto claim = std::make_shared<api::PersistentVolumeClaim>();
+    claim->metadata.ns = "default";
+    claim->metadata.name = claim->metadata.uid = name;
+    claim->storage_class_name = storage_class;
+    claim->storage = "1Gi";
+    claim->phase = volume.empty() ? "Pending" : "Bound";
+    claim->volume_name = volume;
+    if (!volume.empty()) claim->metadata.annotations["pv.kubernetes.io/bind-completed"] = "yes";
+    tracker.volumes().set(claim);
+  }
+  std::shared_ptr<api::PersistentVolume> add_volume(const std::string& name, const std::string& node) {
+    auto volume = std::make_shared<api::PersistentVolume>();
+    volume->metadata.name = name;
+    volume->storage_class_name = "local";
+    volume->storage = "1Gi";
+    volume->phase = "Available";
+    volume->node_affinity = api::NodeSelector{{api::NodeSelectorTerm{{{"kubernetes.io/hostname", "In", {node}}}, {}}}};
+    tracker.volumes().set(std::shared_ptr<const api::PersistentVolume>(volume));
+    return volume;
+  }
+  std::string chosen(const api::Pod& pod) {
+    std::string names;
+    for (const std::string_view name : tracker.choose(pod, {}).nodes)
+      names += (names.empty() ? "" : " ") + std::string(name);
+    return names;
+  }
+
+  ManualClock clock;
+  NodeTracker tracker;
+};
+
+TEST_F(NodeTrackerTest, AVolumeThatIsPromisedToOneIsNotPromisedToAnother) {
+  add_volume("pv", "n1");
+  add_claim("a", "local");
+  add_claim("b", "local");
+  EXPECT_EQ(chosen(pod("p", "a")), "n1");
+  tracker.assume(pod("p", "a"), "n1");
+  EXPECT_EQ(tracker.choose(pod("q", "b"), {}).why_none,
+            "0/2 nodes are available: 2 node(s) didn't find available persistent volumes to bind.");
+  const allocation::VolumeNeeds needs = tracker.volumes(pod("p", "a"), "n1");
+  ASSERT_EQ(needs.bind.size(), 1u);
+  EXPECT_EQ(needs.bind[0].volume->metadata.name, "pv");
+  EXPECT_FALSE(needs.bind[0].volume->claim_ref) << "as the server has it, not as it is assumed";
+  tracker.forget("p");
+  EXPECT_EQ(chosen(pod("q", "b")), "n1");
+  EXPECT_EQ(tracker.volumes().size(), 0u);
+}
+
+TEST_F(NodeTrackerTest, AClaimIsMadeForOneNodeOnly) {
+  add_claim("shared", "fast");
+  tracker.assume(pod("p", "shared"), "n2");
+  EXPECT_EQ(chosen(pod("q", "shared")), "n2");
+  ASSERT_EQ(tracker.volumes(pod("q", "shared"), "n2").provision.size(), 1u);
+  tracker.assume(pod("q", "shared"), "n2");
+  tracker.forget("p");
+  EXPECT_EQ(chosen(pod("r", "shared")), "n2") << "q still waits for it there";
+  tracker.remove_pod("q");
+  EXPECT_EQ(chosen(pod("r", "shared")), "n1 n2");
+}
+
+// What the server says afterwards wins, whoever wrote it.
+TEST_F(NodeTrackerTest, AnAssumptionYieldsToTheServer) {
+  auto volume = add_volume("pv", "n1");
+  add_claim("a", "local");
+  add_claim("b", "local");
+  tracker.assume(pod("p", "a"), "n1");
+  auto taken = std::make_shared<api::PersistentVolume>(*volume);
+  taken->claim_ref = {"default", "b", "b"};
+  tracker.volumes().set(std::shared_ptr<const api::PersistentVolume>(taken));
+  EXPECT_EQ(chosen(pod("q", "b")), "n1");
+  EXPECT_EQ(chosen(pod("p", "a")), "");
+}
+
+// The claim's watch may be ahead of the volume's.
+TEST_F(NodeTrackerTest, ABoundClaimMayBeKnownBeforeItsVolume) {
+  add_claim("a", "fast");
+  tracker.assume(pod("p", "a"), "n1");
+  add_claim("a", "fast", "made");
+  EXPECT_TRUE(tracker.choose(pod("p", "a"), {}).watch_lags);
+  clock.advance(11s);
+  EXPECT_FALSE(tracker.choose(pod("p", "a"), {}).watch_lags) << "then it is lost";
+  add_volume("made", "n1");
+  EXPECT_EQ(chosen(pod("p", "a")), "n1");
+  EXPECT_TRUE(tracker.volumes(pod("p", "a"), "n1").done());
+}
+
+TEST_F(NodeTrackerTest, PodsWithVolumesWaitUntilVolumesAreKnown) {
+  tracker.set_known(Facts::kVolumes, false, "no list");
+  int asked = 0;
+  tracker.on_needed([&](Facts facts) { asked += facts == Facts::kVolumes; });
+  EXPECT_EQ(chosen(pod("p")), "n1 n2");
+  EXPECT_EQ(asked, 0);
+  EXPECT_EQ(tracker.choose(pod("q", "a"), {}).why_none, "no list");
+  EXPECT_EQ(asked, 1);
+}
+
+TEST_F(NodeTrackerTest, NominatedPodsCountForTheirEqualsAndThoseBelow) {
+  api::Pod nominated = pod("p", "", "2");
+  nominated.priority = 5;
+  nominated.nominated_node_name = "n1";
+  tracker.set_pod(nominated);
+  EXPECT_EQ(chosen(nominated), "n1 n2") << "it is no obstacle to itself, and its node comes first";
+  api::Pod other = pod("q");
+  EXPECT_EQ(chosen(other), "n2");
+  other.priority = 5;
+  EXPECT_EQ(chosen(other), "n2");
+  other.priority = 6;
+  EXPECT_EQ(chosen(other), "n1 n2");
+  nominated.nominated_node_name.clear();
+  tracker.set_pod(nominated);
+  other.priority = 0;
+  EXPECT_EQ(chosen(other), "n1 n2");
+}
+
+TEST_F(NodeTrackerTest, AnAvoidedNodeComesBack) {
+  api::Pod owned = pod("p");
+  owned.metadata.owner_references.push_back({"batch/v1", "Job", "job", "job-uid", true});
+  tracker.assume(owned, "n1");
+  tracker.avoid("p", "n1", 60s, "no space");
+  EXPECT_EQ(chosen(owned), "n2");
+  EXPECT_EQ(tracker.shape(owned), "") << "it is like no other for that time";
+  tracker.avoid("job-uid", "n2", 600s, "refused there");
+  const allocation::NodeChoice none = tracker.choose(owned, {});
+  EXPECT_TRUE(none.nodes.empty());
+  EXPECT_EQ(none.ask_again, Duration(60s));
+  EXPECT_NE(none.why_none.find("is avoided for a while"), std::string::npos);
+  clock.advance(60s);
+  EXPECT_EQ(chosen(owned), "n1");
+  clock.advance(540s);
+  EXPECT_EQ(chosen(owned), "n1 n2");
+}
+
+TEST_F(NodeTrackerTest, AvoidedNodesAreBounded) {
+  for (size_t i = 0; i < NodeTracker::kMaxAvoided + 10; ++i)
+    tracker.avoid("p", "node-" + std::to_string(i), Duration(600s) + i * 1s, "");
+  tracker.avoid("p", "n1", 900s, "");
+  EXPECT_EQ(chosen(pod("p")), "n2");
+}
+
+TEST_F(NodeTrackerTest, TheNodeThatAPodWasPromisedStaysFirst) {
+  EXPECT_EQ(chosen(pod("p")), "n1 n2");
+  tracker.assume(pod("p"), "n2");
+  EXPECT_EQ(chosen(pod("p")), "n2 n1");
+}
+
+}  // namespace dra::manager::node_tracker_test

@@ -1,0 +1,325 @@
+#!/usr/bin/env python3
+"""Volumes on a real control plane ($KUBEBUILDER_ASSETS: etcd, kube-apiserver, kube-controller-manager, kube-scheduler; skipped without them).
+
+Pods with devices and a mix of volumes (local, made for the first consumer by a simulated provisioner, bound in a zone), spreading, anti-affinity,
+host ports, tainted nodes and too little CPU. Bind mode: every pod is where kube-scheduler could have put it, and of the pods that are left
+kube-scheduler places none; each volume is bound once. With kube-scheduler alone the same seed gives the number to compare with. Gate mode: no
+pod stays pinned to a node that kube-scheduler refuses.
+
+Usage: real_volumes_test.py FOLDER_OF_PROGRAMS [--pods N] [--gated N] [--seed N] [--mode bind|gate|faults ...]
+"""
+import argparse
+import collections
+import os
+import random
+import sys
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import api as rest  # noqa: E402
+import manager as managers  # noqa: E402
+import real_cluster  # noqa: E402
+
+CORE = "/api/v1"
+PODS = CORE + "/namespaces/default/pods"
+CLAIMS = CORE + "/namespaces/default/persistentvolumeclaims"
+VOLUMES = CORE + "/persistentvolumes"
+CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
+ZONE, HOST, SELECTED = "topology.kubernetes.io/zone", "kubernetes.io/hostname", "volume.kubernetes.io/selected-node"
+NODES, ZONES, CPUS, DEVICES = 24, 3, 8, 16
+MERGE = "application/merge-patch+json"
+CONTROLLERS = "persistentvolume-binder-controller,ephemeral-volume-controller,garbage-collector-controller,serviceaccount-controller"
+
+
+class Provisioner(threading.Thread):
+    """Makes a volume for each claim of class "fast" that has a node; `refuse(claim, node)` true takes the node back instead, as a driver does
+    that has no space there; `silent` answers nobody."""
+
+    def __init__(self, api):
+        super().__init__(daemon=True)
+        self.api, self.stopped, self.silent, self.refuse, self.made = api, threading.Event(), False, lambda claim, node: False, collections.Counter()
+
+    def run(self):
+        while not self.stopped.wait(0.2):
+            for claim in [] if self.silent else self.api.items(CLAIMS):
+                node = claim["metadata"].get("annotations", {}).get(SELECTED)
+                if claim["spec"].get("storageClassName") != "fast" or claim["spec"].get("volumeName") or not node:
+                    continue
+                if self.refuse(claim, node):
+                    self.api.request("PATCH", f"{CLAIMS}/{claim['metadata']['name']}", {"metadata": {
+                        "resourceVersion": claim["metadata"]["resourceVersion"], "annotations": {SELECTED: None}}}, MERGE)
+                    continue
+                name = "pvc-" + claim["metadata"]["uid"]
+                body = volume(name, "fast", {"csi": {"driver": "fake.example.com", "volumeHandle": name}}, ZONE, zone_of(node))
+                body["metadata"]["annotations"] = {"pv.kubernetes.io/provisioned-by": "fake.example.com"}
+                body["spec"]["claimRef"] = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": "default",
+                                            "name": claim["metadata"]["name"], "uid": claim["metadata"]["uid"]}
+                if self.api.request("POST", VOLUMES, body)[0] == 201:
+                    self.made[claim["metadata"]["name"]] += 1
+
+
+def zone_of(node):
+    return f"zone-{int(node.rsplit('-', 1)[1]) % ZONES}"
+
+
+def volume(name, class_name, source, key, value):
+    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name},
+            "spec": {"capacity": {"storage": "10Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": class_name, **source,
+                     "persistentVolumeReclaimPolicy": "Retain",
+                     "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": key, "operator": "In", "values": [value]}]}]}}}}
+
+
+def claim(name, class_name):
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name},
+            "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": class_name, "resources": {"requests": {"storage": "5Gi"}}}}
+
+
+def furnish(api):
+    """Nodes with devices, a device class and a template, storage classes, volumes."""
+    calls = []
+    for i in range(NODES):
+        name = f"node-{i}"
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {HOST: name, ZONE: zone_of(name)}}, "spec": {}}
+        if i % 4 == 3:
+            node["spec"]["taints"] = [{"key": "dedicated", "value": "batch", "effect": "NoSchedule"}]
+        node["status"] = {"allocatable": {"cpu": str(CPUS), "memory": "64Gi", "pods": "110"}, "capacity": {"cpu": str(CPUS), "memory": "64Gi", "pods": "110"},
+                          "conditions": [{"type": "Ready", "status": "True"}]}
+        slice_ = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": name},
+                  "spec": {"driver": "gpu.example.com", "nodeName": name, "pool": {"name": name, "generation": 1, "resourceSliceCount": 1},
+                           "devices": [{"name": f"gpu-{d}"} for d in range(DEVICES)]}}
+        calls += [lambda n=node: api.create(CORE + "/nodes", n), lambda s=slice_: api.create(rest.RESOURCE + "/resourceslices", s)]
+        for v in range(2):
+            body = volume(f"local-{i}-{v}", "local", {"local": {"path": f"/mnt/{v}"}}, HOST, name)
+            calls.append(lambda b=body: api.create(VOLUMES, b))
+    for z in range(ZONES):
+        for v in range(12):
+            body = volume(f"zonal-{z}-{v}", "zonal", {"csi": {"driver": "fake.example.com", "volumeHandle": f"zonal-{z}-{v}"}}, ZONE, f"zone-{z}")
+            calls.append(lambda b=body: api.create(VOLUMES, b))
+    for name, provisioner, mode in (("fast", "fake.example.com", "WaitForFirstConsumer"), ("local", "kubernetes.io/no-provisioner", "WaitForFirstConsumer"),
+                                    ("zonal", "kubernetes.io/no-provisioner", "Immediate")):
+        api.create(CLASSES, {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name}, "provisioner": provisioner,
+                             "volumeBindingMode": mode, "reclaimPolicy": "Retain"})
+    api.create(rest.RESOURCE + "/deviceclasses", {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"},
+                                                  "spec": {"selectors": [{"cel": {"expression": 'device.driver == "gpu.example.com"'}}]}})
+    api.create(rest.RESOURCE + "/namespaces/default/resourceclaimtemplates", rest.template("one"))
+    api.many(calls)
+
+
+def make_pods(count, seed, prefix="p"):
+    """(claims, pods): the same for the same seed."""
+    dice = random.Random(seed)
+    claims, pods = [], []
+    for i in range(count):
+        pod = rest.pod(f"{prefix}-{i:03}", "one")
+        spec, labels = pod["spec"], {"app": f"app-{dice.randrange(6)}"}
+        pod["metadata"]["labels"] = labels
+        spec["containers"][0]["resources"]["requests"] = {"cpu": dice.choice(["100m", "250m", "500m", "1"])}
+        kind = dice.choice(["none", "local", "fast", "fast", "zonal"])
+        if kind != "none":
+            claims.append(claim(f"{prefix}-data-{i:03}", kind))
+            spec["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": f"{prefix}-data-{i:03}"}}]
+        if dice.random() < 0.2:
+            labels["apart"] = f"group-{dice.randrange(3)}"
+            spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+                {"topologyKey": HOST, "labelSelector": {"matchLabels": {"apart": labels["apart"]}}}]}}
+        if dice.random() < 0.2:
+            spec["topologySpreadConstraints"] = [{"maxSkew": 3, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule",
+                                                  "labelSelector": {"matchLabels": {"app": labels["app"]}}}]
+        if dice.random() < 0.1:
+            spec["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 8000 + dice.randrange(2)}]
+        if dice.random() < 0.4:
+            spec["tolerations"] = [{"key": "dedicated", "operator": "Exists"}]
+        pods.append(pod)
+    return claims, pods
+
+
+def milli(text):
+    return int(text[:-1]) if text.endswith("m") else 1000 * int(text)
+
+
+def faults_of(api):
+    """What no scheduler would have done, as sentences."""
+    faults = []
+    pods = [p for p in api.items(PODS) if p["spec"].get("nodeName")]
+    taints = {n["metadata"]["name"]: n["spec"].get("taints", []) for n in api.items(CORE + "/nodes")}
+    by_node = collections.defaultdict(list)
+    for pod in pods:
+        by_node[pod["spec"]["nodeName"]].append(pod)
+    for node, there in by_node.items():
+        cpu = sum(milli(p["spec"]["containers"][0]["resources"]["requests"]["cpu"]) for p in there)
+        if cpu > 1000 * CPUS:
+            faults.append(f"{node}: {cpu}m CPU requested")
+        for what, values in (("port", [q["hostPort"] for p in there for q in p["spec"]["containers"][0].get("ports", [])]),
+                             ("group apart", [p["metadata"]["labels"]["apart"] for p in there if "apart" in p["metadata"]["labels"]])):
+            faults += [f"{node}: {what} {v} is there {n} times" for v, n in collections.Counter(values).items() if n > 1]
+        if any(t["key"] == "dedicated" for t in taints[node]):
+            faults += [f"{p['metadata']['name']} does not tolerate {node}" for p in there
+                       if not any(t.get("key") == "dedicated" for t in p["spec"]["tolerations"])]
+    claims = {c["metadata"]["name"]: c for c in api.items(CLAIMS)}
+    volumes = {v["metadata"]["name"]: v for v in api.items(VOLUMES)}
+    for pod in pods:
+        for name in [v["persistentVolumeClaim"]["claimName"] for v in pod["spec"]["volumes"] if "persistentVolumeClaim" in v]:
+            bound = volumes.get(claims[name]["spec"].get("volumeName"))
+            if not bound or bound["spec"]["claimRef"]["uid"] != claims[name]["metadata"]["uid"]:
+                faults.append(f"{pod['metadata']['name']}: claim {name} is not bound")
+                continue
+            wanted = bound["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"][0]["matchExpressions"][0]
+            node = pod["spec"]["nodeName"]
+            if (node if wanted["key"] == HOST else zone_of(node)) not in wanted["values"]:
+                faults.append(f"{pod['metadata']['name']} on {node}: volume {bound['metadata']['name']} is not reachable")
+    held = collections.Counter(d for c in api.items(rest.RESOURCE + "/resourceclaims") for d in rest.devices_of(c))
+    faults += [f"device {d} is allocated {n} times" for d, n in held.items() if n > 1]
+    return faults
+
+
+def wait_until_still(api, seconds, quiet=12):
+    """Until no pod was bound for `quiet` seconds. Returns the pods by name."""
+    end, last, since = time.monotonic() + seconds, None, time.monotonic()
+    while time.monotonic() < end:
+        pods = {p["metadata"]["name"]: p for p in api.items(PODS)}
+        bound = sum(1 for p in pods.values() if p["spec"].get("nodeName"))
+        if bound != last:
+            last, since = bound, time.monotonic()
+        if bound == len(pods) or time.monotonic() - since > quiet:
+            return pods
+        time.sleep(0.5)
+    raise SystemExit(f"pods are still being bound after {seconds} s")
+
+
+class Run:
+    """A control plane of its own with controllers and a provisioner; kube-scheduler and our manager where wanted."""
+
+    def __init__(self, programs):
+        self.programs, self.cluster, self.manager, self.provisioner = programs, real_cluster.RealCluster(), None, None
+
+    def __enter__(self):
+        self.cluster.__enter__()
+        self.api = self.cluster.api("admin")
+        self.kubeconfig = self.cluster.kubeconfig("admin")
+        self.cluster.start("kube-controller-manager", f"--kubeconfig={self.kubeconfig}", f"--controllers={CONTROLLERS}", "--secure-port=0",
+                           f"--service-account-private-key-file={self.cluster.folder}/sa.key", "--leader-elect=false", "--pvclaimbinder-sync-period=5s")
+        self.cluster.wait_for(lambda: self.api.request("GET", CORE + "/namespaces/default/serviceaccounts/default")[0] == 200, 60, "the service account")
+        furnish(self.api)
+        self.provisioner = Provisioner(self.cluster.api("admin"))
+        self.provisioner.start()
+        return self
+
+    def __exit__(self, *failure):
+        self.provisioner.stopped.set()
+        self.provisioner.join()
+        if self.manager:
+            self.manager.stop()
+        if failure[0] and self.manager:
+            with open(self.manager.log_path, encoding="utf-8") as log:
+                print(log.read()[-6000:])
+        self.cluster.__exit__(*failure)
+
+    def schedule(self):
+        self.cluster.start("kube-scheduler", f"--kubeconfig={self.kubeconfig}", "--secure-port=0", "--leader-elect=false")
+
+    def manage(self, *arguments):
+        self.manager = managers.Manager(os.path.join(self.programs, "dra-controller-manager"), self.kubeconfig,
+                                        os.path.join(self.cluster.folder, "manager.log"), ["--leader-elect=false", *arguments]).start()
+
+    def claim_controller(self):
+        self.cluster.start("kube-controller-manager", f"--kubeconfig={self.kubeconfig}", "--controllers=resourceclaim-controller", "--secure-port=0",
+                           "--leader-elect=false")
+
+    def create(self, claims, pods):
+        self.api.many([lambda c=c: self.api.create(CLAIMS, c) for c in claims])
+        self.api.many([lambda p=p: self.api.create(PODS, p) for p in pods])
+
+    def report(self, what, pods, took):
+        bound = {n for n, p in pods.items() if p["spec"].get("nodeName")}
+        faults = faults_of(self.api)
+        twice = [n for n, c in self.provisioner.made.items() if c > 1]
+        print(f"{what}: {len(bound)} of {len(pods)} pods bound in {took:.1f} s, {sum(self.provisioner.made.values())} volumes made, "
+              f"{len(faults)} faults", flush=True)
+        if faults or twice:
+            raise SystemExit(f"{what}: " + "; ".join(faults + [f"claim {n} got two volumes" for n in twice]))
+        return bound
+
+
+def kube_scheduler_alone(options):
+    with Run(options.programs) as run:
+        claims, pods = make_pods(options.pods, options.seed)
+        run.claim_controller()
+        run.schedule()
+        begin = time.monotonic()
+        run.create(claims, pods)
+        return run.report("kube-scheduler", wait_until_still(run.api, 400), time.monotonic() - begin)
+
+
+def bind_mode(options):
+    theirs = kube_scheduler_alone(options)
+    with Run(options.programs) as run:
+        claims, pods = make_pods(options.pods, options.seed)
+        for pod in pods:
+            pod["spec"]["schedulerName"] = "ours"
+        run.manage("--scheduler-names=ours")
+        begin = time.monotonic()
+        run.create(claims, pods)
+        placed = wait_until_still(run.api, 400)
+        ours = run.report("bind mode", placed, time.monotonic() - begin)
+        # What is left kube-scheduler cannot place either: the same pods once more, for it. Their claims of devices are new ones.
+        run.manager.stop()
+        run.manager = None
+        left = [p for p in pods if p["metadata"]["name"] not in ours]
+        run.api.many([lambda p=p: run.api.request("DELETE", f"{PODS}/{p['metadata']['name']}?gracePeriodSeconds=0") for p in left])
+        run.cluster.wait_for(lambda: len(run.api.items(PODS)) == len(ours), 60, "the pods that are left to go")
+        for pod in left:
+            pod["spec"]["schedulerName"] = "default-scheduler"
+        run.claim_controller()
+        run.schedule()
+        run.api.many([lambda p=p: run.api.create(PODS, p) for p in left])
+        again = wait_until_still(run.api, 200, quiet=20)
+        missed = {n for n, p in again.items() if p["spec"].get("nodeName")} - ours
+    print(f"left by bind mode: {len(left)}; kube-scheduler placed {len(missed)} of them; alone it placed {len(theirs)}, bind mode {len(ours)}", flush=True)
+    if missed:
+        raise SystemExit(f"bind mode left pods that kube-scheduler places: {sorted(missed)}")
+
+
+def gate_mode(options):
+    with Run(options.programs) as run:
+        claims, pods = make_pods(options.gated, options.seed)
+        for pod in pods:
+            pod["spec"]["schedulingGates"] = [{"name": "dra-controller-manager/allocation"}]
+        run.schedule()
+        run.manage("--scheduling=gate")
+        begin = time.monotonic()
+        run.create(claims, pods)
+        placed = wait_until_still(run.api, 400, quiet=20)
+        run.report("gate mode", placed, time.monotonic() - begin)
+        pinned = [n for n, p in placed.items() if not p["spec"].get("nodeName") and not p["spec"].get("schedulingGates")]
+        print(f"gate mode: {len(pinned)} pods are pinned", flush=True)
+        if pinned:
+            raise SystemExit(f"pinned to a node that kube-scheduler refuses: {pinned}: " + str([
+                c.get("message") for n in pinned for c in placed[n]["status"].get("conditions", []) if c["type"] == "PodScheduled"]))
+
+
+MODES = {"bind": bind_mode, "gate": gate_mode}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("programs")
+    parser.add_argument("--pods", type=int, default=300)
+    parser.add_argument("--gated", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--mode", nargs="+", choices=MODES, default=list(MODES))
+    options = parser.parse_args()
+    folder = os.environ.get("KUBEBUILDER_ASSETS", "")
+    needed = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
+    if not all(os.access(os.path.join(folder, name), os.X_OK) for name in needed):
+        print("skipped: KUBEBUILDER_ASSETS names no folder with " + ", ".join(needed))
+        sys.exit(77)
+    print(f"seed {options.seed}", flush=True)
+    for mode in options.mode:
+        MODES[mode](options)
+    print("ok")
+
+
+if __name__ == "__main__":
+    main()
