@@ -66,7 +66,7 @@ std::vector<std::string> PodReconcile::nodes_that_leave(const std::vector<Extend
 NodeChoice PodReconcile::choose_for_extended(std::vector<std::string> among) {
   among = nodes_that_leave(*claimed_, among);
   if (among.empty())
-    return {{}, "no node leaves the extended resources of this pod to the devices of its claim", false, std::nullopt};
+    return {{}, "no node leaves the extended resources of this pod to the devices of its claim", false};
   return nodes_.choose(without_resources(pod_, *claimed_), among);
 }
 
@@ -124,6 +124,7 @@ bool PodReconcile::make_extended() {
   for (const auto& [names, claimed] : groups) {
     claimed_ = claimed;
     NodeChoice choice = candidate_nodes();
+    if (waits_for_watch(choice)) return false;
     if (choice.nodes.empty()) {
       none = std::move(choice);
       continue;
