@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "cmd/dra-controller-manager/foreign_flags.h"
 #include "cmd/flag_hint.h"
@@ -232,7 +233,8 @@ void define(CLI::App& app, Texts& texts, Flags& flags) {
   app.add_option("--max-evictions-per-rule", texts.max_evictions_per_rule,
                  "With --device-taint-eviction=own: a DeviceTaintRule that would evict more pods evicts none until it "
                  "bears the annotation dra-controller-manager/allow-evictions=GENERATION; its status says so (default: "
-                 "no limit)");
+                 "no limit)")
+      ->group("What it does");
   app.add_option("--device-taint-eviction-rate", flags.manager.device_taint_eviction_rate,
                  "Pods a second that are evicted at most; 0 means no limit")
       ->capture_default_str()

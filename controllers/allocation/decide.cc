@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "controllers/allocation/bind_conditions.h"
+#include "controllers/allocation/extended_claim.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
 #include "pkg/reconcile/writes.h"
@@ -35,6 +37,7 @@ void PodReconcile::allocate() {
   std::vector<allocator::NodeId> order;
   order.reserve(choice.nodes.size());
   for (const std::string_view node : choice.nodes) order.push_back(inventory_.node_id(node));
+  const DevicesHeldBack held_back(inventory_, avoided_devices(pod_, view_.now()));
   const allocator::FoundNodes found = allocator_.find_nodes(request, order, 1);
   switch (found.outcome) {
     case allocator::Outcome::kFeasible:
@@ -72,7 +75,11 @@ NodeChoice PodReconcile::candidate_nodes() {
   }
   if (restricted && only.empty())
     return {{}, "no node satisfies the node selectors of the allocated claims of this pod", false};
-  NodeChoice choice = nodes_.choose(pod_, only);
+  NodeChoice choice;
+  if (claimed_ && role_ == Role::kToBind)
+    choice = choose_for_extended(restricted ? std::move(only) : nodes_.all_nodes());
+  else
+    choice = serves_by_claim() ? nodes_.choose(without_resources(pod_, extended_), only) : nodes_.choose(pod_, only);
   waits_for_pods_ = choice.depends_on_pods;
   keep_advertising(choice);
   return choice;

@@ -148,18 +148,6 @@ TEST_F(Extended, AClaimDecidesTheNodeAndTheListOfHostsDoesNotContradict) {
   EXPECT_EQ(term()["matchExpressions"][0]["values"], nlohmann::json({"n1.local"}));
 }
 
-TEST_F(Extended, BindModeDoesNotBindItUnproven) {
-  options.mode = Mode::kBind;
-  api::Pod pod = asking("example.com/gpu");
-  pod.scheduling_gates.clear();
-  pod.scheduler_name = "ours";
-  view.put(pod);
-  ASSERT_EQ(pass(), "event ExtendedResource, parked");
-  put_node("n2", "4");
-  nodes.refused = {"n1"};
-  EXPECT_EQ(pass(), "bind p");
-}
-
 TEST_F(Extended, AnUninstallLetsItGo) {
   options.release_gates = true;
   view.put(asking("example.com/gpu"));

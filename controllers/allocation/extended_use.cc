@@ -57,7 +57,8 @@ bool PodReconcile::serves_extended() {
       "held: asks for " + what +
       ", and no node's device plugin advertises that. kube-scheduler would allocate the devices itself, unproven. Ask "
       "for "
-      "the class by a ResourceClaim; extended resources of a class belong to bind mode, which does not serve them yet";
+      "the class by a ResourceClaim, or give the pod to bind mode (--scheduling=bind, --scheduler-names), which serves "
+      "extended resources of a class";
   waits("ExtendedResource", note, what);
   return false;
 }
@@ -75,7 +76,7 @@ void PodReconcile::keep_advertising(NodeChoice& choice) const {
 }
 
 void PodReconcile::narrow_to_advertising(api::NodeSelectorTerm& term, const NodeChoice& choice) const {
-  if (extended_.empty() || releasing()) return;
+  if (extended_.empty() || releasing() || serves_by_claim()) return;
   std::vector<std::string> hosts = advertising_hosts(view_, nodes_.all_nodes(), extended_);
   if (!choice.nodes.empty()) {
     // The nodes that the claims allow too: a list of others could not be satisfied together with their selectors.

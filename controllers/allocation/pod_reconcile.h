@@ -67,7 +67,7 @@ class PodReconcile {
   bool give_back() {
     if (withdraw()) return true;
     const bool left = leave_unlisted(state_.claims);
-    return announce_leaving(state_.claims) || left;
+    return announce_leaving(state_.claims) || left || drop_extended();
   }
 
   // ---- extended_use.cc
@@ -79,6 +79,23 @@ class PodReconcile {
   void keep_advertising(NodeChoice& choice) const;
   // Adds the nodes whose device plugins advertise the pod's extended resources: with claims, of those in the choice.
   void narrow_to_advertising(api::NodeSelectorTerm& term, const NodeChoice& choice) const;
+
+  // ---- bind_extended.cc
+  // Bind mode: devices of a claim may serve the pod's extended resources.
+  bool serves_by_claim() const;
+  // The claim for them is there, or none is needed on the nodes that are tried first. If not: it is made where devices
+  // and a node were found for it, or the pod parks.
+  bool make_extended();
+  // The nodes on which the claim (there, or supposed) serves what the device plugins do not.
+  NodeChoice choose_for_extended(std::vector<std::string> among);
+  std::vector<std::string> nodes_that_leave(const std::vector<ExtendedResource>& claimed,
+                                            const std::vector<std::string>& among) const;
+  bool clear_extended_name();
+  void create_extended(const std::vector<ExtendedResource>& claimed);
+  // Deletes the unallocated claim; false when there is none.
+  bool drop_extended();
+  // The pod's status says which container gets which devices; if not, that is written.
+  bool publish_extended();
 
   // ---- release.cc
   // Everything is allocated and settled: judges the node once more, reserves, and lets the pod go.
@@ -143,8 +160,12 @@ class PodReconcile {
   inventory::Inventory& inventory_;
   allocator::Allocator& allocator_;
   NodeChooser& nodes_;
-  const PodState state_;
   const std::vector<ExtendedResource> extended_;
+  const PodState state_;
+  // Bind mode: the claim for extended_, which is among state_.claims then; null: there is none that can be used.
+  const std::shared_ptr<const api::ResourceClaim> extended_claim_;
+  // What the claim serves, or is supposed to serve while nodes are tried.
+  std::optional<std::vector<ExtendedResource>> claimed_;
   bool waits_for_pods_ = false;  // the last choice of nodes depended on other pods
   reconcile::Outcome outcome_;
 };

@@ -1,5 +1,7 @@
 #include "controllers/allocation/protocol.h"
 
+#include "controllers/allocation/extended_claim.h"
+
 #include <algorithm>
 #include <functional>
 
@@ -82,7 +84,8 @@ bool PodState::all_settled() const {
   return std::all_of(claims.begin(), claims.end(), [](const ClaimState& c) { return c.settled(); });
 }
 
-PodState derive_state(const View& view, const api::Pod& pod, const Options& options) {
+PodState derive_state(const View& view, const api::Pod& pod, const Options& options,
+                      const std::vector<ExtendedResource>& extended) {
   PodState state;
   const auto wait = [&state](std::string why, bool ordinary) {
     if (!state.waits_for.empty()) return;
@@ -123,6 +126,15 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
                     [&](const ClaimState& known) { return known.claim->metadata.uid == claim->metadata.uid; }))
       continue;
     state.claims.push_back(state_of(view, pod, std::move(claim)));
+  }
+  // Only what was planned here, or what is allocated: nobody else can make the one, or write the other.
+  if (options.mode == Mode::kBind && !extended.empty()) {
+    auto claim = view.shared_claim(pod.metadata.ns + "/" + extended_claim_name(pod));
+    if (claim && !claim->metadata.deleting() && is_extended_claim_of(pod, *claim) &&
+        is_as_planned(pod, extended, *claim)) {
+      state.extended = claim;
+      state.claims.push_back(state_of(view, pod, std::move(claim)));
+    }
   }
   // Rare: most reservations are of claims that were found above.
   std::vector<const api::ResourceClaim*> others = view.claims_reserved_for(pod.metadata.uid);

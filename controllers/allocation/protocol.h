@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "controllers/allocation/allocation.h"
+#include "controllers/allocation/extended.h"
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
 #include "pkg/reconcile/view.h"
@@ -48,12 +49,16 @@ struct PodState {
   std::vector<ClaimState> abandoned;
   // The pod's status does not name all of its claims yet: nothing is to start it.
   bool unpublished = false;
+  // The last of `claims` where it is the one made for the pod's extended resources (extended_claim.h).
+  std::shared_ptr<const api::ResourceClaim> extended;
 
   bool all_allocated() const;
   bool all_settled() const;
 };
 
-PodState derive_state(const reconcile::View& view, const api::Pod& pod, const Options& options);
+// `extended`: what the pod asks for and a DeviceClass provides.
+PodState derive_state(const reconcile::View& view, const api::Pod& pod, const Options& options,
+                      const std::vector<ExtendedResource>& extended = {});
 
 // P5: the claim's allocation may be taken back by us: ours, without mark, and every pod it is reserved for is known to
 // be held back (gated by us, or unbound and ours to bind).

@@ -29,8 +29,8 @@ void PodReconcile::use() {
     if (choice.nodes.empty() && !releasing()) return give_back() ? void() : no_node(choice);
   }
   if (role_ == Role::kToBind && !prepared(choice)) return;
-  const bool waits = reserve(choice);
-  if (outcome_.has_writes() || enlist() || waits) return;
+  const bool reserving = reserve(choice);
+  if (outcome_.has_writes() || enlist() || reserving) return;
   if (!state_.unpublished || releasing()) let_go(choice);
 }
 
@@ -80,6 +80,7 @@ bool PodReconcile::enlist() {
 
 void PodReconcile::let_go(const NodeChoice& choice) {
   if (role_ == Role::kToBind) {
+    if (!publish_extended()) return;
     const std::string node(choice.nodes.front());
     Write write = write_binding(pod_, node);
     write.success_event = Event{ref_of(pod_),

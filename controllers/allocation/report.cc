@@ -222,6 +222,7 @@ void PodReconcile::waits(const std::string& reason, const std::string& note, con
 
 void PodReconcile::complain_about(const api::ResourceClaim& claim, const std::string& note,
                                   const std::string& signature) {
+  if (claim.metadata.resource_version.empty()) return;  // supposed, not made yet
   for (const api::Pod* pod : view_.pods_of_claim(claim.metadata.key())) {
     if (role_of(*pod, options_) == Role::kNone) continue;
     if (pod->metadata.uid != pod_.metadata.uid) return;

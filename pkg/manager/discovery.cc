@@ -44,7 +44,9 @@ bool serves_resource(std::string_view api_resource_list_json, std::string_view p
   const auto list = nlohmann::json::parse(api_resource_list_json, nullptr, /*allow_exceptions=*/false);
   if (!list.is_object() || !list.contains("resources") || !list["resources"].is_array()) return false;
   for (const auto& resource : list["resources"])
-    if (resource.is_object() && resource.value("name", nlohmann::json()) == plural) return true;
+    if (resource.is_object() && resource.contains("name") && resource["name"].is_string() &&
+        resource["name"].get<std::string>() == plural)
+      return true;
   return false;
 }
 

@@ -141,7 +141,14 @@ struct Manager::Impl {
       log::info("API server found", {{"resource.k8s.io", *version}});
       look_at_neighbours(rest, reactor.clock(), options, calls);
       if (!options.features.device_taints || !options.features.taint_rules) return watch_all(*version, "");
-      find_taint_rules(*version, versions_with_taint_rules(*answer), 0);
+      find_taint_rules_soon(*version, versions_with_taint_rules(*answer), 0);
+    });
+  }
+
+  // Not from within the answer to the call before it, whose handle the next call replaces.
+  void find_taint_rules_soon(const std::string& version, std::vector<std::string> candidates, size_t at) {
+    reactor.post([this, version, candidates = std::move(candidates), at, alive = std::weak_ptr<bool>(alive_token)] {
+      if (!alive.expired() && !stopped) find_taint_rules(version, candidates, at);
     });
   }
 
@@ -157,7 +164,7 @@ struct Manager::Impl {
         return;
       }
       if (!answer || !serves_resource(*answer, "devicetaintrules"))
-        return find_taint_rules(version, candidates, at + 1);
+        return find_taint_rules_soon(version, candidates, at + 1);
       trouble.clear();
       log::info("DeviceTaintRules are served", {{"resource.k8s.io", candidates[at]}});
       watch_all(version, candidates[at]);

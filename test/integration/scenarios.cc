@@ -2,6 +2,7 @@
 
 #include "pkg/reconcile/leaving.h"
 #include "pkg/reconcile/pod_claims.h"
+#include "test/integration/feature_scenarios.h"
 #include "test/integration/scenario.h"
 
 namespace dra::integration {
@@ -304,6 +305,7 @@ std::vector<Scenario> make_scenarios() {
                    process.manager.controllers.push_back("tainteviction");
                  },
                  play_eviction});
+  for (Scenario& scenario : feature_scenarios()) all.push_back(std::move(scenario));
   return all;
 }
 
