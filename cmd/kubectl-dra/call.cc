@@ -15,6 +15,8 @@
 namespace dra::kubectl {
 namespace {
 
+constexpr Duration kPatience = std::chrono::seconds(60);  // for one request
+
 // As kubectl: a kubeconfig comes first, a pod's service account only where there is none.
 Result<client::ServerConfig> server_config(const CommonFlags& common, const client::ConfigContext& context) {
   std::map<std::string, std::string> environment = client::process_environment();
@@ -40,15 +42,38 @@ class HelpFormatter : public CLI::Formatter {
 void add_common(CLI::App& app, CommonFlags& common) {
   app.add_option("-n,--namespace", common.ns, "the namespace; without it that of the context");
   app.add_flag("-A,--all-namespaces", common.all_namespaces, "all namespaces");
-  app.add_option("-l,--selector", common.selector, "labels, as kubectl takes them: a=b,c!=d");
+  app.add_option("-l,--selector", common.selector, "labels of the nodes that top counts: a=b,c!=d");
   app.add_option("--from", common.from, "read this snapshot instead of a server");
   app.add_option("--kubeconfig", common.kubeconfig, "the kubeconfig file");
   app.add_option("--context", common.context, "the context in it");
   app.add_option("-s,--server", common.server, "the address of the API server");
   app.add_flag("-w,--watch", common.watch, "look again every 2 s and print what changes");
+  app.add_flag("--times", common.times, "say on standard error how long reading and answering took");
   app.add_option("--feature-gates", common.feature_gates,
                  "DRA gates of this cluster that differ from 1.36: Name=true,...");
   app.add_option("--ignore-taints", common.ignore_taints, "keys of NoSchedule taints that the manager ignores");
+}
+
+Result<inspect::Objects> read_cluster(CommonFlags& common,
+                                      const std::function<Result<void>(std::string_view, std::string_view)>& on_page) {
+  if (!common.from.empty()) return inspect::read_snapshot(common.from);
+  // What clients log of single failures is in the error already.
+  log::configure({.sink = [](std::string_view) {}});
+  SystemClock clock;
+  AsioReactor reactor(clock);
+  auto config = server_config(common, {&reactor, nullptr});
+  if (!config) return fail(Error(Code::kUnavailable, config.error().message()));
+  if (common.ns.empty()) common.ns = config->default_namespace;
+  client::CurlOptions curl;
+  curl.user_agent = "kubectl-dra";
+  client::CurlTransport transport(reactor, *config, curl);
+  inspect::ServerOptions options;
+  options.server = config->server;
+  options.ns = common.ns;
+  options.on_page = on_page;
+  auto objects = inspect::load_from_server(reactor, transport, options);
+  if (config->credentials) config->credentials->cancel();
+  return objects;
 }
 
 }  // namespace
@@ -88,29 +113,30 @@ std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& 
 }
 
 Result<inspect::Objects> Call::load(const std::function<Result<void>(std::string_view, std::string_view)>& on_page) {
-  if (!common.from.empty()) return inspect::read_snapshot(common.from);
-  // What clients log of single failures is in the error already.
-  log::configure({.sink = [](std::string_view) {}});
+  const SystemClock clock;
+  const MonoTime begun = clock.mono_now();
+  auto objects = read_cluster(common, on_page);
+  load_time += clock.mono_now() - begun;
+  return objects;
+}
+
+Result<std::string> Call::request(const Ask& ask) {
   SystemClock clock;
   AsioReactor reactor(clock);
   auto config = server_config(common, {&reactor, nullptr});
   if (!config) return fail(Error(Code::kUnavailable, config.error().message()));
-  if (common.ns.empty()) common.ns = config->default_namespace;
-  client::CurlOptions curl;
-  curl.user_agent = "kubectl-dra";
-  client::CurlTransport transport(reactor, *config, curl);
-  inspect::ServerOptions options;
-  options.server = config->server;
-  options.ns = common.ns;
-  options.on_page = on_page;
-  auto objects = inspect::load_from_server(reactor, transport, options);
+  client::CurlTransport transport(reactor, *config);
+  client::RestClient client(transport);
+  std::optional<Result<std::string>> answer;
+  const Handle call = ask(client, [&answer](Result<std::string> got) { answer = std::move(got); });
+  reactor.run_until([&answer] { return answer.has_value(); }, kPatience);
   if (config->credentials) config->credentials->cancel();
-  return objects;
+  if (!answer) return fail(Code::kDeadlineExceeded, config->server + " does not answer");
+  return std::move(*answer);
 }
 
-Result<std::string> Call::ns() {
-  if (common.all_namespaces) return std::string();
-  return common.ns.empty() ? std::string("default") : common.ns;
+std::string Call::ns() const {
+  return common.ns.empty() ? "default" : common.ns;
 }
 
 Result<inspect::StateOptions> Call::state_options() const {

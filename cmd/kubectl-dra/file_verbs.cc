@@ -36,7 +36,7 @@ Result<inspect::Answer> run_fits(Call& call) {
     return fail(early.error().wrap(call.value("filename")));
   auto objects = call.load();
   if (!objects) return fail(objects.error());
-  auto manifest = inspect::read_manifest(*text, call.common.ns.empty() ? "default" : call.common.ns);
+  auto manifest = inspect::read_manifest(*text, call.ns());
   if (!manifest) return fail(manifest.error().wrap(call.value("filename")));
   auto found = inspect::fits(*objects, *manifest, options);
   if (!found) return fail(found.error());

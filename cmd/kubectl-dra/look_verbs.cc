@@ -21,7 +21,10 @@ Result<std::unique_ptr<Loaded>> load_state(Call& call) {
   if (!objects) return fail(objects.error());
   auto loaded = std::make_unique<Loaded>();
   loaded->objects = std::move(*objects);
+  const SystemClock clock;
+  const MonoTime begun = clock.mono_now();
   loaded->state = std::make_unique<inspect::State>(loaded->objects, std::move(*options));
+  call.load_time += clock.mono_now() - begun;
   return loaded;
 }
 
@@ -34,6 +37,8 @@ Result<inspect::Answer> run_top(Call& call) {
                                             (near.empty() ? "use one of nodes, classes, claims, namespaces"
                                                           : "did you mean " + quote(near) + "?"));
   }
+  if (!call.common.selector.empty() && what != "nodes")
+    return fail(Code::kInvalidArgument, "-l selects the nodes of top nodes; top " + what + " takes none");
   auto labels = inspect::parse_label_selector(call.common.selector);
   if (!labels) return fail(labels.error());
   // Namespaced things of all namespaces, unless -n chooses one.
@@ -54,10 +59,12 @@ Result<inspect::Answer> run_who(Call& call) {
 }
 
 Result<inspect::Answer> run_explain(Call& call) {
+  if (call.common.all_namespaces)
+    return fail(Code::kInvalidArgument, "explain is about one object; choose its namespace with -n");
   auto loaded = load_state(call);
   if (!loaded) return fail(loaded.error());
   inspect::ExplainOptions options;
-  options.ns = *call.ns();
+  options.ns = call.ns();
   options.node = call.value("node");
   options.width = call.width();
   options.wide = call.common.output == "wide";

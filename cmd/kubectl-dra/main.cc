@@ -101,11 +101,19 @@ int run_verb(const Verb& verb, const std::vector<std::string>& arguments) {
   if (const auto ended = parse_call(verb, arguments, call)) return *ended;
   const auto format = inspect::format_of(call.common.output);
   if (!format) return complain(format.error().message(), inspect::Status::kUsage);
+  if (!call.common.selector.empty() && verb.name != "top")
+    return complain("-l selects the nodes of top; " + verb.name + " takes none", inspect::Status::kUsage);
   if (call.common.watch && !call.common.from.empty())
     return complain("-w watches a server; a snapshot does not change", inspect::Status::kUsage);
   if (call.common.watch) return watch(verb, call, *format);
+  const SystemClock clock;
+  const MonoTime begun = clock.mono_now();
   auto answer = verb.run(call);
   if (!answer) return complain(answer.error().message(), status_of(answer.error()));
+  if (call.common.times)
+    std::fprintf(stderr, "loaded in %lld ms, answered in %lld ms\n",
+                 static_cast<long long>(call.load_time / std::chrono::milliseconds(1)),
+                 static_cast<long long>((clock.mono_now() - begun - call.load_time) / std::chrono::milliseconds(1)));
   return show(*answer, call.common, *format);
 }
 

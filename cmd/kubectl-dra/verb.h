@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "client/rest/rest_client.h"
 #include "pkg/inspect/answer.h"
 #include "pkg/inspect/objects.h"
 #include "pkg/inspect/state.h"
@@ -20,7 +21,7 @@ namespace dra::kubectl {
 struct CommonFlags {
   std::string kubeconfig, context, server, ns, selector, output, from;
   std::string feature_gates, ignore_taints;
-  bool all_namespaces = false, watch = false, no_headers = false;
+  bool all_namespaces = false, watch = false, no_headers = false, times = false;
 };
 
 // One run of a verb: its flags, its words, and the cluster when it asks for it.
@@ -31,11 +32,16 @@ class Call {
   std::map<std::string, std::string> values;  // flags of the verb with a value, by name
   std::map<std::string, bool> switches;       // flags of the verb without
 
+  // How long load() took: reading, decoding and, for a state, filling the rooms that decide.
+  Duration load_time{};
   // The cluster, from the server or the snapshot. `on_page` sees pages as a server sends them.
   Result<inspect::Objects> load(
       const std::function<Result<void>(std::string_view, std::string_view)>& on_page = nullptr);
-  // The namespace of -n, or of the context, or "default".
-  Result<std::string> ns();
+  // One request to the server; taint and untaint alone use it to write.
+  using Ask = std::function<Handle(client::RestClient&, client::RestClient::Done)>;
+  Result<std::string> request(const Ask& ask);
+  // The namespace of -n, or of the context (known once the cluster is loaded), or "default".
+  std::string ns() const;
   Result<inspect::StateOptions> state_options() const;
   size_t width() const;  // of the terminal, or 80
   const std::string& value(const std::string& name) { return values[name]; }

@@ -584,8 +584,11 @@ class BeastServer : public Server, public std::enable_shared_from_this<BeastServ
       if (auto ok = set_certificate({o.certificate_pem, o.key_pem}); !ok) return wrong(ok.error().message());
     }
     // "All addresses" are those of both families, where the machine has both.
-    if (address.is_unspecified()) ec = bind_to({asio::ip::address_v6::any(), o.port});
-    if (!address.is_unspecified() || (ec && address.is_v4())) ec = bind_to({address, o.port});
+    if (!address.is_unspecified()) {
+      ec = bind_to({address, o.port});
+    } else if (ec = bind_to({asio::ip::address_v6::any(), o.port}); ec) {
+      ec = bind_to({asio::ip::address_v4::any(), o.port});
+    }
     if (ec) return wrong(ec.message());
     acceptor_.listen(asio::socket_base::max_listen_connections, ec);
     if (ec) return wrong(ec.message());

@@ -61,9 +61,29 @@ void add_hidden(Answer& answer, const Objects& objects) {
     answer.notes.push_back("not visible: " + hidden.what + " (" + hidden.why + ")");
 }
 
+// What those who see the whole cluster have written into the pod.
+bool quote_conditions(Answer& answer, const api::Pod& pod) {
+  bool quoted = false;
+  for (const api::Condition& condition : pod.conditions)
+    if ((condition.type == "PodScheduled" || condition.type == "dra-controller-manager/Allocated") &&
+        condition.status == "False" && !condition.message.empty()) {
+      answer.lines.push_back("Its condition " + condition.type + " says: " + condition.message);
+      quoted = true;
+    }
+  return quoted;
+}
+
 // Why it waits although everything is there.
 void explain_waiting(Answer& answer, State& state, const api::Pod& pod, const Chain& chain,
                      const ExplainOptions& options) {
+  const Objects& objects = state.objects;
+  if (objects.hides("nodes") || objects.hides("resourceslices") || objects.hides("deviceclasses")) {
+    const bool quoted = quote_conditions(answer, pod);
+    answer.lines.push_back(std::string(quoted ? "More" : "Why") +
+                           " cannot be found out: nodes, slices or classes are not visible.");
+    answer.status = quoted ? Status::kNo : Status::kUnknown;
+    return;
+  }
   const JudgedPod judged =
       judge_pod(state, &pod, chain.claims, chain.entries, options.node, options.width, options.wide);
   for (const std::string& line : judged.lines) answer.lines.push_back(line);

@@ -256,6 +256,19 @@ TEST(Who, ListsHoldersAndSuggestsNames) {
   EXPECT_EQ(who(state, "a/gpu-7").error().message(), "node \"a\" has no device \"gpu-7\"; did you mean \"gpu-0\"?");
 }
 
+TEST(Who, SurvivesTwoClaimsOfOneUid) {
+  SmallWorld world;
+  Objects all = world.objects();
+  // As a forged snapshot may have it: the holder's uid leads to a claim without an allocation.
+  auto forged = std::make_shared<api::ResourceClaim>(world.claim);
+  forged->status = {};
+  all.claim_by_uid[forged->metadata.uid] = forged;
+  State state(all, {});
+  const auto answer = who(state, "a/gpu-0");
+  ASSERT_TRUE(answer) << answer.error().message();
+  EXPECT_EQ(answer->tables.at(0).rows.size(), 1u);
+}
+
 TEST(Top, CountsNodesClassesClaimsAndNamespaces) {
   const SmallWorld world;
   const Objects all = world.objects();

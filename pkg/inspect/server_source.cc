@@ -128,7 +128,7 @@ class Loader {
       return ask_page(list);
     }
     if (error.http_status() == 403 && list.kind.namespaced && list.ns.empty() && !options_.ns.empty()) {
-      list.why_narrowed = error.message();
+      list.why_narrowed = short_reason(error);
       list.ns = options_.ns;
       list.token.clear();
       list.pages.clear();
@@ -183,12 +183,17 @@ class Loader {
     return handler.token;
   }
 
+  // Enough for a note: what the server says of a refusal is long and the same for each kind.
+  static std::string short_reason(const Error& error) {
+    return error.http_status() == 403 ? "you may not list them" : error.message();
+  }
+
   Result<Objects> collect() {
     size_t readable = 0;
     for (auto& list : lists_) {
       const std::string plural(list->kind.plural);
       if (list->error) {
-        objects_.hidden.push_back({plural, list->error->message()});
+        objects_.hidden.push_back({plural, short_reason(*list->error)});
         continue;
       }
       ++readable;

@@ -4,8 +4,16 @@
 
 #include "pkg/api/selectors.h"
 #include "pkg/reconcile/pod_claims.h"
+#include "pkg/verdict/verdict.h"
 
 namespace dra::inspect {
+namespace {
+
+std::vector<std::string> asked_nodes(const std::string& only) {
+  return only.empty() ? std::vector<std::string>() : std::vector<std::string>{only};
+}
+
+}  // namespace
 
 State::State(const Objects& given, StateOptions chosen)
     : objects(given), options(std::move(chosen)), inventory(options.features), random_(1) {
@@ -27,6 +35,21 @@ State::State(const Objects& given, StateOptions chosen)
   limits.ignored_taints = options.ignored_taints;
   limits.step_budget = limits.max_step_budget = options.step_budget;
   allocator_ = std::make_unique<allocator::Allocator>(inventory, limits, random_);
+}
+
+verdict::Facts State::facts() {
+  verdict::Facts known{cluster, inventory, *allocator_, nullptr};
+  known.name_of_holder = [this](std::string_view uid, std::string_view, std::string_view) {
+    verdict::Holder holder;
+    holder.uid = std::string(uid);
+    const auto claim = objects.claim_by_uid.find(uid);
+    if (claim == objects.claim_by_uid.end()) return holder;
+    holder.claim = claim->second->metadata.key();
+    for (const std::string& pod : consumers_of(objects, *claim->second))
+      holder.pods.push_back(claim->second->metadata.ns + "/" + pod);
+    return holder;
+  };
+  return known;
 }
 
 bool State::usable(const std::vector<Claim>& allocated, const std::string& node) const {
@@ -76,6 +99,8 @@ Placed State::place(const api::Pod* pod, const std::vector<Claim>& claims, const
   const std::vector<inventory::NodeId> nodes = nodes_for(pod, allocated, only, placed);
   if (nodes.empty()) {
     placed.node_refused = true;
+    if (options.explain_refusals && placed.outcome == allocator::Outcome::kInfeasible)
+      placed.why = verdict::sentence(verdict::judge(facts(), {pod, claims, {}, asked_nodes(only)}));
     return placed;
   }
   if (request.claims.empty()) {
@@ -91,7 +116,8 @@ Placed State::place(const api::Pod* pod, const std::vector<Claim>& claims, const
   } else if (found.error) {
     placed.why = found.error->message();
   } else if (found.outcome == allocator::Outcome::kInfeasible) {
-    placed.why = allocator_->explain(request, nodes).sentence();
+    if (options.explain_refusals)
+      placed.why = verdict::sentence(verdict::judge(facts(), {pod, claims, {}, asked_nodes(only)}));
   } else {
     placed.why = "could not be decided within " + std::to_string(found.budget) + " steps";
   }

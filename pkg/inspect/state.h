@@ -19,12 +19,18 @@
 #include "pkg/placement/cluster.h"
 #include "pkg/placement/decision.h"
 
+namespace dra::verdict {
+struct Facts;
+}
+
 namespace dra::inspect {
 
 struct StateOptions {
   inventory::Features features;
   std::vector<std::string> ignored_taints;
   uint64_t step_budget = allocator::kDefaultMaxStepBudget;
+  // Words for refusals cost a second look at nodes and devices; without, Placed::why is empty for devices that lack.
+  bool explain_refusals = true;
   // As if no claim were allocated and no pod were on a node. Claims that place() is asked about must not be allocated.
   bool empty = false;
 };
@@ -47,10 +53,12 @@ class State {
   State& operator=(const State&) = delete;
 
   const Objects& objects;
-  const StateOptions options;
+  StateOptions options;
   inventory::Inventory inventory;
   placement::Cluster cluster;
   allocator::Allocator& allocator() { return *allocator_; }
+  // What pkg/verdict judges; holders are named as far as they can be seen. Valid while this lives.
+  verdict::Facts facts();
 
   // `claims`: all of the pod; those that are allocated say where it may go. `pod` null: claims alone, on any node.
   // `only`: this node alone, where not empty.

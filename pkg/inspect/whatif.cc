@@ -9,6 +9,7 @@
 namespace dra::inspect {
 namespace {
 
+constexpr size_t kMostExplained = 100;  // refusals put into words: each costs a look at all nodes
 constexpr std::string_view kOurGate = "dra-controller-manager/allocation";
 
 using PodPtr = std::shared_ptr<const api::Pod>;
@@ -24,9 +25,10 @@ bool can_be_decided(const api::Pod& pod) {
                      [](const std::string& gate) { return gate == kOurGate; });
 }
 
-// Decides all pods that wait, by priority, then age.
-Outcomes decide_waiting(const Objects& objects, const StateOptions& options) {
-  State state(objects, options);
+// Decides all pods that wait, by priority, then age. The first `explained` refusals are put into words.
+Outcomes decide_waiting(const Objects& objects, StateOptions options, size_t explained) {
+  options.explain_refusals = explained > 0;
+  State state(objects, std::move(options));
   std::vector<PodPtr> waiting;
   for (const auto& [key, pod] : objects.pods)
     if (can_be_decided(*pod)) waiting.push_back(pod);
@@ -45,6 +47,7 @@ Outcomes decide_waiting(const Objects& objects, const StateOptions& options) {
       for (Claim& claim : *claims)
         if (const auto known = taken.find(claim->metadata.key()); known != taken.end()) claim = known->second;
       placed = state.place(pod.get(), *claims);
+      if (!placed.why.empty() && --explained == 0) state.options.explain_refusals = false;
       if (placed.outcome == allocator::Outcome::kFeasible) {
         state.take(pod.get(), *claims, placed);
         size_t next = 0;
@@ -392,8 +395,8 @@ Result<std::vector<PodFate>> whatif(const Objects& objects, const Change& change
                                     const std::string& ns) {
   Simulation simulation(objects, ns);
   if (auto applied = simulation.apply(change); !applied) return fail(applied.error());
-  const Outcomes before = decide_waiting(objects, options);
-  const Outcomes after = decide_waiting(simulation.after, options);
+  const Outcomes before = decide_waiting(objects, options, 0);
+  const Outcomes after = decide_waiting(simulation.after, options, kMostExplained);
   std::vector<PodFate> fates;
   std::set<std::string> told;
   const auto fits_in = [](const Outcomes& outcomes, const std::string& key) {

@@ -109,7 +109,8 @@ void add_device_rows(Table& table, const State& state, const std::string& node, 
     }
     const api::ResourceClaim& held = *claim->second;
     const std::vector<std::string> pods = consumers_of(state.objects, held);
-    const std::string& since = held.status.allocation->allocation_timestamp;
+    // Two claims of one uid exist in forged snapshots only.
+    const std::string since = held.status.allocation ? held.status.allocation->allocation_timestamp : "";
     row(held.metadata.key(), pods.empty() ? "-" : join(pods, ","),
         age_text(since.empty() ? held.metadata.creation_timestamp : since, state.objects.taken),
         holder.share_id.value_or("-"));
