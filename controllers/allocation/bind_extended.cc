@@ -118,6 +118,7 @@ bool PodReconcile::make_extended() {
     if (groups.size() < kMaxGroups || groups.contains(names)) groups.emplace(std::move(names), std::move(claimed));
   }
   std::optional<allocator::Request> refuted;
+  allocator::FoundNodes answer;
   std::vector<allocator::NodeId> on;
   NodeChoice none;
   none.why_none = "there are no nodes";
@@ -151,10 +152,11 @@ bool PodReconcile::make_extended() {
       case allocator::Outcome::kError:
         refuted = std::move(request);
         on = std::move(order);
+        answer = found;
     }
   }
   if (give_back()) return false;
-  refuted ? no_devices(*refuted, on) : no_node(none);
+  refuted ? no_devices(*refuted, on, answer) : no_node(none);
   return false;
 }
 

@@ -32,6 +32,7 @@ class BestFit {
  public:
   // Search steps that one decision may spend on looking for something better than the first solution, over all nodes.
   static constexpr uint64_t kMaxImproveSteps = 20'000;
+  static constexpr uint64_t kLeastImproveSteps = 64;  // of each node, however many there are
 
   BestFit(inventory::Core& core, Filters& filters, Search& search, NodeSearch& node_search, Meter& meter)
       : core_(core), filters_(filters), search_(search), node_search_(node_search), meter_(meter), values_(core) {}

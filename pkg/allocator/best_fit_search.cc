@@ -16,7 +16,7 @@ FoundNodes BestFit::search_all() {
   for (size_t i = order.size(); i-- > 0;)
     if (order[i] < position.size()) position[order[i]] = i;
   Place best;
-  const uint64_t share = std::max<uint64_t>(kMaxImproveSteps / found.decisions.size(), 2 * kMaxPlanResults / 64);
+  const uint64_t share = std::max(kMaxImproveSteps / found.decisions.size(), kLeastImproveSteps);
   for (const Decision& decision : found.decisions) {
     improve(decision.node, position[decision.node], share, best);
     ++compared_;
