@@ -78,7 +78,7 @@ bool PodReconcile::announce_leaving(const std::vector<ClaimState>& claims) {
   if (role_ != Role::kGated) return false;
   Leaving added;
   for (const ClaimState& claim : claims)
-    if (const auto version = version_of(*claim.claim); version && claim.listed && claim.allocated())
+    if (const auto version = version_of(*claim.claim); version && claim.listed && claim.settled())
       added.emplace(claim.claim->metadata.uid, *version);
   if (added.empty()) return false;
   std::optional<Write> write = write_leaving(pod_, added);
