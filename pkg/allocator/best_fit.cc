@@ -206,9 +206,9 @@ BestFit::Prices& BestFit::prices_for(const Plan& plan) {
   const uint64_t key = plan.requests.empty() ? UINT64_MAX
                                              : uint64_t{plan.requests[0].alternatives[0].filter} << 32 |
                                                    plan.requests[0].alternatives[0].count;
-  if (kept_version_ != mix_.version() || kept_strategy_ != strategy_ ||
-      (prices_.size() + 1) * core_.node_count() > std::max(kMaxKept, core_.node_count()))
-    if (kept_version_ != mix_.version() || kept_strategy_ != strategy_ || !prices_.contains(key)) prices_.clear();
+  const bool outdated = kept_version_ != mix_.version() || kept_strategy_ != strategy_;
+  const bool full = !prices_.contains(key) && (prices_.size() + 1) * core_.node_count() > kMaxKept;
+  if (outdated || full) prices_.clear();
   kept_version_ = mix_.version();
   kept_strategy_ = strategy_;
   Prices& prices = prices_[key];
@@ -357,6 +357,7 @@ BestFit::NodeTotals BestFit::totals_of(NodeId node) {
     totals.free_ppm += value.free_ppm;
     totals.whole += value.whole;
     totals.tight_ppm += value.tight_ppm;
+    totals.partitioned = totals.partitioned || !value.groups.empty();
     totals.cpu_milli += value.free_ppm * mix_.kind(value.kind).cpu_milli_per_device / kMillion;
   }
   return totals;
@@ -382,8 +383,12 @@ strategy::Cost BestFit::node_cost(size_t position, const NodePrice& price) const
   cost.lost = price.lost;
   cost.broken = price.broken;
   cost.size = price.size;
-  cost.whole = totals.whole;
-  cost.tight = -(totals.tight_ppm / kMillion);
+  // Losses say all that matters of devices that are shared or whole; of partitions they are equal so often that the
+  // node would be chosen by its name.
+  if (totals.partitioned) {
+    cost.whole = totals.whole;
+    cost.tight = -(totals.tight_ppm / kMillion);
+  }
   if (!known) return cost;
   const int64_t free_cpu = request_->facts[position].free_cpu_milli;
   NodeTotals after = totals;

@@ -66,6 +66,7 @@ class BestFit {
     int64_t cpu_milli = 0;  // that the free devices would need
     int64_t whole = 0;
     int64_t tight_ppm = 0;
+    bool partitioned = false;  // some devices draw on counters together
   };
   // What a plain request would lose on a node; kept for each filter and count, as long as nothing on the node changes.
   struct NodePrice {
