@@ -119,10 +119,14 @@ strategy::Cost BestFit::cost_of(const Search& search, NodeId node, size_t positi
   }
   for (size_t r = 0; r < plan_->requests.size(); ++r)
     if (plan_->requests[r].prioritized) rank += search.chosen()[r];
-  strategy::Cost cost = node_cost(node, position, taken, lost);
+  NodePrice price;
+  price.lost = lost;
+  price.broken = broken;
+  price.size = size;
+  price.taken = taken;
+  price.totals = totals_of(node);
+  strategy::Cost cost = node_cost(position, price);
   cost.rank = rank;
-  cost.broken = broken;
-  cost.size = size;
   return cost;
 }
 
