@@ -79,13 +79,13 @@ class Chart(unittest.TestCase):
                     self.assertIn(said, errors)
 
     def test_each_mode_brings_its_roles(self):
-        always = {"allocation", "allocation-namespaces", "events", "leader-election", "neighbours"}
+        always = {"allocation", "allocation-namespaces", "allocation-volumes", "allocation-workloads", "events", "leader-election", "neighbours"}
         bind = ['scheduling.mode="bind"', 'scheduling.names=["ours"]']
         for helm in HELMS:
             for settings, roles in (([], always | {"lifecycle", "tainteviction"}),
                                     (['claimTemplates="own"'], always | {"lifecycle", "tainteviction", "claimtemplate"}),
                                     (['deviceTaintEviction="own"'], always | {"lifecycle", "tainteviction", "tainteviction-evict"}),
-                                    (bind, always | {"lifecycle", "tainteviction", "allocation-bind"}),
+                                    (bind, always | {"lifecycle", "tainteviction", "allocation-bind", "allocation-bind-volumes"}),
                                     (['scheduling.mode="observe"'], always)):
                 status, text, errors = render(helm, *settings, 'uninstall.releaseGates=false')
                 self.assertEqual(status, 0, errors)

@@ -100,7 +100,7 @@ seccompProfile:
 {{- if and (eq $v.exclusive.mode "taint") (not $policies) }}
 {{- fail "exclusive.mode=taint needs admission policies (admissionregistration.k8s.io/v1, Kubernetes 1.30), which this server does not have: choose exclusive.mode=none, set ignoreTaints, and see to it that no claim tolerates the taint" }}
 {{- end }}
-{{- $taken := dict "claim-templates" "claimTemplates" "scheduling" "scheduling.mode" "scheduler-names" "scheduling.names" "device-taint-eviction" "deviceTaintEviction" "ignore-taints" "ignoreTaints" "feature-gates" "featureGates" "metrics-port" "metrics.port" "logging-format" "logging.format" "v" "logging.verbosity" "leader-elect-resource-namespace" "the release's namespace" "leader-elect-resource-name" "nothing: the roles name the lease" "release-gates" "uninstall.releaseGates" "leader-elect" "replicas" "bind-address" "nothing: probes come from outside" }}
+{{- $taken := dict "claim-templates" "claimTemplates" "scheduling" "scheduling.mode" "scheduler-names" "scheduling.names" "device-taint-eviction" "deviceTaintEviction" "recreate-pinned-pods" "recreatePinnedPods" "ignore-taints" "ignoreTaints" "feature-gates" "featureGates" "metrics-port" "metrics.port" "logging-format" "logging.format" "v" "logging.verbosity" "leader-elect-resource-namespace" "the release's namespace" "leader-elect-resource-name" "nothing: the roles name the lease" "release-gates" "uninstall.releaseGates" "leader-elect" "replicas" "bind-address" "nothing: probes come from outside" }}
 {{- range $v.extraArgs }}
 {{- $name := regexReplaceAll "^-+([^=]*).*$" . "${1}" | replace "_" "-" }}
 {{- if hasKey $taken $name }}
