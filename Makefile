@@ -1,9 +1,11 @@
 # A thin front for the commands that are used every day. `make help` lists them.
 BUILD := build/release
 JOBS ?= $(shell nproc)
+# Options for CMake, for instance CONFIGURE=-DDRA_PCH=ON where nothing is in the compiler's cache.
+CONFIGURE ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test image asan tsan check-deep lint format bench clean
+.PHONY: help deps build demo test image dist asan tsan check-deep lint format bench clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -12,7 +14,7 @@ deps: ## install the Debian packages that building and testing need (asks for ro
 	@scripts/install-deps
 
 $(BUILD)/build.ninja: CMakeLists.txt CMakePresets.json
-	@cmake --preset release
+	@cmake --preset release $(CONFIGURE)
 
 build: deps $(BUILD)/build.ninja ## build everything, optimised
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -31,13 +33,20 @@ image: deps ## an OCI image archive of the hardened manager, from scratch: no ba
 	@mkdir -p $(BUILD)
 	@scripts/build-image build/hardened/bin/dra-controller-manager $(BUILD)/dra-controller-manager.oci.tar
 
+dist: deps ## an archive with the programs for a workstation: dra-sandbox, kubectl-dra, completions
+	@cmake --preset hardened
+	@cmake --build build/hardened -j $(JOBS) --target dra-sandbox
+	@if ninja -C build/hardened -t targets all | grep -q '^bin/kubectl-dra:'; then cmake --build build/hardened -j $(JOBS) --target kubectl-dra; fi
+	@mkdir -p $(BUILD)
+	@scripts/build-dist build/hardened/bin $(BUILD)/dra-controller-manager-dist.tar.gz
+
 asan: deps ## build and run the unit tests with AddressSanitizer and UndefinedBehaviorSanitizer
-	@cmake --preset asan
+	@cmake --preset asan $(CONFIGURE)
 	@cmake --build build/asan -j $(JOBS) --target unit_tests
 	@ctest --preset asan -j $(JOBS) -L unit
 
 tsan: deps ## the same with ThreadSanitizer
-	@cmake --preset tsan
+	@cmake --preset tsan $(CONFIGURE)
 	@cmake --build build/tsan -j $(JOBS) --target unit_tests
 	@ctest --preset tsan -j $(JOBS) -L unit
 

@@ -8,6 +8,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(DRA_SANITIZE "" CACHE STRING "Comma-separated list for -fsanitize=, for example address,undefined")
 option(DRA_FUZZ "Build the libFuzzer targets (needs clang)" OFF)
 option(DRA_HARDEN "Compile with what makes exploits harder: for what is shipped (preset hardened)" OFF)
+option(DRA_PCH "Tests share precompiled headers: for a clean build, since ccache cannot keep what uses them" OFF)
 option(DRA_WERROR "Treat warnings as errors" ON)
 
 add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers)

@@ -24,10 +24,11 @@ function(dra_room name)
   endif()
 endfunction()
 
-# dra_test(NAME SOURCES files... [DEPS rooms...] [LIBS libraries...] [LABEL label]): one GoogleTest program, run by ctest from the source
-# root. The label is "unit" unless another is given; the sanitizer runs take the unit tests.
+# dra_test(NAME SOURCES files... [DEPS rooms...] [LIBS libraries...] [LABEL label] [UNOPTIMISED]): one GoogleTest program, run by ctest from
+# the source root. The label is "unit" unless another is given; the sanitizer runs take the unit tests. UNOPTIMISED: for code that takes long
+# to optimise and does its work in libraries.
 function(dra_test name)
-  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;DEPS;DEPS_RAW;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "UNOPTIMISED" "LABEL" "SOURCES;DEPS;DEPS_RAW;LIBS" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL unit)
   endif()
@@ -35,8 +36,17 @@ function(dra_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}")
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${ARG_DEPS_RAW} ${ARG_LIBS} tl::expected GTest::gmock GTest::gtest_main)
-  # Code of the tests themselves is compiled with less effort: that is a good part of a clean build's time.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  # Code of the tests themselves is compiled with less effort: that is a good part of a clean build's time. With sanitizers -O0 takes half the
+  # time of -O1; the libraries, where tests spend their time, keep -O1.
+  if(ARG_UNOPTIMISED OR NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+    set(optimisation -O0)
+  else()
+    set(optimisation -O1)
+  endif()
+  target_compile_options(${name} PRIVATE ${optimisation})
+  if(DRA_PCH)
+    dra_precompiled_headers(${name} ${optimisation})
+  endif()
   # `--target unit_tests` builds what `ctest -L unit` runs, and no more.
   if(ARG_LABEL STREQUAL "unit")
     if(NOT TARGET unit_tests)
@@ -46,6 +56,20 @@ function(dra_test name)
   endif()
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
   set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS ${ARG_LABEL})
+endfunction()
+
+# Gives a test the precompiled headers of the first one with this optimisation, for a compiler wants the same flags. Where others differ after all
+# it reads the headers themselves.
+function(dra_precompiled_headers name optimisation)
+  set_target_properties(${name} PROPERTIES PCH_WARN_INVALID OFF)
+  get_property(owner GLOBAL PROPERTY dra_pch${optimisation})
+  if(owner)
+    target_precompile_headers(${name} REUSE_FROM ${owner})
+  else()
+    target_precompile_headers(${name} PRIVATE <gmock/gmock.h> <gtest/gtest.h> <algorithm> <chrono> <deque> <functional> <map> <memory>
+                              <optional> <set> <string> <string_view> <tl/expected.hpp> <unordered_map> <utility> <variant> <vector>)
+    set_property(GLOBAL PROPERTY dra_pch${optimisation} ${name})
+  endif()
 endfunction()
 
 # dra_program(NAME SOURCES files... [DEPS rooms...] [LIBS libraries...])

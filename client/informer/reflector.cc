@@ -298,7 +298,7 @@ void Reflector::on_watch_list_refused(const Error& error) {
     default:
       break;
   }
-  retry_later(error, &Reflector::begin_state);
+  state_failed(error);
 }
 
 void Reflector::on_watch_refused(const Error& error) {
@@ -410,6 +410,16 @@ void Reflector::page_arrived(Result<EntryPage> page) {
 }
 
 void Reflector::on_list_failed(const Error& error) {
+  state_failed(error);
+}
+
+// No state could be read; of a resource that the server does not know the state is empty.
+void Reflector::state_failed(const Error& error) {
+  if (options_.may_be_absent && error.code() == Code::kNotFound) {
+    const uint64_t mine = generation_;
+    install({}, store_.stream_revision());
+    if (mine != generation_) return;  // a handler asked for a fresh state
+  }
   retry_later(error, &Reflector::begin_state);
 }
 

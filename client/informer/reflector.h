@@ -43,6 +43,9 @@ struct ReflectorOptions {
   size_t offload_bytes = 64 * 1024;
   // More objects than this in one list end it with an error.
   size_t max_objects = 1'000'000;
+  // A server that does not know the resource (404) has none of it: the store is empty then, and the server is asked
+  // again after a back-off. Else nothing is known until the resource is there.
+  bool may_be_absent = false;
 };
 
 // Counts since the start, for metrics.
@@ -101,6 +104,7 @@ class Reflector {
   void on_watch_list_refused(const Error& error);
   void on_watch_refused(const Error& error);
   void on_list_failed(const Error& error);
+  void state_failed(const Error& error);
 
   void cannot_read(const WatchEvent& event, const Error& error);
   void set_unreadable(std::map<std::string, std::string> now);

@@ -453,4 +453,37 @@ TEST(Reflector, TheSameSeedGivesTheSameRun) {
   EXPECT_EQ(run(), run());
 }
 
+// A server that does not know the resource, or knows it no more, has none of it; it may come, or come back.
+TEST(Reflector, AResourceThatMayBeAbsentIsEmptyWhereItIsNotServed) {
+  World world(7);
+  Fault absent;
+  absent.kind = Fault::Kind::kAnswer;
+  absent.answer.status = 404;
+  const auto refuse = [&](const Request&, bool) { return absent; };
+  world.put("a", "x");
+  world.network.set_plan(refuse);
+  ReflectorOptions options;
+  options.may_be_absent = true;
+  world.start(options);
+  world.reactor.advance(1s);
+  EXPECT_TRUE(world.informer->synced());
+  EXPECT_EQ(world.informer->core().size(), 0u);
+  EXPECT_NE(world.informer->reflector().trouble(), "");
+  world.network.set_plan({});
+  world.reactor.advance(2min);
+  EXPECT_EQ(world.informer->core().size(), 1u);
+  world.network.set_plan(refuse);
+  world.network.cut_all_streams();
+  world.reactor.advance(2min);
+  EXPECT_EQ(world.informer->core().size(), 0u);
+  // Whoever asks for a fresh state (a new leader does) gets one.
+  bool fresh = false;
+  world.informer->reflector().refresh([&] { fresh = true; });
+  world.reactor.advance(1s);
+  EXPECT_TRUE(fresh);
+  world.network.set_plan({});
+  world.reactor.advance(2min);
+  EXPECT_EQ(shown(world.informer->core()), world.server.snapshot(kPath));
+}
+
 }  // namespace dra::client::reflector_test

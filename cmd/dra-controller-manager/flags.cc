@@ -3,8 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "cmd/dra-controller-manager/foreign_flags.h"
+#include "cmd/flag_hint.h"
 #include "controllers/all.h"
 #include "pkg/base/strings.h"
 
@@ -22,6 +24,7 @@ constexpr const char* kDescription =
 struct Texts {
   std::string claim_templates = "observe", scheduling = "gate", controllers = "*", scheduler_names, ignore_taints;
   std::string device_taint_eviction = "observe";
+  std::optional<int64_t> max_evictions_per_rule;
   std::string feature_gates, cel_extensions, log_format = "text";
   std::string metrics_authentication = "secure";
   std::string lease_kind = "leases", lease_duration = "15s", renew_deadline = "10s", retry_period = "2s",
@@ -89,6 +92,15 @@ std::string settle(const Texts& texts, Flags& flags) {
     return one_of("device-taint-eviction", texts.device_taint_eviction, "observe, own");
   if (!(flags.manager.device_taint_eviction_rate >= 0 && flags.manager.device_taint_eviction_rate <= 10'000))
     return "--device-taint-eviction-rate is out of range; use 0 (no limit) to 10000 pods a second";
+  if (texts.max_evictions_per_rule) {
+    if (texts.device_taint_eviction != "own")
+      return "--max-evictions-per-rule guards evictions of this manager, which --device-taint-eviction=observe leaves "
+             "to "
+             "kube-controller-manager; use --device-taint-eviction=own";
+    if (*texts.max_evictions_per_rule < 1 || *texts.max_evictions_per_rule > 1'000'000)
+      return "--max-evictions-per-rule is out of range; use 1 to 1000000 pods, or leave it out for no limit";
+    flags.manager.max_evictions_per_rule = static_cast<uint64_t>(*texts.max_evictions_per_rule);
+  }
   static const std::map<std::string, allocation::Mode> kModes{
       {"observe", allocation::Mode::kObserve}, {"gate", allocation::Mode::kGate}, {"bind", allocation::Mode::kBind}};
   const auto mode = kModes.find(texts.scheduling);
@@ -218,6 +230,11 @@ void define(CLI::App& app, Texts& texts, Flags& flags) {
                  "(--controllers=*,-device-taint-eviction-controller)")
       ->capture_default_str()
       ->group("What it does");
+  app.add_option("--max-evictions-per-rule", texts.max_evictions_per_rule,
+                 "With --device-taint-eviction=own: a DeviceTaintRule that would evict more pods evicts none until it "
+                 "bears the annotation dra-controller-manager/allow-evictions=GENERATION; its status says so (default: "
+                 "no limit)")
+      ->group("What it does");
   app.add_option("--device-taint-eviction-rate", flags.manager.device_taint_eviction_rate,
                  "Pods a second that are evicted at most; 0 means no limit")
       ->capture_default_str()
@@ -336,7 +353,7 @@ Parsed parse_flags(const std::vector<std::string>& arguments, const std::string&
     parsed.text = std::string(call.what()) + "\n";
     return parsed;
   } catch (const CLI::ParseError& error) {
-    parsed.text = std::string("error: ") + error.what() + "; see --help\n";
+    parsed.text = std::string("error: ") + error.what() + flag_hint(app, normalised(arguments)) + "; see --help\n";
     parsed.exit_status = 1;
     return parsed;
   }

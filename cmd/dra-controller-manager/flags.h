@@ -25,8 +25,8 @@ struct Flags {
   // With --release-gates: end once no pod carries our gate, or after this time; zero: go on until a signal.
   Duration release_deadline{};
 
-  std::string bind_address = "0.0.0.0";
-  int metrics_port = 8080;  // 0: any free one; -1: none
+  std::string bind_address = "::";  // every address, of both families
+  int metrics_port = 8080;          // 0: any free one; -1: none
   // The same over HTTPS; 0: not served. Without files a self-signed certificate is made at the start.
   int secure_port = 0;
   std::string tls_certificate_file;

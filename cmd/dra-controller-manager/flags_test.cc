@@ -1,5 +1,6 @@
 #include "cmd/dra-controller-manager/flags.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -63,6 +64,9 @@ TEST(Flags, DeviceTaintEviction) {
   ASSERT_TRUE(parsed.flags) << parsed.text;
   EXPECT_EQ(parsed.flags->manager.device_taint_eviction, manager::DeviceTaintEviction::kOwn);
   EXPECT_EQ(parsed.flags->manager.device_taint_eviction_rate, 5);
+  const Parsed guarded = parse({"--device-taint-eviction=own", "--max-evictions-per-rule=100"});
+  ASSERT_TRUE(guarded.flags) << guarded.output;
+  EXPECT_EQ(guarded.flags->manager.max_evictions_per_rule, 100u);
   const Parsed off = parse({"--controllers=*,-device-taint-eviction-controller"});
   ASSERT_TRUE(off.flags) << off.text;
   EXPECT_EQ(off.flags->manager.controllers, (std::vector<std::string>{"claimtemplate", "allocation", "lifecycle"}));
@@ -77,6 +81,11 @@ TEST(Flags, SelectorsFollowUpstreamUnlessToldOtherwise) {
   EXPECT_EQ(wrong.text,
             "error: --cel-extensions: \"semver-operators\" is not in the list of known extensions: "
             "quantity-operators\n");
+}
+
+TEST(Flags, AMisspeltFlagIsRecognised) {
+  EXPECT_THAT(parse({"--schedulnig=bind"}).text, testing::HasSubstr("; did you mean --scheduling?"));
+  EXPECT_THAT(parse({"--nothing-like-it=1"}).text, testing::Not(testing::HasSubstr("did you mean")));
 }
 
 TEST(Flags, LeaderElectNeedsNoValue) {
@@ -106,6 +115,10 @@ TEST(Flags, BadOnesEndInOneLineAndStatus1) {
       {"--logging-format=xml"},
       {"--feature-gates=DRANonsense=true"},
       {"--cel-extensions=magic"},
+      {"--max-evictions-per-rule=5"},
+      {"--device-taint-eviction=own", "--max-evictions-per-rule=0"},
+      {"--device-taint-eviction=own", "--max-evictions-per-rule=-1"},
+      {"--device-taint-eviction=own", "--max-evictions-per-rule=many"},
       {"--device-taint-eviction=perhaps"},
       {"--device-taint-eviction-rate=-1"},
       {"--device-taint-eviction-rate=nan"},

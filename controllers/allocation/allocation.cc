@@ -150,4 +150,14 @@ void AllocationReconciler::on_slice(const View&, const api::ResourceSlice* befor
   out.wake(std::string(kSlicesCause));
 }
 
+// A rule that goes, or changes, may free devices that pods wait for.
+void AllocationReconciler::on_taint_rule(const View&, const api::DeviceTaintRule* before,
+                                         const api::DeviceTaintRule* after, Triggers& out) const {
+  const bool same_rule = before && after && before->metadata.generation == after->metadata.generation &&
+                         before->metadata.uid == after->metadata.uid;
+  if (!before || same_rule || !before->has_selector) return;
+  if (before->driver) out.wake(driver_cause(*before->driver));
+  out.wake(std::string(kSlicesCause));
+}
+
 }  // namespace dra::allocation

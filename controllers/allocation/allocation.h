@@ -76,6 +76,8 @@ class AllocationReconciler : public reconcile::Reconciler {
                 reconcile::Triggers& out) const override;
   void on_slice(const reconcile::View& view, const api::ResourceSlice* before, const api::ResourceSlice* after,
                 reconcile::Triggers& out) const override;
+  void on_taint_rule(const reconcile::View& view, const api::DeviceTaintRule* before, const api::DeviceTaintRule* after,
+                     reconcile::Triggers& out) const override;
 
  private:
   Options options_;

@@ -1,5 +1,7 @@
 #include "controllers/allocation/bind_steps.h"
 
+#include <algorithm>
+
 #include "controllers/allocation/pod_reconcile.h"
 #include "pkg/reconcile/writes.h"
 
@@ -8,7 +10,7 @@ namespace dra::allocation {
 using namespace reconcile;
 
 std::span<const BindStep> bind_steps() {
-  static constexpr BindStep kSteps[] = {bind_volumes};
+  static constexpr BindStep kSteps[] = {bind_volumes, bind_conditions};
   return kSteps;
 }
 
@@ -29,8 +31,9 @@ bool PodReconcile::prepared(const NodeChoice& choice) {
   StepAnswer answer = run_bind_steps({view_, pod_, state_, nodes_, node}, bind_steps());
   if (answer.kind == StepAnswer::Kind::kDone) return true;
   const bool gives_up = answer.kind == StepAnswer::Kind::kGiveUp;
-  if (!answer.reason.empty()) complain(answer.reason, answer.note, answer.note);
-  if (gives_up) outcome_.add(AvoidNode{pod_.metadata.uid, node, answer.avoid_node, answer.note});
+  if (!answer.reason.empty()) waits(answer.reason, answer.note, answer.note);
+  if (gives_up && answer.avoid_node > Duration::zero())
+    outcome_.add(AvoidNode{pod_.metadata.uid, node, answer.avoid_node, answer.note});
   for (Write& write : answer.writes) {
     // What is written for the pod's sake holds its place on the node, too.
     if (!gives_up && !write.assume_pod) write.assume_pod = AssumedPod{ref_of(pod_), node};
@@ -41,7 +44,9 @@ bool PodReconcile::prepared(const NodeChoice& choice) {
     if (give_back()) return false;
   }
   if (!outcome_.has_writes()) park(std::move(answer.wakes));
-  outcome_.look_again_in(gives_up ? answer.avoid_node : answer.look_again);
+  // What cannot be given back now (a claim that others share) is looked at again later.
+  outcome_.look_again_in(gives_up ? std::max<Duration>(answer.avoid_node, std::chrono::seconds(60))
+                                  : answer.look_again);
   return false;
 }
 

@@ -70,5 +70,7 @@ StepAnswer run_bind_steps(const BindContext& context, std::span<const BindStep> 
 
 // bind_volumes.cc: the volumes that wait for their first consumer are bound.
 StepAnswer bind_volumes(const BindContext& context);
+// bind_conditions.cc: the drivers have prepared the devices that have binding conditions.
+StepAnswer bind_conditions(const BindContext& context);
 
 }  // namespace dra::allocation

@@ -38,7 +38,9 @@ const reconcile::Controller& describe() {
                  .without = "controller allocation is off",
                  .rules = {{"", "nodes", {"list", "watch"}, ""},
                            {"", "pods", {"get", "list", "patch", "watch"}, ""},
+                           {"", "pods/status", {"patch"}, ""},
                            {kDra, "deviceclasses", {"list", "watch"}, ""},
+                           {kDra, "devicetaintrules", {"list", "watch"}, ""},
                            {kDra, "resourceclaims", {"get", "list", "patch", "watch"}, ""},
                            {kDra, "resourceclaims/binding", {"patch"}, ""},
                            {kDra, "resourceclaims/status", {"patch"}, ""},
@@ -47,7 +49,7 @@ const reconcile::Controller& describe() {
                  .reads_only = [](const Settings& s) { return s.scheduling == Scheduling::kObserve; }},
                 {.name = "allocation-bind",
                  .without = "controller allocation is off; --scheduling=gate does not need it",
-                 .rules = {{"", "pods/binding", {"create"}, ""}},
+                 .rules = {{"", "pods/binding", {"create"}, ""}, {kDra, "resourceclaims", {"create", "delete"}, ""}},
                  .needed = [](const Settings& s) { return s.scheduling == Scheduling::kBind; }},
                 {.name = "allocation-recreate",
                  .without = "controller allocation is off; without --recreate-pinned-pods it is not needed",
@@ -56,8 +58,8 @@ const reconcile::Controller& describe() {
       .flags = {{"recreate-pinned-pods", "false",
                  "true: in namespaces with the label dra-controller-manager/recreate-pinned-pods=true, evict pods that "
                  "kube-scheduler has not placed on the node of their devices for 10 minutes"}},
-      // An unreadable claim may hold any device, an unreadable slice any counter.
-      .must_read_all_of = {reconcile::Kind::kClaim, reconcile::Kind::kSlice},
+      // An unreadable claim may hold any device, an unreadable slice any counter, an unreadable rule may taint any.
+      .must_read_all_of = {reconcile::Kind::kClaim, reconcile::Kind::kSlice, reconcile::Kind::kTaintRule},
       .runs = nullptr,
       .make = make};
   return controller;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "controllers/allocation/bind_conditions.h"
+#include "controllers/allocation/extended_claim.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
 #include "pkg/reconcile/writes.h"
@@ -10,6 +12,17 @@
 namespace dra::allocation {
 
 using namespace reconcile;
+
+std::string devices_of(const std::vector<api::AllocationResult>& allocations) {
+  constexpr size_t kShown = 8;
+  std::string text;
+  size_t devices = 0;
+  for (const api::AllocationResult& allocation : allocations)
+    for (const api::DeviceRequestAllocationResult& device : allocation.results)
+      if (++devices <= kShown)
+        text += (text.empty() ? "" : ", ") + device.driver + "/" + device.pool + "/" + device.device;
+  return devices > kShown ? text + " and " + std::to_string(devices - kShown) + " more" : text;
+}
 
 void PodReconcile::allocate() {
   // Nothing more is taken beside a sibling that cannot be used.
@@ -24,6 +37,7 @@ void PodReconcile::allocate() {
   std::vector<allocator::NodeId> order;
   order.reserve(choice.nodes.size());
   for (const std::string_view node : choice.nodes) order.push_back(inventory_.node_id(node));
+  const DevicesHeldBack held_back(inventory_, avoided_devices(pod_, view_.now()));
   const allocator::FoundNodes found = allocator_.find_nodes(request, order, 1);
   switch (found.outcome) {
     case allocator::Outcome::kFeasible:
@@ -31,7 +45,7 @@ void PodReconcile::allocate() {
       return;
     case allocator::Outcome::kInfeasible:
       // A sibling that was allocated before may be what stands in the way: it goes back first.
-      return give_back() ? void() : no_devices(request, order);
+      return give_back() ? void() : no_devices(request, order, found);
     case allocator::Outcome::kBudgetSpent:
       // The largest budget does not decide it here: elsewhere it may be easy.
       if (found.budget >= allocator_.options().max_step_budget && give_back()) return;
@@ -61,13 +75,19 @@ NodeChoice PodReconcile::candidate_nodes() {
   }
   if (restricted && only.empty())
     return {{}, "no node satisfies the node selectors of the allocated claims of this pod", false};
-  NodeChoice choice = nodes_.choose(pod_, only);
+  NodeChoice choice;
+  if (claimed_ && role_ == Role::kToBind)
+    choice = choose_for_extended(restricted ? std::move(only) : nodes_.all_nodes());
+  else
+    choice = serves_by_claim() ? nodes_.choose(without_resources(pod_, extended_), only) : nodes_.choose(pod_, only);
   waits_for_pods_ = choice.depends_on_pods;
+  keep_advertising(choice);
   return choice;
 }
 
 void PodReconcile::write_decision(const allocator::Request& request, const allocator::Decision& decision) {
   const std::string node = inventory_.node_name(decision.node);
+  outcome_.decided = Decided{true, node, devices_of(decision.results), ""};
   for (size_t i = 0; i < request.claims.size(); ++i) {
     const api::ResourceClaim& claim = *request.claims[i];
     api::AllocationResult allocation = decision.results.at(i);

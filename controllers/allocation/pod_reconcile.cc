@@ -1,5 +1,7 @@
 #include "controllers/allocation/pod_reconcile.h"
 
+#include "controllers/allocation/extended_claim.h"
+
 namespace dra::allocation {
 
 using namespace reconcile;
@@ -12,8 +14,11 @@ PodReconcile::PodReconcile(const View& view, const api::Pod& pod, Role role, con
       inventory_(tools.inventory),
       allocator_(tools.allocator),
       nodes_(tools.nodes),
-      state_(derive_state(view, pod, options_)),
-      extended_(extended_resources_of(view, pod)) {}
+      extended_(extended_resources_of(view, pod)),
+      state_(derive_state(view, pod, options_, extended_)),
+      extended_claim_(state_.extended) {
+  if (extended_claim_) claimed_ = claimed_by(pod, extended_, *extended_claim_);
+}
 
 Outcome PodReconcile::run() {
   if (leave() || drop_abandoned()) {
@@ -21,9 +26,9 @@ Outcome PodReconcile::run() {
   } else if (releasing() && (!state_.waits_for.empty() || !state_.all_allocated())) {
     release();
   } else if (!state_.waits_for.empty()) {
-    if (!state_.ordinary_wait) complain("FailedAllocation", state_.waits_for, state_.waits_for);
-  } else if (!serves_extended()) {
-    // Parked until a node or the class changes.
+    if (!state_.ordinary_wait) waits("FailedAllocation", state_.waits_for, state_.waits_for);
+  } else if (serves_by_claim() ? role_ == Role::kToBind && !make_extended() : !serves_extended()) {
+    // Parked until a node or the class changes, or the claim is being made.
   } else if (!state_.all_allocated()) {
     if (!options_.release_gates) allocate();
   } else if (!state_.all_settled()) {

@@ -1,7 +1,7 @@
 // PodReconcile: one run of the allocation controller for one pod. It derives where the pod stands (protocol.h) and
 // returns the next step; nothing is kept for the run after it.
 //
-// By idea: decide.cc (P1), prove.cc (P2, P3, P5), release.cc (P4), report.cc (events, metrics, parking).
+// By idea: decide.cc (P1), prove.cc (P2, P3, P5), release.cc (P4), report.cc (events, metrics, parking), condition.cc.
 #pragma once
 
 #include <optional>
@@ -12,6 +12,7 @@
 #include "controllers/allocation/allocation.h"
 #include "controllers/allocation/extended.h"
 #include "controllers/allocation/protocol.h"
+#include "pkg/verdict/verdict.h"
 
 namespace dra::allocation {
 
@@ -41,6 +42,8 @@ class PodReconcile {
 
   // ---- prove.cc
   Conflicts conflicts_of_allocated() const;
+  // No holder besides the pod's own claims is one that gives way: ours and not proven.
+  bool stays(const inventory::AuditFinding& conflict) const;
   // Gives way to what stands in the overlap, or reports the conflict.
   void yield_to(const Conflicts& conflicts);
   void prove();
@@ -51,19 +54,48 @@ class PodReconcile {
   // ---- leave.cc
   // P8: takes the pod out of claims that it announced to leave. True while one of them is not left yet.
   bool leave();
-  // Announces that the pod leaves the settled claims among these that are reserved for it; false when there is none.
+  // One write: takes the pod out of the claim, or first off the list of its users.
+  void leave_claim(const ClaimState& claim);
+  void remove_void(const std::set<std::string>& claim_uids);
+  // Takes back reservations that the pod cannot be using, since it is on no list; false when there is none.
+  bool leave_unlisted(const std::vector<ClaimState>& claims);
+  // Announces that the pod leaves those claims among these that list it; false when there is none.
   bool announce_leaving(const std::vector<ClaimState>& claims);
   // Gives back what is reserved for the pod and of no use to it any more.
   bool drop_abandoned();
   // Nothing fits: gives back what stands in the way. First what is not proven (P5), then what is proven (P8).
-  bool give_back() { return withdraw() || announce_leaving(state_.claims); }
+  bool give_back() {
+    if (withdraw()) return true;
+    const bool left = leave_unlisted(state_.claims);
+    return announce_leaving(state_.claims) || left || drop_extended();
+  }
 
   // ---- extended_use.cc
   // False, and reported, when no node would serve the pod's extended resources without an allocation that is not
   // proven.
   bool serves_extended();
-  // Adds the nodes whose device plugins advertise the pod's extended resources.
-  void narrow_to_advertising(api::NodeSelectorTerm& term) const;
+  bool advertises(std::string_view node) const;
+  // Leaves those nodes of the choice whose device plugins advertise the pod's extended resources.
+  void keep_advertising(NodeChoice& choice) const;
+  // Adds the nodes whose device plugins advertise the pod's extended resources: with claims, of those in the choice.
+  void narrow_to_advertising(api::NodeSelectorTerm& term, const NodeChoice& choice) const;
+
+  // ---- bind_extended.cc
+  // Bind mode: devices of a claim may serve the pod's extended resources.
+  bool serves_by_claim() const;
+  // The claim for them is there, or none is needed on the nodes that are tried first. If not: it is made where devices
+  // and a node were found for it, or the pod parks.
+  bool make_extended();
+  // The nodes on which the claim (there, or supposed) serves what the device plugins do not.
+  NodeChoice choose_for_extended(std::vector<std::string> among);
+  std::vector<std::string> nodes_that_leave(const std::vector<ExtendedResource>& claimed,
+                                            const std::vector<std::string>& among) const;
+  bool clear_extended_name();
+  void create_extended(const std::vector<ExtendedResource>& claimed);
+  // Deletes the unallocated claim; false when there is none.
+  bool drop_extended();
+  // The pod's status says which container gets which devices; if not, that is written.
+  bool publish_extended();
 
   // ---- release.cc
   // Everything is allocated and settled: judges the node once more, reserves, and lets the pod go.
@@ -75,8 +107,11 @@ class PodReconcile {
   // Shared claims, and those allocated by others, get this pod as a consumer before it goes. True when something was
   // written or cannot be, or the stream does not have it yet.
   bool reserve(const NodeChoice& choice);
+  // Before its gate goes the pod is listed with each of its claims. True when something was written or cannot be.
+  bool enlist();
   void let_go(const NodeChoice& choice);
   void warn_of_binding_conditions();
+  std::string devices_words() const;
   void lift_gate(const api::NodeSelectorTerm& term);
 
   // ---- bind_steps.cc
@@ -87,7 +122,8 @@ class PodReconcile {
 
   // ---- report.cc
   void no_node(const NodeChoice& choice);
-  void no_devices(const allocator::Request& request, const std::vector<allocator::NodeId>& order);
+  void no_devices(const allocator::Request& request, const std::vector<allocator::NodeId>& order,
+                  const allocator::FoundNodes& found);
   void unusable(const allocator::Request& request, const std::vector<allocator::NodeId>& order,
                 const allocator::FoundNodes& found);
   void undecided(const allocator::FoundNodes& found);
@@ -98,10 +134,24 @@ class PodReconcile {
   void park(const std::set<reconcile::Cause>& causes);
   // The allocated claims that leave the pod no other node, after a "; ".
   std::string what_pins() const;
+  verdict::Verdict verdict_of(const std::vector<allocator::NodeId>& passed, const allocator::FoundNodes* found) const;
+  verdict::Holder name_of_holder(std::string_view uid, std::string_view driver, std::string_view pool) const;
+  // The pod waits: event, condition and a line in the log say why.
+  void waits(const std::string& reason, const std::string& note, const std::string& signature);
   void complain(const std::string& reason, const std::string& note, const std::string& signature);
   // On the claim. Of the pods that share it the first one reports, or they would contradict each other.
   void complain_about(const api::ResourceClaim& claim, const std::string& note, const std::string& signature);
+  void complain_of(const reconcile::Ref& object, const std::string& reason, const std::string& note,
+                   const std::string& signature);
   void count_failure(const std::string& cause);
+  void count_pending(const std::string& cause);
+
+  // ---- condition.cc
+  void show_waiting(const std::string& sentence, const std::string& kind);
+  void show_allocated(const std::string& message);
+  Duration pause_of_condition(const api::Condition* known, const std::string& kind);
+  void write_condition_of_pod(const std::string& status, const std::string& reason, const std::string& message,
+                              const std::string& kind);
 
   const reconcile::View& view_;
   const api::Pod& pod_;
@@ -110,8 +160,12 @@ class PodReconcile {
   inventory::Inventory& inventory_;
   allocator::Allocator& allocator_;
   NodeChooser& nodes_;
-  const PodState state_;
   const std::vector<ExtendedResource> extended_;
+  const PodState state_;
+  // Bind mode: the claim for extended_, which is among state_.claims then; null: there is none that can be used.
+  const std::shared_ptr<const api::ResourceClaim> extended_claim_;
+  // What the claim serves, or is supposed to serve while nodes are tried.
+  std::optional<std::vector<ExtendedResource>> claimed_;
   bool waits_for_pods_ = false;  // the last choice of nodes depended on other pods
   reconcile::Outcome outcome_;
 };

@@ -1,10 +1,13 @@
 #include "controllers/allocation/protocol.h"
 
+#include "controllers/allocation/extended_claim.h"
+
 #include <algorithm>
 #include <functional>
 
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
+#include "pkg/reconcile/users.h"
 
 namespace dra::allocation {
 
@@ -34,6 +37,7 @@ ClaimState state_of(const View& view, const api::Pod& pod, std::shared_ptr<const
   one.unsure = !one.ours && reconcile::needs_proof(*claim);
   one.proven = is_proven(*claim);
   one.reserved = is_reserved_for(*claim, pod.metadata.uid);
+  one.listed = is_user(*claim, pod.metadata.uid);
   const api::ResourceClaim* streamed = view.streamed_claim(claim->metadata.key());
   one.in_stream = streamed && streamed->metadata.uid == claim->metadata.uid &&
                   streamed->metadata.resource_version == claim->metadata.resource_version;
@@ -45,6 +49,11 @@ ClaimState state_of(const View& view, const api::Pod& pod, std::shared_ptr<const
 bool is_named(const api::Pod& pod, const api::ResourceClaim& claim) {
   const std::vector<std::string> keys = claim_keys_of(pod);
   return std::find(keys.begin(), keys.end(), claim.metadata.key()) != keys.end();
+}
+
+// Somebody took the reservation away, and the pod is still on the list of users.
+bool is_left_listed(const api::Pod& pod, const api::ResourceClaim& claim) {
+  return claim.status.allocation && !is_reserved_for(claim, pod.metadata.uid) && is_user(claim, pod.metadata.uid);
 }
 
 // Ours as the last one; before an uninstall, ours among others, which stay.
@@ -75,7 +84,8 @@ bool PodState::all_settled() const {
   return std::all_of(claims.begin(), claims.end(), [](const ClaimState& c) { return c.settled(); });
 }
 
-PodState derive_state(const View& view, const api::Pod& pod, const Options& options) {
+PodState derive_state(const View& view, const api::Pod& pod, const Options& options,
+                      const std::vector<ExtendedResource>& extended) {
   PodState state;
   const auto wait = [&state](std::string why, bool ordinary) {
     if (!state.waits_for.empty()) return;
@@ -99,7 +109,9 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
     }
     std::shared_ptr<const api::ResourceClaim> claim = view.shared_claim(pod.metadata.ns + "/" + resolved.name);
     if (!claim) {
-      wait("claim \"" + resolved.name + "\" of entry \"" + entry.name + "\" does not exist", resolved.must_check_owner);
+      wait("ResourceClaim " + pod.metadata.ns + "/" + resolved.name + " (used by pod claim \"" + entry.name +
+               "\") does not exist",
+           resolved.must_check_owner);
       continue;
     }
     if (resolved.must_check_owner && !is_for_pod(pod, *claim)) {
@@ -115,12 +127,27 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
       continue;
     state.claims.push_back(state_of(view, pod, std::move(claim)));
   }
+  // Only what was planned here, or what is allocated: nobody else can make the one, or write the other.
+  if (options.mode == Mode::kBind && !extended.empty()) {
+    auto claim = view.shared_claim(pod.metadata.ns + "/" + extended_claim_name(pod));
+    if (claim && !claim->metadata.deleting() && is_extended_claim_of(pod, *claim) &&
+        is_as_planned(pod, extended, *claim)) {
+      state.extended = claim;
+      state.claims.push_back(state_of(view, pod, std::move(claim)));
+    }
+  }
   // Rare: most reservations are of claims that were found above.
-  for (const api::ResourceClaim* claim : view.claims_reserved_for(pod.metadata.uid)) {
-    const bool used = std::any_of(state.claims.begin(), state.claims.end(), [&](const ClaimState& known) {
-      return known.claim->metadata.uid == claim->metadata.uid;
-    });
-    if (used || claim->metadata.ns != pod.metadata.ns) continue;
+  std::vector<const api::ResourceClaim*> others = view.claims_reserved_for(pod.metadata.uid);
+  for (const std::string& key : claim_keys_of(pod))
+    if (const api::ResourceClaim* claim = view.claim(key); claim && is_left_listed(pod, *claim))
+      others.push_back(claim);
+  for (const api::ResourceClaim* claim : view.claims_controlled_by(pod.metadata.uid))
+    if (is_left_listed(pod, *claim)) others.push_back(claim);
+  for (const api::ResourceClaim* claim : others) {
+    const auto is_it = [&](const ClaimState& known) { return known.claim->metadata.uid == claim->metadata.uid; };
+    if (claim->metadata.ns != pod.metadata.ns || std::any_of(state.claims.begin(), state.claims.end(), is_it) ||
+        std::any_of(state.abandoned.begin(), state.abandoned.end(), is_it))
+      continue;
     // What the pod only does not name yet is not abandoned.
     if (!claim->metadata.deleting() && (state.unpublished || is_named(pod, *claim))) continue;
     if (auto shared = view.shared_claim(claim->metadata.key()))
@@ -131,6 +158,8 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
 
 bool may_withdraw(const View& view, const ClaimState& state, const Options& options) {
   if (!state.allocated() || !state.ours || state.proven) return false;
+  // Proven, and somebody took the finalizer off: the proof is made again.
+  if (bears_mark_of(*state.claim, *state.claim->status.allocation)) return false;
   for (const api::ResourceClaimConsumerReference& consumer : state.claim->status.reserved_for) {
     if (!is_pod_reference(consumer)) return false;
     const api::Pod* pod = view.pod(state.claim->metadata.ns + "/" + consumer.name);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "controllers/allocation/allocation.h"
+#include "controllers/allocation/extended.h"
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
 #include "pkg/reconcile/view.h"
@@ -29,6 +30,7 @@ struct ClaimState {
   bool unsure = false;     // nobody can tell who wrote it: proven like ours, taken back by nobody
   bool proven = false;     // and bears its mark
   bool reserved = false;   // for this pod
+  bool listed = false;     // this pod is on the list of its users (pkg/reconcile/users.h)
   bool in_stream = false;  // the stream layer has exactly this version
   bool reserved_in_stream = false;
   bool allocated() const { return claim->status.allocation.has_value(); }
@@ -43,16 +45,20 @@ struct PodState {
   std::string waits_for;
   // The reason will go away by an event of the pod or its claims alone and is no news to anybody.
   bool ordinary_wait = false;
-  // Claims that are reserved for the pod and of no use to it: being deleted, or not named by it any more.
+  // Claims that are reserved for the pod (or list it) and of no use to it: being deleted, or not named by it any more.
   std::vector<ClaimState> abandoned;
   // The pod's status does not name all of its claims yet: nothing is to start it.
   bool unpublished = false;
+  // The last of `claims` where it is the one made for the pod's extended resources (extended_claim.h).
+  std::shared_ptr<const api::ResourceClaim> extended;
 
   bool all_allocated() const;
   bool all_settled() const;
 };
 
-PodState derive_state(const reconcile::View& view, const api::Pod& pod, const Options& options);
+// `extended`: what the pod asks for and a DeviceClass provides.
+PodState derive_state(const reconcile::View& view, const api::Pod& pod, const Options& options,
+                      const std::vector<ExtendedResource>& extended = {});
 
 // P5: the claim's allocation may be taken back by us: ours, without mark, and every pod it is reserved for is known to
 // be held back (gated by us, or unbound and ours to bind).
@@ -65,6 +71,9 @@ std::string why_pinned(const api::Pod& pod, const ClaimState& state);
 // The requirements that an allocation's node selector puts on a node, if it can be said in one term. False when the
 // selector has several terms.
 bool single_term(const api::AllocationResult& allocation, api::NodeSelectorTerm& out);
+
+// The devices for people: "driver/pool/device", the first few.
+std::string devices_of(const std::vector<api::AllocationResult>& allocations);
 
 // 20 to 220 ms, spread by the pod's uid and the claims' versions: how long to wait after a withdrawal, so that two
 // rivals do not meet again.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "pkg/reconcile/pod_claims.h"
+#include "pkg/reconcile/users.h"
 #include "pkg/reconcile/writes.h"
 
 namespace dra::allocation {
@@ -13,6 +14,12 @@ using namespace reconcile;
 void PodReconcile::use() {
   // Observe mode writes nothing; for pods that others bound the lifecycle controller reserves.
   if (role_ == Role::kExplain || role_ == Role::kBoundBare) return;
+  // A foreign allocation may have come after the mark. Nobody is bound with a device that somebody else has.
+  if (!releasing()) {
+    Conflicts conflicts = conflicts_of_allocated();
+    std::erase_if(conflicts, [&](const auto& conflict) { return !stays(conflict); });
+    if (!conflicts.empty()) return yield_to(conflicts);
+  }
   NodeChoice choice;
   // Without claims the gate has nothing to wait for, and kube-scheduler finds the node.
   if (role_ == Role::kToBind || !state_.claims.empty()) {
@@ -22,7 +29,8 @@ void PodReconcile::use() {
     if (choice.nodes.empty() && !releasing()) return give_back() ? void() : no_node(choice);
   }
   if (role_ == Role::kToBind && !prepared(choice)) return;
-  if (reserve(choice)) return;
+  const bool reserving = reserve(choice);
+  if (outcome_.has_writes() || enlist() || reserving) return;
   if (!state_.unpublished || releasing()) let_go(choice);
 }
 
@@ -54,8 +62,25 @@ bool PodReconcile::reserve(const NodeChoice& choice) {
   return busy;
 }
 
+bool PodReconcile::enlist() {
+  if (role_ != Role::kGated) return false;
+  bool busy = false;
+  for (const ClaimState& claim : state_.claims) {
+    if (claim.listed || !claim.reserved) continue;
+    busy = true;
+    if (reconcile::enlist(view_, pod_, *claim.claim, outcome_) != Enlisting::kFull) continue;
+    complain("FailedAllocation",
+             "claim \"" + claim.claim->metadata.key() +
+                 "\" has more pods than can be listed as its users; give some pods a claim of their own",
+             "users");
+    busy = !releasing();
+  }
+  return busy;
+}
+
 void PodReconcile::let_go(const NodeChoice& choice) {
   if (role_ == Role::kToBind) {
+    if (!publish_extended()) return;
     const std::string node(choice.nodes.front());
     Write write = write_binding(pod_, node);
     write.success_event = Event{ref_of(pod_),
@@ -65,6 +90,8 @@ void PodReconcile::let_go(const NodeChoice& choice) {
                                 "Successfully assigned " + pod_.metadata.key() + " to " + node,
                                 ""};
     outcome_.add(std::move(write));
+    if (!state_.claims.empty())
+      outcome_.add(Event{ref_of(pod_), false, "Allocated", "Allocate", devices_words() + " on node " + node, ""});
     outcome_.hold = std::chrono::seconds(2);  // the answer is no pod: the stream shows it bound
     return;
   }
@@ -77,7 +104,7 @@ void PodReconcile::let_go(const NodeChoice& choice) {
       term.match_fields.push_back({"metadata.name", "In", {std::string(choice.nodes.front())}});
     break;
   }
-  narrow_to_advertising(term);
+  narrow_to_advertising(term, choice);
   warn_of_binding_conditions();
   lift_gate(term);
 }
@@ -97,14 +124,23 @@ void PodReconcile::warn_of_binding_conditions() {
     }
 }
 
+// "allocated gpu.example.com/n1/gpu-0".
+std::string PodReconcile::devices_words() const {
+  std::vector<api::AllocationResult> allocations;
+  for (const ClaimState& claim : state_.claims)
+    if (claim.allocated()) allocations.push_back(*claim.claim->status.allocation);
+  return "allocated " + devices_of(allocations);
+}
+
 void PodReconcile::lift_gate(const api::NodeSelectorTerm& term) {
   Write write = write_ungated(pod_, kAllocationGate, term);
   if (state_.claims.empty()) return void(outcome_.add(std::move(write)));
-  std::string where = "the devices are allocated";
+  std::string where = devices_words();
   if (term.match_fields.size() == 1 && term.match_fields.front().values.size() == 1)
     where += " on node " + term.match_fields.front().values.front();
   write.success_event = Event{ref_of(pod_), false, "Allocated", "Allocate", where + "; the gate is lifted", ""};
   outcome_.add(std::move(write));
+  show_allocated(where);
 }
 
 // Release, with claims that are not there or not allocated: what is ours and unproven goes back or, where it is not

@@ -18,6 +18,7 @@ std::unique_ptr<reconcile::Reconciler> make(const Settings& settings, const reco
   Options options;
   options.evicts = settings.own_taint_eviction;
   if (!options.evicts) options.grace = kReportAfter;
+  options.max_evictions_per_rule = settings.max_evictions_per_rule;
   options.pace = {settings.taint_eviction_rate, std::max(1.0, settings.taint_eviction_rate)};
   return std::make_unique<TaintEvictionReconciler>(options, tools.inventory);
 }
@@ -32,11 +33,14 @@ const reconcile::Controller& describe() {
       .roles = {{.name = "tainteviction",
                  .without = "controller tainteviction is off",
                  .rules = {{"", "pods", {"get", "list", "watch"}, ""},
+                           {kDra, "devicetaintrules", {"list", "watch"}, ""},
                            {kDra, "resourceclaims", {"list", "watch"}, ""},
                            {kDra, "resourceslices", {"list", "watch"}, ""}}},
                 {.name = "tainteviction-evict",
                  .without = "controller tainteviction is off; --device-taint-eviction=observe does not need it",
-                 .rules = {{"", "pods", {"delete"}, ""}, {"", "pods/status", {"patch"}, ""}},
+                 .rules = {{"", "pods", {"delete"}, ""},
+                           {"", "pods/status", {"patch"}, ""},
+                           {kDra, "devicetaintrules/status", {"patch"}, ""}},
                  .needed = [](const Settings& s) { return s.own_taint_eviction; }}},
       .flags = {},
       .must_read_all_of = {},

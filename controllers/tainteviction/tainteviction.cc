@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "controllers/tainteviction/rules.h"
 #include "controllers/tainteviction/verdict.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/writes.h"
@@ -20,6 +21,12 @@ constexpr const char* kCancelled = "cancelled";
 constexpr const char* kStarted = "started";
 // A deadline further away is looked at again after this time.
 constexpr Duration kLongestWait = std::chrono::hours(24);
+// Figures in the status of a rule are written again after this time, a change of what it does at once.
+constexpr Duration kRuleStatusPeriod = std::chrono::seconds(10);
+
+Key rule_key(const api::DeviceTaintRule& rule) {
+  return {Kind::kTaintRule, rule.metadata.name};
+}
 
 void tell(const View& view, Outcome& outcome, const api::Pod& pod, std::string note, std::string signature) {
   emit_once(view, outcome, {ref_of(pod), false, kReason, "Delete", std::move(note), std::move(signature)});
@@ -55,6 +62,11 @@ void evict(const View& view, Outcome& outcome, const api::Pod& pod, const Verdic
   Write deletion = write_delete(Kind::kPod, pod.metadata, "evict");
   // Bound to the instance, not to its version: the condition has just changed that, and kubelets do all the time.
   deletion.resource_version.clear();
+  for (const std::string& uid : verdict.rules) {
+    deletion.tally.push_back(uid);
+    for (const api::DeviceTaintRule* rule : view.taint_rules())
+      if (rule->metadata.uid == uid) deletion.tally.push_back(tally_of_generation(*rule));
+  }
   deletion.on_success.push_back(
       {Metric::Type::kCounter, "device_taint_eviction_controller_pod_deletions_total", {}, 1});
   const double late = std::chrono::duration<double>(view.now() - verdict.due).count();
@@ -75,10 +87,51 @@ bool has_no_execute(const api::ResourceSlice& slice) {
 }  // namespace
 
 Outcome TaintEvictionReconciler::reconcile(const View& view, const Key& key) const {
-  Outcome outcome;
+  if (key.kind == Kind::kTaintRule) {
+    const api::DeviceTaintRule* rule = view.taint_rule(key.object);
+    return rule && options_.evicts ? reconcile_rule(view, *rule) : Outcome{};
+  }
   const api::Pod* pod = key.kind == Kind::kPod ? view.pod(key.object) : nullptr;
-  if (!pod) return outcome;
-  const std::optional<Verdict> verdict = judge(view, inventory_, *pod);
+  return pod ? reconcile_pod(view, *pod) : Outcome{};
+}
+
+RuleReading TaintEvictionReconciler::reading(const View& view) const {
+  if (!options_.evicts || options_.max_evictions_per_rule == 0) return {};
+  return {"", [this, &view](const std::string& name) {
+            const api::DeviceTaintRule* rule = view.taint_rule(name);
+            return rule && may_evict(*rule, options_.max_evictions_per_rule);
+          }};
+}
+
+Outcome TaintEvictionReconciler::reconcile_rule(const View& view, const api::DeviceTaintRule& rule) const {
+  Outcome outcome;
+  const api::Condition* before = eviction_condition(rule);
+  const bool current = before && before->observed_generation == rule.metadata.generation;
+  // A simulation is made once for each generation: recreating the rule makes another.
+  if (current && rule.taint.effect == "None" && before->reason == "NoEffect") return outcome;
+  const api::Condition now = condition_for(view, inventory_, rule, options_.max_evictions_per_rule);
+  if (now.status == "True") outcome.look_again_in(kRuleStatusPeriod);
+  const bool same = current && before->status == now.status && before->reason == now.reason;
+  if (same && before->message == now.message) return outcome;
+  // What pods wait for (the guard) is written at once, figures and the end of evictions in their turn.
+  const bool urgent = !same && options_.max_evictions_per_rule > 0 && now.status == "True";
+  WallTime written;
+  if (current && !urgent && parse_rfc3339(before->last_transition_time, written))
+    if (const Duration left = written + kRuleStatusPeriod - view.now();
+        left > Duration::zero() && left <= kRuleStatusPeriod)
+      return outcome.look_again_in(left);
+  outcome.add(write_rule_condition(view, rule, now));
+  if (now.reason == "WaitsForApproval")
+    emit_once(view, outcome,
+              {ref_of(Kind::kTaintRule, rule.metadata), true, "EvictionsWait", "Delete", now.message,
+               std::to_string(rule.metadata.generation)});
+  return outcome;
+}
+
+Outcome TaintEvictionReconciler::reconcile_pod(const View& view, const api::Pod& the_pod) const {
+  Outcome outcome;
+  const api::Pod* pod = &the_pod;
+  const std::optional<Verdict> verdict = judge(view, inventory_, *pod, reading(view));
   if (!verdict) {
     const bool stays = !pod->terminal() && !pod->metadata.deleting();
     if (stays && announced(view, *pod)) tell(view, outcome, *pod, "Cancelling deletion", kCancelled);
@@ -110,17 +163,45 @@ Outcome TaintEvictionReconciler::reconcile(const View& view, const Key& key) con
   return outcome;
 }
 
-bool TaintEvictionReconciler::concerns(const View& view, const api::Pod& pod) const {
-  return announced(view, pod) || judge(view, inventory_, pod).has_value();
+void TaintEvictionReconciler::add_if_concerned(const View& view, const api::Pod& pod, Triggers& out) const {
+  if (pod.node_name.empty()) return;
+  const std::optional<Verdict> verdict = judge(view, inventory_, pod);
+  if (verdict || announced(view, pod)) out.add(pod_key(pod.metadata.key()));
+  if (!verdict || verdict->rules.empty() || !options_.evicts) return;
+  // With the guard pods wait for what the rule says.
+  const Duration delay = options_.max_evictions_per_rule > 0 ? std::chrono::milliseconds(100) : kRuleStatusPeriod;
+  for (const api::DeviceTaintRule* rule : view.taint_rules())
+    if (verdict->rules.contains(rule->metadata.uid)) out.add_after(rule_key(*rule), delay);
 }
 
 void TaintEvictionReconciler::on_pod(const View& view, const api::Pod*, const api::Pod* after, Triggers& out) const {
-  if (after && !after->node_name.empty() && concerns(view, *after)) out.add(pod_key(after->metadata.key()));
+  if (after) add_if_concerned(view, *after, out);
+}
+
+// A rule that came, went or changed what it selects or does; or whose status lets the waiting evictions begin.
+void TaintEvictionReconciler::on_taint_rule(const View& view, const api::DeviceTaintRule* before,
+                                            const api::DeviceTaintRule* after, Triggers& out) const {
+  if (after && options_.evicts) out.add(rule_key(*after));
+  const uint64_t guard = options_.max_evictions_per_rule;
+  const bool same_rule = before && after && before->metadata.generation == after->metadata.generation &&
+                         before->metadata.uid == after->metadata.uid;
+  if (same_rule && may_evict(*before, guard) == may_evict(*after, guard)) return;
+  const auto evicts = [](const api::DeviceTaintRule* rule) { return rule && rule->taint.effect == "NoExecute"; };
+  if (!evicts(before) && !evicts(after)) return;
+  std::set<const api::Pod*> pods;
+  for (const api::DeviceTaintRule* rule : {before, after}) {
+    if (!rule) continue;
+    for (const api::ResourceClaim* claim : claims_selected(view, *rule))
+      for (const api::Pod* pod : view.pods_of_claim(claim->metadata.key())) pods.insert(pod);
+  }
+  for (const api::Pod* pod : pods) {
+    if (pod->node_name.empty()) continue;
+    if (announced(view, *pod) || judge(view, inventory_, *pod)) out.add(pod_key(pod->metadata.key()));
+  }
 }
 
 void TaintEvictionReconciler::add_pods_of(const View& view, const api::ResourceClaim& claim, Triggers& out) const {
-  for (const api::Pod* pod : view.pods_of_claim(claim.metadata.key()))
-    if (!pod->node_name.empty() && concerns(view, *pod)) out.add(pod_key(pod->metadata.key()));
+  for (const api::Pod* pod : view.pods_of_claim(claim.metadata.key())) add_if_concerned(view, *pod, out);
 }
 
 void TaintEvictionReconciler::on_claim(const View& view, const api::ResourceClaim* before,

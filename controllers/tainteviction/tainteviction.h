@@ -1,11 +1,13 @@
 // tainteviction: pods whose allocated devices bear a NoExecute taint that they do not tolerate are deleted, after
 // tolerationSeconds where they tolerate it for a while. The device-taint-eviction-controller of kube-controller-manager
-// (KEP-5055) as far as taints in ResourceSlices go, with the same conditions, events and metrics.
+// (KEP-5055): taints of ResourceSlices and of DeviceTaintRules, with the same conditions, events and metrics.
 //
-// Keys are pods. Nothing is remembered: every pass derives the deadline from taint, allocation and pod (verdict.h). The
-// reconciler reads an inventory that others keep up to date; one thread owns both.
+// Keys are pods, and rules whose status is to be written (rules.h). Nothing is remembered: every pass derives the
+// deadline from taint, allocation and pod (verdict.h). The reconciler reads an inventory that others keep up to date;
+// one thread owns both.
 #pragma once
 
+#include "controllers/tainteviction/verdict.h"
 #include "pkg/inventory/inventory.h"
 #include "pkg/reconcile/reconciler.h"
 
@@ -19,6 +21,8 @@ struct Options {
   reconcile::Pace pace{50, 50};
   // Off: an event reports a pod that is still there after the grace; nothing is written to pods.
   bool evicts = true;
+  // A rule that would evict more pods waits for an annotation first (rules.h). 0: no limit.
+  uint64_t max_evictions_per_rule = 0;
 };
 
 class TaintEvictionReconciler : public reconcile::Reconciler {
@@ -37,10 +41,17 @@ class TaintEvictionReconciler : public reconcile::Reconciler {
                 reconcile::Triggers& out) const override;
   void on_slice(const reconcile::View& view, const api::ResourceSlice* before, const api::ResourceSlice* after,
                 reconcile::Triggers& out) const override;
+  void on_taint_rule(const reconcile::View& view, const api::DeviceTaintRule* before, const api::DeviceTaintRule* after,
+                     reconcile::Triggers& out) const override;
 
  private:
-  // The pod has a deadline, or had one that was announced: a pass has something to do.
-  bool concerns(const reconcile::View& view, const api::Pod& pod) const;
+  reconcile::Outcome reconcile_pod(const reconcile::View& view, const api::Pod& pod) const;
+  reconcile::Outcome reconcile_rule(const reconcile::View& view, const api::DeviceTaintRule& rule) const;
+  // Rules that wait for their approval do not count.
+  RuleReading reading(const reconcile::View& view) const;
+  // Adds the pod where it has a deadline, or had one that was announced, and the rules that it is evicted by: their
+  // figures change.
+  void add_if_concerned(const reconcile::View& view, const api::Pod& pod, reconcile::Triggers& out) const;
   void add_pods_of(const reconcile::View& view, const api::ResourceClaim& claim, reconcile::Triggers& out) const;
 
   Options options_;

@@ -36,6 +36,14 @@ class Cluster {
     inventory.remove_slice(name);
     take(slices, name, &TaintEvictionReconciler::on_slice);
   }
+  void put(const api::DeviceTaintRule& rule) {
+    inventory.apply_taint_rule(rule);
+    change(view.rules, rule, &TaintEvictionReconciler::on_taint_rule);
+  }
+  void remove_rule(const std::string& name) {
+    inventory.remove_taint_rule(name);
+    take(view.rules, name, &TaintEvictionReconciler::on_taint_rule);
+  }
   // Runs what is due until nothing is; what happened, in short.
   std::string settle() {
     did.clear();
@@ -63,7 +71,10 @@ class Cluster {
     view.emitted.clear();
     ready.clear();
     later.clear();
+    view.tallies.clear();
     for (const auto& [key, pod] : view.pods) deliver<api::Pod>(&TaintEvictionReconciler::on_pod, nullptr, &pod);
+    for (const auto& [name, rule] : view.rules)
+      deliver<api::DeviceTaintRule>(&TaintEvictionReconciler::on_taint_rule, nullptr, &rule);
     return settle();
   }
 
@@ -89,7 +100,7 @@ class Cluster {
     reconcile::Triggers triggers;
     (reconciler.*tell)(view, before, after, triggers);
     ready.insert(triggers.keys.begin(), triggers.keys.end());
-    EXPECT_TRUE(triggers.later.empty());
+    for (const auto& [key, delay] : triggers.later) later.emplace(key, view.time + delay);
   }
   template <typename T>
   void change(reconcile::MemoryView::Table<T>& table, const T& object, Tell<T> tell) {
@@ -122,7 +133,7 @@ class Cluster {
       EXPECT_FALSE(outcome.has_confirms());
     }
     if (outcome.look_again) later[key] = view.time + *outcome.look_again;
-    EXPECT_TRUE(!outcome.has_writes() || outcome.paced);
+    EXPECT_TRUE(!outcome.has_writes() || outcome.paced || key.kind == reconcile::Kind::kTaintRule);
     for (const reconcile::Effect& effect : outcome.effects) {
       if (const reconcile::Event* event = std::get_if<reconcile::Event>(&effect)) {
         view.emitted[{event->regarding.uid, event->reason}] = event->signature;

@@ -24,9 +24,12 @@ bool matches(const api::DeviceToleration& toleration, const api::DeviceTaint& ta
 }
 
 std::string reason_text(const api::ResourceClaim& claim, const api::DeviceRequestAllocationResult& result,
-                        const api::DeviceTaint& taint) {
+                        const inventory::Inventory::PlacedTaint& placed) {
+  const api::DeviceTaint& taint = placed.taint;
+  const std::string rule = placed.rule.empty() ? "" : " by DeviceTaintRule " + placed.rule;
   return "device " + result.driver + "/" + result.pool + "/" + result.device + " of claim " + claim.metadata.key() +
-         " has the taint " + taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" + taint.effect;
+         " has the taint " + taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" +
+         std::string(kNoExecute) + rule;
 }
 
 // The allocated claims that the pod holds, without duplicates.
@@ -67,26 +70,34 @@ std::optional<WallTime> eviction_time(const api::DeviceTaint& taint, const api::
   return added + std::chrono::seconds(seconds.value_or(0));
 }
 
-std::optional<Verdict> judge(const View& view, const inventory::Inventory& inventory, const api::Pod& pod) {
+std::optional<Verdict> judge(const View& view, const inventory::Inventory& inventory, const api::Pod& pod,
+                             const RuleReading& reading) {
   if (pod.node_name.empty() || pod.terminal() || pod.metadata.deleting()) return std::nullopt;
   std::optional<Verdict> verdict;
+  std::set<std::string> rules;
   size_t as_early = 0;
-  for (const api::ResourceClaim* claim : held_claims(view, pod)) {
-    for (const api::DeviceRequestAllocationResult& result : claim->status.allocation->results) {
-      for (const api::DeviceTaint& taint : inventory.taints({result.driver, result.pool, result.device})) {
-        if (taint.effect != kNoExecute) continue;
-        const std::optional<WallTime> due = eviction_time(taint, result, view.now());
-        if (!due) continue;
-        if (!verdict || *due < verdict->due) {
-          verdict = Verdict{*due, reason_text(*claim, result, taint)};
-          as_early = 0;
-        } else if (*due == verdict->due) {
-          ++as_early;
-        }
-      }
+  const auto weigh = [&](const api::ResourceClaim& claim, const api::DeviceRequestAllocationResult& result,
+                         const inventory::Inventory::PlacedTaint& placed) {
+    const bool supposed = !placed.rule_uid.empty() && placed.rule_uid == reading.as_no_execute;
+    if (!supposed && placed.taint.effect != kNoExecute) return;
+    if (!placed.rule.empty() && reading.counts && !reading.counts(placed.rule)) return;
+    const std::optional<WallTime> due = eviction_time(placed.taint, result, view.now());
+    if (!due) return;
+    if (!placed.rule_uid.empty()) rules.insert(placed.rule_uid);
+    if (!verdict || *due < verdict->due) {
+      verdict = Verdict{*due, reason_text(claim, result, placed), {}};
+      as_early = 0;
+    } else if (*due == verdict->due) {
+      ++as_early;
     }
-  }
-  if (verdict && as_early > 0) verdict->reason += " (and " + std::to_string(as_early) + " more)";
+  };
+  for (const api::ResourceClaim* claim : held_claims(view, pod))
+    for (const api::DeviceRequestAllocationResult& result : claim->status.allocation->results)
+      for (const auto& placed : inventory.placed_taints({result.driver, result.pool, result.device}))
+        weigh(*claim, result, placed);
+  if (!verdict) return std::nullopt;
+  if (as_early > 0) verdict->reason += " (and " + std::to_string(as_early) + " more)";
+  verdict->rules = std::move(rules);
   return verdict;
 }
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <unordered_map>
 
+#include "pkg/allocator/best_fit.h"
 #include "pkg/allocator/board.h"
 #include "pkg/allocator/columns.h"
 #include "pkg/allocator/explain.h"
@@ -34,6 +35,26 @@ std::string_view outcome_name(Outcome outcome) {
   return "Error";
 }
 
+std::optional<Strategy> parse_strategy(std::string_view text) {
+  for (const Strategy one : {Strategy::kFirstFit, Strategy::kBestFit, Strategy::kPack, Strategy::kSpread})
+    if (text == strategy_name(one)) return one;
+  return std::nullopt;
+}
+
+std::string_view strategy_name(Strategy strategy) {
+  switch (strategy) {
+    case Strategy::kBestFit:
+      return "best-fit";
+    case Strategy::kPack:
+      return "pack";
+    case Strategy::kSpread:
+      return "spread";
+    case Strategy::kFirstFit:
+      break;
+  }
+  return "first-fit";
+}
+
 class Allocator::Impl {
  public:
   Impl(inventory::Inventory& inventory, Options options, Random& random)
@@ -46,6 +67,7 @@ class Allocator::Impl {
         refutations_(core_),
         search_(core_, filters_, columns_, meter_),
         node_search_(core_, options_, index_, refutations_, search_, meter_, random),
+        best_fit_(core_, filters_, search_, node_search_, meter_),
         shares_(options_.slice.clock) {}
 
   const Options& options() const { return options_; }
@@ -53,8 +75,10 @@ class Allocator::Impl {
   void clear_caches() {
     plans_.clear();
     plan_bytes_ = 0;
+    best_fit_.clear();
     index_.clear();
     refutations_.clear();
+    censuses_.clear();
     filters_.clear();
     columns_.clear();
     selectors_.clear();
@@ -89,9 +113,11 @@ class Allocator::Impl {
       found.outcome = Outcome::kUnfinished;
     } else if (refused(*plan, found.outcome, found.error)) {
       found.guilty_claim = plan->guilty_claim;
-      return found;
     } else if (limit > 0) {
-      found = node_search_.find(*plan, request, order, limit);
+      const Strategy strategy = request.strategy.value_or(options_.strategy);
+      found = strategy == Strategy::kFirstFit || options_.strict_selector_errors
+                  ? node_search_.find(*plan, request, order, limit)
+                  : best_fit_.find(*plan, request, strategy, order);
     }
     charge_share(ns);
     if (found.outcome == Outcome::kUnfinished) found.ask_again = shares_.wait(ns);
@@ -126,15 +152,20 @@ class Allocator::Impl {
     return usage;
   }
 
-  Reasons explain(const Request& request, std::span<const NodeId> nodes) {
+  Reasons explain(const Request& request, const ExplainScope& scope) {
     // Half a slice to compile and count, the other half to prove.
+    const std::string ns = namespace_of(request);
     SliceLimit half = options_.slice;
+    if (half.steps > Shares::kShortSlice && shares_.wait_for(ns) > Duration::zero()) half.steps = Shares::kShortSlice;
     half.steps /= 2;
     half.time /= 2;
     meter_.begin_slice(half);
     std::shared_ptr<const Plan> plan = plan_for(request);
     Reasons reasons;
-    if (plan->unfinished) return reasons;
+    if (plan->unfinished) {
+      charge_share(ns);
+      return reasons;
+    }
     if (const auto& refusal = plan->error ? plan->error : plan->ambiguous) {
       reasons.proof = refusal->message();
       RequestReason reason;
@@ -144,19 +175,22 @@ class Allocator::Impl {
       count.detail = refusal->message();
       reason.counts.push_back(std::move(count));
       reasons.requests.push_back(std::move(reason));
+      charge_share(ns);
       return reasons;
     }
-    reasons = explain_plan(*plan, nodes, core_, selectors_, filters_, meter_);
-    charge_share(namespace_of(request));
+    reasons = explain_plan(*plan, scope, core_, selectors_, filters_, censuses_, meter_);
+    charge_share(ns);
     meter_.begin_slice(half);
-    reasons.proof = proof_for(*plan, nodes.first(reasons.nodes_examined));
-    charge_share(namespace_of(request));
+    // Where the counts refute it already nobody reads a proof, which is a search on every node.
+    if (scope.everywhere && !each_possible_alone(reasons)) return reasons;
+    reasons.proof = proof_for(*plan, scope.passed.first(reasons.nodes_examined));
+    charge_share(ns);
     return reasons;
   }
 
  private:
   static constexpr size_t kMaxPlans = 1024;
-  static constexpr size_t kMaxPlanBytes = 8u << 20;
+  static constexpr size_t kMaxKeptPlanBytes = 16u << 20;
   // Decisions that take less are not counted against a namespace.
   static constexpr Duration kFreeSlice = std::chrono::milliseconds(1);
 
@@ -180,10 +214,14 @@ class Allocator::Impl {
     if (options_.slice.steps != 0 && meter_.slice_time() >= kFreeSlice) shares_.charge(ns, meter_.slice_time());
   }
 
-  // Nothing holds a FilterId, SelectorId, mask or count when this is called. Numbers of filters and selectors are given
-  // out anew only when there are too many; not while a plan is made over several slices, which would begin again.
+  // Nothing holds a FilterId, SelectorId, mask or count when this is called, but for the plans that are kept.
   void trim() {
-    if ((filters_.full() || selectors_.full()) && !making_plan_) clear_caches();
+    if (filters_.full() || selectors_.full()) {
+      clear_caches();
+    } else if (plans_.size() >= kMaxPlans || plan_bytes_ > kMaxKeptPlanBytes) {
+      plans_.clear();
+      plan_bytes_ = 0;
+    }
     filters_.trim();
     index_.trim();
     refutations_.trim();
@@ -198,19 +236,16 @@ class Allocator::Impl {
       DRA_CHECK(claim != nullptr);
       hash = (hash ^ reinterpret_cast<uintptr_t>(claim.get())) * 0x9e3779b97f4a7c15ull;
     }
-    if (auto it = plans_.find(hash); it != plans_.end()) {
-      const Plan& plan = *it->second;
-      if (plan.classes_version == core_.classes_version() && plan.claims == request.claims) return it->second;
+    std::shared_ptr<Plan>& plan = plans_[hash];
+    if (plan && !plan->unfinished && plan->classes_version == core_.classes_version() && plan->claims == request.claims)
+      return plan;
+    if (!plan || plan->classes_version != core_.classes_version() || plan->claims != request.claims) {
+      if (plan) plan_bytes_ -= plan->bytes;
+      plan = begin_plan(request.claims, core_);
     }
-    std::shared_ptr<const Plan> plan = make_plan(request.claims, core_, selectors_, filters_, meter_);
-    making_plan_ = plan->unfinished;
-    if (plan->unfinished) return plan;
-    if (plans_.size() >= kMaxPlans || plan_bytes_ > kMaxPlanBytes) {
-      plans_.clear();
-      plan_bytes_ = 0;
-    }
+    plan_bytes_ -= plan->bytes;
+    go_on(*plan, core_, selectors_, filters_, meter_);
     plan_bytes_ += plan->bytes;
-    plans_[hash] = plan;
     return plan;
   }
 
@@ -251,15 +286,16 @@ class Allocator::Impl {
   Meter meter_;
   Selectors selectors_;
   Filters filters_;
+  Censuses censuses_;
   Columns columns_;
   NodeIndex index_;
   Refutations refutations_;
   Search search_;
   NodeSearch node_search_;
+  BestFit best_fit_;
   Shares shares_;
-  std::unordered_map<uint64_t, std::shared_ptr<const Plan>> plans_;
+  std::unordered_map<uint64_t, std::shared_ptr<Plan>> plans_;
   size_t plan_bytes_ = 0;
-  bool making_plan_ = false;
 };
 
 Allocator::Allocator(inventory::Inventory& inventory, Options options, Random& random)
@@ -278,8 +314,8 @@ FoundNodes Allocator::find_nodes(const Request& request, std::span<const NodeId>
 std::optional<inventory::Usage> Allocator::class_usage(const std::string& class_name, uint64_t& budget) {
   return impl_->class_usage(class_name, budget);
 }
-Reasons Allocator::explain(const Request& request, std::span<const NodeId> nodes) {
-  return impl_->explain(request, nodes);
+Reasons Allocator::explain(const Request& request, const ExplainScope& scope) {
+  return impl_->explain(request, scope);
 }
 void Allocator::clear_caches() {
   impl_->clear_caches();

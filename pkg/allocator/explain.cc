@@ -1,12 +1,15 @@
 #include "pkg/allocator/explain.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
-#include "pkg/base/strings.h"
-#include "pkg/inventory/value_code.h"
+#include "pkg/allocator/device_cause.h"
+#include "pkg/allocator/holders.h"
+#include "pkg/allocator/nearest_miss.h"
 
 namespace dra::allocator {
 namespace {
@@ -14,82 +17,367 @@ namespace {
 using inventory::NodeId;
 using inventory::Pool;
 using inventory::PoolId;
-using inventory::PoolState;
+using inventory::test_bit;
+using inventory::Words;
 
-struct Verdict {
-  Cause cause = Cause::kCombination;
-  int index = -1;
-  std::string detail;
+// A pool as the scope sees it. Empty masks mean: all.
+struct PoolInScope {
+  const Pool* pool = nullptr;
+  NodeId node = inventory::kNone;  // where all its devices are; kNone: there is no such node
+  bool reached = false;            // some device is usable on a node that the pod can go to
+  Words here, reach;               // asked about; usable on a node that the pod can go to
+
+  bool is_here(uint32_t device) const { return here.empty() || test_bit(here.data(), device); }
+  bool is_reached(uint32_t device) const { return reached && (reach.empty() || test_bit(reach.data(), device)); }
+};
+
+// Usable devices by node.
+struct UsableOnNodes {
+  std::vector<uint32_t> passed, refused;        // of pools with one node, by node
+  uint32_t wide = 0;                            // of pools that every node can use
+  std::vector<std::pair<PoolId, Words>> other;  // of pools that some nodes can use
 };
 
 class Explainer {
  public:
-  Explainer(const Plan& plan, inventory::Core& core, Selectors& selectors, Filters& filters, Meter& meter)
-      : plan_(plan), core_(core), selectors_(selectors), filters_(filters), meter_(meter) {}
+  Explainer(const Plan& plan, inventory::Core& core, Selectors& selectors, Filters& filters, Censuses& censuses,
+            Meter& meter)
+      : plan_(plan), core_(core), meter_(meter), censuses_(censuses), judge_(core, selectors, filters) {}
 
-  Reasons run(std::span<const NodeId> nodes) {
+  Reasons run(const ExplainScope& scope) {
     Reasons reasons;
-    reasons.nodes_asked = static_cast<uint32_t>(nodes.size());
-    reasons.nodes_examined = collect(nodes);
-    std::set<std::string> drivers;
-    for (const auto& [id, here] : here_) drivers.insert(core_.pool(id)->driver_text);
-    reasons.drivers.assign(drivers.begin(), drivers.end());
+    reasons.nodes_asked = static_cast<uint32_t>(scope.passed.size());
+    passes_.assign(core_.node_count(), false);
+    for (const NodeId node : scope.passed)
+      if (node < passes_.size()) passes_[node] = true;
+    reasons.nodes_examined = scope.everywhere ? reasons.nodes_asked : 0;
+    if (!scope.everywhere) collect(scope, reasons.nodes_examined);
     for (uint32_t r = 0; r < plan_.requests.size(); ++r)
-      for (const PlanAlternative& alternative : plan_.requests[r].alternatives)
-        reasons.requests.push_back(explain_alternative(r, alternative));
+      for (const PlanAlternative& alternative : plan_.requests[r].alternatives) {
+        RequestReason reason =
+            scope.everywhere ? from_census(r, alternative, scope) : explain_alternative(r, alternative, scope);
+        if (reason.devices_examined > 0 || reason.devices_asked == 0) reasons.requests.push_back(std::move(reason));
+      }
+    reasons.drivers.assign(drivers_.begin(), drivers_.end());
+    for (NodeId node = 0; node < able_.size() && reasons.able_though_refused.size() < kMaxAble; ++node)
+      if (able_[node] == plan_.requests.size() && !plan_.requests.empty() && !passes_[node])
+        reasons.able_though_refused.push_back(node);
     return reasons;
   }
 
  private:
   // Pools of which a slice is usable on one of the nodes, and the devices usable on any of them.
-  uint32_t collect(std::span<const NodeId> nodes) {
-    uint32_t examined = 0;
+  void collect(const ExplainScope& scope, uint32_t& examined) {
     size_t devices = 0;
-    for (NodeId node : nodes) {
-      if (devices > kMaxExplainedDevices) break;
-      ++examined;
-      if (node >= core_.node_count()) continue;
+    std::map<PoolId, PoolInScope> found;
+    const auto add = [&](NodeId node, bool passed) {
+      if (node >= core_.node_count()) return;
       for (const inventory::Segment& segment : core_.view(node).segments) {
         const Pool& pool = *core_.pool(segment.pool);
-        auto [known, fresh] = here_.try_emplace(segment.pool);
-        inventory::Words& here = known->second;
-        if (fresh) devices += pool.size();
-        here.resize(pool.words(), 0);
-        for (size_t w = 0; w < here.size(); ++w) here[w] |= segment.mask.empty() ? ~uint64_t{0} : segment.mask[w];
+        auto [known, fresh] = found.try_emplace(segment.pool);
+        PoolInScope& one = known->second;
+        if (fresh) {
+          devices += pool.size();
+          one.pool = &pool;
+          one.node = local_node(pool);
+          one.here.resize(pool.words(), 0);
+          one.reach.resize(pool.words(), 0);
+        }
+        one.reached = one.reached || passed;
+        for (size_t w = 0; w < one.here.size(); ++w) {
+          const uint64_t mask = segment.mask.empty() ? ~uint64_t{0} : segment.mask[w];
+          one.here[w] |= mask;
+          if (passed) one.reach[w] |= mask;
+        }
       }
+    };
+    for (const NodeId node : scope.passed) {
+      if (devices > kMaxExplainedDevices) break;
+      ++examined;
+      add(node, true);
     }
-    return examined;
+    for (const NodeId node : scope.others)
+      if (devices <= kMaxExplainedDevices) add(node, false);
+    for (auto& [id, one] : found) pools_.push_back(std::move(one));
   }
 
-  RequestReason explain_alternative(uint32_t r, const PlanAlternative& alternative) {
+  // ---- the whole fleet: counted before, but for what depends on the pod's nodes and on other devices
+
+  RequestReason from_census(uint32_t r, const PlanAlternative& alternative, const ExplainScope& scope) {
+    const std::shared_ptr<Census> kept = censuses_.of(alternative.filter, alternative.admin);
+    Census& census = *kept;
+    const bool all = census.update(core_, judge_, meter_);
+    RequestReason reason = about(r, alternative);
+    reason.devices_examined = census.devices();
+    reason.devices_asked = all ? census.devices() : static_cast<uint32_t>(core_.device_count());
+    uint32_t selected = 0;
+    HolderCounts holders(core_);
+    std::vector<CauseCount> counts;
+    counts.reserve(census.groups().size());
+    for (size_t g = 0; g < census.groups().size(); ++g) {
+      const Census::Group& group = census.groups()[g];
+      if (group.devices == 0) continue;
+      if (group.cause.cause != Cause::kClassSelector) selected += group.devices;
+      if (group.cause.cause == Cause::kCombination) continue;
+      CauseCount& count = counts.emplace_back();
+      count.cause = group.cause.cause;
+      count.index = group.cause.index;
+      count.detail = group.cause.detail;
+      count.devices = group.devices;
+      show_example(census, static_cast<uint16_t>(g), alternative, count);
+    }
+    add_holders(census, counts, holders);
+    holders.finish();
+    for (CauseCount& count : counts) reason.counts.push_back(std::move(count));
+    for (const auto& [driver, pools] : census.drivers()) drivers_.insert(driver);
+    if (!all) add_all_drivers();
+    split_usable(r, alternative, scope, census, reason);
+    std::stable_sort(reason.counts.begin(), reason.counts.end(),
+                     [](const CauseCount& a, const CauseCount& b) { return a.cause < b.cause; });
+    if (selected == 0 && all) reason.nearest_miss = nearest_miss(core_, alternative.device_class->selectors);
+    return reason;
+  }
+
+  void add_all_drivers() {
+    for (PoolId id = 0; id < core_.pool_slots(); ++id)
+      if (const Pool* pool = core_.pool(id)) drivers_.insert(pool->driver_text);
+  }
+
+  static bool has_group(const Census::PoolTally& tally, uint16_t group) {
+    return std::any_of(tally.counts.begin(), tally.counts.end(), [&](const auto& c) { return c.first == group; });
+  }
+
+  // One device of the group, found anew: the pool where one was last may have changed.
+  void show_example(const Census& census, uint16_t group, const PlanAlternative& alternative, CauseCount& count) {
+    PoolId id = census.groups()[group].pool;
+    if (id >= census.pools().size() || !has_group(census.pools()[id], group)) {
+      const auto found = std::find_if(census.pools().begin(), census.pools().end(),
+                                      [&](const Census::PoolTally& tally) { return has_group(tally, group); });
+      if (found == census.pools().end()) return;
+      id = static_cast<PoolId>(found - census.pools().begin());
+    }
+    // What the class does not select is never shown.
+    if (count.cause == Cause::kClassSelector) return;
+    const Pool& pool = *core_.pool(id);
+    for (uint32_t device = 0; device < census.pools()[id].next && !out_of_time(); ++device) {
+      const DeviceCause found = judge_.alone(alternative.filter, alternative.admin, pool, device);
+      if (found.cause != count.cause || found.index != count.index || found.detail != count.detail) continue;
+      count.device = device_text(pool, device);
+      count.example = judge_.example(alternative.filter, pool, device, found);
+      return;
+    }
+  }
+
+  // Of the first devices that are held.
+  void add_holders(const Census& census, std::vector<CauseCount>& counts, HolderCounts& holders) {
+    for (CauseCount& count : counts) {
+      const bool held = count.cause == Cause::kInUse;
+      if (!held && count.cause != Cause::kCounterShort) continue;
+      if (!held && std::any_of(counts.begin(), counts.end(), [&](const CauseCount& other) {
+            return &other < &count && other.cause == Cause::kCounterShort;
+          }))
+        continue;  // devices are not told apart by counter here
+      for (PoolId id = 0; id < census.pools().size() && !count.holders_sampled; ++id) {
+        const Words& mask = held ? census.pools()[id].held_mask : census.pools()[id].short_mask;
+        for (size_t w = 0; w < mask.size(); ++w)
+          for (uint64_t bits = mask[w]; bits != 0 && !count.holders_sampled; bits &= bits - 1)
+            holders.add(&count, count.cause, *core_.pool(id), static_cast<uint32_t>(64 * w) + std::countr_zero(bits));
+      }
+    }
+  }
+
+  // Usable devices: those that a constraint rules out, those of nodes that the pod cannot go to, and the rest.
+  void split_usable(uint32_t r, const PlanAlternative& alternative, const ExplainScope& scope, const Census& census,
+                    RequestReason& reason) {
+    UsableOnNodes usable;
+    usable.passed.assign(core_.node_count(), 0);
+    usable.refused.assign(core_.node_count(), 0);
+    find_common_values(alternative, true);
+    const bool too_many = !alternative.all && alternative.count > api::kMaxAllocationResults;
+    std::map<std::pair<Cause, std::string>, CauseCount> counts;
+    std::optional<std::map<PoolId, Words>> reach;  // of pools of several nodes
+    for (PoolId id = 0; id < census.pools().size(); ++id) {
+      const Census::PoolTally& tally = census.pools()[id];
+      if (tally.usable == 0) continue;
+      PoolInScope one;
+      one.pool = core_.pool(id);
+      one.node = tally.node;
+      if (one.node != inventory::kNone) {
+        one.reached = passes_[one.node];
+      } else if (one.pool->everywhere()) {
+        one.reached = !scope.passed.empty();
+      } else {
+        if (!reach) reach = reach_of_shared_pools(scope);
+        if (const auto found = reach->find(id); found != reach->end()) {
+          one.reached = true;
+          one.reach = found->second;
+        }
+      }
+      Words of_several;
+      const bool plain = alternative.constraints.empty() && !too_many && one.reach.empty() &&
+                         (one.node != inventory::kNone || one.pool->everywhere() || !one.reached);
+      if (plain) {
+        add_plain(one, tally, usable, counts);
+        continue;
+      }
+      for (size_t w = 0; w < tally.usable_mask.size(); ++w)
+        for (uint64_t bits = tally.usable_mask[w]; bits != 0; bits &= bits - 1) {
+          const uint32_t device = static_cast<uint32_t>(64 * w) + std::countr_zero(bits);
+          DeviceCause found = constrained(alternative, one, device);
+          if (too_many && found.cause == Cause::kCombination) found = {Cause::kLimit, -1, "at most 32 results a claim"};
+          note_usable(one, device, found, usable, of_several);
+          tally_up(counts, found, *one.pool, device, 1);
+        }
+      if (!of_several.empty()) usable.other.emplace_back(id, std::move(of_several));
+    }
+    for (auto& [key, count] : counts) reason.counts.push_back(std::move(count));
+    reason.most_on_one_node = count_on_nodes(r, alternative, usable, scope);
+  }
+
+  void add_plain(const PoolInScope& one, const Census::PoolTally& tally, UsableOnNodes& usable,
+                 std::map<std::pair<Cause, std::string>, CauseCount>& counts) const {
+    const DeviceCause found{one.reached ? Cause::kCombination : Cause::kNodeRefused, -1, ""};
+    if (one.node != inventory::kNone)
+      (one.reached ? usable.passed : usable.refused)[one.node] += tally.usable;
+    else if (one.pool->everywhere())
+      usable.wide += tally.usable;
+    uint32_t first = 0;
+    for (size_t w = 0; w < tally.usable_mask.size(); ++w)
+      if (tally.usable_mask[w] != 0) {
+        first = static_cast<uint32_t>(64 * w) + std::countr_zero(tally.usable_mask[w]);
+        break;
+      }
+    tally_up(counts, found, *one.pool, first, tally.usable);
+  }
+
+  void tally_up(std::map<std::pair<Cause, std::string>, CauseCount>& counts, const DeviceCause& found, const Pool& pool,
+                uint32_t device, uint32_t devices) const {
+    auto [entry, fresh] = counts.try_emplace({found.cause, found.detail});
+    if (fresh) {
+      entry->second.cause = found.cause;
+      entry->second.detail = found.detail;
+      entry->second.device = device_text(pool, device);
+    }
+    entry->second.devices += devices;
+  }
+
+  std::map<PoolId, Words> reach_of_shared_pools(const ExplainScope& scope) {
+    std::map<PoolId, Words> reach;
+    for (const NodeId node : scope.passed) {
+      if (node >= core_.node_count() || out_of_time()) continue;
+      for (const inventory::Segment& segment : core_.view(node).segments) {
+        const Pool& pool = *core_.pool(segment.pool);
+        if (is_local(pool) || pool.everywhere()) continue;
+        Words& words = reach[segment.pool];
+        words.resize(pool.words(), 0);
+        for (size_t w = 0; w < words.size(); ++w) words[w] |= segment.mask.empty() ? ~uint64_t{0} : segment.mask[w];
+      }
+    }
+    return reach;
+  }
+
+  // ---- some nodes
+
+  static bool is_local(const Pool& pool) { return pool.local_node != inventory::kNoStr && !pool.wide; }
+  NodeId local_node(const Pool& pool) const {
+    return is_local(pool) ? core_.find_node(pool.local_node_text) : inventory::kNone;
+  }
+
+  RequestReason about(uint32_t r, const PlanAlternative& alternative) const {
     RequestReason reason;
     reason.claim = plan_.claims[plan_.requests[r].claim]->metadata.key();
     reason.request = alternative.name;
+    reason.device_class = alternative.spec->device_class_name;
     reason.devices_wanted = alternative.all ? 0 : alternative.count;
+    return reason;
+  }
+
+  RequestReason explain_alternative(uint32_t r, const PlanAlternative& alternative, const ExplainScope& scope) {
+    RequestReason reason = about(r, alternative);
     std::map<std::tuple<Cause, int, std::string>, CauseCount> counts;
-    find_common_values(alternative);
-    bool too_many = !alternative.all && alternative.count > api::kMaxAllocationResults;
-    for (const auto& [id, here] : here_) {
-      const Pool& pool = *core_.pool(id);
+    HolderCounts holders(core_);
+    UsableOnNodes usable;
+    usable.passed.assign(core_.node_count(), 0);
+    usable.refused.assign(core_.node_count(), 0);
+    find_common_values(alternative, false);
+    const bool too_many = !alternative.all && alternative.count > api::kMaxAllocationResults;
+    bool any_selected = false;
+    for (const PoolInScope& one : pools_) {
+      const Pool& pool = *one.pool;
       reason.devices_asked += pool.size();
-      // The first device is judged in any case.
-      for (uint32_t device = 0; device < pool.size() && (!out_of_time() || reason.devices_examined == 0); ++device) {
-        Verdict verdict = judge(alternative, pool, device, here);
-        if (too_many && verdict.cause == Cause::kCombination)
-          verdict = {Cause::kLimit, -1, "at most 32 results a claim"};
-        CauseCount& count = counts[{verdict.cause, verdict.index, verdict.detail}];
-        if (count.devices == 0) {
-          count.cause = verdict.cause;
-          count.index = verdict.index;
-          count.detail = verdict.detail;
+      Words of_several;
+      bool selected = false;
+      // The first device is judged in any case, but not for hundreds of alternatives.
+      for (uint32_t device = 0; device < pool.size(); ++device) {
+        if (out_of_time() && (reason.devices_examined > 0 || judged_late_++ >= kMostJudgedLate)) break;
+        DeviceCause found = judge(alternative, one, device);
+        if (too_many && found.cause == Cause::kCombination) found = {Cause::kLimit, -1, "at most 32 results a claim"};
+        note_usable(one, device, found, usable, of_several);
+        selected = selected || (found.cause != Cause::kClassSelector && found.cause != Cause::kWrongNode);
+        auto [entry, fresh] = counts.try_emplace({found.cause, found.index, found.detail});
+        CauseCount& count = entry->second;
+        if (fresh) {
+          count.cause = found.cause;
+          count.index = found.index;
+          count.detail = found.detail;
           count.device = device_text(pool, device);
+          count.example = judge_.example(alternative.filter, pool, device, found);
         }
+        if (found.cause == Cause::kInUse || found.cause == Cause::kCounterShort)
+          holders.add(&count, found.cause, pool, device);
         ++count.devices;
         ++reason.devices_examined;
       }
+      any_selected = any_selected || selected;
+      if (selected || meter_.stopped()) drivers_.insert(pool.driver_text);
+      if (!of_several.empty()) usable.other.emplace_back(pool.id, std::move(of_several));
     }
+    holders.finish();
     for (auto& [key, count] : counts) reason.counts.push_back(std::move(count));
+    reason.most_on_one_node = count_on_nodes(r, alternative, usable, scope);
+    if (!any_selected && reason.devices_examined == reason.devices_asked)
+      reason.nearest_miss = nearest_miss(core_, alternative.device_class->selectors);
     return reason;
+  }
+
+  static void note_usable(const PoolInScope& one, uint32_t device, const DeviceCause& found, UsableOnNodes& usable,
+                          Words& of_several) {
+    const bool passed = found.cause == Cause::kCombination;
+    if (!passed && found.cause != Cause::kNodeRefused) return;
+    if (one.node != inventory::kNone) {
+      ++(passed ? usable.passed : usable.refused)[one.node];
+    } else if (one.pool->everywhere()) {
+      ++usable.wide;
+    } else {
+      if (of_several.empty()) of_several.resize(one.pool->words(), 0);
+      inventory::set_bit(of_several.data(), device);
+    }
+  }
+
+  // The most on a node that the pod can go to; notes the others that have enough.
+  uint32_t count_on_nodes(uint32_t r, const PlanAlternative& alternative, UsableOnNodes& usable,
+                          const ExplainScope& scope) {
+    const auto of_several = [&](NodeId node) {
+      uint32_t count = 0;
+      if (usable.other.empty()) return count;
+      for (const inventory::Segment& segment : core_.view(node).segments)
+        for (const auto& [pool, words] : usable.other)
+          for (size_t w = 0; pool == segment.pool && w < words.size(); ++w)
+            count += static_cast<uint32_t>(
+                std::popcount(words[w] & (segment.mask.empty() ? ~uint64_t{0} : segment.mask[w])));
+      return count;
+    };
+    uint32_t most = 0;
+    for (const NodeId node : scope.passed)
+      if (node < usable.passed.size() && !out_of_time())
+        most = std::max(most, usable.passed[node] + usable.wide + of_several(node));
+    able_.resize(core_.node_count(), 0);
+    const uint32_t wanted = alternative.all ? 1 : alternative.count;
+    for (NodeId node = 0; node < able_.size(); ++node)
+      if (able_[node] == r && !passes_[node] && usable.refused[node] > 0 &&
+          usable.refused[node] + usable.wide >= wanted)
+        able_[node] = r + 1;
+    return most;
   }
 
   std::string device_text(const Pool& pool, uint32_t device) const {
@@ -102,86 +390,8 @@ class Explainer {
     return meter_.stopped();
   }
 
-  // What speaks against one device by itself, constraints aside.
-  Verdict judge_alone(const PlanAlternative& alternative, const Pool& pool, uint32_t device,
-                      const inventory::Words& here) {
-    if (pool.state_of(device) == PoolState::kIncomplete) return {Cause::kPoolIncomplete, -1, ""};
-    if (pool.state_of(device) == PoolState::kInvalid) return {Cause::kPoolInvalid, -1, ""};
-    if (!inventory::test_bit(here.data(), device)) return {Cause::kWrongNode, -1, ""};
-    if (std::string gate = filters_.disabled_feature(pool, device); !gate.empty())
-      return {Cause::kFeatureDisabled, -1, gate};
-    Filter& filter = filters_.get(alternative.filter);
-    Verdict verdict;
-    if (judge_selectors(filter.class_selectors, Cause::kClassSelector, pool, device, verdict)) return verdict;
-    if (judge_selectors(filter.request_selectors, Cause::kRequestSelector, pool, device, verdict)) return verdict;
-    if (core_.features().device_taints)
-      if (const api::DeviceTaint* taint = filters_.untolerated(filter, pool, device))
-        return {Cause::kTaint, -1, taint->key + (taint->value.empty() ? "" : "=" + taint->value) + ":" + taint->effect};
-    if (core_.features().consumable && judge_capacity(filter, pool, device, verdict)) return verdict;
-    if (alternative.admin) return verdict;
-    if (inventory::test_bit(pool.in_use(), device)) return {Cause::kInUse, -1, ""};
-    if (!inventory::test_bit(pool.available(), device)) return {Cause::kCounterShort, -1, short_counter(pool, device)};
-    return verdict;
-  }
-
-  bool judge_selectors(const std::vector<SelectorId>& list, Cause cause, const Pool& pool, uint32_t device,
-                       Verdict& verdict) {
-    for (size_t i = 0; i < list.size(); ++i) {
-      const Truth truth = selectors_.evaluate(list[i], pool, device, Selectors::Keep::kNo);
-      if (truth == Truth::kTrue) continue;
-      verdict = {cause, static_cast<int>(i), ""};
-      if (truth == Truth::kError)
-        verdict = {Cause::kEvaluationError, static_cast<int>(i),
-                   std::string(cause == Cause::kClassSelector ? "class" : "request") +
-                       " selector: " + selectors_.error_text(list[i], pool, device)};
-      return true;
-    }
-    return false;
-  }
-
-  bool judge_capacity(Filter& filter, const Pool& pool, uint32_t device, Verdict& verdict) {
-    const inventory::CapacityShape& shape = pool.shape(device);
-    const CapacityFit& fit = filters_.fit(filter, shape);
-    if (!fit.fits) {
-      verdict = {Cause::kCapacityShort, -1, fit.short_of};
-      return true;
-    }
-    const std::vector<inventory::Amount>* held = pool.shared(device);
-    for (size_t i = 0; held != nullptr && i < held->size(); ++i)
-      if ((*held)[i] + fit.amounts[i] > shape.entries[i].amount) {
-        verdict = {Cause::kCapacityShort, -1, shape.entries[i].name};
-        return true;
-      }
-    return false;
-  }
-
-  std::string short_counter(const Pool& pool, uint32_t device) const {
-    for (const inventory::CounterUse* use = pool.uses_begin(device); use != pool.uses_end(device); ++use) {
-      const inventory::Counter& counter = pool.counters()[use->counter];
-      if (counter.total - counter.consumed < use->amount)
-        return std::string(core_.strings().text(counter.set)) + "/" + std::string(core_.strings().text(counter.name));
-    }
-    return "";
-  }
-
-  std::vector<std::string> codes_of(std::string_view code) const {
-    std::vector<std::string> codes;
-    if (!core_.features().list_attributes && !code.empty() && code[0] == 'l') return codes;
-    for (std::string_view element : inventory::value_elements(code)) codes.emplace_back(element);
-    return codes;
-  }
-
-  // Codes of an attribute's values, for constraints across pools.
-  std::vector<std::string> values_of(const Pool& pool, uint32_t device, const std::string& attribute) const {
-    inventory::StrId key =
-        core_.strings().find(attribute.find('/') == std::string::npos ? pool.driver_text + "/" + attribute : attribute);
-    inventory::StrId value = key == inventory::kNoStr ? key : pool.attribute(device, key);
-    if (value == inventory::kNoStr) return {};
-    return codes_of(core_.strings().text(value));
-  }
-
   // For each match constraint of the alternative: the values of which the usable devices have enough for it.
-  void find_common_values(const PlanAlternative& alternative) {
+  void find_common_values(const PlanAlternative& alternative, bool everywhere) {
     common_.clear();
     for (uint32_t c : alternative.constraints) {
       const PlanConstraint& spec = plan_.constraints[c];
@@ -191,13 +401,7 @@ class Explainer {
       for (uint32_t other : spec.requests) {
         const PlanRequest& request = plan_.requests[other];
         if (request.alternatives.size() != 1 || request.alternatives[0].all) continue;
-        std::map<std::string, uint32_t> had;
-        for (const auto& [id, here] : here_) {
-          const Pool& pool = *core_.pool(id);
-          for (uint32_t device = 0; device < pool.size() && !out_of_time(); ++device)
-            if (judge_alone(request.alternatives[0], pool, device, here).cause == Cause::kCombination)
-              for (const std::string& code : values_of(pool, device, spec.attribute)) ++had[code];
-        }
+        std::map<std::string, uint32_t> had = values_had(request.alternatives[0], spec.attribute, everywhere);
         std::set<std::string> enough;
         for (const auto& [code, count] : had)
           if (count >= request.alternatives[0].count && (first || common.contains(code))) enough.insert(code);
@@ -209,37 +413,74 @@ class Explainer {
     }
   }
 
-  Verdict judge(const PlanAlternative& alternative, const Pool& pool, uint32_t device, const inventory::Words& here) {
-    Verdict verdict = judge_alone(alternative, pool, device, here);
-    if (verdict.cause != Cause::kCombination) return verdict;
+  // The values of an attribute over devices that are usable alone, and how many have each.
+  std::map<std::string, uint32_t> values_had(const PlanAlternative& alternative, const std::string& attribute,
+                                             bool everywhere) {
+    std::map<std::string, uint32_t> had;
+    const auto add = [&](const Pool& pool, uint32_t device) {
+      for (const std::string& code : judge_.values_of(pool, device, attribute)) ++had[code];
+    };
+    if (everywhere) {
+      const std::shared_ptr<Census> kept = censuses_.of(alternative.filter, alternative.admin);
+      Census& census = *kept;
+      census.update(core_, judge_, meter_);
+      for (PoolId id = 0; id < census.pools().size(); ++id) {
+        const Words& mask = census.pools()[id].usable_mask;
+        for (size_t w = 0; w < mask.size(); ++w)
+          for (uint64_t bits = mask[w]; bits != 0 && !out_of_time(); bits &= bits - 1)
+            add(*core_.pool(id), static_cast<uint32_t>(64 * w) + std::countr_zero(bits));
+      }
+      return had;
+    }
+    for (const PoolInScope& one : pools_)
+      for (uint32_t device = 0; device < one.pool->size() && !out_of_time(); ++device)
+        if (one.is_here(device) &&
+            judge_.alone(alternative.filter, alternative.admin, *one.pool, device).cause == Cause::kCombination)
+          add(*one.pool, device);
+    return had;
+  }
+
+  DeviceCause judge(const PlanAlternative& alternative, const PoolInScope& one, uint32_t device) {
+    if (!one.is_here(device)) return {Cause::kWrongNode, -1, ""};
+    const DeviceCause found = judge_.alone(alternative.filter, alternative.admin, *one.pool, device);
+    return found.cause == Cause::kCombination ? constrained(alternative, one, device) : found;
+  }
+
+  // Of a device that is usable alone.
+  DeviceCause constrained(const PlanAlternative& alternative, const PoolInScope& one, uint32_t device) const {
     for (uint32_t c : alternative.constraints) {
       const PlanConstraint& spec = plan_.constraints[c];
-      std::vector<std::string> codes = values_of(pool, device, spec.attribute);
+      const std::vector<std::string> codes = judge_.values_of(*one.pool, device, spec.attribute);
       if (codes.empty()) return {Cause::kConstraint, -1, spec.attribute};
-      auto common = common_.find(c);
+      const auto common = common_.find(c);
       if (common == common_.end()) continue;
       if (std::none_of(codes.begin(), codes.end(),
                        [&](const std::string& code) { return common->second.contains(code); }))
         return {Cause::kConstraint, -1, spec.attribute};
     }
-    return verdict;
+    return {one.is_reached(device) ? Cause::kCombination : Cause::kNodeRefused, -1, ""};
   }
 
   const Plan& plan_;
   inventory::Core& core_;
-  Selectors& selectors_;
-  Filters& filters_;
   Meter& meter_;
+  Censuses& censuses_;
+  DeviceJudge judge_;
+  static constexpr uint32_t kMostJudgedLate = 8;
   uint64_t looked_at_ = 0;
-  std::map<PoolId, inventory::Words> here_;
+  uint32_t judged_late_ = 0;    // after the time was over
+  std::vector<bool> passes_;    // by node
+  std::vector<uint32_t> able_;  // by node: the first so many requests have enough devices there
+  std::vector<PoolInScope> pools_;
+  std::set<std::string, std::less<>> drivers_;
   std::map<uint32_t, std::set<std::string>> common_;
 };
 
 }  // namespace
 
-Reasons explain_plan(const Plan& plan, std::span<const NodeId> nodes, inventory::Core& core, Selectors& selectors,
-                     Filters& filters, Meter& meter) {
-  return Explainer(plan, core, selectors, filters, meter).run(nodes);
+Reasons explain_plan(const Plan& plan, const ExplainScope& scope, inventory::Core& core, Selectors& selectors,
+                     Filters& filters, Censuses& censuses, Meter& meter) {
+  return Explainer(plan, core, selectors, filters, censuses, meter).run(scope);
 }
 
 }  // namespace dra::allocator

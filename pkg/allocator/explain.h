@@ -1,14 +1,13 @@
-// Explain: the pass over all devices that says why each of them did not do. Only after a failure.
+// Explain: the look at all devices that says why each of them did not do. Only after a failure.
 #pragma once
 
-#include <span>
-
+#include "pkg/allocator/census.h"
 #include "pkg/allocator/plan.h"
 #include "pkg/allocator/reasons.h"
 
 namespace dra::allocator {
 
-Reasons explain_plan(const Plan& plan, std::span<const inventory::NodeId> nodes, inventory::Core& core,
-                     Selectors& selectors, Filters& filters, Meter& meter);
+Reasons explain_plan(const Plan& plan, const ExplainScope& scope, inventory::Core& core, Selectors& selectors,
+                     Filters& filters, Censuses& censuses, Meter& meter);
 
 }  // namespace dra::allocator

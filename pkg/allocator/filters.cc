@@ -8,6 +8,9 @@ using inventory::Pool;
 
 namespace {
 
+constexpr uint64_t kNewFilterSteps = 4;
+constexpr size_t kAllocationBytes = 16;  // what an allocation takes beside its object
+
 void add_text(std::string& key, std::string_view text) {
   key += std::to_string(text.size());
   key += ':';
@@ -49,14 +52,35 @@ bool tolerates(const std::vector<api::DeviceToleration>& tolerations, const api:
 
 FilterId Filters::intern(Filter filter) {
   auto [it, fresh] = index_.try_emplace(filter_key(filter), static_cast<FilterId>(filters_.size()));
-  if (fresh) filters_.push_back(std::make_unique<Filter>(std::move(filter)));
+  if (!fresh) return it->second;
+  meter_.charge(kNewFilterSteps);
+  text_bytes_ += 2 * it->first.size();
+  filters_.push_back(std::make_unique<Filter>(std::move(filter)));
   return it->second;
+}
+
+FilterMask& MaskTable::make(inventory::PoolId pool, size_t& bytes) {
+  const size_t piece = pool / kPiece;
+  if (piece >= pieces_.size()) {
+    bytes += (piece + 1 - pieces_.size()) * sizeof pieces_[0];
+    pieces_.resize(piece + 1);
+  }
+  if (!pieces_[piece]) {
+    pieces_[piece] = std::make_unique<Piece>();
+    bytes += sizeof(Piece);
+  }
+  std::unique_ptr<FilterMask>& mask = (*pieces_[piece])[pool % kPiece];
+  if (!mask) {
+    mask = std::make_unique<FilterMask>();
+    bytes += sizeof(FilterMask) + kAllocationBytes;
+  }
+  return *mask;
 }
 
 void Filters::clear() {
   filters_.clear();
   index_.clear();
-  bytes_ = 0;
+  bytes_ = text_bytes_ = 0;
 }
 
 const CapacityFit& Filters::fit(Filter& filter, const inventory::CapacityShape& shape) {
@@ -168,7 +192,8 @@ void Filters::begin_mask(Filter& filter, const Pool& pool, FilterMask& mask) {
   mask.size_ = pool.words();
   const size_t before = mask.words_.size();
   mask.words_.assign((mask.tainted_ ? 2 : 1) * mask.size_, 0);
-  if (mask.words_.size() > before) account(filter, (mask.words_.size() - before) * sizeof(uint64_t));
+  if (mask.words_.size() > before)
+    account(filter, (mask.words_.size() - before) * sizeof(uint64_t) + (before == 0 ? kAllocationBytes : 0));
 }
 
 void Filters::add_taints(const Filter& filter, const Pool& pool, FilterMask& mask) {
@@ -181,17 +206,10 @@ void Filters::add_taints(const Filter& filter, const Pool& pool, FilterMask& mas
 }
 
 const FilterMask* Filters::make_mask(Filter& filter, const Pool& pool) {
-  if (filter.masks.size() <= pool.id) {
-    const size_t before = filter.masks.size();
-    filter.masks.resize(std::max<size_t>(pool.id + 1, core_.pool_slots()));
-    account(filter, (filter.masks.size() - before) * sizeof(void*));
-  }
-  auto& kept = filter.masks[pool.id];
-  if (!kept) {
-    kept = std::make_unique<FilterMask>();
-    account(filter, sizeof(FilterMask));
-  }
-  FilterMask& mask = *kept;
+  if (bytes_ > 2 * kMaxBytes) return nullptr;
+  size_t made = 0;
+  FilterMask& mask = filter.masks.make(pool.id, made);
+  account(filter, made);
   begin_mask(filter, pool, mask);
   for (size_t& s = mask.next_slice_; s < pool.live().size(); ++s) {
     const uint32_t first = pool.first_of(s);
@@ -220,13 +238,12 @@ void Filters::trim() {
     if (filter->bytes > 0) by_use.push_back(filter.get());
   std::sort(by_use.begin(), by_use.end(), [](const Filter* a, const Filter* b) { return a->last_used < b->last_used; });
   for (Filter* filter : by_use) {
-    if (bytes_ <= kMaxBytes / 2) return;
+    if (bytes_ <= kMaxBytes / 4 * 3) return;
     bytes_ -= filter->bytes;
     filter->bytes = 0;
     filter->masks.clear();
-    filter->masks.shrink_to_fit();
-    filter->answers.clear();
-    filter->fits.clear();
+    filter->answers = {};
+    filter->fits = {};
   }
 }
 

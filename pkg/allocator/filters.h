@@ -8,6 +8,7 @@
 //   failed      a selector ended with an error
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -40,6 +41,24 @@ class FilterMask {
   inventory::Words words_;
 };
 
+// The masks of one filter by pool, in pieces: a filter that only few pools were asked for takes little in a large
+// fleet.
+class MaskTable {
+ public:
+  FilterMask* find(inventory::PoolId pool) const {
+    const size_t piece = pool / kPiece;
+    return piece < pieces_.size() && pieces_[piece] ? (*pieces_[piece])[pool % kPiece].get() : nullptr;
+  }
+  // Adds to `bytes` what is allocated for it.
+  FilterMask& make(inventory::PoolId pool, size_t& bytes);
+  void clear() { std::vector<std::unique_ptr<Piece>>().swap(pieces_); }
+
+ private:
+  static constexpr size_t kPiece = 64;
+  using Piece = std::array<std::unique_ptr<FilterMask>, kPiece>;
+  std::vector<std::unique_ptr<Piece>> pieces_;
+};
+
 // The answer for one slice, taints aside: shared by all slices that agree in what the filter reads.
 struct SliceAnswer {
   inventory::Words selectable, failed;
@@ -54,7 +73,7 @@ struct Filter {
   std::vector<SelectorId> request_selectors;
   std::vector<api::DeviceToleration> tolerations;
   CapacityRequests capacity;
-  std::vector<std::unique_ptr<FilterMask>> masks;  // by pool
+  MaskTable masks;
   std::unordered_map<uint64_t, CapacityFit> fits;  // by shape
   std::unordered_map<inventory::Hash128, SliceAnswer, inventory::Hash128Hash> answers;
   uint64_t answers_epoch = 0;
@@ -68,27 +87,25 @@ bool tolerates(const std::vector<api::DeviceToleration>& tolerations, const api:
 class Filters {
  public:
   static constexpr size_t kMaxFilters = 2048;
-  static constexpr size_t kMaxBytes = 24u << 20;  // of masks, answers and fits
+  static constexpr size_t kMaxBytes = 24u << 20;  // of masks, answers and fits, when trim() was called
+  static constexpr size_t kMaxTextBytes = 8u << 20;
 
   Filters(inventory::Core& core, Selectors& selectors, std::vector<std::string> ignored_taints, Meter& meter)
       : core_(core), selectors_(selectors), ignored_taints_(std::move(ignored_taints)), meter_(meter) {}
 
   FilterId intern(Filter filter);
   Filter& get(FilterId id) { return *filters_[id]; }
-  // Null: the slice ended first. What was found out is kept, so that asking again goes on.
+  // Null: the slice ended first, by its limit or because kMaxBytes are made in it. What was found out is kept, so that
+  // asking again goes on.
   const FilterMask* mask(FilterId id, const inventory::Pool& pool) {
     Filter& filter = *filters_[id];
-    if (pool.id < filter.masks.size()) {
-      const auto& kept = filter.masks[pool.id];
-      if (kept && kept->ready_ && kept->table_version == pool.table_version) return kept.get();
-    }
-    return make_mask(filter, pool);
+    const FilterMask* kept = filter.masks.find(pool.id);
+    return kept != nullptr && is_ready(*kept, pool) ? kept : make_mask(filter, pool);
   }
   // mask() will not have to look at devices.
   bool has_mask(FilterId id, const inventory::Pool& pool) const {
-    const auto& masks = filters_[id]->masks;
-    return pool.id < masks.size() && masks[pool.id] && masks[pool.id]->ready_ &&
-           masks[pool.id]->table_version == pool.table_version;
+    const FilterMask* kept = filters_[id]->masks.find(pool.id);
+    return kept != nullptr && is_ready(*kept, pool);
   }
   const CapacityFit& fit(Filter& filter, const inventory::CapacityShape& shape);
   // Whether a NoSchedule or NoExecute taint keeps this filter from the device; the first one, or null.
@@ -96,7 +113,7 @@ class Filters {
   // The gate whose absence makes the device unusable; empty when none.
   std::string disabled_feature(const inventory::Pool& pool, uint32_t device) const;
   // Too many filters: the owner should clear() when no FilterId is in use.
-  bool full() const { return filters_.size() > kMaxFilters; }
+  bool full() const { return filters_.size() > kMaxFilters || text_bytes_ > kMaxTextBytes; }
   void clear();
   // The filter is of use now. Masks of filters that have not been for longest go first.
   void touch(FilterId id) { filters_[id]->last_used = ++clock_; }
@@ -105,6 +122,9 @@ class Filters {
   size_t bytes() const { return bytes_; }
 
  private:
+  static bool is_ready(const FilterMask& mask, const inventory::Pool& pool) {
+    return mask.ready_ && mask.table_version == pool.table_version;
+  }
   const FilterMask* make_mask(Filter& filter, const inventory::Pool& pool);
   void begin_mask(Filter& filter, const inventory::Pool& pool, FilterMask& mask);
   void add_taints(const Filter& filter, const inventory::Pool& pool, FilterMask& mask);
@@ -123,6 +143,7 @@ class Filters {
   std::unordered_map<std::string, FilterId> index_;
   Meter& meter_;
   size_t bytes_ = 0;
+  size_t text_bytes_ = 0;  // of tolerations and capacity requests
   uint64_t clock_ = 0;
 };
 

@@ -6,6 +6,7 @@
 // when the meter's slice ends and goes on when asked again.
 #pragma once
 
+#include <algorithm>
 #include <unordered_map>
 #include <vector>
 
@@ -59,11 +60,20 @@ class NodeIndex {
     most = {counts.everywhere_.candidates + here.candidates, counts.everywhere_.shareable + here.shareable};
     return true;
   }
+  // Of how many filters the counts may be asked for one decision, so that they stay within kMaxBytes until trim().
+  size_t most_filters() const {
+    const size_t of_one = sizeof(NodeCounts) + core_.pool_slots() * sizeof(NodeCounts::Contribution) +
+                          core_.node_count() * sizeof(NodeCounts::OfNode);
+    return std::clamp<size_t>(kMaxBytes / of_one, kFewestFilters, kMostFilters);
+  }
   void clear() { counts_.clear(); }
   // Drops the counts that were not asked for longest, beyond kMaxBytes.
   void trim();
 
  private:
+  static constexpr size_t kFewestFilters = 8;
+  static constexpr size_t kMostFilters = 64;  // and so that looking at a node takes no longer than a microsecond
+
   bool ask(NodeCounts& counts, inventory::NodeId node);
   bool update(NodeCounts& counts, inventory::PoolId id);
   bool note_change(NodeCounts& counts, inventory::PoolId id);

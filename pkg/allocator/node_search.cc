@@ -64,8 +64,13 @@ bool NodeSearch::make_bounds(const Plan& plan) {
   bounds_.clear();
   if (options_.strict_selector_errors) return true;  // errors must be met where upstream meets them
   std::unordered_map<NodeCounts*, uint64_t> sums;
+  // Bounds only save searches: claims with very many alternatives do without those of the later ones.
+  const size_t most = index_.most_filters();
+  size_t needs = 0;
   // Pointers into the index stay valid: it is a node-based map.
   for (const PlanRequest& request : plan.requests) {
+    if (needs + request.alternatives.size() > most) continue;
+    needs += request.alternatives.size();
     Bound bound;
     for (const PlanAlternative& alternative : request.alternatives) {
       NodeCounts* counts = index_.counts(alternative.filter, alternative.admin);
@@ -82,9 +87,11 @@ bool NodeSearch::make_bounds(const Plan& plan) {
 
 // Asked for every node of the fleet: plain loops.
 NodeSearch::Within NodeSearch::within_bounds(NodeId node) {
+  constexpr size_t kNeedsPerStep = 64;
   for (const Bound& bound : bounds_) {
     bool possible = false;
     for (const Need& need : bound.any_of) {
+      if (++needs_looked_at_ % kNeedsPerStep == 0) meter_.charge(1);
       NodeCounts::Count most;
       if (!index_.bound(*need.counts, node, most)) return Within::kSliceEnded;
       possible = most.candidates >= need.devices || (bound.sum && most.shareable > 0);

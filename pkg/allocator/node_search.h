@@ -67,6 +67,7 @@ class NodeSearch {
   Meter& meter_;
   Random& random_;
   std::vector<Bound> bounds_;
+  uint64_t needs_looked_at_ = 0;
 
   // of one call
   const Plan* plan_ = nullptr;

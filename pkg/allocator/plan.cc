@@ -1,43 +1,42 @@
 #include "pkg/allocator/plan.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 
 #include "pkg/base/strings.h"
 
 namespace dra::allocator {
+
 namespace {
+
+// In steps (meter.h).
+constexpr uint64_t kAlternativeSteps = 2;
+constexpr size_t kTextPerStep = 1024;     // bytes of selectors looked up
+constexpr size_t kMembersPerStep = 8;     // alternatives asked whether a constraint means them
+constexpr size_t kProgramTextBytes = 16;  // what the shortest program takes, as if it were text (selectors.cc)
+
+}  // namespace
 
 class Planner {
  public:
-  Planner(Plan& plan, inventory::Core& core, Selectors& selectors, Filters& filters, const Meter& meter)
-      : plan_(plan), core_(core), selectors_(selectors), filters_(filters), meter_(meter) {}
+  Planner(Plan& plan, inventory::Core& core, Selectors& selectors, Filters& filters, Meter& meter)
+      : plan_(plan), at_(plan.progress_), core_(core), selectors_(selectors), filters_(filters), meter_(meter) {}
 
   void run() {
-    size_t results = 0;
-    for (uint32_t c = 0; c < plan_.claims.size() && !plan_.error; ++c) {
-      current_claim_ = c;
-      size_t first = plan_.requests.size();
-      uint64_t least = 0;
-      for (const api::DeviceRequest& request : plan_.claims[c]->spec.requests) {
-        add_request(c, request);
-        if (plan_.error || plan_.unfinished) return;
-        least += least_devices(plan_.requests.back());
-      }
-      if (least > api::kMaxAllocationResults) {
-        refuse(true,
-               claim_text(c) + " asks for at least " + std::to_string(least) + " devices; the limit of a claim is " +
-                   std::to_string(api::kMaxAllocationResults),
-               Cause::kLimit);
-        return;
-      }
-      results += api::kMaxAllocationResults;
-      add_constraints(c, first);
+    if (plan_.claims.size() > kMaxPlanClaims)
+      return refuse(false, "has " + std::to_string(plan_.claims.size()) + " claims to allocate together; at most " +
+                               std::to_string(kMaxPlanClaims) + " are supported");
+    for (; at_.claim < plan_.claims.size(); ++at_.claim) {
+      current_claim_ = at_.claim;
+      if (!add_requests(plan_.claims[at_.claim]->spec.requests) || too_many_devices()) return;
+      add_constraints(at_.claim, at_.first_request);
+      if (plan_.error) return;
+      at_.first_request = plan_.requests.size();
+      at_.request = 0;
     }
     write_shape();
-    current_claim_.reset();
-    if (!plan_.error && results > kMaxPlanResults)
-      refuse(false, "has " + std::to_string(plan_.claims.size()) + " claims to allocate together; at most " +
-                        std::to_string(kMaxPlanResults / api::kMaxAllocationResults) + " are supported");
+    at_ = {};
   }
 
  private:
@@ -57,6 +56,45 @@ class Planner {
     if (!plan_.error) plan_.guilty_claim = current_claim_;
   }
 
+  // False: the slice ended, or the claims are refused.
+  bool add_requests(const std::vector<api::DeviceRequest>& requests) {
+    for (; at_.request < requests.size(); ++at_.request) {
+      if (made_any_ && meter_.stopped()) plan_.unfinished = true;
+      if (!plan_.unfinished) add_request(at_.claim, requests[at_.request]);
+      if (plan_.error) plan_.unfinished = false;
+      if (plan_.error || plan_.unfinished) return false;
+      made_any_ = true;
+    }
+    return true;
+  }
+
+  bool too_many_devices() {
+    uint64_t least = 0;
+    for (size_t r = at_.first_request; r < plan_.requests.size(); ++r) least += least_devices(plan_.requests[r]);
+    if (least <= api::kMaxAllocationResults) return false;
+    refuse(true,
+           claim_text(at_.claim) + " asks for at least " + std::to_string(least) +
+               " devices; the limit of a claim is " + std::to_string(api::kMaxAllocationResults),
+           Cause::kLimit);
+    return true;
+  }
+
+  // Of all claims together: no single one is at fault.
+  bool too_large(size_t more_alternatives) {
+    const size_t alternatives = at_.alternatives + more_alternatives;
+    std::string what;
+    if (alternatives > kMaxPlanAlternatives)
+      what = std::to_string(kMaxPlanAlternatives) + " requests and subrequests";
+    else if (plan_.bytes > kMaxPlanBytes)
+      what = std::to_string(kMaxPlanBytes >> 20) + " MiB of requests";
+    else if (at_.selector_bytes > kMaxPlanSelectorBytes)
+      what = std::to_string(kMaxPlanSelectorBytes >> 10) + " KiB of selectors";
+    if (what.empty()) return false;
+    if (plan_.claims.size() > 1) current_claim_.reset();
+    refuse(false, "has more than " + what + " in the claims to allocate together; use fewer or shorter ones");
+    return true;
+  }
+
   static uint64_t least_devices(const PlanRequest& request) {
     uint64_t least = UINT64_MAX;
     for (const PlanAlternative& alternative : request.alternatives)
@@ -65,6 +103,8 @@ class Planner {
   }
 
   void add_request(uint32_t c, const api::DeviceRequest& request) {
+    if (too_large(request.exactly ? 1 : request.first_available.size())) return;
+    const size_t bytes_before = plan_.bytes;
     plan_.bytes += 512 + request.name.size();
     PlanRequest added;
     added.claim = c;
@@ -91,11 +131,17 @@ class Planner {
         add_alternative(added, sub, request.name + "/" + sub.name, what + ", subrequest " + quote(sub.name));
       }
     }
+    if (plan_.unfinished) {  // made anew in the next slice
+      plan_.bytes = bytes_before;
+      return;
+    }
+    at_.alternatives += added.alternatives.size();
     plan_.requests.push_back(std::move(added));
   }
 
   void add_alternative(PlanRequest& request, const api::DeviceSubRequest& spec, std::string name,
                        const std::string& what) {
+    meter_.charge(kAlternativeSteps);
     PlanAlternative added;
     added.name = std::move(name);
     added.spec = &spec;
@@ -122,6 +168,8 @@ class Planner {
       add_class(added, filter, what);
     }
     plan_.bytes += 512;
+    for (const api::DeviceToleration& t : spec.tolerations)
+      plan_.bytes += sizeof t + t.key.size() + t.value.size() + t.op.size() + t.effect.size();
     for (size_t i = 0; i < spec.selectors.size() && !plan_.unfinished; ++i)
       filter.request_selectors.push_back(compile(spec.selectors[i], what + ": selector #" + std::to_string(i)));
     if (plan_.unfinished) return;
@@ -132,12 +180,13 @@ class Planner {
         refuse(false, what + ": capacity request " + quote(capacity) + ": " + quote(text) + " is not a quantity");
         return;
       }
+      plan_.bytes += 2 * capacity.size() + text.size() + sizeof *quantity;
       filter.capacity[capacity] = *quantity;
     }
     added.filter = filters_.intern(std::move(filter));
-    auto slot = std::find(plan_.filters.begin(), plan_.filters.end(), added.filter);
-    added.slot = static_cast<uint32_t>(slot - plan_.filters.begin());
-    if (slot == plan_.filters.end()) plan_.filters.push_back(added.filter);
+    const auto [slot, fresh] = at_.slot_of.try_emplace(added.filter, static_cast<uint32_t>(plan_.filters.size()));
+    added.slot = slot->second;
+    if (fresh) plan_.filters.push_back(added.filter);
     request.alternatives.push_back(std::move(added));
   }
 
@@ -158,11 +207,16 @@ class Planner {
   SelectorId compile(const std::string& expression, const std::string& what) {
     if (expression.empty()) refuse(false, what + ": has no cel expression (unsupported selector type?)");
     plan_.bytes += expression.size() + sizeof expression;
-    if (meter_.stopped() && !selectors_.knows(expression)) {
+    meter_.charge(1 + expression.size() / kTextPerStep);
+    if (plan_.unfinished) return 0;
+    // At least one is compiled in each slice, or a request of many would never be made.
+    if (meter_.stopped() && made_any_ && !selectors_.knows(expression)) {
       plan_.unfinished = true;
       return 0;
     }
+    made_any_ = made_any_ || !selectors_.knows(expression);
     SelectorId id = selectors_.intern(expression);
+    if (at_.selectors.insert(id).second) at_.selector_bytes += expression.size() + kProgramTextBytes;
     if (!selectors_.compile_error(id).empty()) refuse(false, what + ": " + selectors_.compile_error(id));
     return id;
   }
@@ -182,26 +236,22 @@ class Planner {
       added.distinct = distinct;
       added.attribute = distinct ? *spec.distinct_attribute : *spec.match_attribute;
       auto number = static_cast<uint32_t>(plan_.constraints.size());
+      const std::unordered_set<std::string_view> named(spec.requests.begin(), spec.requests.end());
       for (size_t r = first_request; r < plan_.requests.size(); ++r) {
         bool any = false;
         for (PlanAlternative& alternative : plan_.requests[r].alternatives) {
-          const std::string& base = plan_.requests[r].spec->name;
-          bool in = spec.requests.empty() ||
-                    std::any_of(spec.requests.begin(), spec.requests.end(),
-                                [&](const std::string& name) { return name == base || name == alternative.name; });
+          const bool in =
+              named.empty() || named.contains(plan_.requests[r].spec->name) || named.contains(alternative.name);
           if (in) alternative.constraints.push_back(number);
           any = any || in;
         }
+        meter_.charge(1 + plan_.requests[r].alternatives.size() / kMembersPerStep);
         if (any) added.requests.push_back(static_cast<uint32_t>(r));
       }
       inventory::StrId key = core_.strings().intern(added.attribute);
-      auto column = std::find(plan_.columns.begin(), plan_.columns.end(), key);
-      added.column = static_cast<uint32_t>(column - plan_.columns.begin());
-      if (column == plan_.columns.end()) {
-        plan_.columns.push_back(key);
-      } else {
-        core_.strings().release(key);
-      }
+      const auto [column, fresh] = at_.column_of.try_emplace(key, static_cast<uint32_t>(plan_.columns.size()));
+      added.column = column->second;
+      fresh ? plan_.columns.push_back(key) : core_.strings().release(key);
       plan_.constraints.push_back(std::move(added));
     }
   }
@@ -223,26 +273,30 @@ class Planner {
   }
 
   Plan& plan_;
+  Plan::Progress& at_;
   inventory::Core& core_;
   Selectors& selectors_;
   Filters& filters_;
-  const Meter& meter_;
+  Meter& meter_;
   std::optional<uint32_t> current_claim_;
+  bool made_any_ = false;  // in this slice
 };
-
-}  // namespace
 
 Plan::~Plan() {
   for (inventory::StrId key : columns) core_.strings().release(key);
 }
 
-std::shared_ptr<const Plan> make_plan(const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims,
-                                      inventory::Core& core, Selectors& selectors, Filters& filters,
-                                      const Meter& meter) {
+std::shared_ptr<Plan> begin_plan(const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims,
+                                 inventory::Core& core) {
   auto plan = std::make_shared<Plan>(claims, core);
   plan->classes_version = core.classes_version();
-  Planner(*plan, core, selectors, filters, meter).run();
+  plan->unfinished = true;
   return plan;
+}
+
+void go_on(Plan& plan, inventory::Core& core, Selectors& selectors, Filters& filters, Meter& meter) {
+  plan.unfinished = false;
+  Planner(plan, core, selectors, filters, meter).run();
 }
 
 }  // namespace dra::allocator

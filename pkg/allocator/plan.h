@@ -1,11 +1,15 @@
 // Plan: the claims of a request, checked and compiled once: requests in order, their alternatives, constraints.
 //
-// Independent of nodes, devices and use; valid as long as the classes do not change.
+// Independent of nodes, devices and use; valid as long as the classes do not change. Making it costs about a
+// microsecond an alternative, and more for each selector that is not compiled yet; it goes on in the next slice where
+// one ends.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "pkg/allocator/filters.h"
@@ -15,8 +19,13 @@
 
 namespace dra::allocator {
 
-// Results of all claims together; deeper searches are refused.
-inline constexpr size_t kMaxPlanResults = 2048;
+// Claims with more of these together are refused. One claim has at most 32 requests of 8 alternatives, and is stored
+// with all its texts in 3 MiB; a pod may name any number of claims.
+inline constexpr size_t kMaxPlanClaims = 64;
+inline constexpr size_t kMaxPlanAlternatives = 1024;
+inline constexpr size_t kMaxPlanBytes = 4u << 20;
+// Of distinct selectors: compiled, they take a fraction of Selectors::kMaxProgramBytes.
+inline constexpr size_t kMaxPlanSelectorBytes = 192u << 10;
 
 struct PlanAlternative {
   std::string name;  // "req" or "req/sub", as results have it
@@ -71,7 +80,7 @@ struct Plan {
   Cause error_cause = Cause::kInvalidRequest;
   // Which of `claims` `error`, or else `ambiguous`, is about; nothing: all of them together.
   std::optional<uint32_t> guilty_claim;
-  // The slice ended while selectors were compiled: make it again. Those that were compiled are kept.
+  // The slice ended first: go_on() in another one.
   bool unfinished = false;
   size_t bytes = 0;  // of this and the claims it keeps, roughly
   uint64_t classes_version = 0;
@@ -79,12 +88,26 @@ struct Plan {
   std::string shape;
 
  private:
+  friend class Planner;
+  // How far making it is, and the way back from filters and columns to their numbers.
+  struct Progress {
+    uint32_t claim = 0;         // of `claims`: the one at hand
+    size_t request = 0;         // its next request
+    size_t alternatives = 0;    // of all requests made
+    size_t first_request = 0;   // of `requests`: the claim's first
+    size_t selector_bytes = 0;  // of the distinct ones
+    std::unordered_set<SelectorId> selectors;
+    std::unordered_map<FilterId, uint32_t> slot_of;
+    std::unordered_map<inventory::StrId, uint32_t> column_of;
+  };
+  Progress progress_;
   inventory::Core& core_;
 };
 
 // Never null: what is wrong with the claims is in Plan::error.
-std::shared_ptr<const Plan> make_plan(const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims,
-                                      inventory::Core& core, Selectors& selectors, Filters& filters,
-                                      const Meter& meter);
+std::shared_ptr<Plan> begin_plan(const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims,
+                                 inventory::Core& core);
+// Makes what is missing of it, or a part: Plan::unfinished says which. Each call gets further, however short the slice.
+void go_on(Plan& plan, inventory::Core& core, Selectors& selectors, Filters& filters, Meter& meter);
 
 }  // namespace dra::allocator

@@ -1,37 +1,41 @@
-// Reasons: why a request could not be satisfied, counted by cause.
+// Reasons: why a request could not be satisfied, counted by cause. The data of pkg/verdict, which makes sentences of
+// it.
 //
-// Each device of the asked nodes (all devices of every pool of which at least one slice is usable on such a node) is
-// counted once per request and alternative, under the first cause of the enum below that applies, so the counts of one
-// RequestReason add up to its `devices_examined`; where selectors take long that is not all of them. A device that
-// nothing speaks against alone is counted as kCombination; the proof that refuted the whole is in `proof`: too few
-// devices left for a request, no value common to enough of them, more wanted than counters and capacities give (Hall's
-// condition), or a search without result. With several nodes it is that of the first node on which every request by
-// itself has enough devices, else of the first.
+// Each device that was asked about is counted once per request and alternative, under the first cause of the enum below
+// that applies, so the counts of one RequestReason add up to its `devices_examined`; where selectors take long that is
+// not all of them. A device that nothing speaks against alone is counted as kCombination; the proof that refuted the
+// whole is in `proof`: too few devices left for a request, no value common to enough of them, more wanted than counters
+// and capacities give (Hall's condition), or a search without result. With several nodes it is that of the first node
+// on which every request by itself has enough devices, else of the first.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "pkg/inventory/inventory.h"
 
 namespace dra::allocator {
 
 // The closed set of causes, in the order in which they are looked for. The names (cause_name) are part of the
 // interface.
 enum class Cause : uint8_t {
+  kWrongNode,      // WrongNode: the device cannot be used on the nodes asked about
+  kClassSelector,  // ClassSelector: `index` of the selector of the class that refuses it or, with `detail`, fails on it
   kPoolIncomplete,   // PoolIncomplete: the pool is being updated
   kPoolInvalid,      // PoolInvalid: the pool was published wrongly
-  kWrongNode,        // WrongNode: the device cannot be used on the node
   kFeatureDisabled,  // FeatureDisabled: the device needs a feature gate that is off
-  kClassSelector,    // ClassSelector: `index` of the selector of the class
   kRequestSelector,  // RequestSelector: `index` of the selector of the request
-  kEvaluationError,  // EvaluationError: a selector failed on the device; `detail` says how, `device` on which first
+  kEvaluationError,  // EvaluationError: a selector of the request failed on it; `detail` says how
   kTaint,            // Taint: `detail` is "key=value:effect" of the first one not tolerated
   kCapacityShort,    // CapacityShort: `detail` is the capacity's name
   kInUse,            // InUse: held by another claim
   kCounterShort,     // CounterShort: `detail` is "set/counter"
   kConstraint,       // Constraint: `detail` is the attribute: missing on the device, or no value that is common enough
   kLimit,            // Limit: more than 32 results
+  kNodeRefused,      // NodeRefused: usable alone, but the pod cannot go to any of its nodes (ExplainScope::passed)
   kCombination,      // Combination: usable alone, but not together with the rest
   // Causes of a request without any device:
   kClassMissing,    // ClassMissing: `detail` is the class
@@ -39,21 +43,52 @@ enum class Cause : uint8_t {
 };
 std::string_view cause_name(Cause cause);
 
+// A claim that holds devices, or what their counters give.
+struct HeldBy {
+  std::string claim_uid;
+  std::string driver, pool;  // of the first device
+  uint32_t devices = 0;
+};
+
 struct CauseCount {
   Cause cause = Cause::kCombination;
   int index = -1;  // of a selector
   std::string detail;
   std::string device;  // driver/pool/device: the first one counted here, for administrators
   uint32_t devices = 0;
+  // For people: the selector's expression, "device takes 40Gi memory of set gpu-0, 20Gi left", a pool's reason. Of the
+  // first device; not part of what is counted together.
+  std::string example;
+  // kInUse and kCounterShort: most devices first, at most kMaxHolders; and how many more there are.
+  std::vector<HeldBy> holders;
+  uint32_t more_holders = 0;
+  bool holders_sampled = false;  // there may be more still: not all of the devices were looked at
 };
+inline constexpr size_t kMaxHolders = 8;
+inline constexpr size_t kMaxAble = 4096;
 
 struct RequestReason {
   std::string claim;    // namespace/name
   std::string request;  // "req" or "req/sub"
+  std::string device_class;
   uint32_t devices_examined = 0;
   uint32_t devices_asked = 0;      // how many there are
   uint32_t devices_wanted = 0;     // 0: mode All
   std::vector<CauseCount> counts;  // in the order of the enum; they add up to devices_examined
+  uint32_t most_on_one_node = 0;   // usable alone (kCombination), on the node that has most of them
+  std::string nearest_miss;        // where the class selects no device: "no device has driver gpu.nvidia.com"
+};
+
+struct Reasons;
+// Some alternative of every request has enough usable devices on one node.
+bool each_possible_alone(const Reasons& reasons);
+
+// Which nodes an explanation is about.
+struct ExplainScope {
+  // The devices of all pools are counted, whatever their nodes; else those of `passed` and `others`.
+  bool everywhere = false;
+  std::span<const inventory::NodeId> passed;  // that the pod can go to
+  std::span<const inventory::NodeId> others;  // that it cannot
 };
 
 // An explanation looks at no more devices than this (it would take longer than the decision's own budget): further
@@ -67,15 +102,13 @@ struct Reasons {
   std::vector<RequestReason> requests;
   uint32_t nodes_asked = 0;
   uint32_t nodes_examined = 0;
-  std::vector<std::string> drivers;  // of the pools examined, sorted: whose devices would have to be freed
+  std::vector<std::string> drivers;  // of pools with selected or unexamined devices, sorted: who could change this
   std::string proof;                 // never empty for what was found infeasible on at least one known node
-  // At most 1 KiB, without names of devices or of other namespaces' objects: for events and conditions.
+  // Nodes of which each has enough devices for every request by itself, but that the pod cannot go to; the first
+  // kMaxAble.
+  std::vector<inventory::NodeId> able_though_refused;
+  // All of it on one line of at most 1 KiB: for tests and logs.
   std::string summary() const;
-  // The same in one sentence for users, at most 1000 bytes: "no node can provide 2 x gpu: 14 devices in use, 6 rejected
-  // by selector 1, 3 tainted (k=v:NoSchedule)". Only requests that cannot be satisfied even alone are counted out;
-  // where there are none, the sentence says that they do not fit together. Selectors are counted from 1. `claim`
-  // ("namespace/name") restricts it to the requests of one claim; empty: all.
-  std::string sentence(std::string_view who_cannot = "no node can provide", std::string_view claim = "") const;
 };
 
 }  // namespace dra::allocator

@@ -31,14 +31,20 @@ Refutations::Nodes& Refutations::of(const std::string& shape) {
   return nodes;
 }
 
+std::unordered_map<std::string, Refutations::Nodes>::iterator Refutations::oldest() {
+  return std::min_element(shapes_.begin(), shapes_.end(),
+                          [](const auto& a, const auto& b) { return a.second.last_used_ < b.second.last_used_; });
+}
+
 void Refutations::drop_oldest() {
-  shapes_.erase(std::min_element(shapes_.begin(), shapes_.end(), [](const auto& a, const auto& b) {
-    return a.second.last_used_ < b.second.last_used_;
-  }));
+  shapes_.erase(oldest());
 }
 
 // Searches that were not gone on with for longest lose their dead states: they begin again.
 void Refutations::trim() {
+  size_t bytes = 0;
+  for (const auto& [shape, nodes] : shapes_) bytes += shape.size();
+  for (; bytes > kMaxShapeBytes; drop_oldest()) bytes -= oldest()->first.size();
   size_t states = 0;
   for (const auto& [shape, nodes] : shapes_) states += nodes.dead.size();
   while (states > kMaxDeadStates) {

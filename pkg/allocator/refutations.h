@@ -7,7 +7,7 @@
 //  - undecided nodes, which come last in the next attempt, so that hard nodes do not starve an easy one;
 //  - the search that a slice or budget ended, with the states it proved dead, so that it goes on instead of again;
 //  - what the attempt at hand has spent, and its budget.
-// Bounded by kMaxShapes and kMaxDeadStates; what was used longest ago goes first.
+// Bounded by kMaxShapes, kMaxShapeBytes and kMaxDeadStates; what was used longest ago goes first.
 #pragma once
 
 #include <cstdint>
@@ -84,7 +84,9 @@ class Refutations {
 
  private:
   static constexpr size_t kMaxShapes = 256;
+  static constexpr size_t kMaxShapeBytes = 4u << 20;  // of their texts
 
+  std::unordered_map<std::string, Nodes>::iterator oldest();
   void drop_oldest();
 
   const inventory::Core& core_;

@@ -151,18 +151,40 @@ bool read(const JsonValue& v, DeviceClass& out, Trouble& t) {
          });
 }
 
+namespace {
+
+// The first member of a rule's selector that is none of those in use.
+std::string unknown_selector_field(const JsonValue& selector) {
+  std::string unknown;
+  selector.each_member([&](std::string_view key, const JsonValue& value) {
+    const bool known = key == "driver" || key == "pool" || key == "device";
+    const bool empty_list =
+        value.kind() == JsonValue::Kind::kArray && value.each_element([](const auto&) { return false; });
+    if (known || value.is_null() || empty_list) return true;
+    unknown = key.substr(0, 64);
+    return false;
+  });
+  return unknown;
+}
+
+}  // namespace
+
 bool read(const JsonValue& v, DeviceTaintRule& out, Trouble& t) {
   return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
-         section(v, "spec", t, [&](const JsonValue& s) {
-           return section(s, "deviceSelector", t,
-                          [&](const JsonValue& selector) {
-                            out.has_selector = true;
-                            return field(selector, "driver", out.driver, t) && field(selector, "pool", out.pool, t) &&
-                                   field(selector, "device", out.device, t);
-                          }) &&
-                  field_with(s, "taint", t,
-                             [&](const JsonValue& taint) { return read_device_taint(taint, out.taint, t); });
-         });
+         section(v, "spec", t,
+                 [&](const JsonValue& s) {
+                   return section(s, "deviceSelector", t,
+                                  [&](const JsonValue& selector) {
+                                    out.unknown_selector = unknown_selector_field(selector);
+                                    out.has_selector = out.unknown_selector.empty();
+                                    return field(selector, "driver", out.driver, t) &&
+                                           field(selector, "pool", out.pool, t) &&
+                                           field(selector, "device", out.device, t);
+                                  }) &&
+                          field_with(s, "taint", t,
+                                     [&](const JsonValue& taint) { return read_device_taint(taint, out.taint, t); });
+                 }) &&
+         section(v, "status", t, [&](const JsonValue& s) { return field(s, "conditions", out.conditions, t); });
 }
 
 }  // namespace detail

@@ -223,6 +223,12 @@ TEST(Decode, TaintRuleSelector) {
   EXPECT_TRUE(rule->has_selector);
   EXPECT_EQ(rule->pool, "p");
   EXPECT_EQ(rule->driver, std::nullopt);
+  // Fields of 1.34, and of versions to come, narrow in a way that cannot be judged here.
+  Result<DeviceTaintRule> unknown =
+      decode<DeviceTaintRule>(R"({"spec": {"deviceSelector": {"driver": "d", "deviceClassName": "c"}}})");
+  EXPECT_FALSE(unknown->has_selector);
+  EXPECT_EQ(unknown->unknown_selector, "deviceClassName");
+  EXPECT_TRUE(decode<DeviceTaintRule>(R"({"spec": {"deviceSelector": {"selectors": []}}})")->has_selector);
 }
 
 TEST(Decode, WrongTypesNameTheField) {

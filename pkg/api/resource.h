@@ -258,14 +258,19 @@ struct ResourceClaimTemplate {
   std::string spec_json;  // spec.spec as the server sent it: copied whole into claims, so that unknown fields are kept
 };
 
-// resource.k8s.io/v1beta2 and v1alpha3 in 1.36
+// resource.k8s.io/v1 since 1.37, v1beta2 and v1alpha3 in 1.36.
 struct DeviceTaintRule {
   ObjectMeta metadata;
-  bool has_selector = false;  // without deviceSelector the rule matches nothing; an empty one matches every device
+  // Without deviceSelector the rule matches nothing; an empty one matches every device. A selector with a field that
+  // this version does not know (until 1.34: deviceClassName, selectors) narrows in a way that nobody here can judge:
+  // the rule counts as one without selector, and `unknown_selector` names the field.
+  bool has_selector = false;
+  std::string unknown_selector;
   std::optional<std::string> driver;
   std::optional<std::string> pool;
   std::optional<std::string> device;
   DeviceTaint taint;
+  std::vector<Condition> conditions;  // status
 };
 
 }  // namespace dra::api

@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "pkg/apiserver/body.h"
 #include "pkg/apiserver/codec.h"
-#include "pkg/apiserver/field_set.h"
+#include "pkg/apiserver/field_tree.h"
 #include "pkg/apiserver/json_text.h"
 #include "pkg/apiserver/managed_fields.h"
 #include "pkg/apiserver/rest_write.h"
@@ -119,25 +120,36 @@ StatusOr<Json> read_config(Call& call, const Json& config, const std::vector<std
   return out;
 }
 
-// Paths that nobody owns any more because this manager's configuration no longer names them.
-void remove_abandoned(const ObjectType* type, Json& object, const FieldSet& before, const FieldSet& now,
-                      const std::vector<ManagedEntry>& others) {
-  auto owned_elsewhere = [&](const std::string& path) {
-    const std::string below = path + '\x1f';
-    return std::any_of(others.begin(), others.end(), [&](const ManagedEntry& e) {
-      auto it = e.fields.lower_bound(path);
-      return it != e.fields.end() && (*it == path || it->starts_with(below));
-    });
-  };
-  auto named = [&](const std::string& path) {
-    auto it = now.lower_bound(path);
-    return it != now.end() && (*it == path || it->starts_with(path + '\x1f'));
-  };
-  std::vector<std::string> abandoned;
-  for (const auto& path : before) {
-    if (!named(path) && !owned_elsewhere(path)) abandoned.push_back(path);
+// Everybody but the applying manager gives up what this apply changes; without force that is a conflict.
+StatusOr<void> take_over(const Comparison& difference, const std::string& own_version, bool force,
+                         std::vector<ManagedEntry>& others) {
+  const FieldSet changed = difference.changed();
+  std::map<std::string, std::vector<std::string>> conflicts;
+  for (const ManagedEntry& other : others) {
+    for (const std::string& path : changed) {
+      if (other.fields.contains(path)) conflicts[manager_text(other, own_version)].push_back(path_text(path));
+    }
   }
-  remove_paths(type, object, abandoned);
+  if (!force && !conflicts.empty()) return fail_status(conflict_status(conflicts));
+  for (ManagedEntry& other : others) disown(other.fields, difference);
+  return {};
+}
+
+// Who owned what before this apply. An object that nobody is recorded for belongs to "before-first-apply".
+std::vector<ManagedEntry> managers_before(const ObjectType* type, const Json* current, const ManagerTag& tag) {
+  if (current == nullptr) return {};
+  auto entries = read_managers(current->at("metadata"));
+  if (!entries.empty()) return entries;
+  const FieldSet all = compare_fields(type, empty_object(type), *current).changed();
+  return {{"before-first-apply", "Update", tag.subresource, tag.api_version, tag.time, all}};
+}
+
+// The server keeps the annotation of client-side apply in step, so that users can go back to it.
+void keep_last_applied(Json& metadata, const Json& config) {
+  Json& annotations = metadata["annotations"];
+  if (annotations.is_object() && annotations.contains(kLastApplied))
+    annotations[kLastApplied] = compact_text(config) + "\n";
+  if (annotations.is_null()) metadata.erase("annotations");
 }
 
 }  // namespace
@@ -151,64 +163,35 @@ StatusOr<Json> run_apply(const Env& env, Call& call, const Json& config, const s
   const ManagerTag tag = manager_tag(env, call);
 
   std::vector<std::string> repeated;
-  FieldSet applied = fields_of(type, *read, &repeated);
+  FieldSet applied = applied_fields(type, *read, &repeated);
   if (!repeated.empty()) return fail_status(plain_error(typed_failure(call, config) + repeated_text(repeated)));
   if (call.path.subresource == "status") {
     std::erase_if(applied, [](const std::string& path) { return !path.starts_with("f:status"); });
   }
-  Json object = current == nullptr ? Json{{"metadata", Json::object()}} : *current;
-  auto entries = read_managers(object["metadata"]);
-  std::vector<ManagedEntry> others;
-  ManagedEntry mine{tag.manager, "Apply", tag.subresource, tag.api_version, tag.time, {}};
-  FieldSet before;
-  std::string old_time;
-  size_t place = entries.size();  // entries keep their order, so that an equal apply changes nothing
-  for (auto& e : entries) {
-    if (e.manager == tag.manager && e.operation == "Apply" && e.subresource == tag.subresource) {
-      before.insert(e.fields.begin(), e.fields.end());
-      place = std::min(place, others.size());
-      if (e.fields == applied && e.api_version == tag.api_version) old_time = e.time;
-    } else {
-      others.push_back(std::move(e));
-    }
-  }
+  std::vector<ManagedEntry> others = managers_before(type, current, tag);
+  ManagedEntry mine{tag.manager, "Apply", tag.subresource, tag.api_version, "", {}};
+  std::erase_if(others, [&](ManagedEntry& e) {
+    if (e.manager != mine.manager || e.operation != mine.operation || e.subresource != mine.subresource) return false;
+    mine.fields.insert(e.fields.begin(), e.fields.end());
+    mine.time = std::max(mine.time, e.time);
+    return true;
+  });
+  const FieldSet last = std::exchange(mine.fields, std::move(applied));
+  FieldSet owned = mine.fields;
+  for (const ManagedEntry& e : others) owned.insert(e.fields.begin(), e.fields.end());
 
-  std::map<std::string, std::vector<std::string>> conflicts;
-  PathFinder live(type, object);
-  PathFinder wanted(type, *read);
-  for (const auto& path : applied) {
-    const Json* have = live.find(path);
-    const Json* want = wanted.find(path);
-    if (want == nullptr ||
-        (have != nullptr &&
-         (*have == *want || (have->is_structured() && path.find("k:{", path.rfind('\x1f') + 1) != std::string::npos))))
-      continue;
-    const auto member = applied.upper_bound(path);
-    if (have != nullptr && member != applied.end() && member->starts_with(path + '\x1f')) continue;
-    for (auto& other : others) {
-      if (!other.fields.contains(path)) continue;
-      if (force) {
-        other.fields.erase(path);
-      } else {
-        conflicts[manager_text(other, tag.api_version)].push_back(path_text(path));
-      }
-    }
-  }
-  if (!conflicts.empty()) return fail_status(conflict_status(conflicts));
-
+  const Json live = current == nullptr ? empty_object(type) : *current;
+  Json object = live;
   merge_applied(type, object, *read);
-  remove_abandoned(type, object, before, applied, others);
-  mine.fields = std::move(applied);
-  if (!old_time.empty()) mine.time = old_time;
-  others.insert(others.begin() + static_cast<std::ptrdiff_t>(std::min(place, others.size())), std::move(mine));
-  if (tag.manager == "kubectl" && tag.subresource.empty()) {
-    // The server keeps the annotation of client-side apply in step, so that users can go back to it.
-    Json& annotations = object["metadata"]["annotations"];
-    if (annotations.is_object() && annotations.contains(kLastApplied))
-      annotations[kLastApplied] = compact_text(config) + "\n";
-    if (annotations.is_null()) object["metadata"].erase("annotations");
-  }
-  write_managers(object["metadata"], others);
+  object = prune_abandoned(type, object, last, owned);
+  const Comparison difference = compare_fields(type, live, object);
+  if (auto taken = take_over(difference, tag.api_version, force, others); !taken) return fail_status(taken.error());
+
+  if (!difference.same()) mine.time = tag.time;
+  if (difference.same() && current != nullptr) object = *current;
+  others.push_back(std::move(mine));
+  if (tag.manager == "kubectl" && tag.subresource.empty()) keep_last_applied(object["metadata"], config);
+  write_managers(object["metadata"], std::move(others));
   auto decoded = decode_document(call, body_kind(call), object, {}, "");
   if (!decoded) return fail_status(decoded.error());
   return object;

@@ -4,6 +4,7 @@
 
 #include "pkg/apiserver/json_text.h"
 #include "pkg/apiserver/printable.h"
+#include "pkg/apiserver/protobuf_answer.h"
 #include "pkg/base/strings.h"
 #include "pkg/yaml/yaml.h"
 
@@ -32,7 +33,16 @@ http::Response response_head(Call& call, int code, std::string_view content_type
 
 }  // namespace
 
+void send_protobuf(Call& call, int code, std::string answer) {
+  http::Response r = response_head(call, code, "application/vnd.kubernetes.protobuf");
+  r.body = std::move(answer);
+  call.responder->send(std::move(r));
+}
+
 void send_json(Call& call, int code, std::string text) {
+  if (call.form.protobuf) {
+    if (auto answer = encode_protobuf_answer(Json::parse(text))) return send_protobuf(call, code, std::move(*answer));
+  }
   http::Response r = response_head(call, code, call.form.yaml ? "application/yaml" : "application/json");
   if (call.form.yaml) {
     text = yaml::emit(Json::parse(text));
@@ -78,10 +88,17 @@ void send_status(Call& call, const Status& status) {
     send_text(call, status.code, "text/plain; charset=utf-8", status.message);
     return;
   }
-  http::Response r = response_head(call, status.code, "application/json");
-  if (status.retry_after_seconds > 0) r.headers.add("Retry-After", std::to_string(status.retry_after_seconds));
   const Json document = to_json(status);
-  r.body = wants_pretty(call) ? dump_json(document, 2) : dump_json(document, -1) + "\n";
+  std::optional<std::string> protobuf;
+  if (call.form.protobuf) protobuf = encode_protobuf_answer(document);
+  http::Response r =
+      response_head(call, status.code, protobuf ? "application/vnd.kubernetes.protobuf" : "application/json");
+  if (status.retry_after_seconds > 0) r.headers.add("Retry-After", std::to_string(status.retry_after_seconds));
+  if (protobuf) {
+    r.body = std::move(*protobuf);
+  } else {
+    r.body = wants_pretty(call) ? dump_json(document, 2) : dump_json(document, -1) + "\n";
+  }
   call.responder->send(std::move(r));
 }
 
@@ -92,6 +109,9 @@ void send_text(Call& call, int code, std::string_view content_type, std::string 
 }
 
 void send_document(Call& call, int code, const Json& document) {
+  if (call.form.protobuf) {
+    if (auto answer = encode_protobuf_answer(document)) return send_protobuf(call, code, std::move(*answer));
+  }
   send_json(call, code, dump_json(document, -1));
 }
 
@@ -110,6 +130,7 @@ void send_object(const Env& env, Call& call, int code, const StoredPtr& object) 
     send_document(call, code, partial_object(object->document()->at("metadata"), call.form.shape_version));
     return;
   }
+  if (call.form.protobuf) return send_document(call, code, object_document(*call.kind, call.gv(), *object));
   send_json(call, code, object_text(*call.kind, call.gv(), *object, true));
 }
 
@@ -153,11 +174,14 @@ Json partial_object(const Json& metadata, std::string_view shape_version) {
           {"metadata", metadata}};
 }
 
+StatusOr<void> check_include_object(const std::string& include) {
+  if (include.empty() || include == "None" || include == "Metadata" || include == "Object") return {};
+  return fail_status(bad_request("Unable to convert to Table as requested: includeObject: Invalid value: " +
+                                 quote(include) + ": must be 'Metadata', 'Object', 'None', or empty"));
+}
+
 StatusOr<Json> make_table(const Env& env, const TableRequest& request, const std::vector<StoredPtr>& objects) {
-  if (!request.include.empty() && request.include != "None" && request.include != "Metadata" &&
-      request.include != "Object") {
-    return fail_status(bad_request("unrecognized includeObject value: " + quote(request.include)));
-  }
+  if (auto ok = check_include_object(request.include); !ok) return fail_status(ok.error());
   Json table = {{"kind", "Table"},
                 {"apiVersion", "meta.k8s.io/" + request.shape_version},
                 {"metadata", Json::object()},

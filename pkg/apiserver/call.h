@@ -64,6 +64,8 @@ std::string key_of(const KindInfo& info, const Json& object);
 void send_status(Call& call, const Status& status);
 void send_text(Call& call, int code, std::string_view content_type, std::string body);
 void send_document(Call& call, int code, const Json& document);
+// An answer that encode_protobuf_answer() or protobuf_envelope() made.
+void send_protobuf(Call& call, int code, std::string answer);
 // The same from compact JSON text.
 void send_json(Call& call, int code, std::string text);
 // A stored object in the form the call asks for.
@@ -88,6 +90,7 @@ struct TableRequest {
   std::string include;
   bool with_columns = true;
 };
+StatusOr<void> check_include_object(const std::string& include);
 StatusOr<Json> make_table(const Env& env, const TableRequest& request, const std::vector<StoredPtr>& objects);
 
 // Handlers of resource requests.

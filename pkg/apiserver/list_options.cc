@@ -11,7 +11,7 @@ namespace {
 
 StatusOr<std::optional<int64_t>> parse_int_option(const Call& call, std::string_view name) {
   const std::string& text = call.query.get(name);
-  if (text.empty()) return std::nullopt;
+  if (!call.query.has(name)) return std::nullopt;
   int64_t value = 0;
   const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (ec == std::errc::result_out_of_range) {

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
-#include "pkg/apiserver/field_set.h"
+#include "pkg/apiserver/codec.h"
 #include "pkg/apiserver/rest_write.h"
 
 namespace dra::apiserver {
@@ -49,12 +50,27 @@ std::vector<ManagedEntry> read_managers(const Json& meta) {
   return out;
 }
 
-void write_managers(Json& meta, const std::vector<ManagedEntry>& entries) {
+namespace {
+
+// The order of encodeManagedFields.
+bool written_before(const ManagedEntry& a, const ManagedEntry& b) {
+  return std::tie(a.operation, a.time, a.manager, a.api_version, a.subresource) <
+         std::tie(b.operation, b.time, b.manager, b.api_version, b.subresource);
+}
+
+}  // namespace
+
+void write_managers(Json& meta, std::vector<ManagedEntry> entries) {
+  std::sort(entries.begin(), entries.end(), written_before);
   Json out = Json::array();
   for (const auto& e : entries) {
     if (e.fields.empty()) continue;
-    Json j = {{"manager", e.manager}, {"operation", e.operation}, {"apiVersion", e.api_version},
-              {"time", e.time},       {"fieldsType", "FieldsV1"}, {"fieldsV1", to_fields_v1(e.fields)}};
+    Json j = {{"manager", e.manager},
+              {"operation", e.operation},
+              {"apiVersion", e.api_version},
+              {"fieldsType", "FieldsV1"},
+              {"fieldsV1", to_fields_v1(e.fields)}};
+    if (!e.time.empty()) j["time"] = e.time;
     if (!e.subresource.empty()) j["subresource"] = e.subresource;
     out.push_back(std::move(j));
   }
@@ -63,6 +79,16 @@ void write_managers(Json& meta, const std::vector<ManagedEntry>& entries) {
   } else {
     meta["managedFields"] = std::move(out);
   }
+}
+
+void disown(FieldSet& fields, const Comparison& difference) {
+  std::erase_if(fields, [&](const std::string& path) {
+    return difference.added.contains(path) || difference.modified.contains(path) || difference.removed.contains(path);
+  });
+}
+
+Json empty_object(const ObjectType* type) {
+  return type == nullptr ? Json{{"metadata", Json::object()}} : zero_object(*type);
 }
 
 void track_update(const ObjectType* type, const Json* old, Json& object, const ManagerTag& manager) {
@@ -83,25 +109,9 @@ void track_update(const ObjectType* type, const Json* old, Json& object, const M
     meta.erase("managedFields");
     return;
   }
-  FieldSet now = fields_of(type, object);
-  FieldSet changed;
-  if (old == nullptr) {
-    changed = now;
-  } else {
-    PathFinder old_values(type, *old);
-    PathFinder new_values(type, object);
-    for (const auto& path : now) {
-      const Json* before = old_values.find(path);
-      const Json* after = new_values.find(path);
-      const bool container = before != nullptr && after != nullptr && before->is_structured() && after->is_structured();
-      const auto member = now.upper_bound(path);
-      const bool has_members = member != now.end() && member->starts_with(path + '\x1f');
-      if (before == nullptr || (!(container && has_members) && *before != *after)) changed.insert(path);
-    }
-  }
-  for (auto& e : entries) {
-    std::erase_if(e.fields, [&](const std::string& path) { return !now.contains(path) || changed.contains(path); });
-  }
+  const Comparison difference = compare_fields(type, old == nullptr ? empty_object(type) : *old, object);
+  const FieldSet changed = difference.changed();
+  for (auto& e : entries) disown(e.fields, difference);
   if (!changed.empty()) {
     auto mine = std::find_if(entries.begin(), entries.end(), [&](const ManagedEntry& e) {
       return e.manager == manager.manager && e.operation == "Update" && e.subresource == manager.subresource &&

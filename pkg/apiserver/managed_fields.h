@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "pkg/apiserver/field_set.h"
+#include "pkg/apiserver/field_tree.h"
 #include "pkg/apiserver/json.h"
 #include "pkg/apiserver/kind.h"
 #include "pkg/apiserver/schema.h"
@@ -26,12 +26,16 @@ struct ManagedEntry {
   std::string operation;  // "Apply" or "Update"
   std::string subresource;
   std::string api_version;
-  std::string time;
+  std::string time;  // empty: an apply that changed nothing but ownership
   FieldSet fields;
 };
 std::vector<ManagedEntry> read_managers(const Json& meta);
-// Entries without fields are dropped.
-void write_managers(Json& meta, const std::vector<ManagedEntry>& entries);
+// Entries without fields are dropped; the others stand in upstream's order.
+void write_managers(Json& meta, std::vector<ManagedEntry> entries);
+// Takes what differs out of what somebody owned.
+void disown(FieldSet& fields, const Comparison& difference);
+// What the first write of an object is compared with.
+Json empty_object(const ObjectType* type);
 
 // The schema that tells lists and maps apart for ownership, null when there is none (everything is then granular maps
 // and atomic lists).

@@ -1,5 +1,5 @@
 // Which form an answer takes: the Accept header against what this server can write (JSON and YAML, whole objects,
-// metadata only, tables). Protobuf and CBOR are not written; clients that name a second choice get that.
+// metadata only, tables; protobuf for all but tables). CBOR is not written; clients that name a second choice get that.
 #pragma once
 
 #include <string>
@@ -15,6 +15,7 @@ struct OutputForm {
   OutputShape shape = OutputShape::kObject;
   std::string shape_version = "v1";  // of meta.k8s.io, for tables and partial objects
   bool yaml = false;
+  bool protobuf = false;
   bool stream_watch = false;  // ;stream=watch was asked for
 };
 

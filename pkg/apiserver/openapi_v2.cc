@@ -1,10 +1,10 @@
 #include "pkg/apiserver/openapi_v2.h"
 
-#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "pkg/apiserver/call.h"
+#include "pkg/base/protobuf_wire.h"
 
 namespace dra::apiserver {
 
@@ -13,17 +13,10 @@ namespace {
 constexpr std::string_view kTitle = "Kubernetes", kVersion = "v1.36.2", kGvk = "x-kubernetes-group-version-kind";
 constexpr std::string_view kParameters[] = {"dryRun", "fieldManager", "fieldValidation"};
 
-void add_varint(std::string& out, uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
-  out += static_cast<char>(value);
-}
-
 // A length-delimited field; numbers are those of gnostic's OpenAPIv2.proto.
-std::string field(uint32_t number, std::string_view bytes) {
+std::string field(int number, std::string_view bytes) {
   std::string out;
-  add_varint(out, number << 3 | 2);
-  add_varint(out, bytes.size());
-  out += bytes;
+  append_bytes_field(out, number, bytes);
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include "pkg/apiserver/body.h"
 #include "pkg/apiserver/json_text.h"
 #include "pkg/base/clock.h"
+#include "pkg/base/protobuf_wire.h"
 #include "pkg/base/strings.h"
 #include "pkg/base/utf8.h"
 
@@ -14,82 +15,6 @@ namespace dra::apiserver {
 namespace {
 
 constexpr int kMaxMessageDepth = 64;
-constexpr std::string_view kMagic("k8s\0", 4);
-
-// Reads one message's fields. Any overrun makes `ok` false and stops.
-class WireReader {
- public:
-  explicit WireReader(std::string_view data) : data_(data) {}
-
-  // False at the end or when the data is broken (see ok()).
-  bool next() {
-    if (!ok_ || data_.empty()) return false;
-    const uint64_t tag = varint();
-    if (!ok_) return false;
-    number_ = static_cast<int>(tag >> 3);
-    wire_ = static_cast<int>(tag & 7);
-    switch (wire_) {
-      case 0:
-        value_ = varint();
-        return ok_;
-      case 1:
-        value_ = fixed(8);
-        return ok_;
-      case 5:
-        value_ = fixed(4);
-        return ok_;
-      case 2: {
-        const uint64_t size = varint();
-        if (!ok_ || size > data_.size()) return ok_ = false;
-        bytes_ = data_.substr(0, size);
-        data_.remove_prefix(size);
-        return true;
-      }
-      default:
-        return ok_ = false;
-    }
-  }
-
-  bool ok() const { return ok_; }
-  int number() const { return number_; }
-  int wire() const { return wire_; }
-  uint64_t value() const { return value_; }
-  std::string_view bytes() const { return bytes_; }
-
-  // For packed lists.
-  bool more() const { return ok_ && !data_.empty(); }
-  uint64_t varint() {
-    uint64_t out = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      if (data_.empty()) break;
-      const auto byte = static_cast<unsigned char>(data_[0]);
-      data_.remove_prefix(1);
-      out |= static_cast<uint64_t>(byte & 0x7f) << shift;
-      if ((byte & 0x80) == 0) return out;
-    }
-    ok_ = false;
-    return 0;
-  }
-
- private:
-  uint64_t fixed(size_t size) {
-    uint64_t out = 0;
-    if (data_.size() < size) {
-      ok_ = false;
-      return 0;
-    }
-    for (size_t i = 0; i < size; ++i) out |= static_cast<uint64_t>(static_cast<unsigned char>(data_[i])) << (8 * i);
-    data_.remove_prefix(size);
-    return out;
-  }
-
-  std::string_view data_;
-  bool ok_ = true;
-  int number_ = 0;
-  int wire_ = 0;
-  uint64_t value_ = 0;
-  std::string_view bytes_;
-};
 
 class MessageDecoder {
  public:
@@ -142,10 +67,22 @@ class MessageDecoder {
     Json value;
     while (e.next()) {
       if (e.number() == 1 && e.wire() == 2) key = valid_utf8(e.bytes());
-      if (e.number() == 2 && !put(element, e, value, depth + 1)) return false;
+      if (e.number() == 2 && !entry_value(element, e, value, depth + 1)) return false;
     }
     map[key] = std::move(value);
     return e.ok();
+  }
+
+  // A map's lists are wrapped in a message of their own (authorization's ExtraValue: items = 1).
+  bool entry_value(const ValueType& element, const WireReader& r, Json& value, int depth) {
+    if (element.type != FieldType::kList) return put(element, r, value, depth);
+    if (r.wire() != 2) return false;
+    value = Json::array();
+    WireReader items(r.bytes());
+    while (items.next()) {
+      if (items.number() == 1 && !append(*element.element, items, value, depth)) return false;
+    }
+    return items.ok();
   }
 
   bool single(const ValueType& type, const WireReader& r, Json& out, int depth) {
@@ -258,7 +195,7 @@ StatusOr<Json> decode_protobuf_body(std::string_view body, const BodyKind& expec
     return fail_status(
         bad_request("the object provided is unrecognized (must be of type " + expected.kind + "): " + why));
   };
-  if (!body.starts_with(kMagic)) {
+  if (!body.starts_with(kProtobufMagic)) {
     std::string hex;
     for (unsigned char c : body.substr(0, 1024)) {
       hex += "0123456789abcdef"[c >> 4];
@@ -267,7 +204,7 @@ StatusOr<Json> decode_protobuf_body(std::string_view body, const BodyKind& expec
     return refused("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0] (" + hex +
                    ")");
   }
-  WireReader envelope(body.substr(kMagic.size()));
+  WireReader envelope(body.substr(kProtobufMagic.size()));
   std::string api_version;
   std::string kind;
   std::string_view raw;

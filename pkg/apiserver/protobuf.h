@@ -1,6 +1,7 @@
 // Kubernetes' protobuf bodies (magic "k8s\0" and runtime.Unknown) into JSON documents, by the schema tables.
 //
-// Typed Go clients send these; they are decoded only, never written. Bounded: nesting, and everything within the body.
+// Typed Go clients send these. Answers are written by protobuf_answer.h. Bounded: nesting, and everything within the
+// body.
 #pragma once
 
 #include <string_view>
@@ -11,6 +12,9 @@
 namespace dra::apiserver {
 
 struct BodyKind;
+
+// What every protobuf body begins with.
+constexpr std::string_view kProtobufMagic("k8s\0", 4);
 
 // The document, with apiVersion and kind as the envelope has them.
 StatusOr<Json> decode_protobuf_body(std::string_view body, const BodyKind& expected);

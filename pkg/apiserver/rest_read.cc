@@ -4,8 +4,10 @@
 
 #include "pkg/apiserver/call.h"
 #include "pkg/apiserver/continue_token.h"
+#include "pkg/apiserver/go_duration.h"
 #include "pkg/apiserver/guard.h"
 #include "pkg/apiserver/json_text.h"
+#include "pkg/apiserver/protobuf_answer.h"
 #include "pkg/apiserver/watch.h"
 #include "pkg/base/strings.h"
 
@@ -27,24 +29,6 @@ Status too_large_revision(uint64_t wanted, uint64_t current) {
   return s;
 }
 
-// "2s", "1m30s", "500ms": the part of Go's durations that clients send. 0 when it is none.
-Duration parse_go_duration(std::string_view text) {
-  double total = 0;
-  while (!text.empty()) {
-    double number = 0;
-    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (ec != std::errc()) return Duration(0);
-    text.remove_prefix(static_cast<size_t>(end - text.data()));
-    const size_t unit_size = std::min(text.find_first_of("0123456789."), text.size());
-    const std::string_view unit = text.substr(0, unit_size);
-    const double scale = unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : unit == "ms" ? 1e-3 : 0;
-    if (scale == 0) return Duration(0);
-    total += number * scale;
-    text.remove_prefix(unit_size);
-  }
-  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::min(total, 86400.0)));
-}
-
 // Waits until the store has reached the revision the call wants, then goes on; gives up after three seconds or the
 // request's own time limit.
 void when_reached(const Env& env, const CallPtr& call, uint64_t revision, std::function<void()> go_on) {
@@ -53,7 +37,7 @@ void when_reached(const Env& env, const CallPtr& call, uint64_t revision, std::f
     return;
   }
   const MonoTime start = env.reactor.clock().mono_now();
-  const Duration own_limit = parse_go_duration(call->query.get("timeout"));
+  const Duration own_limit = parse_go_duration(call->query.get("timeout")).value_or(Duration(0));
   auto timer = std::make_shared<Handle>();
   auto step = std::make_shared<std::function<void()>>();
   *step = [env, call, revision, go_on = std::move(go_on), start, own_limit, timer, step] {
@@ -155,6 +139,27 @@ Json list_metadata(const Page& page) {
   return meta;
 }
 
+std::string item_text(const Call& call, const StoredObject& object) {
+  if (call.form.shape == OutputShape::kObject) return object_text(*call.kind, call.gv(), object, false);
+  return compact_text(partial_object(object.document()->at("metadata"), call.form.shape_version));
+}
+
+// False when no schema table has the kind: the answer is JSON then.
+bool send_protobuf_page(Call& call, const Page& page, const Json& metadata, const std::string& api_version,
+                        const std::string& kind) {
+  const bool partial = call.form.shape == OutputShape::kPartialObjectMetadata;
+  const std::string item_kind = kind.substr(0, kind.size() - std::string_view("List").size());
+  const ObjectType* type = find_message_type(api_version, item_kind);
+  if (type == nullptr) return false;
+  ProtobufList list(metadata);
+  for (const StoredPtr& o : page.items) {
+    list.add(*type, partial ? partial_object(o->document()->at("metadata"), call.form.shape_version)
+                            : object_document(*call.kind, call.gv(), *o));
+  }
+  send_protobuf(call, 200, protobuf_envelope(api_version, kind, list.message()));
+  return true;
+}
+
 void send_page(const Env& env, Call& call, const Page& page) {
   const Json metadata = list_metadata(page);
   if (call.form.shape == OutputShape::kTable) {
@@ -175,14 +180,14 @@ void send_page(const Env& env, Call& call, const Page& page) {
     kind = "PartialObjectMetadataList";
     api_version = "meta.k8s.io/" + call.form.shape_version;
   }
+  if (call.form.protobuf && send_protobuf_page(call, page, metadata, api_version, kind)) return;
   std::string text = R"({"kind":")" + kind + R"(","apiVersion":")" + api_version + R"(","metadata":)" +
                      compact_text(metadata) + R"(,"items":[)";
   bool first = true;
   for (const StoredPtr& o : page.items) {
     if (!first) text += ',';
     first = false;
-    text += partial ? compact_text(partial_object(o->document()->at("metadata"), call.form.shape_version))
-                    : object_text(*call.kind, call.gv(), *o, false);
+    text += item_text(call, *o);
   }
   text += "]}";
   // An empty metadata-only list has no array at all upstream.

@@ -192,7 +192,13 @@ Result<void> SchemaSet::link() {
     value->object = found;
   }
   pending_.clear();
-  for (auto& [name, type] : types_) flatten(*type, type->visible, 0);
+  for (auto& [name, type] : types_) {
+    flatten(*type, type->visible, 0);
+    type->by_number.clear();
+    for (const Field& field : type->fields) type->by_number.push_back(&field);
+    std::sort(type->by_number.begin(), type->by_number.end(),
+              [](const Field* a, const Field* b) { return a->number < b->number; });
+  }
   return {};
 }
 

@@ -1,7 +1,7 @@
 // Schemas: the shapes of the served kinds as tables, one for each group and version.
 //
 // One table drives everything that depends on a kind's fields: strict decoding (unknown and duplicate fields, type
-// mismatches), normalisation (what Go's `omitempty` drops or prints), protobuf request bodies, the merge keys of
+// mismatches), normalisation (what Go's `omitempty` drops or prints), protobuf bodies and answers, the merge keys of
 // strategic merge patch, the list types of server-side apply, and the OpenAPI documents. The facts come from
 // staging/src/k8s.io/api (generated.proto numbers, json tags, patchStrategy, listType).
 //
@@ -96,6 +96,8 @@ struct ObjectType {
   std::map<std::string, size_t, std::less<>> by_name;  // fields of inlined structs are found here via `inlined_fields`
   // Flattened: pointers to all JSON-visible fields by name, inlined structs dissolved. Filled by SchemaSet::link().
   std::map<std::string, const Field*, std::less<>> visible;
+  // `fields` in the order of their protobuf numbers. Filled by SchemaSet::link().
+  std::vector<const Field*> by_number;
   const Field* find(std::string_view json_name) const;
 };
 

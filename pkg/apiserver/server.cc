@@ -7,6 +7,7 @@
 #include "pkg/apiserver/authorizer.h"
 #include "pkg/apiserver/call.h"
 #include "pkg/apiserver/discovery.h"
+#include "pkg/apiserver/go_duration.h"
 #include "pkg/apiserver/housekeeper.h"
 #include "pkg/apiserver/openapi.h"
 #include "pkg/apiserver/rbacapi/bootstrap.h"
@@ -50,6 +51,15 @@ bool has_verb(const std::vector<std::string>& verbs, const std::string& verb) {
   return std::find(verbs.begin(), verbs.end(), verb) != verbs.end();
 }
 
+// What the request's own deadline must look like; watches have none.
+StatusOr<void> check_timeout(const Call& call) {
+  const std::string& text = call.query.get("timeout");
+  if (text.empty() || call.verb == "watch") return {};
+  const auto limit = parse_go_duration(text);
+  if (limit) return {};
+  return fail_status(bad_request("invalid timeout specified in the request URL - " + limit.error().message()));
+}
+
 }  // namespace
 
 struct Server::Impl {
@@ -69,6 +79,11 @@ struct Server::Impl {
     for (const char* name : {"default", "kube-node-lease", "kube-public", "kube-system"}) {
       if (!store.get("/namespaces", name)) add_namespace(name);
     }
+    add_priority_class("system-cluster-critical", 2'000'000'000,
+                       "Used for system critical pods that must run in the cluster, but can be moved to another node "
+                       "if necessary.");
+    add_priority_class("system-node-critical", 2'000'001'000,
+                       "Used for system critical pods that must not be moved from their current node.");
     if (options.authorization == AuthorizationMode::kRbac) add_bootstrap_policy();
     if (options.housekeeping) housekeeper = std::make_unique<Housekeeper>(env);
   }
@@ -82,6 +97,20 @@ struct Server::Impl {
                {"spec", {{"finalizers", {"kubernetes"}}}},
                {"status", {{"phase", "Active"}}}};
     store.put("/namespaces", name, std::move(ns));
+  }
+
+  void add_priority_class(const std::string& name, int64_t value, const std::string& description) {
+    constexpr const char* kTable = "scheduling.k8s.io/priorityclasses";
+    if (store.get(kTable, name)) return;
+    Json priority_class = {{"metadata",
+                            {{"name", name},
+                             {"uid", env.random.uuid()},
+                             {"generation", 1},
+                             {"creationTimestamp", format_rfc3339(env.reactor.clock().wall_now())}}},
+                           {"value", value},
+                           {"description", description},
+                           {"preemptionPolicy", "PreemptLowerPriority"}};
+    store.put(kTable, name, std::move(priority_class));
   }
 
   void add_bootstrap_policy() {
@@ -103,6 +132,7 @@ struct Server::Impl {
                        "400 Bad Request: the path is not percent-encoded properly\n");
     }
     c.verb = request_verb(c);
+    if (auto ok = check_timeout(c); !ok) return send_status(c, ok.error());
     if (auto ok = authenticate(env, c); !ok) return send_status(c, ok.error());
     if (auto ok = authorize(env, c); !ok) return send_status(c, ok.error());
     if (handle_discovery(env, c)) return;

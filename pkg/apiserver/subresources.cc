@@ -24,13 +24,15 @@ BodyKind foreign_kind(const GroupVersion& gv, const std::string& package, const 
 StatusOr<Json> bound_pod(const Json& pod, const Json& binding, const std::string& name, WallTime now) {
   const GroupResource pods_binding{"", "pods/binding"};
   const Json& meta = pod.at("metadata");
-  const std::string uid = binding["metadata"].value("uid", "");
-  if (!uid.empty() && uid != meta.value("uid", "")) {
-    return fail_status(conflict(
-        pods_binding, name,
-        "StorageError: invalid object, Code: 4, Key: /registry/pods/" + meta.value("namespace", "") + "/" + name +
-            ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: " + uid +
-            ", UID in object meta: " + meta.value("uid", "")));
+  for (const auto& [member, label] : {std::pair("uid", "UID"), std::pair("resourceVersion", "ResourceVersion")}) {
+    const std::string wanted = binding["metadata"].value(member, "");
+    const std::string have = meta.value(member, "");
+    if (wanted.empty() || wanted == have) continue;
+    return fail_status(conflict({"", "pods"}, name,
+                                "StorageError: invalid object, Code: 4, Key: /registry/pods/" +
+                                    meta.value("namespace", "") + "/" + name +
+                                    ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: " + label +
+                                    " in precondition: " + wanted + ", " + label + " in object meta: " + have));
   }
   if (meta.contains("deletionTimestamp")) {
     return fail_status(conflict(pods_binding, name, "pod " + name + " is being deleted, cannot be assigned to a host"));
@@ -75,6 +77,11 @@ void bind_pod(const Env& env, const CallPtr& call, const std::string& url_name) 
   const std::string body_name = (*binding)["metadata"].value("name", "");
   if (!body_name.empty() && body_name != name) {
     return send_status(*call, bad_request("name in URL does not match name in Binding object"));
+  }
+  const std::string body_namespace = (*binding)["metadata"].value("namespace", "");
+  if (!body_namespace.empty() && body_namespace != call->path.namespace_) {
+    return send_status(
+        *call, bad_request("the namespace of the provided object does not match the namespace sent on the request"));
   }
   const Json target = binding->value("target", Json::object());
   const std::string target_kind = target.value("kind", "");

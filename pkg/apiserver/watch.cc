@@ -5,6 +5,7 @@
 #include "pkg/apiserver/codec.h"
 #include "pkg/apiserver/guard.h"
 #include "pkg/apiserver/json_text.h"
+#include "pkg/apiserver/protobuf_answer.h"
 
 namespace dra::apiserver {
 
@@ -32,7 +33,10 @@ const char* change_name(ChangeType type) {
 class WatchSession : public std::enable_shared_from_this<WatchSession> {
  public:
   WatchSession(const Env& env, CallPtr call, ListOptions options)
-      : env_(env), call_(std::move(call)), options_(std::move(options)) {}
+      : env_(env), call_(std::move(call)), options_(std::move(options)) {
+    protobuf_ = call_->form.protobuf &&
+                find_message_type(call_->gv().text(), call_->kind->info().kind) != nullptr;  // else the answer is JSON
+  }
 
   ~WatchSession() {
     if (listener_ != 0) env_.store.unlisten(call_->table(), listener_);
@@ -77,7 +81,8 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
  private:
   void open_stream() {
     http::Response head;
-    head.headers.add("Content-Type", "application/json");
+    head.headers.add("Content-Type",
+                     protobuf_ ? "application/vnd.kubernetes.protobuf;stream=watch" : "application/json");
     head.headers.add("Cache-Control", "no-cache, private");
     for (const auto& w : call_->warnings) head.headers.add("Warning", "299 - \"" + w + "\"");
     call_->responder->begin_stream(std::move(head));
@@ -131,6 +136,11 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
   }
 
   void send(const char* type, const StoredPtr& object) {
+    if (protobuf_) {
+      const bool partial = call_->form.shape == OutputShape::kPartialObjectMetadata;
+      return send_event(type, partial ? partial_object(object->document()->at("metadata"), call_->form.shape_version)
+                                      : object_document(*call_->kind, call_->gv(), *object));
+    }
     std::string text;
     if (call_->form.shape == OutputShape::kTable) {
       auto table = make_table(
@@ -147,9 +157,17 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
     send_line(type, text);
   }
 
+  void send_event(const char* type, const Json& object) {
+    if (!protobuf_) return send_line(type, compact_text(object));
+    if (const auto answer = encode_protobuf_answer(object)) write(protobuf_watch_frame(type, *answer));
+  }
+
   void send_line(const char* type, const std::string& object_text) {
-    std::string line = R"({"type":")" + std::string(type) + R"(","object":)" + object_text + "}\n";
-    if (!call_->responder->write(line) && !over_) {
+    write(R"({"type":")" + std::string(type) + R"(","object":)" + object_text + "}\n");
+  }
+
+  void write(const std::string& event) {
+    if (!call_->responder->write(event) && !over_) {
       over_ = true;
       leave();
     }
@@ -175,13 +193,13 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
       object["apiVersion"] = call_->gv().text();
       object["metadata"] = metadata;
     }
-    send_line("BOOKMARK", compact_text(object));
+    send_event("BOOKMARK", object);
   }
 
   void too_old() {
     Status s = gone("too old resource version: " + options_.resource_version + " (" +
                     std::to_string(env_.store.floor(call_->table())) + ")");
-    send_line("ERROR", compact_text(to_json(s)));
+    send_event("ERROR", to_json(s));
     end();
   }
 
@@ -200,6 +218,7 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
   uint64_t after_ = 0;  // all changes up to this revision are delivered
   bool over_ = false;
   bool columns_sent_ = false;
+  bool protobuf_ = false;
   uint64_t listener_ = 0;
   Handle timeout_;
   Handle bookmark_;
@@ -220,6 +239,9 @@ void WatchHub::end_all() {
 }
 
 void begin_watch(const Env& env, const CallPtr& call, ListOptions options) {
+  if (call->form.shape == OutputShape::kTable) {
+    if (auto ok = check_include_object(call->query.get("includeObject")); !ok) return send_status(*call, ok.error());
+  }
   auto session = std::make_shared<WatchSession>(env, call, std::move(options));
   env.watches.add(session);
   session->start();

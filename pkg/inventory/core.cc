@@ -23,11 +23,6 @@ bool erase_value(std::vector<PoolId>& list, PoolId id) {
   return true;
 }
 
-bool rule_matches_pool(const api::DeviceTaintRule& rule, const Pool& pool) {
-  return rule.has_selector && (!rule.driver || *rule.driver == pool.driver_text) &&
-         (!rule.pool || *rule.pool == pool.name_text);
-}
-
 }  // namespace
 
 Core::~Core() {
@@ -287,7 +282,7 @@ const ClassEntry* Core::find_class(std::string_view name) const {
 
 void Core::touch_rule_pools(const api::DeviceTaintRule& rule) {
   for (const auto& pool : pools_) {
-    if (!pool || !rule_matches_pool(rule, *pool)) continue;
+    if (!pool || !selects_pool(rule, pool->driver_text, pool->name_text)) continue;
     pool->table_version = next_serial_++;
     note_change(pool->id);
   }
@@ -295,24 +290,22 @@ void Core::touch_rule_pools(const api::DeviceTaintRule& rule) {
 }
 
 void Core::apply_taint_rule(const api::DeviceTaintRule& rule) {
-  remove_taint_rule(rule.metadata.name);
-  rules_[rule.metadata.name] = rule;
+  // What a status says of a rule taints nothing: it is written again and again while pods are evicted.
+  api::DeviceTaintRule before;
+  if (!rules_.apply(rule, &before)) return;
+  if (before.has_selector) touch_rule_pools(before);
   touch_rule_pools(rule);
 }
 
 void Core::remove_taint_rule(std::string_view name) {
-  auto it = rules_.find(name);
-  if (it == rules_.end()) return;
-  api::DeviceTaintRule rule = std::move(it->second);
-  rules_.erase(it);
-  touch_rule_pools(rule);
+  api::DeviceTaintRule rule;
+  if (rules_.remove(name, &rule)) touch_rule_pools(rule);
 }
 
 bool Core::any_taints(const Pool& pool) const {
   for (const SliceTable* slice : pool.live())
     if (slice->taint_sets.size() > 1) return true;
-  return std::any_of(rules_.begin(), rules_.end(),
-                     [&](const auto& item) { return rule_matches_pool(item.second, pool); });
+  return rules_.any(pool.driver_text, pool.name_text);
 }
 
 std::vector<const api::DeviceTaint*> Core::taints(const Pool& pool, uint32_t device) const {
@@ -320,9 +313,9 @@ std::vector<const api::DeviceTaint*> Core::taints(const Pool& pool, uint32_t dev
   uint32_t local;
   const SliceTable& slice = pool.slice_of(device, &local);
   for (const api::DeviceTaint& taint : slice.taint_sets[slice.taints_of[local]]) list.push_back(&taint);
-  for (const auto& [name, rule] : rules_)
-    if (rule_matches_pool(rule, pool) && (!rule.device || *rule.device == strings_.text(slice.names[local])))
-      list.push_back(&rule.taint);
+  if (rules_.empty()) return list;
+  for (const auto* rule : rules_.of_device(pool.driver_text, pool.name_text, strings_.text(slice.names[local])))
+    list.push_back(&rule->taint);
   return list;
 }
 
@@ -339,12 +332,11 @@ void Core::mark_tainted(const Pool& pool, std::span<const std::string> ignored, 
     for (uint32_t i = 0; slice.taint_sets.size() > 1 && i < slice.size(); ++i)
       for (const api::DeviceTaint& taint : slice.taint_sets[slice.taints_of[i]]) mark(taint, pool.first_of(s) + i, 1);
   }
-  for (const auto& [name, rule] : rules_) {
-    if (!rule_matches_pool(rule, pool)) continue;
-    if (!rule.device) {
-      mark(rule.taint, 0, pool.size());
-    } else if (const StrId device = strings_.find(*rule.device); device != kNoStr) {
-      pool.for_each_named(device, [&, taint = &rule.taint](uint32_t number) { mark(*taint, number, 1); });
+  for (const api::DeviceTaintRule* rule : rules_.of_pool(pool.driver_text, pool.name_text)) {
+    if (!rule->device) {
+      mark(rule->taint, 0, pool.size());
+    } else if (const StrId device = strings_.find(*rule->device); device != kNoStr) {
+      pool.for_each_named(device, [&, taint = &rule->taint](uint32_t number) { mark(*taint, number, 1); });
     }
   }
 }

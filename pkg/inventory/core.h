@@ -12,6 +12,7 @@
 
 #include "pkg/base/strings.h"
 #include "pkg/inventory/pool.h"
+#include "pkg/inventory/taint_rules.h"
 
 namespace dra::inventory {
 
@@ -92,6 +93,7 @@ class Core {
   bool any_taints(const Pool& pool) const;
   // Taints of the slice, then those of rules.
   std::vector<const api::DeviceTaint*> taints(const Pool& pool, uint32_t device) const;
+  const TaintRules& rules() const { return rules_; }
   // Sets the bits of devices with a NoSchedule or NoExecute taint, and of those with one that is not NoSchedule with a
   // key in `ignored`.
   void mark_tainted(const Pool& pool, std::span<const std::string> ignored, Words& tainted, Words& barred) const;
@@ -159,7 +161,7 @@ class Core {
   std::deque<Node> nodes_;
   std::unordered_map<std::string, NodeId, StringHash, std::equal_to<>> node_index_;
   std::map<std::string, ClassEntry, std::less<>> classes_;
-  std::map<std::string, api::DeviceTaintRule, std::less<>> rules_;
+  TaintRules rules_;
   std::deque<ClaimUse> claims_;
   std::vector<ClaimIndex> free_claims_;
   std::unordered_map<std::string, ClaimIndex, StringHash, std::equal_to<>> claim_index_;

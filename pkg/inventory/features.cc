@@ -12,7 +12,7 @@ struct GateName {
   std::string_view name;
   bool Features::*member;
 };
-constexpr std::array<GateName, 7> kGateNames{{
+constexpr std::array<GateName, 8> kGateNames{{
     {"DRAAdminAccess", &Features::admin_access},
     {"DRAPrioritizedList", &Features::prioritized_list},
     {"DRADeviceTaints", &Features::device_taints},
@@ -20,13 +20,13 @@ constexpr std::array<GateName, 7> kGateNames{{
     {"DRAConsumableCapacity", &Features::consumable},
     {"DRADeviceBindingConditions", &Features::binding_conditions},
     {"DRAListTypeAttributes", &Features::list_attributes},
+    {"DRADeviceTaintRules", &Features::taint_rules},
 }};
 
 // Gates of the same feature that do not change what may be allocated: accepted, so that a cluster's list can be given
-// as it is. (Rules of DRADeviceTaintRules are laid over the taints wherever they are given to the inventory.)
-constexpr std::array<std::string_view, 5> kOtherGates{"DynamicResourceAllocation", "DRADeviceTaintRules",
-                                                      "DRAResourceClaimDeviceStatus", "DRAExtendedResource",
-                                                      "DRASchedulerFilterTimeout"};
+// as it is.
+constexpr std::array<std::string_view, 4> kOtherGates{"DynamicResourceAllocation", "DRAResourceClaimDeviceStatus",
+                                                      "DRAExtendedResource", "DRASchedulerFilterTimeout"};
 
 // Null for one of kOtherGates.
 Result<bool Features::*> find_gate(std::string_view name) {

@@ -18,14 +18,16 @@ struct Features {
   bool consumable = true;          // DRAConsumableCapacity
   bool binding_conditions = true;  // DRADeviceBindingConditions
   bool list_attributes = false;    // DRAListTypeAttributes (alpha)
+  // DRADeviceTaintRules: off in 1.36, but where the rules are served somebody has switched it on. Off: not watched.
+  bool taint_rules = true;
 
   // No gate: 1.36 lets a node go on using a complete older generation of a pool whose newer slices name other nodes
   // only. The API says that only the highest generation counts, so this is for comparison with upstream's tables.
   bool stale_generations = false;
 
   bool operator==(const Features&) const = default;
-  static Features none() { return {false, false, false, false, false, false, false, false}; }
-  static Features all() { return {true, true, true, true, true, true, true, false}; }
+  static Features none() { return {false, false, false, false, false, false, false, false, false}; }
+  static Features all() { return {true, true, true, true, true, true, true, true, false}; }
 };
 
 // Exactly the named gates on, all others off. DRA gates of 1.36 that change no allocation are accepted

@@ -201,15 +201,39 @@ std::optional<DeviceInfo> Inventory::device(const DeviceName& name) const {
   return describe_device(*core_, *pool, device);
 }
 
-std::vector<api::DeviceTaint> Inventory::taints(const DeviceName& name) const {
+std::vector<Inventory::PlacedTaint> Inventory::placed_taints(const DeviceName& name) const {
+  std::vector<PlacedTaint> list;
   const Pool* pool = core_->find_pool(name.driver, name.pool);
-  if (pool == nullptr || !core_->any_taints(*pool)) return {};
-  const StrId id = core_->strings().find(name.device);
-  const uint32_t device = id == kNoStr ? kNone : pool->find_device(id);
-  std::vector<api::DeviceTaint> list;
-  if (device == kNone) return list;
-  for (const api::DeviceTaint* taint : core_->taints(*pool, device)) list.push_back(*taint);
+  const StrId id = pool == nullptr ? kNoStr : core_->strings().find(name.device);
+  if (const uint32_t device = id == kNoStr ? kNone : pool->find_device(id); device != kNone) {
+    uint32_t local = 0;
+    const SliceTable& slice = pool->slice_of(device, &local);
+    for (const api::DeviceTaint& taint : slice.taint_sets[slice.taints_of[local]]) list.push_back({taint, "", ""});
+  }
+  if (core_->rules().empty()) return list;
+  for (const api::DeviceTaintRule* rule : core_->rules().of_device(name.driver, name.pool, name.device))
+    list.push_back({rule->taint, rule->metadata.uid, rule->metadata.name});
   return list;
+}
+
+std::vector<api::DeviceTaint> Inventory::taints(const DeviceName& name) const {
+  std::vector<api::DeviceTaint> list;
+  for (PlacedTaint& placed : placed_taints(name)) list.push_back(std::move(placed.taint));
+  return list;
+}
+
+size_t Inventory::count_selected(const api::DeviceTaintRule& rule) const {
+  size_t count = 0;
+  for (PoolId id = 0; id < core_->pool_slots(); ++id) {
+    const Pool* pool = core_->pool(id);
+    if (pool == nullptr || !selects_pool(rule, pool->driver_text, pool->name_text)) continue;
+    if (!rule.device) {
+      count += pool->size();
+    } else if (const StrId device = core_->strings().find(*rule.device); device != kNoStr) {
+      pool->for_each_named(device, [&count](uint32_t) { ++count; });
+    }
+  }
+  return count;
 }
 
 bool Inventory::any_taints(std::string_view driver, std::string_view name) const {

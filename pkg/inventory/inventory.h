@@ -163,9 +163,18 @@ class Inventory {
   // The devices of a pool in allocation order (slice name, list position).
   std::vector<DeviceInfo> devices(PoolId pool) const;
   std::optional<DeviceInfo> device(const DeviceName& name) const;
-  // The taints of a device, of its slice and of rules, whatever the state of its pool; where its name is published
-  // twice, those of the first. Empty when the pool's highest generation publishes no such device.
+  // One taint of a device, and the uid of the DeviceTaintRule that it comes from (empty: of its slice).
+  struct PlacedTaint {
+    api::DeviceTaint taint;
+    std::string rule_uid;
+    std::string rule;  // its name
+  };
+  // The taints of a device: of its slice, whatever the state of its pool, where the highest generation publishes such a
+  // device (twice: those of the first); then those of the rules that select its names, published or not.
+  std::vector<PlacedTaint> placed_taints(const DeviceName& name) const;
   std::vector<api::DeviceTaint> taints(const DeviceName& name) const;
+  // How many devices of the highest generations a rule's selector covers.
+  size_t count_selected(const api::DeviceTaintRule& rule) const;
   // Whether any device of the pool has any taint.
   bool any_taints(std::string_view driver, std::string_view pool) const;
   std::vector<Holder> holders(const DeviceName& name) const;

@@ -85,7 +85,8 @@ bool RecorderSink::emit(const reconcile::Event& event) {
           {"note", event.note}});
   const bool core = event.regarding.kind == reconcile::Kind::kPod || event.regarding.kind == reconcile::Kind::kNode;
   client::EventRequest request;
-  request.regarding.api_version = core ? "v1" : dra_api_version_;
+  const bool rule = event.regarding.kind == reconcile::Kind::kTaintRule;
+  request.regarding.api_version = core ? "v1" : rule ? taint_rule_api_version_ : dra_api_version_;
   request.regarding.kind = reconcile::kind_name(event.regarding.kind);
   request.regarding.ns = event.regarding.ns;
   request.regarding.name = event.regarding.name;

@@ -41,11 +41,13 @@ class RecorderSink : public EventSink {
  public:
   explicit RecorderSink(client::EventRecorder& recorder) : recorder_(recorder) {}
   void set_dra_api_version(std::string version) { dra_api_version_ = std::move(version); }
+  void set_taint_rule_api_version(std::string version) { taint_rule_api_version_ = std::move(version); }
   bool emit(const reconcile::Event& event) override;
 
  private:
   client::EventRecorder& recorder_;
   std::string dra_api_version_ = "resource.k8s.io/v1";
+  std::string taint_rule_api_version_ = "resource.k8s.io/v1";
 };
 
 }  // namespace dra::manager

@@ -14,6 +14,7 @@ reconcile::Settings settings_of(const ManagerOptions& o) {
   settings.own_claim_templates = o.claim_templates == ClaimTemplates::kOwn;
   settings.own_taint_eviction = o.device_taint_eviction == DeviceTaintEviction::kOwn;
   settings.taint_eviction_rate = o.device_taint_eviction_rate;
+  settings.max_evictions_per_rule = o.max_evictions_per_rule;
   settings.device_taints = o.features.device_taints;
   settings.flags = o.controller_flags;
   return settings;
@@ -26,6 +27,7 @@ std::string config_json(const ManagerOptions& o) {
       {"claimControllerIsOff", o.claim_controller_is_off},
       {"deviceTaintEviction", o.device_taint_eviction == DeviceTaintEviction::kOwn ? "own" : "observe"},
       {"deviceTaintEvictionRate", o.device_taint_eviction_rate},
+      {"maxEvictionsPerRule", o.max_evictions_per_rule},
       {"scheduling", kModes[static_cast<int>(o.allocation.mode)]},
       {"schedulerNames", o.allocation.scheduler_names},
       {"releaseGates", o.allocation.release_gates},

@@ -72,10 +72,12 @@ void DeviceGauges::refresh() {
   if (current_ && version_ == inventory_.version()) return;
   version_ = inventory_.version();
   std::map<Labels, inventory::Usage> drivers, pools;
+  usage_.clear();
   size_t named = 0;
   for (const inventory::PoolInfo& pool : inventory_.pools()) {
     const inventory::Usage usage = inventory_.usage(pool.id, ignored_taints_);
     drivers[{pool.driver}] += usage;
+    usage_[pool.driver] += usage;
     pools[{pool.driver, named++ < kMaxPools ? pool.name : "(others)"}] += usage;
   }
   serve(by_driver_, drivers, drivers_);

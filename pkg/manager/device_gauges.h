@@ -30,6 +30,8 @@ class DeviceGauges {
   DeviceGauges(metrics::Registry& registry, const inventory::Inventory& inventory, allocator::Allocator& allocator,
                std::vector<std::string> ignored_taints = {});
   void refresh();
+  // By driver, as of the last refresh.
+  const std::map<std::string, inventory::Usage>& drivers() const { return usage_; }
 
  private:
   bool refresh_classes();
@@ -40,6 +42,7 @@ class DeviceGauges {
   metrics::GaugeFamily& by_driver_;
   metrics::GaugeFamily& by_pool_;
   metrics::GaugeFamily& by_class_;
+  std::map<std::string, inventory::Usage> usage_;
   std::set<std::vector<std::string>> drivers_, pools_, classes_;  // served: label values without the state
   uint64_t version_ = 0;
   size_t next_class_ = 0;  // where the last refresh ran out of its budget

@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include "pkg/manager/device_gauges.h"
+#include "pkg/manager/exclusivity.h"
 #include "pkg/manager/instruments.h"
+#include "pkg/manager/pending_pods.h"
 #include "pkg/manager/pinned_pods.h"
 #include "pkg/manager/stuck_claims.h"
 #include "pkg/reconcile/memory_view.h"
@@ -221,6 +223,99 @@ TEST(Instruments, CreationsBearTheNamesOf136And137) {
     EXPECT_NE(registry.text().find(std::string(name) + "{admin_access=\"false\",status=\"success\"} 2\n"),
               std::string::npos)
         << registry.text();
+}
+
+TEST(Pending, PodsByClassAndCauseUntilTheyWaitNoLonger) {
+  using Counts = PendingPods::Counts;
+  reconcile::MemoryView view;
+  PendingPods pending;
+  const auto put = [&](const std::string& name, const std::string& uid, bool gated, const std::string& node = "") {
+    api::Pod pod;
+    pod.metadata.ns = "d";
+    pod.metadata.name = name;
+    pod.metadata.uid = uid;
+    if (gated) pod.scheduling_gates = {"dra-controller-manager/allocation"};
+    pod.node_name = node;
+    view.put(pod);
+  };
+  put("a", "a-uid", true);
+  put("b", "b-uid", true);
+  put("c", "c-uid", false);
+  pending.waits({"d/a", "a-uid", true, "gpu", "InUse"});
+  pending.waits({"d/b", "b-uid", true, "gpu", "InUse"});
+  pending.waits({"d/c", "c-uid", false, "gpu", "NoNode"});
+  pending.waits({"d/gone", "x", true, "gpu", "InUse"});
+  EXPECT_EQ(pending.count(view), (Counts{{{"gpu", "InUse"}, 2}, {{"gpu", "NoNode"}, 1}}));
+  pending.waits({{"pod", "d/a"}, {"uid", "a-uid"}, {"gated", "true"}, {"class", "gpu"}, {"cause", "Taint"}});
+  EXPECT_EQ(pending.count(view), (Counts{{{"gpu", "InUse"}, 1}, {{"gpu", "NoNode"}, 1}, {{"gpu", "Taint"}, 1}}));
+  put("a", "a-uid", false);  // let go
+  EXPECT_EQ(pending.count(view), (Counts{{{"gpu", "InUse"}, 1}, {{"gpu", "NoNode"}, 1}}));
+  put("b", "another-uid", true);
+  EXPECT_EQ(pending.count(view), (Counts{{{"gpu", "NoNode"}, 1}}));
+  put("c", "c-uid", false, "n1");
+  EXPECT_EQ(pending.count(view), Counts{});
+}
+
+TEST(Pending, ClassesAreBounded) {
+  reconcile::MemoryView view;
+  PendingPods pending;
+  for (size_t i = 0; i < 3 * PendingPods::kMaxClasses; ++i) {
+    api::Pod pod;
+    pod.metadata.ns = "d";
+    pod.metadata.name = pod.metadata.uid = "p" + std::to_string(i);
+    view.put(pod);
+    pending.waits({pod.metadata.key(), pod.metadata.uid, false, "class-" + std::to_string(1000 + i), "InUse"});
+  }
+  const PendingPods::Counts counts = pending.count(view);
+  EXPECT_EQ(counts.size(), PendingPods::kMaxClasses + 1);
+  EXPECT_EQ(counts.at({"(others)", "InUse"}), 2 * PendingPods::kMaxClasses);
+}
+
+TEST(Pending, SeriesGoWithTheirPods) {
+  metrics::Registry registry;
+  Instruments instruments(registry);
+  reconcile::MemoryView view;
+  api::Pod pod;
+  pod.metadata.ns = "d";
+  pod.metadata.name = pod.metadata.uid = "p";
+  view.put(pod);
+  const reconcile::Metric waits{
+      reconcile::Metric::Type::kCounter,
+      "dra_pending_pods",
+      {{"pod", "d/p"}, {"uid", "p"}, {"gated", "false"}, {"class", "gpu"}, {"cause", "InUse"}}};
+  instruments.record(waits);
+  instruments.set_pending(view);
+  EXPECT_NE(registry.text().find("dra_pending_pods{cause=\"InUse\",class=\"gpu\"} 1\n"), std::string::npos);
+  instruments.forget_pending();
+  instruments.set_pending(view);
+  EXPECT_EQ(registry.text().find("dra_pending_pods{"), std::string::npos) << "a standby counts nothing";
+}
+
+TEST(Exclusive, ADriverIsOursWhileNobodyElseAllocatesOrItsTaintKeepsThemOut) {
+  std::map<std::string, inventory::Usage> devices;
+  devices["gpu"].total = devices["nic"].total = 2;
+  devices["nic"].tainted = 2;
+  api::ResourceClaim foreign = make_claim(WallTime{});
+  foreign.status.allocation.emplace();
+  foreign.status.allocation->results.push_back({"r", "gpu", "a", "d0"});
+  foreign.status.allocation->results.push_back({"r", "gpu", "a", "d1"});
+  foreign.status.allocation->results.push_back({"r", "nic", "a", "d0"});
+  foreign.metadata.managed_fields.push_back({"kube-scheduler", "Update", "status", false});
+  Exclusivity exclusivity;
+  EXPECT_TRUE(exclusivity.drivers(devices, false)["gpu"].exclusive);
+  exclusivity.changed(nullptr, &foreign);
+  EXPECT_EQ(exclusivity.drivers(devices, false)["gpu"].foreign_claims, 1u) << "claims are counted, not devices";
+  EXPECT_FALSE(exclusivity.drivers(devices, true)["gpu"].exclusive);
+  EXPECT_FALSE(exclusivity.drivers(devices, false)["nic"].exclusive) << "nobody is told to ignore the taint";
+  EXPECT_TRUE(exclusivity.drivers(devices, true)["nic"].exclusive);
+  api::ResourceClaim admin = foreign;
+  for (api::DeviceRequestAllocationResult& result : admin.status.allocation->results) result.admin_access = true;
+  exclusivity.changed(&foreign, &admin);
+  EXPECT_TRUE(exclusivity.drivers(devices, false)["gpu"].exclusive) << "admin access takes nothing away";
+  exclusivity.changed(&admin, nullptr);
+  exclusivity.changed(nullptr, &foreign);
+  exclusivity.changed(&foreign, nullptr);
+  EXPECT_EQ(exclusivity.drivers(devices, false)["gpu"].foreign_claims, 0u);
 }
 
 }  // namespace dra::manager::figures_test

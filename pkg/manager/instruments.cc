@@ -24,6 +24,18 @@ const char* text_of(bool value) {
   return value ? "true" : "false";
 }
 
+// Serves exactly these series; `shown` are those of the last time.
+void show_exactly(metrics::GaugeFamily& family, const std::map<metrics::LabelValues, double>& figures,
+                  std::set<metrics::LabelValues>& shown) {
+  for (const auto& gone : shown)
+    if (!figures.contains(gone)) family.remove(gone);
+  shown.clear();
+  for (const auto& [labels, value] : figures) {
+    family.with(labels).set(value);
+    shown.insert(labels);
+  }
+}
+
 }  // namespace
 
 ClaimLabels claim_labels(const api::ResourceClaim& claim) {
@@ -115,6 +127,17 @@ Instruments::Instruments(metrics::Registry& r, std::string lease)
       pinned_since_(r.gauge("dra_pinned_pods_oldest_timestamp_seconds",
                             "[ALPHA] When the oldest of dra_pinned_pods got its devices, as Unix time; 0 when there is "
                             "none.")),
+      pending_pods_(r.gauges("dra_pending_pods",
+                             "[ALPHA] Pods that the last decision about them left waiting, by DeviceClass and main "
+                             "cause.",
+                             {"class", "cause"})),
+      driver_exclusive_(r.gauges("dra_driver_exclusive",
+                                 "[ALPHA] 1 where nobody else was seen to hand out devices of the driver, or all of "
+                                 "them bear a taint and --ignore-taints is set; else 0.",
+                                 {"driver"})),
+      foreign_claims_(r.gauges("dra_foreign_claims",
+                               "[ALPHA] Claims that hold devices of the driver and were allocated by others.",
+                               {"driver"})),
       outages_(r.gauge("dra_outages",
                        "[ALPHA] What the API server refuses or does not answer at present, by cause, counted.")),
       outage_keys_(r.gauge("dra_outage_keys", "[ALPHA] Keys that wait for the end of one of dra_outages.")),
@@ -174,6 +197,8 @@ void Instruments::record(const reconcile::Metric& metric) {
       family->with(values_of(metric.labels)).increment(metric.value);
   else if (metric.name == "dra_allocation_failures_total")
     failures_.with(values_of(metric.labels)).increment(metric.value);
+  else if (metric.name == "dra_pending_pods")
+    pending_.waits(metric.labels);
   else if (metric.name == "dra_claim_allocation_duration_seconds")
     allocation_seconds_.observe(metric.value);
   else if (metric.name == "device_taint_eviction_controller_pod_deletions_total")
@@ -248,12 +273,27 @@ void Instruments::set_outages(size_t causes, size_t waiting) {
 }
 
 void Instruments::set_missing_permissions(const std::vector<Preflight::Missing>& missing) {
-  std::set<metrics::LabelValues> now;
-  for (const Preflight::Missing& m : missing) now.insert({m.permission, m.role});
-  for (const auto& gone : shown_missing_)
-    if (!now.contains(gone)) missing_permissions_.remove(gone);
-  for (const auto& labels : now) missing_permissions_.with(labels).set(1);
-  shown_missing_ = std::move(now);
+  std::map<metrics::LabelValues, double> now;
+  for (const Preflight::Missing& m : missing) now[{m.permission, m.role}] = 1;
+  show_exactly(missing_permissions_, now, shown_missing_);
+}
+
+void Instruments::set_pending(const reconcile::View& view) {
+  std::map<metrics::LabelValues, double> now;
+  for (const auto& [labels, pods] : pending_.count(view))
+    now[{labels.first, labels.second}] = static_cast<double>(pods);
+  show_exactly(pending_pods_, now, shown_pending_);
+}
+
+void Instruments::set_drivers(const std::map<std::string, Exclusivity::Driver>& drivers) {
+  std::map<metrics::LabelValues, double> exclusive, foreign;
+  for (const auto& [name, driver] : drivers) {
+    exclusive[{name}] = driver.exclusive ? 1 : 0;
+    foreign[{name}] = static_cast<double>(driver.foreign_claims);
+  }
+  std::set<metrics::LabelValues> shown = shown_drivers_;
+  show_exactly(driver_exclusive_, exclusive, shown);
+  show_exactly(foreign_claims_, foreign, shown_drivers_);
 }
 
 void Instruments::observe_held(const std::string& method, const std::string& host, double held) {

@@ -10,6 +10,8 @@
 #include <string>
 
 #include "pkg/api/resource.h"
+#include "pkg/manager/exclusivity.h"
+#include "pkg/manager/pending_pods.h"
 #include "pkg/manager/preflight.h"
 #include "pkg/manager/sinks.h"
 #include "pkg/metrics/metrics.h"
@@ -62,6 +64,10 @@ class Instruments : public MetricSink {
   void set_stuck(const std::array<size_t, 3>& counts);
   // Pods that were let go and are not bound, and when the oldest of them was.
   void set_pinned(size_t pods, std::optional<WallTime> since);
+  // Counted at a scrape; nothing waits on a standby (forget_pending).
+  void set_pending(const reconcile::View& view);
+  void forget_pending() { pending_.clear(); }
+  void set_drivers(const std::map<std::string, Exclusivity::Driver>& drivers);
   // Causes of failed requests that last, and the keys that wait for their end.
   void set_outages(size_t causes, size_t waiting);
   void set_missing_permissions(const std::vector<Preflight::Missing>& missing);
@@ -85,6 +91,10 @@ class Instruments : public MetricSink {
   metrics::GaugeFamily& stuck_;
   metrics::Gauge& pinned_;
   metrics::Gauge& pinned_since_;
+  PendingPods pending_;
+  metrics::GaugeFamily& pending_pods_;
+  metrics::GaugeFamily& driver_exclusive_;
+  metrics::GaugeFamily& foreign_claims_;
   metrics::Gauge& outages_;
   metrics::Gauge& outage_keys_;
   metrics::Gauge& over_committed_;
@@ -106,7 +116,7 @@ class Instruments : public MetricSink {
   metrics::HistogramFamily& held_seconds_;
   std::map<std::string, std::unique_ptr<QueueObserver>> observers_;
   std::map<ClaimLabels, size_t> claim_counts_;
-  std::set<metrics::LabelValues> shown_missing_;
+  std::set<metrics::LabelValues> shown_missing_, shown_pending_, shown_drivers_;
 };
 
 }  // namespace dra::manager

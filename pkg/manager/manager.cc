@@ -15,6 +15,7 @@
 #include "pkg/manager/demand_watches.h"
 #include "pkg/manager/device_gauges.h"
 #include "pkg/manager/discovery.h"
+#include "pkg/manager/exclusivity.h"
 #include "pkg/manager/instruments.h"
 #include "pkg/manager/memory.h"
 #include "pkg/manager/neighbours.h"
@@ -139,19 +140,55 @@ struct Manager::Impl {
       trouble.clear();
       log::info("API server found", {{"resource.k8s.io", *version}});
       look_at_neighbours(rest, reactor.clock(), options, calls);
-      watch_all(*version);
+      if (!options.features.device_taints || !options.features.taint_rules) return watch_all(*version, "");
+      find_taint_rules_soon(*version, versions_with_taint_rules(*answer), 0);
+    });
+  }
+
+  // Not from within the answer to the call before it, whose handle the next call replaces.
+  void find_taint_rules_soon(const std::string& version, std::vector<std::string> candidates, size_t at) {
+    reactor.post([this, version, candidates = std::move(candidates), at, alive = std::weak_ptr<bool>(alive_token)] {
+      if (!alive.expired() && !stopped) find_taint_rules(version, candidates, at);
+    });
+  }
+
+  // Asks one version after the other whether it serves DeviceTaintRules.
+  void find_taint_rules(const std::string& version, std::vector<std::string> candidates, size_t at) {
+    if (at == candidates.size()) return watch_all(version, "");
+    const std::string path = "/apis/resource.k8s.io/" + candidates[at];
+    call = rest.get_raw(path, [this, version, candidates, at](Result<std::string> answer) {
+      if (stopped) return;
+      if (!answer && answer.error().http_status() != 404) {
+        trouble = answer.error().message();
+        timer = reactor.after(kDiscoveryRetry, [this] { discover(); });
+        return;
+      }
+      if (!answer || !serves_resource(*answer, "devicetaintrules"))
+        return find_taint_rules_soon(version, candidates, at + 1);
+      trouble.clear();
+      log::info("DeviceTaintRules are served", {{"resource.k8s.io", candidates[at]}});
+      watch_all(version, candidates[at]);
     });
   }
 
   // ---- syncing
 
-  void watch_all(const std::string& version) {
+  void watch_all(const std::string& version, const std::string& rule_version) {
     view.set_dra_api_version("resource.k8s.io/" + version);
     events.set_dra_api_version("resource.k8s.io/" + version);
-    watches = std::make_unique<Watches>(reactor, transport, random, version);
+    if (!rule_version.empty()) {
+      view.set_taint_rule_api_version("resource.k8s.io/" + rule_version);
+      events.set_taint_rule_api_version("resource.k8s.io/" + rule_version);
+    }
+    watches = std::make_unique<Watches>(reactor, transport, random, version, rule_version);
     Watches& w = *watches;
-    stores = {&w.pods.store(),  &w.claims.store(),  &w.templates.store(),
-              &w.nodes.store(), &w.classes.store(), &w.slices.store()};
+    stores = {&w.pods.store(),
+              &w.claims.store(),
+              &w.templates.store(),
+              &w.nodes.store(),
+              &w.classes.store(),
+              &w.slices.store(),
+              w.taint_rules ? &w.taint_rules->store() : nullptr};
     add_indexes(stores);
     demand = std::make_unique<DemandWatches>(
         reactor, transport, random, w.traits, preflight, nodes,
@@ -166,9 +203,11 @@ struct Manager::Impl {
     serve(reconcile::Kind::kClaimTemplate, w.templates);
     serve(reconcile::Kind::kSlice, w.slices);
     serve(reconcile::Kind::kClass, w.classes);
+    if (w.taint_rules) serve(reconcile::Kind::kTaintRule, *w.taint_rules);
     listen(w);
     w.claims.reflector().on_unreadable([this] { hold_unreadable(); });
     w.slices.reflector().on_unreadable([this] { hold_unreadable(); });
+    if (w.taint_rules) w.taint_rules->reflector().on_unreadable([this] { hold_unreadable(); });
     preflight.start([this] { admit(); });
     if (judges_own_mode()) own_mode.start();
     hold_disputed();
@@ -205,6 +244,9 @@ struct Manager::Impl {
     std::map<reconcile::Kind, std::string> unreadable;
     if (std::string why = unreadable_text(watches->claims); !why.empty()) unreadable[reconcile::Kind::kClaim] = why;
     if (std::string why = unreadable_text(watches->slices); !why.empty()) unreadable[reconcile::Kind::kSlice] = why;
+    if (watches->taint_rules)
+      if (std::string why = unreadable_text(*watches->taint_rules); !why.empty())
+        unreadable[reconcile::Kind::kTaintRule] = why;
     for (const Made& made : controllers) {
       const std::vector<reconcile::Kind>& kinds = made.described->must_read_all_of;
       if (kinds.empty()) continue;
@@ -304,6 +346,7 @@ struct Manager::Impl {
       else
         memory.changed_at.erase(key);
       instruments.count_claim(c.before.get(), c.after.get());
+      exclusivity.changed(c.before.get(), c.after.get());
       stuck.changed(c.before.get(), c.after.get(), reactor.clock().wall_now());
       runner.claim_changed(c.before.get(), c.after.get());
     });
@@ -327,6 +370,11 @@ struct Manager::Impl {
     w.slices.store().on_change([this](const Change<api::ResourceSlice>& c) {
       c.after ? inventory.apply_slice(*c.after) : inventory.remove_slice(c.before->metadata.name);
       runner.slice_changed(c.before.get(), c.after.get());
+    });
+    if (!w.taint_rules) return;
+    w.taint_rules->store().on_change([this](const Change<api::DeviceTaintRule>& c) {
+      c.after ? inventory.apply_taint_rule(*c.after) : inventory.remove_taint_rule(c.before->metadata.name);
+      runner.taint_rule_changed(c.before.get(), c.after.get());
     });
   }
 
@@ -408,25 +456,27 @@ struct Manager::Impl {
   void look_at_everything() {
     for (const auto& pod : stores.pods->list()) runner.pod_changed(nullptr, pod.get());
     for (const auto& claim : stores.claims->list()) runner.claim_changed(nullptr, claim.get());
+    for (const api::DeviceTaintRule* rule : view.taint_rules()) runner.taint_rule_changed(nullptr, rule);
   }
 
   void look_at_everything_again() {
     if (runner.running()) look_at_everything();
   }
 
-  void stop_leading() {
+  void stop_leading(std::string_view what = "Standing by") {
     if (!wants_lead) return;
     wants_lead = false;
     ++term;
     runner.stop();
     audit.stop();
     instruments.set_leader(false);
+    instruments.forget_pending();
     for (const std::string_view controller : open) instruments.set_running(controller, false);
-    log::info("Standing by");
+    log::info(what);
   }
 
   void stop() {
-    stop_leading();
+    stop_leading("Stopped");
     stopped = true;
     call.cancel();
     calls.clear();
@@ -490,6 +540,8 @@ struct Manager::Impl {
     device_gauges.refresh();
     const PinnedPods::Figures unbound = pinned.count(view);
     instruments.set_pinned(unbound.pods, unbound.since);
+    instruments.set_pending(view);
+    instruments.set_drivers(exclusivity.drivers(device_gauges.drivers(), !options.ignored_taints.empty()));
     instruments.set_outages(runner.outages().ongoing(), runner.outages().waiting());
     instruments.set_stuck(stuck.count(reactor.clock().wall_now(), [this](const std::string& claim) {
       const std::vector<const api::Pod*> pods = view.pods_of_claim(claim);
@@ -511,6 +563,7 @@ struct Manager::Impl {
   DeviceGauges device_gauges;
   StuckClaims stuck;
   PinnedPods pinned;
+  Exclusivity exclusivity;
   NodeTracker nodes;
   Stores stores;
   Memory memory;

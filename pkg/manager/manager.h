@@ -44,6 +44,8 @@ struct ManagerOptions {
   DeviceTaintEviction device_taint_eviction = DeviceTaintEviction::kObserve;
   // Evictions a second; 0: no limit.
   double device_taint_eviction_rate = 50;
+  // A DeviceTaintRule that would evict more pods waits for an annotation; 0: no limit. With kOwn only.
+  uint64_t max_evictions_per_rule = 0;
   allocation::Options allocation;
   // Which run, by name (controllers/list.inc).
   std::vector<std::string> controllers = controller_names();

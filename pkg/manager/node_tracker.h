@@ -57,6 +57,7 @@ class NodeTracker : public allocation::NodeChooser {
   void on_needed(std::function<void(Facts)> callback) { needed_ = std::move(callback); }
 
   allocation::NodeChoice choose(const api::Pod& pod, const std::vector<std::string>& only) override;
+  verdict::NodeFindings findings(const api::Pod& pod) override;
   bool matches(const api::NodeSelector& selector, const std::string& node) override;
   std::vector<std::string> all_nodes() override;
   allocation::VolumeNeeds volumes(const api::Pod& pod, const std::string& node) override;
@@ -94,6 +95,13 @@ class NodeTracker : public allocation::NodeChooser {
   std::array<Known, kFactsKinds> known_;
   std::map<std::string, uint32_t, std::less<>> times_avoided_;  // by uid; at most kMaxAvoided, then all are forgotten
   std::function<void(Facts)> needed_;
+  // Of the last choose().
+  struct Chosen {
+    std::string uid;
+    bool pinned = false;  // not of all nodes
+    placement::Decision decision;
+  };
+  Chosen last_;
 };
 
 }  // namespace dra::manager

@@ -139,6 +139,9 @@ void Runner::node_changed(const api::Node* before, const api::Node* after) {
 void Runner::class_changed(const api::DeviceClass* before, const api::DeviceClass* after) {
   tell([&](const reconcile::Reconciler& r, Triggers& out) { r.on_class(view_, before, after, out); });
 }
+void Runner::taint_rule_changed(const api::DeviceTaintRule* before, const api::DeviceTaintRule* after) {
+  tell([&](const reconcile::Reconciler& r, Triggers& out) { r.on_taint_rule(view_, before, after, out); });
+}
 void Runner::slice_changed(const api::ResourceSlice* before, const api::ResourceSlice* after) {
   tell([&](const reconcile::Reconciler& r, Triggers& out) { r.on_slice(view_, before, after, out); });
 }

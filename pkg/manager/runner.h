@@ -92,6 +92,7 @@ class Runner {
   void template_changed(const api::ResourceClaimTemplate* before, const api::ResourceClaimTemplate* after);
   void node_changed(const api::Node* before, const api::Node* after);
   void class_changed(const api::DeviceClass* before, const api::DeviceClass* after);
+  void taint_rule_changed(const api::DeviceTaintRule* before, const api::DeviceTaintRule* after);
   void slice_changed(const api::ResourceSlice* before, const api::ResourceSlice* after);
   void volumes_changed(std::string_view claim);  // Reconciler::on_volumes()
 

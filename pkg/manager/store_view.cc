@@ -67,6 +67,13 @@ const api::DeviceClass* StoreView::device_class(std::string_view name) const {
 std::vector<const api::DeviceClass*> StoreView::device_classes() const {
   return bare_list(stores_.classes->list());
 }
+const api::DeviceTaintRule* StoreView::taint_rule(std::string_view name) const {
+  return stores_.taint_rules ? bare(stores_.taint_rules->get(name)) : nullptr;
+}
+std::vector<const api::DeviceTaintRule*> StoreView::taint_rules() const {
+  if (!stores_.taint_rules) return {};
+  return bare_list(stores_.taint_rules->list());
+}
 std::shared_ptr<const api::ResourceClaim> StoreView::shared_claim(std::string_view key) const {
   return stores_.claims->get(key);
 }
@@ -82,6 +89,12 @@ std::vector<const api::ResourceClaim*> StoreView::claims_reserved_for(std::strin
 std::vector<const api::ResourceClaim*> StoreView::claims_on_pool(std::string_view driver, std::string_view pool) const {
   return bare_list(stores_.claims->by_index("pool", reconcile::pool_key(driver, pool)));
 }
+std::vector<const api::ResourceClaim*> StoreView::allocated_claims() const {
+  std::vector<const api::ResourceClaim*> found;
+  for (const auto& claim : stores_.claims->list())
+    if (claim->status.allocation) found.push_back(claim.get());
+  return found;
+}
 std::vector<const api::Pod*> StoreView::pods_of_claim(std::string_view key) const {
   return bare_list(stores_.pods->by_index("claim", key));
 }
@@ -90,6 +103,11 @@ std::vector<const api::Pod*> StoreView::pods_of_template(std::string_view key) c
 }
 std::vector<const api::Pod*> StoreView::pods_of_volume_claim(std::string_view key) const {
   return bare_list(stores_.pods->by_index("volume-claim", key));
+}
+
+uint64_t StoreView::tallied(std::string_view uid) const {
+  const uint64_t* count = memory_.tallies.find(uid);
+  return count ? *count : 0;
 }
 
 Presence StoreView::confirmed(const reconcile::Ref& object) const {
@@ -110,6 +128,12 @@ std::optional<std::string> StoreView::last_event(std::string_view uid, std::stri
   const std::string* signature = memory_.last_events.find(std::string(uid) + "/" + std::string(reason));
   if (!signature) return std::nullopt;
   return *signature;
+}
+
+std::optional<reconcile::View::Noted> StoreView::note(std::string_view uid, std::string_view topic) const {
+  const manager::Noted* found = memory_.notes.find(std::string(uid) + "/" + std::string(topic));
+  if (!found) return std::nullopt;
+  return Noted{found->text, clock_.mono_now() - found->at};
 }
 
 }  // namespace dra::manager

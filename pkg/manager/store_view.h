@@ -21,6 +21,7 @@ struct Stores {
   client::Store<api::Node>* nodes = nullptr;
   client::Store<api::DeviceClass>* classes = nullptr;
   client::Store<api::ResourceSlice>* slices = nullptr;
+  client::Store<api::DeviceTaintRule>* taint_rules = nullptr;  // null: not served
 };
 
 // Must be called once, before the stores fill.
@@ -46,25 +47,33 @@ class StoreView : public reconcile::View {
   const api::Namespace* ns(std::string_view name) const override;
   const api::DeviceClass* device_class(std::string_view name) const override;
   std::vector<const api::DeviceClass*> device_classes() const override;
+  const api::DeviceTaintRule* taint_rule(std::string_view name) const override;
+  std::vector<const api::DeviceTaintRule*> taint_rules() const override;
   std::shared_ptr<const api::ResourceClaim> shared_claim(std::string_view key) const override;
   const api::ResourceClaim* streamed_claim(std::string_view key) const override;
   std::vector<const api::ResourceClaim*> claims_controlled_by(std::string_view uid) const override;
   std::vector<const api::ResourceClaim*> claims_reserved_for(std::string_view pod_uid) const override;
   std::vector<const api::ResourceClaim*> claims_on_pool(std::string_view driver, std::string_view pool) const override;
+  std::vector<const api::ResourceClaim*> allocated_claims() const override;
   std::vector<const api::Pod*> pods_of_claim(std::string_view key) const override;
   std::vector<const api::Pod*> pods_of_template(std::string_view key) const override;
   std::vector<const api::Pod*> pods_of_volume_claim(std::string_view key) const override;
   reconcile::Presence confirmed(const reconcile::Ref& object) const override;
   Duration unchanged_for(reconcile::Kind kind, std::string_view key) const override;
   std::optional<std::string> last_event(std::string_view uid, std::string_view reason) const override;
+  uint64_t tallied(std::string_view uid) const override;
+  std::optional<Noted> note(std::string_view uid, std::string_view topic) const override;
   WallTime now() const override { return clock_.wall_now(); }
   std::string_view dra_api_version() const override { return dra_api_version_; }
+  void set_taint_rule_api_version(std::string version) { taint_rule_api_version_ = std::move(version); }
+  std::string_view taint_rule_api_version() const override { return taint_rule_api_version_; }
 
  private:
   const Stores& stores_;
   const Memory& memory_;
   const Clock& clock_;
   std::string dra_api_version_;
+  std::string taint_rule_api_version_ = "resource.k8s.io/v1";
   const std::map<std::string, reconcile::Presence>* confirmations_ = nullptr;
 };
 

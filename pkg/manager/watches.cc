@@ -18,7 +18,8 @@ client::ReflectorOptions watching(client::Resource resource) {
 
 }  // namespace
 
-Watches::Watches(Reactor& reactor, client::Transport& transport, Random& random, const std::string& version)
+Watches::Watches(Reactor& reactor, client::Transport& transport, Random& random, const std::string& version,
+                 const std::string& rule_version)
     : traits(std::make_shared<client::ServerTraits>()),
       pods(reactor, transport, random, watching(core_kind("pods", "Pod", true)), traits),
       nodes(reactor, transport, random, watching(core_kind("nodes", "Node", false)), traits),
@@ -26,6 +27,11 @@ Watches::Watches(Reactor& reactor, client::Transport& transport, Random& random,
       templates(reactor, transport, random,
                 watching(dra_kind(version, "resourceclaimtemplates", "ResourceClaimTemplate", true)), traits),
       slices(reactor, transport, random, watching(dra_kind(version, "resourceslices", "ResourceSlice", false)), traits),
-      classes(reactor, transport, random, watching(dra_kind(version, "deviceclasses", "DeviceClass", false)), traits) {}
+      classes(reactor, transport, random, watching(dra_kind(version, "deviceclasses", "DeviceClass", false)), traits) {
+  if (rule_version.empty()) return;
+  client::ReflectorOptions rules = watching(dra_kind(rule_version, "devicetaintrules", "DeviceTaintRule", false));
+  rules.may_be_absent = true;  // it may go while this program runs: behind a gate, in a version that ends
+  taint_rules.emplace(reactor, transport, random, std::move(rules), traits);
+}
 
 }  // namespace dra::manager

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -14,8 +15,9 @@ namespace dra::manager {
 
 // The informers of everything that is watched; made once the served version is known.
 struct Watches {
-  // All must outlive it. `version`: of resource.k8s.io.
-  Watches(Reactor& reactor, client::Transport& transport, Random& random, const std::string& version);
+  // All must outlive it. `version`: of resource.k8s.io; `rule_version`: where DeviceTaintRules are served, else empty.
+  Watches(Reactor& reactor, client::Transport& transport, Random& random, const std::string& version,
+          const std::string& rule_version);
 
   template <typename F>
   void each(F&& f) {
@@ -25,6 +27,7 @@ struct Watches {
     f("resourceclaimtemplates", templates);
     f("resourceslices", slices);
     f("deviceclasses", classes);
+    if (taint_rules) f("devicetaintrules", *taint_rules);
   }
   // Those that run; the others would be refused.
   template <typename F>
@@ -48,6 +51,7 @@ struct Watches {
   client::Informer<api::ResourceClaimTemplate> templates;
   client::Informer<api::ResourceSlice> slices;
   client::Informer<api::DeviceClass> classes;
+  std::optional<client::Informer<api::DeviceTaintRule>> taint_rules;
 };
 
 }  // namespace dra::manager

@@ -5,6 +5,7 @@
 // and one line in controllers/list.inc (docs/contributor/a-new-controller.md). Plain data; safe from any thread.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -41,6 +42,7 @@ struct Settings {
   bool own_claim_templates = false;          // kube-controller-manager's resourceclaim-controller is off
   bool own_taint_eviction = false;           // its device-taint-eviction-controller is off
   double taint_eviction_rate = 0;            // pods a second; 0: no limit
+  uint64_t max_evictions_per_rule = 0;       // a DeviceTaintRule beyond it waits for approval; 0: no limit
   bool device_taints = true;                 // the feature gate
   std::map<std::string, std::string> flags;  // of the controllers' own, by name: Controller::flags
 };

@@ -12,15 +12,16 @@ struct KindNames {
   std::string_view api;
   std::string_view prefix;
 };
-constexpr std::array<KindNames, 9> kKindNames{{{Kind::kPod, "Pod", "pod"},
-                                               {Kind::kNode, "Node", "node"},
-                                               {Kind::kNamespace, "Namespace", "namespace"},
-                                               {Kind::kClaim, "ResourceClaim", "claim"},
-                                               {Kind::kClaimTemplate, "ResourceClaimTemplate", "template"},
-                                               {Kind::kSlice, "ResourceSlice", "slice"},
-                                               {Kind::kClass, "DeviceClass", "class"},
-                                               {Kind::kVolumeClaim, "PersistentVolumeClaim", "volumeclaim"},
-                                               {Kind::kVolume, "PersistentVolume", "volume"}}};
+constexpr std::array<KindNames, 10> kKindNames{{{Kind::kPod, "Pod", "pod"},
+                                                {Kind::kNode, "Node", "node"},
+                                                {Kind::kNamespace, "Namespace", "namespace"},
+                                                {Kind::kClaim, "ResourceClaim", "claim"},
+                                                {Kind::kClaimTemplate, "ResourceClaimTemplate", "template"},
+                                                {Kind::kSlice, "ResourceSlice", "slice"},
+                                                {Kind::kClass, "DeviceClass", "class"},
+                                                {Kind::kVolumeClaim, "PersistentVolumeClaim", "volumeclaim"},
+                                                {Kind::kVolume, "PersistentVolume", "volume"},
+                                                {Kind::kTaintRule, "DeviceTaintRule", "taintrule"}}};
 
 }  // namespace
 

@@ -8,7 +8,18 @@
 namespace dra::reconcile {
 
 // The kinds that reconcilers read or write.
-enum class Kind { kPod, kNode, kNamespace, kClaim, kClaimTemplate, kSlice, kClass, kVolumeClaim, kVolume };
+enum class Kind {
+  kPod,
+  kNode,
+  kNamespace,
+  kClaim,
+  kClaimTemplate,
+  kSlice,
+  kClass,
+  kVolumeClaim,
+  kVolume,
+  kTaintRule,
+};
 
 // The kind as the API has it: "Pod", "ResourceClaim".
 std::string_view kind_name(Kind kind);

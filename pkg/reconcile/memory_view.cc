@@ -35,6 +35,9 @@ void MemoryView::put(api::Node node) {
 void MemoryView::put(api::DeviceClass device_class) {
   classes.insert_or_assign(device_class.metadata.key(), std::move(device_class));
 }
+void MemoryView::put(api::DeviceTaintRule rule) {
+  rules.insert_or_assign(rule.metadata.key(), std::move(rule));
+}
 void MemoryView::confirm(const Ref& object, Presence presence) {
   confirmations[confirmation_key(object)] = presence;
 }
@@ -65,6 +68,24 @@ std::vector<const api::DeviceClass*> MemoryView::device_classes() const {
   std::vector<const api::DeviceClass*> all;
   for (const auto& [name, device_class] : classes) all.push_back(&device_class);
   return all;
+}
+const api::DeviceTaintRule* MemoryView::taint_rule(std::string_view name) const {
+  return find_in(rules, name);
+}
+std::vector<const api::DeviceTaintRule*> MemoryView::taint_rules() const {
+  std::vector<const api::DeviceTaintRule*> all;
+  for (const auto& [name, rule] : rules) all.push_back(&rule);
+  return all;
+}
+std::vector<const api::ResourceClaim*> MemoryView::allocated_claims() const {
+  std::vector<const api::ResourceClaim*> found;
+  for (const auto& [key, claim] : claims)
+    if (claim.status.allocation) found.push_back(&claim);
+  return found;
+}
+uint64_t MemoryView::tallied(std::string_view uid) const {
+  const auto found = tallies.find(uid);
+  return found == tallies.end() ? 0 : found->second;
 }
 const api::ResourceClaim* MemoryView::streamed_claim(std::string_view key) const {
   const api::ResourceClaim* streamed = find_in(streamed_claims, key);
@@ -142,6 +163,12 @@ std::optional<std::string> MemoryView::last_event(std::string_view uid, std::str
   auto found = emitted.find({std::string(uid), std::string(reason)});
   if (found == emitted.end()) return std::nullopt;
   return found->second;
+}
+
+std::optional<View::Noted> MemoryView::note(std::string_view uid, std::string_view topic) const {
+  const auto found = notes.find({std::string(uid), std::string(topic)});
+  if (found == notes.end()) return std::nullopt;
+  return Noted{found->second.first, time - found->second.second};
 }
 
 }  // namespace dra::reconcile

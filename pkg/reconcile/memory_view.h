@@ -24,12 +24,15 @@ class MemoryView : public View {
   Table<api::Node> nodes;
   Table<api::Namespace> namespaces;
   Table<api::DeviceClass> classes;
+  Table<api::DeviceTaintRule> rules;
   // Claims of which the stream has another state than `claims`.
   Table<api::ResourceClaim> streamed_claims;
   // By kind, store key and uid.
   std::map<std::string, Presence> confirmations;
   std::map<std::string, Duration> ages;                                // by to_text(Key); default an hour
   std::map<std::pair<std::string, std::string>, std::string> emitted;  // (uid, reason) -> signature
+  std::map<std::string, uint64_t, std::less<>> tallies;                // by uid
+  std::map<std::pair<std::string, std::string>, std::pair<std::string, WallTime>> notes;  // (uid, topic) -> text, since
   WallTime time{std::chrono::seconds{1'700'000'000}};
 
   void put(api::Pod pod);
@@ -37,6 +40,7 @@ class MemoryView : public View {
   void put(api::ResourceClaimTemplate claim_template);
   void put(api::Node node);
   void put(api::DeviceClass device_class);
+  void put(api::DeviceTaintRule rule);
   void confirm(const Ref& object, Presence presence);
 
   const api::Pod* pod(std::string_view key) const override;
@@ -47,16 +51,21 @@ class MemoryView : public View {
   const api::Namespace* ns(std::string_view name) const override;
   const api::DeviceClass* device_class(std::string_view name) const override;
   std::vector<const api::DeviceClass*> device_classes() const override;
+  const api::DeviceTaintRule* taint_rule(std::string_view name) const override;
+  std::vector<const api::DeviceTaintRule*> taint_rules() const override;
   const api::ResourceClaim* streamed_claim(std::string_view key) const override;
   std::vector<const api::ResourceClaim*> claims_controlled_by(std::string_view uid) const override;
   std::vector<const api::ResourceClaim*> claims_reserved_for(std::string_view pod_uid) const override;
   std::vector<const api::ResourceClaim*> claims_on_pool(std::string_view driver, std::string_view pool) const override;
+  std::vector<const api::ResourceClaim*> allocated_claims() const override;
   std::vector<const api::Pod*> pods_of_claim(std::string_view key) const override;
   std::vector<const api::Pod*> pods_of_template(std::string_view key) const override;
   std::vector<const api::Pod*> pods_of_volume_claim(std::string_view key) const override;
   Presence confirmed(const Ref& object) const override;
   Duration unchanged_for(Kind kind, std::string_view key) const override;
   std::optional<std::string> last_event(std::string_view uid, std::string_view reason) const override;
+  uint64_t tallied(std::string_view uid) const override;
+  std::optional<Noted> note(std::string_view uid, std::string_view topic) const override;
   WallTime now() const override { return time; }
 };
 

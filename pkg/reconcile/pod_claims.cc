@@ -83,12 +83,28 @@ void add_unique(std::vector<std::string>& keys, std::string key) {
 
 }  // namespace
 
+namespace {
+
+// Resources with a domain in their names, which a DeviceClass may provide.
+bool asks_for_extended(const api::Pod& pod) {
+  const auto has_domain = [](const auto& entry) { return entry.first.find('/') != std::string::npos; };
+  for (const auto* containers : {&pod.containers, &pod.init_containers})
+    for (const api::Container& container : *containers)
+      if (std::any_of(container.requests.begin(), container.requests.end(), has_domain) ||
+          std::any_of(container.limits.begin(), container.limits.end(), has_domain))
+        return true;
+  return false;
+}
+
+}  // namespace
+
 std::vector<std::string> claim_keys_of(const api::Pod& pod) {
   std::vector<std::string> keys;
   for (const api::PodResourceClaim& entry : pod.resource_claims) {
     const ResolvedClaim resolved = resolve_created_claim(pod, entry);
     if (resolved.state == ResolvedClaim::State::kNamed) add_unique(keys, pod.metadata.ns + "/" + resolved.name);
   }
+  if (asks_for_extended(pod)) add_unique(keys, pod.metadata.ns + "/" + extended_claim_name(pod));
   if (pod.extended_resource_claim_status && !pod.extended_resource_claim_status->resource_claim_name.empty())
     add_unique(keys, pod.metadata.ns + "/" + pod.extended_resource_claim_status->resource_claim_name);
   return keys;
@@ -171,6 +187,16 @@ std::string generated_claim_name(std::string_view pod_name, std::string_view ent
   uint64_t hash = stable_hash(pod_uid, entry);
   for (size_t i = 0; i < kHashLength; ++i, hash /= kAlphabet.size()) name += kAlphabet[hash % kAlphabet.size()];
   return name;
+}
+
+std::string extended_claim_name(const api::Pod& pod) {
+  // Another hash than that of an entry "extended-resources" of the pod.
+  return generated_claim_name(pod.metadata.name, "extended-resources", pod.metadata.uid + "/extended");
+}
+
+bool is_extended_claim_of(const api::Pod& pod, const api::ResourceClaim& claim) {
+  const auto annotation = claim.metadata.annotations.find(api::kExtendedResourceClaimAnnotation);
+  return is_for_pod(pod, claim) && annotation != claim.metadata.annotations.end() && annotation->second == "true";
 }
 
 }  // namespace dra::reconcile

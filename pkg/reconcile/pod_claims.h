@@ -18,6 +18,8 @@ inline constexpr std::string_view kFieldManager = "dra-controller-manager";
 inline constexpr std::string_view kAllocationManager = "dra-controller-manager-allocation";
 // Applies a pod's DisruptionTarget condition and nothing else: what a manager applied and leaves out, it takes away.
 inline constexpr std::string_view kEvictionManager = "dra-controller-manager-eviction";
+// Applies a pod's status.extendedResourceClaimStatus and nothing else.
+inline constexpr std::string_view kExtendedManager = "dra-controller-manager-extended";
 
 struct ResolvedClaim {
   enum class State {
@@ -74,5 +76,11 @@ std::string pool_key(std::string_view driver, std::string_view pool);  // "drive
 // uid and the entry>", a valid DNS subdomain of at most 63 characters for every pod and entry name, and the same every
 // time, so that a second create answers AlreadyExists.
 std::string generated_claim_name(std::string_view pod_name, std::string_view entry, std::string_view pod_uid);
+// The same for the claim that this program makes for a pod's extended resources:
+// "<pod>-extended-resources-<10 characters>".
+std::string extended_claim_name(const api::Pod& pod);
+// The claim is what extended_claim_name() names and was made for this pod: controlled by it, with the annotation.
+// Anybody who may create claims in the namespace can make one like it; what is asked for in it is compared besides.
+bool is_extended_claim_of(const api::Pod& pod, const api::ResourceClaim& claim);
 
 }  // namespace dra::reconcile

@@ -70,6 +70,8 @@ class Reconciler {
                         Triggers&) const {}
   virtual void on_slice(const View&, const api::ResourceSlice* /*before*/, const api::ResourceSlice* /*after*/,
                         Triggers&) const {}
+  virtual void on_taint_rule(const View&, const api::DeviceTaintRule* /*before*/, const api::DeviceTaintRule* /*after*/,
+                             Triggers&) const {}
 };
 
 }  // namespace dra::reconcile

@@ -4,6 +4,7 @@
 // own writes and live GETs. Proofs look at streamed_claim(), which is the stream alone.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,9 @@ class View {
   virtual const api::DeviceClass* device_class(std::string_view name) const = 0;
   // All of them, by name.
   virtual std::vector<const api::DeviceClass*> device_classes() const = 0;
+  // DeviceTaintRules, where the API server serves them.
+  virtual const api::DeviceTaintRule* taint_rule(std::string_view name) const = 0;
+  virtual std::vector<const api::DeviceTaintRule*> taint_rules() const = 0;  // by name
   // The same object as claim() gives, for those who keep it.
   virtual std::shared_ptr<const api::ResourceClaim> shared_claim(std::string_view key) const = 0;
   // The claim as the stream alone has it.
@@ -49,6 +53,8 @@ class View {
   // Claims whose allocation names a device of the pool, with administrative access or without, by name.
   virtual std::vector<const api::ResourceClaim*> claims_on_pool(std::string_view driver,
                                                                 std::string_view pool) const = 0;
+  // Claims that are allocated, by name. Costs a look at every claim.
+  virtual std::vector<const api::ResourceClaim*> allocated_claims() const = 0;
   // Pods one of whose entries resolves to the claim (or whose extended resource claim it is), by name.
   virtual std::vector<const api::Pod*> pods_of_claim(std::string_view key) const = 0;
   // Pods one of whose entries names the template, by name.
@@ -64,9 +70,22 @@ class View {
   // The signature of the last event of this reason about this uid; nothing when there was none (or it is forgotten).
   virtual std::optional<std::string> last_event(std::string_view uid, std::string_view reason) const = 0;
 
+  // How many writes that count for this uid (Write::tally) succeeded since this process started; what is forgotten
+  // counts from zero.
+  virtual uint64_t tallied(std::string_view uid) const = 0;
+
+  struct Noted {
+    std::string text;
+    Duration age{};  // since the note was made
+  };
+  // The last Note of this topic about this uid; nothing when there was none (or it is forgotten).
+  virtual std::optional<Noted> note(std::string_view /*uid*/, std::string_view /*topic*/) const { return std::nullopt; }
+
   virtual WallTime now() const = 0;
   // The version of resource.k8s.io that is spoken: "resource.k8s.io/v1".
   virtual std::string_view dra_api_version() const { return "resource.k8s.io/v1"; }
+  // The one that DeviceTaintRules are read and written in.
+  virtual std::string_view taint_rule_api_version() const { return "resource.k8s.io/v1beta2"; }
 };
 
 }  // namespace dra::reconcile

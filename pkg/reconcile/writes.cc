@@ -223,24 +223,9 @@ Write write_ungated(const api::Pod& pod, std::string_view gate, const api::NodeS
   return write;
 }
 
-bool is_narrowed_to(const api::Pod& pod, const api::NodeSelectorTerm& term) {
-  if (!pod.node_affinity || !pod.node_affinity->required) return false;
-  const auto has_all = [](const auto& have, const auto& wanted) {
-    return std::all_of(wanted.begin(), wanted.end(), [&](const api::NodeSelectorRequirement& requirement) {
-      return std::find(have.begin(), have.end(), requirement) != have.end();
-    });
-  };
-  const auto& terms = pod.node_affinity->required->terms;
-  return !terms.empty() && std::all_of(terms.begin(), terms.end(), [&](const api::NodeSelectorTerm& one) {
-    // A term without requirements matches nothing.
-    if (one.match_expressions.empty() && one.match_fields.empty()) return true;
-    return has_all(one.match_expressions, term.match_expressions) && has_all(one.match_fields, term.match_fields);
-  });
-}
-
 Write write_pod_annotation(const api::Pod& pod, std::string_view name, const std::string& value, std::string purpose) {
   Json metadata = preconditions(pod.metadata);
-  metadata["annotations"][name] = value;
+  metadata["annotations"][name] = value.empty() ? Json(nullptr) : Json(value);
   Write write;
   write.verb = Verb::kMergePatch;
   write.object = ref_of(pod);
@@ -268,6 +253,111 @@ Write write_disruption_target(const View& view, const api::Pod& pod, std::string
                        {"kind", "Pod"},
                        {"metadata", {{"name", metadata.name}, {"namespace", metadata.ns}, {"uid", metadata.uid}}},
                        {"status", {{"conditions", Json::array({condition})}}}});
+  return write;
+}
+
+Write write_rule_condition(const View& view, const api::DeviceTaintRule& rule, const api::Condition& condition) {
+  Write write;
+  write.verb = Verb::kApply;
+  write.object = ref_of(Kind::kTaintRule, rule.metadata);
+  write.subresource = "status";
+  write.field_manager = kEvictionManager;
+  write.purpose = "rule-status";
+  write.body = dumped({{"apiVersion", view.taint_rule_api_version()},
+                       {"kind", "DeviceTaintRule"},
+                       {"metadata", {{"name", rule.metadata.name}, {"uid", rule.metadata.uid}}},
+                       {"status",
+                        {{"conditions", Json::array({{{"type", condition.type},
+                                                      {"status", condition.status},
+                                                      {"reason", condition.reason},
+                                                      {"message", condition.message},
+                                                      {"observedGeneration", rule.metadata.generation},
+                                                      {"lastTransitionTime", format_rfc3339(view.now())}}})}}}});
+  return write;
+}
+
+Write write_extended_claim(const api::Pod& pod, const std::vector<api::DeviceRequest>& requests,
+                           std::string_view dra_api_version) {
+  const std::string name = extended_claim_name(pod);
+  const Json owner{{"apiVersion", "v1"},
+                   {"kind", "Pod"},
+                   {"name", pod.metadata.name},
+                   {"uid", pod.metadata.uid},
+                   {"controller", true}};
+  Json list = Json::array();
+  // v1beta1 has the fields of `exactly` on the request itself.
+  const bool flat = dra_api_version.ends_with("/v1beta1");
+  for (const api::DeviceRequest& request : requests) {
+    Json fields{{"deviceClassName", request.exactly->device_class_name},
+                {"allocationMode", "ExactCount"},
+                {"count", request.exactly->count}};
+    if (flat) {
+      fields["name"] = request.name;
+      list.push_back(std::move(fields));
+    } else {
+      list.push_back({{"name", request.name}, {"exactly", std::move(fields)}});
+    }
+  }
+  Write write;
+  write.verb = Verb::kCreate;
+  write.object = {Kind::kClaim, pod.metadata.ns, name, ""};
+  write.purpose = "create-extended-claim";
+  write.body = dumped({{"apiVersion", dra_api_version},
+                       {"kind", "ResourceClaim"},
+                       {"metadata",
+                        {{"name", name},
+                         {"namespace", pod.metadata.ns},
+                         {"annotations", {{api::kExtendedResourceClaimAnnotation, "true"}}},
+                         {"ownerReferences", Json::array({owner})}}},
+                       {"spec", {{"devices", {{"requests", std::move(list)}}}}}});
+  return write;
+}
+
+Write write_extended_status(const api::Pod& pod, const api::PodExtendedResourceClaimStatus& status) {
+  Json mappings = Json::array();
+  for (const api::ContainerExtendedResourceRequest& mapping : status.request_mappings)
+    mappings.push_back({{"containerName", mapping.container_name},
+                        {"resourceName", mapping.resource_name},
+                        {"requestName", mapping.request_name}});
+  const api::ObjectMeta& metadata = pod.metadata;
+  Write write;
+  write.verb = Verb::kApply;
+  write.object = ref_of(pod);
+  write.subresource = "status";
+  write.field_manager = kExtendedManager;
+  write.purpose = "publish-extended-claim";
+  write.body =
+      dumped({{"apiVersion", "v1"},
+              {"kind", "Pod"},
+              {"metadata", {{"name", metadata.name}, {"namespace", metadata.ns}, {"uid", metadata.uid}}},
+              {"status",
+               {{"extendedResourceClaimStatus",
+                 {{"resourceClaimName", status.resource_claim_name}, {"requestMappings", std::move(mappings)}}}}}});
+  return write;
+}
+
+Write write_condition(const View& view, const api::Pod& pod, const api::Condition& condition, std::string purpose) {
+  const api::ObjectMeta& metadata = pod.metadata;
+  std::string since = format_rfc3339(view.now());
+  for (const api::Condition& known : pod.conditions)
+    if (known.type == condition.type && known.status == condition.status && !known.last_transition_time.empty())
+      since = known.last_transition_time;
+  const Json json{{"type", condition.type},
+                  {"status", condition.status},
+                  {"reason", condition.reason},
+                  {"message", condition.message},
+                  {"lastTransitionTime", since}};
+  Write write;
+  write.verb = Verb::kApply;
+  write.object = ref_of(pod);
+  write.subresource = "status";
+  write.field_manager =
+      std::string(kFieldManager) + "-" + condition.type.substr(condition.type.rfind('/') + 1);  // npos + 1 is 0
+  write.purpose = std::move(purpose);
+  write.body = dumped({{"apiVersion", "v1"},
+                       {"kind", "Pod"},
+                       {"metadata", {{"name", metadata.name}, {"namespace", metadata.ns}, {"uid", metadata.uid}}},
+                       {"status", {{"conditions", Json::array({json})}}}});
   return write;
 }
 

@@ -51,9 +51,7 @@ Write write_binding(const api::Pod& pod, const std::string& node);
 // The pod's announcement that it leaves claims (leaving.h) goes with the gate.
 Write write_ungated(const api::Pod& pod, std::string_view gate, const api::NodeSelectorTerm& narrowed_to);
 
-// The pod's required node affinity says already what such a patch adds: each term has all these requirements.
-bool is_narrowed_to(const api::Pod& pod, const api::NodeSelectorTerm& term);
-// Sets one annotation of the pod.
+// Sets one annotation of the pod; an empty value removes it.
 Write write_pod_annotation(const api::Pod& pod, std::string_view name, const std::string& value, std::string purpose);
 
 // The pod condition by which workload controllers tell disruptions from failures (KEP-3329).
@@ -63,6 +61,21 @@ class View;
 // Sets condition DisruptionTarget of the pod to True by server-side apply, under a field manager of its own; pinned to
 // the pod's uid.
 Write write_disruption_target(const View& view, const api::Pod& pod, std::string_view reason, std::string_view message);
+
+// Sets one condition of a DeviceTaintRule by server-side apply under that manager; pinned to the rule's uid. The
+// condition's times and generation are filled in.
+Write write_rule_condition(const View& view, const api::DeviceTaintRule& rule, const api::Condition& condition);
+
+// The claim for the extended resources that the pod's containers ask for: owned by the pod, marked by
+// api::kExtendedResourceClaimAnnotation. AlreadyExists when it was made before: the name is extended_claim_name().
+Write write_extended_claim(const api::Pod& pod, const std::vector<api::DeviceRequest>& requests,
+                           std::string_view dra_api_version);
+// status.extendedResourceClaimStatus of the pod, by server-side apply; pinned to the pod's uid.
+Write write_extended_status(const api::Pod& pod, const api::PodExtendedResourceClaimStatus& status);
+
+// Sets one condition of the pod's status by server-side apply, under a field manager of that type alone: what a manager
+// applied and leaves out, it takes away. Pinned to the pod's uid. lastTransitionTime stays where the status does.
+Write write_condition(const View& view, const api::Pod& pod, const api::Condition& condition, std::string purpose);
 
 // Emits the event unless it repeats the last one of its reason about this uid.
 void emit_once(const View& view, Outcome& outcome, Event event);

@@ -251,19 +251,24 @@ def gates_of(made):
 
 
 ALLOCATE = "dra-controller-manager/allocate"
-OPT_IN = ["--set", "optIn.mode=labels", "--set", "exclusive.mode=taint", "--set", "exclusive.taintKey=example.com/ours"]
+UPGRADE = ["upgrade", "r", "charts/dra-controller-manager", "-n", NAME, "--reuse-values"]
+TAINT = ["--set", "exclusive.mode=taint", "--set", "exclusive.taintKey=example.com/ours"]
 
 
 def labels_opt_in(t, cluster, helm):
     """At admission: namespaces and pods by label, gate beside gates of others, scheduler's name, extended resources by class."""
     t.allowed(t.admin, "POST", DRA + "/deviceclasses", {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "ext"},
                                                         "spec": {"extendedResourceName": "example.com/gpu"}})
-    helm_run(cluster, helm, ["upgrade", "r", "charts/dra-controller-manager", "-n", NAME, "--reuse-values", *OPT_IN])
+    helm_run(cluster, helm, [*UPGRADE, "--set", "optIn.mode=labels"])
     t.allowed(t.admin, "POST", "/api/v1/namespaces/kube-system/serviceaccounts", {"metadata": {"name": "default"}})
     namespace(t, "gate", **{ALLOCATE: "gate"})
     namespace(t, "bind", **{ALLOCATE: "bind"})
     namespace(t, "plain")
     cluster.wait_for(lambda: GATE in gates_of(t.tenant.request("POST", dry("gate"), with_claim("probe"))[1]), 60, "opting in to be in force")
+    scheduler_of = lambda made: t.tenant.request("POST", dry("bind"), made)[1].get("spec", {}).get("schedulerName")  # noqa: E731
+    asking = pod("probe")
+    asking["spec"]["containers"][0]["resources"] = {"limits": {"example.com/gpu": "1"}, "requests": {"example.com/gpu": "1"}}
+    cluster.wait_for(lambda: scheduler_of(with_claim("probe")) == scheduler_of(asking) == "ours", 60, "the others, each of which comes into force by itself")
     post = lambda where, made: t.allowed(t.tenant, "POST", dry(where), made)  # noqa: E731
     assert gates_of(post("gate", {**with_claim("p"), "spec": {**with_claim("p")["spec"], "schedulingGates": [{"name": "example.com/other"}]}})) == ["example.com/other", GATE]
     already = with_claim("p")
@@ -290,7 +295,31 @@ def labels_opt_in(t, cluster, helm):
     t.refused("other values do nothing", t.admin, "POST", "/api/v1/namespaces?dryRun=All", {"metadata": {"name": "typo", "labels": {ALLOCATE: "yes"}}})
 
 
-def wildcard_tolerations_are_refused(t):
+def exclusivity_has_no_way_round(t, cluster, helm):
+    """With a taint: claims that tolerate it are refused where pods are not ours, and where they may be made every pod with claims is ours."""
+    helm_run(cluster, helm, [*UPGRADE, *TAINT])
+    elsewhere = with_claim("p", labels={ALLOCATE: "none"})
+    said = "this namespace is opted in, so pods with claims are dra-controller-manager's"
+    cluster.wait_for(lambda: said in t.tenant.request("POST", dry("gate"), elsewhere)[1].get("message", ""), 60, "exclusivity to be in force")
+    volcano = with_claim("p")
+    volcano["spec"]["schedulerName"] = "volcano"
+    t.refused(said, t.tenant, "POST", dry("bind"), volcano)
+    t.allowed(t.tenant, "POST", dry("gate"), volcano)  # at our gate first
+    t.allowed(t.lifter, "POST", dry("gate"), elsewhere)
+    t.allowed(t.tenant, "POST", dry("plain"), elsewhere)
+    t.allowed(t.tenant, "POST", dry("gate"), pod("no-claims", labels={ALLOCATE: "none"}))
+    t.allowed(t.tenant, "POST", dry("gate"), with_claim("p"))
+    t.allowed(t.tenant, "POST", dry("bind"), with_claim("p"))
+    wildcard_tolerations_are_refused(t, ["plain"], ["gate", "bind"])
+    helm_run(cluster, helm, [*UPGRADE, "--set", "optIn.mode=off"])
+    where = DRA + "/namespaces/gate/resourceclaims?dryRun=All"
+    wildcard = claim("c")
+    wildcard["spec"]["devices"]["requests"][0]["exactly"]["tolerations"] = [{"operator": "Exists"}]
+    cluster.wait_for(lambda: t.tenant.request("POST", where, wildcard)[0] == 422, 60, "the label to mean nothing")
+    wildcard_tolerations_are_refused(t, ["plain", "gate", "bind"], [])
+
+
+def wildcard_tolerations_are_refused(t, refused, allowed):
     said = "would let kube-scheduler take devices"
 
     def tolerating(request, toleration):
@@ -304,22 +333,24 @@ def wildcard_tolerations_are_refused(t):
     where = DRA + "/namespaces/{}/resourceclaims?dryRun=All"
     wildcard, ours, others = {"operator": "Exists"}, {"key": "example.com/ours", "operator": "Exists"}, {"key": "example.com/broken", "operator": "Exists"}
     for toleration in (wildcard, ours):
-        t.refused(said, t.tenant, "POST", where.format("plain"), tolerating({}, toleration))
-        t.refused(said, t.tenant, "POST", where.format("plain"), tolerating("firstAvailable", toleration))
-        template = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": "c"}, "spec": {"spec": tolerating({}, toleration)["spec"]}}
-        t.refused(said, t.tenant, "POST", DRA + "/namespaces/plain/resourceclaimtemplates?dryRun=All", template)
-        old = {"apiVersion": "resource.k8s.io/v1beta1", "kind": "ResourceClaim", "metadata": {"name": "c"},
-               "spec": {"devices": {"requests": [{"name": "gpu", "deviceClassName": "gpu", "tolerations": [toleration]}]}}}
-        status, answer = t.tenant.request("POST", "/apis/resource.k8s.io/v1beta1/namespaces/plain/resourceclaims?dryRun=All", old)
-        assert status in (404, 422), answer  # the old version is refused alike, where it is served
-        t.allowed(t.tenant, "POST", where.format("gate"), tolerating({}, toleration))
+        for name in refused:
+            t.refused(said, t.tenant, "POST", where.format(name), tolerating({}, toleration))
+            t.refused(said, t.tenant, "POST", where.format(name), tolerating("firstAvailable", toleration))
+            template = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": "c"}, "spec": {"spec": tolerating({}, toleration)["spec"]}}
+            t.refused(said, t.tenant, "POST", DRA + f"/namespaces/{name}/resourceclaimtemplates?dryRun=All", template)
+            old = {"apiVersion": "resource.k8s.io/v1beta1", "kind": "ResourceClaim", "metadata": {"name": "c"},
+                   "spec": {"devices": {"requests": [{"name": "gpu", "deviceClassName": "gpu", "tolerations": [toleration]}]}}}
+            status, answer = t.tenant.request("POST", f"/apis/resource.k8s.io/v1beta1/namespaces/{name}/resourceclaims?dryRun=All", old)
+            assert status in (404, 422), answer  # the old version is refused alike, where it is served
+            t.allowed(t.lifter, "POST", where.format(name), tolerating({}, toleration))
+        for name in allowed:
+            t.allowed(t.tenant, "POST", where.format(name), tolerating({}, toleration))
     t.allowed(t.tenant, "POST", where.format("plain"), tolerating({}, others))
     t.allowed(t.tenant, "POST", where.format("plain"), claim("c"))
 
 
 def without_mutating_policies(t, cluster, helm, kubectl):
     """On an older server: pods that lack the gate are refused, and told the line."""
-    helm_run(cluster, helm, ["upgrade", "r", "charts/dra-controller-manager", "-n", NAME, "--reuse-values", "--set", "optIn.mode=off"])
     text = helm_run(cluster, helm, ["template", "r", "charts/dra-controller-manager", "-n", NAME, "--show-only", "templates/opt-in.yaml", "--kube-version", "1.33.0",
                                     "--set", "optIn.mode=labels", "--api-versions", "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy"])
     if "kind: MutatingAdmissionPolicy\n" in text:
@@ -352,7 +383,7 @@ def main():
         a_stolen_token_does_little(t, cluster)
         the_manager_works_under_them(t, cluster, program)
         labels_opt_in(t, cluster, helm)
-        wildcard_tolerations_are_refused(t)
+        exclusivity_has_no_way_round(t, cluster, helm)
         without_mutating_policies(t, cluster, helm, kubectl)
     print(f"{t.count} passed, 0 failed")
     return 0

@@ -105,6 +105,12 @@ def run(box, programs, prometheus, promtool):
     box.wait_for(manager.metrics_port, 20, "the manager to listen")
     for i in range(3):
         api.create("/api/v1/namespaces/default/pods", rest.pod(f"pod-{i}", "gpu"))
+    nothing = rest.template("nothing", "gpu.nvidia.com")
+    nothing["spec"]["spec"]["devices"]["requests"][0]["exactly"]["selectors"] = [{"cel": {"expression": "false"}}]
+    api.create(rest.RESOURCE + "/namespaces/default/resourceclaimtemplates", nothing)
+    api.create("/api/v1/namespaces/default/pods", rest.pod("waits", "nothing"))
+    pending = 'dra_pending_pods{cause="RequestSelector",class="gpu.nvidia.com"} 1\n'
+    box.wait_for(lambda: pending in manager.metrics(), 40, "the pod that waits to be counted")
     config = os.path.join(box.folder, "prometheus.yml")
     with open(config, "w", encoding="utf-8") as out:
         out.write(f"global: {{scrape_interval: 1s}}\nscrape_configs:\n- job_name: dra\n  static_configs:\n"

@@ -25,6 +25,7 @@ const Place& place_of(const std::string& kind) {
       {"ResourceClaimTemplate", {"/apis/resource.k8s.io/v1", "resourceclaimtemplates", true}},
       {"ResourceSlice", {"/apis/resource.k8s.io/v1", "resourceslices", false}},
       {"DeviceClass", {"/apis/resource.k8s.io/v1", "deviceclasses", false}},
+      {"DeviceTaintRule", {"/apis/resource.k8s.io/v1beta2", "devicetaintrules", false}},
   };
   return kPlaces.at(kind);
 }

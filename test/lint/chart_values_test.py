@@ -19,11 +19,30 @@ def run(*arguments, helm=None):
     return done.returncode, done.stdout, done.stderr
 
 
-def render(helm, *settings, notes=False):
-    arguments = [helm, "template", "r", CHART, "--namespace", "ns", "--kube-version", "1.36.0", "--api-versions", "networking.k8s.io/v1/NetworkPolicy"]
+POLICIES = "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy"
+MUTATING = "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"
+CLASSES = "resource.k8s.io/v1/DeviceClass"
+BIND = ['scheduling.mode="bind"', 'scheduling.names=["ours"]']
+TAINT = ['exclusive.mode="taint"', 'exclusive.taintKey="example.com/ours"']
+
+
+def render(helm, *settings, served=()):
+    """`served`: kinds that the server has beside the groups which every Helm takes for granted."""
+    arguments = [helm, "template", "r", CHART, "--namespace", "ns", "--kube-version", "1.36.0"]
+    for kind in ("networking.k8s.io/v1/NetworkPolicy", *served):
+        arguments += ["--api-versions", kind]
     for setting in settings:
         arguments += ["--set-json", setting]
-    return run(*arguments, *(["--dry-run=client"] if notes else []))
+    return run(*arguments)
+
+
+def objects(text):
+    """The rendered objects, as {(kind, name): text}."""
+    found = {}
+    for document in re.split(r"^---$", text, flags=re.MULTILINE):
+        if (kind := re.search(r"^kind: (\S+)", document, re.MULTILINE)) and (name := re.search(r"^  name: (\S+)", document, re.MULTILINE)):
+            found[kind.group(1), name.group(1)] = document
+    return found
 
 
 # Each value and what is said about it: the path of the value, and for contradictions the way out.
@@ -58,6 +77,13 @@ WRONG = [
     (['exclusive.taintKey="a/b"'], "choose exclusive.mode=taint"),
     (['extraArgs=["--scheduling=bind"]'], "use scheduling.mode"),
     (['extraArgs=["--metrics_port=1"]'], "use metrics.port"),
+    (['extraArgs=["--secure-port=8443"]'], "use metrics.securePort"),
+    (['extraArgs=["--metrics-authentication=always"]'], "use metrics.authentication"),
+    (['metrics.securePort=443'], "securePort"),
+    (['metrics.securePort=8080'], "metrics.securePort and metrics.port are both 8080"),
+    (['metrics.authentication="always"'], "metrics.securePort is 0"),
+    (['metrics.tlsSecretName="x"'], "metrics.tlsSecretName is set"),
+    (['optIn.excludedNamespaces=["a"]'], "choose optIn.mode labels or all-claims"),
 ]
 
 
@@ -80,12 +106,11 @@ class Chart(unittest.TestCase):
 
     def test_each_mode_brings_its_roles(self):
         always = {"allocation", "allocation-namespaces", "allocation-volumes", "allocation-workloads", "events", "leader-election", "neighbours"}
-        bind = ['scheduling.mode="bind"', 'scheduling.names=["ours"]']
         for helm in HELMS:
             for settings, roles in (([], always | {"lifecycle", "tainteviction"}),
                                     (['claimTemplates="own"'], always | {"lifecycle", "tainteviction", "claimtemplate"}),
                                     (['deviceTaintEviction="own"'], always | {"lifecycle", "tainteviction", "tainteviction-evict"}),
-                                    (bind, always | {"lifecycle", "tainteviction", "allocation-bind", "allocation-bind-volumes"}),
+                                    (BIND, always | {"lifecycle", "tainteviction", "allocation-bind", "allocation-bind-volumes"}),
                                     (['scheduling.mode="observe"'], always)):
                 status, text, errors = render(helm, *settings, 'uninstall.releaseGates=false')
                 self.assertEqual(status, 0, errors)
@@ -105,6 +130,76 @@ class Chart(unittest.TestCase):
             for wanted in ('image: "r/x@sha256:' + "a" * 64, "--ignore-taints=a/b,c/d", "--feature-gates=DRAAdminAccess=true,DRADeviceTaints=false",
                            "--kube-api-qps=5", "--leader-elect-resource-namespace=ns"):
                 self.assertIn(wanted, text)
+
+    def rendered(self, helm, *settings, served=()):
+        status, text, errors = render(helm, *settings, served=served)
+        self.assertEqual(status, 0, errors)
+        return objects(text)
+
+    def test_no_opt_in_policy_matches_pods_that_are_not_opted_in(self):
+        """A policy that cannot be evaluated refuses what it matches, so each matches excluded namespaces never, and others by label."""
+        for helm in HELMS:
+            for mode, settings in (("labels", []), ("labels", BIND), ("all-claims", []), ("all-claims", BIND)):
+                for served in ((POLICIES, MUTATING, CLASSES), (POLICIES, CLASSES)):
+                    made = self.rendered(helm, f'optIn.mode="{mode}"', 'optIn.excludedNamespaces=["theirs"]', *settings, served=served)
+                    kind = "MutatingAdmissionPolicy" if MUTATING in served else "ValidatingAdmissionPolicy"
+                    policies = {name: text for (k, name), text in made.items() if k == kind and ".opt-in-" in name}
+                    self.assertGreaterEqual(len(policies), 1)
+                    for name, text in policies.items():
+                        constraints = re.search(r"^  matchConstraints:(.*?)^  \S", text, re.MULTILINE | re.DOTALL).group(1)
+                        self.assertRegex(constraints, r'"NotIn","values":\["kube-system","ns","theirs"\]', name)
+                        if mode == "labels":
+                            self.assertIn("dra-controller-manager/allocate", constraints, name)
+                        binding = made[kind + "Binding", name]
+                        self.assertNotIn("matchResources", binding, "one place says whom a policy is for")
+
+    def test_extended_resources_need_a_server_that_serves_their_classes(self):
+        """A policy whose parameters have a kind that is not served refuses every pod."""
+        for helm in HELMS:
+            for classes in ((), (CLASSES,)):
+                made = self.rendered(helm, 'optIn.mode="labels"', *BIND, served=(POLICIES, MUTATING, *classes))
+                with_parameters = [name for (_, name), text in made.items() if "paramKind" in text]
+                self.assertEqual(with_parameters, ["dra-controller-manager.opt-in-bind-extended-namespaces",
+                                                   "dra-controller-manager.opt-in-bind-extended-pods"] if classes else [])
+
+    def test_exclusivity_exempts_opted_in_namespaces_and_no_others(self):
+        label = "dra-controller-manager/allocate"
+        policy = ("ValidatingAdmissionPolicy", "dra-controller-manager.exclusive")
+        pods = ("ValidatingAdmissionPolicy", "dra-controller-manager.exclusive-pods")
+        for helm in HELMS:
+            off = self.rendered(helm, *TAINT, served=(POLICIES,))
+            self.assertNotIn(label, off[policy], "nothing is opted in by a label")
+            self.assertNotIn(pods, off)
+            gate = self.rendered(helm, *TAINT, 'optIn.mode="labels"', served=(POLICIES,))
+            self.assertIn("in ['gate'] && !(request.namespace in ['kube-system','ns'])", gate[policy].replace(", ", ","))
+            self.assertIn(label, gate[pods])
+            bind = self.rendered(helm, *TAINT, *BIND, 'optIn.mode="labels"', served=(POLICIES,))
+            self.assertIn("in ['gate','bind']", bind[policy])
+            self.assertIn("in ['ours']", bind[pods])
+            everything = self.rendered(helm, *TAINT, 'optIn.mode="all-claims"', served=(POLICIES,))
+            self.assertNotIn("?labels", everything[policy])
+            self.assertIn("may-not-lift", everything[policy])
+
+    def test_the_secure_port_is_served_admitted_and_authorised(self):
+        for helm in HELMS:
+            made = self.rendered(helm, "metrics.securePort=8443", 'metrics.tlsSecretName="certificate"', "metrics.serviceMonitor.enabled=true")
+            deployment = made["Deployment", "dra-controller-manager"]
+            for wanted in ("--secure-port=8443", "--metrics-authentication=secure", "--tls-cert-file=/etc/dra-controller-manager/tls/tls.crt",
+                           "containerPort: 8443", "secretName: certificate"):
+                self.assertIn(wanted, deployment)
+            self.assertIn("port: https", made["NetworkPolicy", "dra-controller-manager"])
+            self.assertIn("targetPort: https", made["Service", "dra-controller-manager"])
+            self.assertIn("scheme: https", made["ServiceMonitor", "dra-controller-manager"])
+            self.assertIn("name: system:auth-delegator", made["ClusterRoleBinding", "dra-controller-manager:auth-delegator"])
+            plain = self.rendered(helm, "metrics.serviceMonitor.enabled=true")
+            self.assertNotIn(("ClusterRoleBinding", "dra-controller-manager:auth-delegator"), plain)
+            self.assertNotIn("https", plain["ServiceMonitor", "dra-controller-manager"] + plain["NetworkPolicy", "dra-controller-manager"])
+
+    def test_values_that_an_older_release_did_not_have_may_be_absent(self):
+        """As with helm upgrade --reuse-values."""
+        for helm in HELMS:
+            absent = [f"{path}=null" for path in ("metrics.securePort", "metrics.authentication", "metrics.tlsSecretName")]
+            self.assertEqual(render(helm, *absent)[:2], render(helm)[:2])
 
     def test_a_server_without_network_policies_gets_none(self):
         for helm in HELMS:

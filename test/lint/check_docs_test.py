@@ -46,6 +46,7 @@ class CheckDocs(unittest.TestCase):
             ({"docs/design/way.md": way.replace("Hops: 2", "Hops: 3")}, "says 'Hops: 3, files: 2.', but there are 2 hops over 2 files"),
             ({"docs/design/way.md": way.replace("| 2 |", "| 3 |")}, "hop 2 is numbered 3"),
             ({"docs/design/way.md": way.replace("Suite.Name", "Suite.Other")}, "there is no test Suite.Other"),
+            ({"docs/features.md": "| gate | `Suite.Other` |\n"}, "docs/features.md:1: there is no test Suite.Other"),
         ):
             with self.subTest(said):
                 self.assertIn(said, self.run_over(changes))

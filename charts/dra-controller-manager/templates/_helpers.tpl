@@ -63,6 +63,52 @@ seccompProfile:
   type: RuntimeDefault
 {{- end }}
 
+{{/* Namespaces that are never opted in, as a list in JSON. */}}
+{{- define "dra.excludedNamespaces" -}}
+{{ concat (list "kube-system" .Release.Namespace) .Values.optIn.excludedNamespaces | uniq | toJson }}
+{{- end }}
+
+{{/* Values of the label dra-controller-manager/allocate that opt in, as a list in JSON. */}}
+{{- define "dra.optInValues" -}}
+{{ eq .Values.scheduling.mode "bind" | ternary (list "gate" "bind") (list "gate") | toJson }}
+{{- end }}
+
+{{/* CEL, in a policy: is the object's namespace opted in? */}}
+{{- define "dra.optedIn" -}}
+{{- $excluded := include "dra.excludedNamespaces" . | replace "\"" "'" }}
+{{- if eq .Values.optIn.mode "off" -}}
+false
+{{- else if eq .Values.optIn.mode "all-claims" -}}
+!(request.namespace in {{ $excluded }})
+{{- else -}}
+namespaceObject.metadata.?labels[?'dra-controller-manager/allocate'].orValue('') in {{ include "dra.optInValues" . | replace "\"" "'" }} && !(request.namespace in {{ $excluded }})
+{{- end }}
+{{- end }}
+
+{{/* matchConditions of policies from which the manager's account, or whoever may lift our gate, is exempt; as JSON. */}}
+{{- define "dra.notOurs" -}}
+{{- $account := printf "system:serviceaccount:%s:dra-controller-manager" .Release.Namespace }}
+{{- dict "name" "not-ours" "expression" (printf "!(request.userInfo.username in ['%s', '%s-uninstall'])" $account $account) | toJson }}
+{{- end }}
+{{- define "dra.mayNotLift" -}}
+{{- dict "name" "may-not-lift" "expression" "!authorizer.group('dra-controller-manager').resource('gates').namespace(request.namespace).check('lift').allowed()" | toJson }}
+{{- end }}
+
+{{/* The HTTPS port, or nothing. (Some Helms hand a 0 of values.yaml to templates as a text, which is true.) */}}
+{{- define "dra.securePort" -}}
+{{- if int .Values.metrics.securePort }}{{ int .Values.metrics.securePort }}{{ end }}
+{{- end }}
+
+{{/* Who needs a token. (helm upgrade --reuse-values from a chart that did not have the value brings none.) */}}
+{{- define "dra.metricsAuthentication" -}}
+{{ .Values.metrics.authentication | default "secure" }}
+{{- end }}
+
+{{/* Whether pods may ask for devices by the name of an extended resource: since resource.k8s.io/v1 (1.34). "yes" or nothing. */}}
+{{- define "dra.extendedResources" -}}
+{{- if .Capabilities.APIVersions.Has "resource.k8s.io/v1/DeviceClass" }}yes{{ end }}
+{{- end }}
+
 {{/* Values that are right one by one and wrong together. */}}
 {{- define "dra.check" -}}
 {{- $v := .Values }}
@@ -100,7 +146,22 @@ seccompProfile:
 {{- if and (eq $v.exclusive.mode "taint") (not $policies) }}
 {{- fail "exclusive.mode=taint needs admission policies (admissionregistration.k8s.io/v1, Kubernetes 1.30), which this server does not have: choose exclusive.mode=none, set ignoreTaints, and see to it that no claim tolerates the taint" }}
 {{- end }}
-{{- $taken := dict "claim-templates" "claimTemplates" "scheduling" "scheduling.mode" "scheduler-names" "scheduling.names" "device-taint-eviction" "deviceTaintEviction" "recreate-pinned-pods" "recreatePinnedPods" "ignore-taints" "ignoreTaints" "feature-gates" "featureGates" "metrics-port" "metrics.port" "logging-format" "logging.format" "v" "logging.verbosity" "leader-elect-resource-namespace" "the release's namespace" "leader-elect-resource-name" "nothing: the roles name the lease" "release-gates" "uninstall.releaseGates" "leader-elect" "replicas" "bind-address" "nothing: probes come from outside" }}
+{{- if and (eq $v.exclusive.mode "taint") (not (.Capabilities.APIVersions.Has "resource.k8s.io/v1")) (not (.Capabilities.APIVersions.Has "resource.k8s.io/v1beta2")) }}
+{{- fail "exclusive.mode=taint needs resource.k8s.io/v1 or v1beta2 (Kubernetes 1.33 and newer), which this server does not serve: claims in older versions have no tolerations; choose exclusive.mode=none" }}
+{{- end }}
+{{- if and (eq $v.optIn.mode "off") $v.optIn.excludedNamespaces }}
+{{- fail "optIn.excludedNamespaces is set, but optIn.mode is off, which opts in nothing: choose optIn.mode labels or all-claims, or empty optIn.excludedNamespaces" }}
+{{- end }}
+{{- if and (not (include "dra.securePort" .)) (ne (include "dra.metricsAuthentication" .) "secure") }}
+{{- fail (printf "metrics.authentication is %s, but metrics.securePort is 0: tokens are not read over HTTP; choose a port, or metrics.authentication=secure" (include "dra.metricsAuthentication" .)) }}
+{{- end }}
+{{- if and (not (include "dra.securePort" .)) $v.metrics.tlsSecretName }}
+{{- fail "metrics.tlsSecretName is set, but metrics.securePort is 0: choose a port, or empty metrics.tlsSecretName" }}
+{{- end }}
+{{- if eq (int $v.metrics.securePort) (int $v.metrics.port) }}
+{{- fail (printf "metrics.securePort and metrics.port are both %d: choose another port for one of them" (int $v.metrics.port)) }}
+{{- end }}
+{{- $taken := dict "claim-templates" "claimTemplates" "scheduling" "scheduling.mode" "scheduler-names" "scheduling.names" "device-taint-eviction" "deviceTaintEviction" "recreate-pinned-pods" "recreatePinnedPods" "ignore-taints" "ignoreTaints" "feature-gates" "featureGates" "metrics-port" "metrics.port" "secure-port" "metrics.securePort" "metrics-authentication" "metrics.authentication" "tls-cert-file" "metrics.tlsSecretName" "tls-private-key-file" "metrics.tlsSecretName" "logging-format" "logging.format" "v" "logging.verbosity" "leader-elect-resource-namespace" "the release's namespace" "leader-elect-resource-name" "nothing: the roles name the lease" "release-gates" "uninstall.releaseGates" "leader-elect" "replicas" "bind-address" "nothing: probes come from outside" "release-deadline" "uninstall.deadlineSeconds" "kubeconfig" "nothing: the pod has its own" "master" "nothing: the pod has its own" "context" "nothing: the pod has its own" }}
 {{- range $v.extraArgs }}
 {{- $name := regexReplaceAll "^-+([^=]*).*$" . "${1}" | replace "_" "-" }}
 {{- if hasKey $taken $name }}

@@ -61,8 +61,6 @@ std::optional<PriorityChoice> find_priority(const WriteContext& ctx, const std::
   if (ctx.reader != nullptr) {
     if (auto c = ctx.reader->find("scheduling.k8s.io", "priorityclasses", "", name)) return of_class(*c);
   }
-  if (name == "system-cluster-critical") return PriorityChoice{name, 2'000'000'000, "PreemptLowerPriority"};
-  if (name == "system-node-critical") return PriorityChoice{name, 2'000'001'000, "PreemptLowerPriority"};
   return std::nullopt;
 }
 
@@ -145,6 +143,13 @@ class PodKind : public Kind {
                            "the integer value of priority (" + std::to_string(int_of(spec, "priority")) +
                                ") must not be provided in pod spec; priority admission controller computed " +
                                std::to_string(priority->value) + " from the given PriorityClass name"));
+    }
+    if (is_set(spec, "preemptionPolicy") && text_of(spec, "preemptionPolicy") != priority->preemption) {
+      return fail_status(
+          forbidden_status(info().group_resource(), pod,
+                           "the string value of PreemptionPolicy (" + text_of(spec, "preemptionPolicy") +
+                               ") must not be provided in pod spec; priority admission controller computed " +
+                               priority->preemption + " from the given PriorityClass name"));
     }
     if (!priority->class_name.empty()) spec["priorityClassName"] = priority->class_name;
     spec["priority"] = priority->value;

@@ -209,6 +209,14 @@ class PriorityClassKind : public Kind {
     if (text_of(object, "preemptionPolicy").empty()) object["preemptionPolicy"] = "PreemptLowerPriority";
   }
 
+  // Admission plug-in Priority: one default at most.
+  StatusOr<void> admit_create(const WriteContext& ctx, Json& object) const override {
+    return check_default(ctx, object);
+  }
+  StatusOr<void> admit_update(const WriteContext& ctx, Json& object, const Json&) const override {
+    return check_default(ctx, object);
+  }
+
   // Set once and never counted, upstream as here.
   bool bumps_generation(const Json&, const Json&) const override { return false; }
 
@@ -264,6 +272,21 @@ class PriorityClassKind : public Kind {
     const Json& meta = member(object, "metadata");
     return Json::array({text_of(meta, "name"), int_of(object, "value"), bool_of(object, "globalDefault"),
                         age_cell(member(meta, "creationTimestamp"), now), text_of(object, "preemptionPolicy")});
+  }
+
+ private:
+  StatusOr<void> check_default(const WriteContext& ctx, const Json& object) const {
+    if (!bool_of(object, "globalDefault") || ctx.reader == nullptr) return {};
+    const std::string& name = text_of(member(object, "metadata"), "name");
+    std::string other;
+    ctx.reader->for_each("scheduling.k8s.io", "priorityclasses", "", [&](const Json& c) {
+      const std::string& found = text_of(member(c, "metadata"), "name");
+      if (bool_of(c, "globalDefault") && found != name && other.empty()) other = found;
+    });
+    if (other.empty()) return {};
+    return fail_status(
+        forbidden_status(info().group_resource(), name,
+                         "PriorityClass " + other + " is already marked as default. Only one default can exist"));
   }
 };
 

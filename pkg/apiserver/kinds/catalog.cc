@@ -183,6 +183,18 @@ KindInfo resource_kind(const std::string& kind, const std::string& plural, const
   return i;
 }
 
+KindInfo taint_rules_info() {
+  KindInfo i = simple_kind("resource.k8s.io", "v1beta2", "resource/v1beta2", "DeviceTaintRule", "devicetaintrules",
+                           "devicetaintrule", false);
+  i.served.push_back({{"resource.k8s.io", "v1alpha3"},
+                      "resource/v1alpha3",
+                      "resource.k8s.io/v1alpha3 DeviceTaintRule is deprecated in v1.36+, unavailable in v1.39+"});
+  i.has_generation = true;
+  i.delete_returns_object = true;
+  with_status(i);
+  return i;
+}
+
 }  // namespace
 
 KindInfo catalog_info(std::string_view group, std::string_view plural) {
@@ -220,6 +232,7 @@ KindInfo catalog_info(std::string_view group, std::string_view plural) {
       with_status(i);
       return i;
     }
+    if (plural == "devicetaintrules") return taint_rules_info();
     if (plural == "resourceclaimtemplates") {
       return resource_kind("ResourceClaimTemplate", "resourceclaimtemplates", "resourceclaimtemplate", true);
     }

@@ -29,6 +29,7 @@ void register_all_kinds(KindRegistry& registry) {
   registry.add(make_lease_kind());
   registry.add(make_priority_class_kind());
   registry.add(make_device_class_kind());
+  registry.add(make_device_taint_rule_kind());
   registry.add(make_resource_claim_kind());
   registry.add(make_resource_claim_template_kind());
   registry.add(make_resource_slice_kind());

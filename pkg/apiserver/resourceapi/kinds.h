@@ -8,6 +8,7 @@
 namespace dra::apiserver {
 
 std::unique_ptr<Kind> make_device_class_kind();
+std::unique_ptr<Kind> make_device_taint_rule_kind();
 std::unique_ptr<Kind> make_resource_claim_kind();
 std::unique_ptr<Kind> make_resource_claim_template_kind();
 std::unique_ptr<Kind> make_resource_slice_kind();

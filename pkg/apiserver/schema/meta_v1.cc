@@ -32,6 +32,9 @@ type ObjectMeta
 14 finalizers []string set merge
 17 managedFields []ManagedFieldsEntry
 
+type PartialObjectMetadata
+1 metadata ObjectMeta
+
 type OwnerReference atomic
 5 apiVersion string !
 1 kind string !

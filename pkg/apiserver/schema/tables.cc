@@ -27,6 +27,8 @@ const std::vector<SchemaTable>& builtin_schema_tables() {
       {"resource/v1beta1", schema_tables::resource_v1beta1()},
       {"resource/v1beta2", schema_tables::resource_shared()},
       {"resource/v1beta2", schema_tables::resource_v1()},
+      {"resource/v1beta2", schema_tables::resource_taint_rules()},
+      {"resource/v1alpha3", schema_tables::resource_taint_rules()},
       {"scheduling/v1", schema_tables::scheduling_v1()},
       {"scheduling/v1alpha2", schema_tables::scheduling_v1alpha2()},
   };

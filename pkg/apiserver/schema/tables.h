@@ -22,6 +22,7 @@ std::string_view events_v1();
 std::string_view policy_v1();
 std::string_view rbac_v1();
 std::string_view resource_shared();
+std::string_view resource_taint_rules();
 std::string_view resource_v1();
 std::string_view resource_v1beta1();
 std::string_view scheduling_v1();

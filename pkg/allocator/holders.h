@@ -1,0 +1,36 @@
+// HolderCounts: which claims hold the devices that a cause counts, or what their counters give. Internal to explain.cc.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "pkg/allocator/reasons.h"
+#include "pkg/inventory/core.h"
+
+namespace dra::allocator {
+
+class HolderCounts {
+ public:
+  explicit HolderCounts(const inventory::Core& core) : core_(core) {}
+
+  // The count must stay where it is until finish(). Looks at the first kMostLooks devices only.
+  void add(CauseCount* count, Cause cause, const inventory::Pool& pool, uint32_t device);
+  // Puts the holders into the counts, most devices first.
+  void finish();
+
+ private:
+  static constexpr size_t kMostLooks = 256;
+  static constexpr size_t kMostCounterLooks = 8;  // each looks at all devices of the pool
+  struct Tally {
+    const inventory::Pool* pool = nullptr;
+    uint32_t devices = 0;
+  };
+
+  void add_holders(CauseCount* count, const inventory::Pool& pool, uint32_t device);
+
+  const inventory::Core& core_;
+  std::map<CauseCount*, std::map<inventory::ClaimIndex, Tally>> by_count_;
+  size_t looks_ = 0, counter_looks_ = 0;
+};
+
+}  // namespace dra::allocator

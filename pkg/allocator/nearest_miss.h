@@ -1,0 +1,16 @@
+// Nearest miss: where the selectors of a class choose no device at all, what comes nearest.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pkg/inventory/core.h"
+
+namespace dra::allocator {
+
+// "no device has driver gpu.nvidia.com; drivers here: gpu.example.com", "no device has attribute \"productname\": did
+// you mean \"productName\"?". Looks at a bounded number of devices. Read from the text of the expressions, so it may
+// find nothing: then it is empty.
+std::string nearest_miss(const inventory::Core& core, const std::vector<std::string>& selectors);
+
+}  // namespace dra::allocator

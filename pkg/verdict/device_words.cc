@@ -1,0 +1,90 @@
+#include "pkg/verdict/device_words.h"
+
+#include "pkg/verdict/words.h"
+
+namespace dra::verdict {
+
+namespace {
+
+constexpr size_t kMaxText = 160;
+constexpr size_t kMaxName = 120;
+
+std::string with(const std::string& words, const std::string& text) {
+  return text.empty() ? words : words + " (" + clean(text, kMaxText) + ")";
+}
+
+std::string free_words(const RequestVerdict& request, bool several_nodes) {
+  if (request.most_on_one_node)
+    return "usable, but at most " + std::to_string(*request.most_on_one_node) + " on one node";
+  if (request.possible) return several_nodes ? "usable, but not together on one node" : "usable, but not together";
+  return "usable";
+}
+
+}  // namespace
+
+std::string wanted_words(const RequestVerdict& request) {
+  return (request.wanted == 0 ? std::string("all ") : std::to_string(request.wanted) + " x ") + request.request;
+}
+
+std::string problem_words(const RequestVerdict& request, const DeviceGroup& group, bool several_nodes) {
+  switch (group.problem) {
+    case DeviceProblem::kFree:
+      return free_words(request, several_nodes);
+    case DeviceProblem::kFreeElsewhere:
+      return "free on nodes that the pod cannot use";
+    case DeviceProblem::kHeld:
+      return "in use";
+    case DeviceProblem::kCut:
+      return with("cut into partitions or part of what is in use", group.text);
+    case DeviceProblem::kCounter:
+      return with("short of a counter", group.text);
+    case DeviceProblem::kCapacity:
+      return with("short of capacity", group.text);
+    case DeviceProblem::kTaint:
+      return with("tainted", group.text);
+    case DeviceProblem::kSelector:
+      return "rejected by the request's selector " + clean(group.text, kMaxText);
+    case DeviceProblem::kSelectorFails:
+      return with("on which a selector fails", group.text);
+    case DeviceProblem::kConstraint:
+      return "without a common value of " + clean(group.text, kMaxText);
+    case DeviceProblem::kPoolIncomplete:
+      return with("in a pool that is being updated", group.text);
+    case DeviceProblem::kPoolInvalid:
+      return with("in a pool that is published wrongly", group.text);
+    case DeviceProblem::kFeature:
+      return "that need feature gate " + clean(group.text, kMaxText);
+    case DeviceProblem::kLimit:
+      return with("usable, but beyond the limit", group.text);
+  }
+  return "";
+}
+
+std::string holder_words(const DeviceGroup& group, size_t most) {
+  std::string text;
+  size_t named = 0;
+  for (const Holder& holder : group.holders) {
+    if (holder.claim.empty() || named == most) continue;
+    ++named;
+    text += (text.empty() ? "claim " : ", ") + clean(holder.claim, kMaxName);
+    if (!holder.pods.empty())
+      text += " (pod " + clean(holder.pods.front(), kMaxName) +
+              (holder.pods.size() > 1 ? " and " + std::to_string(holder.pods.size() - 1) + " more" : "") + ")";
+  }
+  const size_t others = group.holders.size() - named + group.more_holders;
+  if (text.empty()) return text;
+  if (group.holders_sampled)
+    text += " and others";
+  else if (others > 0)
+    text += " and " + std::to_string(others) + " more";
+  return text;
+}
+
+std::string unselected_words(const RequestVerdict& request) {
+  if (!request.groups.empty()) return "";
+  if (request.asked == 0) return "there are no devices";
+  std::string text = "class " + request.device_class + " selects none of the " + counted(request.examined, "device");
+  return request.nearest_miss.empty() ? text : text + ": " + request.nearest_miss;
+}
+
+}  // namespace dra::verdict

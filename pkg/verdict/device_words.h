@@ -1,0 +1,19 @@
+// Words for device groups, shared by sentence() and text(). Internal to pkg/verdict.
+#pragma once
+
+#include <string>
+
+#include "pkg/verdict/verdict.h"
+
+namespace dra::verdict {
+
+// "2 x gpu", "all gpu".
+std::string wanted_words(const RequestVerdict& request);
+// What follows the number: "in use", "tainted (key=value:NoSchedule)".
+std::string problem_words(const RequestVerdict& request, const DeviceGroup& group, bool several_nodes);
+// "claim ns/c (pod ns/p)", ..., "3 more"; empty: nobody, or nobody who may be named.
+std::string holder_words(const DeviceGroup& group, size_t most);
+// Why the class selects no device here; empty where it selects some.
+std::string unselected_words(const RequestVerdict& request);
+
+}  // namespace dra::verdict

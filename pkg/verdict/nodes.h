@@ -1,0 +1,69 @@
+// NodeFindings: what placement found out about the nodes for one pod, grouped by what is wrong with them.
+//
+//   placement::Decision decision = placement::decide(cluster, needs, options);
+//   NodeFindings findings = findings_of(cluster, needs, decision);
+//   findings.groups[findings.group_of("node-a")].text   // "asks 100 cpu, node has 96"
+//
+// Plain values, but for the cluster, which must outlive them and not change meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pkg/placement/decision.h"
+
+namespace dra::verdict {
+
+enum class NodeProblem : uint8_t {
+  kDevices,   // none: the pod could go there, but for its devices
+  kPinned,    // a claim of the pod is allocated already, and not for this node
+  kDeleting,  // the others in the order in which kube-scheduler looks for them
+  kCordoned,
+  kName,
+  kTaint,
+  kAffinity,
+  kPorts,
+  kResources,
+  kVolumes,
+  kSpread,
+  kPodAffinity,
+};
+std::string_view node_problem_name(NodeProblem problem);  // "Cordoned"; part of the interface
+
+struct NodeGroup {
+  NodeProblem problem = NodeProblem::kDevices;
+  // "cordoned", "taint dedicated=ml:NoSchedule is not tolerated", "asks 100 cpu, node has 96".
+  std::string text;
+  uint32_t nodes = 0;
+  // Of these, how many have enough devices for each request of the pod by itself.
+  uint32_t with_devices = 0;
+  std::vector<std::string> names;  // the first kMaxNames of them; those with devices come first
+};
+inline constexpr size_t kMaxNames = 8;
+
+struct NodeFindings {
+  // Groups of refused nodes, largest first. Nodes that pass are in no group.
+  std::vector<NodeGroup> groups;
+  uint32_t nodes = 0;   // all that were looked at
+  uint32_t passed = 0;  // that take the pod, devices aside
+  // The pod was refused before any node was looked at (a volume claim does not exist), or its spec cannot be read.
+  std::string refused;
+  // Affinity, anti-affinity or spreading refused a node.
+  bool depends_on_pods = false;
+
+  static constexpr uint16_t kNoGroup = 0xffff;  // the node passed
+  static constexpr uint16_t kUnknown = 0xfffe;  // no such node, or not asked about
+  uint16_t group_of(std::string_view node) const;
+
+  const placement::Cluster* cluster = nullptr;
+  std::vector<uint16_t> group_by_index;  // by placement::NodeIndex
+};
+
+// Costs a pass over the candidates of the decision, without looking at labels or pods again. `pinned`: what is wrong
+// with the nodes that the decision was not asked about; empty: nothing, they are left out.
+NodeFindings findings_of(const placement::Cluster& cluster, const placement::PodNeeds& needs,
+                         const placement::Decision& decision, const std::string& pinned = "");
+
+}  // namespace dra::verdict

@@ -1,0 +1,384 @@
+#include "pkg/verdict/verdict.h"
+
+#include <algorithm>
+#include <array>
+
+#include "pkg/api/selectors.h"
+#include "pkg/verdict/words.h"
+
+namespace dra::verdict {
+
+namespace {
+
+constexpr size_t kMaxDeviceText = 256;
+
+DeviceProblem problem_of(const allocator::CauseCount& count) {
+  using allocator::Cause;
+  switch (count.cause) {
+    case Cause::kPoolIncomplete:
+      return DeviceProblem::kPoolIncomplete;
+    case Cause::kPoolInvalid:
+      return DeviceProblem::kPoolInvalid;
+    case Cause::kFeatureDisabled:
+      return DeviceProblem::kFeature;
+    case Cause::kRequestSelector:
+      return DeviceProblem::kSelector;
+    case Cause::kEvaluationError:
+      return DeviceProblem::kSelectorFails;
+    case Cause::kTaint:
+      return DeviceProblem::kTaint;
+    case Cause::kCapacityShort:
+      return DeviceProblem::kCapacity;
+    case Cause::kInUse:
+      return DeviceProblem::kHeld;
+    case Cause::kCounterShort:
+      return count.holders.empty() ? DeviceProblem::kCounter : DeviceProblem::kCut;
+    case Cause::kConstraint:
+      return DeviceProblem::kConstraint;
+    case Cause::kLimit:
+      return DeviceProblem::kLimit;
+    case Cause::kNodeRefused:
+      return DeviceProblem::kFreeElsewhere;
+    default:
+      return DeviceProblem::kFree;
+  }
+}
+
+DeviceGroup group_of(const allocator::CauseCount& count, const DeviceFacts& facts) {
+  DeviceGroup group;
+  group.problem = problem_of(count);
+  group.text = clean(count.example.empty() ? count.detail : count.example, kMaxDeviceText);
+  group.devices = count.devices;
+  if (!count.device.empty()) group.names.push_back(clean(count.device, kMaxDeviceText));
+  group.more_holders = count.more_holders;
+  group.holders_sampled = count.holders_sampled;
+  for (const allocator::HeldBy& held : count.holders) {
+    Holder holder;
+    if (facts.name_of_holder) holder = facts.name_of_holder(held.claim_uid, held.driver, held.pool);
+    holder.uid = held.claim_uid;
+    holder.devices = held.devices;
+    group.holders.push_back(std::move(holder));
+  }
+  return group;
+}
+
+// The same problem and text under several keys (a counter of many sets) is one group.
+void merge_into(std::vector<DeviceGroup>& groups, DeviceGroup group) {
+  const auto same = std::find_if(groups.begin(), groups.end(), [&](const DeviceGroup& known) {
+    return known.problem == group.problem && (known.text == group.text || group.problem == DeviceProblem::kCut);
+  });
+  if (same == groups.end()) return groups.push_back(std::move(group));
+  same->devices += group.devices;
+  same->more_holders += group.more_holders;
+  for (std::string& name : group.names)
+    if (same->names.size() < kMaxNames) same->names.push_back(std::move(name));
+  for (Holder& holder : group.holders) {
+    const auto known = std::find_if(same->holders.begin(), same->holders.end(),
+                                    [&](const Holder& one) { return one.uid == holder.uid; });
+    if (known != same->holders.end())
+      known->devices += holder.devices;
+    else if (same->holders.size() < kMaxNames)
+      same->holders.push_back(std::move(holder));
+    else
+      ++same->more_holders;
+  }
+}
+
+// Devices that the request's selectors leave: what stands in their way can change without the request.
+bool is_of_the_request(DeviceProblem problem) {
+  return problem != DeviceProblem::kSelector && problem != DeviceProblem::kSelectorFails;
+}
+
+// What keeps most devices from the request comes first; its own selectors do only where too few devices are left of
+// them to satisfy it, whatever happens to these.
+void sort_groups(RequestVerdict& request) {
+  uint64_t left = 0;
+  for (const DeviceGroup& group : request.groups)
+    if (is_of_the_request(group.problem)) left += group.devices;
+  const bool too_picky = left == 0 || left < request.wanted;
+  const auto rank = [&](const DeviceGroup& group) {
+    if (group.problem == DeviceProblem::kFree) return 3;
+    if (group.problem == DeviceProblem::kFreeElsewhere) return 0;
+    return is_of_the_request(group.problem) == too_picky ? 2 : 1;
+  };
+  std::stable_sort(request.groups.begin(), request.groups.end(), [&](const DeviceGroup& a, const DeviceGroup& b) {
+    return rank(a) != rank(b) ? rank(a) < rank(b) : a.devices > b.devices;
+  });
+}
+
+RequestVerdict request_verdict(const allocator::RequestReason& reason, const DeviceFacts& facts,
+                               const Question& question) {
+  using allocator::Cause;
+  RequestVerdict out;
+  out.claim = reason.claim;
+  for (size_t i = 0; i < question.entries.size() && i < question.claims.size(); ++i)
+    if (question.claims[i]->metadata.key() == reason.claim) out.entry = clean(question.entries[i], kMaxDeviceText);
+  out.request = clean(reason.request, kMaxDeviceText);
+  out.device_class = clean(reason.device_class, kMaxDeviceText);
+  out.wanted = reason.devices_wanted;
+  out.asked = reason.devices_asked;
+  out.examined = reason.devices_examined;
+  out.nearest_miss = clean(reason.nearest_miss, kMaxDeviceText);
+  uint32_t usable = 0, others = 0;
+  for (const allocator::CauseCount& count : reason.counts) {
+    if (count.cause == Cause::kClassMissing || count.cause == Cause::kInvalidRequest) {
+      out.invalid = clean(count.detail, kMaxSentence / 2);
+    } else if (count.cause == Cause::kWrongNode) {
+      out.asked -= std::min(out.asked, count.devices);
+      out.examined -= count.devices;
+    } else if (count.cause == Cause::kClassSelector) {
+      out.not_selected += count.devices;
+    } else if (count.devices > 0) {
+      merge_into(out.groups, group_of(count, facts));
+      (count.cause == Cause::kCombination ? usable : others) += count.devices;
+    }
+  }
+  sort_groups(out);
+  // Mode All wants every device that is selected, so any that cannot be had stands in the way.
+  out.possible = out.wanted == 0 ? usable > 0 && others == 0 : reason.most_on_one_node >= out.wanted;
+  if (usable >= out.wanted && out.wanted > 0 && !out.possible) out.most_on_one_node = reason.most_on_one_node;
+  if (!out.invalid.empty()) out.possible = false;
+  return out;
+}
+
+// "req" of "req/sub" within its claim: alternatives of one request share it.
+std::string base_of(const RequestVerdict& request) {
+  return request.claim + "//" + request.request.substr(0, request.request.find('/'));
+}
+
+// The request to begin with: the first none of whose alternatives is possible by itself.
+std::optional<size_t> first_impossible(const std::vector<RequestVerdict>& requests) {
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const std::string base = base_of(requests[i]);
+    if (std::none_of(requests.begin(), requests.end(),
+                     [&](const RequestVerdict& other) { return other.possible && base_of(other) == base; }))
+      return i;
+  }
+  return std::nullopt;
+}
+
+void choose_main(Verdict& verdict) {
+  uint32_t able = 0;
+  for (const NodeGroup& group : verdict.node_groups)
+    if (group.problem != NodeProblem::kDevices) able += group.with_devices;
+  const std::optional<size_t> impossible = first_impossible(verdict.requests);
+  verdict.main_request = impossible.value_or(0);
+  if (!verdict.refused.empty())
+    verdict.main = Verdict::Main::kRefused;
+  else if (verdict.passed == 0 || able > 0)
+    verdict.main = Verdict::Main::kNodes;
+  else if (verdict.answer == Answer::kUndecided)
+    verdict.main = Verdict::Main::kUndecided;
+  else
+    verdict.main = impossible || verdict.requests.size() <= 1 ? Verdict::Main::kDevices : Verdict::Main::kTogether;
+}
+
+void add_node_groups(Verdict& verdict, const NodeFindings& findings, const allocator::Reasons& reasons,
+                     const DeviceFacts& facts) {
+  verdict.nodes = findings.nodes;
+  verdict.passed = findings.passed;
+  verdict.node_groups = findings.groups;
+  std::vector<std::vector<std::string>> able(findings.groups.size());
+  for (const inventory::NodeId id : reasons.able_though_refused) {
+    const std::string name = facts.inventory.node_name(id);
+    const uint16_t number = findings.group_of(name);
+    if (number >= able.size()) continue;
+    ++verdict.node_groups[number].with_devices;
+    if (able[number].size() < kMaxNames) able[number].push_back(name);
+  }
+  for (size_t i = 0; i < able.size(); ++i) {
+    NodeGroup& group = verdict.node_groups[i];
+    for (std::string& name : group.names)
+      if (able[i].size() < kMaxNames && std::find(able[i].begin(), able[i].end(), name) == able[i].end())
+        able[i].push_back(std::move(name));
+    group.names = std::move(able[i]);
+    for (std::string& name : group.names) name = clean(name, kMaxDeviceText);
+  }
+  if (findings.passed > 0) {
+    NodeGroup& passed = verdict.node_groups.emplace_back();
+    passed.text = "too few devices for the claims";
+    passed.nodes = findings.passed;
+  }
+  std::stable_sort(verdict.node_groups.begin(), verdict.node_groups.end(), [](const NodeGroup& a, const NodeGroup& b) {
+    return a.with_devices != b.with_devices ? a.with_devices > b.with_devices : a.nodes > b.nodes;
+  });
+}
+
+// The nodes that the question is about, and which of them take the pod.
+struct Choice {
+  NodeFindings findings;
+  std::vector<inventory::NodeId> passed;
+};
+
+Choice choose_nodes(const Facts& facts, const Question& question) {
+  Choice choice;
+  if (question.pod == nullptr) {
+    if (question.nodes.empty()) choice.passed = facts.inventory.nodes();
+    for (const std::string& name : question.nodes) choice.passed.push_back(facts.inventory.node_id(name));
+    choice.findings.nodes = choice.findings.passed = static_cast<uint32_t>(choice.passed.size());
+    return choice;
+  }
+  const Result<placement::PodNeeds> needs = placement::PodNeeds::of(*question.pod);
+  if (!needs) {
+    choice.findings.refused = clean(needs.error().message(), kMaxSentence / 2);
+    return choice;
+  }
+  placement::DecisionOptions options;
+  options.volumes = facts.volumes;
+  std::vector<placement::NodeIndex> only;
+  for (const std::string& name : question.nodes)
+    if (const auto node = facts.cluster.find_node(name)) only.push_back(*node);
+  if (!question.nodes.empty()) options.only = &only;
+  const placement::Cluster::Aside aside(facts.cluster, question.pod->metadata.uid);
+  const placement::Decision decision = placement::decide(facts.cluster, *needs, options);
+  choice.findings = findings_of(facts.cluster, *needs, decision);
+  for (const placement::RankedNode& node : decision.nodes)
+    choice.passed.push_back(facts.inventory.node_id(facts.cluster.rest(node.node).name));
+  return choice;
+}
+
+// Claims that are allocated already leave the nodes that their allocation can be used on.
+void pin(const Facts& facts, const Question& question, Choice& choice) {
+  for (const auto& claim : question.claims) {
+    if (!claim->status.allocation || !claim->status.allocation->node_selector) continue;
+    const api::NodeSelector& selector = *claim->status.allocation->node_selector;
+    const auto usable = [&](inventory::NodeId id) {
+      const std::string name = facts.inventory.node_name(id);
+      const auto node = facts.cluster.find_node(name);
+      return api::matches(selector, name, node ? facts.cluster.rest(*node).node->metadata.labels : api::StringMap());
+    };
+    pin_nodes(choice.findings, choice.passed, facts.inventory, claim->metadata.key(), usable);
+  }
+}
+
+}  // namespace
+
+void pin_nodes(NodeFindings& findings, std::vector<inventory::NodeId>& passed, const inventory::Inventory& inventory,
+               const std::string& claim, const std::function<bool(inventory::NodeId)>& usable) {
+  NodeGroup group;
+  group.problem = NodeProblem::kPinned;
+  group.text = "claim " + clean(claim, kMaxDeviceText) + " has devices elsewhere";
+  const auto number = static_cast<uint16_t>(findings.groups.size());
+  std::erase_if(passed, [&](inventory::NodeId id) {
+    if (usable(id)) return false;
+    const std::string name = inventory.node_name(id);
+    ++group.nodes;
+    if (group.names.size() < kMaxNames) group.names.push_back(name);
+    if (findings.cluster)
+      if (const auto index = findings.cluster->find_node(name)) findings.group_by_index[*index] = number;
+    return true;
+  });
+  if (group.nodes == 0) return;
+  findings.passed -= std::min(findings.passed, group.nodes);
+  findings.groups.push_back(std::move(group));
+}
+
+std::string_view device_problem_name(DeviceProblem problem) {
+  static constexpr std::array<std::string_view, 14> kNames = {
+      "Free",          "FreeElsewhere", "Held",           "Cut",         "Counter", "Capacity", "Taint", "Selector",
+      "SelectorFails", "Constraint",    "PoolIncomplete", "PoolInvalid", "Feature", "Limit"};
+  return kNames.at(static_cast<size_t>(problem));
+}
+
+uint32_t RequestVerdict::free() const {
+  for (const DeviceGroup& group : groups)
+    if (group.problem == DeviceProblem::kFree) return group.devices;
+  return 0;
+}
+
+Verdict explain(const DeviceFacts& facts, const Question& question, const NodeFindings& findings,
+                std::span<const inventory::NodeId> passed, const allocator::FoundNodes* found) {
+  Verdict verdict;
+  verdict.nodes = findings.nodes;
+  verdict.passed = findings.passed;
+  verdict.refused = findings.refused;
+  if (found && found->error) verdict.refused = clean(found->error->message(), kMaxSentence / 2);
+  const bool undecided = found && (found->outcome == allocator::Outcome::kBudgetSpent ||
+                                   found->outcome == allocator::Outcome::kUnfinished);
+  verdict.answer = undecided ? Answer::kUndecided : Answer::kDoesNotFit;
+  allocator::Request request;
+  for (const auto& claim : question.claims)
+    if (!claim->status.allocation) request.claims.push_back(claim);
+  allocator::Reasons reasons;
+  if (verdict.refused.empty() && !request.claims.empty()) {
+    allocator::ExplainScope scope;
+    scope.everywhere = question.nodes.empty();
+    scope.passed = passed;
+    std::vector<inventory::NodeId> others;
+    for (const std::string& name : question.nodes)
+      if (const inventory::NodeId id = facts.inventory.node_id(name);
+          std::find(passed.begin(), passed.end(), id) == passed.end())
+        others.push_back(id);
+    scope.others = others;
+    reasons = facts.allocator.explain(request, scope);
+  }
+  add_node_groups(verdict, findings, reasons, facts);
+  for (const allocator::RequestReason& reason : reasons.requests) {
+    verdict.requests.push_back(request_verdict(reason, facts, question));
+    if (verdict.refused.empty()) verdict.refused = verdict.requests.back().invalid;
+  }
+  verdict.drivers = reasons.drivers;
+  if (reasons.proof != allocator::kExhausted) verdict.together = clean(reasons.proof, kMaxDeviceText);
+  choose_main(verdict);
+  return verdict;
+}
+
+namespace {
+
+// What judge() and fits_on() do alike.
+struct Decided {
+  Choice choice;
+  allocator::FoundNodes found;
+  bool searched = false;  // else no node was left, or no claim is to be allocated
+};
+
+Decided decide(const Facts& facts, const Question& question) {
+  Decided out;
+  out.choice = choose_nodes(facts, question);
+  pin(facts, question, out.choice);
+  allocator::Request request;
+  request.weigh_alternatives = true;
+  for (const auto& claim : question.claims)
+    if (!claim->status.allocation) request.claims.push_back(claim);
+  if (out.choice.passed.empty() || !out.choice.findings.refused.empty() || request.claims.empty()) return out;
+  out.searched = true;
+  do {
+    out.found = facts.allocator.find_nodes(request, out.choice.passed, 1);
+  } while (out.found.outcome == allocator::Outcome::kUnfinished);
+  return out;
+}
+
+bool does_fit(const Decided& decided) {
+  if (decided.choice.passed.empty() || !decided.choice.findings.refused.empty()) return false;
+  return !decided.searched || decided.found.outcome == allocator::Outcome::kFeasible;
+}
+
+std::string node_of(const Facts& facts, const Decided& decided) {
+  return facts.inventory.node_name(decided.searched ? decided.found.decisions.front().node
+                                                    : decided.choice.passed.front());
+}
+
+}  // namespace
+
+std::optional<std::string> fits_on(const Facts& facts, const Question& question) {
+  const Decided decided = decide(facts, question);
+  if (!does_fit(decided)) return std::nullopt;
+  return node_of(facts, decided);
+}
+
+Verdict judge(const Facts& facts, const Question& question) {
+  Decided decided = decide(facts, question);
+  if (!does_fit(decided))
+    return explain({facts.inventory, facts.allocator, facts.name_of_holder}, question, decided.choice.findings,
+                   decided.choice.passed, decided.searched ? &decided.found : nullptr);
+  Verdict verdict;
+  verdict.answer = Answer::kFits;
+  verdict.nodes = decided.choice.findings.nodes;
+  verdict.passed = decided.choice.findings.passed;
+  verdict.node_groups = decided.choice.findings.groups;
+  verdict.node = node_of(facts, decided);
+  if (decided.searched) verdict.results = std::move(decided.found.decisions.front().results);
+  return verdict;
+}
+
+}  // namespace dra::verdict

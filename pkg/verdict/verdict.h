@@ -1,0 +1,185 @@
+// Verdict: whether a pod with its claims fits, and if not, what is wrong with every node and every device.
+//
+//   verdict::Facts facts{cluster, inventory, allocator};
+//   verdict::Verdict v = verdict::judge(facts, {.pod = &pod, .claims = claims});
+//   if (v.answer == Answer::kFits) ... v.node, v.results
+//   else: verdict::sentence(v)   // for events and conditions: one sentence of at most 1 KiB, main obstacle first
+//         verdict::text(v)       // for people at a terminal
+//
+// The manager, which has decided already, calls explain() instead; it looks at no more devices than the allocator's
+// slice allows, and the verdict says how many that were.
+//
+// Guarantees: pure but for caches of the allocator and the cluster; bounded by the allocator's slice (Options::slice).
+// Every device of a node that was looked at is counted exactly once for each request: not_selected and the devices of
+// `groups` add up to `examined`. Texts are valid UTF-8 without control characters, whatever objects contain.
+// Not thread-safe: one thread owns the facts.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pkg/allocator/allocator.h"
+#include "pkg/api/core.h"
+#include "pkg/api/resource.h"
+#include "pkg/inventory/inventory.h"
+#include "pkg/placement/decision.h"
+#include "pkg/verdict/nodes.h"
+
+namespace dra::verdict {
+
+// A claim that holds devices, as far as whoever asks may know it.
+struct Holder {
+  std::string claim;  // namespace/name; empty: it may not be named
+  std::string uid;
+  std::vector<std::string> pods;  // namespace/name, that it is reserved for
+  uint32_t devices = 0;           // of those that the group counts
+};
+// Names the claim of a uid, which holds something of the pool. Called for at most kMaxNames claims a group.
+using NameOfHolder = std::function<Holder(std::string_view uid, std::string_view driver, std::string_view pool)>;
+
+// What stands between a request and devices that its class selects.
+enum class DeviceProblem : uint8_t {
+  kFree,            // nothing: it can be had, but there are not enough, or not together
+  kFreeElsewhere,   // nothing, but the pod cannot go to its node
+  kHeld,            // held by other claims (`holders`)
+  kCut,             // its counters are taken by partitions or by the whole that they are cut from (`holders`, `text`)
+  kCounter,         // short of a counter for another reason (`text`)
+  kCapacity,        // short of a capacity (`text`: which, and by how much)
+  kTaint,           // `text`: "key=value:Effect"
+  kSelector,        // refused by a selector of the request (`text`: the expression)
+  kSelectorFails,   // a selector ends with an error on it (`text`)
+  kConstraint,      // no value that enough devices have in common, or too few different ones (`text`)
+  kPoolIncomplete,  // `text`: "2 of 3 slices of generation 7 seen"
+  kPoolInvalid,     // `text`: why
+  kFeature,         // needs a feature gate that is off (`text`)
+  kLimit,           // usable, but a claim can have at most 32
+};
+std::string_view device_problem_name(DeviceProblem problem);  // "Held"; part of the interface
+
+struct DeviceGroup {
+  DeviceProblem problem = DeviceProblem::kFree;
+  std::string text;
+  uint32_t devices = 0;
+  std::vector<std::string> names;  // driver/pool/device, the first kMaxNames
+  std::vector<Holder> holders;     // most devices first, at most kMaxNames
+  uint32_t more_holders = 0;
+  bool holders_sampled = false;  // there may be more still
+};
+
+struct RequestVerdict {
+  std::string claim;    // namespace/name
+  std::string entry;    // of the pod's resourceClaims; empty where the question names none
+  std::string request;  // "req" or "req/sub"
+  std::string device_class;
+  uint32_t wanted = 0;              // 0: mode All
+  uint32_t asked = 0;               // devices there are
+  uint32_t examined = 0;            // of these, looked at
+  uint32_t not_selected = 0;        // by the class: no reason for anything
+  std::vector<DeviceGroup> groups;  // largest obstacle first; the devices that the class selects
+  // Where the class selects none at all: what comes nearest, "no device has driver gpu.nvidia.com".
+  std::string nearest_miss;
+  // Usable devices on the node that has most of them, where there are enough in all but too few on each.
+  std::optional<uint32_t> most_on_one_node;
+  // The request cannot be satisfied by anything: unknown class, unreadable selector.
+  std::string invalid;
+
+  // Of kFree.
+  uint32_t free() const;
+  // Nothing stands between this request and enough devices of one node, others aside.
+  bool possible = false;
+};
+
+enum class Answer : uint8_t {
+  kFits,
+  kDoesNotFit,
+  kUndecided,  // the search ended by its budget, or the slice did
+};
+
+struct Verdict {
+  Answer answer = Answer::kDoesNotFit;
+
+  // kFits: the node, and per claim of the question that was not allocated its devices, in order.
+  std::string node;
+  std::vector<api::AllocationResult> results;
+
+  // Refused as such, whatever nodes and devices there are: one sentence that names object and field.
+  std::string refused;
+
+  uint32_t nodes = 0;                  // looked at
+  uint32_t passed = 0;                 // that take the pod, devices aside
+  std::vector<NodeGroup> node_groups;  // the main obstacle first; the nodes that pass are a group of kDevices
+  std::vector<RequestVerdict> requests;
+  // Of the devices that the classes select: whose slices and claims could change the answer, sorted.
+  std::vector<std::string> drivers;
+  // Several requests that are possible each by itself, but not together: what refuted them.
+  std::string together;
+
+  // What sentence() and text() begin with.
+  enum class Main : uint8_t { kRefused, kNodes, kDevices, kTogether, kUndecided };
+  Main main = Main::kDevices;
+  size_t main_request = 0;  // kDevices: into requests
+};
+
+struct Facts {
+  placement::Cluster& cluster;
+  inventory::Inventory& inventory;
+  allocator::Allocator& allocator;
+  NameOfHolder name_of_holder;  // empty: holders are not named
+  placement::Volumes volumes = placement::Volumes::kIgnored;
+};
+
+struct Question {
+  const api::Pod* pod = nullptr;  // null: every node takes it
+  // Of the pod, in the order of its entries. Those that are allocated restrict the nodes.
+  std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
+  std::vector<std::string> entries;  // their names in the pod, for words; may be empty
+  std::vector<std::string> nodes;    // only these; empty: all
+};
+
+// Takes the nodes out of `passed` on which the devices that `claim` has already cannot be used.
+void pin_nodes(NodeFindings& findings, std::vector<inventory::NodeId>& passed, const inventory::Inventory& inventory,
+               const std::string& claim, const std::function<bool(inventory::NodeId)>& usable);
+
+// Decides, and explains what does not fit. For kubectl-dra and tests.
+Verdict judge(const Facts& facts, const Question& question);
+
+// The same without the explanation: the node where it fits.
+std::optional<std::string> fits_on(const Facts& facts, const Question& question);
+
+// What explain() looks at.
+struct DeviceFacts {
+  inventory::Inventory& inventory;
+  allocator::Allocator& allocator;
+  const NameOfHolder& name_of_holder;
+};
+// Explains what was refused: `findings` of the nodes, and the nodes that passed in the order they were tried in.
+Verdict explain(const DeviceFacts& facts, const Question& question, const NodeFindings& findings,
+                std::span<const inventory::NodeId> passed, const allocator::FoundNodes* found);
+
+struct SentenceOptions {
+  std::string claim;      // only the requests of this claim (namespace/name); empty: all
+  std::string only_node;  // the pod is bound to this node already
+  bool name_holders = true;
+};
+inline constexpr size_t kMaxSentence = 1024;
+// One sentence, at most kMaxSentence bytes. "0 of 3 nodes fit: 2 have 96 of the 100 cpu asked for (and free devices); 1
+// lacks devices for 1 x gpu: 8 of 8 held".
+std::string sentence(const Verdict& verdict, const SentenceOptions& options = {});
+
+struct TextOptions {
+  size_t width = 80;  // where lines are wrapped
+  bool wide = false;  // all names that are known
+};
+// Several lines, each ended; the answer first, then nodes, then devices by request.
+std::string text(const Verdict& verdict, const TextOptions& options = {});
+
+// Two verdicts of one kind differ in figures and names only: not worth a new event.
+std::string kind(const Verdict& verdict);
+
+}  // namespace dra::verdict
