@@ -103,6 +103,7 @@ void PodReconcile::undecided(const allocator::FoundNodes& found) {
 void PodReconcile::unfinished(const allocator::FoundNodes& found) {
   constexpr uint32_t kWorthAnEvent = 16;  // slices: about 100 ms
   outcome_.look_again_in(found.ask_again);
+  outcome_.goes_on = true;
   if (found.slices < kWorthAnEvent) return;
   complain(
       "AllocationInSlices",
@@ -128,7 +129,7 @@ void PodReconcile::park(const std::set<Cause>& causes) {
   std::vector<Cause> all(causes.begin(), causes.end());
   if (waits_for_pods_) all.emplace_back(kPodsCause);
   outcome_.park = Park{std::move(all), pod_.priority, pod_.metadata.creation_timestamp,
-                       shape_of(pod_, nodes_.shape(pod_), state_.claims)};
+                       shape_of(pod_, nodes_.shape(pod_), state_.claims, waits_for_pods_)};
   outcome_.look_again_in(options_.retry_parked);
 }
 
