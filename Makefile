@@ -55,6 +55,7 @@ check-deep: tsan ## what takes long (half an hour): ThreadSanitizer, five minute
 	@cmake --preset release && cmake --build $(BUILD) -j $(JOBS) --target dra-controller-manager --target dra-sandbox
 	@python3 test/hostile/connections_test.py $(BUILD)/bin --long
 	@python3 test/hostile/authorization_test.py $(BUILD)/bin
+	@python3 test/hostile/tenant_test.py $(BUILD)/bin --long
 	@scripts/check-tidy
 
 lint: deps ## formatting, dependencies, names in docs and comments, unity builds, self-contained headers

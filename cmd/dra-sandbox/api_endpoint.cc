@@ -69,6 +69,11 @@ bool is_loopback(const std::string& address) {
 
 // The administrator's token: of this start alone, or the one that was asked for, which nobody else may reach.
 Result<std::string> administrator_token(const EndpointOptions& options) {
+  if (options.authorization == apiserver::AuthorizationMode::kAlwaysAllow && !is_loopback(options.bind_address))
+    return fail(Code::kInvalidArgument,
+                "--authorization-mode=AlwaysAllow: everybody who reaches the server may do everything without a token, "
+                "so it is for the loopback address only, and --bind-address is " +
+                    options.bind_address + "; use RBAC, or bind to 127.0.0.1");
   if (options.token.empty()) return secret_text();
   if (is_loopback(options.bind_address)) return options.token;
   return fail(Code::kInvalidArgument,

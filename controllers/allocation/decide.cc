@@ -27,6 +27,12 @@ std::string devices_of(const std::vector<api::AllocationResult>& allocations) {
 void PodReconcile::allocate() {
   // Nothing more is taken beside a sibling that cannot be used.
   if (const Conflicts conflicts = conflicts_of_allocated(); !conflicts.empty()) return yield_to(conflicts);
+  // Before the nodes are looked at, which takes time as well.
+  if (const Duration wait = allocator_.must_wait(pod_.metadata.ns); wait > Duration::zero()) {
+    allocator::FoundNodes later;
+    later.ask_again = wait;
+    return unfinished(later);
+  }
   const NodeChoice choice = candidate_nodes();
   if (waits_for_watch(choice)) return;
   if (choice.nodes.empty()) return give_back() ? void() : no_node(choice);

@@ -162,6 +162,7 @@ void PodReconcile::undecided(const allocator::FoundNodes& found) {
 void PodReconcile::unfinished(const allocator::FoundNodes& found) {
   constexpr uint32_t kWorthAnEvent = 16;  // slices: about 100 ms
   outcome_.look_again_in(found.ask_again);
+  outcome_.goes_on = true;
   if (found.slices < kWorthAnEvent) return;
   waits("AllocationInSlices",
         "devices for the claims of this pod take long to find, or their selectors long to evaluate: they are decided "
@@ -187,7 +188,7 @@ void PodReconcile::park(const std::set<Cause>& causes) {
   if (waits_for_pods_) all.emplace_back(kPodsCause);
   if (!volume_claim_keys_of(pod_).empty()) all.emplace_back(kVolumesCause);
   outcome_.park = Park{std::move(all), pod_.priority, pod_.metadata.creation_timestamp,
-                       shape_of(pod_, nodes_.shape(pod_), state_.claims)};
+                       shape_of(pod_, nodes_.shape(pod_), state_.claims, waits_for_pods_)};
   outcome_.look_again_in(options_.retry_parked);
 }
 

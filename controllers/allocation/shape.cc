@@ -66,8 +66,7 @@ std::string node_shape(const api::Pod& pod) {
       !pod.volumes.empty())
     return "";
   Text text;
-  // By these the terms of other pods mean this one.
-  text.add(pod.metadata.ns).add(pod.metadata.labels);
+  text.add(pod.metadata.ns);
   text.add(pod.node_selector).add(pod.tolerations);
   if (pod.node_affinity) text.add(*pod.node_affinity);
   text.add(pod.containers).add(pod.init_containers).add(pod.overhead);
@@ -75,10 +74,12 @@ std::string node_shape(const api::Pod& pod) {
   return text.text();
 }
 
-std::string shape_of(const api::Pod& pod, const std::string& on_nodes, const std::vector<ClaimState>& claims) {
+std::string shape_of(const api::Pod& pod, const std::string& on_nodes, const std::vector<ClaimState>& claims,
+                     bool depends_on_pods) {
   if (on_nodes.empty() || !pod.node_name.empty()) return "";
   Text text;
   text.add(pod.scheduler_name).add(on_nodes);
+  if (depends_on_pods) text.add(pod.metadata.labels);
   for (const ClaimState& claim : claims) {
     if (!is_the_pods_own(pod, claim)) return "";
     text.add(api::encode(claim.claim->spec));

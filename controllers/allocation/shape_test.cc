@@ -11,7 +11,8 @@ namespace dra::allocation::shape_test {
 class Shape : public AllocationTest {
  protected:
   // Of a pod with one claim from a template.
-  std::string shape(const std::string& name, const std::function<void(api::Pod&, api::ResourceClaim&)>& change = {}) {
+  std::string shape(const std::string& name, const std::function<void(api::Pod&, api::ResourceClaim&)>& change = {},
+                    bool depends_on_pods = false) {
     api::Pod pod = make_pod(name, {"c"});
     pod.metadata.labels["job"] = "train";
     pod.containers.emplace_back();
@@ -21,13 +22,23 @@ class Shape : public AllocationTest {
     if (change) change(pod, *claim);
     ClaimState state;
     state.claim = claim;
-    return shape_of(pod, node_shape(pod), {state});
+    return shape_of(pod, node_shape(pod), {state}, depends_on_pods);
   }
 };
 
 TEST_F(Shape, PodsOfOneTemplateAreAlike) {
   EXPECT_FALSE(shape("a").empty());
   EXPECT_EQ(shape("a"), shape("b"));
+}
+
+// The API server and the controllers of Jobs and StatefulSets give each pod a label with its name or index.
+TEST_F(Shape, LabelsTellPodsApartOnlyWhereOtherPodsMeanThemByTheirs) {
+  const auto labelled = [](api::Pod& p, api::ResourceClaim&) {
+    p.metadata.labels["apps.kubernetes.io/pod-index"] = p.metadata.name;
+  };
+  EXPECT_EQ(shape("a", labelled), shape("b", labelled));
+  EXPECT_NE(shape("a", labelled, true), shape("b", labelled, true));
+  EXPECT_NE(shape("a", {}, true), shape("a", {}, false));
 }
 
 TEST_F(Shape, WhateverANodeOrADeviceIsAskedForTellsThemApart) {
@@ -39,7 +50,6 @@ TEST_F(Shape, WhateverANodeOrADeviceIsAskedForTellsThemApart) {
       [](api::Pod& p, api::ResourceClaim&) {
         p.containers[0].host_ports = {{80, "UDP", ""}};
       },
-      [](api::Pod& p, api::ResourceClaim&) { p.metadata.labels["app"] = "a"; },
       [](api::Pod& p, api::ResourceClaim&) { p.init_containers.push_back(p.containers[0]); },
       [](api::Pod& p, api::ResourceClaim&) { p.overhead["memory"] = "1Gi"; },
       [](api::Pod& p, api::ResourceClaim&) { p.pod_requests = api::ResourceList{}; },
@@ -65,7 +75,7 @@ TEST_F(Shape, PodsThatAreBoundToSomethingOfTheirOwnAreLikeNoOther) {
   EXPECT_EQ(shape("a", [](api::Pod& p, api::ResourceClaim&) { p.pod_anti_affinity.required.resize(1); }), "");
   EXPECT_EQ(shape("a", [](api::Pod& p, api::ResourceClaim&) { p.topology_spread.resize(1); }), "");
   EXPECT_EQ(shape("a", [&](api::Pod&, api::ResourceClaim& c) { c.status.allocation = on("n1", "gpu-0"); }), "");
-  EXPECT_EQ(shape_of(make_pod("a", {}), nodes.shape(make_pod("a", {})), {}), "") << "placement does not say";
+  EXPECT_EQ(shape_of(make_pod("a", {}), nodes.shape(make_pod("a", {})), {}, false), "") << "placement does not say";
 }
 
 }  // namespace dra::allocation::shape_test

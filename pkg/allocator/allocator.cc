@@ -97,15 +97,20 @@ class Allocator::Impl {
     return decision;
   }
 
+  Duration must_wait(const std::string& ns) {
+    const Duration wait = options_.slice.steps == 0 ? Duration::zero() : shares_.wait_for(ns);
+    return wait > Shares::kMostOwed ? wait : Duration::zero();
+  }
+
   FoundNodes find_nodes(const Request& request, std::span<const NodeId> order, size_t limit) {
     const std::string ns = namespace_of(request);
     FoundNodes found;
     SliceLimit slice = options_.slice;
     if (slice.steps > Shares::kShortSlice && shares_.wait(ns) > Duration::zero()) slice.steps = Shares::kShortSlice;
     meter_.begin_slice(slice);
-    if (slice.steps != 0 && shares_.wait_for(ns) > Shares::kMostOwed) {
+    if (const Duration wait = must_wait(ns); wait > Duration::zero()) {
       found.outcome = Outcome::kUnfinished;
-      found.ask_again = shares_.wait_for(ns);
+      found.ask_again = wait;
       return found;
     }
     std::shared_ptr<const Plan> plan = plan_for(request);
@@ -146,7 +151,10 @@ class Allocator::Impl {
         budget -= std::min<uint64_t>(budget, pool->size());
       }
       const FilterMask* mask = filters_.mask(filter, *pool);
-      if (mask == nullptr) return std::nullopt;
+      if (mask == nullptr) {
+        budget = 0;
+        return std::nullopt;
+      }
       usage += usage_in(*pool, *mask);
     }
     return usage;
@@ -307,6 +315,9 @@ const Options& Allocator::options() const {
 }
 Decision Allocator::allocate(const Request& request, NodeId node) {
   return impl_->allocate(request, node);
+}
+Duration Allocator::must_wait(const std::string& ns) {
+  return impl_->must_wait(ns);
 }
 FoundNodes Allocator::find_nodes(const Request& request, std::span<const NodeId> order, size_t limit) {
   return impl_->find_nodes(request, order, limit);

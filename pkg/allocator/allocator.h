@@ -136,6 +136,10 @@ class Allocator {
 
   Decision allocate(const Request& request, NodeId node);
 
+  // The namespace used so much more than its share that find_nodes() would only answer kUnfinished for so long; zero:
+  // ask.
+  Duration must_wait(const std::string& ns);
+
   // The first `limit` nodes of `order` on which the request fits, without a search on nodes that summaries refute; with
   // another strategy than first-fit the best of all, as far as the slice reaches.
   FoundNodes find_nodes(const Request& request, std::span<const NodeId> order, size_t limit = 1);
@@ -149,7 +153,7 @@ class Allocator {
 
   // The devices of complete pools that the class selects. Nothing when the class is unknown, one of its selectors is no
   // expression, or the budget or a slice is used up before all devices are judged: what was judged is kept, so that the
-  // next call gets further. The budget shrinks by the devices judged anew.
+  // next call gets further. The budget shrinks by the devices judged anew; a slice that ends uses it up.
   std::optional<inventory::Usage> class_usage(const std::string& class_name, uint64_t& budget);
 
   // Forgets everything cached (plans, masks, summaries). For cold measurements and tests.

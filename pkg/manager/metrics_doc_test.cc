@@ -10,6 +10,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/manager/device_gauges.h"
 #include "pkg/manager/instruments.h"
+#include "pkg/manager/serving.h"
 #include "pkg/metrics/metrics.h"
 
 namespace dra::manager::metrics_doc_test {
@@ -41,6 +42,7 @@ TEST(MetricsDocumentation, IsWhatIsRegistered) {
   registry.add_process_metrics();
   add_build_info(registry, "1.2.3");
   slow_path_counter(registry, "a");
+  reactor_delays(registry);
   const Instruments instruments(registry);
   const DeviceGauges gauges(registry, inventory, allocator);
   std::map<std::string, std::string> registered;

@@ -19,8 +19,9 @@ std::string cause_text(const Failure& failure) {
   if (is_out_of_reach(error)) return std::string(code_name(error.code()));
   std::string text =
       failure.what + " " + std::string(code_name(error.code())) + " " + std::to_string(error.http_status());
-  // A quota is its namespace's.
-  if (error.code() == Code::kResourceExhausted) text += " " + failure.object.ns;
+  // A quota is its namespace's, and what the server cannot accept is that of whoever wrote it.
+  if (error.code() == Code::kResourceExhausted || error.code() == Code::kInvalidArgument)
+    text += " " + failure.object.ns;
   return text;
 }
 
@@ -49,6 +50,7 @@ void Outages::failed(const std::string& item, const Failure& failure, std::funct
   if (was_tried) {
     outage.window = 1;
     outage.delay = std::min(outage.delay * 2, kLongestDelay);
+    outage.lasting = outage.lasting || outage.delay >= kLongestDelay;
   }
   if (begins || was_tried) arm(cause, outage, std::max(outage.delay, outage.pause));
   keep_going(cause, outage);
@@ -93,6 +95,17 @@ void Outages::keep_going(const std::string& cause, Outage& outage) {
   arm(cause, outage, std::max(outage.pause, outage.trials.empty() ? outage.delay : kLongestDelay));
 }
 
+size_t Outages::tries_at_once(const Outage& outage) {
+  // Lasting: maybe some are refused for good, and must not keep those that would be accepted by now.
+  size_t least = 1;
+  const Error& error = outage.first.error;
+  if (outage.lasting && !is_out_of_reach(error)) {
+    const bool of_the_object = is_plain_refusal(error) && error.http_status() != 403;
+    least = of_the_object ? kLargestWindow : std::clamp<size_t>(outage.waiting.size(), 1, kMostNamespacesAtOnce);
+  }
+  return std::max(outage.window, least);
+}
+
 Outages::Waiting Outages::take_next(Outage& outage) {
   auto queue = outage.waiting.upper_bound(outage.last_namespace);
   if (queue == outage.waiting.end()) queue = outage.waiting.begin();
@@ -108,7 +121,8 @@ void Outages::try_some(std::string cause) {
   Outage& outage = outages_.at(cause);
   outage.armed = false;
   std::vector<std::function<void()>> retries;
-  while (outage.waiting_count > 0 && retries.size() < outage.window) {
+  const size_t limit = tries_at_once(outage);
+  while (outage.waiting_count > 0 && retries.size() < limit) {
     Waiting next = take_next(outage);
     outage.trials.insert(next.item);
     retries.push_back(std::move(next.retry));

@@ -6,6 +6,10 @@
 // so that what piled up in an outage goes through within 10 s of its end, while a lasting one costs a request in 8 s
 // instead of one for each object. What never failed is not held back: one namespace's refusals stop nobody else.
 //
+// Items that share a cause need not recover together. While a lasting cause is answered, one item of each namespace is
+// tried in 8 s; where the answer is about the object alone (a plain refusal other than 403), 256 items. So an item that
+// would be accepted by now waits 8 s for each 256 items of its cause at most, whatever becomes of the others.
+//
 // A cause is reported once when it begins (at its first refusal, or its third error without one) and once when it ends,
 // and not more often than once a minute.
 //
@@ -49,6 +53,7 @@ class Outages {
   static constexpr Duration kFirstDelay = std::chrono::milliseconds(50);
   static constexpr Duration kLongestDelay = std::chrono::seconds(8);
   static constexpr size_t kLargestWindow = 256;
+  static constexpr size_t kMostNamespacesAtOnce = 16;
   static constexpr size_t kMostCauses = 256;
   static constexpr Duration kQuiet = std::chrono::minutes(1);
 
@@ -85,6 +90,7 @@ class Outages {
     Duration pause{};  // the server's Retry-After
     Handle timer;
     bool armed = false;
+    bool lasting = false;  // the delay has been the longest once
   };
 
   void leave(const std::string& item);
@@ -92,6 +98,7 @@ class Outages {
   // Where something waits there is a timer, whatever becomes of the items on trial.
   void keep_going(const std::string& cause, Outage& outage);
   void try_some(std::string cause);  // a copy: the timer that holds the original is replaced
+  static size_t tries_at_once(const Outage& outage);
   Waiting take_next(Outage& outage);
   void report_begin(const std::string& cause, Outage& outage);
   // Nothing waits for the cause any more: it is over. Else the others go on.

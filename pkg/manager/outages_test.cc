@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "pkg/base/random.h"
 #include "pkg/reactor/sim_reactor.h"
 
@@ -18,7 +20,7 @@ class OutagesTest : public testing::Test {
     ++asked;
     ++asked_by[ns];
     const std::string item = ns + "/" + name;
-    if (refuse && refuse(ns)) {
+    if (refuse && refuse(ns) && (!refuse_one || refuse_one(item))) {
       const Error error(code, status, "", "no");
       outages.failed(item, {"patch Pod", error, {reconcile::Kind::kPod, ns, name, ""}},
                      [this, ns, name] { kept.push_back(reactor.after(1ms, [this, ns, name] { ask(ns, name); })); });
@@ -33,6 +35,7 @@ class OutagesTest : public testing::Test {
   std::vector<OutageReport> reports;
   Outages outages{reactor, [this](const OutageReport& report) { reports.push_back(report); }};
   std::function<bool(const std::string& ns)> refuse = [](const std::string&) { return true; };
+  std::function<bool(const std::string& item)> refuse_one;  // beside refuse(), where there is one
   Code code = Code::kUnavailable;
   int status = 500;
   size_t asked = 0;
@@ -99,6 +102,46 @@ TEST_F(OutagesTest, ANamespaceFullOfRefusalsDoesNotKeepAnother) {
   reactor.advance(10s);
   EXPECT_TRUE(done.contains("other/a"));
   EXPECT_LE(asked_by["hostile"], 5000u + 30);
+}
+
+// A hundred objects that the server will never accept, and one that it does by now.
+TEST_F(OutagesTest, OneThatRecoversAloneDoesNotWaitForTheOthers) {
+  code = Code::kInvalidArgument;
+  status = 422;
+  std::set<std::string> mended;
+  refuse_one = [&](const std::string& item) { return !mended.contains(item); };
+  for (int i = 0; i < 200; ++i) ask("d", std::to_string(i));
+  reactor.advance(5min);
+  const size_t before = asked;
+  reactor.advance(80s);
+  EXPECT_LE(asked - before, 200u * 11);
+  for (const char* item : {"d/0", "d/99", "d/199"}) {
+    mended.insert(item);
+    reactor.advance(10s);
+    EXPECT_TRUE(done.contains(item)) << item;
+  }
+}
+
+// What the server cannot accept of one namespace is no cause for another to wait.
+TEST_F(OutagesTest, RefusalsOfObjectsAreCausesByNamespace) {
+  code = Code::kInvalidArgument;
+  status = 422;
+  for (int i = 0; i < 1000; ++i) ask("hostile", std::to_string(i));
+  reactor.advance(1min);
+  ask("other", "a");
+  refuse = [](const std::string& ns) { return ns == "hostile"; };
+  reactor.advance(100ms);
+  EXPECT_TRUE(done.contains("other/a"));
+}
+
+// A server that fails for some namespaces alone (an admission webhook of theirs): one of each is tried.
+TEST_F(OutagesTest, EachNamespaceIsTriedWhileALastingErrorIsAnswered) {
+  for (int n = 0; n < 12; ++n)
+    for (int i = 0; i < 50; ++i) ask("ns" + std::to_string(n), std::to_string(i));
+  reactor.advance(5min);
+  refuse = [](const std::string& ns) { return ns != "ns7"; };
+  reactor.advance(10s);
+  EXPECT_TRUE(std::any_of(done.begin(), done.end(), [](const std::string& item) { return item.starts_with("ns7/"); }));
 }
 
 // Quotas are each a namespace's own: one that is used up is no reason to wait for another.

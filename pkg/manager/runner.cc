@@ -236,6 +236,7 @@ void Runner::hand_out_leftovers(Lane& lane) {
 }
 
 void Runner::tell_lot(Lane& lane, const std::string& key, const reconcile::Outcome& outcome, bool parks) {
+  if (outcome.goes_on) return;  // not ended: it stays on trial
   std::vector<std::string> next;
   if (parks)
     next = lane.parked.park(key, *outcome.park);
@@ -273,6 +274,7 @@ void Runner::finish(uint64_t id) {
   tell_lot(lane, pass->key, outcome, outcome.park && !failed && running_);
   if (outcome.hold && !failed && running_) {
     // The key stays taken: what happens meanwhile is owed to it.
+    lane.queue->hold(pass->key);
     held_.emplace(reactor_.clock().mono_now() + *outcome.hold, std::make_pair(&lane, pass->key));
   } else {
     lane.queue->done(pass->key);

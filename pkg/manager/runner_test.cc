@@ -552,6 +552,50 @@ TEST_F(RunnerTest, HeldKeysWaitWhateverHappens) {
   EXPECT_EQ(scripted.passes.size(), 2u);
 }
 
+TEST_F(RunnerTest, HeldKeysDoNotKeepOthersOfTheirNamespace) {
+  scripted.next = [](const View&, const Key&) {
+    Outcome outcome;
+    outcome.hold = 2s;
+    return outcome;
+  };
+  for (int i = 0; i < 1000; ++i) poke("p" + std::to_string(i));
+  reactor.run_until_idle();
+  EXPECT_EQ(scripted.passes.size(), 1000u);
+}
+
+// A key that goes on says nothing yet about the others of its shape.
+TEST_F(RunnerTest, OfAShapeNoOtherIsTriedWhileOneGoesOn) {
+  bool open = false;
+  scripted.next = [&](const View&, const Key& key) {
+    Outcome outcome;
+    if (key.object == "d/frees") {
+      Write fails = write("take", "x");
+      fails.assume = api::AllocationResult{};
+      outcome.add(std::move(fails));
+    } else if (open) {
+      outcome.look_again = 100ms;
+      outcome.goes_on = true;
+    } else {
+      outcome.park = Park{{"devices"}, 0, "", "one device"};
+    }
+    return outcome;
+  };
+  server.failures.emplace("take", Error(Code::kConflict, 409, "Conflict", "lost"));
+  poke("frees");
+  reactor.run_until_idle();
+  for (int i = 0; i < 100; ++i) poke("p" + std::to_string(i));
+  reactor.run_until_idle();
+  open = true;
+  scripted.passes.clear();
+  reactor.advance(2s);
+  std::set<std::string> ran(scripted.passes.begin(), scripted.passes.end());
+  ran.erase("pod:d/frees");
+  EXPECT_EQ(ran.size(), 1u);
+  open = false;
+  poke("p0");
+  reactor.advance(1s);
+}
+
 class Slow : public Scripted {
  public:
   std::string_view name() const override { return "slow"; }

@@ -18,6 +18,7 @@ namespace {
 
 constexpr Duration kBeat = std::chrono::milliseconds(200);
 constexpr Duration kCertificateCheck = std::chrono::minutes(1);
+constexpr Duration kMetricsAge = std::chrono::seconds(1);
 constexpr size_t kMaxAsked = 16;  // requests that wait for the reactor
 
 // What the reactor said last. Safe from any thread.
@@ -91,9 +92,20 @@ http::ServerOptions server_options(const std::string& address, int port) {
 
 }  // namespace
 
+metrics::Histogram& reactor_delays(metrics::Registry& registry) {
+  return registry.histogram("dra_reactor_delay_seconds",
+                            "[ALPHA] How late the manager's main thread comes to what is due, five times a second.",
+                            {0.001, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 20});
+}
+
 struct Serving::Core : std::enable_shared_from_this<Core> {
   Core(Reactor& r, EndpointSources s, AccessReview& a, ServingOptions o)
-      : reactor(r), sources(std::move(s)), access(a), options(std::move(o)), front(r.clock()) {}
+      : reactor(r),
+        sources(std::move(s)),
+        access(a),
+        options(std::move(o)),
+        delays(reactor_delays(*sources.registry)),
+        front(r.clock()) {}
 
   Result<void> listen() {
     beat();
@@ -134,7 +146,10 @@ struct Serving::Core : std::enable_shared_from_this<Core> {
 
   // On the reactor, again and again.
   void beat() {
-    HealthBoard::Report report{sources.live(), sources.ready(), reactor.clock().mono_now()};
+    const MonoTime now = reactor.clock().mono_now();
+    if (beat_due != MonoTime{}) delays.observe(std::chrono::duration<double>(now - beat_due).count());
+    beat_due = now + kBeat;
+    HealthBoard::Report report{sources.live(), sources.ready(), now};
     say_changes(report.live);
     say_changes(report.ready);
     board.set(std::move(report));
@@ -216,11 +231,22 @@ struct Serving::Core : std::enable_shared_from_this<Core> {
       if (!core) return;
       core->front.post([raw = core.get(), id, response = std::move(response)] { raw->answered(id, response); });
     };
-    if (token.empty()) return reply(answer(sources, request));
-    access.check(token, path, [weak = weak_from_this(), request, reply](int status) {
+    if (token.empty()) return reply(compute(request, path));
+    access.check(token, path, [weak = weak_from_this(), request, path, reply](int status) {
       auto core = weak.lock();
-      if (core) reply(status == 200 ? answer(core->sources, request) : refusal(status));
+      if (core) reply(status == 200 ? core->compute(request, path) : refusal(status));
     });
+  }
+
+  // Metrics are computed once a second, however many ask for them.
+  http::Response compute(const http::Request& request, const std::string& path) {
+    if (path != "/metrics") return answer(sources, request);
+    const MonoTime now = reactor.clock().mono_now();
+    if (!rendered || now - rendered_at >= kMetricsAge) {
+      rendered = answer(sources, request);
+      rendered_at = now;
+    }
+    return *rendered;
   }
 
   void answered(uint64_t id, http::Response response) {
@@ -251,9 +277,13 @@ struct Serving::Core : std::enable_shared_from_this<Core> {
   EndpointSources sources;
   AccessReview& access;
   ServingOptions options;
+  metrics::Histogram& delays;
   HealthBoard board;
-  Handle next_beat;                     // the reactor's
-  std::map<std::string, bool> passing;  // the reactor's
+  MonoTime beat_due{};                     // the reactor's
+  Handle next_beat;                        // the reactor's
+  std::map<std::string, bool> passing;     // the reactor's
+  std::optional<http::Response> rendered;  // the reactor's
+  MonoTime rendered_at{};
 
   AsioReactor front;
   std::unique_ptr<http::Server> plain;

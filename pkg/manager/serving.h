@@ -2,8 +2,8 @@
 //
 // Probes are answered from what the reactor said last, so that they wait neither for a long reconcile nor for other
 // requests; that it has said nothing for `stuck_after` is what makes /livez fail. Metrics and configuration are
-// computed on the reactor. Over HTTPS they are for those who may read the path (AccessReview); tokens are never read
-// over plain HTTP. Why a probe fails is told to the same people, and logged.
+// computed on the reactor, metrics at most once a second. Over HTTPS they are for those who may read the path
+// (AccessReview); tokens are never read over plain HTTP. Why a probe fails is told to the same people, and logged.
 //
 // Everything public is called on the reactor's thread.
 #pragma once
@@ -16,6 +16,7 @@
 #include "pkg/http/server.h"
 #include "pkg/manager/access_review.h"
 #include "pkg/manager/endpoints.h"
+#include "pkg/metrics/metrics.h"
 #include "pkg/reactor/reactor.h"
 
 namespace dra::manager {
@@ -36,6 +37,10 @@ struct ServingOptions {
   Duration stuck_after = std::chrono::seconds(60);
   Duration answer_timeout = std::chrono::seconds(10);  // of what the reactor has to compute: then 503
 };
+
+// How late the reactor comes to what is due, seen five times a second: the tasks that it runs take that long. The rule
+// is 20 ms at most.
+metrics::Histogram& reactor_delays(metrics::Registry& registry);
 
 class Serving {
  public:

@@ -142,6 +142,21 @@ class ServingTest : public ::testing::Test {
   std::unique_ptr<Serving> serving_;
 };
 
+// Whoever may read metrics may ask as often as he likes: they are computed once a second.
+TEST_F(ServingTest, MetricsAreComputedOnceASecond) {
+  int computed = 0;
+  registry_.before_collect([&computed] { ++computed; });
+  serve();
+  std::string last;
+  for (int i = 0; i < 20; ++i) {
+    last = while_it_runs([&] { return ask_plain(serving_->metrics_port(), "/metrics"); });
+    EXPECT_TRUE(last.starts_with("HTTP/1.1 200 "));
+  }
+  EXPECT_NE(last.find("\ndra_reactor_delay_seconds_count "), std::string::npos);
+  EXPECT_LE(computed, 3);
+  EXPECT_GE(computed, 1);
+}
+
 // Nothing runs the reactor here: it is as busy as can be.
 TEST_F(ServingTest, ProbesDoNotWaitForTheReactorAndStuckIsSaidInTime) {
   ServingOptions options;

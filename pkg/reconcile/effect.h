@@ -134,6 +134,9 @@ struct Outcome {
   std::optional<Duration> hold;
   // The key sleeps until a change that matches one of the causes.
   std::optional<Park> park;
+  // The pass could only do a part of its work and goes on at look_again: what it decides is not known yet, so that no
+  // other key of its shape is tried instead of it.
+  bool goes_on = false;
   // What follows is costly for users: the effects count against the reconciler's pace (reconciler.h). Where it is used
   // up they are dropped, and the key runs again when its turn has come.
   bool paced = false;

@@ -1,38 +1,93 @@
 #include "pkg/reconcile/proof.h"
 
+#include <openssl/evp.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <utility>
+
+#include "pkg/base/check.h"
 
 namespace dra::reconcile {
 
 namespace {
 
-class Fnv1a {
+constexpr size_t kFirstFormDigits = 16;
+
+// The bytes that a mark's hash is made of.
+class Bytes {
  public:
   // Length first, so that neighbouring texts cannot be cut differently.
   void feed(std::string_view text) {
     feed(static_cast<uint64_t>(text.size()));
-    for (const char c : text) byte(static_cast<unsigned char>(c));
+    bytes_ += text;
   }
   void feed(uint64_t number) {
-    for (int i = 0; i < 8; ++i) byte(static_cast<unsigned char>(number >> (8 * i)));
+    for (int i = 0; i < 8; ++i) bytes_ += static_cast<char>(number >> (8 * i));
   }
-  uint64_t value() const { return hash_; }
+  void feed(const std::vector<api::NodeSelectorRequirement>& requirements) {
+    feed(static_cast<uint64_t>(requirements.size()));
+    for (const api::NodeSelectorRequirement& requirement : requirements) {
+      feed(requirement.key);
+      feed(requirement.op);
+      feed(static_cast<uint64_t>(requirement.values.size()));
+      for (const std::string& value : requirement.values) feed(value);
+    }
+  }
+  const std::string& all() const { return bytes_; }
 
  private:
-  void byte(unsigned char b) { hash_ = (hash_ ^ b) * 1099511628211ull; }
-  uint64_t hash_ = 14695981039346656037ull;
+  std::string bytes_;
 };
 
-void feed_requirements(Fnv1a& hash, const std::vector<api::NodeSelectorRequirement>& requirements) {
-  hash.feed(static_cast<uint64_t>(requirements.size()));
-  for (const api::NodeSelectorRequirement& requirement : requirements) {
-    hash.feed(requirement.key);
-    hash.feed(requirement.op);
-    hash.feed(static_cast<uint64_t>(requirement.values.size()));
-    for (const std::string& value : requirement.values) hash.feed(value);
+// What decides which devices are held and where the pod is pinned: the rest of an allocation follows from it.
+std::string bytes_of(const api::AllocationResult& allocation) {
+  Bytes bytes;
+  bytes.feed(static_cast<uint64_t>(allocation.results.size()));
+  for (const api::DeviceRequestAllocationResult& result : allocation.results) {
+    bytes.feed(result.request);
+    bytes.feed(result.driver);
+    bytes.feed(result.pool);
+    bytes.feed(result.device);
+    bytes.feed(static_cast<uint64_t>(result.admin_access));
+    bytes.feed(result.share_id.value_or(""));
+    bytes.feed(static_cast<uint64_t>(result.consumed_capacity.size()));
+    for (const auto& [name, quantity] : result.consumed_capacity) {
+      bytes.feed(name);
+      bytes.feed(quantity);
+    }
   }
+  bytes.feed(allocation.allocation_timestamp);
+  if (allocation.node_selector) {
+    bytes.feed(static_cast<uint64_t>(allocation.node_selector->terms.size()));
+    for (const api::NodeSelectorTerm& term : allocation.node_selector->terms) {
+      bytes.feed(term.match_expressions);
+      bytes.feed(term.match_fields);
+    }
+  }
+  return bytes.all();
+}
+
+std::string sha256(std::string_view bytes) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int size = 0;
+  DRA_CHECK(EVP_Digest(bytes.data(), bytes.size(), digest, &size, EVP_sha256(), nullptr) == 1);
+  std::string text;
+  for (unsigned int i = 0; i < size; ++i) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    text += kDigits[digest[i] >> 4];
+    text += kDigits[digest[i] & 15];
+  }
+  return text;
+}
+
+// FNV-1a, 16 digits: what versions before 0.1.0 wrote. Read until 0.3.
+std::string first_form(std::string_view bytes) {
+  uint64_t hash = 14695981039346656037ull;
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
+  char text[17];
+  std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(hash));
+  return text;
 }
 
 // The two parts of the claim's mark; empty when there is none.
@@ -45,40 +100,24 @@ std::pair<std::string_view, std::string_view> mark_of(const api::ResourceClaim& 
   return {value.substr(0, slash), value.substr(slash + 1)};
 }
 
+// The mark's hash is that of the allocation, in either form.
+bool matches(const std::pair<std::string_view, std::string_view>& mark, const api::AllocationResult& allocation) {
+  const auto& [pod_uid, hash] = mark;
+  if (hash.empty()) return false;
+  if (hash.size() == kFirstFormDigits) return hash == first_form(bytes_of(allocation));
+  return hash == allocation_hash(pod_uid, allocation);
+}
+
 }  // namespace
 
-std::string allocation_hash(const api::AllocationResult& allocation) {
-  // What decides which devices are held and where the pod is pinned: the rest of an allocation follows from it.
-  Fnv1a hash;
-  hash.feed(static_cast<uint64_t>(allocation.results.size()));
-  for (const api::DeviceRequestAllocationResult& result : allocation.results) {
-    hash.feed(result.request);
-    hash.feed(result.driver);
-    hash.feed(result.pool);
-    hash.feed(result.device);
-    hash.feed(static_cast<uint64_t>(result.admin_access));
-    hash.feed(result.share_id.value_or(""));
-    hash.feed(static_cast<uint64_t>(result.consumed_capacity.size()));
-    for (const auto& [name, quantity] : result.consumed_capacity) {
-      hash.feed(name);
-      hash.feed(quantity);
-    }
-  }
-  hash.feed(allocation.allocation_timestamp);
-  if (allocation.node_selector) {
-    hash.feed(static_cast<uint64_t>(allocation.node_selector->terms.size()));
-    for (const api::NodeSelectorTerm& term : allocation.node_selector->terms) {
-      feed_requirements(hash, term.match_expressions);
-      feed_requirements(hash, term.match_fields);
-    }
-  }
-  char text[17];
-  std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(hash.value()));
-  return text;
+std::string allocation_hash(std::string_view pod_uid, const api::AllocationResult& allocation) {
+  Bytes uid;
+  uid.feed(pod_uid);
+  return sha256(uid.all() + bytes_of(allocation));
 }
 
 std::string proof_value(std::string_view pod_uid, const api::AllocationResult& allocation) {
-  return std::string(pod_uid) + "/" + allocation_hash(allocation);
+  return std::string(pod_uid) + "/" + allocation_hash(pod_uid, allocation);
 }
 
 std::string_view proven_for(const api::ResourceClaim& claim) {
@@ -86,12 +125,12 @@ std::string_view proven_for(const api::ResourceClaim& claim) {
 }
 
 bool bears_mark_of(const api::ResourceClaim& claim, const api::AllocationResult& allocation) {
-  return mark_of(claim).second == allocation_hash(allocation);
+  return matches(mark_of(claim), allocation);
 }
 
 bool is_mark_outdated(const api::ResourceClaim& claim) {
-  const std::string_view hash = mark_of(claim).second;
-  return claim.status.allocation && !hash.empty() && hash != allocation_hash(*claim.status.allocation);
+  const auto mark = mark_of(claim);
+  return claim.status.allocation && !mark.second.empty() && !matches(mark, *claim.status.allocation);
 }
 
 bool is_proven(const api::ResourceClaim& claim) {

@@ -13,9 +13,10 @@ inline constexpr std::string_view kProofAnnotation = "dra-controller-manager/pro
 // Beside the mark: the pods that may use the allocation (users.h); first the one whose uid is in the mark.
 inline constexpr std::string_view kProvenForAnnotation = "dra-controller-manager/proven-for";
 
-// Of the devices, what is consumed of them, and the nodes where they can be used. 16 hexadecimal digits; equal for
-// equal allocations, whatever version of this program wrote them.
-std::string allocation_hash(const api::AllocationResult& allocation);
+// SHA-256 of the pod's uid, the devices, what is consumed of them, and the nodes where they can be used, in 64
+// hexadecimal digits; equal for equal allocations, whatever version of this program wrote them. Marks with the 16
+// digits of the first form (FNV-1a, without the uid) are read as well.
+std::string allocation_hash(std::string_view pod_uid, const api::AllocationResult& allocation);
 // The annotation's value for the pod whose claim this is.
 std::string proof_value(std::string_view pod_uid, const api::AllocationResult& allocation);
 // The uid in the claim's mark: of the pod that proved it. Empty when there is no mark.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What the sandbox writes and whom it lets in: the kubeconfig and the database are for their owner alone and follow no links that somebody put
-there, the administrator's token is new at every start, and a fixed one is for loopback addresses.
+there, the administrator's token is new at every start, and a fixed one is for loopback addresses. So is a server that lets everybody do everything.
 
   files_test.py PROGRAMS_FOLDER"""
 import os
@@ -67,6 +67,8 @@ def main():
         refused(program, ["--data-dir", linked], "symbolic link")
     refused(program, ["--token", "fixed", "--bind-address", "0.0.0.0"], "loopback")
     refused(program, ["--token", "fixed", "--bind-address", "::"], "loopback")
+    for address in ("0.0.0.0", "::", "192.0.2.1"):
+        refused(program, ["--authorization-mode", "AlwaysAllow", "--bind-address", address], "AlwaysAllow: everybody who reaches the server")
     return 1 if wrong else 0
 
 

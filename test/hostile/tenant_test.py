@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+"""A tenant with the rights of `edit` in one namespace against the manager: claims and pods as large and as many as an API server takes. Meanwhile
+/livez answers, the lease is kept, another namespace's pod gets its device and node within a second, and memory stays where it was.
+
+  tenant_test.py PROGRAMS_FOLDER [--long] [--seed N]
+
+The long form creates 200 claims and crowds of 5,000 pods, and wants a machine of its own; the short one, for CI, 21 and 200, with bounds that only
+catch what hangs: the sandbox, the manager and this program share its cores."""
+import argparse
+import os
+import random
+import re
+import sys
+import threading
+import time
+import urllib.request
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path[:0] = [os.path.join(ROOT, "test/e2e")]
+import api as rest  # noqa: E402
+import manager as managers  # noqa: E402
+import sandbox  # noqa: E402
+
+FLEET = """
+kind: Fleet
+deviceClasses:
+- name: gpu
+  selectors: ['device.driver == "gpu.example.com"']
+models:
+  gpu:
+    driver: gpu.example.com
+    name: gpu-{device}
+    attributes: {type: gpu, uuid: "GPU-{uuid}", index: {int: "{device}"}}
+    capacity: {memory: 80Gi}
+nodes:
+- name: node-{index}
+  count: 79
+  capacity: {cpu: "64000", memory: 256000Gi}
+  devices: [{model: gpu, count: 127}]
+"""
+ATTRIBUTES = 'device.attributes["gpu.example.com"]'
+CLAIMS = rest.RESOURCE + "/namespaces/{}/resourceclaims"
+PODS = "/api/v1/namespaces/{}/pods"
+MOST_MIB = 64
+
+
+def claim(name, requests, **spec):
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": name}, "spec": {"devices": {"requests": requests, **spec}}}
+
+
+def wish(selectors=(), **fields):
+    return {"deviceClassName": "gpu", **fields, "selectors": [{"cel": {"expression": s}} for s in selectors]}
+
+
+def exactly(name, selectors=(), **fields):
+    return {"name": name, "exactly": wish(selectors, **fields)}
+
+
+def first_available(name, alternatives):
+    return {"name": name, "firstAvailable": [{"name": f"a{i}", **wish(s)} for i, s in enumerate(alternatives)]}
+
+
+def pod(name, claims, **metadata):
+    refs = [f"d{i}" for i in range(len(claims))]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, **metadata},
+            "spec": {"schedulerName": "dra", "containers": [{"name": "c", "image": "x", "resources": {"claims": [{"name": r} for r in refs]}}],
+                     "resourceClaims": [{"name": r, "resourceClaimName": c} for r, c in zip(refs, claims)]}}
+
+
+def nested_loops(width, inner):
+    numbers = ",".join(str(i) for i in range(width))
+    for variable in "cba":
+        inner = f"[{numbers}].all({variable}, {inner})"
+    return inner
+
+
+class Tenant:
+    """Claims that differ in every selector, so that nothing is evaluated or planned for two of them."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.serial = 0
+
+    def number(self):
+        self.serial += 1
+        return self.serial
+
+    def loops(self, name):
+        body = nested_loops(20, f'{ATTRIBUTES}.uuid != "x"')
+        return claim(name, [exactly(f"r{r}", [f"{body} || {self.number()} == 0" + ("" if s < 31 else " && false") for s in range(32)])
+                            for r in range(8)])
+
+    def reads_all(self, name):
+        return claim(name, [exactly(f"r{r}", [f'({ATTRIBUTES}.exists(k, k == "uuid") || {self.number()} == 0)' + ("" if s < 31 else " && false")
+                                              for s in range(32)]) for r in range(8)])
+
+    def alternatives(self, name):
+        return claim(name, [first_available(f"r{r}", [[f"{ATTRIBUTES}.index > {self.number()}000"] for _ in range(8)]) for r in range(32)],
+                     constraints=[{"matchAttribute": f"gpu.example.com/a{c}"} for c in range(32)])
+
+    def last_alternative(self, name):
+        return claim(name, [first_available(f"r{r}", [[f"{ATTRIBUTES}.index {'<' if a < 7 else '>'} -{self.number()}"] for a in range(8)])
+                            for r in range(32)])
+
+    def everything(self, name):
+        return claim(name, [exactly("all", [f"{ATTRIBUTES}.index > -{self.number()}"], allocationMode="All")])
+
+    def puzzle(self, name):
+        half = self.random.randint(8, 15)
+        return claim(name, [exactly(f"r{r}", [f"{ATTRIBUTES}.index % {half} != {r % half} || {self.number()} == 0"], count=2) for r in range(16)],
+                     constraints=[{"matchAttribute": "gpu.example.com/uuid"}])
+
+    def missing_class(self, name):
+        made = self.alternatives(name)
+        made["spec"]["devices"]["requests"][-1]["firstAvailable"][-1]["deviceClassName"] = f"none-{self.number()}"
+        return made
+
+    def kinds(self):
+        return [self.loops, self.reads_all, self.alternatives, self.last_alternative, self.everything, self.puzzle, self.missing_class]
+
+
+def resident_mib(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        return int(re.search(r"VmRSS:\s+(\d+) kB", status.read()).group(1)) / 1024
+
+
+class Prober(threading.Thread):
+    """Asks /livez all the time; keeps the longest wait and the most memory of each phase."""
+
+    def __init__(self, port, pid):
+        super().__init__(daemon=True)
+        self.url, self.pid = f"http://127.0.0.1:{port}/livez", pid
+        self.longest = self.most = 0.0
+        self.ending = False
+
+    def run(self):
+        while not self.ending:
+            start = time.monotonic()
+            urllib.request.urlopen(self.url, timeout=60).read()
+            self.longest = max(self.longest, time.monotonic() - start)
+            self.most = max(self.most, resident_mib(self.pid))
+            time.sleep(0.02)
+
+    def take(self):
+        longest, most, self.longest, self.most = self.longest, self.most, 0.0, 0.0
+        return longest, most
+
+
+class Test:
+    def __init__(self, box, programs, flags):
+        self.box, self.flags = box, flags
+        self.api = rest.Api(box.kubeconfig)
+        self.tenant = Tenant(flags.seed)
+        self.manager = managers.Manager(os.path.join(programs, "dra-controller-manager"), box.kubeconfig, os.path.join(box.folder, "manager.log"),
+                                        ["--scheduler-names=dra"]).start()
+        self.claims, self.crowd = (200, 5000) if flags.long else (21, 200)
+        self.most_seconds = 1.0 if flags.long else 3.0  # until another namespace's pod has its node
+        self.most_probe = 0.1 if flags.long else 1.0
+        self.ordinary = 0
+        self.wrong = []
+
+    def seconds_to_a_node(self):
+        name = f"ordinary-{self.ordinary}"
+        self.ordinary += 1
+        self.api.create(CLAIMS.format("default"), claim(name, [exactly("r")]))
+        start = time.monotonic()
+        self.api.create(PODS.format("default"), pod(name, [name]))
+        path = PODS.format("default") + "/" + name
+        self.box.wait_for(lambda: self.api.get(path)["spec"].get("nodeName"), 120, f"pod {name} to get its node")
+        return time.monotonic() - start
+
+    def phase(self, name, attack, seconds):
+        """Runs the attack beside ordinary pods; afterwards these go on for some seconds."""
+        self.prober.take()
+        thread = threading.Thread(target=attack)
+        thread.start()
+        waits, end = [], time.monotonic() + seconds
+        while thread.is_alive() or time.monotonic() < end:
+            waits.append(self.seconds_to_a_node())
+            time.sleep(0.2)
+        thread.join()
+        longest, most = self.prober.take()
+        print(f"{name}: of {len(waits)} pods of another namespace the longest waited {max(waits):.3f} s, median {sorted(waits)[len(waits) // 2]:.3f} s; "
+              f"/livez at most {longest:.3f} s; memory {most - self.before:+.0f} MiB", flush=True)
+        if max(waits) > self.most_seconds:
+            self.wrong.append(f"{name}: a pod of another namespace waited {max(waits):.3f} s")
+        if longest > self.most_probe:
+            self.wrong.append(f"{name}: /livez took {longest:.3f} s")
+        if most - self.before > MOST_MIB:
+            self.wrong.append(f"{name}: memory grew by {most - self.before:.0f} MiB")
+
+    def generated(self):
+        kinds = self.tenant.kinds()
+        for i in range(self.claims):
+            made = kinds[i % len(kinds)](f"claim-{i}")
+            self.api.create(CLAIMS.format("tenant"), made)
+            self.api.create(PODS.format("tenant"), pod(f"claim-{i}", [f"claim-{i}"]))
+        for name, count in (("many", 40), ("too-many", 100)):
+            self.api.create(PODS.format("tenant"), pod(name, [f"claim-{i % self.claims}" for i in range(min(count, self.claims))]))
+
+    def crowd_of(self, name, selectors):
+        def one(i):
+            self.api.create(CLAIMS.format("tenant"), claim(f"{name}-{i}", [exactly("r", selectors(i))]))
+            self.api.create(PODS.format("tenant"), pod(f"{name}-{i}", [f"{name}-{i}"], labels={"index": str(i)}))
+        self.api.many([lambda i=i: one(i) for i in range(self.crowd)], threads=4)
+
+    def one_shape(self):
+        self.crowd_of("alike", lambda i: [f"{ATTRIBUTES}.index > 1000"])
+
+    def many_shapes(self):
+        self.crowd_of("unlike", lambda i: [f"{ATTRIBUTES}.index > {1000 + i}"])
+
+    def annotations(self):
+        """Every change of an object is an event for the manager."""
+        def change(i):
+            body = {"metadata": {"annotations": {"dra-controller-manager/proven": "forged", "note": "x" * (200_000 if self.flags.long else 20_000) + str(i)}}}
+            self.api.request("PATCH", PODS.format("tenant") + f"/alike-{i % 20}", body, "application/merge-patch+json")
+        self.api.many([lambda i=i: change(i) for i in range(self.crowd)], threads=4)
+
+    def deletion(self):
+        def delete(path, name):
+            self.api.request("DELETE", f"{path}/{name}", {"gracePeriodSeconds": 0})
+        for kind in (PODS, CLAIMS):
+            path = kind.format("tenant")
+            names = [o["metadata"]["name"] for o in self.api.items(path)]
+            self.api.many([lambda n=n, p=path: delete(p, n) for n in names], threads=4)
+
+    def run(self):
+        try:
+            self.box.wait_for(self.manager.metrics_port, 20, "the manager to listen")
+            self.api.create("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "tenant"}})
+            idle = [self.seconds_to_a_node() for _ in range(3)]
+            self.before = resident_mib(self.manager.process.pid)
+            print(f"idle: a pod waits {min(idle):.3f} s, memory {self.before:.0f} MiB, seed {self.flags.seed}", flush=True)
+            self.prober = Prober(self.manager.metrics_port(), self.manager.process.pid)
+            self.prober.start()
+            settle = 20 if self.flags.long else 2
+            self.phase("generated claims", self.generated, settle)
+            self.phase("a crowd of one shape", self.one_shape, settle)
+            self.phase("a crowd of many shapes", self.many_shapes, settle)
+            self.phase("large annotations", self.annotations, 1)
+            self.phase("deletion", self.deletion, 1)
+            self.phase("afterwards", lambda: None, settle)
+            self.prober.ending = True
+            self.prober.join()
+            if self.manager.process.poll() is not None:
+                self.wrong.append(f"the manager ended with {self.manager.process.returncode}")
+            for line in re.findall(r".*Stopped leading.*", self.manager.log()):
+                self.wrong.append("the lease: " + line)
+        finally:
+            self.manager.kill()
+        for line in self.wrong:
+            print(line)
+        return 1 if self.wrong else 0
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("programs")
+    parser.add_argument("--long", action="store_true")
+    parser.add_argument("--seed", type=int, default=1)
+    flags = parser.parse_args()
+    fleet = os.path.join(flags.programs, "tenant-fleet.yaml")
+    with open(fleet, "w", encoding="utf-8") as out:
+        out.write(FLEET)
+    try:
+        with sandbox.Sandbox(os.path.join(flags.programs, "dra-sandbox"), ["--fleet", fleet, "--without-manager"]) as box:
+            return Test(box, flags.programs, flags).run()
+    finally:
+        os.remove(fleet)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
