@@ -125,6 +125,10 @@ class AllocationTest : public testing::Test {
     claim.metadata.finalizers = {std::string(api::kDeleteProtectionFinalizer)};
     claim.metadata.annotations[std::string(reconcile::kProofAnnotation)] =
         reconcile::proof_value(pod + "-uid", *claim.status.allocation);
+    std::string users;
+    for (const api::ResourceClaimConsumerReference& consumer : claim.status.reserved_for)
+      users += (users.empty() ? "" : ",") + consumer.name + "/" + consumer.uid;
+    claim.metadata.annotations[std::string(reconcile::kProvenForAnnotation)] = users;
     put(claim);
     return claim;
   }

@@ -70,6 +70,7 @@ NodeChoice PodReconcile::candidate_nodes() {
   else
     choice = serves_by_claim() ? nodes_.choose(without_resources(pod_, extended_), only) : nodes_.choose(pod_, only);
   waits_for_pods_ = choice.depends_on_pods;
+  keep_advertising(choice);
   return choice;
 }
 

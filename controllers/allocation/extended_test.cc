@@ -116,6 +116,38 @@ TEST_F(Extended, ClaimsOfTheSamePodAreNotTakenInVain) {
   EXPECT_EQ(pass(), "announce-leaving p");
 }
 
+// The claim pins the pod to its node. A list of hosts, of the first thousand nodes or without shared labels, may lack
+// it.
+TEST_F(Extended, AClaimDecidesTheNodeAndTheListOfHostsDoesNotContradict) {
+  view.put(asking("example.com/gpu", "1", {"c"}));
+  put_node("n2", "4");
+  proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+  EXPECT_EQ(pass(), "announce-leaving p") << "the claim's node does not advertise the resource";
+  put(make_claim("c"));
+  ASSERT_EQ(pass(), "allocate c");
+  EXPECT_EQ(body()["status"]["allocation"]["devices"]["results"][0]["pool"], "n2");
+  proven(allocated("c", "n2", "gpu-0", true, {"p"}), "p");
+  api::Node twin;
+  twin.metadata.name = "n3";
+  twin.metadata.labels = {{"kubernetes.io/hostname", "n2.local"}};
+  view.put(twin);
+  nodes.names.push_back("n3");
+  ASSERT_EQ(pass(), "lift-gate p");
+  const auto term = [&] {
+    return body()["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+                 ["nodeSelectorTerms"][0];
+  };
+  EXPECT_EQ(term()["matchFields"][0]["values"][0], "n2");
+  EXPECT_FALSE(term().contains("matchExpressions"));
+  // Devices that can be used everywhere.
+  api::ResourceClaim anywhere = allocated("c", "n2", "gpu-0", true, {"p"});
+  anywhere.status.allocation->node_selector.reset();
+  proven(anywhere, "p");
+  put_node("n1", "4");
+  ASSERT_EQ(pass(), "lift-gate p");
+  EXPECT_EQ(term()["matchExpressions"][0]["values"], nlohmann::json({"n1.local"}));
+}
+
 TEST_F(Extended, AnUninstallLetsItGo) {
   options.release_gates = true;
   view.put(asking("example.com/gpu"));

@@ -40,7 +40,11 @@ std::vector<std::string> advertising_hosts(const View& view, const std::vector<s
 bool PodReconcile::serves_extended() {
   // What is bound is beyond help, and before an uninstall kube-scheduler gets its pods back.
   if (extended_.empty() || role_ == Role::kBoundBare || role_ == Role::kExplain || releasing()) return true;
-  if (!advertising_hosts(view_, nodes_.all_nodes(), extended_).empty()) return true;
+  // A pod with claims is pinned to its node, whatever other nodes share the node's label.
+  const std::vector<std::string> all = nodes_.all_nodes();
+  if (state_.claims.empty() ? !advertising_hosts(view_, all, extended_).empty()
+                            : std::any_of(all.begin(), all.end(), [&](const auto& node) { return advertises(node); }))
+    return true;
   if (give_back()) return false;
   std::set<Cause> causes{std::string(kNodesCause)};
   std::string what;
@@ -59,9 +63,36 @@ bool PodReconcile::serves_extended() {
   return false;
 }
 
-void PodReconcile::narrow_to_advertising(api::NodeSelectorTerm& term) const {
+bool PodReconcile::advertises(std::string_view node) const {
+  const api::Node* known = view_.node(node);
+  return known && allocation::advertises(*known, extended_);
+}
+
+void PodReconcile::keep_advertising(NodeChoice& choice) const {
+  if (extended_.empty() || role_ != Role::kGated || releasing() || serves_by_claim() || choice.nodes.empty()) return;
+  std::erase_if(choice.nodes, [&](const std::string_view node) { return !advertises(node); });
+  if (choice.nodes.empty())
+    choice.why_none = "no node that the claims of this pod allow advertises its extended resources.";
+}
+
+void PodReconcile::narrow_to_advertising(api::NodeSelectorTerm& term, const NodeChoice& choice) const {
   if (extended_.empty() || releasing() || serves_by_claim()) return;
-  term.match_expressions.push_back({kHostnameLabel, "In", advertising_hosts(view_, nodes_.all_nodes(), extended_)});
+  std::vector<std::string> hosts = advertising_hosts(view_, nodes_.all_nodes(), extended_);
+  if (!choice.nodes.empty()) {
+    // The nodes that the claims allow too: a list of others could not be satisfied together with their selectors.
+    std::set<std::string_view> allowed;
+    for (const std::string_view name : choice.nodes)
+      if (const api::Node* node = view_.node(name))
+        if (const auto host = node->metadata.labels.find(kHostnameLabel); host != node->metadata.labels.end())
+          allowed.insert(host->second);
+    std::erase_if(hosts, [&](const std::string& host) { return !allowed.contains(host); });
+    if (choice.nodes.size() == 1 || hosts.empty()) {
+      if (term.match_fields.empty())
+        term.match_fields.push_back({"metadata.name", "In", {std::string(choice.nodes[0])}});
+      return;
+    }
+  }
+  term.match_expressions.push_back({kHostnameLabel, "In", std::move(hosts)});
 }
 
 }  // namespace dra::allocation

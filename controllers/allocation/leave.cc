@@ -1,6 +1,9 @@
 // P8: a pod that our gate still holds leaves claims that are proven (pkg/reconcile/leaving.h).
+#include <algorithm>
+
 #include "controllers/allocation/pod_reconcile.h"
 #include "pkg/reconcile/leaving.h"
+#include "pkg/reconcile/users.h"
 
 namespace dra::allocation {
 
@@ -11,31 +14,81 @@ bool PodReconcile::leave() {
   const Leaving leaving = leaving_of(pod_);
   if (leaving.empty()) return false;
   bool waits = false;
+  std::set<std::string> void_announcements;
   const auto look_at = [&](const ClaimState& claim) {
     const auto announced = leaving.find(claim.claim->metadata.uid);
     if (announced == leaving.end()) return;
     const uint64_t version = version_of(*claim.claim).value_or(0);
     // A newer version: left, or it changed first, and the announcement holds for nothing any more. At the announced one
-    // the pod is reserved, unless the annotation was written by hand.
-    if (version > announced->second || (version == announced->second && !claim.reserved)) return;
+    // the pod is reserved or listed, unless the annotation was written by hand.
+    const bool has_part = claim.allocated() && (claim.reserved || claim.listed);
+    if (version > announced->second || (version == announced->second && !has_part)) return;
     waits = true;
-    // An older one: the stream brings the key back.
-    if (version == announced->second) outcome_.add(write_left(pod_, *claim.claim));
+    if (version == announced->second) return leave_claim(claim);
+    // An older one: our view is behind, or the annotation was written by hand. A live GET tells.
+    const Ref ref = ref_of(*claim.claim);
+    if (view_.confirmed(ref) == Presence::kUnknown) outcome_.add(Confirm{ref});
+    if (view_.confirmed(ref) == Presence::kPresent) void_announcements.insert(claim.claim->metadata.uid);
   };
   for (const ClaimState& claim : state_.claims) look_at(claim);
   for (const ClaimState& claim : state_.abandoned) look_at(claim);
+  if (!void_announcements.empty()) remove_void(void_announcements);
   if (outcome_.has_writes()) outcome_.hold = retreat_delay(pod_, state_);
   return waits;
+}
+
+void PodReconcile::leave_claim(const ClaimState& claim) {
+  const auto& consumers = claim.claim->status.reserved_for;
+  const bool last = std::all_of(consumers.begin(), consumers.end(),
+                                [&](const auto& consumer) { return consumer.uid == pod_.metadata.uid; });
+  // The allocation stays for a pod that was let go with it and that kube-scheduler took out of reservedFor.
+  const Fate others = last ? fate_of_users(view_, *claim.claim, pod_.metadata.uid, outcome_) : Fate::kAlive;
+  if (others == Fate::kUnsure) return;
+  if (others == Fate::kAlive && claim.listed) return void(outcome_.add(write_unlisted(pod_, *claim.claim)));
+  outcome_.add(write_left(pod_, *claim.claim, others == Fate::kAlive));
+}
+
+void PodReconcile::remove_void(const std::set<std::string>& claim_uids) {
+  Write write = write_void_removed(pod_, claim_uids);
+  write.success_event =
+      Event{ref_of(pod_),
+            true,
+            "AnnouncementIgnored",
+            "Allocate",
+            "annotation " + std::string(kLeavingAnnotation) + " named a version of claim " + *claim_uids.begin() +
+                " that does not exist yet; only this manager writes the annotation. The entry is "
+                "removed; install the admission policies to refuse such writes",
+            ""};
+  outcome_.add(std::move(write));
+}
+
+bool PodReconcile::leave_unlisted(const std::vector<ClaimState>& claims) {
+  if (role_ != Role::kGated) return false;
+  bool any = false;
+  for (const ClaimState& claim : claims) {
+    if (!claim.reserved || claim.listed || !claim.settled()) continue;
+    leave_claim(claim);
+    any = true;
+  }
+  return any;
 }
 
 bool PodReconcile::announce_leaving(const std::vector<ClaimState>& claims) {
   if (role_ != Role::kGated) return false;
   Leaving added;
   for (const ClaimState& claim : claims)
-    if (const auto version = version_of(*claim.claim); version && claim.reserved && claim.settled())
+    if (const auto version = version_of(*claim.claim); version && claim.listed && claim.settled())
       added.emplace(claim.claim->metadata.uid, *version);
   if (added.empty()) return false;
-  outcome_.add(write_leaving(pod_, added));
+  std::optional<Write> write = write_leaving(pod_, added);
+  if (!write) {
+    complain("FailedAllocation",
+             "the pod left " + std::to_string(kMaxLeaving) +
+                 " claims already and keeps the others, which it cannot use: delete the pod",
+             "leaving");
+    return false;
+  }
+  outcome_.add(std::move(*write));
   return true;
 }
 
@@ -47,7 +100,8 @@ bool PodReconcile::drop_abandoned() {
     write.release_pod = pod_.metadata.uid;
     outcome_.add(std::move(write));
   }
-  return announce_leaving(state_.abandoned) || outcome_.has_writes();
+  const bool left = leave_unlisted(state_.abandoned);
+  return announce_leaving(state_.abandoned) || left || outcome_.has_writes();
 }
 
 }  // namespace dra::allocation

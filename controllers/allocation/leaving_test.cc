@@ -35,6 +35,14 @@ class LeavingClaims : public AllocationTest {
     claim.metadata.resource_version = "6";
     put(claim);
   }
+  // The server took the last "unlist".
+  api::ResourceClaim unlisted(api::ResourceClaim claim) {
+    const Json value = body()["metadata"]["annotations"][kProvenForAnnotation];
+    claim.metadata.annotations[std::string(kProvenForAnnotation)] = value.is_null() ? "" : value.get<std::string>();
+    claim.metadata.resource_version = "6";
+    put(claim);
+    return claim;
+  }
   void run_on_n1(const std::string& name, std::vector<std::string> claims) {
     api::Pod pod = make_pod(name, std::move(claims), false);
     pod.node_name = "n1";
@@ -138,15 +146,45 @@ TEST_F(LeavingClaims, NoGateIsLiftedOnAViewAsOldAsTheAnnouncement) {
 TEST_F(LeavingClaims, OfASharedClaimOnlyTheOwnReservationIsTakenBack) {
   run_on_n1("first", {"c"});
   view.put(make_pod("p", {"c"}));
-  const api::ResourceClaim shared = proven(allocated("c", "n1", "gpu-0", true, {"first", "p"}), "first");
+  api::ResourceClaim shared = proven(allocated("c", "n1", "gpu-0", true, {"first", "p"}), "first");
   nodes.refused = {"n1"};
   ASSERT_EQ(pass(), "announce-leaving p");
   announced();
+  ASSERT_EQ(pass(), "unlist c");
+  EXPECT_EQ(body()["metadata"]["resourceVersion"], "5");
+  shared = unlisted(shared);
+  nodes.refused = {};
+  EXPECT_EQ(pass(), "enlist c") << "it fits again, and is no user before it is listed again";
+  nodes.refused = {"n1"};
   ASSERT_EQ(pass(), "leave c");
   EXPECT_FALSE(body()["status"].contains("allocation"));
   EXPECT_EQ(body()["status"]["reservedFor"], Json::parse(R"([{"resource":"pods","name":"first","uid":"first-uid"}])"));
   left(shared);
   EXPECT_EQ(pass(), "event FailedScheduling, parked") << "unreserved, with the reason";
+}
+
+// kube-scheduler took the first pod out of reservedFor, and may bind it all the same.
+TEST_F(LeavingClaims, TheLastReservationDoesNotTakeTheAllocationFromAPodThatWasLetGo) {
+  view.put(make_pod("p", {"c"}));
+  api::ResourceClaim shared = proven(allocated("c", "n1", "gpu-0", true, {"first", "p"}), "first");
+  shared.status.reserved_for.erase(shared.status.reserved_for.begin());
+  put(shared);
+  nodes.refused = {"n1"};
+  ASSERT_EQ(pass(), "announce-leaving p");
+  announced();
+  EXPECT_EQ(pass(), "") << "the first pod is not in our view: the server is asked";
+  EXPECT_TRUE(last.has_confirms());
+  const Ref first{Kind::kPod, "default", "first", "first-uid"};
+  view.confirm(first, Presence::kPresent);
+  ASSERT_EQ(pass(), "unlist c");
+  EXPECT_EQ(body()["metadata"]["annotations"][kProvenForAnnotation], "first/first-uid");
+  shared = unlisted(shared);
+  ASSERT_EQ(pass(), "leave c");
+  EXPECT_FALSE(body()["status"].contains("allocation"));
+  EXPECT_TRUE(body()["status"]["reservedFor"].is_null());
+  view.confirm(first, Presence::kAbsent);
+  ASSERT_EQ(pass(), "leave c");
+  EXPECT_TRUE(body()["status"].contains("allocation")) << "the first pod is gone";
 }
 
 TEST_F(LeavingClaims, ClaimsOnDifferentNodesDoNotLetThePodGo) {
@@ -157,9 +195,54 @@ TEST_F(LeavingClaims, ClaimsOnDifferentNodesDoNotLetThePodGo) {
   ASSERT_EQ(pass(), "announce-leaving p");
   EXPECT_EQ(body()["metadata"]["annotations"][kLeavingAnnotation], "c-uid@5,d-uid@5");
   announced();
-  EXPECT_EQ(pass(), "leave c, leave d");
-  EXPECT_FALSE(body(0)["status"].contains("allocation"));
+  EXPECT_EQ(pass(), "unlist c, leave d");
   EXPECT_TRUE(body(1)["status"].contains("allocation"));
+}
+
+// Only the manager writes the annotation, but a tenant who may patch pods can forge it: "<claim>@<a version to come>"
+// would hold the pod forever.
+TEST_F(LeavingClaims, AForgedAnnouncementHoldsNothing) {
+  api::Pod pod = make_pod("p", {"c"});
+  pod.metadata.annotations[std::string(kLeavingAnnotation)] = "c-uid@999999,other@3";
+  view.put(pod);
+  const api::ResourceClaim claim = proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+  for (const bool releasing : {false, true}) {
+    options.release_gates = releasing;
+    view.confirmations.clear();
+    EXPECT_EQ(pass(), "") << "our view may be behind: the server is asked";
+    EXPECT_TRUE(last.has_confirms());
+    view.confirm({Kind::kClaim, "default", "c", "c-uid"}, Presence::kPresent);
+    ASSERT_EQ(pass(), "remove-void-leaving p");
+    EXPECT_EQ(body()["metadata"]["annotations"][kLeavingAnnotation], "other@3");
+    ASSERT_TRUE(write().success_event);
+    EXPECT_EQ(write().success_event->reason, "AnnouncementIgnored");
+  }
+  pod.metadata.annotations[std::string(kLeavingAnnotation)] = "other@3";
+  view.put(pod);
+  EXPECT_EQ(pass(), "lift-gate p");
+}
+
+TEST_F(LeavingClaims, APodThatAnnouncedTooOftenKeepsWhatItHas) {
+  api::Pod pod = make_pod("p", {"c"});
+  std::string& text = pod.metadata.annotations[std::string(kLeavingAnnotation)];
+  for (size_t i = 0; i < kMaxLeaving; ++i) text += std::to_string(i) + "@1,";
+  view.put(pod);
+  proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+  nodes.refused = {"n1"};
+  EXPECT_EQ(pass(), "event FailedAllocation, event FailedScheduling, parked");
+}
+
+// Somebody took the reservation away and deleted the claim: the pod is still on its list.
+TEST_F(LeavingClaims, ADeletedClaimIsLeftThoughItIsNotReserved) {
+  view.put(make_pod("p", {"c"}));
+  api::ResourceClaim claim = proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+  claim.status.reserved_for.clear();
+  claim.metadata.deletion_timestamp = "2026-01-01T00:00:00Z";
+  put(claim);
+  ASSERT_EQ(pass(), "announce-leaving p");
+  announced();
+  EXPECT_EQ(pass(), "leave c");
+  EXPECT_TRUE(body()["status"]["allocation"].is_null());
 }
 
 TEST_F(LeavingClaims, AProvenSiblingDoesNotKeepAPodFromTheNodeThatFits) {

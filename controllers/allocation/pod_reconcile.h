@@ -41,6 +41,8 @@ class PodReconcile {
 
   // ---- prove.cc
   Conflicts conflicts_of_allocated() const;
+  // No holder besides the pod's own claims is one that gives way: ours and not proven.
+  bool stays(const inventory::AuditFinding& conflict) const;
   // Gives way to what stands in the overlap, or reports the conflict.
   void yield_to(const Conflicts& conflicts);
   void prove();
@@ -51,19 +53,31 @@ class PodReconcile {
   // ---- leave.cc
   // P8: takes the pod out of claims that it announced to leave. True while one of them is not left yet.
   bool leave();
-  // Announces that the pod leaves the settled claims among these that are reserved for it; false when there is none.
+  // One write: takes the pod out of the claim, or first off the list of its users.
+  void leave_claim(const ClaimState& claim);
+  void remove_void(const std::set<std::string>& claim_uids);
+  // Takes back reservations that the pod cannot be using, since it is on no list; false when there is none.
+  bool leave_unlisted(const std::vector<ClaimState>& claims);
+  // Announces that the pod leaves those claims among these that list it; false when there is none.
   bool announce_leaving(const std::vector<ClaimState>& claims);
   // Gives back what is reserved for the pod and of no use to it any more.
   bool drop_abandoned();
   // Nothing fits: gives back what stands in the way. First what is not proven (P5), then what is proven (P8).
-  bool give_back() { return withdraw() || announce_leaving(state_.claims) || drop_extended(); }
+  bool give_back() {
+    if (withdraw()) return true;
+    const bool left = leave_unlisted(state_.claims);
+    return announce_leaving(state_.claims) || left || drop_extended();
+  }
 
   // ---- extended_use.cc
   // False, and reported, when no node would serve the pod's extended resources without an allocation that is not
   // proven.
   bool serves_extended();
-  // Adds the nodes whose device plugins advertise the pod's extended resources.
-  void narrow_to_advertising(api::NodeSelectorTerm& term) const;
+  bool advertises(std::string_view node) const;
+  // Leaves those nodes of the choice whose device plugins advertise the pod's extended resources.
+  void keep_advertising(NodeChoice& choice) const;
+  // Adds the nodes whose device plugins advertise the pod's extended resources: with claims, of those in the choice.
+  void narrow_to_advertising(api::NodeSelectorTerm& term, const NodeChoice& choice) const;
 
   // ---- bind_extended.cc
   // Bind mode: devices of a claim may serve the pod's extended resources.
@@ -92,6 +106,8 @@ class PodReconcile {
   // Shared claims, and those allocated by others, get this pod as a consumer before it goes. True when something was
   // written or cannot be, or the stream does not have it yet.
   bool reserve(const NodeChoice& choice);
+  // Before its gate goes the pod is listed with each of its claims. True when something was written or cannot be.
+  bool enlist();
   void let_go(const NodeChoice& choice);
   void warn_of_binding_conditions();
   void lift_gate(const api::NodeSelectorTerm& term);

@@ -7,6 +7,7 @@
 
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
+#include "pkg/reconcile/users.h"
 
 namespace dra::allocation {
 
@@ -36,6 +37,7 @@ ClaimState state_of(const View& view, const api::Pod& pod, std::shared_ptr<const
   one.unsure = !one.ours && reconcile::needs_proof(*claim);
   one.proven = is_proven(*claim);
   one.reserved = is_reserved_for(*claim, pod.metadata.uid);
+  one.listed = is_user(*claim, pod.metadata.uid);
   const api::ResourceClaim* streamed = view.streamed_claim(claim->metadata.key());
   one.in_stream = streamed && streamed->metadata.uid == claim->metadata.uid &&
                   streamed->metadata.resource_version == claim->metadata.resource_version;
@@ -47,6 +49,11 @@ ClaimState state_of(const View& view, const api::Pod& pod, std::shared_ptr<const
 bool is_named(const api::Pod& pod, const api::ResourceClaim& claim) {
   const std::vector<std::string> keys = claim_keys_of(pod);
   return std::find(keys.begin(), keys.end(), claim.metadata.key()) != keys.end();
+}
+
+// Somebody took the reservation away, and the pod is still on the list of users.
+bool is_left_listed(const api::Pod& pod, const api::ResourceClaim& claim) {
+  return claim.status.allocation && !is_reserved_for(claim, pod.metadata.uid) && is_user(claim, pod.metadata.uid);
 }
 
 // Ours as the last one; before an uninstall, ours among others, which stay.
@@ -128,11 +135,17 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
     }
   }
   // Rare: most reservations are of claims that were found above.
-  for (const api::ResourceClaim* claim : view.claims_reserved_for(pod.metadata.uid)) {
-    const bool used = std::any_of(state.claims.begin(), state.claims.end(), [&](const ClaimState& known) {
-      return known.claim->metadata.uid == claim->metadata.uid;
-    });
-    if (used || claim->metadata.ns != pod.metadata.ns) continue;
+  std::vector<const api::ResourceClaim*> others = view.claims_reserved_for(pod.metadata.uid);
+  for (const std::string& key : claim_keys_of(pod))
+    if (const api::ResourceClaim* claim = view.claim(key); claim && is_left_listed(pod, *claim))
+      others.push_back(claim);
+  for (const api::ResourceClaim* claim : view.claims_controlled_by(pod.metadata.uid))
+    if (is_left_listed(pod, *claim)) others.push_back(claim);
+  for (const api::ResourceClaim* claim : others) {
+    const auto is_it = [&](const ClaimState& known) { return known.claim->metadata.uid == claim->metadata.uid; };
+    if (claim->metadata.ns != pod.metadata.ns || std::any_of(state.claims.begin(), state.claims.end(), is_it) ||
+        std::any_of(state.abandoned.begin(), state.abandoned.end(), is_it))
+      continue;
     // What the pod only does not name yet is not abandoned.
     if (!claim->metadata.deleting() && (state.unpublished || is_named(pod, *claim))) continue;
     if (auto shared = view.shared_claim(claim->metadata.key()))
@@ -143,6 +156,8 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
 
 bool may_withdraw(const View& view, const ClaimState& state, const Options& options) {
   if (!state.allocated() || !state.ours || state.proven) return false;
+  // Proven, and somebody took the finalizer off: the proof is made again.
+  if (bears_mark_of(*state.claim, *state.claim->status.allocation)) return false;
   for (const api::ResourceClaimConsumerReference& consumer : state.claim->status.reserved_for) {
     if (!is_pod_reference(consumer)) return false;
     const api::Pod* pod = view.pod(state.claim->metadata.ns + "/" + consumer.name);

@@ -30,6 +30,7 @@ struct ClaimState {
   bool unsure = false;     // nobody can tell who wrote it: proven like ours, taken back by nobody
   bool proven = false;     // and bears its mark
   bool reserved = false;   // for this pod
+  bool listed = false;     // this pod is on the list of its users (pkg/reconcile/users.h)
   bool in_stream = false;  // the stream layer has exactly this version
   bool reserved_in_stream = false;
   bool allocated() const { return claim->status.allocation.has_value(); }
@@ -44,7 +45,7 @@ struct PodState {
   std::string waits_for;
   // The reason will go away by an event of the pod or its claims alone and is no news to anybody.
   bool ordinary_wait = false;
-  // Claims that are reserved for the pod and of no use to it: being deleted, or not named by it any more.
+  // Claims that are reserved for the pod (or list it) and of no use to it: being deleted, or not named by it any more.
   std::vector<ClaimState> abandoned;
   // The pod's status does not name all of its claims yet: nothing is to start it.
   bool unpublished = false;

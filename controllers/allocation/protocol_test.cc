@@ -81,6 +81,9 @@ TEST_F(Protocol, TheGateGoesOnceTheStreamShowsTheReservations) {
   reserved.status.reserved_for = {{"", "pods", "p", "p-uid"}};
   put(reserved);
   view.streamed_claims.emplace("default/c", claim);
+  EXPECT_EQ(pass(), "enlist c") << "its users are listed whoever allocated it";
+  reserved.metadata.annotations[std::string(kProvenForAnnotation)] = "p/p-uid";
+  put(reserved);
   EXPECT_EQ(pass(), "") << "kube-scheduler would write a reservation of its own";
   options.release_gates = true;
   EXPECT_EQ(pass(), "lift-gate p");
@@ -127,12 +130,42 @@ TEST_F(Protocol, AnInnocentSiblingIsNotWithdrawnForAConflictThatStays) {
     const api::ResourceClaim shared = allocated("c1", "n1", "gpu-0", c.ours, {"p"});
     if (c.marked) proven(shared, "p");
     allocated("c2", "n1", "gpu-1", true, {"p"});
-    EXPECT_EQ(pass(), "event DeviceConflict");
-    EXPECT_TRUE(last.look_again);
+    const std::string expected = c.marked ? "announce-leaving p" : "event DeviceConflict";
+    EXPECT_EQ(pass(), expected);
+    EXPECT_TRUE(c.marked || last.look_again);
     put(make_claim("c2"));
-    EXPECT_EQ(pass(), "event DeviceConflict") << "nothing is allocated beside it";
-    EXPECT_NE(event().note.find("gpu-0"), std::string::npos) << event().note;
+    EXPECT_EQ(pass(), expected) << "nothing is allocated beside it";
+    EXPECT_TRUE(c.marked || event().note.find("gpu-0") != std::string::npos);
   }
+}
+
+// Somebody who follows no protocol allocated the device after the mark and before the gate goes.
+TEST_F(Protocol, AConflictSeenAfterTheMarkKeepsTheGate) {
+  view.put(make_pod("p", {"c", "d"}));
+  proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+  proven(allocated("d", "n1", "gpu-1", true, {"p"}), "p");
+  ASSERT_EQ(pass(), "lift-gate p");
+  allocated("theirs", "n1", "gpu-0", false, {"other"});
+  ASSERT_EQ(pass(), "announce-leaving p") << "the other pod may run: ours goes elsewhere";
+  EXPECT_EQ(body()["metadata"]["annotations"]["dra-controller-manager/leaving"], "c-uid@5");
+  options.release_gates = true;
+  EXPECT_EQ(pass(), "lift-gate p") << "before an uninstall the gate goes in any case";
+  options.release_gates = false;
+  // Of two allocations of ours the one without a mark gives way.
+  allocated("theirs", "n1", "gpu-0", true, {"other"});
+  EXPECT_EQ(pass(), "lift-gate p");
+}
+
+TEST_F(Protocol, AConflictSeenAfterTheMarkKeepsAPodFromBeingBound) {
+  options.mode = Mode::kBind;
+  api::Pod pod = make_pod("p", {"c"}, false);
+  pod.scheduler_name = "ours";
+  view.put(pod);
+  proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+  ASSERT_EQ(pass(), "bind p");
+  allocated("theirs", "n1", "gpu-0", false, {"other"});
+  EXPECT_EQ(pass(), "event DeviceConflict");
+  EXPECT_TRUE(last.look_again);
 }
 
 TEST_F(Protocol, AMarkedClaimIsNeverWithdrawn) {
@@ -260,6 +293,28 @@ TEST_F(Protocol, ASharedClaimGetsThePodBeforeItGoes) {
   EXPECT_EQ(pass(), "reserve c");
   EXPECT_EQ(body()["status"]["reservedFor"].size(), 2u);
   EXPECT_FALSE(body()["status"].contains("allocation"));
+  // Then it is listed: reservedFor may lose it again while it runs.
+  api::ResourceClaim reserved = view.claims.at("default/c");
+  reserved.status.reserved_for.push_back({"", "pods", "p", "p-uid"});
+  put(reserved);
+  ASSERT_EQ(pass(), "enlist c");
+  EXPECT_EQ(body()["metadata"]["annotations"]["dra-controller-manager/proven-for"], "other/other-uid,p/p-uid");
+  EXPECT_EQ(body()["metadata"]["resourceVersion"], "5");
+  proven(reserved, "other");
+  EXPECT_EQ(pass(), "lift-gate p");
+}
+
+TEST_F(Protocol, TheProofIsMadeAgainWhereSomebodyTookTheFinalizerOff) {
+  view.put(make_pod("p", {"c"}));
+  api::ResourceClaim claim = proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+  claim.metadata.annotations[std::string(kProvenForAnnotation)] = "x/x-uid";
+  claim.metadata.finalizers.clear();
+  put(claim);
+  ASSERT_EQ(pass(), "prove c");
+  EXPECT_EQ(body()["metadata"]["annotations"]["dra-controller-manager/proven-for"], "p/p-uid,x/x-uid")
+      << "x was let go with this allocation";
+  nodes.refused = {"n1"};
+  EXPECT_NE(pass(), "withdraw c");
 }
 
 TEST_F(Protocol, TheWholeWayOfAGatedPod) {

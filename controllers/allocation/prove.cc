@@ -5,6 +5,7 @@
 
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
+#include "pkg/reconcile/users.h"
 #include "pkg/reconcile/writes.h"
 
 namespace dra::allocation {
@@ -18,6 +19,20 @@ PodReconcile::Conflicts PodReconcile::conflicts_of_allocated() const {
   return inventory_.over_commitments(uids, inventory::Layer::kObserved);
 }
 
+bool PodReconcile::stays(const inventory::AuditFinding& conflict) const {
+  const auto is_in_it = [&](const api::ResourceClaim& claim) {
+    return std::binary_search(conflict.claims.begin(), conflict.claims.end(), claim.metadata.uid);
+  };
+  const auto is_of_this_pod = [&](const api::ResourceClaim& claim) {
+    return std::any_of(state_.claims.begin(), state_.claims.end(),
+                       [&](const ClaimState& own) { return own.claim->metadata.uid == claim.metadata.uid; });
+  };
+  const auto holders = view_.claims_on_pool(conflict.device.driver, conflict.device.pool);
+  return std::none_of(holders.begin(), holders.end(), [&](const api::ResourceClaim* claim) {
+    return is_in_it(*claim) && !is_of_this_pod(*claim) && is_allocated_by_us(*claim) && !is_proven(*claim);
+  });
+}
+
 // Withdrawing helps only where an allocation of ours stands in the overlap itself: to withdraw the sibling of one
 // that stays would only begin the same over again.
 void PodReconcile::yield_to(const Conflicts& conflicts) {
@@ -29,6 +44,16 @@ void PodReconcile::yield_to(const Conflicts& conflicts) {
            });
   });
   if (helps && withdraw()) return count_failure("LostRace");
+  // Proven, and somebody who follows no protocol allocated the same devices since: the gate still holds the pod.
+  std::vector<ClaimState> in_conflict;
+  for (const ClaimState& claim : state_.claims)
+    if (claim.ours && claim.proven && std::any_of(conflicts.begin(), conflicts.end(), [&](const auto& conflict) {
+          return std::binary_search(conflict.claims.begin(), conflict.claims.end(), claim.claim->metadata.uid) &&
+                 stays(conflict);
+        }))
+      in_conflict.push_back(claim);
+  const bool left = leave_unlisted(in_conflict);
+  if (announce_leaving(in_conflict) || left) return count_failure("LostRace");
   complain("DeviceConflict", "held back: " + conflicts.front().message, conflicts.front().message);
   outcome_.look_again_in(std::chrono::seconds(30));
 }
@@ -52,10 +77,14 @@ void PodReconcile::prove() {
     std::vector<std::string> finalizers = object.metadata.finalizers;
     if (!object.metadata.has_finalizer(api::kDeleteProtectionFinalizer))
       finalizers.emplace_back(api::kDeleteProtectionFinalizer);
+    // A list that is left of an allocation before this one says nothing.
+    std::vector<User> users;
+    if (bears_mark_of(object, *object.status.allocation)) users = users_of(object);
+    if (!claim.listed || users.empty()) users.insert(users.begin(), {pod_.metadata.name, pod_.metadata.uid});
     outcome_.add(
         write_metadata(object, finalizers,
                        {{std::string(kProofAnnotation), proof_value(pod_.metadata.uid, *object.status.allocation)},
-                        {std::string(kProvenForAnnotation), pod_.metadata.name}},
+                        {std::string(kProvenForAnnotation), users_value(users)}},
                        "prove"));
   }
 }

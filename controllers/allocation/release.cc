@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "pkg/reconcile/pod_claims.h"
+#include "pkg/reconcile/users.h"
 #include "pkg/reconcile/writes.h"
 
 namespace dra::allocation {
@@ -13,6 +14,12 @@ using namespace reconcile;
 void PodReconcile::use() {
   // Observe mode writes nothing; for pods that others bound the lifecycle controller reserves.
   if (role_ == Role::kExplain || role_ == Role::kBoundBare) return;
+  // A foreign allocation may have come after the mark. Nobody is bound with a device that somebody else has.
+  if (!releasing()) {
+    Conflicts conflicts = conflicts_of_allocated();
+    std::erase_if(conflicts, [&](const auto& conflict) { return !stays(conflict); });
+    if (!conflicts.empty()) return yield_to(conflicts);
+  }
   NodeChoice choice;
   // Without claims the gate has nothing to wait for, and kube-scheduler finds the node.
   if (role_ == Role::kToBind || !state_.claims.empty()) {
@@ -22,7 +29,8 @@ void PodReconcile::use() {
     if (choice.nodes.empty() && !releasing()) return give_back() ? void() : no_node(choice);
   }
   if (role_ == Role::kToBind && !prepared(choice)) return;
-  if (reserve(choice)) return;
+  const bool waits = reserve(choice);
+  if (outcome_.has_writes() || enlist() || waits) return;
   if (!state_.unpublished || releasing()) let_go(choice);
 }
 
@@ -54,6 +62,22 @@ bool PodReconcile::reserve(const NodeChoice& choice) {
   return busy;
 }
 
+bool PodReconcile::enlist() {
+  if (role_ != Role::kGated) return false;
+  bool busy = false;
+  for (const ClaimState& claim : state_.claims) {
+    if (claim.listed || !claim.reserved) continue;
+    busy = true;
+    if (reconcile::enlist(view_, pod_, *claim.claim, outcome_) != Enlisting::kFull) continue;
+    complain("FailedAllocation",
+             "claim \"" + claim.claim->metadata.key() +
+                 "\" has more pods than can be listed as its users; give some pods a claim of their own",
+             "users");
+    busy = !releasing();
+  }
+  return busy;
+}
+
 void PodReconcile::let_go(const NodeChoice& choice) {
   if (role_ == Role::kToBind) {
     if (!publish_extended()) return;
@@ -78,7 +102,7 @@ void PodReconcile::let_go(const NodeChoice& choice) {
       term.match_fields.push_back({"metadata.name", "In", {std::string(choice.nodes.front())}});
     break;
   }
-  narrow_to_advertising(term);
+  narrow_to_advertising(term, choice);
   warn_of_binding_conditions();
   lift_gate(term);
 }

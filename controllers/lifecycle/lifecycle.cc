@@ -5,6 +5,7 @@
 
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
+#include "pkg/reconcile/users.h"
 #include "pkg/reconcile/writes.h"
 
 namespace dra::lifecycle {
@@ -13,26 +14,40 @@ using namespace reconcile;
 
 namespace {
 
-enum class Fate { kAlive, kGone, kUnsure };
-
-// kube-scheduler's Unreserve took the pod out of a claim with which it was let go: the claim bears the pod's proof, or
-// the pod is pinned to the claim's nodes. Such a pod may be bound at any moment, without another write of the claim. A
-// pod that merely names the claim is not reserved before it is bound: it may be unable to run there.
+// kube-scheduler's Unreserve took the pod out of a claim with which it was let go. Such a pod may be bound at any
+// moment, without another write of the claim. A pod that merely names the claim is not reserved before it is bound: it
+// may be unable to run there.
 bool was_let_go_with(const api::Pod& pod, const api::ResourceClaim& claim) {
-  if (!pod.scheduling_gates.empty() || !is_proven(claim)) return false;
-  if (proven_for(claim) == pod.metadata.uid) return true;
-  const auto& selector = claim.status.allocation->node_selector;
-  return selector && selector->terms.size() == 1 && is_narrowed_to(pod, selector->terms.front());
+  return pod.scheduling_gates.empty() && is_proven(claim) && is_user(claim, pod.metadata.uid);
 }
 
 bool may_need_reservations(const api::Pod& pod) {
   return !pod.terminal() && !pod.metadata.deleting();
 }
 
+// An entry of the pod resolves to the claim, and the pod may use it.
+bool names(const api::Pod& pod, const api::ResourceClaim& claim) {
+  if (pod.metadata.ns != claim.metadata.ns) return false;
+  return std::any_of(pod.resource_claims.begin(), pod.resource_claims.end(), [&](const api::PodResourceClaim& entry) {
+    const ResolvedClaim resolved = resolve_claim(pod, entry);
+    return resolved.state == ResolvedClaim::State::kNamed && resolved.name == claim.metadata.name &&
+           (!resolved.must_check_owner || is_for_pod(pod, claim));
+  });
+}
+
 // Alive, and sure to use the claim: the only pods that get reservations here.
 bool needs_reservation(const api::Pod& pod, const api::ResourceClaim& claim) {
   if (!may_need_reservations(pod)) return false;
   return !pod.node_name.empty() || was_let_go_with(pod, claim);
+}
+
+// The pod needs a reservation, and the claim is one that it may get.
+bool lacks_reservation(const api::Pod& pod, const api::ResourceClaim& claim) {
+  if (!claim.status.allocation || claim.metadata.deleting()) return false;
+  if (!needs_reservation(pod, claim) || is_reserved_for(claim, pod.metadata.uid)) return false;
+  // An allocation of ours may be used only once it is proven; the proof changes the claim and brings the key back.
+  if (needs_proof(claim) && !is_proven(claim)) return false;
+  return names(pod, claim);
 }
 
 // One pass over one claim. The steps are tried in order; the first write ends the pass, because an object gets at most
@@ -49,7 +64,9 @@ class ClaimPass {
         outcome_.look_again_in(left);
       return std::move(outcome_);
     }
-    if (sort_consumers()) void(prune() || free_deleted() || drop_finalizer() || delete_finished() || withdraw_unused());
+    if (sort_consumers())
+      void(prune() || free_unused() || drop_finalizer() || delete_finished() || withdraw_unused() ||
+           report_superseded());
     return std::move(outcome_);
   }
 
@@ -61,21 +78,8 @@ class ClaimPass {
     return age - view_.unchanged_for(Kind::kClaim, claim_.metadata.key());
   }
 
-  // Whether the pod instance still needs its claims. Gone is said only when the server said so, by uid.
   Fate fate_of(const std::string& name, const std::string& uid) {
-    const Ref ref{Kind::kPod, claim_.metadata.ns, name, uid};
-    const api::Pod* pod = view_.pod(ref.store_key());
-    if (pod && pod->metadata.uid == uid) return pod->done() ? Fate::kGone : Fate::kAlive;
-    switch (view_.confirmed(ref)) {
-      case Presence::kAbsent:
-        return Fate::kGone;
-      case Presence::kPresent:
-        return Fate::kAlive;
-      case Presence::kUnknown:
-        outcome_.add(Confirm{ref});
-        return Fate::kUnsure;
-    }
-    return Fate::kUnsure;
+    return reconcile::fate_of(view_, claim_.metadata.ns, {name, uid}, outcome_);
   }
 
   // False when the server has to be asked about a consumer first.
@@ -91,13 +95,30 @@ class ClaimPass {
   }
 
   // Takes the consumers that are gone off the list. The last one takes the allocation along, finalizer or not: without
-  // it upstream leaves the devices taken for ever.
+  // it upstream leaves the devices taken for ever. But not from a pod that kube-scheduler took off the list before.
   bool prune() {
     if (remaining_.size() == status().reserved_for.size()) return false;
-    if (!remaining_.empty() || !status().allocation) {
-      outcome_.add(write_reservations(claim_, remaining_, "prune-reservations"));
-      return true;
+    if (remaining_.empty() && status().allocation) {
+      const Fate users = fate_of_users(view_, claim_, "", outcome_);
+      if (users == Fate::kUnsure) return true;
+      const std::vector<api::ResourceClaimConsumerReference> unreserved = unreserved_consumers();
+      if (users == Fate::kGone && unreserved.empty()) return deallocate();
+      remaining_ = unreserved;
     }
+    outcome_.add(write_reservations(claim_, remaining_, "prune-reservations"));
+    return true;
+  }
+
+  // Living pods that use the claim, or may do so at any moment, without a reservation.
+  std::vector<api::ResourceClaimConsumerReference> unreserved_consumers() const {
+    std::vector<api::ResourceClaimConsumerReference> consumers;
+    for (const api::Pod* pod : view_.pods_of_claim(claim_.metadata.key()))
+      if (consumers.size() < api::kMaxReservedFor && lacks_reservation(*pod, claim_))
+        consumers.push_back(pod_reference(*pod));
+    return consumers;
+  }
+
+  bool deallocate() {
     Write write = write_deallocation(claim_, "deallocate");
     if (!claim_.metadata.has_finalizer(api::kDeleteProtectionFinalizer))
       write.success_event = Event{ref_of(claim_),
@@ -112,10 +133,36 @@ class ClaimPass {
     return true;
   }
 
-  bool free_deleted() {
-    if (!claim_.metadata.deleting() || !remaining_.empty() || !status().allocation) return false;
-    outcome_.add(write_deallocation(claim_, "deallocate"));
+  // Nobody has reserved a claim that is being deleted, or that bears our proof: its pods left it one way or another.
+  // True when nothing else is to be done about it.
+  bool free_unused() {
+    if (!status().allocation || !remaining_.empty()) return false;
+    if (!claim_.metadata.deleting() && !is_proven(claim_)) return false;
+    const Fate users = fate_of_users(view_, claim_, "", outcome_);
+    if (users == Fate::kUnsure) return true;
+    if (users == Fate::kGone && !is_named_by_bound_pod()) {
+      outcome_.add(write_deallocation(claim_, "deallocate"));
+      return true;
+    }
+    if (!claim_.metadata.deleting()) return true;
+    // The API server allows no new reservation of a claim that is being deleted. A gated pod leaves it soon.
+    if (const Duration left = wait_for(options_.finalizer_grace); left > Duration::zero())
+      outcome_.look_again_in(left);
+    else
+      emit_once(view_, outcome_,
+                {ref_of(claim_), true, "DeletionWaits", "Deallocate",
+                 "is being deleted, and keeps its devices: a pod that may use them is still there, without a "
+                 "reservation (kube-scheduler takes it back when binding fails); delete the pods that name the claim",
+                 ""});
     return true;
+  }
+
+  // Such a pod may be running: a binding can succeed although kube-scheduler saw it fail.
+  bool is_named_by_bound_pod() const {
+    const std::vector<const api::Pod*> pods = view_.pods_of_claim(claim_.metadata.key());
+    return std::any_of(pods.begin(), pods.end(), [&](const api::Pod* pod) {
+      return !pod->node_name.empty() && !pod->terminal() && names(*pod, claim_);
+    });
   }
 
   bool drop_finalizer() {
@@ -166,30 +213,41 @@ class ClaimPass {
     return true;
   }
 
-  // An allocation that we wrote, that nobody reserved, and that no living pod could use: its pod lost interest between
-  // two writes.
+  // An unproven allocation that we wrote, that nobody reserved, and that no living pod could use: its pod lost interest
+  // between two writes.
   bool withdraw_unused() {
-    if (!is_allocated_by_us(claim_) || !remaining_.empty()) return false;
+    if (!is_allocated_by_us(claim_) || is_proven(claim_) || !remaining_.empty()) return false;
     for (const api::Pod* pod : view_.pods_of_claim(claim_.metadata.key()))
       if (!pod->done()) return false;
     if (const Duration left = wait_for(options_.sweep_after); left > Duration::zero()) {
       outcome_.look_again_in(left);
       return false;
     }
-    if (!is_prover_gone()) {
-      if (!has_confirms()) outcome_.look_again_in(options_.sweep_after);
-      return has_confirms();
-    }
     outcome_.add(write_deallocation(claim_, "withdraw-unused"));
     return true;
   }
 
-  // A proven claim without consumers: kube-scheduler may have taken the pod out of it that was let go with it, and our
-  // view of pods may be older than that of claims.
-  bool is_prover_gone() {
-    const auto name = claim_.metadata.annotations.find(kProvenForAnnotation);
-    if (!is_proven(claim_) || name == claim_.metadata.annotations.end()) return true;
-    return fate_of(name->second, std::string(proven_for(claim_))) == Fate::kGone;
+  // A claim that its pod does not name any more, and that was bound or let go with it. Nothing tells whether kubelet
+  // has prepared its devices, and no gate keeps it from doing so: only the end of the pod frees them.
+  bool report_superseded() {
+    for (const api::ResourceClaimConsumerReference& consumer : remaining_) {
+      if (!is_pod_reference(consumer)) continue;
+      const api::Pod* pod = view_.pod(claim_.metadata.ns + "/" + consumer.name);
+      if (!pod || pod->metadata.uid != consumer.uid || !pod->scheduling_gates.empty() || !is_superseded(*pod)) continue;
+      emit_once(view_, outcome_,
+                {ref_of(*pod), true, "ClaimSuperseded", "Deallocate",
+                 "claim \"" + claim_.metadata.key() +
+                     "\" is reserved for this pod, which does not name it any more; its devices may be prepared and "
+                     "stay taken until the pod ends: delete the pod to free them",
+                 claim_.metadata.uid});
+    }
+    return false;
+  }
+
+  bool is_superseded(const api::Pod& pod) const {
+    return std::any_of(pod.resource_claims.begin(), pod.resource_claims.end(), [&](const api::PodResourceClaim& entry) {
+      return is_made_for(pod, entry.name, claim_) && resolve_created_claim(pod, entry).name != claim_.metadata.name;
+    });
   }
 
   bool has_confirms() const { return outcome_.has_confirms(); }
@@ -205,17 +263,9 @@ class ClaimPass {
 // itself: a missing claim does not hold up the others.
 Outcome reserve_for(const View& view, const api::Pod& pod, const Options& options) {
   Outcome outcome;
-  std::set<std::string> seen;
-  for (const api::PodResourceClaim& entry : pod.resource_claims) {
-    const ResolvedClaim resolved = resolve_claim(pod, entry);
-    if (resolved.state != ResolvedClaim::State::kNamed) continue;
-    const api::ResourceClaim* claim = view.claim(pod.metadata.ns + "/" + resolved.name);
-    if (!claim || !claim->status.allocation || claim->metadata.deleting()) continue;
-    if (resolved.must_check_owner && !is_for_pod(pod, *claim)) continue;
-    if (!needs_reservation(pod, *claim)) continue;
-    if (is_reserved_for(*claim, pod.metadata.uid) || !seen.insert(claim->metadata.key()).second) continue;
-    // An allocation of ours may be used only once it is proven; the proof changes the claim and brings the key back.
-    if (needs_proof(*claim) && !is_proven(*claim)) continue;
+  for (const std::string& key : claim_keys_of(pod)) {
+    const api::ResourceClaim* claim = view.claim(key);
+    if (!claim || !lacks_reservation(pod, *claim)) continue;
     if (claim->status.reserved_for.size() >= api::kMaxReservedFor) {
       emit_once(view, outcome,
                 {ref_of(pod), true, "FailedReservation", "Reserve",
@@ -240,9 +290,7 @@ bool wants_reservation(const View& view, const api::Pod& pod) {
   if (!may_need_reservations(pod)) return false;
   for (const std::string& key : claim_keys_of(pod)) {
     const api::ResourceClaim* claim = view.claim(key);
-    if (claim && claim->status.allocation && !is_reserved_for(*claim, pod.metadata.uid) &&
-        needs_reservation(pod, *claim))
-      return true;
+    if (claim && lacks_reservation(pod, *claim)) return true;
   }
   return false;
 }
@@ -275,9 +323,13 @@ void LifecycleReconciler::on_pod(const View& view, const api::Pod* before, const
     for (const api::ResourceClaim* claim : view.claims_reserved_for(pod.metadata.uid))
       keys.insert(claim->metadata.key());
     for (const std::string& key : keys) out.add_after(claim_key(key), options_.grace);
-  } else if (wants_reservation(view, *after)) {
-    out.add(pod_key(after->metadata.key()));
+    return;
   }
+  if (wants_reservation(view, *after)) out.add(pod_key(after->metadata.key()));
+  // Another claim took the place of one: the old one is looked at.
+  if (before && before->resource_claim_statuses != after->resource_claim_statuses)
+    for (const api::ResourceClaim* claim : view.claims_reserved_for(after->metadata.uid))
+      out.add_after(claim_key(claim->metadata.key()), options_.grace);
 }
 
 void LifecycleReconciler::on_claim(const View& view, const api::ResourceClaim*, const api::ResourceClaim* after,

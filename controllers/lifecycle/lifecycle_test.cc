@@ -124,6 +124,10 @@ TEST_F(Lifecycle, AReplacedPodOfTheSameNameIsAnotherConsumer) {
   view.put(replaced);
   EXPECT_EQ(pass(), "confirm p") << "the cache may be older than the reservation";
   gone("p");
+  EXPECT_EQ(pass(), "prune-reservations") << "it runs, and gets the reservation";
+  EXPECT_EQ(body()["status"]["reservedFor"][0]["uid"], "another-uid");
+  replaced.node_name.clear();
+  view.put(replaced);
   EXPECT_EQ(pass(), "deallocate");
 }
 
@@ -481,75 +485,125 @@ TEST_F(Lifecycle, AsABackUpItActsOnlyOnWhatHasStood) {
 
 // kube-scheduler takes a pod that we let go out of reservedFor when binding fails, and may bind it later without
 // another write of the claim.
-TEST_F(Lifecycle, RestoresTheReservationsOfPodsThatWereLetGo) {
-  api::NodeSelectorTerm there;
-  there.match_fields.push_back({"metadata.name", "In", {"n1"}});
-  api::ResourceClaim claim = allocated({});
-  claim.status.allocation->node_selector = api::NodeSelector{{there}};
-  claim.metadata.annotations[std::string(kProofAnnotation)] = proof_value("p-uid", *claim.status.allocation);
-  view.put(claim);
+class Unreserved : public Lifecycle {
+ protected:
+  // Proven, reserved for some, and with these users.
+  api::ResourceClaim proven(std::vector<std::string> reserved, std::vector<std::string> users) {
+    api::ResourceClaim claim = allocated(std::move(reserved));
+    claim.metadata.managed_fields.push_back({std::string(kAllocationManager), "Update", "status"});
+    claim.metadata.annotations[std::string(kProofAnnotation)] = proof_value("p-uid", *claim.status.allocation);
+    std::string list;
+    for (const std::string& user : users) list += (list.empty() ? "" : ",") + user + "/" + user + "-uid";
+    claim.metadata.annotations[std::string(kProvenForAnnotation)] = list;
+    view.put(claim);
+    return claim;
+  }
+  void put_unbound(const std::string& name) {
+    api::Pod pod = make_pod(name, "c");
+    pod.node_name.clear();
+    pod.phase = "Pending";
+    view.put(pod);
+  }
+  Json status() const { return Json::parse(std::get<Write>(last.effects.at(0)).body)["status"]; }
+};
+
+TEST_F(Unreserved, APodOnTheListOfUsersGetsItsReservationBack) {
+  api::ResourceClaim claim = proven({}, {"p", "q"});
   struct Case {
     const char* name;
     const char* pod;
-    void (*change)(api::Pod&, const api::NodeSelectorTerm&);
+    void (*change)(api::Pod&);
     const char* did;
   };
   const Case cases[] = {
-      {"the pod that proved the claim", "p", [](api::Pod&, const api::NodeSelectorTerm&) {}, "reserve"},
-      {"still gated", "p",
-       [](api::Pod& pod, const api::NodeSelectorTerm&) {
-         pod.scheduling_gates = {"dra-controller-manager/allocation"};
-       },
-       ""},
-      {"being deleted", "p",
-       [](api::Pod& pod, const api::NodeSelectorTerm&) { pod.metadata.deletion_timestamp = "2026-01-01T00:00:00Z"; },
-       ""},
-      {"a second consumer, pinned to the node", "q",
-       [](api::Pod& pod, const api::NodeSelectorTerm& term) {
-         pod.node_affinity.emplace();
-         pod.node_affinity->required = api::NodeSelector{{term}};
-       },
-       "reserve"},
-      {"a pod of kube-scheduler's", "q", [](api::Pod&, const api::NodeSelectorTerm&) {}, ""},
-      {"one that may go elsewhere, too", "q",
-       [](api::Pod& pod, const api::NodeSelectorTerm& term) {
-         api::NodeSelectorTerm zone;
-         zone.match_expressions.push_back({"zone", "Exists", {}});
-         pod.node_affinity.emplace();
-         pod.node_affinity->required = api::NodeSelector{{term, zone}};
-       },
-       ""},
+      {"the pod that proved the claim", "p", [](api::Pod&) {}, "reserve"},
+      {"a second consumer", "q", [](api::Pod&) {}, "reserve"},
+      {"still gated", "p", [](api::Pod& pod) { pod.scheduling_gates = {"dra-controller-manager/allocation"}; }, ""},
+      {"being deleted", "p", [](api::Pod& pod) { pod.metadata.deletion_timestamp = "2026-01-01T00:00:00Z"; }, ""},
+      {"a pod of kube-scheduler's", "r", [](api::Pod&) {}, ""},
   };
   for (const Case& c : cases) {
     api::Pod pod = make_pod(c.pod, "c");
     pod.node_name.clear();
-    c.change(pod, there);
+    c.change(pod);
     view.put(pod);
     EXPECT_EQ(run(pod_key(std::string("default/") + c.pod)), c.did) << c.name;
   }
-  claim.status.allocation->node_selector->terms[0].match_fields[0].values = {"n2"};
+  claim.status.allocation->results[0].device = "dev-1";
   view.put(claim);
-  view.put([] {
-    api::Pod pod = make_pod("p", "c");
-    pod.node_name.clear();
-    return pod;
-  }());
+  put_unbound("p");
   EXPECT_EQ(run(pod_key("default/p")), "") << "the allocation changed under the mark";
 }
 
-// kube-scheduler took the pod out of the claim, and our view of pods does not have the pod yet.
-TEST_F(Lifecycle, AProvenClaimIsSweptOnlyWhenTheServerSaysThatItsPodIsGone) {
-  api::ResourceClaim claim = allocated({});
-  claim.metadata.managed_fields.push_back({std::string(kAllocationManager), "Update", "status"});
-  claim.metadata.annotations[std::string(kProofAnnotation)] = proof_value("p-uid", *claim.status.allocation);
-  claim.metadata.annotations[std::string(kProvenForAnnotation)] = "p";
+TEST_F(Unreserved, TheLastReservationDoesNotTakeTheAllocationFromAPodThatWasLetGo) {
+  proven({"a"}, {"a", "x"});
+  gone("a");
+  EXPECT_EQ(pass(), "confirm x") << "our view of pods may lack it";
+  view.confirm({Kind::kPod, "default", "x", "x-uid"}, Presence::kPresent);
+  ASSERT_EQ(pass(), "prune-reservations");
+  EXPECT_FALSE(status().contains("allocation"));
+  EXPECT_TRUE(status()["reservedFor"].is_null());
+  put_unbound("x");
+  ASSERT_EQ(pass(), "prune-reservations");
+  EXPECT_FALSE(status().contains("allocation"));
+  EXPECT_EQ(status()["reservedFor"], Json::parse(R"([{"resource":"pods","name":"x","uid":"x-uid"}])"));
+  view.pods.clear();
+  gone("x");
+  EXPECT_EQ(pass(), "deallocate");
+}
+
+TEST_F(Unreserved, NorFromABoundPodThatWaitsForItsReservation) {
+  proven({"a"}, {"a"});
+  gone("a");
+  view.put(make_pod("bound", "c"));
+  ASSERT_EQ(pass(), "prune-reservations");
+  EXPECT_FALSE(status().contains("allocation"));
+  EXPECT_EQ(status()["reservedFor"][0]["name"], "bound");
+}
+
+TEST_F(Unreserved, NorDoesTheDeletionOfTheClaim) {
+  api::ResourceClaim claim = proven({}, {"x"});
+  claim.metadata.deletion_timestamp = "2026-01-01T00:00:00Z";
   view.put(claim);
-  view.ages["claim:default/c"] = 61s;
+  put_unbound("x");
+  EXPECT_EQ(pass(), "event DeletionWaits") << "the API server allows no new reservation";
+  view.put(make_pod("x", "c"));
+  EXPECT_EQ(pass(), "event DeletionWaits") << "it may be running";
+  view.pods.clear();
+  gone("x");
+  EXPECT_EQ(pass(), "deallocate");
+}
+
+TEST_F(Unreserved, AProvenClaimThatNobodyUsesIsFreedAtOnce) {
+  proven({}, {"p"});
   EXPECT_EQ(pass(), "confirm p");
   view.confirm({Kind::kPod, "default", "p", "p-uid"}, Presence::kPresent);
-  EXPECT_EQ(pass(), "look again");
+  EXPECT_EQ(pass(), "");
   gone("p");
-  EXPECT_EQ(pass(), "withdraw-unused");
+  put_unbound("r");  // names the claim, and could use it only where it is
+  EXPECT_EQ(pass(), "deallocate");
+}
+
+TEST_F(Lifecycle, AClaimThatItsRunningPodNoLongerNamesIsReported) {
+  api::ResourceClaim claim = owned(allocated({"p"}), "p");
+  claim.metadata.annotations[std::string(api::kPodClaimNameAnnotation)] = "gpu";
+  view.put(claim);
+  api::Pod pod = make_pod("p", "");
+  pod.resource_claims.push_back({"gpu", std::nullopt, "tpl"});
+  pod.resource_claim_statuses = {{"gpu", "c"}};
+  view.put(pod);
+  EXPECT_EQ(pass(), "");
+  const api::Pod before = pod;
+  pod.resource_claim_statuses = {{"gpu", "d"}};
+  view.put(pod);
+  Triggers triggers;
+  reconciler.on_pod(view, &before, &pod, triggers);
+  EXPECT_EQ(triggers.keys, std::vector<Key>{claim_key("default/c")});
+  EXPECT_EQ(pass(), "event ClaimSuperseded");
+  pod.scheduling_gates = {"dra-controller-manager/allocation"};
+  pod.node_name.clear();
+  view.put(pod);
+  EXPECT_EQ(pass(), "") << "the allocation controller takes it back";
 }
 
 }  // namespace dra::lifecycle::lifecycle_test

@@ -139,7 +139,7 @@ constexpr UsedAnnotation kUsedAnnotations[] = {
     {kPodClaimNameAnnotation, 256},
     {kExtendedResourceClaimAnnotation, 16},
     {"dra-controller-manager/proven", 512},
-    {"dra-controller-manager/proven-for", 256},
+    {"dra-controller-manager/proven-for", 32'768},
     {"dra-controller-manager/allow-evictions", 32},
     {"dra-controller-manager/avoided-devices", 4096},
     {"dra-controller-manager/leaving", 8192},  // an entry of 58 bytes for each of up to 64 claims

@@ -10,7 +10,7 @@
 namespace dra::reconcile {
 
 inline constexpr std::string_view kProofAnnotation = "dra-controller-manager/proven";
-// Beside the mark: the name of the pod whose uid is in it, so that the server can be asked about that pod.
+// Beside the mark: the pods that may use the allocation (users.h); first the one whose uid is in the mark.
 inline constexpr std::string_view kProvenForAnnotation = "dra-controller-manager/proven-for";
 
 // Of the devices, what is consumed of them, and the nodes where they can be used. 16 hexadecimal digits; equal for

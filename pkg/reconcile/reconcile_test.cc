@@ -11,6 +11,7 @@
 #include "pkg/reconcile/parking.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
+#include "pkg/reconcile/users.h"
 #include "pkg/reconcile/writes.h"
 
 namespace dra::reconcile::reconcile_test {
@@ -246,9 +247,94 @@ TEST(LeavingAnnotation, KeepsTheHighestVersionOfEachClaimAndIgnoresWhatItCannotR
   EXPECT_TRUE(leaving_of(pod).empty());
   pod.metadata.annotations[std::string(kLeavingAnnotation)] = "a@7,b@x,@,c,d@-1,e@9,";
   EXPECT_EQ(leaving_of(pod), (Leaving{{"a", 7}, {"e", 9}}));
-  const nlohmann::json body = nlohmann::json::parse(write_leaving(pod, {{"a", 5}, {"f", 1}}).body);
+  const nlohmann::json body = nlohmann::json::parse(write_leaving(pod, {{"a", 5}, {"f", 1}})->body);
   EXPECT_EQ(body["metadata"]["annotations"][kLeavingAnnotation], "a@7,e@9,f@1");
   EXPECT_EQ(body["metadata"]["uid"], "p-uid");
+  EXPECT_TRUE(
+      nlohmann::json::parse(write_void_removed(pod, {"a", "e"}).body)["metadata"]["annotations"][kLeavingAnnotation]
+          .is_null());
+}
+
+// An announcement that was dropped would let somebody with an old view of the claim lift the gate.
+TEST(LeavingAnnotation, DropsNoneWhenItIsFull) {
+  api::Pod pod;
+  std::string text;
+  for (size_t i = 0; i < kMaxLeaving; ++i) text += (i == 0 ? "" : ",") + std::to_string(i) + "@1";
+  pod.metadata.annotations[std::string(kLeavingAnnotation)] = text;
+  EXPECT_FALSE(write_leaving(pod, {{"more", 1}}));
+  const std::optional<Write> again = write_leaving(pod, {{"0", 2}});
+  ASSERT_TRUE(again);
+  pod.metadata.annotations[std::string(kLeavingAnnotation)] =
+      nlohmann::json::parse(again->body)["metadata"]["annotations"][kLeavingAnnotation].get<std::string>();
+  EXPECT_EQ(leaving_of(pod).size(), kMaxLeaving);
+  EXPECT_EQ(leaving_of(pod)["0"], 2u);
+}
+
+TEST(Users, AreListedOnceAndTakenOffByUid) {
+  api::Pod pod;
+  pod.metadata.name = "p";
+  pod.metadata.uid = "p-uid";
+  api::ResourceClaim claim;
+  claim.metadata.resource_version = "5";
+  claim.metadata.finalizers = {"keep"};
+  EXPECT_TRUE(users_of(claim).empty());
+  const auto written = [&](const Write& write) {
+    const nlohmann::json body = nlohmann::json::parse(write.body);
+    EXPECT_EQ(body["metadata"]["resourceVersion"], "5");
+    EXPECT_EQ(body["metadata"]["finalizers"], nlohmann::json::array({"keep"}));
+    return body["metadata"]["annotations"][kProvenForAnnotation];
+  };
+  std::string& list = claim.metadata.annotations[std::string(kProvenForAnnotation)];
+  list = "a/1,nonsense,/2,b/,c/3/4,";
+  EXPECT_EQ(users_of(claim), (std::vector<User>{{"a", "1"}, {"c", "3/4"}}));
+  MemoryView view;
+  Outcome outcome;
+  ASSERT_EQ(enlist(view, pod, claim, outcome), Enlisting::kWritten);
+  list = written(std::get<Write>(outcome.effects.at(0))).get<std::string>();
+  EXPECT_EQ(list, "a/1,c/3/4,p/p-uid");
+  EXPECT_TRUE(is_user(claim, "p-uid"));
+  EXPECT_FALSE(is_user(claim, "p"));
+  list = written(write_unlisted(pod, claim)).get<std::string>();
+  EXPECT_EQ(list, "a/1,c/3/4");
+  list = "p/p-uid";
+  EXPECT_TRUE(written(write_unlisted(pod, claim)).is_null());
+}
+
+// A claim that outlives very many pods lists the living.
+TEST(Users, ALongListLosesThoseThatAreGone) {
+  api::Pod pod;
+  pod.metadata.ns = "default";
+  pod.metadata.name = "p";
+  pod.metadata.uid = "p-uid";
+  api::ResourceClaim claim;
+  claim.metadata.ns = "default";
+  std::string& list = claim.metadata.annotations[std::string(kProvenForAnnotation)];
+  for (int i = 0; i < 40; ++i) list += (i == 0 ? "" : ",") + ("n" + std::to_string(i)) + "/" + std::to_string(i);
+  MemoryView view;
+  Outcome outcome;
+  EXPECT_EQ(enlist(view, pod, claim, outcome), Enlisting::kAsked);
+  EXPECT_FALSE(outcome.has_writes());
+  EXPECT_EQ(outcome.effects.size(), 40u);
+  for (int i = 0; i < 40; ++i)
+    view.confirm({Kind::kPod, "default", "n" + std::to_string(i), std::to_string(i)},
+                 i == 7 ? Presence::kPresent : Presence::kAbsent);
+  outcome = {};
+  ASSERT_EQ(enlist(view, pod, claim, outcome), Enlisting::kWritten);
+  const nlohmann::json body = nlohmann::json::parse(std::get<Write>(outcome.effects.at(0)).body);
+  EXPECT_EQ(body["metadata"]["annotations"][kProvenForAnnotation], "n7/7,p/p-uid");
+}
+
+TEST(Users, AFullListIsNotAddedTo) {
+  api::Pod pod;
+  api::ResourceClaim claim;
+  std::string& list = claim.metadata.annotations[std::string(kProvenForAnnotation)];
+  list = "n/1";
+  for (size_t i = 1; i < kMaxUsers; ++i) list += ",n/1";
+  MemoryView view;
+  view.confirm({Kind::kPod, "", "n", "1"}, Presence::kPresent);
+  Outcome outcome;
+  EXPECT_EQ(enlist(view, pod, claim, outcome), Enlisting::kFull);
+  EXPECT_TRUE(outcome.effects.empty());
 }
 
 // The annotations that rules look for survive reading (pkg/api drops what nobody looks for).

@@ -223,24 +223,9 @@ Write write_ungated(const api::Pod& pod, std::string_view gate, const api::NodeS
   return write;
 }
 
-bool is_narrowed_to(const api::Pod& pod, const api::NodeSelectorTerm& term) {
-  if (!pod.node_affinity || !pod.node_affinity->required) return false;
-  const auto has_all = [](const auto& have, const auto& wanted) {
-    return std::all_of(wanted.begin(), wanted.end(), [&](const api::NodeSelectorRequirement& requirement) {
-      return std::find(have.begin(), have.end(), requirement) != have.end();
-    });
-  };
-  const auto& terms = pod.node_affinity->required->terms;
-  return !terms.empty() && std::all_of(terms.begin(), terms.end(), [&](const api::NodeSelectorTerm& one) {
-    // A term without requirements matches nothing.
-    if (one.match_expressions.empty() && one.match_fields.empty()) return true;
-    return has_all(one.match_expressions, term.match_expressions) && has_all(one.match_fields, term.match_fields);
-  });
-}
-
 Write write_pod_annotation(const api::Pod& pod, std::string_view name, const std::string& value, std::string purpose) {
   Json metadata = preconditions(pod.metadata);
-  metadata["annotations"][name] = value;
+  metadata["annotations"][name] = value.empty() ? Json(nullptr) : Json(value);
   Write write;
   write.verb = Verb::kMergePatch;
   write.object = ref_of(pod);

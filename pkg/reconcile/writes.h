@@ -51,9 +51,7 @@ Write write_binding(const api::Pod& pod, const std::string& node);
 // The pod's announcement that it leaves claims (leaving.h) goes with the gate.
 Write write_ungated(const api::Pod& pod, std::string_view gate, const api::NodeSelectorTerm& narrowed_to);
 
-// The pod's required node affinity says already what such a patch adds: each term has all these requirements.
-bool is_narrowed_to(const api::Pod& pod, const api::NodeSelectorTerm& term);
-// Sets one annotation of the pod.
+// Sets one annotation of the pod; an empty value removes it.
 Write write_pod_annotation(const api::Pod& pod, std::string_view name, const std::string& value, std::string purpose);
 
 // The pod condition by which workload controllers tell disruptions from failures (KEP-3329).

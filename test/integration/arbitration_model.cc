@@ -37,11 +37,11 @@ api::ResourceSlice make_slice(const std::string& node, size_t devices) {
   return slice;
 }
 
-std::shared_ptr<api::ResourceClaim> make_claim(const std::string& name, int64_t count) {
+std::shared_ptr<api::ResourceClaim> make_claim(const std::string& name, uint64_t instance, int64_t count) {
   auto claim = std::make_shared<api::ResourceClaim>();
   claim->metadata.ns = "d";
   claim->metadata.name = name;
-  claim->metadata.uid = name + "-uid";
+  claim->metadata.uid = name + "-uid" + std::to_string(instance);
   api::DeviceRequest request;
   request.name = "gpu";
   request.exactly.emplace();
@@ -132,7 +132,7 @@ ArbitrationModel::Applied ArbitrationModel::apply_to_claim(const reconcile::Writ
       managed.push_back({std::string(reconcile::kAllocationManager), "Update", "status"});
     } else {
       if (write.purpose == "withdraw") ++stats_.withdrawals;
-      if (write.purpose == "leave") ++stats_.left;
+      freed(*claim);
       claim->status.allocation.reset();
     }
   }
@@ -157,6 +157,9 @@ ArbitrationModel::Applied ArbitrationModel::apply_to_claim(const reconcile::Writ
       claim->metadata.annotations[name] = value.get<std::string>();
   }
   if (write.purpose == "prove") ++stats_.proofs;
+  if (write.purpose == "leave") ++stats_.left;
+  if (write.purpose == "enlist") ++stats_.enlisted;
+  if (write.purpose == "unlist") ++stats_.unlisted;
   const bool gone = claim->metadata.deleting() && claim->metadata.finalizers.empty();
   put<api::ResourceClaim>(claims_, key, gone ? nullptr : claim);
   for (const auto& consumer : claim->status.reserved_for) {
@@ -206,28 +209,48 @@ void ArbitrationModel::let_go(const api::Pod& pod) {
 }
 
 void ArbitrationModel::use(const api::Pod& pod, const api::ResourceClaim& claim) {
+  const std::string key = claim.metadata.key();
+  let_go_with_[claim.metadata.uid].insert(pod.metadata.key());
   for (const std::string& device : devices_in(claim)) {
-    const auto [user, free] = used_.emplace(device, pod.metadata.key());
-    if (!free && user->second != pod.metadata.key())
-      violations_.push_back("device " + device + " is used by " + user->second + " and " + pod.metadata.key());
+    auto& users = used_[device];
+    for (const auto& [other_claim, user] : users)
+      if (other_claim != key)
+        violations_.push_back("device " + device + " is used by " + user + " and " + pod.metadata.key());
+    users.emplace(key, pod.metadata.key());
   }
 }
 
+void ArbitrationModel::stop_using(const api::ResourceClaim& claim, const std::string& pod) {
+  for (const std::string& device : devices_in(claim)) used_[device].erase({claim.metadata.key(), pod});
+}
+
+// Somebody takes the allocation away.
+void ArbitrationModel::freed(const api::ResourceClaim& claim) {
+  for (const std::string& pod : let_go_with_[claim.metadata.uid])
+    violations_.push_back("claim " + claim.metadata.key() + " was taken from " + pod + ", which was let go with it");
+  let_go_with_.erase(claim.metadata.uid);
+}
+
+bool ArbitrationModel::has_user(const api::ResourceClaim& claim) const {
+  const auto known = let_go_with_.find(claim.metadata.uid);
+  return known != let_go_with_.end() && !known->second.empty();
+}
+
 // kube-scheduler's Unreserve: binding failed, and the pod goes out of reservedFor without a precondition. What is not
-// bound does not run.
+// bound does not run; a binding that timed out may have happened.
 void ArbitrationModel::unreserve() {
-  std::vector<std::shared_ptr<const api::Pod>> waiting;
+  std::vector<std::shared_ptr<const api::Pod>> released;
   for (const auto& [key, pod] : pods_.objects)
-    if (pod->scheduling_gates.empty() && pod->node_name.empty()) waiting.push_back(pod);
-  if (waiting.empty()) return;
-  const auto pod = waiting[random_.below(waiting.size())];
+    if (pod->scheduling_gates.empty()) released.push_back(pod);
+  if (released.empty()) return;
+  const auto pod = released[random_.below(released.size())];
   for (const std::string& key : reconcile::claim_keys_of(*pod)) {
     const auto claim = claims_.objects.find(key);
     if (claim == claims_.objects.end() || !reconcile::is_reserved_for(*claim->second, pod->metadata.uid)) continue;
     auto stripped = std::make_shared<api::ResourceClaim>(*claim->second);
     std::erase_if(stripped->status.reserved_for, [&](const auto& c) { return c.uid == pod->metadata.uid; });
     put<api::ResourceClaim>(claims_, key, stripped);
-    for (const std::string& device : devices_in(*stripped)) used_.erase(device);
+    if (pod->node_name.empty()) stop_using(*stripped, pod->metadata.key());
     ++stats_.unreserved;
   }
 }
@@ -255,35 +278,47 @@ void ArbitrationModel::add_pod() {
   pod->metadata.uid = name + "-uid";
   pod->metadata.creation_timestamp = format_rfc3339(clock_.wall_now());
   pod->scheduling_gates = {std::string(allocation::kAllocationGate)};
-  const size_t claims = 1 + random_.below(2);
+  const bool shares = options_.shared > 0 && random_.below(2) == 0;
+  if (shares) {
+    make_shared_claims();
+    pod->resource_claims.push_back({"shared", shared_name(random_.below(options_.shared)), std::nullopt});
+  }
+  const size_t claims = shares ? random_.below(2) : 1 + random_.below(2);
   for (size_t i = 0; i < claims; ++i) {
     const std::string claim = name + "-c" + std::to_string(i);
     pod->resource_claims.push_back({"e" + std::to_string(i), claim, std::nullopt});
-    put<api::ResourceClaim>(claims_, "d/" + claim, make_claim(claim, random_.below(4) == 0 ? 2 : 1));
+    put<api::ResourceClaim>(claims_, "d/" + claim, make_claim(claim, ++next_claim_, random_.below(4) == 0 ? 2 : 1));
   }
   put<api::Pod>(pods_, "d/" + name, pod);
 }
 
-// A pod goes, forced; its claims are deleted with it.
+void ArbitrationModel::make_shared_claims() {
+  for (size_t i = 0; i < options_.shared; ++i)
+    if (const std::string name = shared_name(i); !claims_.objects.contains("d/" + name))
+      put<api::ResourceClaim>(claims_, "d/" + name, make_claim(name, ++next_claim_, 1));
+}
+
+void ArbitrationModel::delete_claim(const std::string& key) {
+  const auto claim = claims_.objects.find(key);
+  if (claim == claims_.objects.end() || claim->second->metadata.deleting()) return;
+  if (claim->second->metadata.finalizers.empty()) return put<api::ResourceClaim>(claims_, key, nullptr);
+  auto deleting = std::make_shared<api::ResourceClaim>(*claim->second);
+  deleting->metadata.deletion_timestamp = format_rfc3339(clock_.wall_now());
+  put<api::ResourceClaim>(claims_, key, deleting);
+}
+
+// A pod goes, forced; its own claims are deleted with it.
 void ArbitrationModel::remove_pod() {
   if (pods_.objects.empty()) return;
   auto victim = pods_.objects.begin();
   std::advance(victim, static_cast<long>(random_.below(pods_.objects.size())));
   const auto pod = victim->second;
-  for (auto used = used_.begin(); used != used_.end();)
-    used = used->second == pod->metadata.key() ? used_.erase(used) : std::next(used);
-  put<api::Pod>(pods_, pod->metadata.key(), nullptr);
-  for (const std::string& key : reconcile::claim_keys_of(*pod)) {
-    const auto claim = claims_.objects.find(key);
-    if (claim == claims_.objects.end()) continue;
-    if (claim->second->metadata.finalizers.empty()) {
-      put<api::ResourceClaim>(claims_, key, nullptr);
-      continue;
-    }
-    auto deleting = std::make_shared<api::ResourceClaim>(*claim->second);
-    deleting->metadata.deletion_timestamp = format_rfc3339(clock_.wall_now());
-    put<api::ResourceClaim>(claims_, key, deleting);
-  }
+  const std::string key = pod->metadata.key();
+  for (auto& [device, users] : used_) std::erase_if(users, [&](const auto& use) { return use.second == key; });
+  for (auto& [claim, users] : let_go_with_) users.erase(key);
+  put<api::Pod>(pods_, key, nullptr);
+  for (const std::string& claim : reconcile::claim_keys_of(*pod))
+    if (claim.starts_with(key + "-")) delete_claim(claim);
 }
 
 // kube-scheduler: what was let go is bound where its devices are, reserved or not.
@@ -313,6 +348,9 @@ void ArbitrationModel::step() {
     writer.deliver_node();
   } else if (dice < 20) {
     unreserve();
+  } else if (dice < 22) {
+    ++stats_.shared_deletions;
+    if (options_.shared > 0) delete_claim("d/" + shared_name(random_.below(options_.shared)));
   } else if (dice < 220) {
     writer.deliver_pod();
   } else if (dice < 480) {
@@ -341,27 +379,41 @@ void ArbitrationModel::step() {
   run_idle();
 }
 
-// The truth about whether the pod's claims could be allocated on some node, all together.
+// The truth about whether the pod's claims could be allocated on some node, all together. What pods that were let go
+// use stays where it is.
 bool ArbitrationModel::fits(const api::Pod& pod) const {
   inventory::Inventory inventory;
   SeededRandom random(1);
   allocator::Allocator allocator(inventory, {}, random);
   inventory.apply_class(class_);
-  std::vector<allocator::NodeId> order;
-  for (const auto& node : nodes_) order.push_back(inventory.apply_node(node->metadata.name, {}));
+  std::set<std::string> nodes;
+  for (const auto& node : nodes_) {
+    inventory.apply_node(node->metadata.name, {});
+    nodes.insert(node->metadata.name);
+  }
   for (const api::ResourceSlice& slice : slices_) inventory.apply_slice(slice);
   allocator::Request request;
   const std::vector<std::string> own = reconcile::claim_keys_of(pod);
+  for (const std::string& key : own) {
+    const auto claim = claims_.objects.find(key);
+    if (claim == claims_.objects.end() || claim->second->metadata.deleting()) return false;
+  }
   for (const auto& [key, claim] : claims_.objects) {
-    if (std::find(own.begin(), own.end(), key) == own.end()) {
+    const bool named = std::find(own.begin(), own.end(), key) != own.end();
+    if (!named || has_user(*claim)) {
       inventory.apply_claim(*claim);
+      if (named)
+        std::erase_if(nodes, [&](const auto& node) { return node != claim->status.allocation->results[0].pool; });
       continue;
     }
     auto bare = std::make_shared<api::ResourceClaim>(*claim);
     bare->status.allocation.reset();
     request.claims.push_back(bare);
   }
-  return allocator.find_nodes(request, order, 1).outcome == allocator::Outcome::kFeasible;
+  if (request.claims.empty()) return !nodes.empty();
+  std::vector<allocator::NodeId> order;
+  for (const std::string& node : nodes) order.push_back(inventory.node_id(node));
+  return !order.empty() && allocator.find_nodes(request, order, 1).outcome == allocator::Outcome::kFeasible;
 }
 
 std::vector<std::string> ArbitrationModel::settle() {
@@ -384,6 +436,7 @@ std::vector<std::string> ArbitrationModel::settle() {
       run_idle();
     }
     bind_released();
+    make_shared_claims();
     reactor_.advance(500ms);
   }
   std::vector<std::string> findings;
@@ -394,12 +447,13 @@ std::vector<std::string> ArbitrationModel::settle() {
     }
     for (const std::string& name : reconcile::claim_keys_of(*pod)) {
       const auto claim = claims_.objects.find(name);
-      if (claim != claims_.objects.end() && !reconcile::is_reserved_for(*claim->second, pod->metadata.uid))
+      if (claim != claims_.objects.end() && !claim->second->metadata.deleting() &&
+          !reconcile::is_reserved_for(*claim->second, pod->metadata.uid))
         findings.push_back("pod " + key + " was let go and lacks its reservation of claim " + name);
     }
   }
   for (const auto& [key, claim] : claims_.objects) {
-    if (claim->metadata.deleting()) findings.push_back("claim " + key + " hangs in deletion");
+    if (claim->metadata.deleting() && !has_user(*claim)) findings.push_back("claim " + key + " hangs in deletion");
     for (const auto& consumer : claim->status.reserved_for)
       if (!pods_.objects.contains("d/" + consumer.name))
         findings.push_back("claim " + key + " is reserved for a pod that is gone");

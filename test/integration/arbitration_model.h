@@ -4,15 +4,19 @@
 //
 // Several writers all believe that they lead. A step is one of: a writer's stream of pods or of claims delivers its
 // next event, each lagging for itself; a write reaches the server; an answer reaches its writer, or is lost; a writer
-// crashes and starts anew; a writer lists again; a pod comes or goes; a node is cordoned or not any more, which each
-// writer learns in its own time; kube-scheduler binds a pod that was let go, or takes it out of reservedFor (Unreserve)
-// and binds it later without another write of the claim; time passes. The model notes each moment at which two pods
-// that were let go use one device: a pod uses what is allocated and reserved for it, as kubelet demands.
+// crashes and starts anew; a writer lists again; a pod comes or goes; a claim that several pods share is deleted, and
+// made again once it is gone; a node is cordoned or not any more, which each writer learns in its own time;
+// kube-scheduler binds a pod that was let go, or takes it out of reservedFor (Unreserve) and binds it later without
+// another write of the claim, or takes it out after a binding whose answer was lost; time passes.
+//
+// The model notes each moment at which one device is used by way of two claims (a pod uses what is allocated and
+// reserved for it, as kubelet demands), and at which a claim loses its allocation under a pod that was let go with it.
 #pragma once
 
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,15 +35,18 @@ struct ArbitrationOptions {
   size_t nodes = 3;
   size_t devices = 3;  // of each node
   size_t pods = 14;    // at most so many at a time
+  size_t shared = 2;   // claims that any pod may name
   // The durable mark of P3. Off: a writer acts on its own proof at once, and nobody else can see it.
   bool durable_proof = true;
   // The announcement of P8 on the pod. Off: a writer takes reservations back on its own view of the gate.
   bool durable_leaving = true;
+  // The list of the pods that may use a claim. Off: a writer lists a pod that shares a claim in its own view alone.
+  bool durable_users = true;
 };
 
 struct ArbitrationStats {
   uint64_t steps = 0, allocations = 0, withdrawals = 0, proofs = 0, released = 0, conflicts = 0, lost = 0, crashes = 0,
-           relists = 0, left = 0, unreserved = 0;
+           relists = 0, left = 0, unreserved = 0, enlisted = 0, unlisted = 0, shared_deletions = 0;
 };
 
 class ArbitrationModel {
@@ -81,11 +88,17 @@ class ArbitrationModel {
   Applied apply_to_pod(const reconcile::Write& write);
   void let_go(const api::Pod& pod);
   void use(const api::Pod& pod, const api::ResourceClaim& claim);
+  void stop_using(const api::ResourceClaim& claim, const std::string& pod);
+  void freed(const api::ResourceClaim& claim);
   void unreserve();
   void turn_node();
   bool is_cordoned(const std::string& node) const;
   void add_pod();
   void remove_pod();
+  std::string shared_name(size_t i) const { return "s" + std::to_string(i); }
+  void make_shared_claims();
+  void delete_claim(const std::string& key);
+  bool has_user(const api::ResourceClaim& claim) const;
   void bind_released();
   bool fits(const api::Pod& pod) const;
   void run_idle();
@@ -95,13 +108,16 @@ class ArbitrationModel {
   ManualClock clock_;
   SimReactor reactor_;
   uint64_t revision_ = 100;
-  uint64_t next_pod_ = 0;
+  uint64_t next_pod_ = 0, next_claim_ = 0;
   Table<api::Pod> pods_;
   Table<api::ResourceClaim> claims_;
   std::vector<std::shared_ptr<const api::Node>> nodes_;
   std::vector<api::ResourceSlice> slices_;
   api::DeviceClass class_;
-  std::map<std::string, std::string> used_;  // device -> key of the pod that was let go with it
+  // Device -> who uses it: (claim, pod).
+  std::map<std::string, std::set<std::pair<std::string, std::string>>> used_;
+  // Uid of a claim -> keys of the pods that were let go with its present allocation and are still there.
+  std::map<std::string, std::set<std::string>> let_go_with_;
   std::vector<std::unique_ptr<class ModelWriter>> writers_;
   std::vector<std::string> violations_;
   ArbitrationStats stats_;

@@ -28,17 +28,22 @@ TEST(Arbitration, NoDeviceIsUsedTwiceAndNoPodThatFitsWaitsForEver) {
   const ArbitrationStats& s = model.stats();
   std::printf(
       "%llu steps: %llu allocations, %llu proofs, %llu withdrawals, %llu pods let go, %llu lost races, %llu lost "
-      "answers, %llu crashes, %llu relists, %llu proven claims left, %llu reservations taken back by kube-scheduler\n",
+      "answers, %llu crashes, %llu relists, %llu proven claims left, %llu reservations taken back by kube-scheduler, "
+      "%llu "
+      "pods added to the users of a claim, %llu taken off, %llu shared claims deleted\n",
       static_cast<unsigned long long>(s.steps), static_cast<unsigned long long>(s.allocations),
       static_cast<unsigned long long>(s.proofs), static_cast<unsigned long long>(s.withdrawals),
       static_cast<unsigned long long>(s.released), static_cast<unsigned long long>(s.conflicts),
       static_cast<unsigned long long>(s.lost), static_cast<unsigned long long>(s.crashes),
       static_cast<unsigned long long>(s.relists), static_cast<unsigned long long>(s.left),
-      static_cast<unsigned long long>(s.unreserved));
+      static_cast<unsigned long long>(s.unreserved), static_cast<unsigned long long>(s.enlisted),
+      static_cast<unsigned long long>(s.unlisted), static_cast<unsigned long long>(s.shared_deletions));
   EXPECT_GT(s.withdrawals, 0u) << "the writers never met: this run proved nothing";
   EXPECT_GT(s.released, steps / 400);
   EXPECT_GT(s.left, 0u) << "no node was cordoned between a proof and a lifting";
   EXPECT_GT(s.unreserved, 0u);
+  EXPECT_GT(s.enlisted, 0u) << "no claim was shared";
+  EXPECT_GT(s.unlisted, 0u) << "no shared claim was left";
 }
 
 // The model can find what it looks for: without the durable proof a device is used twice.
@@ -75,6 +80,26 @@ TEST(Arbitration, WithoutTheAnnouncementOfALeaveTheCounterExampleIsFound) {
     found += model.violations().empty() ? 0 : 1;
   }
   EXPECT_GT(found, 0u);
+}
+
+// Nor an allocation that goes with the last reservation although a pod that was let go may use it: kube-scheduler's
+// Unreserve took that pod off the list of consumers.
+TEST(Arbitration, WithoutTheListOfUsersTheCounterExampleIsFound) {
+  ArbitrationOptions options;
+  options.durable_users = false;
+  for (const uint64_t seed : {1, 2, 3}) {
+    options.seed = seed;
+    ArbitrationModel model(options);
+    std::string found;
+    while (found.empty() && model.stats().steps < 300'000) {
+      model.step();
+      if (!model.violations().empty() && model.violations().back().find("was taken from") != std::string::npos)
+        found = model.violations().back();
+    }
+    std::printf("seed %llu: %s after %llu steps\n", static_cast<unsigned long long>(seed), found.c_str(),
+                static_cast<unsigned long long>(model.stats().steps));
+    EXPECT_NE(found, "") << "seed " << seed;
+  }
 }
 
 }  // namespace dra::integration::arbitration_test

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "pkg/reconcile/leaving.h"
-#include "pkg/reconcile/proof.h"
 
 namespace dra::integration {
 namespace {
@@ -139,15 +138,18 @@ bool ModelWriter::deliver_node() {
 }
 
 void ModelWriter::perform(const reconcile::Write& write, std::function<void(Result<uint64_t>)> done) {
-  if (!model_.options_.durable_proof && write.purpose == "prove") {
-    // P3 left out: the proof is this writer's private knowledge.
-    auto known = claims_.get(write.object.store_key());
-    if (known && known->status.allocation) {
+  const bool private_mark = !model_.options_.durable_proof && (write.purpose == "prove" || write.purpose == "enlist");
+  const bool private_list = !model_.options_.durable_users && write.purpose == "enlist";
+  if (private_mark || private_list) {
+    // P3, or the list of users, without its write of the claim: this writer's private knowledge.
+    if (auto known = claims_.get(write.object.store_key()); known && known->status.allocation) {
       auto marked = std::make_shared<api::ResourceClaim>(*known);
       marked->metadata.resource_version = std::to_string(++model_.revision_);
-      marked->metadata.finalizers = {std::string(api::kDeleteProtectionFinalizer)};
-      marked->metadata.annotations[std::string(reconcile::kProofAnnotation)] =
-          reconcile::proof_value("any", *known->status.allocation);
+      const auto metadata = nlohmann::json::parse(write.body)["metadata"];
+      if (metadata["finalizers"].is_array())
+        marked->metadata.finalizers = metadata["finalizers"].get<std::vector<std::string>>();
+      for (const auto& [name, value] : metadata["annotations"].items())
+        marked->metadata.annotations[name] = value.get<std::string>();
       answers_.push_back({{model_.revision_, marked, nullptr}, std::move(done)});
       return;
     }

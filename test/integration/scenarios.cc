@@ -1,5 +1,7 @@
 #include <nlohmann/json.hpp>
 
+#include "pkg/reconcile/leaving.h"
+#include "pkg/reconcile/pod_claims.h"
 #include "test/integration/feature_scenarios.h"
 #include "test/integration/scenario.h"
 
@@ -192,8 +194,16 @@ void play_reasons(Stage& s) {
       {"spec", {{"unschedulable", nullptr}, {"taints", {{{"key", "a"}, {"value", "b"}, {"effect", "NoSchedule"}}}}}}};
   s.api().merge(path, cordoned);
   s.begin();
-  s.api().create(pod("p", {from_template("gpu", "one-gpu")}));
+  const Json held = s.api().create(pod("p", {from_template("gpu", "one-gpu")}));
   s.cluster().pass(2s);
+  // A tenant forges the announcement that the pod leaves its claim at a version to come.
+  const auto waiting = s.watchdog().claim(
+      "default/" + reconcile::generated_claim_name("p", "gpu", held["metadata"]["uid"].get<std::string>()));
+  if (waiting)
+    s.api().merge(
+        Api::path("Pod", "p"),
+        {{"metadata",
+          {{"annotations", {{std::string(reconcile::kLeavingAnnotation), waiting->metadata.uid + "@99999999999"}}}}}});
   for (const Json& change : {tainted, cordoned, tainted}) {
     s.api().merge(path, change);
     s.cluster().pass(2s);
@@ -232,6 +242,42 @@ void play_moves(Stage& s) {
   s.end({"m0", "m1"}, {"default/shared"});
 }
 
+// Three pods share a claim. kube-scheduler takes them out of reservedFor again and again (Unreserve), and the others
+// end; then the claim is deleted. The last one that lives keeps the device.
+void play_shared(Stage& s) {
+  const std::string path = Api::path("ResourceClaim", "shared");
+  s.api().create(claim("shared"));
+  s.api().create(claim_template("one-gpu"));
+  s.delay_claims(1s);
+  s.begin();
+  PodOptions staying;
+  staying.run_seconds = 100'000;
+  s.api().create(pod("h0", {from_claim("gpu", "shared")}, staying));
+  s.api().create(pod("h1", {from_claim("gpu", "shared"), from_template("own", "one-gpu")}, staying));
+  s.api().create(pod("h2", {from_claim("gpu", "shared")}, staying));
+  s.await("all bound", [&] { return s.all_bound({"h0", "h1", "h2"}); });
+  const std::string device = s.watchdog().claim("default/shared")->status.allocation->results.at(0).device;
+  const auto unreserve = [&] { s.api().merge(path + "/status", {{"status", {{"reservedFor", nullptr}}}}); };
+  const auto consumers = [&] {
+    const auto known = s.watchdog().claim("default/shared");
+    return known ? known->status.reserved_for.size() : 0;
+  };
+  for (const size_t left : {2, 1}) {
+    unreserve();
+    s.api().remove_now(Api::path("Pod", "h" + std::to_string(left)));
+    s.await("the others reserved again", [&] { return consumers() == left; });
+  }
+  s.api().remove(path);
+  s.cluster().pass(2s);
+  unreserve();
+  s.cluster().pass(20s);
+  const auto deleted = s.watchdog().claim("default/shared");
+  s.await("the device still held", [&] {
+    return deleted && deleted->status.allocation && deleted->status.allocation->results.at(0).device == device;
+  });
+  s.end({"h0", "h1", "h2"});
+}
+
 std::vector<Scenario> make_scenarios() {
   std::vector<Scenario> all;
   ClusterOptions small;
@@ -249,6 +295,7 @@ std::vector<Scenario> make_scenarios() {
   all.push_back({"unused", small, bind_mode, play_unused});
   all.push_back({"reasons", one_node, nullptr, play_reasons});
   all.push_back({"moves", small, nullptr, play_moves});
+  all.push_back({"shared", small, nullptr, play_shared});
   all.push_back({"election", small, [](ProcessOptions& process) { process.elect = true; }, play_election});
   all.push_back({"release", small, nullptr, play_release});
   all.push_back({"eviction", small,
