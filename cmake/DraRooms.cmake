@@ -58,8 +58,10 @@ function(dra_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS ${ARG_LABEL})
 endfunction()
 
-# Gives a test the precompiled headers of the first one with this optimisation, for which a compiler wants the same flags.
+# Gives a test the precompiled headers of the first one with this optimisation, for a compiler wants the same flags. Where others differ after all
+# it reads the headers themselves.
 function(dra_precompiled_headers name optimisation)
+  set_target_properties(${name} PROPERTIES PCH_WARN_INVALID OFF)
   get_property(owner GLOBAL PROPERTY dra_pch${optimisation})
   if(owner)
     target_precompile_headers(${name} REUSE_FROM ${owner})

@@ -77,10 +77,10 @@ bool PodReconcile::clear_extended_name() {
   if (!claim) return false;
   if (claim->metadata.deleting()) return true;  // its end brings the pod back
   if (!is_extended_claim_of(pod_, *claim)) {
-    complain(kExtendedResource,
-             "claim \"" + claim->metadata.key() +
-                 "\" has the name of the claim for this pod's extended resources and is not the pod's; delete it",
-             "name");
+    waits(kExtendedResource,
+          "claim \"" + claim->metadata.key() +
+              "\" has the name of the claim for this pod's extended resources and is not the pod's; delete it",
+          "name");
     outcome_.look_again_in(std::chrono::seconds(60));
     return true;
   }
@@ -89,10 +89,10 @@ bool PodReconcile::clear_extended_name() {
   } else if (is_allocated_by_us(*claim) && !is_proven(*claim)) {
     outcome_.add(write_deallocation(*claim, "withdraw"));
   } else {
-    complain(kExtendedResource,
-             "claim \"" + claim->metadata.key() +
-                 "\" is allocated and does not ask for what this pod does (its classes changed?); delete the pod",
-             "stale");
+    waits(kExtendedResource,
+          "claim \"" + claim->metadata.key() +
+              "\" is allocated and does not ask for what this pod does (its classes changed?); delete the pod",
+          "stale");
     outcome_.look_again_in(std::chrono::seconds(60));
   }
   return true;
@@ -177,10 +177,10 @@ bool PodReconcile::publish_extended() {
   if (pod_.extended_resource_claim_status && same_status(*pod_.extended_resource_claim_status, wanted)) return true;
   const std::string tally = pod_.metadata.uid + "/extended";
   if (view_.tallied(tally) >= kMaxLostStatuses) {
-    complain(kExtendedResource,
-             "the API server does not keep status.extendedResourceClaimStatus of this pod: kubelet cannot find the "
-             "devices. Switch the feature gate DRAExtendedResource on in kube-apiserver",
-             "status");
+    waits(kExtendedResource,
+          "the API server does not keep status.extendedResourceClaimStatus of this pod: kubelet cannot find the "
+          "devices. Switch the feature gate DRAExtendedResource on in kube-apiserver",
+          "status");
     outcome_.look_again_in(std::chrono::seconds(60));
     return false;
   }

@@ -31,7 +31,7 @@ bool PodReconcile::prepared(const NodeChoice& choice) {
   StepAnswer answer = run_bind_steps({view_, pod_, state_, nodes_, node}, bind_steps());
   if (answer.kind == StepAnswer::Kind::kDone) return true;
   const bool gives_up = answer.kind == StepAnswer::Kind::kGiveUp;
-  if (!answer.reason.empty()) complain(answer.reason, answer.note, answer.note);
+  if (!answer.reason.empty()) waits(answer.reason, answer.note, answer.note);
   if (gives_up && answer.avoid_node > Duration::zero())
     outcome_.add(AvoidNode{pod_.metadata.uid, node, answer.avoid_node, answer.note});
   for (Write& write : answer.writes) {

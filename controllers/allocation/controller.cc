@@ -32,6 +32,7 @@ const reconcile::Controller& describe() {
                  .without = "controller allocation is off",
                  .rules = {{"", "nodes", {"list", "watch"}, ""},
                            {"", "pods", {"get", "list", "patch", "watch"}, ""},
+                           {"", "pods/status", {"patch"}, ""},
                            {kDra, "deviceclasses", {"list", "watch"}, ""},
                            {kDra, "devicetaintrules", {"list", "watch"}, ""},
                            {kDra, "resourceclaims", {"get", "list", "patch", "watch"}, ""},
@@ -42,9 +43,7 @@ const reconcile::Controller& describe() {
                  .reads_only = [](const Settings& s) { return s.scheduling == Scheduling::kObserve; }},
                 {.name = "allocation-bind",
                  .without = "controller allocation is off; --scheduling=gate does not need it",
-                 .rules = {{"", "pods/binding", {"create"}, ""},
-                           {"", "pods/status", {"patch"}, ""},
-                           {kDra, "resourceclaims", {"create", "delete"}, ""}},
+                 .rules = {{"", "pods/binding", {"create"}, ""}, {kDra, "resourceclaims", {"create", "delete"}, ""}},
                  .needed = [](const Settings& s) { return s.scheduling == Scheduling::kBind; }}},
       .flags = {},
       // An unreadable claim may hold any device, an unreadable slice any counter, an unreadable rule may taint any.

@@ -59,7 +59,7 @@ bool PodReconcile::serves_extended() {
       "for "
       "the class by a ResourceClaim, or give the pod to bind mode (--scheduling=bind, --scheduler-names), which serves "
       "extended resources of a class";
-  complain("ExtendedResource", note, what);
+  waits("ExtendedResource", note, what);
   return false;
 }
 

@@ -26,7 +26,7 @@ Outcome PodReconcile::run() {
   } else if (releasing() && (!state_.waits_for.empty() || !state_.all_allocated())) {
     release();
   } else if (!state_.waits_for.empty()) {
-    if (!state_.ordinary_wait) complain("FailedAllocation", state_.waits_for, state_.waits_for);
+    if (!state_.ordinary_wait) waits("FailedAllocation", state_.waits_for, state_.waits_for);
   } else if (serves_by_claim() ? role_ == Role::kToBind && !make_extended() : !serves_extended()) {
     // Parked until a node or the class changes, or the claim is being made.
   } else if (!state_.all_allocated()) {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <unordered_map>
 
+#include "pkg/allocator/best_fit.h"
 #include "pkg/allocator/board.h"
 #include "pkg/allocator/columns.h"
 #include "pkg/allocator/explain.h"
@@ -34,6 +35,26 @@ std::string_view outcome_name(Outcome outcome) {
   return "Error";
 }
 
+std::optional<Strategy> parse_strategy(std::string_view text) {
+  for (const Strategy one : {Strategy::kFirstFit, Strategy::kBestFit, Strategy::kPack, Strategy::kSpread})
+    if (text == strategy_name(one)) return one;
+  return std::nullopt;
+}
+
+std::string_view strategy_name(Strategy strategy) {
+  switch (strategy) {
+    case Strategy::kBestFit:
+      return "best-fit";
+    case Strategy::kPack:
+      return "pack";
+    case Strategy::kSpread:
+      return "spread";
+    case Strategy::kFirstFit:
+      break;
+  }
+  return "first-fit";
+}
+
 class Allocator::Impl {
  public:
   Impl(inventory::Inventory& inventory, Options options, Random& random)
@@ -46,6 +67,7 @@ class Allocator::Impl {
         refutations_(core_),
         search_(core_, filters_, columns_, meter_),
         node_search_(core_, options_, index_, refutations_, search_, meter_, random),
+        best_fit_(core_, filters_, search_, node_search_, meter_),
         shares_(options_.slice.clock) {}
 
   const Options& options() const { return options_; }
@@ -53,8 +75,10 @@ class Allocator::Impl {
   void clear_caches() {
     plans_.clear();
     plan_bytes_ = 0;
+    best_fit_.clear();
     index_.clear();
     refutations_.clear();
+    censuses_.clear();
     filters_.clear();
     columns_.clear();
     selectors_.clear();
@@ -90,7 +114,10 @@ class Allocator::Impl {
     } else if (refused(*plan, found.outcome, found.error)) {
       found.guilty_claim = plan->guilty_claim;
     } else if (limit > 0) {
-      found = node_search_.find(*plan, request, order, limit);
+      const Strategy strategy = request.strategy.value_or(options_.strategy);
+      found = strategy == Strategy::kFirstFit || options_.strict_selector_errors
+                  ? node_search_.find(*plan, request, order, limit)
+                  : best_fit_.find(*plan, request, strategy, order);
     }
     charge_share(ns);
     if (found.outcome == Outcome::kUnfinished) found.ask_again = shares_.wait(ns);
@@ -151,9 +178,11 @@ class Allocator::Impl {
       charge_share(ns);
       return reasons;
     }
-    reasons = explain_plan(*plan, scope, core_, selectors_, filters_, meter_);
+    reasons = explain_plan(*plan, scope, core_, selectors_, filters_, censuses_, meter_);
     charge_share(ns);
     meter_.begin_slice(half);
+    // Where the counts refute it already nobody reads a proof, which is a search on every node.
+    if (scope.everywhere && !each_possible_alone(reasons)) return reasons;
     reasons.proof = proof_for(*plan, scope.passed.first(reasons.nodes_examined));
     charge_share(ns);
     return reasons;
@@ -257,11 +286,13 @@ class Allocator::Impl {
   Meter meter_;
   Selectors selectors_;
   Filters filters_;
+  Censuses censuses_;
   Columns columns_;
   NodeIndex index_;
   Refutations refutations_;
   Search search_;
   NodeSearch node_search_;
+  BestFit best_fit_;
   Shares shares_;
   std::unordered_map<uint64_t, std::shared_ptr<Plan>> plans_;
   size_t plan_bytes_ = 0;

@@ -33,7 +33,19 @@ namespace dra::allocator {
 using inventory::NodeId;
 
 enum class Strategy : uint8_t {
-  kFirstFit,  // the first solution in upstream's order
+  kFirstFit,  // the first solution in upstream's order, on the first node that fits
+  kBestFit,   // over all nodes: what leaves most of use to the requests of late (pkg/strategy, docs/design/packing.md)
+  kPack,      // devices and nodes in use first, the fullest that suffice
+  kSpread,    // the emptiest first
+};
+// "first-fit", "best-fit", "pack" and "spread"; nothing for other texts.
+std::optional<Strategy> parse_strategy(std::string_view text);
+std::string_view strategy_name(Strategy strategy);
+
+// What placement knows of a node.
+struct NodeFacts {
+  int64_t free_cpu_milli = 0;
+  int64_t preferred = 0;  // score of the pod's preferences (affinity, taints, spreading); more is better
 };
 
 // One search step is one attempt to take one device (0.1 to 1 microsecond). The budget of the first attempt, and the
@@ -67,6 +79,11 @@ struct Request {
   bool weigh_alternatives = false;
   // 0: that of the options, doubled with each attempt. For find_nodes it covers all nodes together.
   uint64_t step_budget = 0;
+  // How find_nodes chooses; unset: as the options say.
+  std::optional<Strategy> strategy;
+  // What the pod wants of the node's CPU, and the nodes of the order, one by one; empty: unknown.
+  int64_t cpu_milli = 0;
+  std::span<const NodeFacts> facts;
 };
 
 enum class Outcome : uint8_t {
@@ -87,10 +104,13 @@ struct Decision {
   std::vector<int> prioritized_scores;
   std::optional<Error> error;
   uint64_t steps = 0;
+  // Why this node, as a clause ("keeps 3 whole devices on a100-2"); empty with first-fit.
+  std::string reason;
 };
 
 struct FoundNodes {
-  // Feasible ones only, at most `limit`: in the order asked or, weighed, best score first.
+  // Feasible ones only, at most `limit`: in the order asked or, weighed, best score first. One where the strategy is
+  // not first-fit.
   std::vector<Decision> decisions;
   Outcome outcome =
       Outcome::kInfeasible;  // kFeasible when any; kBudgetSpent when a node was left undecided and none fits
@@ -116,13 +136,16 @@ class Allocator {
 
   Decision allocate(const Request& request, NodeId node);
 
-  // The first `limit` nodes of `order` on which the request fits, without a search on nodes that summaries refute.
+  // The first `limit` nodes of `order` on which the request fits, without a search on nodes that summaries refute; with
+  // another strategy than first-fit the best of all, as far as the slice reaches.
   FoundNodes find_nodes(const Request& request, std::span<const NodeId> order, size_t limit = 1);
 
   // Why the request does not fit on these nodes. Costs a pass over their devices, as many as a slice allows; meant for
   // after a failure.
   Reasons explain(const Request& request, const ExplainScope& scope);
-  Reasons explain(const Request& request, std::span<const NodeId> nodes) { return explain(request, {false, nodes, {}}); }
+  Reasons explain(const Request& request, std::span<const NodeId> nodes) {
+    return explain(request, {false, nodes, {}});
+  }
 
   // The devices of complete pools that the class selects. Nothing when the class is unknown, one of its selectors is no
   // expression, or the budget or a slice is used up before all devices are judged: what was judged is kept, so that the

@@ -15,6 +15,7 @@ bool Search::begin(const Plan& plan, inventory::NodeId node, const Terms& terms)
   plan_ = &plan;
   strict_ = terms.strict;
   budget_ = terms.budget;
+  visit_ = terms.visit ? &terms.visit : nullptr;
   steps_ = metered_ = 0;
   next_look_ = 1;
   out_of_budget_ = slice_ended_ = refuted_ = remembering_ = packs_ = false;
@@ -55,7 +56,18 @@ Search::End Search::run(const Plan& plan, inventory::NodeId node, const Terms& t
   return end;
 }
 
+bool Search::take_fixed(const Terms& terms) {
+  chosen_ = *terms.fixed_alternatives;
+  for (const Pick& pick : *terms.fixed) {
+    if (!inventory::test_bit(pool_of_choice(plan_->requests[pick.request].alternatives[pick.alternative]), pick.local))
+      return false;
+    if (!take(pick.request, pick.alternative, pick.local)) return false;
+  }
+  return true;
+}
+
 Search::End Search::find(const Terms& terms) {
+  if (terms.fixed != nullptr) return take_fixed(terms) ? End::kFound : End::kNone;
   if (!counts_suffice()) return error_.empty() ? End::kNone : End::kError;
   if (terms.prove_first && !naive_ && !prove_constraints()) return End::kNone;
   dead_ = {};
@@ -144,7 +156,7 @@ std::string Search::proof() const {
 }
 
 bool Search::request(uint32_t r) {
-  if (r == plan_->requests.size()) return true;
+  if (r == plan_->requests.size()) return visit_ == nullptr || (*visit_)(*this);
   const PlanRequest& request = plan_->requests[r];
   for (uint32_t a = 0; a < request.alternatives.size(); ++a) {
     chosen_[r] = a;
@@ -227,7 +239,7 @@ bool Search::place_one(uint32_t r, uint32_t a, uint32_t placed, uint32_t from) {
       --results;
       give_back();
       if (stopped()) return false;
-      if (steps_ > kQuickSteps && !remembering_ && !naive_) {
+      if (steps_ > kQuickSteps && !remembering_ && !naive_ && visit_ == nullptr) {
         set_up_shortcuts();
         if (refuted_) return false;
       }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -43,6 +44,12 @@ class Search {
     // In: states proven dead by an earlier run for the same shape of claims, on this node, as it still is. Out, after
     // kBudget: those known now. Null: neither.
     DeadStates* dead = nullptr;
+    // Called with every solution in turn, in order, instead of ending at the first: the search goes on until the
+    // visitor returns true or nothing is left. No solution is left out, so many steps may be needed.
+    std::function<bool(const Search&)> visit;
+    // Take these and nothing else: kFound when they can be had, else kNone. The picks of an earlier run of this plan.
+    const std::vector<Pick>* fixed = nullptr;
+    const std::vector<uint32_t>* fixed_alternatives = nullptr;  // by request
   };
 
   Search(inventory::Core& core, Filters& filters, Columns& columns, Meter& meter)
@@ -89,6 +96,7 @@ class Search {
   bool look();
   void set_up_shortcuts();
   bool counts_suffice();
+  bool take_fixed(const Terms& terms);
   bool request(uint32_t r);
   bool alternative(uint32_t r, uint32_t a);
   bool place_all(uint32_t r, uint32_t a);
@@ -140,6 +148,7 @@ class Search {
   bool strict_ = false;
   bool naive_ = false;  // strict, and there is something upstream might meet as an error: no short cuts
   uint64_t budget_ = 0;
+  const std::function<bool(const Search&)>* visit_ = nullptr;
   uint64_t steps_ = 0;
   uint64_t metered_ = 0;    // of steps_
   uint64_t next_look_ = 0;  // at the budget and the meter

@@ -55,6 +55,13 @@ std::string http_date(WallTime now) {
   return {text, n};
 }
 
+// An IPv4 peer of a socket for both families counts as what it is.
+std::string address_text(const asio::ip::address& address) {
+  if (address.is_v6() && address.to_v6().is_v4_mapped())
+    return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).to_string();
+  return address.to_string();
+}
+
 class SessionBase;
 
 // What sessions share with the server that made them.
@@ -369,7 +376,7 @@ class Session : public SessionBase {
     for (const auto& f : m) request_.headers.add(std::string(f.name_string()), std::string(f.value()));
     ErrorCode ignored;
     const auto peer = lowest().socket().remote_endpoint(ignored);
-    if (!ignored) request_.remote = peer.address().to_string() + ":" + std::to_string(peer.port());
+    if (!ignored) request_.remote = address_text(peer.address()) + ":" + std::to_string(peer.port());
     const ServerOptions& o = shared_->options;
     if (std::find(o.methods.begin(), o.methods.end(), method_) == o.methods.end()) {
       refuse(405, "the methods here are " + method_list());
@@ -576,17 +583,12 @@ class BeastServer : public Server, public std::enable_shared_from_this<BeastServ
     if (!o.certificate_pem.empty()) {
       if (auto ok = set_certificate({o.certificate_pem, o.key_pem}); !ok) return wrong(ok.error().message());
     }
-    Tcp::endpoint endpoint(address, o.port);
-    acceptor_.open(endpoint.protocol(), ec);
-    const bool everywhere = address.is_v6() && address.is_unspecified();
-    if (everywhere && ec == asio::error::address_family_not_supported) {
-      endpoint = Tcp::endpoint(Tcp::v4(), o.port);
-      acceptor_.open(endpoint.protocol(), ec);
+    // "All addresses" are those of both families, where the machine has both.
+    if (!address.is_unspecified()) {
+      ec = bind_to({address, o.port});
+    } else if (ec = bind_to({asio::ip::address_v6::any(), o.port}); ec) {
+      ec = bind_to({asio::ip::address_v4::any(), o.port});
     }
-    if (ec) return wrong(ec.message());
-    if (everywhere && endpoint.protocol() == Tcp::v6()) acceptor_.set_option(asio::ip::v6_only(false), ec);
-    acceptor_.set_option(asio::socket_base::reuse_address(true), ec);
-    acceptor_.bind(endpoint, ec);
     if (ec) return wrong(ec.message());
     acceptor_.listen(asio::socket_base::max_listen_connections, ec);
     if (ec) return wrong(ec.message());
@@ -594,6 +596,18 @@ class BeastServer : public Server, public std::enable_shared_from_this<BeastServ
     alive_ = std::make_shared<bool>(true);
     accept();
     return {};
+  }
+
+  ErrorCode bind_to(const Tcp::endpoint& endpoint) {
+    ErrorCode ec, ignored;
+    if (acceptor_.is_open()) acceptor_.close(ignored);
+    acceptor_.open(endpoint.protocol(), ec);
+    if (ec) return ec;
+    acceptor_.set_option(asio::socket_base::reuse_address(true), ec);
+    if (endpoint.address().is_v6() && endpoint.address().is_unspecified())
+      acceptor_.set_option(asio::ip::v6_only(false), ec);
+    acceptor_.bind(endpoint, ec);
+    return ec;
   }
 
   uint16_t port() const override { return port_; }
@@ -662,7 +676,7 @@ class BeastServer : public Server, public std::enable_shared_from_this<BeastServ
 
   void begin(Tcp::socket socket) {
     ErrorCode gone;
-    const std::string peer = socket.remote_endpoint(gone).address().to_string();
+    const std::string peer = address_text(socket.remote_endpoint(gone).address());
     if (gone) return;
     std::shared_ptr<SessionBase> session;
     if (tls_) {

@@ -21,8 +21,8 @@ class AsioReactor;
 namespace dra::http {
 
 struct ServerOptions {
-  std::string bind_address = "127.0.0.1";
-  uint16_t port = 0;  // 0: any free one
+  std::string bind_address = "127.0.0.1";  // 0.0.0.0 or ::, all addresses of both families
+  uint16_t port = 0;                       // 0: any free one
   // PEM texts; both empty means plain HTTP.
   std::string certificate_pem;
   std::string key_pem;

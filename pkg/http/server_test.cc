@@ -70,6 +70,45 @@ class HttpServerTest : public ::testing::Test {
   std::unique_ptr<Server> server_;
 };
 
+// "All addresses" are those of both families; a peer is counted by the address that it has.
+TEST_F(HttpServerTest, AllAddressesAreThoseOfBothFamilies) {
+  const int probe = ::socket(AF_INET6, SOCK_STREAM, 0);
+  sockaddr_in6 loopback{};
+  loopback.sin6_family = AF_INET6;
+  loopback.sin6_addr = in6addr_loopback;
+  const bool has_v6 = probe >= 0 && ::bind(probe, reinterpret_cast<sockaddr*>(&loopback), sizeof loopback) == 0;
+  if (probe >= 0) ::close(probe);
+  if (!has_v6) GTEST_SKIP() << "this machine has no IPv6";
+  for (const char* all : {"0.0.0.0", "::"}) {
+    SCOPED_TRACE(all);
+    std::vector<std::string> peers;
+    ServerOptions options;
+    options.bind_address = all;
+    auto server = Server::start(reactor_, options, [&](Request request, std::shared_ptr<Responder> responder) {
+      peers.push_back(request.remote.substr(0, request.remote.rfind(':')));
+      responder->send({});
+    });
+    ASSERT_TRUE(server) << server.error().message();
+    server_ = std::move(*server);
+    EXPECT_TRUE(ask("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").starts_with("HTTP/1.1 200"));
+    loopback.sin6_port = htons(server_->port());
+    bool done = false;
+    std::thread client([&] {
+      const int fd = ::socket(AF_INET6, SOCK_STREAM, 0);
+      EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&loopback), sizeof loopback), 0);
+      const std::string text = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+      EXPECT_EQ(::send(fd, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
+      char buffer[64];
+      while (::recv(fd, buffer, sizeof buffer, 0) > 0) continue;
+      ::close(fd);
+      reactor_.post([&] { done = true; });
+    });
+    EXPECT_TRUE(reactor_.run_until([&] { return done; }, std::chrono::seconds(20)));
+    client.join();
+    EXPECT_EQ(peers, (std::vector<std::string>{"127.0.0.1", "::1"}));
+  }
+}
+
 TEST_F(HttpServerTest, AnswersTwoRequestsOnOneConnection) {
   serve(&echo);
   const std::string answer =

@@ -285,7 +285,7 @@ TEST(Pending, SeriesGoWithTheirPods) {
       {{"pod", "d/p"}, {"uid", "p"}, {"gated", "false"}, {"class", "gpu"}, {"cause", "InUse"}}};
   instruments.record(waits);
   instruments.set_pending(view);
-  EXPECT_NE(registry.text().find("dra_pending_pods{class=\"gpu\",cause=\"InUse\"} 1\n"), std::string::npos);
+  EXPECT_NE(registry.text().find("dra_pending_pods{cause=\"InUse\",class=\"gpu\"} 1\n"), std::string::npos);
   instruments.forget_pending();
   instruments.set_pending(view);
   EXPECT_EQ(registry.text().find("dra_pending_pods{"), std::string::npos) << "a standby counts nothing";

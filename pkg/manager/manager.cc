@@ -463,7 +463,7 @@ struct Manager::Impl {
     if (runner.running()) look_at_everything();
   }
 
-  void stop_leading() {
+  void stop_leading(std::string_view what = "Standing by") {
     if (!wants_lead) return;
     wants_lead = false;
     ++term;
@@ -472,11 +472,11 @@ struct Manager::Impl {
     instruments.set_leader(false);
     instruments.forget_pending();
     for (const std::string_view controller : open) instruments.set_running(controller, false);
-    log::info("Standing by");
+    log::info(what);
   }
 
   void stop() {
-    stop_leading();
+    stop_leading("Stopped");
     stopped = true;
     call.cancel();
     calls.clear();

@@ -127,6 +127,7 @@ placement::Decision NodeTracker::decide(const placement::PodNeeds& needs,
 }
 
 allocation::NodeChoice NodeTracker::choose(const api::Pod& pod, const std::vector<std::string>& only) {
+  last_ = {};
   const Result<placement::PodNeeds> needs = placement::PodNeeds::of(pod);
   if (!needs) return {{}, needs.error().message(), false, {}};
   if (std::string why = missing_facts(*needs); !why.empty()) return {{}, std::move(why), false, {}};
@@ -141,7 +142,8 @@ allocation::NodeChoice NodeTracker::choose(const api::Pod& pod, const std::vecto
     if (nodes.empty()) return {{}, "0/" + std::to_string(cluster_.nodes().size()) + " nodes are available", false, {}};
     options.only = &nodes;
   }
-  const placement::Decision decision = decide(*needs, options);
+  last_ = {pod.metadata.uid, options.only != nullptr, decide(*needs, options)};
+  const placement::Decision& decision = last_.decision;
   allocation::NodeChoice choice;
   choice.nodes.reserve(decision.nodes.size());
   for (const placement::RankedNode& node : decision.nodes) choice.nodes.push_back(cluster_.rest(node.node).name);
@@ -182,6 +184,13 @@ void NodeTracker::drop_avoided(const api::Pod& pod, allocation::NodeChoice& choi
     if (!choice.ask_again || avoided->until - now < *choice.ask_again) choice.ask_again = avoided->until - now;
   }
   if (choice.nodes.empty() && !why.empty()) choice.why_none = std::move(why);
+}
+
+verdict::NodeFindings NodeTracker::findings(const api::Pod& pod) {
+  const Result<placement::PodNeeds> needs = placement::PodNeeds::of(pod);
+  if (!needs || last_.uid != pod.metadata.uid) return {};
+  return verdict::findings_of(cluster_, *needs, last_.decision,
+                              last_.pinned ? "claims of the pod have devices elsewhere" : "");
 }
 
 bool NodeTracker::matches(const api::NodeSelector& selector, const std::string& node) {

@@ -56,6 +56,7 @@ class NodeTracker : public allocation::NodeChooser {
   void on_needed(std::function<void(Facts)> callback) { needed_ = std::move(callback); }
 
   allocation::NodeChoice choose(const api::Pod& pod, const std::vector<std::string>& only) override;
+  verdict::NodeFindings findings(const api::Pod& pod) override;
   bool matches(const api::NodeSelector& selector, const std::string& node) override;
   std::vector<std::string> all_nodes() override;
   allocation::VolumeNeeds volumes(const api::Pod& pod, const std::string& node) override;
@@ -92,6 +93,13 @@ class NodeTracker : public allocation::NodeChooser {
       Known{false, "waiting for the list of namespaces, which the pod affinity of this pod needs"},
       Known{false, "waiting for the lists of volumes and their claims, which the volumes of this pod need"}, Known{}};
   std::function<void(Facts)> needed_;
+  // Of the last choose().
+  struct Chosen {
+    std::string uid;
+    bool pinned = false;  // not of all nodes
+    placement::Decision decision;
+  };
+  Chosen last_;
 };
 
 }  // namespace dra::manager

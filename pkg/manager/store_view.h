@@ -62,6 +62,7 @@ class StoreView : public reconcile::View {
   Duration unchanged_for(reconcile::Kind kind, std::string_view key) const override;
   std::optional<std::string> last_event(std::string_view uid, std::string_view reason) const override;
   uint64_t tallied(std::string_view uid) const override;
+  std::optional<Noted> note(std::string_view uid, std::string_view topic) const override;
   WallTime now() const override { return clock_.wall_now(); }
   std::string_view dra_api_version() const override { return dra_api_version_; }
   void set_taint_rule_api_version(std::string version) { taint_rule_api_version_ = std::move(version); }

@@ -90,7 +90,7 @@ std::vector<RankedNode> best_first(const Scores& scores) {
   for (size_t& at : place) next += std::exchange(at, next);
   std::vector<RankedNode> sorted(scores.nodes.size());
   for (size_t i = 0; i < scores.nodes.size(); ++i)
-    sorted[place[missing(scores.totals[i])]++] = {scores.nodes[i], scores.totals[i]};
+    sorted[place[missing(scores.totals[i])]++] = {scores.nodes[i], scores.totals[i], scores.preferred[i]};
   return sorted;
 }
 
@@ -102,10 +102,11 @@ void score(Attempt& attempt) {
   if (scores.nodes.empty()) return;
   score_taints(attempt, scores);
   score_node_affinity(attempt, scores);
-  score_resources(attempt, scores);
-  score_balance(attempt, scores);
   score_inter_pod_affinity(attempt, scores);
   score_topology_spread(attempt, scores);
+  scores.preferred = scores.totals;
+  score_resources(attempt, scores);
+  score_balance(attempt, scores);
   score_images(attempt, scores);
   attempt.decision.nodes = best_first(scores);
 }

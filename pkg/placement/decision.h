@@ -79,7 +79,8 @@ struct Verdict {
 
 struct RankedNode {
   NodeIndex node = 0;
-  int64_t score = 0;  // 0 to kMaxTotalScore
+  int64_t score = 0;      // 0 to kMaxTotalScore
+  int64_t preferred = 0;  // of it: what the pod prefers (node and pod affinity, taints, spreading)
 };
 inline constexpr int64_t kMaxTotalScore = 1200;
 

@@ -19,6 +19,7 @@ using Words = std::vector<std::string_view>;  // the reasons of a plugin, by bit
 struct Scores {
   std::vector<NodeIndex> nodes;
   std::vector<int64_t> totals;
+  std::vector<int64_t> preferred;  // of the totals: what the pod prefers
 };
 
 void filter_node_deletion(Attempt& attempt);

@@ -1,6 +1,7 @@
 #include "pkg/queue/work_queue.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "pkg/base/check.h"
 
@@ -94,13 +95,24 @@ std::optional<std::string> WorkQueue::get() {
 void WorkQueue::done(std::string_view key) {
   auto running = processing_.find(key);
   DRA_CHECK(running != processing_.end());
-  const Duration worked = clock_.mono_now() - running->second.since;
-  const auto group = processing_of_.find(running->second.group);
+  const Work work = std::move(running->second);
+  processing_.erase(running);
+  if (!work.held) leave_group(work);
+  if (dirty_.contains(key)) push_ready(key);
+}
+
+void WorkQueue::hold(std::string_view key) {
+  auto running = processing_.find(key);
+  DRA_CHECK(running != processing_.end());
+  if (std::exchange(running->second.held, true)) return;
+  leave_group(running->second);
+}
+
+void WorkQueue::leave_group(const Work& work) {
+  const auto group = processing_of_.find(work.group);
   if (group->second-- == fairness_.most_of_a_group) line_.unblock(group->first);
   if (group->second == 0) processing_of_.erase(group);
-  processing_.erase(running);
-  if (observer_) observer_->finished(worked);
-  if (dirty_.contains(key)) push_ready(key);
+  if (observer_) observer_->finished(clock_.mono_now() - work.since);
 }
 
 void WorkQueue::clear() {
@@ -126,14 +138,16 @@ std::optional<MonoTime> WorkQueue::next_due() const {
 Duration WorkQueue::unfinished_work() const {
   const MonoTime now = clock_.mono_now();
   Duration sum{};
-  for (const auto& [key, work] : processing_) sum += now - work.since;
+  for (const auto& [key, work] : processing_)
+    if (!work.held) sum += now - work.since;
   return sum;
 }
 
 Duration WorkQueue::longest_running() const {
   const MonoTime now = clock_.mono_now();
   Duration longest{};
-  for (const auto& [key, work] : processing_) longest = std::max(longest, now - work.since);
+  for (const auto& [key, work] : processing_)
+    if (!work.held) longest = std::max(longest, now - work.since);
   return longest;
 }
 

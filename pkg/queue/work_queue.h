@@ -81,6 +81,8 @@ class WorkQueue {
   std::optional<std::string> get();
   // The pass is over; a key that was added meanwhile is ready again.
   void done(std::string_view key);
+  // The pass is over, but the key stays taken until done(): it no longer counts against its group, nor as work.
+  void hold(std::string_view key);
 
   // Forgets every key that waits, ready or for later, and all failures. Keys that were got are given back as usual.
   void clear();
@@ -108,10 +110,12 @@ class WorkQueue {
   struct Work {
     MonoTime since{};  // when it was handed out
     std::string group;
+    bool held = false;
   };
 
   void release_due();
   void push_ready(std::string_view key);
+  void leave_group(const Work& work);
 
   const Clock& clock_;
   BackOff backoff_;

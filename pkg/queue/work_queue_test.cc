@@ -38,6 +38,31 @@ TEST(WorkQueue, AnAddDuringAPassOwesOneMorePass) {
   EXPECT_EQ(queue.get(), std::nullopt);
 }
 
+// A key that is held stays taken, but leaves its place in the group to another one.
+TEST(WorkQueue, AHeldKeyDoesNotCountAgainstItsGroup) {
+  ManualClock clock;
+  WorkQueue queue(clock, {}, nullptr, {[](std::string_view) { return Place{"g", 0}; }, 1});
+  queue.add("a");
+  queue.add("b");
+  ASSERT_EQ(queue.get(), "a");
+  EXPECT_EQ(queue.get(), std::nullopt) << "the group has all it may have";
+  queue.hold("a");
+  queue.hold("a");
+  EXPECT_EQ(queue.get(), "b");
+  queue.add("a");
+  queue.done("b");
+  EXPECT_EQ(queue.get(), std::nullopt) << "it is still taken";
+  clock.advance(5s);
+  EXPECT_EQ(queue.unfinished_work(), Duration::zero());
+  EXPECT_EQ(queue.longest_running(), Duration::zero());
+  queue.done("a");
+  EXPECT_EQ(queue.get(), "a") << "what happened meanwhile is owed to it";
+  queue.add("b");
+  EXPECT_EQ(queue.get(), std::nullopt);
+  queue.done("a");
+  EXPECT_EQ(queue.get(), "b");
+}
+
 TEST(WorkQueue, BacksOffPerKeyFrom5MillisecondsTo60Seconds) {
   ManualClock clock;
   WorkQueue queue(clock);

@@ -32,6 +32,7 @@ class MemoryView : public View {
   std::map<std::string, Duration> ages;                                // by to_text(Key); default an hour
   std::map<std::pair<std::string, std::string>, std::string> emitted;  // (uid, reason) -> signature
   std::map<std::string, uint64_t, std::less<>> tallies;                // by uid
+  std::map<std::pair<std::string, std::string>, std::pair<std::string, WallTime>> notes;  // (uid, topic) -> text, since
   WallTime time{std::chrono::seconds{1'700'000'000}};
 
   void put(api::Pod pod);
@@ -64,6 +65,7 @@ class MemoryView : public View {
   Duration unchanged_for(Kind kind, std::string_view key) const override;
   std::optional<std::string> last_event(std::string_view uid, std::string_view reason) const override;
   uint64_t tallied(std::string_view uid) const override;
+  std::optional<Noted> note(std::string_view uid, std::string_view topic) const override;
   WallTime now() const override { return time; }
 };
 

@@ -58,6 +58,7 @@ std::vector<std::string> ParkingLot::park(const std::string& key, const Park& pa
     instead = end(key);
   else
     fail(key);
+  trials_.erase(key);
   std::sort(entry.park.causes.begin(), entry.park.causes.end());
   entry.park.causes.erase(std::unique(entry.park.causes.begin(), entry.park.causes.end()), entry.park.causes.end());
   shapes_[entry.shape].ns = namespace_of(key);
@@ -90,8 +91,8 @@ std::vector<std::string> ParkingLot::end(const std::string& key) {
   trials_.erase(trial);
   bool more = false;
   update(id, [&](Shape& shape) {
-    shape.on_trial.clear();
-    more = !shape.members.empty();
+    if (shape.on_trial == key) shape.on_trial.clear();
+    more = shape.on_trial.empty() && !shape.members.empty();
   });
   if (!more) return {};
   return {hand_out(id)};
@@ -101,10 +102,10 @@ void ParkingLot::fail(const std::string& key) {
   const auto trial = trials_.find(key);
   if (trial == trials_.end()) return;
   update(trial->second, [&](Shape& shape) {
+    if (shape.on_trial != key) return;
     shape.on_trial.clear();
     shape.tried_at = ++time_;
   });
-  trials_.erase(trial);
 }
 
 void ParkingLot::clear() {
@@ -113,6 +114,7 @@ void ParkingLot::clear() {
   trials_.clear();
   by_cause_.clear();
   sweeps_.clear();
+  last_swept_.clear();
 }
 
 std::string ParkingLot::hand_out(const std::string& id) {
@@ -183,8 +185,11 @@ std::vector<std::string> ParkingLot::wake(const Cause& cause, uint64_t since) {
 
 std::vector<std::string> ParkingLot::next_batch() {
   std::vector<std::string> keys;
-  for (auto next = sweeps_.begin(); next != sweeps_.end() && keys.size() < kBatch;) {
-    const auto sweep = next++;
+  // Causes take turns: one that many wait for does not keep the others.
+  for (size_t left = sweeps_.size(); left > 0 && keys.size() < kBatch; --left) {
+    auto sweep = sweeps_.upper_bound(last_swept_);
+    if (sweep == sweeps_.end()) sweep = sweeps_.begin();
+    last_swept_ = sweep->first;
     bool more = false;
     for (std::string& key : take(sweep->first, sweep->second, false, kBatch - keys.size(), more))
       keys.push_back(std::move(key));

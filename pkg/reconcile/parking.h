@@ -38,7 +38,8 @@ class ParkingLot {
   // Its run ended without parking it, or its object is gone. The key of its shape that is to be run next, if it was
   // handed out here; else nothing.
   std::vector<std::string> end(const std::string& key);
-  // Its run ended undecided: that costs as much for every key of its shape, so the next one waits for a change.
+  // Its run ended undecided: that costs as much for every key of its shape, so the next one waits for a change, or
+  // until the key ends after all.
   void fail(const std::string& key);
   // Forgets everything.
   void clear();
@@ -105,9 +106,12 @@ class ParkingLot {
   uint64_t time_ = 0;
   std::unordered_map<std::string, Entry> parked_;
   std::unordered_map<std::string, Shape> shapes_;
-  std::unordered_map<std::string, std::string> trials_;  // key -> shape
+  // key -> shape: keys that were handed out and have neither parked nor ended since. Those that failed are no longer on
+  // trial, but when they end the next one of their shape follows.
+  std::unordered_map<std::string, std::string> trials_;
   std::map<Cause, Lines> by_cause_;
   std::map<Cause, Sweep> sweeps_;  // what is still to be tried
+  Cause last_swept_;               // whose turn it was last
 };
 
 }  // namespace dra::reconcile

@@ -56,6 +56,40 @@ TEST(ParkingLot, ATrialThatSaysNothingPassesOnToTheNext) {
   EXPECT_TRUE(lot.end("pod:d/never seen").empty());
 }
 
+// One that was undecided first and fits later brings its shape on, as one that fits at once does.
+TEST(ParkingLot, AnUndecidedTrialThatEndsAfterAllPassesOnToTheNext) {
+  ParkingLot lot;
+  for (const char* key : {"pod:d/a", "pod:d/b", "pod:d/c"}) lot.park(key, park_for({"x"}, 0, "", "s"));
+  ASSERT_EQ(lot.wake("x"), Keys{"pod:d/a"});
+  lot.fail("pod:d/a");
+  lot.fail("pod:d/a");
+  EXPECT_EQ(lot.end("pod:d/a"), Keys{"pod:d/b"});
+  EXPECT_TRUE(lot.end("pod:d/a").empty()) << "once";
+  lot.fail("pod:d/b");
+  EXPECT_EQ(lot.wake("x"), Keys{"pod:d/c"}) << "a change that comes first tries another one";
+  EXPECT_TRUE(lot.end("pod:d/b").empty()) << "that one is on trial now, and says what follows";
+  EXPECT_TRUE(lot.end("pod:d/c").empty());
+  EXPECT_EQ(lot.size(), 0u);
+  EXPECT_EQ(lot.shapes(), 0u);
+}
+
+TEST(ParkingLot, CausesTakeTurnsInFurtherBatches) {
+  ParkingLot lot;
+  for (int i = 0; i < 1000; ++i) lot.park("pod:a/p" + std::to_string(i), park_for({"a"}));
+  for (int i = 0; i < 40; ++i) lot.park("pod:z/p" + std::to_string(i), park_for({"z"}));
+  lot.wake("a");
+  lot.wake("z");
+  bool reached = false;
+  for (int batch = 0; batch < 6 && !reached; ++batch) {
+    for (const std::string& key : lot.next_batch()) {
+      reached = reached || key.starts_with("pod:z/");
+      lot.park(key, park_for({key.substr(4, 1)}));
+    }
+    lot.wake("a");  // there is no end of changes
+  }
+  EXPECT_TRUE(reached);
+}
+
 TEST(ParkingLot, WakesInBatchesAndReachesEverybodyOnce) {
   ParkingLot lot;
   const Park park = park_for({"class/gpu"}, 0, "2026");

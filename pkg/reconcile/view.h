@@ -74,6 +74,13 @@ class View {
   // counts from zero.
   virtual uint64_t tallied(std::string_view uid) const = 0;
 
+  struct Noted {
+    std::string text;
+    Duration age{};  // since the note was made
+  };
+  // The last Note of this topic about this uid; nothing when there was none (or it is forgotten).
+  virtual std::optional<Noted> note(std::string_view /*uid*/, std::string_view /*topic*/) const { return std::nullopt; }
+
   virtual WallTime now() const = 0;
   // The version of resource.k8s.io that is spoken: "resource.k8s.io/v1".
   virtual std::string_view dra_api_version() const { return "resource.k8s.io/v1"; }

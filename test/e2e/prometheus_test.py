@@ -109,7 +109,7 @@ def run(box, programs, prometheus, promtool):
     nothing["spec"]["spec"]["devices"]["requests"][0]["exactly"]["selectors"] = [{"cel": {"expression": "false"}}]
     api.create(rest.RESOURCE + "/namespaces/default/resourceclaimtemplates", nothing)
     api.create("/api/v1/namespaces/default/pods", rest.pod("waits", "nothing"))
-    pending = 'dra_pending_pods{class="gpu.nvidia.com",cause="RequestSelector"} 1\n'
+    pending = 'dra_pending_pods{cause="RequestSelector",class="gpu.nvidia.com"} 1\n'
     box.wait_for(lambda: pending in manager.metrics(), 40, "the pod that waits to be counted")
     config = os.path.join(box.folder, "prometheus.yml")
     with open(config, "w", encoding="utf-8") as out:

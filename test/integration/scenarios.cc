@@ -204,6 +204,7 @@ void play_reasons(Stage& s) {
         Api::path("Pod", "p"),
         {{"metadata",
           {{"annotations", {{std::string(reconcile::kLeavingAnnotation), waiting->metadata.uid + "@99999999999"}}}}}});
+  s.cluster().pass(35s);  // long enough for a condition
   for (const Json& change : {tainted, cordoned, tainted}) {
     s.api().merge(path, change);
     s.cluster().pass(2s);

@@ -195,6 +195,12 @@ class Chart(unittest.TestCase):
             self.assertNotIn(("ClusterRoleBinding", "dra-controller-manager:auth-delegator"), plain)
             self.assertNotIn("https", plain["ServiceMonitor", "dra-controller-manager"] + plain["NetworkPolicy", "dra-controller-manager"])
 
+    def test_values_that_an_older_release_did_not_have_may_be_absent(self):
+        """As with helm upgrade --reuse-values."""
+        for helm in HELMS:
+            absent = [f"{path}=null" for path in ("metrics.securePort", "metrics.authentication", "metrics.tlsSecretName")]
+            self.assertEqual(render(helm, *absent)[:2], render(helm)[:2])
+
     def test_a_server_without_network_policies_gets_none(self):
         for helm in HELMS:
             self.assertIn("kind: NetworkPolicy", render(helm)[1])

@@ -99,6 +99,11 @@ namespaceObject.metadata.?labels[?'dra-controller-manager/allocate'].orValue('')
 {{- if int .Values.metrics.securePort }}{{ int .Values.metrics.securePort }}{{ end }}
 {{- end }}
 
+{{/* Who needs a token. (helm upgrade --reuse-values from a chart that did not have the value brings none.) */}}
+{{- define "dra.metricsAuthentication" -}}
+{{ .Values.metrics.authentication | default "secure" }}
+{{- end }}
+
 {{/* Whether pods may ask for devices by the name of an extended resource: since resource.k8s.io/v1 (1.34). "yes" or nothing. */}}
 {{- define "dra.extendedResources" -}}
 {{- if .Capabilities.APIVersions.Has "resource.k8s.io/v1/DeviceClass" }}yes{{ end }}
@@ -147,8 +152,8 @@ namespaceObject.metadata.?labels[?'dra-controller-manager/allocate'].orValue('')
 {{- if and (eq $v.optIn.mode "off") $v.optIn.excludedNamespaces }}
 {{- fail "optIn.excludedNamespaces is set, but optIn.mode is off, which opts in nothing: choose optIn.mode labels or all-claims, or empty optIn.excludedNamespaces" }}
 {{- end }}
-{{- if and (not (include "dra.securePort" .)) (ne $v.metrics.authentication "secure") }}
-{{- fail (printf "metrics.authentication is %s, but metrics.securePort is 0: tokens are not read over HTTP; choose a port, or metrics.authentication=secure" $v.metrics.authentication) }}
+{{- if and (not (include "dra.securePort" .)) (ne (include "dra.metricsAuthentication" .) "secure") }}
+{{- fail (printf "metrics.authentication is %s, but metrics.securePort is 0: tokens are not read over HTTP; choose a port, or metrics.authentication=secure" (include "dra.metricsAuthentication" .)) }}
 {{- end }}
 {{- if and (not (include "dra.securePort" .)) $v.metrics.tlsSecretName }}
 {{- fail "metrics.tlsSecretName is set, but metrics.securePort is 0: choose a port, or empty metrics.tlsSecretName" }}

@@ -1,0 +1,61 @@
+// Lists of events for `packing` and `mig`: what both runners share.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pkg/allocator/allocator.h"
+#include "pkg/inventory/inventory.h"
+#include "pkg/placement/decision.h"
+
+namespace dra::conformance {
+
+struct ListFlags {
+  std::string in;
+  std::string out;
+  allocator::Strategy strategy = allocator::Strategy::kBestFit;
+};
+// Parses --in, --out and --strategy. An exit code instead where there is nothing to run.
+std::optional<int> parse_list_flags(const std::vector<std::string>& arguments, const char* name, const char* summary,
+                                    ListFlags& flags);
+
+// A cluster of nodes with devices, in which pods are decided one by one as the manager does it: placement says which
+// nodes are left, the allocator chooses one of them and its devices, both count what was decided.
+class Fleet {
+ public:
+  Fleet(const inventory::Features& features, allocator::Strategy strategy);
+
+  void add_node(const std::string& name, int64_t cpu_milli, int64_t memory_mib);
+  placement::Cluster& cluster() { return cluster_; }
+  inventory::Inventory& devices() { return inventory_; }
+
+  struct Placed {
+    std::string node;
+    api::AllocationResult devices;
+  };
+  // The claim may be null: the pod then wants CPU and memory alone. Nothing: it fits nowhere.
+  std::optional<Placed> place(const api::Pod& pod, std::shared_ptr<const api::ResourceClaim> claim);
+  void remove(const std::string& pod_uid);
+
+  // Of one decision each, in nanoseconds: placement, allocator, and writing down what was decided.
+  const std::vector<int64_t>& nanos() const { return nanos_; }
+  int64_t percentile(double share) const;
+  uint64_t undecided() const { return undecided_; }
+
+ private:
+  std::optional<Placed> decide(const api::Pod& pod, std::shared_ptr<const api::ResourceClaim> claim);
+
+  placement::Cluster cluster_;
+  inventory::Inventory inventory_;
+  SeededRandom random_{1};
+  allocator::Allocator allocator_;
+  std::vector<inventory::NodeId> ids_;  // by placement's number of the node
+  std::vector<int64_t> nanos_;
+  uint64_t undecided_ = 0;
+};
+
+}  // namespace dra::conformance

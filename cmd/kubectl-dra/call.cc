@@ -1,0 +1,158 @@
+// The command line of a verb, and where the cluster comes from.
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "client/config/kubeconfig.h"
+#include "client/transport/curl_transport.h"
+#include "cmd/kubectl-dra/verb.h"
+#include "pkg/base/strings.h"
+#include "pkg/inspect/label_filter.h"
+#include "pkg/inspect/server_source.h"
+#include "pkg/inspect/snapshot.h"
+#include "pkg/log/log.h"
+#include "pkg/reactor/asio_reactor.h"
+
+namespace dra::kubectl {
+namespace {
+
+constexpr Duration kPatience = std::chrono::seconds(60);  // for one request
+
+// As kubectl: a kubeconfig comes first, a pod's service account only where there is none.
+Result<client::ServerConfig> server_config(const CommonFlags& common, const client::ConfigContext& context) {
+  std::map<std::string, std::string> environment = client::process_environment();
+  const auto home = environment.find("HOME");
+  const bool has_file = environment.contains("KUBECONFIG") ||
+                        (home != environment.end() && ::access((home->second + "/.kube/config").c_str(), F_OK) == 0);
+  if (has_file) environment.erase("KUBERNETES_SERVICE_HOST");
+  return client::load_config({common.kubeconfig, common.context, common.server}, environment, context);
+}
+
+// Says how a verb is written, where CLI11 would only know its flags.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  explicit HelpFormatter(std::string usage) : usage_(std::move(usage)) { column_width(34); }
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "Usage: kubectl dra " + usage_ + " [flags]\n";
+  }
+
+ private:
+  std::string usage_;
+};
+
+void add_common(CLI::App& app, CommonFlags& common) {
+  app.add_option("-n,--namespace", common.ns, "the namespace; without it that of the context");
+  app.add_flag("-A,--all-namespaces", common.all_namespaces, "all namespaces");
+  app.add_option("-l,--selector", common.selector, "labels of the nodes that top counts: a=b,c!=d");
+  app.add_option("--from", common.from, "read this snapshot instead of a server");
+  app.add_option("--kubeconfig", common.kubeconfig, "the kubeconfig file");
+  app.add_option("--context", common.context, "the context in it");
+  app.add_option("-s,--server", common.server, "the address of the API server");
+  app.add_flag("-w,--watch", common.watch, "look again every 2 s and print what changes");
+  app.add_flag("--times", common.times, "say on standard error how long reading and answering took");
+  app.add_option("--feature-gates", common.feature_gates,
+                 "DRA gates of this cluster that differ from 1.36: Name=true,...");
+  app.add_option("--ignore-taints", common.ignore_taints, "keys of NoSchedule taints that the manager ignores");
+}
+
+Result<inspect::Objects> read_cluster(CommonFlags& common,
+                                      const std::function<Result<void>(std::string_view, std::string_view)>& on_page) {
+  if (!common.from.empty()) return inspect::read_snapshot(common.from);
+  // What clients log of single failures is in the error already.
+  log::configure({.sink = [](std::string_view) {}});
+  SystemClock clock;
+  AsioReactor reactor(clock);
+  auto config = server_config(common, {&reactor, nullptr});
+  if (!config) return fail(Error(Code::kUnavailable, config.error().message()));
+  if (common.ns.empty()) common.ns = config->default_namespace;
+  client::CurlOptions curl;
+  curl.user_agent = "kubectl-dra";
+  client::CurlTransport transport(reactor, *config, curl);
+  inspect::ServerOptions options;
+  options.server = config->server;
+  options.ns = common.ns;
+  options.on_page = on_page;
+  auto objects = inspect::load_from_server(reactor, transport, options);
+  if (config->credentials) config->credentials->cancel();
+  return objects;
+}
+
+}  // namespace
+
+std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& arguments, Call& call) {
+  CLI::App app(verb.summary + "\n\nExamples:\n" + verb.examples, "kubectl dra " + verb.name);
+  app.formatter(std::make_shared<HelpFormatter>(verb.usage));
+  if (verb.needs_cluster) add_common(app, call.common);
+  app.add_option("-o,--output", call.common.output, "one of table, wide, json, yaml, name");
+  app.add_flag("--no-headers", call.common.no_headers, "tables without their first line");
+  for (const Flag& flag : verb.flags) {
+    const std::string name = flag.names.substr(flag.names.rfind("--") + 2);
+    if (!flag.takes_value) {
+      app.add_flag(flag.names, call.switches[name], flag.help);
+      continue;
+    }
+    CLI::Option* option = app.add_option(flag.names, call.values[name], flag.help);
+    if (!flag.choices.empty()) option->check(CLI::IsMember(flag.choices));
+  }
+  app.add_option("words", call.words, "")->group("");
+  app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
+    return failed->get_name() + ": " + error.what() + "; see --help\n";
+  });
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::CallForHelp&) {
+    std::string help = inspect::wrapped(app.help(), call.width());
+    help.erase(help.find_last_not_of('\n') + 1);
+    std::printf("%s\n", help.c_str());
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : static_cast<int>(inspect::Status::kUsage);
+  }
+  if (call.words.size() >= verb.min_words && call.words.size() <= verb.max_words) return std::nullopt;
+  std::fprintf(stderr, "kubectl-dra: usage: kubectl dra %s\n", verb.usage.c_str());
+  return static_cast<int>(inspect::Status::kUsage);
+}
+
+Result<inspect::Objects> Call::load(const std::function<Result<void>(std::string_view, std::string_view)>& on_page) {
+  const SystemClock clock;
+  const MonoTime begun = clock.mono_now();
+  auto objects = read_cluster(common, on_page);
+  load_time += clock.mono_now() - begun;
+  return objects;
+}
+
+Result<std::string> Call::request(const Ask& ask) {
+  SystemClock clock;
+  AsioReactor reactor(clock);
+  auto config = server_config(common, {&reactor, nullptr});
+  if (!config) return fail(Error(Code::kUnavailable, config.error().message()));
+  client::CurlTransport transport(reactor, *config);
+  client::RestClient client(transport);
+  std::optional<Result<std::string>> answer;
+  const Handle call = ask(client, [&answer](Result<std::string> got) { answer = std::move(got); });
+  reactor.run_until([&answer] { return answer.has_value(); }, kPatience);
+  if (config->credentials) config->credentials->cancel();
+  if (!answer) return fail(Code::kDeadlineExceeded, config->server + " does not answer");
+  return std::move(*answer);
+}
+
+std::string Call::ns() const {
+  return common.ns.empty() ? "default" : common.ns;
+}
+
+Result<inspect::StateOptions> Call::state_options() const {
+  inspect::StateOptions options;
+  auto features = inventory::features_from_flag(common.feature_gates);
+  if (!features) return fail(features.error().wrap("--feature-gates"));
+  options.features = *features;
+  for (const std::string& key : split(common.ignore_taints, ','))
+    if (!key.empty()) options.ignored_taints.push_back(key);
+  return options;
+}
+
+size_t Call::width() const {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) return size.ws_col;
+  return 80;
+}
+
+}  // namespace dra::kubectl

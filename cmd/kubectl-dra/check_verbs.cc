@@ -1,0 +1,134 @@
+// Verbs that check and simulate: lint, cel, whatif.
+#include <charconv>
+
+#include "cmd/kubectl-dra/verb.h"
+#include "pkg/inspect/cel_query.h"
+#include "pkg/inspect/files.h"
+#include "pkg/inspect/lint.h"
+#include "pkg/inspect/manifest.h"
+#include "pkg/inspect/whatif.h"
+
+namespace dra::kubectl {
+namespace {
+
+Result<inspect::Answer> run_lint(Call& call) {
+  const std::string file = call.value("filename");
+  if (file.empty()) return fail(Code::kInvalidArgument, "lint needs -f FILE (- is standard input)");
+  const auto text = inspect::read_file(file, inspect::kMaxManifest);
+  if (!text) return fail(text.error());
+  auto options = call.state_options();
+  if (!options) return fail(options.error());
+  std::optional<inspect::Objects> objects;
+  if (!call.switches["offline"]) {
+    auto loaded = call.load();
+    if (!loaded) return fail(loaded.error());
+    objects = std::move(*loaded);
+  }
+  const std::string ns = call.ns();
+  auto findings = inspect::lint(*text, objects ? &*objects : nullptr, *options, ns);
+  if (!findings) return fail(findings.error());
+  return inspect::lint_answer(*findings, file == "-" ? "<stdin>" : file, call.switches["strict"]);
+}
+
+Result<inspect::Answer> run_cel(Call& call) {
+  auto options = call.state_options();
+  if (!options) return fail(options.error());
+  const auto objects = call.load();
+  if (!objects) return fail(objects.error());
+  return inspect::cel_answer(*objects, call.words[0], options->features.list_attributes);
+}
+
+Result<uint32_t> number_of(const std::string& text, uint32_t most) {
+  uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number > most)
+    return fail(Code::kInvalidArgument, quote(text) + " is no number from 0 to " + std::to_string(most));
+  return number;
+}
+
+// "delete pod/X", "taint NODE/DEVICE key=value:Effect", "scale deployment/X 5" (or X=5), "add-node like NODE [COUNT]".
+Result<inspect::Change> change_of(const std::vector<std::string>& words) {
+  auto kind = inspect::change_kind_of(words[0]);
+  if (!kind) return fail(kind.error());
+  inspect::Change change;
+  change.kind = *kind;
+  size_t at = 1;
+  if (*kind == inspect::Change::Kind::kAddNode && words.size() > 1 && words[1] == "like") ++at;
+  if (at >= words.size()) return fail(Code::kInvalidArgument, "whatif " + words[0] + " needs the name of an object");
+  change.target = words[at++];
+  if (*kind == inspect::Change::Kind::kTaint) {
+    if (at >= words.size()) return fail(Code::kInvalidArgument, "whatif taint needs key=value:Effect");
+    auto taint = inspect::parse_taint(words[at]);
+    if (!taint) return fail(taint.error());
+    change.taint = std::move(*taint);
+    return change;
+  }
+  const bool counts = *kind == inspect::Change::Kind::kScale || *kind == inspect::Change::Kind::kAddNode;
+  std::string number = counts && at < words.size() ? words[at] : "";
+  if (const size_t equals = change.target.find('='); counts && equals != std::string::npos) {
+    number = change.target.substr(equals + 1);
+    change.target.erase(equals);
+  }
+  if (*kind == inspect::Change::Kind::kScale && number.empty())
+    return fail(Code::kInvalidArgument, "whatif scale needs a number: scale deployment/X 5");
+  if (number.empty()) return change;
+  auto count = number_of(number, 1000);
+  if (!count) return fail(count.error());
+  change.count = *count;
+  return change;
+}
+
+Result<inspect::Answer> run_whatif(Call& call) {
+  auto change = change_of(call.words);
+  if (!change) return fail(change.error());
+  auto options = call.state_options();
+  if (!options) return fail(options.error());
+  const auto objects = call.load();
+  if (!objects) return fail(objects.error());
+  const std::string ns = call.ns();
+  auto fates = inspect::whatif(*objects, *change, *options, ns);
+  if (!fates) return fail(fates.error());
+  return inspect::whatif_answer(*fates, *objects);
+}
+
+const RegisterVerb kLint(
+    {"lint",
+     "what is wrong with a file before it is applied",
+     "  kubectl dra lint -f claims.yaml             old versions, unknown fields, selectors that match nothing\n"
+     "  kubectl dra lint -f claims.yaml --offline   without a cluster: fields and selectors alone\n",
+     "lint -f FILE",
+     {{"-f,--filename", "the manifest; - is standard input", true, {}},
+      {"--offline", "ask no server", false, {}},
+      {"--strict", "warnings, too, make the exit status 1", false, {}}},
+     0,
+     0,
+     {},
+     &run_lint});
+const RegisterVerb kCel(
+    {"cel",
+     "the devices that a selector matches, and what it costs",
+     "  kubectl dra cel 'device.driver == \"gpu.example.com\"'\n"
+     "  kubectl dra cel 'device.attributes[\"gpu.example.com\"].productName.startsWith(\"A100\")'\n",
+     "cel EXPRESSION",
+     {},
+     1,
+     1,
+     {},
+     &run_cel});
+const RegisterVerb kWhatif({"whatif",
+                            "which pods would move, wait or start after a change; writes nothing",
+                            "  kubectl dra whatif drain node-a\n"
+                            "  kubectl dra whatif cordon node-a\n"
+                            "  kubectl dra whatif delete deployment/web -n web\n"
+                            "  kubectl dra whatif taint node-a/gpu-3 example.com/broken=ecc:NoExecute\n"
+                            "  kubectl dra whatif add-node like node-a 2\n"
+                            "  kubectl dra whatif scale deployment/web 8 -n web\n",
+                            "whatif delete|drain|cordon|taint|add-node|scale OBJECT ...",
+                            {},
+                            1,
+                            4,
+                            {"delete", "drain", "cordon", "taint", "add-node", "scale", "@nodes", "@pods"},
+                            &run_whatif});
+
+}  // namespace
+}  // namespace dra::kubectl

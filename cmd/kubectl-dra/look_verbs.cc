@@ -1,0 +1,112 @@
+// Verbs that look: top, who, explain.
+#include "cmd/kubectl-dra/verb.h"
+#include "pkg/inspect/explain.h"
+#include "pkg/inspect/label_filter.h"
+#include "pkg/inspect/top.h"
+#include "pkg/inspect/who.h"
+
+namespace dra::kubectl {
+namespace {
+
+// The state of the cluster, and what it is made from.
+struct Loaded {
+  inspect::Objects objects;
+  std::unique_ptr<inspect::State> state;
+};
+
+Result<std::unique_ptr<Loaded>> load_state(Call& call) {
+  auto options = call.state_options();
+  if (!options) return fail(options.error());
+  auto objects = call.load();
+  if (!objects) return fail(objects.error());
+  auto loaded = std::make_unique<Loaded>();
+  loaded->objects = std::move(*objects);
+  const SystemClock clock;
+  const MonoTime begun = clock.mono_now();
+  loaded->state = std::make_unique<inspect::State>(loaded->objects, std::move(*options));
+  call.load_time += clock.mono_now() - begun;
+  return loaded;
+}
+
+Result<inspect::Answer> run_top(Call& call) {
+  const std::string what = call.words.empty() ? "nodes" : call.words[0];
+  static const std::vector<std::string> kWhat{"nodes", "classes", "claims", "namespaces"};
+  if (std::find(kWhat.begin(), kWhat.end(), what) == kWhat.end()) {
+    const std::string near = inspect::nearest(what, kWhat);
+    return fail(Code::kInvalidArgument, "top " + quote(what) + " is not known; " +
+                                            (near.empty() ? "use one of nodes, classes, claims, namespaces"
+                                                          : "did you mean " + quote(near) + "?"));
+  }
+  if (!call.common.selector.empty() && what != "nodes")
+    return fail(Code::kInvalidArgument, "-l selects the nodes of top nodes; top " + what + " takes none");
+  auto labels = inspect::parse_label_selector(call.common.selector);
+  if (!labels) return fail(labels.error());
+  // Namespaced things of all namespaces, unless -n chooses one.
+  inspect::Scope scope{call.common.all_namespaces ? "" : call.common.ns, std::move(*labels)};
+  auto loaded = load_state(call);
+  if (!loaded) return fail(loaded.error());
+  inspect::State& state = *(*loaded)->state;
+  if (what == "nodes") return inspect::top_nodes(state, scope);
+  if (what == "classes") return inspect::top_classes(state);
+  if (what == "claims") return inspect::top_claims(state, scope);
+  return inspect::top_namespaces(state, scope);
+}
+
+Result<inspect::Answer> run_who(Call& call) {
+  auto loaded = load_state(call);
+  if (!loaded) return fail(loaded.error());
+  return inspect::who(*(*loaded)->state, call.words[0]);
+}
+
+Result<inspect::Answer> run_explain(Call& call) {
+  if (call.common.all_namespaces)
+    return fail(Code::kInvalidArgument, "explain is about one object; choose its namespace with -n");
+  auto loaded = load_state(call);
+  if (!loaded) return fail(loaded.error());
+  inspect::ExplainOptions options;
+  options.ns = call.ns();
+  options.node = call.value("node");
+  options.width = call.width();
+  options.wide = call.common.output == "wide";
+  // "pod X" is "pod/X".
+  const std::string target = call.words.size() == 2 ? call.words[0] + "/" + call.words[1] : call.words[0];
+  return inspect::explain(*(*loaded)->state, target, options);
+}
+
+const RegisterVerb kTop({"top",
+                         "how much there is: total, used, free and bad, and what can still be cut",
+                         "  kubectl dra top                  devices of each node, and what can still be cut\n"
+                         "  kubectl dra top classes          the largest request of each class that fits one node\n"
+                         "  kubectl dra top claims -n ml     who holds how much\n"
+                         "  kubectl dra top -l zone=a -o json\n",
+                         "top [nodes|classes|claims|namespaces]",
+                         {},
+                         0,
+                         1,
+                         {"nodes", "classes", "claims", "namespaces"},
+                         &run_top});
+const RegisterVerb kWho({"who",
+                         "the devices of a node and who holds them",
+                         "  kubectl dra who node-a           all devices, partitions under what they are cut from\n"
+                         "  kubectl dra who node-a/gpu-3     one of them\n",
+                         "who NODE[/DEVICE]",
+                         {},
+                         1,
+                         1,
+                         {"@nodes"},
+                         &run_who});
+const RegisterVerb kExplain({"explain",
+                             "why a pod or claim waits, or which devices it has and from whom",
+                             "  kubectl dra explain pod/train-0           by itself also: explain train-0\n"
+                             "  kubectl dra explain deployment/web -n ml  the pod of it that waits\n"
+                             "  kubectl dra explain claim/gpus\n"
+                             "  kubectl dra explain pod/train-0 --node node-a\n",
+                             "explain KIND/NAME",
+                             {{"--node", "why not on this node", true, {}}},
+                             1,
+                             2,
+                             {"@pods", "@claims"},
+                             &run_explain});
+
+}  // namespace
+}  // namespace dra::kubectl

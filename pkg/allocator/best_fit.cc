@@ -1,0 +1,358 @@
+#include "pkg/allocator/best_fit.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+namespace dra::allocator {
+namespace {
+
+using inventory::Amount;
+using inventory::NodeView;
+using inventory::Pool;
+using inventory::test_bit;
+
+using strategy::kMillion;
+
+// Free shares are rounded down to millionths and requests up: a millionth is no difference.
+uint32_t cells_of(int64_t ppm) {
+  return static_cast<uint32_t>(
+      std::clamp<int64_t>((ppm + 1) * static_cast<int64_t>(strategy::kCells) / kMillion, 0, strategy::kCells));
+}
+
+}  // namespace
+
+void BestFit::clear() {
+  demanded_.clear();
+  values_.clear();
+}
+
+FoundNodes BestFit::find(const Plan& plan, const Request& request, Strategy strategy, std::span<const NodeId> order) {
+  plan_ = &plan;
+  request_ = &request;
+  strategy_ = strategy;
+  order_ = order;
+  compared_ = 0;
+  last_shape_ = nullptr;
+  values_.follow();
+  rank_names();
+  learn(plan, request);
+  if (!plain(plan)) return search_all();
+  Place best, here;
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (order[i] >= core_.node_count()) continue;
+    const Priced priced = price(plan, order[i], i, here);
+    if (priced == Priced::kSliceEnded || meter_.stopped()) break;
+    if (priced == Priced::kNo) continue;
+    ++compared_;
+    if (best.node == inventory::kNone || better(here.cost, here.node, best)) std::swap(best, here);
+  }
+  // Nothing found is no proof: the search has the last word, and knows how to go on after a slice.
+  if (best.node == inventory::kNone) return search_all();
+  return conclude(best, {});
+}
+
+// Nodes by name, for ties.
+void BestFit::rank_names() {
+  if (name_rank_.size() == core_.node_count()) return;
+  std::vector<NodeId> by_name(core_.node_count());
+  std::iota(by_name.begin(), by_name.end(), 0);
+  std::sort(by_name.begin(), by_name.end(),
+            [&](NodeId a, NodeId b) { return core_.node_name(a) < core_.node_name(b); });
+  name_rank_.resize(by_name.size());
+  for (uint32_t rank = 0; rank < by_name.size(); ++rank) name_rank_[by_name[rank]] = rank;
+}
+
+bool BestFit::better(const strategy::Cost& cost, NodeId node, const Place& than) const {
+  if (cost != than.cost) return cost < than.cost;
+  return name_rank_[node] < name_rank_[than.node];
+}
+
+// ---- learning
+
+void BestFit::learn(const Plan& plan, const Request& request) {
+  std::vector<std::pair<const PlanRequest*, Demanded>> all;
+  int64_t units = 0;
+  for (const PlanRequest& one : plan.requests) {
+    const PlanAlternative& first = one.alternatives.front();
+    if (first.all || first.admin) continue;
+    const Demanded demand = demanded(first.filter);
+    if (!demand.known) continue;
+    all.emplace_back(&one, demand);
+    units += int64_t{demand.cells} * first.count;
+  }
+  for (const auto& [one, demand] : all) {
+    const uint32_t count = one->alternatives.front().count;
+    strategy::Seen seen;
+    seen.claim = std::hash<std::string>{}(plan.claims[one->claim]->metadata.uid + "/" + one->spec->name);
+    seen.kind = demand.kind;
+    seen.cells = demand.cells;
+    seen.count = count;
+    seen.cpu_milli = units == 0 ? 0 : request.cpu_milli * (int64_t{demand.cells} * count) / units;
+    mix_.note(seen);
+  }
+  if (mix_.stale()) mix_.refresh();
+}
+
+// The kind and size of what a filter asks for, judged by the first device anywhere that it selects.
+BestFit::Demanded BestFit::demanded(FilterId filter) {
+  if (const auto kept = demanded_.find(filter); kept != demanded_.end()) return kept->second;
+  Demanded demand;
+  for (inventory::PoolId id = 0; id < core_.pool_slots() && !demand.known; ++id) {
+    const Pool* pool = core_.pool(id);
+    if (pool == nullptr || !pool->has_slices()) continue;
+    const FilterMask* mask = filters_.mask(filter, *pool);
+    if (mask == nullptr) return {};  // the slice ended: next time
+    const size_t device = inventory::next_bit(mask->selectable(), pool->words(), 0);
+    if (device == SIZE_MAX) continue;
+    demand.known = true;
+    demand.kind = values_.kind_of(pool->driver_text);
+    const auto number = static_cast<uint32_t>(device);
+    int64_t ppm = values_.of(id).devices[number].units_ppm;
+    if (pool->shareable(number)) {
+      ppm = 1;
+      const inventory::CapacityShape& shape = pool->shape(number);
+      const CapacityFit& fit = filters_.fit(filters_.get(filter), shape);
+      for (size_t i = 0; i < fit.amounts.size(); ++i)
+        if (shape.entries[i].amount > 0)
+          ppm = std::max(ppm, static_cast<int64_t>(static_cast<double>(fit.amounts[i]) /
+                                                       static_cast<double>(shape.entries[i].amount) * kMillion +
+                                                   0.5));
+    }
+    demand.cells = static_cast<uint32_t>(std::clamp<int64_t>(
+        (ppm * static_cast<int64_t>(strategy::kCells) + kMillion - 1) / kMillion, 1, strategy::kCells));
+  }
+  if (demand.known) demanded_[filter] = demand;
+  return demand;
+}
+
+// ---- one kind of device
+
+bool BestFit::plain(const Plan& plan) {
+  if (plan.requests.size() > 1 || !plan.constraints.empty()) return false;
+  if (plan.requests.empty()) return true;
+  const PlanRequest& request = plan.requests.front();
+  return request.alternatives.size() == 1 && !request.alternatives[0].all && !request.alternatives[0].admin;
+}
+
+BestFit::Priced BestFit::price(const Plan& plan, NodeId node, size_t position, Place& place) {
+  place.node = node;
+  place.picks.clear();
+  Taken taken;
+  int64_t lost = 0, broken = 0, size = 0;
+  if (!plan.requests.empty()) {
+    const PlanAlternative& alternative = plan.requests[0].alternatives[0];
+    const Priced gathered = gather(alternative, node);
+    if (gathered != Priced::kYes) return gathered;
+    const NodeView& view = core_.view(node);
+    if (!pick(view, alternative.count, picked_)) return Priced::kNo;
+    uint32_t first_local = 0;
+    uint32_t segment = 0;
+    // In allocation order, as results have them.
+    std::sort(picked_.begin(), picked_.end(), [](const Choice& a, const Choice& b) {
+      return std::pair(a.segment, a.device) < std::pair(b.segment, b.device);
+    });
+    for (const Choice& choice : picked_) {
+      for (; segment < choice.segment; ++segment)
+        first_local += static_cast<uint32_t>(pool_at(view, segment).words()) * 64;
+      const Pool& pool = pool_at(view, choice.segment);
+      const PoolValue& value = values_.of(pool.id);
+      const DeviceValue& device = value.devices[choice.device];
+      place.picks.push_back({first_local + choice.device, 0, 0, nullptr});
+      const int64_t units = device.shareable ? need_ppm(alternative, pool.shape(choice.device)) : device.units_ppm;
+      taken.units_ppm += units;
+      taken.cpu_milli += units * mix_.kind(value.kind).cpu_milli_per_device / kMillion;
+      lost += choice.lost;
+      broken += choice.broken;
+      size += choice.size;
+    }
+  }
+  meter_.charge(1);
+  place.chosen.assign(plan.requests.size(), 0);
+  place.cost = node_cost(node, position, taken, lost);
+  place.cost.broken = broken;
+  place.cost.size = size;
+  return Priced::kYes;
+}
+
+// The devices of the node that can be taken, into choices_.
+BestFit::Priced BestFit::gather(const PlanAlternative& alternative, NodeId node) {
+  choices_.clear();
+  const NodeView& view = core_.view(node);
+  for (uint32_t s = 0; s < view.segments.size(); ++s) {
+    const Pool& pool = pool_at(view, s);
+    const FilterMask* mask = filters_.mask(alternative.filter, pool);
+    if (mask == nullptr) return Priced::kSliceEnded;
+    const inventory::Words& here = view.segments[s].mask;
+    const PoolValue* value = nullptr;
+    for (size_t w = 0; w < pool.words(); ++w) {
+      uint64_t word = mask->usable()[w] & pool.available()[w] & (here.empty() ? ~uint64_t{0} : here[w]);
+      if (word == 0) continue;
+      if (value == nullptr) value = &values_.of(pool.id);
+      for (; word != 0; word &= word - 1) {
+        const auto device = static_cast<uint32_t>(w * 64 + static_cast<size_t>(std::countr_zero(word)));
+        std::optional<Choice> choice = choice_of(alternative, pool, *value, device);
+        if (!choice) continue;
+        choice->segment = s;
+        choices_.push_back(*choice);
+      }
+    }
+  }
+  return choices_.size() < alternative.count ? Priced::kNo : Priced::kYes;
+}
+
+int64_t BestFit::need_ppm(const PlanAlternative& alternative, const inventory::CapacityShape& shape) {
+  if (last_shape_ == &shape) return last_need_;
+  const CapacityFit& fit = filters_.fit(filters_.get(alternative.filter), shape);
+  int64_t need = 0;
+  for (size_t i = 0; i < fit.amounts.size(); ++i) {
+    const Amount whole = shape.entries[i].amount;
+    if (whole <= 0) continue;
+    const double part = static_cast<double>(fit.amounts[i]) / static_cast<double>(whole);
+    need = std::max(need, static_cast<int64_t>(part * kMillion + 0.5));
+  }
+  last_shape_ = &shape;
+  return last_need_ = need;
+}
+
+std::optional<BestFit::Choice> BestFit::choice_of(const PlanAlternative& alternative, const Pool& pool,
+                                                  const PoolValue& value, uint32_t number) {
+  const DeviceValue& device = value.devices[number];
+  Choice choice;
+  choice.device = number;
+  choice.name_rank = device.name_rank;
+  choice.size = device.size;
+  choice.broken = device.whole;
+  if (!device.shareable) {
+    choice.lost = device.group == inventory::kNone ? strategy::kWholeDevice : device.lost;
+    return choice;
+  }
+  const inventory::CapacityShape& shape = pool.shape(number);
+  const int64_t need = need_ppm(alternative, shape);
+  if (device.free_ppm + 1 < need) return std::nullopt;
+  if (const std::vector<Amount>* held = pool.shared(number)) {
+    const CapacityFit& fit = filters_.fit(filters_.get(alternative.filter), shape);
+    for (size_t i = 0; i < held->size(); ++i)
+      if ((*held)[i] + fit.amounts[i] > shape.entries[i].amount) return std::nullopt;
+  }
+  choice.lost = rest_value(value, device.free_ppm) - rest_value(value, device.free_ppm - need);
+  if (device.group != inventory::kNone) choice.lost += device.lost;
+  return choice;
+}
+
+// What the free rest of a device that can be shared is worth. Plain packing takes the fullest, spreading the emptiest.
+int64_t BestFit::rest_value(const PoolValue& value, int64_t free_ppm) const {
+  switch (strategy_) {
+    case Strategy::kPack:
+      return free_ppm == kMillion ? 2 * kMillion : -free_ppm / 1000 * (free_ppm / 1000);
+    case Strategy::kSpread:
+      return free_ppm / 1000 * (kMillion - free_ppm) / 1000;
+    case Strategy::kFirstFit:
+    case Strategy::kBestFit:
+      break;
+  }
+  return mix_.kind(value.kind).prices[cells_of(free_ppm)];
+}
+
+bool BestFit::pick(const NodeView& view, uint32_t count, std::vector<Choice>& picked) {
+  picked.clear();
+  if (count == 1) {
+    picked.push_back(*std::min_element(choices_.begin(), choices_.end()));
+    return true;
+  }
+  const auto draws = [&](const Choice& choice) {
+    return values_.of(pool_at(view, choice.segment).id).devices[choice.device].group != inventory::kNone;
+  };
+  if (std::any_of(choices_.begin(), choices_.end(), draws)) return pick_one_by_one(view, count, picked);
+  std::nth_element(choices_.begin(), choices_.begin() + (count - 1), choices_.end());
+  picked.assign(choices_.begin(), choices_.begin() + count);
+  return true;
+}
+
+// Devices of one group change each other's losses: the cheapest first, then the group it belongs to is looked at again.
+bool BestFit::pick_one_by_one(const NodeView& view, uint32_t count, std::vector<Choice>& picked) {
+  std::vector<Choice> left = choices_;
+  while (picked.size() < count) {
+    if (left.empty()) return false;
+    const auto best = std::min_element(left.begin(), left.end());
+    picked.push_back(*best);
+    const Choice last = *best;
+    left.erase(best);
+    if (picked.size() == count) break;
+    const Pool& pool = pool_at(view, last.segment);
+    const PoolValue& value = values_.of(pool.id);
+    const uint32_t in_group = value.devices[last.device].group;
+    if (in_group == inventory::kNone) continue;
+    const GroupValue& group = value.groups[in_group];
+    std::vector<uint32_t> taken;
+    int64_t lost = 0;
+    for (const Choice& choice : picked)
+      if (choice.segment == last.segment && value.devices[choice.device].group == in_group) {
+        taken.push_back(choice.device);
+        lost += choice.lost;
+      }
+    std::erase_if(left, [&](Choice& choice) {
+      if (choice.segment != last.segment || value.devices[choice.device].group != in_group) return false;
+      if (!PoolValues::fits_beside(pool, choice.device, taken)) return true;
+      taken.push_back(choice.device);
+      choice.lost = PoolValues::lost_by(pool, group, taken) - lost;
+      choice.broken = 0;
+      taken.pop_back();
+      return false;
+    });
+  }
+  return true;
+}
+
+// ---- the node
+
+BestFit::NodeTotals BestFit::totals_of(NodeId node) {
+  NodeTotals totals;
+  for (const inventory::Segment& segment : core_.view(node).segments) {
+    const PoolValue& value = values_.of(segment.pool);
+    if (!value.local) continue;  // the same for every node
+    totals.free_ppm += value.free_ppm;
+    totals.whole += value.whole;
+    totals.tight_ppm += value.tight_ppm;
+    totals.cpu_milli += value.free_ppm * mix_.kind(value.kind).cpu_milli_per_device / kMillion;
+  }
+  return totals;
+}
+
+// Free devices, in millionths, beyond what the free CPU of the node can go with, at the usual CPU per device.
+int64_t BestFit::stranded(const NodeTotals& totals, int64_t free_cpu) const {
+  if (totals.cpu_milli <= free_cpu || totals.cpu_milli <= 0) return 0;
+  return static_cast<int64_t>(static_cast<__int128>(totals.cpu_milli - free_cpu) * totals.free_ppm / totals.cpu_milli);
+}
+
+strategy::Cost BestFit::node_cost(NodeId node, size_t position, const Taken& taken, int64_t lost) {
+  strategy::Cost cost;
+  NodeTotals totals = totals_of(node);
+  const bool known = position < request_->facts.size();
+  if (known) cost.unpreferred = -request_->facts[position].preferred;
+  switch (strategy_) {
+    case Strategy::kPack:
+      cost.whole = totals.whole;
+      cost.tight = totals.tight_ppm;
+      return cost;
+    case Strategy::kSpread:
+      cost.whole = -totals.whole;
+      cost.tight = -totals.tight_ppm;
+      return cost;
+    case Strategy::kFirstFit:
+    case Strategy::kBestFit:
+      break;
+  }
+  cost.whole = totals.whole;
+  cost.tight = -(totals.tight_ppm / kMillion);
+  cost.lost = lost;
+  if (!known) return cost;
+  const int64_t free_cpu = request_->facts[position].free_cpu_milli;
+  const int64_t before = stranded(totals, free_cpu);
+  totals.free_ppm -= taken.units_ppm;
+  totals.cpu_milli -= taken.cpu_milli;
+  cost.lost += stranded(totals, free_cpu - request_->cpu_milli) - before;
+  return cost;
+}
+
+}  // namespace dra::allocator

@@ -1,0 +1,130 @@
+// BestFit: node and devices chosen together, over all nodes that fit, by the objective of pkg/strategy.
+//
+//   BestFit chooser(core, filters, search, node_search, meter);
+//   FoundNodes found = chooser.find(plan, request, Strategy::kBestFit, order);
+//
+// A request for some devices of one kind, without constraints, is priced from what PoolValues keeps: a few nanoseconds
+// a candidate, all nodes, exact (devices that draw on counters together are taken one after the other when several are
+// wanted). Anything else is searched for on every node as first-fit does, and then improved by going through the other
+// solutions of each node, exactly while kMaxImproveSteps last: what is found is never worse than first-fit's solution
+// on any node that the slice reached. Where nothing is found, the answer and its outcome are those of NodeSearch.
+//
+// Ties end by name of node and device, so that the answer does not depend on the names of slices. One thread.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "pkg/allocator/allocator.h"
+#include "pkg/allocator/node_search.h"
+#include "pkg/allocator/plan.h"
+#include "pkg/allocator/pool_values.h"
+#include "pkg/allocator/search.h"
+#include "pkg/strategy/mix.h"
+#include "pkg/strategy/objective.h"
+
+namespace dra::allocator {
+
+class BestFit {
+ public:
+  // Search steps that one decision may spend on looking for something better than the first solution, over all nodes.
+  static constexpr uint64_t kMaxImproveSteps = 20'000;
+
+  BestFit(inventory::Core& core, Filters& filters, Search& search, NodeSearch& node_search, Meter& meter)
+      : core_(core), filters_(filters), search_(search), node_search_(node_search), meter_(meter), values_(core) {}
+
+  FoundNodes find(const Plan& plan, const Request& request, Strategy strategy, std::span<const NodeId> order);
+  void clear();
+
+ private:
+  struct Place {
+    strategy::Cost cost;
+    NodeId node = inventory::kNone;
+    std::vector<Pick> picks;
+    std::vector<uint32_t> chosen;  // alternative by request
+  };
+  // One device that could be taken; the smaller, the better.
+  struct Choice {
+    int64_t lost = 0;
+    int64_t broken = 0;
+    int64_t size = 0;
+    uint32_t segment = 0;
+    uint32_t name_rank = 0;
+    uint32_t device = 0;
+    auto operator<=>(const Choice&) const = default;
+  };
+  // What a decision takes of a node, beside its devices' own losses.
+  struct Taken {
+    int64_t units_ppm = 0;
+    int64_t cpu_milli = 0;  // that goes with these units
+  };
+  struct NodeTotals {
+    int64_t free_ppm = 0;
+    int64_t cpu_milli = 0;  // that the free devices would need
+    int64_t whole = 0;
+    int64_t tight_ppm = 0;
+  };
+  struct Demanded {
+    bool known = false;
+    uint32_t kind = 0;
+    uint32_t cells = strategy::kCells;
+  };
+  enum class Priced : uint8_t { kYes, kNo, kSliceEnded };
+
+  // learning
+  void learn(const Plan& plan, const Request& request);
+  Demanded demanded(FilterId filter);
+
+  // best_fit.cc: one kind of device
+  static bool plain(const Plan& plan);
+  Priced price(const Plan& plan, NodeId node, size_t position, Place& place);
+  Priced gather(const PlanAlternative& alternative, NodeId node);
+  std::optional<Choice> choice_of(const PlanAlternative& alternative, const inventory::Pool& pool,
+                                  const PoolValue& value, uint32_t device);
+  bool pick(const inventory::NodeView& view, uint32_t count, std::vector<Choice>& picked);
+  bool pick_one_by_one(const inventory::NodeView& view, uint32_t count, std::vector<Choice>& picked);
+  const inventory::Pool& pool_at(const inventory::NodeView& view, uint32_t segment) const {
+    return *core_.pool(view.segments[segment].pool);
+  }
+  int64_t need_ppm(const PlanAlternative& alternative, const inventory::CapacityShape& shape);
+  strategy::Cost node_cost(NodeId node, size_t position, const Taken& taken, int64_t lost);
+  NodeTotals totals_of(NodeId node);
+  int64_t stranded(const NodeTotals& totals, int64_t free_cpu) const;
+  bool better(const strategy::Cost& cost, NodeId node, const Place& than) const;
+
+  // best_fit_search.cc: anything else
+  FoundNodes search_all();
+  void improve(NodeId node, size_t position, uint64_t steps, Place& best);
+  strategy::Cost cost_of(const Search& search, NodeId node, size_t position);
+  FoundNodes conclude(const Place& best, FoundNodes found);
+  std::string reason(const Place& place);
+  bool names_before(const Search& search, const Place& best) const;
+  int64_t rest_value(const PoolValue& value, int64_t free_ppm) const;
+
+  void rank_names();
+
+  inventory::Core& core_;
+  Filters& filters_;
+  Search& search_;
+  NodeSearch& node_search_;
+  Meter& meter_;
+  PoolValues values_;
+  strategy::Mix mix_;
+  std::unordered_map<FilterId, Demanded> demanded_;
+  std::vector<uint32_t> name_rank_;  // of nodes
+
+  // of one call
+  const Plan* plan_ = nullptr;
+  const Request* request_ = nullptr;
+  Strategy strategy_ = Strategy::kBestFit;
+  std::vector<Choice> choices_, picked_;
+  const inventory::CapacityShape* last_shape_ = nullptr;
+  int64_t last_need_ = 0;
+  uint32_t compared_ = 0;
+  std::span<const NodeId> order_;
+};
+
+}  // namespace dra::allocator

@@ -1,0 +1,89 @@
+// PoolValues: what the devices of each pool are worth, and what taking one of them would lose, kept until the pool
+// changes.
+//
+//   PoolValues values(core);
+//   values.follow();                                   // once a decision: drops what changed since
+//   const PoolValue& pool = values.of(id);
+//   pool.devices[d].free                               // hundredths of a device that can be shared
+//   pool.devices[d].lost                               // by taking the device, of one that draws on counters
+//
+// A group is a set of devices that draw on counters together (the partitions of one GPU). Every device of it that can
+// be had is worth its part of the group's counters; taking one loses those that no longer fit ("least broken"). A
+// device that can be shared is priced by its free rest (pkg/strategy). Any other is worth a whole device.
+//
+// One thread; reads the inventory's change log, so the work follows the change: a device taken costs its pool's devices
+// once, and its group's devices squared.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "pkg/inventory/core.h"
+#include "pkg/strategy/prices.h"
+
+namespace dra::allocator {
+
+struct DeviceValue {
+  uint32_t group = inventory::kNone;  // of devices that draw on counters
+  bool shareable = false;
+  bool whole = false;      // nothing of it, or of its group, is in use
+  int64_t free_ppm = 0;    // of its scarcest capacity, in millionths; 0: cannot be had
+  int64_t lost = 0;        // of a group: by taking it, in millionths of a whole device
+  int64_t units_ppm = 0;   // of a whole device, as far as CPU of the node is needed beside it
+  int64_t size = 0;        // grows with its capacities; comparable among devices of one kind
+  uint32_t name_rank = 0;  // by name within the pool
+};
+
+struct GroupValue {
+  std::vector<uint32_t> devices;        // ascending
+  std::vector<uint32_t> counters;       // of the pool
+  std::vector<inventory::Amount> left;  // of the counters, when `lost` was worked out
+  std::vector<int64_t> weights;         // of the devices
+  int64_t total = 0;                    // of the weights
+  int64_t free_ppm = 0;                 // of its counters on average
+  bool whole = false;
+};
+
+struct PoolValue {
+  std::vector<DeviceValue> devices;
+  std::vector<GroupValue> groups;
+  uint32_t kind = 0;   // of its driver, for pkg/strategy's Mix
+  bool local = false;  // to one node
+  uint64_t table_version = 0;
+  bool current = false;
+  // Of all devices that are not of a group, and of groups.
+  int64_t free_ppm = 0;
+  uint32_t whole = 0;
+  int64_t tight_ppm = 0;  // free in devices and groups that are in use
+};
+
+class PoolValues {
+ public:
+  explicit PoolValues(const inventory::Core& core) : core_(core) {}
+
+  void follow();
+  // Valid until follow().
+  const PoolValue& of(inventory::PoolId id);
+  // What the devices `taken` (of one group) lose together, as of now.
+  static int64_t lost_by(const inventory::Pool& pool, const GroupValue& group, const std::vector<uint32_t>& taken);
+  // Whether the device's counters fit beside those of `taken`.
+  static bool fits_beside(const inventory::Pool& pool, uint32_t device, const std::vector<uint32_t>& taken);
+  void clear() { pools_.clear(); }
+  // Drivers are numbered in the order in which they are met.
+  uint32_t kind_of(const std::string& driver);
+
+ private:
+  void lay_out(const inventory::Pool& pool, PoolValue& value);
+  static void make_groups(const inventory::Pool& pool, PoolValue& value);
+  static void refresh(const inventory::Pool& pool, PoolValue& value);
+  static void refresh_group(const inventory::Pool& pool, GroupValue& group, PoolValue& value);
+
+  const inventory::Core& core_;
+  std::vector<std::unique_ptr<PoolValue>> pools_;
+  std::unordered_map<std::string, uint32_t> kinds_;
+  uint64_t seen_ = 0;
+};
+
+}  // namespace dra::allocator

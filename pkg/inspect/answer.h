@@ -1,0 +1,86 @@
+// Answer: what a verb found out, before it becomes text; and the forms in which it is printed.
+//
+// An answer is text lines and tables. A table is both what people read and what -o json and -o yaml give: each column
+// has a head and a key. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pkg/base/error.h"
+
+namespace dra::inspect {
+
+// Exit statuses of the program.
+enum class Status : int {
+  kYes = 0,      // it fits, all is well, nothing is wrong
+  kNo = 1,       // it does not fit, something is wrong
+  kUsage = 2,    // the command line or a file on it is wrong
+  kUnknown = 3,  // could not be found out: no server, no permission, budget spent
+};
+
+enum class Tone : uint8_t { kPlain, kGood, kWarn, kBad, kDim };
+
+struct Cell {
+  Cell(std::string content, Tone shade = Tone::kPlain) : text(std::move(content)), tone(shade) {}  // NOLINT
+  Cell(const char* content) : text(content) {}                                                     // NOLINT
+  Cell(uint64_t number) : text(std::to_string(number)), is_number(true) {}                         // NOLINT
+  Cell(uint32_t number) : Cell(uint64_t{number}) {}                                                // NOLINT
+  Cell(int number) : text(std::to_string(number)), is_number(true) {}                              // NOLINT
+  std::string text;
+  Tone tone = Tone::kPlain;
+  bool is_number = false;
+};
+
+struct Column {
+  std::string head;   // "FREE"
+  std::string key;    // "free", in JSON
+  bool wide = false;  // shown only with -o wide (and in JSON)
+};
+
+struct Row {
+  std::string name;  // for -o name: "node/a"
+  std::vector<Cell> cells;
+};
+
+struct Table {
+  std::string title;  // a line above it; empty: none
+  std::string key;    // in JSON: "nodes"
+  std::vector<Column> columns;
+  std::vector<Row> rows;
+};
+
+struct Answer {
+  std::string kind;                // in JSON: "DRATop"
+  std::vector<std::string> lines;  // before the tables
+  std::vector<Table> tables;
+  std::vector<std::string> after;  // lines behind them
+  std::vector<std::string> notes;  // behind them, on standard error for tables: what is hidden, what to do next
+  Status status = Status::kYes;
+  // A document of its own (a manifest, a rule) that is printed instead, where there is one.
+  std::string document;
+};
+
+enum class Format : uint8_t { kTable, kWide, kJson, kYaml, kName };
+Result<Format> format_of(std::string_view text);  // an error lists the choices
+
+struct RenderOptions {
+  Format format = Format::kTable;
+  bool colour = false;
+  bool headers = true;
+};
+// The text for standard output. Notes are in it for JSON and YAML only.
+std::string render(const Answer& answer, const RenderOptions& options);
+
+// "1 device", "2 devices".
+std::string counted(uint64_t count, std::string_view singular);
+// The nearest of the known words, where one is near: "topp" -> "top".
+std::string nearest(std::string_view word, const std::vector<std::string>& known);
+// Text in lines of at most `width` columns, broken between words; indented lines go on with the same indent.
+std::string wrapped(std::string_view text, size_t width);
+// Control characters, which a terminal would obey, as "\xNN"; newlines stay.
+std::string printable(std::string_view text);
+
+}  // namespace dra::inspect

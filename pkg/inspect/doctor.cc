@@ -1,0 +1,261 @@
+#include "pkg/inspect/doctor.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "pkg/cel/cel.h"
+#include "pkg/inspect/chain.h"
+#include "pkg/inspect/explain.h"
+#include "pkg/reconcile/pod_claims.h"
+
+namespace dra::inspect {
+namespace {
+
+constexpr auto kLongWait = std::chrono::minutes(5);
+
+// Collects what checks find; a check that finds nothing is fine.
+class Findings {
+ public:
+  void begin(std::string check, std::string fine) {
+    end();
+    check_ = std::move(check);
+    fine_ = std::move(fine);
+    count_ = 0;
+  }
+  void add(Health health, std::string finding, std::string to_do) {
+    if (++count_ <= kMaxFindingsOfCheck) all_.push_back({check_, health, std::move(finding), std::move(to_do)});
+  }
+  std::vector<Diagnosis> take() {
+    end();
+    return std::move(all_);
+  }
+
+ private:
+  void end() {
+    if (count_ > kMaxFindingsOfCheck)
+      all_.push_back({check_, Health::kWarning, "and " + std::to_string(count_ - kMaxFindingsOfCheck) + " more", ""});
+    if (!check_.empty() && count_ == 0) all_.push_back({check_, Health::kFine, fine_, ""});
+  }
+
+  std::vector<Diagnosis> all_;
+  std::string check_, fine_;
+  size_t count_ = 0;
+};
+
+bool older_than(const std::string& since, WallTime now, Duration limit) {
+  WallTime begin;
+  return parse_rfc3339(since, begin) && now - begin > limit;
+}
+
+void check_served(const Objects& objects, Findings& findings) {
+  const auto& versions = objects.dra_versions;
+  findings.begin("served versions", "resource.k8s.io: " + join(versions, ", "));
+  const auto serves = [&](const char* version) {
+    return std::find(versions.begin(), versions.end(), version) != versions.end();
+  };
+  if (versions.empty())
+    return findings.add(Health::kIll, "the server does not serve resource.k8s.io",
+                        "use Kubernetes 1.34 or newer, or enable resource.k8s.io/v1beta2 with --runtime-config");
+  if (!serves("v1"))
+    findings.add(Health::kWarning, "resource.k8s.io is served in " + join(versions, ", ") + " only, not in v1",
+                 "upgrade to Kubernetes 1.34 or newer; the manager speaks the older versions, too");
+}
+
+void check_visible(const Objects& objects, Findings& findings) {
+  findings.begin("permissions", "everything that answers need may be listed");
+  for (const Hidden& hidden : objects.hidden)
+    findings.add(Health::kWarning, hidden.what + " cannot be listed", hidden.why);
+  for (const std::string& unreadable : objects.unreadable)
+    findings.add(Health::kWarning, "an object cannot be read: " + unreadable, "");
+}
+
+void check_classes(const State& state, Findings& findings) {
+  const auto& classes = state.objects.classes;
+  findings.begin("device classes",
+                 counted(classes.size(), "class") + (classes.size() > 1 ? " (all selectors compile)" : ""));
+  cel::EnvironmentOptions options;
+  options.list_attributes = state.options.features.list_attributes;
+  const cel::Environment environment(options);
+  for (const auto& [name, one] : classes)
+    for (size_t i = 0; i < one->selectors.size(); ++i) {
+      const cel::CompileResult result = cel::compile(one->selectors[i], environment);
+      if (!result.ok())
+        findings.add(Health::kIll,
+                     "selector " + std::to_string(i + 1) + " of class " + name +
+                         " does not compile: " + result.error->message.substr(0, result.error->message.find('\n')),
+                     "kubectl edit deviceclass " + name);
+    }
+}
+
+void check_pools(const State& state, Findings& findings) {
+  size_t pools = 0;
+  for (const inventory::PoolInfo& pool : state.inventory.pools()) pools += pool.seen_slices > 0;
+  findings.begin("pools", counted(pools, "pool") + ", all complete");
+  for (const inventory::PoolInfo& pool : state.inventory.pools()) {
+    const std::string name = "pool " + pool.driver + "/" + pool.name;
+    if (pool.seen_slices == 0) {
+      if (pool.held > 0)
+        findings.add(Health::kIll, name + " is published no more, but claims hold devices of it",
+                     "see whether the driver's pod runs");
+      continue;
+    }
+    if (pool.state != inventory::PoolState::kComplete)
+      findings.add(Health::kIll,
+                   name + " is " + std::string(inventory::pool_state_name(pool.state)) + ": " + pool.reason,
+                   "restart the driver's pod on node " + (pool.node.empty() ? std::string("of the pool") : pool.node) +
+                       " if it stays so");
+    if (pool.obsolete_slices > 0)
+      findings.add(Health::kWarning,
+                   name + " still has " + counted(pool.obsolete_slices, "slice") + " of an older generation",
+                   "the driver should delete them");
+  }
+}
+
+void check_stale_nodes(const Objects& objects, Findings& findings) {
+  findings.begin("drivers", "every slice belongs to a node that is there and ready");
+  if (objects.hides("nodes")) return;
+  std::set<std::pair<std::string, std::string>> told;
+  for (const auto& [name, slice] : objects.slices) {
+    if (slice->node_name.empty() || !told.emplace(slice->driver, slice->node_name).second) continue;
+    const auto node = objects.nodes.find(slice->node_name);
+    if (node == objects.nodes.end()) {
+      findings.add(
+          Health::kIll,
+          "driver " + slice->driver + " publishes devices of node " + slice->node_name + ", which does not exist",
+          "kubectl delete resourceslice " + name);
+      continue;
+    }
+    for (const api::Condition& condition : node->second->conditions)
+      if (condition.type == "Ready" && condition.status != "True")
+        findings.add(
+            Health::kWarning,
+            "node " + slice->node_name + " is not ready; devices of driver " + slice->driver + " are still published",
+            "");
+  }
+}
+
+// "nvidia.com/gpu" of a device plugin beside slices of driver gpu.nvidia.com.
+void check_device_plugins(const Objects& objects, Findings& findings) {
+  findings.begin("device plugins", "no node offers the same devices by a device plugin, too");
+  std::map<std::string, std::set<std::string>> drivers;
+  for (const auto& [name, slice] : objects.slices)
+    if (!slice->node_name.empty() && !slice->devices.empty()) drivers[slice->node_name].insert(slice->driver);
+  for (const auto& [name, of_node] : drivers) {
+    const auto node = objects.nodes.find(name);
+    if (node == objects.nodes.end()) continue;
+    for (const auto& [resource, amount] : node->second->allocatable) {
+      const size_t slash = resource.find('/');
+      if (slash == std::string::npos || amount == "0") continue;
+      const std::string domain = resource.substr(0, slash);
+      for (const std::string& driver : of_node)
+        if (driver == domain || driver.ends_with("." + domain))
+          findings.add(Health::kIll,
+                       "node " + name + " offers " + resource + " by a device plugin and slices of driver " + driver +
+                           ": one device may be given out twice",
+                       "switch one of the two off on that node");
+    }
+  }
+}
+
+void check_double(const State& state, Findings& findings) {
+  findings.begin("double allocations", "no device, counter or capacity is handed out twice");
+  for (const inventory::AuditFinding& one : state.inventory.audit()) {
+    std::vector<std::string> claims;
+    for (const std::string& uid : one.claims)
+      if (const auto claim = state.objects.claim_by_uid.find(uid); claim != state.objects.claim_by_uid.end())
+        claims.push_back(claim->second->metadata.key() + " (by " + decided_by(*claim->second) + ")");
+    findings.add(Health::kIll, one.message + (claims.empty() ? "" : "; claims: " + join(claims, ", ")),
+                 "delete the pods of all but one of these claims");
+  }
+}
+
+void check_claims(const State& state, Findings& findings) {
+  const Objects& objects = state.objects;
+  findings.begin("stuck claims", "none");
+  for (const auto& [key, claim] : objects.claims) {
+    if (auto broken = broken_claim(state, *claim, nullptr); broken && broken->kind == Break::kClaimStuck) {
+      findings.add(Health::kIll, broken->text, broken->to_do);
+      continue;
+    }
+    if (objects.hides("pods")) continue;
+    for (const auto& consumer : claim->status.reserved_for) {
+      if (!reconcile::is_pod_reference(consumer)) continue;
+      const auto pod = objects.pods.find(claim->metadata.ns + "/" + consumer.name);
+      if (pod == objects.pods.end() || pod->second->metadata.uid != consumer.uid)
+        findings.add(
+            Health::kWarning, "ResourceClaim " + key + " is reserved for pod " + consumer.name + ", which is gone",
+            "whoever runs the claim controller should prune it: kube-controller-manager, or this manager's lifecycle");
+    }
+  }
+}
+
+void check_pods(const State& state, Findings& findings) {
+  const Objects& objects = state.objects;
+  findings.begin("waiting pods", "no pod with claims has waited for 5 minutes");
+  for (const auto& [key, pod] : objects.pods) {
+    if (pod->resource_claims.empty() || pod->terminal()) continue;
+    const Chain chain = chain_of(state, *pod);
+    const bool waits = pod->node_name.empty() && older_than(pod->metadata.creation_timestamp, objects.taken, kLongWait);
+    if (!chain.broken.empty() && (waits || !pod->node_name.empty()))
+      findings.add(Health::kIll, "pod " + key + ": " + chain.broken[0].text, chain.broken[0].to_do);
+    else if (waits)
+      findings.add(Health::kWarning,
+                   "pod " + key + " has waited for " + age_text(pod->metadata.creation_timestamp, objects.taken),
+                   "kubectl dra explain pod/" + pod->metadata.name + " -n " + pod->metadata.ns);
+  }
+}
+
+// Who made the allocations that are there.
+void check_allocators(const Objects& objects, Findings& findings) {
+  std::map<std::string, size_t> by;
+  for (const auto& [key, claim] : objects.claims)
+    if (claim->status.allocation) ++by[decided_by(*claim)];
+  std::vector<std::string> texts;
+  for (const auto& [name, count] : by) texts.push_back(name + " (" + counted(count, "claim") + ")");
+  findings.begin("allocators", texts.empty() ? "no claim is allocated" : join(texts, ", "));
+  const bool ours = by.contains(std::string(reconcile::kFieldManager));
+  if (ours && by.size() > (by.contains("unknown") ? 2u : 1u))
+    findings.add(Health::kWarning, "several programs allocate: " + join(texts, ", "),
+                 "each driver needs one of them alone: docs/install.md, Exclusivity, per driver");
+}
+
+}  // namespace
+
+std::vector<Diagnosis> diagnose(const State& state) {
+  Findings findings;
+  check_served(state.objects, findings);
+  check_visible(state.objects, findings);
+  check_classes(state, findings);
+  check_pools(state, findings);
+  check_stale_nodes(state.objects, findings);
+  check_device_plugins(state.objects, findings);
+  check_allocators(state.objects, findings);
+  check_double(state, findings);
+  check_claims(state, findings);
+  check_pods(state, findings);
+  return findings.take();
+}
+
+Answer doctor_answer(const std::vector<Diagnosis>& found, const Objects& objects) {
+  Answer answer{"DRADoctor"};
+  Table table{"", "checks", {{"CHECK", "check"}, {"HEALTH", "health"}, {"FINDING", "finding"}}, {}};
+  bool ill = false;
+  for (const Diagnosis& one : found) {
+    static const std::map<Health, Cell> kWords{{Health::kFine, {"fine", Tone::kGood}},
+                                               {Health::kWarning, {"warning", Tone::kWarn}},
+                                               {Health::kIll, {"ill", Tone::kBad}}};
+    ill = ill || one.health == Health::kIll;
+    table.rows.push_back({"", {one.check, kWords.at(one.health), one.finding}});
+    if (!one.to_do.empty()) answer.after.push_back(one.check + ": " + one.to_do);
+  }
+  std::vector<std::string> each_once;
+  for (std::string& line : answer.after)
+    if (std::find(each_once.begin(), each_once.end(), line) == each_once.end()) each_once.push_back(std::move(line));
+  answer.after = std::move(each_once);
+  answer.tables.push_back(std::move(table));
+  answer.status = ill ? Status::kNo : objects.hidden.empty() ? Status::kYes : Status::kUnknown;
+  return answer;
+}
+
+}  // namespace dra::inspect

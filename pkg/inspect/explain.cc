@@ -1,0 +1,243 @@
+#include "pkg/inspect/explain.h"
+
+#include <algorithm>
+
+#include "pkg/inspect/chain.h"
+#include "pkg/inspect/judge.h"
+#include "pkg/inspect/top.h"
+#include "pkg/reconcile/pod_claims.h"
+
+namespace dra::inspect {
+namespace {
+
+// What the driver says about a device: its Ready condition.
+Cell health_cell(const api::ResourceClaim& claim, const api::DeviceRequestAllocationResult& result) {
+  for (const api::AllocatedDeviceStatus& device : claim.status.devices) {
+    if (device.driver != result.driver || device.pool != result.pool || device.device != result.device) continue;
+    for (const api::Condition& condition : device.conditions)
+      if (condition.type == "Ready")
+        return condition.status == "True" ? Cell("ready", Tone::kGood)
+                                          : Cell("not ready: " + condition.reason, Tone::kBad);
+  }
+  return {"not reported", Tone::kDim};
+}
+
+Table device_table() {
+  return {"",
+          "devices",
+          {{"CLAIM", "claim"},
+           {"REQUEST", "request"},
+           {"DEVICE", "device"},
+           {"NODE", "node"},
+           {"SINCE", "since"},
+           {"DECIDED BY", "decidedBy"},
+           {"DRIVER SAYS", "driverSays"},
+           {"PODS", "pods", true},
+           {"DRIVER", "driver", true}},
+          {}};
+}
+
+void add_claim_rows(Table& table, const Objects& objects, const api::ResourceClaim& claim) {
+  if (!claim.status.allocation) return;
+  const std::string& since = claim.status.allocation->allocation_timestamp;
+  for (const auto& result : claim.status.allocation->results) {
+    const std::string node = node_of(claim);
+    table.rows.push_back(
+        {"resourceclaim/" + claim.metadata.name,
+         {claim.metadata.name, result.request, result.device, node.empty() ? "-" : node,
+          age_text(since.empty() ? claim.metadata.creation_timestamp : since, objects.taken), decided_by(claim),
+          health_cell(claim, result), join(consumers_of(objects, claim), ","), result.driver}});
+  }
+}
+
+void add_broken(Answer& answer, const BrokenLink& link, bool first) {
+  answer.lines.push_back((first ? "Broken at " : "Also broken at ") + link.link + ": " + link.text + ".");
+  answer.lines.push_back("  " + link.to_do);
+  answer.status = Status::kNo;
+}
+
+void add_hidden(Answer& answer, const Objects& objects) {
+  for (const Hidden& hidden : objects.hidden)
+    answer.notes.push_back("not visible: " + hidden.what + " (" + hidden.why + ")");
+}
+
+// What those who see the whole cluster have written into the pod.
+bool quote_conditions(Answer& answer, const api::Pod& pod) {
+  bool quoted = false;
+  for (const api::Condition& condition : pod.conditions)
+    if ((condition.type == "PodScheduled" || condition.type == "dra-controller-manager/Allocated") &&
+        condition.status == "False" && !condition.message.empty()) {
+      answer.lines.push_back("Its condition " + condition.type + " says: " + condition.message);
+      quoted = true;
+    }
+  return quoted;
+}
+
+// Why it waits although everything is there.
+void explain_waiting(Answer& answer, State& state, const api::Pod& pod, const Chain& chain,
+                     const ExplainOptions& options) {
+  const Objects& objects = state.objects;
+  if (objects.hides("nodes") || objects.hides("resourceslices") || objects.hides("deviceclasses")) {
+    const bool quoted = quote_conditions(answer, pod);
+    answer.lines.push_back(std::string(quoted ? "More" : "Why") +
+                           " cannot be found out: nodes, slices or classes are not visible.");
+    answer.status = quoted ? Status::kNo : Status::kUnknown;
+    return;
+  }
+  const JudgedPod judged =
+      judge_pod(state, &pod, chain.claims, chain.entries, options.node, options.width, options.wide);
+  for (const std::string& line : judged.lines) answer.lines.push_back(line);
+  switch (judged.outcome) {
+    case JudgedPod::Outcome::kFits:
+      if (!pod.scheduling_gates.empty())
+        answer.lines.push_back("It waits at " +
+                               std::string(pod.scheduling_gates.size() == 1 ? "its gate " : "its gates ") +
+                               join(pod.scheduling_gates, ", ") + ".");
+      else
+        answer.lines.push_back("It waits for its scheduler, " +
+                               (pod.scheduler_name.empty() ? "default-scheduler" : pod.scheduler_name) + ".");
+      break;
+    case JudgedPod::Outcome::kDoesNotFit:
+      answer.status = Status::kNo;
+      break;
+    case JudgedPod::Outcome::kUndecided:
+      answer.status = Status::kUnknown;
+      break;
+  }
+}
+
+Answer explain_pod(State& state, const api::Pod& pod, const ExplainOptions& options) {
+  Answer answer{"DRAExplain"};
+  const Objects& objects = state.objects;
+  const Chain chain = chain_of(state, pod);
+  const std::string name = "Pod " + pod.metadata.key();
+  Table table = device_table();
+  for (const Claim& claim : chain.claims) add_claim_rows(table, objects, *claim);
+  const bool waiting = pod.node_name.empty() && !pod.terminal();
+  if (pod.terminal())
+    answer.lines.push_back(name + " has ended (" + pod.phase + ").");
+  else if (waiting)
+    answer.lines.push_back(name + " has waited for " + age_text(pod.metadata.creation_timestamp, objects.taken) + ".");
+  else
+    answer.lines.push_back(
+        name + " is " + (pod.phase.empty() ? "Pending" : pod.phase) + " on " + pod.node_name +
+        (chain.broken.empty() ? table.rows.empty() ? ", without devices." : "; all links to its devices hold." : "."));
+  for (size_t i = 0; i < chain.broken.size(); ++i) add_broken(answer, chain.broken[i], i == 0);
+  if (waiting && chain.broken.empty()) explain_waiting(answer, state, pod, chain, options);
+  answer.tables.push_back(std::move(table));
+  add_hidden(answer, objects);
+  return answer;
+}
+
+Answer explain_claim(State& state, const Claim& claim, const ExplainOptions& options) {
+  Answer answer{"DRAExplain"};
+  const std::string name = "ResourceClaim " + claim->metadata.key();
+  const std::vector<std::string> pods = consumers_of(state.objects, *claim);
+  const auto broken = claim->status.allocation ? broken_claim(state, *claim, nullptr) : std::nullopt;
+  if (!claim->status.allocation)
+    answer.lines.push_back(name + " is not allocated" + (claim->metadata.deleting() ? ", and is being deleted." : "."));
+  else if (pods.empty())
+    answer.lines.push_back(name + " is allocated and used by no pod.");
+  else
+    answer.lines.push_back(name + " is allocated and reserved for " + join(pods, ", ") + ".");
+  if (broken) add_broken(answer, *broken, true);
+  if (!claim->status.allocation && !claim->metadata.deleting()) {
+    // The first pod that waits for it says more than the claim alone.
+    for (const auto& [key, pod] : state.objects.pods) {
+      if (pod->metadata.ns != claim->metadata.ns || pod->done()) continue;
+      const std::vector<std::string> keys = reconcile::claim_keys_of(*pod);
+      if (std::find(keys.begin(), keys.end(), claim->metadata.key()) == keys.end()) continue;
+      Answer of_pod = explain_pod(state, *pod, options);
+      of_pod.lines.insert(of_pod.lines.begin(), answer.lines.begin(), answer.lines.end());
+      return of_pod;
+    }
+    const JudgedPod judged = judge_pod(state, nullptr, {claim}, {}, options.node, options.width, options.wide);
+    answer.lines.push_back("No pod uses it.");
+    for (const std::string& line : judged.lines) answer.lines.push_back(line);
+    if (judged.outcome == JudgedPod::Outcome::kDoesNotFit) answer.status = Status::kNo;
+    if (judged.outcome == JudgedPod::Outcome::kUndecided) answer.status = Status::kUnknown;
+  }
+  Table table = device_table();
+  add_claim_rows(table, state.objects, *claim);
+  answer.tables.push_back(std::move(table));
+  add_hidden(answer, state.objects);
+  return answer;
+}
+
+// Whether the pod belongs to the workload: by its controlling owner; a Deployment's pods by that of a ReplicaSet whose
+// name is the Deployment's and a hash.
+bool belongs(const api::Pod& pod, const std::string& kind, const std::string& name) {
+  const api::OwnerReference* owner = pod.metadata.controller();
+  if (owner == nullptr) return false;
+  if (kind != "deployment") return to_lower(owner->kind) == kind && owner->name == name;
+  const size_t dash = owner->name.rfind('-');
+  return owner->kind == "ReplicaSet" && dash != std::string::npos && owner->name.substr(0, dash) == name;
+}
+
+Result<Answer> explain_workload(State& state, const std::string& kind, const std::string& name,
+                                const ExplainOptions& options) {
+  std::vector<const api::Pod*> waiting, running;
+  for (const auto& [key, pod] : state.objects.pods)
+    if (pod->metadata.ns == options.ns && belongs(*pod, kind, name) && !pod->terminal())
+      (pod->node_name.empty() ? waiting : running).push_back(pod.get());
+  if (waiting.empty() && running.empty())
+    return fail(Code::kNotFound, "no pod of " + kind + " " + options.ns + "/" + name + " is there");
+  const std::string head = kind + " " + options.ns + "/" + name + ": " + counted(running.size(), "pod") +
+                           " on nodes, " + std::to_string(waiting.size()) + " waiting.";
+  const api::Pod* shown = waiting.empty() ? running.front() : waiting.front();
+  for (const api::Pod* pod : running)
+    if (waiting.empty() && !chain_of(state, *pod).broken.empty()) shown = pod;
+  Answer answer = explain_pod(state, *shown, options);
+  answer.lines.insert(answer.lines.begin(), head);
+  return answer;
+}
+
+template <class T>
+Unexpected unknown_object(const std::string& kind, const std::string& ns, const std::string& name,
+                          const ByKey<T>& table, bool hidden) {
+  std::vector<std::string> names;
+  for (const auto& [key, object] : table)
+    if (object->metadata.ns == ns) names.push_back(object->metadata.name);
+  const std::string near = nearest(name, names);
+  return fail(hidden ? Code::kPermissionDenied : Code::kNotFound,
+              kind + " " + quote(name) + " is not known in namespace " + ns +
+                  (near.empty() ? "" : "; did you mean " + quote(near) + "?"));
+}
+
+}  // namespace
+
+std::string decided_by(const api::ResourceClaim& claim) {
+  if (reconcile::is_allocated_by_us(claim)) return std::string(reconcile::kFieldManager);
+  for (const api::ManagedFieldsEntry& entry : claim.metadata.managed_fields)
+    if (entry.subresource == "status") return entry.manager;
+  return "unknown";
+}
+
+Result<Answer> explain(State& state, const std::string& target, const ExplainOptions& options) {
+  const size_t slash = target.find('/');
+  const std::string kind = slash == std::string::npos ? "pod" : to_lower(target.substr(0, slash));
+  const std::string name = slash == std::string::npos ? target : target.substr(slash + 1);
+  const std::string key = options.ns + "/" + name;
+  static const std::vector<std::string> kKinds{"pod",         "claim",     "deployment", "replicaset",
+                                               "statefulset", "daemonset", "job"};
+  if (kind == "pod" || kind == "pods" || kind == "po") {
+    const auto pod = state.objects.pods.find(key);
+    if (pod == state.objects.pods.end())
+      return unknown_object("pod", options.ns, name, state.objects.pods, state.objects.hides("pods"));
+    return explain_pod(state, *pod->second, options);
+  }
+  if (kind == "claim" || kind == "claims" || kind.starts_with("resourceclaim")) {
+    const auto claim = state.objects.claims.find(key);
+    if (claim == state.objects.claims.end())
+      return unknown_object("claim", options.ns, name, state.objects.claims, state.objects.hides("resourceclaims"));
+    return explain_claim(state, claim->second, options);
+  }
+  for (const std::string& known : kKinds)
+    if (kind == known || kind == known + "s") return explain_workload(state, known, name, options);
+  const std::string near = nearest(kind, kKinds);
+  return fail(Code::kInvalidArgument,
+              "kind " + quote(kind) + " cannot be explained" +
+                  (near.empty() ? "; use one of " + join(kKinds, ", ") : "; did you mean " + quote(near) + "?"));
+}
+
+}  // namespace dra::inspect

@@ -1,0 +1,26 @@
+// explain: which devices a pod or claim has, since when and by whom; or the first broken link on the way there; or, for
+// a pod that waits, why. Pure over a State.
+#pragma once
+
+#include <string>
+
+#include "pkg/inspect/answer.h"
+#include "pkg/inspect/state.h"
+
+namespace dra::inspect {
+
+struct ExplainOptions {
+  std::string ns = "default";
+  std::string node;   // only this one
+  size_t width = 80;  // of the terminal
+  bool wide = false;
+};
+
+// `target`: "pod/X", "claim/X" or "resourceclaim/X", "deployment/X", "replicaset/X", "statefulset/X", "daemonset/X",
+// "job/X"; "X" is a pod. Errors: the object is not known (names that are near are suggested), or the kind is not.
+Result<Answer> explain(State& state, const std::string& target, const ExplainOptions& options);
+
+// Names of claims' allocators for people: "dra-controller-manager", "kube-scheduler", "unknown".
+std::string decided_by(const api::ResourceClaim& claim);
+
+}  // namespace dra::inspect

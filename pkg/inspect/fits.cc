@@ -1,0 +1,304 @@
+#include "pkg/inspect/fits.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace dra::inspect {
+namespace {
+
+using allocator::Outcome;
+
+// What is asked about: a workload, a claim or a template.
+struct Asked {
+  std::string what;
+  const Workload* workload = nullptr;
+  Claim claim;  // where there is no workload
+  uint32_t copies = 1;
+};
+
+// The cluster together with the file.
+struct Sources {
+  const Objects& objects;
+  std::map<std::string, Claim> claims;  // of the file; and those of the cluster that copies took, as allocated
+  std::map<std::string, std::shared_ptr<const api::ResourceClaimTemplate>> templates;
+};
+
+Claim unallocated(const Claim& claim) {
+  if (!claim->status.allocation) return claim;
+  auto copy = std::make_shared<api::ResourceClaim>(*claim);
+  copy->status = {};
+  return copy;
+}
+
+// Runs one state: places copies one after the other and counts them.
+class Fitting {
+ public:
+  Fitting(const Sources& sources, StateOptions options)
+      : sources_(sources), claims_(sources.claims), state_(sources.objects, std::move(options)) {}
+
+  Result<FitAnswer> run(const Asked& asked, bool count_more) {
+    FitAnswer answer;
+    answer.what = asked.what;
+    answer.copies = asked.copies;
+    Outcome outcome = Outcome::kFeasible;
+    for (; answer.placed < asked.copies; ++answer.placed) {
+      auto placed = one_more(asked);
+      if (!placed) return fail(placed.error());
+      outcome = placed->outcome;
+      if (outcome != Outcome::kFeasible) {
+        answer.why = placed->why;
+        break;
+      }
+      if (answer.nodes.size() < 100) answer.nodes.push_back(placed->node);
+      if (answer.placed == 0) answer.first = std::move(placed->results);
+    }
+    answer.fit = outcome == Outcome::kFeasible                                   ? Fit::kNow
+                 : outcome == Outcome::kInfeasible || outcome == Outcome::kError ? Fit::kNever
+                                                                                 : Fit::kUnknown;
+    if (answer.fit == Fit::kNow && count_more) add_more(asked, answer);
+    return answer;
+  }
+
+ private:
+  // Places a copy and keeps it.
+  Result<Placed> one_more(const Asked& asked) {
+    const std::string suffix = std::to_string(++copies_);
+    api::Pod pod;
+    std::vector<Claim> claims;
+    if (asked.workload != nullptr) {
+      pod = asked.workload->pod;
+      pod.metadata.uid = "fits-pod-" + suffix;
+      pod.metadata.name += "-" + suffix;
+      pod.node_name.clear();
+      auto found = claims_for(pod, suffix);
+      if (!found) return fail(found.error());
+      claims = std::move(*found);
+    } else {
+      auto claim = std::make_shared<api::ResourceClaim>(*asked.claim);
+      claim->metadata.uid = "fits-claim-" + suffix;
+      claims.push_back(std::move(claim));
+    }
+    const api::Pod* of = asked.workload != nullptr ? &pod : nullptr;
+    Placed placed = state_.place(of, claims);
+    if (placed.outcome != Outcome::kFeasible) return placed;
+    state_.take(of, claims, placed);
+    undo_.push_back({of != nullptr ? pod.metadata.uid : "", {}, claims});
+    keep_allocations(claims, placed, undo_.back());
+    return placed;
+  }
+
+  struct Copy {
+    std::string pod_uid;
+    std::map<std::string, Claim> replaced;  // of claims_, as they were
+    std::vector<Claim> claims;
+  };
+
+  // A claim that several copies share is allocated by the first of them.
+  void keep_allocations(const std::vector<Claim>& claims, const Placed& placed, Copy& copy) {
+    size_t next = 0;
+    for (const Claim& claim : claims) {
+      if (claim->status.allocation || next >= placed.results.size()) continue;
+      const api::AllocationResult& result = placed.results[next++];
+      const auto shared = claims_.find(claim->metadata.key());
+      if (shared == claims_.end() || shared->second->metadata.uid != claim->metadata.uid) continue;
+      auto taken = std::make_shared<api::ResourceClaim>(*claim);
+      taken->status.allocation = result;
+      copy.replaced[shared->first] = shared->second;
+      shared->second = std::move(taken);
+    }
+  }
+
+  void take_back(const Copy& copy) {
+    for (const Claim& claim : copy.claims) state_.inventory.forget(claim->metadata.uid);
+    if (!copy.pod_uid.empty()) state_.cluster.remove_pod(copy.pod_uid);
+    for (const auto& [key, claim] : copy.replaced) claims_[key] = claim;
+  }
+
+  void add_more(const Asked& asked, FitAnswer& answer) {
+    const size_t before = undo_.size();
+    while (answer.more < kMostMore) {
+      const auto placed = one_more(asked);
+      if (!placed || placed->outcome != Outcome::kFeasible) break;
+      ++answer.more;
+    }
+    answer.more_counted_out = answer.more < kMostMore;
+    for (; undo_.size() > before; undo_.pop_back()) take_back(undo_.back());
+  }
+
+  Result<std::vector<Claim>> claims_for(const api::Pod& pod, const std::string& suffix) {
+    std::vector<Claim> claims;
+    for (const api::PodResourceClaim& entry : pod.resource_claims) {
+      const std::string prefix = pod.metadata.ns + "/";
+      if (entry.resource_claim_template_name) {
+        auto from = template_named(prefix + *entry.resource_claim_template_name, entry.name);
+        if (!from) return fail(from.error());
+        const std::string name = pod.metadata.name + "-" + entry.name;
+        claims.push_back(claim_from_template(**from, pod.metadata.ns, name, "fits-claim-" + suffix + "-" + entry.name));
+      } else if (entry.resource_claim_name) {
+        auto claim = claim_named(prefix + *entry.resource_claim_name, entry.name);
+        if (!claim) return fail(claim.error());
+        claims.push_back(std::move(*claim));
+      } else {
+        return fail(
+            Code::kInvalidArgument,
+            "claim " + quote(entry.name) + " of the pod names neither a ResourceClaim nor a ResourceClaimTemplate");
+      }
+    }
+    return claims;
+  }
+
+  Result<std::shared_ptr<const api::ResourceClaimTemplate>> template_named(const std::string& key,
+                                                                           const std::string& entry) {
+    if (const auto own = sources_.templates.find(key); own != sources_.templates.end()) return own->second;
+    const auto known = sources_.objects.templates.find(key);
+    if (known != sources_.objects.templates.end()) return known->second;
+    return fail(Code::kNotFound, "ResourceClaimTemplate " + key + " (used by pod claim " + quote(entry) +
+                                     ") is neither in the file nor in the cluster");
+  }
+
+  Result<Claim> claim_named(const std::string& key, const std::string& entry) {
+    if (const auto own = claims_.find(key); own != claims_.end()) return own->second;
+    const auto known = sources_.objects.claims.find(key);
+    if (known == sources_.objects.claims.end())
+      return fail(Code::kNotFound, "ResourceClaim " + key + " (used by pod claim " + quote(entry) +
+                                       ") is neither in the file nor in the cluster");
+    return claims_[key] = state_.options.empty ? unallocated(known->second) : known->second;
+  }
+
+  const Sources& sources_;
+  std::map<std::string, Claim> claims_;
+  State state_;
+  std::vector<Copy> undo_;
+  uint64_t copies_ = 0;
+};
+
+// Claims and templates of the file that a workload of it names.
+std::set<std::string> named_by_workloads(const Manifest& manifest) {
+  std::set<std::string> named;
+  for (const Workload& workload : manifest.workloads)
+    for (const api::PodResourceClaim& entry : workload.pod.resource_claims) {
+      if (entry.resource_claim_name)
+        named.insert("claim " + workload.pod.metadata.ns + "/" + *entry.resource_claim_name);
+      if (entry.resource_claim_template_name)
+        named.insert("template " + workload.pod.metadata.ns + "/" + *entry.resource_claim_template_name);
+    }
+  return named;
+}
+
+std::vector<Asked> questions_of(const Manifest& manifest, uint32_t copies) {
+  const std::set<std::string> named = named_by_workloads(manifest);
+  std::vector<Asked> asked;
+  for (const auto& claim : manifest.claims)
+    if (!named.contains("claim " + claim->metadata.key()))
+      asked.push_back({"resourceclaim/" + claim->metadata.name, nullptr, unallocated(claim), std::max(copies, 1u)});
+  for (const auto& one : manifest.templates)
+    if (!named.contains("template " + one->metadata.key()))
+      asked.push_back({"resourceclaimtemplate/" + one->metadata.name, nullptr,
+                       claim_from_template(*one, one->metadata.ns, one->metadata.name, ""), std::max(copies, 1u)});
+  for (const Workload& workload : manifest.workloads)
+    asked.push_back(
+        {workload.text(), &workload, nullptr, copies > 0 ? copies : std::min(workload.replicas, kMaxCopies)});
+  return asked;
+}
+
+std::string devices_text(const std::vector<api::AllocationResult>& results) {
+  std::string text;
+  for (const api::AllocationResult& allocation : results)
+    for (const auto& one : allocation.results) text += (text.empty() ? "" : ", ") + one.device;
+  return text.empty() ? "-" : text;
+}
+
+}  // namespace
+
+std::string_view fit_name(Fit fit) {
+  switch (fit) {
+    case Fit::kNow:
+      return "now";
+    case Fit::kWhenEmpty:
+      return "when empty";
+    case Fit::kNever:
+      return "never";
+    case Fit::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+Result<std::vector<FitAnswer>> fits(const Objects& objects, const Manifest& manifest, const FitsOptions& options) {
+  Objects together = objects;  // pointers only
+  for (const auto& device_class : manifest.classes) together.classes[device_class->metadata.name] = device_class;
+  Sources sources{together, {}, {}};
+  for (const auto& claim : manifest.claims) {
+    auto own = std::make_shared<api::ResourceClaim>(*unallocated(claim));
+    own->metadata.uid = "fits-file-" + own->metadata.key();
+    sources.claims[own->metadata.key()] = std::move(own);
+  }
+  for (const auto& one : manifest.templates) sources.templates[one->metadata.key()] = one;
+  StateOptions empty = options.state;
+  empty.empty = true;
+  Fitting now(sources, options.on_empty ? empty : options.state);
+  std::unique_ptr<Fitting> on_empty;  // each question by itself: made when first needed
+  std::vector<FitAnswer> answers;
+  for (const Asked& asked : questions_of(manifest, options.copies)) {
+    auto answer = now.run(asked, options.count_more);
+    if (!answer) return fail(answer.error().wrap(asked.what));
+    if (options.on_empty && answer->fit == Fit::kNow) answer->fit = Fit::kWhenEmpty;
+    if (!options.on_empty && answer->fit == Fit::kNever) {
+      on_empty = std::make_unique<Fitting>(sources, empty);
+      const auto then = on_empty->run(asked, false);
+      if (then && then->fit == Fit::kNow) answer->fit = Fit::kWhenEmpty;
+      if (then && then->fit == Fit::kUnknown) answer->fit = Fit::kUnknown;
+    }
+    answers.push_back(std::move(*answer));
+  }
+  return answers;
+}
+
+Answer to_answer(const std::vector<FitAnswer>& found, const Manifest& manifest, const Objects& objects, bool on_empty) {
+  Answer answer{"DRAFits"};
+  Table table{"",
+              "fits",
+              {{"WHAT", "what"},
+               {"FITS", "fits"},
+               {"COPIES", "copies"},
+               {"PLACED", "placed"},
+               {"MORE", "more"},
+               {"NODE", "node"},
+               {"DEVICES", "devices"},
+               {"WHY NOT", "whyNot", true}},
+              {}};
+  const Fit good = on_empty ? Fit::kWhenEmpty : Fit::kNow;
+  for (const FitAnswer& one : found) {
+    const Tone tone = one.fit == good ? Tone::kGood : one.fit == Fit::kWhenEmpty ? Tone::kWarn : Tone::kBad;
+    std::set<std::string> nodes(one.nodes.begin(), one.nodes.end());
+    const std::string node = nodes.empty() ? "-" : nodes.size() == 1 ? *nodes.begin() : counted(nodes.size(), "node");
+    table.rows.push_back({one.what,
+                          {one.what, Cell(std::string(fit_name(one.fit)), tone), one.copies, one.placed,
+                           one.more_counted_out ? Cell(one.more) : Cell(">=" + std::to_string(one.more)), node,
+                           devices_text(one.first), one.why}});
+    if (one.fit == Fit::kUnknown)
+      answer.status = Status::kUnknown;
+    else if (one.fit != good && answer.status == Status::kYes)
+      answer.status = Status::kNo;
+    if (!one.why.empty())
+      answer.after.push_back(one.what + (one.placed > 0 ? ", copy " + std::to_string(one.placed + 1) : "") + ": " +
+                             one.why);
+  }
+  if (found.empty()) {
+    answer.lines.push_back("the file has no pod, workload, claim or claim template");
+    answer.status = Status::kUsage;
+  }
+  answer.tables.push_back(std::move(table));
+  for (const std::string& skipped : manifest.skipped) answer.notes.push_back("not looked at: " + skipped);
+  for (const Hidden& hidden : objects.hidden) {
+    answer.notes.push_back("not visible: " + hidden.what + " (" + hidden.why + "); the answer may be wrong");
+    // Without these kinds devices may be held, and nodes full, that seem free.
+    const bool decides = hidden.what != "namespaces" && hidden.what != "devicetaintrules" &&
+                         !hidden.what.starts_with("resourceclaimtemplates");
+    if (decides && answer.status != Status::kUsage) answer.status = Status::kUnknown;
+  }
+  return answer;
+}
+
+}  // namespace dra::inspect

@@ -1,0 +1,45 @@
+// fits: would these pods and claims fit, now, on an empty cluster, or never? Decided by the manager's own allocator and
+// placement, nothing is written.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pkg/inspect/answer.h"
+#include "pkg/inspect/manifest.h"
+#include "pkg/inspect/state.h"
+
+namespace dra::inspect {
+
+inline constexpr uint32_t kMaxCopies = 10'000;
+inline constexpr uint32_t kMostMore = 100;  // "how many more" is counted so far
+
+struct FitsOptions {
+  StateOptions state;
+  uint32_t copies = 0;    // of each workload and each claim that nothing in the file uses; 0: what the file says
+  bool on_empty = false;  // ask about the empty cluster only
+  bool count_more = true;
+};
+
+enum class Fit : uint8_t { kNow, kWhenEmpty, kNever, kUnknown };
+std::string_view fit_name(Fit fit);  // "now", "when empty", "never", "unknown"
+
+struct FitAnswer {
+  std::string what;  // "deployment/train", "resourceclaim/a"
+  Fit fit = Fit::kNever;
+  uint32_t copies = 0;                       // asked
+  uint32_t placed = 0;                       // that fit (now, or on the empty cluster with on_empty)
+  uint32_t more = 0;                         // that fit beside them
+  bool more_counted_out = true;              // false: kMostMore was reached
+  std::vector<std::string> nodes;            // of the copies that were placed
+  std::vector<api::AllocationResult> first;  // devices of the first copy
+  std::string why;                           // not all fit
+};
+
+// One answer for each workload, claim and template of the manifest that no workload of it names, in the order of the
+// file; each beside those before it. An error names a claim or template that is neither in the file nor in the cluster.
+Result<std::vector<FitAnswer>> fits(const Objects& objects, const Manifest& manifest, const FitsOptions& options);
+
+Answer to_answer(const std::vector<FitAnswer>& found, const Manifest& manifest, const Objects& objects, bool on_empty);
+
+}  // namespace dra::inspect

@@ -1,0 +1,227 @@
+// fits against the oracle's exhaustive search, on random worlds: now, and on the empty cluster.
+#include "pkg/inspect/fits.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "test/oracle/exhaustive.h"
+#include "test/oracle/generator.h"
+
+namespace dra::inspect {
+namespace {
+
+// A claim that holds one device of the world, as the inventory of test/allocharness has it.
+void hold_device(Objects& objects, const oracle::DeviceName& name, std::optional<std::string> share,
+                 const api::StringMap& consumed) {
+  auto claim = std::make_shared<api::ResourceClaim>();
+  claim->metadata.ns = "holders";
+  claim->metadata.name = claim->metadata.uid = "holder-" + std::to_string(objects.claims.size());
+  api::DeviceRequestAllocationResult result{"held", name.driver, name.pool, name.device};
+  result.share_id = std::move(share);
+  result.consumed_capacity = consumed;
+  claim->status.allocation.emplace().results.push_back(std::move(result));
+  objects.claims[claim->metadata.key()] = claim;
+}
+
+Objects objects_of(const oracle::World& world) {
+  Objects objects;
+  for (const api::Node& node : world.nodes) {
+    auto copy = std::make_shared<api::Node>(node);
+    copy->allocatable["pods"] = "110";
+    objects.nodes[node.metadata.name] = copy;
+  }
+  for (const auto& one : world.classes)
+    objects.classes[one.metadata.name] = std::make_shared<const api::DeviceClass>(one);
+  for (const auto& one : world.slices)
+    objects.slices[one.metadata.name] = std::make_shared<const api::ResourceSlice>(one);
+  for (const auto& one : world.taint_rules)
+    objects.taint_rules[one.metadata.name] = std::make_shared<const api::DeviceTaintRule>(one);
+  for (const auto& name : world.allocated) hold_device(objects, name, std::nullopt, {});
+  std::map<oracle::DeviceName, api::StringMap> unclaimed = world.consumed;
+  for (const auto& [name, share] : world.allocated_shares) {
+    const auto consumed = unclaimed.extract(name);
+    hold_device(objects, name, share, consumed ? consumed.mapped() : api::StringMap());
+  }
+  for (const auto& [name, consumed] : unclaimed)
+    hold_device(objects, name, "00000000-0000-4000-8000-100000000000", consumed);
+  return objects;
+}
+
+// The claims of the world as those of one pod of the file.
+Manifest manifest_of(const oracle::World& world) {
+  Manifest manifest;
+  Workload workload{"Pod", "asked", {}, 1};
+  workload.pod.metadata.name = "asked";
+  workload.pod.metadata.ns = "default";
+  for (const api::ResourceClaim& claim : world.claims) {
+    auto copy = std::make_shared<api::ResourceClaim>(claim);
+    copy->metadata.ns = "default";
+    copy->metadata.name += "-" + std::to_string(manifest.claims.size());
+    workload.pod.resource_claims.push_back({copy->metadata.name, copy->metadata.name, std::nullopt});
+    manifest.claims.push_back(std::move(copy));
+  }
+  manifest.workloads.push_back(std::move(workload));
+  return manifest;
+}
+
+struct Tally {
+  uint64_t now = 0, when_empty = 0, never = 0, skipped = 0;
+};
+
+void compare_world(uint64_t seed, Tally& tally) {
+  const oracle::World world = oracle::random_world(seed);
+  oracle::World emptied = world;
+  emptied.allocated.clear();
+  emptied.allocated_shares.clear();
+  emptied.consumed.clear();
+  const oracle::Verdict now = oracle::solve(world), empty = oracle::solve(emptied);
+  const auto decided = [](const oracle::Verdict& v) {
+    return v.answer == oracle::Answer::kFeasible || v.answer == oracle::Answer::kInfeasible;
+  };
+  if (!decided(now) || !decided(empty)) {
+    ++tally.skipped;
+    return;
+  }
+  FitsOptions options;
+  options.count_more = false;
+  options.state.features = *inventory::features_from_gates({world.gates.begin(), world.gates.end()});
+  const Objects objects = objects_of(world);
+  const Manifest manifest = manifest_of(world);
+  const auto found = fits(objects, manifest, options);
+  ASSERT_TRUE(found) << "seed " << seed << ": " << found.error().message();
+  ASSERT_EQ(found->size(), 1u);
+  const Fit expected = now.answer == oracle::Answer::kFeasible     ? Fit::kNow
+                       : empty.answer == oracle::Answer::kFeasible ? Fit::kWhenEmpty
+                                                                   : Fit::kNever;
+  EXPECT_EQ(fit_name((*found)[0].fit), fit_name(expected))
+      << "seed " << seed << " " << oracle::write_case(world) << " " << (*found)[0].why;
+  options.on_empty = true;
+  const auto on_empty = fits(objects, manifest, options);
+  ASSERT_TRUE(on_empty) << "seed " << seed;
+  EXPECT_EQ((*on_empty)[0].fit == Fit::kWhenEmpty, empty.answer == oracle::Answer::kFeasible) << "seed " << seed;
+  ++(expected == Fit::kNow ? tally.now : expected == Fit::kWhenEmpty ? tally.when_empty : tally.never);
+}
+
+// DRA_FITS_CASES=10000 for the long form.
+TEST(Fits, EqualsTheOracleNowAndOnTheEmptyCluster) {
+  const char* wanted = std::getenv("DRA_FITS_CASES");
+  const uint64_t cases = wanted ? std::strtoull(wanted, nullptr, 10) : 600;
+  Tally tally;
+  for (uint64_t seed = 1; seed <= cases && !::testing::Test::HasFailure(); ++seed) compare_world(seed, tally);
+  std::printf("now %lu, when empty %lu, never %lu, skipped %lu\n", tally.now, tally.when_empty, tally.never,
+              tally.skipped);
+  EXPECT_GT(tally.now, cases / 10);
+  EXPECT_GT(tally.when_empty, cases / 100);
+  EXPECT_GT(tally.never, cases / 10);
+}
+
+Objects four_gpus() {
+  Objects objects;
+  auto slice = std::make_shared<api::ResourceSlice>();
+  slice->metadata.name = "a-gpus";
+  slice->driver = "gpu.example.com";
+  slice->pool = {"a", 1, 1};
+  slice->node_name = "a";
+  for (int i = 0; i < 4; ++i) {
+    api::Device device;
+    device.name = "gpu-" + std::to_string(i);
+    slice->devices.push_back(device);
+  }
+  objects.slices["a-gpus"] = slice;
+  auto node = std::make_shared<api::Node>();
+  node->metadata.name = "a";
+  node->allocatable = {{"pods", "3"}, {"cpu", "8"}};
+  objects.nodes["a"] = node;
+  auto device_class = std::make_shared<api::DeviceClass>();
+  device_class->metadata.name = "gpu";
+  device_class->selectors = {"device.driver == \"gpu.example.com\""};
+  objects.classes["gpu"] = device_class;
+  return objects;
+}
+
+constexpr std::string_view kTemplate = R"(
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one}
+spec: {spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 2
+  template:
+    spec:
+      resourceClaims: [{name: g, resourceClaimTemplateName: one}]
+      containers: [{name: c, resources: {requests: {cpu: "1"}, claims: [{name: g}]}}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+)";
+
+TEST(Fits, CountsCopiesOfAWorkloadAndHowManyMore) {
+  const Objects objects = four_gpus();
+  const auto manifest = read_manifest(kTemplate, "default");
+  ASSERT_TRUE(manifest) << manifest.error().message();
+  EXPECT_EQ(manifest->skipped, std::vector<std::string>{"Service web"});
+  auto found = fits(objects, *manifest, {});
+  ASSERT_TRUE(found) << found.error().message();
+  ASSERT_EQ(found->size(), 1u);
+  EXPECT_EQ((*found)[0].fit, Fit::kNow);
+  EXPECT_EQ((*found)[0].placed, 2u);
+  EXPECT_EQ((*found)[0].more, 1u) << "the node takes three pods";
+  FitsOptions four;
+  four.copies = 4;
+  found = fits(objects, *manifest, four);
+  ASSERT_TRUE(found);
+  EXPECT_EQ((*found)[0].placed, 3u);
+  EXPECT_EQ((*found)[0].fit, Fit::kNever);
+  EXPECT_NE((*found)[0].why.find("Too many pods"), std::string::npos) << (*found)[0].why;
+}
+
+TEST(Fits, CopiesShareAClaimThatTheyName) {
+  const Objects objects = four_gpus();
+  const auto manifest = read_manifest(R"(
+kind: ResourceClaim
+apiVersion: resource.k8s.io/v1
+metadata: {name: all}
+spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu, count: 4}}]}}
+---
+kind: Job
+apiVersion: batch/v1
+metadata: {name: j}
+spec: {parallelism: 3, template: {spec: {resourceClaims: [{name: g, resourceClaimName: all}], containers: [{name: c}]}}}
+)",
+                                      "default");
+  ASSERT_TRUE(manifest) << manifest.error().message();
+  const auto found = fits(objects, *manifest, {});
+  ASSERT_TRUE(found) << found.error().message();
+  EXPECT_EQ((*found)[0].placed, 3u) << (*found)[0].why;
+  EXPECT_EQ((*found)[0].fit, Fit::kNow);
+}
+
+TEST(Fits, NamesWhatTheFileLacks) {
+  const auto manifest = read_manifest(
+      R"({kind: Pod, metadata: {name: p}, spec: {resourceClaims: [{name: g, resourceClaimTemplateName: none}], containers: []}})",
+      "ml");
+  ASSERT_TRUE(manifest) << manifest.error().message();
+  const auto found = fits(four_gpus(), *manifest, {});
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().message(),
+            "pod/p: ResourceClaimTemplate ml/none (used by pod claim \"g\") is neither in the file nor in the cluster");
+}
+
+TEST(Fits, RefusesHostileFilesWithOneSentence) {
+  for (const char* text : {"[", "- 1", "a: &x [*x]", "kind: Pod\nspec: 7\nmetadata: []",
+                           "{kind: ResourceClaim, spec: {devices: 3}}", "\x01\x02"}) {
+    const auto manifest = read_manifest(text, "default");
+    if (manifest) continue;  // nothing of it is of use, and nothing broke
+    EXPECT_FALSE(manifest.error().message().empty()) << text;
+  }
+  EXPECT_FALSE(read_manifest(std::string(kMaxManifest + 1, ' '), "default"));
+}
+
+}  // namespace
+}  // namespace dra::inspect

@@ -1,0 +1,21 @@
+// What explain says about a pod or claims that wait: whether they fit, and in words why not. Pure over a State.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pkg/inspect/state.h"
+
+namespace dra::inspect {
+
+struct JudgedPod {
+  enum class Outcome : uint8_t { kFits, kDoesNotFit, kUndecided };
+  Outcome outcome = Outcome::kDoesNotFit;
+  std::vector<std::string> lines;
+};
+
+// `pod` null: claims alone. `entries`: names of the claims in the pod. `node`: only this one, where not empty.
+JudgedPod judge_pod(State& state, const api::Pod* pod, const std::vector<Claim>& claims,
+                    const std::vector<std::string>& entries, const std::string& node, size_t width, bool wide);
+
+}  // namespace dra::inspect

@@ -1,0 +1,211 @@
+#include "pkg/inspect/lint.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "pkg/inspect/cel_query.h"
+#include "pkg/inspect/fields.h"
+#include "pkg/inspect/fits.h"
+#include "pkg/yaml/yaml.h"
+
+namespace dra::inspect {
+namespace {
+
+using nlohmann::json;
+
+std::string member_string(const json& object, const char* key) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+// A part of a file between lines "---", with the number of lines before it.
+struct Part {
+  std::string text;
+  size_t lines_before = 0;
+};
+
+std::vector<Part> parts_of(std::string_view text) {
+  std::vector<Part> parts(1);
+  size_t number = 0;
+  for (const std::string& line : split(text, '\n')) {
+    ++number;
+    if (line == "---" || line.starts_with("--- ") || line == "---\r")
+      parts.push_back({"", number});
+    else
+      parts.back().text += line + "\n";
+  }
+  return parts;
+}
+
+class DocumentLinter {
+ public:
+  DocumentLinter(const Objects* objects, const StateOptions& options, std::vector<Finding>& findings)
+      : objects_(objects), options_(options), findings_(findings) {}
+
+  void run(const json& document, const yaml::Positions& positions, size_t lines_before) {
+    positions_ = &positions;
+    lines_before_ = lines_before;
+    check_version(document);
+    const FieldTree* tree = FieldTree::of(member_string(document, "kind"));
+    if (tree == nullptr || !member_string(document, "apiVersion").starts_with("resource.k8s.io/")) return;
+    // Older versions have other fields; they are migrated first.
+    if (member_string(document, "apiVersion") != "resource.k8s.io/v1") return;
+    check_fields(document, *tree, "", "");
+    check_selectors(document, "", "");
+  }
+
+ private:
+  void add(Severity severity, const std::string& pointer, const std::string& path, std::string text) {
+    if (findings_.size() >= kMaxFindings) return;
+    Finding finding{0, 0, severity, path, std::move(text)};
+    if (const auto place = positions_->find(pointer); place != positions_->end()) {
+      finding.line = place->second.line + lines_before_;
+      finding.column = place->second.column;
+    }
+    findings_.push_back(std::move(finding));
+  }
+
+  void check_version(const json& document) {
+    const std::string version = member_string(document, "apiVersion");
+    if (!version.starts_with("resource.k8s.io/")) return;
+    const std::string kind = member_string(document, "kind");
+    if (version == "resource.k8s.io/v1" || kind == "DeviceTaintRule") return;
+    const bool gone = version == "resource.k8s.io/v1alpha2" || version == "resource.k8s.io/v1alpha3" ||
+                      version == "resource.k8s.io/v1alpha1";
+    const bool known = gone || version == "resource.k8s.io/v1beta1" || version == "resource.k8s.io/v1beta2";
+    add(gone || !known ? Severity::kError : Severity::kWarning, "/apiVersion", "apiVersion",
+        !known ? version + " is not known; use resource.k8s.io/v1"
+        : gone ? version + " is no longer served; kubectl dra migrate -f FILE makes v1 of it"
+               : version + " is off by default on new servers; kubectl dra migrate -f FILE makes v1 of it");
+  }
+
+  void check_fields(const json& value, const FieldTree& tree, const std::string& pointer, const std::string& path) {
+    if (value.is_array()) {
+      for (size_t i = 0; i < value.size(); ++i)
+        check_fields(value[i], tree, pointer + "/" + std::to_string(i), path + "[" + std::to_string(i) + "]");
+      return;
+    }
+    if (!value.is_object() || tree.open()) return;
+    for (const auto& [key, element] : value.items()) {
+      const std::string below = pointer + "/" + key, field = path.empty() ? key : path + "." + key;
+      if (const FieldTree* child = tree.child(key))
+        check_fields(element, *child, below, field);
+      else
+        add(Severity::kError, below, field, "unknown field " + quote(key) + advice(tree, key));
+    }
+  }
+
+  // Where the field belongs: below here, or a field that is spelled nearly so.
+  static std::string advice(const FieldTree& tree, const std::string& field) {
+    const std::vector<std::string> places = tree.places_of(field);
+    if (!places.empty()) return "; put " + field + " under " + places.front();
+    const std::string near = nearest(field, tree.children());
+    return near.empty() ? "" : "; did you mean " + quote(near) + "?";
+  }
+
+  void check_selectors(const json& value, const std::string& pointer, const std::string& path) {
+    if (value.is_array()) {
+      for (size_t i = 0; i < value.size(); ++i)
+        check_selectors(value[i], pointer + "/" + std::to_string(i), path + "[" + std::to_string(i) + "]");
+    } else if (value.is_object()) {
+      for (const auto& [key, element] : value.items()) {
+        const std::string below = pointer + "/" + key, field = path.empty() ? key : path + "." + key;
+        if (key == "expression" && element.is_string() && pointer.ends_with("/cel"))
+          check_selector(element.get<std::string>(), below, field);
+        else if (key != "parameters")
+          check_selectors(element, below, field);
+      }
+    }
+  }
+
+  void check_selector(const std::string& expression, const std::string& pointer, const std::string& path) {
+    static const Objects kNothing;
+    const SelectorTrial trial =
+        try_selector(objects_ ? *objects_ : kNothing, expression, options_.features.list_attributes);
+    const auto first_line = [](const std::string& text) { return text.substr(0, text.find('\n')); };
+    if (!trial.compile_error.empty())
+      return add(Severity::kError, pointer, path,
+                 first_line(trial.compile_error) + (trial.hint.empty() ? "" : "; " + trial.hint));
+    if (objects_ == nullptr || trial.devices == 0) return;
+    for (const std::string& unknown : trial.unknown_names) add(Severity::kWarning, pointer, path, unknown);
+    if (trial.failed > 0)
+      add(Severity::kWarning, pointer, path,
+          "fails on " + std::to_string(trial.failed) + " of " + counted(trial.devices, "device") + ", first on " +
+              trial.first_failed + ": " + first_line(trial.first_error) +
+              (trial.hint.empty() ? "" : "; " + trial.hint));
+    if (trial.matched == 0)
+      add(Severity::kWarning, pointer, path, "matches none of " + counted(trial.devices, "device"));
+  }
+
+  const Objects* objects_;
+  const StateOptions& options_;
+  std::vector<Finding>& findings_;
+  const yaml::Positions* positions_ = nullptr;
+  size_t lines_before_ = 0;
+};
+
+// Whatever could not be met by an empty fleet.
+void check_feasible(std::string_view text, const Objects& objects, const StateOptions& options, const std::string& ns,
+                    std::vector<Finding>& findings) {
+  const auto manifest = read_manifest(text, ns);
+  if (!manifest) {
+    findings.push_back({0, 0, Severity::kError, "", manifest.error().message()});
+    return;
+  }
+  FitsOptions asked;
+  asked.state = options;
+  asked.on_empty = true;
+  asked.copies = 1;
+  asked.count_more = false;
+  const auto answers = fits(objects, *manifest, asked);
+  if (!answers) {
+    findings.push_back({0, 0, Severity::kError, "", answers.error().message()});
+    return;
+  }
+  for (const FitAnswer& answer : *answers)
+    if (answer.fit == Fit::kNever)
+      findings.push_back(
+          {0, 0, Severity::kError, answer.what, "would not fit even if the cluster were empty: " + answer.why});
+}
+
+}  // namespace
+
+Result<std::vector<Finding>> lint(std::string_view text, const Objects* objects, const StateOptions& options,
+                                  const std::string& ns) {
+  if (text.size() > kMaxManifest)
+    return fail(Code::kResourceExhausted, "the file is larger than " + std::to_string(kMaxManifest) + " bytes");
+  std::vector<Finding> findings;
+  DocumentLinter linter(objects, options, findings);
+  bool readable = true;
+  for (const Part& part : parts_of(text)) {
+    yaml::Positions positions;
+    const auto document = yaml::parse_with_positions(part.text, positions);
+    if (!document) {
+      readable = false;
+      findings.push_back({part.lines_before + 1, 1, Severity::kError, "", document.error().message()});
+    } else if (document->is_object()) {
+      linter.run(*document, positions, part.lines_before);
+    }
+  }
+  if (readable && objects != nullptr) check_feasible(text, *objects, options, ns, findings);
+  return findings;
+}
+
+Answer lint_answer(const std::vector<Finding>& findings, const std::string& file, bool strict) {
+  Answer answer{"DRALint"};
+  Table table{
+      "", "findings", {{"PLACE", "place"}, {"SEVERITY", "severity"}, {"FIELD", "field"}, {"FINDING", "finding"}}, {}};
+  for (const Finding& finding : findings) {
+    const bool error = finding.severity == Severity::kError;
+    if (error || strict) answer.status = Status::kNo;
+    table.rows.push_back(
+        {"",
+         {finding.line > 0 ? file + ":" + std::to_string(finding.line) + ":" + std::to_string(finding.column) : file,
+          error ? Cell("error", Tone::kBad) : Cell("warning", Tone::kWarn), finding.path, finding.text}});
+  }
+  if (findings.empty()) answer.lines.push_back(file + ": nothing to complain about");
+  answer.tables.push_back(std::move(table));
+  return answer;
+}
+
+}  // namespace dra::inspect

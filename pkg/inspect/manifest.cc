@@ -1,0 +1,124 @@
+#include "pkg/inspect/manifest.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "pkg/api/decode.h"
+#include "pkg/yaml/yaml.h"
+
+namespace dra::inspect {
+namespace {
+
+using nlohmann::json;
+
+std::string string_at(const json& object, const char* key) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+const json& object_at(const json& object, const char* key) {
+  static const json kNothing = json::object();
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return found != object.end() && found->is_object() ? *found : kNothing;
+}
+
+uint32_t count_at(const json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number_integer()) return 1;
+  return static_cast<uint32_t>(std::clamp<int64_t>(found->get<int64_t>(), 0, 1'000'000));
+}
+
+void put_namespace(json& object, const std::string& ns) {
+  if (!object["metadata"].is_object()) object["metadata"] = json::object();
+  if (string_at(object["metadata"], "namespace").empty()) object["metadata"]["namespace"] = ns;
+}
+
+template <class T>
+Result<std::shared_ptr<const T>> decoded(const json& object) {
+  auto value = api::decode<T>(object.dump(-1, ' ', false, json::error_handler_t::replace));
+  if (!value) return fail(value.error());
+  return std::make_shared<const T>(std::move(*value));
+}
+
+// The pod that a template makes, with the namespace and a name of the object that has it.
+Result<Workload> workload_from(const std::string& kind, const json& object, const json& pod_template,
+                               const char* count) {
+  Workload workload;
+  workload.kind = kind;
+  workload.name = string_at(object_at(object, "metadata"), "name");
+  if (count != nullptr) workload.replicas = count_at(object_at(object, "spec"), count);
+  json pod{{"apiVersion", "v1"},
+           {"kind", "Pod"},
+           {"metadata", object_at(pod_template, "metadata")},
+           {"spec", object_at(pod_template, "spec")}};
+  pod["metadata"]["name"] = workload.name;
+  pod["metadata"]["namespace"] = string_at(object_at(object, "metadata"), "namespace");
+  auto read = api::decode<api::Pod>(pod.dump(-1, ' ', false, json::error_handler_t::replace));
+  if (!read) return fail(read.error());
+  workload.pod = std::move(*read);
+  return workload;
+}
+
+Result<void> add_document(Manifest& manifest, json& object, const std::string& ns) {
+  const std::string kind = string_at(object, "kind");
+  const auto keep = [](auto& list, auto value) -> Result<void> {
+    if (!value) return fail(value.error());
+    list.push_back(std::move(*value));
+    return {};
+  };
+  if (kind == "DeviceClass") return keep(manifest.classes, decoded<api::DeviceClass>(object));
+  put_namespace(object, ns);
+  if (kind == "ResourceClaim") return keep(manifest.claims, decoded<api::ResourceClaim>(object));
+  if (kind == "ResourceClaimTemplate") return keep(manifest.templates, decoded<api::ResourceClaimTemplate>(object));
+  const json& spec = object_at(object, "spec");
+  const json& pod_template = object_at(spec, "template");
+  if (kind == "Pod") return keep(manifest.workloads, workload_from(kind, object, object, nullptr));
+  if (kind == "Deployment" || kind == "ReplicaSet" || kind == "StatefulSet" || kind == "ReplicationController")
+    return keep(manifest.workloads, workload_from(kind, object, pod_template, "replicas"));
+  if (kind == "Job") return keep(manifest.workloads, workload_from(kind, object, pod_template, "parallelism"));
+  if (kind == "DaemonSet") return keep(manifest.workloads, workload_from(kind, object, pod_template, nullptr));
+  if (kind == "CronJob") {
+    const json& job = object_at(object_at(spec, "jobTemplate"), "spec");
+    return keep(manifest.workloads, workload_from(kind, object, object_at(job, "template"), nullptr));
+  }
+  manifest.skipped.push_back((kind.empty() ? "an object without a kind" : kind) + " " +
+                             string_at(object_at(object, "metadata"), "name"));
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<json>> read_documents(std::string_view text) {
+  if (text.size() > kMaxManifest)
+    return fail(Code::kResourceExhausted, "the file is larger than " + std::to_string(kMaxManifest) + " bytes");
+  auto documents = yaml::parse_all(text);
+  if (!documents) return fail(documents.error());
+  std::vector<json> objects;
+  for (json& document : *documents) {
+    if (!document.is_object())
+      return fail(Code::kInvalidArgument,
+                  "document " + std::to_string(objects.size() + 1) + " is no object; it needs apiVersion and kind");
+    const auto items = document.find("items");
+    if (string_at(document, "kind").ends_with("List") && items != document.end() && items->is_array()) {
+      for (json& item : *items)
+        if (item.is_object()) objects.push_back(std::move(item));
+    } else {
+      objects.push_back(std::move(document));
+    }
+    if (objects.size() > kMaxDocuments)
+      return fail(Code::kResourceExhausted, "the file has more than " + std::to_string(kMaxDocuments) + " objects");
+  }
+  return objects;
+}
+
+Result<Manifest> read_manifest(std::string_view text, const std::string& ns) {
+  auto documents = read_documents(text);
+  if (!documents) return fail(documents.error());
+  Manifest manifest;
+  for (size_t i = 0; i < documents->size(); ++i)
+    if (auto added = add_document(manifest, (*documents)[i], ns); !added)
+      return fail(added.error().wrap("document " + std::to_string(i + 1)));
+  return manifest;
+}
+
+}  // namespace dra::inspect

@@ -1,0 +1,43 @@
+// Manifest: the objects of a file that a user is about to apply, as far as they have to do with devices.
+//
+// Pods, and whatever makes pods from a template (Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, CronJob,
+// ReplicationController), claims, claim templates and device classes; Lists are opened. Other kinds are skipped and
+// named. Bounds: 16 MiB, 1,000 documents, and those of pkg/yaml. Pure.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pkg/inspect/objects.h"
+
+namespace dra::inspect {
+
+inline constexpr size_t kMaxManifest = size_t{16} << 20;
+inline constexpr size_t kMaxDocuments = 1000;
+
+// Pods of one kind: all copies are alike but for their names.
+struct Workload {
+  std::string kind;  // "Deployment"
+  std::string name;
+  api::Pod pod;
+  uint32_t replicas = 1;
+  std::string text() const { return to_lower(kind) + "/" + name; }
+};
+
+struct Manifest {
+  std::vector<Workload> workloads;
+  std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
+  std::vector<std::shared_ptr<const api::ResourceClaimTemplate>> templates;
+  std::vector<std::shared_ptr<const api::DeviceClass>> classes;
+  std::vector<std::string> skipped;  // "Service web"
+};
+
+// Objects without a namespace are of `ns`. Errors begin with the document's number, and name the field.
+Result<Manifest> read_manifest(std::string_view text, const std::string& ns);
+
+// The documents of a file, Lists opened, in order. For all verbs with -f.
+Result<std::vector<nlohmann::json>> read_documents(std::string_view text);
+
+}  // namespace dra::inspect

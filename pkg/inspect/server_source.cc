@@ -1,0 +1,235 @@
+#include "pkg/inspect/server_source.h"
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "client/rest/discovery.h"
+#include "client/rest/rest_client.h"
+
+namespace dra::inspect {
+namespace {
+
+// One kind while its pages come.
+struct ListInProgress {
+  KindToRead kind;
+  client::Resource resource;
+  std::string ns;  // empty: everywhere
+  std::string token;
+  std::vector<std::string> pages;
+  int restarts = 0;
+  bool done = false;
+  std::optional<Error> error;  // it ended without an answer
+  std::string why_narrowed;    // the whole cluster was forbidden
+};
+
+class Loader {
+ public:
+  Loader(AsioReactor& reactor, client::Transport& transport, const ServerOptions& options)
+      : reactor_(reactor), client_(transport), options_(options) {}
+
+  Result<Objects> run() {
+    ask_version();
+    const bool in_time = reactor_.run_until([this] { return finished(); }, options_.time_limit);
+    calls_.clear();
+    if (trouble_) return fail(trouble_->wrap("cannot read " + options_.server));
+    if (!in_time)
+      return fail(Code::kDeadlineExceeded, options_.server + " did not answer all lists within " +
+                                               std::to_string(options_.time_limit / std::chrono::seconds(1)) + " s");
+    return collect();
+  }
+
+ private:
+  bool finished() const {
+    return trouble_ || (begun_ && std::all_of(lists_.begin(), lists_.end(), [](const auto& l) { return l->done; }));
+  }
+
+  void ask_version() {
+    calls_.push_back(client_.get_raw("/version", [this](Result<std::string> answer) {
+      if (!answer && answer.error().http_status() != 403) return give_up(answer.error());
+      if (answer) {
+        const auto version = nlohmann::json::parse(*answer, nullptr, false);
+        if (version.is_object() && version.contains("gitVersion") && version["gitVersion"].is_string())
+          objects_.server_version = version["gitVersion"].get<std::string>();
+      }
+      ask_group();
+    }));
+  }
+
+  void ask_group() {
+    calls_.push_back(
+        client::discover_group(client_, "resource.k8s.io", [this](Result<std::optional<client::ServedGroup>> answer) {
+          if (!answer) return give_up(answer.error());
+          if (*answer) objects_.dra_versions = (*answer)->versions;
+          dra_version_ = *answer ? client::newest_of(**answer, {"v1", "v1beta2", "v1beta1"}) : "";
+          rule_version_ = *answer ? client::newest_of(**answer, {"v1beta2", "v1alpha3"}) : "";
+          if (rule_version_.empty()) return begin();
+          ask_rules();
+        }));
+  }
+
+  void ask_rules() {
+    using Resources = std::optional<std::vector<client::ServedResource>>;
+    calls_.push_back(
+        client::discover_resources(client_, "resource.k8s.io", rule_version_, [this](Result<Resources> answer) {
+          if (answer && *answer)
+            objects_.taint_rules_served = std::any_of((*answer)->begin(), (*answer)->end(),
+                                                      [](const auto& one) { return one.name == "devicetaintrules"; });
+          begin();
+        }));
+  }
+
+  void begin() {
+    for (const KindToRead& kind : kinds_to_read()) {
+      const bool rules = kind.plural == "devicetaintrules";
+      if (rules && !objects_.taint_rules_served) continue;
+      const bool dra = !kind.group.empty();
+      if (dra && dra_version_.empty()) continue;
+      auto list = std::make_unique<ListInProgress>();
+      list->kind = kind;
+      list->resource = {std::string(kind.group),
+                        !dra    ? "v1"
+                        : rules ? rule_version_
+                                : dra_version_,
+                        std::string(kind.plural), std::string(kind.kind), kind.namespaced};
+      lists_.push_back(std::move(list));
+    }
+    begun_ = true;
+    for (auto& list : lists_) ask_page(*list);
+  }
+
+  void ask_page(ListInProgress& list) {
+    client::Query query{{"limit", std::to_string(kPageSize)}, {"continue", list.token}};
+    calls_.push_back(client_.list(list.resource, list.ns, query,
+                                  [this, &list](Result<std::string> answer) { on_page(list, std::move(answer)); }));
+  }
+
+  void on_page(ListInProgress& list, Result<std::string> answer) {
+    if (!answer) return on_error(list, answer.error());
+    // Decoded when all pages are there; here only where the list goes on.
+    list.token = continue_token(*answer);
+    list.pages.push_back(std::move(*answer));
+    if (list.token.empty()) {
+      list.done = true;
+    } else if (list.pages.size() >= kMaxPages) {
+      give_up(Error(Code::kResourceExhausted, std::string(list.kind.plural) + " have more pages than are read"));
+    } else {
+      ask_page(list);
+    }
+  }
+
+  void on_error(ListInProgress& list, const Error& error) {
+    if (error.http_status() == 410 && list.restarts < kMaxRestarts) {
+      ++list.restarts;
+      list.pages.clear();
+      list.token.clear();
+      return ask_page(list);
+    }
+    if (error.http_status() == 403 && list.kind.namespaced && list.ns.empty() && !options_.ns.empty()) {
+      list.why_narrowed = short_reason(error);
+      list.ns = options_.ns;
+      list.token.clear();
+      list.pages.clear();
+      return ask_page(list);
+    }
+    if (error.http_status() != 403 && error.http_status() != 404) return give_up(error);
+    list.error = error;
+    list.done = true;
+  }
+
+  void give_up(const Error& error) {
+    if (!trouble_) trouble_ = error;
+  }
+
+  // metadata stands in front of the items or behind them; the token is looked for in both, outside of items.
+  static std::string continue_token(const std::string& page) {
+    struct Handler : nlohmann::json_sax<nlohmann::json> {
+      int depth = 0;
+      bool in_metadata = false, is_token = false;
+      std::string token;
+      bool null() override { return true; }
+      bool boolean(bool) override { return true; }
+      bool number_integer(number_integer_t) override { return true; }
+      bool number_unsigned(number_unsigned_t) override { return true; }
+      bool number_float(number_float_t, const string_t&) override { return true; }
+      bool string(string_t& value) override {
+        if (is_token) token = value;
+        is_token = false;
+        return true;
+      }
+      bool binary(binary_t&) override { return true; }
+      bool start_object(std::size_t) override { return ++depth < 1000; }
+      bool key(string_t& value) override {
+        if (depth == 1) in_metadata = value == "metadata";
+        is_token = depth == 2 && in_metadata && value == "continue";
+        // A server writes metadata first: what follows the items is not needed once the token is known.
+        return !(depth == 1 && value == "items" && seen_metadata_end);
+      }
+      bool end_object() override {
+        if (--depth == 1 && in_metadata) {
+          seen_metadata_end = true;
+          in_metadata = false;
+        }
+        return true;
+      }
+      bool start_array(std::size_t) override { return ++depth < 1000; }
+      bool end_array() override { return --depth >= 0; }
+      bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override { return false; }
+      bool seen_metadata_end = false;
+    } handler;
+    nlohmann::json::sax_parse(page, &handler);
+    return handler.token;
+  }
+
+  // Enough for a note: what the server says of a refusal is long and the same for each kind.
+  static std::string short_reason(const Error& error) {
+    return error.http_status() == 403 ? "you may not list them" : error.message();
+  }
+
+  Result<Objects> collect() {
+    size_t readable = 0;
+    for (auto& list : lists_) {
+      const std::string plural(list->kind.plural);
+      if (list->error) {
+        objects_.hidden.push_back({plural, short_reason(*list->error)});
+        continue;
+      }
+      ++readable;
+      if (!list->why_narrowed.empty())
+        objects_.hidden.push_back({plural + " outside namespace " + list->ns, list->why_narrowed});
+      for (const std::string& page : list->pages) {
+        auto added = add_page(objects_, plural, page);
+        if (!added) return fail(added.error().wrap("the list of " + plural));
+        if (options_.on_page)
+          if (auto seen = options_.on_page(plural, page); !seen) return fail(seen.error());
+      }
+      list->pages.clear();
+    }
+    if (readable == 0)
+      return fail(Code::kPermissionDenied,
+                  options_.server + " allows none of the lists that are needed: " + lists_.front()->error->message());
+    objects_.taken = reactor_.clock().wall_now();
+    objects_.origin = options_.server;
+    return std::move(objects_);
+  }
+
+  AsioReactor& reactor_;
+  client::RestClient client_;
+  const ServerOptions& options_;
+  Objects objects_;
+  std::string dra_version_, rule_version_;
+  std::vector<std::unique_ptr<ListInProgress>> lists_;
+  std::vector<Handle> calls_;
+  std::optional<Error> trouble_;
+  bool begun_ = false;
+};
+
+}  // namespace
+
+Result<Objects> load_from_server(AsioReactor& reactor, client::Transport& transport, const ServerOptions& options) {
+  return Loader(reactor, transport, options).run();
+}
+
+}  // namespace dra::inspect

@@ -1,0 +1,167 @@
+#include "pkg/inspect/state.h"
+
+#include <algorithm>
+
+#include "pkg/api/selectors.h"
+#include "pkg/reconcile/pod_claims.h"
+#include "pkg/verdict/verdict.h"
+
+namespace dra::inspect {
+namespace {
+
+std::vector<std::string> asked_nodes(const std::string& only) {
+  return only.empty() ? std::vector<std::string>() : std::vector<std::string>{only};
+}
+
+}  // namespace
+
+State::State(const Objects& given, StateOptions chosen)
+    : objects(given), options(std::move(chosen)), inventory(options.features), random_(1) {
+  for (const auto& [name, one] : objects.classes) inventory.apply_class(*one);
+  for (const auto& [name, node] : objects.nodes) {
+    inventory.apply_node(name, node->metadata.labels);
+    cluster.set_node(node);
+  }
+  for (const auto& [name, slice] : objects.slices) inventory.apply_slice(*slice);
+  for (const auto& [name, rule] : objects.taint_rules) inventory.apply_taint_rule(*rule);
+  for (const auto& [name, ns] : objects.namespaces) cluster.set_namespace(name, ns->metadata.labels);
+  if (!options.empty) {
+    for (const auto& [key, claim] : objects.claims)
+      if (claim->status.allocation) inventory.apply_claim(*claim);
+    for (const auto& [key, pod] : objects.pods)
+      if (!pod->node_name.empty() && !pod->terminal()) cluster.set_pod(*pod, pod->node_name, false);
+  }
+  allocator::Options limits;
+  limits.ignored_taints = options.ignored_taints;
+  limits.step_budget = limits.max_step_budget = options.step_budget;
+  allocator_ = std::make_unique<allocator::Allocator>(inventory, limits, random_);
+}
+
+verdict::Facts State::facts() {
+  verdict::Facts known{cluster, inventory, *allocator_, nullptr};
+  known.name_of_holder = [this](std::string_view uid, std::string_view, std::string_view) {
+    verdict::Holder holder;
+    holder.uid = std::string(uid);
+    const auto claim = objects.claim_by_uid.find(uid);
+    if (claim == objects.claim_by_uid.end()) return holder;
+    holder.claim = claim->second->metadata.key();
+    for (const std::string& pod : consumers_of(objects, *claim->second))
+      holder.pods.push_back(claim->second->metadata.ns + "/" + pod);
+    return holder;
+  };
+  return known;
+}
+
+bool State::usable(const std::vector<Claim>& allocated, const std::string& node) const {
+  const auto known = objects.nodes.find(node);
+  const api::StringMap none;
+  const api::StringMap& labels = known == objects.nodes.end() ? none : known->second->metadata.labels;
+  return std::all_of(allocated.begin(), allocated.end(), [&](const Claim& claim) {
+    const auto& selector = claim->status.allocation->node_selector;
+    return !selector || api::matches(*selector, node, labels);
+  });
+}
+
+std::vector<inventory::NodeId> State::nodes_for(const api::Pod* pod, const std::vector<Claim>& allocated,
+                                                const std::string& only, Placed& refused) {
+  std::vector<inventory::NodeId> nodes;
+  const auto consider = [&](const std::string& name) {
+    if ((only.empty() || name == only) && usable(allocated, name)) nodes.push_back(inventory.node_id(name));
+  };
+  if (pod == nullptr) {
+    for (const inventory::NodeId node : inventory.nodes()) consider(inventory.node_name(node));
+    if (nodes.empty()) refused.why = "no node is known that the claims could be used on";
+    return nodes;
+  }
+  const auto needs = placement::PodNeeds::of(*pod);
+  if (!needs) {
+    refused.outcome = allocator::Outcome::kError;
+    refused.why = needs.error().message();
+    return nodes;
+  }
+  placement::DecisionOptions asked;
+  asked.volumes = placement::Volumes::kIgnored;
+  const placement::Cluster::Aside aside(cluster, pod->metadata.uid);
+  const placement::Decision decision = placement::decide(cluster, *needs, asked);
+  for (const placement::RankedNode& ranked : decision.nodes) consider(cluster.rest(ranked.node).name);
+  if (nodes.empty())
+    refused.why = !decision.nodes.empty() ? "its allocated claims cannot be used on any node that would take the pod"
+                                          : decision.summary();
+  return nodes;
+}
+
+Placed State::place(const api::Pod* pod, const std::vector<Claim>& claims, const std::string& only) {
+  Placed placed;
+  std::vector<Claim> allocated;
+  allocator::Request request;
+  request.weigh_alternatives = pod != nullptr;
+  for (const Claim& claim : claims) (claim->status.allocation ? allocated : request.claims).push_back(claim);
+  const std::vector<inventory::NodeId> nodes = nodes_for(pod, allocated, only, placed);
+  if (nodes.empty()) {
+    placed.node_refused = true;
+    if (options.explain_refusals && placed.outcome == allocator::Outcome::kInfeasible)
+      placed.why = verdict::sentence(verdict::judge(facts(), {pod, claims, {}, asked_nodes(only)}));
+    return placed;
+  }
+  if (request.claims.empty()) {
+    placed.outcome = allocator::Outcome::kFeasible;
+    placed.node = inventory.node_name(nodes.front());
+    return placed;
+  }
+  allocator::FoundNodes found = allocator_->find_nodes(request, nodes, 1);
+  placed.outcome = found.outcome;
+  if (!found.decisions.empty()) {
+    placed.node = inventory.node_name(found.decisions.front().node);
+    placed.results = std::move(found.decisions.front().results);
+  } else if (found.error) {
+    placed.why = found.error->message();
+  } else if (found.outcome == allocator::Outcome::kInfeasible) {
+    if (options.explain_refusals)
+      placed.why = verdict::sentence(verdict::judge(facts(), {pod, claims, {}, asked_nodes(only)}));
+  } else {
+    placed.why = "could not be decided within " + std::to_string(found.budget) + " steps";
+  }
+  return placed;
+}
+
+void State::take(const api::Pod* pod, const std::vector<Claim>& claims, const Placed& placed) {
+  size_t next = 0;
+  for (const Claim& claim : claims)
+    if (!claim->status.allocation && next < placed.results.size())
+      inventory.assume(claim->metadata.uid, placed.results[next++]);
+  if (pod != nullptr) cluster.set_pod(*pod, placed.node, true);
+}
+
+void State::give_back(const api::Pod* pod, const std::vector<Claim>& claims) {
+  for (const Claim& claim : claims) inventory.forget(claim->metadata.uid);
+  if (pod != nullptr) cluster.remove_pod(pod->metadata.uid);
+}
+
+Result<std::vector<Claim>> claims_of(const Objects& objects, const api::Pod& pod) {
+  std::vector<Claim> claims;
+  for (const api::PodResourceClaim& entry : pod.resource_claims) {
+    const reconcile::ResolvedClaim resolved = reconcile::resolve_created_claim(pod, entry);
+    if (resolved.state == reconcile::ResolvedClaim::State::kNotNeeded) continue;
+    if (resolved.state != reconcile::ResolvedClaim::State::kNamed)
+      return fail(Code::kNotFound, "entry " + quote(entry.name) + " of the pod has no claim yet");
+    const auto claim = objects.claims.find(pod.metadata.ns + "/" + resolved.name);
+    if (claim == objects.claims.end())
+      return fail(Code::kNotFound, "ResourceClaim " + pod.metadata.ns + "/" + resolved.name + " (used by pod claim " +
+                                       quote(entry.name) + ") does not exist");
+    claims.push_back(claim->second);
+  }
+  return claims;
+}
+
+Claim claim_from_template(const api::ResourceClaimTemplate& from, const std::string& ns, const std::string& name,
+                          const std::string& uid) {
+  auto claim = std::make_shared<api::ResourceClaim>();
+  claim->metadata.ns = ns;
+  claim->metadata.name = name;
+  claim->metadata.uid = uid;
+  claim->metadata.labels = from.claim_labels;
+  claim->spec = from.spec;
+  return claim;
+}
+
+}  // namespace dra::inspect

@@ -1,0 +1,85 @@
+// State: Objects put into the rooms that decide: the inventory, placement's facts and an allocator over them.
+//
+//   State state(objects, {});
+//   Placed placed = state.place(pod, claims);   // the decision that the manager would make
+//
+// The same rules as the manager's: placement names the nodes that a pod may go to, best first, and the allocator takes
+// the first on which its claims fit. Not thread-safe.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pkg/allocator/allocator.h"
+#include "pkg/base/random.h"
+#include "pkg/inspect/objects.h"
+#include "pkg/inventory/inventory.h"
+#include "pkg/placement/cluster.h"
+#include "pkg/placement/decision.h"
+
+namespace dra::verdict {
+struct Facts;
+}
+
+namespace dra::inspect {
+
+struct StateOptions {
+  inventory::Features features;
+  std::vector<std::string> ignored_taints;
+  uint64_t step_budget = allocator::kDefaultMaxStepBudget;
+  // Words for refusals cost a second look at nodes and devices; without, Placed::why is empty for devices that lack.
+  bool explain_refusals = true;
+  // As if no claim were allocated and no pod were on a node. Claims that place() is asked about must not be allocated.
+  bool empty = false;
+};
+
+using Claim = std::shared_ptr<const api::ResourceClaim>;
+
+struct Placed {
+  allocator::Outcome outcome = allocator::Outcome::kInfeasible;
+  std::string node;                            // kFeasible; empty for claims whose devices any node can use
+  std::vector<api::AllocationResult> results;  // of the claims that were not allocated, in order
+  std::string why;                             // of all other outcomes: one sentence
+  bool node_refused = false;                   // no node was left before devices were looked at
+};
+
+class State {
+ public:
+  // `objects` must outlive it.
+  State(const Objects& objects, StateOptions options);
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  const Objects& objects;
+  StateOptions options;
+  inventory::Inventory inventory;
+  placement::Cluster cluster;
+  allocator::Allocator& allocator() { return *allocator_; }
+  // What pkg/verdict judges; holders are named as far as they can be seen. Valid while this lives.
+  verdict::Facts facts();
+
+  // `claims`: all of the pod; those that are allocated say where it may go. `pod` null: claims alone, on any node.
+  // `only`: this node alone, where not empty.
+  Placed place(const api::Pod* pod, const std::vector<Claim>& claims, const std::string& only = "");
+  // Counts the answer as taken, under these uids; and takes it back.
+  void take(const api::Pod* pod, const std::vector<Claim>& claims, const Placed& placed);
+  void give_back(const api::Pod* pod, const std::vector<Claim>& claims);
+
+ private:
+  std::vector<inventory::NodeId> nodes_for(const api::Pod* pod, const std::vector<Claim>& allocated,
+                                           const std::string& only, Placed& refused);
+  bool usable(const std::vector<Claim>& allocated, const std::string& node) const;
+
+  SeededRandom random_;
+  std::unique_ptr<allocator::Allocator> allocator_;
+};
+
+// The claims of a pod as they are now; an error names the first entry without a usable claim.
+Result<std::vector<Claim>> claims_of(const Objects& objects, const api::Pod& pod);
+// A claim as the template's would be for the pod (or for nobody).
+Claim claim_from_template(const api::ResourceClaimTemplate& from, const std::string& ns, const std::string& name,
+                          const std::string& uid);
+
+}  // namespace dra::inspect

@@ -1,0 +1,155 @@
+#include "pkg/inspect/taint.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "pkg/api/encode.h"
+
+namespace dra::inspect {
+namespace {
+
+// "v1.36.2" -> 36 and 2; nullopt for a version that cannot be read.
+std::optional<std::pair<int, int>> minor_and_patch(const std::string& version) {
+  int minor = 0, patch = 0;
+  if (std::sscanf(version.c_str(), "v1.%d.%d", &minor, &patch) != 2) return std::nullopt;
+  return std::pair{minor, patch};
+}
+
+std::string rule_name(const std::string& driver, const std::string& pool, const std::string& device,
+                      const api::DeviceTaint& taint) {
+  // A name for one rule a device, key and effect: applying twice finds the first one there.
+  uint64_t hash = 14695981039346656037u;
+  for (const std::string* part : {&driver, &pool, &device, &taint.key, &taint.effect}) {
+    for (const char c : *part) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+    hash = (hash ^ 0xff) * 1099511628211u;
+  }
+  char text[64];
+  std::snprintf(text, sizeof text, "kubectl-dra-%016llx", static_cast<unsigned long long>(hash));
+  return text;
+}
+
+struct Aim {
+  std::string driver, pool, device;  // empty: any
+};
+
+// The pools of the node and, where one is named, the device.
+std::vector<Aim> aims_at(const Objects& objects, const std::string& target) {
+  if (target.empty()) return {Aim{}};
+  const size_t slash = target.find('/');
+  const std::string node = target.substr(0, slash), device = slash == std::string::npos ? "" : target.substr(slash + 1);
+  std::set<std::tuple<std::string, std::string>> pools;
+  for (const auto& [name, slice] : objects.slices) {
+    if (slice->node_name != node) continue;
+    for (const api::Device& one : slice->devices)
+      if (device.empty() || one.name == device) pools.emplace(slice->driver, slice->pool.name);
+  }
+  std::vector<Aim> aims;
+  for (const auto& [driver, pool] : pools) aims.push_back({driver, pool, device});
+  return aims;
+}
+
+void add_rule(TaintPlan& plan, const Aim& aim, const api::DeviceTaint& taint) {
+  nlohmann::json selector = nlohmann::json::object();
+  if (!aim.driver.empty()) selector = {{"driver", aim.driver}, {"pool", aim.pool}};
+  if (!aim.device.empty()) selector["device"] = aim.device;
+  nlohmann::json of{{"key", taint.key}, {"effect", taint.effect}};
+  if (!taint.value.empty()) of["value"] = taint.value;
+  const std::string name = rule_name(aim.driver, aim.pool, aim.device, taint);
+  const nlohmann::json rule{{"apiVersion", "resource.k8s.io/v1beta2"},
+                            {"kind", "DeviceTaintRule"},
+                            {"metadata", {{"name", name}}},
+                            {"spec", {{"deviceSelector", selector}, {"taint", of}}}};
+  plan.rules.push_back(rule.dump());
+  plan.names.push_back(name);
+}
+
+std::string refusal_of(const Objects& objects, const TaintQuestion& question, const TaintPlan& plan) {
+  if (!objects.taint_rules_served)
+    return "the server does not serve DeviceTaintRule; it needs --runtime-config=resource.k8s.io/v1beta2=true and the "
+           "gate DRADeviceTaintRules";
+  const auto version = minor_and_patch(objects.server_version);
+  const bool risky = !version || (version->first == 36 && version->second <= 2);
+  if (risky && question.scheduler_runs.value_or(true) && !question.scheduler_is_safe)
+    return "kube-scheduler of " + (objects.server_version.empty() ? "an unknown version" : objects.server_version) +
+           (question.scheduler_runs ? " runs here" : " may run here (its Lease cannot be read)") +
+           ": up to 1.36.2, with its gate DRADeviceTaintRules on, it ignores rules and panics at the next new slice "
+           "(upstream 139651); if that gate is off there, say --scheduler-gate-is-off";
+  if (plan.evicted.size() > question.max_evictions)
+    return counted(plan.evicted.size(), "pod") + " would be evicted; allow that with --max-evictions " +
+           std::to_string(plan.evicted.size());
+  return "";
+}
+
+}  // namespace
+
+Result<TaintPlan> plan_taint(const Objects& objects, const TaintQuestion& question, const StateOptions& options) {
+  TaintPlan plan;
+  const std::vector<Aim> aims = aims_at(objects, question.target);
+  if (aims.empty())
+    return fail(Code::kNotFound,
+                "no device " + quote(question.target) + " is published; kubectl dra who NODE lists them");
+  for (const Aim& aim : aims) add_rule(plan, aim, question.taint);
+  for (const auto& [name, slice] : objects.slices)
+    for (const api::Device& device : slice->devices)
+      for (const Aim& aim : aims)
+        if ((aim.driver.empty() || (aim.driver == slice->driver && aim.pool == slice->pool.name)) &&
+            (aim.device.empty() || aim.device == device.name))
+          plan.devices.push_back(slice->driver + "/" + slice->pool.name + "/" + device.name);
+  if (question.taint.effect == "NoExecute") {
+    std::set<std::string> nodes;
+    for (const auto& [name, slice] : objects.slices)
+      if (question.target.empty() && !slice->node_name.empty()) nodes.insert(slice->node_name);
+    if (!question.target.empty()) nodes.insert(question.target);
+    std::set<std::string> told;
+    for (const std::string& target : nodes) {
+      auto fates = whatif(objects, {Change::Kind::kTaint, target, question.taint, 1}, options, "");
+      if (!fates) continue;
+      for (PodFate& fate : *fates)
+        if (!fate.before.empty() && told.insert(fate.pod).second) plan.evicted.push_back(std::move(fate));
+    }
+  }
+  plan.honoured.push_back(
+      "dra-controller-manager: new allocations avoid the device" +
+      std::string(question.taint.effect == "NoExecute" ? "; with --device-taint-eviction=own it evicts" : ""));
+  if (question.taint.effect == "NoExecute")
+    plan.honoured.push_back("kube-controller-manager: evicts, with its gate DRADeviceTaintRules on");
+  plan.honoured.push_back("kube-scheduler: not before 1.36.3");
+  plan.refusal = refusal_of(objects, question, plan);
+  return plan;
+}
+
+std::vector<std::string> rules_to_remove(const Objects& objects, const std::string& target, const std::string& key,
+                                         const std::string& effect) {
+  std::vector<std::string> names;
+  for (const auto& [name, rule] : objects.taint_rules)
+    for (const Aim& aim : aims_at(objects, target)) {
+      const bool same = rule->driver.value_or("") == aim.driver && rule->pool.value_or("") == aim.pool &&
+                        rule->device.value_or("") == aim.device;
+      if (same && rule->taint.key == key && (effect.empty() || rule->taint.effect == effect)) names.push_back(name);
+    }
+  return names;
+}
+
+Answer taint_answer(const TaintPlan& plan, bool written) {
+  Answer answer{"DRATaint"};
+  answer.lines.push_back(counted(plan.devices.size(), "device") +
+                         (plan.devices.size() <= 4 ? ": " + join(plan.devices, ", ") : ""));
+  for (const std::string& who : plan.honoured) answer.lines.push_back("honoured by " + who);
+  Table table{"", "evicted", {{"POD", "pod"}, {"NODE", "node"}, {"THEN", "then"}}, {}};
+  for (const PodFate& fate : plan.evicted)
+    table.rows.push_back(
+        {"pod/" + fate.pod.substr(fate.pod.find('/') + 1), {fate.pod, fate.before, std::string(fate_name(fate.fate))}});
+  if (!plan.evicted.empty()) answer.lines.push_back("pods that would go:");
+  answer.tables.push_back(std::move(table));
+  if (!plan.refusal.empty()) {
+    answer.after.push_back("Nothing was written: " + plan.refusal);
+    answer.status = Status::kNo;
+  } else {
+    for (const std::string& name : plan.names)
+      answer.after.push_back((written ? "created devicetaintrule/" : "would create devicetaintrule/") + name);
+  }
+  return answer;
+}
+
+}  // namespace dra::inspect

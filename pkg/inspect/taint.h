@@ -1,0 +1,43 @@
+// taint: DeviceTaintRules for devices of a node, after a look at what they would do. Pure; who writes them is the
+// program.
+//
+// Rules (resource.k8s.io/v1beta2 in 1.36): kube-scheduler 1.36.0 to 1.36.2 with its gate on ignores them and panics at
+// the next new slice (upstream issue 139651, fixed by 139681 after 1.36.2). Its gates cannot be read from outside, so
+// beside a kube-scheduler of such a version rules are refused.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pkg/inspect/whatif.h"
+
+namespace dra::inspect {
+
+struct TaintQuestion {
+  std::string target;  // "NODE" or "NODE/DEVICE"; empty: every device of the cluster
+  api::DeviceTaint taint;
+  uint32_t max_evictions = 0;
+  // Whether a kube-scheduler leads: the holder of its Lease; nullopt: could not be found out.
+  std::optional<bool> scheduler_runs;
+  bool scheduler_is_safe = false;  // the user says that its gate DRADeviceTaintRules is off
+};
+
+struct TaintPlan {
+  std::vector<std::string> rules;  // JSON of the objects to create, with their names
+  std::vector<std::string> names;
+  std::vector<std::string> devices;   // driver/pool/device, that get the taint
+  std::vector<PodFate> evicted;       // NoExecute: pods that would go
+  std::vector<std::string> honoured;  // who looks at the rule here
+  std::string refusal;                // not empty: nothing may be written
+};
+// Errors: nothing is published under the target's name.
+Result<TaintPlan> plan_taint(const Objects& objects, const TaintQuestion& question, const StateOptions& options);
+
+// Names of rules that give exactly these devices a taint with the key (and value and effect where they are given).
+std::vector<std::string> rules_to_remove(const Objects& objects, const std::string& target, const std::string& key,
+                                         const std::string& effect);
+
+Answer taint_answer(const TaintPlan& plan, bool written);
+
+}  // namespace dra::inspect

@@ -1,0 +1,57 @@
+// whatif: which pods would move, wait or start after a change. Simulated on a copy of what was read; writes nothing.
+//
+// The rules are those of the manager in bind mode on an otherwise idle cluster: pods that wait are decided by priority,
+// then age, each by placement and allocator, and what one takes the next does not have. A pod that goes and has a
+// controller (not a DaemonSet) comes back as a new one, with new claims from its templates. Nobody preempts. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pkg/inspect/answer.h"
+#include "pkg/inspect/state.h"
+
+namespace dra::inspect {
+
+struct Change {
+  enum class Kind : uint8_t { kDelete, kDrain, kCordon, kTaint, kAddNode, kScale };
+  Kind kind = Kind::kDelete;
+  std::string target;  // kDelete: "pod/X", "claim/X", "deployment/X"; kScale: "deployment/X"; kTaint: "NODE[/DEVICE]";
+                       // else a node
+  api::DeviceTaint taint;  // kTaint
+  uint32_t count = 1;      // kAddNode: how many; kScale: replicas
+};
+// The names of the kinds on a command line: "delete", "drain", "cordon", "taint", "add-node", "scale".
+Result<Change::Kind> change_kind_of(std::string_view word);
+
+enum class Fate : uint8_t {
+  kMoves,         // goes from its node and runs on another (or the same) one
+  kWaits,         // goes from its node and nothing takes it
+  kGone,          // goes and does not come back
+  kStarts,        // waited, and fits only after the change
+  kStartsAnyway,  // waited, and fits with or without
+  kStaysWaiting,
+  kNoLonger,  // waited, would have fitted, and does not after the change
+};
+std::string_view fate_name(Fate fate);
+
+struct PodFate {
+  std::string pod;  // namespace/name
+  Fate fate = Fate::kMoves;
+  std::string before;  // node, or ""
+  std::string after;   // node, or ""
+  std::vector<std::string> devices;
+  std::string why;  // it waits
+};
+
+// Pods that are not concerned are left out. Errors: the object is not known.
+Result<std::vector<PodFate>> whatif(const Objects& objects, const Change& change, const StateOptions& options,
+                                    const std::string& ns);
+
+// Status: kNo when a pod waits, or is gone, that ran before.
+Answer whatif_answer(const std::vector<PodFate>& fates, const Objects& objects);
+
+// "key=value:Effect", "key:Effect".
+Result<api::DeviceTaint> parse_taint(std::string_view text);
+
+}  // namespace dra::inspect

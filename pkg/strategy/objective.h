@@ -1,0 +1,24 @@
+// Objective: what makes one place for a request better than another.
+//
+// Compared field by field, in this order; what is smaller is better. Where two strategies differ, they leave fields 0.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+namespace dra::strategy {
+
+struct Cost {
+  int64_t rank = 0;         // sum of the indices of the firstAvailable alternatives that are taken (KEP-4816)
+  int64_t unpreferred = 0;  // what preferred affinity, taints and spreading of the pod say against the node
+  int64_t apart = 0;        // weight of soft locality that is not met
+  int64_t lost = 0;         // value of free devices and CPU that the requests of late can no longer use, in millionths
+  int64_t broken = 0;       // wholly free devices that are taken
+  int64_t size = 0;         // of the devices: the smallest that suffice
+  int64_t whole = 0;        // wholly free devices of the node: nodes in use are filled up first
+  int64_t tight = 0;        // less free capacity in devices that are in use
+
+  auto operator<=>(const Cost&) const = default;
+};
+
+}  // namespace dra::strategy

@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+"""kubectl-dra as a plugin of a real kubectl, against `dra-sandbox up`: what it says is what the API says, somebody who may only read may use all of it,
+somebody with rights in one namespace is told what is hidden, and bad input ends in one line and a status. With KUBEBUILDER_ASSETS the same
+questions are asked of a real control plane.
+
+Usage: kubectl_dra_test.py FOLDER_OF_PROGRAMS
+"""
+import base64
+import json
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [HERE, os.path.join(ROOT, "bench")]
+import api as rest  # noqa: E402
+import real_cluster  # noqa: E402
+import sandbox  # noqa: E402
+
+PODS = "/api/v1/namespaces/default/pods"
+CLAIMS = rest.RESOURCE + "/namespaces/default/resourceclaims"
+READ = ["get", "list"]
+EVERYTHING_READ = [{"apiGroups": ["", "resource.k8s.io", "coordination.k8s.io"], "resources": ["*"], "verbs": READ}]
+NAMESPACE_READ = [{"apiGroups": ["", "resource.k8s.io"], "resources": ["pods", "resourceclaims", "resourceclaimtemplates"], "verbs": READ}]
+
+passed, failures = 0, []
+
+
+def check(what, condition, details=""):
+    global passed
+    if condition:
+        passed += 1
+    else:
+        failures.append(what)
+        print(f"FAILED: {what}\n{details}")
+
+
+class Asker:
+    """Runs `kubectl dra ...` (or kubectl-dra by itself) as the user of a kubeconfig."""
+
+    def __init__(self, programs, kubeconfig, kubectl, folder):
+        self.programs, self.kubectl, self.folder = os.path.abspath(programs), kubectl, folder
+        self.environment = {**os.environ, "KUBECONFIG": kubeconfig, "HOME": folder, "PATH": self.programs + ":" + os.environ["PATH"]}
+
+    def ask(self, *words, status=None, plugin=True):
+        program = [self.kubectl, "dra"] if plugin and self.kubectl else [os.path.join(self.programs, "kubectl-dra")]
+        answer = subprocess.run([*program, *words], env=self.environment, cwd=self.folder, capture_output=True, text=True, timeout=60)
+        if status is not None:
+            check(f"status of {' '.join(words)} is {status}", answer.returncode == status, f"{answer.returncode}\n{answer.stdout}\n{answer.stderr}")
+        return answer
+
+    def json(self, *words, status=None):
+        answer = self.ask(*words, "-o", "json", status=status)
+        try:
+            return json.loads(answer.stdout)
+        except ValueError:
+            check(f"{' '.join(words)} gives JSON", False, answer.stdout + answer.stderr)
+            return {}
+
+
+def kubeconfig_of(api, folder, name, token):
+    authority = base64.b64encode(api.authority.encode()).decode() if getattr(api, "authority", None) else ""
+    cluster = {"server": f"{api.url.scheme}://{api.url.netloc}"}
+    cluster.update({"certificate-authority-data": authority} if authority else {"insecure-skip-tls-verify": True})
+    config = {"apiVersion": "v1", "kind": "Config", "current-context": "c", "clusters": [{"name": "c", "cluster": cluster}],
+              "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u", "namespace": "default"}}], "users": [{"name": "u", "user": {"token": token}}]}
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as out:
+        json.dump(config, out)
+    return path
+
+
+def account(api, folder, name, rules, cluster_wide):
+    """The kubeconfig of a new service account with these rules."""
+    api.create("/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": name}})
+    group, kind = "/apis/rbac.authorization.k8s.io/v1", "ClusterRole" if cluster_wide else "Role"
+    prefix = group + ("" if cluster_wide else "/namespaces/default")
+    plural = kind.lower() + "s"
+    api.create(f"{prefix}/{plural}", {"metadata": {"name": name}, "rules": rules})
+    api.create(f"{prefix}/{kind.lower()}bindings", {"metadata": {"name": name}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name},
+               "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "default"}]})
+    token = api.create(f"/api/v1/namespaces/default/serviceaccounts/{name}/token", {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}})
+    return kubeconfig_of(api, folder, name, token["status"]["token"])
+
+
+def count_devices(api):
+    return sum(len(s["spec"].get("devices", [])) for s in api.items(rest.RESOURCE + "/resourceslices"))
+
+
+def questions(asker, api, folder):
+    """What the program says against what the API says. Pod "runs" has devices, pod "waits" asks for too many."""
+    top = asker.json("top", status=0)
+    check("top counts every device once", sum(row["total"] for row in top.get("nodes", [])) == count_devices(api), str(top))
+    held = {device for claim in api.items(CLAIMS) for device in rest.devices_of(claim)}
+    check("top counts what claims hold", sum(row["used"] for row in top.get("nodes", [])) == len(held), str(top))
+    running = asker.json("explain", "pod/runs", status=0)
+    check("explain names the devices of the pod", {row["device"] for row in running.get("devices", [])} == {d for _, _, d in held}, str(running))
+    driver, pool, device = sorted(held)[0]
+    who = asker.json("who", f"{pool}/{device}", status=0)
+    check("who names the pod", [row["pods"] for row in who.get("devices", [])] == ["runs"], str(who))
+    waits = asker.ask("explain", "pod/waits", status=1)
+    check("explain says why a pod waits", "Does not fit" in waits.stdout, waits.stdout)
+    with open(os.path.join(folder, "claim.json"), "w", encoding="utf-8") as out:
+        spec = rest.template("x", count=1)["spec"]["spec"]
+        json.dump({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "asked"}, "spec": spec}, out)
+    asker.ask("fits", "-f", "claim.json", status=0)
+    asker.ask("fits", "-f", "claim.json", "--count", "1000", status=1)
+    asker.ask("lint", "-f", "claim.json", status=0)
+    asker.ask("cel", 'device.driver == "gpu.example.com"', status=0)
+    asker.ask("cel", 'device.driver == "none"', status=1)
+    asker.ask("whatif", "delete", "pod/runs", status=1)
+    asker.ask("top", "classes", status=0)
+    asker.ask("top", "claims", "-A", status=0)
+    asker.ask("replay", "pod/runs", status=0)
+    written = asker.ask("snapshot", "cluster.dra", status=0)
+    check("snapshot says what it wrote", "cluster.dra" in written.stdout, written.stdout)
+    again = asker.json("top", "--from", "cluster.dra", status=0)
+    check("top of the snapshot is that of the cluster", again == top, f"{again}\n{top}")
+    check("the snapshot is its owner's alone", os.stat(os.path.join(folder, "cluster.dra")).st_mode & 0o777 == 0o600)
+    asker.ask("snapshot", "redacted.dra", "--redact", status=0)
+    hidden = asker.json("top", "--from", "redacted.dra", status=0)
+    check("redacted figures are the same", [row["total"] for row in hidden.get("nodes", [])] == [row["total"] for row in top.get("nodes", [])], str(hidden))
+
+
+def bad_input(asker, folder):
+    def one_line(what, *words, status, plugin=True):
+        answer = asker.ask(*words, status=status, plugin=plugin)
+        check(f"{what} is one line on standard error", answer.stderr.count("\n") == 1 and not answer.stdout, answer.stdout + answer.stderr)
+    with open(os.path.join(folder, "broken.yaml"), "w", encoding="utf-8") as out:
+        out.write("kind: Pod\n  - broken: [\n")
+    with open(os.path.join(folder, "foreign.dra"), "wb") as out:
+        out.write(b"\x1f\x8bthis is no snapshot")
+    one_line("an unknown verb", "explian", status=2)
+    one_line("an unknown pod", "explain", "pod/none", status=2)
+    one_line("an unknown node", "who", "none", status=2)
+    one_line("a broken manifest", "fits", "-f", "broken.yaml", status=2)
+    one_line("a missing manifest", "fits", "-f", "missing.yaml", status=2)
+    one_line("a foreign snapshot", "top", "--from", "foreign.dra", status=2)
+    one_line("an unknown flag", "top", "--colour", status=2)
+    one_line("an unknown output", "top", "-o", "xml", "--from", "cluster.dra", status=2)
+    one_line("a server that is not there", "top", "--server", "http://127.0.0.1:1", "--kubeconfig", "/dev/null", status=3, plugin=False)
+    one_line("a context that does not exist", "top", "--context", "none", status=3)
+    read, write = os.pipe()
+    os.close(read)
+    closed = subprocess.run([os.path.join(asker.programs, "kubectl-dra"), "top", "--from", "cluster.dra"], cwd=folder, env=asker.environment, stdout=write,
+                            stderr=subprocess.PIPE, text=True, timeout=30)
+    os.close(write)
+    check("a closed pipe is one line and status 3", closed.returncode == 3 and closed.stderr.count("\n") == 1, f"{closed.returncode} {closed.stderr}")
+
+
+def completion(asker, minor):
+    for shell in ("bash", "zsh", "fish"):
+        check(f"completion of {shell}", "kubectl-dra __complete" in asker.ask("completion", shell, status=0).stdout)
+    syntax = subprocess.run(["bash", "-n"], input=asker.ask("completion", "bash").stdout, text=True, capture_output=True)
+    check("the script for bash is one", syntax.returncode == 0, syntax.stderr)
+    verbs = asker.ask("__complete", "to", status=0, plugin=False).stdout.splitlines()
+    check("verbs complete", verbs == ["top", ":4"], str(verbs))
+    names = asker.ask("__complete", "explain", "pod/ru", status=0, plugin=False).stdout.splitlines()
+    check("names of pods complete", names == ["pod/runs", ":4"], str(names))
+    if minor >= 26:
+        words = subprocess.run([asker.kubectl, "__complete", "dra", "explain", "pod/ru"], env=asker.environment, capture_output=True, text=True, timeout=30)
+        check("kubectl asks kubectl_complete-dra", "pod/runs" in words.stdout.splitlines(), words.stdout + words.stderr)
+
+
+def hidden_things(asker):
+    """Somebody with rights in one namespace."""
+    running = asker.ask("explain", "pod/runs", status=0)
+    check("the devices are named", "gpu-" in running.stdout, running.stdout)
+    check("what is hidden is said", "not visible: nodes" in running.stderr and "not visible: resourceslices" in running.stderr, running.stderr)
+    asker.ask("explain", "pod/waits", status=3)
+    asker.ask("fits", "-f", "claim.json", status=3)
+    claims = asker.json("top", "claims", status=0)
+    check("claims of the namespace are shown", {row["namespace"] for row in claims.get("claims", [])} == {"default"}, str(claims))
+
+
+def against(api, folder, programs, kubectl, minor):
+    reader = Asker(programs, account(api, folder, "reader", EVERYTHING_READ, True), kubectl, folder)
+    questions(reader, api, folder)
+    bad_input(reader, folder)
+    completion(reader, minor)
+    hidden_things(Asker(programs, account(api, folder, "neighbour", NAMESPACE_READ, False), kubectl, folder))
+    nobody = Asker(programs, kubeconfig_of(api, folder, "nobody", "no-such-token"), kubectl, folder)
+    nobody.ask("top", status=3)
+
+
+def in_sandbox(programs, kubectl, minor):
+    with sandbox.Sandbox(os.path.join(programs, "dra-sandbox"), ["--fleet", fleet_file()]) as box:
+        api = rest.Api(box.kubeconfig)
+        api.create(rest.RESOURCE + "/namespaces/default/resourceclaimtemplates", rest.template("two", count=2))
+        api.create(rest.RESOURCE + "/namespaces/default/resourceclaimtemplates", rest.template("many", count=9))
+        api.create(PODS, rest.pod("runs", "two"))
+        api.create(PODS, rest.pod("waits", "many"))
+        box.wait_for(lambda: api.get(PODS + "/runs")["status"].get("phase") == "Running", 30, "the pod to run")
+        box.wait_for(lambda: len(api.items(CLAIMS)) == 2, 30, "the second claim")
+        against(api, box.folder, programs, kubectl, minor)
+
+
+# On a real server nobody simulates nodes and drivers: what they would write is written by hand.
+def in_real_plane(assets, programs, kubectl, minor):
+    with real_cluster.ControlPlane(assets) as plane:
+        api = plane.api
+        labels = {"kubernetes.io/hostname": "node-0"}
+        amounts = {"cpu": "8", "memory": "8Gi", "pods": "10"}
+        api.create("/api/v1/nodes", {"metadata": {"name": "node-0", "labels": labels}})
+        api.request("PATCH", "/api/v1/nodes/node-0/status", {"status": {"capacity": amounts, "allocatable": amounts}}, "application/merge-patch+json")
+        api.create(rest.RESOURCE + "/deviceclasses", {"metadata": {"name": "gpu"}, "spec": {"selectors": [{"cel": {"expression": 'device.driver == "gpu.example.com"'}}]}})
+        devices = [{"name": f"gpu-{i}"} for i in range(4)]
+        api.create(rest.RESOURCE + "/resourceslices", {"metadata": {"name": "node-0-gpus"}, "spec": {"driver": "gpu.example.com", "nodeName": "node-0",
+                   "pool": {"name": "node-0", "generation": 1, "resourceSliceCount": 1}, "devices": devices}})
+        if api.request("GET", "/api/v1/namespaces/default/serviceaccounts/default")[0] == 404:
+            api.create("/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})
+        for name, count in (("runs", 2), ("waits", 9)):
+            api.create(CLAIMS, {"metadata": {"name": name}, "spec": rest.template("x", count=count)["spec"]["spec"]})
+            pod = rest.pod(name, "x")
+            pod["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": name}]
+            pod["spec"]["schedulerName"] = "nobody"
+            api.create(PODS, pod)
+        uid = api.get(PODS + "/runs")["metadata"]["uid"]
+        selector = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["node-0"]}]}]}
+        results = [{"request": "gpu", "driver": "gpu.example.com", "pool": "node-0", "device": f"gpu-{i}"} for i in (0, 1)]
+        status, answer = api.request("PATCH", CLAIMS + "/runs/status", {"status": {"allocation": {"devices": {"results": results}, "nodeSelector": selector},
+                                     "reservedFor": [{"resource": "pods", "name": "runs", "uid": uid}]}}, "application/merge-patch+json")
+        check("the claim is allocated by hand", status == 200, str(answer))
+        api.create(PODS + "/runs/binding", {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "runs"}, "target": {"kind": "Node", "name": "node-0"}})
+        against(api, plane.folder, programs, kubectl, minor)
+
+
+def fleet_file():
+    path = os.path.join(ROOT, "build", f"kubectl-dra-fleet-{os.getpid()}.yaml")
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(rest.fleet(2, 4))
+    return path
+
+
+def main():
+    programs = sys.argv[1]
+    kubectls = sandbox.find_kubectls()
+    assets = os.environ.get("KUBEBUILDER_ASSETS", "")
+    if assets and os.access(os.path.join(assets, "kubectl"), os.X_OK):
+        kubectls.append((36, os.path.join(assets, "kubectl")))
+    if not kubectls:
+        print("skipped: no kubectl on PATH or in build/tools")
+        return 77
+    minor, kubectl = kubectls[-1]
+    try:
+        in_sandbox(programs, kubectl, minor)
+    finally:
+        os.remove(fleet_file())
+    real_cluster.PROGRAMS = ("etcd", "kube-apiserver")
+    if assets and all(os.access(os.path.join(assets, name), os.X_OK) for name in real_cluster.PROGRAMS):
+        in_real_plane(assets, programs, kubectl, minor)
+    print(f"{passed} passed, {len(failures)} failed")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""What `kubectl dra whatif` says against what then happens in the sandbox: random pods and Deployments on three nodes, a random change, the answer, the
+change itself; the same pods must run afterwards, and as many of each Deployment.
+
+Usage: whatif_test.py FOLDER_OF_PROGRAMS [--worlds N] [--seed S]
+"""
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import api as rest  # noqa: E402
+import sandbox  # noqa: E402
+
+PODS = "/api/v1/namespaces/default/pods"
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+CLAIMS = rest.RESOURCE + "/namespaces/default/resourceclaims"
+MERGE = "application/merge-patch+json"
+NODES, DEVICES = 3, 4
+
+
+def alive(pod):
+    return "deletionTimestamp" not in pod["metadata"] and pod["status"].get("phase") not in ("Succeeded", "Failed")
+
+
+def workload_of(pod):
+    """A Deployment's name, or the pod's own."""
+    owners = pod["metadata"].get("ownerReferences", [])
+    return owners[0]["name"].rsplit("-", 1)[0] if owners else pod["metadata"]["name"]
+
+
+class World:
+    def __init__(self, box, programs, seed):
+        self.box, self.programs, self.seed = box, programs, seed
+        self.api = rest.Api(box.kubeconfig)
+        self.random = random.Random(seed)
+        self.bare, self.deployments = [], {}
+
+    def fill(self):
+        for i in range(self.random.randint(2, 5)):
+            self.bare.append(f"pod-{i}")
+            self.api.create(PODS, rest.pod(f"pod-{i}", f"take-{self.random.randint(1, 4)}"))
+            time.sleep(1.05)  # ages are seconds, and the older pod comes first
+        for i in range(self.random.randint(0, 2)):
+            name = f"app{i}"
+            template = rest.pod("x", f"take-{self.random.randint(1, 3)}")
+            self.deployments[name] = self.random.randint(1, 3)
+            self.api.create(DEPLOYMENTS, {"metadata": {"name": name}, "spec": {"replicas": self.deployments[name], "selector": {"matchLabels": {"app": name}},
+                            "template": {"metadata": {"labels": {"app": name}}, "spec": template["spec"]}}})
+            self.settle()
+
+    def pods(self):
+        return [pod for pod in self.api.items(PODS) if alive(pod)]
+
+    def expected_pods(self):
+        return len(self.bare) + sum(self.deployments.values())
+
+    def state(self):
+        pods, claims = self.api.items(PODS), self.api.items(CLAIMS)
+        return sorted((p["metadata"]["name"], p["spec"].get("nodeName"), p["status"].get("phase"), alive(p)) for p in pods), len(claims)
+
+    def settle(self):
+        """Until nothing changed for a second, nobody is leaving, and there are as many pods as there should be."""
+        seen, since = None, time.monotonic()
+        end = since + 60
+        while time.monotonic() < end:
+            now = self.state()
+            started = all(phase == "Running" for _, node, phase, _ in now[0] if node)
+            if now != seen or not started or len(now[0]) != self.expected_pods():
+                seen, since = now, time.monotonic()
+            elif time.monotonic() - since > 1.0:
+                return
+            time.sleep(0.1)
+        raise SystemExit(f"seed {self.seed}: the sandbox does not settle: {self.state()}, {self.expected_pods()} pods expected")
+
+    def running(self):
+        """How many pods of each workload are on nodes."""
+        counts = {name: 0 for name in [*self.bare, *self.deployments]}
+        for pod in self.pods():
+            if pod["spec"].get("nodeName"):
+                counts[workload_of(pod)] = counts.get(workload_of(pod), 0) + 1
+        return counts
+
+    def ask(self, words):
+        program = os.path.join(self.programs, "kubectl-dra")
+        answer = subprocess.run([program, "whatif", *words, "--kubeconfig", self.box.kubeconfig, "-o", "json"], capture_output=True, text=True, timeout=60)
+        if answer.returncode not in (0, 1):
+            raise SystemExit(f"seed {self.seed}: whatif {' '.join(words)}: status {answer.returncode}: {answer.stderr}")
+        return json.loads(answer.stdout)["pods"]
+
+    def predicted(self, before, fates):
+        after = dict(before)
+        for fate in fates:
+            name = fate["pod"].split("/", 1)[1]
+            workload = name if name in self.bare else next(d for d in self.deployments if name.startswith(d + "-"))
+            if fate["what"] in ("waits", "gone") and fate["from"] != "-":
+                after[workload] -= 1
+            elif fate["what"] in ("starts", "starts anyway"):
+                after[workload] += 1
+        return after
+
+    def change(self):
+        """(words for whatif, a function that does it)."""
+        kinds = ["drain", "delete"] + (["scale"] if self.deployments else [])
+        kind = self.random.choice(kinds)
+        if kind == "delete":
+            name = self.random.choice(self.bare)
+            return ["delete", "pod/" + name], lambda: self.delete([name])
+        if kind == "scale":
+            name = self.random.choice(sorted(self.deployments))
+            count = self.random.randint(0, 4)
+            if not any(workload_of(pod) == name for pod in self.pods()):
+                return ["cordon", "node-0"], lambda: self.cordon("node-0")
+            return ["scale", "deployment/" + name, str(count)], lambda: self.scale(name, count)
+        node = f"node-{self.random.randrange(NODES)}"
+        return ["drain", node], lambda: self.drain(node)
+
+    def delete(self, names):
+        for name in names:
+            self.bare.remove(name)
+            self.api.request("DELETE", f"{PODS}/{name}")
+
+    def scale(self, name, count):
+        self.deployments[name] = count
+        self.api.request("PATCH", f"{DEPLOYMENTS}/{name}", {"spec": {"replicas": count}}, MERGE)
+
+    def cordon(self, node, value=True):
+        self.api.request("PATCH", f"/api/v1/nodes/{node}", {"spec": {"unschedulable": value}}, MERGE)
+
+    def drain(self, node):
+        self.cordon(node)
+        for pod in self.pods():
+            if pod["spec"].get("nodeName") == node:
+                if pod["metadata"]["name"] in self.bare:
+                    self.bare.remove(pod["metadata"]["name"])
+                self.api.request("DELETE", f"{PODS}/{pod['metadata']['name']}")
+
+    def clean(self):
+        for name in list(self.deployments):
+            self.scale(name, 0)
+        self.settle_empty_deployments()
+        for name in self.deployments:
+            self.api.request("DELETE", f"{DEPLOYMENTS}/{name}")
+        for name in list(self.bare):
+            self.api.request("DELETE", f"{PODS}/{name}")
+        for i in range(NODES):
+            self.cordon(f"node-{i}", False)
+        self.bare, self.deployments = [], {}
+        self.box.wait_for(lambda: not self.api.items(PODS) and not self.api.items(CLAIMS), 30, f"seed {self.seed}: an empty cluster")
+
+    def settle_empty_deployments(self):
+        self.box.wait_for(lambda: all(workload_of(p) not in self.deployments for p in self.api.items(PODS)), 30, "Deployments without pods")
+
+
+def run_world(box, programs, seed):
+    """Whether the answer was right."""
+    world = World(box, programs, seed)
+    world.fill()
+    world.settle()
+    before = world.running()
+    names = sorted(before)
+    words, act = world.change()
+    fates = world.ask(words)
+    predicted = world.predicted(before, fates)
+    act()
+    world.settle()
+    after = world.running()
+    right = all(predicted.get(name, 0) == after.get(name, 0) for name in names)
+    if not right:
+        print(f"seed {seed}: whatif {' '.join(words)}: before {before}, predicted {predicted}, then {after}\n{json.dumps(fates, indent=1)}")
+    world.clean()
+    return right
+
+
+def main():
+    programs = sys.argv[1]
+    worlds = int(sys.argv[sys.argv.index("--worlds") + 1]) if "--worlds" in sys.argv else 2
+    first = int(sys.argv[sys.argv.index("--seed") + 1]) if "--seed" in sys.argv else 1
+    fleet = os.path.join(HERE, "..", "..", "build", f"whatif-fleet-{os.getpid()}.yaml")
+    with open(fleet, "w", encoding="utf-8") as out:
+        out.write(rest.fleet(NODES, DEVICES))
+    try:
+        with sandbox.Sandbox(os.path.join(programs, "dra-sandbox"), ["--fleet", fleet]) as box:
+            for count in range(1, 5):
+                rest.Api(box.kubeconfig).create(rest.RESOURCE + "/namespaces/default/resourceclaimtemplates", rest.template(f"take-{count}", count=count))
+            wrong = [seed for seed in range(first, first + worlds) if not run_world(box, programs, seed)]
+    finally:
+        os.remove(fleet)
+    print(f"{worlds - len(wrong)} passed, {len(wrong)} failed" + (f": seeds {wrong}" if wrong else ""))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
