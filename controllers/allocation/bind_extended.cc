@@ -119,6 +119,7 @@ bool PodReconcile::make_extended() {
   }
   std::optional<allocator::Request> refuted;
   std::vector<allocator::NodeId> on;
+  allocator::FoundNodes outcome_of_last;
   NodeChoice none;
   none.why_none = "there are no nodes";
   for (const auto& [names, claimed] : groups) {
@@ -151,10 +152,11 @@ bool PodReconcile::make_extended() {
       case allocator::Outcome::kError:
         refuted = std::move(request);
         on = std::move(order);
+        outcome_of_last = found;
     }
   }
   if (give_back()) return false;
-  refuted ? no_devices(*refuted, on) : no_node(none);
+  refuted ? no_devices(*refuted, on, outcome_of_last) : no_node(none);
   return false;
 }
 
