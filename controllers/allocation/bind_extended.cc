@@ -118,8 +118,6 @@ bool PodReconcile::make_extended() {
     if (groups.size() < kMaxGroups || groups.contains(names)) groups.emplace(std::move(names), std::move(claimed));
   }
   std::optional<allocator::Request> refuted;
-  std::vector<allocator::NodeId> on;
-  allocator::FoundNodes outcome_of_last;
   NodeChoice none;
   none.why_none = "there are no nodes";
   for (const auto& [names, claimed] : groups) {
@@ -151,12 +149,13 @@ bool PodReconcile::make_extended() {
       case allocator::Outcome::kInfeasible:
       case allocator::Outcome::kError:
         refuted = std::move(request);
-        on = std::move(order);
-        outcome_of_last = found;
     }
   }
   if (give_back()) return false;
-  refuted ? no_devices(*refuted, on, outcome_of_last) : no_node(none);
+  if (!refuted) return no_node(none), false;
+  park(causes_of(*refuted));
+  const std::string note = "no node can provide devices for " + names_of(extended_);
+  complain("FailedAllocation", note, note);
   return false;
 }
 
