@@ -65,7 +65,7 @@ TEST(Flags, DeviceTaintEviction) {
   EXPECT_EQ(parsed.flags->manager.device_taint_eviction, manager::DeviceTaintEviction::kOwn);
   EXPECT_EQ(parsed.flags->manager.device_taint_eviction_rate, 5);
   const Parsed guarded = parse({"--device-taint-eviction=own", "--max-evictions-per-rule=100"});
-  ASSERT_TRUE(guarded.flags) << guarded.output;
+  ASSERT_TRUE(guarded.flags) << guarded.text;
   EXPECT_EQ(guarded.flags->manager.max_evictions_per_rule, 100u);
   const Parsed off = parse({"--controllers=*,-device-taint-eviction-controller"});
   ASSERT_TRUE(off.flags) << off.text;

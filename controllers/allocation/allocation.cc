@@ -4,6 +4,7 @@
 #include <set>
 
 #include "controllers/allocation/causes.h"
+#include "controllers/allocation/pinned.h"
 #include "controllers/allocation/pod_reconcile.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
@@ -53,6 +54,8 @@ Outcome AllocationReconciler::reconcile(const View& view, const Key& key) const 
   const api::Pod* pod = view.pod(key.object);
   if (!pod) return {};
   const Role role = role_of(*pod, options_);
+  if (role == Role::kNone && options_.mode == Mode::kGate && is_unschedulable(*pod))
+    return look_at_pinned(view, *pod, options_, nodes_);
   if (role == Role::kNone) return {};
   return PodReconcile(view, *pod, role, {options_, inventory_, allocator_, nodes_}).run();
 }
@@ -66,7 +69,8 @@ void AllocationReconciler::on_pod(const View& view, const api::Pod* before, cons
     out.wake(std::string(kNodesCause));
   if (had_node && has_node && resized(*before, *after)) out.wake(std::string(kNodesCause));
   if (has_node && (!had_node || placed_otherwise(*before, *after))) out.wake(std::string(kPodsCause));
-  if (after && role_of(*after, options_) != Role::kNone) out.add(pod_key(after->metadata.key()));
+  if (after && (role_of(*after, options_) != Role::kNone || (options_.mode == Mode::kGate && is_unschedulable(*after))))
+    out.add(pod_key(after->metadata.key()));
 }
 
 void AllocationReconciler::on_claim(const View& view, const api::ResourceClaim* before, const api::ResourceClaim* after,

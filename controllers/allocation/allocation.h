@@ -36,6 +36,9 @@ struct Options {
   bool release_gates = false;
   // The claims of template entries are made by this program: they may be used before the pod's status names them.
   bool own_claims = false;
+  // Pods that kube-scheduler does not place on the node of their devices are evicted, in labelled namespaces
+  // (pinned.h).
+  bool recreate_pinned_pods = false;
   // A waiting pod is tried again after this time even if nothing changed that it waits for.
   Duration retry_parked = std::chrono::minutes(5);
 };

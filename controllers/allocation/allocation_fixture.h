@@ -23,9 +23,11 @@ class FakeNodes : public NodeChooser {
   std::vector<std::string> names{"n1", "n2"};
   std::set<std::string> refused;  // full, cordoned, ...
   bool depends_on_pods = false;
+  bool watch_lags = false;
   NodeChoice choose(const api::Pod&, const std::vector<std::string>& only) override {
     NodeChoice choice;
     choice.depends_on_pods = depends_on_pods;
+    choice.watch_lags = watch_lags;
     for (const std::string& name : names)
       if (!refused.contains(name) && (only.empty() || std::find(only.begin(), only.end(), name) != only.end()))
         choice.nodes.push_back(name);
@@ -40,6 +42,13 @@ class FakeNodes : public NodeChooser {
     return false;
   }
   std::vector<std::string> all_nodes() override { return names; }
+  std::map<std::string, std::string> labels;  // of every namespace
+  uint32_t avoided = 0;
+  std::optional<std::string> namespace_label(const std::string&, const std::string& key) override {
+    const auto found = labels.find(key);
+    return found == labels.end() ? "" : found->second;
+  }
+  uint32_t times_avoided(const std::string&) const override { return avoided; }
   VolumeNeeds volume_needs;
   VolumeNeeds volumes(const api::Pod&, const std::string&) override { return volume_needs; }
 };

@@ -20,12 +20,12 @@ class BindExtended : public AllocationTest {
     gpu.metadata.name = "gpu";
     gpu.extended_resource_name = "example.com/gpu";
     view.put(gpu);
-    for (const char* name : {"n1", "n2"}) put_node(name, "");
+    for (const char* node : {"n1", "n2"}) put_node(node, "");
     ask("1");
   }
-  void put_node(const std::string& name, const std::string& plugin_devices) {
+  void put_node(const std::string& node_name, const std::string& plugin_devices) {
     api::Node node;
-    node.metadata.name = name;
+    node.metadata.name = node_name;
     if (!plugin_devices.empty()) node.allocatable = {{"example.com/gpu", plugin_devices}};
     view.put(node);
   }

@@ -141,6 +141,18 @@ TEST_F(BindVolumes, GatedPodsAreNotPrepared) {
   EXPECT_EQ(pass(), "prove c");
 }
 
+// After a restart, while volumes are listed: nothing is given back.
+TEST_F(BindVolumes, WhatIsNotListedYetIsWaitedFor) {
+  nodes.refused = {"n1", "n2"};
+  nodes.watch_lags = true;
+  EXPECT_EQ(pass(), "");
+  EXPECT_EQ(last.look_again, Duration(std::chrono::seconds(1)));
+  proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+  EXPECT_EQ(pass(), "");
+  nodes.watch_lags = false;
+  EXPECT_NE(pass(), "");
+}
+
 StepAnswer waits(const BindContext&) {
   return StepAnswer::wait("Waits", "for a step");
 }

@@ -54,8 +54,7 @@ Duration PodReconcile::pause_of_condition(const api::Condition* known, const std
   const std::optional<View::Noted> written = view_.note(uid, kWrittenNote);
   if (known == nullptr) {
     WallTime created;
-    // A pod without a time of creation has not come from a server.
-    if (!parse_rfc3339(pod_.metadata.creation_timestamp, created)) return kConditionPause;
+    parse_rfc3339(pod_.metadata.creation_timestamp, created);
     const Duration waited = std::chrono::duration_cast<Duration>(view_.now() - created);
     return std::max(kConditionPause - waited, written ? kConditionPause - written->age : Duration::zero());
   }
@@ -73,7 +72,9 @@ Duration PodReconcile::pause_of_condition(const api::Condition* known, const std
 
 void PodReconcile::show_waiting(const std::string& sentence, const std::string& kind) {
   const std::string_view type = condition_type(role_);
-  if (type.empty() || releasing()) return;
+  WallTime created;
+  // A pod without a time of creation has not come from a server.
+  if (type.empty() || releasing() || !parse_rfc3339(pod_.metadata.creation_timestamp, created)) return;
   const std::string message = condition_message(sentence);
   const api::Condition* known = find_condition(pod_, type);
   if (known && (known->status != "False" || known->reason != kUnschedulable)) known = nullptr;

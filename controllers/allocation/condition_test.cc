@@ -26,6 +26,8 @@ class ConditionTest : public AllocationTest {
     remember();
     bool written = false;
     for (const Effect& effect : last.effects) {
+      if (const Event* said = std::get_if<Event>(&effect))
+        view.notes[{said->regarding.uid, "said/" + said->reason}] = {"said", view.time};
       if (const Note* note = std::get_if<Note>(&effect)) {
         if (note->text.empty())
           view.notes.erase({note->uid, note->topic});

@@ -11,11 +11,17 @@ namespace {
 
 constexpr const char* kDra = "resource.k8s.io";
 
+bool recreates(const Settings& settings) {
+  const auto flag = settings.flags.find("recreate-pinned-pods");
+  return flag != settings.flags.end() && flag->second == "true";
+}
+
 std::unique_ptr<reconcile::Reconciler> make(const Settings& settings, const reconcile::Tools& tools) {
   Options options;
   options.mode = static_cast<Mode>(settings.scheduling);
   options.scheduler_names = settings.scheduler_names;
   options.release_gates = settings.release_gates;
+  options.recreate_pinned_pods = recreates(settings);
   return std::make_unique<AllocationReconciler>(options, tools.inventory, tools.allocator, tools.nodes);
 }
 static_assert(static_cast<int>(Mode::kGate) == static_cast<int>(Scheduling::kGate) &&
@@ -44,8 +50,14 @@ const reconcile::Controller& describe() {
                 {.name = "allocation-bind",
                  .without = "controller allocation is off; --scheduling=gate does not need it",
                  .rules = {{"", "pods/binding", {"create"}, ""}, {kDra, "resourceclaims", {"create", "delete"}, ""}},
-                 .needed = [](const Settings& s) { return s.scheduling == Scheduling::kBind; }}},
-      .flags = {},
+                 .needed = [](const Settings& s) { return s.scheduling == Scheduling::kBind; }},
+                {.name = "allocation-recreate",
+                 .without = "controller allocation is off; without --recreate-pinned-pods it is not needed",
+                 .rules = {{"", "pods/eviction", {"create"}, ""}},
+                 .needed = recreates}},
+      .flags = {{"recreate-pinned-pods", "false",
+                 "true: in namespaces with the label dra-controller-manager/recreate-pinned-pods=true, evict pods that "
+                 "kube-scheduler has not placed on the node of their devices for 10 minutes"}},
       // An unreadable claim may hold any device, an unreadable slice any counter, an unreadable rule may taint any.
       .must_read_all_of = {reconcile::Kind::kClaim, reconcile::Kind::kSlice, reconcile::Kind::kTaintRule},
       .runs = nullptr,

@@ -4,6 +4,7 @@
 #include "controllers/allocation/pod_reconcile.h"
 #include "pkg/reconcile/leaving.h"
 #include "pkg/reconcile/users.h"
+#include "pkg/reconcile/writes.h"
 
 namespace dra::allocation {
 

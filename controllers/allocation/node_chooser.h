@@ -2,6 +2,7 @@
 // allocation controller asks.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,7 +24,8 @@ struct NodeChoice {
   bool depends_on_pods = false;
   // A node is avoided until then (reconcile::AvoidNode): it may be chosen again.
   std::optional<Duration> ask_again;
-  // There are none only because two watches disagree for a moment: nothing is given back for that.
+  // There are none only because something is not listed yet, or two watches disagree for a moment: nothing is given
+  // back for that.
   bool watch_lags = false;
 };
 
@@ -52,6 +54,12 @@ class NodeChooser {
   virtual std::vector<std::string> all_nodes() = 0;
   // Of a pod for which choose() named the node.
   virtual VolumeNeeds volumes(const api::Pod&, const std::string& /*node*/) { return {}; }
+  // The value of a label of the namespace, empty where it has none; nothing while namespaces are not known.
+  virtual std::optional<std::string> namespace_label(const std::string& /*ns*/, const std::string& /*key*/) {
+    return std::nullopt;
+  }
+  // How often nodes were avoided for the pods of this controller (reconcile::AvoidNode), as far as is remembered.
+  virtual uint32_t times_avoided(const std::string& /*uid*/) const { return 0; }
   // All that choose() reads of the pod, as a text: at any time pods with equal texts have the same choice. Empty:
   // nobody can say, so the pod is like no other.
   virtual std::string shape(const api::Pod&) const { return ""; }

@@ -90,8 +90,6 @@ void PodReconcile::let_go(const NodeChoice& choice) {
                                 "Successfully assigned " + pod_.metadata.key() + " to " + node,
                                 ""};
     outcome_.add(std::move(write));
-    if (!state_.claims.empty())
-      outcome_.add(Event{ref_of(pod_), false, "Allocated", "Allocate", devices_words() + " on node " + node, ""});
     outcome_.hold = std::chrono::seconds(2);  // the answer is no pod: the stream shows it bound
     return;
   }

@@ -207,11 +207,9 @@ void PodReconcile::complain(const std::string& reason, const std::string& note, 
 void PodReconcile::complain_of(const Ref& object, const std::string& reason, const std::string& note,
                                const std::string& signature) {
   constexpr Duration kAgain = std::chrono::minutes(30);
-  const std::string topic = "said/" + reason;
-  const std::optional<View::Noted> said = view_.note(object.uid, topic);
+  const std::optional<View::Noted> said = view_.note(object.uid, "said/" + reason);
   if (view_.last_event(object.uid, reason) == signature && !(said && said->age >= kAgain)) return;
   outcome_.add(Event{object, true, reason, "Allocate", note, signature});
-  outcome_.add(Note{object.uid, topic, "said"});
 }
 
 void PodReconcile::waits(const std::string& reason, const std::string& note, const std::string& signature) {

@@ -25,6 +25,7 @@ uint32_t cells_of(int64_t ppm) {
 void BestFit::clear() {
   demanded_.clear();
   values_.clear();
+  prices_.clear();
 }
 
 FoundNodes BestFit::find(const Plan& plan, const Request& request, Strategy strategy, std::span<const NodeId> order) {
@@ -38,18 +39,23 @@ FoundNodes BestFit::find(const Plan& plan, const Request& request, Strategy stra
   rank_names();
   learn(plan, request);
   if (!plain(plan)) return search_all();
-  Place best, here;
+  Prices& prices = prices_for(plan);
+  Place best;
   for (size_t i = 0; i < order.size(); ++i) {
     if (order[i] >= core_.node_count()) continue;
-    const Priced priced = price(plan, order[i], i, here);
+    NodePrice& price = prices[order[i]];
+    const Priced priced = this->price(order[i], price);
     if (priced == Priced::kSliceEnded || meter_.stopped()) break;
     if (priced == Priced::kNo) continue;
     ++compared_;
-    if (best.node == inventory::kNone || better(here.cost, here.node, best)) std::swap(best, here);
+    const strategy::Cost cost = node_cost(i, price);
+    if (best.node != inventory::kNone && !better(cost, order[i], best)) continue;
+    best.cost = cost;
+    best.node = order[i];
   }
   // Nothing found is no proof: the search has the last word, and knows how to go on after a slice.
   if (best.node == inventory::kNone) return search_all();
-  return conclude(best, {});
+  return conclude(place_on(best.node, best.cost), {});
 }
 
 // Nodes by name, for ties.
@@ -135,44 +141,79 @@ bool BestFit::plain(const Plan& plan) {
   return request.alternatives.size() == 1 && !request.alternatives[0].all && !request.alternatives[0].admin;
 }
 
-BestFit::Priced BestFit::price(const Plan& plan, NodeId node, size_t position, Place& place) {
-  place.node = node;
-  place.picks.clear();
-  Taken taken;
-  int64_t lost = 0, broken = 0, size = 0;
-  if (!plan.requests.empty()) {
-    const PlanAlternative& alternative = plan.requests[0].alternatives[0];
-    const Priced gathered = gather(alternative, node);
-    if (gathered != Priced::kYes) return gathered;
-    const NodeView& view = core_.view(node);
-    if (!pick(view, alternative.count, picked_)) return Priced::kNo;
-    uint32_t first_local = 0;
-    uint32_t segment = 0;
-    // In allocation order, as results have them.
-    std::sort(picked_.begin(), picked_.end(), [](const Choice& a, const Choice& b) {
-      return std::pair(a.segment, a.device) < std::pair(b.segment, b.device);
-    });
-    for (const Choice& choice : picked_) {
-      for (; segment < choice.segment; ++segment)
-        first_local += static_cast<uint32_t>(pool_at(view, segment).words()) * 64;
-      const Pool& pool = pool_at(view, choice.segment);
-      const PoolValue& value = values_.of(pool.id);
-      const DeviceValue& device = value.devices[choice.device];
-      place.picks.push_back({first_local + choice.device, 0, 0, nullptr});
-      const int64_t units = device.shareable ? need_ppm(alternative, pool.shape(choice.device)) : device.units_ppm;
-      taken.units_ppm += units;
-      taken.cpu_milli += units * mix_.kind(value.kind).cpu_milli_per_device / kMillion;
-      lost += choice.lost;
-      broken += choice.broken;
-      size += choice.size;
-    }
-  }
+// What the node would lose, worked out again only when something on it has changed.
+BestFit::Priced BestFit::price(NodeId node, NodePrice& price) {
+  const NodeView& view = core_.view(node);
+  uint64_t epoch = 1;
+  for (const inventory::Segment& segment : view.segments) epoch = std::max(epoch, values_.of(segment.pool).epoch);
+  if (price.view == view.stamp && price.epoch == epoch) return price.fits ? Priced::kYes : Priced::kNo;
+  price = {};
+  price.totals = totals_of(node);
   meter_.charge(1);
-  place.chosen.assign(plan.requests.size(), 0);
-  place.cost = node_cost(node, position, taken, lost);
-  place.cost.broken = broken;
-  place.cost.size = size;
-  return Priced::kYes;
+  if (!plan_->requests.empty()) {
+    const PlanAlternative& alternative = plan_->requests[0].alternatives[0];
+    const Priced gathered = gather(alternative, node);
+    if (gathered == Priced::kSliceEnded) return gathered;
+    price.fits = gathered == Priced::kYes && pick(view, alternative.count, picked_);
+    if (price.fits) sum_up(view, alternative, price);
+  } else {
+    price.fits = true;
+  }
+  price.view = view.stamp;
+  price.epoch = epoch;
+  return price.fits ? Priced::kYes : Priced::kNo;
+}
+
+void BestFit::sum_up(const NodeView& view, const PlanAlternative& alternative, NodePrice& price) {
+  for (const Choice& choice : picked_) {
+    const Pool& pool = pool_at(view, choice.segment);
+    const PoolValue& value = values_.of(pool.id);
+    const DeviceValue& device = value.devices[choice.device];
+    const int64_t units = device.shareable ? need_ppm(alternative, pool.shape(choice.device)) : device.units_ppm;
+    price.taken.units_ppm += units;
+    price.taken.cpu_milli += units * mix_.kind(value.kind).cpu_milli_per_device / kMillion;
+    price.lost += choice.lost;
+    price.broken += choice.broken;
+    price.size += choice.size;
+  }
+}
+
+// The devices of the node that was chosen.
+BestFit::Place BestFit::place_on(NodeId node, const strategy::Cost& cost) {
+  Place place;
+  place.cost = cost;
+  place.node = node;
+  place.chosen.assign(plan_->requests.size(), 0);
+  if (plan_->requests.empty()) return place;
+  const PlanAlternative& alternative = plan_->requests[0].alternatives[0];
+  const NodeView& view = core_.view(node);
+  if (gather(alternative, node) != Priced::kYes || !pick(view, alternative.count, picked_)) return place;
+  // In allocation order, as results have them.
+  std::sort(picked_.begin(), picked_.end(), [](const Choice& a, const Choice& b) {
+    return std::pair(a.segment, a.device) < std::pair(b.segment, b.device);
+  });
+  uint32_t first_local = 0, segment = 0;
+  for (const Choice& choice : picked_) {
+    for (; segment < choice.segment; ++segment)
+      first_local += static_cast<uint32_t>(pool_at(view, segment).words()) * 64;
+    place.picks.push_back({first_local + choice.device, 0, 0, nullptr});
+  }
+  return place;
+}
+
+BestFit::Prices& BestFit::prices_for(const Plan& plan) {
+  constexpr size_t kMaxKept = 1 << 17;  // prices of nodes
+  const uint64_t key = plan.requests.empty() ? UINT64_MAX
+                                             : uint64_t{plan.requests[0].alternatives[0].filter} << 32 |
+                                                   plan.requests[0].alternatives[0].count;
+  const bool outdated = kept_version_ != mix_.version() || kept_strategy_ != strategy_;
+  const bool full = !prices_.contains(key) && (prices_.size() + 1) * core_.node_count() > kMaxKept;
+  if (outdated || full) prices_.clear();
+  kept_version_ = mix_.version();
+  kept_strategy_ = strategy_;
+  Prices& prices = prices_[key];
+  prices.resize(core_.node_count());
+  return prices;
 }
 
 // The devices of the node that can be taken, into choices_.
@@ -229,8 +270,10 @@ std::optional<BestFit::Choice> BestFit::choice_of(const PlanAlternative& alterna
   }
   const inventory::CapacityShape& shape = pool.shape(number);
   const int64_t need = need_ppm(alternative, shape);
-  if (device.free_ppm + 1 < need) return std::nullopt;
-  if (const std::vector<Amount>* held = pool.shared(number)) {
+  if (device.one_capacity && device.free_ppm + 1 < need) return std::nullopt;
+  // Only where millionths do not decide it are the exact amounts compared.
+  const std::vector<Amount>* held = device.free_ppm > need ? nullptr : pool.shared(number);
+  if (held != nullptr) {
     const CapacityFit& fit = filters_.fit(filters_.get(alternative.filter), shape);
     for (size_t i = 0; i < held->size(); ++i)
       if ((*held)[i] + fit.amounts[i] > shape.entries[i].amount) return std::nullopt;
@@ -314,6 +357,7 @@ BestFit::NodeTotals BestFit::totals_of(NodeId node) {
     totals.free_ppm += value.free_ppm;
     totals.whole += value.whole;
     totals.tight_ppm += value.tight_ppm;
+    totals.partitioned = totals.partitioned || !value.groups.empty();
     totals.cpu_milli += value.free_ppm * mix_.kind(value.kind).cpu_milli_per_device / kMillion;
   }
   return totals;
@@ -325,33 +369,32 @@ int64_t BestFit::stranded(const NodeTotals& totals, int64_t free_cpu) const {
   return static_cast<int64_t>(static_cast<__int128>(totals.cpu_milli - free_cpu) * totals.free_ppm / totals.cpu_milli);
 }
 
-strategy::Cost BestFit::node_cost(NodeId node, size_t position, const Taken& taken, int64_t lost) {
+strategy::Cost BestFit::node_cost(size_t position, const NodePrice& price) const {
   strategy::Cost cost;
-  NodeTotals totals = totals_of(node);
+  const NodeTotals& totals = price.totals;
   const bool known = position < request_->facts.size();
   if (known) cost.unpreferred = -request_->facts[position].preferred;
-  switch (strategy_) {
-    case Strategy::kPack:
-      cost.whole = totals.whole;
-      cost.tight = totals.tight_ppm;
-      return cost;
-    case Strategy::kSpread:
-      cost.whole = -totals.whole;
-      cost.tight = -totals.tight_ppm;
-      return cost;
-    case Strategy::kFirstFit:
-    case Strategy::kBestFit:
-      break;
+  if (strategy_ != Strategy::kBestFit) {
+    const int64_t sign = strategy_ == Strategy::kPack ? 1 : -1;
+    cost.whole = sign * totals.whole;
+    cost.tight = sign * totals.tight_ppm;
+    return cost;
   }
-  cost.whole = totals.whole;
-  cost.tight = -(totals.tight_ppm / kMillion);
-  cost.lost = lost;
+  cost.lost = price.lost;
+  cost.broken = price.broken;
+  cost.size = price.size;
+  // Losses say all that matters of devices that are shared or whole; of partitions they are equal so often that the
+  // node would be chosen by its name.
+  if (totals.partitioned) {
+    cost.whole = totals.whole;
+    cost.tight = -(totals.tight_ppm / kMillion);
+  }
   if (!known) return cost;
   const int64_t free_cpu = request_->facts[position].free_cpu_milli;
-  const int64_t before = stranded(totals, free_cpu);
-  totals.free_ppm -= taken.units_ppm;
-  totals.cpu_milli -= taken.cpu_milli;
-  cost.lost += stranded(totals, free_cpu - request_->cpu_milli) - before;
+  NodeTotals after = totals;
+  after.free_ppm -= price.taken.units_ppm;
+  after.cpu_milli -= price.taken.cpu_milli;
+  cost.lost += stranded(after, free_cpu - request_->cpu_milli) - stranded(totals, free_cpu);
   return cost;
 }
 

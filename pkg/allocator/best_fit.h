@@ -32,6 +32,7 @@ class BestFit {
  public:
   // Search steps that one decision may spend on looking for something better than the first solution, over all nodes.
   static constexpr uint64_t kMaxImproveSteps = 20'000;
+  static constexpr uint64_t kLeastImproveSteps = 64;  // of each node, however many there are
 
   BestFit(inventory::Core& core, Filters& filters, Search& search, NodeSearch& node_search, Meter& meter)
       : core_(core), filters_(filters), search_(search), node_search_(node_search), meter_(meter), values_(core) {}
@@ -66,7 +67,17 @@ class BestFit {
     int64_t cpu_milli = 0;  // that the free devices would need
     int64_t whole = 0;
     int64_t tight_ppm = 0;
+    bool partitioned = false;  // some devices draw on counters together
   };
+  // What a plain request would lose on a node; kept for each filter and count, as long as nothing on the node changes.
+  struct NodePrice {
+    uint64_t view = 0, epoch = 0;  // of the node then
+    bool fits = false;
+    int64_t lost = 0, broken = 0, size = 0;
+    Taken taken;
+    NodeTotals totals;
+  };
+  using Prices = std::vector<NodePrice>;  // by node
   struct Demanded {
     bool known = false;
     uint32_t kind = 0;
@@ -80,7 +91,10 @@ class BestFit {
 
   // best_fit.cc: one kind of device
   static bool plain(const Plan& plan);
-  Priced price(const Plan& plan, NodeId node, size_t position, Place& place);
+  Priced price(NodeId node, NodePrice& price);
+  void sum_up(const inventory::NodeView& view, const PlanAlternative& alternative, NodePrice& price);
+  Place place_on(NodeId node, const strategy::Cost& cost);
+  Prices& prices_for(const Plan& plan);
   Priced gather(const PlanAlternative& alternative, NodeId node);
   std::optional<Choice> choice_of(const PlanAlternative& alternative, const inventory::Pool& pool,
                                   const PoolValue& value, uint32_t device);
@@ -90,7 +104,7 @@ class BestFit {
     return *core_.pool(view.segments[segment].pool);
   }
   int64_t need_ppm(const PlanAlternative& alternative, const inventory::CapacityShape& shape);
-  strategy::Cost node_cost(NodeId node, size_t position, const Taken& taken, int64_t lost);
+  strategy::Cost node_cost(size_t position, const NodePrice& price) const;
   NodeTotals totals_of(NodeId node);
   int64_t stranded(const NodeTotals& totals, int64_t free_cpu) const;
   bool better(const strategy::Cost& cost, NodeId node, const Place& than) const;
@@ -114,6 +128,9 @@ class BestFit {
   PoolValues values_;
   strategy::Mix mix_;
   std::unordered_map<FilterId, Demanded> demanded_;
+  std::unordered_map<uint64_t, Prices> prices_;
+  uint64_t kept_version_ = 0;  // of the mix
+  Strategy kept_strategy_ = Strategy::kBestFit;
   std::vector<uint32_t> name_rank_;  // of nodes
 
   // of one call

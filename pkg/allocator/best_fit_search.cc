@@ -16,7 +16,7 @@ FoundNodes BestFit::search_all() {
   for (size_t i = order.size(); i-- > 0;)
     if (order[i] < position.size()) position[order[i]] = i;
   Place best;
-  const uint64_t share = std::max<uint64_t>(kMaxImproveSteps / found.decisions.size(), 2 * kMaxPlanResults / 64);
+  const uint64_t share = std::max(kMaxImproveSteps / found.decisions.size(), kLeastImproveSteps);
   for (const Decision& decision : found.decisions) {
     improve(decision.node, position[decision.node], share, best);
     ++compared_;
@@ -119,10 +119,14 @@ strategy::Cost BestFit::cost_of(const Search& search, NodeId node, size_t positi
   }
   for (size_t r = 0; r < plan_->requests.size(); ++r)
     if (plan_->requests[r].prioritized) rank += search.chosen()[r];
-  strategy::Cost cost = node_cost(node, position, taken, lost);
+  NodePrice price;
+  price.lost = lost;
+  price.broken = broken;
+  price.size = size;
+  price.taken = taken;
+  price.totals = totals_of(node);
+  strategy::Cost cost = node_cost(position, price);
   cost.rank = rank;
-  cost.broken = broken;
-  cost.size = size;
   return cost;
 }
 

@@ -56,6 +56,7 @@ const PoolValue& PoolValues::of(inventory::PoolId id) {
   if (kept->table_version != pool.table_version || kept->devices.size() != pool.size()) lay_out(pool, *kept);
   refresh(pool, *kept);
   kept->current = true;
+  kept->epoch = ++epoch_;
   return *kept;
 }
 
@@ -72,6 +73,7 @@ void PoolValues::lay_out(const Pool& pool, PoolValue& value) {
   value.devices.resize(pool.size());
   for (uint32_t device = 0; device < pool.size(); ++device) {
     value.devices[device].shareable = pool.shareable(device);
+    value.devices[device].one_capacity = pool.shape(device).entries.size() == 1;
     value.devices[device].units_ppm = kMillion;
     value.devices[device].size = size_of(pool.shape(device));
   }

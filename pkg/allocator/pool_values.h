@@ -28,6 +28,7 @@ namespace dra::allocator {
 struct DeviceValue {
   uint32_t group = inventory::kNone;  // of devices that draw on counters
   bool shareable = false;
+  bool one_capacity = false;
   bool whole = false;      // nothing of it, or of its group, is in use
   int64_t free_ppm = 0;    // of its scarcest capacity, in millionths; 0: cannot be had
   int64_t lost = 0;        // of a group: by taking it, in millionths of a whole device
@@ -53,6 +54,7 @@ struct PoolValue {
   bool local = false;  // to one node
   uint64_t table_version = 0;
   bool current = false;
+  uint64_t epoch = 0;  // grows over all pools with every change
   // Of all devices that are not of a group, and of groups.
   int64_t free_ppm = 0;
   uint32_t whole = 0;
@@ -84,6 +86,7 @@ class PoolValues {
   std::vector<std::unique_ptr<PoolValue>> pools_;
   std::unordered_map<std::string, uint32_t> kinds_;
   uint64_t seen_ = 0;
+  uint64_t epoch_ = 0;
 };
 
 }  // namespace dra::allocator

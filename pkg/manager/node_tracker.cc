@@ -18,6 +18,14 @@ const std::string& controller_uid(const api::Pod& pod) {
   return owner ? owner->uid : kNone;
 }
 
+// By another than this program, which nominates the node of the devices and holds it otherwise.
+bool is_nominated_by_others(const api::Pod& pod) {
+  return !pod.nominated_node_name.empty() && !pod.metadata.deleting() &&
+         std::none_of(pod.metadata.managed_fields.begin(), pod.metadata.managed_fields.end(), [](const auto& entry) {
+           return entry.nominates_node && entry.manager == reconcile::kFieldManager;
+         });
+}
+
 bool is_spread_by_default(const api::Pod& pod) {
   const api::OwnerReference* owner = pod.metadata.controller();
   return owner && pod.topology_spread.empty() &&
@@ -39,7 +47,7 @@ void NodeTracker::set_pod(const api::Pod& pod) {
   // An assumption about the pod stays, of the pod as it is now.
   if (counted && counted->assumed && !was_nominated)
     return cluster_.set_pod(pod, std::string(cluster_.rest(counted->node).name), true);
-  if (!pod.nominated_node_name.empty() && !pod.metadata.deleting()) {
+  if (is_nominated_by_others(pod)) {
     nominated_[uid] = pod.priority;
     return cluster_.set_pod(pod, pod.nominated_node_name, true);
   }
@@ -86,6 +94,8 @@ void NodeTracker::avoid(const std::string& uid, const std::string& node, Duratio
     avoided_.erase(std::min_element(avoided_.begin(), avoided_.end(),
                                     [](const auto& a, const auto& b) { return a.second.until < b.second.until; }));
   avoided_.emplace(uid, Avoided{node, why, now + lasts});
+  if (times_avoided_.size() >= kMaxAvoided) times_avoided_.clear();
+  ++times_avoided_[uid];
 }
 
 void NodeTracker::set_known(Facts facts, bool known, std::string why) {
@@ -99,20 +109,20 @@ bool NodeTracker::needs_namespaces(const placement::PodNeeds& needs) const {
   return needs.reads_namespaces() || cluster_.terms().depend_on_labels_of(pod.ns, pod.labels);
 }
 
-std::string NodeTracker::missing_facts(const placement::PodNeeds& needs) {
-  std::string why;
+const NodeTracker::Known* NodeTracker::missing_facts(const placement::PodNeeds& needs) {
+  const Known* missing = nullptr;
   const auto need = [&](Facts facts) {
     const Known& known = known_[static_cast<size_t>(facts)];
     if (known.known) return;
     if (needed_) needed_(facts);
-    if (why.empty()) why = known.why;
+    if (!missing || missing->why.empty()) missing = &known;
   };
   if (needs_namespaces(needs)) need(Facts::kNamespaces);
   if (needs.reads_storage()) need(Facts::kVolumes);
   // A score does without.
   if (is_spread_by_default(needs.pod()) && !known_[static_cast<size_t>(Facts::kWorkloads)].known && needed_)
     needed_(Facts::kWorkloads);
-  return why;
+  return missing;
 }
 
 placement::Decision NodeTracker::decide(const placement::PodNeeds& needs,
@@ -130,7 +140,7 @@ allocation::NodeChoice NodeTracker::choose(const api::Pod& pod, const std::vecto
   last_ = {};
   const Result<placement::PodNeeds> needs = placement::PodNeeds::of(pod);
   if (!needs) return {{}, needs.error().message(), false, {}};
-  if (std::string why = missing_facts(*needs); !why.empty()) return {{}, std::move(why), false, {}};
+  if (const Known* missing = missing_facts(*needs)) return {{}, missing->why, false, {}, missing->why.empty()};
   placement::DecisionOptions options;
   std::vector<placement::NodeIndex> nodes;
   if (!only.empty()) {
@@ -219,6 +229,7 @@ placement::VolumePlan NodeTracker::plan(const api::Pod& pod, const std::string& 
 
 allocation::VolumeNeeds NodeTracker::volumes(const api::Pod& pod, const std::string& node) {
   allocation::VolumeNeeds needs;
+  if (pod.volumes.empty()) return needs;
   const placement::VolumePlan planned = plan(pod, node);
   const auto key = [&](const std::string& name) { return pod.metadata.ns + "/" + name; };
   for (const std::string& name : planned.provision)
@@ -235,6 +246,21 @@ bool NodeTracker::waits_for_volumes(const api::Pod& pod) const {
   const std::vector<std::string> keys = reconcile::volume_claim_keys_of(pod);
   return std::any_of(keys.begin(), keys.end(),
                      [this](const std::string& key) { return volumes_.waits_for_volume(key); });
+}
+
+std::optional<std::string> NodeTracker::namespace_label(const std::string& ns, const std::string& key) {
+  if (!known_[static_cast<size_t>(Facts::kNamespaces)].known) {
+    if (needed_) needed_(Facts::kNamespaces);
+    return std::nullopt;
+  }
+  const api::StringMap& labels = cluster_.namespace_labels(ns);
+  const auto found = labels.find(key);
+  return found == labels.end() ? "" : found->second;
+}
+
+uint32_t NodeTracker::times_avoided(const std::string& uid) const {
+  const auto found = times_avoided_.find(uid);
+  return found == times_avoided_.end() ? 0 : found->second;
 }
 
 std::string NodeTracker::shape(const api::Pod& pod) const {

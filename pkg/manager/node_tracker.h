@@ -50,7 +50,8 @@ class NodeTracker : public allocation::NodeChooser {
   placement::StorageFacts& storage() { return cluster_.storage; }  // all but claims and volumes
   AssumedVolumes& volumes() { return volumes_; }
   placement::WorkloadFacts& workloads() { return cluster_.workloads; }
-  // `why`: what a pod that needs these facts is told while they are unknown.
+  // `why`: the reason of a pod that needs these facts while they cannot be had; empty: they are only being listed, and
+  // nothing is given back for that.
   void set_known(Facts facts, bool known, std::string why);
   // Called, possibly often and in the middle of a decision, when a pod needs facts that are unknown.
   void on_needed(std::function<void(Facts)> callback) { needed_ = std::move(callback); }
@@ -60,6 +61,8 @@ class NodeTracker : public allocation::NodeChooser {
   bool matches(const api::NodeSelector& selector, const std::string& node) override;
   std::vector<std::string> all_nodes() override;
   allocation::VolumeNeeds volumes(const api::Pod& pod, const std::string& node) override;
+  std::optional<std::string> namespace_label(const std::string& ns, const std::string& key) override;
+  uint32_t times_avoided(const std::string& uid) const override;
   std::string shape(const api::Pod& pod) const override;
 
   static constexpr size_t kMaxAvoided = 4096;
@@ -67,7 +70,7 @@ class NodeTracker : public allocation::NodeChooser {
  private:
   struct Known {
     bool known = false;
-    std::string why;
+    std::string why;  // not; empty: they are being listed
   };
   struct Avoided {
     std::string node, why;
@@ -75,8 +78,8 @@ class NodeTracker : public allocation::NodeChooser {
   };
 
   bool needs_namespaces(const placement::PodNeeds& needs) const;
-  // Why the pod cannot be decided upon yet; empty: it can. Asks for what is missing.
-  std::string missing_facts(const placement::PodNeeds& needs);
+  // What the pod needs and is not known; nullptr: it can be decided upon. Asks for what is missing.
+  const Known* missing_facts(const placement::PodNeeds& needs);
   placement::Decision decide(const placement::PodNeeds& needs, const placement::DecisionOptions& options) const;
   placement::VolumePlan plan(const api::Pod& pod, const std::string& node);
   bool waits_for_volumes(const api::Pod& pod) const;
@@ -89,9 +92,8 @@ class NodeTracker : public allocation::NodeChooser {
   AssumedVolumes volumes_;
   std::map<std::string, int32_t> nominated_;                  // pods that others nominated, by uid: their priority
   std::multimap<std::string, Avoided, std::less<>> avoided_;  // by uid of pod or controller
-  std::array<Known, kFactsKinds> known_{
-      Known{false, "waiting for the list of namespaces, which the pod affinity of this pod needs"},
-      Known{false, "waiting for the lists of volumes and their claims, which the volumes of this pod need"}, Known{}};
+  std::array<Known, kFactsKinds> known_;
+  std::map<std::string, uint32_t, std::less<>> times_avoided_;  // by uid; at most kMaxAvoided, then all are forgotten
   std::function<void(Facts)> needed_;
   // Of the last choose().
   struct Chosen {

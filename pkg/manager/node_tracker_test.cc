@@ -133,13 +133,16 @@ TEST_F(NodeTrackerTest, ABoundClaimMayBeKnownBeforeItsVolume) {
 }
 
 TEST_F(NodeTrackerTest, PodsWithVolumesWaitUntilVolumesAreKnown) {
-  tracker.set_known(Facts::kVolumes, false, "no list");
+  tracker.set_known(Facts::kVolumes, false, "");
   int asked = 0;
   tracker.on_needed([&](Facts facts) { asked += facts == Facts::kVolumes; });
   EXPECT_EQ(chosen(pod("p")), "n1 n2");
   EXPECT_EQ(asked, 0);
-  EXPECT_EQ(tracker.choose(pod("q", "a"), {}).why_none, "no list");
+  EXPECT_TRUE(tracker.choose(pod("q", "a"), {}).watch_lags) << "nothing is given back for that";
   EXPECT_EQ(asked, 1);
+  tracker.set_known(Facts::kVolumes, false, "bind the role");
+  EXPECT_EQ(tracker.choose(pod("q", "a"), {}).why_none, "bind the role");
+  EXPECT_FALSE(tracker.choose(pod("q", "a"), {}).watch_lags);
 }
 
 TEST_F(NodeTrackerTest, NominatedPodsCountForTheirEqualsAndThoseBelow) {
@@ -154,6 +157,11 @@ TEST_F(NodeTrackerTest, NominatedPodsCountForTheirEqualsAndThoseBelow) {
   EXPECT_EQ(chosen(other), "n2");
   other.priority = 6;
   EXPECT_EQ(chosen(other), "n1 n2");
+  nominated.metadata.managed_fields.push_back({"dra-controller-manager", "Apply", "status", true});
+  tracker.set_pod(nominated);
+  other.priority = 0;
+  EXPECT_EQ(chosen(other), "n1 n2") << "this program's own nominations are not counted twice";
+  nominated.metadata.managed_fields.clear();
   nominated.nominated_node_name.clear();
   tracker.set_pod(nominated);
   other.priority = 0;

@@ -379,6 +379,7 @@ void Runner::emit(const reconcile::Event& event) {
   if (!sinks_.events.emit(event)) return;  // not said: the next run of the key says it
   memory_.last_events.put(event.regarding.uid + "/" + event.reason,
                           event.signature.empty() ? event.note : event.signature);
+  memory_.notes.put(event.regarding.uid + "/said/" + event.reason, {"said", reactor_.clock().mono_now()});
 }
 
 void Runner::confirmed(const Pass& pass, const Write& write, uint64_t revision) {

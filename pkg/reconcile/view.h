@@ -78,7 +78,8 @@ class View {
     std::string text;
     Duration age{};  // since the note was made
   };
-  // The last Note of this topic about this uid; nothing when there was none (or it is forgotten).
+  // The last Note of this topic about this uid; nothing when there was none (or it is forgotten). The topic
+  // "said/<reason>" is noted with every event.
   virtual std::optional<Noted> note(std::string_view /*uid*/, std::string_view /*topic*/) const { return std::nullopt; }
 
   virtual WallTime now() const = 0;

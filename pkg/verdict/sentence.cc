@@ -130,7 +130,8 @@ std::string sentence(const Verdict& verdict, const SentenceOptions& options) {
     if (verdict.passed > 0) text += "; " + counted(verdict.passed, "node") + " without the devices";
     return cut(wanted.empty() ? text : text + "; devices for " + wanted, tail);
   }
-  std::string text = who + wanted;
+  // Without a request that was looked at there was no time for one.
+  std::string text = who + (wanted.empty() ? "the devices that the claims ask for" : wanted);
   if (verdict.main == Verdict::Main::kTogether) text = who + "all requests together: " + wanted;
   if (!verdict.together.empty() && verdict.passed <= 1) text += "; " + verdict.together;
   if (!nodes.empty())

@@ -41,6 +41,13 @@ class RealCluster:
             self.processes.append(subprocess.Popen([os.path.join(self.programs, name), *arguments], stdout=log, stderr=log, stdin=subprocess.DEVNULL))
 
     def __enter__(self):
+        try:
+            return self.start_server()
+        except BaseException:
+            self.stop()  # nobody calls __exit__ of what was not entered
+            raise
+
+    def start_server(self):
         etcd, peer, self.port = free_ports(3)
         key = os.path.join(self.folder, "sa.key")
         subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, capture_output=True)
@@ -66,6 +73,9 @@ class RealCluster:
             return False
 
     def __exit__(self, *unused):
+        self.stop()
+
+    def stop(self):
         for process in reversed(self.processes):
             process.send_signal(signal.SIGTERM)
             try:

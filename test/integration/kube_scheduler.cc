@@ -111,6 +111,7 @@ void KubeScheduler::on_pod(const client::Change<api::Pod>& change) {
   else
     tracker_.remove_pod(change.before->metadata.uid);
   if (on_node(change.before) && !on_node(change.after)) wake_all();  // it made room
+  if (!on_node(change.before) && on_node(change.after)) wake_those_who_look_at_pods();
   if (!change.after) {
     unschedulable_.erase(change.before->metadata.key());
     return;
@@ -136,6 +137,15 @@ void KubeScheduler::on_claim(const client::Change<api::ResourceClaim>& change) {
 void KubeScheduler::wake_all() {
   const std::set<std::string> waiting = std::exchange(unschedulable_, {});
   for (const std::string& key : waiting) worker_.add(key);
+}
+
+// Affinity and spreading may be satisfied by a pod that came.
+void KubeScheduler::wake_those_who_look_at_pods() {
+  const std::set<std::string> waiting = unschedulable_;
+  for (const std::string& key : waiting)
+    if (const auto pod = pods_.store().get(key);
+        pod && (!pod->pod_affinity.required.empty() || !pod->topology_spread.empty()))
+      wake(key);
 }
 
 void KubeScheduler::wake(const std::string& key) {

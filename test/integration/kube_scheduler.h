@@ -47,6 +47,7 @@ class KubeScheduler : public Scheduler {
   void on_pod(const client::Change<api::Pod>& change);
   void on_claim(const client::Change<api::ResourceClaim>& change);
   void wake_all();
+  void wake_those_who_look_at_pods();
   void wake(const std::string& key);
   bool synced() const;
   bool wants_node(const api::Pod& pod) const;

@@ -81,6 +81,7 @@ manager::ManagerOptions all_controllers() {
   options.device_taint_eviction = manager::DeviceTaintEviction::kOwn;
   options.allocation.mode = allocation::Mode::kBind;
   options.allocation.scheduler_names = {"ours"};
+  options.controller_flags["recreate-pinned-pods"] = "true";
   options.lease = manager::ManagerOptions::LeaseRef{kNamespace, "dra-controller-manager"};
   return options;
 }

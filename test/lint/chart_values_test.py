@@ -105,12 +105,12 @@ class Chart(unittest.TestCase):
                     self.assertIn(said, errors)
 
     def test_each_mode_brings_its_roles(self):
-        always = {"allocation", "allocation-namespaces", "events", "leader-election", "neighbours"}
+        always = {"allocation", "allocation-namespaces", "allocation-volumes", "allocation-workloads", "events", "leader-election", "neighbours"}
         for helm in HELMS:
             for settings, roles in (([], always | {"lifecycle", "tainteviction"}),
                                     (['claimTemplates="own"'], always | {"lifecycle", "tainteviction", "claimtemplate"}),
                                     (['deviceTaintEviction="own"'], always | {"lifecycle", "tainteviction", "tainteviction-evict"}),
-                                    (BIND, always | {"lifecycle", "tainteviction", "allocation-bind"}),
+                                    (BIND, always | {"lifecycle", "tainteviction", "allocation-bind", "allocation-bind-volumes"}),
                                     (['scheduling.mode="observe"'], always)):
                 status, text, errors = render(helm, *settings, 'uninstall.releaseGates=false')
                 self.assertEqual(status, 0, errors)

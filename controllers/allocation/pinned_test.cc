@@ -1,0 +1,105 @@
+// Gate mode: pods that kube-scheduler refuses on the node of their devices.
+#include "controllers/allocation/pinned.h"
+
+#include <nlohmann/json.hpp>
+
+#include "controllers/allocation/allocation_fixture.h"
+
+namespace dra::allocation::pinned_test {
+
+class Pinned : public AllocationTest {
+ protected:
+  Pinned() {
+    options.recreate_pinned_pods = true;
+    nodes.labels[std::string(kRecreateLabel)] = "true";
+    pod = make_pod("p", {"c"}, false);
+    pod.metadata.owner_references.push_back({"apps/v1", "ReplicaSet", "rs", "rs-uid", true});
+    api::Condition condition;
+    condition.type = "PodScheduled";
+    condition.status = "False";
+    condition.reason = "Unschedulable";
+    condition.message = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match.";
+    condition.last_transition_time = format_rfc3339(view.time - std::chrono::minutes(10));
+    pod.conditions.push_back(condition);
+    view.put(pod);
+    claim = proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+    claim.metadata.owner_references.push_back({"v1", "Pod", "p", "p-uid", true});
+    put(claim);
+  }
+  // What a pass does with this change of the pod.
+  template <typename F>
+  std::string with(F&& change) {
+    api::Pod changed = pod;
+    change(changed);
+    view.put(changed);
+    const std::string did = pass();
+    view.put(pod);
+    return did;
+  }
+
+  api::Pod pod;
+  api::ResourceClaim claim;
+};
+
+TEST_F(Pinned, IsEvictedAfterTenMinutesAndItsOwnerGoesElsewhere) {
+  EXPECT_EQ(pass(), "recreate-pinned p");
+  EXPECT_EQ(write().subresource, "eviction");
+  EXPECT_EQ(body()["deleteOptions"]["preconditions"]["uid"], "p-uid");
+  EXPECT_EQ(body()["deleteOptions"]["preconditions"]["resourceVersion"], "11");
+  const auto& avoided = std::get<reconcile::AvoidNode>(last.effects.at(1));
+  EXPECT_EQ(avoided.uid, "rs-uid");
+  EXPECT_EQ(avoided.node, "n1");
+  view.time -= std::chrono::seconds(1);
+  EXPECT_EQ(pass(), "event PinnedUnschedulable");
+  EXPECT_EQ(last.look_again, Duration(std::chrono::seconds(1)));
+}
+
+TEST_F(Pinned, TheReasonIsKubeSchedulersAndWhatHolds) {
+  options.recreate_pinned_pods = false;
+  EXPECT_EQ(pass(), "event PinnedUnschedulable");
+  EXPECT_EQ(
+      event().note,
+      "kube-scheduler: 0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match.; claims \"c\" hold "
+      "devices on node n1 for this pod; delete it to free them; it is not evicted: --recreate-pinned-pods is off");
+  remember();
+  EXPECT_EQ(with([](api::Pod& p) {
+              p.conditions[0].message = "0/3 nodes are available: 2 Insufficient cpu, 1 node(s) didn't match.";
+            }),
+            "")
+      << "figures are no news";
+}
+
+TEST_F(Pinned, IsLeftWhereAnEvictionWouldNotHelpOrIsNotWanted) {
+  const auto kept = [&](const char* why) {
+    EXPECT_NE(event().note.find(why), std::string::npos) << event().note;
+    EXPECT_FALSE(last.has_writes());
+  };
+  EXPECT_EQ(with([](api::Pod& p) { p.metadata.owner_references.clear(); }), "event PinnedUnschedulable");
+  kept("no controller");
+  EXPECT_EQ(with([](api::Pod& p) { p.metadata.owner_references[0].kind = "Job"; }), "event PinnedUnschedulable");
+  kept("Job");
+  EXPECT_EQ(with([](api::Pod& p) { p.nominated_node_name = "n2"; }), "event PinnedUnschedulable");
+  kept("nominated");
+  nodes.labels.clear();
+  EXPECT_EQ(pass(), "event PinnedUnschedulable");
+  kept("no label");
+  nodes.labels[std::string(kRecreateLabel)] = "true";
+  nodes.avoided = kMostRecreations;
+  EXPECT_EQ(pass(), "event PinnedUnschedulable");
+  kept("already");
+  nodes.avoided = 0;
+  claim.metadata.owner_references.clear();
+  put(claim);
+  EXPECT_EQ(pass(), "event PinnedUnschedulable");
+  kept("stays where it is");
+}
+
+TEST_F(Pinned, OthersAreNotLookedAt) {
+  EXPECT_EQ(with([](api::Pod& p) { p.node_name = "n1"; }), "");
+  EXPECT_EQ(with([](api::Pod& p) { p.conditions.clear(); }), "");
+  EXPECT_EQ(with([](api::Pod& p) { p.metadata.deletion_timestamp = "2026-01-01T00:00:00Z"; }), "");
+  claim = allocated("c", "n1", "gpu-0", false, {"p"});
+  EXPECT_EQ(pass(), "") << "others allocated it";
+}
+
+}  // namespace dra::allocation::pinned_test
