@@ -118,8 +118,6 @@ bool PodReconcile::make_extended() {
     if (groups.size() < kMaxGroups || groups.contains(names)) groups.emplace(std::move(names), std::move(claimed));
   }
   std::optional<allocator::Request> refuted;
-  allocator::FoundNodes answer;
-  std::vector<allocator::NodeId> on;
   NodeChoice none;
   none.why_none = "there are no nodes";
   for (const auto& [names, claimed] : groups) {
@@ -151,12 +149,13 @@ bool PodReconcile::make_extended() {
       case allocator::Outcome::kInfeasible:
       case allocator::Outcome::kError:
         refuted = std::move(request);
-        on = std::move(order);
-        answer = found;
     }
   }
   if (give_back()) return false;
-  refuted ? no_devices(*refuted, on, answer) : no_node(none);
+  if (!refuted) return no_node(none), false;
+  park(causes_of(*refuted));
+  const std::string note = "no node can provide devices for " + names_of(extended_);
+  complain("FailedAllocation", note, note);
   return false;
 }
 

@@ -436,7 +436,7 @@ struct Manager::Impl {
     for (const api::DeviceClass* device_class : view.device_classes())
       if (device_class->extended_resource_name)
         log::warning(
-            "Pods that ask for this extended resource are held, unless a device plugin advertises it",
+            "Gated pods that ask for this extended resource are held, unless a device plugin advertises it",
             {{"deviceClass", device_class->metadata.name}, {"resource", *device_class->extended_resource_name}});
   }
 

@@ -18,6 +18,7 @@ struct Bare {
 
   static SimOptions options(const std::string& served) {
     SimOptions chosen;
+    chosen.withdrawn_versions.push_back("resource.k8s.io/v1alpha3");  // has DeviceTaintRules alone
     for (const std::string& known : kVersions)
       if (known != served) chosen.withdrawn_versions.push_back("resource.k8s.io/" + known);
     return chosen;

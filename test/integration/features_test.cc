@@ -75,14 +75,11 @@ TEST(TaintRules, ManyPodsOfADriver) {
     return found == seen.end() ? 0 : found->second;
   };
   cluster.api().merge(path, {{"spec", {{"taint", {{"effect", "NoExecute"}}}}}});
-  const MonoTime began = cluster.plane().clock().mono_now();
   ASSERT_TRUE(cluster.eventually([&] { return evicted() > 0; }, 1s, 10ms)) << "the first eviction in a second";
-  size_t before = evicted();
-  while (evicted() < count) {
+  const size_t most = count / 50 + 30;  // seconds
+  for (size_t second = 1; evicted() < count && second < most; ++second) {
     cluster.pass(1s);
-    EXPECT_LE(evicted() - before, 51u) << "the rate is kept";
-    before = evicted();
-    ASSERT_LT(cluster.plane().clock().mono_now() - began, Duration(std::chrono::seconds(count / 50 + 30)));
+    EXPECT_LE(evicted(), 50 * (second + 2)) << "the rate is kept, after a burst of one second's worth";
   }
   cluster.pass(15s);
   EXPECT_EQ(evicted(), count) << "none twice";
@@ -125,7 +122,7 @@ TEST(BindMode, ExtendedResources) {
 }
 
 // A driver that sets the condition of most devices late, lets one device of each node fail and never says anything of
-// another: in the end every pod has a device that was prepared, no other is held, and nobody polled for it.
+// one: in the end every pod has a device that was prepared, no other is held, and nobody polled for it.
 TEST(BindMode, BindingConditionsSetLateFailingAndNever) {
   const size_t count = pods_wanted(), nodes = 10, devices = count / nodes + 2;
   Cluster cluster(embedded(nodes, devices));
@@ -146,6 +143,9 @@ TEST(BindMode, BindingConditionsSetLateFailingAndNever) {
   for (size_t i = 0; i < count; ++i)
     cluster.api().create(pod("p" + std::to_string(i), {from_template("gpu", "one-gpu")}, ours));
 
+  const auto is_silent = [](const api::DeviceRequestAllocationResult& result) {
+    return result.pool == "n0" && result.device == "gpu-1";
+  };
   std::map<std::string, MonoTime> seen;  // claim and device -> when the driver saw the allocation
   const auto drive = [&] {
     const MonoTime now = cluster.plane().clock().mono_now();
@@ -155,7 +155,7 @@ TEST(BindMode, BindingConditionsSetLateFailingAndNever) {
       const MonoTime since = seen.emplace(claim->metadata.uid + result.pool + result.device, now).first->second;
       try {
         if (result.device == "gpu-0") set_condition(cluster.api(), *claim, "Broken");
-        if (result.device != "gpu-0" && result.device != "gpu-1" && now - since >= 5s)
+        if (result.device != "gpu-0" && !is_silent(result) && now - since >= 5s)
           set_condition(cluster.api(), *claim, "Attached");
       } catch (const std::runtime_error&) {
         // The claim was withdrawn meanwhile.
@@ -163,9 +163,8 @@ TEST(BindMode, BindingConditionsSetLateFailingAndNever) {
     }
     return cluster.watchdog().bound_pods() == count;
   };
-  // All but those whose devices stay silent (one of each node) are bound soon.
-  EXPECT_TRUE(
-      cluster.eventually([&] { return drive(), cluster.watchdog().bound_pods() >= count - nodes; }, 120s, 500ms));
+  // All but the one whose device stays silent are bound soon.
+  EXPECT_TRUE(cluster.eventually([&] { return drive(), cluster.watchdog().bound_pods() >= count - 1; }, 120s, 500ms));
   cluster.pass(10s);
   const size_t quiet = requests;
   cluster.pass(300s);
@@ -174,8 +173,8 @@ TEST(BindMode, BindingConditionsSetLateFailingAndNever) {
   EXPECT_EQ(cluster.verdict(), "");
   EXPECT_EQ(cluster.watchdog().held_devices(), count) << "none leaked";
   for (const auto& claim : cluster.watchdog().all_claims()) {
-    const std::string& device = claim->status.allocation->results.at(0).device;
-    EXPECT_TRUE(device != "gpu-0" && device != "gpu-1") << claim->metadata.name << " has " << device;
+    const api::DeviceRequestAllocationResult& result = claim->status.allocation->results.at(0);
+    EXPECT_TRUE(result.device != "gpu-0" && !is_silent(result)) << claim->metadata.name << " has " << result.device;
   }
 }
 

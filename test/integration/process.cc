@@ -1,5 +1,6 @@
 #include "test/integration/process.h"
 
+#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,8 @@ std::string plural_of(reconcile::Kind kind) {
       return "pods";
     case reconcile::Kind::kClaim:
       return "resourceclaims";
+    case reconcile::Kind::kTaintRule:
+      return "devicetaintrules";
     default:
       return std::string(reconcile::kind_name(kind));
   }
@@ -64,8 +67,9 @@ std::string WriteGuard::name_of(const client::Request& request) const {
   if (target.plural == "events") return create ? "events/create" : "events/update";
   if (target.plural == "leases") return create ? "lease/create" : "lease/update";
   std::string name = target.name;
-  // A create names its object in the body; claims are the only thing that is created by name.
-  if (create && target.plural == "resourceclaims") return "claimtemplate/create-claim";
+  // A create names its object in the body.
+  if (create && target.plural == "resourceclaims" && name.empty())
+    name = nlohmann::json::parse(request.body).at("metadata").at("name").get<std::string>();
   const auto announced = announced_.find(target.plural + "/" + target.ns + "/" + name);
   return announced == announced_.end() ? "" : announced->second;
 }
