@@ -5,6 +5,7 @@
 #include <map>
 
 #include "cmd/dra-controller-manager/foreign_flags.h"
+#include "cmd/flag_hint.h"
 #include "controllers/all.h"
 #include "pkg/base/strings.h"
 
@@ -336,7 +337,7 @@ Parsed parse_flags(const std::vector<std::string>& arguments, const std::string&
     parsed.text = std::string(call.what()) + "\n";
     return parsed;
   } catch (const CLI::ParseError& error) {
-    parsed.text = std::string("error: ") + error.what() + "; see --help\n";
+    parsed.text = std::string("error: ") + error.what() + flag_hint(app, normalised(arguments)) + "; see --help\n";
     parsed.exit_status = 1;
     return parsed;
   }

@@ -1,5 +1,6 @@
 #include "cmd/dra-controller-manager/flags.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -77,6 +78,11 @@ TEST(Flags, SelectorsFollowUpstreamUnlessToldOtherwise) {
   EXPECT_EQ(wrong.text,
             "error: --cel-extensions: \"semver-operators\" is not in the list of known extensions: "
             "quantity-operators\n");
+}
+
+TEST(Flags, AMisspeltFlagIsRecognised) {
+  EXPECT_THAT(parse({"--schedulnig=bind"}).text, testing::HasSubstr("; did you mean --scheduling?"));
+  EXPECT_THAT(parse({"--nothing-like-it=1"}).text, testing::Not(testing::HasSubstr("did you mean")));
 }
 
 TEST(Flags, LeaderElectNeedsNoValue) {

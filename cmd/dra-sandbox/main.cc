@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "cmd/dra-sandbox/command.h"
+#include "cmd/flag_hint.h"
 
 namespace dra::sandbox_program {
 
@@ -33,8 +34,8 @@ RegisterCommand::RegisterCommand(const char* name, const char* summary, Run run)
 }
 
 std::optional<int> parse_or_exit(CLI::App& app, const std::vector<std::string>& arguments) {
-  app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
-    return failed->get_name() + ": " + error.what() + "; see --help\n";
+  app.failure_message([&arguments](const CLI::App* failed, const CLI::Error& error) {
+    return failed->get_name() + ": " + error.what() + cmd::flag_hint(*failed, arguments) + "; see --help\n";
   });
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
@@ -51,7 +52,11 @@ int run(int argc, char** argv) {
   for (const Command& command : all_commands()) {
     if (name == command.name) return command.run({argv + 2, argv + argc});
   }
-  std::fprintf(stderr, "dra-sandbox: unknown command \"%s\"\n", name.c_str());
+  std::vector<std::string> known;
+  for (const Command& command : all_commands()) known.emplace_back(command.name);
+  const auto meant = closest(name, known);
+  std::fprintf(stderr, "dra-sandbox: unknown command \"%s\"%s\n", name.c_str(),
+               meant ? ("; did you mean \"" + *meant + "\"?").c_str() : "");
   return print_usage(stderr);
 }
 

@@ -12,6 +12,7 @@
 #include "cmd/dra-sandbox/command.h"
 #include "pkg/log/log.h"
 #include "pkg/manager/manager.h"
+#include "pkg/manager/serving.h"
 #include "pkg/metrics/metrics.h"
 #include "pkg/reactor/asio_reactor.h"
 #include "pkg/sandbox/fleet.h"
@@ -25,6 +26,7 @@ struct UpOptions {
   EndpointOptions endpoint;
   std::string fleet_path;  // empty: the fleet that ships with the program
   bool without_manager = false;
+  int metrics_port = -1;  // of the manager; negative: none
 };
 
 Result<sandbox::Fleet> read_fleet(const std::string& path) {
@@ -80,8 +82,34 @@ class Session {
       manager_ = std::make_unique<manager::Manager>(reactor_, *transport_, random_, metrics_, manager_options());
       manager_->start();
       manager_->lead();
+      if (auto serving = serve_metrics(); !serving) {
+        outcome_ = std::move(serving);
+        return stop();
+      }
     }
     announce_when_ready();
+  }
+
+  manager::EndpointSources endpoint_sources() {
+    manager::EndpointSources sources;
+    sources.live = [] { return std::vector<manager::HealthCheck>{{"ping", true, ""}}; };
+    sources.ready = [this] { return manager_->checks(); };
+    sources.config_json = [] { return manager::config_json(manager_options()); };
+    sources.version = "sandbox";
+    sources.registry = &metrics_;
+    return sources;
+  }
+
+  // /metrics and the probes of the manager, over plain HTTP on this machine.
+  Result<void> serve_metrics() {
+    if (options_.metrics_port < 0) return {};
+    access_ = std::make_unique<manager::AccessReview>(reactor_, *transport_);
+    manager::ServingOptions serving;
+    serving.metrics_port = options_.metrics_port;
+    auto started = manager::Serving::start(reactor_, endpoint_sources(), *access_, serving);
+    if (!started) return tl::make_unexpected(started.error());
+    serving_ = std::move(*started);
+    return {};
   }
 
   // Says that the sandbox is ready once everything in it is.
@@ -92,12 +120,25 @@ class Session {
     }
     std::printf("dra-sandbox is ready: %zu nodes with %zu devices at %s%s\n", fleet_.nodes, fleet_.devices,
                 endpoint_->url().c_str(), options_.without_manager ? ", without a controller manager" : "");
-    std::printf("  export KUBECONFIG=%s\n  kubectl get nodes,resourceslices,deviceclasses\nStop it with Ctrl-C.\n",
-                options_.endpoint.kubeconfig_file.c_str());
+    std::printf("  fleet: %s\n  mode:  %s\n",
+                options_.fleet_path.empty() ? "the default one (--fleet FILE)" : options_.fleet_path.c_str(),
+                options_.without_manager
+                    ? "no manager: nothing is allocated until you start one"
+                    : "bind: the manager makes claims, allocates, binds and evicts; there is no kube-scheduler");
+    if (serving_) std::printf("  metrics: http://127.0.0.1:%u/metrics\n", unsigned{serving_->metrics_port()});
+    std::printf(
+        "Three things to try:\n"
+        "  export KUBECONFIG=%s\n"
+        "  kubectl get nodes,resourceslices,deviceclasses\n"
+        "  kubectl apply -f examples/v1/3-mig.yaml && kubectl get resourceclaims\n"
+        "  kubectl get events -A                                  # why a pod waits, and what it got\n"
+        "Stop it with Ctrl-C.\n",
+        options_.endpoint.kubeconfig_file.c_str());
     std::fflush(stdout);
   }
 
   void stop() {
+    serving_.reset();
     if (manager_ != nullptr) manager_->stop();
     simulation_->stop();
     reactor_.stop();
@@ -116,6 +157,8 @@ class Session {
   std::unique_ptr<client::InProcessTransport> transport_;
   std::unique_ptr<sandbox::Simulation> simulation_;
   std::unique_ptr<manager::Manager> manager_;
+  std::unique_ptr<manager::AccessReview> access_;
+  std::unique_ptr<manager::Serving> serving_;
 };
 
 Result<void> start_session(const UpOptions& options) {
@@ -134,6 +177,8 @@ int run_up(const std::vector<std::string>& arguments) {
                  "YAML file that describes nodes and devices (docs/fleet.md); a small fleet when not given");
   app.add_flag("--without-manager", options.without_manager,
                "leave out the controller manager, to run it as a process of its own");
+  app.add_option("--metrics-port", options.metrics_port,
+                 "serve the manager's /metrics and probes over plain HTTP on 127.0.0.1; 0: any free port");
   app.add_option("-v,--v", verbosity, "verbosity of the log")->capture_default_str();
   if (const auto code = parse_or_exit(app, arguments)) return *code;
   log::set_verbosity(verbosity);

@@ -120,7 +120,7 @@ TEST_F(Allocation, WhatDoesNotFitParksWithItsReasonAndIsSaidOnce) {
   view.put(make_pod("p", {"c"}));
   put(make_claim("c", 3));
   ASSERT_EQ(pass(), "event FailedAllocation, event FailedAllocation, parked") << "about the pod and about the claim";
-  EXPECT_EQ(event().note, "no node can provide 3 x gpu: 4 devices usable but spread over nodes");
+  EXPECT_EQ(event().note, "no node can provide 3 x gpu: 4 devices usable, but at most 2 on one node");
   EXPECT_NE(std::find(last.park->causes.begin(), last.park->causes.end(), "class/gpu"), last.park->causes.end());
   remember();
   EXPECT_EQ(pass(), "parked");
@@ -135,7 +135,8 @@ TEST_F(Allocation, RetriesSayNothingUntilTheCauseChanges) {
   for (int round = 0; round < 20; ++round) EXPECT_EQ(pass(), "parked");
   allocated("x", "n1", "gpu-0", false, {});
   ASSERT_EQ(pass(), "event FailedAllocation, event FailedAllocation, parked");
-  EXPECT_EQ(event().note, "no node can provide 3 x gpu: 3 devices usable but spread over nodes, 1 in use");
+  EXPECT_EQ(event().note,
+            "no node can provide 3 x gpu: 1 device in use by claim default/x, 3 usable, but at most 2 on one node");
   remember();
   for (const char* device : {"gpu-1", "gpu-0"}) {
     allocated(std::string("y-") + device, device == std::string("gpu-1") ? "n1" : "n2", device, false, {});

@@ -32,6 +32,7 @@ const reconcile::Controller& describe() {
                  .without = "controller allocation is off",
                  .rules = {{"", "nodes", {"list", "watch"}, ""},
                            {"", "pods", {"get", "list", "patch", "watch"}, ""},
+                           {"", "pods/status", {"patch"}, ""},
                            {kDra, "deviceclasses", {"list", "watch"}, ""},
                            {kDra, "resourceclaims", {"get", "list", "patch", "watch"}, ""},
                            {kDra, "resourceclaims/binding", {"patch"}, ""},

@@ -11,6 +11,17 @@ namespace dra::allocation {
 
 using namespace reconcile;
 
+std::string devices_of(const std::vector<api::AllocationResult>& allocations) {
+  constexpr size_t kShown = 8;
+  std::string text;
+  size_t devices = 0;
+  for (const api::AllocationResult& allocation : allocations)
+    for (const api::DeviceRequestAllocationResult& device : allocation.results)
+      if (++devices <= kShown)
+        text += (text.empty() ? "" : ", ") + device.driver + "/" + device.pool + "/" + device.device;
+  return devices > kShown ? text + " and " + std::to_string(devices - kShown) + " more" : text;
+}
+
 void PodReconcile::allocate() {
   // Nothing more is taken beside a sibling that cannot be used.
   if (const Conflicts conflicts = conflicts_of_allocated(); !conflicts.empty()) return yield_to(conflicts);
@@ -30,7 +41,7 @@ void PodReconcile::allocate() {
       return;
     case allocator::Outcome::kInfeasible:
       // A sibling that was allocated before may be what stands in the way: it goes back first.
-      return give_back() ? void() : no_devices(request, order);
+      return give_back() ? void() : no_devices(request, order, found);
     case allocator::Outcome::kBudgetSpent:
       // The largest budget does not decide it here: elsewhere it may be easy.
       if (found.budget >= allocator_.options().max_step_budget && give_back()) return;
@@ -67,6 +78,7 @@ NodeChoice PodReconcile::candidate_nodes() {
 
 void PodReconcile::write_decision(const allocator::Request& request, const allocator::Decision& decision) {
   const std::string node = inventory_.node_name(decision.node);
+  outcome_.decided = Decided{true, node, devices_of(decision.results), ""};
   for (size_t i = 0; i < request.claims.size(); ++i) {
     const api::ResourceClaim& claim = *request.claims[i];
     api::AllocationResult allocation = decision.results.at(i);

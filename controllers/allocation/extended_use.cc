@@ -54,7 +54,7 @@ bool PodReconcile::serves_extended() {
       ", and no node's device plugin advertises that. kube-scheduler would allocate the devices itself, unproven. Ask "
       "for "
       "the class by a ResourceClaim; extended resources of a class belong to bind mode, which does not serve them yet";
-  complain("ExtendedResource", note, what);
+  waits("ExtendedResource", note, what);
   return false;
 }
 

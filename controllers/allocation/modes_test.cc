@@ -31,7 +31,7 @@ TEST_F(Modes, BindsOnlyAfterTheProof) {
   const api::ResourceClaim claim = allocated("c", "n2", "gpu-0", true, {"p"});
   ASSERT_EQ(pass(), "prove c");
   proven(claim, "p");
-  ASSERT_EQ(pass(), "bind p");
+  ASSERT_EQ(pass(), "bind p, event Allocated");
   EXPECT_EQ(write().subresource, "binding");
   EXPECT_EQ(body()["target"]["name"], "n2");
   EXPECT_EQ(body()["metadata"]["uid"], "p-uid");
@@ -116,7 +116,7 @@ TEST_F(Modes, ReleasingTakesNothingNewForAnyPod) {
   const api::ResourceClaim claim = allocated("c", "n2", "gpu-0", true, {"p"});
   EXPECT_EQ(pass(), "prove c") << "what is allocated is used";
   proven(claim, "p");
-  EXPECT_EQ(pass(), "bind p");
+  EXPECT_EQ(pass(), "bind p, event Allocated");
 }
 
 // Claims that are missing, being deleted, not created or somebody else's keep no gate.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "pkg/api/core.h"
+#include "pkg/verdict/nodes.h"
 
 namespace dra::allocation {
 
@@ -23,6 +24,9 @@ class NodeChooser {
   virtual ~NodeChooser() = default;
   // `only` restricts the choice to nodes of these names; empty means all.
   virtual NodeChoice choose(const api::Pod& pod, const std::vector<std::string>& only) = 0;
+  // What is wrong with the nodes that the last choose() for this pod refused; no groups where nobody can say. Valid as
+  // long as its choice.
+  virtual verdict::NodeFindings findings(const api::Pod&) { return {}; }
   // The node (by name) satisfies the selector of an allocation.
   virtual bool matches(const api::NodeSelector& selector, const std::string& node) = 0;
   virtual std::vector<std::string> all_nodes() = 0;

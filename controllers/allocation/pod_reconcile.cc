@@ -21,7 +21,7 @@ Outcome PodReconcile::run() {
   } else if (releasing() && (!state_.waits_for.empty() || !state_.all_allocated())) {
     release();
   } else if (!state_.waits_for.empty()) {
-    if (!state_.ordinary_wait) complain("FailedAllocation", state_.waits_for, state_.waits_for);
+    if (!state_.ordinary_wait) waits("FailedAllocation", state_.waits_for, state_.waits_for);
   } else if (!serves_extended()) {
     // Parked until a node or the class changes.
   } else if (!state_.all_allocated()) {

@@ -1,7 +1,7 @@
 // PodReconcile: one run of the allocation controller for one pod. It derives where the pod stands (protocol.h) and
 // returns the next step; nothing is kept for the run after it.
 //
-// By idea: decide.cc (P1), prove.cc (P2, P3, P5), release.cc (P4), report.cc (events, metrics, parking).
+// By idea: decide.cc (P1), prove.cc (P2, P3, P5), release.cc (P4), report.cc (events, metrics, parking), condition.cc.
 #pragma once
 
 #include <optional>
@@ -12,6 +12,7 @@
 #include "controllers/allocation/allocation.h"
 #include "controllers/allocation/extended.h"
 #include "controllers/allocation/protocol.h"
+#include "pkg/verdict/verdict.h"
 
 namespace dra::allocation {
 
@@ -77,11 +78,13 @@ class PodReconcile {
   bool reserve(const NodeChoice& choice);
   void let_go(const NodeChoice& choice);
   void warn_of_binding_conditions();
+  std::string devices_words() const;
   void lift_gate(const api::NodeSelectorTerm& term);
 
   // ---- report.cc
   void no_node(const NodeChoice& choice);
-  void no_devices(const allocator::Request& request, const std::vector<allocator::NodeId>& order);
+  void no_devices(const allocator::Request& request, const std::vector<allocator::NodeId>& order,
+                  const allocator::FoundNodes& found);
   void unusable(const allocator::Request& request, const std::vector<allocator::NodeId>& order,
                 const allocator::FoundNodes& found);
   void undecided(const allocator::FoundNodes& found);
@@ -92,10 +95,23 @@ class PodReconcile {
   void park(const std::set<reconcile::Cause>& causes);
   // The allocated claims that leave the pod no other node, after a "; ".
   std::string what_pins() const;
+  verdict::Verdict verdict_of(const std::vector<allocator::NodeId>& passed, const allocator::FoundNodes* found) const;
+  verdict::Holder name_of_holder(std::string_view uid, std::string_view driver, std::string_view pool) const;
+  // The pod waits: event, condition and a line in the log say why.
+  void waits(const std::string& reason, const std::string& note, const std::string& signature);
   void complain(const std::string& reason, const std::string& note, const std::string& signature);
   // On the claim. Of the pods that share it the first one reports, or they would contradict each other.
   void complain_about(const api::ResourceClaim& claim, const std::string& note, const std::string& signature);
+  void complain_of(const reconcile::Ref& object, const std::string& reason, const std::string& note,
+                   const std::string& signature);
   void count_failure(const std::string& cause);
+
+  // ---- condition.cc
+  void show_waiting(const std::string& sentence, const std::string& kind);
+  void show_allocated(const std::string& message);
+  Duration pause_of_condition(const api::Condition* known, const std::string& kind);
+  void write_condition_of_pod(const std::string& status, const std::string& reason, const std::string& message,
+                              const std::string& kind);
 
   const reconcile::View& view_;
   const api::Pod& pod_;

@@ -99,7 +99,9 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
     }
     std::shared_ptr<const api::ResourceClaim> claim = view.shared_claim(pod.metadata.ns + "/" + resolved.name);
     if (!claim) {
-      wait("claim \"" + resolved.name + "\" of entry \"" + entry.name + "\" does not exist", resolved.must_check_owner);
+      wait("ResourceClaim " + pod.metadata.ns + "/" + resolved.name + " (used by pod claim \"" + entry.name +
+               "\") does not exist",
+           resolved.must_check_owner);
       continue;
     }
     if (resolved.must_check_owner && !is_for_pod(pod, *claim)) {

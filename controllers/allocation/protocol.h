@@ -66,6 +66,9 @@ std::string why_pinned(const api::Pod& pod, const ClaimState& state);
 // selector has several terms.
 bool single_term(const api::AllocationResult& allocation, api::NodeSelectorTerm& out);
 
+// The devices for people: "driver/pool/device", the first few.
+std::string devices_of(const std::vector<api::AllocationResult>& allocations);
+
 // 20 to 220 ms, spread by the pod's uid and the claims' versions: how long to wait after a withdrawal, so that two
 // rivals do not meet again.
 Duration retreat_delay(const api::Pod& pod, const PodState& state);

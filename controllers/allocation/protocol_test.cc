@@ -166,7 +166,10 @@ TEST_F(Protocol, WhatAMarkedClaimPinsThePodToIsSaid) {
   nodes.names = {"n1", "n2"};
   allocated("theirs", "n1", "gpu-1", false, {"other"});
   EXPECT_EQ(pass(), "event FailedAllocation, parked") << "n2 would have had one";
-  EXPECT_EQ(event().note, "no node can provide 1 x gpu: 2 devices in use" + pinned);
+  EXPECT_EQ(event().note,
+            "no node can provide 1 x gpu: 2 devices free on nodes that the pod cannot use, 2 in use by claim default/c "
+            "(pod default/p), default/theirs (pod default/other)" +
+                pinned);
   remember();
   EXPECT_EQ(pass(), "parked");
   allocated("c", "n1", "gpu-0", false, {"q", "r", "s", "t"});

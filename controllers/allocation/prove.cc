@@ -29,7 +29,7 @@ void PodReconcile::yield_to(const Conflicts& conflicts) {
            });
   });
   if (helps && withdraw()) return count_failure("LostRace");
-  complain("DeviceConflict", "held back: " + conflicts.front().message, conflicts.front().message);
+  waits("DeviceConflict", "held back: " + conflicts.front().message, conflicts.front().message);
   outcome_.look_again_in(std::chrono::seconds(30));
 }
 

@@ -63,6 +63,8 @@ void PodReconcile::let_go(const NodeChoice& choice) {
                                 "Successfully assigned " + pod_.metadata.key() + " to " + node,
                                 ""};
     outcome_.add(std::move(write));
+    if (!state_.claims.empty())
+      outcome_.add(Event{ref_of(pod_), false, "Allocated", "Allocate", devices_words() + " on node " + node, ""});
     outcome_.hold = std::chrono::seconds(2);  // the answer is no pod: the stream shows it bound
     return;
   }
@@ -95,14 +97,23 @@ void PodReconcile::warn_of_binding_conditions() {
     }
 }
 
+// "allocated gpu.example.com/n1/gpu-0".
+std::string PodReconcile::devices_words() const {
+  std::vector<api::AllocationResult> allocations;
+  for (const ClaimState& claim : state_.claims)
+    if (claim.allocated()) allocations.push_back(*claim.claim->status.allocation);
+  return "allocated " + devices_of(allocations);
+}
+
 void PodReconcile::lift_gate(const api::NodeSelectorTerm& term) {
   Write write = write_ungated(pod_, kAllocationGate, term);
   if (state_.claims.empty()) return void(outcome_.add(std::move(write)));
-  std::string where = "the devices are allocated";
+  std::string where = devices_words();
   if (term.match_fields.size() == 1 && term.match_fields.front().values.size() == 1)
     where += " on node " + term.match_fields.front().values.front();
   write.success_event = Event{ref_of(pod_), false, "Allocated", "Allocate", where + "; the gate is lifted", ""};
   outcome_.add(std::move(write));
+  show_allocated(where);
 }
 
 // Release, with claims that are not there or not allocated: what is ours and unproven goes back or, where it is not

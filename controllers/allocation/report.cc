@@ -3,9 +3,9 @@
 #include "controllers/allocation/pod_reconcile.h"
 
 #include <algorithm>
-#include <map>
 
 #include "controllers/allocation/causes.h"
+#include "controllers/allocation/condition.h"
 #include "controllers/allocation/shape.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
@@ -17,61 +17,119 @@ using namespace reconcile;
 
 namespace {
 
-// What a sentence says apart from its figures: two that differ in these only are the same news.
-std::string without_numbers(const std::string& text) {
-  std::string rest;
-  for (const char c : text)
-    if (c < '0' || c > '9') rest += c;
-  return rest;
-}
-
-bool is_telling(allocator::Cause cause) {
+// The name under which dra_allocation_failures_total counts the main obstacle.
+std::string metric_cause(const verdict::Verdict& verdict) {
   using allocator::Cause;
-  return cause != Cause::kCombination && cause != Cause::kWrongNode && cause != Cause::kClassSelector;
+  using verdict::DeviceProblem;
+  if (verdict.main == verdict::Verdict::Main::kNodes) return "NoNode";
+  if (verdict.main == verdict::Verdict::Main::kTogether) return std::string(cause_name(Cause::kCombination));
+  const auto& requests = verdict.requests;
+  if (requests.empty() || !requests.front().invalid.empty()) return std::string(cause_name(Cause::kInvalidRequest));
+  const verdict::RequestVerdict& request = requests[verdict.main_request];
+  if (request.groups.empty()) return std::string(cause_name(Cause::kClassSelector));
+  const auto name = [](DeviceProblem problem) {
+    switch (problem) {
+      case DeviceProblem::kFree:
+        return Cause::kCombination;
+      case DeviceProblem::kFreeElsewhere:
+        return Cause::kNodeRefused;
+      case DeviceProblem::kHeld:
+        return Cause::kInUse;
+      case DeviceProblem::kCut:
+      case DeviceProblem::kCounter:
+        return Cause::kCounterShort;
+      case DeviceProblem::kCapacity:
+        return Cause::kCapacityShort;
+      case DeviceProblem::kTaint:
+        return Cause::kTaint;
+      case DeviceProblem::kSelector:
+        return Cause::kRequestSelector;
+      case DeviceProblem::kSelectorFails:
+        return Cause::kEvaluationError;
+      case DeviceProblem::kConstraint:
+        return Cause::kConstraint;
+      case DeviceProblem::kPoolIncomplete:
+        return Cause::kPoolIncomplete;
+      case DeviceProblem::kPoolInvalid:
+        return Cause::kPoolInvalid;
+      case DeviceProblem::kFeature:
+        return Cause::kFeatureDisabled;
+      case DeviceProblem::kLimit:
+        return Cause::kLimit;
+    }
+    return Cause::kCombination;
+  };
+  return std::string(cause_name(name(request.groups.front().problem)));
 }
 
 }  // namespace
+
+// The name of a claim of this namespace: what other namespaces hold is nobody's business here. Pools with very many
+// holders are not searched.
+verdict::Holder PodReconcile::name_of_holder(std::string_view uid, std::string_view driver,
+                                             std::string_view pool) const {
+  constexpr uint32_t kMostHeld = 256;
+  verdict::Holder holder;
+  const std::optional<inventory::PoolInfo> info = inventory_.pool(driver, pool);
+  if (!info || info->held > kMostHeld) return holder;
+  for (const api::ResourceClaim* claim : view_.claims_on_pool(driver, pool)) {
+    if (claim->metadata.uid != uid || claim->metadata.ns != pod_.metadata.ns) continue;
+    holder.claim = claim->metadata.key();
+    for (const api::ResourceClaimConsumerReference& consumer : claim->status.reserved_for)
+      if (is_pod_reference(consumer)) holder.pods.push_back(claim->metadata.ns + "/" + consumer.name);
+    break;
+  }
+  return holder;
+}
+
+verdict::Verdict PodReconcile::verdict_of(const std::vector<allocator::NodeId>& passed,
+                                          const allocator::FoundNodes* found) const {
+  verdict::Question question;
+  question.pod = &pod_;
+  for (const ClaimState& claim : state_.claims) question.claims.push_back(claim.claim);
+  verdict::NodeFindings findings;
+  if (role_ == Role::kBoundBare)
+    question.nodes = {pod_.node_name};
+  else
+    findings = nodes_.findings(pod_);
+  if (findings.nodes == 0) findings.nodes = findings.passed = static_cast<uint32_t>(passed.size());
+  const verdict::NameOfHolder names = [this](std::string_view uid, std::string_view driver, std::string_view pool) {
+    return name_of_holder(uid, driver, pool);
+  };
+  return verdict::explain({inventory_, allocator_, names}, question, findings, passed, found);
+}
 
 void PodReconcile::no_node(const NodeChoice& choice) {
   park({std::string(kNodesCause)});
   const std::string pins = what_pins();
   std::string note = choice.why_none;
+  std::string signature = without_numbers(note);
+  if (const verdict::Verdict verdict = verdict_of({}, nullptr); verdict.nodes > 0 && !verdict.node_groups.empty()) {
+    note = verdict::sentence(verdict);
+    signature = verdict::kind(verdict);
+  }
   if (!pins.empty() && note.ends_with('.')) note.pop_back();
-  complain("FailedScheduling", note + pins, without_numbers(choice.why_none) + pins);
+  waits("FailedScheduling", note + pins, signature + pins);
   count_failure("NoNode");
 }
 
-void PodReconcile::no_devices(const allocator::Request& request, const std::vector<allocator::NodeId>& order) {
-  const allocator::Reasons reasons = allocator_.explain(request, order);
+void PodReconcile::no_devices(const allocator::Request& request, const std::vector<allocator::NodeId>& order,
+                              const allocator::FoundNodes& found) {
+  const verdict::Verdict verdict = verdict_of(order, &found);
   std::set<Cause> causes = causes_of(request);
-  for (const std::string& driver : reasons.drivers) causes.insert(driver_cause(driver));
-  std::map<std::string, std::string> signatures;  // by claim: which causes, without their counts
-  // The main cause: of most devices, but what keeps devices from every request of the kind only where nothing else
-  // does.
-  allocator::Cause main_cause = allocator::Cause::kCombination;
-  std::pair<bool, uint32_t> most{false, 0};
-  for (const allocator::RequestReason& reason : reasons.requests) {
-    std::string& signature = signatures[reason.claim];
-    signature += reason.request + ":";
-    for (const allocator::CauseCount& count : reason.counts) {
-      signature += std::string(allocator::cause_name(count.cause)) + ",";
-      const std::pair<bool, uint32_t> weight{is_telling(count.cause), count.devices};
-      if (weight > most) {
-        most = weight;
-        main_cause = count.cause;
-      }
-    }
-  }
+  for (const std::string& driver : verdict.drivers) causes.insert(driver_cause(driver));
   park(causes);
-  std::string all;
-  for (const auto& [claim, signature] : signatures) all += claim + "/" + signature;
-  const std::string who =
-      role_ == Role::kBoundBare ? "node " + pod_.node_name + " cannot provide" : std::string("no node can provide");
+  verdict::SentenceOptions words;
+  if (role_ == Role::kBoundBare) words.only_node = pod_.node_name;
   const std::string pins = what_pins();
-  complain("FailedAllocation", reasons.sentence(who) + pins, all + pins);
-  for (const auto& claim : request.claims)
-    complain_about(*claim, reasons.sentence(who, claim->metadata.key()), signatures[claim->metadata.key()]);
-  count_failure(std::string(allocator::cause_name(main_cause)));
+  const std::string kind = verdict::kind(verdict);
+  const bool nodes = verdict.main == verdict::Verdict::Main::kNodes;
+  waits(nodes ? "FailedScheduling" : "FailedAllocation", verdict::sentence(verdict, words) + pins, kind + pins);
+  for (const auto& claim : request.claims) {
+    words.claim = claim->metadata.key();
+    complain_about(*claim, verdict::sentence(verdict, words), kind);
+  }
+  count_failure(metric_cause(verdict));
 }
 
 // The claims, or the classes they name, are at fault: nothing that a search could mend.
@@ -79,7 +137,7 @@ void PodReconcile::unusable(const allocator::Request& request, const std::vector
                             const allocator::FoundNodes& found) {
   const std::string message = found.error ? found.error->message() : "the claims cannot be allocated";
   park(causes_of(request));
-  complain("FailedAllocation", message, message);
+  waits("FailedAllocation", message, message);
   std::optional<uint32_t> guilty = found.guilty_claim;
   if (request.claims.size() == 1) guilty = 0;
   if (guilty) complain_about(*request.claims.at(*guilty), message, message);
@@ -93,22 +151,21 @@ void PodReconcile::unusable(const allocator::Request& request, const std::vector
 void PodReconcile::undecided(const allocator::FoundNodes& found) {
   outcome_.retry = "the search for devices took more than its budget of steps";
   count_failure("BudgetSpent");
-  complain("AllocationUndecided",
-           "neither found devices for the claims of this pod nor refuted them within " + std::to_string(found.budget) +
-               " steps; it is tried again with twice as many each time, up to --allocation-step-budget=" +
-               std::to_string(allocator_.options().max_step_budget),
-           "budget");
+  waits("AllocationUndecided",
+        "neither found devices for the claims of this pod nor refuted them within " + std::to_string(found.budget) +
+            " steps; it is tried again with twice as many each time, up to --allocation-step-budget=" +
+            std::to_string(allocator_.options().max_step_budget),
+        "budget");
 }
 
 void PodReconcile::unfinished(const allocator::FoundNodes& found) {
   constexpr uint32_t kWorthAnEvent = 16;  // slices: about 100 ms
   outcome_.look_again_in(found.ask_again);
   if (found.slices < kWorthAnEvent) return;
-  complain(
-      "AllocationInSlices",
-      "devices for the claims of this pod take long to find, or their selectors long to evaluate: they are decided "
-      "in slices of a few milliseconds, between the pods of others",
-      "slices");
+  waits("AllocationInSlices",
+        "devices for the claims of this pod take long to find, or their selectors long to evaluate: they are decided "
+        "in slices of a few milliseconds, between the pods of others",
+        "slices");
 }
 
 std::set<Cause> PodReconcile::causes_of(const allocator::Request& request) const {
@@ -141,7 +198,24 @@ std::string PodReconcile::what_pins() const {
 }
 
 void PodReconcile::complain(const std::string& reason, const std::string& note, const std::string& signature) {
-  emit_once(view_, outcome_, {ref_of(pod_), true, reason, "Allocate", note, signature});
+  complain_of(ref_of(pod_), reason, note, signature);
+}
+
+// Once, and again every half an hour while it holds: events are forgotten after an hour.
+void PodReconcile::complain_of(const Ref& object, const std::string& reason, const std::string& note,
+                               const std::string& signature) {
+  constexpr Duration kAgain = std::chrono::minutes(30);
+  const std::string topic = "said/" + reason;
+  const std::optional<View::Noted> said = view_.note(object.uid, topic);
+  if (view_.last_event(object.uid, reason) == signature && !(said && said->age >= kAgain)) return;
+  outcome_.add(Event{object, true, reason, "Allocate", note, signature});
+  outcome_.add(Note{object.uid, topic, "said"});
+}
+
+void PodReconcile::waits(const std::string& reason, const std::string& note, const std::string& signature) {
+  outcome_.decided = Decided{false, "", "", note};
+  complain(reason, note, signature);
+  show_waiting(note, signature);
 }
 
 void PodReconcile::complain_about(const api::ResourceClaim& claim, const std::string& note,
@@ -151,7 +225,7 @@ void PodReconcile::complain_about(const api::ResourceClaim& claim, const std::st
     if (pod->metadata.uid != pod_.metadata.uid) return;
     break;
   }
-  emit_once(view_, outcome_, {ref_of(claim), true, "FailedAllocation", "Allocate", note, signature});
+  complain_of(ref_of(claim), "FailedAllocation", note, signature);
 }
 
 void PodReconcile::count_failure(const std::string& cause) {

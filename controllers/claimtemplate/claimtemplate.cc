@@ -142,7 +142,13 @@ class Pass {
     return true;
   }
 
+  // Manifests often name the pod before its template.
   void missing_template(const api::PodResourceClaim& entry) {
+    constexpr Duration kTemplateMayFollow = std::chrono::seconds(2);
+    WallTime created;
+    if (parse_rfc3339(pod_.metadata.creation_timestamp, created))
+      if (const auto age = std::chrono::duration_cast<Duration>(view_.now() - created); age < kTemplateMayFollow)
+        return void(outcome_.look_again_in(kTemplateMayFollow - age));
     const Ref ref{Kind::kClaimTemplate, pod_.metadata.ns, *entry.resource_claim_template_name, ""};
     if (view_.confirmed(ref) == Presence::kUnknown) {
       outcome_.add(Confirm{ref});

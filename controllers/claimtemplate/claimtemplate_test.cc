@@ -114,6 +114,18 @@ TEST_F(ClaimTemplate, MissingTemplateIsConfirmedThenReportedOnce) {
   EXPECT_EQ(writes(pass()).size(), 2u);
 }
 
+TEST_F(ClaimTemplate, ATemplateMayFollowItsPodWithinTwoSeconds) {
+  api::Pod pod = make_pod("p", {"gpu"});
+  pod.metadata.creation_timestamp = format_rfc3339(view.time - std::chrono::milliseconds(500));
+  view.put(pod);
+  view.confirm({Kind::kClaimTemplate, "default", "tpl", ""}, Presence::kAbsent);
+  const Outcome young = pass();
+  EXPECT_TRUE(young.effects.empty());
+  EXPECT_TRUE(young.look_again);
+  view.time += std::chrono::seconds(3);
+  EXPECT_EQ(only<Event>(pass()).size(), 1u);
+}
+
 TEST_F(ClaimTemplate, AdoptsAClaimThatWasMadeButNotPublished) {
   const api::Pod pod = make_pod("p", {"gpu"});
   view.put(pod);

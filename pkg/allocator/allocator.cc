@@ -55,6 +55,7 @@ class Allocator::Impl {
     plan_bytes_ = 0;
     index_.clear();
     refutations_.clear();
+    censuses_.clear();
     filters_.clear();
     columns_.clear();
     selectors_.clear();
@@ -146,9 +147,11 @@ class Allocator::Impl {
       reasons.requests.push_back(std::move(reason));
       return reasons;
     }
-    reasons = explain_plan(*plan, scope, core_, selectors_, filters_, meter_);
+    reasons = explain_plan(*plan, scope, core_, selectors_, filters_, censuses_, meter_);
     charge_share(namespace_of(request));
     meter_.begin_slice(half);
+    // Where the counts refute it already nobody reads a proof, which is a search on every node.
+    if (scope.everywhere && !each_possible_alone(reasons)) return reasons;
     reasons.proof = proof_for(*plan, scope.passed.first(reasons.nodes_examined));
     charge_share(namespace_of(request));
     return reasons;
@@ -251,6 +254,7 @@ class Allocator::Impl {
   Meter meter_;
   Selectors selectors_;
   Filters filters_;
+  Censuses censuses_;
   Columns columns_;
   NodeIndex index_;
   Refutations refutations_;

@@ -122,7 +122,9 @@ class Allocator {
   // Why the request does not fit on these nodes. Costs a pass over their devices, as many as a slice allows; meant for
   // after a failure.
   Reasons explain(const Request& request, const ExplainScope& scope);
-  Reasons explain(const Request& request, std::span<const NodeId> nodes) { return explain(request, {false, nodes, {}}); }
+  Reasons explain(const Request& request, std::span<const NodeId> nodes) {
+    return explain(request, {false, nodes, {}});
+  }
 
   // The devices of complete pools that the class selects. Nothing when the class is unknown, one of its selectors is no
   // expression, or the budget or a slice is used up before all devices are judged: what was judged is kept, so that the

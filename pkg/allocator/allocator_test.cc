@@ -142,51 +142,6 @@ TEST_F(AllocatorTest, ReasonsCountEveryDeviceUnderItsFirstCause) {
             "Combination=1");
 }
 
-TEST_F(AllocatorTest, ReasonsAsASentence) {
-  api::ResourceSlice s = slice("n0", 12);
-  for (int i = 0; i < 3; ++i) s.devices[i].taints = {{"broken", "", "NoSchedule", ""}};
-  inventory_.apply_slice(s);
-  api::AllocationResult held;
-  for (int i = 3; i < 9; ++i) {
-    held.results.emplace_back();
-    held.results.back().driver = "drv";
-    held.results.back().pool = "n0";
-    held.results.back().device = "d" + std::to_string(i);
-  }
-  inventory_.apply_allocation("other", held);
-  EXPECT_EQ(explain(claim({request("gpu", 3, {"device.attributes[\"drv\"].index < 11"})})).sentence(),
-            "no node can provide 3 x gpu: 6 devices in use, 3 tainted (broken:NoSchedule), 2 usable, 1 rejected by "
-            "selector 1");
-  EXPECT_EQ(
-      explain(claim({request("a", 3), request("b", 1)})).sentence("node n0 cannot provide"),
-      "node n0 cannot provide 3 x a and 1 x b together: for a 6 devices in use, 3 tainted (broken:NoSchedule), 3 "
-      "usable but not together; for b 6 devices in use, 3 tainted (broken:NoSchedule), 3 usable but not together");
-  api::DeviceRequest missing = request("r", 1);
-  missing.exactly->device_class_name = "none";
-  EXPECT_NE(explain(claim({missing})).sentence().find("device class \"none\" does not exist"), std::string::npos);
-  EXPECT_EQ(explain(claim({request("r", 1)}), "empty").sentence(), "no node can provide 1 x r: there are no devices");
-}
-
-// Whatever the reasons are made of, a sentence is bounded and whole UTF-8.
-TEST_F(AllocatorTest, SentencesAreBounded) {
-  Reasons reasons;
-  for (int r = 0; r < 40; ++r) {
-    RequestReason reason;
-    reason.claim = "default/" + std::string(static_cast<size_t>(r), 'c');
-    reason.request = std::string(60, 'r');
-    reason.devices_wanted = 5;
-    for (int c = 0; c <= static_cast<int>(Cause::kCombination); ++c) {
-      std::string detail;
-      for (int i = 0; i < 50 * r; ++i) detail += "\xc3\xa4";
-      reason.counts.push_back({static_cast<Cause>(c), c, detail, "d", static_cast<uint32_t>(c % 4)});
-    }
-    reasons.requests.push_back(reason);
-    const std::string text = reasons.sentence();
-    EXPECT_LE(text.size(), 1000u);
-    EXPECT_NE(static_cast<unsigned char>(text.back()), 0xc3u);
-  }
-}
-
 TEST_F(AllocatorTest, ReasonsOfPoolsNodesAndClasses) {
   api::ResourceSlice s = slice("n0", 2);
   s.pool.resource_slice_count = 2;

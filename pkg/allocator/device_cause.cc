@@ -25,8 +25,8 @@ std::string quantity_text(Amount amount) {
 
 }  // namespace
 
-DeviceCause DeviceJudge::alone(const PlanAlternative& alternative, const Pool& pool, uint32_t device) {
-  Filter& filter = filters_.get(alternative.filter);
+DeviceCause DeviceJudge::alone(FilterId id, bool admin, const Pool& pool, uint32_t device) {
+  Filter& filter = filters_.get(id);
   DeviceCause found;
   // What the class does not select is no reason for anything, in whatever state it is.
   if (selectors(filter.class_selectors, Cause::kClassSelector, pool, device, found)) return found;
@@ -39,7 +39,7 @@ DeviceCause DeviceJudge::alone(const PlanAlternative& alternative, const Pool& p
     if (const api::DeviceTaint* taint = filters_.untolerated(filter, pool, device))
       return {Cause::kTaint, -1, taint->key + (taint->value.empty() ? "" : "=" + taint->value) + ":" + taint->effect};
   if (core_.features().consumable && capacity(filter, pool, device, found)) return found;
-  if (alternative.admin) return found;
+  if (admin) return found;
   if (test_bit(pool.in_use(), device)) return {Cause::kInUse, -1, ""};
   if (test_bit(pool.available(), device)) return found;
   const inventory::CounterUse* use = short_counter(pool, device);
@@ -90,9 +90,8 @@ const inventory::CounterUse* DeviceJudge::short_counter(const Pool& pool, uint32
   return nullptr;
 }
 
-std::string DeviceJudge::example(const PlanAlternative& alternative, const Pool& pool, uint32_t device,
-                                 const DeviceCause& found) {
-  Filter& filter = filters_.get(alternative.filter);
+std::string DeviceJudge::example(FilterId id, const Pool& pool, uint32_t device, const DeviceCause& found) {
+  Filter& filter = filters_.get(id);
   switch (found.cause) {
     case Cause::kPoolIncomplete:
     case Cause::kPoolInvalid:

@@ -1,4 +1,4 @@
-// DeviceJudge: what speaks against one device for one alternative of a request, other devices aside. Internal to
+// DeviceJudge: what speaks against one device for a filter, other devices aside. Internal to
 // explain.cc.
 #pragma once
 
@@ -22,10 +22,9 @@ class DeviceJudge {
       : core_(core), selectors_(selectors), filters_(filters) {}
 
   // In the order of Cause; nodes and constraints are not looked at.
-  DeviceCause alone(const PlanAlternative& alternative, const inventory::Pool& pool, uint32_t device);
+  DeviceCause alone(FilterId filter, bool admin, const inventory::Pool& pool, uint32_t device);
   // The same for people, with the figures of this device. Empty: `detail` says it all.
-  std::string example(const PlanAlternative& alternative, const inventory::Pool& pool, uint32_t device,
-                      const DeviceCause& found);
+  std::string example(FilterId filter, const inventory::Pool& pool, uint32_t device, const DeviceCause& found);
   // Codes of an attribute's values, comparable across pools; empty: it has none.
   std::vector<std::string> values_of(const inventory::Pool& pool, uint32_t device, const std::string& attribute) const;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -39,8 +40,9 @@ struct UsableOnNodes {
 
 class Explainer {
  public:
-  Explainer(const Plan& plan, inventory::Core& core, Selectors& selectors, Filters& filters, Meter& meter)
-      : plan_(plan), core_(core), meter_(meter), judge_(core, selectors, filters) {}
+  Explainer(const Plan& plan, inventory::Core& core, Selectors& selectors, Filters& filters, Censuses& censuses,
+            Meter& meter)
+      : plan_(plan), core_(core), meter_(meter), censuses_(censuses), judge_(core, selectors, filters) {}
 
   Reasons run(const ExplainScope& scope) {
     Reasons reasons;
@@ -49,13 +51,12 @@ class Explainer {
     for (const NodeId node : scope.passed)
       if (node < passes_.size()) passes_[node] = true;
     reasons.nodes_examined = scope.everywhere ? reasons.nodes_asked : 0;
-    scope.everywhere ? collect_all(scope) : collect(scope, reasons.nodes_examined);
-    std::set<std::string> drivers;
-    for (const PoolInScope& one : pools_) drivers.insert(one.pool->driver_text);
-    reasons.drivers.assign(drivers.begin(), drivers.end());
+    if (!scope.everywhere) collect(scope, reasons.nodes_examined);
     for (uint32_t r = 0; r < plan_.requests.size(); ++r)
       for (const PlanAlternative& alternative : plan_.requests[r].alternatives)
-        reasons.requests.push_back(explain_alternative(r, alternative, scope));
+        reasons.requests.push_back(scope.everywhere ? from_census(r, alternative, scope)
+                                                    : explain_alternative(r, alternative, scope));
+    reasons.drivers.assign(drivers_.begin(), drivers_.end());
     for (NodeId node = 0; node < able_.size() && reasons.able_though_refused.size() < kMaxAble; ++node)
       if (able_[node] == plan_.requests.size() && !plan_.requests.empty() && !passes_[node])
         reasons.able_though_refused.push_back(node);
@@ -98,69 +99,218 @@ class Explainer {
     for (auto& [id, one] : found) pools_.push_back(std::move(one));
   }
 
-  void collect_all(const ExplainScope& scope) {
-    bool masks = false;
-    for (PoolId id = 0; id < core_.pool_slots(); ++id) {
-      const Pool* pool = core_.pool(id);
-      if (pool == nullptr || pool->size() == 0) continue;
-      PoolInScope one;
-      one.pool = pool;
-      one.node = local_node(*pool);
-      if (pool->everywhere()) {
-        one.reached = !scope.passed.empty();
-      } else if (is_local(*pool)) {
-        one.reached = one.node != inventory::kNone && passes_[one.node];
-      } else {
-        one.reach.resize(pool->words(), 0);
-        masks = true;
-      }
-      pools_.push_back(std::move(one));
+  // ---- the whole fleet: counted before, but for what depends on the pod's nodes and on other devices
+
+  RequestReason from_census(uint32_t r, const PlanAlternative& alternative, const ExplainScope& scope) {
+    const std::shared_ptr<Census> kept = censuses_.of(alternative.filter, alternative.admin);
+    Census& census = *kept;
+    const bool all = census.update(core_, judge_, meter_);
+    RequestReason reason = about(r, alternative);
+    reason.devices_examined = census.devices();
+    reason.devices_asked = all ? census.devices() : static_cast<uint32_t>(core_.device_count());
+    uint32_t selected = 0;
+    HolderCounts holders(core_);
+    std::vector<CauseCount> counts;
+    counts.reserve(census.groups().size());
+    for (size_t g = 0; g < census.groups().size(); ++g) {
+      const Census::Group& group = census.groups()[g];
+      if (group.devices == 0) continue;
+      if (group.cause.cause != Cause::kClassSelector) selected += group.devices;
+      if (group.cause.cause == Cause::kCombination) continue;
+      CauseCount& count = counts.emplace_back();
+      count.cause = group.cause.cause;
+      count.index = group.cause.index;
+      count.detail = group.cause.detail;
+      count.devices = group.devices;
+      show_example(census, static_cast<uint16_t>(g), alternative, count);
     }
-    if (!masks) return;
-    std::map<PoolId, PoolInScope*> partial;
-    for (PoolInScope& one : pools_)
-      if (!one.reach.empty()) partial[one.pool->id] = &one;
-    for (const NodeId node : scope.passed) {
-      if (node >= core_.node_count() || out_of_time()) continue;
-      for (const inventory::Segment& segment : core_.view(node).segments) {
-        const auto found = partial.find(segment.pool);
-        if (found == partial.end()) continue;
-        found->second->reached = true;
-        for (size_t w = 0; w < found->second->reach.size(); ++w)
-          found->second->reach[w] |= segment.mask.empty() ? ~uint64_t{0} : segment.mask[w];
+    add_holders(census, counts, holders);
+    holders.finish();
+    for (CauseCount& count : counts) reason.counts.push_back(std::move(count));
+    for (const auto& [driver, pools] : census.drivers()) drivers_.insert(driver);
+    if (!all) add_all_drivers();
+    split_usable(r, alternative, scope, census, reason);
+    std::stable_sort(reason.counts.begin(), reason.counts.end(),
+                     [](const CauseCount& a, const CauseCount& b) { return a.cause < b.cause; });
+    if (selected == 0 && all) reason.nearest_miss = nearest_miss(core_, alternative.device_class->selectors);
+    return reason;
+  }
+
+  void add_all_drivers() {
+    for (PoolId id = 0; id < core_.pool_slots(); ++id)
+      if (const Pool* pool = core_.pool(id)) drivers_.insert(pool->driver_text);
+  }
+
+  static bool has_group(const Census::PoolTally& tally, uint16_t group) {
+    return std::any_of(tally.counts.begin(), tally.counts.end(), [&](const auto& c) { return c.first == group; });
+  }
+
+  // One device of the group, found anew: the pool where one was last may have changed.
+  void show_example(const Census& census, uint16_t group, const PlanAlternative& alternative, CauseCount& count) {
+    PoolId id = census.groups()[group].pool;
+    if (id >= census.pools().size() || !has_group(census.pools()[id], group)) {
+      const auto found = std::find_if(census.pools().begin(), census.pools().end(),
+                                      [&](const Census::PoolTally& tally) { return has_group(tally, group); });
+      if (found == census.pools().end()) return;
+      id = static_cast<PoolId>(found - census.pools().begin());
+    }
+    // What the class does not select is never shown.
+    if (count.cause == Cause::kClassSelector) return;
+    const Pool& pool = *core_.pool(id);
+    for (uint32_t device = 0; device < census.pools()[id].next && !out_of_time(); ++device) {
+      const DeviceCause found = judge_.alone(alternative.filter, alternative.admin, pool, device);
+      if (found.cause != count.cause || found.index != count.index || found.detail != count.detail) continue;
+      count.device = device_text(pool, device);
+      count.example = judge_.example(alternative.filter, pool, device, found);
+      return;
+    }
+  }
+
+  // Of the first devices that are held.
+  void add_holders(const Census& census, std::vector<CauseCount>& counts, HolderCounts& holders) {
+    for (CauseCount& count : counts) {
+      const bool held = count.cause == Cause::kInUse;
+      if (!held && count.cause != Cause::kCounterShort) continue;
+      if (!held && std::any_of(counts.begin(), counts.end(), [&](const CauseCount& other) {
+            return &other < &count && other.cause == Cause::kCounterShort;
+          }))
+        continue;  // devices are not told apart by counter here
+      for (PoolId id = 0; id < census.pools().size() && !count.holders_sampled; ++id) {
+        const Words& mask = held ? census.pools()[id].held_mask : census.pools()[id].short_mask;
+        for (size_t w = 0; w < mask.size(); ++w)
+          for (uint64_t bits = mask[w]; bits != 0 && !count.holders_sampled; bits &= bits - 1)
+            holders.add(&count, count.cause, *core_.pool(id), static_cast<uint32_t>(64 * w) + std::countr_zero(bits));
       }
     }
   }
+
+  // Usable devices: those that a constraint rules out, those of nodes that the pod cannot go to, and the rest.
+  void split_usable(uint32_t r, const PlanAlternative& alternative, const ExplainScope& scope, const Census& census,
+                    RequestReason& reason) {
+    UsableOnNodes usable;
+    usable.passed.assign(core_.node_count(), 0);
+    usable.refused.assign(core_.node_count(), 0);
+    find_common_values(alternative, true);
+    const bool too_many = !alternative.all && alternative.count > api::kMaxAllocationResults;
+    std::map<std::pair<Cause, std::string>, CauseCount> counts;
+    std::optional<std::map<PoolId, Words>> reach;  // of pools of several nodes
+    for (PoolId id = 0; id < census.pools().size(); ++id) {
+      const Census::PoolTally& tally = census.pools()[id];
+      if (tally.usable == 0) continue;
+      PoolInScope one;
+      one.pool = core_.pool(id);
+      one.node = tally.node;
+      if (one.node != inventory::kNone) {
+        one.reached = passes_[one.node];
+      } else if (one.pool->everywhere()) {
+        one.reached = !scope.passed.empty();
+      } else {
+        if (!reach) reach = reach_of_shared_pools(scope);
+        if (const auto found = reach->find(id); found != reach->end()) {
+          one.reached = true;
+          one.reach = found->second;
+        }
+      }
+      Words of_several;
+      const bool plain = alternative.constraints.empty() && !too_many && one.reach.empty() &&
+                         (one.node != inventory::kNone || one.pool->everywhere() || !one.reached);
+      if (plain) {
+        add_plain(one, tally, usable, counts);
+        continue;
+      }
+      for (size_t w = 0; w < tally.usable_mask.size(); ++w)
+        for (uint64_t bits = tally.usable_mask[w]; bits != 0; bits &= bits - 1) {
+          const uint32_t device = static_cast<uint32_t>(64 * w) + std::countr_zero(bits);
+          DeviceCause found = constrained(alternative, one, device);
+          if (too_many && found.cause == Cause::kCombination) found = {Cause::kLimit, -1, "at most 32 results a claim"};
+          note_usable(one, device, found, usable, of_several);
+          tally_up(counts, found, *one.pool, device, 1);
+        }
+      if (!of_several.empty()) usable.other.emplace_back(id, std::move(of_several));
+    }
+    for (auto& [key, count] : counts) reason.counts.push_back(std::move(count));
+    reason.most_on_one_node = count_on_nodes(r, alternative, usable, scope);
+  }
+
+  void add_plain(const PoolInScope& one, const Census::PoolTally& tally, UsableOnNodes& usable,
+                 std::map<std::pair<Cause, std::string>, CauseCount>& counts) const {
+    const DeviceCause found{one.reached ? Cause::kCombination : Cause::kNodeRefused, -1, ""};
+    if (one.node != inventory::kNone)
+      (one.reached ? usable.passed : usable.refused)[one.node] += tally.usable;
+    else if (one.pool->everywhere())
+      usable.wide += tally.usable;
+    uint32_t first = 0;
+    for (size_t w = 0; w < tally.usable_mask.size(); ++w)
+      if (tally.usable_mask[w] != 0) {
+        first = static_cast<uint32_t>(64 * w) + std::countr_zero(tally.usable_mask[w]);
+        break;
+      }
+    tally_up(counts, found, *one.pool, first, tally.usable);
+  }
+
+  void tally_up(std::map<std::pair<Cause, std::string>, CauseCount>& counts, const DeviceCause& found, const Pool& pool,
+                uint32_t device, uint32_t devices) const {
+    auto [entry, fresh] = counts.try_emplace({found.cause, found.detail});
+    if (fresh) {
+      entry->second.cause = found.cause;
+      entry->second.detail = found.detail;
+      entry->second.device = device_text(pool, device);
+    }
+    entry->second.devices += devices;
+  }
+
+  std::map<PoolId, Words> reach_of_shared_pools(const ExplainScope& scope) {
+    std::map<PoolId, Words> reach;
+    for (const NodeId node : scope.passed) {
+      if (node >= core_.node_count() || out_of_time()) continue;
+      for (const inventory::Segment& segment : core_.view(node).segments) {
+        const Pool& pool = *core_.pool(segment.pool);
+        if (is_local(pool) || pool.everywhere()) continue;
+        Words& words = reach[segment.pool];
+        words.resize(pool.words(), 0);
+        for (size_t w = 0; w < words.size(); ++w) words[w] |= segment.mask.empty() ? ~uint64_t{0} : segment.mask[w];
+      }
+    }
+    return reach;
+  }
+
+  // ---- some nodes
 
   static bool is_local(const Pool& pool) { return pool.local_node != inventory::kNoStr && !pool.wide; }
   NodeId local_node(const Pool& pool) const {
     return is_local(pool) ? core_.find_node(pool.local_node_text) : inventory::kNone;
   }
 
-  RequestReason explain_alternative(uint32_t r, const PlanAlternative& alternative, const ExplainScope& scope) {
+  RequestReason about(uint32_t r, const PlanAlternative& alternative) const {
     RequestReason reason;
     reason.claim = plan_.claims[plan_.requests[r].claim]->metadata.key();
     reason.request = alternative.name;
     reason.device_class = alternative.spec->device_class_name;
     reason.devices_wanted = alternative.all ? 0 : alternative.count;
+    return reason;
+  }
+
+  RequestReason explain_alternative(uint32_t r, const PlanAlternative& alternative, const ExplainScope& scope) {
+    RequestReason reason = about(r, alternative);
     std::map<std::tuple<Cause, int, std::string>, CauseCount> counts;
     HolderCounts holders(core_);
     UsableOnNodes usable;
     usable.passed.assign(core_.node_count(), 0);
     usable.refused.assign(core_.node_count(), 0);
-    find_common_values(alternative);
+    find_common_values(alternative, false);
     const bool too_many = !alternative.all && alternative.count > api::kMaxAllocationResults;
     bool any_selected = false;
     for (const PoolInScope& one : pools_) {
       const Pool& pool = *one.pool;
       reason.devices_asked += pool.size();
       Words of_several;
+      bool selected = false;
       // The first device is judged in any case.
       for (uint32_t device = 0; device < pool.size() && (!out_of_time() || reason.devices_examined == 0); ++device) {
         DeviceCause found = judge(alternative, one, device);
         if (too_many && found.cause == Cause::kCombination) found = {Cause::kLimit, -1, "at most 32 results a claim"};
         note_usable(one, device, found, usable, of_several);
-        any_selected = any_selected || (found.cause != Cause::kClassSelector && found.cause != Cause::kWrongNode);
+        selected = selected || (found.cause != Cause::kClassSelector && found.cause != Cause::kWrongNode);
         auto [entry, fresh] = counts.try_emplace({found.cause, found.index, found.detail});
         CauseCount& count = entry->second;
         if (fresh) {
@@ -168,13 +318,15 @@ class Explainer {
           count.index = found.index;
           count.detail = found.detail;
           count.device = device_text(pool, device);
-          count.example = judge_.example(alternative, pool, device, found);
+          count.example = judge_.example(alternative.filter, pool, device, found);
         }
         if (found.cause == Cause::kInUse || found.cause == Cause::kCounterShort)
           holders.add(&count, found.cause, pool, device);
         ++count.devices;
         ++reason.devices_examined;
       }
+      any_selected = any_selected || selected;
+      if (selected || meter_.stopped()) drivers_.insert(pool.driver_text);
       if (!of_several.empty()) usable.other.emplace_back(pool.id, std::move(of_several));
     }
     holders.finish();
@@ -236,7 +388,7 @@ class Explainer {
   }
 
   // For each match constraint of the alternative: the values of which the usable devices have enough for it.
-  void find_common_values(const PlanAlternative& alternative) {
+  void find_common_values(const PlanAlternative& alternative, bool everywhere) {
     common_.clear();
     for (uint32_t c : alternative.constraints) {
       const PlanConstraint& spec = plan_.constraints[c];
@@ -246,7 +398,7 @@ class Explainer {
       for (uint32_t other : spec.requests) {
         const PlanRequest& request = plan_.requests[other];
         if (request.alternatives.size() != 1 || request.alternatives[0].all) continue;
-        std::map<std::string, uint32_t> had = values_had(request.alternatives[0], spec.attribute);
+        std::map<std::string, uint32_t> had = values_had(request.alternatives[0], spec.attribute, everywhere);
         std::set<std::string> enough;
         for (const auto& [code, count] : had)
           if (count >= request.alternatives[0].count && (first || common.contains(code))) enough.insert(code);
@@ -259,19 +411,40 @@ class Explainer {
   }
 
   // The values of an attribute over devices that are usable alone, and how many have each.
-  std::map<std::string, uint32_t> values_had(const PlanAlternative& alternative, const std::string& attribute) {
+  std::map<std::string, uint32_t> values_had(const PlanAlternative& alternative, const std::string& attribute,
+                                             bool everywhere) {
     std::map<std::string, uint32_t> had;
+    const auto add = [&](const Pool& pool, uint32_t device) {
+      for (const std::string& code : judge_.values_of(pool, device, attribute)) ++had[code];
+    };
+    if (everywhere) {
+      const std::shared_ptr<Census> kept = censuses_.of(alternative.filter, alternative.admin);
+      Census& census = *kept;
+      census.update(core_, judge_, meter_);
+      for (PoolId id = 0; id < census.pools().size(); ++id) {
+        const Words& mask = census.pools()[id].usable_mask;
+        for (size_t w = 0; w < mask.size(); ++w)
+          for (uint64_t bits = mask[w]; bits != 0 && !out_of_time(); bits &= bits - 1)
+            add(*core_.pool(id), static_cast<uint32_t>(64 * w) + std::countr_zero(bits));
+      }
+      return had;
+    }
     for (const PoolInScope& one : pools_)
       for (uint32_t device = 0; device < one.pool->size() && !out_of_time(); ++device)
-        if (one.is_here(device) && judge_.alone(alternative, *one.pool, device).cause == Cause::kCombination)
-          for (const std::string& code : judge_.values_of(*one.pool, device, attribute)) ++had[code];
+        if (one.is_here(device) &&
+            judge_.alone(alternative.filter, alternative.admin, *one.pool, device).cause == Cause::kCombination)
+          add(*one.pool, device);
     return had;
   }
 
   DeviceCause judge(const PlanAlternative& alternative, const PoolInScope& one, uint32_t device) {
     if (!one.is_here(device)) return {Cause::kWrongNode, -1, ""};
-    DeviceCause found = judge_.alone(alternative, *one.pool, device);
-    if (found.cause != Cause::kCombination) return found;
+    const DeviceCause found = judge_.alone(alternative.filter, alternative.admin, *one.pool, device);
+    return found.cause == Cause::kCombination ? constrained(alternative, one, device) : found;
+  }
+
+  // Of a device that is usable alone.
+  DeviceCause constrained(const PlanAlternative& alternative, const PoolInScope& one, uint32_t device) const {
     for (uint32_t c : alternative.constraints) {
       const PlanConstraint& spec = plan_.constraints[c];
       const std::vector<std::string> codes = judge_.values_of(*one.pool, device, spec.attribute);
@@ -282,26 +455,27 @@ class Explainer {
                        [&](const std::string& code) { return common->second.contains(code); }))
         return {Cause::kConstraint, -1, spec.attribute};
     }
-    if (!one.is_reached(device)) found.cause = Cause::kNodeRefused;
-    return found;
+    return {one.is_reached(device) ? Cause::kCombination : Cause::kNodeRefused, -1, ""};
   }
 
   const Plan& plan_;
   inventory::Core& core_;
   Meter& meter_;
+  Censuses& censuses_;
   DeviceJudge judge_;
   uint64_t looked_at_ = 0;
   std::vector<bool> passes_;    // by node
   std::vector<uint32_t> able_;  // by node: the first so many requests have enough devices there
   std::vector<PoolInScope> pools_;
+  std::set<std::string, std::less<>> drivers_;
   std::map<uint32_t, std::set<std::string>> common_;
 };
 
 }  // namespace
 
 Reasons explain_plan(const Plan& plan, const ExplainScope& scope, inventory::Core& core, Selectors& selectors,
-                     Filters& filters, Meter& meter) {
-  return Explainer(plan, core, selectors, filters, meter).run(scope);
+                     Filters& filters, Censuses& censuses, Meter& meter) {
+  return Explainer(plan, core, selectors, filters, censuses, meter).run(scope);
 }
 
 }  // namespace dra::allocator

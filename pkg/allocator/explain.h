@@ -1,12 +1,13 @@
 // Explain: the look at all devices that says why each of them did not do. Only after a failure.
 #pragma once
 
+#include "pkg/allocator/census.h"
 #include "pkg/allocator/plan.h"
 #include "pkg/allocator/reasons.h"
 
 namespace dra::allocator {
 
 Reasons explain_plan(const Plan& plan, const ExplainScope& scope, inventory::Core& core, Selectors& selectors,
-                     Filters& filters, Meter& meter);
+                     Filters& filters, Censuses& censuses, Meter& meter);
 
 }  // namespace dra::allocator

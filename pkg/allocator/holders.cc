@@ -5,9 +5,11 @@
 namespace dra::allocator {
 
 void HolderCounts::add(CauseCount* count, Cause cause, const inventory::Pool& pool, uint32_t device) {
-  if (++looks_ > kMostLooks) return;
+  if (cause == Cause::kInUse ? ++looks_ > kMostLooks : ++counter_looks_ > kMostCounterLooks) {
+    count->holders_sampled = true;
+    return;
+  }
   if (cause == Cause::kInUse) return add_holders(count, pool, device);
-  if (++counter_looks_ > kMostCounterLooks) return;
   // Devices that are held and draw on a counter that this one draws on.
   for (uint32_t other = 0; other < pool.size(); ++other) {
     if (other == device || !inventory::test_bit(pool.charged(), other)) continue;

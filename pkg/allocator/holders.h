@@ -19,8 +19,8 @@ class HolderCounts {
   void finish();
 
  private:
-  static constexpr size_t kMostLooks = 4096;
-  static constexpr size_t kMostCounterLooks = 64;  // each looks at all devices of the pool
+  static constexpr size_t kMostLooks = 256;
+  static constexpr size_t kMostCounterLooks = 8;  // each looks at all devices of the pool
   struct Tally {
     const inventory::Pool* pool = nullptr;
     uint32_t devices = 0;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "pkg/base/closest.h"
 #include "pkg/base/strings.h"
 
 namespace dra::allocator {
@@ -72,34 +73,8 @@ std::vector<std::string> attributes_named(std::string_view text) {
   return names;
 }
 
-// Levenshtein's distance, letters of both cases alike; for short names.
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, replaced}));
-    }
-  }
-  return row[b.size()];
-}
-
 std::optional<std::string> most_like(const std::string& wanted, const std::set<std::string>& known) {
-  constexpr size_t kLongest = 128;
-  std::optional<std::string> best;
-  size_t least = std::min<size_t>(3, wanted.size() / 3) + 1;
-  if (wanted.size() > kLongest) return best;
-  for (const std::string& name : known) {
-    if (name.size() > kLongest) continue;
-    if (const size_t steps = distance(wanted, name); steps < least) {
-      least = steps;
-      best = name;
-    }
-  }
-  return best;
+  return closest(wanted, std::vector<std::string>(known.begin(), known.end()));
 }
 
 // The attributes that devices have, as "domain/name".

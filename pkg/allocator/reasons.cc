@@ -1,4 +1,8 @@
 #include "pkg/allocator/reasons.h"
+
+#include <algorithm>
+#include <map>
+
 #include "pkg/base/utf8.h"
 
 namespace dra::allocator {
@@ -41,6 +45,15 @@ std::string_view cause_name(Cause cause) {
       break;
   }
   return "InvalidRequest";
+}
+
+bool each_possible_alone(const Reasons& reasons) {
+  std::map<std::string, bool> possible;  // by request; alternatives are "request/alternative"
+  for (const RequestReason& reason : reasons.requests) {
+    bool& known = possible[reason.claim + "//" + reason.request.substr(0, reason.request.find('/'))];
+    known = known || reason.most_on_one_node >= std::max(1u, reason.devices_wanted);
+  }
+  return std::all_of(possible.begin(), possible.end(), [](const auto& one) { return one.second; });
 }
 
 std::string Reasons::summary() const {

@@ -62,6 +62,7 @@ struct CauseCount {
   // kInUse and kCounterShort: most devices first, at most kMaxHolders; and how many more there are.
   std::vector<HeldBy> holders;
   uint32_t more_holders = 0;
+  bool holders_sampled = false;  // there may be more still: not all of the devices were looked at
 };
 inline constexpr size_t kMaxHolders = 8;
 inline constexpr size_t kMaxAble = 4096;
@@ -77,6 +78,10 @@ struct RequestReason {
   uint32_t most_on_one_node = 0;   // usable alone (kCombination), on the node that has most of them
   std::string nearest_miss;        // where the class selects no device: "no device has driver gpu.nvidia.com"
 };
+
+struct Reasons;
+// Some alternative of every request has enough usable devices on one node.
+bool each_possible_alone(const Reasons& reasons);
 
 // Which nodes an explanation is about.
 struct ExplainScope {
@@ -97,15 +102,13 @@ struct Reasons {
   std::vector<RequestReason> requests;
   uint32_t nodes_asked = 0;
   uint32_t nodes_examined = 0;
-  std::vector<std::string> drivers;  // of the pools examined, sorted: whose devices would have to be freed
+  std::vector<std::string> drivers;  // of pools with selected or unexamined devices, sorted: who could change this
   std::string proof;                 // never empty for what was found infeasible on at least one known node
   // Nodes of which each has enough devices for every request by itself, but that the pod cannot go to; the first
   // kMaxAble.
   std::vector<inventory::NodeId> able_though_refused;
   // All of it on one line of at most 1 KiB: for tests and logs.
   std::string summary() const;
-  // In one sentence, at most 1000 bytes; pkg/verdict's takes its place.
-  std::string sentence(std::string_view who_cannot = "no node can provide", std::string_view claim = "") const;
 };
 
 }  // namespace dra::allocator

@@ -220,10 +220,6 @@ TEST_F(SlicesTest, CostlySelectorsAreEvaluatedInSlices) {
   EXPECT_EQ(reasons.requests[0].devices_asked, 1024u);
   EXPECT_GT(reasons.requests[0].devices_examined, 0u);
   EXPECT_LT(reasons.requests[0].devices_examined, 1024u);
-  EXPECT_NE(
-      reasons.sentence().find(std::to_string(reasons.requests[0].devices_examined) + " of 1,024 devices examined"),
-      std::string::npos)
-      << reasons.sentence();
 }
 
 // 64 selectors that read everything of 10,000 devices which all differ.

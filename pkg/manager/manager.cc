@@ -443,7 +443,7 @@ struct Manager::Impl {
     for (const auto& claim : stores.claims->list()) runner.claim_changed(nullptr, claim.get());
   }
 
-  void stop_leading() {
+  void stop_leading(std::string_view what = "Standing by") {
     if (!wants_lead) return;
     wants_lead = false;
     ++term;
@@ -451,11 +451,11 @@ struct Manager::Impl {
     audit.stop();
     instruments.set_leader(false);
     for (const std::string_view controller : open) instruments.set_running(controller, false);
-    log::info("Standing by");
+    log::info(what);
   }
 
   void stop() {
-    stop_leading();
+    stop_leading("Stopped");
     stopped = true;
     call.cancel();
     calls.clear();

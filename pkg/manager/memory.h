@@ -66,9 +66,15 @@ class BoundedMap {
   std::deque<Place> order_;
 };
 
+struct Noted {
+  std::string text;
+  MonoTime at{};
+};
+
 struct Memory {
   BoundedMap<bool> gone_uids{65'536};           // uids of pods whose deletion the stream delivered
   BoundedMap<std::string> last_events{32'768};  // "uid/reason" -> signature
+  BoundedMap<Noted> notes{65'536};              // "uid/topic"
   BoundedMap<MonoTime> changed_at{4'000'000};   // "kind:key" -> when this process saw the last change
 };
 

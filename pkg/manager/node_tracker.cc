@@ -39,6 +39,7 @@ bool NodeTracker::needs_namespaces(const placement::PodNeeds& needs) const {
 }
 
 allocation::NodeChoice NodeTracker::choose(const api::Pod& pod, const std::vector<std::string>& only) {
+  last_ = {};
   const Result<placement::PodNeeds> needs = placement::PodNeeds::of(pod);
   if (!needs) return {{}, needs.error().message(), false};
   if (namespaces_ == Namespaces::kUnknown && needs_namespaces(*needs)) {
@@ -58,13 +59,21 @@ allocation::NodeChoice NodeTracker::choose(const api::Pod& pod, const std::vecto
     options.only = &nodes;
   }
   const placement::Cluster::Aside aside(cluster_, pod.metadata.uid);
-  const placement::Decision decision = placement::decide(cluster_, *needs, options);
+  last_ = {pod.metadata.uid, options.only != nullptr, placement::decide(cluster_, *needs, options)};
+  const placement::Decision& decision = last_.decision;
   allocation::NodeChoice choice;
   choice.nodes.reserve(decision.nodes.size());
   for (const placement::RankedNode& node : decision.nodes) choice.nodes.push_back(cluster_.rest(node.node).name);
   if (choice.nodes.empty()) choice.why_none = decision.summary();
   choice.depends_on_pods = decision.depends_on_pods();
   return choice;
+}
+
+verdict::NodeFindings NodeTracker::findings(const api::Pod& pod) {
+  const Result<placement::PodNeeds> needs = placement::PodNeeds::of(pod);
+  if (!needs || last_.uid != pod.metadata.uid) return {};
+  return verdict::findings_of(cluster_, *needs, last_.decision,
+                              last_.pinned ? "claims of the pod have devices elsewhere" : "");
 }
 
 bool NodeTracker::matches(const api::NodeSelector& selector, const std::string& node) {

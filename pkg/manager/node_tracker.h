@@ -39,6 +39,7 @@ class NodeTracker : public allocation::NodeChooser {
   void on_namespaces_needed(std::function<void()> callback) { namespaces_needed_ = std::move(callback); }
 
   allocation::NodeChoice choose(const api::Pod& pod, const std::vector<std::string>& only) override;
+  verdict::NodeFindings findings(const api::Pod& pod) override;
   bool matches(const api::NodeSelector& selector, const std::string& node) override;
   std::vector<std::string> all_nodes() override;
   std::string shape(const api::Pod& pod) const override { return allocation::node_shape(pod); }
@@ -47,6 +48,13 @@ class NodeTracker : public allocation::NodeChooser {
   bool needs_namespaces(const placement::PodNeeds& needs) const;
 
   placement::Cluster cluster_;
+  // Of the last choose().
+  struct Chosen {
+    std::string uid;
+    bool pinned = false;  // not of all nodes
+    placement::Decision decision;
+  };
+  Chosen last_;
   Namespaces namespaces_ = Namespaces::kUnknown;
   std::string why_no_namespaces_ = "waiting for the list of namespaces, which the pod affinity of this pod needs";
   std::function<void()> namespaces_needed_;

@@ -85,6 +85,22 @@ bool has_happened(const Write& write, const api::ResourceClaim& now) {
   return !write.release_pod.empty() && !now.status.allocation;
 }
 
+void log_decision(const Key& key, const reconcile::Decided& decided, Duration took) {
+  const size_t slash = key.object.find('/');
+  const log::ObjectRef pod{std::string_view(key.object).substr(0, slash),
+                           std::string_view(key.object).substr(slash + 1)};
+  const int64_t micros = std::chrono::duration_cast<std::chrono::microseconds>(took).count();
+  if (decided.allocated)
+    log::v(2, "Allocated", {{"pod", pod}, {"devices", decided.devices}, {"node", decided.node}, {"us", micros}});
+  else
+    log::v(2, "Does not fit", {{"pod", pod}, {"why", decided.why}, {"us", micros}});
+}
+
+void remember(Memory& memory, const reconcile::Note& note, MonoTime now) {
+  const std::string key = note.uid + "/" + note.topic;
+  note.text.empty() ? memory.notes.erase(key) : memory.notes.put(key, {note.text, now});
+}
+
 }  // namespace
 
 // Runs the reconciler and begins with what it returns.
@@ -95,8 +111,10 @@ void Runner::begin_effects(Lane& lane, const std::string& key, std::map<std::str
   ++passes_run_;
   view_.set_confirmations(&confirmations);
   reconcile::Outcome outcome;
+  const MonoTime began = reactor_.clock().mono_now();
   try {
     outcome = lane.reconciler->reconcile(view_, *parsed);
+    if (outcome.decided) log_decision(*parsed, *outcome.decided, reactor_.clock().mono_now() - began);
   } catch (const std::exception& bug) {
     // A broken promise inside a reconciler: this key backs off, the others go on.
     log::error("A pass failed by a bug", {{"controller", lane.reconciler->name()}, {"key", key}, {"what", bug.what()}});
@@ -157,6 +175,9 @@ void Runner::step(uint64_t id) {
     }
     if (const auto* event = std::get_if<reconcile::Event>(&effect)) {
       emit(*event);
+      ++pass->at;
+    } else if (const auto* note = std::get_if<reconcile::Note>(&effect)) {
+      remember(memory_, *note, reactor_.clock().mono_now());
       ++pass->at;
     } else if (const auto* metric = std::get_if<reconcile::Metric>(&effect)) {
       sinks_.metrics.record(*metric);

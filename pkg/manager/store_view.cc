@@ -108,4 +108,10 @@ std::optional<std::string> StoreView::last_event(std::string_view uid, std::stri
   return *signature;
 }
 
+std::optional<reconcile::View::Noted> StoreView::note(std::string_view uid, std::string_view topic) const {
+  const manager::Noted* found = memory_.notes.find(std::string(uid) + "/" + std::string(topic));
+  if (!found) return std::nullopt;
+  return Noted{found->text, clock_.mono_now() - found->at};
+}
+
 }  // namespace dra::manager

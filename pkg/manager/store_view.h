@@ -56,6 +56,7 @@ class StoreView : public reconcile::View {
   reconcile::Presence confirmed(const reconcile::Ref& object) const override;
   Duration unchanged_for(reconcile::Kind kind, std::string_view key) const override;
   std::optional<std::string> last_event(std::string_view uid, std::string_view reason) const override;
+  std::optional<Noted> note(std::string_view uid, std::string_view topic) const override;
   WallTime now() const override { return clock_.wall_now(); }
   std::string_view dra_api_version() const override { return dra_api_version_; }
 

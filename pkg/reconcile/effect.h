@@ -85,7 +85,23 @@ struct Confirm {
   Ref object;
 };
 
-using Effect = std::variant<Write, Confirm, Event, Metric>;
+// The process remembers a text about an object, and since when (View::note); an empty text forgets it. Bounded and lost
+// with the process: for pauses between writes, never for correctness.
+struct Note {
+  std::string uid;
+  std::string topic;
+  std::string text;
+};
+
+using Effect = std::variant<Write, Confirm, Event, Metric, Note>;
+
+// What was decided about the key's pod, for the log.
+struct Decided {
+  bool allocated = false;
+  std::string node;
+  std::string devices;
+  std::string why;  // of a refusal
+};
 
 // Why a pod waits, as short texts: "class/gpu", "pool/driver/name", "node/cpu". A change wakes the keys that wait for
 // its causes.
@@ -112,6 +128,8 @@ struct Outcome {
   bool paced = false;
   // The pass could not decide (a budget was spent): run it again after the key's back-off. One sentence for the log.
   std::string retry;
+  // One line in the log, with the time that the reconcile took.
+  std::optional<Decided> decided;
 
   Outcome& add(Effect effect) {
     effects.push_back(std::move(effect));

@@ -133,4 +133,10 @@ std::optional<std::string> MemoryView::last_event(std::string_view uid, std::str
   return found->second;
 }
 
+std::optional<View::Noted> MemoryView::note(std::string_view uid, std::string_view topic) const {
+  const auto found = notes.find({std::string(uid), std::string(topic)});
+  if (found == notes.end()) return std::nullopt;
+  return Noted{found->second.first, time - found->second.second};
+}
+
 }  // namespace dra::reconcile

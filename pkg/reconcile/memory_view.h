@@ -30,6 +30,7 @@ class MemoryView : public View {
   std::map<std::string, Presence> confirmations;
   std::map<std::string, Duration> ages;                                // by to_text(Key); default an hour
   std::map<std::pair<std::string, std::string>, std::string> emitted;  // (uid, reason) -> signature
+  std::map<std::pair<std::string, std::string>, std::pair<std::string, WallTime>> notes;  // (uid, topic) -> text, since
   WallTime time{std::chrono::seconds{1'700'000'000}};
 
   void put(api::Pod pod);
@@ -56,6 +57,7 @@ class MemoryView : public View {
   Presence confirmed(const Ref& object) const override;
   Duration unchanged_for(Kind kind, std::string_view key) const override;
   std::optional<std::string> last_event(std::string_view uid, std::string_view reason) const override;
+  std::optional<Noted> note(std::string_view uid, std::string_view topic) const override;
   WallTime now() const override { return time; }
 };
 

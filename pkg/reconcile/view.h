@@ -61,6 +61,13 @@ class View {
   // The signature of the last event of this reason about this uid; nothing when there was none (or it is forgotten).
   virtual std::optional<std::string> last_event(std::string_view uid, std::string_view reason) const = 0;
 
+  struct Noted {
+    std::string text;
+    Duration age{};  // since the note was made
+  };
+  // The last Note of this topic about this uid; nothing when there was none (or it is forgotten).
+  virtual std::optional<Noted> note(std::string_view /*uid*/, std::string_view /*topic*/) const { return std::nullopt; }
+
   virtual WallTime now() const = 0;
   // The version of resource.k8s.io that is spoken: "resource.k8s.io/v1".
   virtual std::string_view dra_api_version() const { return "resource.k8s.io/v1"; }

@@ -271,6 +271,31 @@ Write write_disruption_target(const View& view, const api::Pod& pod, std::string
   return write;
 }
 
+Write write_condition(const View& view, const api::Pod& pod, const api::Condition& condition, std::string purpose) {
+  const api::ObjectMeta& metadata = pod.metadata;
+  std::string since = format_rfc3339(view.now());
+  for (const api::Condition& known : pod.conditions)
+    if (known.type == condition.type && known.status == condition.status && !known.last_transition_time.empty())
+      since = known.last_transition_time;
+  const Json json{{"type", condition.type},
+                  {"status", condition.status},
+                  {"reason", condition.reason},
+                  {"message", condition.message},
+                  {"lastTransitionTime", since}};
+  Write write;
+  write.verb = Verb::kApply;
+  write.object = ref_of(pod);
+  write.subresource = "status";
+  write.field_manager =
+      std::string(kFieldManager) + "-" + condition.type.substr(condition.type.rfind('/') + 1);  // npos + 1 is 0
+  write.purpose = std::move(purpose);
+  write.body = dumped({{"apiVersion", "v1"},
+                       {"kind", "Pod"},
+                       {"metadata", {{"name", metadata.name}, {"namespace", metadata.ns}, {"uid", metadata.uid}}},
+                       {"status", {{"conditions", Json::array({json})}}}});
+  return write;
+}
+
 void emit_once(const View& view, Outcome& outcome, Event event) {
   if (event.signature.empty()) event.signature = event.note;
   if (view.last_event(event.regarding.uid, event.reason) == event.signature) return;

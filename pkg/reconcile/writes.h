@@ -64,6 +64,10 @@ class View;
 // the pod's uid.
 Write write_disruption_target(const View& view, const api::Pod& pod, std::string_view reason, std::string_view message);
 
+// Sets one condition of the pod's status by server-side apply, under a field manager of that type alone: what a manager
+// applied and leaves out, it takes away. Pinned to the pod's uid. lastTransitionTime stays where the status does.
+Write write_condition(const View& view, const api::Pod& pod, const api::Condition& condition, std::string purpose);
+
 // Emits the event unless it repeats the last one of its reason about this uid.
 void emit_once(const View& view, Outcome& outcome, Event event);
 

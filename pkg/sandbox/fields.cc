@@ -3,25 +3,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "pkg/base/closest.h"
 #include "pkg/base/strings.h"
 
 namespace dra::sandbox {
 namespace {
-
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substitute = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitute});
-    }
-  }
-  return row[b.size()];
-}
 
 std::string escape_pointer(std::string_view key) {
   std::string text;
@@ -43,18 +29,10 @@ void Field::allow(std::initializer_list<std::string_view> keys) const {
   if (!value_->is_object()) refuse("a map is expected here");
   for (const auto& [key, value] : value_->items()) {
     if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
-    std::string_view nearest;
-    size_t distance = 3;
-    for (const std::string_view candidate : keys) {
-      const size_t d = edit_distance(key, candidate);
-      if (d < distance) {
-        distance = d;
-        nearest = candidate;
-      }
-    }
-    std::vector<std::string> known(keys.begin(), keys.end());
-    at(key).refuse(nearest.empty() ? "unknown field; known here: " + join(known, ", ")
-                                   : "unknown field; did you mean " + quote(nearest) + "?");
+    const std::vector<std::string> known(keys.begin(), keys.end());
+    const std::optional<std::string> meant = closest(key, known);
+    at(key).refuse(meant ? "unknown field; did you mean " + quote(*meant) + "?"
+                         : "unknown field; known here: " + join(known, ", "));
   }
 }
 

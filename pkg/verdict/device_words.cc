@@ -72,7 +72,11 @@ std::string holder_words(const DeviceGroup& group, size_t most) {
               (holder.pods.size() > 1 ? " and " + std::to_string(holder.pods.size() - 1) + " more" : "") + ")";
   }
   const size_t others = group.holders.size() - named + group.more_holders;
-  if (!text.empty() && others > 0) text += " and " + std::to_string(others) + " more";
+  if (text.empty()) return text;
+  if (group.holders_sampled)
+    text += " and others";
+  else if (others > 0)
+    text += " and " + std::to_string(others) + " more";
   return text;
 }
 

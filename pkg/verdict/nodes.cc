@@ -57,7 +57,7 @@ class NodeGrouper {
   NodeGrouper(const placement::Cluster& cluster, const placement::PodNeeds& needs, const placement::Decision& decision)
       : cluster_(cluster), needs_(needs), decision_(decision) {}
 
-  NodeFindings run() {
+  NodeFindings run(const std::string& pinned) {
     NodeFindings findings;
     findings.cluster = &cluster_;
     findings.depends_on_pods = decision_.depends_on_pods();
@@ -74,8 +74,13 @@ class NodeGrouper {
         findings.group_by_index[decision_.candidates[i]] = NodeFindings::kNoGroup;
       else
         enter(findings, decision_.candidates[i], number_of(decision_.candidates[i], decision_.verdicts[i]));
-    // A term names its nodes: the others were not even candidates.
-    if (decision_.narrowed_by_name && decision_.not_named > 0) {
+    if (!pinned.empty()) {
+      const uint16_t number = make(NodeProblem::kPinned, pinned);
+      for (const placement::NodeIndex node : cluster_.nodes())
+        if (findings.group_by_index[node] == NodeFindings::kUnknown) enter(findings, node, number);
+      findings.nodes += groups_[number].nodes;
+    } else if (decision_.narrowed_by_name && decision_.not_named > 0) {
+      // A term names its nodes: the others were not even candidates.
       const uint16_t number = make(NodeProblem::kAffinity, "the pod's node affinity names other nodes");
       findings.nodes += static_cast<uint32_t>(decision_.not_named);
       std::vector<bool> candidate(cluster_.slots(), false);
@@ -271,8 +276,8 @@ uint16_t NodeFindings::group_of(std::string_view node) const {
 }
 
 NodeFindings findings_of(const placement::Cluster& cluster, const placement::PodNeeds& needs,
-                         const placement::Decision& decision) {
-  return NodeGrouper(cluster, needs, decision).run();
+                         const placement::Decision& decision, const std::string& pinned) {
+  return NodeGrouper(cluster, needs, decision).run(pinned);
 }
 
 }  // namespace dra::verdict

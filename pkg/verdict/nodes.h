@@ -61,8 +61,9 @@ struct NodeFindings {
   std::vector<uint16_t> group_by_index;  // by placement::NodeIndex
 };
 
-// Costs a pass over the candidates of the decision, without looking at labels or pods again.
+// Costs a pass over the candidates of the decision, without looking at labels or pods again. `pinned`: what is wrong
+// with the nodes that the decision was not asked about; empty: nothing, they are left out.
 NodeFindings findings_of(const placement::Cluster& cluster, const placement::PodNeeds& needs,
-                         const placement::Decision& decision);
+                         const placement::Decision& decision, const std::string& pinned = "");
 
 }  // namespace dra::verdict

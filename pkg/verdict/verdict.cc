@@ -44,13 +44,14 @@ DeviceProblem problem_of(const allocator::CauseCount& count) {
   }
 }
 
-DeviceGroup group_of(const allocator::CauseCount& count, const Facts& facts) {
+DeviceGroup group_of(const allocator::CauseCount& count, const DeviceFacts& facts) {
   DeviceGroup group;
   group.problem = problem_of(count);
   group.text = clean(count.example.empty() ? count.detail : count.example, kMaxDeviceText);
   group.devices = count.devices;
   if (!count.device.empty()) group.names.push_back(clean(count.device, kMaxDeviceText));
   group.more_holders = count.more_holders;
+  group.holders_sampled = count.holders_sampled;
   for (const allocator::HeldBy& held : count.holders) {
     Holder holder;
     if (facts.name_of_holder) holder = facts.name_of_holder(held.claim_uid, held.driver, held.pool);
@@ -105,7 +106,8 @@ void sort_groups(RequestVerdict& request) {
   });
 }
 
-RequestVerdict request_verdict(const allocator::RequestReason& reason, const Facts& facts, const Question& question) {
+RequestVerdict request_verdict(const allocator::RequestReason& reason, const DeviceFacts& facts,
+                               const Question& question) {
   using allocator::Cause;
   RequestVerdict out;
   out.claim = reason.claim;
@@ -172,7 +174,7 @@ void choose_main(Verdict& verdict) {
 }
 
 void add_node_groups(Verdict& verdict, const NodeFindings& findings, const allocator::Reasons& reasons,
-                     const Facts& facts) {
+                     const DeviceFacts& facts) {
   verdict.nodes = findings.nodes;
   verdict.passed = findings.passed;
   verdict.node_groups = findings.groups;
@@ -284,7 +286,7 @@ uint32_t RequestVerdict::free() const {
   return 0;
 }
 
-Verdict explain(const Facts& facts, const Question& question, const NodeFindings& findings,
+Verdict explain(const DeviceFacts& facts, const Question& question, const NodeFindings& findings,
                 std::span<const inventory::NodeId> passed, const allocator::FoundNodes* found) {
   Verdict verdict;
   verdict.nodes = findings.nodes;
@@ -315,37 +317,67 @@ Verdict explain(const Facts& facts, const Question& question, const NodeFindings
     verdict.requests.push_back(request_verdict(reason, facts, question));
     if (verdict.refused.empty()) verdict.refused = verdict.requests.back().invalid;
   }
+  verdict.drivers = reasons.drivers;
   if (reasons.proof != allocator::kExhausted) verdict.together = clean(reasons.proof, kMaxDeviceText);
   choose_main(verdict);
   return verdict;
 }
 
-Verdict judge(const Facts& facts, const Question& question) {
-  Choice choice = choose_nodes(facts, question);
-  pin(facts, question, choice);
+namespace {
+
+// What judge() and fits_on() do alike.
+struct Decided {
+  Choice choice;
+  allocator::FoundNodes found;
+  bool searched = false;  // else no node was left, or no claim is to be allocated
+};
+
+Decided decide(const Facts& facts, const Question& question) {
+  Decided out;
+  out.choice = choose_nodes(facts, question);
+  pin(facts, question, out.choice);
   allocator::Request request;
   request.weigh_alternatives = true;
   for (const auto& claim : question.claims)
     if (!claim->status.allocation) request.claims.push_back(claim);
-  if (choice.passed.empty() || !choice.findings.refused.empty())
-    return explain(facts, question, choice.findings, choice.passed, nullptr);
+  if (out.choice.passed.empty() || !out.choice.findings.refused.empty() || request.claims.empty()) return out;
+  out.searched = true;
+  do {
+    out.found = facts.allocator.find_nodes(request, out.choice.passed, 1);
+  } while (out.found.outcome == allocator::Outcome::kUnfinished);
+  return out;
+}
+
+bool does_fit(const Decided& decided) {
+  if (decided.choice.passed.empty() || !decided.choice.findings.refused.empty()) return false;
+  return !decided.searched || decided.found.outcome == allocator::Outcome::kFeasible;
+}
+
+std::string node_of(const Facts& facts, const Decided& decided) {
+  return facts.inventory.node_name(decided.searched ? decided.found.decisions.front().node
+                                                    : decided.choice.passed.front());
+}
+
+}  // namespace
+
+std::optional<std::string> fits_on(const Facts& facts, const Question& question) {
+  const Decided decided = decide(facts, question);
+  if (!does_fit(decided)) return std::nullopt;
+  return node_of(facts, decided);
+}
+
+Verdict judge(const Facts& facts, const Question& question) {
+  Decided decided = decide(facts, question);
+  if (!does_fit(decided))
+    return explain({facts.inventory, facts.allocator, facts.name_of_holder}, question, decided.choice.findings,
+                   decided.choice.passed, decided.searched ? &decided.found : nullptr);
   Verdict verdict;
   verdict.answer = Answer::kFits;
-  verdict.nodes = choice.findings.nodes;
-  verdict.passed = choice.findings.passed;
-  verdict.node_groups = choice.findings.groups;
-  if (request.claims.empty()) {
-    verdict.node = facts.inventory.node_name(choice.passed.front());
-    return verdict;
-  }
-  allocator::FoundNodes found;
-  do {
-    found = facts.allocator.find_nodes(request, choice.passed, 1);
-  } while (found.outcome == allocator::Outcome::kUnfinished);
-  if (found.outcome != allocator::Outcome::kFeasible)
-    return explain(facts, question, choice.findings, choice.passed, &found);
-  verdict.node = facts.inventory.node_name(found.decisions.front().node);
-  verdict.results = std::move(found.decisions.front().results);
+  verdict.nodes = decided.choice.findings.nodes;
+  verdict.passed = decided.choice.findings.passed;
+  verdict.node_groups = decided.choice.findings.groups;
+  verdict.node = node_of(facts, decided);
+  if (decided.searched) verdict.results = std::move(decided.found.decisions.front().results);
   return verdict;
 }
 

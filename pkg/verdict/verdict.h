@@ -69,6 +69,7 @@ struct DeviceGroup {
   std::vector<std::string> names;  // driver/pool/device, the first kMaxNames
   std::vector<Holder> holders;     // most devices first, at most kMaxNames
   uint32_t more_holders = 0;
+  bool holders_sampled = false;  // there may be more still
 };
 
 struct RequestVerdict {
@@ -114,6 +115,8 @@ struct Verdict {
   uint32_t passed = 0;                 // that take the pod, devices aside
   std::vector<NodeGroup> node_groups;  // the main obstacle first; the nodes that pass are a group of kDevices
   std::vector<RequestVerdict> requests;
+  // Of the devices that the classes select: whose slices and claims could change the answer, sorted.
+  std::vector<std::string> drivers;
   // Several requests that are possible each by itself, but not together: what refuted them.
   std::string together;
 
@@ -146,8 +149,17 @@ void pin_nodes(NodeFindings& findings, std::vector<inventory::NodeId>& passed, c
 // Decides, and explains what does not fit. For kubectl-dra and tests.
 Verdict judge(const Facts& facts, const Question& question);
 
+// The same without the explanation: the node where it fits.
+std::optional<std::string> fits_on(const Facts& facts, const Question& question);
+
+// What explain() looks at.
+struct DeviceFacts {
+  inventory::Inventory& inventory;
+  allocator::Allocator& allocator;
+  const NameOfHolder& name_of_holder;
+};
 // Explains what was refused: `findings` of the nodes, and the nodes that passed in the order they were tried in.
-Verdict explain(const Facts& facts, const Question& question, const NodeFindings& findings,
+Verdict explain(const DeviceFacts& facts, const Question& question, const NodeFindings& findings,
                 std::span<const inventory::NodeId> passed, const allocator::FoundNodes* found);
 
 struct SentenceOptions {

@@ -192,7 +192,7 @@ void play_reasons(Stage& s) {
   s.api().merge(path, cordoned);
   s.begin();
   s.api().create(pod("p", {from_template("gpu", "one-gpu")}));
-  s.cluster().pass(2s);
+  s.cluster().pass(35s);  // long enough for a condition
   for (const Json& change : {tainted, cordoned, tainted}) {
     s.api().merge(path, change);
     s.cluster().pass(2s);

@@ -63,7 +63,7 @@ TEST_F(Waiting, OrdinaryPodsThatEndTryOneWaitingPodOfAShape) {
       cluster->api().create(pod(ordinary_name(round, i), {}, ordinary));
     }
     if (round == 1) cluster->process("m1").manager().stop_leading();
-    cluster->pass(10s);
+    cluster->pass(40s);  // by then every waiting pod has its condition
     const size_t before = passes_in_all();
     const std::clock_t began = std::clock();
     for (size_t i = 0; i < kEndings; ++i) {

@@ -1,0 +1,112 @@
+#include "controllers/allocation/condition.h"
+
+#include <algorithm>
+
+#include "controllers/allocation/pod_reconcile.h"
+#include "pkg/base/utf8.h"
+#include "pkg/reconcile/writes.h"
+
+namespace dra::allocation {
+
+using namespace reconcile;
+
+namespace {
+
+constexpr size_t kMaxConditionMessage = 1024;
+constexpr std::string_view kUnschedulable = "Unschedulable";
+// Topics of notes: which kind of sentence was written last and when, and since when its figures are wrong.
+constexpr std::string_view kWrittenNote = "condition";
+constexpr std::string_view kWrongNote = "condition-wrong";
+
+std::string condition_message(const std::string& sentence) {
+  const std::string text = valid_utf8(sentence);
+  return std::string(utf8_prefix(text, kMaxConditionMessage));
+}
+
+// Notes are short: kinds may quote what tenants write.
+std::string kind_digest(const std::string& kind) {
+  return std::to_string(std::hash<std::string>{}(kind));
+}
+
+}  // namespace
+
+std::string_view condition_type(Role role) {
+  if (role == Role::kGated) return kAllocatedCondition;
+  return role == Role::kToBind ? kPodScheduledCondition : std::string_view();
+}
+
+const api::Condition* find_condition(const api::Pod& pod, std::string_view type) {
+  const auto found = std::find_if(pod.conditions.begin(), pod.conditions.end(),
+                                  [&](const api::Condition& condition) { return condition.type == type; });
+  return found == pod.conditions.end() ? nullptr : &*found;
+}
+
+std::string without_numbers(std::string_view text) {
+  std::string rest;
+  for (const char c : text)
+    if (c < '0' || c > '9') rest += c;
+  return rest;
+}
+
+// How long the pod is still to be left alone; zero: its condition may be written now.
+Duration PodReconcile::pause_of_condition(const api::Condition* known, const std::string& kind) {
+  const std::string& uid = pod_.metadata.uid;
+  const std::optional<View::Noted> written = view_.note(uid, kWrittenNote);
+  if (known == nullptr) {
+    WallTime created;
+    // A pod without a time of creation has not come from a server.
+    if (!parse_rfc3339(pod_.metadata.creation_timestamp, created)) return kConditionPause;
+    const Duration waited = std::chrono::duration_cast<Duration>(view_.now() - created);
+    return std::max(kConditionPause - waited, written ? kConditionPause - written->age : Duration::zero());
+  }
+  // Whoever wrote it, it was before the pod became as it is.
+  const Duration unchanged = view_.unchanged_for(Kind::kPod, pod_.metadata.key());
+  Duration pause = kConditionPause - (written ? written->age : unchanged);
+  // Where it is forgotten which kind was written, what differs counts as figures.
+  if (!written || written->text == kind_digest(kind)) {
+    const std::optional<View::Noted> wrong = view_.note(uid, kWrongNote);
+    if (!wrong) outcome_.add(Note{uid, std::string(kWrongNote), "wrong"});
+    pause = std::max(pause, kConditionPause - (wrong ? wrong->age : Duration::zero()));
+  }
+  return pause;
+}
+
+void PodReconcile::show_waiting(const std::string& sentence, const std::string& kind) {
+  const std::string_view type = condition_type(role_);
+  if (type.empty() || releasing()) return;
+  const std::string message = condition_message(sentence);
+  const api::Condition* known = find_condition(pod_, type);
+  if (known && (known->status != "False" || known->reason != kUnschedulable)) known = nullptr;
+  const std::string& uid = pod_.metadata.uid;
+  if (known && known->message == message) {
+    if (view_.note(uid, kWrongNote)) outcome_.add(Note{uid, std::string(kWrongNote), ""});
+    return;
+  }
+  if (const Duration pause = pause_of_condition(known, kind); pause > Duration::zero())
+    return void(outcome_.look_again_in(pause));
+  write_condition_of_pod("False", std::string(kUnschedulable), message, kind);
+  // The answer changes the pod, which runs the key again: parked now, it would miss what happens until the answer.
+  outcome_.park.reset();
+}
+
+void PodReconcile::write_condition_of_pod(const std::string& status, const std::string& reason,
+                                          const std::string& message, const std::string& kind) {
+  api::Condition condition;
+  condition.type = condition_type(role_);
+  condition.status = status;
+  condition.reason = reason;
+  condition.message = message;
+  outcome_.add(write_condition(view_, pod_, condition, "show-waiting"));
+  outcome_.add(Note{pod_.metadata.uid, std::string(kWrittenNote), kind_digest(kind)});
+  outcome_.add(Note{pod_.metadata.uid, std::string(kWrongNote), ""});
+}
+
+// True is written only where False was: most pods never had the condition.
+void PodReconcile::show_allocated(const std::string& message) {
+  const std::string_view type = condition_type(role_);
+  const api::Condition* known = type.empty() ? nullptr : find_condition(pod_, type);
+  if (known && known->status == "False" && type == kAllocatedCondition)
+    write_condition_of_pod("True", "Allocated", condition_message(message), "allocated");
+}
+
+}  // namespace dra::allocation

@@ -1,0 +1,190 @@
+// The condition that says why a pod waits: what it says, and how seldom it is written.
+#include "controllers/allocation/condition.h"
+
+#include <nlohmann/json.hpp>
+
+#include "controllers/allocation/allocation_fixture.h"
+
+namespace dra::allocation::condition_test {
+
+using namespace reconcile;
+using namespace std::chrono_literals;
+
+class ConditionTest : public AllocationTest {
+ protected:
+  // A pod that wants more devices than there are, and has waited for so long.
+  api::Pod put_waiting(Duration age, int count = 3, bool gated = true) {
+    api::Pod pod = make_pod("p", {"c"}, gated);
+    pod.metadata.creation_timestamp = format_rfc3339(view.time - age);
+    view.put(pod);
+    if (!view.claim("default/c")) put(make_claim("c", count));
+    return pod;
+  }
+  // A pass whose effects are carried out; true: the condition was written.
+  bool step() {
+    pass();
+    remember();
+    bool written = false;
+    for (const Effect& effect : last.effects) {
+      if (const Note* note = std::get_if<Note>(&effect)) {
+        if (note->text.empty())
+          view.notes.erase({note->uid, note->topic});
+        else
+          view.notes[{note->uid, note->topic}] = {note->text, view.time};
+      }
+      const Write* one = std::get_if<Write>(&effect);
+      if (!one || one->purpose != "show-waiting") continue;
+      written = true;
+      const nlohmann::json condition = nlohmann::json::parse(one->body)["status"]["conditions"][0];
+      api::Pod pod = *view.pod("default/p");
+      std::erase_if(pod.conditions,
+                    [&](const api::Condition& c) { return c.type == condition["type"].get<std::string>(); });
+      api::Condition& now = pod.conditions.emplace_back();
+      now.type = condition["type"].get<std::string>();
+      now.status = condition["status"].get<std::string>();
+      now.reason = condition["reason"].get<std::string>();
+      now.message = condition["message"].get<std::string>();
+      view.put(pod);
+    }
+    return written;
+  }
+  const api::Condition& condition() const { return view.pod("default/p")->conditions.at(0); }
+  // One device fewer to be had.
+  void hold(int device) { allocated("x" + std::to_string(device), "n1", "gpu-" + std::to_string(device), false, {}); }
+};
+
+TEST_F(ConditionTest, SaysWhatTheEventSaysOnceThePodHasWaited) {
+  put_waiting(10s);
+  EXPECT_FALSE(step());
+  EXPECT_LE(*last.look_again, 20s);
+  EXPECT_TRUE(last.park);
+  const std::string note = "no node can provide 3 x gpu: 4 devices usable, but at most 2 on one node";
+  view.time += 21s;
+  EXPECT_TRUE(step());
+  EXPECT_FALSE(last.park) << "what happens until the answer would be missed";
+  EXPECT_EQ(condition().type, "dra-controller-manager/Allocated");
+  EXPECT_EQ(condition().status, "False");
+  EXPECT_EQ(condition().reason, "Unschedulable");
+  EXPECT_EQ(condition().message, note);
+  EXPECT_FALSE(step());
+  EXPECT_TRUE(last.park);
+}
+
+TEST_F(ConditionTest, PodsThatWeBindGetKubeSchedulersCondition) {
+  options.mode = Mode::kBind;
+  api::Pod pod = put_waiting(60s, 3, false);
+  pod.scheduler_name = "ours";
+  view.put(pod);
+  EXPECT_TRUE(step());
+  EXPECT_EQ(condition().type, "PodScheduled");
+  EXPECT_EQ(condition().reason, "Unschedulable");
+}
+
+TEST_F(ConditionTest, PodsOfOthersGetNone) {
+  options.mode = Mode::kBind;
+  api::Pod pod = put_waiting(60s, 3, false);
+  pod.scheduler_name = "others";
+  view.put(pod);
+  EXPECT_EQ(pass(), "");
+  options.mode = Mode::kObserve;
+  EXPECT_FALSE(step()) << "observe mode writes nothing";
+}
+
+TEST_F(ConditionTest, FiguresAreMendedAfterHalfAMinute) {
+  put_waiting(60s);
+  ASSERT_TRUE(step());
+  view.time += 5min;
+  ASSERT_FALSE(step());
+  hold(0);  // the words have a new part: news
+  ASSERT_TRUE(step());
+  view.time += 5min;
+  hold(1);
+  nodes.names = {"n1", "n2"};
+  const std::string before = condition().message;
+  EXPECT_FALSE(step()) << "only figures: " << before;
+  EXPECT_EQ(*last.look_again, 30s);
+  view.time += 29s;
+  EXPECT_FALSE(step());
+  view.time += 1s;
+  EXPECT_TRUE(step());
+  EXPECT_NE(condition().message, before);
+}
+
+TEST_F(ConditionTest, NewsWaitForTheLastWriteToBeHalfAMinuteOld) {
+  put_waiting(60s);
+  ASSERT_TRUE(step());
+  view.time += 10s;
+  nodes.refused = {"n1", "n2"};
+  EXPECT_FALSE(step());
+  EXPECT_EQ(*last.look_again, 20s);
+  view.time += 20s;
+  EXPECT_TRUE(step());
+}
+
+// Figures and words that change every second for an hour.
+TEST_F(ConditionTest, NeverMoreThanOneWriteInHalfAMinute) {
+  put_waiting(60s);
+  size_t writes = 0;
+  MonoTime::rep last_write = -60;
+  for (int second = 0; second < 3600; ++second) {
+    if (second % 2 == 0) allocated("x", "n1", "gpu-0", false, {});
+    if (second % 2 == 1) allocated("x", "n2", "gpu-1", false, {});
+    nodes.refused = second % 3 == 0 ? std::set<std::string>{"n1", "n2"} : std::set<std::string>{};
+    if (step()) {
+      EXPECT_GE(second - last_write, 30);
+      last_write = second;
+      ++writes;
+    }
+    view.time += 1s;
+  }
+  EXPECT_LE(writes, 120u);
+  EXPECT_GE(writes, 60u);
+}
+
+TEST_F(ConditionTest, ANewLeaderDoesNotWriteItAgain) {
+  put_waiting(60s);
+  ASSERT_TRUE(step());
+  view.notes.clear();
+  view.emitted.clear();
+  view.ages["pod:default/p"] = 0s;
+  EXPECT_FALSE(step());
+  EXPECT_TRUE(last.park);
+}
+
+TEST_F(ConditionTest, TrueIsWrittenOnlyWhereFalseWas) {
+  api::ResourceClaim claim = proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+  put_waiting(60s);
+  EXPECT_EQ(pass(), "lift-gate p");
+  api::Pod pod = *view.pod("default/p");
+  pod.conditions.push_back({"dra-controller-manager/Allocated", "False", "Unschedulable", "was full", "", 0});
+  view.put(pod);
+  EXPECT_EQ(pass(), "lift-gate p, show-waiting p");
+  const auto written = body(1)["status"]["conditions"][0];
+  EXPECT_EQ(written["status"], "True");
+  EXPECT_EQ(written["message"], "allocated gpu.example.com/n1/gpu-0 on node n1");
+}
+
+TEST_F(ConditionTest, EventsAreRepeatedEveryHalfAnHour) {
+  put_waiting(60s);
+  ASSERT_TRUE(step());
+  size_t events = 0;
+  for (int minute = 0; minute < 90; ++minute) {
+    view.time += 1min;
+    step();
+    for (const Effect& effect : last.effects)
+      if (const Event* event = std::get_if<Event>(&effect)) events += event->regarding.kind == Kind::kPod;
+  }
+  EXPECT_EQ(events, 3u);
+}
+
+TEST_F(ConditionTest, ControlBytesAndLongNotesAreCut) {
+  api::ResourceClaim claim = make_claim("c");
+  claim.spec.requests[0].exactly->selectors = {"device.driver == \"" + std::string(1 << 20, '\xc3')};
+  view.put(make_pod("p", {"c"}));
+  put_waiting(60s);
+  put(claim);
+  ASSERT_TRUE(step());
+  EXPECT_LE(condition().message.size(), 1024u);
+}
+
+}  // namespace dra::allocation::condition_test

@@ -1,0 +1,174 @@
+// Seeded causes, singly and in pairs: the verdict names the right one first, and its counts add up.
+#include "pkg/verdict/verdict.h"
+
+#include <gmock/gmock.h>
+
+#include "pkg/base/utf8.h"
+#include "pkg/verdict/verdict_fixture.h"
+
+namespace dra::verdict::verdict_test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+void check_sums(const Verdict& verdict, const std::string& what) {
+  for (const RequestVerdict& request : verdict.requests) {
+    uint64_t sum = request.not_selected;
+    for (const DeviceGroup& group : request.groups) sum += group.devices;
+    EXPECT_EQ(sum, request.examined) << what << ": " << sentence(verdict);
+    EXPECT_EQ(request.examined, request.asked) << what;
+  }
+  uint32_t nodes = 0;
+  for (const NodeGroup& group : verdict.node_groups) nodes += group.nodes;
+  if (verdict.main != Verdict::Main::kRefused) {
+    EXPECT_EQ(nodes, verdict.nodes) << what;
+  }
+}
+
+size_t place_of(const std::string& text, const std::string& words) {
+  return text.find(words);
+}
+
+TEST(Verdict, FitsWhereNothingIsWrong) {
+  VerdictWorld world;
+  const Verdict verdict = world.judge();
+  EXPECT_EQ(verdict.answer, Answer::kFits) << sentence(verdict);
+  EXPECT_EQ(verdict.node, "n0");
+  EXPECT_THAT(text(verdict), StartsWith("Fits on node n0.\n  gpu: gpu.example.com/"));
+}
+
+TEST(Verdict, EachSeededCauseIsNamedFirst) {
+  ASSERT_GE(seeded_causes().size(), 24u);
+  for (const SeededCause& cause : seeded_causes()) {
+    VerdictWorld world;
+    cause.seed(world);
+    const Verdict verdict = world.judge();
+    ASSERT_EQ(verdict.answer, Answer::kDoesNotFit) << cause.name;
+    check_sums(verdict, cause.name);
+    const std::string said = sentence(verdict), page = text(verdict, {10'000, false});
+    ASSERT_THAT(said, HasSubstr(cause.words)) << cause.name;
+    // The headline of the page is about the same obstacle.
+    EXPECT_THAT(page.substr(0, page.find('\n')), HasSubstr(cause.words)) << cause.name << "\n" << page;
+    for (const SeededCause& other : seeded_causes()) {
+      if (other.words == cause.words) continue;
+      EXPECT_EQ(place_of(said, other.words), std::string::npos)
+          << cause.name << " names " << other.name << ": " << said;
+    }
+  }
+}
+
+// Whatever refuses the claims or the pod as such comes first, then what keeps the pod from every node, in the order in
+// which kube-scheduler looks; then devices.
+TEST(Verdict, PairsNameTheOneThatRanksFirst) {
+  size_t pairs = 0;
+  for (size_t i = 0; i < seeded_causes().size(); ++i)
+    for (size_t j = i + 1; j < seeded_causes().size(); ++j) {
+      const SeededCause &first = seeded_causes()[i], &second = seeded_causes()[j];
+      if (first.excludes == second.excludes && !first.excludes.empty()) continue;
+      VerdictWorld world;
+      first.seed(world);
+      second.seed(world);
+      const std::string what = first.name + " and " + second.name;
+      const Verdict verdict = world.judge();
+      ASSERT_EQ(verdict.answer, Answer::kDoesNotFit) << what;
+      check_sums(verdict, what);
+      const std::string said = sentence(verdict);
+      const size_t a = place_of(said, first.words), b = place_of(said, second.words);
+      if (first.rank != second.rank) {
+        EXPECT_LT(first.rank < second.rank ? a : b, first.rank < second.rank ? b : a) << what << ": " << said;
+      } else {
+        EXPECT_NE(std::min(a, b), std::string::npos) << what << ": " << said;
+      }
+      ++pairs;
+    }
+  std::printf("%zu pairs of %zu causes\n", pairs, seeded_causes().size());
+}
+
+// The pod asks for 100 CPUs beside free GPUs: the nodes are what is wrong, not the devices.
+TEST(Verdict, FreeDevicesOnNodesThatThePodCannotUse) {
+  VerdictWorld world;
+  world.nodes[2].devices = 0;
+  world.nodes[2].cpu = "128";
+  world.cpu = "100";
+  const Verdict verdict = world.judge();
+  EXPECT_EQ(sentence(verdict),
+            "0/3 nodes are available: 2 nodes (all with the devices: n0, n1): asks 100 cpu, node has at most 8; 1 node "
+            "without the devices; devices for 1 x gpu: 4 devices free on nodes that the pod cannot use");
+  EXPECT_EQ(verdict.node_groups[0].with_devices, 2u);
+}
+
+// What the class does not select is no reason, unless it selects nothing.
+TEST(Verdict, DevicesOfOtherClassesAreNotCounted) {
+  VerdictWorld world;
+  world.hold_all();
+  const Verdict verdict = world.judge();
+  EXPECT_EQ(verdict.requests.at(0).not_selected, 3u);
+  EXPECT_EQ(sentence(verdict),
+            "no node can provide 1 x gpu: 6 devices in use by claim other/h0 (pod other/p0), other/h1 "
+            "(pod other/p1) and 4 more");
+  EXPECT_THAT(text(verdict), HasSubstr("(3 of 9 devices are not of this class)"));
+}
+
+TEST(Verdict, NamesAreHiddenWhereNobodySaysThem) {
+  VerdictWorld world;
+  world.hold_all();
+  world.name_holders = false;
+  EXPECT_EQ(sentence(world.judge()), "no node can provide 1 x gpu: 6 devices in use");
+}
+
+TEST(Verdict, TwoClaimsOfOnePod) {
+  VerdictWorld world;
+  world.claims.push_back(world.claim("nic", "nic", 2));
+  const Verdict verdict = world.judge();
+  EXPECT_EQ(sentence(verdict), "no node can provide 2 x nic (claim nic): 3 devices usable, but at most 1 on one node");
+  EXPECT_THAT(sentence(verdict, {.claim = "ns/nic"}), HasSubstr("2 x nic"));
+  check_sums(verdict, "two claims");
+}
+
+TEST(Verdict, KindLeavesOutFiguresAndNames) {
+  VerdictWorld six, five;
+  six.hold_all();
+  five.hold_all();
+  five.nodes[2].devices = 1;
+  EXPECT_EQ(kind(six.judge()), kind(five.judge()));
+  VerdictWorld cordoned;
+  for (auto& node : cordoned.nodes) node.unschedulable = true;
+  EXPECT_NE(kind(six.judge()), kind(cordoned.judge()));
+}
+
+// Control bytes, invalid UTF-8, selectors of a megabyte, very many of everything.
+TEST(Verdict, HostileTextsStayBoundedAndReadable) {
+  const std::string bad = std::string("\x1b[31m\0\xff\xc3\n\r\t\xe2\x80\xae", 15) + std::string(1 << 20, '\xc3');
+  for (int what = 0; what < 7; ++what) {
+    VerdictWorld world;
+    if (what == 0) world.selectors = {"device.driver == \"" + std::string(1 << 20, 'x') + "\""};
+    if (what == 1) world.node_taint = {bad, bad, "NoSchedule", ""};
+    if (what == 2) world.device_taint = {bad, bad, "NoSchedule", ""};
+    if (what == 3) world.request_name = bad;
+    if (what == 4) world.node_selector = {{bad, bad}};
+    if (what == 5) world.class_selectors = {"device.driver == \"" + std::string(1 << 20, 'x') + "\""};
+    if (what == 6) world.capacity = {{bad, "1"}};
+    const Verdict verdict = world.judge();
+    ASSERT_NE(verdict.answer, Answer::kFits) << what;
+    for (const std::string& said : {sentence(verdict), text(verdict)}) {
+      EXPECT_TRUE(is_valid_utf8(said)) << what;
+      EXPECT_EQ(said.find_first_of(std::string("\x1b\0\r\t", 4)), std::string::npos) << what;
+      EXPECT_LT(said.size(), 8192u) << what;
+    }
+    EXPECT_LE(sentence(verdict).size(), kMaxSentence) << what;
+    EXPECT_EQ(sentence(verdict).find('\n'), std::string::npos);
+  }
+}
+
+TEST(Words, CleanCutsOnWholeCharacters) {
+  for (size_t limit = 0; limit < 12; ++limit) {
+    const std::string cut = clean("\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80 abc\x01 d", limit);
+    EXPECT_LE(cut.size(), limit);
+    EXPECT_TRUE(is_valid_utf8(cut)) << limit;
+  }
+  EXPECT_EQ(clean("a\n\n b\xff", 64), "a b\xEF\xBF\xBD");
+}
+
+}  // namespace
+}  // namespace dra::verdict::verdict_test

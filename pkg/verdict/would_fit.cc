@@ -1,0 +1,455 @@
+#include "pkg/verdict/would_fit.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <map>
+#include <set>
+
+#include "pkg/api/selectors.h"
+#include "pkg/verdict/conjuncts.h"
+#include "pkg/verdict/words.h"
+
+namespace dra::verdict {
+
+namespace {
+
+using ClaimPtr = std::shared_ptr<const api::ResourceClaim>;
+
+constexpr size_t kMaxShown = 120;
+
+std::string taint_words(const std::string& key, const std::string& value, const std::string& effect) {
+  return clean(key + (value.empty() ? "" : "=" + value) + ":" + effect, kMaxShown);
+}
+
+// Where a request of the question is.
+struct Place {
+  size_t claim = 0, request = 0;
+  int alternative = -1;
+};
+
+const api::DeviceSubRequest& spec_at(const api::ResourceClaim& claim, const Place& place) {
+  const api::DeviceRequest& request = claim.spec.requests[place.request];
+  return place.alternative < 0 ? *request.exactly : request.first_available[static_cast<size_t>(place.alternative)];
+}
+
+class Trials {
+ public:
+  Trials(const Facts& facts, const Question& question, const WorldObjects& objects, const WouldFitOptions& options)
+      : facts_(facts), question_(question), objects_(objects), options_(options) {}
+
+  WouldFit run() {
+    tolerate_node_taints();
+    uncordon();
+    ask_less();
+    each_request([this](const Place& place) {
+      tolerate_device_taints(place);
+      weaken_selectors(place);
+      ask_fewer(place);
+    });
+    release();
+    add_node();
+    return std::move(out_);
+  }
+
+ private:
+  // ---- trying
+
+  bool may_try() {
+    if (out_.decisions >= options_.max_decisions) out_.complete = false;
+    return out_.complete;
+  }
+  std::optional<std::string> fits(const Question& question) {
+    if (!may_try()) return std::nullopt;
+    ++out_.decisions;
+    return fits_on(facts_, question);
+  }
+  // Adds the suggestion where it makes the question fit.
+  bool offer(Suggestion suggestion) {
+    const std::unique_ptr<ChangedQuestion> changed = apply_to_question(question_, suggestion);
+    const std::optional<std::string> node = fits(changed->question);
+    if (!node) return false;
+    suggestion.node = *node;
+    out_.suggestions.push_back(std::move(suggestion));
+    return true;
+  }
+
+  template <class F>
+  void each_request(F&& f) {
+    for (size_t c = 0; c < question_.claims.size(); ++c) {
+      if (question_.claims[c]->status.allocation) continue;
+      const std::vector<api::DeviceRequest>& requests = question_.claims[c]->spec.requests;
+      for (size_t r = 0; r < requests.size(); ++r) {
+        if (requests[r].exactly) f(Place{c, r, -1});
+        for (size_t a = 0; a < requests[r].first_available.size(); ++a) f(Place{c, r, static_cast<int>(a)});
+      }
+    }
+  }
+  Suggestion about(ChangeKind kind, const Place& place) const {
+    Suggestion one;
+    one.kind = kind;
+    one.claim = place.claim;
+    one.request = place.request;
+    one.alternative = place.alternative;
+    return one;
+  }
+  std::string request_words(const Place& place) const {
+    const api::ResourceClaim& claim = *question_.claims[place.claim];
+    const std::string& name = claim.spec.requests[place.request].name;
+    const std::string sub = place.alternative < 0 ? "" : "/" + spec_at(claim, place).name;
+    return "request " + clean(name + sub, kMaxShown) + " of claim " + clean(claim.metadata.key(), kMaxShown);
+  }
+
+  // ---- nodes
+
+  // The fewest taints of one node that, tolerated, make it fit.
+  void tolerate_node_taints() {
+    constexpr size_t kMostSets = 64;
+    if (question_.pod == nullptr) return;
+    std::map<std::vector<std::string>, std::vector<api::Taint>> sets;
+    for (const placement::NodeIndex node : facts_.cluster.nodes()) {
+      std::vector<api::Taint> taints;
+      std::vector<std::string> words;
+      for (const api::Taint& taint : facts_.cluster.taints(facts_.cluster.row(node).taints)) {
+        if ((taint.effect != "NoSchedule" && taint.effect != "NoExecute") || tolerated(taint)) continue;
+        taints.push_back(taint);
+        words.push_back(taint_words(taint.key, taint.value, taint.effect));
+      }
+      std::sort(words.begin(), words.end());
+      if (!taints.empty() && sets.size() < kMostSets) sets.emplace(std::move(words), std::move(taints));
+    }
+    std::vector<std::pair<std::vector<std::string>, std::vector<api::Taint>>> order(sets.begin(), sets.end());
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto& a, const auto& b) { return a.first.size() < b.first.size(); });
+    for (const auto& [words, taints] : order) {
+      Suggestion one;
+      one.kind = ChangeKind::kTolerateNodeTaint;
+      for (const api::Taint& taint : taints)
+        one.tolerations.push_back({taint.key, "Equal", taint.value, taint.effect, std::nullopt});
+      for (const std::string& word : words) one.text += (one.text.empty() ? "tolerate node taint " : " and ") + word;
+      if (offer(std::move(one))) return;
+    }
+  }
+  bool tolerated(const api::Taint& taint) const {
+    const auto& all = question_.pod->tolerations;
+    return std::any_of(all.begin(), all.end(), [&](const api::Toleration& one) { return api::tolerates(one, taint); });
+  }
+
+  void uncordon() {
+    if (question_.pod == nullptr) return;
+    const std::vector<placement::NodeIndex> nodes = facts_.cluster.nodes();
+    for (const placement::NodeIndex index : nodes) {
+      if (!facts_.cluster.row(index).unschedulable || !may_try()) continue;
+      const std::shared_ptr<const api::Node> before = facts_.cluster.rest(index).node;
+      auto changed = std::make_shared<api::Node>(*before);
+      changed->unschedulable = false;
+      // kubectl cordon's taint goes with it.
+      std::erase_if(changed->taints, [](const api::Taint& t) { return t.key == "node.kubernetes.io/unschedulable"; });
+      facts_.cluster.set_node(changed);
+      const std::optional<std::string> node = fits(question_);
+      facts_.cluster.set_node(before);
+      if (!node) continue;
+      Suggestion one;
+      one.kind = ChangeKind::kUncordon;
+      one.names = {before->metadata.name};
+      one.text = "uncordon node " + clean(before->metadata.name, kMaxShown);
+      one.node = *node;
+      out_.suggestions.push_back(std::move(one));
+      return;
+    }
+  }
+
+  // Of each resource that the pod asks for the most that fits: less of it never fits on fewer nodes.
+  void ask_less() {
+    if (question_.pod == nullptr) return;
+    const Result<placement::PodNeeds> needs = placement::PodNeeds::of(*question_.pod);
+    if (!needs) return;
+    const placement::Charge& charge = needs->charge();
+    const auto row = [this](placement::NodeIndex node) -> const placement::NodeRow& {
+      return facts_.cluster.row(node);
+    };
+    ask_less_of("cpu", charge.cpu, [&](placement::NodeIndex n) { return row(n).cpu - row(n).used_cpu; });
+    ask_less_of("memory", charge.memory, [&](placement::NodeIndex n) { return row(n).memory - row(n).used_memory; });
+    ask_less_of("ephemeral-storage", charge.ephemeral_storage,
+                [&](placement::NodeIndex n) { return row(n).ephemeral_storage - row(n).used_ephemeral_storage; });
+  }
+  template <class F>
+  void ask_less_of(const std::string& resource, int64_t asked, F&& free_on) {
+    std::set<int64_t> amounts;
+    for (const placement::NodeIndex node : facts_.cluster.nodes())
+      if (const int64_t free = free_on(node); free >= 0 && free < asked) amounts.insert(free);
+    const std::vector<int64_t> order(amounts.begin(), amounts.end());
+    // The first that does not fit any more.
+    const auto end = std::partition_point(order.begin(), order.end(), [&](int64_t amount) {
+      return fits(apply_to_question(question_, less(resource, amount))->question).has_value();
+    });
+    if (end != order.begin() && out_.complete) offer(less(resource, *(end - 1)));
+  }
+  static Suggestion less(const std::string& resource, int64_t amount) {
+    Suggestion one;
+    one.kind = ChangeKind::kLessCpu;
+    one.resource = resource;
+    one.amount = amount;
+    one.text = "ask for " + amount_text(resource, amount) + " " + resource;
+    return one;
+  }
+
+  // One more node of each kind, with the devices that this node alone publishes, until one does.
+  void add_node() {
+    constexpr size_t kMostKinds = 32;
+    if (objects_.slices.empty()) return;
+    std::set<std::string> kinds;
+    const std::vector<placement::NodeIndex> nodes = facts_.cluster.nodes();
+    for (const placement::NodeIndex index : nodes) {
+      const std::shared_ptr<const api::Node> like = facts_.cluster.rest(index).node;
+      if (kinds.size() >= kMostKinds || !kinds.insert(kind_of(*like)).second || !may_try()) continue;
+      if (try_node(*like)) return;
+    }
+  }
+  std::string kind_of(const api::Node& node) const {
+    std::string kind;
+    for (const auto& [name, amount] : node.allocatable) kind += name + "=" + amount + ",";
+    for (const auto& [key, value] : node.metadata.labels)
+      if (key != "kubernetes.io/hostname") kind += key + "=" + value + ",";
+    for (const api::Taint& taint : node.taints) kind += taint_words(taint.key, taint.value, taint.effect) + ",";
+    for (const auto& slice : objects_.slices)
+      if (slice->node_name == node.metadata.name)
+        kind += slice->driver + ":" + std::to_string(slice->devices.size()) + ",";
+    return kind;
+  }
+  bool try_node(const api::Node& like) {
+    const std::string name = like.metadata.name + "-would-fit";
+    if (facts_.cluster.find_node(name)) return false;
+    auto node = std::make_shared<api::Node>(like);
+    node->metadata.name = name;
+    node->metadata.deletion_timestamp.clear();
+    node->unschedulable = false;
+    std::erase_if(node->taints, [](const api::Taint& t) { return t.key == "node.kubernetes.io/unschedulable"; });
+    if (const auto host = node->metadata.labels.find("kubernetes.io/hostname"); host != node->metadata.labels.end())
+      host->second = name;
+    std::vector<std::string> added;
+    for (const auto& slice : objects_.slices) {
+      if (slice->node_name != like.metadata.name) continue;
+      api::ResourceSlice copy = *slice;
+      copy.metadata.name += "-would-fit";
+      copy.pool.name += "-would-fit";
+      copy.node_name = name;
+      facts_.inventory.apply_slice(copy);
+      added.push_back(copy.metadata.name);
+    }
+    facts_.inventory.apply_node(name, node->metadata.labels);
+    facts_.cluster.set_node(node);
+    const std::optional<std::string> found = fits(question_);
+    facts_.cluster.remove_node(name);
+    facts_.inventory.remove_node(name);
+    for (const std::string& slice : added) facts_.inventory.remove_slice(slice);
+    if (!found) return false;
+    Suggestion one;
+    one.kind = ChangeKind::kAddNode;
+    one.names = {like.metadata.name};
+    one.text = "one more node like " + clean(like.metadata.name, kMaxShown);
+    one.node = *found == name ? "" : *found;
+    out_.suggestions.push_back(std::move(one));
+    return true;
+  }
+
+  // ---- requests
+
+  void tolerate_device_taints(const Place& place) {
+    constexpr size_t kMostTaints = 64;
+    std::map<std::string, api::DeviceToleration> taints;
+    for (const inventory::PoolInfo& pool : facts_.inventory.pools()) {
+      if (!facts_.inventory.any_taints(pool.driver, pool.name)) continue;
+      for (const inventory::DeviceInfo& device : facts_.inventory.devices(pool.id))
+        for (const api::DeviceTaint& taint : device.taints)
+          if (taints.size() < kMostTaints && (taint.effect == "NoSchedule" || taint.effect == "NoExecute"))
+            taints.try_emplace(taint_words(taint.key, taint.value, taint.effect),
+                               api::DeviceToleration{taint.key, "Equal", taint.value, taint.effect, std::nullopt});
+    }
+    for (const auto& [words, toleration] : taints) {
+      Suggestion one = about(ChangeKind::kTolerateDeviceTaint, place);
+      one.device_tolerations = {toleration};
+      one.text = "tolerate device taint " + words + " in " + request_words(place);
+      if (offer(std::move(one))) return;
+    }
+  }
+
+  // One part of one selector first, then a whole one.
+  void weaken_selectors(const Place& place) {
+    const std::vector<std::string>& selectors = spec_at(*question_.claims[place.claim], place).selectors;
+    for (size_t i = 0; i < selectors.size(); ++i) {
+      const std::vector<std::string> parts = conjuncts(selectors[i]);
+      for (size_t p = 0; parts.size() > 1 && p < parts.size(); ++p)
+        if (offer_without(place, i, parts, p)) return;
+    }
+    for (size_t i = 0; i < selectors.size(); ++i)
+      if (offer_without(place, i, {selectors[i]}, 0)) return;
+  }
+  bool offer_without(const Place& place, size_t selector, const std::vector<std::string>& parts, size_t left_out) {
+    Suggestion one = about(ChangeKind::kDropSelector, place);
+    one.amount = static_cast<int64_t>(selector);
+    for (size_t p = 0; p < parts.size(); ++p)
+      if (p != left_out) one.selector += (one.selector.empty() ? "" : " && ") + parts[p];
+    one.text = "drop " + clean(parts[left_out], kMaxShown) + " from " + request_words(place);
+    return offer(std::move(one));
+  }
+
+  void ask_fewer(const Place& place) {
+    const api::DeviceSubRequest& spec = spec_at(*question_.claims[place.claim], place);
+    if (spec.allocation_mode == "All") return;
+    for (int64_t count = std::min<int64_t>(spec.count, api::kMaxAllocationResults + 1) - 1; count >= 1; --count) {
+      Suggestion one = about(ChangeKind::kFewerDevices, place);
+      one.amount = count;
+      one.text = "ask for " + counted(static_cast<uint64_t>(count), "device") + " in " + request_words(place);
+      if (offer(std::move(one))) return;
+    }
+  }
+
+  // ---- claims of others
+
+  // Those that hold something, but for the pod's own.
+  std::vector<ClaimPtr> holders() const {
+    std::set<std::string> own;
+    for (const ClaimPtr& claim : question_.claims) own.insert(claim->metadata.uid);
+    std::vector<ClaimPtr> all;
+    for (const ClaimPtr& claim : objects_.claims)
+      if (claim->status.allocation && !claim->status.allocation->results.empty() && !own.contains(claim->metadata.uid))
+        all.push_back(claim);
+    return all;
+  }
+
+  // With exactly these claims released, and then put back.
+  std::optional<std::string> fits_without(const std::vector<ClaimPtr>& released) {
+    for (const ClaimPtr& claim : released) facts_.inventory.remove_claim(claim->metadata.uid);
+    std::optional<std::string> node = fits(question_);
+    for (const ClaimPtr& claim : released) facts_.inventory.apply_claim(*claim);
+    return node;
+  }
+
+  void release() {
+    const std::vector<ClaimPtr> all = holders();
+    if (all.empty() || !fits_without(all)) return;
+    const bool exact = all.size() <= options_.exact_holders;
+    const std::vector<ClaimPtr> fewest = exact ? fewest_of(all) : few_of(all);
+    const std::optional<std::string> node = fewest.empty() ? std::nullopt : fits_without(fewest);
+    if (!node) return;
+    Suggestion one;
+    one.kind = ChangeKind::kRelease;
+    one.smallest = (exact && out_.complete) || fewest.size() == 1;
+    for (const ClaimPtr& claim : fewest) one.names.push_back(claim->metadata.key());
+    for (size_t i = 0; i < one.names.size() && i < kMaxNames; ++i)
+      one.text += (i == 0 ? "release claim " : ", ") + clean(one.names[i], kMaxShown);
+    if (one.names.size() > kMaxNames) one.text += " and " + std::to_string(one.names.size() - kMaxNames) + " more";
+    if (!one.smallest) one.text += " (perhaps fewer would do)";
+    one.node = *node;
+    out_.suggestions.push_back(std::move(one));
+  }
+
+  // Every set, smaller ones first.
+  std::vector<ClaimPtr> fewest_of(const std::vector<ClaimPtr>& all) {
+    const uint32_t sets = uint32_t{1} << all.size();
+    for (int size = 1; size <= static_cast<int>(all.size()); ++size)
+      for (uint32_t set = 1; set < sets && may_try(); ++set) {
+        if (std::popcount(set) != size) continue;
+        std::vector<ClaimPtr> chosen;
+        for (size_t i = 0; i < all.size(); ++i)
+          if (set >> i & 1) chosen.push_back(all[i]);
+        if (fits_without(chosen)) return chosen;
+      }
+    return all;
+  }
+
+  // One alone if any does; else all of the pool where that helps, less those that need not go; else all of them so.
+  std::vector<ClaimPtr> few_of(const std::vector<ClaimPtr>& all) {
+    constexpr size_t kMostAlone = 2'000, kMostPools = 64, kMostShrunk = 512;
+    for (size_t i = 0; i < all.size() && i < kMostAlone && may_try(); ++i)
+      if (fits_without({all[i]})) return {all[i]};
+    std::map<std::string, std::vector<ClaimPtr>> by_pool;
+    for (const ClaimPtr& claim : all)
+      for (const api::DeviceRequestAllocationResult& device : claim->status.allocation->results) {
+        std::vector<ClaimPtr>& there = by_pool[device.pool];
+        if (there.empty() || there.back() != claim) there.push_back(claim);
+      }
+    std::vector<std::vector<ClaimPtr>> groups;
+    for (auto& [pool, claims] : by_pool) groups.push_back(std::move(claims));
+    std::stable_sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+    std::vector<ClaimPtr> best;
+    for (size_t i = 0; i < groups.size() && i < kMostPools && may_try(); ++i)
+      if (groups[i].size() > 1 && fits_without(groups[i]))
+        if (std::vector<ClaimPtr> few = shrink(groups[i]); best.empty() || few.size() < best.size())
+          best = std::move(few);
+    if (best.empty() && all.size() <= kMostShrunk) best = shrink(all);
+    return best;
+  }
+  std::vector<ClaimPtr> shrink(std::vector<ClaimPtr> claims) {
+    for (size_t i = claims.size(); i-- > 0 && may_try();) {
+      std::vector<ClaimPtr> without = claims;
+      without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
+      if (!without.empty() && fits_without(without)) claims = std::move(without);
+    }
+    return claims;
+  }
+
+  const Facts& facts_;
+  const Question& question_;
+  const WorldObjects& objects_;
+  const WouldFitOptions options_;
+  WouldFit out_;
+};
+
+}  // namespace
+
+std::string_view change_kind_name(ChangeKind kind) {
+  static constexpr std::array<std::string_view, 8> kNames = {
+      "TolerateNodeTaint", "TolerateDeviceTaint", "LessResource", "DropSelector", "Release",
+      "AddNode",           "FewerDevices",        "Uncordon"};
+  return kNames.at(static_cast<size_t>(kind));
+}
+
+WouldFit would_fit(const Facts& facts, const Question& question, const WorldObjects& objects,
+                   const WouldFitOptions& options) {
+  return Trials(facts, question, objects, options).run();
+}
+
+std::unique_ptr<ChangedQuestion> apply_to_question(const Question& question, const Suggestion& suggestion) {
+  auto changed = std::make_unique<ChangedQuestion>();
+  changed->question = question;
+  if (question.pod != nullptr) {
+    changed->pod = *question.pod;
+    changed->question.pod = &changed->pod;
+  }
+  changed->pod.tolerations.insert(changed->pod.tolerations.end(), suggestion.tolerations.begin(),
+                                  suggestion.tolerations.end());
+  if (suggestion.kind == ChangeKind::kLessCpu) {
+    // The pod's own figure stands for the sum over its containers; overhead comes on top of it.
+    int64_t overhead = 0;
+    if (const auto amounts = placement::amounts_of(changed->pod.overhead))
+      overhead = placement::amount_of(*amounts, suggestion.resource);
+    if (!changed->pod.pod_requests) changed->pod.pod_requests.emplace();
+    (*changed->pod.pod_requests)[suggestion.resource] =
+        amount_text(suggestion.resource, std::max<int64_t>(0, suggestion.amount - overhead));
+  }
+  const bool of_request = suggestion.kind == ChangeKind::kTolerateDeviceTaint ||
+                          suggestion.kind == ChangeKind::kDropSelector || suggestion.kind == ChangeKind::kFewerDevices;
+  if (!of_request || suggestion.claim >= question.claims.size()) return changed;
+  auto claim = std::make_shared<api::ResourceClaim>(*question.claims[suggestion.claim]);
+  if (suggestion.request >= claim->spec.requests.size()) return changed;
+  api::DeviceRequest& request = claim->spec.requests[suggestion.request];
+  const auto alternative = static_cast<size_t>(std::max(suggestion.alternative, 0));
+  if (suggestion.alternative >= 0 ? alternative >= request.first_available.size() : !request.exactly) return changed;
+  api::DeviceSubRequest& spec = suggestion.alternative < 0 ? *request.exactly : request.first_available[alternative];
+  spec.tolerations.insert(spec.tolerations.end(), suggestion.device_tolerations.begin(),
+                          suggestion.device_tolerations.end());
+  if (suggestion.kind == ChangeKind::kFewerDevices) spec.count = suggestion.amount;
+  const auto at = static_cast<size_t>(suggestion.amount);
+  if (suggestion.kind == ChangeKind::kDropSelector && at < spec.selectors.size()) {
+    if (suggestion.selector.empty())
+      spec.selectors.erase(spec.selectors.begin() + suggestion.amount);
+    else
+      spec.selectors[at] = suggestion.selector;
+  }
+  changed->question.claims[suggestion.claim] = std::move(claim);
+  return changed;
+}
+
+}  // namespace dra::verdict
