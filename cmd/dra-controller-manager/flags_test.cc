@@ -213,8 +213,8 @@ TEST(Flags, OfKubeControllerManagerExistOrAreRefusedWithAReplacement) {
 TEST(Flags, TheDocumentsNameFlagsThatExist) {
   const std::string help = parse({"--help"}).text;
   // Of kubectl, jq and helm.
-  const std::set<std::string> of_other_programs{"--type", "--namespace",   "--create-namespace",
-                                                "--set",  "--server-side", "--ignore-not-found"};
+  const std::set<std::string> of_other_programs{"--type",        "--namespace",        "--create-namespace", "--set",
+                                                "--server-side", "--ignore-not-found", "--api-versions"};
   for (const char* path :
        {"docs/install.md", "docs/metrics.md", "charts/dra-controller-manager/templates/deployment.yaml"}) {
     std::ifstream in(path);

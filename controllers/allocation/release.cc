@@ -147,6 +147,7 @@ void PodReconcile::release() {
   if (withdraw()) return;
   if (std::any_of(state_.claims.begin(), state_.claims.end(), [](const ClaimState& c) { return c.needs_proof(); }))
     return prove();
+  if (enlist()) return;
   api::NodeSelectorTerm term;
   for (const ClaimState& claim : state_.claims)
     if (claim.allocated()) single_term(*claim.claim->status.allocation, term);

@@ -34,7 +34,7 @@ using inventory::NodeId;
 
 enum class Strategy : uint8_t {
   kFirstFit,  // the first solution in upstream's order, on the first node that fits
-  kBestFit,   // over all nodes: what leaves most of use to the requests of late (pkg/strategy, docs/design/packing.md)
+  kBestFit,   // over all nodes: what leaves most of use to the requests of late (pkg/strategy)
   kPack,      // devices and nodes in use first, the fullest that suffice
   kSpread,    // the emptiest first
 };

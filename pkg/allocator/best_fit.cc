@@ -14,6 +14,9 @@ using inventory::test_bit;
 
 using strategy::kMillion;
 
+// Losses of groups are quotients, rounded down one by one: what differs by less is equal.
+constexpr int64_t kRounding = 100;
+
 // Free shares are rounded down to millionths and requests up: a millionth is no difference.
 uint32_t cells_of(int64_t ppm) {
   return static_cast<uint32_t>(
@@ -386,6 +389,7 @@ strategy::Cost BestFit::node_cost(size_t position, const NodePrice& price) const
   // Losses say all that matters of devices that are shared or whole; of partitions they are equal so often that the
   // node would be chosen by its name.
   if (totals.partitioned) {
+    cost.lost = (price.lost + kRounding / 2) / kRounding * kRounding;
     cost.whole = totals.whole;
     cost.tight = -(totals.tight_ppm / kMillion);
   }

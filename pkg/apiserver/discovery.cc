@@ -21,7 +21,8 @@ std::string sha256(std::string_view text) {
 
 // discovery.StorageVersionHash: tells clients when the stored version of a kind changes.
 std::string storage_version_hash(const KindInfo& info) {
-  const std::string text = info.hub.group + "/" + info.hub.version + "/" + info.kind;
+  const std::string& version = info.storage_version.empty() ? info.hub.version : info.storage_version;
+  const std::string text = info.hub.group + "/" + version + "/" + info.kind;
   return base64_encode(std::string_view(sha256(text)).substr(0, 8));
 }
 

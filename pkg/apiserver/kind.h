@@ -65,6 +65,7 @@ struct KindInfo {
   bool namespaced = true;
   std::vector<ServedVersion> served;  // most preferred first
   GroupVersion hub;                   // the version in which objects are stored and hooks work
+  std::string storage_version;        // upstream's, where it is another; discovery shows its hash
   std::vector<std::string> verbs = {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
   std::vector<SubresourceInfo> subresources;
   NameRule name_rule = NameRule::kDnsSubdomain;

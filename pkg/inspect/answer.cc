@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "pkg/base/closest.h"
 #include "pkg/base/strings.h"
 #include "pkg/yaml/yaml.h"
 
@@ -88,21 +89,6 @@ OrderedJson json_of(const Answer& answer) {
   return document;
 }
 
-// Insertions, deletions, replacements and swaps of neighbours that make one of the other.
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<size_t>> table(a.size() + 1, std::vector<size_t>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i) table[i][0] = i;
-  for (size_t j = 0; j <= b.size(); ++j) table[0][j] = j;
-  for (size_t i = 1; i <= a.size(); ++i)
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t same = a[i - 1] == b[j - 1] ? 0 : 1;
-      table[i][j] = std::min({table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + same});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        table[i][j] = std::min(table[i][j], table[i - 2][j - 2] + 1);
-    }
-  return table[a.size()][b.size()];
-}
-
 }  // namespace
 
 Result<Format> format_of(std::string_view text) {
@@ -146,18 +132,7 @@ std::string counted(uint64_t count, std::string_view singular) {
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
-  if (word.size() > 200) return "";
-  std::string best;
-  size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;
-  for (const std::string& one : known) {
-    if (one.size() > 200) continue;
-    const size_t distance = edit_distance(word, one);
-    if (distance < best_distance) {
-      best_distance = distance;
-      best = one;
-    }
-  }
-  return best;
+  return closest(word, known).value_or("");
 }
 
 std::string wrapped(std::string_view text, size_t width) {

@@ -178,7 +178,7 @@ TEST(Fits, CountsCopiesOfAWorkloadAndHowManyMore) {
   ASSERT_TRUE(found);
   EXPECT_EQ((*found)[0].placed, 3u);
   EXPECT_EQ((*found)[0].fit, Fit::kNever);
-  EXPECT_NE((*found)[0].why.find("Too many pods"), std::string::npos) << (*found)[0].why;
+  EXPECT_NE((*found)[0].why.find("runs as many pods as it can"), std::string::npos) << (*found)[0].why;
 }
 
 TEST(Fits, CopiesShareAClaimThatTheyName) {

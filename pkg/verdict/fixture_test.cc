@@ -203,7 +203,7 @@ const std::vector<SeededCause>& seeded_causes() {
       {"volume claim is missing", "persistentvolumeclaim \"data\" not found", 0, [](W& w) { w.volume_claim = "data"; },
        "refusal"},
       {"class is missing", "\"none\" does not exist", 0, [](W& w) { w.device_class = "none"; }, "class"},
-      {"selector cannot be compiled", "selectors[0]", 0, [](W& w) { w.selectors = {"device.driver =="}; }, "selector"},
+      {"selector cannot be compiled", "selector #0", 0, [](W& w) { w.selectors = {"device.driver =="}; }, "selector"},
       {"more than a claim may have", "the limit of a claim is 32", 0, [](W& w) { w.count = 40; }, "count"},
       // What keeps the pod from every node, in kube-scheduler's order.
       {"nodes are deleted", "being deleted", 10, each([](WorldNode& n) { n.deleting = true; }), ""},

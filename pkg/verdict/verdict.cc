@@ -121,7 +121,10 @@ RequestVerdict request_verdict(const allocator::RequestReason& reason, const Dev
   out.nearest_miss = clean(reason.nearest_miss, kMaxDeviceText);
   uint32_t usable = 0, others = 0;
   for (const allocator::CauseCount& count : reason.counts) {
-    if (count.cause == Cause::kClassMissing || count.cause == Cause::kInvalidRequest) {
+    // A claim that asks for more than one may have is refused before any device is looked at.
+    const bool refused = count.cause == Cause::kClassMissing || count.cause == Cause::kInvalidRequest ||
+                         (count.cause == Cause::kLimit && count.devices == 0);
+    if (refused) {
       out.invalid = clean(count.detail, kMaxSentence / 2);
     } else if (count.cause == Cause::kWrongNode) {
       out.asked -= std::min(out.asked, count.devices);

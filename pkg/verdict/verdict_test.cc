@@ -145,7 +145,10 @@ TEST(Verdict, HostileTextsStayBoundedAndReadable) {
     if (what == 0) world.selectors = {"device.driver == \"" + std::string(1 << 20, 'x') + "\""};
     if (what == 1) world.node_taint = {bad, bad, "NoSchedule", ""};
     if (what == 2) world.device_taint = {bad, bad, "NoSchedule", ""};
-    if (what == 3) world.request_name = bad;
+    if (what == 3) {
+      world.request_name = bad;
+      world.hold_all();
+    }
     if (what == 4) world.node_selector = {{bad, bad}};
     if (what == 5) world.class_selectors = {"device.driver == \"" + std::string(1 << 20, 'x') + "\""};
     if (what == 6) world.capacity = {{bad, "1"}};

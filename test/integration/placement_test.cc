@@ -94,7 +94,7 @@ TEST_F(Placement, PortsOfDifferentProtocolsDoNotMeet) {
   listening("tcp", "TCP");
   EXPECT_TRUE(soon([&] { return bound("udp") && bound("tcp"); }, 30s));
   listening("second", "UDP");
-  EXPECT_TRUE(soon([&] { return said("didn't have free ports for the requested pod ports"); }));
+  EXPECT_TRUE(soon([&] { return said("host port 53/UDP is taken"); }));
   EXPECT_TRUE(gated("second"));
 }
 

@@ -85,6 +85,9 @@ class Inspection {
     if (options_.may_wait.contains(pod.metadata.key())) return;
     if (pod.node_name.empty()) return say(name + " is not bound");
     for (const std::string& key : reconcile::claim_keys_of(pod)) {
+      // Where a device plugin serves the pod no claim is made for its extended resources.
+      if (!pod.extended_resource_claim_status && key == pod.metadata.ns + "/" + reconcile::extended_claim_name(pod))
+        continue;
       const auto claim =
           std::find_if(claims_.begin(), claims_.end(), [&](const auto& c) { return c.metadata.key() == key; });
       if (claim == claims_.end() || !claim->status.allocation)
@@ -167,7 +170,9 @@ void Watchdog::on_pod(const client::Change<api::Pod>& change) {
     return;
   }
   if (!pod.node_name.empty()) bound_.insert(uid);
-  if (!pod.scheduling_gates.empty() || !released_.insert(uid).second) return;
+  // A pod without a gate that is ours to bind uses nothing before it is bound.
+  const bool held = !pod.scheduling_gates.empty() || (pod.scheduler_name == kOurScheduler && pod.node_name.empty());
+  if (held || !released_.insert(uid).second) return;
   const auto claims = of_pod_.find(uid);
   if (claims == of_pod_.end()) return;
   for (const std::string& key : claims->second)

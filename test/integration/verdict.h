@@ -14,6 +14,9 @@
 
 namespace dra::integration {
 
+// Pods of this scheduler name are the manager's to bind.
+inline constexpr const char* kOurScheduler = "dra";
+
 struct VerdictOptions {
   // Pods that may stay unbound ("default/a"); every other unfinished pod must be bound.
   std::set<std::string> may_wait;

@@ -189,6 +189,7 @@ KindInfo taint_rules_info() {
   i.served.push_back({{"resource.k8s.io", "v1alpha3"},
                       "resource/v1alpha3",
                       "resource.k8s.io/v1alpha3 DeviceTaintRule is deprecated in v1.36+, unavailable in v1.39+"});
+  i.storage_version = "v1alpha3";
   i.has_generation = true;
   i.delete_returns_object = true;
   with_status(i);

@@ -10,7 +10,8 @@ namespace dra::apiserver::taint_rule_test {
 class TaintRuleKind : public testing::Test {
  protected:
   std::string refused(const char* spec) const {
-    return aggregate_text(kind->validate_create(context, {{"spec", Json::parse(spec)}}));
+    const FieldErrors errors = kind->validate_create(context, {{"spec", Json::parse(spec)}});
+    return errors.empty() ? "" : aggregate_text(errors);
   }
   Json updated(const char* taint, const char* old_taint) const {
     Json object{{"spec", {{"taint", Json::parse(taint)}}}};
@@ -67,8 +68,9 @@ TEST_F(TaintRuleKind, TimeFollowsTheEffect) {
 
 TEST_F(TaintRuleKind, StatusHoldsEightConditions) {
   const auto judged = [&](Json conditions) {
-    return aggregate_text(
-        kind->validate_status_update(context, {{"status", {{"conditions", std::move(conditions)}}}}, {}));
+    const FieldErrors errors =
+        kind->validate_status_update(context, {{"status", {{"conditions", std::move(conditions)}}}}, {});
+    return errors.empty() ? std::string() : aggregate_text(errors);
   };
   Json nine = Json::array();
   for (int i = 0; i < 9; ++i)
