@@ -334,7 +334,7 @@ apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: t, labels: {a: b}}
 spec:
-  metadata: {labels: {x: y}}
+  metadata: {labels: {x: z}}
   spec:
     devices:
       requests:
@@ -422,7 +422,7 @@ TEST(Migrate, FlattensDevicesAndPods) {
   EXPECT_NE(slice.find("value: 1Gi"), std::string::npos) << slice;
   const std::string pod =
       migrated_text("apiVersion: v1\nkind: Pod\nspec: {resourceClaims: [{name: g, source: {resourceClaimName: c}}]}\n");
-  EXPECT_EQ(pod.find("source"), std::string::npos) << pod;
+  EXPECT_EQ(pod.find("source:"), std::string::npos) << pod;
 }
 
 TEST(Migrate, IsIdempotent) {

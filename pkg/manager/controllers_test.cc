@@ -58,7 +58,7 @@ TEST(Controllers, DescribeThemselvesCompletely) {
 
 // Kinds that no controller can watch would never be listed, and every pass would wait for them.
 TEST(Controllers, WatchOnlyWhatTheManagerHasStoresFor) {
-  const std::set<std::string> stores{"pods",           "nodes",        "resourceclaims", "resourceclaimtemplates",
+  const std::set<std::string> stores{"pods",           "nodes",         "resourceclaims",  "resourceclaimtemplates",
                                      "resourceslices", "deviceclasses", "devicetaintrules"};
   for (const PermissionRole& role : permission_roles())
     for (const PermissionRule& rule : role.rules)

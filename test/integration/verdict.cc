@@ -171,8 +171,8 @@ void Watchdog::on_pod(const client::Change<api::Pod>& change) {
   }
   if (!pod.node_name.empty()) bound_.insert(uid);
   // A pod without a gate that is ours to bind uses nothing before it is bound.
-  const bool held = !pod.scheduling_gates.empty() || (pod.scheduler_name == kOurScheduler && pod.node_name.empty());
-  if (held || !released_.insert(uid).second) return;
+  const bool waits = !pod.scheduling_gates.empty() || (pod.scheduler_name == kOurScheduler && pod.node_name.empty());
+  if (waits || !released_.insert(uid).second) return;
   const auto claims = of_pod_.find(uid);
   if (claims == of_pod_.end()) return;
   for (const std::string& key : claims->second)
