@@ -247,7 +247,7 @@ const std::vector<SeededCause>& seeded_causes() {
          w.capacity = {{"memory", "200Gi"}};
        },
        ""},
-      {"all held", "in use by", 35, [](W& w) { w.hold_all(); }, "held"},
+      {"all held", "devices in use", 35, [](W& w) { w.hold_all(); }, "held"},
       {"cut into partitions", "takes 80Gi memory of counter set set-0, 40Gi left of 80Gi", 35,
        [](W& w) { w.cut = true; }, "held"},
       {"constraint", "without a common value of gpu.example.com/serial", 36,
