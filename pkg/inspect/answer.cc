@@ -128,7 +128,8 @@ std::string render(const Answer& answer, const RenderOptions& options) {
 }
 
 std::string counted(uint64_t count, std::string_view singular) {
-  return std::to_string(count) + " " + std::string(singular) + (count == 1 ? "" : "s");
+  const char* ending = count == 1 ? "" : singular.ends_with('s') ? "es" : "s";
+  return std::to_string(count) + " " + std::string(singular) + ending;
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {

@@ -6,8 +6,7 @@
 //
 // A request counts once, however often it is asked again. Old requests are forgotten slowly: after kMemory newer ones a
 // request counts half. Prices are made anew after 100 requests, then whenever half as many again have come, and then
-// every kMemory: seldom, because everything that is worked out from them starts afresh. Templates seed the mix like
-// requests.
+// every kMemory: seldom, because everything that is worked out from them starts afresh. Nothing seeds the mix yet.
 //
 // Deterministic; one thread; bounded by kMaxKinds and kMaxRemembered.
 #pragma once
