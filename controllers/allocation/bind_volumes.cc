@@ -21,7 +21,6 @@ using Json = nlohmann::json;
 
 // "<node> <time>" on a claim or a volume; listed among those that pkg/api keeps.
 constexpr const char* kVolumeBindingAnnotation = "dra-controller-manager/volume-binding";
-constexpr const char* kSelectedNode = "volume.kubernetes.io/selected-node";
 constexpr const char* kBoundByController = "pv.kubernetes.io/bound-by-controller";
 constexpr Duration kLimit = std::chrono::seconds(600);  // kube-scheduler's bindTimeoutSeconds
 constexpr Duration kWorthAnEvent = std::chrono::seconds(30);
@@ -53,9 +52,11 @@ Write patch(Kind kind, const api::ObjectMeta& metadata, Json body, const char* p
 }
 
 Write write_selected_node(const api::PersistentVolumeClaim& claim, const std::string& node, WallTime now) {
-  return patch(Kind::kVolumeClaim, claim.metadata,
-               {{"metadata", {{"annotations", {{kSelectedNode, node}, {kVolumeBindingAnnotation, mark(node, now)}}}}}},
-               "select-node");
+  return patch(
+      Kind::kVolumeClaim, claim.metadata,
+      {{"metadata",
+        {{"annotations", {{api::kSelectedNodeAnnotation, node}, {kVolumeBindingAnnotation, mark(node, now)}}}}}},
+      "select-node");
 }
 
 Write write_unmarked(Kind kind, const api::ObjectMeta& metadata) {
@@ -87,7 +88,7 @@ class Waiting {
   explicit Waiting(const BindContext& context) : node_(context.node), now_(context.view.now()) {}
 
   void provision(const api::PersistentVolumeClaim& claim) {
-    const auto selected = claim.metadata.annotations.find(kSelectedNode);
+    const auto selected = claim.metadata.annotations.find(api::kSelectedNodeAnnotation);
     const std::optional<WallTime> since = asked_since(claim.metadata, node_, now_);
     const bool is_selected = selected != claim.metadata.annotations.end() && selected->second == node_;
     if (since && !is_selected) {

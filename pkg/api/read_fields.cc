@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "pkg/api/resource.h"
+#include "pkg/api/storage.h"
 #include "pkg/base/strings.h"
 
 namespace dra::api::detail {
@@ -145,7 +146,7 @@ constexpr UsedAnnotation kUsedAnnotations[] = {
     {"dra-controller-manager/leaving", 8192},  // an entry of 58 bytes for each of up to 64 claims
     {"dra-controller-manager/volume-binding", 320},
     // Of volumes and their claims: kube-scheduler's, and those that it reads.
-    {"volume.kubernetes.io/selected-node", 256},
+    {kSelectedNodeAnnotation, 256},
     {"pv.kubernetes.io/bind-completed", 16},
     {"volume.beta.kubernetes.io/storage-class", 256},
 };

@@ -15,6 +15,9 @@
 
 namespace dra::api {
 
+// On a PersistentVolumeClaim that waits for its first consumer: the node for which a volume is to be made.
+inline constexpr const char* kSelectedNodeAnnotation = "volume.kubernetes.io/selected-node";
+
 struct PersistentVolumeClaim {
   ObjectMeta metadata;
   std::vector<std::string> access_modes;

@@ -2,12 +2,6 @@
 
 namespace dra::manager {
 
-namespace {
-
-constexpr const char* kSelectedNode = "volume.kubernetes.io/selected-node";
-
-}  // namespace
-
 void AssumedVolumes::set(Claim claim) {
   const std::string key = claim->metadata.key();
   const Claim before = this->claim(key);
@@ -40,10 +34,10 @@ void AssumedVolumes::remove_volume(const std::string& name) {
 }
 
 void AssumedVolumes::show(const AssumedClaim& assumed) {
-  if (placement::is_bound(*assumed.real) || assumed.real->metadata.annotations.contains(kSelectedNode))
+  if (placement::is_bound(*assumed.real) || assumed.real->metadata.annotations.contains(api::kSelectedNodeAnnotation))
     return facts_.claims.set(assumed.real);
   auto copy = std::make_shared<api::PersistentVolumeClaim>(*assumed.real);
-  copy->metadata.annotations[kSelectedNode] = assumed.node;
+  copy->metadata.annotations[api::kSelectedNodeAnnotation] = assumed.node;
   facts_.claims.set(std::move(copy));
 }
 

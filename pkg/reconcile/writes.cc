@@ -60,6 +60,22 @@ Json consumers_json(const std::vector<api::ResourceClaimConsumerReference>& cons
   return list;
 }
 
+// Server-side apply to a pod's status, pinned to its uid: what the manager applied before and leaves out, goes.
+Write apply_pod_status(const api::Pod& pod, std::string manager, std::string purpose, Json status) {
+  const api::ObjectMeta& metadata = pod.metadata;
+  Write write;
+  write.verb = Verb::kApply;
+  write.object = ref_of(pod);
+  write.subresource = "status";
+  write.field_manager = std::move(manager);
+  write.purpose = std::move(purpose);
+  write.body = dumped({{"apiVersion", "v1"},
+                       {"kind", "Pod"},
+                       {"metadata", {{"name", metadata.name}, {"namespace", metadata.ns}, {"uid", metadata.uid}}},
+                       {"status", std::move(status)}});
+  return write;
+}
+
 }  // namespace
 
 Ref ref_of(Kind kind, const api::ObjectMeta& metadata) {
@@ -237,23 +253,13 @@ Write write_pod_annotation(const api::Pod& pod, std::string_view name, const std
 
 Write write_disruption_target(const View& view, const api::Pod& pod, std::string_view reason,
                               std::string_view message) {
-  const api::ObjectMeta& metadata = pod.metadata;
   const Json condition{{"type", kDisruptionTarget},
                        {"status", "True"},
                        {"reason", reason},
                        {"message", message},
                        {"lastTransitionTime", format_rfc3339(view.now())}};
-  Write write;
-  write.verb = Verb::kApply;
-  write.object = ref_of(pod);
-  write.subresource = "status";
-  write.field_manager = kEvictionManager;
-  write.purpose = "mark-disruption";
-  write.body = dumped({{"apiVersion", "v1"},
-                       {"kind", "Pod"},
-                       {"metadata", {{"name", metadata.name}, {"namespace", metadata.ns}, {"uid", metadata.uid}}},
-                       {"status", {{"conditions", Json::array({condition})}}}});
-  return write;
+  return apply_pod_status(pod, std::string(kEvictionManager), "mark-disruption",
+                          {{"conditions", Json::array({condition})}});
 }
 
 Write write_rule_condition(const View& view, const api::DeviceTaintRule& rule, const api::Condition& condition) {
@@ -319,25 +325,13 @@ Write write_extended_status(const api::Pod& pod, const api::PodExtendedResourceC
     mappings.push_back({{"containerName", mapping.container_name},
                         {"resourceName", mapping.resource_name},
                         {"requestName", mapping.request_name}});
-  const api::ObjectMeta& metadata = pod.metadata;
-  Write write;
-  write.verb = Verb::kApply;
-  write.object = ref_of(pod);
-  write.subresource = "status";
-  write.field_manager = kExtendedManager;
-  write.purpose = "publish-extended-claim";
-  write.body =
-      dumped({{"apiVersion", "v1"},
-              {"kind", "Pod"},
-              {"metadata", {{"name", metadata.name}, {"namespace", metadata.ns}, {"uid", metadata.uid}}},
-              {"status",
-               {{"extendedResourceClaimStatus",
-                 {{"resourceClaimName", status.resource_claim_name}, {"requestMappings", std::move(mappings)}}}}}});
-  return write;
+  return apply_pod_status(
+      pod, std::string(kExtendedManager), "publish-extended-claim",
+      {{"extendedResourceClaimStatus",
+        {{"resourceClaimName", status.resource_claim_name}, {"requestMappings", std::move(mappings)}}}});
 }
 
 Write write_condition(const View& view, const api::Pod& pod, const api::Condition& condition, std::string purpose) {
-  const api::ObjectMeta& metadata = pod.metadata;
   std::string since = format_rfc3339(view.now());
   for (const api::Condition& known : pod.conditions)
     if (known.type == condition.type && known.status == condition.status && !known.last_transition_time.empty())
@@ -347,18 +341,9 @@ Write write_condition(const View& view, const api::Pod& pod, const api::Conditio
                   {"reason", condition.reason},
                   {"message", condition.message},
                   {"lastTransitionTime", since}};
-  Write write;
-  write.verb = Verb::kApply;
-  write.object = ref_of(pod);
-  write.subresource = "status";
-  write.field_manager =
-      std::string(kFieldManager) + "-" + condition.type.substr(condition.type.rfind('/') + 1);  // npos + 1 is 0
-  write.purpose = std::move(purpose);
-  write.body = dumped({{"apiVersion", "v1"},
-                       {"kind", "Pod"},
-                       {"metadata", {{"name", metadata.name}, {"namespace", metadata.ns}, {"uid", metadata.uid}}},
-                       {"status", {{"conditions", Json::array({json})}}}});
-  return write;
+  // npos + 1 is 0
+  const std::string manager = std::string(kFieldManager) + "-" + condition.type.substr(condition.type.rfind('/') + 1);
+  return apply_pod_status(pod, manager, std::move(purpose), {{"conditions", Json::array({json})}});
 }
 
 void emit_once(const View& view, Outcome& outcome, Event event) {

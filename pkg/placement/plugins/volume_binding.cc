@@ -21,8 +21,6 @@ namespace {
 
 enum BindingReason : unsigned { kNodeConflict, kNothingToBind, kNotEnoughSpace, kVolumeMissing };
 
-const std::string kSelectedNode = "volume.kubernetes.io/selected-node";
-
 api::Quantity quantity_or_zero(const std::string& text) {
   return api::Quantity::parse(text).value_or(api::Quantity());
 }
@@ -292,14 +290,14 @@ uint64_t VolumeBinding::State::judge(const Cluster& cluster, NodeIndex node, Vol
 uint64_t VolumeBinding::State::judge_delayed(const Cluster& cluster, NodeIndex node, VolumePlan* plan) const {
   std::vector<const DelayedClaim*> provision;
   for (const DelayedClaim& one : delayed) {
-    const auto selected = one.claim->metadata.annotations.find(kSelectedNode);
+    const auto selected = one.claim->metadata.annotations.find(api::kSelectedNodeAnnotation);
     if (selected == one.claim->metadata.annotations.end()) continue;
     if (selected->second != cluster.rest(node).name) return uint64_t{1} << kNothingToBind;
     provision.push_back(&one);
   }
   std::set<const api::PersistentVolume*> taken;
   for (const DelayedClaim* one : by_size) {
-    if (one->claim->metadata.annotations.contains(kSelectedNode)) continue;
+    if (one->claim->metadata.annotations.contains(api::kSelectedNodeAnnotation)) continue;
     const api::PersistentVolume* volume = find_volume(*one, cluster, node, taken);
     if (!volume) {
       provision.push_back(one);
