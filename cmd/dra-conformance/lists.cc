@@ -62,10 +62,9 @@ std::optional<Fleet::Placed> Fleet::decide(const api::Pod& pod, std::shared_ptr<
   if (!needs) throw std::runtime_error(needs.error().message());
   placement::DecisionOptions options;
   options.volumes = placement::Volumes::kIgnored;
-  placement::Decision decision = placement::decide(cluster_, *needs, options);
   // First-fit means the first node by name, not the one that kube-scheduler scores highest.
-  std::sort(decision.nodes.begin(), decision.nodes.end(),
-            [&](const auto& a, const auto& b) { return ids_[a.node] < ids_[b.node]; });
+  options.preferences_only = true;
+  const placement::Decision decision = placement::decide(cluster_, *needs, options);
   std::vector<inventory::NodeId> order;
   std::vector<allocator::NodeFacts> facts;
   order.reserve(decision.nodes.size());

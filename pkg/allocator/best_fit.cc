@@ -29,6 +29,7 @@ void BestFit::clear() {
   demanded_.clear();
   values_.clear();
   prices_.clear();
+  totals_.clear();
 }
 
 FoundNodes BestFit::find(const Plan& plan, const Request& request, Strategy strategy, std::span<const NodeId> order) {
@@ -39,19 +40,21 @@ FoundNodes BestFit::find(const Plan& plan, const Request& request, Strategy stra
   compared_ = 0;
   last_shape_ = nullptr;
   values_.follow();
+  marks_.follow();
   rank_names();
   learn(plan, request);
+  drop_outdated();
   if (!plain(plan)) return search_all();
   Prices& prices = prices_for(plan);
   Place best;
   for (size_t i = 0; i < order.size(); ++i) {
     if (order[i] >= core_.node_count()) continue;
-    NodePrice& price = prices[order[i]];
+    NodePrice& price = prices.of[order[i]];
     const Priced priced = this->price(order[i], price);
     if (priced == Priced::kSliceEnded || meter_.stopped()) break;
     if (priced == Priced::kNo) continue;
     ++compared_;
-    const strategy::Cost cost = node_cost(i, price);
+    const strategy::Cost cost = node_cost(i, order[i], price);
     if (best.node != inventory::kNone && !better(cost, order[i], best)) continue;
     best.cost = cost;
     best.node = order[i];
@@ -146,24 +149,20 @@ bool BestFit::plain(const Plan& plan) {
 
 // What the node would lose, worked out again only when something on it has changed.
 BestFit::Priced BestFit::price(NodeId node, NodePrice& price) {
-  const NodeView& view = core_.view(node);
-  uint64_t epoch = 1;
-  for (const inventory::Segment& segment : view.segments) epoch = std::max(epoch, values_.of(segment.pool).epoch);
-  if (price.view == view.stamp && price.epoch == epoch) return price.fits ? Priced::kYes : Priced::kNo;
+  if (price.stamp >= marks_.changed(node)) return price.fits ? Priced::kYes : Priced::kNo;
   price = {};
-  price.totals = totals_of(node);
   meter_.charge(1);
   if (!plan_->requests.empty()) {
     const PlanAlternative& alternative = plan_->requests[0].alternatives[0];
     const Priced gathered = gather(alternative, node);
     if (gathered == Priced::kSliceEnded) return gathered;
+    const NodeView& view = core_.view(node);
     price.fits = gathered == Priced::kYes && pick(view, alternative.count, picked_);
     if (price.fits) sum_up(view, alternative, price);
   } else {
     price.fits = true;
   }
-  price.view = view.stamp;
-  price.epoch = epoch;
+  price.stamp = marks_.now();
   return price.fits ? Priced::kYes : Priced::kNo;
 }
 
@@ -176,7 +175,7 @@ void BestFit::sum_up(const NodeView& view, const PlanAlternative& alternative, N
     price.taken.units_ppm += units;
     price.taken.cpu_milli += units * mix_.kind(value.kind).cpu_milli_per_device / kMillion;
     price.lost += choice.lost;
-    price.broken += choice.broken;
+    price.broken += static_cast<uint32_t>(choice.broken);
     price.size += choice.size;
   }
 }
@@ -204,18 +203,26 @@ BestFit::Place BestFit::place_on(NodeId node, const strategy::Cost& cost) {
   return place;
 }
 
+// What was worked out with other prices or for another strategy is worth nothing any more.
+void BestFit::drop_outdated() {
+  if (kept_version_ == mix_.version() && kept_strategy_ == strategy_) return;
+  prices_.clear();
+  totals_.clear();
+  kept_version_ = mix_.version();
+  kept_strategy_ = strategy_;
+}
+
 BestFit::Prices& BestFit::prices_for(const Plan& plan) {
-  constexpr size_t kMaxKept = 1 << 17;  // prices of nodes
   const uint64_t key = plan.requests.empty() ? UINT64_MAX
                                              : uint64_t{plan.requests[0].alternatives[0].filter} << 32 |
                                                    plan.requests[0].alternatives[0].count;
-  const bool outdated = kept_version_ != mix_.version() || kept_strategy_ != strategy_;
-  const bool full = !prices_.contains(key) && (prices_.size() + 1) * core_.node_count() > kMaxKept;
-  if (outdated || full) prices_.clear();
-  kept_version_ = mix_.version();
-  kept_strategy_ = strategy_;
+  const size_t most = std::max<size_t>(kMaxKeptPrices / std::max<size_t>(core_.node_count(), 1), 1);
+  if (!prices_.contains(key) && prices_.size() >= most)
+    prices_.erase(std::min_element(prices_.begin(), prices_.end(),
+                                   [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
   Prices& prices = prices_[key];
-  prices.resize(core_.node_count());
+  prices.used = ++uses_;
+  prices.of.resize(core_.node_count());
   return prices;
 }
 
@@ -352,8 +359,12 @@ bool BestFit::pick_one_by_one(const NodeView& view, uint32_t count, std::vector<
 
 // ---- the node
 
-BestFit::NodeTotals BestFit::totals_of(NodeId node) {
-  NodeTotals totals;
+const BestFit::NodeTotals& BestFit::totals_of(NodeId node) {
+  if (totals_.size() < core_.node_count()) totals_.resize(core_.node_count());
+  NodeTotals& totals = totals_[node];
+  if (totals.stamp >= marks_.changed(node)) return totals;
+  totals = {};
+  totals.stamp = marks_.now();
   for (const inventory::Segment& segment : core_.view(node).segments) {
     const PoolValue& value = values_.of(segment.pool);
     if (!value.local) continue;  // the same for every node
@@ -367,14 +378,16 @@ BestFit::NodeTotals BestFit::totals_of(NodeId node) {
 }
 
 // Free devices, in millionths, beyond what the free CPU of the node can go with, at the usual CPU per device.
-int64_t BestFit::stranded(const NodeTotals& totals, int64_t free_cpu) const {
-  if (totals.cpu_milli <= free_cpu || totals.cpu_milli <= 0) return 0;
-  return static_cast<int64_t>(static_cast<__int128>(totals.cpu_milli - free_cpu) * totals.free_ppm / totals.cpu_milli);
+int64_t BestFit::stranded(int64_t free_ppm, int64_t cpu_milli, int64_t free_cpu) {
+  if (cpu_milli <= free_cpu || cpu_milli <= 0) return 0;
+  int64_t product = 0;
+  if (!__builtin_mul_overflow(cpu_milli - free_cpu, free_ppm, &product)) return product / cpu_milli;
+  return static_cast<int64_t>(static_cast<__int128>(cpu_milli - free_cpu) * free_ppm / cpu_milli);
 }
 
-strategy::Cost BestFit::node_cost(size_t position, const NodePrice& price) const {
+strategy::Cost BestFit::node_cost(size_t position, NodeId node, const NodePrice& price) {
   strategy::Cost cost;
-  const NodeTotals& totals = price.totals;
+  const NodeTotals& totals = totals_of(node);
   const bool known = position < request_->facts.size();
   if (known) cost.unpreferred = -request_->facts[position].preferred;
   if (strategy_ != Strategy::kBestFit) {
@@ -395,10 +408,9 @@ strategy::Cost BestFit::node_cost(size_t position, const NodePrice& price) const
   }
   if (!known) return cost;
   const int64_t free_cpu = request_->facts[position].free_cpu_milli;
-  NodeTotals after = totals;
-  after.free_ppm -= price.taken.units_ppm;
-  after.cpu_milli -= price.taken.cpu_milli;
-  cost.lost += stranded(after, free_cpu - request_->cpu_milli) - stranded(totals, free_cpu);
+  cost.lost += stranded(totals.free_ppm - price.taken.units_ppm, totals.cpu_milli - price.taken.cpu_milli,
+                        free_cpu - request_->cpu_milli) -
+               stranded(totals.free_ppm, totals.cpu_milli, free_cpu);
   return cost;
 }
 

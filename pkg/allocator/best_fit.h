@@ -3,11 +3,12 @@
 //   BestFit chooser(core, filters, search, node_search, meter);
 //   FoundNodes found = chooser.find(plan, request, Strategy::kBestFit, order);
 //
-// A request for some devices of one kind, without constraints, is priced from what PoolValues keeps: a few nanoseconds
-// a candidate, all nodes, exact (devices that draw on counters together are taken one after the other when several are
-// wanted). Anything else is searched for on every node as first-fit does, and then improved by going through the other
-// solutions of each node, exactly while kMaxImproveSteps last: what is found is never worse than first-fit's solution
-// on any node that the slice reached. Where nothing is found, the answer and its outcome are those of NodeSearch.
+// A request for some devices of one kind, without constraints, is priced from what PoolValues keeps, without a search:
+// all nodes, exact (devices that draw on counters together are taken one after the other when several are wanted), and
+// what a node would lose is kept until something on it changes (node_marks.h). Anything else is searched for on every
+// node as first-fit does, and then improved by going through the other solutions of each node, exactly while
+// kMaxImproveSteps last: what is found is never worse than first-fit's solution on any node that the slice reached.
+// Where nothing is found, the answer and its outcome are those of NodeSearch.
 //
 // Ties end by name of node and device, so that the answer does not depend on the names of slices. One thread.
 #pragma once
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "pkg/allocator/allocator.h"
+#include "pkg/allocator/node_marks.h"
 #include "pkg/allocator/node_search.h"
 #include "pkg/allocator/plan.h"
 #include "pkg/allocator/pool_values.h"
@@ -32,10 +34,17 @@ class BestFit {
  public:
   // Search steps that one decision may spend on looking for something better than the first solution, over all nodes.
   static constexpr uint64_t kMaxImproveSteps = 20'000;
+  static constexpr size_t kMaxKeptPrices = 1 << 18;   // of nodes, about 15 MB
   static constexpr uint64_t kLeastImproveSteps = 64;  // of each node, however many there are
 
   BestFit(inventory::Core& core, Filters& filters, Search& search, NodeSearch& node_search, Meter& meter)
-      : core_(core), filters_(filters), search_(search), node_search_(node_search), meter_(meter), values_(core) {}
+      : core_(core),
+        filters_(filters),
+        search_(search),
+        node_search_(node_search),
+        meter_(meter),
+        values_(core),
+        marks_(core) {}
 
   FoundNodes find(const Plan& plan, const Request& request, Strategy strategy, std::span<const NodeId> order);
   void clear();
@@ -63,21 +72,26 @@ class BestFit {
     int64_t cpu_milli = 0;  // that goes with these units
   };
   struct NodeTotals {
+    uint64_t stamp = 0;  // NodeMarks::now() then
     int64_t free_ppm = 0;
     int64_t cpu_milli = 0;  // that the free devices would need
     int64_t whole = 0;
     int64_t tight_ppm = 0;
     bool partitioned = false;  // some devices draw on counters together
   };
-  // What a plain request would lose on a node; kept for each filter and count, as long as nothing on the node changes.
+  // What a request would lose on a node.
   struct NodePrice {
-    uint64_t view = 0, epoch = 0;  // of the node then
-    bool fits = false;
-    int64_t lost = 0, broken = 0, size = 0;
+    uint64_t stamp = 0;  // NodeMarks::now() then
+    int64_t lost = 0, size = 0;
     Taken taken;
-    NodeTotals totals;
+    uint32_t broken = 0;
+    bool fits = false;
   };
-  using Prices = std::vector<NodePrice>;  // by node
+  // Of a plain request: kept for each filter and count. The request that was asked for the longest time ago goes first.
+  struct Prices {
+    uint64_t used = 0;
+    std::vector<NodePrice> of;  // by node
+  };
   struct Demanded {
     bool known = false;
     uint32_t kind = 0;
@@ -94,6 +108,7 @@ class BestFit {
   Priced price(NodeId node, NodePrice& price);
   void sum_up(const inventory::NodeView& view, const PlanAlternative& alternative, NodePrice& price);
   Place place_on(NodeId node, const strategy::Cost& cost);
+  void drop_outdated();
   Prices& prices_for(const Plan& plan);
   Priced gather(const PlanAlternative& alternative, NodeId node);
   std::optional<Choice> choice_of(const PlanAlternative& alternative, const inventory::Pool& pool,
@@ -104,9 +119,9 @@ class BestFit {
     return *core_.pool(view.segments[segment].pool);
   }
   int64_t need_ppm(const PlanAlternative& alternative, const inventory::CapacityShape& shape);
-  strategy::Cost node_cost(size_t position, const NodePrice& price) const;
-  NodeTotals totals_of(NodeId node);
-  int64_t stranded(const NodeTotals& totals, int64_t free_cpu) const;
+  strategy::Cost node_cost(size_t position, NodeId node, const NodePrice& price);
+  const NodeTotals& totals_of(NodeId node);
+  static int64_t stranded(int64_t free_ppm, int64_t cpu_milli, int64_t free_cpu);
   bool better(const strategy::Cost& cost, NodeId node, const Place& than) const;
 
   // best_fit_search.cc: anything else
@@ -126,10 +141,13 @@ class BestFit {
   NodeSearch& node_search_;
   Meter& meter_;
   PoolValues values_;
+  NodeMarks marks_;
   strategy::Mix mix_;
   std::unordered_map<FilterId, Demanded> demanded_;
   std::unordered_map<uint64_t, Prices> prices_;
-  uint64_t kept_version_ = 0;  // of the mix
+  std::vector<NodeTotals> totals_;  // by node
+  uint64_t uses_ = 0;               // counts prices_for()
+  uint64_t kept_version_ = 0;       // of the mix
   Strategy kept_strategy_ = Strategy::kBestFit;
   std::vector<uint32_t> name_rank_;  // of nodes
 

@@ -121,11 +121,10 @@ strategy::Cost BestFit::cost_of(const Search& search, NodeId node, size_t positi
     if (plan_->requests[r].prioritized) rank += search.chosen()[r];
   NodePrice price;
   price.lost = lost;
-  price.broken = broken;
+  price.broken = static_cast<uint32_t>(broken);
   price.size = size;
   price.taken = taken;
-  price.totals = totals_of(node);
-  strategy::Cost cost = node_cost(position, price);
+  strategy::Cost cost = node_cost(position, node, price);
   cost.rank = rank;
   return cost;
 }

@@ -159,6 +159,7 @@ NodeId Core::apply_node(std::string_view name, const api::StringMap& labels) {
   node.labels = labels;
   node.applied = true;
   ++node.named_version;
+  ++nodes_version_;
   ++version_;
   return id;
 }
@@ -170,6 +171,7 @@ void Core::remove_node(std::string_view name) {
   ++moves_version_;
   nodes_[id].applied = false;
   ++nodes_[id].named_version;
+  ++nodes_version_;
   ++version_;
 }
 

@@ -83,6 +83,8 @@ class Core {
   const api::StringMap& node_labels(NodeId id) const { return nodes_[id].labels; }
   size_t node_count() const { return nodes_.size(); }
   std::vector<NodeId> applied_nodes() const;
+  // Grows when a node comes, goes, or changes its labels.
+  uint64_t nodes_version() const { return nodes_version_; }
   const NodeView& view(NodeId id) const;
   bool usable_on(const Where& place, NodeId node) const;
 
@@ -169,6 +171,7 @@ class Core {
   uint64_t log_begin_ = 0;
   uint64_t places_version_ = 1;
   uint64_t moves_version_ = 1;
+  uint64_t nodes_version_ = 1;
   uint64_t classes_version_ = 1;
   uint64_t next_serial_ = 1;
   mutable uint64_t next_stamp_ = 1;

@@ -105,6 +105,12 @@ void score(Attempt& attempt) {
   score_inter_pod_affinity(attempt, scores);
   score_topology_spread(attempt, scores);
   scores.preferred = scores.totals;
+  if (attempt.options.preferences_only) {
+    attempt.decision.nodes.reserve(scores.nodes.size());
+    for (size_t i = 0; i < scores.nodes.size(); ++i)
+      attempt.decision.nodes.push_back({scores.nodes[i], scores.preferred[i], scores.preferred[i]});
+    return;
+  }
   score_resources(attempt, scores);
   score_balance(attempt, scores);
   score_images(attempt, scores);

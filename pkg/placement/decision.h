@@ -93,12 +93,16 @@ struct VolumePlan {
 struct DecisionOptions {
   Volumes volumes = Volumes::kChecked;
   bool keep_plans = false;  // fill Decision::plans
+  // Score only what the pod prefers, and leave the nodes in the order of the candidates: for a caller who weighs all of
+  // them anyway (best-fit).
+  bool preferences_only = false;
   // Only these nodes, in this order; nullptr: all. Other nodes still count for spreading and affinity.
   const std::vector<NodeIndex>* only = nullptr;
 };
 
 struct Decision {
-  std::vector<RankedNode> nodes;  // those the pod may go to: highest score first, ties in the order of the candidates
+  // Those the pod may go to: highest score first, ties in the order of the candidates (see preferences_only).
+  std::vector<RankedNode> nodes;
   std::vector<NodeIndex> candidates;
   std::vector<Verdict> verdicts;  // of the candidates
   // The pod was refused before any node was looked at: by this plugin (always UnschedulableAndUnresolvable).

@@ -1,0 +1,37 @@
+// NodeMarks: when something on a node last changed, so that what was worked out for it may be kept.
+//
+//   marks.follow();                                // once a decision
+//   if (kept.stamp >= marks.changed(node)) ...     // kept.stamp = marks.now() when it was worked out
+//
+// Follows the inventory's log: what claims take of a pool that is local to a node marks that node; anything else
+// (slices, pools of several nodes, labels) marks all of them, since it is seldom or hard to attribute. One thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "pkg/inventory/core.h"
+
+namespace dra::allocator {
+
+class NodeMarks {
+ public:
+  explicit NodeMarks(const inventory::Core& core) : core_(core) {}
+
+  void follow();
+  // At least 1; the node must have been known to the inventory at follow().
+  uint64_t changed(inventory::NodeId node) const { return std::max(changed_[node], all_changed_); }
+  uint64_t now() const { return now_; }
+
+ private:
+  const inventory::Core& core_;
+  std::vector<uint64_t> changed_;  // by node
+  std::vector<uint64_t> tables_;   // version of the slices by pool, as of the last look
+  uint64_t now_ = 1;
+  uint64_t all_changed_ = 1;
+  uint64_t seen_ = 0;           // of the log
+  uint64_t nodes_version_ = 0;  // Core::nodes_version()
+};
+
+}  // namespace dra::allocator
