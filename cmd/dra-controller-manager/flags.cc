@@ -22,7 +22,8 @@ constexpr const char* kDescription =
 
 // The texts of flags that need more than a type.
 struct Texts {
-  std::string claim_templates = "observe", scheduling = "gate", controllers = "*", scheduler_names, ignore_taints;
+  std::string claim_templates = "observe", scheduling = "gate", strategy = "first-fit", controllers = "*",
+              scheduler_names, ignore_taints;
   std::string device_taint_eviction = "observe";
   std::optional<int64_t> max_evictions_per_rule;
   std::string feature_gates, cel_extensions, log_format = "text";
@@ -105,6 +106,9 @@ std::string settle(const Texts& texts, Flags& flags) {
       {"observe", allocation::Mode::kObserve}, {"gate", allocation::Mode::kGate}, {"bind", allocation::Mode::kBind}};
   const auto mode = kModes.find(texts.scheduling);
   if (mode == kModes.end()) return one_of("scheduling", texts.scheduling, "observe, gate, bind");
+  const std::optional<allocator::Strategy> strategy = allocator::parse_strategy(texts.strategy);
+  if (!strategy) return one_of("strategy", texts.strategy, "first-fit, best-fit, pack, spread");
+  flags.manager.strategy = *strategy;
   if (flags.manager.claim_controller_is_off && texts.claim_templates != "own")
     return "--resourceclaim-controller-is-off is of use with --claim-templates=own only";
   flags.manager.allocation.mode = mode->second;
@@ -241,6 +245,13 @@ void define(CLI::App& app, Texts& texts, Flags& flags) {
       ->group("What it does");
   app.add_option("--feature-gates", texts.feature_gates,
                  "DRA feature gates of the cluster as Name=true|false,...; the default is that of Kubernetes 1.36")
+      ->group("What it does");
+  app.add_option("--strategy", texts.strategy,
+                 "How node and devices are chosen together. first-fit: the first devices in kube-scheduler's order on "
+                 "the node that it would score highest; best-fit: what leaves most of use to the requests of late; "
+                 "pack: the fullest first; spread: the emptiest first. A DeviceClass may say otherwise: annotation "
+                 "dra-controller-manager/strategy")
+      ->capture_default_str()
       ->group("What it does");
   app.add_option(
          "--allocation-step-budget", flags.manager.step_budget,

@@ -57,7 +57,7 @@ Outcome AllocationReconciler::reconcile(const View& view, const Key& key) const 
   if (role == Role::kNone && options_.mode == Mode::kGate && is_unschedulable(*pod))
     return look_at_pinned(view, *pod, options_, nodes_);
   if (role == Role::kNone) return {};
-  return PodReconcile(view, *pod, role, {options_, inventory_, allocator_, nodes_}).run();
+  return PodReconcile(view, *pod, role, {options_, inventory_, allocator_, nodes_, why_here_}).run();
 }
 
 void AllocationReconciler::on_pod(const View& view, const api::Pod* before, const api::Pod* after,

@@ -4,7 +4,8 @@
 // nothing is over-committed, mark the proof on the claim by compare-and-swap, and only then let the pod go. It is no
 // sequence in memory: every pass derives from the objects where a pod stands (protocol.h) and returns the next step.
 //
-// The reconciler reads an inventory and a node chooser that others keep up to date; it keeps nothing between passes.
+// The reconciler reads an inventory and a node chooser that others keep up to date; it keeps nothing between passes but
+// the words with which an event says why a node was chosen.
 // One thread owns it and them.
 #pragma once
 
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "controllers/allocation/node_chooser.h"
+#include "controllers/allocation/why_here.h"
 #include "pkg/allocator/allocator.h"
 #include "pkg/inventory/inventory.h"
 #include "pkg/reconcile/reconciler.h"
@@ -84,6 +86,7 @@ class AllocationReconciler : public reconcile::Reconciler {
   inventory::Inventory& inventory_;
   allocator::Allocator& allocator_;
   NodeChooser& nodes_;
+  mutable WhyHere why_here_;  // words for events only
 };
 
 }  // namespace dra::allocation

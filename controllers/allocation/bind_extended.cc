@@ -136,6 +136,8 @@ bool PodReconcile::make_extended() {
     if (!claimed.empty()) request.claims.push_back(supposed_claim(pod_, claimed));
     std::vector<allocator::NodeId> order;
     for (const std::string_view node : choice.nodes) order.push_back(inventory_.node_id(node));
+    request.facts = choice.facts;
+    request.cpu_milli = choice.cpu_milli;
     const DevicesHeldBack held_back(inventory_, avoided_devices(pod_, view_.now()));
     const allocator::FoundNodes found = allocator_.find_nodes(request, order, 1);
     switch (found.outcome) {

@@ -38,6 +38,8 @@ void PodReconcile::allocate() {
   if (choice.nodes.empty()) return give_back() ? void() : no_node(choice);
   allocator::Request request;
   request.weigh_alternatives = true;
+  request.facts = choice.facts;
+  request.cpu_milli = choice.cpu_milli;
   for (const ClaimState& claim : state_.claims)
     if (!claim.allocated()) request.claims.push_back(claim.claim);
   std::vector<allocator::NodeId> order;
@@ -45,6 +47,7 @@ void PodReconcile::allocate() {
   for (const std::string_view node : choice.nodes) order.push_back(inventory_.node_id(node));
   const DevicesHeldBack held_back(inventory_, avoided_devices(pod_, view_.now()));
   const allocator::FoundNodes found = allocator_.find_nodes(request, order, 1);
+  if (!found.class_of_unknown_strategy.empty()) warn_of_strategy(found.class_of_unknown_strategy);
   switch (found.outcome) {
     case allocator::Outcome::kFeasible:
       if (role_ != Role::kExplain) write_decision(request, found.decisions.front());
@@ -61,6 +64,17 @@ void PodReconcile::allocate() {
     case allocator::Outcome::kError:
       return give_back() ? void() : unusable(request, order, found);
   }
+}
+
+void PodReconcile::warn_of_strategy(const std::string& device_class) {
+  const api::DeviceClass* known = view_.device_class(device_class);
+  if (known == nullptr) return;
+  const auto text = known->metadata.annotations.find(std::string(allocator::kStrategyAnnotation));
+  if (text == known->metadata.annotations.end()) return;
+  complain_of(ref_of(Kind::kClass, known->metadata), "UnknownStrategy",
+              "annotation " + std::string(allocator::kStrategyAnnotation) + ": " + quote(text->second) +
+                  " is no strategy and is ignored; use first-fit, best-fit, pack or spread",
+              text->second);
 }
 
 NodeChoice PodReconcile::candidate_nodes() {
@@ -93,7 +107,8 @@ NodeChoice PodReconcile::candidate_nodes() {
 
 void PodReconcile::write_decision(const allocator::Request& request, const allocator::Decision& decision) {
   const std::string node = inventory_.node_name(decision.node);
-  outcome_.decided = Decided{true, node, devices_of(decision.results), ""};
+  outcome_.decided = Decided{true, node, devices_of(decision.results), decision.reason};
+  why_here_.note(pod_.metadata.uid, decision.reason);
   for (size_t i = 0; i < request.claims.size(); ++i) {
     const api::ResourceClaim& claim = *request.claims[i];
     api::AllocationResult allocation = decision.results.at(i);

@@ -70,7 +70,7 @@ bool PodReconcile::advertises(std::string_view node) const {
 
 void PodReconcile::keep_advertising(NodeChoice& choice) const {
   if (extended_.empty() || role_ != Role::kGated || releasing() || serves_by_claim() || choice.nodes.empty()) return;
-  std::erase_if(choice.nodes, [&](const std::string_view node) { return !advertises(node); });
+  choice.drop_nodes([&](const std::string_view node) { return !advertises(node); });
   if (choice.nodes.empty())
     choice.why_none = "no node that the claims of this pod allow advertises its extended resources.";
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pkg/allocator/allocator.h"
 #include "pkg/api/core.h"
 #include "pkg/api/storage.h"
 #include "pkg/base/clock.h"
@@ -27,6 +28,26 @@ struct NodeChoice {
   // There are none only because something is not listed yet, or two watches disagree for a moment: nothing is given
   // back for that.
   bool watch_lags = false;
+  // Of the nodes, one by one, for strategies that weigh all of them; empty where nobody can say. The node that the pod
+  // was promised is preferred to every other.
+  std::vector<allocator::NodeFacts> facts{};
+  int64_t cpu_milli = 0;  // that the pod wants
+
+  // Drops the nodes of which `drop` is true, and what is known of them; returns how many.
+  template <class Predicate>
+  size_t drop_nodes(Predicate drop) {
+    size_t kept = 0;
+    const size_t before = nodes.size();
+    for (size_t i = 0; i < before; ++i) {
+      if (drop(nodes[i])) continue;
+      nodes[kept] = nodes[i];
+      if (!facts.empty()) facts[kept] = facts[i];
+      ++kept;
+    }
+    nodes.resize(kept);
+    if (!facts.empty()) facts.resize(kept);
+    return before - kept;
+  }
 };
 
 // What the volumes of a pod still need before it is bound to a node. The objects are the newest that are known.

@@ -14,6 +14,7 @@ PodReconcile::PodReconcile(const View& view, const api::Pod& pod, Role role, con
       inventory_(tools.inventory),
       allocator_(tools.allocator),
       nodes_(tools.nodes),
+      why_here_(tools.why_here),
       extended_(extended_resources_of(view, pod)),
       state_(derive_state(view, pod, options_, extended_)),
       extended_claim_(state_.extended) {

@@ -12,6 +12,7 @@
 #include "controllers/allocation/allocation.h"
 #include "controllers/allocation/extended.h"
 #include "controllers/allocation/protocol.h"
+#include "controllers/allocation/why_here.h"
 #include "pkg/verdict/verdict.h"
 
 namespace dra::allocation {
@@ -22,6 +23,7 @@ struct Tools {
   inventory::Inventory& inventory;
   allocator::Allocator& allocator;
   NodeChooser& nodes;
+  WhyHere& why_here;
 };
 
 class PodReconcile {
@@ -38,6 +40,8 @@ class PodReconcile {
   void allocate();
   // The nodes that the pod and its already allocated claims allow.
   NodeChoice candidate_nodes();
+  // The annotation of the class names no strategy: an event on the class, whoever asks for it.
+  void warn_of_strategy(const std::string& device_class);
   void write_decision(const allocator::Request& request, const allocator::Decision& decision);
 
   // ---- prove.cc
@@ -161,6 +165,7 @@ class PodReconcile {
   inventory::Inventory& inventory_;
   allocator::Allocator& allocator_;
   NodeChooser& nodes_;
+  WhyHere& why_here_;
   const std::vector<ExtendedResource> extended_;
   const PodState state_;
   // Bind mode: the claim for extended_, which is among state_.claims then; null: there is none that can be used.

@@ -98,7 +98,12 @@ void PodReconcile::say_allocated() {
       where = " on node " + *node;
   for (auto effect = outcome_.effects.rbegin(); effect != outcome_.effects.rend(); ++effect)
     if (Write* write = std::get_if<Write>(&*effect)) {
-      write->success_event = Event{ref_of(pod_), false, "Allocated", "Allocate", devices_words() + where, ""};
+      write->success_event = Event{ref_of(pod_),
+                                   false,
+                                   "Allocated",
+                                   "Allocate",
+                                   devices_words() + where + why_here_.clause(pod_.metadata.uid),
+                                   ""};
       return;
     }
 }

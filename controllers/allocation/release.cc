@@ -136,6 +136,7 @@ void PodReconcile::lift_gate(const api::NodeSelectorTerm& term) {
   std::string where = devices_words();
   if (term.match_fields.size() == 1 && term.match_fields.front().values.size() == 1)
     where += " on node " + term.match_fields.front().values.front();
+  where += why_here_.clause(pod_.metadata.uid);
   write.success_event = Event{ref_of(pod_), false, "Allocated", "Allocate", where + "; the gate is lifted", ""};
   outcome_.add(std::move(write));
   show_allocated(where);

@@ -119,10 +119,12 @@ class Allocator::Impl {
     } else if (refused(*plan, found.outcome, found.error)) {
       found.guilty_claim = plan->guilty_claim;
     } else if (limit > 0) {
-      const Strategy strategy = request.strategy.value_or(options_.strategy);
+      std::string unknown;
+      const Strategy strategy = request.strategy ? *request.strategy : strategy_of(*plan, unknown);
       found = strategy == Strategy::kFirstFit || options_.strict_selector_errors
                   ? node_search_.find(*plan, request, order, limit)
                   : best_fit_.find(*plan, request, strategy, order);
+      found.class_of_unknown_strategy = std::move(unknown);
     }
     charge_share(ns);
     if (found.outcome == Outcome::kUnfinished) found.ask_again = shares_.wait(ns);
@@ -223,6 +225,20 @@ class Allocator::Impl {
   }
 
   // Nothing holds a FilterId, SelectorId, mask or count when this is called, but for the plans that are kept.
+  // `unknown` gets the name of a class whose annotation says nothing that is known.
+  Strategy strategy_of(const Plan& plan, std::string& unknown) const {
+    for (const PlanRequest& request : plan.requests)
+      for (const PlanAlternative& alternative : request.alternatives) {
+        if (alternative.device_class == nullptr) continue;
+        const api::ObjectMeta& metadata = alternative.device_class->metadata;
+        const auto text = metadata.annotations.find(std::string(kStrategyAnnotation));
+        if (text == metadata.annotations.end()) continue;
+        if (const std::optional<Strategy> named = parse_strategy(text->second)) return *named;
+        unknown = metadata.name;
+      }
+    return options_.strategy;
+  }
+
   void trim() {
     if (filters_.full() || selectors_.full()) {
       clear_caches();

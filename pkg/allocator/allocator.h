@@ -42,6 +42,9 @@ enum class Strategy : uint8_t {
 std::optional<Strategy> parse_strategy(std::string_view text);
 std::string_view strategy_name(Strategy strategy);
 
+// On a DeviceClass: how node and devices are chosen for requests of this class, whatever Options::strategy says.
+inline constexpr std::string_view kStrategyAnnotation = "dra-controller-manager/strategy";
+
 // What placement knows of a node.
 struct NodeFacts {
   int64_t free_cpu_milli = 0;
@@ -79,7 +82,8 @@ struct Request {
   bool weigh_alternatives = false;
   // 0: that of the options, doubled with each attempt. For find_nodes it covers all nodes together.
   uint64_t step_budget = 0;
-  // How find_nodes chooses; unset: as the options say.
+  // How find_nodes chooses; unset: as the first class of the requests says that bears kStrategyAnnotation, or else the
+  // options.
   std::optional<Strategy> strategy;
   // What the pod wants of the node's CPU, and the nodes of the order, one by one; empty: unknown.
   int64_t cpu_milli = 0;
@@ -121,7 +125,9 @@ struct FoundNodes {
   uint32_t nodes_searched = 0;  // the rest was refuted by summaries
   uint64_t budget = 0;          // of the attempt, in steps
   uint32_t slices = 0;          // of the attempt, so far
-  Duration ask_again{};         // kUnfinished: no earlier than after this time, for the sake of others
+  // A class whose kStrategyAnnotation names no strategy: it was ignored.
+  std::string class_of_unknown_strategy;
+  Duration ask_again{};  // kUnfinished: no earlier than after this time, for the sake of others
 };
 
 class Allocator {

@@ -142,6 +142,7 @@ constexpr UsedAnnotation kUsedAnnotations[] = {
     {"dra-controller-manager/proven", 512},
     {"dra-controller-manager/proven-for", 32'768},
     {"dra-controller-manager/allow-evictions", 32},
+    {"dra-controller-manager/strategy", 64},  // of classes
     {"dra-controller-manager/avoided-devices", 4096},
     {"dra-controller-manager/leaving", 8192},  // an entry of 58 bytes for each of up to 64 claims
     {"dra-controller-manager/volume-binding", 320},

@@ -35,6 +35,7 @@ std::string config_json(const ManagerOptions& o) {
       {"controllerFlags", o.controller_flags},
       {"ignoredTaints", o.ignored_taints},
       {"stepBudget", o.step_budget},
+      {"strategy", allocator::strategy_name(o.strategy)},
       {"strictSelectorErrors", o.strict_selector_errors},
       {"quantityOperators", o.quantity_operators},
       {"auditPeriodSeconds", std::chrono::duration<double>(o.audit_period).count()}};

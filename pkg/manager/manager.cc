@@ -89,6 +89,7 @@ struct Manager::Impl {
     chosen.ignored_taints = options.ignored_taints;
     chosen.step_budget = std::min(allocator::kDefaultStepBudget, options.step_budget);
     chosen.max_step_budget = options.step_budget;
+    chosen.strategy = options.strategy;
     chosen.slice = {kSliceSteps, kSliceTime, &reactor.clock()};
     chosen.strict_selector_errors = options.strict_selector_errors;
     chosen.quantity_operators = options.quantity_operators;

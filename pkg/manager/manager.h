@@ -56,6 +56,8 @@ struct ManagerOptions {
   std::vector<std::string> ignored_taints;
   // The most steps that an attempt to decide may take: allocator::Options::max_step_budget.
   uint64_t step_budget = allocator::kDefaultMaxStepBudget;
+  // How node and devices are chosen where no class says otherwise.
+  allocator::Strategy strategy = allocator::Strategy::kFirstFit;
   // allocator::Options of the same names.
   bool strict_selector_errors = false;
   bool quantity_operators = false;

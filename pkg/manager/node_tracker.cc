@@ -156,7 +156,13 @@ allocation::NodeChoice NodeTracker::choose(const api::Pod& pod, const std::vecto
   const placement::Decision& decision = last_.decision;
   allocation::NodeChoice choice;
   choice.nodes.reserve(decision.nodes.size());
-  for (const placement::RankedNode& node : decision.nodes) choice.nodes.push_back(cluster_.rest(node.node).name);
+  choice.facts.reserve(decision.nodes.size());
+  choice.cpu_milli = needs->charge().cpu;
+  for (const placement::RankedNode& node : decision.nodes) {
+    const placement::NodeRow& row = cluster_.row(node.node);
+    choice.nodes.push_back(cluster_.rest(node.node).name);
+    choice.facts.push_back({row.cpu - row.used_cpu, node.preferred});
+  }
   if (choice.nodes.empty()) choice.why_none = decision.summary();
   choice.depends_on_pods = decision.depends_on_pods();
   choice.watch_lags = choice.nodes.empty() && waits_for_volumes(pod);
@@ -170,7 +176,13 @@ allocation::NodeChoice NodeTracker::choose(const api::Pod& pod, const std::vecto
 
 void NodeTracker::prefer(std::string_view node, allocation::NodeChoice& choice) const {
   const auto found = std::find(choice.nodes.begin(), choice.nodes.end(), node);
-  if (found != choice.nodes.end()) std::rotate(choice.nodes.begin(), found, found + 1);
+  if (found == choice.nodes.end()) return;
+  const auto at = found - choice.nodes.begin();
+  const auto less = [](const auto& a, const auto& b) { return a.preferred < b.preferred; };
+  const int64_t best = std::max_element(choice.facts.begin(), choice.facts.end(), less)->preferred;
+  std::rotate(choice.nodes.begin(), found, found + 1);
+  std::rotate(choice.facts.begin(), choice.facts.begin() + at, choice.facts.begin() + at + 1);
+  choice.facts.front().preferred = best + 1;
 }
 
 std::vector<const NodeTracker::Avoided*> NodeTracker::avoided_by(const api::Pod& pod) const {
@@ -189,7 +201,7 @@ void NodeTracker::drop_avoided(const api::Pod& pod, allocation::NodeChoice& choi
   const MonoTime now = clock_.mono_now();
   std::string why;
   for (const Avoided* avoided : avoided_by(pod)) {
-    if (std::erase(choice.nodes, avoided->node) == 0) continue;
+    if (choice.drop_nodes([&](std::string_view node) { return node == avoided->node; }) == 0) continue;
     why = "node " + avoided->node + " is avoided for a while: " + avoided->why;
     if (!choice.ask_again || avoided->until - now < *choice.ask_again) choice.ask_again = avoided->until - now;
   }
