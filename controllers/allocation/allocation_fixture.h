@@ -24,6 +24,7 @@ class FakeNodes : public NodeChooser {
   std::set<std::string> refused;  // full, cordoned, ...
   bool depends_on_pods = false;
   bool watch_lags = false;
+  std::map<std::string, allocator::NodeFacts> facts;  // of all nodes, or of none
   NodeChoice choose(const api::Pod&, const std::vector<std::string>& only) override {
     NodeChoice choice;
     choice.depends_on_pods = depends_on_pods;
@@ -31,6 +32,8 @@ class FakeNodes : public NodeChooser {
     for (const std::string& name : names)
       if (!refused.contains(name) && (only.empty() || std::find(only.begin(), only.end(), name) != only.end()))
         choice.nodes.push_back(name);
+    if (!facts.empty())
+      for (const std::string_view node : choice.nodes) choice.facts.push_back(facts.at(std::string(node)));
     if (choice.nodes.empty()) choice.why_none = "0/2 nodes are available: 2 Insufficient cpu.";
     return choice;
   }

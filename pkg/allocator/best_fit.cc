@@ -7,21 +7,11 @@
 namespace dra::allocator {
 namespace {
 
-using inventory::Amount;
 using inventory::NodeView;
 using inventory::Pool;
 using inventory::test_bit;
 
 using strategy::kMillion;
-
-// Losses of groups are quotients, rounded down one by one: what differs by less is equal.
-constexpr int64_t kRounding = 100;
-
-// Free shares are rounded down to millionths and requests up: a millionth is no difference.
-uint32_t cells_of(int64_t ppm) {
-  return static_cast<uint32_t>(
-      std::clamp<int64_t>((ppm + 1) * static_cast<int64_t>(strategy::kCells) / kMillion, 0, strategy::kCells));
-}
 
 }  // namespace
 
@@ -174,6 +164,7 @@ void BestFit::sum_up(const NodeView& view, const PlanAlternative& alternative, N
     const int64_t units = device.shareable ? need_ppm(alternative, pool.shape(choice.device)) : device.units_ppm;
     price.taken.units_ppm += units;
     price.taken.cpu_milli += units * mix_.kind(value.kind).cpu_milli_per_device / kMillion;
+    price.uncertain += choice.uncertain;
     price.lost += choice.lost;
     price.broken += static_cast<uint32_t>(choice.broken);
     price.size += choice.size;
@@ -226,137 +217,6 @@ BestFit::Prices& BestFit::prices_for(const Plan& plan) {
   return prices;
 }
 
-// The devices of the node that can be taken, into choices_.
-BestFit::Priced BestFit::gather(const PlanAlternative& alternative, NodeId node) {
-  choices_.clear();
-  const NodeView& view = core_.view(node);
-  for (uint32_t s = 0; s < view.segments.size(); ++s) {
-    const Pool& pool = pool_at(view, s);
-    const FilterMask* mask = filters_.mask(alternative.filter, pool);
-    if (mask == nullptr) return Priced::kSliceEnded;
-    const inventory::Words& here = view.segments[s].mask;
-    const PoolValue* value = nullptr;
-    for (size_t w = 0; w < pool.words(); ++w) {
-      uint64_t word = mask->usable()[w] & pool.available()[w] & (here.empty() ? ~uint64_t{0} : here[w]);
-      if (word == 0) continue;
-      if (value == nullptr) value = &values_.of(pool.id);
-      for (; word != 0; word &= word - 1) {
-        const auto device = static_cast<uint32_t>(w * 64 + static_cast<size_t>(std::countr_zero(word)));
-        std::optional<Choice> choice = choice_of(alternative, pool, *value, device);
-        if (!choice) continue;
-        choice->segment = s;
-        choices_.push_back(*choice);
-      }
-    }
-  }
-  return choices_.size() < alternative.count ? Priced::kNo : Priced::kYes;
-}
-
-int64_t BestFit::need_ppm(const PlanAlternative& alternative, const inventory::CapacityShape& shape) {
-  if (last_shape_ == &shape) return last_need_;
-  const CapacityFit& fit = filters_.fit(filters_.get(alternative.filter), shape);
-  int64_t need = 0;
-  for (size_t i = 0; i < fit.amounts.size(); ++i) {
-    const Amount whole = shape.entries[i].amount;
-    if (whole <= 0) continue;
-    const double part = static_cast<double>(fit.amounts[i]) / static_cast<double>(whole);
-    need = std::max(need, static_cast<int64_t>(part * kMillion + 0.5));
-  }
-  last_shape_ = &shape;
-  return last_need_ = need;
-}
-
-std::optional<BestFit::Choice> BestFit::choice_of(const PlanAlternative& alternative, const Pool& pool,
-                                                  const PoolValue& value, uint32_t number) {
-  const DeviceValue& device = value.devices[number];
-  Choice choice;
-  choice.device = number;
-  choice.name_rank = device.name_rank;
-  choice.size = device.size;
-  choice.broken = device.whole;
-  if (!device.shareable) {
-    choice.lost = device.group == inventory::kNone ? strategy::kWholeDevice : device.lost;
-    return choice;
-  }
-  const inventory::CapacityShape& shape = pool.shape(number);
-  const int64_t need = need_ppm(alternative, shape);
-  if (device.one_capacity && device.free_ppm + 1 < need) return std::nullopt;
-  // Only where millionths do not decide it are the exact amounts compared.
-  const std::vector<Amount>* held = device.free_ppm > need ? nullptr : pool.shared(number);
-  if (held != nullptr) {
-    const CapacityFit& fit = filters_.fit(filters_.get(alternative.filter), shape);
-    for (size_t i = 0; i < held->size(); ++i)
-      if ((*held)[i] + fit.amounts[i] > shape.entries[i].amount) return std::nullopt;
-  }
-  choice.lost = rest_value(value, device.free_ppm) - rest_value(value, device.free_ppm - need);
-  if (device.group != inventory::kNone) choice.lost += device.lost;
-  return choice;
-}
-
-// What the free rest of a device that can be shared is worth. Plain packing takes the fullest, spreading the emptiest.
-int64_t BestFit::rest_value(const PoolValue& value, int64_t free_ppm) const {
-  switch (strategy_) {
-    case Strategy::kPack:
-      return free_ppm == kMillion ? 2 * kMillion : -free_ppm / 1000 * (free_ppm / 1000);
-    case Strategy::kSpread:
-      return free_ppm / 1000 * (kMillion - free_ppm) / 1000;
-    case Strategy::kFirstFit:
-    case Strategy::kBestFit:
-      break;
-  }
-  return mix_.kind(value.kind).prices[cells_of(free_ppm)];
-}
-
-bool BestFit::pick(const NodeView& view, uint32_t count, std::vector<Choice>& picked) {
-  picked.clear();
-  if (count == 1) {
-    picked.push_back(*std::min_element(choices_.begin(), choices_.end()));
-    return true;
-  }
-  const auto draws = [&](const Choice& choice) {
-    return values_.of(pool_at(view, choice.segment).id).devices[choice.device].group != inventory::kNone;
-  };
-  if (std::any_of(choices_.begin(), choices_.end(), draws)) return pick_one_by_one(view, count, picked);
-  std::nth_element(choices_.begin(), choices_.begin() + (count - 1), choices_.end());
-  picked.assign(choices_.begin(), choices_.begin() + count);
-  return true;
-}
-
-// Devices of one group change each other's losses: the cheapest first, then the group it belongs to is looked at again.
-bool BestFit::pick_one_by_one(const NodeView& view, uint32_t count, std::vector<Choice>& picked) {
-  std::vector<Choice> left = choices_;
-  while (picked.size() < count) {
-    if (left.empty()) return false;
-    const auto best = std::min_element(left.begin(), left.end());
-    picked.push_back(*best);
-    const Choice last = *best;
-    left.erase(best);
-    if (picked.size() == count) break;
-    const Pool& pool = pool_at(view, last.segment);
-    const PoolValue& value = values_.of(pool.id);
-    const uint32_t in_group = value.devices[last.device].group;
-    if (in_group == inventory::kNone) continue;
-    const GroupValue& group = value.groups[in_group];
-    std::vector<uint32_t> taken;
-    int64_t lost = 0;
-    for (const Choice& choice : picked)
-      if (choice.segment == last.segment && value.devices[choice.device].group == in_group) {
-        taken.push_back(choice.device);
-        lost += choice.lost;
-      }
-    std::erase_if(left, [&](Choice& choice) {
-      if (choice.segment != last.segment || value.devices[choice.device].group != in_group) return false;
-      if (!PoolValues::fits_beside(pool, choice.device, taken)) return true;
-      taken.push_back(choice.device);
-      choice.lost = PoolValues::lost_by(pool, group, taken) - lost;
-      choice.broken = 0;
-      taken.pop_back();
-      return false;
-    });
-  }
-  return true;
-}
-
 // ---- the node
 
 const BestFit::NodeTotals& BestFit::totals_of(NodeId node) {
@@ -390,6 +250,7 @@ strategy::Cost BestFit::node_cost(size_t position, NodeId node, const NodePrice&
   const NodeTotals& totals = totals_of(node);
   const bool known = position < request_->facts.size();
   if (known) cost.unpreferred = -request_->facts[position].preferred;
+  cost.uncertain = price.uncertain;
   if (strategy_ != Strategy::kBestFit) {
     const int64_t sign = strategy_ == Strategy::kPack ? 1 : -1;
     cost.whole = sign * totals.whole;
@@ -402,7 +263,7 @@ strategy::Cost BestFit::node_cost(size_t position, NodeId node, const NodePrice&
   // Losses say all that matters of devices that are shared or whole; of partitions they are equal so often that the
   // node would be chosen by its name.
   if (totals.partitioned) {
-    cost.lost = (price.lost + kRounding / 2) / kRounding * kRounding;
+    cost.lost = without_rounding(price.lost);
     cost.whole = totals.whole;
     cost.tight = -(totals.tight_ppm / kMillion);
   }

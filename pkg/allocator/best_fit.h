@@ -4,11 +4,12 @@
 //   FoundNodes found = chooser.find(plan, request, Strategy::kBestFit, order);
 //
 // A request for some devices of one kind, without constraints, is priced from what PoolValues keeps, without a search:
-// all nodes, exact (devices that draw on counters together are taken one after the other when several are wanted), and
-// what a node would lose is kept until something on it changes (node_marks.h). Anything else is searched for on every
-// node as first-fit does, and then improved by going through the other solutions of each node, exactly while
-// kMaxImproveSteps last: what is found is never worse than first-fit's solution on any node that the slice reached.
-// Where nothing is found, the answer and its outcome are those of NodeSearch.
+// all nodes, exact (but where several are wanted of devices that draw on counters together, in more than
+// kMaxCombinations ways), and what a node would lose is kept until something on it changes (node_marks.h). Anything
+// else is searched for on every node as first-fit does, and then improved by going through the other solutions of each
+// node, exactly while kMaxImproveSteps last: what is found is never worse than first-fit's solution on any node that
+// the slice reached. test/allocharness/strategy_test.cc compares it with brute force. Where nothing is found, the
+// answer and its outcome are those of NodeSearch.
 //
 // Ties end by name of node and device, so that the answer does not depend on the names of slices. One thread.
 #pragma once
@@ -34,6 +35,8 @@ class BestFit {
  public:
   // Search steps that one decision may spend on looking for something better than the first solution, over all nodes.
   static constexpr uint64_t kMaxImproveSteps = 20'000;
+  // Of devices that draw on counters together: beyond it they are picked one after the other.
+  static constexpr size_t kMaxCombinations = 64;
   static constexpr size_t kMaxKeptPrices = 1 << 18;   // of nodes, about 15 MB
   static constexpr uint64_t kLeastImproveSteps = 64;  // of each node, however many there are
 
@@ -58,6 +61,7 @@ class BestFit {
   };
   // One device that could be taken; the smaller, the better.
   struct Choice {
+    bool uncertain = false;
     int64_t lost = 0;
     int64_t broken = 0;
     int64_t size = 0;
@@ -84,7 +88,7 @@ class BestFit {
     uint64_t stamp = 0;  // NodeMarks::now() then
     int64_t lost = 0, size = 0;
     Taken taken;
-    uint32_t broken = 0;
+    uint32_t broken = 0, uncertain = 0;
     bool fits = false;
   };
   // Of a plain request: kept for each filter and count. The request that was asked for the longest time ago goes first.
@@ -103,7 +107,7 @@ class BestFit {
   void learn(const Plan& plan, const Request& request);
   Demanded demanded(FilterId filter);
 
-  // best_fit.cc: one kind of device
+  // best_fit.cc, best_fit_pick.cc: one kind of device
   static bool plain(const Plan& plan);
   Priced price(NodeId node, NodePrice& price);
   void sum_up(const inventory::NodeView& view, const PlanAlternative& alternative, NodePrice& price);
@@ -114,6 +118,11 @@ class BestFit {
   std::optional<Choice> choice_of(const PlanAlternative& alternative, const inventory::Pool& pool,
                                   const PoolValue& value, uint32_t device);
   bool pick(const inventory::NodeView& view, uint32_t count, std::vector<Choice>& picked);
+  // Losses of groups are quotients, rounded down one by one: what differs by less than 100 is equal.
+  static int64_t without_rounding(int64_t lost) { return (lost + 50) / 100 * 100; }
+  static bool few_combinations(size_t of, uint32_t count);
+  bool pick_best_combination(const inventory::NodeView& view, uint32_t count, std::vector<Choice>& picked);
+  bool charge_groups(const inventory::NodeView& view, std::vector<Choice>& taken);
   bool pick_one_by_one(const inventory::NodeView& view, uint32_t count, std::vector<Choice>& picked);
   const inventory::Pool& pool_at(const inventory::NodeView& view, uint32_t segment) const {
     return *core_.pool(view.segments[segment].pool);

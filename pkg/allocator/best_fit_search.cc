@@ -76,6 +76,7 @@ strategy::Cost BestFit::cost_of(const Search& search, NodeId node, size_t positi
   };
   Taken taken;
   int64_t lost = 0, broken = 0, size = 0, rank = 0;
+  uint32_t uncertain = 0;
   std::vector<OfDevice> shared;
   std::vector<OfGroup> groups;
   for (const Pick& pick : search.picks()) {
@@ -83,6 +84,8 @@ strategy::Cost BestFit::cost_of(const Search& search, NodeId node, size_t positi
     if (alternative.admin) continue;  // takes nothing away
     const BoardSegment& segment = search.board().segment_of(pick.local);
     const inventory::Pool& pool = *segment.pool;
+    const auto place = static_cast<size_t>(&segment - search.board().segments().data());
+    uncertain += core_.view(node).segments[place].conditional;
     const uint32_t number = search.board().device_of(segment, pick.local);
     const PoolValue& value = values_.of(pool.id);
     const DeviceValue& device = value.devices[number];
@@ -120,6 +123,7 @@ strategy::Cost BestFit::cost_of(const Search& search, NodeId node, size_t positi
   for (size_t r = 0; r < plan_->requests.size(); ++r)
     if (plan_->requests[r].prioritized) rank += search.chosen()[r];
   NodePrice price;
+  price.uncertain = uncertain;
   price.lost = lost;
   price.broken = static_cast<uint32_t>(broken);
   price.size = size;

@@ -186,6 +186,26 @@ TEST_F(NodeTrackerTest, AnAvoidedNodeComesBack) {
   EXPECT_EQ(chosen(owned), "n1 n2");
 }
 
+// Strategies weigh all nodes by these facts: they go with their nodes wherever those go.
+TEST_F(NodeTrackerTest, FactsFollowTheirNodes) {
+  add_node("n3");
+  tracker.assume(pod("on-n1", "", "500m"), "n1");
+  api::Pod owned = pod("p");
+  const allocation::NodeChoice all = tracker.choose(owned, {});
+  EXPECT_EQ(all.cpu_milli, 1000);
+  ASSERT_EQ(all.facts.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(all.facts[i].free_cpu_milli, all.nodes[i] == "n1" ? 1500 : 2000);
+  tracker.avoid("p", std::string(all.nodes[1]), 1min, "it failed");
+  const std::string last(all.nodes[2]), gone(all.nodes[1]);
+  owned.nominated_node_name = last;
+  const allocation::NodeChoice some = tracker.choose(owned, {});
+  ASSERT_EQ(some.facts.size(), 2u);
+  EXPECT_EQ(some.nodes[0], last);
+  EXPECT_NE(some.nodes[1], gone);
+  for (size_t i = 0; i < 2; ++i) EXPECT_EQ(some.facts[i].free_cpu_milli, some.nodes[i] == "n1" ? 1500 : 2000);
+  EXPECT_GT(some.facts[0].preferred, some.facts[1].preferred) << "the promised node before all others";
+}
+
 TEST_F(NodeTrackerTest, AvoidedNodesAreBounded) {
   for (size_t i = 0; i < NodeTracker::kMaxAvoided + 10; ++i)
     tracker.avoid("p", "node-" + std::to_string(i), Duration(600s) + i * 1s, "");

@@ -11,6 +11,7 @@ namespace dra::strategy {
 struct Cost {
   int64_t rank = 0;         // sum of the indices of the firstAvailable alternatives that are taken (KEP-4816)
   int64_t unpreferred = 0;  // what preferred affinity, taints and spreading of the pod say against the node
+  int64_t uncertain = 0;    // devices of pools with binding conditions: they may fail yet (KEP-5007)
   int64_t apart = 0;        // weight of soft locality that is not met
   int64_t lost = 0;         // value of free devices and CPU that the requests of late can no longer use, in millionths
   int64_t broken = 0;       // wholly free devices that are taken

@@ -1,13 +1,16 @@
 #include "test/oracle/exhaustive.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace dra::oracle {
 namespace {
 
 class Search {
  public:
-  Search(const Scene& scene, uint64_t max_steps) : scene_(scene), max_steps_(max_steps) {}
+  // The search ends with the first solution of which `enough` is true; empty: with the first.
+  Search(const Scene& scene, uint64_t max_steps, std::function<bool(const std::vector<Pick>&)> enough = nullptr)
+      : scene_(scene), max_steps_(max_steps), enough_(std::move(enough)) {}
 
   bool run() { return request(0); }
   bool gave_up() const { return steps_ >= max_steps_; }
@@ -16,7 +19,7 @@ class Search {
 
  private:
   bool request(size_t index) {
-    if (index == scene_.requests.size()) return true;
+    if (index == scene_.requests.size()) return !enough_ || enough_(picks_);
     for (const SceneOption& option : scene_.requests[index].options) {
       if (gave_up()) return false;
       if (option.impossible || beyond_limit(index, option)) continue;
@@ -76,11 +79,22 @@ class Search {
 
   const Scene& scene_;
   const uint64_t max_steps_;
+  const std::function<bool(const std::vector<Pick>&)> enough_;
   uint64_t steps_ = 0;
   std::vector<Pick> picks_;
 };
 
 }  // namespace
+
+bool for_each_solution(const Scene& scene, uint64_t max_steps,
+                       const std::function<void(const std::vector<Pick>&)>& visit) {
+  Search search(scene, max_steps, [&](const std::vector<Pick>& picks) {
+    visit(picks);
+    return false;
+  });
+  search.run();
+  return !search.gave_up();
+}
 
 Verdict solve(const World& world, uint64_t max_steps, const SelectorJudge& judge) {
   Verdict verdict;

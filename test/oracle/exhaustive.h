@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,10 @@ struct Verdict {
   std::vector<std::pair<std::string, std::string>> picks;  // (request of claim, device) of the solution, for messages
   uint64_t steps = 0;                                      // devices tried
 };
+
+// Calls `visit` with each set of picks that breaks no rule. False when `max_steps` devices were tried before the end.
+bool for_each_solution(const Scene& scene, uint64_t max_steps,
+                       const std::function<void(const std::vector<Pick>&)>& visit);
 
 // kTooBig after `max_steps` devices tried. The nodes are tried in the world's order.
 Verdict solve(const World& world, uint64_t max_steps = 2'000'000, const SelectorJudge& judge = judge_selector);

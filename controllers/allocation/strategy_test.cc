@@ -1,0 +1,83 @@
+// The strategy: by flag (the allocator's option) or by class, and what the pod and the class are told of it.
+#include <gtest/gtest.h>
+
+#include "controllers/allocation/allocation_fixture.h"
+
+namespace dra::allocation::strategy_test {
+namespace {
+
+using reconcile::Write;
+
+class StrategyOfClass : public AllocationTest {
+ protected:
+  // One device of n1 is held: what packs goes there, what spreads to n2.
+  StrategyOfClass() {
+    allocated("x", "n1", "gpu-0", false, {});
+    view.put(make_pod("p", {"c"}));
+    put(make_claim("c"));
+  }
+  void annotate(const std::string& text) {
+    api::DeviceClass gpu;
+    gpu.metadata.name = "gpu";
+    gpu.metadata.uid = "gpu-class-uid";
+    gpu.metadata.annotations[std::string(allocator::kStrategyAnnotation)] = text;
+    inventory.apply_class(gpu);
+    view.classes["gpu"] = gpu;
+  }
+  std::string node_chosen() {
+    for (const reconcile::Effect& effect : last.effects)
+      if (const Write* write = std::get_if<Write>(&effect); write && write->assume_pod) return write->assume_pod->node;
+    return "";
+  }
+};
+
+TEST_F(StrategyOfClass, TheClassSaysHow) {
+  ASSERT_EQ(pass(), "allocate c");
+  EXPECT_EQ(node_chosen(), "n1");
+  annotate("spread");
+  ASSERT_EQ(pass(), "allocate c");
+  EXPECT_EQ(node_chosen(), "n2");
+  nodes.names = {"n2", "n1"};
+  annotate("pack");
+  ASSERT_EQ(pass(), "allocate c");
+  EXPECT_EQ(node_chosen(), "n1");
+  annotate("best-fit");
+  ASSERT_EQ(pass(), "allocate c");
+  EXPECT_EQ(node_chosen(), "n1") << "n2 keeps two whole devices";
+  annotate("first-fit");
+  ASSERT_EQ(pass(), "allocate c");
+  EXPECT_EQ(node_chosen(), "n2");
+}
+
+TEST_F(StrategyOfClass, WhatIsNoStrategyIsIgnoredAndSaidOnce) {
+  annotate("tightest");
+  ASSERT_EQ(pass(), "event UnknownStrategy, allocate c");
+  EXPECT_EQ(node_chosen(), "n1");
+  EXPECT_EQ(event().regarding.name, "gpu");
+  EXPECT_NE(event().note.find("\"tightest\""), std::string::npos) << event().note;
+  remember();
+  EXPECT_EQ(pass(), "allocate c");
+}
+
+// The preference of a node comes before what the devices say; the node that the pod was promised before everything.
+TEST_F(StrategyOfClass, ThePodsPreferenceComesFirst) {
+  annotate("best-fit");
+  nodes.facts = {{"n1", {1000, 0}}, {"n2", {1000, 3}}};
+  ASSERT_EQ(pass(), "allocate c");
+  EXPECT_EQ(node_chosen(), "n2");
+}
+
+TEST_F(StrategyOfClass, TheEventSaysWhy) {
+  annotate("best-fit");
+  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  const auto run = [&] { last = reconciler.reconcile(view, reconcile::pod_key("default/p")); };
+  run();
+  ASSERT_EQ(node_chosen(), "n1");
+  proven(allocated("c", "n1", "gpu-1", true, {"p"}), "p");
+  run();
+  ASSERT_TRUE(write().success_event);
+  EXPECT_NE(write().success_event->note.find(" on node n1, which "), std::string::npos) << write().success_event->note;
+}
+
+}  // namespace
+}  // namespace dra::allocation::strategy_test
