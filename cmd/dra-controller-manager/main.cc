@@ -69,6 +69,9 @@ class Process {
         identity_(host_name() + "_" + random.uuid()) {
     registry_.add_process_metrics();
     manager::add_build_info(registry_, kVersion);
+    reactor_.observe_tasks([&tasks = manager::reactor_tasks(registry_)](Duration took) {
+      tasks.observe(std::chrono::duration<double>(took).count());
+    });
     flags_.manager.identity = "dra-controller-manager-" + host_name();
     if (flags_.leader_elect)
       flags_.manager.lease = manager::ManagerOptions::LeaseRef{flags_.lease_namespace, flags_.lease_name};
@@ -76,7 +79,10 @@ class Process {
     manager_ = std::make_unique<manager::Manager>(reactor_, transport_, random_, registry_, flags_.manager);
   }
 
-  ~Process() { cancel_credentials(); }
+  ~Process() {
+    reactor_.observe_tasks(nullptr);
+    cancel_credentials();
+  }
 
   int run() {
     if (!serve()) return 1;

@@ -60,12 +60,13 @@ class Allocator::Impl {
   Impl(inventory::Inventory& inventory, Options options, Random& random)
       : options_(std::move(options)),
         core_(inventory.core()),
-        selectors_(core_, options_.quantity_operators, meter_),
-        filters_(core_, selectors_, options_.ignored_taints, meter_),
+        waste_(options_.slice.steps != 0),
+        selectors_(core_, options_.quantity_operators, meter_, waste_),
+        filters_(core_, selectors_, options_.ignored_taints, meter_, waste_),
         columns_(core_),
-        index_(core_, filters_),
-        refutations_(core_),
-        search_(core_, filters_, columns_, meter_),
+        index_(core_, filters_, meter_, waste_),
+        refutations_(core_, waste_),
+        search_(core_, filters_, columns_, meter_, waste_),
         node_search_(core_, options_, index_, refutations_, search_, meter_, random),
         best_fit_(core_, filters_, search_, node_search_, meter_),
         shares_(options_.slice.clock) {}
@@ -73,8 +74,7 @@ class Allocator::Impl {
   const Options& options() const { return options_; }
 
   void clear_caches() {
-    plans_.clear();
-    plan_bytes_ = 0;
+    drop_plans();
     best_fit_.clear();
     index_.clear();
     refutations_.clear();
@@ -200,6 +200,7 @@ class Allocator::Impl {
 
  private:
   static constexpr size_t kMaxPlans = 1024;
+  static constexpr size_t kFreesOfPlan = 256;
   static constexpr size_t kMaxKeptPlanBytes = 16u << 20;
   // Decisions that take less are not counted against a namespace.
   static constexpr Duration kFreeSlice = std::chrono::milliseconds(1);
@@ -224,6 +225,11 @@ class Allocator::Impl {
     if (options_.slice.steps != 0 && meter_.slice_time() >= kFreeSlice) shares_.charge(ns, meter_.slice_time());
   }
 
+  void drop_plans() {
+    waste_.take(plans_, kFreesOfPlan);
+    plan_bytes_ = 0;
+  }
+
   // Nothing holds a FilterId, SelectorId, mask or count when this is called, but for the plans that are kept.
   // `unknown` gets the name of a class whose annotation says nothing that is known.
   Strategy strategy_of(const Plan& plan, std::string& unknown) const {
@@ -240,11 +246,11 @@ class Allocator::Impl {
   }
 
   void trim() {
+    waste_.free_some();
     if (filters_.full() || selectors_.full()) {
       clear_caches();
     } else if (plans_.size() >= kMaxPlans || plan_bytes_ > kMaxKeptPlanBytes) {
-      plans_.clear();
-      plan_bytes_ = 0;
+      drop_plans();
     }
     filters_.trim();
     index_.trim();
@@ -308,6 +314,7 @@ class Allocator::Impl {
   Options options_;
   inventory::Core& core_;
   Meter meter_;
+  Waste waste_;
   Selectors selectors_;
   Filters filters_;
   Censuses censuses_;

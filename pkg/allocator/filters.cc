@@ -9,6 +9,10 @@ using inventory::Pool;
 namespace {
 
 constexpr uint64_t kNewFilterSteps = 4;
+constexpr size_t kFreesOfFilter = 16;
+constexpr size_t kFreesOfAnswer = 3;
+constexpr size_t kFreesOfFit = 4;
+constexpr size_t kMaxFits = 4096;
 constexpr size_t kAllocationBytes = 16;  // what an allocation takes beside its object
 
 void add_text(std::string& key, std::string_view text) {
@@ -77,9 +81,20 @@ FilterMask& MaskTable::make(inventory::PoolId pool, size_t& bytes) {
   return *mask;
 }
 
+void Filters::drop_answers(Filter& filter) {
+  waste_.take(filter.answers, kFreesOfAnswer);
+}
+
+void Filters::drop_made(Filter& filter) {
+  filter.masks.drop(waste_);
+  drop_answers(filter);
+  waste_.take(filter.fits, kFreesOfFit);
+}
+
 void Filters::clear() {
-  filters_.clear();
-  index_.clear();
+  for (const auto& filter : filters_) drop_made(*filter);
+  waste_.take(filters_, kFreesOfFilter);
+  waste_.take(index_, 2);
   bytes_ = text_bytes_ = 0;
 }
 
@@ -146,7 +161,7 @@ const SliceAnswer* Filters::answer(Filter& filter, const Pool& pool, size_t slic
   constexpr size_t kMaxAnswers = 4096;
   meter_.charge(1);
   if (filter.answers_epoch != core_.strings().reuse_epoch()) {
-    filter.answers.clear();
+    drop_answers(filter);
     filter.answers_epoch = core_.strings().reuse_epoch();
   }
   const inventory::SliceTable& table = *pool.live()[slice];
@@ -156,7 +171,7 @@ const SliceAnswer* Filters::answer(Filter& filter, const Pool& pool, size_t slic
   for (SelectorId id : filter.request_selectors) selectors_.mark(id, table, key);
   auto it = filter.answers.find(key);
   if (it == filter.answers.end()) {
-    if (filter.answers.size() >= kMaxAnswers) filter.answers.clear();
+    if (filter.answers.size() >= kMaxAnswers) drop_answers(filter);
     it = filter.answers.try_emplace(key).first;
     const size_t words = inventory::words_for(table.size());
     it->second.selectable.assign(words, 0);
@@ -184,7 +199,7 @@ void or_bits(uint64_t* to, size_t at, const inventory::Words& from) {
 // Sets up the mask for the pool as it is, unless it is there already or begun.
 void Filters::begin_mask(Filter& filter, const Pool& pool, FilterMask& mask) {
   if (mask.table_version == pool.table_version && mask.size_ > 0) return;
-  if (filter.fits.size() > 4096) filter.fits.clear();
+  if (filter.fits.size() > kMaxFits) waste_.take(filter.fits, kFreesOfFit);
   mask.table_version = pool.table_version;
   mask.ready_ = mask.any_failed = false;
   mask.next_slice_ = 0;
@@ -241,9 +256,7 @@ void Filters::trim() {
     if (bytes_ <= kMaxBytes / 4 * 3) return;
     bytes_ -= filter->bytes;
     filter->bytes = 0;
-    filter->masks.clear();
-    filter->answers = {};
-    filter->fits = {};
+    drop_made(*filter);
   }
 }
 

@@ -51,7 +51,7 @@ class MaskTable {
   }
   // Adds to `bytes` what is allocated for it.
   FilterMask& make(inventory::PoolId pool, size_t& bytes);
-  void clear() { std::vector<std::unique_ptr<Piece>>().swap(pieces_); }
+  void drop(Waste& waste) { waste.take(pieces_, 2 * kPiece); }
 
  private:
   static constexpr size_t kPiece = 64;
@@ -90,8 +90,10 @@ class Filters {
   static constexpr size_t kMaxBytes = 24u << 20;  // of masks, answers and fits, when trim() was called
   static constexpr size_t kMaxTextBytes = 8u << 20;
 
-  Filters(inventory::Core& core, Selectors& selectors, std::vector<std::string> ignored_taints, Meter& meter)
-      : core_(core), selectors_(selectors), ignored_taints_(std::move(ignored_taints)), meter_(meter) {}
+  // All but the texts must outlive this.
+  Filters(inventory::Core& core, Selectors& selectors, std::vector<std::string> ignored_taints, Meter& meter,
+          Waste& waste)
+      : core_(core), selectors_(selectors), ignored_taints_(std::move(ignored_taints)), meter_(meter), waste_(waste) {}
 
   FilterId intern(Filter filter);
   Filter& get(FilterId id) { return *filters_[id]; }
@@ -125,6 +127,8 @@ class Filters {
   static bool is_ready(const FilterMask& mask, const inventory::Pool& pool) {
     return mask.ready_ && mask.table_version == pool.table_version;
   }
+  void drop_answers(Filter& filter);
+  void drop_made(Filter& filter);
   const FilterMask* make_mask(Filter& filter, const inventory::Pool& pool);
   void begin_mask(Filter& filter, const inventory::Pool& pool, FilterMask& mask);
   void add_taints(const Filter& filter, const inventory::Pool& pool, FilterMask& mask);
@@ -142,6 +146,7 @@ class Filters {
   std::vector<std::unique_ptr<Filter>> filters_;
   std::unordered_map<std::string, FilterId> index_;
   Meter& meter_;
+  Waste& waste_;
   size_t bytes_ = 0;
   size_t text_bytes_ = 0;  // of tolerations and capacity requests
   uint64_t clock_ = 0;

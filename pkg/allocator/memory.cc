@@ -96,6 +96,14 @@ void Search::set_up_memory() {
   }
 }
 
+void Search::add_dead(const inventory::Hash128& state) {
+  // All buckets at once: moving more states than this to new ones takes long.
+  constexpr size_t kFewStates = 40'000;
+  if (dead_.size() >= kMaxDeadStates) return;
+  if (dead_.size() == kFewStates) dead_.reserve(kMaxDeadStates);
+  dead_.insert(state);
+}
+
 // What this decision has taken of a device that can be shared; 0: nothing.
 uint64_t Search::shared_state(uint32_t local) const {
   for (const SharedUse& use : shared_) {

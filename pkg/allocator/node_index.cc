@@ -8,6 +8,10 @@ using inventory::NodeId;
 using inventory::Pool;
 using inventory::PoolId;
 
+namespace {
+constexpr size_t kEntriesPerStep = 128;  // of a vector that is made
+}
+
 NodeCounts* NodeIndex::counts(FilterId filter, bool admin) {
   NodeCounts& counts = counts_[uint64_t{filter} * 2 + admin];
   if (counts.last_used_ == 0 || counts.seen_ < core_.changes_begin()) {
@@ -46,7 +50,10 @@ bool NodeIndex::note_change(NodeCounts& counts, PoolId id) {
 }
 
 bool NodeIndex::ask(NodeCounts& counts, NodeId node) {
-  if (node >= counts.by_node_.size()) counts.by_node_.resize(core_.node_count());
+  if (node >= counts.by_node_.size()) {
+    meter_.charge(core_.node_count() / kEntriesPerStep);
+    counts.by_node_.resize(core_.node_count());
+  }
   for (PoolId id : *core_.pools_naming(node))
     if (core_.pool(id)->local_node != inventory::kNoStr && !update(counts, id)) return false;
   counts.by_node_[node].asked = true;
@@ -54,7 +61,10 @@ bool NodeIndex::ask(NodeCounts& counts, NodeId node) {
 }
 
 bool NodeIndex::update(NodeCounts& counts, PoolId id) {
-  if (counts.by_pool_.size() <= id) counts.by_pool_.resize(core_.pool_slots());
+  if (counts.by_pool_.size() <= id) {
+    meter_.charge(core_.pool_slots() / kEntriesPerStep);
+    counts.by_pool_.resize(core_.pool_slots());
+  }
   NodeCounts::Contribution& kept = counts.by_pool_[id];
   NodeCounts::Contribution now;
   const Pool* pool = core_.pool(id);
@@ -98,12 +108,15 @@ void NodeIndex::trim() {
   std::vector<std::pair<uint64_t, uint64_t>> by_use;
   for (const auto& [key, counts] : counts_) by_use.emplace_back(counts.last_used_, key);
   std::sort(by_use.begin(), by_use.end());
+  std::vector<NodeCounts> dropped;
   for (const auto& [used, key] : by_use) {
-    if (bytes <= kMaxBytes / 2) return;
+    if (bytes <= kMaxBytes / 2) break;
     auto it = counts_.find(key);
     bytes -= size_of(it->second);
+    dropped.push_back(std::move(it->second));
     counts_.erase(it);
   }
+  waste_.take(dropped, kFreesOfCounts);
 }
 
 }  // namespace dra::allocator

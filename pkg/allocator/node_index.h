@@ -45,7 +45,9 @@ class NodeCounts {
 
 class NodeIndex {
  public:
-  NodeIndex(inventory::Core& core, Filters& filters) : core_(core), filters_(filters) {}
+  // All must outlive this.
+  NodeIndex(inventory::Core& core, Filters& filters, Meter& meter, Waste& waste)
+      : core_(core), filters_(filters), meter_(meter), waste_(waste) {}
 
   static constexpr size_t kMaxBytes = 12u << 20;
 
@@ -66,11 +68,12 @@ class NodeIndex {
                           core_.node_count() * sizeof(NodeCounts::OfNode);
     return std::clamp<size_t>(kMaxBytes / of_one, kFewestFilters, kMostFilters);
   }
-  void clear() { counts_.clear(); }
+  void clear() { waste_.take(counts_, kFreesOfCounts); }
   // Drops the counts that were not asked for longest, beyond kMaxBytes.
   void trim();
 
  private:
+  static constexpr size_t kFreesOfCounts = 1000;  // of two large vectors, as long as so many small frees take
   static constexpr size_t kFewestFilters = 8;
   static constexpr size_t kMostFilters = 64;  // and so that looking at a node takes no longer than a microsecond
 
@@ -80,6 +83,8 @@ class NodeIndex {
 
   inventory::Core& core_;
   Filters& filters_;
+  Meter& meter_;
+  Waste& waste_;
   std::unordered_map<uint64_t, NodeCounts> counts_;
   uint64_t clock_ = 0;
 };

@@ -153,7 +153,7 @@ NodeSearch::Go NodeSearch::visit_all(std::span<const NodeId> order, bool undecid
 NodeSearch::Go NodeSearch::visit(NodeId node, uint64_t share) {
   ++found_.nodes_searched;
   // Only one search is kept to go on with: that of the node searched last.
-  if (known_->begun != node) known_->forget_begun();
+  if (known_->begun != node) refutations_.forget_begun(*known_);
   known_->begun = node;
   Search::Terms terms;
   terms.strict = options_.strict_selector_errors;
@@ -190,7 +190,7 @@ NodeSearch::Go NodeSearch::conclude(NodeId node, Decision decision) {
       perfect_ += weighs_ && score_of(decision) == best_score_;
       found_.decisions.push_back(std::move(decision));
   }
-  known_->forget_begun();
+  refutations_.forget_begun(*known_);
   known_->undecided.remove(node);
   return Go::kOn;
 }

@@ -19,12 +19,12 @@ Refutations::Nodes& Refutations::of(const std::string& shape) {
     const inventory::NodeId node = core_.find_node(core_.strings().text(pool->local_node));
     nodes.refuted.remove(node);
     nodes.undecided.remove(node);
-    if (node == nodes.begun) nodes.forget_begun();
+    if (node == nodes.begun) forget_begun(nodes);
   }
   if (afresh) {
     nodes.refuted.clear();
     nodes.undecided.clear();
-    nodes.forget_begun();
+    forget_begun(nodes);
   }
   nodes.seen_ = core_.changes_end();
   nodes.moves_ = core_.moves_version();
@@ -37,7 +37,20 @@ std::unordered_map<std::string, Refutations::Nodes>::iterator Refutations::oldes
 }
 
 void Refutations::drop_oldest() {
-  shapes_.erase(oldest());
+  const auto dropped = oldest();
+  forget_begun(dropped->second);
+  shapes_.erase(dropped);
+}
+
+void Refutations::forget_begun(Nodes& nodes) {
+  nodes.begun = inventory::kNone;
+  nodes.begun_steps = 0;
+  waste_.take(nodes.dead, 1);
+}
+
+void Refutations::clear() {
+  for (auto& [shape, nodes] : shapes_) forget_begun(nodes);
+  waste_.take(shapes_, 4);
 }
 
 // Searches that were not gone on with for longest lose their dead states: they begin again.
@@ -52,7 +65,7 @@ void Refutations::trim() {
     for (auto& [shape, nodes] : shapes_)
       if (!nodes.dead.empty() && (oldest == nullptr || nodes.last_used_ < oldest->last_used_)) oldest = &nodes;
     states -= oldest->dead.size();
-    oldest->forget_begun();
+    forget_begun(*oldest);
   }
 }
 

@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "pkg/allocator/waste.h"
 #include "pkg/inventory/core.h"
 #include "pkg/inventory/hash128.h"
 
@@ -57,11 +58,6 @@ class Refutations {
     uint32_t slices = 0;
     uint64_t budget = 0;
 
-    void forget_begun() {
-      begun = inventory::kNone;
-      begun_steps = 0;
-      dead = {};
-    }
     // The claims are decided, or the attempt is over.
     void end_attempt(uint64_t next_budget) {
       spent = work = slices = 0;
@@ -75,11 +71,14 @@ class Refutations {
     uint64_t last_used_ = 0;
   };
 
-  explicit Refutations(const inventory::Core& core) : core_(core) {}
+  // Both must outlive this.
+  Refutations(const inventory::Core& core, Waste& waste) : core_(core), waste_(waste) {}
 
   // As of now. The reference is good until the next call.
   Nodes& of(const std::string& shape);
-  void clear() { shapes_.clear(); }
+  // The search to go on with begins again.
+  void forget_begun(Nodes& nodes);
+  void clear();
   void trim();
 
  private:
@@ -90,6 +89,7 @@ class Refutations {
   void drop_oldest();
 
   const inventory::Core& core_;
+  Waste& waste_;
   std::unordered_map<std::string, Nodes> shapes_;
   uint64_t clock_ = 0;
 };

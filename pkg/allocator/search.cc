@@ -70,7 +70,7 @@ Search::End Search::find(const Terms& terms) {
   if (terms.fixed != nullptr) return take_fixed(terms) ? End::kFound : End::kNone;
   if (!counts_suffice()) return error_.empty() ? End::kNone : End::kError;
   if (terms.prove_first && !naive_ && !prove_constraints()) return End::kNone;
-  dead_ = {};
+  waste_.take(dead_, 1);
   if (terms.dead != nullptr && !terms.dead->empty() && !naive_) {
     dead_.swap(*terms.dead);
     set_up_shortcuts();
@@ -247,7 +247,7 @@ bool Search::place_one(uint32_t r, uint32_t a, uint32_t placed, uint32_t from) {
     // Memory may have been set up deep below this device: its kind is looked up only now, when it is given back.
     if (remembering_) tried.push_back(kind_of(device));
   }
-  if (keyed && dead_.size() < kMaxDeadStates) dead_.insert(key);
+  if (keyed) add_dead(key);
   return false;
 }
 

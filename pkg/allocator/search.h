@@ -52,8 +52,9 @@ class Search {
     const std::vector<uint32_t>* fixed_alternatives = nullptr;  // by request
   };
 
-  Search(inventory::Core& core, Filters& filters, Columns& columns, Meter& meter)
-      : board_(core, filters), core_(core), filters_(filters), columns_(columns), meter_(meter) {}
+  // All must outlive this.
+  Search(inventory::Core& core, Filters& filters, Columns& columns, Meter& meter, Waste& waste)
+      : board_(core, filters), core_(core), filters_(filters), columns_(columns), meter_(meter), waste_(waste) {}
 
   End run(const Plan& plan, inventory::NodeId node, const Terms& terms);
 
@@ -143,6 +144,7 @@ class Search {
   Filters& filters_;
   Columns& columns_;
   Meter& meter_;
+  Waste& waste_;
 
   const Plan* plan_ = nullptr;
   bool strict_ = false;
@@ -181,6 +183,7 @@ class Search {
   std::vector<std::vector<uint32_t>> last_user_;   // by request: counter -> 1 + last candidate that uses it
   std::vector<std::vector<uint8_t>> future_user_;  // by request: counter -> used by candidates of it or later ones
   DeadStates dead_;
+  void add_dead(const inventory::Hash128& state);
 };
 
 }  // namespace dra::allocator

@@ -19,6 +19,10 @@ constexpr uint64_t kCostPerStep = 25;
 constexpr uint64_t kWorkPerStep = 100;
 constexpr uint64_t kCompileSteps = 20;
 constexpr size_t kCompiledPerStep = 2;  // bytes of the expression
+// The frees of a kept selector: its tree, its texts.
+constexpr size_t kFreesOfSelector = 64;
+// A map that is filled beyond this many outcomes gets all its buckets at once: moving 100,000 to new ones takes 8 ms.
+constexpr size_t kFewOutcomes = 4096;
 // What a compiled program takes, estimated: its tree grows with the expression.
 constexpr size_t kProgramBytes = 1024;
 constexpr size_t kProgramBytesPerByte = 64;
@@ -64,11 +68,12 @@ cel::DeviceInput device_input(const inventory::Core& core, const Pool& pool, uin
   return builder.build();
 }
 
-Selectors::Selectors(inventory::Core& core, bool quantity_operators, Meter& meter)
+Selectors::Selectors(inventory::Core& core, bool quantity_operators, Meter& meter, Waste& waste)
     : core_(core),
       environment_(selector_environment(core.features().list_attributes, quantity_operators)),
       lists_(core.features().list_attributes),
-      meter_(meter) {}
+      meter_(meter),
+      waste_(waste) {}
 
 Selectors::~Selectors() {
   clear();
@@ -77,11 +82,15 @@ Selectors::~Selectors() {
 void Selectors::clear() {
   for (const auto& entry : entries_)
     for (StrId key : entry->keys) core_.strings().release(key);
-  entries_.clear();
-  index_.clear();
-  recent_.clear();
-  older_.clear();
+  waste_.take(entries_, kFreesOfSelector);
+  waste_.take(index_, 2);
+  drop_outcomes();
   program_bytes_ = 0;
+}
+
+void Selectors::drop_outcomes() {
+  waste_.take(recent_, 1);
+  waste_.take(older_, 1);
 }
 
 SelectorId Selectors::intern(const std::string& expression) {
@@ -142,9 +151,10 @@ const Truth* Selectors::find_outcome(const inventory::Hash128& key) {
 
 void Selectors::keep_outcome(const inventory::Hash128& key, Truth truth) {
   if (recent_.size() >= kMaxOutcomes) {
-    older_ = std::move(recent_);
-    recent_ = {};
+    waste_.take(older_, 1);
+    older_ = std::exchange(recent_, {});
   }
+  if (recent_.size() == kFewOutcomes) recent_.reserve(kMaxOutcomes);
   recent_.emplace(key, truth);
 }
 
@@ -170,8 +180,7 @@ Truth Selectors::evaluate(SelectorId id, const Pool& pool, uint32_t device, Keep
   Entry& entry = *entries_[id];
   if (!entry.program) return Truth::kError;
   if (epoch_ != core_.strings().reuse_epoch()) {  // numbers in the keys may mean something else now
-    recent_.clear();
-    older_.clear();
+    drop_outcomes();
     epoch_ = core_.strings().reuse_epoch();
   }
   const inventory::Hash128 key = make_key(id, pool, device);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "pkg/allocator/meter.h"
+#include "pkg/allocator/waste.h"
 #include "pkg/cel/cel.h"
 #include "pkg/inventory/core.h"
 
@@ -25,8 +26,8 @@ class Selectors {
   static constexpr size_t kMaxOutcomes = 100'000;        // of each of two generations: about 9 MiB together
   static constexpr size_t kMaxProgramBytes = 16u << 20;  // as full() estimates them
 
-  // The meter must outlive this; it is charged with what compiling and evaluating cost.
-  Selectors(inventory::Core& core, bool quantity_operators, Meter& meter);
+  // The meter and the waste must outlive this; the meter is charged with what compiling and evaluating cost.
+  Selectors(inventory::Core& core, bool quantity_operators, Meter& meter, Waste& waste);
   ~Selectors();
 
   // Whether intern() would compile nothing.
@@ -63,6 +64,7 @@ class Selectors {
   using Outcomes = std::unordered_map<inventory::Hash128, Truth, inventory::Hash128Hash>;
   inventory::Hash128 make_key(SelectorId id, const inventory::Pool& pool, uint32_t device) const;
   const Truth* find_outcome(const inventory::Hash128& key);
+  void drop_outcomes();
   void keep_outcome(const inventory::Hash128& key, Truth truth);
 
   inventory::Core& core_;
@@ -73,6 +75,7 @@ class Selectors {
   uint64_t epoch_ = 0;
   size_t program_bytes_ = 0;
   Meter& meter_;
+  Waste& waste_;
   // When `recent_` is full it becomes `older_`; what is asked for again moves back. So the outcomes that nobody asked
   // for longest go first.
   Outcomes recent_, older_;

@@ -43,6 +43,7 @@ TEST(MetricsDocumentation, IsWhatIsRegistered) {
   add_build_info(registry, "1.2.3");
   slow_path_counter(registry, "a");
   reactor_delays(registry);
+  reactor_tasks(registry);
   const Instruments instruments(registry);
   const DeviceGauges gauges(registry, inventory, allocator);
   std::map<std::string, std::string> registered;

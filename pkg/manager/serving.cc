@@ -98,6 +98,12 @@ metrics::Histogram& reactor_delays(metrics::Registry& registry) {
                             {0.001, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 20});
 }
 
+metrics::Histogram& reactor_tasks(metrics::Registry& registry) {
+  return registry.histogram("dra_reactor_task_seconds",
+                            "[ALPHA] How long each task of the manager's main thread took.",
+                            {0.0001, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5});
+}
+
 struct Serving::Core : std::enable_shared_from_this<Core> {
   Core(Reactor& r, EndpointSources s, AccessReview& a, ServingOptions o)
       : reactor(r),

@@ -42,6 +42,9 @@ struct ServingOptions {
 // is 20 ms at most.
 metrics::Histogram& reactor_delays(metrics::Registry& registry);
 
+// How long each task of the reactor took (AsioReactor::observe_tasks). The rule is 20 ms at most.
+metrics::Histogram& reactor_tasks(metrics::Registry& registry);
+
 class Serving {
  public:
   // `reactor` and `access` must outlive it; `sources` are called on the reactor's thread. Errors name the address and

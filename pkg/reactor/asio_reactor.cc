@@ -21,6 +21,23 @@ namespace {
 
 namespace asio = boost::asio;
 
+// Runs a task and reports how long it took, with the end of what it captured: freeing a large answer takes time too.
+class TaskTimer {
+ public:
+  void set(AsioReactor::TaskObserver observer) { observer_ = std::move(observer); }
+  void run(Reactor::Task task) const { measured([&task] { std::exchange(task, nullptr)(); }); }
+  template <class Function>
+  void measured(Function&& call) const {
+    if (!observer_) return call();
+    const auto start = std::chrono::steady_clock::now();
+    call();  // what it throws leaves run(): a bug is not measured
+    if (observer_) observer_(std::chrono::steady_clock::now() - start);
+  }
+
+ private:
+  AsioReactor::TaskObserver observer_;
+};
+
 // All timers behind one asio timer. A timer that is set and called off again, as the time limit of every request is,
 // costs no system call: the asio timer is only ever moved forward, and finds nothing to do when its reason is gone.
 class Timers {
@@ -28,7 +45,7 @@ class Timers {
   using Time = asio::steady_timer::time_point;
   using Key = std::pair<Time, uint64_t>;  // due, age
 
-  explicit Timers(asio::io_context& io) : io_(io), alarm_(io) {}
+  Timers(asio::io_context& io, const TaskTimer& timer) : io_(io), timer_(timer), alarm_(io) {}
 
   Key add(Duration delay, Reactor::Task task) {
     const Key key{asio::steady_timer::clock_type::now() + std::min(delay, kLongest), ++last_};
@@ -72,10 +89,11 @@ class Timers {
   void run(std::map<Key, Reactor::Task>::iterator at) {
     if (at == tasks_.end()) return;
     auto node = tasks_.extract(at);
-    node.mapped()();
+    timer_.run(std::move(node.mapped()));
   }
 
   asio::io_context& io_;
+  const TaskTimer& timer_;
   asio::steady_timer alarm_;
   std::map<Key, Reactor::Task> tasks_;
   uint64_t last_ = 0;
@@ -98,7 +116,8 @@ class TimerHandle : public Handle::Impl {
 // The shared half of a watched descriptor or a signal set: the asio object and the callback. The handle's half sets
 // `live` to false and cancels; a completion that was already queued then sees that it must not call.
 struct AsioFd : std::enable_shared_from_this<AsioFd> {
-  AsioFd(asio::io_context& io, int fd, Reactor::FdCallback cb) : descriptor(io, fd), callback(std::move(cb)) {}
+  AsioFd(asio::io_context& io, const TaskTimer& t, int fd, Reactor::FdCallback cb)
+      : timer(t), descriptor(io, fd), callback(std::move(cb)) {}
   ~AsioFd() { release(); }
 
   void wait(asio::posix::stream_descriptor::wait_type type) {
@@ -106,7 +125,7 @@ struct AsioFd : std::enable_shared_from_this<AsioFd> {
       if (!self->live || ec == asio::error::operation_aborted) return;
       // Other errors are told as readiness: the owner's read or write meets and reports them.
       bool read = type == asio::posix::stream_descriptor::wait_read;
-      self->callback(Reactor::FdReady{read, !read});
+      self->timer.measured([&] { self->callback(Reactor::FdReady{read, !read}); });
       if (self->live && !ec) self->wait(type);
     });
   }
@@ -116,6 +135,7 @@ struct AsioFd : std::enable_shared_from_this<AsioFd> {
     if (descriptor.is_open()) descriptor.release();
   }
 
+  const TaskTimer& timer;
   asio::posix::stream_descriptor descriptor;
   Reactor::FdCallback callback;
   bool live = true;
@@ -131,14 +151,16 @@ class AsioFdHandle : public Handle::Impl {
 };
 
 struct AsioSignals : std::enable_shared_from_this<AsioSignals> {
-  AsioSignals(asio::io_context& io, std::function<void(int)> cb) : set(io), callback(std::move(cb)) {}
+  AsioSignals(asio::io_context& io, const TaskTimer& t, std::function<void(int)> cb)
+      : timer(t), set(io), callback(std::move(cb)) {}
   void wait() {
     set.async_wait([self = shared_from_this()](const boost::system::error_code& ec, int signal) {
       if (ec || !self->live) return;
-      self->callback(signal);
+      self->timer.measured([&] { self->callback(signal); });
       if (self->live) self->wait();
     });
   }
+  const TaskTimer& timer;
   asio::signal_set set;
   std::function<void(int)> callback;
   bool live = true;
@@ -162,8 +184,9 @@ struct AsioReactor::State {
   State(const Clock& c, int workers) : clock(c), guard(asio::make_work_guard(io)), pool(workers) {}
   ~State() { timers->clear(); }
   const Clock& clock;
+  TaskTimer task_timer;  // first: what waits in the io_context refers to it
   asio::io_context io{1};
-  std::shared_ptr<Timers> timers = std::make_shared<Timers>(io);
+  std::shared_ptr<Timers> timers = std::make_shared<Timers>(io, task_timer);
   asio::executor_work_guard<asio::io_context::executor_type> guard;
   // Last, so that its threads are gone before the io_context they post to.
   reactor_internal::WorkerPool pool;
@@ -177,7 +200,7 @@ const Clock& AsioReactor::clock() const {
 }
 
 void AsioReactor::post(Task task) {
-  asio::post(state_->io, std::move(task));
+  asio::post(state_->io, [&timer = state_->task_timer, task = std::move(task)]() mutable { timer.run(std::move(task)); });
 }
 
 Handle AsioReactor::after(Duration delay, Task task) {
@@ -186,7 +209,7 @@ Handle AsioReactor::after(Duration delay, Task task) {
 }
 
 Handle AsioReactor::watch_fd(int fd, FdReady interest, FdCallback callback) {
-  auto watched = std::make_shared<AsioFd>(state_->io, fd, std::move(callback));
+  auto watched = std::make_shared<AsioFd>(state_->io, state_->task_timer, fd, std::move(callback));
   if (interest.read) watched->wait(asio::posix::stream_descriptor::wait_read);
   if (interest.write) watched->wait(asio::posix::stream_descriptor::wait_write);
   return Handle(std::make_unique<AsioFdHandle>(std::move(watched)));
@@ -228,10 +251,14 @@ void AsioReactor::stop() {
 }
 
 Handle AsioReactor::on_signals(const std::vector<int>& signals, std::function<void(int)> callback) {
-  auto set = std::make_shared<AsioSignals>(state_->io, std::move(callback));
+  auto set = std::make_shared<AsioSignals>(state_->io, state_->task_timer, std::move(callback));
   for (int signal : signals) set->set.add(signal);
   set->wait();
   return Handle(std::make_unique<AsioSignalsHandle>(std::move(set)));
+}
+
+void AsioReactor::observe_tasks(TaskObserver observer) {
+  state_->task_timer.set(std::move(observer));
 }
 
 boost::asio::io_context& AsioReactor::io_context() {

@@ -106,6 +106,38 @@ TEST(SimReactor, OffloadRunsWorkThenDone) {
   EXPECT_EQ(log, "wd");
 }
 
+TEST(AsioReactor, ReportsHowLongEachTaskTook) {
+  SystemClock clock;
+  AsioReactor reactor(clock);
+  std::vector<Duration> seen;
+  reactor.observe_tasks([&](Duration took) { seen.push_back(took); });
+  // The end of what a task captured counts as well.
+  struct SlowToDie {
+    ~SlowToDie() { std::this_thread::sleep_for(30ms); }
+  };
+  int pipe[2];
+  ASSERT_EQ(::pipe(pipe), 0);
+  reactor.post([] {});
+  reactor.post([] { std::this_thread::sleep_for(20ms); });
+  reactor.post([slow = std::make_shared<SlowToDie>()] {});
+  const Handle timer = reactor.after(1ms, [&] { ASSERT_EQ(::write(pipe[1], "x", 1), 1); });
+  Handle readable;
+  readable = reactor.watch_fd(pipe[0], {true, false}, [&](Reactor::FdReady) {
+    readable.cancel();
+    reactor.offload([] { std::this_thread::sleep_for(10ms); }, [&] { reactor.stop(); });
+  });
+  reactor.run();
+  ASSERT_EQ(seen.size(), 6u);
+  EXPECT_GE(seen[1], 20ms);
+  EXPECT_GE(seen[2], 30ms);
+  reactor.observe_tasks(nullptr);
+  reactor.post([&] { reactor.stop(); });
+  reactor.run();
+  EXPECT_EQ(seen.size(), 6u);
+  ::close(pipe[0]);
+  ::close(pipe[1]);
+}
+
 TEST(AsioReactor, PostFromOtherThreadsTimersAndStop) {
   SystemClock clock;
   AsioReactor reactor(clock);

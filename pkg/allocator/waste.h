@@ -1,0 +1,79 @@
+// Waste: what caches have dropped, freed piece by piece. Freeing 100,000 small nodes at once takes 20 ms and more, which
+// is longer than anything may run on the reactor.
+//
+//   waste.take(outcomes, 1);       // `outcomes` is empty now
+//   waste.free_some();             // once a decision
+//
+// A decision frees about as much as a slice can fill at most, so what waits here is never more than the caches held.
+// One thread.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <utility>
+
+namespace dra::allocator {
+
+class Waste {
+ public:
+  // Not `in_pieces`: what is taken over is freed there and then. For those that decide without slices.
+  explicit Waste(bool in_pieces) : in_pieces_(in_pieces) {}
+
+  // Frees in one call of free_some(): 1 to 2 ms.
+  static constexpr size_t kFreesACall = 16'384;
+
+  // Takes over all elements of a vector, set or map. `frees_each`: about how many times each of them calls free().
+  template <class Container>
+  void take(Container& dropped, size_t frees_each) {
+    if (dropped.empty()) return;
+    Container taken = std::exchange(dropped, {});
+    if (in_pieces_) heaps_.push_back(std::make_unique<HeapOf<Container>>(std::move(taken), frees_each));
+  }
+
+  void free_some() {
+    size_t left = kFreesACall;
+    while (left > 0 && !heaps_.empty()) {
+      left -= heaps_.front()->free(left);
+      if (heaps_.front()->empty()) heaps_.pop_front();
+    }
+  }
+  bool empty() const { return heaps_.empty(); }
+
+ private:
+  class Heap {
+   public:
+    virtual ~Heap() = default;
+    // Elements with about so many frees in all, at least one; returns how many frees that was, at most `frees`.
+    virtual size_t free(size_t frees) = 0;
+    virtual bool empty() const = 0;
+  };
+
+  template <class Container>
+  class HeapOf : public Heap {
+   public:
+    HeapOf(Container dropped, size_t frees_each) : dropped_(std::move(dropped)), frees_each_(frees_each) {}
+    size_t free(size_t frees) override {
+      size_t done = 0;
+      while (done < frees && !dropped_.empty()) {
+        if constexpr (requires { dropped_.pop_back(); }) {
+          dropped_.pop_back();
+        } else {
+          dropped_.erase(dropped_.begin());
+        }
+        done += frees_each_;
+      }
+      return done < frees ? done : frees;
+    }
+    bool empty() const override { return dropped_.empty(); }
+
+   private:
+    Container dropped_;
+    size_t frees_each_;
+  };
+
+  bool in_pieces_;
+  std::deque<std::unique_ptr<Heap>> heaps_;
+};
+
+}  // namespace dra::allocator
