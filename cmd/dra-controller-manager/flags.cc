@@ -9,6 +9,7 @@
 #include "cmd/flag_hint.h"
 #include "controllers/all.h"
 #include "pkg/base/strings.h"
+#include "pkg/manager/reference.h"
 
 namespace dra::cmd {
 
@@ -347,6 +348,8 @@ Parsed parse_flags(const std::vector<std::string>& arguments, const std::string&
   app.set_version_flag("--version", "dra-controller-manager " + version);
   app.get_formatter()->column_width(44);
   define(app, texts, flags);
+  bool print_reference = false;
+  app.add_flag("--print-reference", print_reference)->group("");  // not in --help: for scripts/render-reference
   Parsed parsed;
   std::vector<std::string> reversed = normalised(arguments);
   if (const std::string foreign = foreign_flag(reversed); !foreign.empty()) {
@@ -366,6 +369,10 @@ Parsed parse_flags(const std::vector<std::string>& arguments, const std::string&
   } catch (const CLI::ParseError& error) {
     parsed.text = std::string("error: ") + error.what() + flag_hint(app, normalised(arguments)) + "; see --help\n";
     parsed.exit_status = 1;
+    return parsed;
+  }
+  if (print_reference) {
+    parsed.text = manager::reference_json() + "\n";
     return parsed;
   }
   if (const std::string wrong = settle(texts, flags); !wrong.empty()) {

@@ -110,7 +110,7 @@ class Process {
     manager::EndpointSources sources;
     sources.live = [this] { return live_checks(); };
     sources.ready = [this] { return manager_->checks(); };
-    sources.config_json = [this] { return manager::config_json(flags_.manager); };
+    sources.config_json = [this] { return manager::config_json(flags_.manager, manager_->drivers()); };
     sources.version = kVersion;
     sources.registry = &registry_;
     return sources;

@@ -94,7 +94,7 @@ class Session {
     manager::EndpointSources sources;
     sources.live = [] { return std::vector<manager::HealthCheck>{{"ping", true, ""}}; };
     sources.ready = [this] { return manager_->checks(); };
-    sources.config_json = [] { return manager::config_json(manager_options()); };
+    sources.config_json = [this] { return manager::config_json(manager_options(), manager_->drivers()); };
     sources.version = "sandbox";
     sources.registry = &metrics_;
     return sources;

@@ -165,7 +165,7 @@ class AllocationTest : public testing::Test {
   void remember() {
     for (const reconcile::Effect& effect : last.effects)
       if (const reconcile::Event* event = std::get_if<reconcile::Event>(&effect))
-        view.emitted[{event->regarding.uid, event->reason}] = event->signature;
+        view.emitted[{event->regarding.uid, event->reason.str()}] = event->signature;
   }
   const reconcile::Write& write(size_t i = 0) const { return std::get<reconcile::Write>(last.effects.at(i)); }
   nlohmann::json body(size_t i = 0) const;  // of a write

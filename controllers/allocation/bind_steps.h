@@ -42,20 +42,21 @@ struct StepAnswer {
   Duration look_again = std::chrono::seconds(60);
   // Beside changes of the pod, its claims and its PersistentVolumeClaims, which wake it in any case.
   std::set<reconcile::Cause> wakes;
-  // kGiveUp, and kWait where people should know: one event a change. `reason` is upper camel.
-  std::string reason, note;
+  // kGiveUp, and kWait where people should know: one event a change.
+  reconcile::EventReason reason;
+  std::string note;
   Duration avoid_node = std::chrono::minutes(1);
 
   static StepAnswer done() { return {}; }
-  static StepAnswer wait(std::string reason, std::string note) {
+  static StepAnswer wait(reconcile::EventReason reason, std::string note) {
     StepAnswer answer;
     answer.kind = Kind::kWait;
-    answer.reason = std::move(reason);
+    answer.reason = reason;
     answer.note = std::move(note);
     return answer;
   }
-  static StepAnswer give_up(std::string reason, std::string note) {
-    StepAnswer answer = wait(std::move(reason), std::move(note));
+  static StepAnswer give_up(reconcile::EventReason reason, std::string note) {
+    StepAnswer answer = wait(reason, std::move(note));
     answer.kind = Kind::kGiveUp;
     return answer;
   }

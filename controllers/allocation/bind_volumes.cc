@@ -122,7 +122,7 @@ class Waiting {
     }
     const bool long_enough = !what_.empty() && now_ - since_ >= kWorthAnEvent;
     StepAnswer answer =
-        StepAnswer::wait(long_enough ? "WaitingForVolumes" : "",
+        StepAnswer::wait(long_enough ? reconcile::EventReason("WaitingForVolumes") : reconcile::EventReason(),
                          "devices are allocated on node " + node_ + "; waits, for 10 minutes at most, for " + what_);
     if (!what_.empty())
       answer.look_again = std::chrono::duration_cast<Duration>(since_ + (long_enough ? kLimit : kWorthAnEvent) - now_);

@@ -154,7 +154,7 @@ TEST_F(BindVolumes, WhatIsNotListedYetIsWaitedFor) {
 }
 
 StepAnswer waits(const BindContext&) {
-  return StepAnswer::wait("Waits", "for a step");
+  return StepAnswer::wait("WaitingForVolumes", "for a step");
 }
 StepAnswer is_done(const BindContext&) {
   return StepAnswer::done();

@@ -4,6 +4,7 @@
 
 #include "controllers/allocation/pod_reconcile.h"
 #include "pkg/base/utf8.h"
+#include "pkg/reconcile/reasons.h"
 #include "pkg/reconcile/writes.h"
 
 namespace dra::allocation {
@@ -13,7 +14,9 @@ using namespace reconcile;
 namespace {
 
 constexpr size_t kMaxConditionMessage = 1024;
-constexpr std::string_view kUnschedulable = "Unschedulable";
+constexpr std::string_view kUnschedulable = condition_reason(kAllocatedCondition, "Unschedulable");
+static_assert(kUnschedulable == condition_reason(kPodScheduledCondition, "Unschedulable"));
+constexpr std::string_view kAllocated = condition_reason(kAllocatedCondition, "Allocated");
 // Topics of notes: which kind of sentence was written last and when, and since when its figures are wrong.
 constexpr std::string_view kWrittenNote = "condition";
 constexpr std::string_view kWrongNote = "condition-wrong";
@@ -107,7 +110,7 @@ void PodReconcile::show_allocated(const std::string& message) {
   const std::string_view type = condition_type(role_);
   const api::Condition* known = type.empty() ? nullptr : find_condition(pod_, type);
   if (known && known->status == "False" && type == kAllocatedCondition)
-    write_condition_of_pod("True", "Allocated", condition_message(message), "allocated");
+    write_condition_of_pod("True", std::string(kAllocated), condition_message(message), "allocated");
 }
 
 }  // namespace dra::allocation

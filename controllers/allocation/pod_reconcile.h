@@ -142,11 +142,11 @@ class PodReconcile {
   verdict::Verdict verdict_of(const std::vector<allocator::NodeId>& passed, const allocator::FoundNodes* found) const;
   verdict::Holder name_of_holder(std::string_view uid, std::string_view driver, std::string_view pool) const;
   // The pod waits: event, condition and a line in the log say why.
-  void waits(const std::string& reason, const std::string& note, const std::string& signature);
-  void complain(const std::string& reason, const std::string& note, const std::string& signature);
+  void waits(reconcile::EventReason reason, const std::string& note, const std::string& signature);
+  void complain(reconcile::EventReason reason, const std::string& note, const std::string& signature);
   // On the claim. Of the pods that share it the first one reports, or they would contradict each other.
   void complain_about(const api::ResourceClaim& claim, const std::string& note, const std::string& signature);
-  void complain_of(const reconcile::Ref& object, const std::string& reason, const std::string& note,
+  void complain_of(const reconcile::Ref& object, reconcile::EventReason reason, const std::string& note,
                    const std::string& signature);
   void count_failure(const std::string& cause);
   void count_pending(const std::string& cause);

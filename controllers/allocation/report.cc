@@ -125,7 +125,8 @@ void PodReconcile::no_devices(const allocator::Request& request, const std::vect
   const std::string pins = what_pins();
   const std::string kind = verdict::kind(verdict);
   const bool nodes = verdict.main == verdict::Verdict::Main::kNodes;
-  waits(nodes ? "FailedScheduling" : "FailedAllocation", verdict::sentence(verdict, words) + pins, kind + pins);
+  waits(nodes ? EventReason("FailedScheduling") : EventReason("FailedAllocation"),
+        verdict::sentence(verdict, words) + pins, kind + pins);
   for (const auto& claim : request.claims) {
     words.claim = claim->metadata.key();
     complain_about(*claim, verdict::sentence(verdict, words), kind);
@@ -200,12 +201,12 @@ std::string PodReconcile::what_pins() const {
   return text;
 }
 
-void PodReconcile::complain(const std::string& reason, const std::string& note, const std::string& signature) {
+void PodReconcile::complain(EventReason reason, const std::string& note, const std::string& signature) {
   complain_of(ref_of(pod_), reason, note, signature);
 }
 
 // Once, and again every half an hour while it holds: events are forgotten after an hour.
-void PodReconcile::complain_of(const Ref& object, const std::string& reason, const std::string& note,
+void PodReconcile::complain_of(const Ref& object, EventReason reason, const std::string& note,
                                const std::string& signature) {
   constexpr Duration kAgain = std::chrono::minutes(30);
   const std::optional<View::Noted> said = view_.note(object.uid, "said/" + reason);
@@ -213,7 +214,7 @@ void PodReconcile::complain_of(const Ref& object, const std::string& reason, con
   outcome_.add(Event{object, true, reason, "Allocate", note, signature});
 }
 
-void PodReconcile::waits(const std::string& reason, const std::string& note, const std::string& signature) {
+void PodReconcile::waits(EventReason reason, const std::string& note, const std::string& signature) {
   outcome_.decided = Decided{false, "", "", note};
   complain(reason, note, signature);
   show_waiting(note, signature);

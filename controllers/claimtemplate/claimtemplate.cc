@@ -12,8 +12,6 @@ using namespace reconcile;
 
 namespace {
 
-constexpr std::string_view kReason = "FailedResourceClaimCreation";
-
 bool has_template_entries(const api::Pod& pod) {
   return std::any_of(pod.resource_claims.begin(), pod.resource_claims.end(),
                      [](const api::PodResourceClaim& entry) { return entry.resource_claim_template_name.has_value(); });
@@ -159,7 +157,8 @@ class Pass {
   }
 
   Event event(const std::string& entry, const std::string& what) const {
-    return {ref_of(pod_), true, std::string(kReason), "CreateResourceClaim", "PodResourceClaim " + entry + ": " + what};
+    return {ref_of(pod_), true, "FailedResourceClaimCreation", "CreateResourceClaim",
+            "PodResourceClaim " + entry + ": " + what};
   }
   void warn(const std::string& entry, const std::string& what) { warnings_.push_back(event(entry, what)); }
 

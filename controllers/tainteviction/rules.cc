@@ -13,6 +13,13 @@ using namespace reconcile;
 
 namespace {
 
+constexpr std::string_view kNotStarted = condition_reason(kEvictionInProgress, "NotStarted");
+constexpr std::string_view kPending = condition_reason(kEvictionInProgress, "PodsPendingEviction");
+constexpr std::string_view kCompleted = condition_reason(kEvictionInProgress, "Completed");
+constexpr std::string_view kWaitsForApproval = condition_reason(kEvictionInProgress, "WaitsForApproval");
+constexpr std::string_view kNoEffect = condition_reason(kEvictionInProgress, "NoEffect");
+constexpr std::string_view kOtherEffect = condition_reason(kEvictionInProgress, "OtherEffect");
+
 bool is_selected(const api::DeviceTaintRule& rule, const api::DeviceRequestAllocationResult& result) {
   return inventory::selects(rule, result.driver, result.pool, result.device);
 }
@@ -99,14 +106,14 @@ bool has_evicted(const View& view, const api::DeviceTaintRule& rule) {
   if (view.tallied(tally_of_generation(rule)) > 0) return true;
   const api::Condition* before = eviction_condition(rule);
   return before && before->observed_generation == rule.metadata.generation &&
-         (before->reason == "Completed" || before->reason == "PodsPendingEviction");
+         (before->reason == kCompleted || before->reason == kPending);
 }
 
 api::Condition simulated(const View& view, const inventory::Inventory& inventory, const api::DeviceTaintRule& rule) {
   const Reach reach = reach_of(view, inventory, rule, true);
   return {std::string(kEvictionInProgress),
           "False",
-          "NoEffect",
+          std::string(kNoEffect),
           count_of(reach.published_devices, "published device") + " selected. " +
               count_of(reach.allocated_devices, "allocated device") + " selected. " + count_of(reach.pods, "pod") +
               " would be evicted in " + namespaces_of(reach.namespaces, true) +
@@ -123,7 +130,7 @@ api::Condition of_no_execute(const View& view, const inventory::Inventory& inven
   if (reach.pods > 0 && max_evictions > 0 && in_all > max_evictions && !is_allowed(rule))
     return {std::string(kEvictionInProgress),
             "False",
-            "WaitsForApproval",
+            std::string(kWaitsForApproval),
             count_of(in_all, "pod") + " would be evicted, " + std::to_string(reach.pods) + " of them now in " +
                 namespaces_of(reach.namespaces, true) + ", which is more than --max-evictions-per-rule=" +
                 std::to_string(max_evictions) + ". To let the evictions begin, set the annotation " +
@@ -133,12 +140,17 @@ api::Condition of_no_execute(const View& view, const inventory::Inventory& inven
   if (reach.pods > 0)
     return {std::string(kEvictionInProgress),
             "True",
-            "PodsPendingEviction",
+            std::string(kPending),
             count_of(reach.pods, "pod") + (reach.pods == 1 ? " needs" : " need") + " to be evicted in " +
                 namespaces_of(reach.namespaces, true) + ".",
             "",
             0};
-  return {std::string(kEvictionInProgress), "False", has_evicted(view, rule) ? "Completed" : "NotStarted", "", "", 0};
+  return {std::string(kEvictionInProgress),
+          "False",
+          std::string(has_evicted(view, rule) ? kCompleted : kNotStarted),
+          "",
+          "",
+          0};
 }
 
 }  // namespace
@@ -153,7 +165,7 @@ api::Condition condition_for(const View& view, const inventory::Inventory& inven
   else
     condition = {std::string(kEvictionInProgress),
                  "False",
-                 "OtherEffect",
+                 std::string(kOtherEffect),
                  "Eviction only happens for the NoExecute effect.",
                  "",
                  0};

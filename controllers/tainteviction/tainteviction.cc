@@ -13,8 +13,8 @@ using namespace reconcile;
 
 namespace {
 
-constexpr const char* kReason = "DeviceTaintManagerEviction";
-constexpr const char* kConditionReason = "DeletionByDeviceTaintManager";
+constexpr EventReason kReason = "DeviceTaintManagerEviction";
+constexpr std::string_view kConditionReason = condition_reason(kDisruptionTarget, "DeletionByDeviceTaintManager");
 constexpr const char* kConditionMessage = "Device Taint manager: deleting due to NoExecute taint";
 // What was last said about a pod, as the signature of its event.
 constexpr const char* kCancelled = "cancelled";

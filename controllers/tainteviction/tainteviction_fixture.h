@@ -136,7 +136,7 @@ class Cluster {
     EXPECT_TRUE(!outcome.has_writes() || outcome.paced || key.kind == reconcile::Kind::kTaintRule);
     for (const reconcile::Effect& effect : outcome.effects) {
       if (const reconcile::Event* event = std::get_if<reconcile::Event>(&effect)) {
-        view.emitted[{event->regarding.uid, event->reason}] = event->signature;
+        view.emitted[{event->regarding.uid, event->reason.str()}] = event->signature;
         notes.push_back(event->note);
         say("event " + event->note.substr(0, event->note.find_first_of(":0123456789")));
       } else if (const reconcile::Write* write = std::get_if<reconcile::Write>(&effect)) {

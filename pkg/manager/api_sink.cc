@@ -81,7 +81,7 @@ void ApiSink::get(const Ref& object, std::function<void(Result<Presence>)> done)
 bool RecorderSink::emit(const reconcile::Event& event) {
   log::v(3, "Event",
          {{"object", log::ObjectRef{event.regarding.ns, event.regarding.name}},
-          {"reason", event.reason},
+          {"reason", event.reason.str()},
           {"note", event.note}});
   const bool core = event.regarding.kind == reconcile::Kind::kPod || event.regarding.kind == reconcile::Kind::kNode;
   client::EventRequest request;
@@ -92,7 +92,7 @@ bool RecorderSink::emit(const reconcile::Event& event) {
   request.regarding.name = event.regarding.name;
   request.regarding.uid = event.regarding.uid;
   request.warning = event.warning;
-  request.reason = event.reason;
+  request.reason = event.reason.str();
   request.action = event.action;
   request.note = event.note;
   return recorder_.record(request);

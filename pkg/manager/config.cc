@@ -20,7 +20,21 @@ reconcile::Settings settings_of(const ManagerOptions& o) {
   return settings;
 }
 
-std::string config_json(const ManagerOptions& o) {
+namespace {
+
+nlohmann::json drivers_json(const Drivers& drivers) {
+  nlohmann::json out = nlohmann::json::object();
+  for (const auto& [name, driver] : drivers)
+    out[name] = {{"exclusive", driver.exclusive},
+                 {"foreignClaims", driver.foreign_claims},
+                 {"allDevicesTainted", driver.tainted},
+                 {"why", driver.why}};
+  return out;
+}
+
+}  // namespace
+
+std::string config_json(const ManagerOptions& o, const Drivers& drivers) {
   static constexpr const char* kModes[] = {"observe", "gate", "bind"};
   const nlohmann::json config{
       {"claimTemplates", o.claim_templates == ClaimTemplates::kOwn ? "own" : "observe"},
@@ -39,7 +53,9 @@ std::string config_json(const ManagerOptions& o) {
       {"strictSelectorErrors", o.strict_selector_errors},
       {"quantityOperators", o.quantity_operators},
       {"auditPeriodSeconds", std::chrono::duration<double>(o.audit_period).count()}};
-  return nlohmann::json{{"dracontrollermanager.config", config}}.dump();
+  return nlohmann::json{{"dracontrollermanager.config", config},
+                        {"dracontrollermanager.drivers", drivers_json(drivers)}}
+      .dump();
 }
 
 }  // namespace dra::manager

@@ -16,6 +16,17 @@ std::set<std::string> drivers_taken_by_others(const api::ResourceClaim* claim) {
   return drivers;
 }
 
+std::string why(const Exclusivity::Driver& driver, bool ignores_taints) {
+  if (driver.tainted && ignores_taints)
+    return "every device bears a taint, and --ignore-taints names one; that a policy keeps claims from tolerating it "
+           "is "
+           "not looked at";
+  if (driver.foreign_claims == 0) return "no claim that somebody else allocated holds a device of the driver";
+  return std::to_string(driver.foreign_claims) + (driver.foreign_claims == 1 ? " claim holds" : " claims hold") +
+         " devices of the driver and " + (driver.foreign_claims == 1 ? "was" : "were") +
+         " allocated by others: opt in all of its consumers, or taint its devices (docs/install.md, exclusivity)";
+}
+
 }  // namespace
 
 void Exclusivity::changed(const api::ResourceClaim* before, const api::ResourceClaim* after) {
@@ -35,6 +46,7 @@ std::map<std::string, Exclusivity::Driver> Exclusivity::drivers(const std::map<s
     driver.foreign_claims = foreign == foreign_.end() ? 0 : foreign->second;
     driver.tainted = usage.tainted == usage.total;
     driver.exclusive = driver.foreign_claims == 0 || (driver.tainted && ignores_taints);
+    driver.why = why(driver, ignores_taints);
   }
   return drivers;
 }

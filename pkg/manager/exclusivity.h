@@ -21,6 +21,7 @@ class Exclusivity {
     size_t foreign_claims = 0;  // hold its devices, and were allocated by others; those with admin access hold nothing
     bool tainted = false;       // every device bears a NoSchedule or NoExecute taint
     bool exclusive = false;
+    std::string why;  // a sentence for people
   };
 
   // After each change of a claim; before is null for a new one, after for one that is gone.

@@ -3,6 +3,7 @@
 #include "pkg/manager/device_gauges.h"
 #include "pkg/manager/exclusivity.h"
 #include "pkg/manager/instruments.h"
+#include "pkg/manager/manager.h"
 #include "pkg/manager/pending_pods.h"
 #include "pkg/manager/pinned_pods.h"
 #include "pkg/manager/stuck_claims.h"
@@ -303,7 +304,19 @@ TEST(Exclusive, ADriverIsOursWhileNobodyElseAllocatesOrItsTaintKeepsThemOut) {
   foreign.metadata.managed_fields.push_back({"kube-scheduler", "Update", "status", false});
   Exclusivity exclusivity;
   EXPECT_TRUE(exclusivity.drivers(devices, false)["gpu"].exclusive);
+  EXPECT_NE(
+      config_json({}, exclusivity.drivers(devices, false))
+          .find(R"("gpu":{"allDevicesTainted":false,"exclusive":true,"foreignClaims":0,"why":"no claim that somebody)"),
+      std::string::npos);
   exclusivity.changed(nullptr, &foreign);
+  EXPECT_NE(
+      config_json({}, exclusivity.drivers(devices, true))
+          .find(R"("gpu":{"allDevicesTainted":false,"exclusive":false,"foreignClaims":1,"why":"1 claim holds devices)"),
+      std::string::npos);
+  EXPECT_NE(
+      config_json({}, exclusivity.drivers(devices, true))
+          .find(R"("nic":{"allDevicesTainted":true,"exclusive":true,"foreignClaims":1,"why":"every device bears)"),
+      std::string::npos);
   EXPECT_EQ(exclusivity.drivers(devices, false)["gpu"].foreign_claims, 1u) << "claims are counted, not devices";
   EXPECT_FALSE(exclusivity.drivers(devices, true)["gpu"].exclusive);
   EXPECT_FALSE(exclusivity.drivers(devices, false)["nic"].exclusive) << "nobody is told to ignore the taint";

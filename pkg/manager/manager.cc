@@ -515,12 +515,12 @@ struct Manager::Impl {
   }
 
   // What concerns the operator of the cluster is said on the Lease of the leader election, where there is one.
-  void tell_operator(bool warning, const std::string& reason, const std::string& note) {
+  void tell_operator(bool warning, reconcile::EventReason reason, const std::string& note) {
     if (!options.lease) return;
     client::EventRequest event;
     event.regarding = {"coordination.k8s.io/v1", "Lease", options.lease->ns, options.lease->name, "", ""};
     event.warning = warning;
-    event.reason = reason;
+    event.reason = reason.str();
     event.note = note;
     recorder.record(event);
   }
@@ -534,6 +534,11 @@ struct Manager::Impl {
     tell_operator(true, "RequestsFail", what + ": " + to_string(report.failure.error));
   }
 
+  Drivers drivers() {
+    device_gauges.refresh();
+    return exclusivity.drivers(device_gauges.drivers(), !options.ignored_taints.empty());
+  }
+
   void refresh_metrics() {
     for (const HealthCheck& check : checks()) instruments.set_ready(check.name, check.ok);
     for (const Runner::QueueFigures& queue : runner.figures())
@@ -542,7 +547,7 @@ struct Manager::Impl {
     const PinnedPods::Figures unbound = pinned.count(view);
     instruments.set_pinned(unbound.pods, unbound.since);
     instruments.set_pending(view);
-    instruments.set_drivers(exclusivity.drivers(device_gauges.drivers(), !options.ignored_taints.empty()));
+    instruments.set_drivers(drivers());
     instruments.set_outages(runner.outages().ongoing(), runner.outages().waiting());
     instruments.set_stuck(stuck.count(reactor.clock().wall_now(), [this](const std::string& claim) {
       const std::vector<const api::Pod*> pods = view.pods_of_claim(claim);
@@ -631,6 +636,10 @@ std::optional<size_t> Manager::gated_pods() const {
 }
 bool Manager::idle() {
   return impl_->runner.running() && impl_->runner.idle();
+}
+
+Drivers Manager::drivers() const {
+  return impl_->drivers();
 }
 
 std::vector<HealthCheck> Manager::checks() const {

@@ -21,6 +21,7 @@
 #include "controllers/all.h"
 #include "controllers/allocation/allocation.h"
 #include "pkg/base/random.h"
+#include "pkg/manager/exclusivity.h"
 #include "pkg/metrics/metrics.h"
 #include "pkg/reactor/reactor.h"
 
@@ -81,8 +82,10 @@ struct ManagerOptions {
 
 // The options as controllers see them.
 reconcile::Settings settings_of(const ManagerOptions& options);
-// The options as JSON, for /configz.
-std::string config_json(const ManagerOptions& options);
+// By driver: whether this manager alone hands out its devices, for /configz (exclusivity.h has what it means).
+using Drivers = std::map<std::string, Exclusivity::Driver>;
+// The options and the drivers as JSON, for /configz.
+std::string config_json(const ManagerOptions& options, const Drivers& drivers);
 
 struct HealthCheck {
   std::string name;
@@ -116,6 +119,8 @@ class Manager {
   // Leading, and nothing to do: no key ready, no pass under way. For tests and demos.
   bool idle();
 
+  // Every driver that publishes slices, as far as they were seen. As costly as a scrape of the metrics.
+  Drivers drivers() const;
   // What must hold to be ready: the API is served, every store is in step.
   std::vector<HealthCheck> checks() const;
   bool ready() const;

@@ -1,17 +1,18 @@
 // docs/metrics.md lists what is registered: no more, no less, with these types and labels.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "pkg/base/random.h"
 #include "pkg/base/strings.h"
-#include "pkg/manager/device_gauges.h"
 #include "pkg/manager/instruments.h"
-#include "pkg/manager/serving.h"
+#include "pkg/manager/reference.h"
 #include "pkg/metrics/metrics.h"
+#include "pkg/reconcile/reasons_table.h"
 
 namespace dra::manager::metrics_doc_test {
 
@@ -35,17 +36,8 @@ std::map<std::string, std::string> documented() {
 }
 
 TEST(MetricsDocumentation, IsWhatIsRegistered) {
-  SeededRandom random(1);
   metrics::Registry registry;
-  inventory::Inventory inventory;
-  allocator::Allocator allocator(inventory, {}, random);
-  registry.add_process_metrics();
-  add_build_info(registry, "1.2.3");
-  slow_path_counter(registry, "a");
-  reactor_delays(registry);
-  reactor_tasks(registry);
-  const Instruments instruments(registry);
-  const DeviceGauges gauges(registry, inventory, allocator);
+  register_metrics(registry);
   std::map<std::string, std::string> registered;
   for (const metrics::Registry::FamilyInfo& family : registry.families()) {
     registered[family.name] = family.type + "{" + join(family.labels, ",") + "}";
@@ -55,6 +47,28 @@ TEST(MetricsDocumentation, IsWhatIsRegistered) {
     EXPECT_EQ(family.help.back(), family.name.starts_with("workqueue_") ? family.help.back() : '.') << family.name;
   }
   EXPECT_EQ(documented(), registered);
+}
+
+// That no reason lacks its meaning, the compiler sees; that no meaning lacks its reason is seen here.
+TEST(ReasonsTable, HasNoEntryThatNobodyWrites) {
+  std::string sources;
+  for (const char* room : {"controllers", "pkg/manager", "pkg/reconcile"})
+    for (const auto& file : std::filesystem::recursive_directory_iterator(room)) {
+      const std::string name = file.path().filename().string();
+      if (!name.ends_with(".cc") || name.ends_with("_test.cc")) continue;
+      sources.append(std::istreambuf_iterator<char>(std::ifstream(file.path()).rdbuf()), {});
+    }
+  ASSERT_GT(sources.size(), 100'000u) << "tests run in the source root";
+  std::string before;
+  for (const reconcile::EventMeaning& event : reconcile::kEventMeanings) {
+    const std::string reason(event.reason);
+    EXPECT_NE(sources.find('"' + reason + '"'), std::string::npos) << reason << " is in the table, and nobody emits it";
+    EXPECT_LT(before, reason) << "the table is sorted";
+    EXPECT_TRUE(event.type == "Normal" || event.type == "Warning") << reason;
+    before = reason;
+  }
+  for (const reconcile::ConditionMeaning& condition : reconcile::kConditionMeanings)
+    EXPECT_NE(sources.find('"' + std::string(condition.reason) + '"'), std::string::npos) << condition.reason;
 }
 
 // Of a closed set every member is there from the start: a counter that comes into being at 1 has no rate.

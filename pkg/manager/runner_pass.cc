@@ -331,7 +331,7 @@ void Runner::tell_refusal(const std::string& key, const Write& write, const Erro
 
 // `topic` tells apart what is said about one object for one reason, so that two refusals that take turns are no news.
 void Runner::emit_news(reconcile::Event event, const std::string& topic) {
-  const std::string known = topic.empty() ? event.reason : event.reason + "/" + topic;
+  const std::string known = topic.empty() ? event.reason.str() : event.reason + "/" + topic;
   if (view_.last_event(event.regarding.uid, known) == event.note) return;
   if (sinks_.events.emit(event)) memory_.last_events.put(event.regarding.uid + "/" + known, event.note);
 }

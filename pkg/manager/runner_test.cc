@@ -166,11 +166,11 @@ TEST_F(RunnerTest, AControllerThatIsHeldBackWaitsAndBeginsNoWrite) {
 }
 
 TEST_F(RunnerTest, PerformsEffectsInOrder) {
-  once({write("first", "a"), write("second", "b"), Event{{}, false, "Done", "", "all", ""}});
+  once({write("first", "a"), write("second", "b"), Event{{}, false, "Allocated", "", "all", ""}});
   poke("p");
   reactor.advance(1s);
   EXPECT_EQ(server.log, (std::vector<std::string>{"first a", "second b"}));
-  EXPECT_EQ(notes.events, std::vector<std::string>{"Done: all"});
+  EXPECT_EQ(notes.events, std::vector<std::string>{"Allocated: all"});
   EXPECT_EQ(notes.settled, (std::set<std::string>{"a", "b"}));
   EXPECT_TRUE(runner.idle());
 }
@@ -434,7 +434,7 @@ TEST_F(RunnerTest, AQuotaIsToldToThePodAsWhatItIs) {
 TEST_F(RunnerTest, AnEventThatWasDroppedIsNotTakenAsTold) {
   scripted.next = [](const View& v, const Key&) {
     Outcome outcome;
-    emit_once(v, outcome, {{Kind::kPod, "d", "p", "p-uid"}, true, "Waits", "Wait", "for devices", ""});
+    emit_once(v, outcome, {{Kind::kPod, "d", "p", "p-uid"}, true, "DeletionWaits", "Wait", "for devices", ""});
     return outcome;
   };
   notes.full = true;
@@ -446,7 +446,7 @@ TEST_F(RunnerTest, AnEventThatWasDroppedIsNotTakenAsTold) {
     poke("p");
     reactor.advance(1s);
   }
-  EXPECT_EQ(notes.events, std::vector<std::string>{"Waits: for devices"});
+  EXPECT_EQ(notes.events, std::vector<std::string>{"DeletionWaits: for devices"});
 }
 
 // Leadership goes while writes wait for the server: nothing is left that could run, or that would keep the process.

@@ -15,6 +15,7 @@
 #include "pkg/api/resource.h"
 #include "pkg/base/clock.h"
 #include "pkg/reconcile/key.h"
+#include "pkg/reconcile/reasons.h"
 
 namespace dra::reconcile {
 
@@ -40,7 +41,7 @@ struct Metric {
 struct Event {
   Ref regarding;
   bool warning = false;
-  std::string reason;  // upper camel, one of a closed set
+  EventReason reason;
   std::string action;
   std::string note;
   // What makes two events of one reason the same although their notes differ (counts change); empty: the note. An event

@@ -1,0 +1,141 @@
+// The tables behind reasons.h: what each reason means to whoever reads it in `kubectl describe`, in words for users.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace dra::reconcile {
+
+struct EventMeaning {
+  std::string_view reason;
+  std::string_view type;  // "Normal" or "Warning"
+  std::string_view on;    // kinds
+  std::string_view meaning;
+  std::string_view what_to_do;  // empty: nothing
+};
+
+struct ConditionMeaning {
+  std::string_view type;
+  std::string_view on;
+  std::string_view status;
+  std::string_view reason;
+  std::string_view meaning;
+};
+
+// In the order of their names.
+inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
+    {"Allocated", "Normal", "Pod",
+     "The pod has its devices. The note names them, the node where it is known, and whether the gate is lifted. Once a "
+     "pod, in both modes",
+     ""},
+    {"AllocationInSlices", "Warning", "Pod",
+     "Devices for the pod take long to find, or its selectors long to evaluate. The work goes on between that of other "
+     "pods",
+     "Fewer alternatives, requests or costly selectors make it faster"},
+    {"AllocationReplaced", "Warning", "ResourceClaim",
+     "Somebody else replaced an allocation of this manager while a pod uses it",
+     "Find who else allocates devices of the driver (docs/install.md, exclusivity)"},
+    {"AllocationUndecided", "Warning", "Pod",
+     "The search for devices spent its budget of steps without an answer. It is tried again with twice as many",
+     "Ask for less, or raise `--allocation-step-budget`"},
+    {"AnnouncementIgnored", "Warning", "Pod",
+     "The pod bore an annotation of ours that somebody else wrote. It is removed",
+     "Install the admission policies, which refuse such writes"},
+    {"BindingConditions", "Warning", "Pod",
+     "Gate mode: a device of the pod has binding conditions. If one fails, kube-scheduler allocates again, unproven",
+     "Use bind mode for such devices"},
+    {"BindingConditionsFailed", "Warning", "Pod",
+     "Bind mode: the driver could not prepare a device. Other devices are tried, unless others allocated this one",
+     "The note has the driver's message"},
+    {"BindingConditionsPending", "Warning", "Pod", "Bind mode: the driver still prepares a device of the pod", ""},
+    {"ClaimSuperseded", "Warning", "Pod",
+     "A claim is reserved for the pod, which does not name it any more. Its devices stay taken until the pod ends",
+     "Delete the pod to free them"},
+    {"ClaimTemplatesDisputed", "Warning", "Lease",
+     "`--claim-templates=own`, but somebody else makes claims from templates, too. This manager makes none meanwhile",
+     "Switch the other one off, or say `--claim-templates=observe`"},
+    {"ClaimTemplatesSettled", "Normal", "Lease", "The dispute over claims from templates is over: they are made here",
+     ""},
+    {"DeallocatedWithoutFinalizer", "Warning", "ResourceClaim",
+     "The devices of a claim were freed whose allocation lacked its finalizer: kube-controller-manager never would "
+     "have",
+     "Whoever allocated it should set the finalizer"},
+    {"DeletionWaits", "Warning", "ResourceClaim",
+     "The claim is being deleted and keeps its devices, because a pod that may use them is still there",
+     "Delete the pods that name the claim"},
+    {"DeviceConflict", "Warning", "Pod",
+     "A device of the pod was given to another claim, too. The pod is held back, so that both do not run",
+     "Find who else allocates devices of the driver (docs/install.md, exclusivity)"},
+    {"DeviceOverCommitted", "Warning", "ResourceClaim",
+     "A device, counter or capacity that the claim holds is given out more often than it exists",
+     "Delete one of the claims' pods; docs/install.md, exclusivity, says how to prevent it"},
+    {"DeviceTaintManagerEviction", "Normal", "Pod",
+     "The pod is evicted because of a device's NoExecute taint, will be at the time in the note, or is not any more",
+     ""},
+    {"DeviceTaintNotEvicted", "Warning", "Pod",
+     "`--device-taint-eviction=observe`: the pod should have been evicted, and kube-controller-manager left it",
+     "Switch its device-taint-eviction-controller on, or say `--device-taint-eviction=own`"},
+    {"EvictionsWait", "Warning", "DeviceTaintRule",
+     "The rule would evict more pods than `--max-evictions-per-rule`: none is evicted",
+     "The note names the annotation that lets the evictions begin"},
+    {"ExtendedResource", "Warning", "Pod",
+     "Gate mode: the pod asks for an extended resource that no node advertises, or that claims provide here only in "
+     "bind mode",
+     "The note says what to change"},
+    {"FailedAllocation", "Warning", "Pod, ResourceClaim",
+     "No node has the devices, or the claim cannot be allocated as it is. The main obstacle is named first",
+     "[why-pending.md](../why-pending.md), `kubectl dra explain`"},
+    {"FailedReservation", "Warning", "Pod", "A claim of the pod has as many consumers as it can have",
+     "Give some pods a claim of their own"},
+    {"FailedResourceClaimCreation", "Warning", "Pod",
+     "A claim of the pod cannot be made: its template is missing, or the API server refused it",
+     "The note names the template or quotes the server"},
+    {"FailedScheduling", "Warning", "Pod",
+     "No node may run the pod, or its volumes could not be bound. The nodes are counted by what is wrong with them",
+     "[why-pending.md](../why-pending.md), `kubectl dra explain`"},
+    {"PinnedPodEvicted", "Warning", "Pod",
+     "`--recreate-pinned-pods`: kube-scheduler did not place the pod for 10 minutes where its devices are. Its "
+     "controller makes another",
+     ""},
+    {"PinnedUnschedulable", "Warning", "Pod",
+     "The pod has its devices, and kube-scheduler cannot place it on their node. The note quotes kube-scheduler",
+     "Delete the pod to free the devices, or make room on the node"},
+    {"RequestsFail", "Warning", "Lease",
+     "Requests of one kind fail, as `patch Pod` with 403. One event a cause, however many objects",
+     "The note has the server's message; upgrade the release where a permission is missing"},
+    {"RequestsSucceed", "Normal", "Lease", "Requests of that kind succeed again", ""},
+    {"Scheduled", "Normal", "Pod", "Bind mode: the pod was bound to the node", ""},
+    {"UnknownStrategy", "Warning", "DeviceClass",
+     "The annotation dra-controller-manager/strategy of the class is no strategy and was ignored",
+     "Use first-fit, best-fit, pack or spread"},
+    {"WaitingForVolumes", "Warning", "Pod",
+     "Bind mode: the pod has devices and a node, and its volumes are not bound yet",
+     "The note names the volume claims; look at their events"},
+    {"WriteRefused", "Warning", "Pod, ResourceClaim, DeviceTaintRule",
+     "The API server or an admission policy refused a write about the object", "The note quotes it"},
+});
+
+// By type, then in the order in which they come.
+inline constexpr std::array kConditionMeanings = std::to_array<ConditionMeaning>({
+    {"dra-controller-manager/Allocated", "Pod", "False", "Unschedulable",
+     "The pod carries our gate and waits; the message is the current sentence of why. Written after 30 s of waiting, "
+     "at "
+     "most every 30 s"},
+    {"dra-controller-manager/Allocated", "Pod", "True", "Allocated",
+     "Its devices and node. Written only where False was"},
+    {"PodScheduled", "Pod", "False", "Unschedulable",
+     "Bind mode: the pod waits; the message says why. The same condition as kube-scheduler's, so autoscalers act on "
+     "it"},
+    {"DisruptionTarget", "Pod", "True", "DeletionByDeviceTaintManager",
+     "The pod is about to be deleted because of a device's NoExecute taint"},
+    {"EvictionInProgress", "DeviceTaintRule", "False", "NotStarted", "No pod had to go because of the rule"},
+    {"EvictionInProgress", "DeviceTaintRule", "True", "PodsPendingEviction", "Pods are still to be evicted"},
+    {"EvictionInProgress", "DeviceTaintRule", "False", "Completed", "Pods were evicted, and none is left"},
+    {"EvictionInProgress", "DeviceTaintRule", "False", "WaitsForApproval",
+     "The rule would evict more pods than `--max-evictions-per-rule`; the message names the annotation that allows it"},
+    {"EvictionInProgress", "DeviceTaintRule", "False", "NoEffect",
+     "Effect None: the message counts the devices and pods that NoExecute would concern"},
+    {"EvictionInProgress", "DeviceTaintRule", "False", "OtherEffect", "The effect is not NoExecute"},
+});
+
+}  // namespace dra::reconcile
