@@ -63,7 +63,8 @@ class Session {
     handler_ = std::make_unique<sandbox::ServerHandler>(endpoint_->server());
     transport_ = std::make_unique<client::InProcessTransport>(
         reactor_, *handler_, client::InProcessOptions{.bearer_token = endpoint_->token()});
-    simulation_ = std::make_unique<sandbox::Simulation>(reactor_, *transport_, random_);
+    simulation_ = std::make_unique<sandbox::Simulation>(reactor_, *transport_, random_,
+                                                        sandbox::SimulationOptions{.volumes = true});
     const Handle signals = reactor_.on_signals({SIGINT, SIGTERM}, [this](int) { stop(); });
     simulation_->publish(fleet_, [this](Result<void> published) { fleet_published(std::move(published)); });
     reactor_.run();
@@ -125,6 +126,7 @@ class Session {
                 options_.without_manager
                     ? "no manager: nothing is allocated until you start one"
                     : "bind: the manager makes claims, allocates, binds and evicts; there is no kube-scheduler");
+    std::printf("  note:  admission policies, network policies and disruption budgets are stored, not enforced\n");
     if (serving_) std::printf("  metrics: http://127.0.0.1:%u/metrics\n", unsigned{serving_->metrics_port()});
     std::printf(
         "Three things to try:\n"

@@ -21,13 +21,14 @@ constexpr size_t kCounterSetsPerSlice = 8;
 class FleetBuilder {
  public:
   Fleet build(const Field& root) {
-    root.allow({"kind", "namespaces", "deviceClasses", "models", "nodes", "pools"});
+    root.allow({"kind", "namespaces", "deviceClasses", "storageClasses", "models", "nodes", "pools"});
     if (root.text("kind", "Fleet") != "Fleet") root.at("kind").refuse("a fleet file has kind: Fleet");
     if (root.has("models")) {
       for (const auto& [name, field] : root.at("models").entries()) models_.emplace(name, read_model(field));
     }
     if (root.has("namespaces")) each(root.at("namespaces"), &FleetBuilder::add_namespace);
     if (root.has("deviceClasses")) each(root.at("deviceClasses"), &FleetBuilder::add_class);
+    if (root.has("storageClasses")) each(root.at("storageClasses"), &FleetBuilder::add_storage_class);
     if (root.has("nodes")) each(root.at("nodes"), &FleetBuilder::add_nodes);
     if (root.has("pools")) each(root.at("pools"), &FleetBuilder::add_pool);
     // Nodes come before the slices that are theirs.
@@ -60,6 +61,20 @@ class FleetBuilder {
                               {"kind", "DeviceClass"},
                               {"metadata", {{"name", field.at("name").text()}}},
                               {"spec", spec}});
+  }
+
+  void add_storage_class(const Field& field) {
+    field.allow({"name", "provisioner", "volumeBindingMode", "reclaimPolicy", "default", "parameters"});
+    Json object = {{"apiVersion", "storage.k8s.io/v1"},
+                   {"kind", "StorageClass"},
+                   {"metadata", {{"name", field.at("name").text()}}},
+                   {"provisioner", field.at("provisioner").text()}};
+    for (const char* key : {"volumeBindingMode", "reclaimPolicy"})
+      if (field.has(key)) object[key] = field.at(key).text();
+    if (field.has("parameters")) object["parameters"] = texts(field.at("parameters"), {});
+    if (field.boolean("default", false))
+      object["metadata"]["annotations"] = {{"storageclass.kubernetes.io/is-default-class", "true"}};
+    fleet_.objects.push_back(std::move(object));
   }
 
   static Json texts(const Field& map, const Scope& scope) {

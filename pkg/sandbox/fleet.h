@@ -21,7 +21,8 @@ inline constexpr size_t kMaxFleetNodes = 20'000;
 inline constexpr size_t kMaxFleetDevices = 2'000'000;
 
 struct Fleet {
-  // Objects to create, in this order: namespaces, device classes, nodes, slices. Each has apiVersion and kind.
+  // Objects to create, in this order: namespaces, device classes, storage classes, nodes, slices. Each has apiVersion
+  // and kind.
   std::vector<nlohmann::json> objects;
   size_t nodes = 0;
   size_t devices = 0;

@@ -154,7 +154,7 @@ void run_on(const Json& pod, WallTime now, Step& step) {
 
 }  // namespace
 
-Step kubelet_pass(const Json& pod, const ClaimLookup& claims, WallTime now) {
+Step kubelet_pass(const Json& pod, const ClaimLookup& claims, WallTime now, bool volumes_mounted) {
   Step step;
   if (text_at(pod, "/spec/nodeName").empty()) return step;
   if (!text_at(pod, "/metadata/deletionTimestamp").empty()) {
@@ -165,7 +165,7 @@ Step kubelet_pass(const Json& pod, const ClaimLookup& claims, WallTime now) {
   }
   const std::string phase = text_at(pod, "/status/phase", "Pending");
   if (phase == "Pending") {
-    if (claims_ready(pod, claims)) step.calls.push_back(start(pod, now));
+    if (volumes_mounted && claims_ready(pod, claims)) step.calls.push_back(start(pod, now));
   } else if (phase == "Running") {
     run_on(pod, now, step);
   }

@@ -11,8 +11,8 @@
 
 namespace dra::sandbox {
 
-// `pod` is any pod of any node of the simulated fleet.
-Step kubelet_pass(const Json& pod, const ClaimLookup& claims, WallTime now);
+// `pod` is any pod of any node of the simulated fleet. `volumes_mounted` false: it does not start yet.
+Step kubelet_pass(const Json& pod, const ClaimLookup& claims, WallTime now, bool volumes_mounted = true);
 
 // The conditions and addresses of a node that runs: the status to merge into a new Node.
 Json node_status(std::string_view node_name, WallTime now);

@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "client/rest/status.h"
-#include "pkg/log/log.h"
 #include "pkg/sandbox/kubelet.h"
 #include "pkg/sandbox/workload.h"
 
@@ -27,6 +26,7 @@ std::string collection_of(const Json& object) {
   if (kind == "Namespace") return "/api/v1/namespaces";
   if (kind == "Node") return "/api/v1/nodes";
   if (kind == "DeviceClass") return "/apis/resource.k8s.io/v1/deviceclasses";
+  if (kind == "StorageClass") return "/apis/storage.k8s.io/v1/storageclasses";
   return "/apis/resource.k8s.io/v1/resourceslices";
 }
 
@@ -48,20 +48,7 @@ std::vector<std::string> owner_uid(const RawObject& object) {
   return owner == nullptr ? std::vector<std::string>{} : std::vector<std::string>{owner->uid};
 }
 
-// "already gone" and "already another" are what a late DELETE or PATCH finds; the next event settles the rest.
-bool harmless(const client::Response& response) {
-  return response.ok() || response.status == 404 || response.status == 409;
-}
-
 }  // namespace
-
-struct Simulation::Pass {
-  std::string key;
-  size_t outstanding = 0;
-  bool failed = false;
-  std::optional<Duration> look_again;
-  std::vector<Handle> calls;
-};
 
 struct Simulation::Publication {
   std::vector<Json> objects;
@@ -82,12 +69,17 @@ Simulation::Simulation(Reactor& reactor, client::Transport& transport, Random& r
       claims_(reactor, transport, random, watching(kClaims), traits_),
       deployments_(reactor, transport, random, watching(kDeployments), traits_),
       jobs_(reactor, transport, random, watching(kJobs), traits_),
-      queue_(reactor.clock()),
-      pump_(
-          reactor, [this] { return next(); }, [this] { begin_passes(); }) {
+      // Owners count their pods: no pass before the first whole state of everything is there.
+      runner_(reactor, transport, options.max_passes,
+              {[this] { return synced(); }, [this](const std::string& key) { return run(key); },
+               [this](const ApiCall& call, const client::Response& response) { feed(call, response); }}) {
+  if (options_.volumes) {
+    volumes_ = std::make_unique<VolumeSimulation>(reactor, transport, random, options.max_passes, pods_,
+                                                  [this](const std::string& key) { runner_.add("pod/" + key); });
+  }
   watch_changes();
   for (client::ObjectStore* store : {&pods_.core(), &claims_.core(), &deployments_.core(), &jobs_.core()})
-    store->on_replaced([this] { schedule(); });
+    store->on_replaced([this] { runner_.schedule(); });
 }
 
 Simulation::~Simulation() {
@@ -95,7 +87,8 @@ Simulation::~Simulation() {
 }
 
 void Simulation::start() {
-  running_ = true;
+  runner_.start();
+  if (volumes_) volumes_->start();
   pods_.start();
   claims_.start();
   deployments_.start();
@@ -103,19 +96,17 @@ void Simulation::start() {
 }
 
 void Simulation::stop() {
-  running_ = false;
+  if (volumes_) volumes_->stop();
   pods_.stop();
   claims_.stop();
   deployments_.stop();
   jobs_.stop();
-  pump_.rest();
-  // The callbacks of calls under way hold their pass: dropping the handles ends both.
-  for (auto& [key, pass] : passes_) pass->calls.clear();
-  passes_.clear();
+  runner_.stop();
 }
 
 bool Simulation::synced() const {
-  return pods_.synced() && claims_.synced() && deployments_.synced() && jobs_.synced();
+  return pods_.synced() && claims_.synced() && deployments_.synced() && jobs_.synced() &&
+         (!volumes_ || volumes_->synced());
 }
 
 // ---- from changes to keys
@@ -124,6 +115,8 @@ bool Simulation::synced() const {
 void Simulation::watch_changes() {
   pods_.store().add_index("claim", claims_of);
   pods_.store().add_index("owner", owner_uid);
+  if (volumes_)
+    pods_.store().add_index("volume-claim", [](const RawObject& pod) { return volume_claims_of(*pod.document); });
   deployments_.store().add_index("uid",
                                  [](const RawObject& object) { return std::vector<std::string>{object.metadata.uid}; });
   jobs_.store().add_index("uid", [](const RawObject& object) { return std::vector<std::string>{object.metadata.uid}; });
@@ -134,8 +127,7 @@ void Simulation::watch_changes() {
   const auto enqueue = [this](const char* kind) {
     return [this, kind](const client::Change<RawObject>& change) {
       if (change.after == nullptr) return;
-      queue_.add(kind + change.after->metadata.key());
-      schedule();
+      runner_.add(kind + change.after->metadata.key());
     };
   };
   deployments_.store().on_change(enqueue("deployment/"));
@@ -144,40 +136,22 @@ void Simulation::watch_changes() {
 
 void Simulation::on_pod(const client::Change<RawObject>& change) {
   const RawObject& pod = change.after != nullptr ? *change.after : *change.before;
-  if (change.after != nullptr) queue_.add("pod/" + pod.metadata.key());
+  if (change.after != nullptr) runner_.add("pod/" + pod.metadata.key());
   for (const std::string& uid : owner_uid(pod)) {
     for (const auto& owner : deployments_.store().by_index("uid", uid))
-      queue_.add("deployment/" + owner->metadata.key());
-    for (const auto& owner : jobs_.store().by_index("uid", uid)) queue_.add("job/" + owner->metadata.key());
+      runner_.add("deployment/" + owner->metadata.key());
+    for (const auto& owner : jobs_.store().by_index("uid", uid)) runner_.add("job/" + owner->metadata.key());
   }
-  schedule();
+  if (volumes_) volumes_->on_pod(change);
 }
 
 void Simulation::wake_pods_of(const RawObject& claim) {
   for (const auto& pod : pods_.store().by_index("claim", claim.metadata.key()))
-    queue_.add("pod/" + pod->metadata.key());
-  schedule();
+    runner_.add("pod/" + pod->metadata.key());
 }
 
 // ---- passes
 // ------------------------------------------------------------------------------------------------------------------
-
-// Owners count their pods: no pass before the first whole state of everything is there.
-queue::Pump::Next Simulation::next() {
-  if (!running_ || !synced() || passes_.size() >= options_.max_passes) return {};
-  const bool ready = queue_.has_ready();  // makes ready what is due
-  return {ready, queue_.next_due()};
-}
-
-void Simulation::begin_passes() {
-  if (!running_ || !synced()) return;
-  while (passes_.size() < options_.max_passes) {
-    const auto key = queue_.get();
-    if (!key) break;
-    ++stats_.passes;
-    perform(*key, run(*key));
-  }
-}
 
 Step Simulation::run(const std::string& key) {
   const size_t slash = key.find('/');
@@ -190,7 +164,8 @@ Step Simulation::run(const std::string& key) {
       claim = claims_.store().get(std::string(ns) + "/" + std::string(claim_name));
       return claim == nullptr ? nullptr : claim->document.get();
     };
-    return kubelet_pass(*pod->document, find_claim, reactor_.clock().wall_now());
+    const bool mounted = !volumes_ || volumes_->ready_for(*pod->document);
+    return kubelet_pass(*pod->document, find_claim, reactor_.clock().wall_now(), mounted);
   }
   const bool deployment = kind == "deployment";
   const auto owner = (deployment ? deployments_ : jobs_).store().get(name);
@@ -205,57 +180,8 @@ Step Simulation::run_workload(const RawObject& owner, bool deployment) {
                     : job_pass(*owner.document, owned, random_, reactor_.clock().wall_now());
 }
 
-void Simulation::perform(const std::string& key, Step step) {
-  auto pass = std::make_shared<Pass>();
-  pass->key = key;
-  pass->look_again = step.look_again;
-  pass->outstanding = step.calls.size() + 1;
-  passes_[key] = pass;
-  for (ApiCall& call : step.calls) {
-    ++stats_.calls;
-    client::Request request;
-    request.method = call.method;
-    request.target = call.path;
-    request.body = call.body;
-    request.content_type = call.method == "PATCH" ? "application/merge-patch+json" : "application/json";
-    pass->calls.push_back(transport_.send(
-        std::move(request), [this, pass, call](Result<client::Response> result) { call_done(pass, call, result); }));
-  }
-  // The pass itself counts as one, so that an empty one ends like the others.
-  reactor_.post([this, pass] {
-    static const client::Response kNothing{.status = 200};
-    if (running_) call_done(pass, {}, kNothing);
-  });
-}
-
-void Simulation::call_done(const std::shared_ptr<Pass>& pass, const ApiCall& call,
-                           const Result<client::Response>& result) {
-  if (!result || !harmless(*result)) {
-    ++stats_.refused;
-    pass->failed = true;
-    const Error error = result ? client::error_from_response(*result, call.method + " " + call.path) : result.error();
-    log::warning("sandbox: request refused", {{"request", call.method + " " + call.path}, {"err", to_string(error)}});
-  } else if (!call.method.empty()) {
-    feed(call, *result);
-  }
-  if (--pass->outstanding > 0) return;
-  const std::string key = pass->key;
-  passes_.erase(key);
-  // Not inside a call's own callback.
-  reactor_.post([pass] { pass->calls.clear(); });
-  if (pass->failed) {
-    queue_.add_rate_limited(key);
-  } else {
-    queue_.forget(key);
-    if (pass->look_again) queue_.add_after(key, *pass->look_again);
-  }
-  queue_.done(key);
-  schedule();
-}
-
 // Hands the answer of a create or patch to its store, so that the next pass counts it before the watch brings it.
 void Simulation::feed(const ApiCall& call, const client::Response& response) {
-  if (!response.ok() || call.method == "DELETE") return;
   const bool pod = call.path.find("/pods") != std::string::npos;
   const bool deployment = call.path.find("/deployments/") != std::string::npos;
   auto& informer = pod ? pods_ : deployment ? deployments_ : jobs_;

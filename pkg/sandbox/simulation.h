@@ -2,39 +2,31 @@
 // an API server.
 //
 // It watches pods, claims, Deployments and Jobs, runs the passes of kubelet.h and workload.h for what changed, and
-// performs their requests. It talks through a Transport only, so it may run in the server's process or beside any
-// server. One pass a key at a time; at most `max_passes` at once; a refused request makes the pass run again after a
-// back-off.
+// performs their requests (step_runner.h). With `volumes` it also plays those who bind, make and attach volumes
+// (volume_simulation.h), and kubelets wait for them. It talks through a Transport only, so it may run in the server's
+// process or beside any server.
 //
 // Belongs to the reactor's thread.
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "client/informer/informer.h"
 #include "pkg/base/random.h"
-#include "pkg/queue/pump.h"
-#include "pkg/queue/work_queue.h"
 #include "pkg/reactor/reactor.h"
 #include "pkg/sandbox/fleet.h"
 #include "pkg/sandbox/raw_object.h"
-#include "pkg/sandbox/step.h"
+#include "pkg/sandbox/step_runner.h"
+#include "pkg/sandbox/volume_simulation.h"
 
 namespace dra::sandbox {
 
 struct SimulationOptions {
   size_t max_passes = 64;
-};
-
-struct SimulationStats {
-  uint64_t passes = 0;
-  uint64_t calls = 0;
-  uint64_t refused = 0;  // calls that did not succeed
+  bool volumes = false;
 };
 
 class Simulation {
@@ -53,22 +45,17 @@ class Simulation {
   // Ends all watches; passes under way are given up.
   void stop();
   bool synced() const;
-  const SimulationStats& stats() const { return stats_; }
+  // Of kubelets and workloads.
+  const SimulationStats& stats() const { return runner_.stats(); }
 
  private:
   struct Publication;
-  struct Pass;
 
   void watch_changes();
   void on_pod(const client::Change<RawObject>& change);
   void wake_pods_of(const RawObject& claim);
-  void schedule() { pump_.schedule(); }
-  queue::Pump::Next next();
-  void begin_passes();
   Step run(const std::string& key);
   Step run_workload(const RawObject& owner, bool deployment);
-  void perform(const std::string& key, Step step);
-  void call_done(const std::shared_ptr<Pass>& pass, const ApiCall& call, const Result<client::Response>& result);
   void feed(const ApiCall& call, const client::Response& response);
   void publish_next(const std::shared_ptr<Publication>& publication);
 
@@ -81,11 +68,8 @@ class Simulation {
   client::Informer<RawObject> claims_;
   client::Informer<RawObject> deployments_;
   client::Informer<RawObject> jobs_;
-  queue::WorkQueue queue_;
-  SimulationStats stats_;
-  bool running_ = false;
-  std::map<std::string, std::shared_ptr<Pass>> passes_;
-  queue::Pump pump_;
+  StepRunner runner_;
+  std::unique_ptr<VolumeSimulation> volumes_;  // null: nobody plays them
 };
 
 }  // namespace dra::sandbox

@@ -8,10 +8,11 @@ namespace dra::integration {
 
 Components::Components(ControlPlane& plane, const ComponentOptions& options) : plane_(plane) {
   if (options.kubelets) {
-    kubelets_ = std::make_unique<sandbox::Simulation>(plane.reactor(), plane.transport(), plane.random());
+    kubelets_ = std::make_unique<sandbox::Simulation>(plane.reactor(), plane.transport(), plane.random(),
+                                                      sandbox::SimulationOptions{.volumes = options.volumes});
     kubelets_->start();
   }
-  if (options.scheduler) start_scheduler(options.scheduler_allocates);
+  if (options.scheduler) start_scheduler(options.scheduler_allocates, options.volumes);
   if (options.claim_controller) {
     claim_controller_ = plane.own_claim_controller();
     if (!claim_controller_) {
@@ -31,10 +32,11 @@ Components::~Components() {
   plane_.run_until([] { return false; }, std::chrono::milliseconds(1));
 }
 
-void Components::start_scheduler(bool allocates) {
+void Components::start_scheduler(bool allocates, bool volumes) {
   scheduler_ = plane_.own_scheduler();
   if (scheduler_) return;
-  auto stand_in = std::make_unique<KubeScheduler>(plane_.reactor(), plane_.transport(), plane_.random(), allocates);
+  auto stand_in =
+      std::make_unique<KubeScheduler>(plane_.reactor(), plane_.transport(), plane_.random(), allocates, volumes);
   stand_in->start();
   scheduler_ = std::move(stand_in);
 }

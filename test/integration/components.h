@@ -16,6 +16,8 @@ struct ComponentOptions {
   // nothing to allocate for it, and says so to the stand-in.
   bool scheduler_allocates = true;
   bool kubelets = true;
+  // Simulated binder, provisioner and attacher of volumes, for which kubelets and the stand-in of kube-scheduler wait.
+  bool volumes = false;
   // kube-controller-manager's resourceclaim-controller.
   bool claim_controller = false;
 };
@@ -29,7 +31,7 @@ class Components {
   Components& operator=(const Components&) = delete;
 
   Scheduler* scheduler() { return scheduler_.get(); }
-  void start_scheduler(bool allocates = true);
+  void start_scheduler(bool allocates = true, bool volumes = false);
 
  private:
   ControlPlane& plane_;

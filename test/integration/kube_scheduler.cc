@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/api/encode.h"
+#include "pkg/placement/storage_facts.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "test/integration/api.h"
 
@@ -40,7 +41,8 @@ struct KubeScheduler::Attempt {
   std::string node;
 };
 
-KubeScheduler::KubeScheduler(Reactor& reactor, client::Transport& transport, Random& random, bool allocates)
+KubeScheduler::KubeScheduler(Reactor& reactor, client::Transport& transport, Random& random, bool allocates,
+                             bool volumes)
     : reactor_(reactor),
       transport_(transport),
       allocates_(allocates),
@@ -58,6 +60,9 @@ KubeScheduler::KubeScheduler(Reactor& reactor, client::Transport& transport, Ran
       tracker_(reactor.clock()),
       worker_(
           reactor, pod_backoff(), [this] { return synced(); }, [this](const std::string& key) { attempt(key); }) {
+  if (volumes)
+    storage_ = std::make_unique<StorageFeed>(reactor, transport, random, tracker_,
+                                             [this](const std::string& claim) { on_volume(claim); });
   listen();
 }
 
@@ -73,9 +78,18 @@ void KubeScheduler::start() {
   slices_.start();
   classes_.start();
   namespaces_.start();
+  if (storage_) storage_->start();
 }
 
 void KubeScheduler::listen() {
+  pods_.store().add_index("volumes", [](const api::Pod& pod) {
+    std::vector<std::string> keys;
+    for (const api::PodVolume& volume : pod.volumes) {
+      std::string key = placement::claim_key(pod.metadata.ns, pod.metadata.name, volume);
+      if (!key.empty()) keys.push_back(std::move(key));
+    }
+    return keys;
+  });
   pods_.store().add_index("claim", [](const api::Pod& pod) { return reconcile::claim_keys_of(pod); });
   pods_.store().on_change([this](const client::Change<api::Pod>& change) { on_pod(change); });
   claims_.store().on_change([this](const client::Change<api::ResourceClaim>& change) { on_claim(change); });
@@ -139,6 +153,11 @@ void KubeScheduler::wake_all() {
   for (const std::string& key : waiting) worker_.add(key);
 }
 
+void KubeScheduler::on_volume(const std::string& claim) {
+  if (claim.empty()) return wake_all();
+  for (const auto& pod : pods_.store().by_index("volumes", claim)) wake(pod->metadata.key());
+}
+
 // Affinity and spreading may be satisfied by a pod that came.
 void KubeScheduler::wake_those_who_look_at_pods() {
   const std::set<std::string> waiting = unschedulable_;
@@ -154,6 +173,7 @@ void KubeScheduler::wake(const std::string& key) {
 }
 
 bool KubeScheduler::synced() const {
+  if (storage_ && !storage_->synced()) return false;
   return std::all_of(stores_.begin(), stores_.end(), [](const client::ObjectStore* store) { return store->synced(); });
 }
 
@@ -186,15 +206,71 @@ void KubeScheduler::attempt(const std::string& key) {
     return worker_.finish(key, true);
   }
   std::vector<std::shared_ptr<const api::ResourceClaim>> unavailable;
-  if (filter(*attempt, unavailable)) return pre_bind(attempt);
+  if (filter(*attempt, unavailable)) {
+    if (waits_for_volumes(attempt)) return;
+    return pre_bind(attempt);
+  }
   post_filter(key, *attempt->pod, unavailable);
+}
+
+bool KubeScheduler::waits_for_volumes(const std::shared_ptr<Attempt>& attempt) {
+  const std::string key = attempt->key;
+  const allocation::VolumeNeeds needs = tracker_.volumes(*attempt->pod, attempt->node);
+  if (needs.done()) {
+    binding_.erase(key);
+    return false;
+  }
+  for (const auto& [index, results] : attempt->decided) inventory_.forget(attempt->claims[index]->metadata.uid);
+  const auto [begun, is_new] =
+      binding_.try_emplace(key, Binding{attempt->node, reactor_.clock().mono_now() + std::chrono::minutes(10)});
+  const auto patch = [](const api::ObjectMeta& metadata, const std::string& path, Json body) {
+    body["metadata"]["uid"] = metadata.uid;
+    body["metadata"]["resourceVersion"] = metadata.resource_version;
+    return ChainedCall{"PATCH", path, body.dump(), "application/merge-patch+json", 409};
+  };
+  std::vector<ChainedCall> calls;
+  for (const auto& claim : needs.provision) {
+    const auto found = claim->metadata.annotations.find(api::kSelectedNodeAnnotation);
+    if (found != claim->metadata.annotations.end() && found->second == attempt->node) continue;
+    if (!is_new) binding_.erase(key);  // the provisioner took it back: choose again
+    calls.push_back(patch(claim->metadata, Api::path("PersistentVolumeClaim", claim->metadata.name, claim->metadata.ns),
+                          {{"metadata", {{"annotations", {{api::kSelectedNodeAnnotation, attempt->node}}}}}}));
+  }
+  for (const auto& pair : needs.bind) {
+    if (pair.volume->claim_ref && !pair.volume->claim_ref->uid.empty()) continue;
+    const api::ObjectMeta& claim = pair.claim->metadata;
+    calls.push_back(patch(pair.volume->metadata, Api::path("PersistentVolume", pair.volume->metadata.name, ""),
+                          {{"spec",
+                            {{"claimRef",
+                              {{"apiVersion", "v1"},
+                               {"kind", "PersistentVolumeClaim"},
+                               {"namespace", claim.ns},
+                               {"name", claim.name},
+                               {"uid", claim.uid}}}}}}));
+  }
+  unschedulable_.insert(key);  // a change of a volume brings it back
+  if (calls.empty()) {
+    worker_.finish(key, true);
+    return true;
+  }
+  chain_ = CallChain::run(reactor_, transport_, std::move(calls),
+                          [this, key](bool ok, const std::string&) { worker_.finish(key, ok); });
+  return true;
 }
 
 bool KubeScheduler::filter(Attempt& attempt, std::vector<std::shared_ptr<const api::ResourceClaim>>& unavailable) {
   std::vector<allocator::NodeId> order;
   std::vector<std::string> names;
   std::set<std::string> rejecting;
-  for (const std::string_view name : tracker_.choose(*attempt.pod, {}).nodes) {
+  // Reserved until its volumes are there: other nodes are not looked at.
+  std::vector<std::string> only;
+  if (const auto binding = binding_.find(attempt.key); binding != binding_.end()) {
+    if (reactor_.clock().mono_now() < binding->second.until)
+      only = {binding->second.node};
+    else
+      binding_.erase(binding);
+  }
+  for (const std::string_view name : tracker_.choose(*attempt.pod, only).nodes) {
     const std::string node(name);
     bool fits = true;
     for (const auto& claim : attempt.claims) {

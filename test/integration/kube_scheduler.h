@@ -2,8 +2,9 @@
 // claims.
 //
 // What it keeps of the original: gated pods are left alone; claims must exist, be undeleted and belong to the pod;
-// nodes are filtered by pkg/placement, volumes aside, and by the selectors of allocated claims, without another look at
-// the devices; unallocated claims are allocated first-fit (finalizer, then status); PreBind adds the
+// nodes are filtered by pkg/placement (volumes only when asked to) and by the selectors of allocated claims, without
+// another look at the devices; volumes are bound before anything else is written, for ten minutes at most;
+// unallocated claims are allocated first-fit (finalizer, then status); PreBind adds the
 // missing reservation, and with it a missing allocationTimestamp, which the API server refuses; any failure after that
 // strips the pod's reservations (Unreserve); when no node passes, an allocated claim that is reserved for nobody else
 // is deallocated (PostFilter); failing pods back off 1 to 10 s. One pod at a time. Nothing here looks at reservations
@@ -28,13 +29,16 @@
 #include "test/integration/call_chain.h"
 #include "test/integration/key_worker.h"
 #include "test/integration/scheduler.h"
+#include "test/integration/storage_feed.h"
 
 namespace dra::integration {
 
 class KubeScheduler : public Scheduler {
  public:
-  // Everything must outlive the scheduler. `allocates` off: unallocated claims leave the pod pending.
-  KubeScheduler(Reactor& reactor, client::Transport& transport, Random& random, bool allocates = true);
+  // Everything must outlive the scheduler. `allocates` off: unallocated claims leave the pod pending. `volumes`: it
+  // watches them; without, pods with PersistentVolumeClaims stay pending.
+  KubeScheduler(Reactor& reactor, client::Transport& transport, Random& random, bool allocates = true,
+                bool volumes = false);
   ~KubeScheduler() override;
 
   void start();
@@ -56,6 +60,9 @@ class KubeScheduler : public Scheduler {
   void attempt(const std::string& key);
   // Chooses a node and, where needed, devices; false when none fits.
   bool filter(Attempt& attempt, std::vector<std::shared_ptr<const api::ResourceClaim>>& unavailable);
+  // Asks for what the pod's volumes need on the node; false: they are bound.
+  bool waits_for_volumes(const std::shared_ptr<Attempt>& attempt);
+  void on_volume(const std::string& claim);
   void post_filter(const std::string& key, const api::Pod& pod,
                    const std::vector<std::shared_ptr<const api::ResourceClaim>>& unavailable);
   void pre_bind(const std::shared_ptr<Attempt>& attempt);
@@ -79,6 +86,13 @@ class KubeScheduler : public Scheduler {
   allocator::Allocator allocator_;
   manager::NodeTracker tracker_;
   KeyWorker worker_;
+  // Pods whose volumes are being bound: the node, and until when.
+  struct Binding {
+    std::string node;
+    MonoTime until;
+  };
+  std::map<std::string, Binding> binding_;
+  std::unique_ptr<StorageFeed> storage_;  // null: volumes are not watched
   std::set<std::string> unschedulable_;
   std::set<std::string> bound_;  // uids
   SchedulerStats stats_;

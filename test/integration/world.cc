@@ -10,6 +10,7 @@ void World::begin(Claims claims, bool manager, bool scheduler) {
   options.nodes = nodes_;
   options.devices = 4;
   options.components.scheduler = scheduler;
+  options.components.volumes = volumes_;
   options.components.claim_controller = claims == Claims::kObserve;
   cluster_.reset();  // two at a time would share a real control plane
   cluster_ = std::make_unique<Cluster>(options);

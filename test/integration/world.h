@@ -66,7 +66,8 @@ class World : public testing::Test {
 
   std::unique_ptr<Cluster> cluster_;
   Claims claims_ = Claims::kOwn;
-  size_t nodes_ = 2;  // read by begin(); as many as the test's pods need
+  bool volumes_ = false;  // read by begin(): ComponentOptions::volumes
+  size_t nodes_ = 2;      // read by begin(); as many as the test's pods need
 };
 
 }  // namespace dra::integration

@@ -1,5 +1,6 @@
 // The facts of every kind that is served: names, versions, subresources, and how its deletion and status behave.
 #include "pkg/apiserver/kind.h"
+#include "pkg/apiserver/kinds/kind_info.h"
 #include "pkg/base/check.h"
 
 namespace dra::apiserver {
@@ -12,24 +13,11 @@ SubresourceInfo status_subresource(const std::string& kind) {
 
 KindInfo simple_kind(const std::string& group, const std::string& version, const std::string& schema_package,
                      const std::string& kind, const std::string& plural, const std::string& singular, bool namespaced) {
-  KindInfo i;
-  i.group = group;
-  i.kind = kind;
-  i.plural = plural;
-  i.singular = singular;
-  i.namespaced = namespaced;
-  i.hub = {group, version};
-  i.served = {{{group, version}, schema_package, ""}};
-  return i;
+  return kind_info({group, version}, schema_package, kind, plural, singular, namespaced);
 }
 
 KindInfo core_kind(const std::string& kind, const std::string& plural, const std::string& singular, bool namespaced) {
   return simple_kind("", "v1", "core/v1", kind, plural, singular, namespaced);
-}
-
-void with_status(KindInfo& i) {
-  i.has_status = true;
-  i.subresources.push_back(status_subresource(i.kind));
 }
 
 std::vector<std::string> proxy_verbs() {

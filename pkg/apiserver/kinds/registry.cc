@@ -1,5 +1,6 @@
 #include "pkg/apiserver/coreapi/kinds.h"
 #include "pkg/apiserver/kind.h"
+#include "pkg/apiserver/kinds/folders.h"
 #include "pkg/apiserver/rbacapi/kinds.h"
 #include "pkg/apiserver/resourceapi/kinds.h"
 #include "pkg/apiserver/workloadapi/kinds.h"
@@ -33,6 +34,7 @@ void register_all_kinds(KindRegistry& registry) {
   registry.add(make_resource_claim_kind());
   registry.add(make_resource_claim_template_kind());
   registry.add(make_resource_slice_kind());
+  for (const KindFolder& folder : kind_folders()) folder.add_kinds(registry);
 }
 
 }  // namespace dra::apiserver

@@ -1,0 +1,27 @@
+#include <nlohmann/json.hpp>
+
+#include "pkg/apiserver/extensionapi/kinds.h"
+#include "pkg/apiserver/kinds/described_kind.h"
+#include "pkg/apiserver/kinds/kind_info.h"
+
+namespace dra::apiserver {
+
+// k8s.io/apiextensions-apiserver of 1.36. No object is ever stored, so that only the outer type is there.
+std::vector<SchemaTable> extension_tables() {
+  return {{"apiextensions/v1", R"(
+type CustomResourceDefinition
+1 metadata ObjectMeta
+)"}};
+}
+
+void add_extension_kinds(KindRegistry& registry) {
+  KindDescription d;
+  d.info = kind_info({"apiextensions.k8s.io", "v1"}, "apiextensions/v1", "CustomResourceDefinition",
+                     "customresourcedefinitions", "customresourcedefinition", false);
+  d.info.short_names = {"crd", "crds"};
+  d.info.categories = {"api-extensions"};
+  d.info.verbs = {"get", "list", "watch"};
+  registry.add(std::make_unique<DescribedKind>(std::move(d)));
+}
+
+}  // namespace dra::apiserver

@@ -1,0 +1,19 @@
+// KindFolder: all there is of some kinds of a group, in one folder of this room: their schema tables and the kinds. A
+// new folder is one more line in folders.cc; a new kind of a folder is told to nobody outside of it.
+#pragma once
+
+#include <vector>
+
+#include "pkg/apiserver/kind.h"
+#include "pkg/apiserver/schema.h"
+
+namespace dra::apiserver {
+
+struct KindFolder {
+  std::vector<SchemaTable> (*tables)();
+  void (*add_kinds)(KindRegistry& registry);
+};
+
+const std::vector<KindFolder>& kind_folders();
+
+}  // namespace dra::apiserver

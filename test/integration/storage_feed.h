@@ -1,0 +1,39 @@
+// StorageFeed: watches volumes and what belongs to them for a node tracker, as the stand-in of kube-scheduler needs it.
+// Belongs to the reactor's thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/informer/informer.h"
+#include "pkg/api/storage.h"
+#include "pkg/manager/node_tracker.h"
+
+namespace dra::integration {
+
+class StorageFeed {
+ public:
+  // `changed` gets the claim ("namespace/name") that is concerned, "" when any may be. All must outlive it.
+  StorageFeed(Reactor& reactor, client::Transport& transport, Random& random, manager::NodeTracker& tracker,
+              std::function<void(const std::string& claim)> changed);
+  void start();
+  bool synced() const;
+
+ private:
+  template <typename T, typename Changed>
+  void watch(client::Resource resource, Changed on_change);
+
+  Reactor& reactor_;
+  client::Transport& transport_;
+  Random& random_;
+  std::shared_ptr<client::ServerTraits> traits_ = std::make_shared<client::ServerTraits>();
+  struct Member {
+    std::function<void()> start;
+    std::function<bool()> synced;
+  };
+  std::vector<Member> members_;
+};
+
+}  // namespace dra::integration
