@@ -23,7 +23,8 @@ std::string claim_behind(const Json& pod, const std::string& entry_name) {
 // firstAvailable names "request/alternative".
 void add_devices(std::vector<std::string>& out, const ObjectReader& reader, const Json& pod, const std::string& claim,
                  const std::string& request) {
-  const auto object = reader.find("resource.k8s.io", "resourceclaims", text_of(member(pod, "metadata"), "namespace"), claim);
+  const auto object =
+      reader.find("resource.k8s.io", "resourceclaims", text_of(member(pod, "metadata"), "namespace"), claim);
   if (object == nullptr) return;
   for (const Json& result : list_of(member_at(*object, "status.allocation.devices"), "results")) {
     const std::string& of = text_of(result, "request");

@@ -29,7 +29,8 @@ Json daemon_tolerations(const Json& spec) {
 }
 
 std::string node_of(const Json& pod) {
-  const Json::json_pointer terms("/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
+  const Json::json_pointer terms(
+      "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
   for (const Json& term : pod.value(terms, Json::array()))
     for (const Json& field : term.value("matchFields", Json::array()))
       if (field.value("key", "") == "metadata.name" && field.value("values", Json::array()).size() == 1)
@@ -79,8 +80,7 @@ Json daemon_pod(const Json& set, const std::string& node, const std::string& rev
   Json& spec = pod["spec"];
   spec["tolerations"] = daemon_tolerations(spec);
   spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = {
-      {"nodeSelectorTerms",
-       {{{"matchFields", {{{"key", "metadata.name"}, {"operator", "In"}, {"values", {node}}}}}}}}};
+      {"nodeSelectorTerms", {{{"matchFields", {{{"key", "metadata.name"}, {"operator", "In"}, {"values", {node}}}}}}}}};
   return pod;
 }
 

@@ -119,9 +119,9 @@ TEST(RunTimeTest, IsReadFromTheCommand) {
 }
 
 TEST(RunTimeTest, APodEndsWithItsLastContainerAndTheAnnotationGoesFirst) {
-  Json pod = bound_pod({{"restartPolicy", "Never"},
-                        {"containers",
-                         {{{"name", "a"}, {"command", {"sleep", "60"}}}, {{"name", "b"}, {"command", {"true"}}}}}});
+  Json pod = bound_pod(
+      {{"restartPolicy", "Never"},
+       {"containers", {{{"name", "a"}, {"command", {"sleep", "60"}}}, {{"name", "b"}, {"command", {"true"}}}}}});
   pod["status"]["phase"] = "Running";
   pod["status"]["startTime"] = format_rfc3339(kNow);
   EXPECT_TRUE(kubelet_pass(pod, Claims().lookup(), kNow + std::chrono::seconds(59)).calls.empty());

@@ -39,12 +39,8 @@ std::string object_path(const OwnerKind& kind, const Json& object) {
 }
 
 Json controller_reference(const OwnerKind& kind, const Json& owner) {
-  return {{"apiVersion", kind.api_version},
-          {"kind", kind.kind},
-          {"name", text_at(owner, "/metadata/name")},
-          {"uid", text_at(owner, "/metadata/uid")},
-          {"controller", true},
-          {"blockOwnerDeletion", true}};
+  return {{"apiVersion", kind.api_version},         {"kind", kind.kind},  {"name", text_at(owner, "/metadata/name")},
+          {"uid", text_at(owner, "/metadata/uid")}, {"controller", true}, {"blockOwnerDeletion", true}};
 }
 
 Json pod_of(const OwnerKind& kind, const Json& owner, const std::string& name, const Json& extra_labels) {

@@ -105,8 +105,7 @@ Json new_set(const Rollout& rollout) {
             {"labels", pod_template["metadata"]["labels"]},
             {"annotations", annotations},
             {"ownerReferences", Json::array({controller_reference(kDeploymentOwner, deployment)})}}},
-          {"spec",
-           {{"replicas", rollout.replicas_of_current()}, {"selector", selector}, {"template", pod_template}}}};
+          {"spec", {{"replicas", rollout.replicas_of_current()}, {"selector", selector}, {"template", pod_template}}}};
 }
 
 // The old sets give up what the strategy allows: first pods that are not available, then others.
@@ -132,7 +131,8 @@ void shrink_old(const Rollout& rollout, Step& step) {
 }
 
 void drop_history(const Rollout& rollout, Step& step) {
-  const auto keep = static_cast<size_t>(std::max<int64_t>(0, number_at(rollout.deployment, "/spec/revisionHistoryLimit", 10)));
+  const auto keep =
+      static_cast<size_t>(std::max<int64_t>(0, number_at(rollout.deployment, "/spec/revisionHistoryLimit", 10)));
   for (size_t i = keep; i < rollout.old.size(); ++i) {
     const Json& set = *rollout.old[i];
     if (wanted_of(set) > 0 || number_at(set, "/status/replicas", 0) > 0) continue;
@@ -145,11 +145,11 @@ void drop_history(const Rollout& rollout, Step& step) {
 void number_revisions(const Rollout& rollout, Step& step) {
   int64_t revision = revision_of(*rollout.current);
   const auto annotate = [&](const OwnerKind& kind, const Json& object) {
-    step.calls.push_back({"PATCH", object_path(kind, object),
-                          Json{{"metadata",
-                                {{"uid", text_at(object, "/metadata/uid")},
-                                 {"annotations", {{kRevision, std::to_string(revision)}}}}}}
-                              .dump()});
+    step.calls.push_back(
+        {"PATCH", object_path(kind, object),
+         Json{{"metadata",
+               {{"uid", text_at(object, "/metadata/uid")}, {"annotations", {{kRevision, std::to_string(revision)}}}}}}
+             .dump()});
   };
   if (revision < rollout.newest_revision) {
     revision = rollout.newest_revision + 1;

@@ -1,5 +1,5 @@
-// The simulated workload controllers: they make pods for Deployments (through ReplicaSets), StatefulSets, DaemonSets and
-// Jobs, and report status.
+// The simulated workload controllers: they make pods for Deployments (through ReplicaSets), StatefulSets, DaemonSets
+// and Jobs, and report status.
 //
 // Each pass is a pure function of the owner and of what it owns; the simulation runs it again when one of them changes.
 // Names, labels, annotations and owner references are the real controllers' (1.36); the hashes in names are other

@@ -53,9 +53,8 @@ struct World {
     if (std::string_view(phase) == "Running") pod["status"]["conditions"] = {{{"type", "Ready"}, {"status", "True"}}};
   }
   int64_t ready_pods() const {
-    return std::count_if(pods.begin(), pods.end(), [](const auto& entry) {
-      return text_at(entry.second, "/status/phase") == "Running";
-    });
+    return std::count_if(pods.begin(), pods.end(),
+                         [](const auto& entry) { return text_at(entry.second, "/status/phase") == "Running"; });
   }
 };
 
@@ -198,7 +197,8 @@ TEST(StatefulSetTest, RollsFromTheHighestNumberAndShrinksThere) {
 
 TEST(StatefulSetTest, VolumeClaimsComeBeforeTheirPod) {
   World world = workload("db", 1);
-  world.owner["spec"]["volumeClaimTemplates"] = {{{"metadata", {{"name", "data"}}}, {"spec", {{"storageClassName", "x"}}}}};
+  world.owner["spec"]["volumeClaimTemplates"] = {
+      {{"metadata", {{"name", "data"}}}, {"spec", {{"storageClassName", "x"}}}}};
   const Step step = stateful_set_pass(world.owner, world.owned());
   ASSERT_GE(step.calls.size(), 2U);
   EXPECT_EQ(step.calls[0].path, "/api/v1/namespaces/ns/persistentvolumeclaims");
@@ -215,7 +215,8 @@ TEST(DaemonSetTest, OnePodForEachNodeThatFits) {
   World world = workload("agent", 0);
   const Json n1 = node("n1", {{"gpu", "yes"}}), n2 = node("n2", Json::object()),
              n3 = node("n3", {{"gpu", "yes"}}, {{{"key", "k"}, {"effect", "NoSchedule"}}}),
-             n4 = node("n4", {{"gpu", "yes"}}, {{{"key", "node.kubernetes.io/unschedulable"}, {"effect", "NoSchedule"}}});
+             n4 = node("n4", {{"gpu", "yes"}},
+                       {{{"key", "node.kubernetes.io/unschedulable"}, {"effect", "NoSchedule"}}});
   world.owner["spec"]["template"]["spec"]["nodeSelector"] = {{"gpu", "yes"}};
   const std::vector<const Json*> nodes = {&n1, &n2, &n3, &n4};
   for (int round = 0; round < 3; ++round) {

@@ -225,8 +225,8 @@ KindInfo catalog_info(std::string_view group, std::string_view plural) {
     if (plural == "services") return services_info();
     if (plural == "resourcequotas") return resource_quotas_info();
     if (plural == "replicationcontrollers") {
-      return pod_set_info(
-          core_kind("ReplicationController", "replicationcontrollers", "replicationcontroller", true), "rc", true);
+      return pod_set_info(core_kind("ReplicationController", "replicationcontrollers", "replicationcontroller", true),
+                          "rc", true);
     }
     if (plural == "secrets") return core_kind("Secret", "secrets", "secret", true);
     if (plural == "configmaps") {

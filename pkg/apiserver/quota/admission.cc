@@ -116,8 +116,8 @@ StatusOr<void> admit_by(const WriteContext& ctx, const KindInfo& info, const Jso
   if (info.group.empty() && info.plural == "pods") {
     const std::string missing = missing_amounts(hard_of(quota), object);
     if (!missing.empty())
-      return fail_status(forbidden_status(info.group_resource(), name,
-                                          "failed quota: " + quota_name + ": must specify " + missing));
+      return fail_status(
+          forbidden_status(info.group_resource(), name, "failed quota: " + quota_name + ": must specify " + missing));
   }
   if (requested.empty()) return {};
   QuotaUsage used;
@@ -128,10 +128,10 @@ StatusOr<void> admit_by(const WriteContext& ctx, const KindInfo& info, const Jso
     if (amount.sign() > 0 && (!sum || *sum > hard.at(resource))) exceeded.insert(resource);
   }
   if (exceeded.empty()) return {};
-  return fail_status(forbidden_status(info.group_resource(), name,
-                                      "exceeded quota: " + quota_name + ", requested: " +
-                                          usage_text(requested, exceeded) + ", used: " + usage_text(used, exceeded) +
-                                          ", limited: " + usage_text(hard, exceeded)));
+  return fail_status(
+      forbidden_status(info.group_resource(), name,
+                       "exceeded quota: " + quota_name + ", requested: " + usage_text(requested, exceeded) +
+                           ", used: " + usage_text(used, exceeded) + ", limited: " + usage_text(hard, exceeded)));
 }
 
 }  // namespace

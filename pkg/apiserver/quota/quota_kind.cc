@@ -30,9 +30,10 @@ constexpr std::array<std::string_view, 19> kStandardResources = {"cpu",
                                                                  "configmaps",
                                                                  "services.nodeports",
                                                                  "services.loadbalancers"};
-constexpr std::array<std::string_view, 7> kScopes = {
-    "Terminating", "NotTerminating",            "BestEffort",           "NotBestEffort",
-    "PriorityClass", "CrossNamespacePodAffinity", "VolumeAttributesClass"};
+constexpr std::array<std::string_view, 7> kScopes = {"Terminating",          "NotTerminating",
+                                                     "BestEffort",           "NotBestEffort",
+                                                     "PriorityClass",        "CrossNamespacePodAffinity",
+                                                     "VolumeAttributesClass"};
 
 template <typename List>
 bool one_of(const List& list, std::string_view text) {
@@ -59,14 +60,14 @@ class ResourceQuotaKind : public Kind {
   }
 
   std::vector<TableColumn> columns() const override {
-    return {name_column(),
-            {"Request", "string", "",
-             "Request represents a minimum amount of cpu/memory that a container may consume.", 0},
-            {"Limit", "string", "",
-             "Limits control the maximum amount of cpu/memory that a container may use independent of contention on "
-             "the node.",
-             0},
-            age_column()};
+    return {
+        name_column(),
+        {"Request", "string", "", "Request represents a minimum amount of cpu/memory that a container may consume.", 0},
+        {"Limit", "string", "",
+         "Limits control the maximum amount of cpu/memory that a container may use independent of contention on "
+         "the node.",
+         0},
+        age_column()};
   }
   Json cells(const Json& object, WallTime now) const override {
     const Json& meta = member(object, "metadata");
@@ -122,8 +123,8 @@ class ResourceQuotaKind : public Kind {
     for (const auto& [name, value] : map_of(spec, "hard").items()) {
       const FieldPath path = FieldPath("spec.hard").key(name);
       add_problems(out, path, name, api::qualified_name_problems(name));
-      if (name.find('/') == std::string::npos && !one_of(kStandardResources, name) &&
-          !name.starts_with("hugepages-") && !name.starts_with("requests.hugepages-"))
+      if (name.find('/') == std::string::npos && !one_of(kStandardResources, name) && !name.starts_with("hugepages-") &&
+          !name.starts_with("requests.hugepages-"))
         out.push_back(invalid(path, name, "must be a standard resource for quota"));
       check_amount(out, path, name, as_text(value));
     }
@@ -131,7 +132,8 @@ class ResourceQuotaKind : public Kind {
     const FieldPath path("spec.scopes");
     for (const Json& scope : scopes)
       if (!one_of(kScopes, as_text(scope))) out.push_back(invalid_value(path, scopes, "unsupported scope"));
-    for (const auto& [one, other] : {std::pair("BestEffort", "NotBestEffort"), std::pair("Terminating", "NotTerminating")})
+    for (const auto& [one, other] :
+         {std::pair("BestEffort", "NotBestEffort"), std::pair("Terminating", "NotTerminating")})
       if (one_of(scopes, one) && one_of(scopes, other))
         out.push_back(invalid_value(path, scopes, "conflicting scopes"));
     check_scope_selector(out, member(spec, "scopeSelector"));

@@ -87,8 +87,7 @@ QuotaUsage paid_by_pod(const ObjectReader& reader, const Json& claim) {
       continue;
     const auto pod = reader.find("", "pods", text_of(meta, "namespace"), text_of(owner, "name"));
     if (pod == nullptr || text_of(member(*pod, "metadata"), "uid") != text_of(owner, "uid")) return {};
-    const std::string& named =
-        text_of(member_at(*pod, "status.extendedResourceClaimStatus"), "resourceClaimName");
+    const std::string& named = text_of(member_at(*pod, "status.extendedResourceClaimStatus"), "resourceClaimName");
     if (!named.empty() && named != text_of(meta, "name")) return {};
     QuotaUsage usage;
     count_pod(usage, *pod);

@@ -109,21 +109,22 @@ class ReplicaSetKind : public Kind {
   }
 
   std::vector<TableColumn> columns() const override {
-    std::vector<TableColumn> out = {name_column(),
-                                    {"Desired", "integer", "",
-                                     "Replicas is the number of desired pods. This is a pointer to distinguish between "
-                                     "explicit zero and unspecified. Defaults to 1. More info: "
-                                     "https://kubernetes.io/docs/concepts/workloads/controllers/replicaset",
-                                     0},
-                                    {"Current", "integer", "",
-                                     "Replicas is the most recently observed number of non-terminating pods. More info: "
-                                     "https://kubernetes.io/docs/concepts/workloads/controllers/replicaset",
-                                     0},
-                                    {"Ready", "integer", "",
-                                     "The number of non-terminating pods targeted by this ReplicaSet with a Ready "
-                                     "Condition.",
-                                     0},
-                                    age_column()};
+    std::vector<TableColumn> out = {
+        name_column(),
+        {"Desired", "integer", "",
+         "Replicas is the number of desired pods. This is a pointer to distinguish between "
+         "explicit zero and unspecified. Defaults to 1. More info: "
+         "https://kubernetes.io/docs/concepts/workloads/controllers/replicaset",
+         0},
+        {"Current", "integer", "",
+         "Replicas is the most recently observed number of non-terminating pods. More info: "
+         "https://kubernetes.io/docs/concepts/workloads/controllers/replicaset",
+         0},
+        {"Ready", "integer", "",
+         "The number of non-terminating pods targeted by this ReplicaSet with a Ready "
+         "Condition.",
+         0},
+        age_column()};
     add_template_columns(
         out,
         "Selector is a label query over pods that should match the replica count. Label keys and values that must "

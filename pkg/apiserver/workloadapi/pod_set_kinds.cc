@@ -128,8 +128,8 @@ class StatefulSetKind : public Kind {
     for (const char* when : {"whenDeleted", "whenScaled"}) {
       const std::string& keeps = text_of(member(spec, "persistentVolumeClaimRetentionPolicy"), when);
       if (keeps != "Retain" && keeps != "Delete")
-        out.push_back(not_supported(path.child("persistentVolumeClaimRetentionPolicy").child(when), keeps,
-                                    {"Retain", "Delete"}));
+        out.push_back(
+            not_supported(path.child("persistentVolumeClaimRetentionPolicy").child(when), keeps, {"Retain", "Delete"}));
     }
     for (const char* key : {"replicas", "minReadySeconds"}) check_not_negative(out, path, spec, key);
     if (int_of(member(spec, "ordinals"), "start") < 0)
@@ -232,8 +232,8 @@ class DaemonSetKind : public Kind {
     const Json& meta = member(object, "metadata");
     const Json& status = member(object, "status");
     Json out = Json::array({text_of(meta, "name")});
-    for (const char* key : {"desiredNumberScheduled", "currentNumberScheduled", "numberReady",
-                            "updatedNumberScheduled", "numberAvailable"}) {
+    for (const char* key : {"desiredNumberScheduled", "currentNumberScheduled", "numberReady", "updatedNumberScheduled",
+                            "numberAvailable"}) {
       out.push_back(int_of(status, key));
     }
     out.push_back(labels_text(map_of(member_at(object, "spec.template.spec"), "nodeSelector")));
@@ -249,8 +249,7 @@ class DaemonSetKind : public Kind {
     const Json& unavailable = member(rolling, "maxUnavailable");
     const Json& surge = member(rolling, "maxSurge");
     if (!is_zero_amount(unavailable) && !is_zero_amount(surge)) {
-      out.push_back(
-          invalid_value(path.child("maxSurge"), surge, "may not be set when maxUnavailable is non-zero"));
+      out.push_back(invalid_value(path.child("maxSurge"), surge, "may not be set when maxUnavailable is non-zero"));
     } else if (is_zero_amount(unavailable) && is_zero_amount(surge)) {
       out.push_back(required(path.child("maxUnavailable"), "cannot be 0 when maxSurge is 0"));
     }
