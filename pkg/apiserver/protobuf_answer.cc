@@ -157,13 +157,13 @@ class MessageEncoder {
   }
 };
 
-std::string text_of(const Json& document, const char* member) {
+std::string text_at(const Json& document, const char* member) {
   const auto found = document.find(member);
   return found != document.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 std::optional<std::string> encode_list(const Json& document, std::string_view item_kind) {
-  const ObjectType* item = find_message_type(text_of(document, "apiVersion"), item_kind);
+  const ObjectType* item = find_message_type(text_at(document, "apiVersion"), item_kind);
   if (item == nullptr) return std::nullopt;
   ProtobufList list(document.value("metadata", Json::object()));
   if (const auto items = document.find("items"); items->is_array()) {
@@ -216,8 +216,8 @@ std::string protobuf_envelope(std::string_view api_version, std::string_view kin
 }
 
 std::optional<std::string> encode_protobuf_answer(const Json& document) {
-  const std::string api_version = text_of(document, "apiVersion");
-  const std::string kind = text_of(document, "kind");
+  const std::string api_version = text_at(document, "apiVersion");
+  const std::string kind = text_at(document, "kind");
   std::optional<std::string> message;
   if (kind.ends_with("List") && document.contains("items")) {
     message = encode_list(document, std::string_view(kind).substr(0, kind.size() - 4));

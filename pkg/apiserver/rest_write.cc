@@ -10,6 +10,7 @@
 #include "pkg/apiserver/codec.h"
 #include "pkg/apiserver/metadata.h"
 #include "pkg/apiserver/patch.h"
+#include "pkg/apiserver/quota/quota.h"
 #include "pkg/base/strings.h"
 
 namespace dra::apiserver {
@@ -181,6 +182,7 @@ StatusOr<StoredPtr> create_object(const Env& env, Call& call, Json object, const
   const std::string name = object["metadata"].value("name", "");
   if (!errors.empty()) return fail_status(invalid_status(error_kind(call), name, errors));
 
+  if (auto admitted = admit_by_quota(ctx, info, object); !admitted) return fail_status(admitted.error());
   settle_empty_lists(*call.kind, object);
   std::string key = key_of(info, object);
   StoredPtr existing = env.store.get(call.table(), key);

@@ -10,6 +10,7 @@
 #include "pkg/apiserver/go_duration.h"
 #include "pkg/apiserver/housekeeper.h"
 #include "pkg/apiserver/openapi.h"
+#include "pkg/apiserver/quota/keeper.h"
 #include "pkg/apiserver/rbacapi/bootstrap.h"
 #include "pkg/apiserver/rest_write.h"
 #include "pkg/apiserver/sqlite_store.h"
@@ -85,7 +86,10 @@ struct Server::Impl {
     add_priority_class("system-node-critical", 2'000'001'000,
                        "Used for system critical pods that must not be moved from their current node.");
     if (options.authorization == AuthorizationMode::kRbac) add_bootstrap_policy();
-    if (options.housekeeping) housekeeper = std::make_unique<Housekeeper>(env);
+    if (options.housekeeping) {
+      housekeeper = std::make_unique<Housekeeper>(env);
+      quota_keeper = std::make_unique<QuotaKeeper>(env);
+    }
   }
 
   void add_namespace(const std::string& name) {
@@ -197,6 +201,7 @@ struct Server::Impl {
   Env env;
   std::unique_ptr<SqliteStore> persistence;
   std::unique_ptr<Housekeeper> housekeeper;
+  std::unique_ptr<QuotaKeeper> quota_keeper;
 };
 
 std::map<std::string, UserInfo> admin_token(const std::string& token) {

@@ -7,6 +7,7 @@
 #include "pkg/apiserver/discovery.h"
 #include "pkg/apiserver/metadata.h"
 #include "pkg/apiserver/patch.h"
+#include "pkg/apiserver/pod_log.h"
 #include "pkg/apiserver/rest_delete.h"
 #include "pkg/apiserver/rest_write.h"
 #include "pkg/apiserver/reviews.h"
@@ -187,7 +188,10 @@ Json scale_of(const Json& object) {
   const int64_t replicas = spec.value("replicas", int64_t{0});
   if (replicas != 0) out["spec"]["replicas"] = replicas;
   out["status"] = {{"replicas", status.value("replicas", int64_t{0})}};
-  const std::string selector = scale_selector_text(spec.value("selector", Json::object()));
+  Json match = spec.value("selector", Json::object());
+  // A replication controller's selector is a bare map of labels.
+  if (!match.contains("matchLabels") && !match.contains("matchExpressions")) match = {{"matchLabels", match}};
+  const std::string selector = scale_selector_text(match);
   if (!selector.empty()) out["status"]["selector"] = selector;
   return out;
 }
@@ -228,13 +232,6 @@ void scale(const Env& env, const CallPtr& call) {
   });
   if (!result) return send_status(*call, result.error());
   send_document(*call, 200, scale_of(*result->object->document()));
-}
-
-void pod_log(const Env& env, const CallPtr& call) {
-  const StoredPtr stored = env.store.get(call->table(), call->key(call->path.name));
-  if (!stored) return send_status(*call, not_found({"", "pods"}, call->path.name));
-  // Containers are simulated: they write nothing.
-  send_text(*call, 200, "text/plain", "");
 }
 
 // Containers are simulated: there is nothing to connect to, and nothing to resize.

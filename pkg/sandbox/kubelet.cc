@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pkg/sandbox/run_time.h"
+
 namespace dra::sandbox {
 namespace {
 
@@ -145,7 +147,10 @@ void run_on(const Json& pod, WallTime now, Step& step) {
   if (text_at(pod, "/spec/restartPolicy", "Always") == "Always") return;
   WallTime started = now;
   parse_rfc3339(text_at(pod, "/status/startTime"), started);
-  const WallTime end = started + std::chrono::seconds(annotated(pod, kRunSecondsAnnotation, 1));
+  const std::optional<int64_t> seconds = run_seconds(pod);
+  const int64_t asked = annotated(pod, kRunSecondsAnnotation, -1);
+  if (asked < 0 && !seconds) return;  // runs until it is deleted, or the annotation comes
+  const WallTime end = started + std::chrono::seconds(asked >= 0 ? asked : *seconds);
   if (now < end)
     step.look_again_in(end - now);
   else

@@ -3,8 +3,9 @@
 //
 // It keeps the real kubelet's conditions (1.36): a pod runs only when each of its claims exists, is
 // allocated, lists the pod's uid in reservedFor, and, if made from a template, is controlled by the pod. Nothing is
-// executed: "running" is a status, and drivers are not called. A pod whose restartPolicy is not Always ends after the
-// seconds of its dra-sandbox/run-seconds annotation (default 1) with the code of dra-sandbox/exit-code (default 0).
+// executed: "running" is a status, and drivers are not called. A pod whose restartPolicy is not Always ends when its
+// commands would (run_time.h), or after the seconds of its dra-sandbox/run-seconds annotation, which may come while the
+// pod runs, with the code of dra-sandbox/exit-code (default 0).
 #pragma once
 
 #include "pkg/sandbox/step.h"

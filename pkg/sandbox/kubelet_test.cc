@@ -5,6 +5,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "pkg/sandbox/run_time.h"
+
 namespace dra::sandbox::kubelet_test {
 
 const WallTime kNow = WallTime{std::chrono::seconds{1'800'000'000}};
@@ -99,6 +101,36 @@ TEST(KubeletTest, RemovesDeletedPods) {
   ASSERT_EQ(step.calls.size(), 1U);
   EXPECT_EQ(step.calls[0].method, "DELETE");
   EXPECT_EQ(Json::parse(step.calls[0].body), Json({{"gracePeriodSeconds", 0}, {"preconditions", {{"uid", "u1"}}}}));
+}
+
+TEST(RunTimeTest, IsReadFromTheCommand) {
+  const auto seconds = [](const char* command) { return command_seconds(command).value_or(-1); };
+  EXPECT_EQ(seconds("nvidia-smi -L"), 1);
+  EXPECT_EQ(seconds("sleep 9999"), 9999);
+  EXPECT_EQ(seconds("bash -c export; trap 'exit 0' TERM; sleep 9999 & wait"), 9999);
+  EXPECT_EQ(seconds("sh -c \"/bin/sleep 2m; sleep 0.5\""), 121);
+  EXPECT_EQ(seconds("sleep infinity"), -1);
+  EXPECT_EQ(seconds("sh -c while true; do sleep 5; done"), -1);
+  EXPECT_EQ(seconds("tail -f /dev/null"), -1);
+  // Nothing that a user may write breaks it.
+  EXPECT_EQ(seconds("sleep"), 1);
+  EXPECT_EQ(seconds("sleep -5 sleep x sleep 1.2.3 sleep . sleep 99999999999999999999"), 1);
+  EXPECT_EQ(seconds("sleep 99999999999d"), 10LL * 365 * 24 * 3600);
+}
+
+TEST(RunTimeTest, APodEndsWithItsLastContainerAndTheAnnotationGoesFirst) {
+  Json pod = bound_pod(
+      {{"restartPolicy", "Never"},
+       {"containers", {{{"name", "a"}, {"command", {"sleep", "60"}}}, {{"name", "b"}, {"command", {"true"}}}}}});
+  pod["status"]["phase"] = "Running";
+  pod["status"]["startTime"] = format_rfc3339(kNow);
+  EXPECT_TRUE(kubelet_pass(pod, Claims().lookup(), kNow + std::chrono::seconds(59)).calls.empty());
+  EXPECT_EQ(kubelet_pass(pod, Claims().lookup(), kNow + std::chrono::seconds(60)).calls.size(), 1U);
+  pod["metadata"]["annotations"] = {{"dra-sandbox/run-seconds", "5"}};
+  EXPECT_EQ(kubelet_pass(pod, Claims().lookup(), kNow + std::chrono::seconds(5)).calls.size(), 1U);
+  pod["metadata"].erase("annotations");
+  pod["spec"]["containers"] = {{{"name", "a"}, {"image", "registry.k8s.io/pause:3.10"}}};
+  EXPECT_TRUE(kubelet_pass(pod, Claims().lookup(), kNow + std::chrono::hours(9)).calls.empty());
 }
 
 }  // namespace dra::sandbox::kubelet_test

@@ -1,5 +1,6 @@
 #include "pkg/sandbox/simulation.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "client/rest/status.h"
@@ -11,6 +12,10 @@ namespace {
 
 const client::Resource kPods{"", "v1", "pods", "Pod", true};
 const client::Resource kClaims{"resource.k8s.io", "v1", "resourceclaims", "ResourceClaim", true};
+const client::Resource kNodes{"", "v1", "nodes", "Node", false};
+const client::Resource kReplicaSets{"apps", "v1", "replicasets", "ReplicaSet", true};
+const client::Resource kStatefulSets{"apps", "v1", "statefulsets", "StatefulSet", true};
+const client::Resource kDaemonSets{"apps", "v1", "daemonsets", "DaemonSet", true};
 const client::Resource kDeployments{"apps", "v1", "deployments", "Deployment", true};
 const client::Resource kJobs{"batch", "v1", "jobs", "Job", true};
 
@@ -67,7 +72,11 @@ Simulation::Simulation(Reactor& reactor, client::Transport& transport, Random& r
       traits_(std::make_shared<client::ServerTraits>()),
       pods_(reactor, transport, random, watching(kPods), traits_),
       claims_(reactor, transport, random, watching(kClaims), traits_),
+      nodes_(reactor, transport, random, watching(kNodes), traits_),
       deployments_(reactor, transport, random, watching(kDeployments), traits_),
+      replica_sets_(reactor, transport, random, watching(kReplicaSets), traits_),
+      stateful_sets_(reactor, transport, random, watching(kStatefulSets), traits_),
+      daemon_sets_(reactor, transport, random, watching(kDaemonSets), traits_),
       jobs_(reactor, transport, random, watching(kJobs), traits_),
       // Owners count their pods: no pass before the first whole state of everything is there.
       runner_(reactor, transport, options.max_passes,
@@ -78,8 +87,7 @@ Simulation::Simulation(Reactor& reactor, client::Transport& transport, Random& r
                                                   [this](const std::string& key) { runner_.add("pod/" + key); });
   }
   watch_changes();
-  for (client::ObjectStore* store : {&pods_.core(), &claims_.core(), &deployments_.core(), &jobs_.core()})
-    store->on_replaced([this] { runner_.schedule(); });
+  for (client::Informer<RawObject>* informer : informers_) informer->core().on_replaced([this] { runner_.schedule(); });
 }
 
 Simulation::~Simulation() {
@@ -89,23 +97,17 @@ Simulation::~Simulation() {
 void Simulation::start() {
   runner_.start();
   if (volumes_) volumes_->start();
-  pods_.start();
-  claims_.start();
-  deployments_.start();
-  jobs_.start();
+  for (client::Informer<RawObject>* informer : informers_) informer->start();
 }
 
 void Simulation::stop() {
   if (volumes_) volumes_->stop();
-  pods_.stop();
-  claims_.stop();
-  deployments_.stop();
-  jobs_.stop();
+  for (client::Informer<RawObject>* informer : informers_) informer->stop();
   runner_.stop();
 }
 
 bool Simulation::synced() const {
-  return pods_.synced() && claims_.synced() && deployments_.synced() && jobs_.synced() &&
+  return std::all_of(informers_.begin(), informers_.end(), [](const auto* informer) { return informer->synced(); }) &&
          (!volumes_ || volumes_->synced());
 }
 
@@ -117,32 +119,45 @@ void Simulation::watch_changes() {
   pods_.store().add_index("owner", owner_uid);
   if (volumes_)
     pods_.store().add_index("volume-claim", [](const RawObject& pod) { return volume_claims_of(*pod.document); });
-  deployments_.store().add_index("uid",
-                                 [](const RawObject& object) { return std::vector<std::string>{object.metadata.uid}; });
-  jobs_.store().add_index("uid", [](const RawObject& object) { return std::vector<std::string>{object.metadata.uid}; });
   pods_.store().on_change([this](const client::Change<RawObject>& change) { on_pod(change); });
   claims_.store().on_change([this](const client::Change<RawObject>& change) {
     if (change.after != nullptr) wake_pods_of(*change.after);
   });
-  const auto enqueue = [this](const char* kind) {
-    return [this, kind](const client::Change<RawObject>& change) {
-      if (change.after == nullptr) return;
-      runner_.add(kind + change.after->metadata.key());
-    };
-  };
-  deployments_.store().on_change(enqueue("deployment/"));
-  jobs_.store().on_change(enqueue("job/"));
+  replica_sets_.store().add_index("owner", owner_uid);
+  for (const Workload& workload : workloads_) {
+    workload.informer.store().add_index(
+        "uid", [](const RawObject& object) { return std::vector<std::string>{object.metadata.uid}; });
+    workload.informer.store().on_change(
+        [this, kind = workload.kind](const client::Change<RawObject>& change) { on_workload(kind, change); });
+  }
+  nodes_.store().on_change([this](const client::Change<RawObject>& change) {
+    // Heartbeats change nothing that a DaemonSet reads.
+    const bool same = change.before != nullptr && change.after != nullptr &&
+                      change.before->metadata.labels == change.after->metadata.labels &&
+                      change.before->document->value("spec", Json()) == change.after->document->value("spec", Json());
+    if (same) return;
+    for (const auto& set : daemon_sets_.store().list()) runner_.add("daemonset/" + set->metadata.key());
+  });
 }
 
 void Simulation::on_pod(const client::Change<RawObject>& change) {
   const RawObject& pod = change.after != nullptr ? *change.after : *change.before;
   if (change.after != nullptr) runner_.add("pod/" + pod.metadata.key());
-  for (const std::string& uid : owner_uid(pod)) {
-    for (const auto& owner : deployments_.store().by_index("uid", uid))
-      runner_.add("deployment/" + owner->metadata.key());
-    for (const auto& owner : jobs_.store().by_index("uid", uid)) runner_.add("job/" + owner->metadata.key());
-  }
+  enqueue_owners(pod);
   if (volumes_) volumes_->on_pod(change);
+}
+
+void Simulation::on_workload(const char* kind, const client::Change<RawObject>& change) {
+  const RawObject& object = change.after != nullptr ? *change.after : *change.before;
+  if (change.after != nullptr) runner_.add(std::string(kind) + "/" + object.metadata.key());
+  enqueue_owners(object);
+}
+
+void Simulation::enqueue_owners(const RawObject& object) {
+  for (const std::string& uid : owner_uid(object))
+    for (const Workload& workload : workloads_)
+      for (const auto& owner : workload.informer.store().by_index("uid", uid))
+        runner_.add(std::string(workload.kind) + "/" + owner->metadata.key());
 }
 
 void Simulation::wake_pods_of(const RawObject& claim) {
@@ -167,26 +182,50 @@ Step Simulation::run(const std::string& key) {
     const bool mounted = !volumes_ || volumes_->ready_for(*pod->document);
     return kubelet_pass(*pod->document, find_claim, reactor_.clock().wall_now(), mounted);
   }
-  const bool deployment = kind == "deployment";
-  const auto owner = (deployment ? deployments_ : jobs_).store().get(name);
-  return owner == nullptr ? Step{} : run_workload(*owner, deployment);
+  for (const Workload& workload : workloads_) {
+    if (kind != workload.kind) continue;
+    const auto owner = workload.informer.store().get(name);
+    return owner == nullptr ? Step{} : run_workload(kind, *owner);
+  }
+  return {};
 }
 
-Step Simulation::run_workload(const RawObject& owner, bool deployment) {
-  std::vector<const Json*> owned;
-  const auto pods = pods_.store().by_index("owner", owner.metadata.uid);
-  for (const auto& pod : pods) owned.push_back(pod->document.get());
-  return deployment ? deployment_pass(*owner.document, owned, random_)
-                    : job_pass(*owner.document, owned, random_, reactor_.clock().wall_now());
+Step Simulation::run_workload(const std::string& kind, const RawObject& owner) {
+  const auto documents = [](const auto& objects) {
+    std::vector<const Json*> list;
+    for (const auto& object : objects) list.push_back(object->document.get());
+    return list;
+  };
+  const WallTime now = reactor_.clock().wall_now();
+  const std::string& uid = owner.metadata.uid;
+  if (kind == "deployment") {
+    const auto sets = replica_sets_.store().by_index("owner", uid);
+    return deployment_pass(*owner.document, documents(sets), now);
+  }
+  const auto pods = pods_.store().by_index("owner", uid);
+  if (kind == "replicaset") return replica_set_pass(*owner.document, documents(pods), random_);
+  if (kind == "statefulset") return stateful_set_pass(*owner.document, documents(pods));
+  if (kind == "job") return job_pass(*owner.document, documents(pods), random_, now);
+  const auto nodes = nodes_.store().list();
+  return daemon_set_pass(*owner.document, documents(pods), documents(nodes), random_);
 }
 
 // Hands the answer of a create or patch to its store, so that the next pass counts it before the watch brings it.
 void Simulation::feed(const ApiCall& call, const client::Response& response) {
-  const bool pod = call.path.find("/pods") != std::string::npos;
-  const bool deployment = call.path.find("/deployments/") != std::string::npos;
-  auto& informer = pod ? pods_ : deployment ? deployments_ : jobs_;
-  auto entry = informer.type().decode(response.body);
-  if (entry) informer.core().answer(std::move(*entry));
+  if (!response.ok() || call.method == "DELETE") return;
+  // ".../namespaces/ns/pods/name/status"
+  constexpr std::string_view kNamespaces = "/namespaces/";
+  const size_t ns = call.path.find(kNamespaces);
+  if (ns == std::string::npos) return;
+  const size_t begin = call.path.find('/', ns + kNamespaces.size());
+  if (begin == std::string::npos) return;
+  const std::string plural = call.path.substr(begin + 1, call.path.find('/', begin + 1) - begin - 1);
+  for (client::Informer<RawObject>* informer : informers_) {
+    if (plural != informer->resource().plural) continue;
+    auto entry = informer->type().decode(response.body);
+    if (entry) informer->core().answer(std::move(*entry));
+    return;
+  }
 }
 
 // ---- the fleet

@@ -1,7 +1,7 @@
-// Simulation: the parts of a cluster that dra-sandbox plays (kubelets, Deployment and Job controllers) as one client of
-// an API server.
+// Simulation: the parts of a cluster that dra-sandbox plays (kubelets and workload controllers) as one client of an API
+// server.
 //
-// It watches pods, claims, Deployments and Jobs, runs the passes of kubelet.h and workload.h for what changed, and
+// It watches pods, claims, nodes and workloads, runs the passes of kubelet.h and workload.h for what changed, and
 // performs their requests (step_runner.h). With `volumes` it also plays those who bind, make and attach volumes
 // (volume_simulation.h), and kubelets wait for them. It talks through a Transport only, so it may run in the server's
 // process or beside any server.
@@ -9,6 +9,7 @@
 // Belongs to the reactor's thread.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
@@ -53,9 +54,12 @@ class Simulation {
 
   void watch_changes();
   void on_pod(const client::Change<RawObject>& change);
+  // Enqueues the object itself and the owner of what changed.
+  void on_workload(const char* kind, const client::Change<RawObject>& change);
+  void enqueue_owners(const RawObject& object);
   void wake_pods_of(const RawObject& claim);
   Step run(const std::string& key);
-  Step run_workload(const RawObject& owner, bool deployment);
+  Step run_workload(const std::string& kind, const RawObject& owner);
   void feed(const ApiCall& call, const client::Response& response);
   void publish_next(const std::shared_ptr<Publication>& publication);
 
@@ -66,8 +70,24 @@ class Simulation {
   std::shared_ptr<client::ServerTraits> traits_;
   client::Informer<RawObject> pods_;
   client::Informer<RawObject> claims_;
+  client::Informer<RawObject> nodes_;
   client::Informer<RawObject> deployments_;
+  client::Informer<RawObject> replica_sets_;
+  client::Informer<RawObject> stateful_sets_;
+  client::Informer<RawObject> daemon_sets_;
   client::Informer<RawObject> jobs_;
+  // The kinds that own pods or sets, by the first part of their queue keys.
+  struct Workload {
+    const char* kind;
+    client::Informer<RawObject>& informer;
+  };
+  const std::array<Workload, 5> workloads_{{{"deployment", deployments_},
+                                            {"replicaset", replica_sets_},
+                                            {"statefulset", stateful_sets_},
+                                            {"daemonset", daemon_sets_},
+                                            {"job", jobs_}}};
+  const std::array<client::Informer<RawObject>*, 8> informers_{
+      &pods_, &claims_, &nodes_, &deployments_, &replica_sets_, &stateful_sets_, &daemon_sets_, &jobs_};
   StepRunner runner_;
   std::unique_ptr<VolumeSimulation> volumes_;  // null: nobody plays them
 };

@@ -1,8 +1,12 @@
-// The simulated workload controllers: they make pods for Deployments and Jobs, and report status.
+// The simulated workload controllers: they make pods for Deployments (through ReplicaSets), StatefulSets, DaemonSets
+// and Jobs, and report status.
 //
-// Simplified on purpose: a Deployment makes its pods itself, without ReplicaSets, and replaces all pods of an old
-// template at once; a Job knows parallelism, completions, backoffLimit and suspend. Pods carry the labels and owner
-// references that the real controllers set.
+// Each pass is a pure function of the owner and of what it owns; the simulation runs it again when one of them changes.
+// Names, labels, annotations and owner references are the real controllers' (1.36); the hashes in names are other
+// ones. Simplified on purpose: a pod is available as soon as it is ready (no minReadySeconds), a Deployment does not
+// scale its ReplicaSets in proportion while it is rolled out, a StatefulSet keeps no old template (a pod below its
+// partition that is lost comes back with the new one), a DaemonSet's maxSurge counts as maxUnavailable 1, and a Job
+// knows parallelism, completions, backoffLimit and suspend.
 #pragma once
 
 #include <vector>
@@ -15,8 +19,16 @@ namespace dra::sandbox {
 // At most this many pods are created in one pass; the next pass makes the rest.
 inline constexpr size_t kMaxPodsPerPass = 100;
 
+// `sets`: the ReplicaSets whose controller is the Deployment, in any order. Recreate and RollingUpdate.
+Step deployment_pass(const Json& deployment, const std::vector<const Json*>& sets, WallTime now);
 // `pods`: those whose controller is the object, in any order.
-Step deployment_pass(const Json& deployment, const std::vector<const Json*>& pods, Random& random);
+Step replica_set_pass(const Json& set, const std::vector<const Json*>& pods, Random& random);
+Step stateful_set_pass(const Json& set, const std::vector<const Json*>& pods);
 Step job_pass(const Json& job, const std::vector<const Json*>& pods, Random& random, WallTime now);
+
+// `nodes`: all of the cluster. A pod is made for each node that its template's node selector and affinity match and
+// whose taints it tolerates, and bound there by its node affinity, as upstream; resources are the scheduler's business.
+Step daemon_set_pass(const Json& set, const std::vector<const Json*>& pods, const std::vector<const Json*>& nodes,
+                     Random& random);
 
 }  // namespace dra::sandbox

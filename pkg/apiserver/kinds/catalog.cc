@@ -123,6 +123,23 @@ KindInfo replicasets_info() {
   return i;
 }
 
+// StatefulSet, DaemonSet and ReplicationController.
+KindInfo pod_set_info(KindInfo i, const std::string& short_name, bool scales) {
+  i.short_names = {short_name};
+  i.categories = {"all"};
+  i.has_generation = true;
+  if (scales) i.subresources = {{"scale", {"autoscaling", "v1"}, "Scale", {"get", "patch", "update"}}};
+  with_status(i);
+  return i;
+}
+
+KindInfo resource_quotas_info() {
+  KindInfo i = core_kind("ResourceQuota", "resourcequotas", "resourcequota", true);
+  i.short_names = {"quota"};
+  with_status(i);
+  return i;
+}
+
 KindInfo jobs_info() {
   KindInfo i = simple_kind("batch", "v1", "batch/v1", "Job", "jobs", "job", true);
   i.categories = {"all"};
@@ -194,6 +211,11 @@ KindInfo catalog_info(std::string_view group, std::string_view plural) {
     if (plural == "events") return events_info();
     if (plural == "serviceaccounts") return serviceaccounts_info();
     if (plural == "services") return services_info();
+    if (plural == "resourcequotas") return resource_quotas_info();
+    if (plural == "replicationcontrollers") {
+      return pod_set_info(core_kind("ReplicationController", "replicationcontrollers", "replicationcontroller", true),
+                          "rc", true);
+    }
     if (plural == "secrets") return core_kind("Secret", "secrets", "secret", true);
     if (plural == "configmaps") {
       KindInfo i = core_kind("ConfigMap", "configmaps", "configmap", true);
@@ -204,6 +226,14 @@ KindInfo catalog_info(std::string_view group, std::string_view plural) {
   if (group == "coordination.k8s.io" && plural == "leases") return leases_info();
   if (group == "apps" && plural == "deployments") return deployments_info();
   if (group == "apps" && plural == "replicasets") return replicasets_info();
+  if (group == "apps" && plural == "statefulsets") {
+    return pod_set_info(simple_kind("apps", "v1", "apps/v1", "StatefulSet", "statefulsets", "statefulset", true), "sts",
+                        true);
+  }
+  if (group == "apps" && plural == "daemonsets") {
+    return pod_set_info(simple_kind("apps", "v1", "apps/v1", "DaemonSet", "daemonsets", "daemonset", true), "ds",
+                        false);
+  }
   if (group == "batch" && plural == "jobs") return jobs_info();
   if (group == "scheduling.k8s.io" && plural == "priorityclasses") return priorityclasses_info();
   if (group == "policy" && plural == "poddisruptionbudgets") return disruption_budgets_info();

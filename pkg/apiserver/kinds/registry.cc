@@ -1,6 +1,7 @@
 #include "pkg/apiserver/coreapi/kinds.h"
 #include "pkg/apiserver/kind.h"
 #include "pkg/apiserver/kinds/folders.h"
+#include "pkg/apiserver/quota/quota.h"
 #include "pkg/apiserver/rbacapi/kinds.h"
 #include "pkg/apiserver/resourceapi/kinds.h"
 #include "pkg/apiserver/workloadapi/kinds.h"
@@ -21,6 +22,10 @@ void register_all_kinds(KindRegistry& registry) {
   plain("", "services");
   registry.add(make_deployment_kind());
   registry.add(make_replica_set_kind());
+  registry.add(make_stateful_set_kind());
+  registry.add(make_daemon_set_kind());
+  registry.add(make_replication_controller_kind());
+  registry.add(make_resource_quota_kind());
   registry.add(make_job_kind());
   registry.add(make_pod_disruption_budget_kind());
   registry.add(make_cluster_role_binding_kind());

@@ -44,11 +44,13 @@ Json view_rules() {
   return Json::array(
       {resources(kRead, "",
                  {"configmaps", "events", "namespaces", "namespaces/status", "pods", "pods/log", "pods/status",
-                  "serviceaccounts", "services", "services/status"}),
+                  "replicationcontrollers", "replicationcontrollers/scale", "replicationcontrollers/status",
+                  "resourcequotas", "resourcequotas/status", "serviceaccounts", "services", "services/status"}),
        resources(kRead, "events.k8s.io", {"events"}),
-       resources(kRead, "apps",
-                 {"deployments", "deployments/scale", "deployments/status", "replicasets", "replicasets/scale",
-                  "replicasets/status"}),
+       resources(
+           kRead, "apps",
+           {"daemonsets", "daemonsets/status", "deployments", "deployments/scale", "deployments/status", "replicasets",
+            "replicasets/scale", "replicasets/status", "statefulsets", "statefulsets/scale", "statefulsets/status"}),
        resources(kRead, "batch", {"jobs", "jobs/status"}),
        resources(kRead, "policy", {"poddisruptionbudgets", "poddisruptionbudgets/status"}),
        resources(kRead, "resource.k8s.io", {"resourceclaims", "resourceclaims/status", "resourceclaimtemplates"})});
@@ -56,16 +58,18 @@ Json view_rules() {
 
 Json edit_rules() {
   Json rules = view_rules();
-  for (const Json& more :
-       {resources(kRead, "", {"secrets"}),
-        resources(kWrite, "",
-                  {"configmaps", "events", "pods", "pods/attach", "pods/exec", "pods/portforward", "pods/proxy",
-                   "secrets", "serviceaccounts", "services", "services/proxy"}),
-        resources({"create"}, "", {"pods/eviction", "serviceaccounts/token"}),
-        resources({"impersonate"}, "", {"serviceaccounts"}),
-        resources(kWrite, "apps", {"deployments", "deployments/scale", "replicasets", "replicasets/scale"}),
-        resources(kWrite, "batch", {"jobs"}), resources(kWrite, "policy", {"poddisruptionbudgets"}),
-        resources(kWrite, "resource.k8s.io", {"resourceclaims", "resourceclaimtemplates"})}) {
+  for (const Json& more : {resources(kRead, "", {"secrets"}),
+                           resources(kWrite, "",
+                                     {"configmaps", "events", "pods", "pods/attach", "pods/exec", "pods/portforward",
+                                      "pods/proxy", "replicationcontrollers", "replicationcontrollers/scale", "secrets",
+                                      "serviceaccounts", "services", "services/proxy"}),
+                           resources({"create"}, "", {"pods/eviction", "serviceaccounts/token"}),
+                           resources({"impersonate"}, "", {"serviceaccounts"}),
+                           resources(kWrite, "apps",
+                                     {"daemonsets", "deployments", "deployments/scale", "replicasets",
+                                      "replicasets/scale", "statefulsets", "statefulsets/scale"}),
+                           resources(kWrite, "batch", {"jobs"}), resources(kWrite, "policy", {"poddisruptionbudgets"}),
+                           resources(kWrite, "resource.k8s.io", {"resourceclaims", "resourceclaimtemplates"})}) {
     rules.push_back(more);
   }
   return rules;

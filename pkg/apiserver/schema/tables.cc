@@ -14,6 +14,7 @@ const std::vector<SchemaTable>& builtin_schema_tables() {
         {"core/v1", schema_tables::core_v1_pods()},
         {"core/v1", schema_tables::core_v1_podstatus()},
         {"core/v1", schema_tables::core_v1_cluster()},
+        {"core/v1", schema_tables::core_v1_quota()},
         {"apps/v1", schema_tables::apps_v1()},
         {"batch/v1", schema_tables::batch_v1()},
         {"authentication/v1", schema_tables::authentication_v1()},

@@ -12,6 +12,7 @@ std::string_view core_v1_containers();
 std::string_view core_v1_pods();
 std::string_view core_v1_podstatus();
 std::string_view core_v1_cluster();
+std::string_view core_v1_quota();
 std::string_view apps_v1();
 std::string_view batch_v1();
 std::string_view authentication_v1();

@@ -10,19 +10,6 @@ namespace dra::apiserver {
 
 namespace {
 
-void check_workload_selector(FieldErrors& out, const Json& spec, const char* what) {
-  const FieldPath path("spec.selector");
-  const Json& selector = member(spec, "selector");
-  if (selector.is_null()) {
-    out.push_back(required(path, ""));
-    return;
-  }
-  check_label_selector(out, path, selector);
-  if (map_of(selector, "matchLabels").empty() && list_of(selector, "matchExpressions").empty()) {
-    out.push_back(invalid_value(path, selector, std::string("empty selector is invalid for ") + what));
-  }
-}
-
 FieldErrors check_replicated(const Json& spec, const char* what) {
   FieldErrors out;
   check_not_negative(out, FieldPath("spec"), spec, "replicas");
@@ -37,12 +24,6 @@ FieldErrors check_replicated(const Json& spec, const char* what) {
     check_not_negative(out, FieldPath("spec"), spec, key);
   }
   return out;
-}
-
-void check_selector_kept(FieldErrors& out, const Json& object, const Json& old) {
-  const Json& selector = member_at(object, "spec.selector");
-  if (semantic_equal(selector, member_at(old, "spec.selector"))) return;
-  out.push_back(invalid_value(FieldPath("spec.selector"), selector, "field is immutable"));
 }
 
 class DeploymentKind : public Kind {
@@ -128,12 +109,27 @@ class ReplicaSetKind : public Kind {
   }
 
   std::vector<TableColumn> columns() const override {
-    std::vector<TableColumn> out = {name_column(),
-                                    {"Desired", "integer", "", "Number of pods that are wanted.", 0},
-                                    {"Current", "integer", "", "Number of pods that exist.", 0},
-                                    {"Ready", "integer", "", "Number of pods that are ready.", 0},
-                                    age_column()};
-    add_template_columns(out, "Label selector for the pods of this replica set.");
+    std::vector<TableColumn> out = {
+        name_column(),
+        {"Desired", "integer", "",
+         "Replicas is the number of desired pods. This is a pointer to distinguish between "
+         "explicit zero and unspecified. Defaults to 1. More info: "
+         "https://kubernetes.io/docs/concepts/workloads/controllers/replicaset",
+         0},
+        {"Current", "integer", "",
+         "Replicas is the most recently observed number of non-terminating pods. More info: "
+         "https://kubernetes.io/docs/concepts/workloads/controllers/replicaset",
+         0},
+        {"Ready", "integer", "",
+         "The number of non-terminating pods targeted by this ReplicaSet with a Ready "
+         "Condition.",
+         0},
+        age_column()};
+    add_template_columns(
+        out,
+        "Selector is a label query over pods that should match the replica count. Label keys and values that must "
+        "match in order to be controlled by this replica set. It must match the pod template's labels. More info: "
+        "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors");
     return out;
   }
 

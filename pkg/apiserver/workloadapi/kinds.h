@@ -1,4 +1,4 @@
-// Deployments, ReplicaSets, Jobs and PodDisruptionBudgets, for the registry.
+// Kinds with pod templates, and PodDisruptionBudgets, for the registry.
 #pragma once
 
 #include <memory>
@@ -9,6 +9,9 @@ namespace dra::apiserver {
 
 std::unique_ptr<Kind> make_deployment_kind();
 std::unique_ptr<Kind> make_replica_set_kind();
+std::unique_ptr<Kind> make_stateful_set_kind();
+std::unique_ptr<Kind> make_daemon_set_kind();
+std::unique_ptr<Kind> make_replication_controller_kind();
 std::unique_ptr<Kind> make_job_kind();
 std::unique_ptr<Kind> make_pod_disruption_budget_kind();
 

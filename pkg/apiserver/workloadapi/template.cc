@@ -32,6 +32,25 @@ void check_template(FieldErrors& out, const Json& spec) {
   check_pod_spec(out, path.child("spec"), member(pod_template, "spec"));
 }
 
+void check_workload_selector(FieldErrors& out, const Json& spec, const char* what) {
+  const FieldPath path("spec.selector");
+  const Json& selector = member(spec, "selector");
+  if (selector.is_null()) {
+    out.push_back(required(path, ""));
+    return;
+  }
+  check_label_selector(out, path, selector);
+  if (map_of(selector, "matchLabels").empty() && list_of(selector, "matchExpressions").empty()) {
+    out.push_back(invalid_value(path, selector, std::string("empty selector is invalid for ") + what));
+  }
+}
+
+void check_selector_kept(FieldErrors& out, const Json& object, const Json& old) {
+  const Json& selector = member_at(object, "spec.selector");
+  if (semantic_equal(selector, member_at(old, "spec.selector"))) return;
+  out.push_back(invalid_value(FieldPath("spec.selector"), selector, "field is immutable"));
+}
+
 void check_not_negative(FieldErrors& out, const FieldPath& path, const Json& object, const char* key) {
   const int64_t value = int_of(object, key);
   if (value < 0) out.push_back(invalid_value(path.child(key), value, "must be greater than or equal to 0"));

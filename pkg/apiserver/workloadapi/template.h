@@ -13,6 +13,10 @@ namespace dra::apiserver {
 void default_template(Json& object);
 // selector (a LabelSelector or null) against the template's labels.
 void check_selector_matches(FieldErrors& out, const Json& spec);
+// spec.selector is there, well formed and not empty. `what`: "deployment", for the message.
+void check_workload_selector(FieldErrors& out, const Json& spec, const char* what);
+// spec.selector is what it was.
+void check_selector_kept(FieldErrors& out, const Json& object, const Json& old);
 // Labels, annotations and the pod spec of spec.template.
 void check_template(FieldErrors& out, const Json& spec);
 // An integer that may be absent but not negative.

@@ -1,0 +1,20 @@
+// How long the containers of a pod would run, read from their commands. Internal to this room. Pure.
+#pragma once
+
+#include <optional>
+
+#include "pkg/sandbox/step.h"
+
+namespace dra::sandbox {
+
+// Seconds until the last container of the pod ends; nullopt: never by itself. A command ends after the sum of what
+// follows each `sleep` in it (`sleep 9999`, `sleep 2m; sleep 5`), at least one second; never with `sleep infinity`,
+// `tail -f` or a loop without an end (`while true`, `while :`). A container without a command runs its
+// image's, which is not known: one second, except for pause images and servers, recognised by an open port or a
+// probe. Sidecars and init containers do not count.
+std::optional<int64_t> run_seconds(const Json& pod);
+
+// The same for one text as a shell would read it. Bounded: at most ten years.
+std::optional<int64_t> command_seconds(std::string_view command);
+
+}  // namespace dra::sandbox
