@@ -70,6 +70,7 @@ Result<inspect::Objects> read_cluster(CommonFlags& common,
   inspect::ServerOptions options;
   options.server = config->server;
   options.ns = common.ns;
+  options.feature_gates = common.asks_feature_gates;
   options.on_page = on_page;
   auto objects = inspect::load_from_server(reactor, transport, options);
   if (config->credentials) config->credentials->cancel();

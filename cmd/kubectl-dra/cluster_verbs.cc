@@ -20,6 +20,7 @@ const client::Resource kLeases{"coordination.k8s.io", "v1", "leases", "Lease", t
 Result<inspect::Answer> run_doctor(Call& call) {
   auto options = call.state_options();
   if (!options) return fail(options.error());
+  call.common.asks_feature_gates = true;
   const auto objects = call.load();
   if (!objects) return fail(objects.error());
   const inspect::State state(*objects, std::move(*options));

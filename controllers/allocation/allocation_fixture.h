@@ -142,6 +142,7 @@ class AllocationTest : public testing::Test {
       users += (users.empty() ? "" : ",") + consumer.name + "/" + consumer.uid;
     claim.metadata.annotations[std::string(reconcile::kProvenForAnnotation)] = users;
     put(claim);
+    view.emitted[{pod + "-uid", "Allocated"}] = "with the proof";
     return claim;
   }
   // What a pass over pod "p" does: purposes of writes and reasons of events, "parked", "retry", "look again".

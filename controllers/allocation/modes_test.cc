@@ -39,6 +39,16 @@ TEST_F(Modes, BindsOnlyAfterTheProof) {
   EXPECT_TRUE(last.hold);
 }
 
+// One event a pod says which devices it got, also where the reconciles of another pod proved all of its claims.
+TEST_F(Modes, SaysAllocatedWhereOthersProved) {
+  put_ungated({"c"});
+  proven(allocated("c", "n2", "gpu-0", true, {"q", "p"}), "q");
+  ASSERT_EQ(pass(), "bind p, event Allocated");
+  EXPECT_EQ(event().note, "allocated gpu.example.com/n2/gpu-0 on node n2");
+  remember();
+  EXPECT_EQ(pass(), "bind p") << "once";
+}
+
 TEST_F(Modes, BindsPodsWithoutClaims) {
   put_ungated({});
   nodes.refused = {"n1"};

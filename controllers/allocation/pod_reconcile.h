@@ -116,6 +116,7 @@ class PodReconcile {
   void let_go(const NodeChoice& choice);
   void warn_of_binding_conditions();
   std::string devices_words() const;
+  reconcile::Event allocated_event() const;
   void say_allocated();
   void lift_gate(const api::NodeSelectorTerm& term);
 

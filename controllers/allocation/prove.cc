@@ -90,20 +90,20 @@ void PodReconcile::prove() {
   if (role_ == Role::kToBind) say_allocated();
 }
 
-// With the last proof, in bind mode; where a gate is lifted the event goes with that.
-void PodReconcile::say_allocated() {
+Event PodReconcile::allocated_event() const {
   std::string where;
   for (const ClaimState& claim : state_.claims)
     if (const std::string* node = claim.allocated() ? api::only_node(*claim.claim->status.allocation) : nullptr)
       where = " on node " + *node;
+  return {
+      ref_of(pod_), false, "Allocated", "Allocate", devices_words() + where + why_here_.clause(pod_.metadata.uid), ""};
+}
+
+// With the last proof, in bind mode; where a gate is lifted the event goes with that.
+void PodReconcile::say_allocated() {
   for (auto effect = outcome_.effects.rbegin(); effect != outcome_.effects.rend(); ++effect)
     if (Write* write = std::get_if<Write>(&*effect)) {
-      write->success_event = Event{ref_of(pod_),
-                                   false,
-                                   "Allocated",
-                                   "Allocate",
-                                   devices_words() + where + why_here_.clause(pod_.metadata.uid),
-                                   ""};
+      write->success_event = allocated_event();
       return;
     }
 }

@@ -90,6 +90,8 @@ void PodReconcile::let_go(const NodeChoice& choice) {
                                 "Successfully assigned " + pod_.metadata.key() + " to " + node,
                                 ""};
     outcome_.add(std::move(write));
+    // Where all of its claims were proven by the reconciles of other pods, nothing has said so yet.
+    if (!state_.claims.empty() && !view_.last_event(pod_.metadata.uid, "Allocated")) outcome_.add(allocated_event());
     outcome_.hold = std::chrono::seconds(2);  // the answer is no pod: the stream shows it bound
     return;
   }

@@ -62,6 +62,20 @@ void check_served(const Objects& objects, Findings& findings) {
                  "upgrade to Kubernetes 1.34 or newer; the manager speaks the older versions, too");
 }
 
+void check_gates(const Objects& objects, Findings& findings) {
+  std::vector<std::string> on, off;
+  for (const auto& [name, enabled] : objects.feature_gates) (enabled ? on : off).push_back(name);
+  findings.begin("feature gates", objects.feature_gates.empty()
+                                      ? "not known: the API server's /metrics say it, where they may be read"
+                                      : "of the API server: on: " + (on.empty() ? "none" : join(on, ", ")) +
+                                            (off.empty() ? "" : "; off: " + join(off, ", ")));
+  if (const auto gate = objects.feature_gates.find("DynamicResourceAllocation");
+      gate != objects.feature_gates.end() && !gate->second)
+    findings.add(Health::kIll, "the gate DynamicResourceAllocation is off in the API server",
+                 "start kube-apiserver, kube-scheduler, kube-controller-manager and kubelets with "
+                 "--feature-gates=DynamicResourceAllocation=true");
+}
+
 void check_visible(const Objects& objects, Findings& findings) {
   findings.begin("permissions", "everything that answers need may be listed");
   for (const Hidden& hidden : objects.hidden)
@@ -133,6 +147,27 @@ void check_stale_nodes(const Objects& objects, Findings& findings) {
             "node " + slice->node_name + " is not ready; devices of driver " + slice->driver + " are still published",
             "");
   }
+}
+
+// A driver's pods come from a DaemonSet, as a rule. Which one cannot be seen; that none runs where its devices are
+// published, while some run elsewhere, can.
+void check_driver_pods(const Objects& objects, Findings& findings) {
+  std::set<std::string> with_daemons;
+  for (const auto& [key, pod] : objects.pods) {
+    const api::OwnerReference* owner = pod->metadata.controller();
+    if (owner != nullptr && owner->kind == "DaemonSet" && pod->phase == "Running") with_daemons.insert(pod->node_name);
+  }
+  findings.begin("driver pods", with_daemons.empty() ? "not known: no pod of a DaemonSet can be seen"
+                                                     : "each node with devices runs pods of a DaemonSet");
+  if (with_daemons.empty() || objects.hides("pods")) return;
+  std::set<std::pair<std::string, std::string>> told;
+  for (const auto& [name, slice] : objects.slices)
+    if (!slice->node_name.empty() && !with_daemons.contains(slice->node_name) &&
+        told.emplace(slice->driver, slice->node_name).second)
+      findings.add(Health::kWarning,
+                   "driver " + slice->driver + " publishes devices of node " + slice->node_name +
+                       ", where no pod of a DaemonSet runs",
+                   "see whether the driver's pod should run there: pods with these devices cannot start without it");
 }
 
 // "nvidia.com/gpu" of a device plugin beside slices of driver gpu.nvidia.com.
@@ -225,10 +260,12 @@ void check_allocators(const Objects& objects, Findings& findings) {
 std::vector<Diagnosis> diagnose(const State& state) {
   Findings findings;
   check_served(state.objects, findings);
+  check_gates(state.objects, findings);
   check_visible(state.objects, findings);
   check_classes(state, findings);
   check_pools(state, findings);
   check_stale_nodes(state.objects, findings);
+  check_driver_pods(state.objects, findings);
   check_device_plugins(state.objects, findings);
   check_allocators(state.objects, findings);
   check_double(state, findings);

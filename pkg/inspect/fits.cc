@@ -15,6 +15,11 @@ struct Asked {
   const Workload* workload = nullptr;
   Claim claim;  // where there is no workload
   uint32_t copies = 1;
+  // Of a pod group: its members, one a copy, of which so many must fit at once.
+  std::vector<const Workload*> members;
+  uint32_t needed = 0;
+
+  const Workload* of_copy(uint32_t copy) const { return members.empty() ? workload : members[copy % members.size()]; }
 };
 
 // The cluster together with the file.
@@ -42,8 +47,9 @@ class Fitting {
     answer.what = asked.what;
     answer.copies = asked.copies;
     Outcome outcome = Outcome::kFeasible;
+    const size_t before = undo_.size();
     for (; answer.placed < asked.copies; ++answer.placed) {
-      auto placed = one_more(asked);
+      auto placed = one_more(asked, answer.placed);
       if (!placed) return fail(placed.error());
       outcome = placed->outcome;
       if (outcome != Outcome::kFeasible) {
@@ -56,18 +62,43 @@ class Fitting {
     answer.fit = outcome == Outcome::kFeasible                                   ? Fit::kNow
                  : outcome == Outcome::kInfeasible || outcome == Outcome::kError ? Fit::kNever
                                                                                  : Fit::kUnknown;
+    if (asked.needed > 0) return settle_group(asked, std::move(answer), before);
     if (answer.fit == Fit::kNow && count_more) add_more(asked, answer);
     return answer;
   }
 
  private:
+  // Enough members, or none.
+  FitAnswer settle_group(const Asked& asked, FitAnswer answer, size_t before) {
+    const std::string together = counted(asked.needed, "member") + " must fit at once";
+    if (answer.placed >= asked.needed) {
+      if (answer.placed < asked.copies)
+        answer.why = std::to_string(answer.placed) + " of " + counted(asked.copies, "member") + " fit, " + together +
+                     "; the next: " + answer.why;
+      answer.fit = Fit::kNow;
+      return answer;
+    }
+    for (; undo_.size() > before; undo_.pop_back()) take_back(undo_.back());
+    if (asked.copies < asked.needed) {
+      answer.fit = Fit::kNever;
+      answer.why = together + ", and the file has " + counted(asked.copies, "member") + " of the group";
+    } else {
+      answer.why = together + ", and only " + std::to_string(answer.placed) + " do; the next: " + answer.why;
+    }
+    answer.placed = 0;
+    answer.nodes.clear();
+    answer.first.clear();
+    return answer;
+  }
+
   // Places a copy and keeps it.
-  Result<Placed> one_more(const Asked& asked) {
+  Result<Placed> one_more(const Asked& asked, uint32_t copy) {
+    const Workload* workload = asked.of_copy(copy);
     const std::string suffix = std::to_string(++copies_);
     api::Pod pod;
     std::vector<Claim> claims;
-    if (asked.workload != nullptr) {
-      pod = asked.workload->pod;
+    if (workload != nullptr) {
+      pod = workload->pod;
       pod.metadata.uid = "fits-pod-" + suffix;
       pod.metadata.name += "-" + suffix;
       pod.node_name.clear();
@@ -79,7 +110,7 @@ class Fitting {
       claim->metadata.uid = "fits-claim-" + suffix;
       claims.push_back(std::move(claim));
     }
-    const api::Pod* of = asked.workload != nullptr ? &pod : nullptr;
+    const api::Pod* of = workload != nullptr ? &pod : nullptr;
     Placed placed = state_.place(of, claims);
     if (placed.outcome != Outcome::kFeasible) return placed;
     state_.take(of, claims, placed);
@@ -118,7 +149,7 @@ class Fitting {
   void add_more(const Asked& asked, FitAnswer& answer) {
     const size_t before = undo_.size();
     while (answer.more < kMostMore) {
-      const auto placed = one_more(asked);
+      const auto placed = one_more(asked, answer.placed + answer.more);
       if (!placed || placed->outcome != Outcome::kFeasible) break;
       ++answer.more;
     }
@@ -186,19 +217,43 @@ std::set<std::string> named_by_workloads(const Manifest& manifest) {
   return named;
 }
 
+// The group of the file that the workload's pods belong to.
+const PodGroup* group_of(const Workload& workload, const Manifest& manifest) {
+  for (const PodGroup& group : manifest.groups)
+    if (!workload.group.empty() && group.name == workload.group && group.ns == workload.pod.metadata.ns) return &group;
+  return nullptr;
+}
+
+Asked question_of(const PodGroup& group, const Manifest& manifest) {
+  Asked asked{"podgroup/" + group.name, nullptr, nullptr, 0, {}, std::max(group.min_count, 1u)};
+  for (const Workload& workload : manifest.workloads)
+    if (group_of(workload, manifest) == &group)
+      for (uint32_t i = 0; i < workload.replicas && asked.members.size() < kMaxCopies; ++i)
+        asked.members.push_back(&workload);
+  asked.copies = static_cast<uint32_t>(asked.members.size());
+  return asked;
+}
+
 std::vector<Asked> questions_of(const Manifest& manifest, uint32_t copies) {
   const std::set<std::string> named = named_by_workloads(manifest);
   std::vector<Asked> asked;
   for (const auto& claim : manifest.claims)
     if (!named.contains("claim " + claim->metadata.key()))
-      asked.push_back({"resourceclaim/" + claim->metadata.name, nullptr, unallocated(claim), std::max(copies, 1u)});
+      asked.push_back(
+          {"resourceclaim/" + claim->metadata.name, nullptr, unallocated(claim), std::max(copies, 1u), {}, 0});
   for (const auto& one : manifest.templates)
     if (!named.contains("template " + one->metadata.key()))
-      asked.push_back({"resourceclaimtemplate/" + one->metadata.name, nullptr,
-                       claim_from_template(*one, one->metadata.ns, one->metadata.name, ""), std::max(copies, 1u)});
+      asked.push_back({"resourceclaimtemplate/" + one->metadata.name,
+                       nullptr,
+                       claim_from_template(*one, one->metadata.ns, one->metadata.name, ""),
+                       std::max(copies, 1u),
+                       {},
+                       0});
+  for (const PodGroup& group : manifest.groups) asked.push_back(question_of(group, manifest));
   for (const Workload& workload : manifest.workloads)
-    asked.push_back(
-        {workload.text(), &workload, nullptr, copies > 0 ? copies : std::min(workload.replicas, kMaxCopies)});
+    if (!group_of(workload, manifest))
+      asked.push_back(
+          {workload.text(), &workload, nullptr, copies > 0 ? copies : std::min(workload.replicas, kMaxCopies), {}, 0});
   return asked;
 }
 
@@ -290,6 +345,18 @@ Answer to_answer(const std::vector<FitAnswer>& found, const Manifest& manifest, 
     answer.status = Status::kUsage;
   }
   answer.tables.push_back(std::move(table));
+  for (const PodGroup& group : manifest.groups)
+    if (group.has_claims)
+      answer.notes.push_back("not looked at: spec.resourceClaims of podgroup/" + group.name +
+                             ", the claims of the group itself");
+  for (const Workload& workload : manifest.workloads) {
+    if (workload.has_volumes)
+      answer.notes.push_back("not looked at: where the volumes of " + workload.text() +
+                             " can be; its nodes are judged without them");
+    if (!workload.group.empty() && !group_of(workload, manifest))
+      answer.notes.push_back("pod group " + workload.group + " of " + workload.text() +
+                             " is not in the file: its pods are judged one by one");
+  }
   for (const std::string& skipped : manifest.skipped) answer.notes.push_back("not looked at: " + skipped);
   for (const Hidden& hidden : objects.hidden) {
     answer.notes.push_back("not visible: " + hidden.what + " (" + hidden.why + "); the answer may be wrong");

@@ -36,8 +36,12 @@ struct FitAnswer {
   std::string why;                           // not all fit
 };
 
-// One answer for each workload, claim and template of the manifest that no workload of it names, in the order of the
-// file; each beside those before it. An error names a claim or template that is neither in the file nor in the cluster.
+// A pod group is asked about as a whole: its members are those of the file, and it fits when spec.minCount (minMember)
+// of them fit at once; else none of them is placed. `copies` does not multiply its members.
+//
+// One answer for each group, each other workload, claim and template of the manifest that no workload of it names, in
+// the order of the file; each beside those before it. An error names a claim or template that is neither in the file
+// nor in the cluster.
 Result<std::vector<FitAnswer>> fits(const Objects& objects, const Manifest& manifest, const FitsOptions& options);
 
 Answer to_answer(const std::vector<FitAnswer>& found, const Manifest& manifest, const Objects& objects, bool on_empty);

@@ -202,6 +202,78 @@ spec: {parallelism: 3, template: {spec: {resourceClaims: [{name: g, resourceClai
   EXPECT_EQ((*found)[0].fit, Fit::kNow);
 }
 
+// Two groups of the two kinds: members in a field of scheduling.k8s.io, and in a label of the coscheduling plugin.
+std::string gang(bool by_label, int minimum, int members) {
+  const std::string group = by_label
+                                ? "{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, metadata: {name: g}, "
+                                  "spec: {minMember: " +
+                                      std::to_string(minimum) + "}}"
+                                : "{apiVersion: scheduling.k8s.io/v1alpha2, kind: PodGroup, metadata: {name: g}, "
+                                  "spec: {schedulingPolicy: {gang: {minCount: " +
+                                      std::to_string(minimum) + "}}}}";
+  const std::string metadata = by_label ? "metadata: {labels: {scheduling.x-k8s.io/pod-group: g}}, " : "";
+  const std::string field = by_label ? "" : "schedulingGroup: {podGroupName: g}, ";
+  return group + "\n---\n" +
+         "{apiVersion: resource.k8s.io/v1, kind: ResourceClaimTemplate, metadata: {name: one}, "
+         "spec: {spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}}}\n---\n" +
+         "{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {parallelism: " + std::to_string(members) +
+         ", template: {" + metadata + "spec: {" + field +
+         "resourceClaims: [{name: g, resourceClaimTemplateName: one}], volumes: [{name: v, persistentVolumeClaim: "
+         "{claimName: d}}], containers: [{name: c, resources: {claims: [{name: g}]}}]}}}}";
+}
+
+// The node takes three pods: by hand, a group fits if and only if it asks for three members at most, and has as many.
+TEST(Fits, AGroupFitsAsAWholeOrNotAtAll) {
+  const Objects objects = four_gpus();
+  for (const bool by_label : {false, true})
+    for (int minimum = 1; minimum <= 5; ++minimum)
+      for (int members = 1; members <= 5; ++members) {
+        SCOPED_TRACE(std::to_string(minimum) + " of " + std::to_string(members) + (by_label ? ", by label" : ""));
+        const auto manifest = read_manifest(gang(by_label, minimum, members), "default");
+        ASSERT_TRUE(manifest) << manifest.error().message();
+        const auto found = fits(objects, *manifest, {});
+        ASSERT_TRUE(found) << found.error().message();
+        ASSERT_EQ(found->size(), 1u) << "one answer for the group, none for its members";
+        const FitAnswer& group = found->front();
+        EXPECT_EQ(group.what, "podgroup/g");
+        const bool fits_now = minimum <= 3 && members >= minimum;
+        EXPECT_EQ(group.fit, fits_now ? Fit::kNow : Fit::kNever) << group.why;
+        EXPECT_EQ(group.placed, fits_now ? std::min(members, 3) : 0) << "nothing of a group that does not fit";
+        EXPECT_EQ(group.why.empty(), fits_now && members <= 3);
+        if (!fits_now && members < minimum) {
+          EXPECT_NE(group.why.find("the file has"), std::string::npos) << group.why;
+        }
+        const Answer answer = to_answer(*found, *manifest, objects, false);
+        EXPECT_EQ(answer.notes,
+                  std::vector<std::string>{"not looked at: where the volumes of job/j can be; its nodes are "
+                                           "judged without them"});
+      }
+}
+
+// What a group that does not fit had tried to take is free for those behind it in the file.
+TEST(Fits, AGroupThatDoesNotFitKeepsNothing) {
+  const std::string behind =
+      "\n---\n{kind: Pod, apiVersion: v1, metadata: {name: p}, spec: {resourceClaims: [{name: g, "
+      "resourceClaimTemplateName: one}], containers: [{name: c}]}}";
+  const auto manifest = read_manifest(gang(false, 4, 4) + behind, "default");
+  ASSERT_TRUE(manifest) << manifest.error().message();
+  FitsOptions options;
+  options.count_more = true;
+  const auto found = fits(four_gpus(), *manifest, options);
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->size(), 2u);
+  EXPECT_EQ((*found)[0].fit, Fit::kNever);
+  EXPECT_EQ((*found)[1].fit, Fit::kNow);
+  EXPECT_EQ((*found)[1].more, 2u) << "three pods go on the node";
+}
+
+TEST(Fits, AGroupOfAnotherKindIsRefused) {
+  const auto manifest =
+      read_manifest("{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {name: g}}", "d");
+  ASSERT_FALSE(manifest);
+  EXPECT_NE(manifest.error().message().find("scheduling.volcano.sh/v1beta1"), std::string::npos);
+}
+
 TEST(Fits, NamesWhatTheFileLacks) {
   const auto manifest = read_manifest(
       R"({kind: Pod, metadata: {name: p}, spec: {resourceClaims: [{name: g, resourceClaimTemplateName: none}], containers: []}})",

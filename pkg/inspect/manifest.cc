@@ -40,6 +40,41 @@ Result<std::shared_ptr<const T>> decoded(const json& object) {
   return std::make_shared<const T>(std::move(*value));
 }
 
+// scheduling.k8s.io has a field for it, scheduling.x-k8s.io (the coscheduling plugin) a label.
+std::string group_of(const json& metadata, const json& spec) {
+  const std::string named = string_at(object_at(spec, "schedulingGroup"), "podGroupName");
+  return named.empty() ? string_at(object_at(metadata, "labels"), "scheduling.x-k8s.io/pod-group") : named;
+}
+
+bool has_volume_claims(const json& spec) {
+  const auto volumes = spec.find("volumes");
+  return volumes != spec.end() && volumes->is_array() &&
+         std::any_of(volumes->begin(), volumes->end(), [](const json& volume) {
+           return volume.is_object() && (volume.contains("persistentVolumeClaim") || volume.contains("ephemeral"));
+         });
+}
+
+Result<PodGroup> group_from(const json& object) {
+  const json& spec = object_at(object, "spec");
+  PodGroup group;
+  group.ns = string_at(object_at(object, "metadata"), "namespace");
+  group.name = string_at(object_at(object, "metadata"), "name");
+  const std::string version = string_at(object, "apiVersion");
+  if (version.starts_with("scheduling.x-k8s.io/")) {
+    group.min_count = count_at(spec, "minMember");
+  } else if (version.starts_with("scheduling.k8s.io/")) {
+    // A basic policy asks for nothing together.
+    group.min_count = count_at(object_at(object_at(spec, "schedulingPolicy"), "gang"), "minCount");
+    const auto claims = spec.find("resourceClaims");
+    group.has_claims = claims != spec.end() && claims->is_array() && !claims->empty();
+  } else {
+    return fail(Code::kInvalidArgument,
+                "apiVersion " + quote(version) + " of PodGroup " + quote(group.name) +
+                    " is not known; use scheduling.k8s.io/v1alpha2 or scheduling.x-k8s.io/v1alpha1");
+  }
+  return group;
+}
+
 // The pod that a template makes, with the namespace and a name of the object that has it.
 Result<Workload> workload_from(const std::string& kind, const json& object, const json& pod_template,
                                const char* count) {
@@ -51,6 +86,8 @@ Result<Workload> workload_from(const std::string& kind, const json& object, cons
            {"kind", "Pod"},
            {"metadata", object_at(pod_template, "metadata")},
            {"spec", object_at(pod_template, "spec")}};
+  workload.group = group_of(pod["metadata"], pod["spec"]);
+  workload.has_volumes = has_volume_claims(pod["spec"]);
   pod["metadata"]["name"] = workload.name;
   pod["metadata"]["namespace"] = string_at(object_at(object, "metadata"), "namespace");
   auto read = api::decode<api::Pod>(pod.dump(-1, ' ', false, json::error_handler_t::replace));
@@ -70,6 +107,7 @@ Result<void> add_document(Manifest& manifest, json& object, const std::string& n
   put_namespace(object, ns);
   if (kind == "ResourceClaim") return keep(manifest.claims, decoded<api::ResourceClaim>(object));
   if (kind == "ResourceClaimTemplate") return keep(manifest.templates, decoded<api::ResourceClaimTemplate>(object));
+  if (kind == "PodGroup") return keep(manifest.groups, group_from(object));
   const json& spec = object_at(object, "spec");
   const json& pod_template = object_at(spec, "template");
   if (kind == "Pod") return keep(manifest.workloads, workload_from(kind, object, object, nullptr));

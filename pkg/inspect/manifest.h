@@ -1,8 +1,9 @@
 // Manifest: the objects of a file that a user is about to apply, as far as they have to do with devices.
 //
 // Pods, and whatever makes pods from a template (Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, CronJob,
-// ReplicationController), claims, claim templates and device classes; Lists are opened. Other kinds are skipped and
-// named. Bounds: 16 MiB, 1,000 documents, and those of pkg/yaml. Pure.
+// ReplicationController), pod groups (scheduling.k8s.io/v1alpha2, scheduling.x-k8s.io/v1alpha1), claims, claim
+// templates and device classes; Lists are opened. Other kinds are skipped and named. Bounds: 16 MiB, 1,000 documents,
+// and those of pkg/yaml. Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -23,11 +24,21 @@ struct Workload {
   std::string name;
   api::Pod pod;
   uint32_t replicas = 1;
+  std::string group;         // the pod group that its pods name, in their namespace; empty: none
+  bool has_volumes = false;  // of PersistentVolumeClaims
   std::string text() const { return to_lower(kind) + "/" + name; }
+};
+
+// Pods that start together or not at all.
+struct PodGroup {
+  std::string ns, name;
+  uint32_t min_count = 1;   // members that must fit at once
+  bool has_claims = false;  // spec.resourceClaims: claims of the group itself, which are not judged
 };
 
 struct Manifest {
   std::vector<Workload> workloads;
+  std::vector<PodGroup> groups;
   std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
   std::vector<std::shared_ptr<const api::ResourceClaimTemplate>> templates;
   std::vector<std::shared_ptr<const api::DeviceClass>> classes;

@@ -40,6 +40,9 @@ struct Objects {
   std::string server_version;             // "v1.36.2"; empty: not known
   std::vector<std::string> dra_versions;  // of resource.k8s.io that are served
   bool taint_rules_served = false;
+  // Feature gates of the API server that concern devices, and whether they are on; empty: could not be found out. Not
+  // in snapshots.
+  std::map<std::string, bool> feature_gates;
   bool redacted = false;
   std::vector<Hidden> hidden;
   std::vector<std::string> unreadable;  // objects that no decoder understood, and why; at most kMaxUnreadable

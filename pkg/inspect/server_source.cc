@@ -54,6 +54,15 @@ class Loader {
         if (version.is_object() && version.contains("gitVersion") && version["gitVersion"].is_string())
           objects_.server_version = version["gitVersion"].get<std::string>();
       }
+      ask_gates();
+    }));
+  }
+
+  // A refusal is no trouble: the gates are then not known.
+  void ask_gates() {
+    if (!options_.feature_gates) return ask_group();
+    calls_.push_back(client_.get_raw("/metrics", [this](Result<std::string> answer) {
+      if (answer) objects_.feature_gates = device_gates(*answer);
       ask_group();
     }));
   }
@@ -227,6 +236,19 @@ class Loader {
 };
 
 }  // namespace
+
+std::map<std::string, bool> device_gates(std::string_view metrics) {
+  constexpr std::string_view kMetric = "kubernetes_feature_enabled{name=\"";
+  constexpr size_t kMost = 64;
+  std::map<std::string, bool> gates;
+  for (size_t at = metrics.find(kMetric); at != std::string_view::npos && gates.size() < kMost;
+       at = metrics.find(kMetric, at + 1)) {
+    const std::string_view line = metrics.substr(at + kMetric.size(), metrics.find('\n', at) - at - kMetric.size());
+    const std::string_view name = line.substr(0, line.find('"'));
+    if (name.starts_with("DRA") || name == "DynamicResourceAllocation") gates[std::string(name)] = line.ends_with(" 1");
+  }
+  return gates;
+}
 
 Result<Objects> load_from_server(AsioReactor& reactor, client::Transport& transport, const ServerOptions& options) {
   return Loader(reactor, transport, options).run();

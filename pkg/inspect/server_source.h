@@ -11,6 +11,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -28,9 +29,14 @@ struct ServerOptions {
   std::string server;  // for messages
   std::string ns;      // where lists of the whole cluster are forbidden
   Duration time_limit = std::chrono::minutes(2);
+  // Ask for the feature gates, too: the server's /metrics, which are large and which few may read.
+  bool feature_gates = false;
   // Sees each page as the server sent it, of lists that did not begin again. Null: nobody.
   std::function<Result<void>(std::string_view plural, std::string_view page)> on_page;
 };
+
+// The gates that concern devices ("DRA...", DynamicResourceAllocation) in an API server's metrics.
+std::map<std::string, bool> device_gates(std::string_view metrics);
 
 Result<Objects> load_from_server(AsioReactor& reactor, client::Transport& transport, const ServerOptions& options);
 

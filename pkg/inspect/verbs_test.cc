@@ -6,6 +6,7 @@
 #include "pkg/inspect/lint.h"
 #include "pkg/inspect/migrate.h"
 #include "pkg/inspect/replay.h"
+#include "pkg/inspect/server_source.h"
 #include "pkg/inspect/taint.h"
 #include "pkg/inspect/whatif.h"
 
@@ -248,6 +249,44 @@ TEST(Doctor, FineWhereNothingIsWrong) {
   const State state(world.objects, {});
   for (const Diagnosis& one : diagnose(state)) EXPECT_EQ(one.health, Health::kFine) << one.check << ": " << one.finding;
   EXPECT_EQ(doctor_answer(diagnose(state), world.objects).status, Status::kYes);
+}
+
+TEST(Doctor, ReadsTheFeatureGatesOfTheServersMetrics) {
+  const std::string metrics =
+      "# TYPE kubernetes_feature_enabled gauge\n"
+      "kubernetes_feature_enabled{name=\"APIListChunking\",stage=\"\"} 1\n"
+      "kubernetes_feature_enabled{name=\"DRADeviceTaints\",stage=\"BETA\"} 1\n"
+      "kubernetes_feature_enabled{name=\"DRAExtendedResource\",stage=\"ALPHA\"} 0\n"
+      "kubernetes_feature_enabled{name=\"DynamicResourceAllocation\",stage=\"\"} "
+      "0\nkubernetes_feature_enabled{name=\"DRA";
+  TwoNodes world;
+  EXPECT_EQ(diagnosed(world.objects, "feature gates"), "fine");
+  world.objects.feature_gates = device_gates(metrics);
+  world.objects.feature_gates.erase("DRA");  // cut off in the middle of a name
+  EXPECT_EQ(world.objects.feature_gates,
+            (std::map<std::string, bool>{
+                {"DRADeviceTaints", true}, {"DRAExtendedResource", false}, {"DynamicResourceAllocation", false}}));
+  EXPECT_EQ(diagnosed(world.objects, "feature gates"), "the gate DynamicResourceAllocation is off in the API server");
+}
+
+TEST(Doctor, MissesTheDaemonsOfANode) {
+  TwoNodes world;
+  const auto daemon = [&](const std::string& node) {
+    auto pod = std::make_shared<api::Pod>();
+    pod->metadata.ns = "kube-system";
+    pod->metadata.name = "driver-" + node;
+    pod->metadata.owner_references.push_back({"apps/v1", "DaemonSet", "driver", "d", true});
+    pod->phase = "Running";
+    pod->node_name = node;
+    world.objects.pods[pod->metadata.key()] = pod;
+  };
+  EXPECT_EQ(diagnosed(world.objects, "driver pods"), "fine") << "no DaemonSet is known";
+  daemon("a");
+  EXPECT_NE(diagnosed(world.objects, "driver pods").find("of node b, where no pod of a DaemonSet runs"),
+            std::string::npos)
+      << diagnosed(world.objects, "driver pods");
+  daemon("b");
+  EXPECT_EQ(diagnosed(world.objects, "driver pods"), "fine");
 }
 
 TEST(Doctor, NamesWhatIsIll) {

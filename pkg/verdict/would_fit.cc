@@ -5,6 +5,9 @@
 #include <bit>
 #include <map>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "pkg/api/selectors.h"
 #include "pkg/verdict/conjuncts.h"
@@ -55,13 +58,17 @@ class Trials {
  private:
   // ---- trying
 
+  // A decision about a few nodes is much cheaper than one about all: so many count as one.
+  static constexpr size_t kNarrowAsOne = 16;
+
   bool may_try() {
     if (out_.decisions >= options_.max_decisions) out_.complete = false;
     return out_.complete;
   }
   std::optional<std::string> fits(const Question& question) {
     if (!may_try()) return std::nullopt;
-    ++out_.decisions;
+    const bool narrow = !question.nodes.empty() && question_.nodes.empty();
+    if (!narrow || ++narrow_ % kNarrowAsOne == 1) ++out_.decisions;
     return fits_on(facts_, question);
   }
   // Adds the suggestion where it makes the question fit.
@@ -198,6 +205,7 @@ class Trials {
   void add_node() {
     constexpr size_t kMostKinds = 32;
     if (objects_.slices.empty()) return;
+    for (const auto& slice : objects_.slices) slices_of_node_[slice->node_name].push_back(slice.get());
     std::set<std::string> kinds;
     const std::vector<placement::NodeIndex> nodes = facts_.cluster.nodes();
     for (const placement::NodeIndex index : nodes) {
@@ -212,8 +220,8 @@ class Trials {
     for (const auto& [key, value] : node.metadata.labels)
       if (key != "kubernetes.io/hostname") kind += key + "=" + value + ",";
     for (const api::Taint& taint : node.taints) kind += taint_words(taint.key, taint.value, taint.effect) + ",";
-    for (const auto& slice : objects_.slices)
-      if (slice->node_name == node.metadata.name)
+    if (const auto slices = slices_of_node_.find(node.metadata.name); slices != slices_of_node_.end())
+      for (const api::ResourceSlice* slice : slices->second)
         kind += slice->driver + ":" + std::to_string(slice->devices.size()) + ",";
     return kind;
   }
@@ -307,6 +315,8 @@ class Trials {
 
   // ---- claims of others
 
+  static constexpr size_t kMostShrunk = 512;  // holders of which those are sought that need not go
+
   // Those that hold something, but for the pod's own.
   std::vector<ClaimPtr> holders() const {
     std::set<std::string> own;
@@ -318,17 +328,43 @@ class Trials {
     return all;
   }
 
-  // With exactly these claims released, and then put back.
+  // Where the release of these claims changes anything: the nodes of their pools, among those that are asked about.
+  // Nothing where a pool is not of one node: then anywhere.
+  std::optional<std::vector<std::string>> nodes_changed_by(const std::vector<ClaimPtr>& released) {
+    if (node_of_pool_.empty())
+      for (const inventory::PoolInfo& pool : facts_.inventory.pools())
+        node_of_pool_[{pool.driver, pool.name}] = pool.node;
+    std::set<std::string> nodes;
+    for (const ClaimPtr& claim : released)
+      for (const api::DeviceRequestAllocationResult& device : claim->status.allocation->results) {
+        const auto pool = node_of_pool_.find({device.driver, device.pool});
+        if (pool == node_of_pool_.end() || pool->second.empty()) return std::nullopt;
+        const bool asked = question_.nodes.empty() || std::find(question_.nodes.begin(), question_.nodes.end(),
+                                                                pool->second) != question_.nodes.end();
+        if (asked) nodes.insert(pool->second);
+      }
+    return std::vector<std::string>(nodes.begin(), nodes.end());
+  }
+
+  // With exactly these claims released, and then put back. It does not fit without that, so other nodes than theirs
+  // need not be looked at.
   std::optional<std::string> fits_without(const std::vector<ClaimPtr>& released) {
+    constexpr size_t kFewNodes = 64;
+    Question question = question_;
+    if (auto nodes = nodes_changed_by(released); nodes && nodes->size() <= kFewNodes) {
+      if (nodes->empty()) return std::nullopt;
+      question.nodes = std::move(*nodes);
+    }
     for (const ClaimPtr& claim : released) facts_.inventory.remove_claim(claim->metadata.uid);
-    std::optional<std::string> node = fits(question_);
+    std::optional<std::string> node = fits(question);
     for (const ClaimPtr& claim : released) facts_.inventory.apply_claim(*claim);
     return node;
   }
 
   void release() {
     const std::vector<ClaimPtr> all = holders();
-    if (all.empty() || !fits_without(all)) return;
+    // Where nothing helps this says so at once; where there are very many, it costs more than it saves.
+    if (all.empty() || (all.size() <= kMostShrunk && !fits_without(all))) return;
     const bool exact = all.size() <= options_.exact_holders;
     const std::vector<ClaimPtr> fewest = exact ? fewest_of(all) : few_of(all);
     const std::optional<std::string> node = fewest.empty() ? std::nullopt : fits_without(fewest);
@@ -340,7 +376,6 @@ class Trials {
     for (size_t i = 0; i < one.names.size() && i < kMaxNames; ++i)
       one.text += (i == 0 ? "release claim " : ", ") + clean(one.names[i], kMaxShown);
     if (one.names.size() > kMaxNames) one.text += " and " + std::to_string(one.names.size() - kMaxNames) + " more";
-    if (!one.smallest) one.text += " (perhaps fewer would do)";
     one.node = *node;
     out_.suggestions.push_back(std::move(one));
   }
@@ -361,7 +396,7 @@ class Trials {
 
   // One alone if any does; else all of the pool where that helps, less those that need not go; else all of them so.
   std::vector<ClaimPtr> few_of(const std::vector<ClaimPtr>& all) {
-    constexpr size_t kMostAlone = 2'000, kMostPools = 64, kMostShrunk = 512;
+    constexpr size_t kMostAlone = 2'000, kMostPools = 64;
     for (size_t i = 0; i < all.size() && i < kMostAlone && may_try(); ++i)
       if (fits_without({all[i]})) return {all[i]};
     std::map<std::string, std::vector<ClaimPtr>> by_pool;
@@ -395,6 +430,9 @@ class Trials {
   const WorldObjects& objects_;
   const WouldFitOptions options_;
   WouldFit out_;
+  size_t narrow_ = 0;                                                        // decisions about a few nodes
+  std::map<std::pair<std::string, std::string>, std::string> node_of_pool_;  // by driver and pool; empty: of several
+  std::map<std::string, std::vector<const api::ResourceSlice*>> slices_of_node_;
 };
 
 }  // namespace

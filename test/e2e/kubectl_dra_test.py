@@ -13,7 +13,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path[:0] = [HERE, os.path.join(ROOT, "bench")]
+sys.path.insert(0, HERE)
 import api as rest  # noqa: E402
 import real_cluster  # noqa: E402
 import sandbox  # noqa: E402
@@ -123,6 +123,26 @@ def questions(asker, api, folder):
     check("redacted figures are the same", [row["total"] for row in hidden.get("nodes", [])] == [row["total"] for row in top.get("nodes", [])], str(hidden))
 
 
+def other_verbs(asker, folder, pool):
+    """Those whose answer depends on the server: that they end as docs/kubectl-dra.md says, and write nothing without being asked."""
+    doctor = asker.json("doctor")
+    checks = {row["check"]: row for row in doctor.get("checks", [])}
+    check("doctor makes all of its checks", {"served versions", "feature gates", "permissions", "driver pods", "double allocations"} <= set(checks), str(doctor))
+    check("nothing is handed out twice", checks.get("double allocations", {}).get("health") == "fine", str(doctor))
+    with open(os.path.join(folder, "old.yaml"), "w", encoding="utf-8") as out:
+        out.write("apiVersion: resource.k8s.io/v1beta1\nkind: ResourceClaim\nmetadata: {name: old}\n"
+                  "spec: {devices: {requests: [{name: gpu, deviceClassName: gpu, count: 2}]}}\n")
+    migrated = asker.ask("migrate", "-f", "old.yaml", status=0)
+    check("migrate puts requests under exactly", "exactly" in migrated.stdout and "resource.k8s.io/v1\n" in migrated.stdout, migrated.stdout)
+    check("version has one", asker.ask("version", status=0).stdout.strip() != "")
+    before = asker.ask("taint", f"{pool}/gpu-0", "example.com/ecc=bad:NoSchedule", "--dry-run")
+    check("taint --dry-run says what it would do or why not", before.returncode in (0, 1, 3) and before.stdout + before.stderr != "", str(before))
+    denied = asker.ask("taint", f"{pool}/gpu-0", "example.com/ecc=bad:NoSchedule", "--scheduler-gate-is-off")
+    check("a reader writes no taint", denied.returncode in (1, 3), f"{denied.returncode} {denied.stdout} {denied.stderr}")
+    check("untaint of what is not there", asker.ask("untaint", f"{pool}/gpu-0", "example.com/ecc").returncode in (1, 2, 3))
+    return checks
+
+
 def bad_input(asker, folder):
     def one_line(what, *words, status, plugin=True):
         answer = asker.ask(*words, status=status, plugin=plugin)
@@ -179,6 +199,8 @@ def hidden_things(asker):
 def against(api, folder, programs, kubectl, minor):
     reader = Asker(programs, account(api, folder, "reader", EVERYTHING_READ, True), kubectl, folder)
     questions(reader, api, folder)
+    pool = sorted({d[1] for claim in api.items(CLAIMS) for d in rest.devices_of(claim)})[0]
+    other_verbs(reader, folder, pool)
     bad_input(reader, folder)
     completion(reader, minor)
     hidden_things(Asker(programs, account(api, folder, "neighbour", NAMESPACE_READ, False), kubectl, folder))
@@ -199,9 +221,9 @@ def in_sandbox(programs, kubectl, minor):
 
 
 # On a real server nobody simulates nodes and drivers: what they would write is written by hand.
-def in_real_plane(assets, programs, kubectl, minor):
-    with real_cluster.ControlPlane(assets) as plane:
-        api = plane.api
+def in_real_plane(programs, kubectl, minor):
+    with real_cluster.RealCluster() as plane:
+        api = plane.api("admin")
         labels = {"kubernetes.io/hostname": "node-0"}
         amounts = {"cpu": "8", "memory": "8Gi", "pods": "10"}
         api.create("/api/v1/nodes", {"metadata": {"name": "node-0", "labels": labels}})
@@ -225,7 +247,14 @@ def in_real_plane(assets, programs, kubectl, minor):
                                      "reservedFor": [{"resource": "pods", "name": "runs", "uid": uid}]}}, "application/merge-patch+json")
         check("the claim is allocated by hand", status == 200, str(answer))
         api.create(PODS + "/runs/binding", {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "runs"}, "target": {"kind": "Node", "name": "node-0"}})
+        # The server's own roles come a while after it is ready; without them nobody may ask which APIs there are.
+        discovery = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/system:discovery"
+        plane.wait_for(lambda: api.request("GET", discovery)[0] == 200, 60, "the role system:discovery")
         against(api, plane.folder, programs, kubectl, minor)
+        # Who may read the server's metrics learns its feature gates.
+        admin = Asker(programs, kubeconfig_of(api, plane.folder, "admin", plane.tokens["admin"]), kubectl, plane.folder)
+        gates = [row["finding"] for row in admin.json("doctor").get("checks", []) if row["check"] == "feature gates"]
+        check("doctor knows the gates in effect", len(gates) == 1 and "DynamicResourceAllocation" in gates[0], str(gates))
 
 
 def fleet_file():
@@ -249,9 +278,8 @@ def main():
         in_sandbox(programs, kubectl, minor)
     finally:
         os.remove(fleet_file())
-    real_cluster.PROGRAMS = ("etcd", "kube-apiserver")
-    if assets and all(os.access(os.path.join(assets, name), os.X_OK) for name in real_cluster.PROGRAMS):
-        in_real_plane(assets, programs, kubectl, minor)
+    if real_cluster.RealCluster.available():
+        in_real_plane(programs, kubectl, minor)
     print(f"{passed} passed, {len(failures)} failed")
     return 1 if failures else 0
 
