@@ -47,7 +47,7 @@ class Simulation {
   Simulation& operator=(const Simulation&) = delete;
 
   // Creates the fleet's objects, several at a time; those that exist already stay as they are. `done` gets the first
-  // failure, which names the object, or success.
+  // failure, which names the object, or success; late slices come after it. The fleet's drivers report from then on.
   void publish(const Fleet& fleet, std::function<void(Result<void>)> done);
 
   void start();
@@ -74,6 +74,7 @@ class Simulation {
   void perform(const std::string& key, Step step);
   void call_done(const std::shared_ptr<Pass>& pass, const ApiCall& call, const Result<client::Response>& result);
   void feed(const ApiCall& call, const client::Response& response);
+  void publish_late(int64_t seconds, const Json& slice);
   void publish_next(const std::shared_ptr<Publication>& publication);
 
   Reactor& reactor_;
@@ -103,6 +104,8 @@ class Simulation {
       &pods_, &claims_, &nodes_, &deployments_, &replica_sets_, &stateful_sets_, &daemon_sets_, &jobs_};
   queue::WorkQueue queue_;
   SimulationStats stats_;
+  DriverBehaviours drivers_;
+  std::vector<Handle> late_;  // slices that appear later
   bool running_ = false;
   std::map<std::string, std::shared_ptr<Pass>> passes_;
   queue::Pump pump_;
