@@ -130,13 +130,16 @@ std::string fill_or_refuse(std::string_view text, const Scope& scope, const Fiel
 }
 
 DeviceModel read_model(const Field& field) {
-  field.allow({"driver", "name", "attributes", "capacity", "allowMultipleAllocations", "partitions"});
+  field.allow({"driver", "name", "attributes", "capacity", "allowMultipleAllocations", "partitions", "taints",
+               "bindsToNode", "bindingConditions", "bindingFailureConditions"});
   DeviceModel model;
   model.driver = field.at("driver").text();
   model.name = field.at("name").text();
   if (field.has("attributes")) model.attributes = field.at("attributes").entries();
   if (field.has("capacity")) model.capacity = field.at("capacity").entries();
   model.allow_multiple_allocations = field.boolean("allowMultipleAllocations", false);
+  for (const char* key : {"taints", "bindsToNode", "bindingConditions", "bindingFailureConditions"})
+    if (field.has(key)) model.as_in_api.emplace_back(key, field.at(key));
   if (field.has("partitions")) model.partitions = read_partitions(field.at("partitions"));
   return model;
 }
@@ -148,6 +151,7 @@ void add_devices(const DeviceModel& model, const Scope& scope, const Field& wher
   for (const auto& [name, field] : model.capacity) capacity[name] = capacity_value(field);
   device["capacity"] = std::move(capacity);
   if (model.allow_multiple_allocations) device["allowMultipleAllocations"] = true;
+  for (const auto& [key, field] : model.as_in_api) device[key] = field.value();
   if (model.partitions)
     add_partitions(model, scope, where, std::move(device), pool);
   else

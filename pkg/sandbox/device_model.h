@@ -37,6 +37,7 @@ struct DeviceModel {
   std::vector<std::pair<std::string, Field>> attributes;
   std::vector<std::pair<std::string, Field>> capacity;
   bool allow_multiple_allocations = false;
+  std::vector<std::pair<std::string, Field>> as_in_api;  // taints and what binding waits for, taken over as they are
   std::optional<Partitions> partitions;
 };
 

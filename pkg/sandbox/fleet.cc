@@ -21,7 +21,7 @@ constexpr size_t kCounterSetsPerSlice = 8;
 class FleetBuilder {
  public:
   Fleet build(const Field& root) {
-    root.allow({"kind", "namespaces", "deviceClasses", "storageClasses", "models", "nodes", "pools"});
+    root.allow({"kind", "namespaces", "deviceClasses", "storageClasses", "models", "nodes", "pools", "drivers"});
     if (root.text("kind", "Fleet") != "Fleet") root.at("kind").refuse("a fleet file has kind: Fleet");
     if (root.has("models")) {
       for (const auto& [name, field] : root.at("models").entries()) models_.emplace(name, read_model(field));
@@ -31,6 +31,9 @@ class FleetBuilder {
     if (root.has("storageClasses")) each(root.at("storageClasses"), &FleetBuilder::add_storage_class);
     if (root.has("nodes")) each(root.at("nodes"), &FleetBuilder::add_nodes);
     if (root.has("pools")) each(root.at("pools"), &FleetBuilder::add_pool);
+    if (root.has("drivers")) {
+      for (const auto& [name, field] : root.at("drivers").entries()) add_driver(name, field);
+    }
     // Nodes come before the slices that are theirs.
     fleet_.objects.insert(fleet_.objects.end(), slices_.begin(), slices_.end());
     return std::move(fleet_);
@@ -77,6 +80,24 @@ class FleetBuilder {
     fleet_.objects.push_back(std::move(object));
   }
 
+  void add_driver(const std::string& name, const Field& field) {
+    field.allow({"bindingSeconds", "failingDevices", "conditions", "health"});
+    DriverBehaviour& driver = fleet_.drivers[name];
+    if (field.has("bindingSeconds"))
+      driver.binding_delay = std::chrono::seconds(field.integer("bindingSeconds", 0, 0, 86'400));
+    if (field.has("failingDevices"))
+      for (const Field& device : field.at("failingDevices").items()) driver.failing_devices.insert(device.text());
+    if (field.has("conditions"))
+      for (const Field& type : field.at("conditions").items()) driver.conditions.push_back(type.text());
+    if (!field.has("health")) return;
+    for (const auto& [device, health] : field.at("health").entries()) {
+      const std::string value = health.text();
+      if (value != "Healthy" && value != "Unhealthy" && value != "Unknown")
+        health.refuse("health is Healthy, Unhealthy or Unknown");
+      driver.health[device] = value;
+    }
+  }
+
   static Json texts(const Field& map, const Scope& scope) {
     Json object = Json::object();
     for (const auto& [key, value] : map.entries()) object[key] = fill_or_refuse(value.text(), scope, value);
@@ -84,7 +105,7 @@ class FleetBuilder {
   }
 
   void add_nodes(const Field& field) {
-    field.allow({"name", "count", "labels", "taints", "capacity", "devices"});
+    field.allow({"name", "count", "labels", "taints", "capacity", "devices", "slicesAfterSeconds"});
     const int64_t count = field.integer("count", 1, 1, kMaxFleetNodes);
     const std::string name_template = field.at("name").text();
     if (count > 1 && name_template.find("{index") == std::string::npos)
@@ -131,7 +152,7 @@ class FleetBuilder {
   }
 
   void add_pool(const Field& field) {
-    field.allow({"name", "model", "count", "allNodes", "nodeSelector"});
+    field.allow({"name", "model", "count", "allNodes", "nodeSelector", "slicesAfterSeconds"});
     Scope scope;
     scope.pool = field.at("name").text();
     if (field.has("allNodes") == field.has("nodeSelector"))
@@ -144,7 +165,7 @@ class FleetBuilder {
       where["nodeSelector"] = field.at("nodeSelector").value();
     }
     std::map<std::string, PoolContent> by_driver;
-    fill_pool(field, scope, {"name", "model", "count", "allNodes", "nodeSelector"}, by_driver);
+    fill_pool(field, scope, {"name", "model", "count", "allNodes", "nodeSelector", "slicesAfterSeconds"}, by_driver);
     for (const auto& [driver, content] : by_driver) publish(driver, scope.pool, where, content, field);
   }
 
@@ -181,15 +202,21 @@ class FleetBuilder {
     chunk(content.counter_sets, kCounterSetsPerSlice, "sharedCounters", specs);
     chunk(content.devices, content.counter_sets.empty() ? kDevicesPerSlice : kPartitionableDevicesPerSlice, "devices",
           specs);
+    const int64_t later = field.integer("slicesAfterSeconds", 0, 0, 86'400);
     for (size_t i = 0; i < specs.size(); ++i) {
       Json& spec = specs[i];
       spec["driver"] = driver;
       spec["pool"] = {{"name", pool}, {"generation", 1}, {"resourceSliceCount", specs.size()}};
       spec.update(where);
-      slices_.push_back({{"apiVersion", "resource.k8s.io/v1"},
-                         {"kind", "ResourceSlice"},
-                         {"metadata", {{"name", pool + "-" + driver + "-" + std::to_string(i)}}},
-                         {"spec", spec}});
+      Json slice = {{"apiVersion", "resource.k8s.io/v1"},
+                    {"kind", "ResourceSlice"},
+                    {"metadata", {{"name", pool + "-" + driver + "-" + std::to_string(i)}}},
+                    {"spec", spec}};
+      if (later > 0) {
+        fleet_.late.emplace_back(later, std::move(slice));
+      } else {
+        slices_.push_back(std::move(slice));
+      }
     }
   }
 

@@ -7,11 +7,16 @@
 // same objects, names and UUIDs.
 #pragma once
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "pkg/base/clock.h"
 #include "pkg/base/error.h"
 
 namespace dra::sandbox {
@@ -20,7 +25,20 @@ namespace dra::sandbox {
 inline constexpr size_t kMaxFleetNodes = 20'000;
 inline constexpr size_t kMaxFleetDevices = 2'000'000;
 
+// What a simulated driver does besides publishing: see docs/fleet.md, "Drivers".
+struct DriverBehaviour {
+  std::optional<Duration> binding_delay;      // until it sets a device's binding conditions; absent: never
+  std::set<std::string> failing_devices;      // these get their failure condition instead
+  std::vector<std::string> conditions;        // of status.devices, set True for each allocated device
+  std::map<std::string, std::string> health;  // by device: Healthy, Unhealthy, Unknown; absent ones have none
+  bool reports_status() const { return binding_delay.has_value() || !conditions.empty(); }
+};
+using DriverBehaviours = std::map<std::string, DriverBehaviour, std::less<>>;  // by driver name
+
 struct Fleet {
+  // Slices that appear later than the rest, by seconds after the start.
+  std::vector<std::pair<int64_t, nlohmann::json>> late;
+  DriverBehaviours drivers;
   // Objects to create, in this order: namespaces, device classes, storage classes, nodes, slices. Each has apiVersion
   // and kind.
   std::vector<nlohmann::json> objects;

@@ -115,4 +115,36 @@ TEST(FleetTest, ErrorsNameLineAndField) {
   EXPECT_NE(error_of("- 1\n").find("a map is expected"), std::string::npos);
 }
 
+TEST(FleetTest, DriversLateSlicesAndWhatDevicesAskFor) {
+  const auto fleet = load_fleet(R"(
+models:
+  m:
+    driver: d.example.com
+    name: dev-{device}
+    taints: [{key: k, effect: NoSchedule}]
+    bindsToNode: true
+    bindingConditions: [attached]
+    bindingFailureConditions: [failed]
+nodes:
+- {name: n, devices: [{model: m}], slicesAfterSeconds: 5}
+drivers:
+  d.example.com: {bindingSeconds: 2, failingDevices: [dev-9], conditions: [Ready], health: {dev-0: Unhealthy}}
+)",
+                                "f");
+  ASSERT_TRUE(fleet) << fleet.error().message();
+  ASSERT_EQ(fleet->late.size(), 1U);
+  EXPECT_EQ(fleet->late[0].first, 5);
+  const Json& device = fleet->late[0].second["spec"]["devices"][0];
+  EXPECT_EQ(device["taints"][0]["key"], "k");
+  EXPECT_EQ(device["bindingConditions"][0], "attached");
+  const DriverBehaviour& driver = fleet->drivers.at("d.example.com");
+  EXPECT_EQ(driver.binding_delay, Duration(std::chrono::seconds(2)));
+  EXPECT_EQ(driver.health.at("dev-0"), "Unhealthy");
+  const auto wrong = load_fleet("drivers: {d: {health: {x: Ill}}}", "f");
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().message().find("drivers.d.health.x: health is Healthy, Unhealthy or Unknown"),
+            std::string::npos)
+      << wrong.error().message();
+}
+
 }  // namespace dra::sandbox::fleet_test

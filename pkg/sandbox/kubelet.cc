@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pkg/sandbox/driver.h"
 #include "pkg/sandbox/run_time.h"
 
 namespace dra::sandbox {
@@ -101,7 +102,7 @@ ApiCall patch_status(const Json& pod, Json status) {
           Json{{"metadata", {{"uid", text_at(pod, "/metadata/uid")}}}, {"status", std::move(status)}}.dump()};
 }
 
-ApiCall start(const Json& pod, WallTime now) {
+ApiCall start(const Json& pod, const ClaimLookup& claims, const DriverBehaviours& drivers, WallTime now) {
   const std::string ip = pod_ip(pod);
   const std::string at = format_rfc3339(now);
   Json status = {
@@ -119,6 +120,11 @@ ApiCall start(const Json& pod, WallTime now) {
       pod, "initContainers", true,
       {{"terminated", {{"exitCode", 0}, {"reason", "Completed"}, {"startedAt", at}, {"finishedAt", at}}}});
   if (!init.empty()) status["initContainerStatuses"] = std::move(init);
+  const Json containers = pod.value("/spec/containers"_json_pointer, Json::array());
+  for (size_t i = 0; i < containers.size(); ++i) {
+    Json health = resources_health(pod, containers[i], claims, drivers);
+    if (!health.empty()) status["containerStatuses"][i]["allocatedResourcesStatus"] = std::move(health);
+  }
   return patch_status(pod, std::move(status));
 }
 
@@ -159,7 +165,8 @@ void run_on(const Json& pod, WallTime now, Step& step) {
 
 }  // namespace
 
-Step kubelet_pass(const Json& pod, const ClaimLookup& claims, WallTime now, bool volumes_mounted) {
+Step kubelet_pass(const Json& pod, const ClaimLookup& claims, WallTime now, const DriverBehaviours& drivers,
+                  bool volumes_mounted) {
   Step step;
   if (text_at(pod, "/spec/nodeName").empty()) return step;
   if (!text_at(pod, "/metadata/deletionTimestamp").empty()) {
@@ -170,7 +177,7 @@ Step kubelet_pass(const Json& pod, const ClaimLookup& claims, WallTime now, bool
   }
   const std::string phase = text_at(pod, "/status/phase", "Pending");
   if (phase == "Pending") {
-    if (volumes_mounted && claims_ready(pod, claims)) step.calls.push_back(start(pod, now));
+    if (volumes_mounted && claims_ready(pod, claims)) step.calls.push_back(start(pod, claims, drivers, now));
   } else if (phase == "Running") {
     run_on(pod, now, step);
   }

@@ -8,12 +8,15 @@
 // pod runs, with the code of dra-sandbox/exit-code (default 0).
 #pragma once
 
+#include "pkg/sandbox/fleet.h"
 #include "pkg/sandbox/step.h"
 
 namespace dra::sandbox {
 
-// `pod` is any pod of any node of the simulated fleet. `volumes_mounted` false: it does not start yet.
-Step kubelet_pass(const Json& pod, const ClaimLookup& claims, WallTime now, bool volumes_mounted = true);
+// `pod` is any pod of any node of the simulated fleet; `drivers` know the health of their devices. `volumes_mounted`
+// false: it does not start yet.
+Step kubelet_pass(const Json& pod, const ClaimLookup& claims, WallTime now, const DriverBehaviours& drivers = {},
+                  bool volumes_mounted = true);
 
 // The conditions and addresses of a node that runs: the status to merge into a new Node.
 Json node_status(std::string_view node_name, WallTime now);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "client/rest/status.h"
+#include "pkg/sandbox/driver.h"
 #include "pkg/sandbox/kubelet.h"
 #include "pkg/sandbox/workload.h"
 
@@ -103,6 +104,7 @@ void Simulation::start() {
 void Simulation::stop() {
   if (volumes_) volumes_->stop();
   for (client::Informer<RawObject>* informer : informers_) informer->stop();
+  late_.clear();
   runner_.stop();
 }
 
@@ -121,7 +123,9 @@ void Simulation::watch_changes() {
     pods_.store().add_index("volume-claim", [](const RawObject& pod) { return volume_claims_of(*pod.document); });
   pods_.store().on_change([this](const client::Change<RawObject>& change) { on_pod(change); });
   claims_.store().on_change([this](const client::Change<RawObject>& change) {
-    if (change.after != nullptr) wake_pods_of(*change.after);
+    if (change.after == nullptr) return;
+    if (!drivers_.empty()) runner_.add("claim/" + change.after->metadata.key());
+    wake_pods_of(*change.after);
   });
   replica_sets_.store().add_index("owner", owner_uid);
   for (const Workload& workload : workloads_) {
@@ -180,7 +184,11 @@ Step Simulation::run(const std::string& key) {
       return claim == nullptr ? nullptr : claim->document.get();
     };
     const bool mounted = !volumes_ || volumes_->ready_for(*pod->document);
-    return kubelet_pass(*pod->document, find_claim, reactor_.clock().wall_now(), mounted);
+    return kubelet_pass(*pod->document, find_claim, reactor_.clock().wall_now(), drivers_, mounted);
+  }
+  if (kind == "claim") {
+    const auto claim = claims_.store().get(name);
+    return claim == nullptr ? Step{} : driver_pass(*claim->document, drivers_, reactor_.clock().wall_now());
   }
   for (const Workload& workload : workloads_) {
     if (kind != workload.kind) continue;
@@ -241,7 +249,24 @@ void Simulation::publish(const Fleet& fleet, std::function<void(Result<void>)> d
     status.update(object["status"]);
     object["status"] = std::move(status);
   }
+  drivers_ = fleet.drivers;
+  for (const auto& [seconds, slice] : fleet.late) publish_late(seconds, slice);
   publish_next(publication);
+}
+
+void Simulation::publish_late(int64_t seconds, const Json& slice) {
+  late_.push_back(reactor_.after(std::chrono::seconds(seconds), [this, slice] {
+    client::Request request;
+    request.method = "POST";
+    request.target = collection_of(slice);
+    request.body = slice.dump();
+    request.content_type = "application/json";
+    late_.push_back(transport_.send(std::move(request), [slice](Result<client::Response> result) {
+      if (result && (result->ok() || result->status == 409)) return;
+      log::warning("sandbox: a late slice was not published",
+                   {{"slice", slice["metadata"]["name"].get<std::string>()}});
+    }));
+  }));
 }
 
 void Simulation::publish_next(const std::shared_ptr<Publication>& publication) {

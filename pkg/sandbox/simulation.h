@@ -39,7 +39,7 @@ class Simulation {
   Simulation& operator=(const Simulation&) = delete;
 
   // Creates the fleet's objects, several at a time; those that exist already stay as they are. `done` gets the first
-  // failure, which names the object, or success.
+  // failure, which names the object, or success; late slices come after it. The fleet's drivers report from then on.
   void publish(const Fleet& fleet, std::function<void(Result<void>)> done);
 
   void start();
@@ -61,6 +61,7 @@ class Simulation {
   Step run(const std::string& key);
   Step run_workload(const std::string& kind, const RawObject& owner);
   void feed(const ApiCall& call, const client::Response& response);
+  void publish_late(int64_t seconds, const Json& slice);
   void publish_next(const std::shared_ptr<Publication>& publication);
 
   Reactor& reactor_;
@@ -88,6 +89,8 @@ class Simulation {
                                             {"job", jobs_}}};
   const std::array<client::Informer<RawObject>*, 8> informers_{
       &pods_, &claims_, &nodes_, &deployments_, &replica_sets_, &stateful_sets_, &daemon_sets_, &jobs_};
+  DriverBehaviours drivers_;
+  std::vector<Handle> late_;  // slices that appear later
   StepRunner runner_;
   std::unique_ptr<VolumeSimulation> volumes_;  // null: nobody plays them
 };

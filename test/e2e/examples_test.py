@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Runs each manifest of examples/drivers in a sandbox of its own and compares the devices that its pods get with examples/drivers/expected.txt.
+Usage: examples_test.py FOLDER_OF_PROGRAMS [--record] [MANIFEST...]
+
+expected.txt has a paragraph for each manifest: its name, then a line for each device, "POD REQUEST DEVICE" (DRIVER/POOL/DEVICE, with what is consumed
+of a shared one). Random ends of pod names are left out. A pod without devices has none."""
+import os
+import re
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import sandbox  # noqa: E402
+
+FOLDER = os.path.join(sandbox.ROOT, "examples/drivers")
+EXPECTED = os.path.join(FOLDER, "expected.txt")
+
+
+def read_expected():
+    out, name = {}, None
+    with open(EXPECTED, encoding="utf-8") as lines:
+        for line in lines:
+            if line.startswith("#") or not line.strip():
+                continue
+            if line.startswith(" "):
+                out[name].append(line.strip())
+            else:
+                name = line.strip()
+                out[name] = []
+    return out
+
+
+def plain_name(pod):
+    """The name without what is random in it."""
+    prefix = pod["metadata"].get("generateName", "").rstrip("-")
+    owner = (pod["metadata"].get("ownerReferences") or [{}])[0]
+    if owner.get("kind") == "StatefulSet":
+        return pod["metadata"]["name"]
+    if owner.get("kind") == "ReplicaSet":
+        return prefix.rsplit("-", 1)[0]
+    return prefix or owner.get("name") or pod["metadata"]["name"]
+
+
+def devices_of(box, kubectl):
+    """(lines, settled): a line for each device of each pod; settled when every pod runs."""
+    pods = box.get(kubectl, "pods -A").get("items", [])
+    claims = box.get(kubectl, "resourceclaims -A").get("items", [])
+    lines = []
+    for pod in pods:
+        for claim in claims:
+            status = claim.get("status", {})
+            if not any(r["uid"] == pod["metadata"]["uid"] for r in status.get("reservedFor", [])):
+                continue
+            for result in status["allocation"]["devices"]["results"]:
+                used = "".join(f" {key}={value}" for key, value in sorted(result.get("consumedCapacity", {}).items()))
+                admin = " (admin access)" if result.get("adminAccess") else ""
+                lines.append(f"{plain_name(pod)} {result['request']} {result['driver']}/{result['pool']}/{result['device']}{used}{admin}")
+    return sorted(lines), bool(pods) and all(p.get("status", {}).get("phase") == "Running" for p in pods)
+
+
+def run(program, kubectl, manifest, expected):
+    """What the pods of the manifest got: the expected lines as soon as they are there, else what there is after 15 s."""
+    with sandbox.Sandbox(program, ["--fleet", os.path.join(FOLDER, "fleet.yaml")]) as box:
+        status, text = box.shell(kubectl, f"kubectl apply -f {os.path.join(FOLDER, manifest)}")
+        if status != 0:
+            return ["refused: " + text.strip()]
+        end = time.monotonic() + 15
+        settled_since = None
+        while time.monotonic() < end:
+            lines, settled = devices_of(box, kubectl)
+            if settled and lines == expected:
+                return lines
+            # A recording waits until nothing moves any more.
+            settled_since = (settled_since or time.monotonic()) if settled else None
+            if settled_since and time.monotonic() - settled_since > 2:
+                break
+            time.sleep(0.1)
+        if settled:
+            return lines
+        events = box.shell(kubectl, "kubectl get events -A -o custom-columns=R:.reason,M:.message --no-headers | sort -u | tail -5")[1]
+        return lines + ["not all pods run: " + events.strip()]
+
+
+def main():
+    kubectls = sandbox.find_kubectls()
+    if not kubectls:
+        print("skipped: no kubectl on PATH or in build/tools")
+        return 77
+    record = "--record" in sys.argv
+    program = os.path.join(sys.argv[1], "dra-sandbox")
+    manifests = [a for a in sys.argv[2:] if not a.startswith("--")] or sorted(
+        name for name in os.listdir(FOLDER) if re.match(r"\d\d-.*\.yaml$", name))
+    expected = {} if record else read_expected()
+    got, failed = {}, 0
+    for manifest in manifests:
+        got[manifest] = run(program, kubectls[-1][1], manifest, expected.get(manifest))
+        if not record and got[manifest] != expected.get(manifest):
+            failed += 1
+            print(f"FAILED: {manifest}\n  expected {expected.get(manifest)}\n  got      {got[manifest]}")
+    if record:
+        with open(EXPECTED, "w", encoding="utf-8") as out:
+            out.write("# The devices that the pods of each manifest get on the fleet of fleet.yaml: POD REQUEST DRIVER/POOL/DEVICE.\n"
+                      "# test/e2e/examples_test.py compares them; --record writes this file, to be read line by line.\n")
+            for manifest in manifests:
+                out.write(f"\n{manifest}\n" + "".join(f"  {line}\n" for line in got[manifest]))
+        return 0
+    for manifest in set(expected) - set(manifests) if len(sys.argv) == 2 else ():
+        failed += 1
+        print(f"FAILED: {manifest} is expected and does not exist")
+    print(f"{len(manifests) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
