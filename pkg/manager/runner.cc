@@ -266,6 +266,8 @@ void Runner::finish(uint64_t id) {
     lane.queue->add(pass->key);
   } else if (!failed) {
     lane.queue->forget(pass->key);
+    // It may have left the parking lot for the sake of that write.
+    if (pass->left_out) lane.queue->add_after(pass->key, std::chrono::seconds(1));
   } else {
     lane.queue->add_rate_limited(pass->key);
   }

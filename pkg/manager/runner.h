@@ -146,6 +146,8 @@ class Runner {
   void settled(Settlement& settlement, const Result<reconcile::Presence>& presence);
   void wait_for_recovery(const Pass& pass);
   void tell_refusal(const std::string& key, const reconcile::Write& write, const Error& error);
+  // A write for people alone, like one that was refused within the last minute.
+  bool refused_lately(const reconcile::Write& write) const;
   void emit_news(reconcile::Event event, const std::string& topic);
   // Of a claim or pod in the stores; null where there is none.
   const std::string* stored_version(const reconcile::Ref& object) const;
@@ -177,6 +179,7 @@ class Runner {
   std::unordered_map<uint64_t, std::unique_ptr<Pass>> passes_;
   std::map<std::string, std::deque<uint64_t>> locked_;           // object -> passes that wait for it
   std::multimap<MonoTime, std::pair<Lane*, std::string>> held_;  // keys taken for a while longer (Outcome::hold)
+  BoundedMap<MonoTime> refused_for_people_{1024};                // what was written, and where -> when
   std::function<void(const OutageReport&)> outage_observer_;
   Outages outages_;
   queue::Pump pump_;

@@ -101,6 +101,11 @@ void remember(Memory& memory, const reconcile::Note& note, MonoTime now) {
   note.text.empty() ? memory.notes.erase(key) : memory.notes.put(key, {note.text, now});
 }
 
+// Writes that are refused together.
+std::string for_people_key(const Write& write) {
+  return what_of(write) + " in " + write.object.ns;
+}
+
 }  // namespace
 
 // Runs the reconciler and begins with what it returns.
@@ -198,6 +203,11 @@ void Runner::send(uint64_t id) {
   Pass* pass = find(id);
   if (!pass) return;
   const Write& write = std::get<Write>(pass->outcome.effects[pass->at]);
+  if (write.for_people && refused_lately(write)) {
+    pass->left_out = true;
+    ++pass->at;
+    return step(id);
+  }
   const std::string lock = lock_name(write.object);
   if (auto busy = locked_.find(lock); busy != locked_.end()) {
     pass->waited = true;
@@ -220,6 +230,12 @@ void Runner::send(uint64_t id) {
     if (!answered_pass) return;
     answered(id, std::get<Write>(answered_pass->outcome.effects[answered_pass->at]), std::move(answer));
   });
+}
+
+bool Runner::refused_lately(const Write& write) const {
+  constexpr Duration kLeftOut = std::chrono::minutes(1);
+  const MonoTime* refused = refused_for_people_.find(for_people_key(write));
+  return refused && reactor_.clock().mono_now() - *refused < kLeftOut;
 }
 
 void Runner::release(const std::string& object) {
@@ -261,11 +277,18 @@ struct Runner::Settlement {
 
 void Runner::failed(Pass& pass, const Write& write, const Error& error) {
   const uint64_t id = pass.id;
-  pass.broke_off = true;
   log::v(
       is_refusal(error) ? 2 : 4, "Write failed",
       {{"controller", pass.lane->reconciler->name()}, {"key", pass.key}, {"purpose", write.purpose}, {"err", error}});
   if (is_refusal(error)) tell_refusal(pass.key, write, error);
+  if (write.for_people && !is_lost_race(error) && !client::outcome_unknown(error)) {
+    refused_for_people_.put(for_people_key(write), reactor_.clock().mono_now());
+    pass.left_out = true;
+    ++pass.at;
+    release(std::exchange(pass.lock, ""));
+    return step(id);
+  }
+  pass.broke_off = true;
   if (!is_lost_race(error)) pass.failure = Failure{what_of(write), error, write.object};
   const bool unknown = client::outcome_unknown(error);
   if (!unknown) give_up(pass, write);

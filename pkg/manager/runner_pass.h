@@ -21,6 +21,7 @@ struct Runner::Pass {
   bool broke_off = false;          // a write failed, or leadership went
   bool waited = false;             // for another pass to let go of the object it is about to write
   bool outdated = false;           // meanwhile the object became another: to be decided anew
+  bool left_out = false;           // a write for people was refused, or not tried: to be decided without it
   std::optional<Failure> failure;  // what the server refused or did not answer
   int rounds = 0;
   bool paid = false;        // holds a token of the lane's pacer

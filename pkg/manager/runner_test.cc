@@ -778,6 +778,30 @@ TEST_F(RunnerTest, ARefusalIsToldToTheObjectAndToThePodOfThePass) {
   EXPECT_EQ(notes.events[2], "WriteRefused: the API server refuses to name: no such entry");
 }
 
+// A write for people that is refused holds up nothing: not the rest of the list, not the key, and not the server.
+TEST_F(RunnerTest, ARefusedWriteForPeopleIsLeftOut) {
+  server.failures.emplace("show", Error(Code::kPermissionDenied, 403, "Forbidden", "no"));
+  size_t shown = 0, marked = 0;
+  runner.observe_writes(
+      [&](std::string_view, const Write& written) { ++(written.purpose == "show" ? shown : marked); });
+  scripted.next = [](const View&, const Key& key) {
+    Outcome outcome;
+    Write show = write("show", key.object.substr(2));
+    show.for_people = true;
+    outcome.add(show);
+    outcome.add(write("mark", key.object.substr(2)));
+    return outcome;
+  };
+  for (int i = 0; i < 20; ++i) poke("p" + std::to_string(i));
+  reactor.advance(50s);
+  EXPECT_GE(marked, 20u * 40) << "every key goes on once a second";
+  EXPECT_LE(shown, 20u) << "those that were under way; then nobody in the namespace for a minute";
+  EXPECT_EQ(runner.outages().ongoing(), 0u);
+  server.failures.clear();
+  reactor.advance(70s);
+  EXPECT_GE(shown, 40u) << "tried again, and then by everybody";
+}
+
 // A conflict is a lost race only where somebody was faster.
 TEST_F(RunnerTest, AConflictWithNobodyIsARefusal) {
   for (const bool raced : {true, false}) {

@@ -73,6 +73,9 @@ struct Write {
   std::string release_pod;
   // The uids whose tally grows by one when the write succeeds (View::tallied).
   std::vector<std::string> tally;
+  // Only people read what is written. A refusal keeps nothing else of the pass from being done, and holds the key back
+  // for nobody: writes alike in the same namespace are left out for a minute (the reconciler sees no answer).
+  bool for_people = false;
   // Which write made an assumption: given by the runner, unique in the process.
   uint64_t id = 0;
   // Counted when the answer is there: metrics count answers, not intentions.

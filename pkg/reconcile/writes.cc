@@ -343,7 +343,9 @@ Write write_condition(const View& view, const api::Pod& pod, const api::Conditio
                   {"lastTransitionTime", since}};
   // npos + 1 is 0
   const std::string manager = std::string(kFieldManager) + "-" + condition.type.substr(condition.type.rfind('/') + 1);
-  return apply_pod_status(pod, manager, std::move(purpose), {{"conditions", Json::array({json})}});
+  Write write = apply_pod_status(pod, manager, std::move(purpose), {{"conditions", Json::array({json})}});
+  write.for_people = true;
+  return write;
 }
 
 void emit_once(const View& view, Outcome& outcome, Event event) {

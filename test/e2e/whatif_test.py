@@ -19,6 +19,7 @@ import sandbox  # noqa: E402
 PODS = "/api/v1/namespaces/default/pods"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 CLAIMS = rest.RESOURCE + "/namespaces/default/resourceclaims"
+RULES = "/apis/resource.k8s.io/v1beta2/devicetaintrules"
 MERGE = "application/merge-patch+json"
 NODES, DEVICES = 3, 4
 
@@ -105,7 +106,7 @@ class World:
 
     def change(self):
         """(words for whatif, a function that does it)."""
-        kinds = ["drain", "delete"] + (["scale"] if self.deployments else [])
+        kinds = ["drain", "delete", "taint"] + (["scale"] if self.deployments else [])
         kind = self.random.choice(kinds)
         if kind == "delete":
             name = self.random.choice(self.bare)
@@ -117,7 +118,19 @@ class World:
                 return ["cordon", "node-0"], lambda: self.cordon("node-0")
             return ["scale", "deployment/" + name, str(count)], lambda: self.scale(name, count)
         node = f"node-{self.random.randrange(NODES)}"
+        if kind == "taint":
+            device = f"gpu-{self.random.randrange(DEVICES)}"
+            return ["taint", f"{node}/{device}", "example.com/ecc=bad:NoExecute"], lambda: self.taint(node, device)
         return ["drain", node], lambda: self.drain(node)
+
+    def taint(self, node, device):
+        for claim in self.api.items(CLAIMS):
+            if any((pool, name) == (node, device) for _, pool, name in rest.devices_of(claim)):
+                for consumer in claim["status"].get("reservedFor", []):
+                    if consumer["name"] in self.bare:
+                        self.bare.remove(consumer["name"])
+        self.api.create(RULES, {"metadata": {"name": "ecc"}, "spec": {"deviceSelector": {"driver": "gpu.example.com", "pool": node, "device": device},
+                        "taint": {"key": "example.com/ecc", "value": "bad", "effect": "NoExecute"}}})
 
     def delete(self, names):
         for name in names:
@@ -150,6 +163,7 @@ class World:
         for i in range(NODES):
             self.cordon(f"node-{i}", False)
         self.bare, self.deployments = [], {}
+        self.api.request("DELETE", RULES + "/ecc")
         self.box.wait_for(lambda: not self.api.items(PODS) and not self.api.items(CLAIMS), 30, f"seed {self.seed}: an empty cluster")
 
     def settle_empty_deployments(self):

@@ -95,4 +95,30 @@ TEST_F(Waiting, ACrowdInOneNamespaceDoesNotDelayAnother) {
   EXPECT_TRUE(cluster->eventually([&] { return cluster->watchdog().bound_pods() == 1; }, 2s, 20ms));
 }
 
+// Ten minutes: less than until events that still hold are said again.
+TEST_F(Waiting, AnIdleClusterWithWaitingPodsWritesNothing) {
+  const size_t waiting = from_environment("DRA_WAITING_PODS", 1000);
+  begin(50, 4);
+  cluster->api().create(claim_template("too-many", "gpu", 5));
+  for (size_t i = 0; i < waiting; ++i)
+    cluster->api().create(pod("p" + std::to_string(i), {from_template("gpu", "too-many")}));
+  cluster->pass(3min);  // claims, events and conditions
+  EXPECT_EQ(cluster->watchdog().bound_pods(), 0u);
+  Process& manager = cluster->process("m1");
+  const auto before = manager.guard().seen();
+  const std::clock_t began = std::clock();
+  cluster->pass(10min);
+  const double seconds = static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
+  size_t conditions = 0;
+  for (const auto& [point, count] : manager.guard().seen()) {
+    EXPECT_EQ(count, before.contains(point) ? before.at(point) : 0) << point;
+    if (point.find("pods/status") != std::string::npos || point.find("show-waiting") != std::string::npos)
+      conditions += count;
+  }
+  for (const auto& [point, count] : before) std::printf("  %s: %zu before\n", point.c_str(), count);
+  EXPECT_GE(conditions, waiting) << "each of them has its condition";
+  std::printf("%zu pods wait: no write in 10 minutes; all of the cluster took %.1f s of CPU for that\n", waiting,
+              seconds);
+}
+
 }  // namespace dra::integration::waiting_test
