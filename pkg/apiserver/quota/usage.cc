@@ -36,7 +36,9 @@ bool pod_is_over(const Json& pod) {
 // requests or limits of a whole pod: containers and sidecars summed, or an init container with the sidecars before it.
 QuotaUsage pod_amounts(const Json& spec, const char* which) {
   QuotaUsage sum, sidecars, init;
-  const auto amounts = [&](const Json& container) { return map_of(member(container, "resources"), which); };
+  const auto amounts = [&](const Json& container) -> const Json& {
+    return map_of(member(container, "resources"), which);
+  };
   for (const Json& c : list_of(spec, "containers"))
     for (const auto& [name, value] : amounts(c).items()) add_to(sum, name, amount_of(value));
   for (const Json& c : list_of(spec, "initContainers")) {
