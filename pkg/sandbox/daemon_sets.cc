@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "pkg/api/core.h"
 #include "pkg/api/decode.h"

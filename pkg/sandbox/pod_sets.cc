@@ -1,6 +1,7 @@
 #include "pkg/sandbox/pod_sets.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "pkg/base/random.h"
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "pkg/sandbox/pod_sets.h"
 #include "pkg/sandbox/workload.h"

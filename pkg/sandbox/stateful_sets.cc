@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "pkg/sandbox/pod_sets.h"
 #include "pkg/sandbox/workload.h"

@@ -72,7 +72,7 @@ std::string usage_text(const QuotaUsage& usage, const std::set<std::string>& nam
   return join(parts, ",");
 }
 
-QuotaUsage parsed(const Json& hard) {
+QuotaUsage amounts_of(const Json& hard) {
   QuotaUsage out;
   for (const auto& [name, value] : hard.items()) {
     auto amount = api::Quantity::parse(as_text(value));
@@ -107,7 +107,7 @@ std::vector<KindInfo> kinds_that_share(const KindInfo& info) {
 
 StatusOr<void> admit_by(const WriteContext& ctx, const KindInfo& info, const Json& object, const Json& quota,
                         const QuotaUsage& usage) {
-  const QuotaUsage hard = parsed(hard_of(quota));
+  const QuotaUsage hard = amounts_of(hard_of(quota));
   QuotaUsage requested;
   add_usage(requested, usage, hard);
   if (!in_scopes(quota, info, object)) return {};
@@ -149,7 +149,7 @@ StatusOr<void> admit_by_quota(const WriteContext& ctx, const KindInfo& info, con
 }
 
 Json quota_status(const ObjectReader& reader, const KindRegistry& kinds, const Json& quota) {
-  const QuotaUsage hard = parsed(hard_of(quota));
+  const QuotaUsage hard = amounts_of(hard_of(quota));
   QuotaUsage used;
   for (const auto& kind : kinds.kinds())
     if (kind->info().namespaced) add_used(used, reader, kind->info(), quota, hard);

@@ -11,7 +11,7 @@
 // Scopes: Terminating, NotTerminating, BestEffort, NotBestEffort and PriorityClass, for pods. Creations alone are
 // judged: what a claim or a pod uses does not grow afterwards, resizing aside, which this server does not offer.
 //
-// Source: k8s.io/apiserver/pkg/admission/plugin/resourcequota and pkg/quota/v1/evaluator/core. Pure but for what the
+// Source: the admission plug-in ResourceQuota and the evaluators of kubernetes 1.36 (quota/v1). Pure but for what the
 // reader returns.
 #pragma once
 

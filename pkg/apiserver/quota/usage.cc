@@ -13,7 +13,7 @@ constexpr int64_t kMostDevices = 32;  // resourceapi.AllocationResultsMaxSize
 constexpr std::string_view kPerClass = ".deviceclass.resource.k8s.io/devices";
 constexpr std::string_view kImplicit = "requests.deviceclass.resource.kubernetes.io/";
 
-api::Quantity quantity_of(const Json& value) {
+api::Quantity amount_of(const Json& value) {
   auto parsed = api::Quantity::parse(value.is_string() ? as_text(value) : value.dump());
   return parsed ? *parsed : api::Quantity();
 }
@@ -36,23 +36,25 @@ bool pod_is_over(const Json& pod) {
 // requests or limits of a whole pod: containers and sidecars summed, or an init container with the sidecars before it.
 QuotaUsage pod_amounts(const Json& spec, const char* which) {
   QuotaUsage sum, sidecars, init;
-  const auto amounts = [&](const Json& container) { return map_of(member(container, "resources"), which); };
+  const auto amounts = [&](const Json& container) -> const Json& {
+    return map_of(member(container, "resources"), which);
+  };
   for (const Json& c : list_of(spec, "containers"))
-    for (const auto& [name, value] : amounts(c).items()) add_to(sum, name, quantity_of(value));
+    for (const auto& [name, value] : amounts(c).items()) add_to(sum, name, amount_of(value));
   for (const Json& c : list_of(spec, "initContainers")) {
     const bool sidecar = text_of(c, "restartPolicy") == "Always";
     QuotaUsage now = sidecars;
-    for (const auto& [name, value] : amounts(c).items()) add_to(now, name, quantity_of(value));
+    for (const auto& [name, value] : amounts(c).items()) add_to(now, name, amount_of(value));
     if (sidecar) {
-      for (const auto& [name, value] : amounts(c).items()) add_to(sum, name, quantity_of(value));
+      for (const auto& [name, value] : amounts(c).items()) add_to(sum, name, amount_of(value));
       sidecars = now;
     }
     for (const auto& [name, value] : now) take_larger(init, name, value);
   }
   for (const auto& [name, value] : init) take_larger(sum, name, value);
-  for (const auto& [name, value] : map_of(member(spec, "resources"), which).items()) sum[name] = quantity_of(value);
+  for (const auto& [name, value] : map_of(member(spec, "resources"), which).items()) sum[name] = amount_of(value);
   for (const auto& [name, value] : map_of(spec, "overhead").items())
-    if (sum.contains(name) || std::string_view(which) == "requests") add_to(sum, name, quantity_of(value));
+    if (sum.contains(name) || std::string_view(which) == "requests") add_to(sum, name, amount_of(value));
   return sum;
 }
 

@@ -1,4 +1,4 @@
-// StatefulSet, DaemonSet and ReplicationController, as pkg/apis/apps and pkg/apis/core of 1.36 judge them.
+// StatefulSet, DaemonSet and ReplicationController, judged as kubernetes 1.36 does (apis/apps/validation).
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/validation/content.h"
