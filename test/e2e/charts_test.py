@@ -92,7 +92,7 @@ def check_manifests(api):
 
 
 def check_policies(api):
-    """Of the chart alone: install.yaml has none, it is rendered for servers of any version."""
+    """Of the chart alone: charts/install.yaml has none, it is rendered for servers of any version."""
     policies = {item["metadata"]["name"] for item in api.items(ADMISSION + "/validatingadmissionpolicies")}
     bound = {item["spec"]["policyName"] for item in api.items(ADMISSION + "/validatingadmissionpolicybindings")}
     assert NAME + ".marks" in policies and policies == bound, (policies, bound)

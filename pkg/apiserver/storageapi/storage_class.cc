@@ -1,4 +1,4 @@
-// StorageClass and VolumeAttributesClass (pkg/apis/storage/validation).
+// StorageClass and VolumeAttributesClass (k8s.io/kubernetes/pkg/apis/storage/validation).
 #include <nlohmann/json.hpp>
 #include <set>
 
