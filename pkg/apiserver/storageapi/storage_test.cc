@@ -157,7 +157,7 @@ TEST_F(Fixture, ColumnsAreKubectls) {
   s["metadata"]["annotations"] = {{"storageclass.kubernetes.io/is-default-class", "true"}};
   row = cells(kind("storage.k8s.io", "storageclasses"), s);
   row.erase(5);
-  EXPECT_EQ(row, Json::parse(R"(["s (default)","p","Delete","Immediate",false])"));
+  EXPECT_EQ(row, Json::array({"s (default)", "p", "Delete", "Immediate", false}));
 }
 
 TEST_F(Fixture, PoliciesAreCheckedButNotCompiled) {
