@@ -163,7 +163,7 @@ allocation::NodeChoice NodeTracker::choose(const api::Pod& pod, const std::vecto
     choice.nodes.push_back(cluster_.rest(node.node).name);
     choice.facts.push_back({row.cpu - row.used_cpu, node.preferred});
   }
-  if (choice.nodes.empty()) choice.why_none = decision.summary();
+  if (choice.nodes.empty()) choice.why_none = decision.summary() + absent_class(pod);
   choice.depends_on_pods = decision.depends_on_pods();
   choice.watch_lags = choice.nodes.empty() && waits_for_volumes(pod);
   drop_avoided(pod, choice);
@@ -172,6 +172,19 @@ allocation::NodeChoice NodeTracker::choose(const api::Pod& pod, const std::vecto
   if (const placement::PlacedPod* counted = cluster_.pod(pod.metadata.uid); counted && counted->assumed)
     prefer(cluster_.rest(counted->node).name, choice);
   return choice;
+}
+
+// kube-scheduler says of such a claim only that it is unbound.
+std::string NodeTracker::absent_class(const api::Pod& pod) const {
+  for (const api::PodVolume& volume : pod.volumes) {
+    const auto claim = volumes_.claim(placement::claim_key(pod.metadata.ns, pod.metadata.name, volume));
+    if (!claim || !claim->volume_name.empty()) continue;
+    const std::string name = placement::class_of(*claim);
+    if (!name.empty() && !cluster_.storage.classes.find(name))
+      return " persistentvolumeclaim \"" + claim->metadata.name + "\" names StorageClass \"" + name +
+             "\", which does not exist.";
+  }
+  return "";
 }
 
 void NodeTracker::prefer(std::string_view node, allocation::NodeChoice& choice) const {

@@ -85,6 +85,8 @@ class NodeTracker : public allocation::NodeChooser {
   bool waits_for_volumes(const api::Pod& pod) const;
   std::vector<const Avoided*> avoided_by(const api::Pod& pod) const;
   void drop_avoided(const api::Pod& pod, allocation::NodeChoice& choice) const;
+  // " persistentvolumeclaim ... names StorageClass ..., which does not exist."; empty: there are all.
+  std::string absent_class(const api::Pod& pod) const;
   void prefer(std::string_view node, allocation::NodeChoice& choice) const;
 
   const Clock& clock_;

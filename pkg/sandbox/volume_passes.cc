@@ -37,7 +37,7 @@ std::string annotation(const Json& object, const char* name) {
   return read(object, "/metadata/annotations", Json::object()).value(name, "");
 }
 
-bool deleting(const Json& object) {
+bool going(const Json& object) {
   return !text_at(object, "/metadata/deletionTimestamp").empty();
 }
 
@@ -88,7 +88,7 @@ bool labels_match(const Json& selector, const Json& labels) {
 }
 
 bool fits(const Json& volume, const Json& claim) {
-  if (volume.contains("/spec/claimRef"_json_pointer) || deleting(volume)) return false;
+  if (volume.contains("/spec/claimRef"_json_pointer) || going(volume)) return false;
   if (text_at(volume, "/spec/storageClassName") != text_at(claim, "/spec/storageClassName")) return false;
   if (text_at(volume, "/spec/volumeMode", "Filesystem") != text_at(claim, "/spec/volumeMode", "Filesystem"))
     return false;
@@ -224,7 +224,7 @@ std::vector<std::string> volume_claims_of(const Json& pod) {
 
 Step volume_claim_pass(const Json& claim, const VolumeView& view) {
   Step step;
-  if (deleting(claim)) {
+  if (going(claim)) {
     const Json left = without_finalizer(claim, kClaimProtection);
     if (!left.is_null() && !in_use(view.pods_of_claim(object_key(claim))))
       step.calls.push_back(patch(claim_path(claim), claim, {{"metadata", {{"finalizers", left}}}}));
@@ -272,7 +272,7 @@ Step volume_pass(const Json& volume, const VolumeView& view) {
   const std::string key = text_at(volume, "/spec/claimRef/namespace") + "/" + text_at(volume, "/spec/claimRef/name");
   const Json* claim = uid.empty() ? nullptr : view.claim(key);
   const bool bound = claim != nullptr && text_at(*claim, "/metadata/uid") == uid;
-  if (deleting(volume)) {
+  if (going(volume)) {
     const Json left = without_finalizer(volume, kVolumeProtection);
     if (!bound && !left.is_null())
       step.calls.push_back(patch(volume_path(volume), volume, {{"metadata", {{"finalizers", left}}}}));
@@ -291,7 +291,7 @@ Step volume_pass(const Json& volume, const VolumeView& view) {
 Step attach_pass(const Json& pod, const VolumeView& view) {
   Step step;
   const std::string node = text_at(pod, "/spec/nodeName");
-  if (node.empty() || deleting(pod) || !in_use({&pod})) return step;
+  if (node.empty() || going(pod) || !in_use({&pod})) return step;
   for (const std::string& key : volume_claims_of(pod)) {
     const Json* volume = bound_volume(key, view);
     if (volume == nullptr || !volume->contains("/spec/csi"_json_pointer)) continue;
@@ -333,7 +333,7 @@ Step attachment_pass(const Json& attachment, const VolumeView& view) {
 
 Step ephemeral_pass(const Json& pod, const VolumeView& view) {
   Step step;
-  if (deleting(pod) || !in_use({&pod})) return step;
+  if (going(pod) || !in_use({&pod})) return step;
   for (const Json& volume : read(pod, "/spec/volumes", Json::array())) {
     if (!volume.contains("ephemeral")) continue;
     const std::string name = text_at(pod, "/metadata/name") + "-" + volume.value("name", "");

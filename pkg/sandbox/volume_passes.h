@@ -8,8 +8,8 @@
 // with the last pod on the node. Finalizers kubernetes.io/pvc-protection and pv-protection go when nobody uses the
 // object any more.
 //
-// Rules: pkg/controller/volume/persistentvolume and attachdetach of Kubernetes 1.36; a class's parameters make the
-// provisioner fail (kRefusesParameter, kSilentParameter).
+// Rules: k8s.io/kubernetes/pkg/controller/volume of Kubernetes 1.36 (persistentvolume, attachdetach); a class's
+// parameters make the provisioner fail (kRefusesParameter, kSilentParameter).
 #pragma once
 
 #include <functional>

@@ -28,6 +28,7 @@ CHART = "charts/dra-controller-manager"
 NAME = "dra-controller-manager"
 PODS = "/api/v1/namespaces/default/pods"
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 MOUNT = r'mount -t tmpfs tmpfs /run && mkdir -p "$(readlink -m /var/run/secrets/kubernetes.io)" && cp -r "$0" /var/run/secrets/kubernetes.io/serviceaccount && exec "$@"'
 
 
@@ -88,6 +89,13 @@ def check_manifests(api):
     service = api.get(f"/api/v1/namespaces/{NAME}/services/{NAME}")
     assert service["metadata"]["annotations"]["prometheus.io/scrape"] == "true"
     api.get(f"/apis/policy/v1/namespaces/{NAME}/poddisruptionbudgets/{NAME}")
+
+
+def check_policies(api):
+    """Of the chart alone: charts/install.yaml has none, it is rendered for servers of any version."""
+    policies = {item["metadata"]["name"] for item in api.items(ADMISSION + "/validatingadmissionpolicies")}
+    bound = {item["spec"]["policyName"] for item in api.items(ADMISSION + "/validatingadmissionpolicybindings")}
+    assert NAME + ".marks" in policies and policies == bound, (policies, bound)
 
 
 def gated_pod(name, claim, gates=("dra-controller-manager/allocation",)):
@@ -225,6 +233,7 @@ class Release:
         for path in ("/apis/rbac.authorization.k8s.io/v1/clusterroles", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
                      "/apis/rbac.authorization.k8s.io/v1/roles", "/apis/rbac.authorization.k8s.io/v1/rolebindings", "/api/v1/services",
                      "/apis/apps/v1/deployments", "/apis/coordination.k8s.io/v1/leases", "/apis/policy/v1/poddisruptionbudgets",
+                     ADMISSION + "/validatingadmissionpolicies", ADMISSION + "/validatingadmissionpolicybindings",
                      f"/api/v1/namespaces/{NAME}/serviceaccounts", "/apis/batch/v1/jobs", "/api/v1/pods", "/apis/resource.k8s.io/v1/resourceclaims"):
             left += [f"{path}/{item['metadata']['name']}" for item in self.api.items(path) if "dra-controller-manager" in item["metadata"]["name"]
                      and not item["metadata"].get("deletionTimestamp")]
@@ -233,6 +242,7 @@ class Release:
     def play(self):
         self.command(f"install r {CHART} --create-namespace --set test.deviceClassName=gpu")
         check_manifests(self.api)
+        check_policies(self.api)
         refused = self.command(f"install second {CHART}", ok=False)
         assert "exists and cannot be imported into the current release" in refused, refused
         self.run_as_installed()

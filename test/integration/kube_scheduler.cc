@@ -200,7 +200,13 @@ void KubeScheduler::attempt(const std::string& key) {
   auto attempt = std::make_shared<Attempt>();
   attempt->key = key;
   attempt->pod = pods_.store().get(key);
-  if (!attempt->pod || !wants_node(*attempt->pod)) return worker_.finish(key, true);
+  const auto binding = binding_.find(key);
+  if (!attempt->pod || !wants_node(*attempt->pod)) {
+    if (binding != binding_.end()) binding_.erase(binding);
+    return worker_.finish(key, true);
+  }
+  if (binding != binding_.end() && reactor_.clock().mono_now() < binding->second.not_before)
+    return worker_.finish(key, false);
   if (!claims_of(*attempt->pod, attempt->claims)) {
     unschedulable_.insert(key);
     return worker_.finish(key, true);
@@ -221,8 +227,10 @@ bool KubeScheduler::waits_for_volumes(const std::shared_ptr<Attempt>& attempt) {
     return false;
   }
   for (const auto& [index, results] : attempt->decided) inventory_.forget(attempt->claims[index]->metadata.uid);
-  const auto [begun, is_new] =
-      binding_.try_emplace(key, Binding{attempt->node, reactor_.clock().mono_now() + std::chrono::minutes(10)});
+  const MonoTime now = reactor_.clock().mono_now();
+  Binding& binding = binding_[key];
+  const bool is_new = binding.node.empty();
+  if (is_new) binding = {attempt->node, now + std::chrono::minutes(10)};
   const auto patch = [](const api::ObjectMeta& metadata, const std::string& path, Json body) {
     body["metadata"]["uid"] = metadata.uid;
     body["metadata"]["resourceVersion"] = metadata.resource_version;
@@ -232,7 +240,11 @@ bool KubeScheduler::waits_for_volumes(const std::shared_ptr<Attempt>& attempt) {
   for (const auto& claim : needs.provision) {
     const auto found = claim->metadata.annotations.find(api::kSelectedNodeAnnotation);
     if (found != claim->metadata.annotations.end() && found->second == attempt->node) continue;
-    if (!is_new) binding_.erase(key);  // the provisioner took it back: choose again
+    if (!is_new) {
+      binding = {.node = "", .until = {}, .not_before = now + std::chrono::seconds(5)};
+      worker_.finish(key, false);
+      return true;
+    }
     calls.push_back(patch(claim->metadata, Api::path("PersistentVolumeClaim", claim->metadata.name, claim->metadata.ns),
                           {{"metadata", {{"annotations", {{api::kSelectedNodeAnnotation, attempt->node}}}}}}));
   }
@@ -264,7 +276,7 @@ bool KubeScheduler::filter(Attempt& attempt, std::vector<std::shared_ptr<const a
   std::set<std::string> rejecting;
   // Reserved until its volumes are there: other nodes are not looked at.
   std::vector<std::string> only;
-  if (const auto binding = binding_.find(attempt.key); binding != binding_.end()) {
+  if (const auto binding = binding_.find(attempt.key); binding != binding_.end() && !binding->second.node.empty()) {
     if (reactor_.clock().mono_now() < binding->second.until)
       only = {binding->second.node};
     else

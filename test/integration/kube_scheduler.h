@@ -86,10 +86,12 @@ class KubeScheduler : public Scheduler {
   allocator::Allocator allocator_;
   manager::NodeTracker tracker_;
   KeyWorker worker_;
-  // Pods whose volumes are being bound: the node, and until when.
+  // Pods whose volumes are being bound: the node, and until when; no node: the provisioner took it back, and the pod is
+  // not tried before.
   struct Binding {
     std::string node;
     MonoTime until;
+    MonoTime not_before{};
   };
   std::map<std::string, Binding> binding_;
   std::unique_ptr<StorageFeed> storage_;  // null: volumes are not watched

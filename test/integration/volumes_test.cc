@@ -94,7 +94,8 @@ class Volumes : public World, public testing::WithParamInterface<allocation::Mod
   }
   bool said(const std::string& pod_name, const std::string& words) {
     for (const Json& event : api().list("Event"))
-      if (event.value("/regarding/name"_json_pointer, "") == pod_name && event.dump().find(words) != std::string::npos)
+      if (event.value("/regarding/name"_json_pointer, "") == pod_name &&
+          event.value("note", "").find(words) != std::string::npos)
         return true;
     return false;
   }
@@ -156,6 +157,8 @@ TEST_P(Volumes, OneThatNobodyCanMakeKeepsItsPodAlone) {
     EXPECT_TRUE(soon([&] { return said("unlucky", "the provisioner took node"); }, 30s)) << events_of("unlucky");
     EXPECT_FALSE(bound("unlucky"));
   }
+  api().remove(Api::path("Pod", "unlucky"));
+  pass(5s);
   EXPECT_EQ(cluster().verdict(), "");
 }
 

@@ -1,5 +1,5 @@
 // ValidatingAdmissionPolicy, MutatingAdmissionPolicy and their bindings
-// (pkg/apis/admissionregistration/validation, without the compilation of expressions).
+// (k8s.io/kubernetes/pkg/apis/admissionregistration/validation, without the compilation of expressions).
 #include <nlohmann/json.hpp>
 #include <set>
 

@@ -1,4 +1,4 @@
-// NetworkPolicy (pkg/apis/networking/validation; addresses are not parsed).
+// NetworkPolicy (k8s.io/kubernetes/pkg/apis/networking/validation; addresses are not parsed).
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/kinds/described_kind.h"

@@ -1,4 +1,4 @@
-// CSINode, CSIDriver, CSIStorageCapacity, VolumeAttachment (pkg/apis/storage/validation).
+// CSINode, CSIDriver, CSIStorageCapacity, VolumeAttachment (k8s.io/kubernetes/pkg/apis/storage/validation).
 #include <nlohmann/json.hpp>
 #include <set>
 

@@ -1,5 +1,6 @@
-// PersistentVolume (pkg/apis/core/validation ValidatePersistentVolume, pkg/registry/core/persistentvolume). What a
-// volume consists of is checked for the sources that are still in use: local, hostPath, nfs and csi.
+// PersistentVolume (k8s.io/kubernetes/pkg/apis/core/validation ValidatePersistentVolume,
+// k8s.io/kubernetes/pkg/registry/core/persistentvolume). What a volume consists of is checked for the sources that are
+// still in use: local, hostPath, nfs and csi.
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/kinds/described_kind.h"

@@ -1,4 +1,4 @@
-// StorageClass (pkg/apis/storage/validation ValidateStorageClass).
+// StorageClass and VolumeAttributesClass (k8s.io/kubernetes/pkg/apis/storage/validation).
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -75,6 +75,26 @@ void set_storage_class_defaults(Json& object) {
   set_default(object, "volumeBindingMode", "Immediate");
 }
 
+FieldErrors check_attributes_class(const Json& object) {
+  FieldErrors out;
+  const Json& parameters = map_of(object, "parameters");
+  check_provisioner(out, FieldPath("driverName"), text_of(object, "driverName"));
+  check_parameters(out, FieldPath("parameters"), parameters);
+  if (parameters.empty()) {
+    out.push_back(required(FieldPath("parameters"), "must contain at least one key/value pair"));
+  }
+  return out;
+}
+
+FieldErrors check_attributes_class_change(const Json& object, const Json& old) {
+  FieldErrors out;
+  for (const std::string key : {"driverName", "parameters"}) {
+    if (!semantic_equal(member(object, key), member(old, key)))
+      out.push_back(forbidden(FieldPath(key), "updates to " + key + " are forbidden."));
+  }
+  return out;
+}
+
 Json storage_class_name(const Json& object) {
   const Json& meta = member(object, "metadata");
   const Json& annotations = map_of(meta, "annotations");
@@ -102,6 +122,19 @@ KindDescription storage_class_kind() {
                 [](const Json& o) -> Json { return text_of(o, "volumeBindingMode"); }},
                {{"AllowVolumeExpansion", "string", "", "Whether volumes may grow.", 0},
                 [](const Json& o) -> Json { return bool_of(o, "allowVolumeExpansion"); }},
+               described_age()};
+  return d;
+}
+
+KindDescription volume_attributes_class_kind() {
+  KindDescription d;
+  d.info = kind_info({"storage.k8s.io", "v1"}, "storage/v1", "VolumeAttributesClass", "volumeattributesclasses",
+                     "volumeattributesclass", false);
+  d.info.short_names = {"vac"};
+  d.check = check_attributes_class;
+  d.check_change = check_attributes_class_change;
+  d.columns = {{{"DriverName", "string", "", "The driver that the class is of.", 0},
+                [](const Json& o) -> Json { return text_of(o, "driverName"); }},
                described_age()};
   return d;
 }

@@ -35,6 +35,11 @@ type VolumeAttachment
 2 spec VolumeAttachmentSpec
 3 status VolumeAttachmentStatus
 
+type VolumeAttributesClass
+1 metadata ObjectMeta
+2 driverName string !
+3 parameters map[string]string
+
 type CSINodeSpec
 1 drivers []CSINodeDriver ! map=name merge=name
 

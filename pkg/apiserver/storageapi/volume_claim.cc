@@ -1,5 +1,5 @@
-// PersistentVolumeClaim (pkg/apis/core/validation ValidatePersistentVolumeClaim;
-// pkg/registry/core/persistentvolumeclaim; admission plug-ins DefaultStorageClass and StorageObjectInUseProtection).
+// PersistentVolumeClaim (k8s.io/kubernetes/pkg/apis/core/validation ValidatePersistentVolumeClaim; its registry
+// strategy; admission plug-ins DefaultStorageClass and StorageObjectInUseProtection).
 #include <nlohmann/json.hpp>
 
 #include "pkg/api/quantity.h"

@@ -14,6 +14,7 @@ KindDescription csi_driver_kind();
 KindDescription csi_node_kind();
 KindDescription csi_storage_capacity_kind();
 KindDescription volume_attachment_kind();
+KindDescription volume_attributes_class_kind();
 
 // As admission plug-ins add one; nothing when it is there.
 void add_finalizer(Json& object, const char* name);
