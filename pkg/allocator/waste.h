@@ -1,5 +1,5 @@
-// Waste: what caches have dropped, freed piece by piece. Freeing 100,000 small nodes at once takes 20 ms and more, which
-// is longer than anything may run on the reactor.
+// Waste: what caches have dropped, freed piece by piece. Freeing 100,000 small nodes at once takes 20 ms and more,
+// which is longer than anything may run on the reactor.
 //
 //   waste.take(outcomes, 1);       // `outcomes` is empty now
 //   waste.free_some();             // once a decision

@@ -99,8 +99,7 @@ metrics::Histogram& reactor_delays(metrics::Registry& registry) {
 }
 
 metrics::Histogram& reactor_tasks(metrics::Registry& registry) {
-  return registry.histogram("dra_reactor_task_seconds",
-                            "[ALPHA] How long each task of the manager's main thread took.",
+  return registry.histogram("dra_reactor_task_seconds", "[ALPHA] How long each task of the manager's main thread took.",
                             {0.0001, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5});
 }
 

@@ -25,7 +25,9 @@ namespace asio = boost::asio;
 class TaskTimer {
  public:
   void set(AsioReactor::TaskObserver observer) { observer_ = std::move(observer); }
-  void run(Reactor::Task task) const { measured([&task] { std::exchange(task, nullptr)(); }); }
+  void run(Reactor::Task task) const {
+    measured([&task] { std::exchange(task, nullptr)(); });
+  }
   template <class Function>
   void measured(Function&& call) const {
     if (!observer_) return call();
@@ -200,7 +202,8 @@ const Clock& AsioReactor::clock() const {
 }
 
 void AsioReactor::post(Task task) {
-  asio::post(state_->io, [&timer = state_->task_timer, task = std::move(task)]() mutable { timer.run(std::move(task)); });
+  asio::post(state_->io,
+             [&timer = state_->task_timer, task = std::move(task)]() mutable { timer.run(std::move(task)); });
 }
 
 Handle AsioReactor::after(Duration delay, Task task) {

@@ -36,9 +36,9 @@ class AsioReactor : public Reactor {
   // Calls back on the reactor's thread for each arrival of one of these signals, until the handle is dropped.
   [[nodiscard]] Handle on_signals(const std::vector<int>& signals, std::function<void(int)> callback);
 
-  // Calls `observer` on the reactor's thread after each task, timer, ready descriptor and signal with the real time that
-  // it took; nullptr ends it. Handlers of rooms that use io_context() themselves are not seen. Call it before run() or
-  // from the reactor's thread, but not from the observer.
+  // Calls `observer` on the reactor's thread after each task, timer, ready descriptor and signal with the real time
+  // that it took; nullptr ends it. Handlers of rooms that use io_context() themselves are not seen. Call it before
+  // run() or from the reactor's thread, but not from the observer.
   using TaskObserver = std::function<void(Duration)>;
   void observe_tasks(TaskObserver observer);
 

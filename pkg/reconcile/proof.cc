@@ -120,6 +120,10 @@ std::string proof_value(std::string_view pod_uid, const api::AllocationResult& a
   return std::string(pod_uid) + "/" + allocation_hash(pod_uid, allocation);
 }
 
+std::string proof_value_of_first_form(std::string_view pod_uid, const api::AllocationResult& allocation) {
+  return std::string(pod_uid) + "/" + first_form(bytes_of(allocation));
+}
+
 std::string_view proven_for(const api::ResourceClaim& claim) {
   return mark_of(claim).first;
 }

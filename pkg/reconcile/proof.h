@@ -19,6 +19,8 @@ inline constexpr std::string_view kProvenForAnnotation = "dra-controller-manager
 std::string allocation_hash(std::string_view pod_uid, const api::AllocationResult& allocation);
 // The annotation's value for the pod whose claim this is.
 std::string proof_value(std::string_view pod_uid, const api::AllocationResult& allocation);
+// The same as versions before 0.1.0 wrote it; for tests of rolling updates.
+std::string proof_value_of_first_form(std::string_view pod_uid, const api::AllocationResult& allocation);
 // The uid in the claim's mark: of the pod that proved it. Empty when there is no mark.
 std::string_view proven_for(const api::ResourceClaim& claim);
 // The claim's mark is of this allocation: written now, it would count as proven at once.

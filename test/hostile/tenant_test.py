@@ -169,9 +169,16 @@ class Test:
         self.box.wait_for(lambda: self.api.get(path)["spec"].get("nodeName"), 120, f"pod {name} to get its node")
         return time.monotonic() - start
 
+    def long_tasks(self):
+        """How many tasks of the manager's main thread took longer than so many seconds."""
+        counts = {match[1]: int(match[2]) for match in
+                  re.finditer(r'^dra_reactor_task_seconds_bucket\{le="([^"]+)"\} (\d+)', self.manager.metrics(), re.MULTILINE)}
+        return {limit: counts["+Inf"] - counts[limit] for limit in ("0.02", "0.05", "0.1", "0.2", "1")}
+
     def phase(self, name, attack, seconds):
         """Runs the attack beside ordinary pods; afterwards these go on for some seconds."""
         self.prober.take()
+        before = self.long_tasks()
         thread = threading.Thread(target=attack)
         thread.start()
         waits, end = [], time.monotonic() + seconds
@@ -181,7 +188,8 @@ class Test:
         thread.join()
         longest, most = self.prober.take()
         print(f"{name}: of {len(waits)} pods of another namespace the longest waited {max(waits):.3f} s, median {sorted(waits)[len(waits) // 2]:.3f} s; "
-              f"/livez at most {longest:.3f} s; memory {most - self.before:+.0f} MiB", flush=True)
+              f"/livez at most {longest:.3f} s; memory {most - self.before:+.0f} MiB; tasks longer than "
+              + ", ".join(f"{limit} s: {count - before[limit]}" for limit, count in self.long_tasks().items()), flush=True)
         if max(waits) > self.most_seconds:
             self.wrong.append(f"{name}: a pod of another namespace waited {max(waits):.3f} s")
         if longest > self.most_probe:

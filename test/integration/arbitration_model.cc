@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/reconcile/pod_claims.h"
+#include "pkg/reconcile/proof.h"
 #include "test/integration/arbitration_writer.h"
 
 namespace dra::integration {
@@ -156,7 +157,14 @@ ArbitrationModel::Applied ArbitrationModel::apply_to_claim(const reconcile::Writ
     else
       claim->metadata.annotations[name] = value.get<std::string>();
   }
-  if (write.purpose == "prove") ++stats_.proofs;
+  if (write.purpose == "prove") {
+    ++stats_.proofs;
+    if (options_.both_forms && claim->status.allocation && random_.below(2) == 0) {
+      std::string& mark = claim->metadata.annotations[std::string(reconcile::kProofAnnotation)];
+      mark = reconcile::proof_value_of_first_form(reconcile::proven_for(*claim), *claim->status.allocation);
+      ++stats_.first_forms;
+    }
+  }
   if (write.purpose == "leave") ++stats_.left;
   if (write.purpose == "enlist") ++stats_.enlisted;
   if (write.purpose == "unlist") ++stats_.unlisted;
@@ -255,6 +263,41 @@ void ArbitrationModel::unreserve() {
   }
 }
 
+// One change of the metadata of one of the tenant's claims, without a precondition.
+void ArbitrationModel::forge() {
+  std::vector<std::shared_ptr<const api::ResourceClaim>> own;
+  for (const auto& [key, claim] : claims_.objects)
+    if (claim->metadata.name.starts_with("t") && !claim->metadata.deleting()) own.push_back(claim);
+  if (own.empty()) return;
+  auto claim = std::make_shared<api::ResourceClaim>(*own[random_.below(own.size())]);
+  const bool proven = reconcile::is_proven(*claim);
+  const std::string pod_uid = claim->metadata.name.substr(0, claim->metadata.name.find('-')) + "-uid";
+  auto& annotations = claim->metadata.annotations;
+  const std::string mark(reconcile::kProofAnnotation), users(reconcile::kProvenForAnnotation);
+  const uint64_t what = options_.forger == Forger::kUsers ? 0 : 1 + random_.below(6);
+  switch (what) {
+    case 0:
+      annotations[users] = "nobody/nobody-uid";
+      break;
+    case 1:
+      annotations[mark] = pod_uid + "/0000000000000000";
+      break;
+    case 2:
+      annotations.erase(mark);
+      break;
+    default:  // what the manager would write, before it does
+      if (!claim->status.allocation) return;
+      annotations[mark] =
+          reconcile::proof_value(random_.below(4) == 0 ? "other-uid" : pod_uid, *claim->status.allocation);
+      annotations[users] = claim->metadata.name.substr(0, claim->metadata.name.find('-')) + "/" + pod_uid;
+      if (!claim->metadata.has_finalizer(api::kDeleteProtectionFinalizer))
+        claim->metadata.finalizers.emplace_back(api::kDeleteProtectionFinalizer);
+      stats_.forged_early += proven ? 0 : 1;
+  }
+  ++stats_.forged;
+  put<api::ResourceClaim>(claims_, claim->metadata.key(), claim);
+}
+
 void ArbitrationModel::turn_node() {
   auto& node = nodes_[random_.below(nodes_.size())];
   auto turned = std::make_shared<api::Node>(*node);
@@ -271,7 +314,8 @@ bool ArbitrationModel::is_cordoned(const std::string& name) const {
 
 void ArbitrationModel::add_pod() {
   if (pods_.objects.size() >= options_.pods) return;
-  const std::string name = "p" + std::to_string(next_pod_++);
+  const bool tenants = options_.forger != Forger::kNone && next_pod_ % 2 == 1;
+  const std::string name = (tenants ? "t" : "p") + std::to_string(next_pod_++);
   auto pod = std::make_shared<api::Pod>();
   pod->metadata.ns = "d";
   pod->metadata.name = name;
@@ -338,6 +382,10 @@ void ArbitrationModel::bind_released() {
 
 void ArbitrationModel::step() {
   ++stats_.steps;
+  if (options_.forger != Forger::kNone && random_.below(25) == 0) {
+    forge();
+    return run_idle();
+  }
   const size_t which = random_.below(writers_.size());
   ModelWriter& writer = *writers_[which];
   const uint64_t pick = random_.next();

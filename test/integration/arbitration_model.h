@@ -9,6 +9,8 @@
 // kube-scheduler binds a pod that was let go, or takes it out of reservedFor (Unreserve) and binds it later without
 // another write of the claim, or takes it out after a binding whose answer was lost; time passes.
 //
+// With a forger, a tenant also marks claims of its own as proven, rightly or wrongly, and takes marks away.
+//
 // The model notes each moment at which one device is used by way of two claims (a pod uses what is allocated and
 // reserved for it, as kubelet demands), and at which a claim loses its allocation under a pod that was let go with it.
 #pragma once
@@ -29,6 +31,13 @@
 
 namespace dra::integration {
 
+// A tenant who may write the metadata of half of the claims, but no status. Its pods and claims are named "t...".
+enum class Forger : uint8_t {
+  kNone,
+  kMarks,  // marks claims as proven, rightly or wrongly, and removes marks
+  kUsers,  // takes its pods off the lists of users
+};
+
 struct ArbitrationOptions {
   uint64_t seed = 1;
   size_t writers = 3;
@@ -42,11 +51,15 @@ struct ArbitrationOptions {
   bool durable_leaving = true;
   // The list of the pods that may use a claim. Off: a writer lists a pod that shares a claim in its own view alone.
   bool durable_users = true;
+  Forger forger = Forger::kNone;
+  // A rolling update: half of the marks are written in the first form (pkg/reconcile/proof.h).
+  bool both_forms = false;
 };
 
 struct ArbitrationStats {
   uint64_t steps = 0, allocations = 0, withdrawals = 0, proofs = 0, released = 0, conflicts = 0, lost = 0, crashes = 0,
-           relists = 0, left = 0, unreserved = 0, enlisted = 0, unlisted = 0, shared_deletions = 0;
+           relists = 0, left = 0, unreserved = 0, enlisted = 0, unlisted = 0, shared_deletions = 0, forged = 0,
+           first_forms = 0, forged_early = 0;  // true marks of allocations that nobody has proven yet
 };
 
 class ArbitrationModel {
@@ -93,6 +106,7 @@ class ArbitrationModel {
   void unreserve();
   void turn_node();
   bool is_cordoned(const std::string& node) const;
+  void forge();
   void add_pod();
   void remove_pod();
   std::string shared_name(size_t i) const { return "s" + std::to_string(i); }

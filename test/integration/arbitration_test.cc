@@ -46,6 +46,40 @@ TEST(Arbitration, NoDeviceIsUsedTwiceAndNoPodThatFitsWaitsForEver) {
   EXPECT_GT(s.unlisted, 0u) << "no shared claim was left";
 }
 
+// A mark says that its writer saw no overlap; a tenant can write it all the same. But a mark that a stream brings comes
+// after all that was allocated before it, and an overlap that is seen keeps the gate, whatever the mark says.
+TEST(Arbitration, AForgerOfMarksGainsNoDevice) {
+  const size_t steps = from_environment("DRA_ARBITRATION_STEPS", 100'000) / 2;
+  for (const uint64_t seed : {1, 2, 3}) {
+    SCOPED_TRACE(seed);
+    ArbitrationOptions options;
+    options.seed = from_environment("DRA_SEED", 1) * 100 + seed;
+    options.forger = Forger::kMarks;
+    ArbitrationModel model(options);
+    for (size_t i = 1; i <= steps; ++i) {
+      model.step();
+      if (i % 20'000 != 0 && i != steps) continue;
+      // What the tenant has spoilt for itself stays spoilt; nobody else waits for it.
+      for (const std::string& finding : model.settle())
+        EXPECT_NE(finding.find(" d/t"), std::string::npos) << "after step " << i << ": " << finding;
+    }
+    size_t own_loss = 0;
+    for (const std::string& violation : model.violations()) {
+      EXPECT_EQ(violation.find("is used by"), std::string::npos) << violation;
+      EXPECT_EQ(violation.find("d/p"), std::string::npos) << violation;
+      ++own_loss;
+    }
+    const ArbitrationStats& s = model.stats();
+    std::printf(
+        "seed %llu: %llu forgeries, %llu of them true marks before the proof; %llu pods let go, %zu of the "
+        "tenant's without a claim\n",
+        static_cast<unsigned long long>(options.seed), static_cast<unsigned long long>(s.forged),
+        static_cast<unsigned long long>(s.forged_early), static_cast<unsigned long long>(s.released), own_loss);
+    EXPECT_GT(s.forged_early, steps / 1000);
+    EXPECT_GT(s.released, steps / 400);
+  }
+}
+
 // The model can find what it looks for: a violation with these words, for each of three seeds.
 void expect_counter_example(ArbitrationOptions options, const char* words) {
   for (const uint64_t seed : {1, 2, 3}) {
@@ -61,6 +95,33 @@ void expect_counter_example(ArbitrationOptions options, const char* words) {
                 static_cast<unsigned long long>(model.stats().steps));
     EXPECT_NE(found, "") << "seed " << seed;
   }
+}
+
+// Pods in every phase meet marks of either form, whoever wrote them.
+TEST(Arbitration, ARollingUpdateBetweenTheFormsOfMarksIsNotSeen) {
+  const size_t steps = from_environment("DRA_ARBITRATION_STEPS", 100'000) / 2;
+  ArbitrationOptions options;
+  options.seed = from_environment("DRA_SEED", 1) + 1000;
+  options.both_forms = true;
+  std::printf("seed %llu\n", static_cast<unsigned long long>(options.seed));
+  ArbitrationModel model(options);
+  for (size_t i = 1; i <= steps; ++i) {
+    model.step();
+    ASSERT_TRUE(model.violations().empty()) << "step " << i << ": " << model.violations().front();
+    if (i % 20'000 != 0 && i != steps) continue;
+    const auto findings = model.settle();
+    ASSERT_TRUE(findings.empty()) << "after step " << i << ": " << findings.front();
+  }
+  EXPECT_GT(model.stats().first_forms, model.stats().proofs / 3);
+  EXPECT_GT(model.stats().released, steps / 400);
+}
+
+// What the marks policy of the chart is for: the list of users is what remembers a pod that kube-scheduler took off
+// reservedFor, so a tenant who may rewrite the list loses its allocation under a pod that was let go.
+TEST(Arbitration, WithAForgedListOfUsersTheCounterExampleIsFound) {
+  ArbitrationOptions options;
+  options.forger = Forger::kUsers;
+  expect_counter_example(options, "was taken from d/t");
 }
 
 // Without the durable proof a device is used twice.
