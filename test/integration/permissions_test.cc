@@ -342,6 +342,39 @@ TEST(Permissions, NamespacesAreMissingToThoseWhoSelectThem) {
   EXPECT_TRUE(world.cluster().eventually([&] { return world.bound("choosy"); }, 180s));
 }
 
+// Each kind of volumes, removed in turn: pods with a PersistentVolumeClaim wait and name the role, others do not.
+TEST(Permissions, VolumesAreMissingToPodsWithVolumesAlone) {
+  if (!Cluster({.nodes = 0}).plane().simulated()) GTEST_SKIP() << "an hour of real time";
+  std::vector<std::string> permissions;
+  for (const manager::PermissionRole& role : manager::permission_roles())
+    if (role.name == manager::kVolumesRole)
+      for (const client::Permission& p : permissions_of(role, all_controllers()))
+        permissions.push_back(rule_text(p.verb, p));
+  EXPECT_EQ(permissions.size(), 14u) << "list and watch of seven kinds";
+  for (const std::string& permission : permissions) {
+    SCOPED_TRACE(permission);
+    Guarded world;
+    world.install_roles(permission);
+    world.start(all_controllers());
+    world.add_pods();
+    Json user = pod("user", {from_template("gpu", "one-gpu")});
+    user["spec"]["volumes"] = {{{"name", "data"}, {"persistentVolumeClaim", {{"claimName", "data"}}}}};
+    world.cluster().api().create(user);
+    EXPECT_TRUE(world.cluster().eventually([&] { return world.bound("templated") && world.bound("handmade"); }, 30s));
+    const auto said = [&](const std::string& words) {
+      for (const Json& event : world.cluster().api().list("Event"))
+        if (event.dump().find(words) != std::string::npos) return true;
+      return false;
+    };
+    EXPECT_TRUE(world.cluster().eventually(
+        [&] { return said("bind the ClusterRole dra-controller-manager:allocation-volumes"); }, 30s));
+    EXPECT_FALSE(world.bound("user"));
+    // Granted later, its reason is the volume's own.
+    world.install_roles();
+    EXPECT_TRUE(world.cluster().eventually([&] { return said("\\\"data\\\" not found"); }, 180s));
+  }
+}
+
 TEST(Permissions, AServerThatAnswersNoReviewsIsTrusted) {
   Guarded world;
   world.install_roles();

@@ -1,5 +1,6 @@
 // Volumes beside devices, in bind mode and in gate mode: static local ones, ones made for the first consumer, zonal
 // ones that were bound before; and what goes wrong with them, which concerns nobody else.
+#include <cstdlib>
 #include <map>
 
 #include "test/integration/world.h"
@@ -51,6 +52,10 @@ class Volumes : public World, public testing::WithParamInterface<allocation::Mod
   Volumes() {
     volumes_ = true;
     nodes_ = 4;
+  }
+  void SetUp() override {
+    if (std::getenv("KUBEBUILDER_ASSETS"))
+      GTEST_SKIP() << "who makes volumes is simulated; test/e2e/real_volumes_test.py";
   }
   bool binds() const { return GetParam() == allocation::Mode::kBind; }
 
