@@ -82,7 +82,7 @@ type StatefulSetSpec
 1 replicas *int32
 2 selector *LabelSelector !
 3 template core/v1.PodTemplateSpec
-4 volumeClaimTemplates []core/v1.PersistentVolumeClaimTemplate
+4 volumeClaimTemplates []core/v1.PersistentVolumeClaim
 5 serviceName string !
 6 podManagementPolicy string
 7 updateStrategy StatefulSetUpdateStrategy
