@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "client/rest/status.h"
+#include "pkg/log/log.h"
 #include "pkg/sandbox/driver.h"
 #include "pkg/sandbox/kubelet.h"
 #include "pkg/sandbox/workload.h"

@@ -9,7 +9,7 @@ namespace {
 const client::Resource kVolumeClaims{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", true};
 const client::Resource kVolumes{"", "v1", "persistentvolumes", "PersistentVolume", false};
 const client::Resource kStorageClasses{"storage.k8s.io", "v1", "storageclasses", "StorageClass", false};
-const client::Resource kNodes{"", "v1", "nodes", "Node", false};
+const client::Resource kNodesWithTopology{"", "v1", "nodes", "Node", false};
 const client::Resource kAttachments{"storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment", false};
 
 client::ReflectorOptions watch_of(const client::Resource& resource) {
@@ -34,7 +34,7 @@ VolumeSimulation::VolumeSimulation(Reactor& reactor, client::Transport& transpor
       claims_(reactor, transport, random, watch_of(kVolumeClaims), traits_),
       volumes_(reactor, transport, random, watch_of(kVolumes), traits_),
       classes_(reactor, transport, random, watch_of(kStorageClasses), traits_),
-      nodes_(reactor, transport, random, watch_of(kNodes), traits_),
+      nodes_(reactor, transport, random, watch_of(kNodesWithTopology), traits_),
       attachments_(reactor, transport, random, watch_of(kAttachments), traits_),
       view_(make_view()),
       runner_(reactor, transport, max_passes,
