@@ -1,6 +1,7 @@
 #include "controllers/allocation/condition.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "controllers/allocation/pod_reconcile.h"
 #include "pkg/base/utf8.h"
@@ -90,7 +91,7 @@ void PodReconcile::show_waiting(const std::string& sentence, const std::string& 
     return void(outcome_.look_again_in(pause));
   write_condition_of_pod("False", std::string(kUnschedulable), message, kind);
   // The answer changes the pod, which runs the key again: parked now, it would miss what happens until the answer.
-  outcome_.park.reset();
+  outcome_.park_unless_written = std::exchange(outcome_.park, std::nullopt);
 }
 
 void PodReconcile::write_condition_of_pod(const std::string& status, const std::string& reason,

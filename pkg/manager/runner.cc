@@ -15,6 +15,7 @@ using reconcile::Triggers;
 
 namespace {
 
+constexpr Duration kAfterRefusalForPeople = std::chrono::seconds(8);
 constexpr size_t kPassesPerTask = 32;
 // No further pass is begun in a task that took so long: watches, probes and the lease get their turn.
 constexpr Duration kTaskTime = std::chrono::milliseconds(4);
@@ -256,7 +257,8 @@ void Runner::finish(uint64_t id) {
   Lane& lane = *pass->lane;
   if (pass->asked && !pass->broke_off && may_run(lane) && pass->rounds < kMaxConfirmRounds)
     return begin_effects(lane, pass->key, std::move(pass->confirmations), pass->rounds + 1, pass->paid);
-  const reconcile::Outcome& outcome = pass->outcome;
+  reconcile::Outcome& outcome = pass->outcome;
+  if (pass->left_out && !outcome.park) outcome.park = std::move(outcome.park_unless_written);
   const bool failed = pass->broke_off || !outcome.retry.empty() || pass->asked;
   if (!running_) {
     // A later term looks at everything.
@@ -266,8 +268,8 @@ void Runner::finish(uint64_t id) {
     lane.queue->add(pass->key);
   } else if (!failed) {
     lane.queue->forget(pass->key);
-    // It may have left the parking lot for the sake of that write.
-    if (pass->left_out) lane.queue->add_after(pass->key, std::chrono::seconds(1));
+    // What would have woken it while the server answered may have been missed.
+    if (pass->refused_for_people) lane.queue->add_after(pass->key, kAfterRefusalForPeople);
   } else {
     lane.queue->add_rate_limited(pass->key);
   }

@@ -283,7 +283,7 @@ void Runner::failed(Pass& pass, const Write& write, const Error& error) {
   if (is_refusal(error)) tell_refusal(pass.key, write, error);
   if (write.for_people && !is_lost_race(error) && !client::outcome_unknown(error)) {
     refused_for_people_.put(for_people_key(write), reactor_.clock().mono_now());
-    pass.left_out = true;
+    pass.left_out = pass.refused_for_people = true;
     ++pass.at;
     release(std::exchange(pass.lock, ""));
     return step(id);

@@ -138,6 +138,8 @@ struct Outcome {
   std::optional<Duration> hold;
   // The key sleeps until a change that matches one of the causes.
   std::optional<Park> park;
+  // Taken for `park` where a write for people was refused or left out: then no answer runs the key again.
+  std::optional<Park> park_unless_written;
   // The pass could only do a part of its work and goes on at look_again: what it decides is not known yet, so that no
   // other key of its shape is tried instead of it.
   bool goes_on = false;

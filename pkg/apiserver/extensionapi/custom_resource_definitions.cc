@@ -14,13 +14,23 @@ type CustomResourceDefinition
 )"}};
 }
 
+namespace {
+
+// Discovery is that of the real server; what it offers is refused by name.
+FieldErrors check_definition(const Json&) {
+  return {forbidden(FieldPath("spec"), "this server serves no custom resources")};
+}
+
+}  // namespace
+
 void add_extension_kinds(KindRegistry& registry) {
   KindDescription d;
   d.info = kind_info({"apiextensions.k8s.io", "v1"}, "apiextensions/v1", "CustomResourceDefinition",
                      "customresourcedefinitions", "customresourcedefinition", false);
   d.info.short_names = {"crd", "crds"};
   d.info.categories = {"api-extensions"};
-  d.info.verbs = {"get", "list", "watch"};
+  d.check = check_definition;
+  with_status(d.info);
   registry.add(std::make_unique<DescribedKind>(std::move(d)));
 }
 
