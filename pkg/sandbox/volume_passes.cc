@@ -82,7 +82,8 @@ api::Quantity amount_at(const Json& object, const char* pointer) {
 }
 
 bool labels_match(const Json& selector, const Json& labels) {
-  for (const auto& [key, value] : selector.value("matchLabels", Json::object()).items())
+  const Json wanted = selector.value("matchLabels", Json::object());  // outlives the loop over its items
+  for (const auto& [key, value] : wanted.items())
     if (labels.value(key, Json()) != value) return false;
   return true;
 }
