@@ -125,7 +125,10 @@ StatusOr<Json> Patch::run(const Env& env, Call& call, const Json* current) const
     return fail_status(bad_request("no kind " + quote(text_of("kind")) + " is registered for version " +
                                    quote(text_of("apiVersion")) + " in scheme \"pkg/api/legacyscheme/scheme.go:30\""));
   }
-  const std::string rendered = quote(type_ == Type::kStrategic ? go_value_text(*body_) : compact_text(patched));
+  const Json before_decoding = type_ == Type::kStrategic ? Json() : patched;
+  const auto rendered = [&] {  // for people, and as long as the object
+    return quote(type_ == Type::kStrategic ? go_value_text(*body_) : compact_text(before_decoding));
+  };
   Call* target = &call;
   auto decoded = decode_document(*target, body_kind(call), patched, duplicates_, text_);
   if (!decoded) {
@@ -133,10 +136,10 @@ StatusOr<Json> Patch::run(const Env& env, Call& call, const Json* current) const
     const std::string& message = decoded.error().message;
     const size_t strict = message.find("strict decoding error: ");
     if (decoded.error().code == 400 && strict != std::string::npos) {
-      return fail_status(strict_patch_failure(rendered, message.substr(strict)));
+      return fail_status(strict_patch_failure(rendered(), message.substr(strict)));
     }
     const size_t as = message.find(": ");
-    return fail_status(strict_patch_failure(rendered, as == std::string::npos ? message : message.substr(as + 2)));
+    return fail_status(strict_patch_failure(rendered(), as == std::string::npos ? message : message.substr(as + 2)));
   }
   return patched;
 }

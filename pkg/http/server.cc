@@ -28,6 +28,7 @@
 #include <optional>
 
 #include "pkg/http/connection_table.h"
+#include "pkg/http/turns.h"
 #include "pkg/reactor/asio_reactor.h"
 
 namespace dra::http {
@@ -77,6 +78,7 @@ struct Shared {
 
   ServerOptions options;
   Handler handler;
+  std::shared_ptr<Turns> turns;
   const Clock* clock = nullptr;
   ConnectionTable table;
   std::map<ConnectionTable::Id, SessionBase*> sessions;  // all that live, those that were given up included
@@ -422,8 +424,11 @@ class Session : public SessionBase {
     if (!open()) return;
     lowest().expires_never();
     auto responder = std::make_shared<SessionResponder>(weak_from_this(), exchange_);
-    hold_ = shared_from_this();  // the connection lives while its request is being answered
-    shared_->handler(std::move(request_), std::move(responder));
+    shared_->turns->add([self = self(), responder = std::move(responder)] {
+      if (!self->open()) return;
+      self->hold_ = self;  // the connection lives while its request is being answered
+      self->shared_->handler(std::move(self->request_), responder);
+    });
   }
 
   void refuse_malformed(ErrorCode ec) { refuse(ec == beast::http::error::header_limit ? 431 : 400, ec.message()); }
@@ -568,6 +573,8 @@ class BeastServer : public Server, public std::enable_shared_from_this<BeastServ
     shared_ = std::make_shared<Shared>(fit_to_descriptors(std::move(options)));
     shared_->handler = std::move(handler);
     shared_->clock = &reactor.clock();
+    shared_->turns = std::make_shared<Turns>([this](Turns::Task task) { asio::post(io_, std::move(task)); },
+                                             [] { return std::chrono::steady_clock::now().time_since_epoch(); });
   }
   ~BeastServer() override { stop(); }
 
@@ -635,6 +642,7 @@ class BeastServer : public Server, public std::enable_shared_from_this<BeastServ
     ErrorCode ignored;
     acceptor_.close(ignored);
     retry_.cancel();
+    shared_->turns->drop();
     for (const auto& [place, session] : shared_->sessions) session->close();
   }
 

@@ -1,0 +1,82 @@
+#include "pkg/http/turns.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace dra::http {
+namespace {
+
+// A reactor's queue by hand, and a clock that requests move.
+struct Loop {
+  std::deque<Turns::Task> queue;
+  std::chrono::nanoseconds now{};
+  std::shared_ptr<Turns> turns = std::make_shared<Turns>(
+      [this](Turns::Task task) { queue.push_back(std::move(task)); }, [this] { return now; });
+  std::string log;
+
+  void run() {
+    while (!queue.empty()) {
+      const auto task = std::move(queue.front());
+      queue.pop_front();
+      task();
+    }
+  }
+  void request(char name, std::chrono::nanoseconds takes) {
+    turns->add([this, name, takes] {
+      log += name;
+      now += takes;
+    });
+  }
+  // A stream of so many pieces, of which one goes out in each round.
+  void stream(int pieces) {
+    log += '.';
+    if (pieces > 1) queue.push_back([this, pieces] { stream(pieces - 1); });
+  }
+};
+
+TEST(Turns, AnswersInTheOrderOfArrival) {
+  Loop loop;
+  for (const char name : std::string("abc")) loop.request(name, std::chrono::microseconds(10));
+  EXPECT_EQ(loop.log, "");
+  loop.run();
+  EXPECT_EQ(loop.log, "abc");
+}
+
+TEST(Turns, AStreamGetsAShareOfTheTimeThatRequestsTake) {
+  Loop loop;
+  for (const char name : std::string("abcd")) loop.request(name, std::chrono::milliseconds(10));
+  loop.queue.push_back([&] { loop.stream(1'000); });
+  loop.run();
+  const size_t second = loop.log.find('b'), third = loop.log.find('c');
+  EXPECT_GE(third - second, 200U);
+  EXPECT_LT(third - second, 400U);
+}
+
+TEST(Turns, ShortRequestsWaitForNobody) {
+  Loop loop;
+  for (const char name : std::string("abcd")) loop.request(name, std::chrono::microseconds(30));
+  loop.queue.push_back([&] { loop.stream(1'000); });
+  loop.run();
+  EXPECT_LT(loop.log.find('d'), 8U);
+}
+
+TEST(Turns, ThePauseIsBounded) {
+  Loop loop;
+  loop.request('a', std::chrono::hours(1));
+  loop.request('b', {});
+  loop.run();
+  EXPECT_EQ(loop.log, "ab");
+}
+
+TEST(Turns, WhatWasDroppedIsNotAnswered) {
+  Loop loop;
+  loop.request('a', {});
+  loop.turns->drop();
+  loop.run();
+  loop.turns.reset();
+  EXPECT_EQ(loop.log, "");
+}
+
+}  // namespace
+}  // namespace dra::http
