@@ -84,6 +84,11 @@ class Allocator::Impl {
     selectors_.clear();
   }
 
+  bool tidy() {
+    waste_.free_some();
+    return !waste_.empty();
+  }
+
   Decision allocate(const Request& request, NodeId node) {
     meter_.begin_slice({});
     std::shared_ptr<const Plan> plan = plan_for(request);
@@ -201,7 +206,7 @@ class Allocator::Impl {
  private:
   static constexpr size_t kMaxPlans = 1024;
   static constexpr size_t kFreesOfPlan = 256;
-  static constexpr size_t kMaxKeptPlanBytes = 16u << 20;
+  static constexpr size_t kMaxKeptPlanBytes = 8u << 20;
   // Decisions that take less are not counted against a namespace.
   static constexpr Duration kFreeSlice = std::chrono::milliseconds(1);
 
@@ -353,6 +358,10 @@ Reasons Allocator::explain(const Request& request, const ExplainScope& scope) {
 }
 void Allocator::clear_caches() {
   impl_->clear_caches();
+}
+
+bool Allocator::tidy() {
+  return impl_->tidy();
 }
 
 }  // namespace dra::allocator

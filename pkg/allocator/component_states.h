@@ -53,7 +53,7 @@ class ComponentStates {
  public:
   static constexpr size_t kMaxStates = 20'000;
   static constexpr size_t kMaxVectors = 512;
-  static constexpr size_t kMaxStateBytes = 8u << 20;
+  static constexpr size_t kMaxStateBytes = 4u << 20;
 
   // Devices with equal classes and equal counter uses.
   struct Kind {

@@ -23,8 +23,9 @@ enum class Truth : uint8_t { kFalse, kTrue, kError };
 
 class Selectors {
  public:
-  static constexpr size_t kMaxOutcomes = 100'000;        // of each of two generations: about 9 MiB together
-  static constexpr size_t kMaxProgramBytes = 16u << 20;  // as full() estimates them
+  static constexpr size_t kMaxOutcomes = 60'000;  // of each of two generations: about 5 MiB together
+  static constexpr size_t kMaxProgramBytes = 16u
+                                             << 20;  // as full() estimates them; those of one pod fit (kMaxPlanBytes)
 
   // The meter and the waste must outlive this; the meter is charged with what compiling and evaluating cost.
   Selectors(inventory::Core& core, bool quantity_operators, Meter& meter, Waste& waste);

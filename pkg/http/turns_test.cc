@@ -11,8 +11,8 @@ namespace {
 struct Loop {
   std::deque<Turns::Task> queue;
   std::chrono::nanoseconds now{};
-  std::shared_ptr<Turns> turns = std::make_shared<Turns>(
-      [this](Turns::Task task) { queue.push_back(std::move(task)); }, [this] { return now; });
+  std::shared_ptr<Turns> turns =
+      std::make_shared<Turns>([this](Turns::Task task) { queue.push_back(std::move(task)); }, [this] { return now; });
   std::string log;
 
   void run() {

@@ -12,6 +12,7 @@
 #include "pkg/manager/api_sink.h"
 #include "pkg/manager/assumptions.h"
 #include "pkg/manager/audit.h"
+#include "pkg/manager/cache_keeper.h"
 #include "pkg/manager/demand_watches.h"
 #include "pkg/manager/device_gauges.h"
 #include "pkg/manager/discovery.h"
@@ -67,6 +68,7 @@ struct Manager::Impl {
         events(recorder),
         runner(reactor, view, memory, {api, events, instruments, assumptions}),
         audit(reactor, inventory, stores, instruments, events),
+        cache_keeper(reactor, allocator, [this] { return watches ? watches->claims.core().size() : 0; }),
         own_mode(
             reactor, rest, [this] { return pods_without_claims(); }, [this] { hold_disputed(); }) {
     const reconcile::Settings settings = settings_of(options);
@@ -426,6 +428,7 @@ struct Manager::Impl {
     warn_of_extended_resources();
     recall_nodes();
     runner.start();
+    cache_keeper.start();
     look_at_everything();
     for (const std::string_view controller : open) instruments.set_running(controller, true);
     audit.start(options.audit_period);
@@ -470,6 +473,7 @@ struct Manager::Impl {
     ++term;
     runner.stop();
     audit.stop();
+    cache_keeper.stop();
     instruments.set_leader(false);
     instruments.forget_pending();
     for (const std::string_view controller : open) instruments.set_running(controller, false);
@@ -579,6 +583,7 @@ struct Manager::Impl {
   RecorderSink events;
   Runner runner;
   Audit audit;
+  CacheKeeper cache_keeper;
   struct Made {
     const reconcile::Controller* described;
     std::unique_ptr<reconcile::Reconciler> reconciler;

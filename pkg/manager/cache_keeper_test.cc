@@ -1,0 +1,100 @@
+#include "pkg/manager/cache_keeper.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "pkg/allocator/allocator.h"
+#include "pkg/reactor/sim_reactor.h"
+
+namespace dra::manager {
+namespace {
+
+struct World {
+  World() {
+    api::DeviceClass any;
+    any.metadata.name = "any";
+    inventory.apply_class(any);
+    api::ResourceSlice slice;
+    slice.metadata.name = "n-slice";
+    slice.driver = "drv";
+    slice.pool = {"n", 1, 1};
+    slice.node_name = "n";
+    for (int i = 0; i < 100; ++i) {
+      api::Device& device = slice.devices.emplace_back();
+      device.name = "d" + std::to_string(i);
+      device.attributes["name"] = device.name;
+    }
+    inventory.apply_slice(slice);
+    auto made = std::make_shared<api::ResourceClaim>();
+    made->metadata.uid = "uid";
+    api::DeviceRequest& request = made->spec.requests.emplace_back();
+    request.name = "r";
+    request.exactly.emplace();
+    request.exactly->device_class_name = "any";
+    request.exactly->count = 1;
+    request.exactly->selectors = {"device.attributes[\"drv\"].name != \"x\""};
+    claim = made;
+  }
+
+  // In how many slices of ten steps it is decided: more where nothing is kept of decisions before it.
+  int slices() {
+    const allocator::NodeId node = inventory.node_id("n");
+    allocator::Request request;
+    request.claims = {claim};
+    for (int count = 1;; ++count)
+      if (allocator.find_nodes(request, {&node, 1}).outcome != allocator::Outcome::kUnfinished) return count;
+  }
+  bool keeps_caches() { return slices() == 1; }
+
+  ManualClock clock;
+  SimReactor reactor{clock};
+  inventory::Inventory inventory;
+  SeededRandom random{1};
+  allocator::Allocator allocator{inventory, options(), random};
+  std::shared_ptr<const api::ResourceClaim> claim;
+  size_t claims = 0;
+  CacheKeeper keeper{reactor, allocator, [this] { return claims; }};
+
+ private:
+  allocator::Options options() const {
+    allocator::Options options;
+    options.slice.steps = 10;
+    options.slice.clock = &clock;
+    return options;
+  }
+};
+
+TEST(CacheKeeper, CachesGoWithTheClaimsThatFilledThem) {
+  World w;
+  ASSERT_FALSE(w.keeps_caches());
+  ASSERT_TRUE(w.keeps_caches());
+
+  w.claims = 1000;
+  w.keeper.start();
+  w.reactor.advance(std::chrono::seconds(10));
+  w.claims = 501;
+  w.reactor.advance(std::chrono::seconds(10));
+  EXPECT_TRUE(w.keeps_caches()) << "more than half of the claims are there";
+  w.claims = 499;
+  w.reactor.advance(std::chrono::seconds(10));
+  EXPECT_FALSE(w.keeps_caches());
+  EXPECT_TRUE(w.keeps_caches()) << "made anew";
+  w.claims = 10;
+  w.reactor.advance(std::chrono::seconds(10));
+  EXPECT_TRUE(w.keeps_caches()) << "few claims fill little";
+}
+
+TEST(CacheKeeper, DoesNothingWhileItIsStopped) {
+  World w;
+  w.slices();
+  w.claims = 1000;
+  w.keeper.start();
+  w.keeper.stop();
+  w.claims = 0;
+  w.reactor.advance(std::chrono::seconds(10));
+  EXPECT_TRUE(w.keeps_caches());
+}
+
+}  // namespace
+}  // namespace dra::manager
