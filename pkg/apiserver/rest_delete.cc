@@ -89,6 +89,8 @@ Json finalizers_for(const Json& meta, const std::string& policy) {
   return out;
 }
 
+}  // namespace
+
 StatusOr<void> check_preconditions(const KindInfo& info, const Json& meta, const std::string& name,
                                    const DeleteRequest& o) {
   const std::string uid = meta.value("uid", "");
@@ -107,8 +109,6 @@ StatusOr<void> check_preconditions(const KindInfo& info, const Json& meta, const
   }
   return {};
 }
-
-}  // namespace
 
 StatusOr<DeleteRequest> parse_delete_request(Call& call) {
   auto body = parse_delete_body(call);

@@ -18,6 +18,9 @@ struct DeleteRequest {
 };
 // From the body, or from the query when there is none.
 StatusOr<DeleteRequest> parse_delete_request(Call& call);
+// 409 where uid or resource_version is not that of the object with this metadata.
+StatusOr<void> check_preconditions(const KindInfo& info, const Json& meta, const std::string& name,
+                                   const DeleteRequest& options);
 
 struct DeleteResult {
   StoredPtr object;

@@ -303,4 +303,27 @@ TEST_F(ServerTest, HousekeepingDeletesDependentsAndEmptiesNamespaces) {
   EXPECT_EQ(ask("GET", "/api/v1/namespaces/n")->head.status, 404);
 }
 
+// The pod is marked first, which changes its version, and only where the preconditions hold.
+TEST_F(ServerTest, AnEvictionHoldsToItsPreconditions) {
+  const std::string pods = "/api/v1/namespaces/default/pods";
+  const Json spec = {{"nodeName", "n"}, {"containers", {{{"name", "c"}, {"image", "i"}}}}};
+  ask("POST", pods, {{"metadata", {{"name", "p"}}}, {"spec", spec}});
+  const Json before = Json::parse(ask("GET", pods + "/p")->head.body);
+  const auto evict = [&](const std::string& uid, const std::string& version) {
+    return ask("POST", pods + "/p/eviction",
+               {{"apiVersion", "policy/v1"},
+                {"kind", "Eviction"},
+                {"metadata", {{"name", "p"}}},
+                {"deleteOptions", {{"preconditions", {{"uid", uid}, {"resourceVersion", version}}}}}})
+        ->head.status;
+  };
+  const std::string uid = before["metadata"]["uid"];
+  const std::string version = before["metadata"]["resourceVersion"];
+  EXPECT_EQ(evict("other", version), 409);
+  EXPECT_EQ(evict(uid, "1"), 409);
+  EXPECT_EQ(Json::parse(ask("GET", pods + "/p")->head.body), before);
+  EXPECT_EQ(evict(uid, version), 201);
+  EXPECT_TRUE(Json::parse(ask("GET", pods + "/p")->head.body)["metadata"].contains("deletionTimestamp"));
+}
+
 }  // namespace dra::apiserver::server_test

@@ -100,17 +100,19 @@ void bind_pod(const Env& env, const CallPtr& call, const std::string& url_name) 
   send_success(*call, 201, nullptr);
 }
 
-// An evicted pod says so, for the controllers that count its failure.
-void mark_disruption(const Env& env, const Call& call) {
+// An evicted pod says so, for the controllers that count its failure. Refused where the preconditions do not hold; a
+// resourceVersion among them becomes that of the marked pod (registry/core/pod/storage/eviction.go).
+StatusOr<void> mark_disruption(const Env& env, const Call& call, DeleteRequest& request) {
   const std::string key = call.key(call.path.name);
   const StoredPtr stored = env.store.get(call.table(), key);
-  if (!stored) return;
+  if (!stored) return {};
   Json pod = *stored->document();
-  if (pod["metadata"].contains("deletionTimestamp")) return;
+  if (auto ok = check_preconditions(call.kind->info(), pod["metadata"], call.path.name, request); !ok) return ok;
+  if (pod["metadata"].contains("deletionTimestamp")) return {};
   Json& conditions = pod["status"]["conditions"];
   if (!conditions.is_array()) conditions = Json::array();
   for (const auto& c : conditions) {
-    if (c.value("type", "") == "DisruptionTarget") return;
+    if (c.value("type", "") == "DisruptionTarget") return {};
   }
   conditions.push_back({{"type", "DisruptionTarget"},
                         {"status", "True"},
@@ -118,7 +120,9 @@ void mark_disruption(const Env& env, const Call& call) {
                         {"lastTransitionTime", format_rfc3339(env.reactor.clock().wall_now())},
                         {"reason", "EvictionByEvictionAPI"},
                         {"message", "Eviction API: evicting"}});
-  env.store.put(call.table(), key, std::move(pod));
+  const StoredPtr marked = env.store.put(call.table(), key, std::move(pod));
+  if (request.resource_version) request.resource_version = std::to_string(marked->revision());
+  return {};
 }
 
 void evict_pod(const Env& env, const CallPtr& call) {
@@ -142,7 +146,9 @@ void evict_pod(const Env& env, const CallPtr& call) {
   }
   const Json dry_run = options.value("dryRun", Json());
   request.dry_run = call->dry_run() || (dry_run.is_array() && !dry_run.empty());
-  if (!request.dry_run) mark_disruption(env, *call);
+  if (!request.dry_run) {
+    if (auto ok = mark_disruption(env, *call, request); !ok) return send_status(*call, ok.error());
+  }
   auto result = delete_object(env, *call, call->path.name, request);
   if (!result) return send_status(*call, result.error());
   send_success(*call, 201, nullptr);
