@@ -6,7 +6,7 @@ host ports, tainted nodes and too little CPU. Bind mode: every pod is where kube
 kube-scheduler places none; each volume is bound once. With kube-scheduler alone the same seed gives the number to compare with. Gate mode: no
 pod stays pinned to a node that kube-scheduler refuses.
 
-Usage: real_volumes_test.py FOLDER_OF_PROGRAMS [--pods N] [--gated N] [--seed N] [--mode bind|gate|faults ...]
+Usage: real_volumes_test.py FOLDER_OF_PROGRAMS [--pods N] [--gated N] [--seed N] [--mode pinned|bind|gate|recreate|faults|permissions ...]
 """
 import argparse
 import collections
@@ -157,7 +157,7 @@ def faults_of(api):
             faults += [f"{node}: {what} {v} is there {n} times" for v, n in collections.Counter(values).items() if n > 1]
         if any(t["key"] == "dedicated" for t in taints[node]):
             faults += [f"{p['metadata']['name']} does not tolerate {node}" for p in there
-                       if not any(t.get("key") == "dedicated" for t in p["spec"]["tolerations"])]
+                       if not any(t.get("key") in (None, "dedicated") for t in p["spec"]["tolerations"])]
     claims = {c["metadata"]["name"]: c for c in api.items(CLAIMS)}
     volumes = {v["metadata"]["name"]: v for v in api.items(VOLUMES)}
     for pod in pods:
@@ -305,6 +305,89 @@ def gate_mode(options):
                 c.get("message") for n in pinned for c in placed[n]["status"].get("conditions", []) if c["type"] == "PodScheduled"]))
 
 
+def replica_set(pod):
+    """One that keeps this pod there."""
+    labels = {**pod["metadata"]["labels"], "set": pod["metadata"]["name"]}
+    return {"metadata": {"name": pod["metadata"]["name"]}, "spec": {"replicas": 1, "selector": {"matchLabels": {"set": labels["set"]}},
+            "template": {"metadata": {"labels": labels}, "spec": pod["spec"]}}}
+
+
+def worsen(api, dice):
+    """Things that happen while pods wait for kube-scheduler: a quarter of the nodes is cordoned, on another quarter somebody takes the CPU."""
+    nodes = [f"node-{i}" for i in range(NODES)]
+    dice.shuffle(nodes)
+    for node in nodes[:NODES // 4]:
+        api.request("PATCH", f"{CORE}/nodes/{node}", {"spec": {"unschedulable": True}}, MERGE)
+    for node in nodes[NODES // 4:NODES // 2]:
+        api.create(PODS, {"metadata": {"name": "filler-" + node, "labels": {"app": "filler"}}, "spec": {
+            "nodeName": node, "tolerations": [{"operator": "Exists"}], "containers": [
+                {"name": "c", "image": "none", "resources": {"requests": {"cpu": str(CPUS - 1)}}}]}})
+
+
+def recreate(options):
+    """Gate mode with --recreate-pinned-pods: pods are let go, then nodes are cordoned and filled, then kube-scheduler comes. Who is pinned is told and
+    counted, and after ten minutes (the test sets their conditions back by as much) evicted, until all that can run, run."""
+    with Run(options.programs) as run:
+        api, wait = run.api, run.cluster.wait_for
+        sets = "/apis/apps/v1/namespaces/default/replicasets"
+        api.request("PATCH", CORE + "/namespaces/default", {"metadata": {"labels": {"dra-controller-manager/recreate-pinned-pods": "true"}}}, MERGE)
+        run.manage("--scheduling=gate", "--recreate-pinned-pods=true")
+        claims, pods = make_pods(options.gated, options.seed)
+        ungated = {p["metadata"]["name"]: dict(p["spec"]) for p in pods}
+        for pod in pods:
+            pod["spec"] = {**pod["spec"], "schedulingGates": [{"name": "dra-controller-manager/allocation"}]}
+        api.many([lambda c=c: api.create(CLAIMS, c) for c in claims])
+        api.many([lambda p=p: api.create(sets, replica_set(p)) for p in pods])
+        waiting = lambda: [p for p in api.items(PODS) if not p["spec"].get("nodeName")]  # noqa: E731
+        let_go = lambda: {p["metadata"]["name"] for p in waiting() if not p["spec"].get("schedulingGates")}  # noqa: E731
+        wait(lambda: len(waiting()) == len(pods), 120, "the pods")
+        before, since = set(), time.monotonic()
+        while time.monotonic() - since < 10:
+            if (now := let_go()) != before:
+                before, since = now, time.monotonic()
+            time.sleep(0.5)
+        worsen(api, random.Random(options.seed))
+        begin = time.monotonic()
+        run.schedule()
+        events = "/apis/events.k8s.io/v1/namespaces/default/events"
+        for turn in range(5):
+            wait_until_still(api, 400, quiet=20)
+            pinned_now = let_go()
+            told = {e["regarding"]["name"] for e in api.items(events) if e["reason"] == "PinnedUnschedulable"}
+            counted = next(line.split()[1] for line in run.manager.metrics().splitlines() if line.startswith("dra_pinned_pods "))
+            print(f"recreate, turn {turn}: {len(before)} were let go at first, {len(pinned_now)} are pinned, {counted} counted, "
+                  f"{len(pinned_now - told)} not told", flush=True)
+            assert not pinned_now - told and float(counted) == len(pinned_now), (pinned_now - told, counted)
+            if turn == 0:
+                assert pinned_now, "nobody is pinned: the test shows nothing"
+            if not pinned_now:
+                break
+            ago = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 660))
+            for name in pinned_now:
+                conditions = api.get(f"{PODS}/{name}")["status"]["conditions"]
+                for condition in conditions:
+                    condition["lastTransitionTime"] = ago
+                api.request("PATCH", f"{PODS}/{name}/status", {"status": {"conditions": conditions}}, MERGE)
+            # Gone, or left because its controller had three already.
+            wait(lambda: all(n not in let_go() or "already" in str([e["note"] for e in api.items(events) if e["regarding"]["name"] == n]) for n in pinned_now),
+                 120, "the evictions")
+        run.report("recreate", {p["metadata"]["name"]: p for p in api.items(PODS)}, time.monotonic() - begin)
+        # What is left kube-scheduler cannot place either.
+        run.manager.stop()
+        run.manager = None
+        left = [p["metadata"]["labels"]["set"] for p in waiting()]
+        api.many([lambda n=n: api.request("DELETE", f"{sets}/{n}", {"propagationPolicy": "Background"}) for n in left])
+        wait(lambda: not waiting(), 120, "the pods that are left to go")
+        run.claim_controller()
+        api.many([lambda n=n: api.create(PODS, {"metadata": {"name": n, "labels": next(p["metadata"]["labels"] for p in pods if p["metadata"]["name"] == n)},
+                                                "spec": ungated[n]}) for n in left])
+        again = wait_until_still(api, 200, quiet=20)
+        missed = [n for n in left if again[n]["spec"].get("nodeName")]
+        print(f"recreate: left {len(left)}; kube-scheduler placed {len(missed)} of them", flush=True)
+        if missed:
+            raise SystemExit(f"left with --recreate-pinned-pods, and kube-scheduler places them: {missed}")
+
+
 def ours(name, claim_name=None, **spec):
     pod = rest.pod(name, "one")
     pod["metadata"]["labels"] = {"app": name}
@@ -409,7 +492,7 @@ def permissions(options):
         rbac = "/apis/rbac.authorization.k8s.io/v1"
         everything = [{"apiGroups": ["", "resource.k8s.io", "events.k8s.io", "coordination.k8s.io"],
                        "resources": ["pods", "pods/binding", "pods/status", "nodes", "events", "leases", "resourceclaims", "resourceclaims/status",
-                                     "resourceclaims/binding", "resourceclaimtemplates", "resourceslices", "deviceclasses"], "verbs": ["*"]},
+                                     "resourceclaims/binding", "resourceclaimtemplates", "resourceslices", "deviceclasses", "devicetaintrules"], "verbs": ["*"]},
                       {"apiGroups": [""], "resources": ["persistentvolumeclaims", "persistentvolumes"], "verbs": ["get", "patch"]}]
         api.create(rbac + "/clusterroles", {"metadata": {"name": "all"}, "rules": everything})
         api.create(rbac + "/clusterrolebindings", {"metadata": {"name": "all"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
@@ -458,7 +541,7 @@ def pinned(options):
             nodes += node_of()
             status, _ = api.request("PATCH", f"{PODS}/{name}/status", {"status": {"conditions": [
                 {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/24 nodes are available: 24 Insufficient cpu.",
-                 "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}, MERGE)
+                 "lastTransitionTime": "2026-01-01T00:00:00Z"}], "nominatedNodeName": None}}, MERGE)  # kube-scheduler takes that back, too
             assert status == 200
             if len(names) < 4:
                 wait(lambda n=name: api.request("GET", f"{PODS}/{n}")[0] == 404, 60, "the eviction")
@@ -469,7 +552,7 @@ def pinned(options):
         assert len(set(nodes)) == 4 and left == names[3:], (nodes, left, names)
 
 
-MODES = {"pinned": pinned, "bind": bind_mode, "gate": gate_mode, "faults": faults, "permissions": permissions}
+MODES = {"pinned": pinned, "bind": bind_mode, "gate": gate_mode, "recreate": recreate, "faults": faults, "permissions": permissions}
 
 
 def main():
