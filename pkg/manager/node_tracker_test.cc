@@ -239,6 +239,42 @@ TEST_F(NodeTrackerTest, VolumesThatMayNotBeBoundConcernTheirPodsAlone) {
   EXPECT_EQ(chosen(pod("p", "waits")), "n1 n2");
 }
 
+// Affinities that no node can match, or that cannot be parsed: the pod's own reason, and nobody else's.
+TEST_F(NodeTrackerTest, VolumesWithABrokenAffinityConcernTheirPodsAlone) {
+  const std::string host = "kubernetes.io/hostname";
+  const std::vector<api::NodeSelector> broken = {
+      {},                                                               // no terms
+      {{api::NodeSelectorTerm{}}},                                      // a term without requirements
+      {{api::NodeSelectorTerm{{{host, "Near", {"n1"}}}, {}}}},          // an operator that there is not
+      {{api::NodeSelectorTerm{{{host, "In", {}}}, {}}}},                // In without values
+      {{api::NodeSelectorTerm{{{host, "Gt", {"n1"}}}, {}}}},            // Gt of no number
+      {{api::NodeSelectorTerm{{{host, "Exists", {"n1"}}}, {}}}},        // Exists with values
+      {{api::NodeSelectorTerm{{{host, "In", {"not a value!"}}}, {}}}},  // no label value
+      {{api::NodeSelectorTerm{{}, {{"metadata.uid", "In", {"n1"}}}}}},  // a field that there is not
+      {std::vector<api::NodeSelectorTerm>(5000)},                       // thousands of them
+  };
+  for (size_t i = 0; i < broken.size(); ++i) {
+    const std::string name = "v" + std::to_string(i);
+    auto volume = std::make_shared<api::PersistentVolume>(*add_volume(name, "n1"));
+    volume->node_affinity = broken[i];
+    volume->claim_ref = api::PersistentVolume::ClaimRef{"default", name, name};
+    tracker.volumes().set(std::shared_ptr<const api::PersistentVolume>(volume));
+    add_claim(name, "local", name);
+    const allocation::NodeChoice none = tracker.choose(pod("p", name), {});
+    EXPECT_TRUE(none.nodes.empty()) << i;
+    EXPECT_EQ(none.why_none, "0/2 nodes are available: 2 node(s) didn't match PersistentVolume's node affinity.") << i;
+    EXPECT_EQ(chosen(pod("q")), "n1 n2") << i;
+  }
+  // The one term that can be read counts, wherever it is.
+  auto volume = std::make_shared<api::PersistentVolume>(*add_volume("good", "n1"));
+  volume->node_affinity = broken.back();
+  volume->node_affinity->terms.push_back({{{host, "In", {"n2"}}}, {}});
+  volume->claim_ref = api::PersistentVolume::ClaimRef{"default", "good", "good"};
+  tracker.volumes().set(std::shared_ptr<const api::PersistentVolume>(volume));
+  add_claim("good", "local", "good");
+  EXPECT_EQ(chosen(pod("p", "good")), "n2");
+}
+
 TEST_F(NodeTrackerTest, JobsAreReadOnDemand) {
   std::vector<Facts> asked;
   tracker.on_needed([&](Facts facts) { asked.push_back(facts); });
