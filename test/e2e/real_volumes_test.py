@@ -6,7 +6,7 @@ host ports, tainted nodes and too little CPU. Bind mode: every pod is where kube
 kube-scheduler places none; each volume is bound once. With kube-scheduler alone the same seed gives the number to compare with. Gate mode: no
 pod stays pinned to a node that kube-scheduler refuses.
 
-Usage: real_volumes_test.py FOLDER_OF_PROGRAMS [--pods N] [--gated N] [--seed N] [--mode pinned|bind|gate|recreate|faults|permissions ...]
+Usage: real_volumes_test.py FOLDER_OF_PROGRAMS [--pods N] [--gated N] [--seed N] [--mode others|pinned|bind|gate|recreate|faults|permissions ...]
 """
 import argparse
 import collections
@@ -517,6 +517,40 @@ def permissions(options):
             manager.stop()
             api.request("DELETE", f"{PODS}/{with_volume}?gracePeriodSeconds=0")
         print(f"permissions: each of {len(VOLUME_KINDS)} kinds was missed by pods with volumes only, and named", flush=True)
+        bind_permissions(options, run, everything, limited)
+
+
+def bind_permissions(options, run, everything, limited):
+    """Without one of the permissions to bind volumes only pods wait whose volumes wait for them; who has a bound volume, or none, does not notice.
+    Granted later, those go on."""
+    api, wait = run.api, run.cluster.wait_for
+    reading = [{"apiGroups": [g], "resources": [k], "verbs": ["list", "watch"]} for g, k in VOLUME_KINDS]
+    grant = lambda rules: api.request("PATCH", "/apis/rbac.authorization.k8s.io/v1/clusterroles/all", {"rules": everything[:1] + reading + rules}, MERGE)  # noqa: E731
+    pairs = [(verb, kind) for verb in ("get", "patch") for kind in ("persistentvolumeclaims", "persistentvolumes")]
+    rule = lambda pair: {"apiGroups": [""], "resources": [pair[1]], "verbs": [pair[0]]}  # noqa: E731
+    for number, missing in enumerate(pairs):
+        assert grant([rule(pair) for pair in pairs if pair != missing])[0] == 200
+        run.manager = managers.Manager(os.path.join(options.programs, "dra-controller-manager"), limited,
+                                       os.path.join(run.cluster.folder, f"bind-{number}.log"), ["--leader-elect=false", "--scheduler-names=ours"]).start()
+        waits, bound, plain = f"waits-{number}", f"bound-{number}", f"none-{number}"
+        for name, class_name in ((waits, "fast"), (bound, "zonal")):
+            api.create(CLAIMS, claim(name, class_name))
+            api.create(PODS, ours(name, name))
+        api.create(PODS, ours(plain))
+        for name in (bound, plain):
+            wait(lambda n=name: api.get(f"{PODS}/{n}")["spec"].get("nodeName"), 60, f"pod {name} without {missing}")
+        words = (f"may not {missing[0]} {missing[1]}", "allocation-bind-volumes")
+        wait(lambda: any(all(w in e["note"] for w in words) for e in api.items("/apis/events.k8s.io/v1/namespaces/default/events")
+                         if e["regarding"]["name"] == waits), 60, f"the reason without {missing}")
+        held = [c for c in api.items(rest.RESOURCE + "/resourceclaims") if rest.devices_of(c) and c["metadata"]["ownerReferences"][0]["name"] == waits]
+        assert not api.get(f"{PODS}/{waits}")["spec"].get("nodeName") and not held, held
+        if number == 0:
+            grant([rule(pair) for pair in pairs])
+            wait(lambda: api.get(f"{PODS}/{waits}")["spec"].get("nodeName"), 120, "the pod whose permission came")
+        run.manager.stop()
+        run.manager = None
+        api.request("DELETE", f"{PODS}/{waits}?gracePeriodSeconds=0")
+    print(f"permissions: each of {len(pairs)} to bind volumes was missed only by pods whose volumes wait for them, and named", flush=True)
 
 
 def pinned(options):
@@ -552,7 +586,30 @@ def pinned(options):
         assert len(set(nodes)) == 4 and left == names[3:], (nodes, left, names)
 
 
-MODES = {"pinned": pinned, "bind": bind_mode, "gate": gate_mode, "recreate": recreate, "faults": faults, "permissions": permissions}
+def others(options):
+    """What others write into our pods in bind mode: nominations, which are respected and taken back, and a kubelet's refusals (the test speaks for
+    both)."""
+    with Run(options.programs) as run:
+        api, wait = run.api, run.cluster.wait_for
+        run.manage("--scheduler-names=ours")
+        status = lambda name, body: api.request("PATCH", f"{PODS}/{name}/status", {"status": body}, MERGE)  # noqa: E731
+        gate = [{"name": "example.com/wait"}]
+        for name, more in (("fits", {}), ("nowhere", {"nodeSelector": {HOST: "no-such-node"}})):
+            api.create(PODS, ours(name, schedulingGates=gate, **more))
+            assert status(name, {"nominatedNodeName": "node-17"})[0] == 200
+            api.request("PATCH", f"{PODS}/{name}", {"spec": {"schedulingGates": None}}, MERGE)
+        wait(lambda: api.get(f"{PODS}/fits")["spec"].get("nodeName"), 60, "a nominated pod")
+        wait(lambda: not api.get(f"{PODS}/nowhere")["status"].get("nominatedNodeName"), 60, "a nomination that nothing comes of to be taken back")
+        fits = api.get(f"{PODS}/fits")
+        assert fits["spec"]["nodeName"] == "node-17" and not fits["status"].get("nominatedNodeName"), fits
+        status("fits", {"phase": "Failed", "reason": "OutOfcpu", "message": "Pod was rejected: Node didn't have enough resource: cpu"})
+        counted = 'dra_bindings_refused_by_kubelet_total{reason="OutOfcpu"} 1'
+        wait(lambda: counted in run.manager.metrics(), 30, "a refused binding to be counted")
+        wait(lambda: any(e["reason"] == "BindingRefused" for e in api.items("/apis/events.k8s.io/v1/namespaces/default/events")), 30, "its event")
+        print("others: a nomination was respected, another taken back, a refused binding told and counted", flush=True)
+
+
+MODES = {"others": others, "pinned": pinned, "bind": bind_mode, "gate": gate_mode, "recreate": recreate, "faults": faults, "permissions": permissions}
 
 
 def main():
