@@ -6,6 +6,7 @@
 #include "controllers/allocation/causes.h"
 #include "controllers/allocation/pinned.h"
 #include "controllers/allocation/pod_reconcile.h"
+#include "controllers/allocation/refused.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
 
@@ -56,6 +57,7 @@ Outcome AllocationReconciler::reconcile(const View& view, const Key& key) const 
   const Role role = role_of(*pod, options_);
   if (role == Role::kNone && options_.mode == Mode::kGate && is_unschedulable(*pod))
     return look_at_pinned(view, *pod, options_, nodes_);
+  if (is_refused_binding(*pod, options_)) return look_at_refused(view, *pod);
   if (role == Role::kNone) return {};
   return PodReconcile(view, *pod, role, {options_, inventory_, allocator_, nodes_, why_here_}).run();
 }
@@ -70,6 +72,9 @@ void AllocationReconciler::on_pod(const View& view, const api::Pod* before, cons
   if (had_node && has_node && resized(*before, *after)) out.wake(std::string(kNodesCause));
   if (has_node && (!had_node || placed_otherwise(*before, *after))) out.wake(std::string(kPodsCause));
   if (after && (role_of(*after, options_) != Role::kNone || (options_.mode == Mode::kGate && is_unschedulable(*after))))
+    out.add(pod_key(after->metadata.key()));
+  // Only what happens while this process looks is counted: a counter begins at 0.
+  if (before && !before->terminal() && after && is_refused_binding(*after, options_))
     out.add(pod_key(after->metadata.key()));
 }
 

@@ -12,6 +12,7 @@
 
 #include "controllers/allocation/allocation.h"
 #include "controllers/allocation/protocol.h"
+#include "pkg/api/selectors.h"
 #include "pkg/reconcile/memory_view.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
@@ -39,11 +40,9 @@ class FakeNodes : public NodeChooser {
   }
   bool matches(const api::NodeSelector& selector, const std::string& node) override {
     if (std::find(names.begin(), names.end(), node) == names.end()) return false;
-    for (const api::NodeSelectorTerm& term : selector.terms)
-      for (const api::NodeSelectorRequirement& field : term.match_fields)
-        if (std::find(field.values.begin(), field.values.end(), node) != field.values.end()) return true;
-    return false;
+    return api::matches(selector, node, node_labels[node]);
   }
+  std::map<std::string, api::StringMap> node_labels;
   std::vector<std::string> all_nodes() override { return names; }
   std::map<std::string, std::string> labels;  // of every namespace
   uint32_t avoided = 0;
@@ -51,6 +50,8 @@ class FakeNodes : public NodeChooser {
     const auto found = labels.find(key);
     return found == labels.end() ? "" : found->second;
   }
+  JobPolicy job;  // every Job's
+  JobPolicy job_policy(const std::string&, const std::string&, const std::string&) override { return job; }
   uint32_t times_avoided(const std::string&) const override { return avoided; }
   VolumeNeeds volume_needs;
   VolumeNeeds volumes(const api::Pod&, const std::string&) override { return volume_needs; }

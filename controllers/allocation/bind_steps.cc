@@ -33,7 +33,7 @@ bool PodReconcile::prepared(const NodeChoice& choice) {
   const bool gives_up = answer.kind == StepAnswer::Kind::kGiveUp;
   if (!answer.reason.empty()) waits(answer.reason, answer.note, answer.note);
   if (gives_up && answer.avoid_node > Duration::zero())
-    outcome_.add(AvoidNode{pod_.metadata.uid, node, answer.avoid_node, answer.note});
+    outcome_.add(AvoidNodes{pod_.metadata.uid, {node}, answer.avoid_node, answer.note});
   for (Write& write : answer.writes) {
     // What is written for the pod's sake holds its place on the node, too.
     if (!gives_up && !write.assume_pod) write.assume_pod = AssumedPod{ref_of(pod_), node};

@@ -33,9 +33,9 @@ class BindVolumes : public AllocationTest {
     claim.metadata.annotations["dra-controller-manager/volume-binding"] = node + " " + format_rfc3339(view.time);
     provision();
   }
-  const reconcile::AvoidNode* avoided() const {
+  const reconcile::AvoidNodes* avoided() const {
     for (const reconcile::Effect& effect : last.effects)
-      if (const auto* found = std::get_if<reconcile::AvoidNode>(&effect)) return found;
+      if (const auto* found = std::get_if<reconcile::AvoidNodes>(&effect)) return found;
     return nullptr;
   }
 
@@ -81,7 +81,7 @@ TEST_F(BindVolumes, ProvisionerThatGaveUpGetsAnotherNode) {
   provision();
   EXPECT_EQ(pass(), "event FailedScheduling, unmark-volume data, withdraw c");
   ASSERT_TRUE(avoided());
-  EXPECT_EQ(avoided()->node, "n1");
+  EXPECT_EQ(avoided()->nodes, std::vector<std::string>{"n1"});
   EXPECT_EQ(avoided()->uid, "p-uid");
 }
 

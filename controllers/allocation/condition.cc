@@ -5,6 +5,7 @@
 
 #include "controllers/allocation/pod_reconcile.h"
 #include "pkg/base/utf8.h"
+#include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/reasons.h"
 #include "pkg/reconcile/writes.h"
 
@@ -104,6 +105,16 @@ void PodReconcile::write_condition_of_pod(const std::string& status, const std::
   outcome_.add(write_condition(view_, pod_, condition, "show-waiting"));
   outcome_.add(Note{pod_.metadata.uid, std::string(kWrittenNote), kind_digest(kind)});
   outcome_.add(Note{pod_.metadata.uid, std::string(kWrongNote), ""});
+}
+
+// What kube-scheduler does when an attempt found no node and nobody to preempt (schedule_one.go,
+// handleSchedulingFailure with the nomination that DefaultPreemption overrides; seen of 1.36.2): whoever counts
+// capacity by nominations would count on the pod otherwise. Nominations by the controller claimtemplate are its own to
+// take back.
+void PodReconcile::drop_nomination() {
+  if (role_ != Role::kToBind || !is_nominated_by_others(pod_)) return;
+  outcome_.add(write_nomination_removed(pod_, "clear-nomination"));
+  if (outcome_.park) outcome_.park_unless_written = std::exchange(outcome_.park, std::nullopt);
 }
 
 // True is written only where False was: most pods never had the condition.

@@ -23,7 +23,7 @@ struct NodeChoice {
   std::string why_none;
   // Some node was refused because of where other pods are, or are not (affinity, spreading).
   bool depends_on_pods = false;
-  // A node is avoided until then (reconcile::AvoidNode): it may be chosen again.
+  // A node is avoided until then (reconcile::AvoidNodes): it may be chosen again.
   std::optional<Duration> ask_again;
   // There are none only because something is not listed yet, or two watches disagree for a moment: nothing is given
   // back for that.
@@ -79,7 +79,15 @@ class NodeChooser {
   virtual std::optional<std::string> namespace_label(const std::string& /*ns*/, const std::string& /*key*/) {
     return std::nullopt;
   }
-  // How often nodes were avoided for the pods of this controller (reconcile::AvoidNode), as far as is remembered.
+  struct JobPolicy {
+    std::string pod_replacement_policy;  // empty: not known
+    std::string why_unknown;             // empty: it is only being read
+  };
+  // Of the Job of this uid.
+  virtual JobPolicy job_policy(const std::string& /*ns*/, const std::string& /*name*/, const std::string& /*uid*/) {
+    return {};
+  }
+  // How often nodes were avoided for the pods of this controller (reconcile::AvoidNodes), as far as is remembered.
   virtual uint32_t times_avoided(const std::string& /*uid*/) const { return 0; }
   // All that choose() reads of the pod, as a text: at any time pods with equal texts have the same choice. Empty:
   // nobody can say, so the pod is like no other.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "pkg/base/strings.h"
+#include "pkg/base/utf8.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
 #include "pkg/reconcile/writes.h"
@@ -13,6 +15,10 @@ using namespace reconcile;
 
 namespace {
 
+// Nodes of one pin that are told apart, and avoided by the next pod.
+constexpr size_t kMostNodes = 64;
+constexpr size_t kMostOfASelector = 256;  // bytes of a selector
+
 const api::Condition* unschedulable(const api::Pod& pod) {
   const auto found = std::find_if(pod.conditions.begin(), pod.conditions.end(), [](const api::Condition& c) {
     return c.type == "PodScheduled" && c.status == "False" && c.reason == "Unschedulable";
@@ -20,27 +26,85 @@ const api::Condition* unschedulable(const api::Pod& pod) {
   return found == pod.conditions.end() ? nullptr : &*found;
 }
 
+// What holds the pod to a node, or to those with certain labels.
 struct Pin {
-  std::string node, claims;
+  std::vector<std::string> nodes;  // where it may be; none: they are gone
+  std::string where;               // "node n1", "the nodes with rack in (a)"
+  std::string claims;
+  bool too_many = false;  // nodes; then none is listed
 };
 
-// What holds the pod to one node; nothing when nothing of ours does.
-std::optional<Pin> pin_of(const View& view, const api::Pod& pod) {
+std::string text_of(const api::NodeSelectorRequirement& requirement) {
+  std::string text = requirement.key + " " + requirement.op;
+  if (requirement.values.empty()) return text;
+  return text + " (" + join(requirement.values, ", ") + ")";
+}
+
+// "rack In (a), zone In (x) or rack In (b)".
+std::string text_of(const api::NodeSelector& selector) {
+  std::string text;
+  for (const api::NodeSelectorTerm& term : selector.terms) {
+    std::vector<std::string> parts;
+    for (const auto* requirements : {&term.match_expressions, &term.match_fields})
+      for (const api::NodeSelectorRequirement& requirement : *requirements) parts.push_back(text_of(requirement));
+    text += (text.empty() ? "" : " or ") + join(parts, ", ");
+  }
+  const std::string clean = valid_utf8(text);
+  return std::string(utf8_prefix(clean, kMostOfASelector));
+}
+
+// The nodes that all selectors match, and the pod's own required affinity: the pin was added to it with the gate's end.
+void list_nodes(const api::Pod& pod, const std::vector<const api::NodeSelector*>& selectors, NodeChooser& chooser,
+                Pin& pin) {
+  for (const std::string& node : chooser.all_nodes()) {
+    const auto fits = [&](const api::NodeSelector* selector) { return chooser.matches(*selector, node); };
+    if (!std::all_of(selectors.begin(), selectors.end(), fits)) continue;
+    if (pod.node_affinity && pod.node_affinity->required && !fits(&*pod.node_affinity->required)) continue;
+    if (pin.too_many = pin.nodes.size() == kMostNodes; pin.too_many) return pin.nodes.clear();
+    pin.nodes.push_back(node);
+  }
+}
+
+// What holds the pod where it is: the nodes of the devices that were proven for it here, by name or by every label that
+// the allocations' selectors use. Nothing when nothing of ours does.
+std::optional<Pin> pin_of(const View& view, const api::Pod& pod, NodeChooser& chooser) {
   Pin pin;
+  std::vector<const api::NodeSelector*> selectors;
+  const std::string* only = nullptr;
   for (const api::ResourceClaim* claim : view.claims_reserved_for(pod.metadata.uid)) {
     if (claim->metadata.ns != pod.metadata.ns || !claim->status.allocation || !is_allocated_by_us(*claim) ||
         !is_proven(*claim))
       continue;
-    const std::string* node = api::only_node(*claim->status.allocation);
-    if (!node) continue;
-    pin.node = *node;
+    // Without a selector the devices can be reached from every node: they are no reason to be refused.
+    if (!claim->status.allocation->node_selector) continue;
+    selectors.push_back(&*claim->status.allocation->node_selector);
+    if (const std::string* node = api::only_node(*claim->status.allocation)) only = node;
     pin.claims += (pin.claims.empty() ? "\"" : ", \"") + claim->metadata.name + "\"";
   }
-  return pin.node.empty() ? std::nullopt : std::optional(std::move(pin));
+  if (selectors.empty()) return std::nullopt;
+  if (only)
+    pin.nodes = {*only};
+  else
+    list_nodes(pod, selectors, chooser, pin);
+  pin.where = pin.nodes.size() == 1 ? "node " + pin.nodes.front() : "the nodes with " + text_of(*selectors.front());
+  return pin;
+}
+
+// Why a pod of this Job is left; empty: it may be evicted. Only a Job that replaces failed pods alone does not count
+// the eviction of a pending pod as a failure (job_controller.go, isPodFailed).
+std::string why_job_is_left(const api::Pod& pod, const api::OwnerReference& job, NodeChooser& nodes) {
+  if (!job.api_version.starts_with("batch/")) return "it belongs to a Job of " + job.api_version;
+  const NodeChooser::JobPolicy known = nodes.job_policy(pod.metadata.ns, job.name, job.uid);
+  if (!known.why_unknown.empty()) return known.why_unknown;
+  if (known.pod_replacement_policy.empty()) return "its Job is not known yet";
+  if (known.pod_replacement_policy == "Failed") return "";
+  return "Job \"" + job.name + "\" would count that as a failure: its podReplacementPolicy is " +
+         known.pod_replacement_policy + ", not Failed";
 }
 
 // Why the pod is left as it is; empty: it may be evicted.
-std::string why_kept(const View& view, const api::Pod& pod, const Options& options, NodeChooser& nodes) {
+std::string why_kept(const View& view, const api::Pod& pod, const Pin& pin, const Options& options,
+                     NodeChooser& nodes) {
   if (!options.recreate_pinned_pods) return "--recreate-pinned-pods is off";
   const std::optional<std::string> label = nodes.namespace_label(pod.metadata.ns, std::string(kRecreateLabel));
   if (!label) return "its namespace is not known yet";
@@ -48,8 +112,10 @@ std::string why_kept(const View& view, const api::Pod& pod, const Options& optio
     return "namespace " + pod.metadata.ns + " has no label " + std::string(kRecreateLabel) + "=true";
   const api::OwnerReference* owner = pod.metadata.controller();
   if (!owner) return "no controller would make it again";
-  // Whether a Job takes an eviction for a failure is said by its podReplacementPolicy, which is not watched.
-  if (owner->kind == "Job") return "it belongs to a Job";
+  if (owner->kind == "Job")
+    if (std::string left = why_job_is_left(pod, *owner, nodes); !left.empty()) return left;
+  if (pin.too_many) return "its devices can be used on more than " + std::to_string(kMostNodes) + " nodes";
+  // kube-scheduler takes the nomination back when nobody can be preempted for the pod either.
   if (!pod.nominated_node_name.empty()) return "it is nominated for node " + pod.nominated_node_name;
   // A claim that outlives the pod pins the next one to the same node.
   for (const api::ResourceClaim* claim : view.claims_reserved_for(pod.metadata.uid))
@@ -90,15 +156,15 @@ bool is_unschedulable(const api::Pod& pod) {
 
 Outcome look_at_pinned(const View& view, const api::Pod& pod, const Options& options, NodeChooser& nodes) {
   Outcome outcome;
-  const std::optional<Pin> pin = pin_of(view, pod);
+  const std::optional<Pin> pin = pin_of(view, pod, nodes);
   if (!pin) return outcome;
   const api::Condition& condition = *unschedulable(pod);
-  const std::string kept = why_kept(view, pod, options, nodes);
+  const std::string kept = why_kept(view, pod, *pin, options, nodes);
   WallTime since;
   const bool dated = parse_rfc3339(condition.last_transition_time, since);
   const Duration left =
       dated ? std::chrono::duration_cast<Duration>(since + kPinnedLongEnough - view.now()) : kPinnedLongEnough;
-  const std::string holds = "claims " + pin->claims + " hold devices on node " + pin->node + " for this pod";
+  const std::string holds = "claims " + pin->claims + " hold devices on " + pin->where + " for this pod";
   if (kept.empty() && left <= Duration::zero()) {
     Write write = write_eviction(pod);
     write.success_event = Event{ref_of(pod),
@@ -109,8 +175,8 @@ Outcome look_at_pinned(const View& view, const api::Pod& pod, const Options& opt
                                     ": its controller makes another, which goes elsewhere",
                                 ""};
     outcome.add(std::move(write));
-    outcome.add(AvoidNode{pod.metadata.controller()->uid, pin->node, kNodeIsAvoided,
-                          "kube-scheduler did not place a pod of the same controller there"});
+    outcome.add(AvoidNodes{pod.metadata.controller()->uid, pin->nodes, kNodeIsAvoided,
+                           "kube-scheduler did not place a pod of the same controller there"});
     return outcome;
   }
   const std::string what =
@@ -118,7 +184,7 @@ Outcome look_at_pinned(const View& view, const api::Pod& pod, const Options& opt
   emit_once(view, outcome,
             {ref_of(pod), true, "PinnedUnschedulable", "Schedule",
              "kube-scheduler: " + condition.message + "; " + holds + "; " + what,
-             without_digits(condition.message) + pin->node + what});
+             without_digits(condition.message) + pin->where + what});
   // The nomination, the label or the condition may change without an event that brings the pod back.
   if (options.recreate_pinned_pods)
     outcome.look_again_in(kept.empty() ? std::max<Duration>(left, std::chrono::seconds(1)) : std::chrono::minutes(1));

@@ -1,6 +1,7 @@
-// Pods that were let go here, pinned to the node of their devices, and that kube-scheduler then calls unschedulable
-// (gate mode): they wait with their devices, maybe forever. Their event says so in kube-scheduler's words; with
-// --recreate-pinned-pods the pod is evicted, so that its owner makes one that goes elsewhere. Pure.
+// Pods that were let go here, pinned to the node of their devices (or to the nodes with the labels by which a slice
+// selects them), and that kube-scheduler then calls unschedulable (gate mode): they wait with their devices, maybe
+// forever. Their event says so in kube-scheduler's words; with --recreate-pinned-pods the pod is evicted, so that its
+// owner makes one that goes elsewhere. Pure.
 #pragma once
 
 #include "controllers/allocation/allocation.h"
@@ -11,7 +12,7 @@ namespace dra::allocation {
 inline constexpr std::string_view kRecreateLabel = "dra-controller-manager/recreate-pinned-pods";
 // How long kube-scheduler has called a pod unschedulable before it is recreated.
 inline constexpr Duration kPinnedLongEnough = std::chrono::minutes(10);
-// How long the owner's next pods are not put onto that node.
+// How long the owner's next pods are not put onto that node, or those nodes.
 inline constexpr Duration kNodeIsAvoided = std::chrono::minutes(10);
 // Evictions for one owner, as far as this process remembers.
 inline constexpr uint32_t kMostRecreations = 3;

@@ -46,9 +46,9 @@ TEST_F(Pinned, IsEvictedAfterTenMinutesAndItsOwnerGoesElsewhere) {
   EXPECT_EQ(write().subresource, "eviction");
   EXPECT_EQ(body()["deleteOptions"]["preconditions"]["uid"], "p-uid");
   EXPECT_EQ(body()["deleteOptions"]["preconditions"]["resourceVersion"], "11");
-  const auto& avoided = std::get<reconcile::AvoidNode>(last.effects.at(1));
+  const auto& avoided = std::get<reconcile::AvoidNodes>(last.effects.at(1));
   EXPECT_EQ(avoided.uid, "rs-uid");
-  EXPECT_EQ(avoided.node, "n1");
+  EXPECT_EQ(avoided.nodes, std::vector<std::string>{"n1"});
   view.time -= std::chrono::seconds(1);
   EXPECT_EQ(pass(), "event PinnedUnschedulable");
   EXPECT_EQ(last.look_again, Duration(std::chrono::seconds(1)));
@@ -77,7 +77,7 @@ TEST_F(Pinned, IsLeftWhereAnEvictionWouldNotHelpOrIsNotWanted) {
   EXPECT_EQ(with([](api::Pod& p) { p.metadata.owner_references.clear(); }), "event PinnedUnschedulable");
   kept("no controller");
   EXPECT_EQ(with([](api::Pod& p) { p.metadata.owner_references[0].kind = "Job"; }), "event PinnedUnschedulable");
-  kept("Job");
+  kept("a Job of apps/v1");
   EXPECT_EQ(with([](api::Pod& p) { p.nominated_node_name = "n2"; }), "event PinnedUnschedulable");
   kept("nominated");
   nodes.labels.clear();
@@ -92,6 +92,69 @@ TEST_F(Pinned, IsLeftWhereAnEvictionWouldNotHelpOrIsNotWanted) {
   put(claim);
   EXPECT_EQ(pass(), "event PinnedUnschedulable");
   kept("stays where it is");
+}
+
+TEST_F(Pinned, APodOfAJobGoesOnlyWhereThatIsNoFailure) {
+  const auto of_a_job = [](api::Pod& p) { p.metadata.owner_references[0] = {"batch/v1", "Job", "j", "j-uid", true}; };
+  const auto kept = [&](const char* why) {
+    EXPECT_EQ(with(of_a_job), "event PinnedUnschedulable");
+    EXPECT_NE(event().note.find(why), std::string::npos) << event().note;
+  };
+  kept("its Job is not known yet");
+  nodes.job = {"", "it belongs to a Job, and this manager may not list jobs.batch"};
+  kept("may not list jobs.batch");
+  nodes.job = {"TerminatingOrFailed", ""};
+  kept("podReplacementPolicy is TerminatingOrFailed");
+  nodes.job = {"Failed", ""};
+  EXPECT_EQ(with(of_a_job), "recreate-pinned p");
+  EXPECT_EQ(std::get<reconcile::AvoidNodes>(last.effects.at(1)).uid, "j-uid");
+  nodes.avoided = kMostRecreations;
+  kept("3 pods of its controller were evicted");
+}
+
+// A slice may select its nodes by labels; then every one of these is the pin.
+TEST_F(Pinned, ThePinIsEveryNodeThatTheLabelsOfTheAllocationSelect) {
+  nodes.names = {"n1", "n2", "n3"};
+  nodes.node_labels = {{"n1", {{"rack", "a"}}}, {"n2", {{"rack", "b"}}}, {"n3", {{"rack", "a"}}}};
+  const auto reachable_from = [&](std::vector<api::NodeSelectorTerm> terms) {
+    claim = allocated("c", "n1", "gpu-0", true, {"p"});
+    claim.status.allocation->node_selector = api::NodeSelector{std::move(terms)};
+    claim.metadata.owner_references.push_back({"v1", "Pod", "p", "p-uid", true});
+    claim = proven(claim, "p");
+  };
+  const api::NodeSelectorTerm rack_a{{{"rack", "In", {"a"}}}, {}}, rack_b{{{"rack", "In", {"b"}}}, {}};
+  reachable_from({rack_a});
+  EXPECT_EQ(pass(), "recreate-pinned p");
+  EXPECT_EQ(std::get<reconcile::AvoidNodes>(last.effects.at(1)).nodes, (std::vector<std::string>{"n1", "n3"}));
+  options.recreate_pinned_pods = false;
+  EXPECT_EQ(pass(), "event PinnedUnschedulable");
+  EXPECT_NE(event().note.find("on the nodes with rack In (a) for this pod"), std::string::npos) << event().note;
+
+  // An OR of terms was pinned by name: the pod's own affinity says to which of them.
+  reachable_from({rack_a, rack_b});
+  const auto pinned_by_name = [](api::Pod& p) {
+    p.node_affinity.emplace().required = api::NodeSelector{{{{}, {{"metadata.name", "In", {"n2"}}}}}};
+  };
+  EXPECT_EQ(with(pinned_by_name), "event PinnedUnschedulable");
+  EXPECT_NE(event().note.find("on node n2 for this pod"), std::string::npos) << event().note;
+
+  // Devices that every node reaches hold nobody anywhere.
+  reachable_from({});
+  claim.status.allocation->node_selector.reset();
+  claim = proven(claim, "p");
+  EXPECT_EQ(pass(), "");
+
+  // So many that the next pod would have nowhere to go.
+  nodes.names.clear();
+  nodes.node_labels.clear();
+  for (int i = 0; i < 65; ++i) {
+    nodes.names.push_back("m" + std::to_string(i));
+    nodes.node_labels[nodes.names.back()] = {{"rack", "a"}};
+  }
+  reachable_from({rack_a});
+  options.recreate_pinned_pods = true;
+  EXPECT_EQ(pass(), "event PinnedUnschedulable");
+  EXPECT_NE(event().note.find("more than 64 nodes"), std::string::npos) << event().note;
 }
 
 TEST_F(Pinned, OthersAreNotLookedAt) {

@@ -155,6 +155,8 @@ class PodReconcile {
   // ---- condition.cc
   void show_waiting(const std::string& sentence, const std::string& kind);
   void show_allocated(const std::string& message);
+  // Bind mode: a node that others nominated for the pod, and that is none for it.
+  void drop_nomination();
   Duration pause_of_condition(const api::Condition* known, const std::string& kind);
   void write_condition_of_pod(const std::string& status, const std::string& reason, const std::string& message,
                               const std::string& kind);

@@ -26,11 +26,6 @@ bool is_only_claim(const View& view, const api::Pod& pod, const std::string& ent
   return found;
 }
 
-bool is_ours_to_bind(const api::Pod& pod, const Options& options) {
-  return std::find(options.scheduler_names.begin(), options.scheduler_names.end(), pod.scheduler_name) !=
-         options.scheduler_names.end();
-}
-
 ClaimState state_of(const View& view, const api::Pod& pod, std::shared_ptr<const api::ResourceClaim> claim) {
   ClaimState one;
   one.ours = is_allocated_by_us(*claim);
@@ -64,6 +59,11 @@ bool has_our_gate(const api::Pod& pod, const Options& options) {
 }
 
 }  // namespace
+
+bool is_ours_to_bind(const api::Pod& pod, const Options& options) {
+  return std::find(options.scheduler_names.begin(), options.scheduler_names.end(), pod.scheduler_name) !=
+         options.scheduler_names.end();
+}
 
 Role role_of(const api::Pod& pod, const Options& options) {
   if (pod.terminal() || pod.metadata.deleting()) return Role::kNone;

@@ -21,6 +21,8 @@ enum class Role {
   kBoundBare,  // bind mode, bound by somebody else: its claims may still need an allocation (P7)
   kExplain,    // observe mode: an unbound pod with claims
 };
+// The pod names one of our scheduler names.
+bool is_ours_to_bind(const api::Pod& pod, const Options& options);
 Role role_of(const api::Pod& pod, const Options& options);
 
 // One claim of the pod, as the protocol sees it.

@@ -111,6 +111,7 @@ void PodReconcile::no_node(const NodeChoice& choice) {
   }
   if (!pins.empty() && note.ends_with('.')) note.pop_back();
   waits("FailedScheduling", note + pins, signature + pins);
+  drop_nomination();
   count_failure("NoNode");
 }
 
@@ -131,6 +132,7 @@ void PodReconcile::no_devices(const allocator::Request& request, const std::vect
     words.claim = claim->metadata.key();
     complain_about(*claim, verdict::sentence(verdict, words), kind);
   }
+  drop_nomination();
   count_failure(metric_cause(verdict));
 }
 

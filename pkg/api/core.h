@@ -140,6 +140,13 @@ struct ResizedContainer {
   ResizedResources resources;
 };
 
+// status.reason and status.message of a pod that its kubelet did not admit.
+struct KubeletRefusal {
+  std::string reason;   // "OutOfcpu"
+  std::string message;  // "Pod was rejected: Node didn't have enough resource: cpu, ..."
+  bool operator==(const KubeletRefusal&) const = default;
+};
+
 struct Pod {
   ObjectMeta metadata;
   // spec
@@ -166,6 +173,7 @@ struct Pod {
   // status
   std::string phase;  // Pending, Running, Succeeded, Failed, Unknown
   std::string nominated_node_name;
+  std::optional<KubeletRefusal> refusal;  // only of phase Failed
   std::vector<Condition> conditions;
   std::vector<PodResourceClaimStatus> resource_claim_statuses;
   std::optional<PodExtendedResourceClaimStatus> extended_resource_claim_status;

@@ -242,9 +242,18 @@ bool read_resizes(const JsonValue& v, Pod& out, Trouble& t) {
   return true;
 }
 
+// Every message of a kubelet that admits a pod not begins so; the reasons are an open set.
+bool read_refusal(const JsonValue& v, Pod& out, Trouble& t) {
+  if (out.phase != "Failed") return true;
+  KubeletRefusal refusal;
+  if (!field(v, "reason", refusal.reason, t) || !field(v, "message", refusal.message, t)) return false;
+  if (refusal.message.starts_with("Pod was rejected")) out.refusal = std::move(refusal);
+  return true;
+}
+
 bool read_pod_status(const JsonValue& v, Pod& out, Trouble& t) {
-  return field(v, "phase", out.phase, t) && field(v, "nominatedNodeName", out.nominated_node_name, t) &&
-         field(v, "conditions", out.conditions, t) &&
+  return field(v, "phase", out.phase, t) && read_refusal(v, out, t) &&
+         field(v, "nominatedNodeName", out.nominated_node_name, t) && field(v, "conditions", out.conditions, t) &&
          field_with(v, "resourceClaimStatuses", t,
                     [&](const JsonValue& list) {
                       return read_list(list, out.resource_claim_statuses, t, read_pod_claim_status);

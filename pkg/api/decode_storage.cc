@@ -141,6 +141,11 @@ bool read(const JsonValue& v, ReplicaSet& out, Trouble& t) {
 bool read(const JsonValue& v, StatefulSet& out, Trouble& t) {
   return read_selecting(v, out, t);
 }
+bool read(const JsonValue& v, Job& out, Trouble& t) {
+  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
+         section(v, "spec", t,
+                 [&](const JsonValue& s) { return field(s, "podReplacementPolicy", out.pod_replacement_policy, t); });
+}
 
 }  // namespace detail
 
@@ -155,5 +160,6 @@ DRA_DECODE_KIND(Service)
 DRA_DECODE_KIND(ReplicationController)
 DRA_DECODE_KIND(ReplicaSet)
 DRA_DECODE_KIND(StatefulSet)
+DRA_DECODE_KIND(Job)
 
 }  // namespace dra::api

@@ -3,12 +3,36 @@
 #include <gmock/gmock.h>
 #include <malloc.h>
 
+#include "pkg/api/storage.h"
+
 namespace dra::api::decode_test {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+
+TEST(Decode, APodThatItsKubeletRefused) {
+  const auto refusal = [](const std::string& status) {
+    Result<Pod> pod = decode<Pod>(R"({"metadata": {"name": "p"}, "status": )" + status + "}");
+    return pod ? pod->refusal : KubeletRefusal{"cannot be read", ""};
+  };
+  EXPECT_EQ(refusal(R"({"phase": "Failed", "reason": "OutOfcpu", "message": "Pod was rejected: Node did not have"})"),
+            (KubeletRefusal{"OutOfcpu", "Pod was rejected: Node did not have"}));
+  EXPECT_EQ(refusal(R"({"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."})"),
+            std::nullopt);
+  EXPECT_EQ(refusal(R"({"phase": "Running", "reason": "OutOfcpu", "message": "Pod was rejected: "})"), std::nullopt);
+  EXPECT_EQ(refusal(R"({"phase": "Failed"})"), std::nullopt);
+  EXPECT_EQ(refusal(R"({"phase": "Failed", "reason": 1})"), (KubeletRefusal{"cannot be read", ""}));
+}
+
+TEST(Decode, AJobsPodReplacementPolicy) {
+  Result<Job> job = decode<Job>(
+      R"({"metadata": {"name": "j", "namespace": "ns", "uid": "u"}, "spec": {"podReplacementPolicy": "Failed"}})");
+  ASSERT_TRUE(job);
+  EXPECT_EQ(job->metadata.key(), "ns/j");
+  EXPECT_EQ(job->pod_replacement_policy, "Failed");
+}
 
 TEST(Decode, PodKeepsWhatControllersRead) {
   Result<Pod> pod = decode<Pod>(R"({

@@ -102,4 +102,9 @@ struct StatefulSet {
   std::optional<LabelSelector> selector;
 };
 
+struct Job {
+  ObjectMeta metadata;
+  std::string pod_replacement_policy;  // TerminatingOrFailed or Failed
+};
+
 }  // namespace dra::api

@@ -24,7 +24,9 @@ class ClusterAssumptions : public Assumptions {
   void assume(const reconcile::Write& write) override;
   void forget(const reconcile::Write& write) override;
   void confirmed(const reconcile::Write& write, uint64_t revision) override;
-  void avoid(const reconcile::AvoidNode& node) override { nodes_.avoid(node.uid, node.node, node.lasts, node.why); }
+  void avoid(const reconcile::AvoidNodes& avoided) override {
+    nodes_.avoid(avoided.uid, avoided.nodes, avoided.lasts, avoided.why);
+  }
 
   // The stream of claims has reached this revision.
   void claims_reached(uint64_t revision);

@@ -39,6 +39,7 @@ DemandWatches::DemandWatches(Reactor& reactor, client::Transport& transport, Ran
       kNamespacesRole, "the affinity of this pod, or of a pod that may mean it, selects namespaces by label", {}, {}};
   group(Facts::kVolumes) = {kVolumesRole, "this pod has PersistentVolumeClaims", {}, {}};
   group(Facts::kWorkloads) = {kWorkloadsRole, "", {}, {}};
+  group(Facts::kJobs) = {kJobsRole, "it belongs to a Job", {}, {}};
   add_namespaces();
   add_volumes();
   add_workloads();
@@ -120,15 +121,16 @@ void DemandWatches::add_volumes() {
 
 void DemandWatches::add_workloads() {
   placement::WorkloadFacts& facts = nodes_.workloads();
-  const auto score_only = [](auto& store) { return [&store](const auto& change) { put(store, change); }; };
-  add(Facts::kWorkloads, make<api::Service>({"", "v1", "services", "Service", true}), score_only(facts.services));
+  const auto keep = [](auto& store) { return [&store](const auto& change) { put(store, change); }; };
+  add(Facts::kWorkloads, make<api::Service>({"", "v1", "services", "Service", true}), keep(facts.services));
   add(Facts::kWorkloads,
       make<api::ReplicationController>({"", "v1", "replicationcontrollers", "ReplicationController", true}),
-      score_only(facts.replication_controllers));
+      keep(facts.replication_controllers));
   add(Facts::kWorkloads, make<api::ReplicaSet>({"apps", "v1", "replicasets", "ReplicaSet", true}),
-      score_only(facts.replica_sets));
+      keep(facts.replica_sets));
   add(Facts::kWorkloads, make<api::StatefulSet>({"apps", "v1", "statefulsets", "StatefulSet", true}),
-      score_only(facts.stateful_sets));
+      keep(facts.stateful_sets));
+  add(Facts::kJobs, make<api::Job>({"batch", "v1", "jobs", "Job", true}), keep(nodes_.jobs()));
 }
 
 void DemandWatches::need(Facts facts) {
@@ -138,20 +140,11 @@ void DemandWatches::need(Facts facts) {
   wanted.timer = reactor_.after(Duration::zero(), [this, facts] { open(facts); });
 }
 
-// "this manager may not list persistentvolumes, watch persistentvolumes: bind the ClusterRole ..."
-std::string DemandWatches::missing(const Group& group) const {
-  std::string what;
-  for (const Preflight::Missing& one : preflight_.missing())
-    if (one.role == group.role) what += (what.empty() ? "" : ", ") + one.permission;
-  return group.what + ", and this manager may not " + what +
-         ": bind the ClusterRole dra-controller-manager:" + std::string(group.role);
-}
-
 void DemandWatches::open(Facts facts) {
   if (stopped_) return;
   Group& wanted = group(facts);
   if (!preflight_.grants(wanted.role)) {
-    nodes_.set_known(facts, false, missing(wanted));
+    nodes_.set_known(facts, false, wanted.what + ", and " + preflight_.why_not(wanted.role));
     if (std::exchange(wanted.state, State::kMissing) != State::kMissing) hooks_.pods_may_go_on();  // they say so
     wanted.timer = reactor_.after(Preflight::kRecheck, [this, facts] { open(facts); });
     return;

@@ -1,5 +1,5 @@
-// DemandWatches: watches of what few pods need (labels of namespaces, volumes, workload controllers), opened when the
-// first pod needs them and kept from then on. They feed the node tracker.
+// DemandWatches: watches of what few pods need (labels of namespaces, volumes, workload controllers, Jobs), opened when
+// the first pod needs them and kept from then on. They feed the node tracker.
 //
 // Each group has a role of its own. Without it the pods that need the group wait, and their reason names what is
 // missing; it is looked for again every minute. Belongs to the reactor's thread.
@@ -67,7 +67,6 @@ class DemandWatches {
   Group& group(Facts facts) { return groups_[static_cast<size_t>(facts)]; }
   void open(Facts facts);
   void listed(Facts facts);
-  std::string missing(const Group& group) const;
 
   Reactor& reactor_;
   client::Transport& transport_;

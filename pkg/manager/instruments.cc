@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "controllers/allocation/allocation.h"
+#include "controllers/allocation/refused.h"
 #include "pkg/log/log.h"
 #include "pkg/manager/stuck_claims.h"
 
@@ -102,6 +103,10 @@ Instruments::Instruments(metrics::Registry& r, std::string lease)
                          {"purpose", "result"})),
       failures_(r.counters("dra_allocation_failures_total",
                            "[ALPHA] Decisions that found no devices or no node, by the main cause.", {"cause"})),
+      refused_(r.counters("dra_bindings_refused_by_kubelet_total",
+                          "[ALPHA] Pods that this manager bound and whose kubelet then refused them, by the kubelet's "
+                          "reason.",
+                          {"reason"})),
       allocation_seconds_(r.histogram("dra_claim_allocation_duration_seconds",
                                       "[ALPHA] Time from the creation of a claim to its allocation.",
                                       {0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800})),
@@ -187,6 +192,7 @@ Instruments::Instruments(metrics::Registry& r, std::string lease)
     for (const char* admin_access : {"false", "true"})
       for (metrics::CounterFamily* family : {&creates_, &creates_137_}) family->with({status, admin_access});
   for (const std::string& cause : allocation::failure_causes()) failures_.with({cause});
+  for (const std::string& reason : allocation::refusal_reasons()) refused_.with({reason});
 }
 
 Instruments::~Instruments() = default;
@@ -197,6 +203,8 @@ void Instruments::record(const reconcile::Metric& metric) {
       family->with(values_of(metric.labels)).increment(metric.value);
   else if (metric.name == "dra_allocation_failures_total")
     failures_.with(values_of(metric.labels)).increment(metric.value);
+  else if (metric.name == "dra_bindings_refused_by_kubelet_total")
+    refused_.with(values_of(metric.labels)).increment(metric.value);
   else if (metric.name == "dra_pending_pods")
     pending_.waits(metric.labels);
   else if (metric.name == "dra_claim_allocation_duration_seconds")

@@ -279,6 +279,7 @@ struct Manager::Impl {
   // permissions.
   void admit() {
     instruments.set_missing_permissions(preflight.missing());
+    judge_volume_binding();
     bool more = false;
     for (const PermissionRole* role : needed_roles(options)) {
       if (role->controller.empty() || !preflight.permits(role->controller)) continue;
@@ -291,6 +292,16 @@ struct Manager::Impl {
     if (!more && in_step) return open_lanes();
     awaits_sync = true;
     await_sync();
+  }
+
+  // Pods whose volumes would have to be bound here say so, before devices are taken for them; nobody else notices.
+  void judge_volume_binding() {
+    std::string why = preflight.why_not(kBindVolumesRole);
+    if (!why.empty()) why = "a PersistentVolumeClaim of this pod waits for its first consumer, and " + why;
+    if (why == volumes_unbindable) return;
+    volumes_unbindable = why;
+    nodes.set_volumes_unbindable(std::move(why));
+    look_at_everything_again();
   }
 
   // A controller that is let in while others work already is shown everything that is there.
@@ -600,6 +611,7 @@ struct Manager::Impl {
   bool awaits_sync = false;
   bool in_step = false;
   std::set<std::string_view> open;  // controllers that run
+  std::string volumes_unbindable;   // why volumes may not be bound here; empty: they may
   bool wants_lead = false;
   bool stopped = false;
   uint64_t term = 0;

@@ -1,6 +1,7 @@
 #include "pkg/manager/node_tracker.h"
 
 #include <algorithm>
+#include <set>
 
 #include "pkg/api/selectors.h"
 #include "pkg/reconcile/pod_claims.h"
@@ -16,14 +17,6 @@ const std::string& controller_uid(const api::Pod& pod) {
   static const std::string kNone;
   const api::OwnerReference* owner = pod.metadata.controller();
   return owner ? owner->uid : kNone;
-}
-
-// By another than this program, which nominates the node of the devices and holds it otherwise.
-bool is_nominated_by_others(const api::Pod& pod) {
-  return !pod.nominated_node_name.empty() && !pod.metadata.deleting() &&
-         std::none_of(pod.metadata.managed_fields.begin(), pod.metadata.managed_fields.end(), [](const auto& entry) {
-           return entry.nominates_node && entry.manager == reconcile::kFieldManager;
-         });
 }
 
 bool is_spread_by_default(const api::Pod& pod) {
@@ -47,7 +40,7 @@ void NodeTracker::set_pod(const api::Pod& pod) {
   // An assumption about the pod stays, of the pod as it is now.
   if (counted && counted->assumed && !was_nominated)
     return cluster_.set_pod(pod, std::string(cluster_.rest(counted->node).name), true);
-  if (is_nominated_by_others(pod)) {
+  if (reconcile::is_nominated_by_others(pod) && !pod.metadata.deleting()) {
     nominated_[uid] = pod.priority;
     return cluster_.set_pod(pod, pod.nominated_node_name, true);
   }
@@ -83,17 +76,21 @@ void NodeTracker::forget_all() {
     if (!nominated_.contains(uid)) forget(uid);
 }
 
-void NodeTracker::avoid(const std::string& uid, const std::string& node, Duration lasts, const std::string& why) {
+void NodeTracker::avoid(const std::string& uid, const std::vector<std::string>& nodes, Duration lasts,
+                        const std::string& why) {
   forget(uid);
   const MonoTime now = clock_.mono_now();
+  const std::set<std::string_view> again(nodes.begin(), nodes.end());
   for (auto next = avoided_.begin(); next != avoided_.end();) {
     const auto one = next++;
-    if (one->second.until <= now || (one->first == uid && one->second.node == node)) avoided_.erase(one);
+    if (one->second.until <= now || (one->first == uid && again.contains(one->second.node))) avoided_.erase(one);
   }
-  if (avoided_.size() >= kMaxAvoided)
-    avoided_.erase(std::min_element(avoided_.begin(), avoided_.end(),
-                                    [](const auto& a, const auto& b) { return a.second.until < b.second.until; }));
-  avoided_.emplace(uid, Avoided{node, why, now + lasts});
+  for (const std::string_view node : again) {
+    if (avoided_.size() >= kMaxAvoided)
+      avoided_.erase(std::min_element(avoided_.begin(), avoided_.end(),
+                                      [](const auto& a, const auto& b) { return a.second.until < b.second.until; }));
+    avoided_.emplace(uid, Avoided{std::string(node), why, now + lasts});
+  }
   if (times_avoided_.size() >= kMaxAvoided) times_avoided_.clear();
   ++times_avoided_[uid];
 }
@@ -141,6 +138,8 @@ allocation::NodeChoice NodeTracker::choose(const api::Pod& pod, const std::vecto
   const Result<placement::PodNeeds> needs = placement::PodNeeds::of(pod);
   if (!needs) return {{}, needs.error().message(), false, {}};
   if (const Known* missing = missing_facts(*needs)) return {{}, missing->why, false, {}, missing->why.empty()};
+  if (!volumes_unbindable_.empty() && pod.scheduling_gates.empty() && has_volumes_to_bind(pod))
+    return {{}, volumes_unbindable_, false, {}};
   placement::DecisionOptions options;
   std::vector<placement::NodeIndex> nodes;
   if (!only.empty()) {
@@ -185,6 +184,15 @@ std::string NodeTracker::absent_class(const api::Pod& pod) const {
              "\", which does not exist.";
   }
   return "";
+}
+
+bool NodeTracker::has_volumes_to_bind(const api::Pod& pod) const {
+  return std::any_of(pod.volumes.begin(), pod.volumes.end(), [&](const api::PodVolume& volume) {
+    const auto claim = volumes_.claim(placement::claim_key(pod.metadata.ns, pod.metadata.name, volume));
+    if (!claim || !claim->volume_name.empty()) return false;
+    const auto class_of_claim = cluster_.storage.classes.find(placement::class_of(*claim));
+    return class_of_claim && class_of_claim->volume_binding_mode == "WaitForFirstConsumer";
+  });
 }
 
 void NodeTracker::prefer(std::string_view node, allocation::NodeChoice& choice) const {
@@ -281,6 +289,18 @@ std::optional<std::string> NodeTracker::namespace_label(const std::string& ns, c
   const api::StringMap& labels = cluster_.namespace_labels(ns);
   const auto found = labels.find(key);
   return found == labels.end() ? "" : found->second;
+}
+
+allocation::NodeChooser::JobPolicy NodeTracker::job_policy(const std::string& ns, const std::string& name,
+                                                           const std::string& uid) {
+  const Known& known = known_[static_cast<size_t>(Facts::kJobs)];
+  if (!known.known) {
+    if (needed_) needed_(Facts::kJobs);
+    return {"", known.why};
+  }
+  const auto job = jobs_.find(ns + "/" + name);
+  if (!job || job->metadata.uid != uid) return {};
+  return {job->pod_replacement_policy, ""};
 }
 
 uint32_t NodeTracker::times_avoided(const std::string& uid) const {

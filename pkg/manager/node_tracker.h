@@ -25,8 +25,9 @@ enum class Facts : uint8_t {
   kNamespaces,  // pods whose affinity selects namespaces by label
   kVolumes,     // pods with PersistentVolumeClaims
   kWorkloads,   // pods of ReplicaSets and the like: spreading by default, a score only
+  kJobs,        // pods of Jobs that may be recreated
 };
-inline constexpr size_t kFactsKinds = 3;
+inline constexpr size_t kFactsKinds = 4;
 
 class NodeTracker : public allocation::NodeChooser {
  public:
@@ -41,15 +42,18 @@ class NodeTracker : public allocation::NodeChooser {
   void assume(const api::Pod& pod, const std::string& node);
   void forget(const std::string& uid);
   void forget_all();
-  // The node is not chosen for the pod, or the pods of the controller, of this uid for a while. At most kMaxAvoided at
-  // a time: the oldest are dropped.
-  void avoid(const std::string& uid, const std::string& node, Duration lasts, const std::string& why);
+  // The nodes are not chosen for the pod, or the pods of the controller, of this uid for a while. At most kMaxAvoided
+  // at a time: the oldest are dropped.
+  void avoid(const std::string& uid, const std::vector<std::string>& nodes, Duration lasts, const std::string& why);
 
   void set_namespace(const api::Namespace& ns) { cluster_.set_namespace(ns.metadata.name, ns.metadata.labels); }
   void remove_namespace(const std::string& name) { cluster_.remove_namespace(name); }
   placement::StorageFacts& storage() { return cluster_.storage; }  // all but claims and volumes
   AssumedVolumes& volumes() { return volumes_; }
   placement::WorkloadFacts& workloads() { return cluster_.workloads; }
+  placement::ObjectsByKey<api::Job>& jobs() { return jobs_; }
+  // The reason of a pod one of whose volumes is to be bound; empty: this program may bind them, or needs not.
+  void set_volumes_unbindable(std::string why) { volumes_unbindable_ = std::move(why); }
   // `why`: the reason of a pod that needs these facts while they cannot be had; empty: they are only being listed, and
   // nothing is given back for that.
   void set_known(Facts facts, bool known, std::string why);
@@ -62,6 +66,7 @@ class NodeTracker : public allocation::NodeChooser {
   std::vector<std::string> all_nodes() override;
   allocation::VolumeNeeds volumes(const api::Pod& pod, const std::string& node) override;
   std::optional<std::string> namespace_label(const std::string& ns, const std::string& key) override;
+  JobPolicy job_policy(const std::string& ns, const std::string& name, const std::string& uid) override;
   uint32_t times_avoided(const std::string& uid) const override;
   std::string shape(const api::Pod& pod) const override;
 
@@ -83,6 +88,8 @@ class NodeTracker : public allocation::NodeChooser {
   placement::Decision decide(const placement::PodNeeds& needs, const placement::DecisionOptions& options) const;
   placement::VolumePlan plan(const api::Pod& pod, const std::string& node);
   bool waits_for_volumes(const api::Pod& pod) const;
+  // One of its claims has no volume yet, and its class leaves that to whoever places the pod.
+  bool has_volumes_to_bind(const api::Pod& pod) const;
   std::vector<const Avoided*> avoided_by(const api::Pod& pod) const;
   void drop_avoided(const api::Pod& pod, allocation::NodeChoice& choice) const;
   // " persistentvolumeclaim ... names StorageClass ..., which does not exist."; empty: there are all.
@@ -92,6 +99,8 @@ class NodeTracker : public allocation::NodeChooser {
   const Clock& clock_;
   mutable placement::Cluster cluster_;
   AssumedVolumes volumes_;
+  placement::ObjectsByKey<api::Job> jobs_;
+  std::string volumes_unbindable_;
   std::map<std::string, int32_t> nominated_;                  // pods that others nominated, by uid: their priority
   std::multimap<std::string, Avoided, std::less<>> avoided_;  // by uid of pod or controller
   std::array<Known, kFactsKinds> known_;

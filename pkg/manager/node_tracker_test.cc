@@ -172,10 +172,10 @@ TEST_F(NodeTrackerTest, AnAvoidedNodeComesBack) {
   api::Pod owned = pod("p");
   owned.metadata.owner_references.push_back({"batch/v1", "Job", "job", "job-uid", true});
   tracker.assume(owned, "n1");
-  tracker.avoid("p", "n1", 60s, "no space");
+  tracker.avoid("p", {"n1"}, 60s, "no space");
   EXPECT_EQ(chosen(owned), "n2");
   EXPECT_EQ(tracker.shape(owned), "") << "it is like no other for that time";
-  tracker.avoid("job-uid", "n2", 600s, "refused there");
+  tracker.avoid("job-uid", {"n2"}, 600s, "refused there");
   const allocation::NodeChoice none = tracker.choose(owned, {});
   EXPECT_TRUE(none.nodes.empty());
   EXPECT_EQ(none.ask_again, Duration(60s));
@@ -195,7 +195,7 @@ TEST_F(NodeTrackerTest, FactsFollowTheirNodes) {
   EXPECT_EQ(all.cpu_milli, 1000);
   ASSERT_EQ(all.facts.size(), 3u);
   for (size_t i = 0; i < 3; ++i) EXPECT_EQ(all.facts[i].free_cpu_milli, all.nodes[i] == "n1" ? 1500 : 2000);
-  tracker.avoid("p", std::string(all.nodes[1]), 1min, "it failed");
+  tracker.avoid("p", {std::string(all.nodes[1])}, 1min, "it failed");
   const std::string last(all.nodes[2]), gone(all.nodes[1]);
   owned.nominated_node_name = last;
   const allocation::NodeChoice some = tracker.choose(owned, {});
@@ -206,10 +206,99 @@ TEST_F(NodeTrackerTest, FactsFollowTheirNodes) {
   EXPECT_GT(some.facts[0].preferred, some.facts[1].preferred) << "the promised node before all others";
 }
 
+// Several nodes at once are one time: a pin by labels holds a pod to all of them.
+TEST_F(NodeTrackerTest, NodesThatAreAvoidedTogetherCountOnce) {
+  add_node("n3");
+  tracker.avoid("p", {"n1", "n3", "n1"}, 60s, "no space");
+  EXPECT_EQ(chosen(pod("p")), "n2");
+  EXPECT_EQ(tracker.times_avoided("p"), 1u);
+  tracker.avoid("p", {"n1"}, 120s, "no space");
+  EXPECT_EQ(tracker.times_avoided("p"), 2u);
+  clock.advance(60s);
+  EXPECT_EQ(chosen(pod("p")), "n2 n3");
+}
+
+// Without the permission to bind volumes, pods whose volumes would be bound here say so; nobody else notices.
+TEST_F(NodeTrackerTest, VolumesThatMayNotBeBoundConcernTheirPodsAlone) {
+  add_claim("waits", "fast");
+  add_claim("bound", "local", "pv");
+  add_claim("absent-class", "no-such-class");
+  auto volume = add_volume("pv", "n2");
+  tracker.set_volumes_unbindable("this manager may not patch persistentvolumes");
+  const allocation::NodeChoice none = tracker.choose(pod("p", "waits"), {});
+  EXPECT_TRUE(none.nodes.empty());
+  EXPECT_EQ(none.why_none, "this manager may not patch persistentvolumes");
+  EXPECT_FALSE(none.watch_lags);
+  api::Pod gated = pod("p", "waits");
+  gated.scheduling_gates.push_back("some/gate");
+  EXPECT_EQ(chosen(gated), "n1 n2") << "kube-scheduler binds these";
+  EXPECT_EQ(chosen(pod("q")), "n1 n2");
+  EXPECT_EQ(tracker.choose(pod("r", "bound"), {}).why_none.find("may not"), std::string::npos);
+  EXPECT_EQ(tracker.choose(pod("s", "absent-class"), {}).why_none.find("may not"), std::string::npos);
+  tracker.set_volumes_unbindable("");
+  EXPECT_EQ(chosen(pod("p", "waits")), "n1 n2");
+}
+
+// Affinities that no node can match, or that cannot be parsed: the pod's own reason, and nobody else's.
+TEST_F(NodeTrackerTest, VolumesWithABrokenAffinityConcernTheirPodsAlone) {
+  const std::string host = "kubernetes.io/hostname";
+  const std::vector<api::NodeSelector> broken = {
+      {},                                                               // no terms
+      {{api::NodeSelectorTerm{}}},                                      // a term without requirements
+      {{api::NodeSelectorTerm{{{host, "Near", {"n1"}}}, {}}}},          // an operator that there is not
+      {{api::NodeSelectorTerm{{{host, "In", {}}}, {}}}},                // In without values
+      {{api::NodeSelectorTerm{{{host, "Gt", {"n1"}}}, {}}}},            // Gt of no number
+      {{api::NodeSelectorTerm{{{host, "Exists", {"n1"}}}, {}}}},        // Exists with values
+      {{api::NodeSelectorTerm{{{host, "In", {"not a value!"}}}, {}}}},  // no label value
+      {{api::NodeSelectorTerm{{}, {{"metadata.uid", "In", {"n1"}}}}}},  // a field that there is not
+      {std::vector<api::NodeSelectorTerm>(5000)},                       // thousands of them
+  };
+  for (size_t i = 0; i < broken.size(); ++i) {
+    const std::string name = "v" + std::to_string(i);
+    auto volume = std::make_shared<api::PersistentVolume>(*add_volume(name, "n1"));
+    volume->node_affinity = broken[i];
+    volume->claim_ref = api::PersistentVolume::ClaimRef{"default", name, name};
+    tracker.volumes().set(std::shared_ptr<const api::PersistentVolume>(volume));
+    add_claim(name, "local", name);
+    const allocation::NodeChoice none = tracker.choose(pod("p", name), {});
+    EXPECT_TRUE(none.nodes.empty()) << i;
+    EXPECT_EQ(none.why_none, "0/2 nodes are available: 2 node(s) didn't match PersistentVolume's node affinity.") << i;
+    EXPECT_EQ(chosen(pod("q")), "n1 n2") << i;
+  }
+  // The one term that can be read counts, wherever it is.
+  auto volume = std::make_shared<api::PersistentVolume>(*add_volume("good", "n1"));
+  volume->node_affinity = broken.back();
+  volume->node_affinity->terms.push_back({{{host, "In", {"n2"}}}, {}});
+  volume->claim_ref = api::PersistentVolume::ClaimRef{"default", "good", "good"};
+  tracker.volumes().set(std::shared_ptr<const api::PersistentVolume>(volume));
+  add_claim("good", "local", "good");
+  EXPECT_EQ(chosen(pod("p", "good")), "n2");
+}
+
+TEST_F(NodeTrackerTest, JobsAreReadOnDemand) {
+  std::vector<Facts> asked;
+  tracker.on_needed([&](Facts facts) { asked.push_back(facts); });
+  const auto policy = [&] { return tracker.job_policy("default", "j", "j-uid"); };
+  EXPECT_EQ(policy().pod_replacement_policy + "|" + policy().why_unknown, "|");
+  EXPECT_EQ(asked, (std::vector<Facts>{Facts::kJobs, Facts::kJobs}));
+  tracker.set_known(Facts::kJobs, false, "may not list jobs");
+  EXPECT_EQ(policy().why_unknown, "may not list jobs");
+  tracker.set_known(Facts::kJobs, true, "");
+  auto job = std::make_shared<api::Job>();
+  job->metadata.ns = "default";
+  job->metadata.name = "j";
+  job->metadata.uid = "j-uid";
+  job->pod_replacement_policy = "Failed";
+  EXPECT_EQ(policy().pod_replacement_policy, "") << "it has not come yet";
+  tracker.jobs().set(job);
+  EXPECT_EQ(policy().pod_replacement_policy, "Failed");
+  EXPECT_EQ(tracker.job_policy("default", "j", "another-uid").pod_replacement_policy, "");
+}
+
 TEST_F(NodeTrackerTest, AvoidedNodesAreBounded) {
   for (size_t i = 0; i < NodeTracker::kMaxAvoided + 10; ++i)
-    tracker.avoid("p", "node-" + std::to_string(i), Duration(600s) + i * 1s, "");
-  tracker.avoid("p", "n1", 900s, "");
+    tracker.avoid("p", {"node-" + std::to_string(i)}, Duration(600s) + i * 1s, "");
+  tracker.avoid("p", {"n1"}, 900s, "");
   EXPECT_EQ(chosen(pod("p")), "n2");
 }
 

@@ -48,6 +48,11 @@ std::vector<PermissionRole> make_roles() {
         {"", "services", {"list", "watch"}, ""},
         {"apps", "replicasets", {"list", "watch"}, ""},
         {"apps", "statefulsets", {"list", "watch"}, ""}}},
+      {kJobsRole,
+       "",
+       "pods of Jobs are not recreated; without --recreate-pinned-pods it is not needed",
+       "",
+       {{"batch", "jobs", {"list", "watch"}, ""}}},
       {"events", "", "no events are recorded", "", {{"events.k8s.io", "events", {"create", "patch"}, ""}}},
       {"neighbours",
        "",
@@ -90,6 +95,9 @@ std::vector<const PermissionRole*> needed_roles(const ManagerOptions& options) {
     if (role.controller.empty() && role.name.starts_with("allocation-") && !controller_runs(options, "allocation"))
       continue;
     if (role.name == kBindVolumesRole && options.allocation.mode != allocation::Mode::kBind) continue;
+    const auto recreates = options.controller_flags.find("recreate-pinned-pods");
+    if (role.name == kJobsRole && (recreates == options.controller_flags.end() || recreates->second != "true"))
+      continue;
     needed.push_back(&role);
   }
   return needed;

@@ -37,6 +37,8 @@ inline constexpr std::string_view kNamespacesRole = "allocation-namespaces";
 inline constexpr std::string_view kVolumesRole = "allocation-volumes";
 inline constexpr std::string_view kBindVolumesRole = "allocation-bind-volumes";
 inline constexpr std::string_view kWorkloadsRole = "allocation-workloads";
+// For --recreate-pinned-pods: pods of Jobs.
+inline constexpr std::string_view kJobsRole = "allocation-recreate-jobs";
 
 // The controllers', in the order of controllers/list.inc, then allocation's that cost single pods only, events,
 // neighbours and leader-election.

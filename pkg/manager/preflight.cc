@@ -44,6 +44,14 @@ bool Preflight::grants(std::string_view role) const {
   return std::none_of(missing_.begin(), missing_.end(), [&](const Missing& m) { return m.role == role; });
 }
 
+std::string Preflight::why_not(std::string_view role) const {
+  std::string what;
+  for (const Missing& one : missing_)
+    if (one.role == role) what += (what.empty() ? "" : ", ") + one.permission;
+  if (what.empty()) return "";
+  return "this manager may not " + what + ": bind the ClusterRole dra-controller-manager:" + std::string(role);
+}
+
 void Preflight::begin_round() {
   questions_.clear();
   next_ = 0;

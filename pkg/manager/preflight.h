@@ -39,6 +39,10 @@ class Preflight {
   // The role is granted, as far as is known.
   bool grants(std::string_view role) const;
 
+  // What people read: "this manager may not list jobs.batch, watch jobs.batch: bind the ClusterRole ..."; empty:
+  // granted.
+  std::string why_not(std::string_view role) const;
+
   struct Missing {
     std::string permission;  // "create resourceclaims.resource.k8s.io"
     std::string role;        // "claimtemplate"

@@ -187,7 +187,7 @@ void Runner::step(uint64_t id) {
     } else if (const auto* metric = std::get_if<reconcile::Metric>(&effect)) {
       sinks_.metrics.record(*metric);
       ++pass->at;
-    } else if (const auto* avoided = std::get_if<reconcile::AvoidNode>(&effect)) {
+    } else if (const auto* avoided = std::get_if<reconcile::AvoidNodes>(&effect)) {
       sinks_.assumptions.avoid(*avoided);
       ++pass->at;
     } else if (const auto* question = std::get_if<reconcile::Confirm>(&effect)) {

@@ -48,7 +48,7 @@ class Assumptions {
   virtual void forget(const reconcile::Write& write) = 0;
   // The write happened at this revision.
   virtual void confirmed(const reconcile::Write& write, uint64_t revision) = 0;
-  virtual void avoid(const reconcile::AvoidNode&) {}
+  virtual void avoid(const reconcile::AvoidNodes&) {}
 };
 
 }  // namespace dra::manager

@@ -91,11 +91,11 @@ struct Confirm {
   Ref object;
 };
 
-// The node is not chosen for a while: for the pod of this uid, which counts on no node any more unless it is bound, or
-// for the pods of the controller of this uid. Kept in memory only.
-struct AvoidNode {
+// The nodes are not chosen for a while: for the pod of this uid, which counts on no node any more unless it is bound,
+// or for the pods of the controller of this uid. Kept in memory only.
+struct AvoidNodes {
   std::string uid;
-  std::string node;
+  std::vector<std::string> nodes;
   Duration lasts{};
   std::string why;  // "the volumes of this pod were not bound there"
 };
@@ -108,7 +108,7 @@ struct Note {
   std::string text;
 };
 
-using Effect = std::variant<Write, Confirm, Event, Metric, AvoidNode, Note>;
+using Effect = std::variant<Write, Confirm, Event, Metric, AvoidNodes, Note>;
 
 // What was decided about the key's pod, for the log.
 struct Decided {

@@ -12,6 +12,12 @@ const api::PodResourceClaimStatus* published_claim(const api::Pod& pod, std::str
   return nullptr;
 }
 
+bool is_nominated_by_others(const api::Pod& pod) {
+  return !pod.nominated_node_name.empty() &&
+         std::none_of(pod.metadata.managed_fields.begin(), pod.metadata.managed_fields.end(),
+                      [](const auto& entry) { return entry.nominates_node && entry.manager == kFieldManager; });
+}
+
 ResolvedClaim resolve_claim(const api::Pod& pod, const api::PodResourceClaim& entry) {
   using State = ResolvedClaim::State;
   if (entry.resource_claim_name) return {State::kNamed, *entry.resource_claim_name, false};

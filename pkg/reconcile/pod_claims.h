@@ -21,6 +21,10 @@ inline constexpr std::string_view kEvictionManager = "dra-controller-manager-evi
 // Applies a pod's status.extendedResourceClaimStatus and nothing else.
 inline constexpr std::string_view kExtendedManager = "dra-controller-manager-extended";
 
+// Another than this program wrote status.nominatedNodeName (the controller claimtemplate nominates the node of the
+// devices, and takes that back itself).
+bool is_nominated_by_others(const api::Pod& pod);
+
 struct ResolvedClaim {
   enum class State {
     kNamed,        // `name` is the claim's name

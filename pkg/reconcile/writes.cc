@@ -239,6 +239,17 @@ Write write_ungated(const api::Pod& pod, std::string_view gate, const api::NodeS
   return write;
 }
 
+Write write_nomination_removed(const api::Pod& pod, std::string purpose) {
+  Write write;
+  write.verb = Verb::kMergePatch;
+  write.object = ref_of(pod);
+  write.subresource = "status";
+  write.purpose = std::move(purpose);
+  write.body = dumped({{"metadata", {{"uid", pod.metadata.uid}}}, {"status", {{"nominatedNodeName", nullptr}}}});
+  write.for_people = true;
+  return write;
+}
+
 Write write_pod_annotation(const api::Pod& pod, std::string_view name, const std::string& value, std::string purpose) {
   Json metadata = preconditions(pod.metadata);
   metadata["annotations"][name] = value.empty() ? Json(nullptr) : Json(value);

@@ -51,6 +51,9 @@ Write write_binding(const api::Pod& pod, const std::string& node);
 // The pod's announcement that it leaves claims (leaving.h) goes with the gate.
 Write write_ungated(const api::Pod& pod, std::string_view gate, const api::NodeSelectorTerm& narrowed_to);
 
+// Takes back status.nominatedNodeName, whoever wrote it; pinned to the pod's uid. Only other programs read it.
+Write write_nomination_removed(const api::Pod& pod, std::string purpose);
+
 // Sets one annotation of the pod; an empty value removes it.
 Write write_pod_annotation(const api::Pod& pod, std::string_view name, const std::string& value, std::string purpose);
 

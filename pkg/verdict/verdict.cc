@@ -213,7 +213,9 @@ struct Choice {
   std::vector<inventory::NodeId> passed;
 };
 
-Choice choose_nodes(const Facts& facts, const Question& question) {
+enum class Grouping { kByProblem, kNone };  // kNone: nobody asks what is wrong with the other nodes
+
+Choice choose_nodes(const Facts& facts, const Question& question, Grouping grouping) {
   Choice choice;
   if (question.pod == nullptr) {
     if (question.nodes.empty()) choice.passed = facts.inventory.nodes();
@@ -234,7 +236,10 @@ Choice choose_nodes(const Facts& facts, const Question& question) {
   if (!question.nodes.empty()) options.only = &only;
   const placement::Cluster::Aside aside(facts.cluster, question.pod->metadata.uid);
   const placement::Decision decision = placement::decide(facts.cluster, *needs, options);
-  choice.findings = findings_of(facts.cluster, *needs, decision);
+  if (grouping == Grouping::kByProblem)
+    choice.findings = findings_of(facts.cluster, *needs, decision);
+  else if (decision.error || decision.pod_refused_by != placement::Plugin::kNone)
+    choice.findings.refused = "refused";
   for (const placement::RankedNode& node : decision.nodes)
     choice.passed.push_back(facts.inventory.node_id(facts.cluster.rest(node.node).name));
   return choice;
@@ -335,9 +340,9 @@ struct Decided {
   bool searched = false;  // else no node was left, or no claim is to be allocated
 };
 
-Decided decide(const Facts& facts, const Question& question) {
+Decided decide(const Facts& facts, const Question& question, Grouping grouping) {
   Decided out;
-  out.choice = choose_nodes(facts, question);
+  out.choice = choose_nodes(facts, question, grouping);
   pin(facts, question, out.choice);
   allocator::Request request;
   request.weigh_alternatives = true;
@@ -364,13 +369,13 @@ std::string node_of(const Facts& facts, const Decided& decided) {
 }  // namespace
 
 std::optional<std::string> fits_on(const Facts& facts, const Question& question) {
-  const Decided decided = decide(facts, question);
+  const Decided decided = decide(facts, question, Grouping::kNone);
   if (!does_fit(decided)) return std::nullopt;
   return node_of(facts, decided);
 }
 
 Verdict judge(const Facts& facts, const Question& question) {
-  Decided decided = decide(facts, question);
+  Decided decided = decide(facts, question, Grouping::kByProblem);
   if (!does_fit(decided))
     return explain({facts.inventory, facts.allocator, facts.name_of_holder}, question, decided.choice.findings,
                    decided.choice.passed, decided.searched ? &decided.found : nullptr);

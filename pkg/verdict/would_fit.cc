@@ -236,8 +236,7 @@ class Trials {
     if (const auto host = node->metadata.labels.find("kubernetes.io/hostname"); host != node->metadata.labels.end())
       host->second = name;
     std::vector<std::string> added;
-    for (const auto& slice : objects_.slices) {
-      if (slice->node_name != like.metadata.name) continue;
+    for (const api::ResourceSlice* slice : slices_of_node_[like.metadata.name]) {
       api::ResourceSlice copy = *slice;
       copy.metadata.name += "-would-fit";
       copy.pool.name += "-would-fit";
@@ -266,7 +265,7 @@ class Trials {
   void tolerate_device_taints(const Place& place) {
     constexpr size_t kMostTaints = 64;
     std::map<std::string, api::DeviceToleration> taints;
-    for (const inventory::PoolInfo& pool : facts_.inventory.pools()) {
+    for (const inventory::PoolInfo& pool : pools()) {
       if (!facts_.inventory.any_taints(pool.driver, pool.name)) continue;
       for (const inventory::DeviceInfo& device : facts_.inventory.devices(pool.id))
         for (const api::DeviceTaint& taint : device.taints)
@@ -313,6 +312,12 @@ class Trials {
     }
   }
 
+  // A list of all pools is long, and what is tried leaves it as it was.
+  const std::vector<inventory::PoolInfo>& pools() {
+    if (pools_.empty()) pools_ = facts_.inventory.pools();
+    return pools_;
+  }
+
   // ---- claims of others
 
   static constexpr size_t kMostShrunk = 512;  // holders of which those are sought that need not go
@@ -332,8 +337,7 @@ class Trials {
   // Nothing where a pool is not of one node: then anywhere.
   std::optional<std::vector<std::string>> nodes_changed_by(const std::vector<ClaimPtr>& released) {
     if (node_of_pool_.empty())
-      for (const inventory::PoolInfo& pool : facts_.inventory.pools())
-        node_of_pool_[{pool.driver, pool.name}] = pool.node;
+      for (const inventory::PoolInfo& pool : pools()) node_of_pool_[{pool.driver, pool.name}] = pool.node;
     std::set<std::string> nodes;
     for (const ClaimPtr& claim : released)
       for (const api::DeviceRequestAllocationResult& device : claim->status.allocation->results) {
@@ -430,6 +434,7 @@ class Trials {
   const WorldObjects& objects_;
   const WouldFitOptions options_;
   WouldFit out_;
+  std::vector<inventory::PoolInfo> pools_;
   size_t narrow_ = 0;                                                        // decisions about a few nodes
   std::map<std::pair<std::string, std::string>, std::string> node_of_pool_;  // by driver and pool; empty: of several
   std::map<std::string, std::vector<const api::ResourceSlice*>> slices_of_node_;

@@ -6,7 +6,7 @@ host ports, tainted nodes and too little CPU. Bind mode: every pod is where kube
 kube-scheduler places none; each volume is bound once. With kube-scheduler alone the same seed gives the number to compare with. Gate mode: no
 pod stays pinned to a node that kube-scheduler refuses.
 
-Usage: real_volumes_test.py FOLDER_OF_PROGRAMS [--pods N] [--gated N] [--seed N] [--mode bind|gate|faults ...]
+Usage: real_volumes_test.py FOLDER_OF_PROGRAMS [--pods N] [--gated N] [--seed N] [--mode others|pinned|bind|gate|recreate|faults|permissions ...]
 """
 import argparse
 import collections
@@ -157,7 +157,7 @@ def faults_of(api):
             faults += [f"{node}: {what} {v} is there {n} times" for v, n in collections.Counter(values).items() if n > 1]
         if any(t["key"] == "dedicated" for t in taints[node]):
             faults += [f"{p['metadata']['name']} does not tolerate {node}" for p in there
-                       if not any(t.get("key") == "dedicated" for t in p["spec"]["tolerations"])]
+                       if not any(t.get("key") in (None, "dedicated") for t in p["spec"]["tolerations"])]
     claims = {c["metadata"]["name"]: c for c in api.items(CLAIMS)}
     volumes = {v["metadata"]["name"]: v for v in api.items(VOLUMES)}
     for pod in pods:
@@ -305,6 +305,89 @@ def gate_mode(options):
                 c.get("message") for n in pinned for c in placed[n]["status"].get("conditions", []) if c["type"] == "PodScheduled"]))
 
 
+def replica_set(pod):
+    """One that keeps this pod there."""
+    labels = {**pod["metadata"]["labels"], "set": pod["metadata"]["name"]}
+    return {"metadata": {"name": pod["metadata"]["name"]}, "spec": {"replicas": 1, "selector": {"matchLabels": {"set": labels["set"]}},
+            "template": {"metadata": {"labels": labels}, "spec": pod["spec"]}}}
+
+
+def worsen(api, dice):
+    """Things that happen while pods wait for kube-scheduler: a quarter of the nodes is cordoned, on another quarter somebody takes the CPU."""
+    nodes = [f"node-{i}" for i in range(NODES)]
+    dice.shuffle(nodes)
+    for node in nodes[:NODES // 4]:
+        api.request("PATCH", f"{CORE}/nodes/{node}", {"spec": {"unschedulable": True}}, MERGE)
+    for node in nodes[NODES // 4:NODES // 2]:
+        api.create(PODS, {"metadata": {"name": "filler-" + node, "labels": {"app": "filler"}}, "spec": {
+            "nodeName": node, "tolerations": [{"operator": "Exists"}], "containers": [
+                {"name": "c", "image": "none", "resources": {"requests": {"cpu": str(CPUS - 1)}}}]}})
+
+
+def recreate(options):
+    """Gate mode with --recreate-pinned-pods: pods are let go, then nodes are cordoned and filled, then kube-scheduler comes. Who is pinned is told and
+    counted, and after ten minutes (the test sets their conditions back by as much) evicted, until all that can run, run."""
+    with Run(options.programs) as run:
+        api, wait = run.api, run.cluster.wait_for
+        sets = "/apis/apps/v1/namespaces/default/replicasets"
+        api.request("PATCH", CORE + "/namespaces/default", {"metadata": {"labels": {"dra-controller-manager/recreate-pinned-pods": "true"}}}, MERGE)
+        run.manage("--scheduling=gate", "--recreate-pinned-pods=true")
+        claims, pods = make_pods(options.gated, options.seed)
+        ungated = {p["metadata"]["name"]: dict(p["spec"]) for p in pods}
+        for pod in pods:
+            pod["spec"] = {**pod["spec"], "schedulingGates": [{"name": "dra-controller-manager/allocation"}]}
+        api.many([lambda c=c: api.create(CLAIMS, c) for c in claims])
+        api.many([lambda p=p: api.create(sets, replica_set(p)) for p in pods])
+        waiting = lambda: [p for p in api.items(PODS) if not p["spec"].get("nodeName")]  # noqa: E731
+        let_go = lambda: {p["metadata"]["name"] for p in waiting() if not p["spec"].get("schedulingGates")}  # noqa: E731
+        wait(lambda: len(waiting()) == len(pods), 120, "the pods")
+        before, since = set(), time.monotonic()
+        while time.monotonic() - since < 10:
+            if (now := let_go()) != before:
+                before, since = now, time.monotonic()
+            time.sleep(0.5)
+        worsen(api, random.Random(options.seed))
+        begin = time.monotonic()
+        run.schedule()
+        events = "/apis/events.k8s.io/v1/namespaces/default/events"
+        for turn in range(5):
+            wait_until_still(api, 400, quiet=20)
+            pinned_now = let_go()
+            told = {e["regarding"]["name"] for e in api.items(events) if e["reason"] == "PinnedUnschedulable"}
+            counted = next(line.split()[1] for line in run.manager.metrics().splitlines() if line.startswith("dra_pinned_pods "))
+            print(f"recreate, turn {turn}: {len(before)} were let go at first, {len(pinned_now)} are pinned, {counted} counted, "
+                  f"{len(pinned_now - told)} not told", flush=True)
+            assert not pinned_now - told and float(counted) == len(pinned_now), (pinned_now - told, counted)
+            if turn == 0:
+                assert pinned_now, "nobody is pinned: the test shows nothing"
+            if not pinned_now:
+                break
+            ago = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 660))
+            for name in pinned_now:
+                conditions = api.get(f"{PODS}/{name}")["status"]["conditions"]
+                for condition in conditions:
+                    condition["lastTransitionTime"] = ago
+                api.request("PATCH", f"{PODS}/{name}/status", {"status": {"conditions": conditions}}, MERGE)
+            # Gone, or left because its controller had three already.
+            wait(lambda: all(n not in let_go() or "already" in str([e["note"] for e in api.items(events) if e["regarding"]["name"] == n]) for n in pinned_now),
+                 120, "the evictions")
+        run.report("recreate", {p["metadata"]["name"]: p for p in api.items(PODS)}, time.monotonic() - begin)
+        # What is left kube-scheduler cannot place either.
+        run.manager.stop()
+        run.manager = None
+        left = [p["metadata"]["labels"]["set"] for p in waiting()]
+        api.many([lambda n=n: api.request("DELETE", f"{sets}/{n}", {"propagationPolicy": "Background"}) for n in left])
+        wait(lambda: not waiting(), 120, "the pods that are left to go")
+        run.claim_controller()
+        api.many([lambda n=n: api.create(PODS, {"metadata": {"name": n, "labels": next(p["metadata"]["labels"] for p in pods if p["metadata"]["name"] == n)},
+                                                "spec": ungated[n]}) for n in left])
+        again = wait_until_still(api, 200, quiet=20)
+        missed = [n for n in left if again[n]["spec"].get("nodeName")]
+        print(f"recreate: left {len(left)}; kube-scheduler placed {len(missed)} of them", flush=True)
+        if missed:
+            raise SystemExit(f"left with --recreate-pinned-pods, and kube-scheduler places them: {missed}")
+
+
 def ours(name, claim_name=None, **spec):
     pod = rest.pod(name, "one")
     pod["metadata"]["labels"] = {"app": name}
@@ -409,7 +492,7 @@ def permissions(options):
         rbac = "/apis/rbac.authorization.k8s.io/v1"
         everything = [{"apiGroups": ["", "resource.k8s.io", "events.k8s.io", "coordination.k8s.io"],
                        "resources": ["pods", "pods/binding", "pods/status", "nodes", "events", "leases", "resourceclaims", "resourceclaims/status",
-                                     "resourceclaims/binding", "resourceclaimtemplates", "resourceslices", "deviceclasses"], "verbs": ["*"]},
+                                     "resourceclaims/binding", "resourceclaimtemplates", "resourceslices", "deviceclasses", "devicetaintrules"], "verbs": ["*"]},
                       {"apiGroups": [""], "resources": ["persistentvolumeclaims", "persistentvolumes"], "verbs": ["get", "patch"]}]
         api.create(rbac + "/clusterroles", {"metadata": {"name": "all"}, "rules": everything})
         api.create(rbac + "/clusterrolebindings", {"metadata": {"name": "all"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
@@ -434,6 +517,40 @@ def permissions(options):
             manager.stop()
             api.request("DELETE", f"{PODS}/{with_volume}?gracePeriodSeconds=0")
         print(f"permissions: each of {len(VOLUME_KINDS)} kinds was missed by pods with volumes only, and named", flush=True)
+        bind_permissions(options, run, everything, limited)
+
+
+def bind_permissions(options, run, everything, limited):
+    """Without one of the permissions to bind volumes only pods wait whose volumes wait for them; who has a bound volume, or none, does not notice.
+    Granted later, those go on."""
+    api, wait = run.api, run.cluster.wait_for
+    reading = [{"apiGroups": [g], "resources": [k], "verbs": ["list", "watch"]} for g, k in VOLUME_KINDS]
+    grant = lambda rules: api.request("PATCH", "/apis/rbac.authorization.k8s.io/v1/clusterroles/all", {"rules": everything[:1] + reading + rules}, MERGE)  # noqa: E731
+    pairs = [(verb, kind) for verb in ("get", "patch") for kind in ("persistentvolumeclaims", "persistentvolumes")]
+    rule = lambda pair: {"apiGroups": [""], "resources": [pair[1]], "verbs": [pair[0]]}  # noqa: E731
+    for number, missing in enumerate(pairs):
+        assert grant([rule(pair) for pair in pairs if pair != missing])[0] == 200
+        run.manager = managers.Manager(os.path.join(options.programs, "dra-controller-manager"), limited,
+                                       os.path.join(run.cluster.folder, f"bind-{number}.log"), ["--leader-elect=false", "--scheduler-names=ours"]).start()
+        waits, bound, plain = f"waits-{number}", f"bound-{number}", f"none-{number}"
+        for name, class_name in ((waits, "fast"), (bound, "zonal")):
+            api.create(CLAIMS, claim(name, class_name))
+            api.create(PODS, ours(name, name))
+        api.create(PODS, ours(plain))
+        for name in (bound, plain):
+            wait(lambda n=name: api.get(f"{PODS}/{n}")["spec"].get("nodeName"), 60, f"pod {name} without {missing}")
+        words = (f"may not {missing[0]} {missing[1]}", "allocation-bind-volumes")
+        wait(lambda: any(all(w in e["note"] for w in words) for e in api.items("/apis/events.k8s.io/v1/namespaces/default/events")
+                         if e["regarding"]["name"] == waits), 60, f"the reason without {missing}")
+        held = [c for c in api.items(rest.RESOURCE + "/resourceclaims") if rest.devices_of(c) and c["metadata"]["ownerReferences"][0]["name"] == waits]
+        assert not api.get(f"{PODS}/{waits}")["spec"].get("nodeName") and not held, held
+        if number == 0:
+            grant([rule(pair) for pair in pairs])
+            wait(lambda: api.get(f"{PODS}/{waits}")["spec"].get("nodeName"), 120, "the pod whose permission came")
+        run.manager.stop()
+        run.manager = None
+        api.request("DELETE", f"{PODS}/{waits}?gracePeriodSeconds=0")
+    print(f"permissions: each of {len(pairs)} to bind volumes was missed only by pods whose volumes wait for them, and named", flush=True)
 
 
 def pinned(options):
@@ -458,7 +575,7 @@ def pinned(options):
             nodes += node_of()
             status, _ = api.request("PATCH", f"{PODS}/{name}/status", {"status": {"conditions": [
                 {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/24 nodes are available: 24 Insufficient cpu.",
-                 "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}, MERGE)
+                 "lastTransitionTime": "2026-01-01T00:00:00Z"}], "nominatedNodeName": None}}, MERGE)  # kube-scheduler takes that back, too
             assert status == 200
             if len(names) < 4:
                 wait(lambda n=name: api.request("GET", f"{PODS}/{n}")[0] == 404, 60, "the eviction")
@@ -469,7 +586,30 @@ def pinned(options):
         assert len(set(nodes)) == 4 and left == names[3:], (nodes, left, names)
 
 
-MODES = {"pinned": pinned, "bind": bind_mode, "gate": gate_mode, "faults": faults, "permissions": permissions}
+def others(options):
+    """What others write into our pods in bind mode: nominations, which are respected and taken back, and a kubelet's refusals (the test speaks for
+    both)."""
+    with Run(options.programs) as run:
+        api, wait = run.api, run.cluster.wait_for
+        run.manage("--scheduler-names=ours")
+        status = lambda name, body: api.request("PATCH", f"{PODS}/{name}/status", {"status": body}, MERGE)  # noqa: E731
+        gate = [{"name": "example.com/wait"}]
+        for name, more in (("fits", {}), ("nowhere", {"nodeSelector": {HOST: "no-such-node"}})):
+            api.create(PODS, ours(name, schedulingGates=gate, **more))
+            assert status(name, {"nominatedNodeName": "node-17"})[0] == 200
+            api.request("PATCH", f"{PODS}/{name}", {"spec": {"schedulingGates": None}}, MERGE)
+        wait(lambda: api.get(f"{PODS}/fits")["spec"].get("nodeName"), 60, "a nominated pod")
+        wait(lambda: not api.get(f"{PODS}/nowhere")["status"].get("nominatedNodeName"), 60, "a nomination that nothing comes of to be taken back")
+        fits = api.get(f"{PODS}/fits")
+        assert fits["spec"]["nodeName"] == "node-17" and not fits["status"].get("nominatedNodeName"), fits
+        status("fits", {"phase": "Failed", "reason": "OutOfcpu", "message": "Pod was rejected: Node didn't have enough resource: cpu"})
+        counted = 'dra_bindings_refused_by_kubelet_total{reason="OutOfcpu"} 1'
+        wait(lambda: counted in run.manager.metrics(), 30, "a refused binding to be counted")
+        wait(lambda: any(e["reason"] == "BindingRefused" for e in api.items("/apis/events.k8s.io/v1/namespaces/default/events")), 30, "its event")
+        print("others: a nomination was respected, another taken back, a refused binding told and counted", flush=True)
+
+
+MODES = {"others": others, "pinned": pinned, "bind": bind_mode, "gate": gate_mode, "recreate": recreate, "faults": faults, "permissions": permissions}
 
 
 def main():

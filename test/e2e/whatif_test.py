@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What `kubectl dra whatif` says against what then happens in the sandbox: random pods and Deployments on three nodes, a random change, the answer, the
-change itself; the same pods must run afterwards, and as many of each Deployment.
+change itself; the same pods must run afterwards, and as many of each Deployment. Changes are of every verb: delete (a pod, a Deployment, a claim),
+drain, cordon, taint (a device or all of a node; NoExecute or NoSchedule), add-node and scale.
 
 Usage: whatif_test.py FOLDER_OF_PROGRAMS [--worlds N] [--seed S]
 """
@@ -22,6 +23,8 @@ CLAIMS = rest.RESOURCE + "/namespaces/default/resourceclaims"
 RULES = "/apis/resource.k8s.io/v1beta2/devicetaintrules"
 MERGE = "application/merge-patch+json"
 NODES, DEVICES = 3, 4
+SLICES = rest.RESOURCE + "/resourceslices"
+NEW = "-new-"  # in the name of a node that was added: no kubelet is simulated there, so its pods are bound and never start
 
 
 def alive(pod):
@@ -70,7 +73,7 @@ class World:
         end = since + 60
         while time.monotonic() < end:
             now = self.state()
-            started = all(phase == "Running" for _, node, phase, _ in now[0] if node)
+            started = all(phase == "Running" or NEW in node for _, node, phase, _ in now[0] if node)
             if now != seen or not started or len(now[0]) != self.expected_pods():
                 seen, since = now, time.monotonic()
             elif time.monotonic() - since > 1.0:
@@ -106,8 +109,22 @@ class World:
 
     def change(self):
         """(words for whatif, a function that does it)."""
-        kinds = ["drain", "delete", "taint"] + (["scale"] if self.deployments else [])
+        kinds = ["drain", "delete", "taint", "cordon", "add-node", "delete-claim"] + (["scale", "delete-deployment"] if self.deployments else [])
         kind = self.random.choice(kinds)
+        if kind == "cordon":
+            node = f"node-{self.random.randrange(NODES)}"
+            return ["cordon", node], lambda: self.cordon(node)
+        if kind == "add-node":
+            like, count = f"node-{self.random.randrange(NODES)}", self.random.randint(1, 2)
+            return ["add-node", "like", like, str(count)], lambda: self.add_nodes(like, count)
+        if kind == "delete-claim":
+            name = self.random.choice(sorted(claim["metadata"]["name"] for claim in self.api.items(CLAIMS)))
+            return ["delete", "claim/" + name], lambda: self.api.request("DELETE", f"{CLAIMS}/{name}")
+        if kind == "delete-deployment":
+            name = self.random.choice(sorted(self.deployments))
+            if any(workload_of(pod) == name for pod in self.pods()):
+                return ["delete", "deployment/" + name], lambda: self.delete_deployment(name)
+            kind = "delete"
         if kind == "delete":
             name = self.random.choice(self.bare)
             return ["delete", "pod/" + name], lambda: self.delete([name])
@@ -119,18 +136,36 @@ class World:
             return ["scale", "deployment/" + name, str(count)], lambda: self.scale(name, count)
         node = f"node-{self.random.randrange(NODES)}"
         if kind == "taint":
-            device = f"gpu-{self.random.randrange(DEVICES)}"
-            return ["taint", f"{node}/{device}", "example.com/ecc=bad:NoExecute"], lambda: self.taint(node, device)
+            device = self.random.choice([None, *(f"gpu-{i}" for i in range(DEVICES))])
+            effect = self.random.choice(["NoExecute", "NoExecute", "NoSchedule"])
+            target = node if device is None else f"{node}/{device}"
+            return ["taint", target, "example.com/ecc=bad:" + effect], lambda: self.taint(node, device, effect)
         return ["drain", node], lambda: self.drain(node)
 
-    def taint(self, node, device):
-        for claim in self.api.items(CLAIMS):
-            if any((pool, name) == (node, device) for _, pool, name in rest.devices_of(claim)):
+    def taint(self, node, device, effect):
+        for claim in self.api.items(CLAIMS) if effect == "NoExecute" else []:
+            if any(pool == node and device in (None, name) for _, pool, name in rest.devices_of(claim)):
                 for consumer in claim["status"].get("reservedFor", []):
                     if consumer["name"] in self.bare:
                         self.bare.remove(consumer["name"])
-        self.api.create(RULES, {"metadata": {"name": "ecc"}, "spec": {"deviceSelector": {"driver": "gpu.example.com", "pool": node, "device": device},
-                        "taint": {"key": "example.com/ecc", "value": "bad", "effect": "NoExecute"}}})
+        selector = {"driver": "gpu.example.com", "pool": node, **({"device": device} if device else {})}
+        self.api.create(RULES, {"metadata": {"name": "ecc"}, "spec": {
+            "deviceSelector": selector, "taint": {"key": "example.com/ecc", "value": "bad", "effect": effect}}})
+
+    def add_nodes(self, like, count):
+        model = self.api.get(f"/api/v1/nodes/{like}")
+        slices = [s for s in self.api.items(SLICES) if s["spec"].get("nodeName") == like]
+        for i in range(1, count + 1):
+            name = f"{like}{NEW}{i}"
+            labels = {key: name if value == like else value for key, value in model["metadata"].get("labels", {}).items()}
+            for one in slices:
+                spec = {**one["spec"], "nodeName": name, "pool": {**one["spec"]["pool"], "name": name}}
+                self.api.create(SLICES, {"metadata": {"name": one["metadata"]["name"] + NEW + str(i)}, "spec": spec})
+            self.api.create("/api/v1/nodes", {"metadata": {"name": name, "labels": labels}, "status": model["status"]})
+
+    def delete_deployment(self, name):
+        # As kubectl does, and the garbage collector behind it, which the sandbox has for pods alone.
+        self.scale(name, 0)
 
     def delete(self, names):
         for name in names:
@@ -155,6 +190,13 @@ class World:
     def clean(self):
         for name in list(self.deployments):
             self.scale(name, 0)
+        for pod in self.api.items(PODS):
+            if NEW in pod["spec"].get("nodeName", ""):
+                self.api.request("DELETE", f"{PODS}/{pod['metadata']['name']}?gracePeriodSeconds=0")
+        for path in (SLICES, "/api/v1/nodes"):
+            for one in self.api.items(path):
+                if NEW in one["metadata"]["name"]:
+                    self.api.request("DELETE", f"{path}/{one['metadata']['name']}")
         self.settle_empty_deployments()
         for name in self.deployments:
             self.api.request("DELETE", f"{DEPLOYMENTS}/{name}")
