@@ -417,13 +417,14 @@ void Reflector::on_list_failed(const Error& error) {
 void Reflector::state_failed(const Error& error) {
   if (options_.may_be_absent && error.code() == Code::kNotFound) {
     const uint64_t mine = generation_;
-    install({}, store_.stream_revision());
+    install({}, store_.stream_revision(), true);
     if (mine != generation_) return;  // a handler asked for a fresh state
   }
   retry_later(error, &Reflector::begin_state);
 }
 
-void Reflector::install(std::vector<Entry> entries, uint64_t revision) {
+void Reflector::install(std::vector<Entry> entries, uint64_t revision, bool absent) {
+  absent_ = absent;
   ++stats_.lists;
   trouble_.clear();
   state_exact_ = false;

@@ -79,6 +79,8 @@ class Reflector {
   const ReflectorStats& stats() const { return stats_; }
   // The last failure, until the next success; for health checks and messages.
   const std::string& trouble() const { return trouble_; }
+  // The state is empty because the server does not know the resource (ReflectorOptions::may_be_absent).
+  bool absent() const { return absent_; }
 
   // Objects whose present state could not be read, by key ("": one without a name), and why. The store keeps what it
   // knew of them, or nothing: it is not the server's state until they are readable or gone.
@@ -110,7 +112,7 @@ class Reflector {
   void set_unreadable(std::map<std::string, std::string> now);
   // What the store knows of unreadable objects goes on in the new state.
   void keep_unreadable(std::vector<Entry>& entries) const;
-  void install(std::vector<Entry> entries, uint64_t revision);
+  void install(std::vector<Entry> entries, uint64_t revision, bool absent = false);
   void relist_expired();
   // Waits, then does `next` (begin_state or open_watch).
   void retry_later(const Error& error, void (Reflector::*next)());
@@ -129,6 +131,7 @@ class Reflector {
   Backoff backoff_;
   ReflectorStats stats_;
   std::string trouble_;
+  bool absent_ = false;
 
   bool running_ = false;
   // Distinguishes what is under way now from answers of calls that were given up.

@@ -30,7 +30,7 @@ struct Texts {
   std::string feature_gates, cel_extensions, log_format = "text";
   std::string metrics_authentication = "secure";
   std::string lease_kind = "leases", lease_duration = "15s", renew_deadline = "10s", retry_period = "2s",
-              shutdown = "10s", release_deadline;
+              shutdown = "10s", release_deadline, gang_hold_timeout;
 };
 
 std::string one_of(const std::string& flag, const std::string& value, const std::string& allowed) {
@@ -148,13 +148,17 @@ std::string settle(const Texts& texts, Flags& flags) {
       {"leader-elect-renew-deadline", &texts.renew_deadline, &flags.election.renew_deadline},
       {"leader-elect-retry-period", &texts.retry_period, &flags.election.retry_period},
       {"controller-shutdown-timeout", &texts.shutdown, &flags.shutdown_timeout},
-      {"release-deadline", &texts.release_deadline, &flags.release_deadline}};
+      {"release-deadline", &texts.release_deadline, &flags.release_deadline},
+      {"gang-hold-timeout", &texts.gang_hold_timeout, &flags.manager.allocation.gang_hold_timeout}};
   for (const auto& [name, text, out] : durations) {
     if (text->empty()) continue;
     const std::optional<Duration> parsed = parse_duration(*text);
     if (!parsed) return "--" + std::string(name) + "=" + *text + " is no duration; write 15s, 500ms or 1m30s";
     *out = *parsed;
   }
+  if (flags.manager.allocation.gang_hold_timeout < std::chrono::seconds(1) ||
+      flags.manager.allocation.gang_hold_timeout > std::chrono::hours(1))
+    return "--gang-hold-timeout is out of range; use 1s to 1h";
   if (flags.release_deadline > Duration::zero() && !flags.manager.allocation.release_gates)
     return "--release-deadline is for --release-gates; set both or neither";
   if (flags.leader_elect)
@@ -253,6 +257,11 @@ void define(CLI::App& app, Texts& texts, Flags& flags) {
                  "pack: the fullest first; spread: the emptiest first. A DeviceClass may say otherwise: annotation "
                  "dra-controller-manager/strategy")
       ->capture_default_str()
+      ->group("What it does");
+  app.add_option("--gang-hold-timeout", texts.gang_hold_timeout,
+                 "Devices that are held for a group of pods go back after this time when the group could not be "
+                 "completed; scheduleTimeoutSeconds of a PodGroup makes it shorter")
+      ->default_str("30s")
       ->group("What it does");
   app.add_option(
          "--allocation-step-budget", flags.manager.step_budget,

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "controllers/allocation/causes.h"
+#include "controllers/allocation/group_reconcile.h"
 #include "controllers/allocation/pinned.h"
 #include "controllers/allocation/pod_reconcile.h"
 #include "controllers/allocation/refused.h"
@@ -59,7 +60,39 @@ Outcome AllocationReconciler::reconcile(const View& view, const Key& key) const 
     return look_at_pinned(view, *pod, options_, nodes_);
   if (is_refused_binding(*pod, options_)) return look_at_refused(view, *pod);
   if (role == Role::kNone) return {};
-  return PodReconcile(view, *pod, role, {options_, inventory_, allocator_, nodes_, why_here_}).run();
+  const Tools tools{options_, inventory_, allocator_, nodes_, why_here_, gangs_};
+  if ((role != Role::kGated && role != Role::kToBind) || options_.release_gates)
+    return PodReconcile(view, *pod, role, tools).run();
+  const Membership membership = membership_of(view, *pod);
+  if (membership.state != Membership::State::kAlone) return reconcile_member(view, *pod, role, tools, membership);
+  PodReconcile steps(view, *pod, role, tools);
+  if (!membership.why.empty()) steps.ignore_group(membership.why);
+  return steps.run();
+}
+
+void AllocationReconciler::add_pod(const View& view, const api::Pod& pod, Triggers& out) const {
+  out.add(pod_key(pod.metadata.key()));
+  const std::optional<GroupRef> group = group_of(pod);
+  if (!group) return;
+  if (const api::Pod* leader = leader_of(view, group->key(), options_)) out.add(pod_key(leader->metadata.key()));
+}
+
+// A member ended, or was let go: the one that is reconciled for its group may be another now, or each goes for itself.
+void AllocationReconciler::wake_group(const View& view, const api::Pod* before, const api::Pod* after,
+                                      Triggers& out) const {
+  const std::optional<GroupRef> group = group_of(after ? *after : *before);
+  if (!group || (after && role_of(*after, options_) != Role::kNone)) return;
+  if (before && after && role_of(*before, options_) == Role::kNone && before->terminal() == after->terminal()) return;
+  size_t launched = 0;
+  const std::vector<const api::Pod*> pods = view.pods_of_group(group->key());
+  for (const api::Pod* pod : pods) launched += is_launched(view, *pod) ? 1 : 0;
+  if (launched == 1) return on_group(view, group->key(), out);
+  if (const api::Pod* leader = leader_of(view, group->key(), options_)) out.add(pod_key(leader->metadata.key()));
+}
+
+void AllocationReconciler::on_group(const View& view, std::string_view group, Triggers& out) const {
+  for (const api::Pod* pod : view.pods_of_group(group))
+    if (role_of(*pod, options_) != Role::kNone) out.add(pod_key(pod->metadata.key()));
 }
 
 void AllocationReconciler::on_pod(const View& view, const api::Pod* before, const api::Pod* after,
@@ -72,22 +105,22 @@ void AllocationReconciler::on_pod(const View& view, const api::Pod* before, cons
   if (had_node && has_node && resized(*before, *after)) out.wake(std::string(kNodesCause));
   if (has_node && (!had_node || placed_otherwise(*before, *after))) out.wake(std::string(kPodsCause));
   if (after && (role_of(*after, options_) != Role::kNone || (options_.mode == Mode::kGate && is_unschedulable(*after))))
-    out.add(pod_key(after->metadata.key()));
+    add_pod(view, *after, out);
   // Only what happens while this process looks is counted: a counter begins at 0.
   if (before && !before->terminal() && after && is_refused_binding(*after, options_))
     out.add(pod_key(after->metadata.key()));
+  wake_group(view, before, after, out);
 }
 
 void AllocationReconciler::on_claim(const View& view, const api::ResourceClaim* before, const api::ResourceClaim* after,
                                     Triggers& out) const {
   const api::ResourceClaim& claim = after ? *after : *before;
   for (const api::Pod* pod : view.pods_of_claim(claim.metadata.key()))
-    if (role_of(*pod, options_) != Role::kNone) out.add(pod_key(pod->metadata.key()));
+    if (role_of(*pod, options_) != Role::kNone) add_pod(view, *pod, out);
   // A pod that the claim is reserved for may not name it any more.
   for (const api::ResourceClaimConsumerReference& consumer : claim.status.reserved_for) {
     const api::Pod* pod = view.pod(claim.metadata.ns + "/" + consumer.name);
-    if (pod && pod->metadata.uid == consumer.uid && role_of(*pod, options_) == Role::kGated)
-      out.add(pod_key(pod->metadata.key()));
+    if (pod && pod->metadata.uid == consumer.uid && role_of(*pod, options_) == Role::kGated) add_pod(view, *pod, out);
   }
 }
 
@@ -105,7 +138,7 @@ void AllocationReconciler::on_streamed_claim(const View& view, const api::Resour
   const bool reserved = after && (!before || before->status.reserved_for != after->status.reserved_for);
   if (!to_prove && !reserved) return;
   for (const api::Pod* pod : view.pods_of_claim(after->metadata.key()))
-    if (role_of(*pod, options_) != Role::kNone) out.add(pod_key(pod->metadata.key()));
+    if (role_of(*pod, options_) != Role::kNone) add_pod(view, *pod, out);
 }
 
 void AllocationReconciler::on_write_given_up(const View& view, const Write& write, Triggers& out) const {
@@ -123,7 +156,7 @@ void AllocationReconciler::on_room_released(const View&, Triggers& out) const {
 }
 
 std::vector<std::string> failure_causes() {
-  std::vector<std::string> names{"BudgetSpent", "LostRace", "NoNode", "NotReadyToBind"};
+  std::vector<std::string> names{"BudgetSpent", "GroupWaits", "LostRace", "NoNode", "NotReadyToBind"};
   for (size_t cause = 0; cause <= static_cast<size_t>(allocator::Cause::kInvalidRequest); ++cause)
     names.emplace_back(allocator::cause_name(static_cast<allocator::Cause>(cause)));
   return names;
@@ -141,7 +174,7 @@ void AllocationReconciler::on_volumes(const View& view, std::string_view claim, 
   if (claim.empty()) return out.wake(std::string(kVolumesCause));
   for (const api::Pod* pod : view.pods_of_volume_claim(claim))
     if (const Role role = role_of(*pod, options_); role != Role::kNone && role != Role::kBoundBare)
-      out.add(pod_key(pod->metadata.key()));
+      add_pod(view, *pod, out);
 }
 
 void AllocationReconciler::on_class(const View&, const api::DeviceClass* before, const api::DeviceClass* after,

@@ -16,6 +16,7 @@
 #include "controllers/allocation/node_chooser.h"
 #include "controllers/allocation/why_here.h"
 #include "pkg/allocator/allocator.h"
+#include "pkg/gang/gang.h"
 #include "pkg/inventory/inventory.h"
 #include "pkg/reconcile/reconciler.h"
 
@@ -41,6 +42,8 @@ struct Options {
   // Pods that kube-scheduler does not place on the node of their devices are evicted, in labelled namespaces
   // (pinned.h).
   bool recreate_pinned_pods = false;
+  // The holds of a group that is not complete are given back at the latest after this time (group_reconcile.h).
+  Duration gang_hold_timeout = std::chrono::seconds(30);
   // A waiting pod is tried again after this time even if nothing changed that it waits for.
   Duration retry_parked = std::chrono::minutes(5);
 };
@@ -53,7 +56,11 @@ class AllocationReconciler : public reconcile::Reconciler {
   // All must outlive the reconciler.
   AllocationReconciler(Options options, inventory::Inventory& inventory, allocator::Allocator& allocator,
                        NodeChooser& nodes)
-      : options_(std::move(options)), inventory_(inventory), allocator_(allocator), nodes_(nodes) {}
+      : options_(std::move(options)),
+        inventory_(inventory),
+        allocator_(allocator),
+        nodes_(nodes),
+        gangs_(inventory, allocator, gang_options(allocator)) {}
 
   std::string_view name() const override { return "allocation"; }
   // Whoever makes the claims publishes them, too: then their names need not be waited for (Options::own_claims).
@@ -74,6 +81,7 @@ class AllocationReconciler : public reconcile::Reconciler {
   void on_node(const reconcile::View& view, const api::Node* before, const api::Node* after,
                reconcile::Triggers& out) const override;
   void on_volumes(const reconcile::View& view, std::string_view claim, reconcile::Triggers& out) const override;
+  void on_group(const reconcile::View& view, std::string_view group, reconcile::Triggers& out) const override;
   void on_class(const reconcile::View& view, const api::DeviceClass* before, const api::DeviceClass* after,
                 reconcile::Triggers& out) const override;
   void on_slice(const reconcile::View& view, const api::ResourceSlice* before, const api::ResourceSlice* after,
@@ -82,11 +90,22 @@ class AllocationReconciler : public reconcile::Reconciler {
                      reconcile::Triggers& out) const override;
 
  private:
+  static gang::Options gang_options(const allocator::Allocator& allocator) {
+    gang::Options options;
+    options.slice = allocator.options().slice;
+    return options;
+  }
+  // The pod, and the one that is reconciled for its group.
+  void add_pod(const reconcile::View& view, const api::Pod& pod, reconcile::Triggers& out) const;
+  void wake_group(const reconcile::View& view, const api::Pod* before, const api::Pod* after,
+                  reconcile::Triggers& out) const;
+
   Options options_;
   inventory::Inventory& inventory_;
   allocator::Allocator& allocator_;
   NodeChooser& nodes_;
-  mutable WhyHere why_here_;  // words for events only
+  mutable WhyHere why_here_;   // words for events only
+  mutable gang::Gangs gangs_;  // searches that go on
 };
 
 }  // namespace dra::allocation

@@ -22,6 +22,7 @@ std::unique_ptr<reconcile::Reconciler> make(const Settings& settings, const reco
   options.scheduler_names = settings.scheduler_names;
   options.release_gates = settings.release_gates;
   options.recreate_pinned_pods = recreates(settings);
+  options.gang_hold_timeout = settings.gang_hold_timeout;
   return std::make_unique<AllocationReconciler>(options, tools.inventory, tools.allocator, tools.nodes);
 }
 static_assert(static_cast<int>(Mode::kGate) == static_cast<int>(Scheduling::kGate) &&

@@ -95,6 +95,10 @@ NodeChoice PodReconcile::candidate_nodes() {
   }
   if (restricted && only.empty())
     return {{}, "no node satisfies the node selectors of the allocated claims of this pod", false};
+  return choose_among(std::move(only), restricted);
+}
+
+NodeChoice PodReconcile::choose_among(std::vector<std::string> only, bool restricted) {
   NodeChoice choice;
   if (claimed_ && role_ == Role::kToBind)
     choice = choose_for_extended(restricted ? std::move(only) : nodes_.all_nodes());
@@ -110,28 +114,32 @@ void PodReconcile::write_decision(const allocator::Request& request, const alloc
   outcome_.decided = Decided{true, node, devices_of(decision.results), decision.reason};
   why_here_.note(pod_.metadata.uid, decision.reason);
   for (size_t i = 0; i < request.claims.size(); ++i) {
-    const api::ResourceClaim& claim = *request.claims[i];
-    api::AllocationResult allocation = decision.results.at(i);
-    // A mark may be left of an allocation that the claim had before. It must not prove the new one, which may have the
-    // same devices within the same second; the precondition on the version says that no other mark is there.
-    WallTime now = view_.now();
-    do {
-      allocation.allocation_timestamp = format_rfc3339(now);
-      now += std::chrono::seconds(1);
-    } while (bears_mark_of(claim, allocation));
     // A pod bound by others is reserved after the proof (P7).
     std::vector<api::ResourceClaimConsumerReference> consumers;
     if (role_ != Role::kBoundBare) consumers.push_back(pod_reference(pod_));
-    Write write = write_allocation(claim, allocation, consumers, "allocate");
-    write.assume_pod = AssumedPod{ref_of(pod_), node};
-    WallTime created;
-    if (parse_rfc3339(claim.metadata.creation_timestamp, created)) {
-      const double seconds = std::chrono::duration<double>(view_.now() - created).count();
-      write.on_success.push_back(
-          {Metric::Type::kHistogram, "dra_claim_allocation_duration_seconds", {}, std::max(0.0, seconds)});
-    }
-    outcome_.add(std::move(write));
+    outcome_.add(allocation_write(*request.claims[i], decision.results.at(i), consumers, node));
   }
+}
+
+Write PodReconcile::allocation_write(const api::ResourceClaim& claim, api::AllocationResult allocation,
+                                     const std::vector<api::ResourceClaimConsumerReference>& consumers,
+                                     const std::string& node) const {
+  // A mark may be left of an allocation that the claim had before. It must not prove the new one, which may have the
+  // same devices within the same second; the precondition on the version says that no other mark is there.
+  WallTime now = view_.now();
+  do {
+    allocation.allocation_timestamp = format_rfc3339(now);
+    now += std::chrono::seconds(1);
+  } while (bears_mark_of(claim, allocation));
+  Write write = write_allocation(claim, allocation, consumers, "allocate");
+  write.assume_pod = AssumedPod{ref_of(pod_), node};
+  WallTime created;
+  if (parse_rfc3339(claim.metadata.creation_timestamp, created)) {
+    const double seconds = std::chrono::duration<double>(view_.now() - created).count();
+    write.on_success.push_back(
+        {Metric::Type::kHistogram, "dra_claim_allocation_duration_seconds", {}, std::max(0.0, seconds)});
+  }
+  return write;
 }
 
 }  // namespace dra::allocation

@@ -92,6 +92,13 @@ class NodeChooser {
   // All that choose() reads of the pod, as a text: at any time pods with equal texts have the same choice. Empty:
   // nobody can say, so the pod is like no other.
   virtual std::string shape(const api::Pod&) const { return ""; }
+
+  // For the length of one search (group_nodes.h): the pod counts as one of the node, until that is undone. Undone in
+  // reverse order.
+  virtual void suppose(const api::Pod&, const std::string& /*node*/) {}
+  virtual void stop_supposing(const api::Pod&) {}
+  // Grows with every change of what choose() reads, but those two; the volumes of pods aside.
+  virtual uint64_t version() const { return 0; }
 };
 
 }  // namespace dra::allocation

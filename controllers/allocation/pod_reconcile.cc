@@ -1,6 +1,7 @@
 #include "controllers/allocation/pod_reconcile.h"
 
 #include "controllers/allocation/extended_claim.h"
+#include "controllers/allocation/group_members.h"
 
 namespace dra::allocation {
 
@@ -37,6 +38,23 @@ Outcome PodReconcile::run() {
   } else {
     use();
   }
+  return std::move(outcome_);
+}
+
+Outcome PodReconcile::wait_for_group(const Membership& membership) {
+  // Its group was committed before: it goes forward.
+  if (is_marked(pod_, state_)) return run();
+  if (leave() || drop_abandoned() || withdraw()) return std::move(outcome_);
+  const std::string why = membership.group.shown() + ": " + membership.why;
+  if (!membership.ordinary) waits("GroupWaits", why, why);
+  count_failure("GroupWaits");
+  return std::move(outcome_);
+}
+
+Outcome PodReconcile::wait_with_group(const std::string& why) {
+  if (!why.empty()) show_waiting(why, why);
+  count_pending("GroupWaits");
+  outcome_.look_again_in(std::chrono::seconds(60));
   return std::move(outcome_);
 }
 

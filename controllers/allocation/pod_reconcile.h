@@ -13,6 +13,7 @@
 #include "controllers/allocation/extended.h"
 #include "controllers/allocation/protocol.h"
 #include "controllers/allocation/why_here.h"
+#include "pkg/reconcile/groups.h"
 #include "pkg/verdict/verdict.h"
 
 namespace dra::allocation {
@@ -24,6 +25,7 @@ struct Tools {
   allocator::Allocator& allocator;
   NodeChooser& nodes;
   WhyHere& why_here;
+  gang::Gangs& gangs;
 };
 
 class PodReconcile {
@@ -32,17 +34,31 @@ class PodReconcile {
   PodReconcile(const reconcile::View& view, const api::Pod& pod, Role role, const Tools& tools);
 
   reconcile::Outcome run();
+  // The pod names a group that is ignored: an event says why. To be followed by run().
+  void ignore_group(const std::string& why);
+  // The pod's group cannot be placed (Membership::State::kWaits): nothing is held for it.
+  reconcile::Outcome wait_for_group(const reconcile::Membership& membership);
+  // Another pod is reconciled for the group; `why` the group waits, or empty.
+  reconcile::Outcome wait_with_group(const std::string& why);
 
  private:
+  friend class GroupReconcile;  // takes the same steps for the pods of a group (group_reconcile.h)
+  friend class GroupNodes;
   using Conflicts = std::vector<inventory::AuditFinding>;
 
   // ---- decide.cc
   void allocate();
   // The nodes that the pod and its already allocated claims allow.
   NodeChoice candidate_nodes();
+  // The nodes among these that take the pod; where not `restricted`: of all nodes.
+  NodeChoice choose_among(std::vector<std::string> only, bool restricted);
   // The annotation of the class names no strategy: an event on the class, whoever asks for it.
   void warn_of_strategy(const std::string& device_class);
   void write_decision(const allocator::Request& request, const allocator::Decision& decision);
+  // P1 for one claim, on behalf of this pod.
+  reconcile::Write allocation_write(const api::ResourceClaim& claim, api::AllocationResult allocation,
+                                    const std::vector<api::ResourceClaimConsumerReference>& consumers,
+                                    const std::string& node) const;
 
   // ---- prove.cc
   Conflicts conflicts_of_allocated() const;
@@ -51,6 +67,8 @@ class PodReconcile {
   // Gives way to what stands in the overlap, or reports the conflict.
   void yield_to(const Conflicts& conflicts);
   void prove();
+  // P3: one write for each claim that needs a mark.
+  void add_marks();
   bool withdrawable(const ClaimState& claim) const;
   // Withdraws all unmarked siblings together; false when there is none that we may withdraw.
   bool withdraw();

@@ -71,6 +71,10 @@ void PodReconcile::prove() {
     if (!choice.nodes.empty() && !prepared(choice)) return;
   }
   if (role_ == Role::kExplain) return;  // nothing stands in the way of a proof, and nobody writes one here
+  add_marks();
+}
+
+void PodReconcile::add_marks() {
   for (const ClaimState& claim : state_.claims) {
     if (!claim.needs_proof()) continue;
     const api::ResourceClaim& object = *claim.claim;

@@ -99,6 +99,10 @@ verdict::Verdict PodReconcile::verdict_of(const std::vector<allocator::NodeId>& 
   return verdict::explain({inventory_, allocator_, names}, question, findings, passed, found);
 }
 
+void PodReconcile::ignore_group(const std::string& why) {
+  complain("GroupIgnored", "the pod is placed alone: " + why, why);
+}
+
 void PodReconcile::no_node(const NodeChoice& choice) {
   park({std::string(kNodesCause)});
   if (choice.ask_again) outcome_.look_again_in(*choice.ask_again);

@@ -102,6 +102,34 @@ class Allocator::Impl {
     return decision;
   }
 
+  Solutions solutions(const Request& request, NodeId node, size_t skip, size_t limit) {
+    meter_.begin_slice({});
+    std::shared_ptr<const Plan> plan = plan_for(request);
+    Solutions out;
+    if (refused(*plan, out.outcome, out.error) || node >= core_.node_count() || limit == 0) return out;
+    const uint64_t budget = request.step_budget == 0 ? options_.step_budget : request.step_budget;
+    node_search_.solutions(*plan, node, budget, skip, limit, out);
+    return out;
+  }
+
+  Room room(const Request& request, std::span<const NodeId> order) {
+    meter_.begin_slice(options_.slice);
+    std::shared_ptr<const Plan> plan = plan_for(request);
+    Room room;
+    if (plan->unfinished) return room;
+    Outcome outcome;
+    std::optional<Error> error;
+    if (refused(*plan, outcome, error)) {
+      room.finished = room.node_local = true;
+      room.now.assign(order.size(), 0);
+      room.at_best = room.now;
+      room.total_now = room.total_at_best = 0;
+      return room;
+    }
+    room.finished = node_search_.count_room(*plan, order, room);
+    return room;
+  }
+
   Duration must_wait(const std::string& ns) {
     const Duration wait = options_.slice.steps == 0 ? Duration::zero() : shares_.wait_for(ns);
     return wait > Shares::kMostOwed ? wait : Duration::zero();
@@ -349,6 +377,12 @@ Duration Allocator::must_wait(const std::string& ns) {
 }
 FoundNodes Allocator::find_nodes(const Request& request, std::span<const NodeId> order, size_t limit) {
   return impl_->find_nodes(request, order, limit);
+}
+Solutions Allocator::solutions(const Request& request, NodeId node, size_t skip, size_t limit) {
+  return impl_->solutions(request, node, skip, limit);
+}
+Room Allocator::room(const Request& request, std::span<const NodeId> order) {
+  return impl_->room(request, order);
 }
 std::optional<inventory::Usage> Allocator::class_usage(const std::string& class_name, uint64_t& budget) {
   return impl_->class_usage(class_name, budget);

@@ -130,6 +130,29 @@ struct FoundNodes {
   Duration ask_again{};  // kUnfinished: no earlier than after this time, for the sake of others
 };
 
+// Of one node: several ways to serve a request.
+struct Solutions {
+  std::vector<Decision> decisions;
+  // kFeasible: as many as asked for, there may be more. kInfeasible: there are no more. kBudgetSpent: perhaps.
+  Outcome outcome = Outcome::kInfeasible;
+  std::optional<Error> error;
+  uint64_t steps = 0;
+};
+
+// How many requests like one might fit on nodes together, by counting devices.
+struct Room {
+  static constexpr uint32_t kUnbounded = UINT32_MAX;
+  bool finished = false;               // else the slice ended: ask again
+  std::vector<uint32_t> now, at_best;  // by node of the order, at most; at best: if nobody held any device
+  // On all of them together; less than the sum where several nodes can use a device.
+  uint64_t total_now = UINT64_MAX, total_at_best = UINT64_MAX;
+  // Every device that could serve the request belongs to a pool of one node, so that what is taken on one node changes
+  // nothing on others.
+  bool node_local = false;
+  // Mode All means fewer devices where shared ones are used up: taking some may make the request possible.
+  bool order_matters = false;
+};
+
 class Allocator {
  public:
   // The inventory and the random source (shareIDs) must outlive the allocator.
@@ -149,6 +172,13 @@ class Allocator {
   // The first `limit` nodes of `order` on which the request fits, without a search on nodes that summaries refute; with
   // another strategy than first-fit the best of all, as far as the slice reaches.
   FoundNodes find_nodes(const Request& request, std::span<const NodeId> order, size_t limit = 1);
+
+  // What the request could be served with on the node, in upstream's order: `limit` solutions after the first `skip`.
+  // For a caller who combines requests of several nodes. One step budget covers all of them; no slice ends it.
+  Solutions solutions(const Request& request, NodeId node, size_t skip, size_t limit);
+
+  // An upper bound, never a guess: more do not fit. Costs a few nanoseconds a node once masks are made.
+  Room room(const Request& request, std::span<const NodeId> order);
 
   // Why the request does not fit on these nodes. Costs a pass over their devices, as many as a slice allows; meant for
   // after a failure.

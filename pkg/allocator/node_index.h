@@ -62,6 +62,8 @@ class NodeIndex {
     most = {counts.everywhere_.candidates + here.candidates, counts.everywhere_.shareable + here.shareable};
     return true;
   }
+  // Of the counted devices, those of pools that are not local to one node.
+  static uint32_t not_local(const NodeCounts& counts) { return counts.everywhere_.candidates; }
   // Of how many filters the counts may be asked for one decision, so that they stay within kMaxBytes until trim().
   size_t most_filters() const {
     const size_t of_one = sizeof(NodeCounts) + core_.pool_slots() * sizeof(NodeCounts::Contribution) +

@@ -37,6 +37,9 @@ class NodeSearch {
 
   FoundNodes find(const Plan& plan, const Request& request, std::span<const NodeId> order, size_t limit);
   void decide(const Plan& plan, NodeId node, const Search::Terms& terms, Decision& decision);
+  // See Allocator::solutions() and Allocator::room(); false: the slice ended. In node_room.cc.
+  void solutions(const Plan& plan, NodeId node, uint64_t budget, size_t skip, size_t limit, Solutions& out);
+  bool count_room(const Plan& plan, std::span<const NodeId> order, Room& room);
 
  private:
   // What a node must have at least: counts of one filter, or one of several (alternatives).
@@ -53,6 +56,8 @@ class NodeSearch {
 
   bool make_bounds(const Plan& plan);
   Within within_bounds(NodeId node);
+  bool bound_room(NodeCounts& counts, uint64_t wanted, std::span<const NodeId> order, std::vector<uint32_t>& by_node,
+                  uint64_t& total, bool& shareable);
   Go visit_all(std::span<const NodeId> order, bool undecided);
   Go visit(NodeId node, uint64_t share);
   Go conclude(NodeId node, Decision decision);

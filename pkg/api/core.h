@@ -168,6 +168,7 @@ struct Pod {
   std::optional<ResourceList> pod_requests;  // spec.resources.requests (pod level)
   int32_t priority = 0;
   std::string priority_class_name;
+  std::string pod_group_name;  // spec.schedulingGroup.podGroupName
   std::optional<int64_t> termination_grace_period_seconds;
   std::optional<int64_t> active_deadline_seconds;
   // status

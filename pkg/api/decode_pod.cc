@@ -196,6 +196,8 @@ bool read_pod_spec(const JsonValue& v, Pod& out, Trouble& t) {
                    });
                  }) &&
          field(v, "priority", out.priority, t) && field(v, "priorityClassName", out.priority_class_name, t) &&
+         section(v, "schedulingGroup", t,
+                 [&](const JsonValue& group) { return field(group, "podGroupName", out.pod_group_name, t); }) &&
          field(v, "terminationGracePeriodSeconds", out.termination_grace_period_seconds, t) &&
          field(v, "activeDeadlineSeconds", out.active_deadline_seconds, t);
 }

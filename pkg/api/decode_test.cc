@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <malloc.h>
 
+#include "pkg/api/scheduling.h"
 #include "pkg/api/storage.h"
 
 namespace dra::api::decode_test {
@@ -211,6 +212,25 @@ TEST(Decode, TemplateKeepsItsSpecAsText) {
   ASSERT_TRUE(tpl);
   EXPECT_EQ(tpl->spec_json, R"({"devices":{"requests":null,"future":{"x":1}}})");
   EXPECT_EQ(tpl->claim_labels.at("a"), "b");
+}
+
+TEST(Decode, PodGroupsOfBothApis) {
+  const auto core = decode<PodGroup>(R"({"metadata": {"name": "g", "namespace": "ml", "uid": "u"}, "spec": {
+      "schedulingPolicy": {"gang": {"minCount": 8}}, "schedulingConstraints": {"topology": [{"key": "rack"}]}}})");
+  ASSERT_TRUE(core);
+  EXPECT_EQ(core->metadata.key(), "ml/g");
+  EXPECT_EQ(core->min_count, 8);
+  const auto basic = decode<PodGroup>(R"({"metadata": {"name": "g"}, "spec": {"schedulingPolicy": {"basic": {}}}})");
+  ASSERT_TRUE(basic);
+  EXPECT_EQ(basic->min_count, std::nullopt);
+  const auto plugins =
+      decode<PodGroup>(R"({"metadata": {"name": "g"}, "spec": {"minMember": -3, "scheduleTimeoutSeconds": 10}})");
+  ASSERT_TRUE(plugins);
+  EXPECT_EQ(plugins->min_count, -3);
+  EXPECT_EQ(plugins->schedule_timeout_seconds, 10);
+  const auto pod = decode<Pod>(R"({"metadata": {"name": "p"}, "spec": {"schedulingGroup": {"podGroupName": "g"}}})");
+  ASSERT_TRUE(pod);
+  EXPECT_EQ(pod->pod_group_name, "g");
 }
 
 // What others fill an object with costs nothing once it is read.

@@ -144,6 +144,7 @@ constexpr UsedAnnotation kUsedAnnotations[] = {
     {"dra-controller-manager/allow-evictions", 32},
     {"dra-controller-manager/strategy", 64},  // of classes
     {"dra-controller-manager/avoided-devices", 4096},
+    {"dra-controller-manager/group", 32},      // of pods
     {"dra-controller-manager/leaving", 8192},  // an entry of 58 bytes for each of up to 64 claims
     {"dra-controller-manager/volume-binding", 320},
     // Of volumes and their claims: kube-scheduler's, and those that it reads.

@@ -16,6 +16,7 @@ reconcile::Settings settings_of(const ManagerOptions& o) {
   settings.taint_eviction_rate = o.device_taint_eviction_rate;
   settings.max_evictions_per_rule = o.max_evictions_per_rule;
   settings.device_taints = o.features.device_taints;
+  settings.gang_hold_timeout = o.allocation.gang_hold_timeout;
   settings.flags = o.controller_flags;
   return settings;
 }
@@ -45,6 +46,7 @@ std::string config_json(const ManagerOptions& o, const Drivers& drivers) {
       {"scheduling", kModes[static_cast<int>(o.allocation.mode)]},
       {"schedulerNames", o.allocation.scheduler_names},
       {"releaseGates", o.allocation.release_gates},
+      {"gangHoldTimeoutSeconds", std::chrono::duration<double>(o.allocation.gang_hold_timeout).count()},
       {"controllers", o.controllers},
       {"controllerFlags", o.controller_flags},
       {"ignoredTaints", o.ignored_taints},

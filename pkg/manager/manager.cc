@@ -17,6 +17,7 @@
 #include "pkg/manager/device_gauges.h"
 #include "pkg/manager/discovery.h"
 #include "pkg/manager/exclusivity.h"
+#include "pkg/manager/group_watches.h"
 #include "pkg/manager/instruments.h"
 #include "pkg/manager/memory.h"
 #include "pkg/manager/neighbours.h"
@@ -198,6 +199,11 @@ struct Manager::Impl {
         DemandWatches::Hooks{[this] { look_at_everything_again(); },
                              [this](std::string_view claim) { runner.volumes_changed(claim); },
                              [this](Facts) { recall_nodes(); }});
+    groups = std::make_unique<GroupWatches>(
+        reactor, transport, random, w.traits, preflight,
+        GroupWatches::Hooks{[this](std::string_view group) { runner.group_changed(group); },
+                            [this] { look_at_everything_again(); }});
+    stores.groups = groups.get();
     serve(reconcile::Kind::kVolumeClaim, demand->volume_claims());
     serve(reconcile::Kind::kVolume, demand->volumes());
     serve(reconcile::Kind::kPod, w.pods);
@@ -340,6 +346,7 @@ struct Manager::Impl {
       else
         nodes.remove_pod(c.before->metadata.uid);
       pinned.changed(c.before.get(), c.after.get());
+      if (c.after) groups->look_at(*c.after);
       runner.pod_changed(c.before.get(), c.after.get());
     });
     w.claims.store().on_stream_change([this](const Change<api::ResourceClaim>& c) {
@@ -429,6 +436,7 @@ struct Manager::Impl {
       informer.reflector().refresh(one_less);
     });
     demand->refresh([left] { ++*left; }, one_less);
+    groups->refresh([left] { ++*left; }, one_less);
     one_less();
   }
 
@@ -502,6 +510,7 @@ struct Manager::Impl {
     if (!watches) return;
     watches->each_started([](const char*, auto& informer) { informer.stop(); });
     demand->stop();
+    groups->stop();
   }
 
   // Ready as long as some controller may run; what is missing is said all the same.
@@ -604,6 +613,7 @@ struct Manager::Impl {
   bool told_dispute = false;
   std::unique_ptr<Watches> watches;
   std::unique_ptr<DemandWatches> demand;
+  std::unique_ptr<GroupWatches> groups;
   Handle call;
   std::vector<Handle> calls;  // about the neighbours
   Handle timer;

@@ -30,6 +30,7 @@ bool is_spread_by_default(const api::Pod& pod) {
 void NodeTracker::set_pod(const api::Pod& pod) {
   const std::string& uid = pod.metadata.uid;
   if (pod.terminal()) return remove_pod(uid);
+  if (!pod.node_name.empty() || cluster_.pod(uid) || is_nominated_by_others(pod)) ++version_;
   if (!pod.node_name.empty()) {
     nominated_.erase(uid);
     volumes_.forget(uid);
@@ -48,6 +49,7 @@ void NodeTracker::set_pod(const api::Pod& pod) {
 }
 
 void NodeTracker::remove_pod(const std::string& uid) {
+  if (cluster_.pod(uid)) ++version_;
   nominated_.erase(uid);
   volumes_.forget(uid);
   cluster_.remove_pod(uid);
@@ -55,6 +57,7 @@ void NodeTracker::remove_pod(const std::string& uid) {
 
 void NodeTracker::assume(const api::Pod& pod, const std::string& node) {
   if (!pod.node_name.empty() || pod.terminal()) return;
+  ++version_;
   const std::string& uid = pod.metadata.uid;
   const placement::PlacedPod* counted = cluster_.pod(uid);
   const bool moves = !counted || cluster_.rest(counted->node).name != node;
@@ -76,8 +79,29 @@ void NodeTracker::forget_all() {
     if (!nominated_.contains(uid)) forget(uid);
 }
 
+void NodeTracker::suppose(const api::Pod& pod, const std::string& node) {
+  const uint64_t version = version_;
+  const placement::PlacedPod* counted = cluster_.pod(pod.metadata.uid);
+  const bool assumed = counted && counted->assumed && !nominated_.contains(pod.metadata.uid);
+  supposed_[pod.metadata.uid] = assumed ? std::string(cluster_.rest(counted->node).name) : "";
+  assume(pod, node);
+  version_ = version;
+}
+
+void NodeTracker::stop_supposing(const api::Pod& pod) {
+  const auto supposed = supposed_.find(pod.metadata.uid);
+  if (supposed == supposed_.end()) return;
+  const uint64_t version = version_;
+  const std::string before = std::move(supposed->second);
+  supposed_.erase(supposed);
+  forget(pod.metadata.uid);
+  before.empty() ? set_pod(pod) : assume(pod, before);
+  version_ = version;
+}
+
 void NodeTracker::avoid(const std::string& uid, const std::vector<std::string>& nodes, Duration lasts,
                         const std::string& why) {
+  ++version_;
   forget(uid);
   const MonoTime now = clock_.mono_now();
   const std::set<std::string_view> again(nodes.begin(), nodes.end());
@@ -96,6 +120,7 @@ void NodeTracker::avoid(const std::string& uid, const std::vector<std::string>& 
 }
 
 void NodeTracker::set_known(Facts facts, bool known, std::string why) {
+  ++version_;
   known_[static_cast<size_t>(facts)] = {known, std::move(why)};
 }
 

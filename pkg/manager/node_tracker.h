@@ -34,8 +34,14 @@ class NodeTracker : public allocation::NodeChooser {
   // The clock must outlive it.
   explicit NodeTracker(const Clock& clock) : clock_(clock), volumes_(cluster_.storage, clock) {}
 
-  void set_node(std::shared_ptr<const api::Node> node) { cluster_.set_node(std::move(node)); }
-  void remove_node(const std::string& name) { cluster_.remove_node(name); }
+  void set_node(std::shared_ptr<const api::Node> node) {
+    ++version_;
+    cluster_.set_node(std::move(node));
+  }
+  void remove_node(const std::string& name) {
+    ++version_;
+    cluster_.remove_node(name);
+  }
   // What the stream says of the pod: bound and not ended, it counts.
   void set_pod(const api::Pod& pod);
   void remove_pod(const std::string& uid);
@@ -46,8 +52,14 @@ class NodeTracker : public allocation::NodeChooser {
   // at a time: the oldest are dropped.
   void avoid(const std::string& uid, const std::vector<std::string>& nodes, Duration lasts, const std::string& why);
 
-  void set_namespace(const api::Namespace& ns) { cluster_.set_namespace(ns.metadata.name, ns.metadata.labels); }
-  void remove_namespace(const std::string& name) { cluster_.remove_namespace(name); }
+  void set_namespace(const api::Namespace& ns) {
+    ++version_;
+    cluster_.set_namespace(ns.metadata.name, ns.metadata.labels);
+  }
+  void remove_namespace(const std::string& name) {
+    ++version_;
+    cluster_.remove_namespace(name);
+  }
   placement::StorageFacts& storage() { return cluster_.storage; }  // all but claims and volumes
   AssumedVolumes& volumes() { return volumes_; }
   placement::WorkloadFacts& workloads() { return cluster_.workloads; }
@@ -69,6 +81,9 @@ class NodeTracker : public allocation::NodeChooser {
   JobPolicy job_policy(const std::string& ns, const std::string& name, const std::string& uid) override;
   uint32_t times_avoided(const std::string& uid) const override;
   std::string shape(const api::Pod& pod) const override;
+  void suppose(const api::Pod& pod, const std::string& node) override;
+  void stop_supposing(const api::Pod& pod) override;
+  uint64_t version() const override { return version_; }
 
   static constexpr size_t kMaxAvoided = 4096;
 
@@ -113,6 +128,9 @@ class NodeTracker : public allocation::NodeChooser {
     placement::Decision decision;
   };
   Chosen last_;
+  uint64_t version_ = 0;
+  // Supposed pods, by uid, and the node that each was assumed on before.
+  std::map<std::string, std::string, std::less<>> supposed_;
 };
 
 }  // namespace dra::manager

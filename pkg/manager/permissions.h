@@ -39,6 +39,8 @@ inline constexpr std::string_view kBindVolumesRole = "allocation-bind-volumes";
 inline constexpr std::string_view kWorkloadsRole = "allocation-workloads";
 // For --recreate-pinned-pods: pods of Jobs.
 inline constexpr std::string_view kJobsRole = "allocation-recreate-jobs";
+// Reads PodGroups, where they are served (group_watches.h).
+inline constexpr std::string_view kGroupsRole = "allocation-groups";
 
 // The controllers', in the order of controllers/list.inc, then allocation's that cost single pods only, events,
 // neighbours and leader-election.

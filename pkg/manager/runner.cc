@@ -147,6 +147,10 @@ void Runner::slice_changed(const api::ResourceSlice* before, const api::Resource
   tell([&](const reconcile::Reconciler& r, Triggers& out) { r.on_slice(view_, before, after, out); });
 }
 
+void Runner::group_changed(std::string_view group) {
+  tell([&](const reconcile::Reconciler& r, Triggers& out) { r.on_group(view_, group, out); });
+}
+
 void Runner::volumes_changed(std::string_view claim) {
   tell([&](const reconcile::Reconciler& r, Triggers& out) { r.on_volumes(view_, claim, out); });
 }

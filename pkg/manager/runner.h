@@ -93,6 +93,7 @@ class Runner {
   void node_changed(const api::Node* before, const api::Node* after);
   void class_changed(const api::DeviceClass* before, const api::DeviceClass* after);
   void taint_rule_changed(const api::DeviceTaintRule* before, const api::DeviceTaintRule* after);
+  void group_changed(std::string_view group);  // Reconciler::on_group()
   void slice_changed(const api::ResourceSlice* before, const api::ResourceSlice* after);
   void volumes_changed(std::string_view claim);  // Reconciler::on_volumes()
 

@@ -1,5 +1,7 @@
 #include "pkg/manager/store_view.h"
 
+#include "pkg/manager/group_watches.h"
+#include "pkg/reconcile/groups.h"
 #include "pkg/reconcile/pod_claims.h"
 
 namespace dra::manager {
@@ -29,6 +31,10 @@ void add_indexes(Stores& stores) {
   stores.pods->add_index("claim", [](const api::Pod& pod) { return reconcile::claim_keys_of(pod); });
   stores.pods->add_index("template", [](const api::Pod& pod) { return reconcile::template_keys_of(pod); });
   stores.pods->add_index("volume-claim", [](const api::Pod& pod) { return reconcile::volume_claim_keys_of(pod); });
+  stores.pods->add_index("group", [](const api::Pod& pod) {
+    const std::optional<reconcile::GroupRef> group = reconcile::group_of(pod);
+    return group ? std::vector<std::string>{group->key()} : std::vector<std::string>{};
+  });
   if (stores.slices)
     stores.slices->add_index("pool", [](const api::ResourceSlice& slice) {
       return std::vector<std::string>{reconcile::pool_key(slice.driver, slice.pool.name)};
@@ -103,6 +109,16 @@ std::vector<const api::Pod*> StoreView::pods_of_template(std::string_view key) c
 }
 std::vector<const api::Pod*> StoreView::pods_of_volume_claim(std::string_view key) const {
   return bare_list(stores_.pods->by_index("volume-claim", key));
+}
+
+std::vector<const api::Pod*> StoreView::pods_of_group(std::string_view key) const {
+  return bare_list(stores_.pods->by_index("group", key));
+}
+const api::PodGroup* StoreView::pod_group(reconcile::GroupApi api, std::string_view key) const {
+  return stores_.groups ? stores_.groups->find(api, key) : nullptr;
+}
+reconcile::GroupsKnown StoreView::groups_known(reconcile::GroupApi api) const {
+  return stores_.groups ? stores_.groups->known(api) : reconcile::GroupsKnown{};
 }
 
 uint64_t StoreView::tallied(std::string_view uid) const {

@@ -13,6 +13,8 @@
 
 namespace dra::manager {
 
+class GroupWatches;
+
 // The stores of everything that reconcilers see. Pods and claims bear the indexes below (add_indexes()).
 struct Stores {
   client::Store<api::Pod>* pods = nullptr;
@@ -22,6 +24,7 @@ struct Stores {
   client::Store<api::DeviceClass>* classes = nullptr;
   client::Store<api::ResourceSlice>* slices = nullptr;
   client::Store<api::DeviceTaintRule>* taint_rules = nullptr;  // null: not served
+  const GroupWatches* groups = nullptr;                        // null: PodGroups are not watched
 };
 
 // Must be called once, before the stores fill.
@@ -58,6 +61,9 @@ class StoreView : public reconcile::View {
   std::vector<const api::Pod*> pods_of_claim(std::string_view key) const override;
   std::vector<const api::Pod*> pods_of_template(std::string_view key) const override;
   std::vector<const api::Pod*> pods_of_volume_claim(std::string_view key) const override;
+  std::vector<const api::Pod*> pods_of_group(std::string_view key) const override;
+  const api::PodGroup* pod_group(reconcile::GroupApi api, std::string_view key) const override;
+  reconcile::GroupsKnown groups_known(reconcile::GroupApi api) const override;
   reconcile::Presence confirmed(const reconcile::Ref& object) const override;
   Duration unchanged_for(reconcile::Kind kind, std::string_view key) const override;
   std::optional<std::string> last_event(std::string_view uid, std::string_view reason) const override;

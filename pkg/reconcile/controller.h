@@ -39,12 +39,13 @@ struct Settings {
   Scheduling scheduling = Scheduling::kGate;
   std::vector<std::string> scheduler_names;
   bool release_gates = false;
-  bool own_claim_templates = false;          // kube-controller-manager's resourceclaim-controller is off
-  bool own_taint_eviction = false;           // its device-taint-eviction-controller is off
-  double taint_eviction_rate = 0;            // pods a second; 0: no limit
-  uint64_t max_evictions_per_rule = 0;       // a DeviceTaintRule beyond it waits for approval; 0: no limit
-  bool device_taints = true;                 // the feature gate
-  std::map<std::string, std::string> flags;  // of the controllers' own, by name: Controller::flags
+  bool own_claim_templates = false;                       // kube-controller-manager's resourceclaim-controller is off
+  bool own_taint_eviction = false;                        // its device-taint-eviction-controller is off
+  double taint_eviction_rate = 0;                         // pods a second; 0: no limit
+  uint64_t max_evictions_per_rule = 0;                    // a DeviceTaintRule beyond it waits for approval; 0: no limit
+  bool device_taints = true;                              // the feature gate
+  Duration gang_hold_timeout = std::chrono::seconds(30);  // --gang-hold-timeout
+  std::map<std::string, std::string> flags;               // of the controllers' own, by name: Controller::flags
 };
 
 // One permission and its verbs, as in a Kubernetes role.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pkg/reconcile/groups.h"
 #include "pkg/reconcile/pod_claims.h"
 
 namespace dra::reconcile {
@@ -86,6 +87,20 @@ std::vector<const api::ResourceClaim*> MemoryView::allocated_claims() const {
 uint64_t MemoryView::tallied(std::string_view uid) const {
   const auto found = tallies.find(uid);
   return found == tallies.end() ? 0 : found->second;
+}
+std::vector<const api::Pod*> MemoryView::pods_of_group(std::string_view key) const {
+  std::vector<const api::Pod*> found;
+  for (const auto& [name, pod] : pods)
+    if (const std::optional<GroupRef> group = group_of(pod); group && group->key() == key) found.push_back(&pod);
+  return found;
+}
+const api::PodGroup* MemoryView::pod_group(GroupApi api, std::string_view key) const {
+  const auto table = groups.find(api);
+  return table == groups.end() ? nullptr : find_in(table->second, key);
+}
+GroupsKnown MemoryView::groups_known(GroupApi api) const {
+  const auto known = known_groups.find(api);
+  return known == known_groups.end() ? GroupsKnown{GroupsKnown::State::kKnown, ""} : known->second;
 }
 const api::ResourceClaim* MemoryView::streamed_claim(std::string_view key) const {
   const api::ResourceClaim* streamed = find_in(streamed_claims, key);

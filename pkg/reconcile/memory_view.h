@@ -25,6 +25,8 @@ class MemoryView : public View {
   Table<api::Namespace> namespaces;
   Table<api::DeviceClass> classes;
   Table<api::DeviceTaintRule> rules;
+  std::map<GroupApi, Table<api::PodGroup>> groups;
+  std::map<GroupApi, GroupsKnown> known_groups;  // default: can be read
   // Claims of which the stream has another state than `claims`.
   Table<api::ResourceClaim> streamed_claims;
   // By kind, store key and uid.
@@ -61,6 +63,9 @@ class MemoryView : public View {
   std::vector<const api::Pod*> pods_of_claim(std::string_view key) const override;
   std::vector<const api::Pod*> pods_of_template(std::string_view key) const override;
   std::vector<const api::Pod*> pods_of_volume_claim(std::string_view key) const override;
+  std::vector<const api::Pod*> pods_of_group(std::string_view key) const override;
+  const api::PodGroup* pod_group(GroupApi api, std::string_view key) const override;
+  GroupsKnown groups_known(GroupApi api) const override;
   Presence confirmed(const Ref& object) const override;
   Duration unchanged_for(Kind kind, std::string_view key) const override;
   std::optional<std::string> last_event(std::string_view uid, std::string_view reason) const override;

@@ -96,6 +96,14 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
     {"FailedScheduling", "Warning", "Pod",
      "No node may run the pod, or its volumes could not be bound. The nodes are counted by what is wrong with them",
      "[why-pending.md](../why-pending.md), `kubectl dra explain`"},
+    {"GroupIgnored", "Warning", "Pod",
+     "What names the pod's group cannot be used (no such API, a count that is no count, no Job), so the pod is placed "
+     "alone",
+     "The note says what to change"},
+    {"GroupWaits", "Warning", "Pod",
+     "The pod belongs to a group that is placed together or not at all, and the group cannot be placed yet. On one pod "
+     "of the group, once a change",
+     "The note says what is missing"},
     {"PinnedPodEvicted", "Warning", "Pod",
      "`--recreate-pinned-pods`: kube-scheduler did not place the pod for 10 minutes where its devices are. Its "
      "controller makes another",

@@ -66,6 +66,8 @@ class Reconciler {
   // Something that decides where volumes can be used changed: this PersistentVolumeClaim ("namespace/name"), or, where
   // empty, a volume, a storage class or what a CSI driver reports.
   virtual void on_volumes(const View&, std::string_view /*claim*/, Triggers&) const {}
+  // A PodGroup came, changed or went, or whether PodGroups can be read. `group`: GroupRef::key() of groups.h.
+  virtual void on_group(const View&, std::string_view /*group*/, Triggers&) const {}
   virtual void on_class(const View&, const api::DeviceClass* /*before*/, const api::DeviceClass* /*after*/,
                         Triggers&) const {}
   virtual void on_slice(const View&, const api::ResourceSlice* /*before*/, const api::ResourceSlice* /*after*/,

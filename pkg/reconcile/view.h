@@ -13,6 +13,7 @@
 
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
+#include "pkg/api/scheduling.h"
 #include "pkg/base/clock.h"
 #include "pkg/reconcile/key.h"
 
@@ -23,6 +24,23 @@ enum class Presence {
   kUnknown,  // nobody asked in this run of passes
   kPresent,  // a live GET found it; it is in the stores now
   kAbsent,   // a live GET did not find it (or found another uid), or the stream delivered the deletion of this uid
+};
+
+// The two APIs that have PodGroups.
+enum class GroupApi : uint8_t {
+  kCore,     // scheduling.k8s.io
+  kPlugins,  // scheduling.x-k8s.io, a CustomResourceDefinition
+};
+
+// Whether the PodGroups of an API can be read here.
+struct GroupsKnown {
+  enum class State : uint8_t {
+    kListing,  // not yet: wait; `why` where it fails
+    kKnown,    // a group that is not found does not exist
+    kCannot,   // not served, or not permitted: `why` is a clause for people
+  };
+  State state = State::kCannot;
+  std::string why;
 };
 
 class View {
@@ -62,6 +80,12 @@ class View {
 
   // Pods one of whose volumes is the PersistentVolumeClaim, by name.
   virtual std::vector<const api::Pod*> pods_of_volume_claim(std::string_view key) const = 0;
+
+  // Pods of the group (GroupRef::key() of groups.h), by name.
+  virtual std::vector<const api::Pod*> pods_of_group(std::string_view /*key*/) const { return {}; }
+  // The PodGroup of this API, by store key.
+  virtual const api::PodGroup* pod_group(GroupApi, std::string_view /*key*/) const { return nullptr; }
+  virtual GroupsKnown groups_known(GroupApi) const { return {}; }
 
   // What the server said about this object since the key's last pass that asked for nothing.
   virtual Presence confirmed(const Ref& object) const = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "pkg/reconcile/groups.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
 #include "test/integration/arbitration_writer.h"
@@ -168,6 +169,7 @@ ArbitrationModel::Applied ArbitrationModel::apply_to_claim(const reconcile::Writ
   if (write.purpose == "leave") ++stats_.left;
   if (write.purpose == "enlist") ++stats_.enlisted;
   if (write.purpose == "unlist") ++stats_.unlisted;
+  if (write.purpose == "prove") note_marks(*claim);
   const bool gone = claim->metadata.deleting() && claim->metadata.finalizers.empty();
   put<api::ResourceClaim>(claims_, key, gone ? nullptr : claim);
   for (const auto& consumer : claim->status.reserved_for) {
@@ -197,6 +199,7 @@ ArbitrationModel::Applied ArbitrationModel::apply_to_pod(const reconcile::Write&
       !pod->scheduling_gates.empty()) {
     pod->scheduling_gates.clear();
     ++stats_.released;
+    check_group(*pod);
     let_go(*pod);
   }
   put<api::Pod>(pods_, key, pod);
@@ -312,17 +315,65 @@ bool ArbitrationModel::is_cordoned(const std::string& name) const {
 
 // ---- the world
 
+// A group is the pods of one Job: options_.groups.
+void ArbitrationModel::add_group() {
+  const size_t size = 2 + random_.below(random_.below(4) == 0 ? 3 : 1);
+  if (pods_.objects.size() + size > options_.pods) return;
+  const std::string job = "j" + std::to_string(next_pod_++);
+  ++stats_.groups;
+  for (size_t i = 0; i < size; ++i) {
+    const auto pod = make_pod(job + "-" + std::to_string(i), false);
+    pod->metadata.owner_references.push_back({"batch/v1", "Job", job, job + "-uid", true});
+    pod->metadata.annotations[std::string(reconcile::kGroupAnnotation)] = std::to_string(size);
+    ever_[job + "-uid"].insert(pod->metadata.key());
+    put<api::Pod>(pods_, pod->metadata.key(), pod);
+  }
+}
+
+// The claim was proven just now: the pods that name it may have all of theirs.
+void ArbitrationModel::note_marks(const api::ResourceClaim& claim) {
+  for (const auto& [key, pod] : pods_.objects) {
+    const std::vector<std::string> own = reconcile::claim_keys_of(*pod);
+    if (std::find(own.begin(), own.end(), claim.metadata.key()) == own.end()) continue;
+    if (std::all_of(own.begin(), own.end(), [&](const std::string& name) {
+          if (name == claim.metadata.key()) return reconcile::is_proven(claim);
+          const auto found = claims_.objects.find(name);
+          return found != claims_.objects.end() && reconcile::is_proven(*found->second);
+        }))
+      marked_once_.insert(key);
+  }
+}
+
+// The pod is let go.
+void ArbitrationModel::check_group(const api::Pod& pod) {
+  const api::OwnerReference* owner = pod.metadata.controller();
+  if (!owner || !launched_.insert(owner->uid).second) return;
+  ++stats_.groups_launched;
+  const std::set<std::string>& members = ever_.at(owner->uid);
+  const auto marked =
+      std::count_if(members.begin(), members.end(), [&](const std::string& key) { return marked_once_.contains(key); });
+  if (static_cast<size_t>(marked) < members.size())
+    violations_.push_back("group " + owner->name + " was partly let go: " + std::to_string(marked) + " of " +
+                          std::to_string(members.size()) + " members were marked when " + pod.metadata.key() + " went");
+}
+
 void ArbitrationModel::add_pod() {
+  if (options_.groups && random_.below(2) == 0) return add_group();
   if (pods_.objects.size() >= options_.pods) return;
   const bool tenants = options_.forger != Forger::kNone && next_pod_ % 2 == 1;
   const std::string name = (tenants ? "t" : "p") + std::to_string(next_pod_++);
+  const auto pod = make_pod(name, options_.shared > 0 && random_.below(2) == 0);
+  put<api::Pod>(pods_, "d/" + name, pod);
+}
+
+// With its claims, which are put.
+std::shared_ptr<api::Pod> ArbitrationModel::make_pod(const std::string& name, bool shares) {
   auto pod = std::make_shared<api::Pod>();
   pod->metadata.ns = "d";
   pod->metadata.name = name;
   pod->metadata.uid = name + "-uid";
   pod->metadata.creation_timestamp = format_rfc3339(clock_.wall_now());
   pod->scheduling_gates = {std::string(allocation::kAllocationGate)};
-  const bool shares = options_.shared > 0 && random_.below(2) == 0;
   if (shares) {
     make_shared_claims();
     pod->resource_claims.push_back({"shared", shared_name(random_.below(options_.shared)), std::nullopt});
@@ -333,7 +384,7 @@ void ArbitrationModel::add_pod() {
     pod->resource_claims.push_back({"e" + std::to_string(i), claim, std::nullopt});
     put<api::ResourceClaim>(claims_, "d/" + claim, make_claim(claim, ++next_claim_, random_.below(4) == 0 ? 2 : 1));
   }
-  put<api::Pod>(pods_, "d/" + name, pod);
+  return pod;
 }
 
 void ArbitrationModel::make_shared_claims() {
@@ -464,6 +515,71 @@ bool ArbitrationModel::fits(const api::Pod& pod) const {
   return !order.empty() && allocator.find_nodes(request, order, 1).outcome == allocator::Outcome::kFeasible;
 }
 
+// How many devices each of the members wants on its node; on some nodes together.
+bool ArbitrationModel::group_fits(const std::vector<std::shared_ptr<const api::Pod>>& members) const {
+  std::set<std::string> own;
+  std::vector<size_t> wants;
+  for (const auto& pod : members) {
+    size_t devices = 0;
+    for (const std::string& key : reconcile::claim_keys_of(*pod)) {
+      const auto claim = claims_.objects.find(key);
+      if (claim == claims_.objects.end() || claim->second->metadata.deleting()) return false;
+      devices += static_cast<size_t>(claim->second->spec.requests.front().exactly->count);
+      own.insert(key);
+    }
+    wants.push_back(devices);
+  }
+  std::map<std::string, size_t> taken;
+  for (const auto& [key, claim] : claims_.objects)
+    if (!own.contains(key) && claim->status.allocation)
+      for (const auto& result : claim->status.allocation->results) ++taken[result.pool];
+  std::vector<size_t> room;
+  for (const auto& node : nodes_) {
+    const size_t held = taken[node->metadata.name];
+    room.push_back(options_.devices > held ? options_.devices - held : 0);
+  }
+  const auto place = [&](const auto& self, size_t member) -> bool {
+    if (member == wants.size()) return true;
+    for (size_t& free : room) {
+      if (free < wants[member]) continue;
+      free -= wants[member];
+      if (self(self, member + 1)) return true;
+      free += wants[member];
+    }
+    return false;
+  };
+  return place(place, 0);
+}
+
+void ArbitrationModel::look_at_groups(std::vector<std::string>& findings) const {
+  for (const auto& [uid, keys] : ever_) {
+    std::vector<std::shared_ptr<const api::Pod>> waiting;
+    bool launched = false;
+    for (const std::string& key : keys) {
+      const auto pod = pods_.objects.find(key);
+      if (pod == pods_.objects.end()) continue;
+      if (pod->second->scheduling_gates.empty())
+        launched = true;
+      else
+        waiting.push_back(pod->second);
+    }
+    if (waiting.empty()) continue;
+    if (launched) {
+      for (const auto& pod : waiting)
+        if (fits(*pod)) findings.push_back("pod " + pod->metadata.key() + " of a launched group fits and still waits");
+      continue;
+    }
+    for (const auto& pod : waiting)
+      for (const std::string& key : reconcile::claim_keys_of(*pod)) {
+        const auto claim = claims_.objects.find(key);
+        if (claim != claims_.objects.end() && claim->second->status.allocation)
+          findings.push_back("claim " + key + " is held by a group that waits");
+      }
+    if (waiting.size() == keys.size() && group_fits(waiting))
+      findings.push_back("group " + uid + " fits and still waits");
+  }
+}
+
 std::vector<std::string> ArbitrationModel::settle() {
   for (auto& node : nodes_) {
     auto usable = std::make_shared<api::Node>(*node);
@@ -490,6 +606,7 @@ std::vector<std::string> ArbitrationModel::settle() {
   std::vector<std::string> findings;
   for (const auto& [key, pod] : pods_.objects) {
     if (!pod->scheduling_gates.empty()) {
+      if (!pod->metadata.owner_references.empty()) continue;  // look_at_groups()
       if (fits(*pod)) findings.push_back("pod " + key + " fits and still waits");
       continue;
     }
@@ -506,6 +623,7 @@ std::vector<std::string> ArbitrationModel::settle() {
       if (!pods_.objects.contains("d/" + consumer.name))
         findings.push_back("claim " + key + " is reserved for a pod that is gone");
   }
+  look_at_groups(findings);
   return findings;
 }
 

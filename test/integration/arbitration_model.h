@@ -11,6 +11,9 @@
 //
 // With a forger, a tenant also marks claims of its own as proven, rightly or wrongly, and takes marks away.
 //
+// With groups, the first member that is let go of each must find that so many members were marked before it as must be
+// placed together.
+//
 // The model notes each moment at which one device is used by way of two claims (a pod uses what is allocated and
 // reserved for it, as kubelet demands), and at which a claim loses its allocation under a pod that was let go with it.
 #pragma once
@@ -52,6 +55,8 @@ struct ArbitrationOptions {
   // The list of the pods that may use a claim. Off: a writer lists a pod that shares a claim in its own view alone.
   bool durable_users = true;
   Forger forger = Forger::kNone;
+  // Half of the pods come as groups of 2 to 4, all of which must be placed together.
+  bool groups = false;
   // A rolling update: half of the marks are written in the first form (pkg/reconcile/proof.h).
   bool both_forms = false;
 };
@@ -59,7 +64,8 @@ struct ArbitrationOptions {
 struct ArbitrationStats {
   uint64_t steps = 0, allocations = 0, withdrawals = 0, proofs = 0, released = 0, conflicts = 0, lost = 0, crashes = 0,
            relists = 0, left = 0, unreserved = 0, enlisted = 0, unlisted = 0, shared_deletions = 0, forged = 0,
-           first_forms = 0, forged_early = 0;  // true marks of allocations that nobody has proven yet
+           first_forms = 0, groups = 0, groups_launched = 0,
+           forged_early = 0;  // true marks of allocations that nobody has proven yet
 };
 
 class ArbitrationModel {
@@ -108,6 +114,13 @@ class ArbitrationModel {
   bool is_cordoned(const std::string& node) const;
   void forge();
   void add_pod();
+  std::shared_ptr<api::Pod> make_pod(const std::string& name, bool shares);
+  void add_group();
+  void note_marks(const api::ResourceClaim& claim);
+  void check_group(const api::Pod& pod);
+  // What is wrong with waiting groups once all is quiet.
+  void look_at_groups(std::vector<std::string>& findings) const;
+  bool group_fits(const std::vector<std::shared_ptr<const api::Pod>>& members) const;
   void remove_pod();
   std::string shared_name(size_t i) const { return "s" + std::to_string(i); }
   void make_shared_claims();
@@ -133,6 +146,9 @@ class ArbitrationModel {
   // Uid of a claim -> keys of the pods that were let go with its present allocation and are still there.
   std::map<std::string, std::set<std::string>> let_go_with_;
   std::vector<std::unique_ptr<class ModelWriter>> writers_;
+  std::set<std::string> marked_once_;                  // pods all of whose claims were proven at one moment
+  std::map<std::string, std::set<std::string>> ever_;  // uid of a group -> keys of all pods that it ever had
+  std::set<std::string> launched_;                     // uids of groups
   std::vector<std::string> violations_;
   ArbitrationStats stats_;
 };

@@ -46,6 +46,32 @@ TEST(Arbitration, NoDeviceIsUsedTwiceAndNoPodThatFitsWaitsForEver) {
   EXPECT_GT(s.unlisted, 0u) << "no shared claim was left";
 }
 
+// Beside single pods: groups, of which no member is let go before all have been marked.
+TEST(Arbitration, NoGroupIsPartlyLetGoAndNoneThatFitsWaitsForEver) {
+  const size_t steps = from_environment("DRA_ARBITRATION_STEPS", 100'000);
+  ArbitrationOptions options;
+  options.seed = from_environment("DRA_SEED", 1) + 2000;
+  options.groups = true;
+  options.devices = 4;  // of each node: so that groups find room at times
+  std::printf("seed %llu\n", static_cast<unsigned long long>(options.seed));
+  ArbitrationModel model(options);
+  for (size_t i = 1; i <= steps; ++i) {
+    model.step();
+    ASSERT_TRUE(model.violations().empty()) << "step " << i << ": " << model.violations().front();
+    if (i % 20'000 != 0 && i != steps) continue;
+    const auto findings = model.settle();
+    ASSERT_TRUE(findings.empty()) << "after step " << i << ": " << findings.front();
+    ASSERT_TRUE(model.violations().empty()) << "coming to rest after step " << i << ": " << model.violations().front();
+  }
+  const ArbitrationStats& s = model.stats();
+  std::printf("%llu groups, %llu of them let go; %llu withdrawals, %llu proven claims left, %llu crashes\n",
+              static_cast<unsigned long long>(s.groups), static_cast<unsigned long long>(s.groups_launched),
+              static_cast<unsigned long long>(s.withdrawals), static_cast<unsigned long long>(s.left),
+              static_cast<unsigned long long>(s.crashes));
+  EXPECT_GT(s.groups_launched, steps / 20'000);
+  EXPECT_GT(s.withdrawals, 0u);
+}
+
 // A mark says that its writer saw no overlap; a tenant can write it all the same. But a mark that a stream brings comes
 // after all that was allocated before it, and an overlap that is seen keeps the gate, whatever the mark says.
 TEST(Arbitration, AForgerOfMarksGainsNoDevice) {

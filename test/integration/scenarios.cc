@@ -3,6 +3,7 @@
 #include "pkg/reconcile/leaving.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "test/integration/feature_scenarios.h"
+#include "test/integration/groups.h"
 #include "test/integration/scenario.h"
 
 namespace dra::integration {
@@ -20,6 +21,12 @@ std::vector<std::string> together(std::initializer_list<std::vector<std::string>
   std::vector<std::string> all;
   for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
   return all;
+}
+
+std::set<std::string> keys_of(const std::vector<std::string>& pods) {
+  std::set<std::string> keys;
+  for (const std::string& name : pods) keys.insert("default/" + name);
+  return keys;
 }
 
 // An allocation as another program would leave it: finalizer, allocation, and the reservation of a pod.
@@ -279,6 +286,41 @@ void play_shared(Stage& s) {
   s.end({"h0", "h1", "h2"});
 }
 
+// Two groups, of which one fits at a time, and one of pods with a claim that they share.
+void play_groups(Stage& s, const PodOptions& options) {
+  s.api().create(claim_template("one-gpu"));
+  s.api().create(claim("shared"));
+  s.begin();
+  const auto first = names("g", 9), second = names("h", 9), sharing = names("i", 2);
+  for (const auto& name : first)
+    s.api().create(member_of_job(pod(name, {from_template("gpu", "one-gpu")}, options), "first", 9));
+  for (const auto& name : second)
+    s.api().create(member_of_job(pod(name, {from_template("gpu", "one-gpu")}, options), "second", 9));
+  for (const auto& name : sharing)
+    s.api().create(member_of_job(pod(name, {from_claim("gpu", "shared")}, options), "third", 2));
+  s.await("one group bound, and the one that shares",
+          [&] { return (s.all_bound(first) || s.all_bound(second)) && s.all_bound(sharing); });
+  const auto& was = s.all_bound(first) ? first : second;
+  const auto& next = s.all_bound(first) ? second : first;
+  VerdictOptions waiting;
+  waiting.may_wait = keys_of(next);
+  s.check(waiting);
+  for (const auto& name : was) s.api().remove(Api::path("Pod", name));
+  s.await("the other group bound", [&] { return s.all_bound(next); });
+  s.check();
+  s.end(together({next, sharing}), {"default/shared"});
+}
+
+void play_gated_groups(Stage& s) {
+  play_groups(s, {});
+}
+void play_bound_groups(Stage& s) {
+  PodOptions ours;
+  ours.gated = false;
+  ours.scheduler = "dra";
+  play_groups(s, ours);
+}
+
 std::vector<Scenario> make_scenarios() {
   std::vector<Scenario> all;
   ClusterOptions small;
@@ -298,6 +340,8 @@ std::vector<Scenario> make_scenarios() {
   all.push_back({"moves", small, nullptr, play_moves});
   all.push_back({"shared", small, nullptr, play_shared});
   all.push_back({"election", small, [](ProcessOptions& process) { process.elect = true; }, play_election});
+  all.push_back({"groups", small, nullptr, play_gated_groups});
+  all.push_back({"boundgroups", small, bind_mode, play_bound_groups});
   all.push_back({"release", small, nullptr, play_release});
   all.push_back({"eviction", small,
                  [](ProcessOptions& process) {

@@ -1,0 +1,132 @@
+// P2 to P4 for the members of a group: proven from one view, marked together, let go back to back.
+#include <algorithm>
+#include <utility>
+
+#include "controllers/allocation/group_reconcile.h"
+#include "pkg/reconcile/writes.h"
+
+namespace dra::allocation {
+
+using namespace reconcile;
+
+namespace {
+
+bool lets_go(const Effect& effect) {
+  const Write* write = std::get_if<Write>(&effect);
+  return write != nullptr && (write->purpose == "lift-gate" || write->purpose == "bind");
+}
+
+bool lets_go(const Outcome& outcome) {
+  return std::any_of(outcome.effects.begin(), outcome.effects.end(),
+                     [](const Effect& effect) { return lets_go(effect); });
+}
+
+bool withdraws(const Outcome& outcome) {
+  return std::any_of(outcome.effects.begin(), outcome.effects.end(), [](const Effect& effect) {
+    const Write* write = std::get_if<Write>(&effect);
+    return write != nullptr && write->purpose == "withdraw";
+  });
+}
+
+}  // namespace
+
+void GroupReconcile::commit() {
+  for (const Member& member : pods_) {
+    if (!member.held) continue;
+    for (const ClaimState& claim : member.steps->state_.claims)
+      if (claim.needs_proof() && !claim.in_stream) return;  // the stream brings the group back
+  }
+  if (const Conflicts found = conflicts(); !found.empty()) return yield_to(found);
+  bool prepared = true;
+  for (Member& member : pods_) {
+    PodReconcile& steps = *member.steps;
+    // kube-scheduler finds the node of a gated pod without claims.
+    if (!member.placed || (steps.role_ == Role::kGated && steps.state_.claims.empty())) continue;
+    const NodeChoice choice = steps.candidate_nodes();
+    if (steps.waits_for_watch(choice)) return;
+    if (choice.nodes.empty()) return withdraw() ? void() : steps.no_node(choice);
+    prepared = steps.prepared(choice) && prepared;
+    if (withdraws(steps.outcome_)) return void(withdraw());
+  }
+  if (!prepared) return;
+  bool marks = false;
+  for (Member& member : pods_) {
+    if (!member.held) continue;
+    const size_t before = member.steps->outcome_.effects.size();
+    member.steps->add_marks();
+    if (member.steps->role_ == Role::kToBind && member.steps->outcome_.effects.size() > before)
+      member.steps->say_allocated();
+    marks = marks || member.steps->outcome_.effects.size() > before;
+  }
+  // Nothing of theirs needs a mark: no claims at all, or shared ones that others have proven.
+  if (!marks) go();
+}
+
+void GroupReconcile::forward() {
+  bool waits = false;
+  for (Member& member : pods_) {
+    PodReconcile& steps = *member.steps;
+    if (!member.held || member.settled) continue;
+    // A member that was not marked with the others has its place taken only by what is proven or foreign: all else
+    // sees it, and gives way.
+    if (const Conflicts found = steps.conflicts_of_allocated();
+        !found.empty() && !timed_out() &&
+        std::none_of(found.begin(), found.end(), [&](const auto& one) { return steps.stays(one); }))
+      steps.outcome_.look_again_in(std::chrono::seconds(1));
+    else
+      steps.prove();
+    waits = true;  // for the answers, the stream, or what the proof waits for
+  }
+  if (waits) return;
+  const size_t settled = count(&Member::settled);
+  if (settled >= members_.min_count) return go();
+  const size_t missing = members_.min_count - settled;
+  if (count(&Member::ready) - settled < missing) return stuck();
+  decide(static_cast<uint32_t>(missing));
+}
+
+void GroupReconcile::go() {
+  size_t letting = 0;
+  bool roams = false, progress = false, all_to_bind = true;
+  for (Member& member : pods_) {
+    PodReconcile& steps = *member.steps;
+    if (!member.settled) continue;
+    all_to_bind = all_to_bind && steps.role_ == Role::kToBind;
+    // Until the stream shows one of them bound, the node of the next one may be the same.
+    if (steps.role_ == Role::kToBind && !member.pinned && std::exchange(roams, true)) {
+      ++letting;
+      continue;
+    }
+    steps.use();
+    if (lets_go(steps.outcome_))
+      ++letting;
+    else
+      progress = progress || steps.outcome_.has_writes();
+  }
+  if (letting >= members_.min_count) return;
+  const Duration left = members_.hold_timeout - held_for(true);
+  // A pod that is to be bound cannot leave what is marked: after a while those that can go do (G7).
+  if (committed_ && all_to_bind && !progress && letting > 0 && left <= Duration::zero()) return;
+  for (Member& member : pods_) {
+    Outcome& outcome = member.steps->outcome_;
+    if (!lets_go(outcome)) continue;
+    std::erase_if(outcome.effects, [](const Effect& effect) { return lets_go(effect); });
+    outcome.hold.reset();
+  }
+  if (committed_) first_->outcome_.look_again_in(std::max<Duration>(left, std::chrono::seconds(1)));
+}
+
+void GroupReconcile::stuck() {
+  const Duration left = members_.hold_timeout - held_for(true);
+  if (left > Duration::zero()) {
+    say("a member lost its place after the group was committed; another is looked for");
+    return void(first_->outcome_.look_again_in(left));
+  }
+  bool back = false;
+  for (Member& member : pods_)
+    if (member.steps->role_ == Role::kGated) back = member.steps->give_back() || back;
+  if (!back) go();
+  first_->outcome_.look_again_in(members_.hold_timeout);
+}
+
+}  // namespace dra::allocation

@@ -1,0 +1,45 @@
+// The pods of a group as the allocation controller sees them, derived from the objects alone. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controllers/allocation/protocol.h"
+#include "pkg/reconcile/groups.h"
+
+namespace dra::allocation {
+
+struct GroupMembers {
+  reconcile::GroupRef group;
+  uint32_t min_count = 0;
+  Duration hold_timeout{};
+  // Ours to place, oldest first: gated by us, or ours to bind. The first one's key is reconciled for all of them.
+  std::vector<const api::Pod*> waiting;
+  // A member was let go or bound, and has not failed: the others join it one by one.
+  bool launched = false;
+};
+
+// The members of the group of a pod that is one (Membership::State::kMember).
+GroupMembers members_of(const reconcile::View& view, const reconcile::Membership& membership, const Options& options);
+// The one of waiting members that is reconciled for all of them; null: nobody waits.
+const api::Pod* leader_of(const reconcile::View& view, std::string_view group, const Options& options);
+
+// The pod was let go or bound, and has not failed.
+bool is_launched(const reconcile::View& view, const api::Pod& pod);
+// The total order in which groups give way: of two that overlap the one with the lower rank keeps what it holds.
+struct GroupRank {
+  int64_t priority = 0;  // negated
+  std::string since;     // creationTimestamp of the first member
+  std::string uid;       // of it
+  auto operator<=>(const GroupRank&) const = default;
+};
+GroupRank rank_of(const std::vector<const api::Pod*>& waiting);
+
+// One of the pod's claims bears a mark that was made for this pod.
+bool is_marked(const api::Pod& pod, const PodState& state);
+// When the claim was allocated; nothing where nobody can say.
+std::optional<WallTime> allocated_at(const api::ResourceClaim& claim);
+
+}  // namespace dra::allocation

@@ -1,0 +1,63 @@
+#include "controllers/allocation/group_nodes.h"
+
+#include <algorithm>
+
+namespace dra::allocation {
+
+namespace {
+
+gang::Nodes::Influence influence_of(const api::Pod& pod) {
+  using Influence = gang::Nodes::Influence;
+  // A member in a domain makes room for others there: by affinity, and by raising the least count of spreading.
+  if (!pod.pod_affinity.required.empty() || !pod.topology_spread.empty()) return Influence::kAny;
+  if (!pod.pod_anti_affinity.required.empty() || !pod.volumes.empty()) return Influence::kShrinks;
+  return Influence::kNode;
+}
+
+}  // namespace
+
+GroupNodes::GroupNodes(const std::vector<PodReconcile*>& pods, const reconcile::View& view,
+                       inventory::Inventory& inventory, NodeChooser& nodes)
+    : pods_(pods), view_(view), inventory_(inventory), nodes_(nodes), version_(nodes.version()) {
+  bool volumes = false;
+  for (const PodReconcile* pod : pods) {
+    influence_ = std::max(influence_, influence_of(pod->pod_));
+    volumes = volumes || !pod->pod_.volumes.empty();
+  }
+  // What volumes need has no version: such a search begins anew with every slice.
+  if (volumes) version_ += static_cast<uint64_t>(view.now().time_since_epoch().count());
+}
+
+std::vector<gang::Candidate> GroupNodes::candidates(size_t member) {
+  const NodeChoice choice = pods_[member]->candidate_nodes();
+  watch_lags_ = watch_lags_ || choice.watch_lags;
+  std::vector<gang::Candidate> found;
+  found.reserve(choice.nodes.size());
+  for (size_t i = 0; i < choice.nodes.size(); ++i)
+    found.push_back({inventory_.node_id(choice.nodes[i]), choice.facts.empty() ? gang::NodeFacts{} : choice.facts[i]});
+  return found;
+}
+
+std::optional<gang::NodeFacts> GroupNodes::look(size_t member, gang::NodeId node) {
+  const NodeChoice choice = pods_[member]->choose_among({std::string(inventory_.node_name(node))}, true);
+  watch_lags_ = watch_lags_ || choice.watch_lags;
+  if (choice.nodes.empty()) return std::nullopt;
+  return choice.facts.empty() ? gang::NodeFacts{} : choice.facts.front();
+}
+
+void GroupNodes::place(size_t member, gang::NodeId node) {
+  nodes_.suppose(pods_[member]->pod_, std::string(inventory_.node_name(node)));
+}
+
+void GroupNodes::take_back(size_t member) {
+  nodes_.stop_supposing(pods_[member]->pod_);
+}
+
+const std::string* GroupNodes::label(gang::NodeId node, const std::string& key) const {
+  const api::Node* known = view_.node(inventory_.node_name(node));
+  if (known == nullptr) return nullptr;
+  const auto found = known->metadata.labels.find(key);
+  return found == known->metadata.labels.end() ? nullptr : &found->second;
+}
+
+}  // namespace dra::allocation

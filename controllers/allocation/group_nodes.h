@@ -1,0 +1,42 @@
+// GroupNodes: what pkg/gang asks about nodes, answered by the steps of the group's pods and the NodeChooser.
+//
+// It lives for one question: gang::Gangs::decide(). Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "controllers/allocation/pod_reconcile.h"
+#include "pkg/gang/gang.h"
+
+namespace dra::allocation {
+
+class GroupNodes : public gang::Nodes {
+ public:
+  // `pods`: of GangRequest::members, in its order. Both must outlive it.
+  GroupNodes(const std::vector<PodReconcile*>& pods, const reconcile::View& view, inventory::Inventory& inventory,
+             NodeChooser& nodes);
+
+  Influence influence() const override { return influence_; }
+  uint64_t version() const override { return version_; }
+  std::vector<gang::Candidate> candidates(size_t member) override;
+  std::optional<gang::NodeFacts> look(size_t member, gang::NodeId node) override;
+  void place(size_t member, gang::NodeId node) override;
+  void take_back(size_t member) override;
+  const std::string* label(gang::NodeId node, const std::string& key) const override;
+
+  // The choice of a member's nodes needs what is not known yet: nothing is to be concluded from an answer.
+  bool watch_lags() const { return watch_lags_; }
+
+ private:
+  const std::vector<PodReconcile*>& pods_;
+  const reconcile::View& view_;
+  inventory::Inventory& inventory_;
+  NodeChooser& nodes_;
+  Influence influence_ = Influence::kNode;
+  uint64_t version_ = 0;
+  bool watch_lags_ = false;
+};
+
+}  // namespace dra::allocation

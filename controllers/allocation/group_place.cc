@@ -1,0 +1,109 @@
+// Nodes and devices for the members of a group, in one search.
+#include <algorithm>
+
+#include "controllers/allocation/bind_conditions.h"
+#include "controllers/allocation/group_reconcile.h"
+#include "controllers/allocation/shape.h"
+#include "pkg/reconcile/pod_claims.h"
+#include "pkg/reconcile/writes.h"
+
+namespace dra::allocation {
+
+using namespace reconcile;
+
+void GroupReconcile::decide(uint32_t needed) {
+  // Nothing more is taken beside what cannot be used.
+  if (const Conflicts found = conflicts(); !found.empty()) return yield_to(found);
+  if (const Duration wait = tools_.allocator.must_wait(members_.group.ns); wait > Duration::zero()) {
+    first_->outcome_.look_again_in(wait);
+    first_->outcome_.goes_on = true;
+    return;
+  }
+  gang::GangRequest request;
+  request.uid = members_.group.key();
+  request.name = members_.group.shown();
+  request.min_count = needed;
+  std::vector<Member*> asked;
+  std::vector<PodReconcile*> pods;
+  std::vector<AvoidedDevice> avoided;
+  for (Member& member : pods_) {
+    PodReconcile& steps = *member.steps;
+    if (member.placed) {
+      for (const ClaimState& claim : steps.state_.claims)
+        if (const std::string* node = api::only_node(*claim.claim->status.allocation))
+          request.placed.push_back(tools_.inventory.node_id(*node));
+      continue;
+    }
+    if (!member.ready) continue;
+    gang::Member one;
+    one.name = steps.pod_.metadata.key();
+    one.uid = steps.pod_.metadata.uid;
+    for (const ClaimState& claim : steps.state_.claims) one.claims.push_back(claim.claim);
+    if (const std::string on_nodes = tools_.nodes.shape(steps.pod_); !on_nodes.empty() && steps.extended_.empty())
+      one.shape = shape_of(steps.pod_, on_nodes, steps.state_.claims, false);
+    request.members.push_back(std::move(one));
+    const std::vector<AvoidedDevice> own = avoided_devices(steps.pod_, view_.now());
+    avoided.insert(avoided.end(), own.begin(), own.end());
+    asked.push_back(&member);
+    pods.push_back(&steps);
+  }
+  const DevicesHeldBack held_back(tools_.inventory, avoided);
+  GroupNodes nodes(pods, view_, tools_.inventory, tools_.nodes);
+  const gang::Decision decision = tools_.gangs.decide(request, nodes);
+  if (decision.outcome == gang::Outcome::kFound) return write_decision(asked, decision);
+  if (nodes.watch_lags()) return void(first_->outcome_.look_again_in(std::chrono::seconds(1)));
+  not_found(decision, asked);
+}
+
+void GroupReconcile::write_decision(const std::vector<Member*>& asked, const gang::Decision& decision) {
+  for (const gang::ClaimResult& decided : decision.claims) {
+    const api::ResourceClaim& claim = *decided.claim;
+    PodReconcile* writer = nullptr;
+    std::string node;
+    std::vector<api::ResourceClaimConsumerReference> consumers;
+    for (const gang::Placed& placed : decision.members) {
+      PodReconcile& steps = *asked[placed.member]->steps;
+      const auto& claims = steps.state_.claims;
+      if (std::none_of(claims.begin(), claims.end(),
+                       [&](const ClaimState& own) { return own.claim->metadata.uid == claim.metadata.uid; }))
+        continue;
+      if (writer == nullptr) node = tools_.inventory.node_name(placed.node);
+      if (writer == nullptr) writer = &steps;
+      if (consumers.size() < api::kMaxReservedFor) consumers.push_back(pod_reference(steps.pod_));
+    }
+    if (writer == nullptr) continue;  // of a member that is not placed
+    writer->outcome_.add(writer->allocation_write(claim, decided.result, consumers, node));
+    writer->outcome_.decided = Decided{true, node, devices_of({decided.result}), ""};
+  }
+  for (const gang::Placed& placed : decision.members) asked[placed.member]->placed = asked[placed.member]->held;
+  // Nothing to be allocated, only nodes to be had: the group is as good as decided.
+  if (decision.claims.empty()) commit();
+}
+
+void GroupReconcile::not_found(const gang::Decision& decision, const std::vector<Member*>& asked) {
+  using gang::Outcome;
+  Outcome outcome = decision.outcome;
+  if (outcome == Outcome::kUnfinished) {
+    constexpr uint32_t kWorthAnEvent = 16;  // slices: about 100 ms
+    first_->outcome_.look_again_in(decision.ask_again);
+    first_->outcome_.goes_on = true;
+    if (decision.slices >= kWorthAnEvent) say("where its members fit takes long to find: it is decided in slices");
+    return;
+  }
+  if (committed_) return stuck();
+  // What members hold already may be what stands in the way of the others.
+  if (outcome != Outcome::kUndecided && withdraw()) return;
+  const std::string needs = std::to_string(members_.min_count) + " members must be placed together";
+  if (outcome == Outcome::kUndecided) {
+    first_->outcome_.retry = "the search for a place for the group took more than its budget of steps";
+    return say(needs + "; neither found nor refuted within the budget of steps: " + decision.reason);
+  }
+  if (outcome == Outcome::kError) {
+    park(asked);
+    return say(needs + "; " + (decision.error ? decision.error->message() : "their claims cannot be allocated"));
+  }
+  park(asked);
+  say(needs + (decision.never ? ", which this cluster never can: " : ": ") + decision.reason);
+}
+
+}  // namespace dra::allocation

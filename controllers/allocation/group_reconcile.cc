@@ -1,0 +1,279 @@
+#include "controllers/allocation/group_reconcile.h"
+
+#include <algorithm>
+#include <set>
+
+#include "pkg/reconcile/proof.h"
+#include "pkg/reconcile/writes.h"
+
+namespace dra::allocation {
+
+using namespace reconcile;
+
+namespace {
+
+// The topic of the note with which the first pod tells the others why the group waits.
+constexpr std::string_view kGroupNote = "group";
+constexpr size_t kMaxNote = 512;
+// A group that is not complete is reported once no member has come for so long.
+constexpr Duration kSettles = std::chrono::seconds(10);
+
+bool has_unmarked(const PodState& state) {
+  return std::any_of(state.claims.begin(), state.claims.end(),
+                     [](const ClaimState& claim) { return claim.allocated() && claim.ours && !claim.proven; });
+}
+
+}  // namespace
+
+GroupReconcile::GroupReconcile(const View& view, const Tools& tools, GroupMembers members)
+    : view_(view), tools_(tools), members_(std::move(members)) {
+  for (const api::Pod* pod : members_.waiting) {
+    steps_.emplace_back(view, *pod, role_of(*pod, tools.options), tools);
+    pods_.push_back({&steps_.back()});
+  }
+  first_ = &steps_.front();
+}
+
+Outcome GroupReconcile::run() {
+  if (step_back()) return merged();
+  judge();
+  const size_t placed = count(&Member::placed);
+  if (committed_) {
+    forward();
+  } else if (count(&Member::ready) < members_.min_count) {
+    wait_for_members();
+  } else if (placed < members_.min_count) {
+    decide(static_cast<uint32_t>(members_.min_count - placed));
+  } else {
+    commit();
+  }
+  watch_holds();
+  return merged();
+}
+
+bool GroupReconcile::step_back() {
+  bool busy = false;
+  for (Member& member : pods_) busy = member.steps->leave() || member.steps->drop_abandoned() || busy;
+  return busy;
+}
+
+void GroupReconcile::judge() {
+  for (Member& member : pods_) {
+    PodReconcile& steps = *member.steps;
+    const PodState& state = steps.state_;
+    member.marked = is_marked(steps.pod_, state);
+    committed_ = committed_ || member.marked;
+    if (!state.waits_for.empty()) continue;
+    // As for a single pod: what its extended resources need is made, or it waits.
+    if (steps.serves_by_claim() ? steps.role_ == Role::kToBind && !steps.make_extended() : !steps.serves_extended())
+      continue;
+    member.ready = true;
+    member.held = state.all_allocated();
+    member.settled = member.held && state.all_settled();
+    // A pod without devices of one node gets its node in the search, and is bound to one that has room.
+    member.pinned = std::any_of(state.claims.begin(), state.claims.end(), [](const ClaimState& claim) {
+      return claim.allocated() && api::only_node(*claim.claim->status.allocation) != nullptr;
+    });
+    member.placed = member.held && (member.pinned || steps.role_ == Role::kGated);
+  }
+}
+
+size_t GroupReconcile::count(bool Member::*what) const {
+  return static_cast<size_t>(std::count_if(pods_.begin(), pods_.end(), [what](const Member& m) { return m.*what; }));
+}
+
+// Negative where clocks differ.
+Duration GroupReconcile::since_last_member() const {
+  Duration least = std::chrono::hours(1);
+  for (const api::Pod* pod : members_.waiting) {
+    WallTime created;
+    if (parse_rfc3339(pod->metadata.creation_timestamp, created))
+      least = std::min(least, std::chrono::duration_cast<Duration>(view_.now() - created));
+  }
+  return least;
+}
+
+void GroupReconcile::wait_for_members() {
+  const size_t ready = count(&Member::ready);
+  std::string text = std::to_string(ready) + " of " + std::to_string(members_.min_count) + " members are ready";
+  if (const size_t waiting = pods_.size() - ready; waiting > 0) {
+    text += "; " + std::to_string(waiting) + " more wait for their claims or resources";
+    for (const Member& member : pods_)
+      if (!member.ready && !member.steps->state_.ordinary_wait && !member.steps->state_.waits_for.empty()) {
+        text += ": " + member.steps->pod_.metadata.name + ": " + member.steps->state_.waits_for;
+        break;
+      }
+  }
+  // Members went in the middle, or the count was raised: nothing is held for those that may never come.
+  if (withdraw()) return;
+  // While members are being made, each of them is no news.
+  if (const Duration left = kSettles - since_last_member(); left > Duration::zero() && left <= kSettles)
+    return void(first_->outcome_.look_again_in(left));
+  say(text);
+}
+
+// ---- what is held
+
+GroupReconcile::Conflicts GroupReconcile::conflicts() const {
+  std::vector<std::string> uids;
+  for (const Member& member : pods_)
+    for (const ClaimState& claim : member.steps->state_.claims)
+      if (claim.allocated()) uids.push_back(claim.claim->metadata.uid);
+  std::sort(uids.begin(), uids.end());
+  uids.erase(std::unique(uids.begin(), uids.end()), uids.end());
+  return uids.empty() ? Conflicts{} : tools_.inventory.over_commitments(uids, inventory::Layer::kObserved);
+}
+
+bool GroupReconcile::others_give_way(const Conflicts& conflicts) const {
+  const GroupRank rank = rank_of(members_.waiting);
+  std::set<std::string, std::less<>> own;
+  for (const Member& member : pods_)
+    for (const ClaimState& claim : member.steps->state_.claims) own.insert(claim.claim->metadata.uid);
+  const auto gives_way = [&](const api::ResourceClaim& claim) {
+    if (!is_allocated_by_us(claim) || is_proven(claim)) return false;
+    return std::all_of(claim.status.reserved_for.begin(), claim.status.reserved_for.end(), [&](const auto& consumer) {
+      const api::Pod* pod = view_.pod(claim.metadata.ns + "/" + consumer.name);
+      if (pod == nullptr || pod->metadata.uid != consumer.uid) return false;
+      const Membership membership = membership_of(view_, *pod);
+      if (membership.state != Membership::State::kMember) return true;  // a single pod withdraws when it sees this
+      const GroupMembers rival = members_of(view_, membership, tools_.options);
+      return !rival.launched && rank < rank_of(rival.waiting);
+    });
+  };
+  for (const inventory::AuditFinding& conflict : conflicts)
+    for (const api::ResourceClaim* claim : view_.claims_on_pool(conflict.device.driver, conflict.device.pool))
+      if (!own.contains(claim->metadata.uid) &&
+          std::binary_search(conflict.claims.begin(), conflict.claims.end(), claim->metadata.uid) && !gives_way(*claim))
+        return false;
+  return true;
+}
+
+void GroupReconcile::yield_to(const Conflicts& found) {
+  if (!timed_out() && others_give_way(found)) return void(first_->outcome_.look_again_in(std::chrono::seconds(1)));
+  if (withdraw()) return first_->count_failure("LostRace");
+  first_->waits("DeviceConflict", "held back: " + found.front().message, found.front().message);
+  first_->outcome_.look_again_in(std::chrono::seconds(30));
+}
+
+bool GroupReconcile::withdraw() {
+  bool any = false;
+  for (Member& member : pods_) any = member.steps->withdraw() || any;
+  return any;
+}
+
+bool GroupReconcile::holds_something() const {
+  return std::any_of(pods_.begin(), pods_.end(), [](const Member& m) { return has_unmarked(m.steps->state_); });
+}
+
+Duration GroupReconcile::held_for(bool newest) const {
+  std::optional<Duration> longest;
+  for (const Member& member : pods_)
+    for (const ClaimState& claim : member.steps->state_.claims) {
+      if (!claim.allocated() || !claim.ours || (!newest && claim.proven)) continue;
+      const std::optional<WallTime> at = allocated_at(*claim.claim);
+      // A server that keeps no time of allocation: at least so long.
+      const Duration age = at ? std::chrono::duration_cast<Duration>(view_.now() - *at)
+                              : view_.unchanged_for(Kind::kClaim, claim.claim->metadata.key());
+      longest = longest ? (newest ? std::min(*longest, age) : std::max(*longest, age)) : age;
+    }
+  return longest.value_or(Duration::zero());
+}
+
+void GroupReconcile::watch_holds() {
+  if (committed_ || !holds_something()) return;
+  for (const Member& member : pods_)
+    if (member.steps->outcome_.has_writes()) return;  // the answers bring the group back
+  if (timed_out() && withdraw())
+    return say("the devices of the members are given back, since the group could not be completed within " +
+               std::to_string(std::chrono::duration_cast<std::chrono::seconds>(members_.hold_timeout).count()) + " s");
+  first_->outcome_.look_again_in(
+      std::max<Duration>(members_.hold_timeout - held_for(false), std::chrono::milliseconds(100)));
+}
+
+// ---- what is said
+
+void GroupReconcile::say(const std::string& sentence) {
+  const std::string text = members_.group.shown() + ": " + sentence;
+  first_->waits("GroupWaits", text, text);
+  first_->outcome_.add(Note{first_->pod_.metadata.uid, std::string(kGroupNote), text.substr(0, kMaxNote)});
+  first_->count_failure("GroupWaits");
+}
+
+void GroupReconcile::park(const std::vector<Member*>& asked) {
+  std::set<Cause> causes;
+  bool waits_for_pods = false;
+  for (const Member* member : asked) {
+    allocator::Request request;
+    for (const ClaimState& claim : member->steps->state_.claims)
+      if (!claim.allocated()) request.claims.push_back(claim.claim);
+    causes.merge(member->steps->causes_of(request));
+    waits_for_pods = waits_for_pods || member->steps->waits_for_pods_;
+  }
+  first_->waits_for_pods_ = waits_for_pods;
+  first_->park(causes);
+  first_->outcome_.park->shape.clear();  // like no other: single pods of its shape may fit
+}
+
+// One pass writes one object once: a claim that members share has the write of the first of them.
+Outcome GroupReconcile::merged() {
+  Outcome all = std::move(first_->outcome_);
+  std::set<std::string> written;
+  const auto is_new = [&](const Effect& effect) {
+    const Write* write = std::get_if<Write>(&effect);
+    return write == nullptr || write->resource_version.empty() || written.insert(write->object.uid).second;
+  };
+  std::erase_if(all.effects, [&](const Effect& effect) { return !is_new(effect); });
+  for (PodReconcile& steps : steps_) {
+    if (&steps == first_) continue;
+    Outcome& one = steps.outcome_;
+    for (Effect& effect : one.effects)
+      if (is_new(effect)) all.effects.push_back(std::move(effect));
+    if (one.look_again) all.look_again_in(*one.look_again);
+    if (one.hold && (!all.hold || *all.hold < *one.hold)) all.hold = one.hold;
+    if (one.park && !all.park) {
+      all.park = std::move(one.park);
+      all.park->shape.clear();
+    } else if (one.park) {
+      all.park->causes.insert(all.park->causes.end(), one.park->causes.begin(), one.park->causes.end());
+    }
+    if (all.retry.empty()) all.retry = std::move(one.retry);
+    if (!all.decided) all.decided = std::move(one.decided);
+    all.goes_on = all.goes_on || one.goes_on;
+  }
+  // Answers bring the group back, and what wakes it meanwhile must not be missed.
+  if (all.has_writes()) all.park.reset();
+  return all;
+}
+
+// ---- of one pod
+
+namespace {
+
+Outcome follow(const View& view, PodReconcile& steps, const api::Pod& leader) {
+  const std::optional<View::Noted> why = view.note(leader.metadata.uid, kGroupNote);
+  return why ? steps.wait_with_group(why->text) : steps.wait_with_group("");
+}
+
+}  // namespace
+
+Outcome reconcile_member(const View& view, const api::Pod& pod, Role role, const Tools& tools,
+                         const Membership& membership) {
+  PodReconcile alone(view, pod, role, tools);
+  if (membership.state == Membership::State::kWaits) return alone.wait_for_group(membership);
+  const size_t pods = view.pods_of_group(membership.group.key()).size();
+  GroupMembers members = members_of(view, membership, tools.options);
+  if (members.launched) return alone.run();
+  if (pods > kMaxGroupMembers) {
+    Membership refused = membership;
+    refused.why = "it has " + std::to_string(pods) + " pods, and at most " + std::to_string(kMaxGroupMembers) +
+                  " are placed together";
+    return alone.wait_for_group(refused);
+  }
+  if (members.waiting.empty() || members.waiting.front()->metadata.uid != pod.metadata.uid) {
+    if (members.waiting.empty()) return {};
+    return follow(view, alone, *members.waiting.front());
+  }
+  return GroupReconcile(view, tools, std::move(members)).run();
+}
+
+}  // namespace dra::allocation

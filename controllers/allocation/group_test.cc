@@ -1,0 +1,270 @@
+// Pods of groups: decided together, marked together, let go together.
+#include "controllers/allocation/allocation_fixture.h"
+#include "pkg/reconcile/groups.h"
+
+namespace dra::allocation {
+
+using namespace reconcile;
+
+namespace {
+
+class GroupTest : public AllocationTest {
+ protected:
+  GroupTest() { quiet_claims = true; }
+
+  // A member of Job "train", whose pods say `count`; the younger the later in the alphabet. Claim "c<name>".
+  api::Pod member(const std::string& name, const std::string& count = "2", bool gated = true) {
+    api::Pod pod = make_pod(name, {"c" + name}, gated);
+    if (!gated) pod.scheduler_name = "ours";
+    pod.metadata.creation_timestamp = "2026-01-01T00:00:0" + std::to_string(name[0] - 'a') + "Z";
+    pod.metadata.owner_references.push_back({"batch/v1", "Job", "train", "job-uid", true});
+    pod.metadata.annotations[std::string(kGroupAnnotation)] = count;
+    return pod;
+  }
+  void put_members(const std::string& names, const std::string& count = "2", bool gated = true) {
+    for (const char name : names) {
+      view.put(member(std::string(1, name), count, gated));
+      put(make_claim("c" + std::string(1, name)));
+    }
+  }
+  // The claim of the member is allocated by us, at the time that the view has.
+  api::ResourceClaim hold(const std::string& name, const std::string& node, const std::string& device) {
+    api::ResourceClaim claim = allocated("c" + name, node, device, true, {name});
+    claim.status.allocation->allocation_timestamp = format_rfc3339(view.time);
+    put(claim);
+    return claim;
+  }
+  // The stream has the claim in an older version.
+  void lag(const api::ResourceClaim& claim) {
+    api::ResourceClaim old = claim;
+    old.metadata.resource_version = "1";
+    view.streamed_claims.insert_or_assign(claim.metadata.key(), old);
+  }
+};
+
+TEST_F(GroupTest, OnePassDecidesAll) {
+  put_members("abc", "3");
+  EXPECT_EQ(pass("a"), "allocate ca, allocate cb, allocate cc");
+  EXPECT_EQ(pass("b"), "");
+  EXPECT_EQ(pass("c"), "");
+}
+
+TEST_F(GroupTest, NothingIsWrittenUnlessMinCountMembersFit) {
+  put_members("abcde", "5");  // four devices
+  EXPECT_EQ(pass("a"), "event GroupWaits, parked");
+  EXPECT_NE(event().note.find("job default/train: 5 members must be placed together"), std::string::npos)
+      << event().note;
+  remember();
+  EXPECT_EQ(pass("a"), "parked");
+  put_members("e", "4");
+  put_members("abcd", "4");
+  EXPECT_EQ(pass("a"), "allocate ca, allocate cb, allocate cc, allocate cd");
+}
+
+TEST_F(GroupTest, TooFewMembersWaitAndHoldNothing) {
+  put_members("ab", "3");
+  EXPECT_EQ(pass("a"), "event GroupWaits");
+  EXPECT_NE(event().note.find("2 of 3 members are ready"), std::string::npos) << event().note;
+  for (const auto& [name, age] : {std::pair{"a", 60}, std::pair{"b", 4}}) {
+    api::Pod pod = member(name, "3");
+    pod.metadata.creation_timestamp = format_rfc3339(view.time - std::chrono::seconds(age));
+    view.put(pod);
+  }
+  view.emitted.clear();
+  EXPECT_EQ(pass("a"), "") << "others may be on their way";
+  EXPECT_EQ(last.look_again, std::chrono::seconds(6));
+  hold("b", "n1", "gpu-0");  // decided when there were three
+  EXPECT_EQ(pass("a"), "withdraw cb");
+}
+
+TEST_F(GroupTest, NoMemberIsMarkedBeforeAllAreAllocated) {
+  put_members("ab");
+  hold("a", "n1", "gpu-0");
+  EXPECT_EQ(pass("a"), "allocate cb");  // taken up where a crash left it
+  const api::ResourceClaim b = hold("b", "n1", "gpu-1");
+  lag(b);
+  EXPECT_EQ(pass("a"), "");
+  EXPECT_LE(last.look_again.value_or(std::chrono::hours(1)), options.gang_hold_timeout);
+  view.streamed_claims.clear();
+  EXPECT_EQ(pass("b"), "");
+  EXPECT_EQ(pass("a"), "prove ca, prove cb");
+}
+
+TEST_F(GroupTest, HoldsThatCannotBeCompletedGoBackTogether) {
+  put_members("abc", "3");
+  hold("a", "n1", "gpu-0");
+  hold("b", "n1", "gpu-1");
+  nodes.refused = {"n2"};
+  EXPECT_EQ(pass("a"), "withdraw ca, withdraw cb");
+  EXPECT_GE(last.hold.value_or(Duration::zero()), std::chrono::milliseconds(20));
+}
+
+TEST_F(GroupTest, HoldsGoBackAfterTheTimeout) {
+  put_members("ab");
+  hold("a", "n1", "gpu-0");
+  lag(hold("b", "n1", "gpu-1"));
+  EXPECT_EQ(pass("a"), "");
+  view.time += std::chrono::seconds(31);
+  EXPECT_EQ(pass("a"), "withdraw ca, event GroupWaits, withdraw cb");
+}
+
+TEST_F(GroupTest, AnOverlapWithOthersTakesAllBack) {
+  put_members("ab");
+  hold("a", "n1", "gpu-0");
+  hold("b", "n1", "gpu-1");
+  allocated("foreign", "n1", "gpu-1", false, {});
+  EXPECT_EQ(pass("a"), "withdraw ca, withdraw cb");
+}
+
+TEST_F(GroupTest, OfTwoGroupsThatOverlapTheOlderOneWaits) {
+  put_members("ab");
+  hold("a", "n1", "gpu-0");
+  hold("b", "n1", "gpu-1");
+  for (const char* name : {"x", "y"}) {
+    api::Pod pod = member(name);
+    pod.metadata.creation_timestamp = "2026-01-02T00:00:00Z";
+    pod.metadata.owner_references.front().uid = "job2-uid";
+    view.put(pod);
+  }
+  hold("x", "n1", "gpu-1");
+  put(make_claim("cy"));
+  EXPECT_EQ(pass("a"), "");
+  EXPECT_EQ(pass("x"), "withdraw cx");
+  api::Pod important = view.pods.at("default/x");
+  important.priority = 1000;
+  view.put(important);
+  EXPECT_EQ(pass("x"), "");
+  EXPECT_EQ(pass("a"), "withdraw ca, withdraw cb");
+}
+
+TEST_F(GroupTest, FromTheFirstMarkOnItGoesForward) {
+  put_members("ab");
+  proven(hold("a", "n1", "gpu-0"), "a");
+  const api::ResourceClaim b = hold("b", "n1", "gpu-1");
+  view.time += std::chrono::minutes(10);
+  EXPECT_EQ(pass("a"), "prove cb");
+  proven(b, "b");
+  EXPECT_EQ(pass("b"), "");
+  EXPECT_EQ(pass("a"), "lift-gate a, lift-gate b");
+}
+
+TEST_F(GroupTest, AMemberThatLostItsPlaceGetsAnotherBeforeAnyGateIsLifted) {
+  put_members("ab");
+  proven(hold("a", "n1", "gpu-0"), "a");
+  EXPECT_EQ(pass("a"), "allocate cb");
+  // Nowhere: after the timeout the gated members leave what they have (P8).
+  nodes.refused = {"n2"};
+  allocated("foreign", "n1", "gpu-1", false, {});
+  EXPECT_EQ(pass("a"), "event GroupWaits");
+  remember();
+  view.time += std::chrono::seconds(31);
+  EXPECT_EQ(pass("a"), "announce-leaving a");
+}
+
+TEST_F(GroupTest, BindingsComeBackToBack) {
+  options.mode = Mode::kBind;
+  put_members("ab", "2", false);
+  proven(hold("a", "n1", "gpu-0"), "a");
+  proven(hold("b", "n2", "gpu-1"), "b");
+  EXPECT_EQ(pass("a"), "bind a, bind b");
+}
+
+TEST_F(GroupTest, LaterMembersJoinOneByOne) {
+  put_members("abc");
+  api::Pod a = view.pods.at("default/a");
+  a.scheduling_gates.clear();
+  a.node_name = "n1";
+  view.put(a);
+  proven(hold("a", "n1", "gpu-0"), "a");
+  EXPECT_EQ(pass("b"), "allocate cb");
+  EXPECT_EQ(pass("c"), "allocate cc");
+  a.phase = "Failed";
+  view.put(a);
+  EXPECT_EQ(pass("c"), "");
+  EXPECT_EQ(pass("b"), "allocate cb, allocate cc");
+}
+
+TEST_F(GroupTest, ASharedClaimIsAllocatedAndMarkedOnce) {
+  for (const char* name : {"a", "b"}) {
+    api::Pod pod = member(name);
+    pod.resource_claims = {{"shared", "shared", std::nullopt}};
+    view.put(pod);
+  }
+  put(make_claim("shared"));
+  EXPECT_EQ(pass("a"), "allocate shared");
+  EXPECT_NE(write().body.find("a-uid"), std::string::npos);
+  EXPECT_NE(write().body.find("b-uid"), std::string::npos);
+  allocated("shared", "n1", "gpu-0", true, {"a", "b"});
+  EXPECT_EQ(pass("a"), "prove shared");
+}
+
+TEST_F(GroupTest, ACountThatIsNoCountIsIgnoredWithAnEvent) {
+  put_members("a", "many");
+  EXPECT_EQ(pass("a"), "event GroupIgnored, allocate ca");
+  put_members("a", "-1");
+  EXPECT_EQ(pass("a"), "event GroupIgnored, allocate ca");
+  put_members("a", "1");
+  EXPECT_EQ(pass("a"), "allocate ca");
+  put_members("a", "99999");
+  EXPECT_EQ(pass("a"), "event GroupWaits");
+  api::Pod pod = member("a");
+  pod.metadata.owner_references.clear();
+  view.put(pod);
+  EXPECT_EQ(pass("a"), "event GroupIgnored, allocate ca");
+}
+
+TEST_F(GroupTest, PodGroupsOfBothApis) {
+  for (const GroupApi api : {GroupApi::kCore, GroupApi::kPlugins}) {
+    for (const char* name : {"a", "b"}) {
+      api::Pod pod = make_pod(name, {"c" + std::string(name)});
+      if (api == GroupApi::kCore)
+        pod.pod_group_name = "g";
+      else
+        pod.metadata.labels[std::string(kGroupLabel)] = "g";
+      view.put(pod);
+      put(make_claim("c" + std::string(name)));
+    }
+    view.groups.clear();
+    view.known_groups.clear();
+    EXPECT_EQ(pass("a"), "event GroupWaits");
+    EXPECT_NE(event().note.find("PodGroup default/g does not exist"), std::string::npos);
+    api::PodGroup group;
+    group.metadata.ns = "default";
+    group.metadata.name = "g";
+    view.groups[api].emplace("default/g", group);  // policy basic
+    EXPECT_EQ(pass("a"), "allocate ca");
+    view.groups[api].at("default/g").min_count = 2;
+    EXPECT_EQ(pass("a"), "allocate ca, allocate cb");
+    view.groups[api].at("default/g").metadata.deletion_timestamp = "2026-01-01T00:00:00Z";
+    hold("a", "n1", "gpu-0");
+    EXPECT_EQ(pass("a"), "withdraw ca");
+    put(make_claim("ca"));
+    view.known_groups[api] = {GroupsKnown::State::kCannot, "nobody serves them"};
+    EXPECT_EQ(pass("a"), "event GroupIgnored, allocate ca");
+    view.known_groups[api] = {GroupsKnown::State::kListing, ""};
+    EXPECT_EQ(pass("a"), "");
+  }
+}
+
+TEST_F(GroupTest, ThePluginsTimeoutCanOnlyBeShorter) {
+  for (const char* name : {"a", "b"}) {
+    api::Pod pod = make_pod(name, {"c" + std::string(name)});
+    pod.metadata.labels[std::string(kGroupLabel)] = "g";
+    view.put(pod);
+  }
+  api::PodGroup group;
+  group.min_count = 2;
+  for (const auto& [seconds, after] : {std::pair{5, 6}, std::pair{500, 31}}) {
+    group.schedule_timeout_seconds = seconds;
+    view.groups[GroupApi::kPlugins]["default/g"] = group;
+    hold("a", "n1", "gpu-0");
+    lag(hold("b", "n1", "gpu-1"));
+    EXPECT_EQ(pass("a"), "");
+    view.time += std::chrono::seconds(after);
+    view.emitted.clear();
+    EXPECT_EQ(pass("a"), "withdraw ca, event GroupWaits, withdraw cb") << seconds;
+  }
+}
+
+}  // namespace
+}  // namespace dra::allocation

@@ -1,0 +1,28 @@
+// Decoding of PodGroups.
+#include "pkg/api/decode_entry.h"
+#include "pkg/api/read_fields.h"
+#include "pkg/api/scheduling.h"
+
+namespace dra::api {
+
+namespace detail {
+
+bool read(const JsonValue& v, PodGroup& out, Trouble& t) {
+  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
+         section(v, "spec", t, [&](const JsonValue& spec) {
+           return section(spec, "schedulingPolicy", t,
+                          [&](const JsonValue& policy) {
+                            return section(policy, "gang", t, [&](const JsonValue& gang) {
+                              return field(gang, "minCount", out.min_count, t);
+                            });
+                          }) &&
+                  (out.min_count || field(spec, "minMember", out.min_count, t)) &&
+                  field(spec, "scheduleTimeoutSeconds", out.schedule_timeout_seconds, t);
+         });
+}
+
+}  // namespace detail
+
+DRA_DECODE_KIND(PodGroup)
+
+}  // namespace dra::api

@@ -1,0 +1,70 @@
+// A plain model of nodes for tests of pkg/gang: CPU and labels, nothing else.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "pkg/base/check.h"
+#include "pkg/gang/gang.h"
+
+namespace dra::gang {
+
+class CpuNodes : public Nodes {
+ public:
+  struct Node {
+    NodeId id = inventory::kNone;
+    int64_t cpu = 0;  // free
+    std::map<std::string, std::string> labels;
+  };
+
+  CpuNodes(std::vector<Node> nodes, std::vector<int64_t> wants) : nodes_(std::move(nodes)), wants_(std::move(wants)) {
+    for (size_t i = 0; i < nodes_.size(); ++i) at_[nodes_[i].id] = i;
+  }
+
+  Influence influence() const override { return influence_; }
+  uint64_t version() const override { return version_; }
+  std::vector<Candidate> candidates(size_t member) override {
+    std::vector<Candidate> out;
+    for (const Node& node : nodes_)
+      if (node.cpu >= wants_[member]) out.push_back({node.id, {node.cpu, 0}});
+    return out;
+  }
+  std::optional<NodeFacts> look(size_t member, NodeId node) override {
+    const Node& one = nodes_[at_.at(node)];
+    if (one.cpu < wants_[member]) return std::nullopt;
+    return NodeFacts{one.cpu, 0};
+  }
+  void place(size_t member, NodeId node) override {
+    DRA_CHECK(look(member, node).has_value());
+    nodes_[at_.at(node)].cpu -= wants_[member];
+    placed_.emplace_back(member, node);
+  }
+  void take_back(size_t member) override {
+    DRA_CHECK(!placed_.empty() && placed_.back().first == member);
+    nodes_[at_.at(placed_.back().second)].cpu += wants_[member];
+    placed_.pop_back();
+  }
+  const std::string* label(NodeId node, const std::string& key) const override {
+    const auto& labels = nodes_[at_.at(node)].labels;
+    const auto found = labels.find(key);
+    return found == labels.end() ? nullptr : &found->second;
+  }
+
+  size_t placed() const { return placed_.size(); }
+  void set_influence(Influence influence) { influence_ = influence; }
+  void set_cpu(NodeId node, int64_t cpu) {
+    nodes_[at_.at(node)].cpu = cpu;
+    ++version_;
+  }
+
+ private:
+  std::vector<Node> nodes_;
+  std::vector<int64_t> wants_;  // by member
+  std::map<NodeId, size_t> at_;
+  std::vector<std::pair<size_t, NodeId>> placed_;
+  Influence influence_ = Influence::kNode;
+  uint64_t version_ = 1;
+};
+
+}  // namespace dra::gang

@@ -1,0 +1,193 @@
+#include "pkg/gang/domain_search.h"
+#include "pkg/inventory/core.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace dra::gang {
+
+DomainSearch::DomainSearch(const World& world, SearchMemory& memory, Progress& progress, Trial& trial)
+    : world_(world), memory_(memory), progress_(progress), trial_(trial) {}
+
+void DomainSearch::set_domain(const Domain& domain) {
+  domain_ = &domain;
+  in_domain_.assign(world_.inventory.core().node_count(), false);
+  for (const NodeId node : domain.nodes)
+    if (node < in_domain_.size()) in_domain_[node] = true;
+}
+
+// ---- from one slice to the next
+
+void DomainSearch::save_path() {
+  memory_.path.clear();
+  std::vector<bool> saved(world_.table.claims.size(), false);
+  for (const Trial::Step& step : trial_.steps()) {
+    SearchMemory::Step& kept = memory_.path.emplace_back();
+    kept.member = step.member;
+    kept.node = step.node;
+    for (const auto& [claim, before] : step.before) {
+      if (saved[claim]) continue;  // decided anew later: what it is now counts from the first step on
+      saved[claim] = true;
+      kept.results.emplace_back(claim, *trial_.decided(claim));
+    }
+  }
+}
+
+// False: it does not fit there any more.
+bool DomainSearch::place_again(const SearchMemory::Step& step) {
+  if (!world_.changed) {
+    push(step.member, {step.node, step.results});
+    return true;
+  }
+  std::vector<uint32_t> claims;
+  if (step.member != Trial::kNoMember) {
+    if (!in_domain(step.node) || !usable(step.member, step.node) || !world_.nodes.look(step.member, step.node))
+      return false;
+    claims = trial_.undecided(step.member);
+  } else {
+    for (const auto& [claim, result] : step.results) claims.push_back(claim);
+  }
+  allocator::Decision decision = world_.allocator.allocate(request_for(step.member, claims), step.node);
+  work(decision.steps + 1);
+  if (decision.outcome != allocator::Outcome::kFeasible) return false;
+  Child child{step.node, {}};
+  for (size_t i = 0; i < claims.size(); ++i) child.results.emplace_back(claims[i], std::move(decision.results[i]));
+  push(step.member, std::move(child));
+  return true;
+}
+
+// As far as what was placed still fits. In the exhaustive search the path is followed step by step instead.
+void DomainSearch::replay() {
+  for (const SearchMemory::Step& step : memory_.path)
+    if (!place_again(step)) break;
+  memory_.path.clear();
+  worked_ = false;
+}
+
+void DomainSearch::begin_stage(SearchMemory::Stage stage) {
+  memory_.stage = stage;
+  memory_.kind = 0;
+  memory_.path.clear();
+  memory_.refused.clear();
+}
+
+void DomainSearch::undo(size_t steps) {
+  while (trial_.steps().size() > steps) pop();
+}
+
+// ---- stages
+
+DomainSearch::End DomainSearch::run(const Domain& domain, uint32_t need) {
+  using Stage = SearchMemory::Stage;
+  need_ = need;
+  set_domain(domain);
+  if (world_.changed && memory_.stage != Stage::kDive) {
+    // Proofs of yesterday are worth nothing; what was placed may still be a good beginning.
+    std::vector<SearchMemory::Step> path = std::move(memory_.path);
+    const uint64_t most = memory_.most_placed;
+    memory_ = {};
+    memory_.path = std::move(path);
+    memory_.most_placed = most;
+  }
+  if (world_.changed) {
+    memory_.refused.clear();
+    memory_.kind = 0;
+  }
+  if (memory_.stage == Stage::kExtend) {
+    replay();
+    return End::kFound;
+  }
+  if (memory_.stage == Stage::kDive) {
+    replay();
+    const End end = dive();
+    if (end != End::kNone) return end;
+    undo(0);
+    if (world_.kind_order.size() == 1 && world_.first_claims.empty() && fills_exactly(0)) return End::kNone;
+    begin_stage(world_.node_local ? Stage::kAlone : Stage::kSearch);
+  }
+  if (memory_.stage == Stage::kAlone) {
+    relaxed_ = true;
+    replay();
+    const End end = alone();
+    if (end != End::kFound) return end;
+    relaxed_ = false;
+    begin_stage(Stage::kSearch);
+  }
+  hint_ = 0;
+  return search_ways();
+}
+
+// Each kind as far as it goes.
+DomainSearch::End DomainSearch::dive() {
+  dive_into_claims();
+  for (; memory_.kind < world_.kind_order.size(); ++memory_.kind) {
+    const End end = fill(world_.kind_order[memory_.kind], need_);
+    if (end != End::kNone) return end;
+  }
+  return trial_.placed() >= need_ ? End::kFound : End::kNone;
+}
+
+// The claims to be decided first, wherever they can be had. Members do without those that cannot.
+void DomainSearch::dive_into_claims() {
+  for (const uint32_t claim : world_.first_claims) {
+    if (trial_.decided(claim)) continue;
+    allocator::FoundNodes found =
+        world_.allocator.find_nodes(request_for(Trial::kNoMember, {claim}), domain_->nodes, 1);
+    work(found.steps + 1);
+    if (found.outcome != allocator::Outcome::kFeasible) continue;
+    push(Trial::kNoMember, {found.decisions[0].node, {{claim, std::move(found.decisions[0].results[0])}}});
+  }
+}
+
+// As many of the kind as can be placed now, until so many members are placed. kNone: fewer.
+DomainSearch::End DomainSearch::fill(uint32_t kind, uint64_t until) {
+  NodeSet tried;
+  while (trial_.placed() < until) {
+    if (trial_.placed_of_kind(kind) == size_of(kind)) return End::kNone;
+    if (must_stop()) return stop();
+    Child child;
+    const uint32_t member = trial_.next_of(kind);
+    const Next next = next_child(kind, tried, child);
+    if (next == Next::kStopped) return stop();
+    if (next != Next::kChild) return end_of(next);
+    push(member, std::move(child));
+  }
+  return End::kFound;
+}
+
+// How many of each kind there could be without the others. kNone: too few in sum.
+DomainSearch::End DomainSearch::alone() {
+  memory_.alone.resize(world_.table.kinds.size(), 0);
+  for (; memory_.kind < world_.kind_order.size(); ++memory_.kind) {
+    const uint32_t kind = world_.kind_order[memory_.kind];
+    memory_.alone[kind] = size_of(kind);
+    if (!fills_exactly(kind)) continue;
+    const End end = fill(kind, size_of(kind));
+    if (end == End::kStopped || end == End::kError) return end;
+    if (!progress_.undecided) memory_.alone[kind] = trial_.placed_of_kind(kind);
+    memory_.refused.clear();
+    undo(0);
+  }
+  const uint64_t sum = std::accumulate(memory_.alone.begin(), memory_.alone.end(), uint64_t{0});
+  return sum < need_ ? End::kNone : End::kFound;
+}
+
+// The members beyond the minimum, near the others: in each of the domains in turn, narrow to wide.
+DomainSearch::End DomainSearch::extend(const std::vector<const Domain*>& domains) {
+  if (memory_.stage != SearchMemory::Stage::kExtend) begin_stage(SearchMemory::Stage::kExtend);
+  relaxed_ = false;
+  const bool undecided = progress_.undecided;
+  const auto kinds = static_cast<uint32_t>(world_.kind_order.size());
+  const auto last = static_cast<uint32_t>(domains.size()) * kinds;
+  uint32_t in = UINT32_MAX;
+  for (; memory_.kind < last && trial_.placed() < world_.request.members.size() && !out_of_budget(); ++memory_.kind) {
+    if (in != memory_.kind / kinds) set_domain(*domains[in = memory_.kind / kinds]);
+    const End end = fill(world_.kind_order[memory_.kind % kinds], world_.request.members.size());
+    if (end == End::kError) return end;
+    if (end == End::kStopped && !out_of_budget()) return end;
+  }
+  progress_.undecided = undecided;  // those who do not join wait, whatever the reason
+  return End::kFound;
+}
+
+}  // namespace dra::gang

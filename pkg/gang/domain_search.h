@@ -1,0 +1,198 @@
+// DomainSearch: places members of a group on the nodes of one domain, or proves that fewer than `need` can be.
+//
+// Three stages, each of which can end it (docs/design/groups.md has the proofs):
+//  1. dive      kind by kind, member by member, each where the allocator's strategy puts it; no way back. For one kind
+//  of
+//               members that touch only their own node this is exact: a node that is full is packed anew first.
+//  2. alone     how many of each kind there could be if no other kind were placed
+//  3. search    all ways, with states remembered that hold no solution
+// Claims shared by members whose devices several nodes can use are decided before any member ("first claims").
+//
+// A slice may end anywhere: what is placed is kept as a path in SearchMemory, and placed again in the next one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "pkg/gang/gang.h"
+#include "pkg/gang/table.h"
+#include "pkg/gang/trial.h"
+
+namespace dra::gang {
+
+using HashSet = std::unordered_set<inventory::Hash128, inventory::Hash128Hash>;
+
+// What is known of a kind of members while nothing is placed.
+struct KindNodes {
+  bool ready = false;
+  std::vector<Candidate> candidates;  // best first; the selectors of allocated claims hold
+  std::vector<NodeId> ids;            // of `candidates`
+  allocator::Room room;               // by candidate; of the kind's claims but for those decided first
+};
+
+struct Domain {
+  std::optional<uint32_t> level;
+  std::string text;  // "rack=r7"; empty: the cluster
+  std::vector<NodeId> nodes;
+  uint64_t room = 0;          // for members of the group, at most, by counting
+  uint64_t spare = 0;         // the same for any number of them: what tells small domains from large ones
+  uint64_t at_best = 0;       // if nobody held any device
+  bool holds_placed = false;  // members of the group are there already
+};
+
+// What outlives a slice.
+struct SearchMemory {
+  static constexpr size_t kMaxStates = 20'000;
+
+  enum class Stage : uint8_t { kDive, kAlone, kSearch, kExtend };
+  struct Step {
+    uint32_t member = 0;
+    NodeId node = inventory::kNone;
+    ClaimResults results;
+  };
+
+  Stage stage = Stage::kDive;
+  uint32_t kind = 0;            // of kDive, kAlone, kExtend: the one at hand
+  std::vector<uint32_t> alone;  // of kAlone: how many there can be, by kind
+  std::vector<Step> path;
+  HashSet dead;     // states of kSearch without a solution
+  HashSet refused;  // what the members of a node cannot be
+  uint64_t most_placed = 0;
+  uint64_t ways = 0;  // of deciding the first claims: how many are refuted
+};
+
+// Of one attempt, whatever the domain.
+struct Progress {
+  uint64_t steps = 0;
+  bool undecided = false;  // something was left out: "none" is no proof
+  std::optional<Error> error;
+  std::optional<size_t> guilty;
+  Duration ask_again{};
+};
+
+class DomainSearch {
+ public:
+  enum class End : uint8_t { kFound, kNone, kStopped, kError };
+
+  struct World {
+    const GangRequest& request;
+    const Table& table;
+    const std::vector<uint32_t>& kind_order;  // kinds, hardest first
+    const std::vector<uint32_t>& first_claims;
+    std::vector<KindNodes>& kinds;
+    inventory::Inventory& inventory;
+    allocator::Allocator& allocator;
+    Nodes& nodes;
+    const Options& options;
+    allocator::Meter& meter;
+    std::vector<bool> tied;   // by kind: its members share a claim that is not decided first
+    bool node_local = false;  // members change nothing but their own node, in devices and otherwise
+    bool any_order = false;   // placing one member may make another possible
+    bool changed = false;     // something may differ from what it was when the path was saved
+  };
+
+  DomainSearch(const World& world, SearchMemory& memory, Progress& progress, Trial& trial);
+
+  // kFound: at least `need` members are placed in the trial. kStopped: by the slice or the budget; the path is saved.
+  End run(const Domain& domain, uint32_t need);
+  // After kFound: the other members join where they fit, in `domains`, which grow. Never kNone.
+  End extend(const std::vector<const Domain*>& domains);
+  bool out_of_budget() const { return progress_.steps >= world_.options.step_budget; }
+
+ private:
+  struct Child {
+    NodeId node = inventory::kNone;
+    ClaimResults results;
+  };
+  enum class Next : uint8_t { kChild, kNone, kStopped, kError };
+  using NodeSet = std::unordered_set<NodeId>;
+
+  // domain_search.cc
+  void set_domain(const Domain& domain);
+  bool in_domain(NodeId node) const { return node < in_domain_.size() && in_domain_[node]; }
+  void save_path();
+  void replay();
+  bool place_again(const SearchMemory::Step& step);
+  void begin_stage(SearchMemory::Stage stage);
+  void undo(size_t steps);
+  End dive();
+  void dive_into_claims();
+  End alone();
+  End search_ways();
+  End fill(uint32_t kind, uint64_t until);
+  uint32_t size_of(uint32_t kind) const { return static_cast<uint32_t>(world_.table.kinds[kind].members.size()); }
+  // Members of the kind are independent but for the room on a node: filling node by node gets the most there can be.
+  bool fills_exactly(uint32_t kind) const { return world_.node_local && !world_.tied[kind]; }
+  End stop() {
+    save_path();
+    return End::kStopped;
+  }
+  bool must_stop() const { return out_of_budget() || (world_.meter.stopped() && worked_); }
+  void work(uint64_t steps) {
+    worked_ = true;
+    progress_.steps += steps;
+    world_.meter.charge(steps);
+  }
+  static End end_of(Next next) {
+    return next == Next::kStopped ? End::kStopped : next == Next::kError ? End::kError : End::kNone;
+  }
+
+  // children.cc: where the next member of a kind can go
+  Next next_child(uint32_t kind, NodeSet& tried, Child& child);
+  void gather(uint32_t kind, uint32_t member, NodeSet& tried);
+  bool usable(uint32_t member, NodeId node) const;
+  bool is_first(uint32_t claim) const;
+  bool lacks_claim(uint32_t member) const;
+  std::optional<NodeFacts> look(uint32_t kind, uint32_t member, NodeId node);
+  Next pack_anew(uint32_t kind, uint32_t member, NodeSet& tried, Child& child);
+  Next pack_node(uint32_t member, NodeId node, Child& child);
+  allocator::Request request_for(uint32_t member, const std::vector<uint32_t>& claims) const;
+  Next fail_with(uint32_t member, std::optional<Error> error);
+  void push(uint32_t member, Child child);
+  void pop();
+
+  // exhaustive.cc
+  End place_kinds(size_t at);
+  End place_next(size_t at);
+  End place_last(size_t at);
+  End place_any(size_t from);
+  End any_child(uint32_t kind, size_t from);
+  End each_solution(uint32_t member, NodeId node, size_t from);
+  const SearchMemory::Step* next_hint();
+  End decide_first_claims(size_t at, uint64_t& way);
+  End search_way(uint64_t& way);
+  End each_way(size_t at, NodeId node, HashSet& seen, uint64_t& way);
+  uint64_t still_possible(size_t at) const;
+  NodeSet known_dead_ends(size_t at) const;
+  inventory::Hash128 state(size_t at) const;
+  static inventory::Hash128 state_with(inventory::Hash128 state, const inventory::Hash128& places);
+  static inventory::Hash128 hash_of(const api::AllocationResult& result);
+  End dead_end(const inventory::Hash128& key);
+
+  const World& world_;
+  SearchMemory& memory_;
+  Progress& progress_;
+  Trial& trial_;
+  uint32_t need_ = 0;
+  std::vector<bool> in_domain_;
+  const Domain* domain_ = nullptr;
+  bool worked_ = false;   // in this slice
+  bool relaxed_ = false;  // claims decided first are left out of the question
+  size_t hint_ = 0;       // of the path: the next step to follow
+  // Nodes that something was placed on, and when; what look() said then.
+  std::unordered_map<NodeId, uint64_t> touched_;
+  struct Seen {
+    uint64_t stamp = 0;
+    std::optional<NodeFacts> facts;
+  };
+  std::unordered_map<uint64_t, Seen> looks_;
+  uint64_t clock_ = 0;
+  std::vector<NodeId> order_;
+  std::vector<NodeFacts> facts_;
+};
+
+}  // namespace dra::gang

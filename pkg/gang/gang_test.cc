@@ -1,0 +1,283 @@
+#include "pkg/gang/gang.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "pkg/base/clock.h"
+#include "pkg/gang/cpu_nodes.h"
+
+namespace dra::gang::gang_test {
+namespace {
+
+constexpr const char* kDriver = "gpu.example.com";
+
+// Nodes with GPUs, and groups that want them.
+class GangTest : public testing::Test {
+ protected:
+  GangTest() : allocator_(inventory_, {}, random_) {
+    api::DeviceClass gpu;
+    gpu.metadata.name = "gpu";
+    gpu.selectors.push_back(std::string("device.driver == \"") + kDriver + "\"");
+    inventory_.apply_class(gpu);
+  }
+
+  void add_node(const std::string& name, int gpus, const std::string& rack = "", int64_t cpu = 1000) {
+    CpuNodes::Node node{inventory_.apply_node(name, {}), cpu, {}};
+    if (!rack.empty()) node.labels = {{"rack", rack}, {"spine", rack.substr(0, 1)}};
+    nodes_.push_back(std::move(node));
+    api::ResourceSlice slice;
+    slice.metadata.name = name;
+    slice.driver = kDriver;
+    slice.node_name = name;
+    slice.pool = {name, 1, 1};
+    for (int i = 0; i < gpus; ++i) slice.devices.emplace_back().name = "gpu-" + std::to_string(i);
+    inventory_.apply_slice(slice);
+  }
+
+  static api::DeviceSubRequest wants(const std::string& device_class, int count) {
+    api::DeviceSubRequest body;
+    body.device_class_name = device_class;
+    body.allocation_mode = "ExactCount";
+    body.count = count;
+    return body;
+  }
+
+  std::shared_ptr<const api::ResourceClaim> claim(const std::string& uid, int gpus) {
+    auto made = std::make_shared<api::ResourceClaim>();
+    made->metadata.name = made->metadata.uid = uid;
+    made->metadata.ns = "default";
+    made->spec.requests.push_back({"gpu", wants("gpu", gpus), {}});
+    return made;
+  }
+
+  void add_members(int count, int gpus, int64_t cpu = 0) {
+    for (int i = 0; i < count; ++i) {
+      Member& member = request_.members.emplace_back();
+      member.name = member.uid = "pod-" + std::to_string(request_.members.size());
+      member.shape = std::to_string(gpus) + " gpus";
+      member.claims.push_back(claim("claim-" + std::to_string(request_.members.size()), gpus));
+      cpu_.push_back(cpu);
+    }
+    request_.min_count = static_cast<uint32_t>(request_.members.size());
+    request_.uid = request_.name = "default/group";
+  }
+
+  Decision decide(const Options& options = {}) {
+    Gangs gangs(inventory_, allocator_, options);
+    CpuNodes nodes(nodes_, cpu_);
+    Decision decision;
+    do decision = gangs.decide(request_, nodes);
+    while (decision.outcome == Outcome::kUnfinished && ++slices_ < 10'000);
+    EXPECT_EQ(nodes.placed(), 0u);
+    EXPECT_EQ(inventory_.claim_count(), held_);
+    return decision;
+  }
+
+  void hold(const std::string& node, int gpu) {
+    api::AllocationResult result;
+    api::DeviceRequestAllocationResult& device = result.results.emplace_back();
+    device.request = "gpu";
+    device.driver = kDriver;
+    device.pool = node;
+    device.device = "gpu-" + std::to_string(gpu);
+    inventory_.apply_allocation("holder-" + node + std::to_string(gpu), result);
+    ++held_;
+  }
+
+  std::set<std::string> nodes_of(const Decision& decision) const {
+    std::set<std::string> names;
+    for (const Placed& placed : decision.members) names.insert(inventory_.node_name(placed.node));
+    return names;
+  }
+
+  inventory::Inventory inventory_{inventory::Features::all()};
+  SeededRandom random_{1};
+  allocator::Allocator allocator_;
+  std::vector<CpuNodes::Node> nodes_;
+  std::vector<int64_t> cpu_;  // by member
+  GangRequest request_;
+  size_t held_ = 0;
+  int slices_ = 0;
+};
+
+// kubernetes/kubernetes#138765: the device is one whole or two halves; both pods would rather have the whole.
+TEST_F(GangTest, WholeOrTwoHalves) {
+  nodes_.push_back({inventory_.apply_node("n0", {}), 1000, {}});
+  api::ResourceSlice counters, devices;
+  counters.driver = devices.driver = kDriver;
+  counters.node_name = devices.node_name = "n0";
+  counters.pool = devices.pool = {"n0", 1, 2};
+  counters.metadata.name = "counters";
+  devices.metadata.name = "devices";
+  counters.shared_counters.push_back({"set", {{"halves", "2"}}});
+  for (const auto& [name, halves] : {std::pair("whole", "2"), std::pair("half-0", "1"), std::pair("half-1", "1")}) {
+    api::Device& device = devices.devices.emplace_back();
+    device.name = name;
+    device.attributes["size"] = std::string(halves);
+    device.consumes_counters.push_back({"set", {{"halves", halves}}});
+  }
+  inventory_.apply_slice(counters);
+  inventory_.apply_slice(devices);
+  for (const std::string size : {"1", "2"}) {
+    api::DeviceClass one;
+    one.metadata.name = size == "1" ? "half" : "whole";
+    one.selectors.push_back("device.attributes[\"" + std::string(kDriver) + "\"].size == \"" + size + "\"");
+    inventory_.apply_class(one);
+  }
+  for (int i = 0; i < 2; ++i) {
+    auto made = std::make_shared<api::ResourceClaim>();
+    made->metadata.name = made->metadata.uid = "claim-" + std::to_string(i);
+    api::DeviceRequest& request = made->spec.requests.emplace_back();
+    request.name = "gpu";
+    request.first_available = {wants("whole", 1), wants("half", 1)};
+    request.first_available[0].name = "whole";
+    request.first_available[1].name = "half";
+    Member& member = request_.members.emplace_back();
+    member.name = member.uid = "pod-" + std::to_string(i);
+    member.claims.push_back(made);
+    cpu_.push_back(0);
+  }
+  request_.min_count = 2;
+  const Decision decision = decide();
+  ASSERT_EQ(decision.outcome, Outcome::kFound) << decision.reason;
+  std::set<std::string> taken;
+  for (const ClaimResult& one : decision.claims) taken.insert(one.result.results.at(0).device);
+  EXPECT_EQ(taken, (std::set<std::string>{"half-0", "half-1"}));
+}
+
+TEST_F(GangTest, LargerThanTheClusterIsNever) {
+  for (int i = 0; i < 100; ++i) add_node("n" + std::to_string(i), 8);
+  hold("n0", 0);
+  add_members(801, 1);
+  const Decision decision = decide();
+  EXPECT_EQ(decision.outcome, Outcome::kImpossible);
+  EXPECT_TRUE(decision.never);
+  EXPECT_EQ(decision.reason, "there is room for 799 of 801 members, and would have no more if all devices were free");
+  EXPECT_LT(decision.steps, 5000u);
+  request_.members.pop_back();
+  --request_.min_count;
+  const Decision smaller = decide();
+  EXPECT_EQ(smaller.outcome, Outcome::kImpossible);
+  EXPECT_FALSE(smaller.never);
+  EXPECT_EQ(smaller.reason, "there is room for 799 of 800 members");
+}
+
+TEST_F(GangTest, BadRequestsAreNamed) {
+  add_node("n0", 8, "a1");
+  add_members(2, 1);
+  request_.min_count = 3;
+  Decision decision = decide();
+  ASSERT_EQ(decision.outcome, Outcome::kError);
+  EXPECT_EQ(decision.error->message(),
+            "group \"default/group\": wants 3 members at once, but only 2 wait; create the missing pods or lower the "
+            "minimum");
+  request_.min_count = 2;
+  request_.topology.levels = {"rack"};
+  request_.topology.required = 7;
+  EXPECT_EQ(decide().outcome, Outcome::kError);
+  request_.topology.required = 0;
+  request_.topology.levels = {""};
+  EXPECT_EQ(decide().outcome, Outcome::kError);
+  request_.topology.levels = {"no-such-label"};
+  decision = decide();
+  EXPECT_EQ(decision.outcome, Outcome::kImpossible);
+  EXPECT_EQ(decision.reason, "no node that its members may go to has the label no-such-label");
+  request_.topology.required.reset();
+  request_.topology.preferred = 0;
+  decision = decide();
+  EXPECT_EQ(decision.outcome, Outcome::kFound);
+  EXPECT_EQ(decision.unknown_levels, std::vector<std::string>{"no-such-label"});
+  request_.topology = {};
+  add_members(10'000, 1);
+  decision = decide();
+  ASSERT_EQ(decision.outcome, Outcome::kError);
+  EXPECT_EQ(decision.error->code(), Code::kResourceExhausted);
+}
+
+TEST_F(GangTest, TheSmallestRackWithRoomIsTaken) {
+  for (const auto& [rack, count] : {std::pair("a1", 4), std::pair("a2", 2), std::pair("b1", 1)})
+    for (int i = 0; i < count; ++i) add_node(std::string(rack) + "-" + std::to_string(i), 8, rack);
+  request_.topology = {{"spine", "rack"}, 1, {}};
+  add_members(12, 1);
+  Decision decision = decide();
+  ASSERT_EQ(decision.outcome, Outcome::kFound) << decision.reason;
+  EXPECT_EQ(decision.domain, "rack=a2");
+  EXPECT_EQ(nodes_of(decision), (std::set<std::string>{"a2-0", "a2-1"}));
+  // A rack in use has less room: it is filled first.
+  request_.members.resize(8);
+  request_.min_count = 8;
+  for (int i = 0; i < 2; ++i) hold("a1-0", i);
+  for (int i = 0; i < 8; ++i) hold("a1-1", i), hold("a1-2", i), hold("b1-0", i);
+  EXPECT_EQ(decide().domain, "rack=a1");
+  // Never wider than required, wider than preferred if need be.
+  request_.members.clear();
+  cpu_.clear();
+  add_members(17, 1);
+  decision = decide();
+  EXPECT_EQ(decision.outcome, Outcome::kImpossible);
+  EXPECT_EQ(decision.reason, "the largest domain of level rack (rack=a2) has room for 16 of 17 members");
+  request_.topology = {{"spine", "rack"}, {}, 1};
+  decision = decide();
+  EXPECT_EQ(decision.outcome, Outcome::kFound);
+  EXPECT_EQ(decision.domain, "spine=a");
+}
+
+TEST_F(GangTest, MembersBeyondTheMinimumJoinNearby) {
+  for (int i = 0; i < 2; ++i)
+    add_node("a1-" + std::to_string(i), 2, "a1"), add_node("b1-" + std::to_string(i), 8, "b1");
+  request_.topology = {{"rack"}, {}, 0};
+  add_members(10, 1);
+  request_.min_count = 3;
+  const Decision decision = decide();
+  ASSERT_EQ(decision.outcome, Outcome::kFound);
+  EXPECT_EQ(decision.domain, "rack=a1");
+  ASSERT_EQ(decision.members.size(), 10u);
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(inventory_.node_name(decision.members[i].node).substr(0, 2), "a1");
+  EXPECT_EQ(decision.claims.size(), 10u);
+}
+
+// One kind in the way of another: the large ones must not be scattered.
+TEST_F(GangTest, KindsMakeRoomForEachOther) {
+  for (int i = 0; i < 4; ++i) add_node("n" + std::to_string(i), 8);
+  add_members(24, 1);
+  add_members(2, 4);
+  Decision decision = decide();
+  EXPECT_EQ(decision.outcome, Outcome::kFound) << decision.reason;
+  add_members(1, 1);
+  decision = decide();
+  EXPECT_EQ(decision.outcome, Outcome::kImpossible);
+  request_.members.clear();
+  cpu_.clear();
+  add_members(4, 1);
+  add_members(5, 8);
+  decision = decide();
+  EXPECT_EQ(decision.outcome, Outcome::kImpossible);
+  EXPECT_NE(decision.reason.find("room for 4 of 5 members like pod-5"), std::string::npos) << decision.reason;
+  ASSERT_TRUE(decision.guilty);
+  EXPECT_EQ(request_.members[*decision.guilty].shape, "8 gpus");
+}
+
+// Slices of any length come to the same answer, also where the cluster changes in between.
+TEST_F(GangTest, ASearchGoesOnWhereItsSliceEnded) {
+  for (int i = 0; i < 20; ++i) add_node("n" + std::to_string(i), 8);
+  add_members(100, 1);
+  Options options;
+  options.slice.steps = 40;
+  Gangs gangs(inventory_, allocator_, options);
+  CpuNodes nodes(nodes_, cpu_);
+  uint32_t slices = 0;
+  Decision decision;
+  do {
+    decision = gangs.decide(request_, nodes);
+    if (++slices % 7 == 0 && decision.outcome == Outcome::kUnfinished) hold("n" + std::to_string(slices / 7), 3);
+    ASSERT_LT(slices, 400u);
+  } while (decision.outcome == Outcome::kUnfinished);
+  ASSERT_EQ(decision.outcome, Outcome::kFound) << decision.reason;
+  EXPECT_GT(slices, 10u);
+  for (const ClaimResult& one : decision.claims) inventory_.assume(one.claim->metadata.uid, one.result);
+  EXPECT_TRUE(inventory_.audit().empty());
+}
+
+}  // namespace
+}  // namespace dra::gang::gang_test

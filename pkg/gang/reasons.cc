@@ -1,0 +1,85 @@
+// Session: why a group does not fit.
+#include <algorithm>
+
+#include "pkg/base/strings.h"
+#include "pkg/gang/session.h"
+
+namespace dra::gang {
+
+namespace {
+
+std::string counted_members(uint64_t count) {
+  return std::to_string(count) + (count == 1 ? " member" : " members");
+}
+
+std::string within_bound(std::string reason) {
+  if (reason.size() > kMaxReason) reason.resize(kMaxReason - 3), reason += "...";
+  return reason;
+}
+
+}  // namespace
+
+// The domain of the widest level that comes closest is what the reason is about.
+void Session::note_refuted(const Domain& domain, const GangRequest& request) {
+  if (domain.level != domains_.back().level) return;  // a wider one will be tried
+  never_ = never_ && domain.at_best < request.min_count;
+  Refuted refuted;
+  refuted.known = true;
+  refuted.domain = &domain;
+  refuted.counted = domain.room < request.min_count;
+  refuted.placed = refuted.counted ? domain.room : memory_.most_placed;
+  if (request.min_count == request.members.size())
+    for (const uint32_t kind : kind_order_) {
+      const uint64_t size = table_.kinds[kind].members.size();
+      uint64_t room = room_of_kind(kind, domain);
+      if (!refuted.counted && !memory_.alone.empty()) room = std::min<uint64_t>(room, memory_.alone[kind]);
+      if (room >= size || refuted.kind) continue;
+      refuted.kind = kind;
+      refuted.room_for_kind = room;
+    }
+  if (!best_.known || refuted.placed > best_.placed) best_ = refuted;
+}
+
+std::string Session::largest(const GangRequest& request) const {
+  const Domain& domain = *best_.domain;
+  const std::string where = domain.level
+                                ? "the largest domain of level " + levels_[*domain.level] + " (" + domain.text + ") has"
+                                : "there is";
+  if (table_.kinds.size() > 1 && best_.kind) {
+    const std::vector<uint32_t>& members = table_.kinds[*best_.kind].members;
+    return where + " room for " + std::to_string(best_.room_for_kind) + " of " + counted_members(members.size()) +
+           " like " + request.members[members[0]].name;
+  }
+  return where + " room for " + (table_.kinds.size() > 1 ? "no more than " : "") + std::to_string(best_.placed) +
+         " of " + counted_members(request.min_count) +
+         (table_.kinds.size() > 1 && !best_.counted ? ", though each kind of member would fit without the others" : "");
+}
+
+Decision Session::impossible(const GangRequest& request) const {
+  Decision decision;
+  decision.outcome = Outcome::kImpossible;
+  if (!best_.known) {
+    decision.reason = within_bound(no_domain_.empty() ? "its members may go to no node" : no_domain_);
+    return decision;
+  }
+  decision.never = never_;
+  decision.reason = within_bound(largest(request));
+  if (never_) decision.reason = within_bound(decision.reason + ", and would have no more if all devices were free");
+  if (best_.kind || table_.kinds.size() == 1) {
+    const std::vector<uint32_t>& members = table_.kinds[best_.kind.value_or(0)].members;
+    decision.guilty = members[std::min<uint64_t>(best_.kind ? best_.room_for_kind : best_.placed, members.size() - 1)];
+  }
+  return decision;
+}
+
+Decision Session::undecided(const GangRequest& request) const {
+  Decision decision;
+  decision.outcome = Outcome::kUndecided;
+  decision.reason =
+      within_bound("undecided after " + std::to_string(progress_.steps) + " steps: at most " +
+                   std::to_string(std::max(memory_.most_placed, best_.known && !best_.counted ? best_.placed : 0)) +
+                   " of " + counted_members(request.min_count) + " were placed together");
+  return decision;
+}
+
+}  // namespace dra::gang

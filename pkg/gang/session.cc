@@ -1,0 +1,209 @@
+#include "pkg/gang/session.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "pkg/api/selectors.h"
+#include "pkg/inventory/core.h"
+
+namespace dra::gang {
+
+namespace {
+
+constexpr uint64_t kCandidatesPerStep = 8;  // of Nodes::candidates()
+
+}  // namespace
+
+inventory::Hash128 Session::identity(const GangRequest& request) {
+  inventory::Hash128 hash;
+  const auto add_text = [&](const std::string& text) { hash.add(std::hash<std::string>{}(text)); };
+  hash.add(request.min_count);
+  hash.add(request.members.size());
+  for (const Member& member : request.members) {
+    add_text(member.uid);
+    add_text(member.shape);
+    hash.add(static_cast<uint64_t>(member.cpu_milli));
+    hash.add(member.claims.size());
+    for (const auto& claim : member.claims) hash.add(reinterpret_cast<uintptr_t>(claim.get()));
+  }
+  for (const std::string& level : request.topology.levels) add_text(level);
+  hash.add(request.topology.required.value_or(UINT32_MAX));
+  hash.add(request.topology.preferred.value_or(UINT32_MAX));
+  for (const NodeId node : request.placed) hash.add(node);
+  return hash;
+}
+
+// What was worked out from another state of things is worked out again; steps stay spent.
+void Session::begin_slice(Nodes& nodes) {
+  ++slices_;
+  changed_ = slices_ > 1 && (inventory_version_ != inventory_.version() || nodes_version_ != nodes.version());
+  if (slices_ > 1 && !changed_) return;
+  first_claims_known_ = prepared_ = false;
+  kinds_.assign(table_.kinds.size(), {});
+  domains_.clear();
+  at_domain_ = 0;
+  best_ = {};
+  never_ = true;
+  progress_.undecided = false;
+}
+
+Decision Session::go_on(const GangRequest& request, Nodes& nodes) {
+  begin_slice(nodes);
+  Decision decision;
+  if (!prepare(request, nodes)) {
+    decision.outcome = progress_.error ? Outcome::kError : Outcome::kUnfinished;
+  } else {
+    decision = search(request, nodes);
+  }
+  if (decision.outcome == Outcome::kError) {
+    decision.error = progress_.error;
+    decision.guilty = progress_.guilty;
+  }
+  if (decision.outcome == Outcome::kUnfinished && progress_.steps >= options_.step_budget)
+    decision = undecided(request);
+  if (decision.outcome == Outcome::kUnfinished) decision.ask_again = progress_.ask_again;
+  decision.unknown_levels = unknown_levels_;
+  decision.steps = progress_.steps;
+  decision.slices = slices_;
+  inventory_version_ = inventory_.version();
+  nodes_version_ = nodes.version();
+  return decision;
+}
+
+// ---- what is known while nothing is placed
+
+// False: the slice ended first.
+bool Session::prepare(const GangRequest& request, Nodes& nodes) {
+  if (prepared_) return true;
+  if (!first_claims_known_ && !find_first_claims()) return false;
+  for (uint32_t kind = 0; kind < kinds_.size(); ++kind) {
+    if (kinds_[kind].ready) continue;
+    if (meter_.stopped() && kind > 0) return false;
+    if (!prepare_kind(kind, nodes)) return false;
+  }
+  any_order_ = nodes.influence() == Nodes::Influence::kAny || first_claims_order_matters_;
+  node_local_ = nodes.influence() == Nodes::Influence::kNode && !any_order_;
+  std::vector<uint64_t> room(kinds_.size(), 0);
+  for (uint32_t kind = 0; kind < kinds_.size(); ++kind) {
+    node_local_ = node_local_ && kinds_[kind].room.node_local && !kinds_[kind].room.order_matters;
+    any_order_ = any_order_ || kinds_[kind].room.order_matters;
+    for (const uint32_t now : kinds_[kind].room.now) room[kind] += std::min<uint32_t>(now, kMaxMembers);
+  }
+  // Hardest first: those that must be together, then those with the least room.
+  kind_order_.resize(kinds_.size());
+  std::iota(kind_order_.begin(), kind_order_.end(), 0);
+  std::stable_sort(kind_order_.begin(), kind_order_.end(), [&](uint32_t a, uint32_t b) {
+    return std::tuple(!tied_[a], room[a]) < std::tuple(!tied_[b], room[b]);
+  });
+  make_domains(request, nodes);
+  prepared_ = true;
+  return true;
+}
+
+// Shared claims for which there are devices that several nodes can use: their members need not be on one node.
+bool Session::find_first_claims() {
+  first_claims_.clear();
+  is_first_.assign(table_.claims.size(), false);
+  first_claims_order_matters_ = false;
+  const std::vector<NodeId> all = inventory_.nodes();
+  for (uint32_t claim = 0; claim < table_.claims.size(); ++claim) {
+    if (!table_.claims[claim].shared()) continue;
+    allocator::Request alone;
+    alone.claims.push_back(table_.claims[claim].object);
+    const allocator::Room room = allocator_.room(alone, all);
+    if (!room.finished) return false;
+    first_claims_order_matters_ = first_claims_order_matters_ || room.order_matters;
+    if (room.node_local) continue;
+    is_first_[claim] = true;
+    first_claims_.push_back(claim);
+  }
+  tied_.assign(table_.kinds.size(), false);
+  for (uint32_t kind = 0; kind < table_.kinds.size(); ++kind)
+    for (const uint32_t claim : table_.claims_of[table_.kinds[kind].members[0]])
+      if (table_.claims[claim].shared() && !is_first_[claim]) tied_[kind] = true;
+  first_claims_known_ = true;
+  return true;
+}
+
+bool Session::prepare_kind(uint32_t kind, Nodes& nodes) {
+  KindNodes& made = kinds_[kind];
+  const uint32_t member = table_.kinds[kind].members[0];
+  if (made.candidates.empty()) {
+    made.candidates = nodes.candidates(member);
+    const inventory::Core& core = inventory_.core();
+    std::erase_if(made.candidates, [&](const Candidate& candidate) {
+      return candidate.node >= core.node_count() ||
+             !std::all_of(table_.selectors_of[member].begin(), table_.selectors_of[member].end(),
+                          [&](const api::NodeSelector* selector) {
+                            return api::matches(*selector, core.node_name(candidate.node),
+                                                core.node_labels(candidate.node));
+                          });
+    });
+    for (const Candidate& candidate : made.candidates) made.ids.push_back(candidate.node);
+    const uint64_t steps = made.candidates.size() / kCandidatesPerStep + 1;
+    progress_.steps += steps;
+    meter_.charge(steps);
+  }
+  allocator::Request own;
+  for (const uint32_t claim : table_.claims_of[member])
+    if (!table_.claims[claim].shared()) own.claims.push_back(table_.claims[claim].object);
+  made.room = allocator_.room(own, made.ids);
+  made.ready = made.room.finished;
+  return made.ready;
+}
+
+// ---- the search
+
+Decision Session::search(const GangRequest& request, Nodes& nodes) {
+  Decision decision;
+  const DomainSearch::World world{request, table_,   kind_order_, first_claims_, kinds_,      inventory_, allocator_,
+                                  nodes,   options_, meter_,      tied_,         node_local_, any_order_, changed_};
+  for (; at_domain_ < domains_.size(); ++at_domain_) {
+    const Domain& domain = domains_[at_domain_];
+    if (domain.room < request.min_count) {
+      memory_ = {};
+      note_refuted(domain, request);
+      continue;
+    }
+    switch (search_domain(domain, world, nodes, decision)) {
+      case End::kFound:
+        return decision;
+      case End::kStopped:
+        decision.outcome = Outcome::kUnfinished;
+        return decision;
+      case End::kError:
+        decision.outcome = Outcome::kError;
+        return decision;
+      case End::kNone:
+        note_refuted(domain, request);
+        memory_ = {};
+    }
+  }
+  return progress_.undecided ? undecided(request) : impossible(request);
+}
+
+Session::End Session::search_domain(const Domain& domain, const DomainSearch::World& world, Nodes& nodes,
+                                    Decision& decision) {
+  Trial trial(table_, inventory_, nodes);
+  DomainSearch search(world, memory_, progress_, trial);
+  End end = search.run(domain, world.request.min_count);
+  if (end != End::kFound) return end;
+  end = search.extend(chain_from(domain, nodes));
+  if (end == End::kFound) take_over(trial, domain, decision);
+  return end;
+}
+
+void Session::take_over(const Trial& trial, const Domain& domain, Decision& decision) const {
+  decision.outcome = Outcome::kFound;
+  decision.level = domain.level;
+  decision.domain = domain.text;
+  for (const Trial::Step& step : trial.steps())
+    if (step.member != Trial::kNoMember) decision.members.push_back({step.member, step.node});
+  for (uint32_t claim = 0; claim < table_.claims.size(); ++claim) {
+    const std::vector<uint32_t>& users = table_.claims[claim].users;
+    const bool used = std::any_of(users.begin(), users.end(), [&](uint32_t user) { return trial.is_placed(user); });
+    if (used && trial.decided(claim)) decision.claims.push_back({table_.claims[claim].object, *trial.decided(claim)});
+  }
+}
+
+}  // namespace dra::gang

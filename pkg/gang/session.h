@@ -1,0 +1,99 @@
+// Session: one group's attempt, from its first slice to its answer: the domains in the order in which they are tried,
+// and how far the search is.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "pkg/gang/domain_search.h"
+#include "pkg/gang/gang.h"
+#include "pkg/gang/table.h"
+
+namespace dra::gang {
+
+class Session {
+ public:
+  // What decides whether a session belongs to a request: its members, claims (by object) and wishes.
+  static inventory::Hash128 identity(const GangRequest& request);
+
+  Session(inventory::Inventory& inventory, allocator::Allocator& allocator, const Options& options,
+          allocator::Meter& meter, Table table)
+      : inventory_(inventory), allocator_(allocator), options_(options), meter_(meter), table_(std::move(table)) {}
+
+  // One slice.
+  Decision go_on(const GangRequest& request, Nodes& nodes);
+
+ private:
+  using End = DomainSearch::End;
+  // What was found out about a domain that has no room.
+  struct Refuted {
+    bool known = false;
+    const Domain* domain = nullptr;
+    uint64_t placed = 0;
+    bool counted = false;          // by counting, not by a search
+    std::optional<uint32_t> kind;  // there is not enough room for this kind, were it alone
+    uint64_t room_for_kind = 0;
+  };
+
+  // session.cc
+  void begin_slice(Nodes& nodes);
+  bool prepare(const GangRequest& request, Nodes& nodes);
+  bool prepare_kind(uint32_t kind, Nodes& nodes);
+  bool find_first_claims();
+  Decision search(const GangRequest& request, Nodes& nodes);
+  End search_domain(const Domain& domain, const DomainSearch::World& world, Nodes& nodes, Decision& decision);
+  void take_over(const Trial& trial, const Domain& domain, Decision& decision) const;
+  void note_refuted(const Domain& domain, const GangRequest& request);
+
+  // domains.cc
+  void make_domains(const GangRequest& request, const Nodes& nodes);
+  void add_level(uint32_t level, const GangRequest& request, const Nodes& nodes, const std::vector<NodeId>& all);
+  void count_room(Domain& domain);
+  std::optional<std::string> path_of(NodeId node, uint32_t level, const Nodes& nodes) const;
+  std::vector<const Domain*> chain_from(const Domain& domain, const Nodes& nodes) const;
+  uint64_t room_of_kind(uint32_t kind, const Domain& domain) const;
+
+  // reasons.cc
+  Decision impossible(const GangRequest& request) const;
+  Decision undecided(const GangRequest& request) const;
+  std::string largest(const GangRequest& request) const;
+
+  inventory::Inventory& inventory_;
+  allocator::Allocator& allocator_;
+  const Options& options_;
+  allocator::Meter& meter_;
+  Table table_;
+
+  // of the world as it was when the slice before ended
+  uint64_t inventory_version_ = 0;
+  uint64_t nodes_version_ = 0;
+  bool changed_ = false;
+
+  bool first_claims_known_ = false;
+  std::vector<uint32_t> first_claims_;
+  std::vector<bool> is_first_;  // by claim
+  std::vector<bool> tied_;      // by kind
+  std::vector<KindNodes> kinds_;
+  std::vector<uint32_t> kind_order_;
+  bool first_claims_order_matters_ = false;
+  bool node_local_ = false;
+  bool any_order_ = false;
+  bool prepared_ = false;
+  std::vector<std::string> levels_;
+  std::vector<Domain> domains_;     // in the order in which they are tried
+  std::vector<std::string> paths_;  // by domain
+  size_t at_domain_ = 0;
+  std::vector<std::string> unknown_levels_;
+  std::string no_domain_;  // why there is none
+
+  SearchMemory memory_;
+  Progress progress_;
+  Refuted best_;  // of the widest domains: where most members were placed
+  bool never_ = true;
+  uint32_t slices_ = 0;
+};
+
+}  // namespace dra::gang

@@ -1,0 +1,103 @@
+#include "pkg/gang/table.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "pkg/base/strings.h"
+
+namespace dra::gang {
+namespace {
+
+Error invalid(const GangRequest& request, const std::string& what) {
+  return Error(Code::kInvalidArgument, "group " + quote(request.name) + ": " + what);
+}
+
+std::optional<Error> check(const GangRequest& request) {
+  if (request.members.size() > kMaxMembers)
+    return Error(Code::kResourceExhausted, "group " + quote(request.name) + " has " +
+                                               std::to_string(request.members.size()) + " members that wait; at most " +
+                                               std::to_string(kMaxMembers) +
+                                               " are decided together; split it into smaller groups");
+  if (request.min_count > request.members.size())
+    return invalid(request, "wants " + std::to_string(request.min_count) + " members at once, but only " +
+                                std::to_string(request.members.size()) +
+                                " wait; create the missing pods or lower the minimum");
+  const Topology& topology = request.topology;
+  const size_t levels = topology.levels.size();
+  if (levels > kMaxTopologyLevels)
+    return invalid(request, "names " + std::to_string(levels) + " topology levels; at most " +
+                                std::to_string(kMaxTopologyLevels) + " are supported");
+  if (std::find(topology.levels.begin(), topology.levels.end(), "") != topology.levels.end())
+    return invalid(request, "a topology level is empty; name a node label key");
+  for (const auto& [what, level] :
+       {std::pair("required", topology.required), std::pair("preferred", topology.preferred)})
+    if (level && *level >= levels)
+      return invalid(request, std::string("its ") + what + " topology level is number " + std::to_string(*level) +
+                                  " of " + std::to_string(levels) + "; name one of the levels");
+  return std::nullopt;
+}
+
+class Compiler {
+ public:
+  explicit Compiler(const GangRequest& request) : request_(request) {}
+
+  Table run() {
+    const size_t members = request_.members.size();
+    table_.claims_of.resize(members);
+    table_.selectors_of.resize(members);
+    for (uint32_t m = 0; m < members; ++m) add_claims(m);
+    for (uint32_t m = 0; m < members; ++m) add_to_kind(m);
+    return std::move(table_);
+  }
+
+ private:
+  void add_claims(uint32_t m) {
+    for (const auto& claim : request_.members[m].claims) {
+      if (claim->status.allocation) {
+        table_.allocated.push_back(claim);
+        if (claim->status.allocation->node_selector)
+          table_.selectors_of[m].push_back(&*claim->status.allocation->node_selector);
+        continue;
+      }
+      const auto [at, added] = number_.try_emplace(claim->metadata.uid, table_.claims.size());
+      if (added) table_.claims.push_back({claim, "gang-trial/" + claim->metadata.uid, {}});
+      std::vector<uint32_t>& users = table_.claims[at->second].users;
+      if (!users.empty() && users.back() == m) continue;  // named twice by one pod
+      users.push_back(m);
+      table_.claims_of[m].push_back(at->second);
+    }
+  }
+
+  // What members of one kind must have in common beside their shape: the very claims that are not their own.
+  void add_to_kind(uint32_t m) {
+    const Member& member = request_.members[m];
+    bool shares = false;
+    std::string key = member.shape.empty() ? "m" + std::to_string(m) : "s" + member.shape;
+    for (const auto& claim : member.claims)
+      if (claim->status.allocation) key += '\n' + claim->metadata.uid;
+    for (const uint32_t claim : table_.claims_of[m]) {
+      if (!table_.claims[claim].shared()) continue;
+      key += '\n' + table_.claims[claim].object->metadata.uid;
+      shares = true;
+    }
+    const auto [at, added] = kinds_.try_emplace(std::move(key), table_.kinds.size());
+    if (added) table_.kinds.push_back({{}, shares});
+    table_.kinds[at->second].members.push_back(m);
+    table_.kind_of.push_back(at->second);
+  }
+
+  const GangRequest& request_;
+  Table table_;
+  std::unordered_map<std::string, uint32_t> number_;  // of claims by uid
+  std::unordered_map<std::string, uint32_t> kinds_;
+};
+
+}  // namespace
+
+Result<Table> compile(const GangRequest& request) {
+  if (auto error = check(request)) return fail(std::move(*error));
+  return Compiler(request).run();
+}
+
+}  // namespace dra::gang

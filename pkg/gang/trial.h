@@ -1,0 +1,85 @@
+// Trial: what a search has placed so far, in Nodes and in the inventory; undone step by step, and wholly when it goes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "pkg/gang/gang.h"
+#include "pkg/gang/table.h"
+#include "pkg/inventory/hash128.h"
+
+namespace dra::gang {
+
+// What is decided for claims, by their number in the table.
+using ClaimResults = std::vector<std::pair<uint32_t, api::AllocationResult>>;
+
+class Trial {
+ public:
+  static constexpr uint32_t kNoMember = UINT32_MAX;  // a step that decides claims alone
+
+  struct Step {
+    uint32_t member = kNoMember;
+    NodeId node = inventory::kNone;
+    // Claims that the step decided, and what had been decided for them.
+    std::vector<std::pair<uint32_t, std::optional<api::AllocationResult>>> before;
+  };
+
+  // All must outlive this.
+  Trial(const Table& table, inventory::Inventory& inventory, Nodes& nodes);
+  ~Trial();
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+
+  // Claims among `results` that are decided already are decided anew.
+  void push(uint32_t member, NodeId node, ClaimResults results);
+  void pop();
+
+  const std::vector<Step>& steps() const { return steps_; }
+  size_t placed() const { return placed_; }
+  uint32_t placed_of_kind(uint32_t kind) const { return placed_of_kind_[kind]; }
+  bool is_placed(uint32_t member) const { return node_of_[member] != inventory::kNone; }
+  NodeId node_of(uint32_t member) const { return node_of_[member]; }
+  // In order of placing; null: none.
+  const std::vector<uint32_t>* members_on(NodeId node) const;
+  const std::optional<api::AllocationResult>& decided(uint32_t claim) const { return decided_[claim]; }
+  // The claims of the member, and of the members on its node, that are not decided.
+  std::vector<uint32_t> undecided(uint32_t member) const;
+  // The first member of the kind that is not placed; the kind has one.
+  uint32_t next_of(uint32_t kind) const;
+
+  // Which members of each kind are where: equal for what differs only in which of a kind is which.
+  inventory::Hash128 places() const { return sum_; }
+  // Of what the node's members are.
+  inventory::Hash128 kinds_on(NodeId node) const;
+
+  static inventory::Hash128 mark(uint32_t kind, NodeId node);
+
+  // The decisions of these claims do not count, until they do again.
+  void suspend(std::span<const uint32_t> claims);
+  void resume(std::span<const uint32_t> claims);
+
+ private:
+  void decide(uint32_t claim, std::optional<api::AllocationResult> result);
+
+  const Table& table_;
+  inventory::Inventory& inventory_;
+  Nodes& nodes_;
+  std::vector<Step> steps_;
+  std::vector<std::optional<api::AllocationResult>> decided_;
+  std::vector<NodeId> node_of_;
+  std::vector<uint32_t> placed_of_kind_;
+  std::unordered_map<NodeId, std::vector<uint32_t>> on_node_;
+  size_t placed_ = 0;
+  inventory::Hash128 sum_{0, 0};
+};
+
+// Sums, so that the order does not matter.
+inline inventory::Hash128 plus(inventory::Hash128 x, const inventory::Hash128& y) {
+  return {x.a + y.a, x.b + y.b};
+}
+
+}  // namespace dra::gang

@@ -1,0 +1,109 @@
+#include "pkg/manager/group_watches.h"
+
+#include <utility>
+
+#include "pkg/manager/permissions.h"
+#include "pkg/reconcile/groups.h"
+
+namespace dra::manager {
+
+using reconcile::GroupApi;
+using reconcile::GroupsKnown;
+
+namespace {
+
+client::Resource resource_of(GroupApi api) {
+  if (api == GroupApi::kCore) return {"scheduling.k8s.io", "v1alpha2", "podgroups", "PodGroup", true};
+  return {"scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", true};
+}
+
+}  // namespace
+
+GroupWatches::GroupWatches(Reactor& reactor, client::Transport& transport, Random& random,
+                           const std::shared_ptr<client::ServerTraits>& traits, const Preflight& preflight, Hooks hooks)
+    : reactor_(reactor), preflight_(preflight), hooks_(std::move(hooks)) {
+  for (const GroupApi api : {GroupApi::kCore, GroupApi::kPlugins}) {
+    client::ReflectorOptions options;
+    options.resource = resource_of(api);
+    options.may_be_absent = true;  // alpha behind a gate, or a CustomResourceDefinition
+    auto informer =
+        std::make_unique<client::Informer<api::PodGroup>>(reactor, transport, random, std::move(options), traits);
+    informer->store().on_change([this, api](const client::Change<api::PodGroup>& change) {
+      hooks_.changed(reconcile::group_key(api, (change.after ? change.after : change.before)->metadata.key()));
+    });
+    informer->core().on_replaced([this, api] {
+      reactor_.post([this, api, alive = std::weak_ptr<bool>(alive_)] {
+        if (!alive.expired()) tell_if_new(api);
+      });
+    });
+    of(api).informer = std::move(informer);
+  }
+}
+
+GroupWatches::~GroupWatches() {
+  stop();
+}
+
+void GroupWatches::look_at(const api::Pod& pod) {
+  const std::optional<reconcile::GroupRef> group = reconcile::group_of(pod);
+  if (!group || group->source == reconcile::GroupRef::Source::kJob) return;
+  need(group->source == reconcile::GroupRef::Source::kCore ? GroupApi::kCore : GroupApi::kPlugins);
+}
+
+void GroupWatches::need(GroupApi api) {
+  Watched& watched = of(api);
+  if (stopped_ || std::exchange(watched.needed, true)) return;
+  watched.timer = reactor_.after(Duration::zero(), [this, api] { open(api); });
+}
+
+void GroupWatches::open(GroupApi api) {
+  if (stopped_) return;
+  Watched& watched = of(api);
+  watched.denied = !watched.started && !preflight_.grants(kGroupsRole);
+  if (!watched.denied && !std::exchange(watched.started, true)) watched.informer->start();
+  tell_if_new(api);
+  watched.timer = reactor_.after(Preflight::kRecheck, [this, api] { open(api); });
+}
+
+void GroupWatches::tell_if_new(GroupApi api) {
+  if (stopped_) return;
+  GroupsKnown now = known(api);
+  if (now.state == of(api).told.state && now.why == of(api).told.why) return;
+  of(api).told = std::move(now);
+  hooks_.known();
+}
+
+const api::PodGroup* GroupWatches::find(GroupApi api, std::string_view key) const {
+  return of(api).informer->store().get(key).get();  // the store keeps it alive while a reconciler runs
+}
+
+GroupsKnown GroupWatches::known(GroupApi api) const {
+  const Watched& watched = of(api);
+  if (watched.denied)
+    return {GroupsKnown::State::kCannot,
+            "this manager may not list and watch them: bind the ClusterRole dra-controller-manager:" +
+                std::string(kGroupsRole)};
+  if (!watched.informer->synced()) return {GroupsKnown::State::kListing, watched.informer->reflector().trouble()};
+  if (watched.informer->reflector().absent())
+    return {GroupsKnown::State::kCannot, "the API server does not serve them"};
+  return {GroupsKnown::State::kKnown, ""};
+}
+
+void GroupWatches::refresh(const std::function<void()>& begun, const std::function<void()>& done) {
+  for (Watched& watched : watched_) {
+    if (!watched.started || !watched.informer->synced() || watched.informer->reflector().absent()) continue;
+    begun();
+    watched.informer->core().drop_answers();
+    watched.informer->reflector().refresh(done);
+  }
+}
+
+void GroupWatches::stop() {
+  stopped_ = true;
+  for (Watched& watched : watched_) {
+    watched.timer.cancel();
+    if (watched.started) watched.informer->stop();
+  }
+}
+
+}  // namespace dra::manager

@@ -1,0 +1,62 @@
+// GroupWatches: PodGroups of scheduling.k8s.io and scheduling.x-k8s.io, watched from the first pod on that names one.
+//
+// An API that is not served, or that this manager may not read, has no PodGroups here, and known() says why; both are
+// looked at again every minute. Belongs to the reactor's thread.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "client/informer/informer.h"
+#include "pkg/api/scheduling.h"
+#include "pkg/manager/preflight.h"
+#include "pkg/reconcile/view.h"
+
+namespace dra::manager {
+
+class GroupWatches {
+ public:
+  struct Hooks {
+    std::function<void(std::string_view group)> changed;  // Reconciler::on_group()
+    std::function<void()> known;                          // what known() says changed: look at all pods
+  };
+  // All must outlive it.
+  GroupWatches(Reactor& reactor, client::Transport& transport, Random& random,
+               const std::shared_ptr<client::ServerTraits>& traits, const Preflight& preflight, Hooks hooks);
+  ~GroupWatches();
+
+  // May be called while a reconciler runs: what it leads to happens later.
+  void need(reconcile::GroupApi api);
+  // The pod names a PodGroup: need() of its API.
+  void look_at(const api::Pod& pod);
+  // Reads everything anew that is watched; calls `begun` for each before, `done` for each after.
+  void refresh(const std::function<void()>& begun, const std::function<void()>& done);
+  void stop();
+
+  const api::PodGroup* find(reconcile::GroupApi api, std::string_view key) const;
+  reconcile::GroupsKnown known(reconcile::GroupApi api) const;
+
+ private:
+  struct Watched {
+    std::unique_ptr<client::Informer<api::PodGroup>> informer;
+    bool needed = false, started = false, denied = false;
+    reconcile::GroupsKnown told{reconcile::GroupsKnown::State::kListing, ""};  // what was said last
+    Handle timer;
+  };
+  Watched& of(reconcile::GroupApi api) { return watched_[static_cast<size_t>(api)]; }
+  const Watched& of(reconcile::GroupApi api) const { return watched_[static_cast<size_t>(api)]; }
+  void open(reconcile::GroupApi api);
+  void tell_if_new(reconcile::GroupApi api);
+
+  Reactor& reactor_;
+  const Preflight& preflight_;
+  Hooks hooks_;
+  std::array<Watched, 2> watched_;
+  bool stopped_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace dra::manager

@@ -1,0 +1,122 @@
+#include "pkg/reconcile/groups.h"
+
+#include <charconv>
+
+#include "pkg/base/strings.h"
+
+namespace dra::reconcile {
+
+namespace {
+
+std::string_view prefix_of(GroupRef::Source source) {
+  if (source == GroupRef::Source::kJob) return "job:";
+  return source == GroupRef::Source::kCore ? "core:" : "plugins:";
+}
+
+std::optional<int64_t> number_in(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, trouble] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (trouble != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+Membership alone(std::string why) {
+  Membership member;
+  member.why = std::move(why);
+  return member;
+}
+
+Membership waiting(GroupRef group, std::string why, bool ordinary) {
+  Membership member;
+  member.state = Membership::State::kWaits;
+  member.group = std::move(group);
+  member.why = std::move(why);
+  member.ordinary = ordinary;
+  return member;
+}
+
+// `what` says where the count was read.
+Membership member_of(GroupRef group, int64_t min_count, const std::string& what) {
+  if (min_count < 1) return alone(what + " is " + std::to_string(min_count) + ", which is not a number of pods");
+  if (min_count == 1) return {};
+  if (min_count > kMaxGroupMembers)
+    return waiting(std::move(group),
+                   what + " is " + std::to_string(min_count) + ", and at most " + std::to_string(kMaxGroupMembers) +
+                       " pods are placed together",
+                   false);
+  Membership member;
+  member.state = Membership::State::kMember;
+  member.group = std::move(group);
+  member.min_count = static_cast<uint32_t>(min_count);
+  return member;
+}
+
+Membership of_job(const api::Pod& pod, GroupRef group) {
+  const std::string what = "annotation " + std::string(kGroupAnnotation);
+  const std::string& text = pod.metadata.annotations.at(std::string(kGroupAnnotation));
+  const std::optional<int64_t> count = number_in(text);
+  if (!count) return alone(what + ": " + quote(text) + " is not a number of pods");
+  return member_of(std::move(group), *count, what);
+}
+
+Membership of_pod_group(const View& view, GroupRef group) {
+  const bool core = group.source == GroupRef::Source::kCore;
+  const GroupApi api = core ? GroupApi::kCore : GroupApi::kPlugins;
+  const std::string name = "PodGroup " + group.ns + "/" + group.name;
+  const GroupsKnown known = view.groups_known(api);
+  if (known.state == GroupsKnown::State::kCannot)
+    return alone("PodGroups of " + std::string(core ? "scheduling.k8s.io" : "scheduling.x-k8s.io") +
+                 " cannot be read: " + known.why);
+  if (known.state == GroupsKnown::State::kListing)
+    return waiting(std::move(group),
+                   known.why.empty() ? "PodGroups are being listed" : "PodGroups cannot be listed: " + known.why,
+                   known.why.empty());
+  const api::PodGroup* object = view.pod_group(api, group.ns + "/" + group.name);
+  if (object == nullptr) return waiting(std::move(group), name + " does not exist", false);
+  if (object->metadata.deleting()) return waiting(std::move(group), name + " is being deleted", false);
+  // Policy "basic", or a minMember that is left out: its pods go one by one.
+  if (!object->min_count) return {};
+  Membership member = member_of(std::move(group), *object->min_count, (core ? "minCount of " : "minMember of ") + name);
+  if (object->schedule_timeout_seconds && *object->schedule_timeout_seconds > 0)
+    member.timeout = std::chrono::seconds(*object->schedule_timeout_seconds);
+  return member;
+}
+
+}  // namespace
+
+std::string GroupRef::key() const {
+  return std::string(prefix_of(source)) + ns + "/" + (source == Source::kJob ? owner : name);
+}
+
+std::string GroupRef::shown() const {
+  return (source == Source::kJob ? "job " : "group ") + ns + "/" + name;
+}
+
+std::string group_key(GroupApi api, std::string_view store_key) {
+  return std::string(prefix_of(api == GroupApi::kCore ? GroupRef::Source::kCore : GroupRef::Source::kPlugins)) +
+         std::string(store_key);
+}
+
+std::optional<GroupRef> group_of(const api::Pod& pod) {
+  const std::string& ns = pod.metadata.ns;
+  if (!pod.pod_group_name.empty()) return GroupRef{GroupRef::Source::kCore, ns, pod.pod_group_name, ""};
+  if (const auto label = pod.metadata.labels.find(std::string(kGroupLabel));
+      label != pod.metadata.labels.end() && !label->second.empty())
+    return GroupRef{GroupRef::Source::kPlugins, ns, label->second, ""};
+  if (!pod.metadata.annotations.contains(std::string(kGroupAnnotation))) return std::nullopt;
+  const api::OwnerReference* owner = pod.metadata.controller();
+  if (owner == nullptr || owner->kind != "Job" || !owner->api_version.starts_with("batch/")) return std::nullopt;
+  return GroupRef{GroupRef::Source::kJob, ns, owner->name, owner->uid};
+}
+
+Membership membership_of(const View& view, const api::Pod& pod) {
+  std::optional<GroupRef> group = group_of(pod);
+  if (!group) {
+    if (!pod.metadata.annotations.contains(std::string(kGroupAnnotation))) return {};
+    return alone("annotation " + std::string(kGroupAnnotation) + " counts on pods whose controller is a Job only");
+  }
+  if (group->source == GroupRef::Source::kJob) return of_job(pod, std::move(*group));
+  return of_pod_group(view, std::move(*group));
+}
+
+}  // namespace dra::reconcile

@@ -1,0 +1,136 @@
+// Groups that contend for devices: every one is placed whole, none blocks another, and nothing is held unmarked for
+// longer than the timeout.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "pkg/reconcile/pod_claims.h"
+#include "pkg/reconcile/proof.h"
+#include "test/integration/cluster.h"
+#include "test/integration/groups.h"
+
+namespace dra::integration::groups_test {
+
+using namespace std::chrono_literals;
+
+struct Group {
+  std::string name;
+  std::vector<std::string> pods;
+};
+
+class Groups {
+ public:
+  Groups(Cluster& cluster, bool bind) : cluster_(cluster), bind_(bind) {}
+
+  void add(const std::string& name, size_t size) {
+    PodOptions options;
+    options.restart_policy = "Never";
+    options.run_seconds = 20;
+    options.gated = !bind_;
+    if (bind_) options.scheduler = "dra";
+    Group group{name, {}};
+    for (size_t i = 0; i < size; ++i) {
+      group.pods.push_back(name + "-" + std::to_string(i));
+      cluster_.api().create(
+          member_of_job(pod(group.pods.back(), {from_template("gpu", "one-gpu")}, options), name, size));
+    }
+    groups_.push_back(std::move(group));
+  }
+  // What is wrong at this moment, or empty.
+  std::string look() {
+    const WallTime now = cluster_.plane().clock().wall_now();
+    for (const Group& group : groups_) {
+      size_t bound = 0, ready = 0;
+      for (const std::string& name : group.pods) {
+        const auto known = cluster_.watchdog().pod("default/" + name);
+        if (!known) continue;
+        const bool here = !known->node_name.empty();
+        bound += here;
+        bool marked = true;
+        for (const std::string& key : reconcile::claim_keys_of(*known)) {
+          const auto claim = cluster_.watchdog().claim(key);
+          marked = marked && claim && reconcile::is_proven(*claim);
+          WallTime at;
+          if (!claim || !claim->status.allocation || reconcile::is_proven(*claim) ||
+              !parse_rfc3339(claim->status.allocation->allocation_timestamp, at))
+            continue;
+          if (now - at > 33s) return key + " is held without a mark for longer than 30 s";
+        }
+        ready += here || marked;
+      }
+      if (bound > 0 && ready < group.pods.size() && !launched_.contains(group.name))
+        return group.name + ": " + std::to_string(bound) + " bound, and only " + std::to_string(ready) + " marked";
+      if (bound == group.pods.size()) launched_.insert(group.name);
+    }
+    return "";
+  }
+  size_t launched() const { return launched_.size(); }
+
+ private:
+  Cluster& cluster_;
+  const bool bind_;
+  std::vector<Group> groups_;
+  std::set<std::string> launched_;
+};
+
+void contend(bool bind, size_t managers) {
+  ClusterOptions options;
+  options.components.scheduler_allocates = false;
+  Cluster cluster(options);
+  if (!cluster.plane().simulated()) GTEST_SKIP() << "minutes of simulated time";
+  for (size_t i = 0; i < managers; ++i) {
+    ProcessOptions process;
+    process.manager = Cluster::manager_options();
+    if (bind) {
+      process.manager.allocation.mode = allocation::Mode::kBind;
+      process.manager.allocation.scheduler_names = {"dra"};
+    }
+    cluster.start("m" + std::to_string(i), process);
+  }
+  cluster.api().create(claim_template("one-gpu"));
+  Groups groups(cluster, bind);
+  for (size_t i = 0; i < 20; ++i) groups.add("g" + std::to_string(i), 2 + i % 7);  // 16 devices
+  std::string wrong;
+  EXPECT_TRUE(cluster.eventually(
+      [&] {
+        if (wrong.empty()) wrong = groups.look();
+        return groups.launched() == 20 || !wrong.empty();
+      },
+      20min));
+  EXPECT_EQ(wrong, "");
+  EXPECT_EQ(groups.launched(), 20u);
+}
+
+TEST(Groups, TwentyContendInGateMode) {
+  contend(false, 1);
+}
+TEST(Groups, TwentyContendInBindMode) {
+  contend(true, 1);
+}
+TEST(Groups, TwentyContendUnderTwoManagersThatBothLead) {
+  contend(false, 2);
+}
+
+// A label of a plugin that nobody installed here must not hold pods back.
+TEST(Groups, WithoutPodGroupsThePodIsPlacedAlone) {
+  ClusterOptions options;
+  options.embedded = true;
+  Cluster cluster(options);
+  cluster.start();
+  cluster.api().create(claim_template("one-gpu"));
+  for (const bool label : {true, false}) {
+    Json one = pod(label ? "labelled" : "plain", {from_template("gpu", "one-gpu")});
+    if (label) one["metadata"]["labels"]["scheduling.x-k8s.io/pod-group"] = "g";
+    cluster.api().create(one);
+  }
+  EXPECT_TRUE(cluster.eventually([&] { return cluster.watchdog().bound_pods() == 2; }, 30s));
+  EXPECT_TRUE(cluster.eventually(
+      [&] {
+        for (const Json& event : cluster.api().list("Event"))
+          if (event.value("reason", "") == "GroupIgnored") return true;
+        return false;
+      },
+      30s));
+}
+
+}  // namespace dra::integration::groups_test
