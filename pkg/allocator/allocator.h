@@ -162,7 +162,7 @@ class Allocator {
   // next call gets further. The budget shrinks by the devices judged anew; a slice that ends uses it up.
   std::optional<inventory::Usage> class_usage(const std::string& class_name, uint64_t& budget);
 
-  // Forgets everything cached (plans, masks, summaries). For cold measurements and tests.
+  // Forgets everything cached (plans, masks, summaries), as is needed after Inventory::set_features.
   void clear_caches();
 
  private:

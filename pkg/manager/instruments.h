@@ -81,6 +81,7 @@ class Instruments : public MetricSink {
   metrics::GaugeFamily& claims_137_;
   metrics::CounterFamily& writes_;
   metrics::CounterFamily& failures_;
+  metrics::CounterFamily& device_troubles_;
   metrics::Histogram& allocation_seconds_;
   metrics::Counter& evictions_;
   metrics::Histogram& eviction_seconds_;
