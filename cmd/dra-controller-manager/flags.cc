@@ -27,7 +27,7 @@ struct Texts {
               scheduler_names, ignore_taints;
   std::string device_taint_eviction = "observe";
   std::optional<int64_t> max_evictions_per_rule;
-  std::string feature_gates, cel_extensions, log_format = "text";
+  std::string feature_gates, kubernetes_version, cel_extensions, log_format = "text";
   std::string metrics_authentication = "secure";
   std::string lease_kind = "leases", lease_duration = "15s", renew_deadline = "10s", retry_period = "2s",
               shutdown = "10s", release_deadline, gang_hold_timeout;
@@ -122,11 +122,9 @@ std::string settle(const Texts& texts, Flags& flags) {
   const auto controllers = chosen_controllers(texts.controllers);
   if (!controllers) return controllers.error().message();
   flags.manager.controllers = *controllers;
-  if (!texts.feature_gates.empty()) {
-    const auto features = inventory::features_from_flag(texts.feature_gates);
-    if (!features) return "--feature-gates: " + features.error().message();
-    flags.manager.features = *features;
-  }
+  const auto features = inventory::FeatureChoice::parse(texts.feature_gates, texts.kubernetes_version);
+  if (!features) return "--feature-gates, --kubernetes-version: " + features.error().message();
+  flags.manager.features = *features;
   if (std::string wrong = switch_on_cel_extensions(texts.cel_extensions, flags.manager); !wrong.empty()) return wrong;
   if (texts.log_format == "json")
     flags.log_format = log::Format::kJson;
@@ -249,7 +247,12 @@ void define(CLI::App& app, Texts& texts, Flags& flags) {
       ->capture_default_str()
       ->group("What it does");
   app.add_option("--feature-gates", texts.feature_gates,
-                 "DRA feature gates of the cluster as Name=true|false,...; the default is that of Kubernetes 1.36")
+                 "DRA feature gates of the cluster as Name=true|false,...; what is not named follows the API server's "
+                 "release and what it serves and stores")
+      ->group("What it does");
+  app.add_option("--kubernetes-version", texts.kubernetes_version,
+                 "Decide by the rules of this release (1.36, 1.37) for selectors and capacities, whatever the API "
+                 "server says that it is")
       ->group("What it does");
   app.add_option("--strategy", texts.strategy,
                  "How node and devices are chosen together. first-fit: the first devices in kube-scheduler's order on "

@@ -114,6 +114,7 @@ TEST(Flags, BadOnesEndInOneLineAndStatus1) {
       {"--kube-api-qps=-1"},
       {"--logging-format=xml"},
       {"--feature-gates=DRANonsense=true"},
+      {"--kubernetes-version=thirty-seven"},
       {"--cel-extensions=magic"},
       {"--max-evictions-per-rule=5"},
       {"--device-taint-eviction=own", "--max-evictions-per-rule=0"},

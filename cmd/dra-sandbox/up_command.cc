@@ -27,7 +27,8 @@ struct UpOptions {
   EndpointOptions endpoint;
   std::string fleet_path;  // empty: the fleet that ships with the program
   bool without_manager = false;
-  int metrics_port = -1;  // of the manager; negative: none
+  int metrics_port = -1;           // of the manager; negative: none
+  std::string kubernetes_version;  // whose rules the manager follows; empty: the server's
 };
 
 Result<sandbox::Fleet> read_fleet(const std::string& path) {
@@ -40,8 +41,9 @@ Result<sandbox::Fleet> read_fleet(const std::string& path) {
   return sandbox::load_fleet(text.str(), path);
 }
 
-manager::ManagerOptions manager_options() {
+manager::ManagerOptions manager_options(const inventory::FeatureChoice& features) {
   manager::ManagerOptions options;
+  options.features = features;
   options.claim_templates = manager::ClaimTemplates::kOwn;
   options.device_taint_eviction = manager::DeviceTaintEviction::kOwn;
   options.allocation.mode = allocation::Mode::kBind;
@@ -54,8 +56,12 @@ manager::ManagerOptions manager_options() {
 // Everything that runs, in the order in which it is made; destroyed in the opposite order.
 class Session {
  public:
-  Session(const UpOptions& options, sandbox::Fleet fleet)
-      : options_(options), fleet_(std::move(fleet)), reactor_(clock_), random_(entropy_seed()) {}
+  Session(const UpOptions& options, sandbox::Fleet fleet, inventory::FeatureChoice features)
+      : options_(options),
+        fleet_(std::move(fleet)),
+        features_(std::move(features)),
+        reactor_(clock_),
+        random_(entropy_seed()) {}
 
   Result<void> run() {
     auto endpoint = ApiEndpoint::start(reactor_, random_, options_.endpoint, /*housekeeping=*/true);
@@ -82,7 +88,8 @@ class Session {
     }
     simulation_->start();
     if (!options_.without_manager) {
-      manager_ = std::make_unique<manager::Manager>(reactor_, *transport_, random_, metrics_, manager_options());
+      manager_ =
+          std::make_unique<manager::Manager>(reactor_, *transport_, random_, metrics_, manager_options(features_));
       manager_->start();
       manager_->lead();
       if (auto serving = serve_metrics(); !serving) {
@@ -97,7 +104,7 @@ class Session {
     manager::EndpointSources sources;
     sources.live = [] { return std::vector<manager::HealthCheck>{{"ping", true, ""}}; };
     sources.ready = [this] { return manager_->checks(); };
-    sources.config_json = [this] { return manager::config_json(manager_options(), manager_->drivers()); };
+    sources.config_json = [this] { return manager::config_json(manager_options(features_), manager_->drivers()); };
     sources.version = "sandbox";
     sources.registry = &metrics_;
     return sources;
@@ -150,6 +157,7 @@ class Session {
 
   const UpOptions& options_;
   sandbox::Fleet fleet_;
+  inventory::FeatureChoice features_;
   SystemClock clock_;
   AsioReactor reactor_;
   SeededRandom random_;
@@ -168,7 +176,9 @@ class Session {
 Result<void> start_session(const UpOptions& options) {
   auto fleet = read_fleet(options.fleet_path);
   if (!fleet) return tl::make_unexpected(fleet.error());
-  return Session(options, std::move(*fleet)).run();
+  auto features = inventory::FeatureChoice::parse("", options.kubernetes_version);
+  if (!features) return tl::make_unexpected(features.error().wrap("--kubernetes-version"));
+  return Session(options, std::move(*fleet), std::move(*features)).run();
 }
 
 int run_up(const std::vector<std::string>& arguments) {
@@ -183,6 +193,10 @@ int run_up(const std::vector<std::string>& arguments) {
                "leave out the controller manager, to run it as a process of its own");
   app.add_option("--metrics-port", options.metrics_port,
                  "serve the manager's /metrics and probes over plain HTTP on 127.0.0.1; 0: any free port");
+  app.add_option(
+      "--kubernetes-version", options.kubernetes_version,
+      "the manager follows the rules of this release (1.36, 1.37) for selectors and capacities; the API server "
+      "stays one of 1.36");
   app.add_option("-v,--v", verbosity, "verbosity of the log")->capture_default_str();
   if (const auto code = parse_or_exit(app, arguments)) return *code;
   log::set_verbosity(verbosity);

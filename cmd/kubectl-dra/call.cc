@@ -50,7 +50,9 @@ void add_common(CLI::App& app, CommonFlags& common) {
   app.add_flag("-w,--watch", common.watch, "look again every 2 s and print what changes");
   app.add_flag("--times", common.times, "say on standard error how long reading and answering took");
   app.add_option("--feature-gates", common.feature_gates,
-                 "DRA gates of this cluster that differ from 1.36: Name=true,...");
+                 "DRA gates of this cluster that differ from those of its release: Name=true,...");
+  app.add_option("--kubernetes-version", common.kubernetes_version,
+                 "decide by the rules of this release (1.36, 1.37) instead of the server's or the snapshot's");
   app.add_option("--ignore-taints", common.ignore_taints, "keys of NoSchedule taints that the manager ignores");
 }
 
@@ -142,8 +144,8 @@ std::string Call::ns() const {
 
 Result<inspect::StateOptions> Call::state_options() const {
   inspect::StateOptions options;
-  auto features = inventory::features_from_flag(common.feature_gates);
-  if (!features) return fail(features.error().wrap("--feature-gates"));
+  auto features = inventory::FeatureChoice::parse(common.feature_gates, common.kubernetes_version);
+  if (!features) return fail(features.error().wrap("--feature-gates, --kubernetes-version"));
   options.features = *features;
   for (const std::string& key : split(common.ignore_taints, ','))
     if (!key.empty()) options.ignored_taints.push_back(key);

@@ -35,7 +35,7 @@ Result<inspect::Answer> run_cel(Call& call) {
   if (!options) return fail(options.error());
   const auto objects = call.load();
   if (!objects) return fail(objects.error());
-  return inspect::cel_answer(*objects, call.words[0], options->features.list_attributes);
+  return inspect::cel_answer(*objects, call.words[0], options->features);
 }
 
 Result<uint32_t> number_of(const std::string& text, uint32_t most) {

@@ -56,7 +56,7 @@ void offer_flags(const Verb& verb, const std::string& typed) {
   for (const char* name : {"--output", "--no-headers", "--help"}) offer(name, typed);
   if (verb.needs_cluster)
     for (const char* name : {"--namespace", "--all-namespaces", "--selector", "--from", "--kubeconfig", "--context",
-                             "--watch", "--feature-gates", "--ignore-taints"})
+                             "--watch", "--feature-gates", "--kubernetes-version", "--ignore-taints"})
       offer(name, typed);
 }
 

@@ -21,7 +21,7 @@ namespace dra::kubectl {
 struct CommonFlags {
   bool asks_feature_gates = false;  // the verb wants to know those of the server
   std::string kubeconfig, context, server, ns, selector, output, from;
-  std::string feature_gates, ignore_taints;
+  std::string feature_gates, kubernetes_version, ignore_taints;
   bool all_namespaces = false, watch = false, no_headers = false, times = false;
 };
 

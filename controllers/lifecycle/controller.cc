@@ -12,10 +12,10 @@ constexpr const char* kDra = "resource.k8s.io";
 // How long kube-controller-manager is left to clean up by itself.
 constexpr Duration kBackupGrace = std::chrono::seconds(30);
 
-std::unique_ptr<reconcile::Reconciler> make(const Settings& settings, const reconcile::Tools&) {
+std::unique_ptr<reconcile::Reconciler> make(const Settings& settings, const reconcile::Tools& tools) {
   Options options;
   if (!settings.own_claim_templates) options.grace = kBackupGrace;
-  return std::make_unique<LifecycleReconciler>(options);
+  return std::make_unique<LifecycleReconciler>(options, &tools.inventory);
 }
 
 }  // namespace
@@ -24,13 +24,14 @@ const reconcile::Controller& describe() {
   static const reconcile::Controller controller{
       .name = "lifecycle",
       .aliases = {},
-      .does = "frees devices and claims that nobody needs any more",
+      .does = "frees devices and claims that nobody needs any more, and tells what is wrong with those in use",
       .roles = {{.name = "lifecycle",
                  .without = "controller lifecycle is off",
                  .rules = {{"", "pods", {"get", "list", "watch"}, ""},
                            {kDra, "resourceclaims", {"delete", "get", "list", "patch", "watch"}, ""},
                            {kDra, "resourceclaims/binding", {"patch"}, ""},
-                           {kDra, "resourceclaims/status", {"patch"}, ""}}}},
+                           {kDra, "resourceclaims/status", {"patch"}, ""},
+                           {kDra, "resourceslices", {"list", "watch"}, ""}}}},
       .flags = {},
       .must_read_all_of = {},
       .runs = [](const Settings& s) { return s.scheduling != reconcile::Scheduling::kObserve; },

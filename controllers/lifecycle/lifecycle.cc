@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "controllers/lifecycle/health.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
 #include "pkg/reconcile/users.h"
@@ -300,7 +301,11 @@ bool wants_reservation(const View& view, const api::Pod& pod) {
 Outcome LifecycleReconciler::reconcile(const View& view, const Key& key) const {
   if (key.kind == Kind::kClaim) {
     const api::ResourceClaim* claim = view.claim(key.object);
-    return claim ? ClaimPass(view, *claim, options_).run() : Outcome{};
+    if (!claim) return {};
+    Outcome outcome = ClaimPass(view, *claim, options_).run();
+    // After the pass that has nothing else to do: the answer to a write or a question brings the key back.
+    if (inventory_ && outcome.effects.empty()) report_device_troubles(view, *inventory_, *claim, outcome);
+    return outcome;
   }
   if (key.kind == Kind::kPod) {
     const api::Pod* pod = view.pod(key.object);
@@ -326,10 +331,22 @@ void LifecycleReconciler::on_pod(const View& view, const api::Pod* before, const
     return;
   }
   if (wants_reservation(view, *after)) out.add(pod_key(after->metadata.key()));
+  if (before ? before->unhealthy_devices != after->unhealthy_devices : !after->unhealthy_devices.empty())
+    for (const api::ResourceClaim* claim : view.claims_reserved_for(after->metadata.uid))
+      out.add(claim_key(claim->metadata.key()));
   // Another claim took the place of one: the old one is looked at.
   if (before && before->resource_claim_statuses != after->resource_claim_statuses)
     for (const api::ResourceClaim* claim : view.claims_reserved_for(after->metadata.uid))
       out.add_after(claim_key(claim->metadata.key()), options_.grace);
+}
+
+// Which devices a pool has may have changed.
+void LifecycleReconciler::on_slice(const View& view, const api::ResourceSlice* before, const api::ResourceSlice* after,
+                                   Triggers& out) const {
+  if (!inventory_) return;
+  const api::ResourceSlice& slice = after ? *after : *before;
+  for (const api::ResourceClaim* claim : view.claims_on_pool(slice.driver, slice.pool.name))
+    out.add(claim_key(claim->metadata.key()));
 }
 
 void LifecycleReconciler::on_claim(const View& view, const api::ResourceClaim*, const api::ResourceClaim* after,

@@ -3,9 +3,10 @@
 // Claim keys: consumers that are gone or finished leave status.reservedFor, the last one takes the allocation with it,
 // the delete-protection finalizer goes when nothing is allocated, and a generated claim is deleted with its pod. Pod
 // keys: a pod that was bound by somebody else gets its reservation. What is gone is judged by uid and only on the word
-// of the server. Stateless, hence safe from any thread.
+// of the server. What is wrong with devices in use is told (health.h). Stateless; safe where the inventory may be read.
 #pragma once
 
+#include "pkg/inventory/inventory.h"
 #include "pkg/reconcile/reconciler.h"
 
 namespace dra::lifecycle {
@@ -26,7 +27,9 @@ struct Options {
 
 class LifecycleReconciler : public reconcile::Reconciler {
  public:
-  explicit LifecycleReconciler(Options options = {}) : options_(options) {}
+  // Without an inventory, which must outlive it, nothing is told about devices.
+  explicit LifecycleReconciler(Options options = {}, const inventory::Inventory* inventory = nullptr)
+      : options_(options), inventory_(inventory) {}
   std::string_view name() const override { return "lifecycle"; }
   reconcile::Outcome reconcile(const reconcile::View& view, const reconcile::Key& key) const override;
 
@@ -34,9 +37,12 @@ class LifecycleReconciler : public reconcile::Reconciler {
               reconcile::Triggers& out) const override;
   void on_claim(const reconcile::View& view, const api::ResourceClaim* before, const api::ResourceClaim* after,
                 reconcile::Triggers& out) const override;
+  void on_slice(const reconcile::View& view, const api::ResourceSlice* before, const api::ResourceSlice* after,
+                reconcile::Triggers& out) const override;
 
  private:
   Options options_;
+  const inventory::Inventory* inventory_;
 };
 
 }  // namespace dra::lifecycle

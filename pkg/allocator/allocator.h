@@ -192,8 +192,8 @@ class Allocator {
   // next call gets further. The budget shrinks by the devices judged anew; a slice that ends uses it up.
   std::optional<inventory::Usage> class_usage(const std::string& class_name, uint64_t& budget);
 
-  // Forgets everything cached (plans, masks, summaries). The memory is freed piece by piece, by later decisions and
-  // tidy().
+  // Forgets everything cached (plans, masks, summaries), as is needed after Inventory::set_features. The memory is
+  // freed piece by piece, by later decisions and tidy().
   void clear_caches();
   // Frees a piece of what caches dropped, 1 to 2 ms; returns whether more waits.
   bool tidy();

@@ -19,6 +19,8 @@ struct CapacityFit {
   std::vector<api::Quantity> quantities;   // the same, as consumedCapacity writes them
 };
 
-CapacityFit fit_capacity(const inventory::CapacityShape& shape, const CapacityRequests& requests);
+// `fractional`: DRAFractionalCapacityRange. Steps of a range then count in thousandths where its least, most and step
+// are whole thousandths, and in whole units, rounded up, otherwise and without the gate.
+CapacityFit fit_capacity(const inventory::CapacityShape& shape, const CapacityRequests& requests, bool fractional);
 
 }  // namespace dra::allocator

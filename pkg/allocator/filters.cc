@@ -103,7 +103,8 @@ const CapacityFit& Filters::fit(Filter& filter, const inventory::CapacityShape& 
   if (it != filter.fits.end()) return it->second;
   account(filter,
           sizeof(CapacityFit) + 64 + shape.entries.size() * (sizeof(inventory::Amount) + sizeof(api::Quantity)));
-  return filter.fits.emplace(shape.serial, fit_capacity(shape, filter.capacity)).first->second;
+  return filter.fits.emplace(shape.serial, fit_capacity(shape, filter.capacity, core_.features().fractional_ranges))
+      .first->second;
 }
 
 const api::DeviceTaint* Filters::untolerated(const Filter& filter, const inventory::Pool& pool, uint32_t device) const {

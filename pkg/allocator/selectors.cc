@@ -27,9 +27,10 @@ constexpr size_t kFewOutcomes = 4096;
 constexpr size_t kProgramBytes = 1024;
 constexpr size_t kProgramBytesPerByte = 64;
 
-cel::Environment selector_environment(bool lists, bool quantity_operators) {
+cel::Environment selector_environment(const inventory::Features& features, bool quantity_operators) {
   cel::EnvironmentOptions options;
-  options.list_attributes = lists;
+  options.release = features.selectors_of_137 ? cel::Release::k137 : cel::Release::k136;
+  options.list_attributes = features.list_attributes;
   options.quantity_operators = quantity_operators;
   return cel::Environment(options);
 }
@@ -70,16 +71,23 @@ cel::DeviceInput device_input(const inventory::Core& core, const Pool& pool, uin
 
 Selectors::Selectors(inventory::Core& core, bool quantity_operators, Meter& meter, Waste& waste)
     : core_(core),
-      environment_(selector_environment(core.features().list_attributes, quantity_operators)),
+      quantity_operators_(quantity_operators),
+      environment_(selector_environment(core.features(), quantity_operators)),
       lists_(core.features().list_attributes),
       meter_(meter),
       waste_(waste) {}
 
 Selectors::~Selectors() {
-  clear();
+  forget();
 }
 
 void Selectors::clear() {
+  forget();
+  environment_ = selector_environment(core_.features(), quantity_operators_);
+  lists_ = core_.features().list_attributes;
+}
+
+void Selectors::forget() {
   for (const auto& entry : entries_)
     for (StrId key : entry->keys) core_.strings().release(key);
   waste_.take(entries_, kFreesOfSelector);

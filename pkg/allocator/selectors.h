@@ -50,6 +50,7 @@ class Selectors {
   size_t size() const { return entries_.size(); }
   // Too many programs are kept: the owner should clear() when no SelectorId is in use.
   bool full() const { return program_bytes_ > kMaxProgramBytes; }
+  // Forgets everything, and reads the inventory's features anew.
   void clear();
 
  private:
@@ -65,10 +66,12 @@ class Selectors {
   using Outcomes = std::unordered_map<inventory::Hash128, Truth, inventory::Hash128Hash>;
   inventory::Hash128 make_key(SelectorId id, const inventory::Pool& pool, uint32_t device) const;
   const Truth* find_outcome(const inventory::Hash128& key);
+  void forget();
   void drop_outcomes();
   void keep_outcome(const inventory::Hash128& key, Truth truth);
 
   inventory::Core& core_;
+  bool quantity_operators_;
   cel::Environment environment_;
   bool lists_;
   std::unordered_map<std::string, SelectorId> index_;

@@ -53,7 +53,7 @@ api::Quantity amount(const std::string& text) {
 
 // What is consumed when `asked` (empty: nothing is asked) of a device with `capacity`; "-" when it does not fit.
 std::string consumed(const std::string& capacity, const std::optional<inventory::CapacityPolicy>& policy,
-                     const std::string& asked) {
+                     const std::string& asked, bool fractional = false) {
   inventory::CapacityShape shape;
   inventory::CapacityEntry& entry = shape.entries.emplace_back();
   entry.name = "m";
@@ -62,7 +62,7 @@ std::string consumed(const std::string& capacity, const std::optional<inventory:
   entry.policy = policy;
   CapacityRequests requests;
   if (!asked.empty()) requests["m"] = amount(asked);
-  const CapacityFit fit = fit_capacity(shape, requests);
+  const CapacityFit fit = fit_capacity(shape, requests, fractional);
   if (!fit.fits) return "-";
   EXPECT_EQ(fit.amounts.at(0), inventory::to_amount(fit.quantities.at(0)));
   return fit.quantities.at(0).to_string();
@@ -119,6 +119,56 @@ TEST(RequestPolicies, RangeWithSteps) {
   EXPECT_EQ(consumed("20", ranged("4", "1", "", "2"), "4"), "5");
   EXPECT_EQ(consumed("20", ranged("", "500m", "", "1"), "1200m"),
             "2");  // whole units, rounded up, as the API defines it
+}
+
+// DRAFractionalCapacityRange: every row as without the gate, and with it.
+TEST(RequestPolicies, FractionalRanges) {
+  struct Row {
+    const char *capacity, *min, *max, *step, *asked, *whole, *fractional;
+  };
+  const Row rows[] = {
+      {"20", "500m", "", "1", "1200m", "2", "1500m"},  // 500m, 1500m, 2500m
+      {"20", "500m", "", "1", "1500m", "2", "1500m"},
+      {"20", "500m", "", "1", "1501m", "2", "2500m"},
+      {"4", "100m", "1", "100m", "250m", "1", "300m"},
+      {"4", "100m", "1", "100m", "1", "1", "1"},
+      {"4", "100m", "1", "100m", "1001m", "-", "-"},
+      {"4", "100m", "", "100m", "50m", "100m", "100m"},  // below the least: the least, in either count
+      {"4", "100m", "", "1500m", "3", "3", "3100m"},     // whole: the step is 2, from 1
+      {"20Gi", "1Gi", "9Gi", "2Gi", "2Gi", "3Gi", "3Gi"},
+      {"4", "0", "", "100u", "1", "1", "1"},                  // no whole thousandths: whole units
+      {"8E", "0", "", "100m", "8E", "7629394531250Mi", "-"},  // beyond 64 bits in thousandths: not counted
+      {"8E", "0", "", "5E", "6E", "-", "-"},                  // the next step is beyond 64 bits
+      {"4", "0", "", "1", "9223372036854775807", "-", "-"},   // so is what is asked for, as far as is known
+      {"4", "0", "4", "250m", "1e30", "-", "-"},              // far beyond
+      {"4", "0", "4", "250m", "333333n", "1", "250m"},        // asked: no whole thousandth, rounded up
+  };
+  for (const Row& row : rows) {
+    const auto policy = ranged("", row.min, row.max, row.step);
+    const std::string what = std::string(row.asked) + " of " + row.min + " to " + row.max + " by " + row.step;
+    EXPECT_EQ(consumed(row.capacity, policy, row.asked), row.whole) << what;
+    EXPECT_EQ(consumed(row.capacity, policy, row.asked, true), row.fractional) << what;
+  }
+}
+
+// Against the definition: the least min + n * step that is not below what is asked for, found by counting.
+TEST(RequestPolicies, FractionalRangesAgreeWithCounting) {
+  constexpr int64_t kMost = 6000;  // thousandths
+  for (const int64_t min : {0, 1, 100, 250, 1000, 1500})
+    for (const int64_t step : {1, 7, 100, 250, 333, 1000, 1500})
+      for (const int64_t max : {0, 2500, 4000})
+        for (int64_t asked = 0; asked <= kMost; asked += 83) {
+          int64_t least = min;
+          while (least < asked) least += step;
+          const bool fits = least <= kMost && (max == 0 || least <= max);
+          const auto milli = [](int64_t value) { return api::Quantity::from_scaled(value, -3); };
+          const auto policy =
+              ranged("", milli(min).to_string(), max == 0 ? "" : milli(max).to_string(), milli(step).to_string());
+          const std::string got = consumed(milli(kMost).to_string(), policy, milli(asked).to_string(), true);
+          ASSERT_EQ(got != "-", fits) << asked << " of " << min << " to " << max << " by " << step << ": " << got;
+          if (!fits) continue;
+          ASSERT_EQ(amount(got).milli_value(), least) << asked << " of " << min << " by " << step;
+        }
 }
 
 TEST(RequestPolicies, ValidValues) {

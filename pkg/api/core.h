@@ -135,6 +135,18 @@ struct ResizedResources {
   bool operator==(const ResizedResources&) const = default;
 };
 
+// A device that kubelet reports as Unhealthy, in status.containerStatuses[].allocatedResourcesStatus[] (KEP-4680). Kept
+// are the first kMaxUnhealthyDevices of entries of this pod's own spec.resourceClaims; texts are cut at kMaxHealthText.
+struct UnhealthyDevice {
+  std::string entry;    // of spec.resourceClaims
+  std::string request;  // of the claim; empty: not said
+  std::string id;       // as kubelet names it: DRIVER/POOL/DEVICE, or a CDI name
+  std::string message;  // the driver's; may be empty
+  bool operator==(const UnhealthyDevice&) const = default;
+};
+inline constexpr size_t kMaxUnhealthyDevices = 32;
+inline constexpr size_t kMaxHealthText = 256;
+
 struct ResizedContainer {
   std::string name;
   ResizedResources resources;
@@ -181,7 +193,8 @@ struct Pod {
   // Containers (init containers included) whose status names resources, and the pod itself, where that differs from
   // what the spec requests: most never do, and need no memory.
   std::vector<ResizedContainer> resized_containers;
-  std::optional<ResizedResources> resized;  // only with pod_requests
+  std::vector<UnhealthyDevice> unhealthy_devices;  // each once, whichever containers use it
+  std::optional<ResizedResources> resized;         // only with pod_requests
 
   bool terminal() const { return phase == "Succeeded" || phase == "Failed"; }
   // No longer in need of its claims: finished, or deleted before it was bound to a node (as kube-controller-manager has

@@ -4,6 +4,7 @@
 
 #include "pkg/api/decode_entry.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/utf8.h"
 
 namespace dra::api {
 namespace detail {
@@ -214,14 +215,67 @@ bool differs(const ResizedResources& status, const ResourceList& spec) {
   return status.in_force != spec || (!status.allocated.empty() && status.allocated != spec);
 }
 
-// Keeps what differs from the spec of the container with that name.
-bool read_resized_containers(const JsonValue& list, const std::vector<Container>& containers, Pod& out, Trouble& t) {
+// Each element that is not null.
+template <class F>
+bool each_object(const JsonValue& list, Trouble& t, F&& read_one) {
+  if (list.kind() != JsonValue::Kind::kArray) return t.wrong_type(list, "an array");
+  size_t index = 0;
+  return list.each_element([&](const JsonValue& one) {
+    if (!one.is_null() && !read_one(one)) return t.in_element(index);
+    ++index;
+    return true;
+  });
+}
+
+std::string cut_health_text(std::string text) {
+  if (text.size() > kMaxHealthText) text.resize(utf8_prefix(text, kMaxHealthText).size());
+  return text;
+}
+
+// One resource of one entry of allocatedResourcesStatus. `name` is the entry's: "claim:ENTRY" or "claim:ENTRY/REQUEST".
+bool read_health(const JsonValue& v, const std::string& name, Pod& out, Trouble& t) {
+  constexpr std::string_view kOfClaim = "claim:";
+  std::string health;
+  if (!expect_object(v, t) || !field(v, "health", health, t)) return false;
+  if (health != "Unhealthy" || !name.starts_with(kOfClaim) || out.unhealthy_devices.size() >= kMaxUnhealthyDevices)
+    return true;
+  UnhealthyDevice device;
+  const size_t slash = std::min(name.find('/'), name.size());
+  device.entry = name.substr(kOfClaim.size(), slash - kOfClaim.size());
+  if (std::none_of(out.resource_claims.begin(), out.resource_claims.end(),
+                   [&](const PodResourceClaim& claim) { return claim.name == device.entry; }))
+    return true;
+  if (slash < name.size()) device.request = cut_health_text(name.substr(slash + 1));
+  if (!field(v, "resourceID", device.id, t) || !field(v, "message", device.message, t)) return false;
+  device.id = cut_health_text(std::move(device.id));
+  device.message = cut_health_text(std::move(device.message));
+  const auto known = [&](const UnhealthyDevice& other) {
+    return other.entry == device.entry && other.request == device.request && other.id == device.id;
+  };
+  if (std::none_of(out.unhealthy_devices.begin(), out.unhealthy_devices.end(), known))
+    out.unhealthy_devices.push_back(std::move(device));
+  return true;
+}
+
+bool read_resource_status(const JsonValue& v, Pod& out, Trouble& t) {
+  std::string name;
+  return expect_object(v, t) && field(v, "name", name, t) && field_with(v, "resources", t, [&](const JsonValue& list) {
+           return each_object(list, t, [&](const JsonValue& one) { return read_health(one, name, out, t); });
+         });
+}
+
+// Keeps of the resources what differs from the spec of the container with that name, and of the devices what ails them.
+bool read_container_statuses(const JsonValue& list, const std::vector<Container>& containers, Pod& out, Trouble& t) {
   if (list.kind() != JsonValue::Kind::kArray) return t.wrong_type(list, "an array");
   size_t index = 0;
   return list.each_element([&](const JsonValue& status) {
     std::string name;
     std::optional<ResizedResources> resources;
-    if (!status.is_null() && (!field(status, "name", name, t) || !read_resized(status, resources, t)))
+    if (!status.is_null() && (!field(status, "name", name, t) || !read_resized(status, resources, t) ||
+                              !field_with(status, "allocatedResourcesStatus", t, [&](const JsonValue& health) {
+                                return each_object(
+                                    health, t, [&](const JsonValue& one) { return read_resource_status(one, out, t); });
+                              })))
       return t.in_element(index);
     const auto spec = std::find_if(containers.begin(), containers.end(), [&](const auto& c) { return c.name == name; });
     if (resources && spec != containers.end() && differs(*resources, spec->requests))
@@ -232,11 +286,11 @@ bool read_resized_containers(const JsonValue& list, const std::vector<Container>
 }
 
 // After the spec was read.
-bool read_resizes(const JsonValue& v, Pod& out, Trouble& t) {
+bool read_container_and_pod_resources(const JsonValue& v, Pod& out, Trouble& t) {
   if (!field_with(v, "containerStatuses", t,
-                  [&](const JsonValue& list) { return read_resized_containers(list, out.containers, out, t); }) ||
+                  [&](const JsonValue& list) { return read_container_statuses(list, out.containers, out, t); }) ||
       !field_with(v, "initContainerStatuses", t,
-                  [&](const JsonValue& list) { return read_resized_containers(list, out.init_containers, out, t); }))
+                  [&](const JsonValue& list) { return read_container_statuses(list, out.init_containers, out, t); }))
     return false;
   if (!out.pod_requests) return true;
   if (!read_resized(v, out.resized, t)) return false;
@@ -264,7 +318,7 @@ bool read_pod_status(const JsonValue& v, Pod& out, Trouble& t) {
                     [&](const JsonValue& s) {
                       return read_extended_status(s, out.extended_resource_claim_status.emplace(), t);
                     }) &&
-         read_resizes(v, out, t);
+         read_container_and_pod_resources(v, out, t);
 }
 
 }  // namespace

@@ -35,6 +35,34 @@ TEST(Decode, AJobsPodReplacementPolicy) {
   EXPECT_EQ(job->pod_replacement_policy, "Failed");
 }
 
+TEST(Decode, OfDevicesHealthPodKeepsWhatIsUnhealthyOfItsOwnEntries) {
+  const auto status = [](const std::string& name, const std::string& resources) {
+    return R"({"name": "c", "allocatedResourcesStatus": [{"name": ")" + name + R"(", "resources": [)" + resources +
+           "]}]}";
+  };
+  const auto pod = [](const std::string& statuses) {
+    return decode<Pod>(R"({"metadata": {"name": "p"}, "spec": {"resourceClaims": [{"name": "gpu"}]},
+                           "status": {"containerStatuses": [)" +
+                       statuses + "]}}");
+  };
+  const std::string sick = R"({"resourceID": "d/p/x", "health": "Unhealthy", "message": "XID 79"})";
+  // Two containers with one device; a healthy one; entries of nobody, of a device plugin.
+  const auto read = pod(status("claim:gpu/main", sick) + "," + status("claim:gpu/main", sick) + "," +
+                        status("claim:gpu", R"({"resourceID": "d/p/y", "health": "Healthy"}, null)") + "," +
+                        status("claim:other", sick) + "," + status("example.com/gpu", sick));
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_THAT(read->unhealthy_devices, ElementsAre(UnhealthyDevice{"gpu", "main", "d/p/x", "XID 79"}));
+
+  std::string many;
+  for (int i = 0; i < 1000; ++i)
+    many += std::string(i == 0 ? "" : ",") + R"({"health": "Unhealthy", "resourceID": ")" + std::to_string(i) +
+            std::string(5000, 'x') + R"("})";
+  const auto absurd = pod(status("claim:gpu", many));
+  ASSERT_TRUE(absurd);
+  EXPECT_THAT(absurd->unhealthy_devices, SizeIs(kMaxUnhealthyDevices));
+  EXPECT_THAT(absurd->unhealthy_devices[0].id, SizeIs(kMaxHealthText));
+}
+
 TEST(Decode, PodKeepsWhatControllersRead) {
   Result<Pod> pod = decode<Pod>(R"({
     "apiVersion": "v1", "kind": "Pod", "unknown": {"deep": [1, {}]},

@@ -39,6 +39,10 @@ struct VersionText {
 // Exactly one member of the API's union; monostate: none or more than one was set (the device is then unusable).
 using DeviceAttribute = std::variant<std::monostate, int64_t, bool, std::string, VersionText, std::vector<int64_t>,
                                      std::vector<bool>, std::vector<std::string>, std::vector<VersionText>>;
+// One of the members that hold a list (DRAListTypeAttributes).
+inline bool is_list(const DeviceAttribute& value) {
+  return value.index() >= 5;
+}
 
 struct CapacityRange {
   std::string min;

@@ -60,6 +60,11 @@ std::string json_kind_name(const Json& value) {
   return "object";
 }
 
+// The one kind that the API nests as a whole, its apiVersion and kind included: StatefulSet's volumeClaimTemplates.
+bool has_type_meta(const ObjectType& type) {
+  return type.name == "PersistentVolumeClaim" && type.package == "core/v1";
+}
+
 class Decoder {
  public:
   explicit Decoder(DecodeReport& report, bool partial = false) : report_(report), partial_(partial) {}
@@ -67,7 +72,7 @@ class Decoder {
   void object(const ObjectType& type, Json& value, const std::string& path, bool top) {
     for (auto it = value.begin(); it != value.end();) {
       const std::string& name = it.key();
-      if (top && (name == "apiVersion" || name == "kind")) {
+      if ((top || has_type_meta(type)) && (name == "apiVersion" || name == "kind")) {
         ++it;
         continue;
       }

@@ -92,15 +92,24 @@ void note_unknown(std::vector<std::string>& into, const char* what,
   }
 }
 
+bool any_list(const Objects& objects) {
+  bool found = false;
+  each_device(objects, [&](const api::ResourceSlice&, const api::Device& device) {
+    for (const auto& [name, value] : device.attributes) found = found || api::is_list(value);
+  });
+  return found;
+}
+
 struct Compiled {
   cel::CompileResult result;
   std::string refusal;
 };
 
 // As the API server judges a selector of a new object.
-Compiled compile_new(const std::string& expression, bool list_attributes) {
+Compiled compile_new(const Objects& objects, const std::string& expression, const inventory::FeatureChoice& features) {
   cel::EnvironmentOptions options;
-  options.list_attributes = list_attributes;
+  options.list_attributes = features.said(&inventory::Features::list_attributes).value_or(any_list(objects));
+  if (features.on(objects.server_version).selectors_of_137) options.release = cel::Release::k137;
   options.new_expressions = true;
   Compiled compiled;
   compiled.result = cel::compile(expression, cel::Environment(options));
@@ -118,9 +127,10 @@ Compiled compile_new(const std::string& expression, bool list_attributes) {
 
 }  // namespace
 
-SelectorTrial try_selector(const Objects& objects, const std::string& expression, bool list_attributes) {
+SelectorTrial try_selector(const Objects& objects, const std::string& expression,
+                           const inventory::FeatureChoice& features) {
   SelectorTrial trial;
-  const Compiled compiled = compile_new(expression, list_attributes);
+  const Compiled compiled = compile_new(objects, expression, features);
   if (!compiled.refusal.empty()) {
     trial.compile_error = compiled.refusal;
     if (compiled.result.error) trial.hint = compiled.result.error->hint;
@@ -144,16 +154,16 @@ SelectorTrial try_selector(const Objects& objects, const std::string& expression
   return trial;
 }
 
-Answer cel_answer(const Objects& objects, const std::string& expression, bool list_attributes) {
+Answer cel_answer(const Objects& objects, const std::string& expression, const inventory::FeatureChoice& features) {
   Answer answer{"DRACel"};
-  const SelectorTrial trial = try_selector(objects, expression, list_attributes);
+  const SelectorTrial trial = try_selector(objects, expression, features);
   if (!trial.compile_error.empty()) {
     for (const std::string& line : split(trial.compile_error, '\n')) answer.lines.push_back(line);
     if (!trial.hint.empty()) answer.lines.push_back("hint: " + trial.hint);
     answer.status = Status::kUsage;
     return answer;
   }
-  const Compiled compiled = compile_new(expression, list_attributes);
+  const Compiled compiled = compile_new(objects, expression, features);
   Table table{"", "devices", {{"DRIVER", "driver"}, {"POOL", "pool"}, {"DEVICE", "device"}, {"READ", "read"}}, {}};
   each_device(objects, [&](const api::ResourceSlice& slice, const api::Device& device) {
     const cel::EvalResult result = compiled.result.program->evaluate(cel::make_device_input(slice.driver, device));

@@ -6,6 +6,7 @@
 
 #include "pkg/inspect/answer.h"
 #include "pkg/inspect/objects.h"
+#include "pkg/inventory/features.h"
 
 namespace dra::inspect {
 
@@ -24,10 +25,13 @@ struct SelectorTrial {
   // `attribute "gpu.nvidia.com/productname": did you mean "productName"?`.
   std::vector<std::string> unknown_names;
 };
-SelectorTrial try_selector(const Objects& objects, const std::string& expression, bool list_attributes);
+// `features`: those of the operator; what is not said follows the server that the objects come from. Whether it accepts
+// functions of lists shows in its slices: a server whose gate is off lets no attribute that holds a list into one.
+SelectorTrial try_selector(const Objects& objects, const std::string& expression,
+                           const inventory::FeatureChoice& features);
 
 // The devices that match, with the values that the expression reads of them. Status: kYes when some device matches, kNo
 // when none does, kUsage when the expression does not compile.
-Answer cel_answer(const Objects& objects, const std::string& expression, bool list_attributes);
+Answer cel_answer(const Objects& objects, const std::string& expression, const inventory::FeatureChoice& features);
 
 }  // namespace dra::inspect

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pkg/api/selectors.h"
+#include "pkg/reconcile/device_health.h"
 #include "pkg/reconcile/pod_claims.h"
 
 namespace dra::inspect {
@@ -52,17 +53,22 @@ std::optional<BrokenLink> broken_device(const State& state, const api::ResourceC
   return std::nullopt;
 }
 
-// A device that its driver says is not ready.
-std::optional<BrokenLink> unready_device(const api::ResourceClaim& claim) {
-  for (const api::AllocatedDeviceStatus& device : claim.status.devices)
-    for (const api::Condition& condition : device.conditions)
-      if (condition.type == "Ready" && condition.status == "False")
-        return broken(Break::kPrepareFailing, "node -> driver",
-                      "driver " + device.driver + " says that device " + device.device + " of " + claim_text(claim) +
-                          " is not ready: " + condition.reason +
-                          (condition.message.empty() ? "" : ": " + condition.message),
-                      "look at the log of driver " + device.driver + " on that node");
-  return std::nullopt;
+// A device that its driver says is not ready, or that kubelet says it reports as unhealthy.
+std::optional<BrokenLink> unready_device(const State& state, const api::ResourceClaim& claim, const api::Pod* pod) {
+  std::vector<reconcile::DeviceTrouble> troubles = reconcile::troubles_of(claim, nullptr);
+  if (pod != nullptr)
+    for (reconcile::DeviceTrouble& trouble : reconcile::troubles_of(*pod, claim))
+      troubles.push_back(std::move(trouble));
+  if (troubles.empty()) return std::nullopt;
+  const reconcile::DeviceTrouble& first = troubles.front();
+  const bool unhealthy = first.kind == reconcile::DeviceTrouble::Kind::kUnhealthy;
+  const std::string since = !first.since.empty() ? " for " + age_text(first.since, state.objects.taken)
+                            : unhealthy          ? " (since when is not said)"
+                                                 : "";
+  return broken(unhealthy ? Break::kUnhealthy : Break::kPrepareFailing, "node -> driver",
+                "device " + first.device + " of " + claim_text(claim) + ": " + first.why + since,
+                unhealthy ? "taint the device (kubectl dra taint), then delete the pod: a new one gets another device"
+                          : "look at the log of the driver on that node");
 }
 
 std::optional<BrokenLink> broken_reservation(const api::ResourceClaim& claim, const api::Pod& pod) {
@@ -147,6 +153,8 @@ std::string_view break_name(Break kind) {
       return "DeviceTainted";
     case Break::kPrepareFailing:
       return "PrepareFailing";
+    case Break::kUnhealthy:
+      return "Unhealthy";
   }
   return "Unknown";
 }
@@ -193,7 +201,7 @@ std::optional<BrokenLink> broken_claim(const State& state, const api::ResourceCl
   if (!objects.hides("resourceslices"))
     for (const auto& result : claim.status.allocation->results)
       if (auto found = broken_device(state, claim, result)) return found;
-  return unready_device(claim);
+  return unready_device(state, claim, pod);
 }
 
 Chain chain_of(const State& state, const api::Pod& pod) {

@@ -29,6 +29,7 @@ enum class Break : uint8_t {
   kPoolUnusable,      // incomplete or invalid
   kDeviceTainted,     // NoExecute, not tolerated
   kPrepareFailing,    // the driver or kubelet reports it
+  kUnhealthy,         // the driver reports the device so, through kubelet
 };
 std::string_view break_name(Break kind);  // "TemplateMissing"; part of the interface
 

@@ -7,6 +7,7 @@
 #include "pkg/cel/cel.h"
 #include "pkg/inspect/chain.h"
 #include "pkg/inspect/explain.h"
+#include "pkg/reconcile/device_health.h"
 #include "pkg/reconcile/pod_claims.h"
 
 namespace dra::inspect {
@@ -89,7 +90,9 @@ void check_classes(const State& state, Findings& findings) {
   findings.begin("device classes",
                  counted(classes.size(), "class") + (classes.size() > 1 ? " (all selectors compile)" : ""));
   cel::EnvironmentOptions options;
-  options.list_attributes = state.options.features.list_attributes;
+  const inventory::Features& features = state.inventory.features();
+  options.list_attributes = features.list_attributes;
+  if (features.selectors_of_137) options.release = cel::Release::k137;
   const cel::Environment environment(options);
   for (const auto& [name, one] : classes)
     for (size_t i = 0; i < one->selectors.size(); ++i) {
@@ -213,6 +216,12 @@ void check_claims(const State& state, Findings& findings) {
       findings.add(Health::kIll, broken->text, broken->to_do);
       continue;
     }
+    // The same rule as that of the event DeviceTrouble.
+    if (!claim->status.reserved_for.empty() && !claim->metadata.deleting())
+      for (const reconcile::DeviceTrouble& trouble :
+           reconcile::troubles_of(*claim, objects.hides("resourceslices") ? nullptr : &state.inventory))
+        findings.add(Health::kIll, "device " + trouble.device + " of ResourceClaim " + key + ": " + trouble.why,
+                     "its pods cannot run like that; look at the driver, or delete them: they get other devices");
     if (objects.hides("pods")) continue;
     for (const auto& consumer : claim->status.reserved_for) {
       if (!reconcile::is_pod_reference(consumer)) continue;

@@ -11,13 +11,20 @@ namespace dra::inspect {
 namespace {
 
 // What the driver says about a device: its Ready condition.
-Cell health_cell(const api::ResourceClaim& claim, const api::DeviceRequestAllocationResult& result) {
+Cell health_cell(const Objects& objects, const api::ResourceClaim& claim,
+                 const api::DeviceRequestAllocationResult& result) {
   for (const api::AllocatedDeviceStatus& device : claim.status.devices) {
-    if (device.driver != result.driver || device.pool != result.pool || device.device != result.device) continue;
-    for (const api::Condition& condition : device.conditions)
-      if (condition.type == "Ready")
-        return condition.status == "True" ? Cell("ready", Tone::kGood)
-                                          : Cell("not ready: " + condition.reason, Tone::kBad);
+    if (device.driver != result.driver || device.pool != result.pool || device.device != result.device ||
+        device.share_id != result.share_id)
+      continue;
+    for (const api::Condition& condition : device.conditions) {
+      if (condition.type != "Ready") continue;
+      const std::string since = condition.last_transition_time.empty()
+                                    ? ""
+                                    : " for " + age_text(condition.last_transition_time, objects.taken);
+      return condition.status == "True" ? Cell("ready", Tone::kGood)
+                                        : Cell("not ready" + since + ": " + condition.reason, Tone::kBad);
+    }
   }
   return {"not reported", Tone::kDim};
 }
@@ -46,7 +53,7 @@ void add_claim_rows(Table& table, const Objects& objects, const api::ResourceCla
         {"resourceclaim/" + claim.metadata.name,
          {claim.metadata.name, result.request, result.device, node.empty() ? "-" : node,
           age_text(since.empty() ? claim.metadata.creation_timestamp : since, objects.taken), decided_by(claim),
-          health_cell(claim, result), join(consumers_of(objects, claim), ","), result.driver}});
+          health_cell(objects, claim, result), join(consumers_of(objects, claim), ","), result.driver}});
   }
 }
 

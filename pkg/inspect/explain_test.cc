@@ -189,6 +189,32 @@ TEST(Explain, DeviceTainted) {
   EXPECT_EQ(world.broken(), "");
 }
 
+TEST(Explain, WhatKubeletPassesOnOfADevicesHealth) {
+  SmallWorld world;
+  world.pod.unhealthy_devices.push_back(
+      {world.pod.resource_claims[0].name, "gpu", "gpu.example.com/a/gpu-0", "XID 79"});
+  EXPECT_EQ(world.broken(), "Unhealthy");
+  const std::string said = render(world.explained(), {});
+  EXPECT_NE(said.find("XID 79"), std::string::npos) << said;
+  EXPECT_NE(said.find("gpu.example.com/a/gpu-0"), std::string::npos) << said;
+  // An entry that is none of the pod's, and a pod that the claim is not reserved for, say nothing.
+  world.pod.unhealthy_devices[0].entry = "another";
+  EXPECT_EQ(world.broken(), "");
+}
+
+TEST(Explain, ForgedDeviceStatusSaysNothing) {
+  SmallWorld world;
+  api::AllocatedDeviceStatus& status = world.claim.status.devices.emplace_back();
+  status.driver = "gpu.example.com";
+  status.pool = "a";
+  status.device = "gpu-of-another-claim";
+  status.conditions.push_back({"Ready", "False", "Broken", std::string(100'000, 'x'), "2026-01-01T00:00:00Z", 0});
+  EXPECT_EQ(world.broken(), "");
+  status.device = "gpu-0";
+  EXPECT_EQ(world.broken(), "PrepareFailing");
+  EXPECT_LT(render(world.explained(), {}).size(), 2000u) << "words of drivers are cut";
+}
+
 TEST(Explain, PrepareFailing) {
   SmallWorld world;
   world.claim.status.devices.push_back(

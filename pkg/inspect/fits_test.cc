@@ -85,7 +85,8 @@ void compare_world(uint64_t seed, Tally& tally) {
   }
   FitsOptions options;
   options.count_more = false;
-  options.state.features = *inventory::features_from_gates({world.gates.begin(), world.gates.end()});
+  options.state.features =
+      inventory::FeatureChoice(*inventory::features_from_gates({world.gates.begin(), world.gates.end()}));
   const Objects objects = objects_of(world);
   const Manifest manifest = manifest_of(world);
   const auto found = fits(objects, manifest, options);

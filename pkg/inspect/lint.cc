@@ -120,8 +120,7 @@ class DocumentLinter {
 
   void check_selector(const std::string& expression, const std::string& pointer, const std::string& path) {
     static const Objects kNothing;
-    const SelectorTrial trial =
-        try_selector(objects_ ? *objects_ : kNothing, expression, options_.features.list_attributes);
+    const SelectorTrial trial = try_selector(objects_ ? *objects_ : kNothing, expression, options_.features);
     const auto first_line = [](const std::string& text) { return text.substr(0, text.find('\n')); };
     if (!trial.compile_error.empty())
       return add(Severity::kError, pointer, path,

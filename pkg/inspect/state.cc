@@ -16,7 +16,7 @@ std::vector<std::string> asked_nodes(const std::string& only) {
 }  // namespace
 
 State::State(const Objects& given, StateOptions chosen)
-    : objects(given), options(std::move(chosen)), inventory(options.features), random_(1) {
+    : objects(given), options(std::move(chosen)), inventory(options.features.on(given.server_version)), random_(1) {
   for (const auto& [name, one] : objects.classes) inventory.apply_class(*one);
   for (const auto& [name, node] : objects.nodes) {
     inventory.apply_node(name, node->metadata.labels);

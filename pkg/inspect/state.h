@@ -26,7 +26,8 @@ struct Facts;
 namespace dra::inspect {
 
 struct StateOptions {
-  inventory::Features features;
+  // With Objects::server_version: what State::inventory says of features.
+  inventory::FeatureChoice features;
   std::vector<std::string> ignored_taints;
   uint64_t step_budget = allocator::kDefaultMaxStepBudget;
   // Words for refusals cost a second look at nodes and devices; without, Placed::why is empty for devices that lack.

@@ -397,7 +397,7 @@ spec:
 
 TEST(Lint, SelectorsAreTriedOnTheDevices) {
   const TwoNodes world;
-  const auto trial = [&](const std::string& expression) { return try_selector(world.objects, expression, false); };
+  const auto trial = [&](const std::string& expression) { return try_selector(world.objects, expression, {}); };
   EXPECT_EQ(trial("device.driver == 'gpu.example.com'").matched, 4u);
   EXPECT_EQ(trial("device.attributes['gpu.example.com'].modle == 'x'").unknown_names,
             Texts{"no device has attribute \"gpu.example.com/modle\"; did you mean \"model\"?"});
@@ -405,9 +405,9 @@ TEST(Lint, SelectorsAreTriedOnTheDevices) {
   EXPECT_EQ(trial("device.attributes['gpu.exmaple.com'].model == 'x'").unknown_names,
             Texts{"no device has attributes of domain \"gpu.exmaple.com\"; did you mean \"gpu.example.com\"?"});
   EXPECT_FALSE(trial("device.driver").compile_error.empty());
-  EXPECT_EQ(cel_answer(world.objects, "device.driver == 'none'", false).status, Status::kNo);
-  EXPECT_EQ(cel_answer(world.objects, "1 +", false).status, Status::kUsage);
-  const Answer answer = cel_answer(world.objects, "device.attributes['gpu.example.com'].model == 'H100'", false);
+  EXPECT_EQ(cel_answer(world.objects, "device.driver == 'none'", {}).status, Status::kNo);
+  EXPECT_EQ(cel_answer(world.objects, "1 +", {}).status, Status::kUsage);
+  const Answer answer = cel_answer(world.objects, "device.attributes['gpu.example.com'].model == 'H100'", {});
   ASSERT_EQ(answer.tables.at(0).rows.size(), 2u);
   EXPECT_EQ(answer.tables[0].rows[0].cells[3].text, "model=H100");
 }

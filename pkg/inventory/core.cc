@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pkg/api/selectors.h"
+#include "pkg/base/check.h"
 
 namespace dra::inventory {
 namespace {
@@ -32,6 +33,14 @@ Core::~Core() {
       if (held.share != kNoStr) strings_.release(held.share);
     }
   pools_.clear();
+}
+
+void Core::set_features(const Features& features) {
+  Features same = features;
+  same.fractional_ranges = features_.fractional_ranges;
+  same.selectors_of_137 = features_.selectors_of_137;
+  DRA_CHECK(pool_index_.empty() || same == features_);
+  features_ = features;
 }
 
 // ---- pools

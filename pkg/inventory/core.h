@@ -41,6 +41,8 @@ class Core {
   ~Core();
 
   const Features& features() const { return features_; }
+  // Pools keep a reference to the features and have read some of them: see Inventory::set_features.
+  void set_features(const Features& features);
   Strings& strings() { return strings_; }
   const Strings& strings() const { return strings_; }
 

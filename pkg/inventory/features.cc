@@ -12,7 +12,7 @@ struct GateName {
   std::string_view name;
   bool Features::*member;
 };
-constexpr std::array<GateName, 8> kGateNames{{
+constexpr std::array<GateName, 9> kGateNames{{
     {"DRAAdminAccess", &Features::admin_access},
     {"DRAPrioritizedList", &Features::prioritized_list},
     {"DRADeviceTaints", &Features::device_taints},
@@ -21,12 +21,17 @@ constexpr std::array<GateName, 8> kGateNames{{
     {"DRADeviceBindingConditions", &Features::binding_conditions},
     {"DRAListTypeAttributes", &Features::list_attributes},
     {"DRADeviceTaintRules", &Features::taint_rules},
+    {"DRAFractionalCapacityRange", &Features::fractional_ranges},
 }};
 
 // Gates of the same feature that do not change what may be allocated: accepted, so that a cluster's list can be given
 // as it is.
-constexpr std::array<std::string_view, 4> kOtherGates{"DynamicResourceAllocation", "DRAResourceClaimDeviceStatus",
-                                                      "DRAExtendedResource", "DRASchedulerFilterTimeout"};
+constexpr std::array<std::string_view, 8> kOtherGates{
+    "DynamicResourceAllocation",   "DRAResourceClaimDeviceStatus", "DRAResourceClaimGranularStatusAuthorization",
+    "DRAExtendedResource",         "DRASchedulerFilterTimeout",    "DRAResourcePoolStatus",
+    "DRAPartitionableDevicesType", "ResourceHealthStatus"};
+// The release in which what goes by the release changed.
+constexpr int kNewRules = 37;
 
 // Null for one of kOtherGates.
 Result<bool Features::*> find_gate(std::string_view name) {
@@ -64,6 +69,53 @@ Result<Features> features_from_flag(std::string_view text, Features base) {
     if (*gate != nullptr) base.*(*gate) = value == "true";
   }
   return base;
+}
+
+std::optional<int> minor_version(std::string_view version) {
+  if (version.starts_with("v")) version.remove_prefix(1);
+  if (!version.starts_with("1.")) return std::nullopt;
+  version.remove_prefix(2);
+  int minor = 0;
+  size_t digits = 0;
+  while (digits < version.size() && version[digits] >= '0' && version[digits] <= '9' && minor < 1000)
+    minor = minor * 10 + (version[digits++] - '0');
+  if (digits == 0 || minor >= 1000) return std::nullopt;
+  return minor;
+}
+
+Features features_of_release(std::string_view server_version) {
+  Features features;
+  features.list_attributes = true;
+  const bool new_rules = minor_version(server_version).value_or(0) >= kNewRules;
+  features.fractional_ranges = new_rules;
+  features.selectors_of_137 = new_rules;
+  return features;
+}
+
+Result<FeatureChoice> FeatureChoice::parse(std::string_view gates, std::string_view version) {
+  FeatureChoice choice;
+  if (const auto read = features_from_flag(gates); !read) return fail(read.error());
+  choice.gates_ = std::string(gates);
+  choice.version_ = std::string(trim(version));
+  if (!choice.version_.empty() && !minor_version(choice.version_))
+    return fail(Code::kInvalidArgument, "version " + quote(choice.version_) + ": write 1.36, 1.37 and the like");
+  return choice;
+}
+
+std::optional<bool> FeatureChoice::said(bool Features::*gate) const {
+  if (fixed_) return (*fixed_).*gate;
+  Features off, on;
+  off.*gate = false;
+  on.*gate = true;
+  const bool of_off = features_from_flag(gates_, off).value_or(off).*gate;
+  const bool of_on = features_from_flag(gates_, on).value_or(on).*gate;
+  return of_off == of_on ? std::optional<bool>(of_on) : std::nullopt;
+}
+
+Features FeatureChoice::on(std::string_view server_version) const {
+  if (fixed_) return *fixed_;
+  const Features base = features_of_release(version_.empty() ? server_version : std::string_view(version_));
+  return features_from_flag(gates_, base).value_or(base);
 }
 
 }  // namespace dra::inventory

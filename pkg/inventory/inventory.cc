@@ -75,6 +75,9 @@ Inventory::~Inventory() = default;
 const Features& Inventory::features() const {
   return core_->features();
 }
+void Inventory::set_features(const Features& features) {
+  core_->set_features(features);
+}
 void Inventory::apply_slice(const api::ResourceSlice& slice) {
   core_->apply_slice(slice);
 }

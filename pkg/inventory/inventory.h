@@ -123,6 +123,9 @@ class Inventory {
   Inventory& operator=(const Inventory&) = delete;
 
   const Features& features() const;
+  // For a server whose release becomes known late, or changes. Once there are slices only what slices do not depend on
+  // may differ: fractional_ranges, selectors_of_137. Allocators must clear their caches afterwards.
+  void set_features(const Features& features);
 
   // ---- what exists. Each replaces what was there under the same name. Nothing in an object is refused: what is wrong
   // with a slice makes its pool unusable, with a reason in pools().

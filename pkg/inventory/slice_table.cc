@@ -80,10 +80,6 @@ bool spoils(const api::DeviceAttribute& value) {
   return false;
 }
 
-bool is_list(const api::DeviceAttribute& value) {
-  return value.index() >= 5;  // the vector members of the variant
-}
-
 }  // namespace
 
 std::shared_ptr<const CapacityShape> ShapeCache::shape(const api::Device& device, std::string* problem) {
@@ -262,7 +258,7 @@ void SliceTable::add_attributes(const api::Device& device, const api::Device* la
   const auto none_before = last == nullptr ? device.attributes.end() : last->attributes.end();
   for (const auto& [attribute, value] : device.attributes) {
     if (spoils(value)) flags.back() |= kSpoiled;
-    if (is_list(value)) flags.back() |= kHasList;
+    if (api::is_list(value)) flags.back() |= kHasList;
     bool bare = attribute.find('/') == std::string::npos;
     keys.push_back(kNoStr);
     values.push_back(kNoStr);

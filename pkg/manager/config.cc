@@ -15,7 +15,7 @@ reconcile::Settings settings_of(const ManagerOptions& o) {
   settings.own_taint_eviction = o.device_taint_eviction == DeviceTaintEviction::kOwn;
   settings.taint_eviction_rate = o.device_taint_eviction_rate;
   settings.max_evictions_per_rule = o.max_evictions_per_rule;
-  settings.device_taints = o.features.device_taints;
+  settings.device_taints = o.features.on("").device_taints;
   settings.gang_hold_timeout = o.allocation.gang_hold_timeout;
   settings.flags = o.controller_flags;
   return settings;

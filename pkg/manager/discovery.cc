@@ -20,6 +20,12 @@ std::optional<std::set<std::string>> served_versions(std::string_view api_group_
 
 }  // namespace
 
+std::string git_version(std::string_view version_json) {
+  const auto document = nlohmann::json::parse(version_json, nullptr, /*allow_exceptions=*/false);
+  if (!document.is_object() || !document.contains("gitVersion") || !document["gitVersion"].is_string()) return "";
+  return document["gitVersion"].get<std::string>();
+}
+
 Result<std::string> choose_dra_version(std::string_view api_group_json) {
   const std::optional<std::set<std::string>> known = served_versions(api_group_json);
   if (!known) return fail(Code::kUnavailable, "the answer to GET /apis/resource.k8s.io is no APIGroup");

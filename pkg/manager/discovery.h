@@ -10,6 +10,9 @@
 
 namespace dra::manager {
 
+// From the body of GET /version: "v1.36.2"; empty for a body that cannot be read.
+std::string git_version(std::string_view version_json);
+
 // From the body of GET /apis/resource.k8s.io (an APIGroup): "v1", else "v1beta2", else "v1beta1". An error says what is
 // missing and how to get it.
 Result<std::string> choose_dra_version(std::string_view api_group_json);

@@ -107,6 +107,9 @@ Instruments::Instruments(metrics::Registry& r, std::string lease)
                           "[ALPHA] Pods that this manager bound and whose kubelet then refused them, by the kubelet's "
                           "reason.",
                           {"reason"})),
+      device_troubles_(r.counters(
+          "dra_device_troubles_total",
+          "[ALPHA] Devices in use that went missing, got not ready or unhealthy, by what it is.", {"trouble"})),
       allocation_seconds_(r.histogram("dra_claim_allocation_duration_seconds",
                                       "[ALPHA] Time from the creation of a claim to its allocation.",
                                       {0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800})),
@@ -205,6 +208,8 @@ void Instruments::record(const reconcile::Metric& metric) {
     failures_.with(values_of(metric.labels)).increment(metric.value);
   else if (metric.name == "dra_bindings_refused_by_kubelet_total")
     refused_.with(values_of(metric.labels)).increment(metric.value);
+  else if (metric.name == "dra_device_troubles_total")
+    device_troubles_.with(values_of(metric.labels)).increment(metric.value);
   else if (metric.name == "dra_pending_pods")
     pending_.waits(metric.labels);
   else if (metric.name == "dra_claim_allocation_duration_seconds")

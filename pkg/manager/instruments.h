@@ -82,6 +82,7 @@ class Instruments : public MetricSink {
   metrics::CounterFamily& writes_;
   metrics::CounterFamily& failures_;
   metrics::CounterFamily& refused_;
+  metrics::CounterFamily& device_troubles_;
   metrics::Histogram& allocation_seconds_;
   metrics::Counter& evictions_;
   metrics::Histogram& eviction_seconds_;

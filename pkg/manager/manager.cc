@@ -59,7 +59,7 @@ struct Manager::Impl {
         preflight(reactor, rest, options),
         writer(rest),
         recorder(reactor, rest, random, recorder_options()),
-        inventory(options.features),
+        inventory(options.features.on("")),
         allocator(inventory, allocator_options(), random),
         device_gauges(registry, inventory, allocator, options.ignored_taints),
         nodes(reactor.clock()),
@@ -127,7 +127,40 @@ struct Manager::Impl {
 
   // ---- discovering
 
+  // The release first: slices are read by its rules. A server that hides its version counts as 1.36.
   void discover() {
+    call = rest.get_raw("/version", [this](Result<std::string> answer) {
+      if (stopped) return;
+      follow_release(answer ? git_version(*answer) : "");
+      reactor.post([this, alive = std::weak_ptr<bool>(alive_token)] {
+        if (!alive.expired() && !stopped) discover_group();
+      });
+    });
+  }
+
+  // True when something is decided differently now.
+  bool follow_release(const std::string& server_version) {
+    const inventory::Features features = options.features.on(server_version);
+    if (features == inventory.features()) return false;
+    log::info("Features follow the API server",
+              {{"version", server_version.empty() ? "unknown" : server_version},
+               {"selectors", features.selectors_of_137 ? "1.37" : "1.36"},
+               {"DRAListTypeAttributes", features.list_attributes ? "true" : "false"},
+               {"DRAFractionalCapacityRange", features.fractional_ranges ? "true" : "false"}});
+    inventory.set_features(features);
+    allocator.clear_caches();
+    return true;
+  }
+
+  // A control plane may have been upgraded since the last term. An error changes nothing.
+  void ask_release_again() {
+    release_call = rest.get_raw("/version", [this, mine = term](Result<std::string> answer) {
+      if (!answer || stopped || mine != term) return;
+      if (follow_release(git_version(*answer))) look_at_everything_again();
+    });
+  }
+
+  void discover_group() {
     call = rest.get_raw("/apis/resource.k8s.io", [this](Result<std::string> answer) {
       if (stopped) return;
       Result<std::string> version = answer ? choose_dra_version(*answer) : Result<std::string>(fail(answer.error()));
@@ -144,7 +177,7 @@ struct Manager::Impl {
       trouble.clear();
       log::info("API server found", {{"resource.k8s.io", *version}});
       look_at_neighbours(rest, reactor.clock(), options, calls);
-      if (!options.features.device_taints || !options.features.taint_rules) return watch_all(*version, "");
+      if (!inventory.features().device_taints || !inventory.features().taint_rules) return watch_all(*version, "");
       find_taint_rules_soon(*version, versions_with_taint_rules(*answer), 0);
     });
   }
@@ -425,6 +458,7 @@ struct Manager::Impl {
   void begin_term() {
     ++term;
     assumptions.drop_all();
+    if (term > 1) ask_release_again();
     // Nothing is watched yet when every controller lacks a permission; what is let in later is read later, too.
     auto left = std::make_shared<int>(1);
     const auto one_less = [this, left, mine = term] {
@@ -503,6 +537,7 @@ struct Manager::Impl {
     stop_leading("Stopped");
     stopped = true;
     call.cancel();
+    release_call.cancel();
     calls.clear();
     timer.cancel();
     preflight.stop();
@@ -615,6 +650,7 @@ struct Manager::Impl {
   std::unique_ptr<DemandWatches> demand;
   std::unique_ptr<GroupWatches> groups;
   Handle call;
+  Handle release_call;
   std::vector<Handle> calls;  // about the neighbours
   Handle timer;
   std::string trouble = "the API server was not reached yet";

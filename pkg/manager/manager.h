@@ -52,7 +52,8 @@ struct ManagerOptions {
   std::vector<std::string> controllers = controller_names();
   // The controllers' own flags that were given, by name without dashes (reconcile::Controller::flags).
   std::map<std::string, std::string> controller_flags;
-  inventory::Features features;
+  // Gates and release; what is not said follows the server, which is asked at the start of each term.
+  inventory::FeatureChoice features;
   // Taint keys (NoSchedule) that only our allocator ignores.
   std::vector<std::string> ignored_taints;
   // The most steps that an attempt to decide may take: allocator::Options::max_step_budget.

@@ -14,31 +14,6 @@ namespace {
 
 constexpr int kMissedRenewals = 4;
 
-struct Gate {
-  const char* name;
-  bool inventory::Features::*member;
-  int on_since;  // minor version of Kubernetes; 0: off in all that are known
-};
-constexpr Gate kGates[] = {{"DRAAdminAccess", &inventory::Features::admin_access, 34},
-                           {"DRAPrioritizedList", &inventory::Features::prioritized_list, 34},
-                           {"DRADeviceTaints", &inventory::Features::device_taints, 36},
-                           {"DRAPartitionableDevices", &inventory::Features::partitionable, 36},
-                           {"DRAConsumableCapacity", &inventory::Features::consumable, 36},
-                           {"DRADeviceBindingConditions", &inventory::Features::binding_conditions, 36},
-                           {"DRAListTypeAttributes", &inventory::Features::list_attributes, 0}};
-
-// "36" of {"major":"1","minor":"36+"}; 0 when there is none.
-int minor_version(std::string_view version_json) {
-  const auto document = nlohmann::json::parse(version_json, nullptr, /*allow_exceptions=*/false);
-  if (!document.is_object() || !document.contains("minor") || !document["minor"].is_string()) return 0;
-  int minor = 0;
-  for (char c : document["minor"].get<std::string>()) {
-    if (c < '0' || c > '9' || minor > 1000) break;
-    minor = minor * 10 + (c - '0');
-  }
-  return minor;
-}
-
 bool binds_default_scheduler(const ManagerOptions& options) {
   const auto& names = options.allocation.scheduler_names;
   return options.allocation.mode == allocation::Mode::kBind &&
@@ -83,21 +58,6 @@ std::vector<std::string> advice(const Neighbours& found, const ManagerOptions& o
   return out;
 }
 
-std::string gate_advice(std::string_view version_json, const inventory::Features& features) {
-  const int minor = minor_version(version_json);
-  if (minor == 0) return "";
-  std::vector<std::string> differing;
-  for (const Gate& gate : kGates) {
-    const bool on_there = gate.on_since != 0 && minor >= gate.on_since;
-    if (features.*gate.member != on_there)
-      differing.push_back(std::string(gate.name) + (on_there ? "=true" : "=false"));
-  }
-  if (differing.empty()) return "";
-  return "Kubernetes 1." + std::to_string(minor) +
-         " has other feature gates by default than this manager; unless the " +
-         "cluster sets them, start with --feature-gates=" + join(differing, ",");
-}
-
 void look_at_neighbours(client::RestClient& client, const Clock& clock, const ManagerOptions& options,
                         std::vector<Handle>& calls) {
   struct Search {
@@ -114,10 +74,6 @@ void look_at_neighbours(client::RestClient& client, const Clock& clock, const Ma
   };
   look("kube-controller-manager", &Neighbours::controller_manager);
   look("kube-scheduler", &Neighbours::scheduler);
-  calls.push_back(client.get_raw("/version", [&options](Result<std::string> version) {
-    const std::string text = version ? gate_advice(*version, options.features) : "";
-    if (!text.empty()) log::info(text);
-  }));
 }
 
 }  // namespace dra::manager

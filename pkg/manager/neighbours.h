@@ -1,8 +1,8 @@
 // Neighbours: what else runs in the cluster, as far as it concerns the chosen modes. kube-controller-manager and
 // kube-scheduler are known by their leases in kube-system; which of their controllers are on cannot be read from there,
-// so this only advises. The API server is known by its version, and with it the feature gates that are on by default.
+// so this only advises.
 //
-// advice() and gate_advice() are pure; look() belongs to the reactor's thread.
+// advice() is pure; look() belongs to the reactor's thread.
 #pragma once
 
 #include <functional>
@@ -31,11 +31,7 @@ struct Neighbours {
 // What the operator has to know about modes that do not fit; one sentence each.
 std::vector<std::string> advice(const Neighbours& found, const ManagerOptions& options);
 
-// From the body of GET /version: a sentence when gates are on here that servers of this version have off by default (or
-// the other way round), with the flag that would agree. Empty when they agree or the version cannot be read.
-std::string gate_advice(std::string_view version_json, const inventory::Features& features);
-
-// Asks for both leases and the version, and logs what comes of it. The handles live in `calls`.
+// Asks for both leases, and logs what comes of it. The handles live in `calls`.
 void look_at_neighbours(client::RestClient& client, const Clock& clock, const ManagerOptions& options,
                         std::vector<Handle>& calls);
 

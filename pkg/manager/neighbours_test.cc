@@ -39,19 +39,4 @@ TEST(Neighbours, AdviceIsGivenWhereModesDoNotFit) {
   EXPECT_EQ(advice({Neighbour::kAbsent, Neighbour::kPresent}, options).size(), 1u);
 }
 
-TEST(Neighbours, GatesFollowTheServersVersion) {
-  EXPECT_EQ(gate_advice(R"({"major":"1","minor":"36+"})", {}), "");
-  EXPECT_EQ(gate_advice("nonsense", {}), "");
-  EXPECT_EQ(gate_advice(R"({"minor":7})", {}), "");
-  const std::string said = gate_advice(R"({"major":"1","minor":"34"})", {});
-  EXPECT_NE(said.find("--feature-gates=DRADeviceTaints=false,DRAPartitionableDevices=false,DRAConsumableCapacity=false,"
-                      "DRADeviceBindingConditions=false"),
-            std::string::npos)
-      << said;
-  // What the advice says makes it go away.
-  const auto agreed = inventory::features_from_flag(said.substr(said.find("--feature-gates=") + 16));
-  ASSERT_TRUE(agreed);
-  EXPECT_EQ(gate_advice(R"({"major":"1","minor":"34"})", *agreed), "");
-}
-
 }  // namespace dra::manager::neighbours_test

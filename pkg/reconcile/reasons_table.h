@@ -78,6 +78,12 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
     {"DeviceTaintNotEvicted", "Warning", "Pod",
      "`--device-taint-eviction=observe`: the pod should have been evicted, and kube-controller-manager left it",
      "Switch its device-taint-eviction-controller on, or say `--device-taint-eviction=own`"},
+    {"DeviceTrouble", "Warning", "Pod, ResourceClaim",
+     "A device in use is gone from the slices, its driver is absent for a minute, could not prepare it (condition "
+     "Ready "
+     "in the claim's status), or reports it as unhealthy (allocatedResourcesStatus of the pod); told once per change, "
+     "and as Normal once it is over",
+     "Look at the driver on the node; deleting the pod gets it other devices. `kubectl dra explain` names them"},
     {"EvictionsWait", "Warning", "DeviceTaintRule",
      "The rule would evict more pods than `--max-evictions-per-rule`: none is evicted",
      "The note names the annotation that lets the evictions begin"},

@@ -23,9 +23,10 @@ def free_ports(count):
 
 
 class RealCluster:
-    """Use as a context manager. `users`: names that get a token; "admin" is in system:masters."""
+    """Use as a context manager. `users`: names that get a token; "admin" is in system:masters. `server_flags`: more flags of kube-apiserver."""
 
-    def __init__(self, users=(), programs=None):
+    def __init__(self, users=(), programs=None, server_flags=()):
+        self.server_flags = server_flags
         self.programs = programs or os.environ.get("KUBEBUILDER_ASSETS", "")
         self.folder = tempfile.mkdtemp(prefix="dra-real-")
         self.tokens = {user: secrets.token_hex(16) for user in ("admin", *users)}
@@ -61,7 +62,7 @@ class RealCluster:
                    "--endpoint-reconciler-type=none", f"--secure-port={self.port}", f"--cert-dir={self.folder}/certificates",
                    f"--token-auth-file={self.folder}/tokens.csv", "--authorization-mode=RBAC", "--service-account-issuer=https://kubernetes.default.svc",
                    f"--service-account-key-file={key}", f"--service-account-signing-key-file={key}", "--service-cluster-ip-range=10.0.0.0/24",
-                   "--disable-admission-plugins=TaintNodesByCondition")
+                   "--disable-admission-plugins=TaintNodesByCondition", *self.server_flags)
         self.wait_for(lambda: os.path.exists(f"{self.folder}/certificates/apiserver.crt"), 60, "the API server's certificate")
         self.wait_for(self.ready, 120, "the API server")
         return self

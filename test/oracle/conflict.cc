@@ -42,7 +42,7 @@ bool constraint_holds(const Scene& scene, const std::vector<Pick>& picks, const 
   std::set<std::string> seen;
   for (const Pick& pick : picks) {
     const api::DeviceAttribute* found = find_attribute(scene.devices[pick.device], attribute);
-    const bool readable = found && (!is_list(*found) || scene.world->on("DRAListTypeAttributes"));
+    const bool readable = found && (!oracle::is_list(*found) || scene.world->on("DRAListTypeAttributes"));
     const std::optional<std::set<std::string>> values = readable ? values_of(*found) : std::nullopt;
     if (!values) return false;
     if (!common) {

@@ -222,7 +222,7 @@ bool taints_tolerated(const World& world, const api::DeviceSubRequest& spec, con
 bool unreadable(const World& world, const api::Device& device) {
   return !world.on("DRAListTypeAttributes") &&
          std::any_of(device.attributes.begin(), device.attributes.end(),
-                     [](const auto& attribute) { return is_list(attribute.second); });
+                     [](const auto& attribute) { return oracle::is_list(attribute.second); });
 }
 
 bool selected(Scene& scene, const std::vector<std::string>& selectors, const SceneDevice& device,

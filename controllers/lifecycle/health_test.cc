@@ -1,0 +1,170 @@
+// What is told of devices in use: once per change, only about the claim's own devices, and not while a driver restarts.
+#include "controllers/lifecycle/health.h"
+
+#include <gtest/gtest.h>
+
+#include "controllers/lifecycle/lifecycle.h"
+#include "pkg/reconcile/device_health.h"
+#include "pkg/reconcile/memory_view.h"
+
+namespace dra::lifecycle::health_test {
+namespace {
+
+using namespace reconcile;
+using namespace std::chrono_literals;
+
+class Health : public testing::Test {
+ protected:
+  Health() {
+    slice.metadata.name = "s";
+    slice.driver = "drv";
+    slice.pool = {"n1", 1, 1};
+    slice.node_name = "n1";
+    for (const char* name : {"dev-0", "dev-1"}) slice.devices.emplace_back().name = name;
+    inventory.apply_slice(slice);
+    claim.metadata.ns = pod.metadata.ns = "default";
+    claim.metadata.name = "c";
+    claim.metadata.uid = "c-uid";
+    claim.metadata.resource_version = "5";
+    claim.status.allocation.emplace();
+    claim.status.allocation->results.push_back({"gpu", "drv", "n1", "dev-0"});
+    claim.status.reserved_for.push_back({"", "pods", "p", "p-uid"});
+    pod.metadata.name = "p";
+    pod.metadata.uid = "p-uid";
+    pod.phase = "Running";
+    pod.node_name = "n1";
+    pod.resource_claims.push_back({"gpu", "c", std::nullopt});
+  }
+
+  // The notes of the events of one pass; "+" before one that says that all is well again.
+  std::string pass() {
+    view.put(claim);
+    view.put(pod);
+    const Outcome outcome = reconciler.reconcile(view, claim_key("default/c"));
+    std::string told;
+    counted = 0;
+    for (const Effect& effect : outcome.effects) {
+      if (const Event* event = std::get_if<Event>(&effect)) {
+        EXPECT_EQ(event->reason, "DeviceTrouble");
+        view.emitted[{event->regarding.uid, "DeviceTrouble"}] = event->signature;
+        told += (event->warning ? "" : "+") + event->regarding.name + ": " + event->note + "\n";
+      } else if (const Note* note = std::get_if<Note>(&effect)) {
+        if (note->text.empty())
+          view.notes.erase({note->uid, note->topic});
+        else
+          view.notes[{note->uid, note->topic}] = {note->text, view.time};
+      } else {
+        EXPECT_TRUE(std::holds_alternative<Metric>(effect)) << "nothing is written for it";
+        ++counted;
+      }
+    }
+    return told;
+  }
+  void publish(std::vector<std::string> devices) {
+    slice.devices.clear();
+    for (const std::string& name : devices) slice.devices.emplace_back().name = name;
+    inventory.apply_slice(slice);
+  }
+  api::Condition ready(const std::string& status, const std::string& reason) {
+    return {"Ready", status, reason, "", "2026-11-01T00:00:00Z", 0};
+  }
+
+  MemoryView view;
+  inventory::Inventory inventory;
+  api::ResourceSlice slice;
+  api::ResourceClaim claim;
+  api::Pod pod;
+  LifecycleReconciler reconciler{{}, &inventory};
+  int counted = 0;
+};
+
+TEST_F(Health, NothingIsSaidOfWhatWorks) {
+  EXPECT_EQ(pass(), "");
+  EXPECT_EQ(counted, 0);
+}
+
+TEST_F(Health, ADeviceThatIsGoneIsToldOnceAfterAMinuteAndItsReturnOnce) {
+  publish({"dev-1"});
+  EXPECT_EQ(pass(), "");
+  view.time += 59s;
+  EXPECT_EQ(pass(), "");
+  view.time += 2s;
+  EXPECT_EQ(pass(), "c: DeviceGone: device drv/n1/dev-0: it is not published any more\n");
+  EXPECT_EQ(counted, 1);
+  EXPECT_EQ(pass(), "");
+  view.time += 1h;
+  EXPECT_EQ(pass(), "");
+  publish({"dev-0", "dev-1"});
+  EXPECT_EQ(pass(), "+c: the devices are as they should be again\n");
+  EXPECT_EQ(pass(), "");
+}
+
+TEST_F(Health, ADriverThatRestartsIsNotTold) {
+  inventory.remove_slice("s");
+  EXPECT_EQ(pass(), "");
+  view.time += 30s;
+  inventory.apply_slice(slice);
+  EXPECT_EQ(pass(), "");
+  inventory.remove_slice("s");
+  view.time += 50s;
+  EXPECT_EQ(pass(), "") << "the minute begins anew";
+  view.time += 61s;
+  EXPECT_NE(pass().find("DriverAbsent: device drv/n1/dev-0"), std::string::npos);
+}
+
+TEST_F(Health, TheEndOfThePodsIsNotTakenForARecovery) {
+  publish({"dev-1"});
+  pass();
+  view.time += 61s;
+  EXPECT_NE(pass(), "");
+  claim.metadata.deletion_timestamp = "2026-11-01T00:00:00Z";
+  EXPECT_EQ(pass(), "");
+}
+
+TEST_F(Health, WhatTheDriverSaysIsToldAtOnceWithItsTime) {
+  claim.status.devices.push_back({"drv", "n1", "dev-0", std::nullopt, {ready("False", "NoPower")}});
+  const std::string told = pass();
+  EXPECT_NE(told.find("NotReady: device drv/n1/dev-0: its driver says that it is not ready: NoPower (since 2026-11-01"),
+            std::string::npos)
+      << told;
+  EXPECT_EQ(pass(), "");
+  claim.status.devices[0].conditions[0] = ready("True", "Ready");
+  EXPECT_EQ(pass(), "+c: the devices are as they should be again\n");
+}
+
+TEST_F(Health, ForgedEntriesSayNothing) {
+  claim.status.devices.push_back({"drv", "n1", "dev-1", std::nullopt, {ready("False", "NotOfThisClaim")}});
+  claim.status.devices.push_back({"drv", "n1", "dev-0", "another-share", {ready("False", "NotOfThisShare")}});
+  pod.unhealthy_devices.push_back({"another-entry", "", "drv/n1/dev-0", ""});
+  EXPECT_EQ(pass(), "");
+  // A pod of the name, but not the one that the claim is reserved for.
+  pod.unhealthy_devices[0].entry = "gpu";
+  claim.status.reserved_for[0].uid = "an-older-pod";
+  EXPECT_EQ(troubles_of(pod, claim).size(), 0u);
+  claim.status.reserved_for[0].uid = "p-uid";
+  EXPECT_EQ(troubles_of(pod, claim).size(), 1u);
+}
+
+TEST_F(Health, AbsurdWordsAreCut) {
+  claim.status.devices.push_back({"drv", "n1", "dev-0", std::nullopt, {ready("False", std::string(1 << 20, 'x'))}});
+  claim.status.devices[0].conditions[0].message = std::string(1 << 20, 'y');
+  EXPECT_LT(pass().size(), 1000u);
+}
+
+TEST_F(Health, WhatKubeletReportsIsToldOnThePodWhicheverClaimIsLookedAt) {
+  api::ResourceClaim second = claim;
+  second.metadata.name = "d";
+  second.metadata.uid = "d-uid";
+  second.status.allocation->results[0].device = "dev-1";
+  view.put(second);
+  pod.resource_claims.push_back({"other", "d", std::nullopt});
+  pod.unhealthy_devices.push_back({"other", "gpu", "drv/n1/dev-1", "XID 79"});
+  const std::string told = pass();
+  EXPECT_EQ(told, "p: Unhealthy: device drv/n1/dev-1: its driver reports it as unhealthy (request gpu): XID 79\n");
+  EXPECT_EQ(pass(), "");
+  pod.unhealthy_devices.clear();
+  EXPECT_EQ(pass(), "+p: the devices are as they should be again\n");
+}
+
+}  // namespace
+}  // namespace dra::lifecycle::health_test
