@@ -49,6 +49,14 @@ bool DomainSearch::lacks_claim(uint32_t member) const {
                      [&](uint32_t claim) { return is_first(claim) && !trial_.decided(claim); });
 }
 
+// The allocator found no devices for all of these together. With administrative access that is no proof: one decision
+// gives no device to two claims, though one after the other they could have it.
+void DomainSearch::refuse(const std::vector<uint32_t>& claims) {
+  if (claims.size() > 1 &&
+      std::any_of(claims.begin(), claims.end(), [&](uint32_t claim) { return world_.table.claims[claim].any_admin; }))
+    progress_.undecided = true;
+}
+
 std::optional<NodeFacts> DomainSearch::look(uint32_t kind, uint32_t member, NodeId node) {
   Seen& seen = looks_[uint64_t{kind} << 32 | node];
   const uint64_t changed = touched_.at(node);
@@ -115,6 +123,7 @@ DomainSearch::Next DomainSearch::next_child(uint32_t kind, NodeSet& tried, Child
         progress_.undecided = true;
         break;
       case allocator::Outcome::kInfeasible:
+        refuse(claims);
         break;
     }
   }
@@ -147,6 +156,7 @@ DomainSearch::Next DomainSearch::pack_anew(uint32_t kind, uint32_t member, NodeS
 DomainSearch::Next DomainSearch::pack_node(uint32_t member, NodeId node, Child& child) {
   std::vector<uint32_t> claims;
   const auto add = [&](uint32_t claim, bool decided) {
+    if (decided && world_.table.claims[claim].only_admin) return;  // in nobody's way
     if (!is_first(claim) && trial_.decided(claim).has_value() == decided &&
         std::find(claims.begin(), claims.end(), claim) == claims.end())
       claims.push_back(claim);
@@ -168,6 +178,7 @@ DomainSearch::Next DomainSearch::pack_node(uint32_t member, NodeId node, Child& 
   }
   // An error means that there are too many claims for one question: each of them was fine alone.
   if (decision.outcome != allocator::Outcome::kInfeasible) progress_.undecided = true;
+  refuse(claims);
   return Next::kNone;
 }
 

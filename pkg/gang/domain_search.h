@@ -147,6 +147,7 @@ class DomainSearch {
   bool usable(uint32_t member, NodeId node) const;
   bool is_first(uint32_t claim) const;
   bool lacks_claim(uint32_t member) const;
+  void refuse(const std::vector<uint32_t>& claims);
   std::optional<NodeFacts> look(uint32_t kind, uint32_t member, NodeId node);
   Next pack_anew(uint32_t kind, uint32_t member, NodeSet& tried, Child& child);
   Next pack_node(uint32_t member, NodeId node, Child& child);

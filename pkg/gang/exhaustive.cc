@@ -258,7 +258,9 @@ DomainSearch::End DomainSearch::each_solution(uint32_t member, NodeId node, size
       if (end != End::kNone) return end;
       pop();
     }
-    if (solutions.outcome != allocator::Outcome::kFeasible) return End::kNone;
+    if (solutions.outcome == allocator::Outcome::kFeasible) continue;
+    refuse(claims);
+    return End::kNone;
   }
 }
 

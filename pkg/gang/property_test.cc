@@ -140,7 +140,7 @@ TEST(GangProperty, RandomGroupsAgreeWithBruteForce) {
             << " too big for brute force, " << slices << " slices\n";
   EXPECT_GT(found, cases / 10);
   EXPECT_GT(impossible, cases / 10);
-  EXPECT_LT(undecided, cases / 50 + 1);
+  EXPECT_LT(undecided, cases / 25 + 1);
   EXPECT_LT(too_big, cases / 20 + 1);
 }
 

@@ -81,7 +81,11 @@ bool Session::prepare(const GangRequest& request, Nodes& nodes) {
     if (meter_.stopped() && kind > 0) return false;
     if (!prepare_kind(kind, nodes)) return false;
   }
-  any_order_ = nodes.influence() == Nodes::Influence::kAny || first_claims_order_matters_;
+  // Counters that others draw on may keep a request with administrative access from a device, but take nothing for it:
+  // it has to come before them.
+  const bool any_admin =
+      std::any_of(table_.claims.begin(), table_.claims.end(), [](const TableClaim& claim) { return claim.any_admin; });
+  any_order_ = nodes.influence() == Nodes::Influence::kAny || first_claims_order_matters_ || any_admin;
   node_local_ = nodes.influence() == Nodes::Influence::kNode && !any_order_;
   std::vector<uint64_t> room(kinds_.size(), 0);
   for (uint32_t kind = 0; kind < kinds_.size(); ++kind) {

@@ -61,12 +61,22 @@ class Compiler {
         continue;
       }
       const auto [at, added] = number_.try_emplace(claim->metadata.uid, table_.claims.size());
-      if (added) table_.claims.push_back({claim, "gang-trial/" + claim->metadata.uid, {}});
+      if (added) add_claim(claim);
       std::vector<uint32_t>& users = table_.claims[at->second].users;
       if (!users.empty() && users.back() == m) continue;  // named twice by one pod
       users.push_back(m);
       table_.claims_of[m].push_back(at->second);
     }
+  }
+
+  void add_claim(const std::shared_ptr<const api::ResourceClaim>& claim) {
+    TableClaim& made = table_.claims.emplace_back();
+    made.object = claim;
+    made.trial_uid = "gang-trial/" + claim->metadata.uid;
+    const auto admin = [](const api::DeviceRequest& one) { return one.exactly && one.exactly->admin_access; };
+    const std::vector<api::DeviceRequest>& requests = claim->spec.requests;
+    made.any_admin = std::any_of(requests.begin(), requests.end(), admin);
+    made.only_admin = std::all_of(requests.begin(), requests.end(), admin);
   }
 
   // What members of one kind must have in common beside their shape: the very claims that are not their own.

@@ -15,6 +15,8 @@ struct TableClaim {
   std::shared_ptr<const api::ResourceClaim> object;
   std::string trial_uid;        // under which it is assumed while the search tries something
   std::vector<uint32_t> users;  // members, ascending
+  bool any_admin = false;       // some request has adminAccess
+  bool only_admin = false;      // all have: the claim takes nothing from others
   bool shared() const { return users.size() > 1; }
 };
 
