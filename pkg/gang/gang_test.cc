@@ -153,7 +153,7 @@ TEST_F(GangTest, LargerThanTheClusterIsNever) {
   const Decision decision = decide();
   EXPECT_EQ(decision.outcome, Outcome::kImpossible);
   EXPECT_TRUE(decision.never);
-  EXPECT_EQ(decision.reason, "there is room for 799 of 801 members, and would have no more if all devices were free");
+  EXPECT_EQ(decision.reason, "there is room for 799 of 801 members, and too little even if all devices were free");
   EXPECT_LT(decision.steps, 5000u);
   request_.members.pop_back();
   --request_.min_count;

@@ -64,7 +64,7 @@ Decision Session::impossible(const GangRequest& request) const {
   }
   decision.never = never_;
   decision.reason = within_bound(largest(request));
-  if (never_) decision.reason = within_bound(decision.reason + ", and would have no more if all devices were free");
+  if (never_) decision.reason = within_bound(decision.reason + ", and too little even if all devices were free");
   if (best_.kind || table_.kinds.size() == 1) {
     const std::vector<uint32_t>& members = table_.kinds[best_.kind.value_or(0)].members;
     decision.guilty = members[std::min<uint64_t>(best_.kind ? best_.room_for_kind : best_.placed, members.size() - 1)];
