@@ -22,7 +22,8 @@ namespace dra::allocation {
 inline constexpr Duration kBindingTimeout = std::chrono::seconds(600);
 // A device that failed is tried again for the pod after this time.
 inline constexpr Duration kAvoidDevice = std::chrono::minutes(30);
-inline constexpr size_t kMaxAvoided = 16;
+// Fewer than a node may have that fail, and a pod would go round among these for ever. About 8 KiB as an annotation.
+inline constexpr size_t kMaxAvoided = 128;
 // "driver/pool/device=<unix seconds>", separated by blanks: until when each is avoided.
 inline constexpr std::string_view kAvoidedDevices = "dra-controller-manager/avoided-devices";
 

@@ -132,7 +132,7 @@ TEST_F(BindConditions, AnnotationsThatAreNoneAreLeftOut) {
   EXPECT_EQ(good[0].name, (inventory::DeviceName{"drv", "pool/of/parts", "dev"}));
   EXPECT_EQ(avoided_text(good), "drv/pool/of/parts/dev=" + soon);
   std::string many;
-  for (int i = 0; i < 100; ++i) many += "d/p/x" + std::to_string(i) + "=" + soon + " ";
+  for (int i = 0; i < 200; ++i) many += "d/p/x" + std::to_string(i) + "=" + soon + " ";
   EXPECT_EQ(read(many).size(), kMaxAvoided);
 }
 

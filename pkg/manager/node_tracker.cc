@@ -30,7 +30,7 @@ bool is_spread_by_default(const api::Pod& pod) {
 void NodeTracker::set_pod(const api::Pod& pod) {
   const std::string& uid = pod.metadata.uid;
   if (pod.terminal()) return remove_pod(uid);
-  if (!pod.node_name.empty() || cluster_.pod(uid) || is_nominated_by_others(pod)) ++version_;
+  if (!pod.node_name.empty() || cluster_.pod(uid) || reconcile::is_nominated_by_others(pod)) ++version_;
   if (!pod.node_name.empty()) {
     nominated_.erase(uid);
     volumes_.forget(uid);
