@@ -6,6 +6,7 @@
 
 #include "controllers/tainteviction/verdict.h"
 #include "pkg/inventory/taint_rules.h"
+#include "pkg/reconcile/reasons.h"
 
 namespace dra::tainteviction {
 
@@ -36,6 +37,12 @@ std::string namespaces_of(size_t count, bool different) {
 
 void add_sentence(std::string& text, const std::string& sentence) {
   text += (text.empty() ? "" : " ") + sentence;
+}
+
+bool is_allowed(const api::DeviceTaintRule& rule) {
+  const auto annotation = rule.metadata.annotations.find(kAllowEvictions);
+  return annotation != rule.metadata.annotations.end() &&
+         annotation->second == std::to_string(rule.metadata.generation);
 }
 
 }  // namespace
@@ -93,13 +100,15 @@ bool may_evict(const api::DeviceTaintRule& rule, uint64_t max_evictions) {
   return condition && condition->status == "True" && condition->observed_generation == rule.metadata.generation;
 }
 
-namespace {
-
-bool is_allowed(const api::DeviceTaintRule& rule) {
-  const auto annotation = rule.metadata.annotations.find(kAllowEvictions);
-  return annotation != rule.metadata.annotations.end() &&
-         annotation->second == std::to_string(rule.metadata.generation);
+bool may_evict_another(const View& view, const inventory::Inventory& inventory, const api::DeviceTaintRule& rule,
+                       uint64_t max_evictions) {
+  if (!may_evict(rule, max_evictions)) return false;
+  if (max_evictions == 0 || is_allowed(rule)) return true;
+  const uint64_t evicted = view.tallied(tally_of_generation(rule));
+  return evicted < max_evictions && evicted + reach_of(view, inventory, rule, false).pods <= max_evictions;
 }
+
+namespace {
 
 // Some pod of this generation was evicted, as far as this process or the status remembers.
 bool has_evicted(const View& view, const api::DeviceTaintRule& rule) {

@@ -38,6 +38,9 @@ const api::Condition* eviction_condition(const api::DeviceTaintRule& rule);
 // Where the guard is on (`max_evictions` above zero) a rule evicts only while its status says so for its present
 // generation: what the status says outlives restarts, and every leader reads the same.
 bool may_evict(const api::DeviceTaintRule& rule, uint64_t max_evictions);
+// And one more pod now. The status may have been written when fewer pods were known: as many as are known now count.
+bool may_evict_another(const reconcile::View& view, const inventory::Inventory& inventory,
+                       const api::DeviceTaintRule& rule, uint64_t max_evictions);
 
 // What the condition has to say now. type, status, reason and message are set.
 api::Condition condition_for(const reconcile::View& view, const inventory::Inventory& inventory,

@@ -257,6 +257,21 @@ TEST_F(GuardedRules, PodsThatComeOneByOneCountTogether) {
   EXPECT_EQ(evicted(), 3u);
 }
 
+// The watch of pods may lag behind: the status was written for those that were known.
+TEST_F(GuardedRules, PodsThatAreSeenLateDoNotGoByAnOldStatus) {
+  put_pods(3);
+  cluster.put(rule());
+  cluster.settle();
+  ASSERT_EQ(evicted(), 3u);
+  ASSERT_TRUE(said().starts_with("True/")) << said();
+  put_pods(6);
+  cluster.settle();
+  EXPECT_EQ(evicted(), 3u);
+  cluster.advance(20s);
+  EXPECT_EQ(evicted(), 3u);
+  EXPECT_TRUE(said().starts_with("False/WaitsForApproval: ")) << said();
+}
+
 TEST_F(GuardedRules, ATaintOfTheSliceAsksNobody) {
   put_pods(4);
   cluster.put(rule());

@@ -99,7 +99,7 @@ RuleReading TaintEvictionReconciler::reading(const View& view) const {
   if (!options_.evicts || options_.max_evictions_per_rule == 0) return {};
   return {"", [this, &view](const std::string& name) {
             const api::DeviceTaintRule* rule = view.taint_rule(name);
-            return rule && may_evict(*rule, options_.max_evictions_per_rule);
+            return rule && may_evict_another(view, inventory_, *rule, options_.max_evictions_per_rule);
           }};
 }
 

@@ -118,7 +118,7 @@ TEST(Charts, EveryRenderedRoleIsTheDataAndBoundToTheServiceAccount) {
     }
   }
   EXPECT_EQ(roles, bound);
-  EXPECT_EQ(rendered.size(), 9u);
+  EXPECT_EQ(rendered.size(), 10u);
   for (const auto& [name, permissions] : rendered) EXPECT_EQ(permissions, data[name]) << name;
 }
 
