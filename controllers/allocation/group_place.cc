@@ -103,6 +103,13 @@ void GroupReconcile::not_found(const gang::Decision& decision, const std::vector
     return say(needs + "; " + (decision.error ? decision.error->message() : "their claims cannot be allocated"));
   }
   park(asked);
+  // No device would help: a class that does not exist, an expression that does not compile.
+  allocator::Request alone;
+  for (const ClaimState& claim : asked[decision.guilty.value_or(0)]->steps->state_.claims)
+    if (!claim.allocated()) alone.claims.push_back(claim.claim);
+  if (!alone.claims.empty())
+    if (const allocator::FoundNodes found = tools_.allocator.find_nodes(alone, {}); found.error)
+      return say(needs + "; " + found.error->message());
   say(needs + (decision.never ? ", which this cluster never can: " : ": ") + decision.reason);
 }
 

@@ -194,7 +194,9 @@ void GroupReconcile::watch_holds() {
 
 void GroupReconcile::say(const std::string& sentence) {
   const std::string text = members_.group.shown() + ": " + sentence;
-  first_->waits("GroupWaits", text, text);
+  std::string kind = text;  // figures alone are no news
+  std::erase_if(kind, [](char c) { return c >= '0' && c <= '9'; });
+  first_->waits("GroupWaits", text, kind);
   first_->outcome_.add(Note{first_->pod_.metadata.uid, std::string(kGroupNote), text.substr(0, kMaxNote)});
   first_->count_failure("GroupWaits");
 }

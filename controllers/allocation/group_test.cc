@@ -77,6 +77,26 @@ TEST_F(GroupTest, TooFewMembersWaitAndHoldNothing) {
   EXPECT_EQ(pass("a"), "withdraw cb");
 }
 
+TEST_F(GroupTest, FiguresAloneAreNoNews) {
+  put_members("ab", "4");
+  EXPECT_EQ(pass("a"), "event GroupWaits");
+  remember();
+  put_members("c", "4");
+  EXPECT_EQ(pass("a"), "") << "3 of 4 members are ready";
+}
+
+TEST_F(GroupTest, AClassThatDoesNotExistIsTheReason) {
+  put_members("ab");
+  for (const char* name : {"ca", "cb"}) {
+    api::ResourceClaim claim = make_claim(name);
+    claim.spec.requests[0].exactly->device_class_name = "none";
+    put(claim);
+  }
+  EXPECT_EQ(pass("a"), "event GroupWaits, parked");
+  EXPECT_NE(event().note.find("\"none\""), std::string::npos) << event().note;
+  EXPECT_EQ(event().note.find("never"), std::string::npos) << event().note;
+}
+
 TEST_F(GroupTest, NoMemberIsMarkedBeforeAllAreAllocated) {
   put_members("ab");
   hold("a", "n1", "gpu-0");
