@@ -268,10 +268,8 @@ def main():
     parser.add_argument("programs")
     parser.add_argument("--pods", type=int, default=20, help="opted-in pods, beside as many others (20)")
     options = parser.parse_args()
-    folder = os.environ.get("KUBEBUILDER_ASSETS", "")
     helm = os.path.join(sandbox.ROOT, "build/tools/helm4")
-    if not real_cluster.RealCluster.available() or not os.access(helm, os.X_OK) or \
-            not all(os.access(os.path.join(folder, name), os.X_OK) for name in ("kube-scheduler", "kube-controller-manager")):
+    if not real_cluster.RealCluster.available(whole=True) or not os.access(helm, os.X_OK):
         print("skipped: no whole control plane in $KUBEBUILDER_ASSETS, or no Helm (scripts/fetch-test-tools)")
         return 77
     program = os.path.abspath(os.path.join(options.programs, NAME))

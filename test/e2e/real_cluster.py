@@ -33,9 +33,11 @@ class RealCluster:
         self.processes = []
 
     @staticmethod
-    def available():
+    def available(whole=False):
+        """`whole`: kube-controller-manager and kube-scheduler as well."""
         folder = os.environ.get("KUBEBUILDER_ASSETS", "")
-        return all(os.access(os.path.join(folder, name), os.X_OK) for name in ("etcd", "kube-apiserver"))
+        needed = ("etcd", "kube-apiserver") + (("kube-controller-manager", "kube-scheduler") if whole else ())
+        return all(os.access(os.path.join(folder, name), os.X_OK) for name in needed)
 
     def start(self, name, *arguments):
         with open(os.path.join(self.folder, name + ".log"), "w", encoding="utf-8") as log:

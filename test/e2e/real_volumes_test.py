@@ -620,10 +620,8 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--mode", nargs="+", choices=MODES, default=list(MODES))
     options = parser.parse_args()
-    folder = os.environ.get("KUBEBUILDER_ASSETS", "")
-    needed = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
-    if not all(os.access(os.path.join(folder, name), os.X_OK) for name in needed):
-        print("skipped: KUBEBUILDER_ASSETS names no folder with " + ", ".join(needed))
+    if not real_cluster.RealCluster.available(whole=True):
+        print("skipped: KUBEBUILDER_ASSETS names no folder with etcd, kube-apiserver, kube-controller-manager and kube-scheduler")
         sys.exit(77)
     print(f"seed {options.seed}", flush=True)
     for mode in options.mode:

@@ -11,12 +11,10 @@
 
 namespace dra::integration::arbitration_test {
 
-TEST(Arbitration, NoDeviceIsUsedTwiceAndNoPodThatFitsWaitsForEver) {
-  const size_t steps = from_environment("DRA_ARBITRATION_STEPS", 100'000);
-  ArbitrationOptions options;
-  options.seed = from_environment("DRA_SEED", 1);
-  std::printf("seed %llu\n", static_cast<unsigned long long>(options.seed));
-  ArbitrationModel model(options);
+namespace {
+
+// Random steps; from time to time the world is left alone, and must come to rest.
+void walk(ArbitrationModel& model, size_t steps) {
   for (size_t i = 1; i <= steps; ++i) {
     model.step();
     ASSERT_TRUE(model.violations().empty()) << "step " << i << ": " << model.violations().front();
@@ -25,6 +23,17 @@ TEST(Arbitration, NoDeviceIsUsedTwiceAndNoPodThatFitsWaitsForEver) {
     ASSERT_TRUE(findings.empty()) << "after step " << i << ": " << findings.front();
     ASSERT_TRUE(model.violations().empty()) << "coming to rest after step " << i << ": " << model.violations().front();
   }
+}
+
+}  // namespace
+
+TEST(Arbitration, NoDeviceIsUsedTwiceAndNoPodThatFitsWaitsForEver) {
+  const size_t steps = from_environment("DRA_ARBITRATION_STEPS", 100'000);
+  ArbitrationOptions options;
+  options.seed = from_environment("DRA_SEED", 1);
+  std::printf("seed %llu\n", static_cast<unsigned long long>(options.seed));
+  ArbitrationModel model(options);
+  ASSERT_NO_FATAL_FAILURE(walk(model, steps));
   const ArbitrationStats& s = model.stats();
   std::printf(
       "%llu steps: %llu allocations, %llu proofs, %llu withdrawals, %llu pods let go, %llu lost races, %llu lost "
@@ -55,14 +64,7 @@ TEST(Arbitration, NoGroupIsPartlyLetGoAndNoneThatFitsWaitsForEver) {
   options.devices = 4;  // of each node: so that groups find room at times
   std::printf("seed %llu\n", static_cast<unsigned long long>(options.seed));
   ArbitrationModel model(options);
-  for (size_t i = 1; i <= steps; ++i) {
-    model.step();
-    ASSERT_TRUE(model.violations().empty()) << "step " << i << ": " << model.violations().front();
-    if (i % 20'000 != 0 && i != steps) continue;
-    const auto findings = model.settle();
-    ASSERT_TRUE(findings.empty()) << "after step " << i << ": " << findings.front();
-    ASSERT_TRUE(model.violations().empty()) << "coming to rest after step " << i << ": " << model.violations().front();
-  }
+  ASSERT_NO_FATAL_FAILURE(walk(model, steps));
   const ArbitrationStats& s = model.stats();
   std::printf("%llu groups, %llu of them let go; %llu withdrawals, %llu proven claims left, %llu crashes\n",
               static_cast<unsigned long long>(s.groups), static_cast<unsigned long long>(s.groups_launched),
