@@ -3,10 +3,12 @@
 #include <csignal>
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "client/election/elector.h"
 #include "client/transport/in_process.h"
 #include "cmd/dra-sandbox/api_endpoint.h"
 #include "cmd/dra-sandbox/command.h"
@@ -19,6 +21,7 @@
 #include "pkg/sandbox/fleet.h"
 #include "pkg/sandbox/server_handler.h"
 #include "pkg/sandbox/simulation.h"
+#include "pkg/standin/kube_scheduler.h"
 
 namespace dra::sandbox_program {
 namespace {
@@ -27,6 +30,7 @@ struct UpOptions {
   EndpointOptions endpoint;
   std::string fleet_path;  // empty: the fleet that ships with the program
   bool without_manager = false;
+  allocation::Mode scheduling = allocation::Mode::kBind;
   int metrics_port = -1;           // of the manager; negative: none
   std::string kubernetes_version;  // whose rules the manager follows; empty: the server's
 };
@@ -41,14 +45,14 @@ Result<sandbox::Fleet> read_fleet(const std::string& path) {
   return sandbox::load_fleet(text.str(), path);
 }
 
-manager::ManagerOptions manager_options(const inventory::FeatureChoice& features) {
+manager::ManagerOptions manager_options(const UpOptions& up, const inventory::FeatureChoice& features) {
   manager::ManagerOptions options;
   options.features = features;
   options.claim_templates = manager::ClaimTemplates::kOwn;
   options.device_taint_eviction = manager::DeviceTaintEviction::kOwn;
-  options.allocation.mode = allocation::Mode::kBind;
-  // There is no other scheduler here: the default one's pods are ours.
-  options.allocation.scheduler_names = {"default-scheduler"};
+  options.allocation.mode = up.scheduling;
+  // No other scheduler runs in bind mode: the default one's pods are ours.
+  if (up.scheduling == allocation::Mode::kBind) options.allocation.scheduler_names = {"default-scheduler"};
   options.identity = "dra-sandbox";
   return options;
 }
@@ -87,9 +91,34 @@ class Session {
       return;
     }
     simulation_->start();
+    if (options_.scheduling == allocation::Mode::kGate)
+      start_scheduler([this] { start_manager(); });
+    else
+      start_manager();
+  }
+
+  // The stand-in holds kube-scheduler's Lease, by which managers know that somebody binds.
+  void start_scheduler(std::function<void()> started) {
+    scheduler_ = std::make_unique<standin::KubeScheduler>(
+        reactor_, *transport_, random_, standin::KubeSchedulerOptions{.volumes = true, .reports = true});
+    lease_client_ = std::make_unique<client::RestClient>(*transport_);
+    client::ElectorCallbacks callbacks;
+    callbacks.on_started = [this, started = std::move(started)]() mutable {
+      if (auto once = std::exchange(started, nullptr)) {
+        scheduler_->start();
+        once();
+      }
+    };
+    lease_ = std::make_unique<client::Elector>(
+        reactor_, *lease_client_, random_,
+        client::ElectorOptions{.name = "kube-scheduler", .identity = "dra-sandbox", .times = {}}, std::move(callbacks));
+    lease_->start();
+  }
+
+  void start_manager() {
     if (!options_.without_manager) {
-      manager_ =
-          std::make_unique<manager::Manager>(reactor_, *transport_, random_, metrics_, manager_options(features_));
+      manager_ = std::make_unique<manager::Manager>(reactor_, *transport_, random_, metrics_,
+                                                    manager_options(options_, features_));
       manager_->start();
       manager_->lead();
       if (auto serving = serve_metrics(); !serving) {
@@ -104,7 +133,9 @@ class Session {
     manager::EndpointSources sources;
     sources.live = [] { return std::vector<manager::HealthCheck>{{"ping", true, ""}}; };
     sources.ready = [this] { return manager_->checks(); };
-    sources.config_json = [this] { return manager::config_json(manager_options(features_), manager_->drivers()); };
+    sources.config_json = [this] {
+      return manager::config_json(manager_options(options_, features_), manager_->drivers());
+    };
     sources.version = "sandbox";
     sources.registry = &metrics_;
     return sources;
@@ -124,17 +155,15 @@ class Session {
 
   // Says that the sandbox is ready once everything in it is.
   void announce_when_ready() {
-    if (!simulation_->synced() || (manager_ != nullptr && !manager_->ready())) {
+    if (!simulation_->synced() || (scheduler_ != nullptr && !scheduler_->synced()) ||
+        (manager_ != nullptr && !manager_->ready())) {
       waiting_ = reactor_.after(std::chrono::milliseconds(10), [this] { announce_when_ready(); });
       return;
     }
     std::printf("dra-sandbox is ready: %zu nodes with %zu devices at %s%s\n", fleet_.nodes, fleet_.devices,
                 endpoint_->url().c_str(), options_.without_manager ? ", without a controller manager" : "");
     std::printf("  fleet: %s\n  mode:  %s\n",
-                options_.fleet_path.empty() ? "the default one (--fleet FILE)" : options_.fleet_path.c_str(),
-                options_.without_manager
-                    ? "no manager: nothing is allocated until you start one"
-                    : "bind: the manager makes claims, allocates, binds and evicts; there is no kube-scheduler");
+                options_.fleet_path.empty() ? "the default one (--fleet FILE)" : options_.fleet_path.c_str(), mode());
     std::printf("  note:  admission policies, network policies and disruption budgets are stored, not enforced\n");
     if (serving_) std::printf("  metrics: http://127.0.0.1:%u/metrics\n", unsigned{serving_->metrics_port()});
     std::printf(
@@ -148,9 +177,21 @@ class Session {
     std::fflush(stdout);
   }
 
+  const char* mode() const {
+    const bool gate = options_.scheduling == allocation::Mode::kGate;
+    if (options_.without_manager)
+      return gate ? "no manager: a stand-in for kube-scheduler binds, gated pods wait until you start a manager"
+                  : "no manager: nothing is allocated until you start one";
+    return gate ? "gate: the manager serves pods that carry the gate dra-controller-manager/allocation (see "
+                  "examples/v1/6-gate.yaml);\n         a stand-in for kube-scheduler binds them, and serves all others"
+                : "bind: the manager makes claims, allocates, binds and evicts; there is no kube-scheduler";
+  }
+
   void stop() {
     serving_.reset();
     if (manager_ != nullptr) manager_->stop();
+    lease_.reset();
+    scheduler_.reset();
     simulation_->stop();
     reactor_.stop();
   }
@@ -168,6 +209,9 @@ class Session {
   std::unique_ptr<sandbox::ServerHandler> handler_;
   std::unique_ptr<client::InProcessTransport> transport_;
   std::unique_ptr<sandbox::Simulation> simulation_;
+  std::unique_ptr<standin::KubeScheduler> scheduler_;  // null in bind mode, as what holds its Lease
+  std::unique_ptr<client::RestClient> lease_client_;
+  std::unique_ptr<client::Elector> lease_;
   std::unique_ptr<manager::Manager> manager_;
   std::unique_ptr<manager::AccessReview> access_;
   std::unique_ptr<manager::Serving> serving_;
@@ -191,6 +235,14 @@ int run_up(const std::vector<std::string>& arguments) {
                  "YAML file that describes nodes and devices (docs/fleet.md); a small fleet when not given");
   app.add_flag("--without-manager", options.without_manager,
                "leave out the controller manager, to run it as a process of its own");
+  const std::map<std::string, allocation::Mode> modes{{"bind", allocation::Mode::kBind},
+                                                      {"gate", allocation::Mode::kGate}};
+  app.add_option(
+         "--scheduling", options.scheduling,
+         "bind: the manager binds all pods; gate: as in clusters by default, it serves pods with its scheduling "
+         "gate, and a stand-in for kube-scheduler binds")
+      ->transform(CLI::CheckedTransformer(modes, CLI::ignore_case))
+      ->default_str("bind");
   app.add_option("--metrics-port", options.metrics_port,
                  "serve the manager's /metrics and probes over plain HTTP on 127.0.0.1; 0: any free port");
   app.add_option(

@@ -7,10 +7,13 @@
 #include <set>
 #include <string>
 
+#include "pkg/standin/scheduler.h"
 #include "test/integration/child_process.h"
-#include "test/integration/scheduler.h"
 
 namespace dra::integration {
+
+using standin::Scheduler;
+using standin::SchedulerStats;
 
 class AuditedScheduler : public Scheduler {
  public:

@@ -13,11 +13,16 @@
 #include "client/informer/informer.h"
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
-#include "test/integration/call_chain.h"
-#include "test/integration/key_worker.h"
-#include "test/integration/scheduler.h"
+#include "pkg/standin/call_chain.h"
+#include "pkg/standin/key_worker.h"
+#include "pkg/standin/scheduler.h"
 
 namespace dra::integration {
+
+using standin::CallChain;
+using standin::ChainedCall;
+using standin::Component;
+using standin::KeyWorker;
 
 class ClaimController : public Component {
  public:

@@ -1,8 +1,8 @@
 #include "test/integration/components.h"
 
+#include "pkg/standin/kube_scheduler.h"
 #include "test/integration/claim_controller.h"
 #include "test/integration/garbage_collector.h"
-#include "test/integration/kube_scheduler.h"
 
 namespace dra::integration {
 
@@ -35,8 +35,9 @@ Components::~Components() {
 void Components::start_scheduler(bool allocates, bool volumes) {
   scheduler_ = plane_.own_scheduler();
   if (scheduler_) return;
-  auto stand_in =
-      std::make_unique<KubeScheduler>(plane_.reactor(), plane_.transport(), plane_.random(), allocates, volumes);
+  auto stand_in = std::make_unique<standin::KubeScheduler>(
+      plane_.reactor(), plane_.transport(), plane_.random(),
+      standin::KubeSchedulerOptions{.allocates = allocates, .volumes = volumes});
   stand_in->start();
   scheduler_ = std::move(stand_in);
 }

@@ -7,10 +7,14 @@
 
 #include "client/transport/transport.h"
 #include "pkg/base/random.h"
+#include "pkg/standin/scheduler.h"
 #include "test/integration/api.h"
-#include "test/integration/scheduler.h"
 
 namespace dra::integration {
+
+using standin::Component;
+using standin::Scheduler;
+using standin::SchedulerStats;
 
 class ControlPlane : public Driver {
  public:

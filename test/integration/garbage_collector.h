@@ -11,10 +11,14 @@
 #include "client/informer/informer.h"
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
-#include "test/integration/call_chain.h"
-#include "test/integration/scheduler.h"
+#include "pkg/standin/call_chain.h"
+#include "pkg/standin/scheduler.h"
 
 namespace dra::integration {
+
+using standin::CallChain;
+using standin::ChainedCall;
+using standin::Component;
 
 class GarbageCollector : public Component {
  public:

@@ -1,8 +1,8 @@
-#include "test/integration/storage_feed.h"
+#include "pkg/standin/storage_feed.h"
 
 #include <algorithm>
 
-namespace dra::integration {
+namespace dra::standin {
 
 namespace {
 
@@ -63,4 +63,4 @@ bool StorageFeed::synced() const {
   return std::all_of(members_.begin(), members_.end(), [](const Member& member) { return member.synced(); });
 }
 
-}  // namespace dra::integration
+}  // namespace dra::standin

@@ -1,8 +1,8 @@
-#include "test/integration/call_chain.h"
+#include "pkg/standin/call_chain.h"
 
 #include <utility>
 
-namespace dra::integration {
+namespace dra::standin {
 
 std::shared_ptr<CallChain> CallChain::run(Reactor& reactor, client::Transport& transport,
                                           std::vector<ChainedCall> calls, Done done, Answered answered) {
@@ -52,4 +52,4 @@ void CallChain::next() {
   });
 }
 
-}  // namespace dra::integration
+}  // namespace dra::standin

@@ -1,10 +1,10 @@
-// Scheduler: what tests ask of the scheduler of a cluster, be it kube-scheduler itself or its stand-in.
+// Scheduler: what tests and the sandbox ask of the scheduler of a cluster, be it kube-scheduler itself or its stand-in.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-namespace dra::integration {
+namespace dra::standin {
 
 // Since the scheduler was started.
 struct SchedulerStats {
@@ -27,4 +27,4 @@ class Scheduler : public Component {
   virtual SchedulerStats stats() = 0;
 };
 
-}  // namespace dra::integration
+}  // namespace dra::standin

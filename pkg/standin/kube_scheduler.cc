@@ -1,15 +1,26 @@
-#include "test/integration/kube_scheduler.h"
+#include "pkg/standin/kube_scheduler.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "client/rest/resource_path.h"
 #include "pkg/api/encode.h"
 #include "pkg/placement/storage_facts.h"
 #include "pkg/reconcile/pod_claims.h"
-#include "test/integration/api.h"
 
-namespace dra::integration {
+namespace dra::standin {
 namespace {
+
+using Json = nlohmann::json;
+
+const client::Resource kPods{"", "v1", "pods", "Pod", true};
+const client::Resource kVolumes{"", "v1", "persistentvolumes", "PersistentVolume", false};
+const client::Resource kVolumeClaims{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", true};
+const client::Resource kClaims{"resource.k8s.io", "v1", "resourceclaims", "ResourceClaim", true};
+
+std::string path_of(const client::Resource& resource, const api::ObjectMeta& metadata, std::string_view sub = {}) {
+  return client::object_path(resource, metadata.ns, metadata.name, sub);
+}
 
 template <typename T>
 client::ReflectorOptions watching(const char* group, const char* plural, const char* kind, bool namespaced) {
@@ -28,7 +39,7 @@ Json reference(const api::Pod& pod) {
 }
 
 std::string claim_path(const api::ResourceClaim& claim) {
-  return Api::path("ResourceClaim", claim.metadata.name, claim.metadata.ns);
+  return path_of(kClaims, claim.metadata);
 }
 
 }  // namespace
@@ -39,13 +50,14 @@ struct KubeScheduler::Attempt {
   std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
   std::map<size_t, api::AllocationResult> decided;  // by index of the claim
   std::string node;
+  std::string why_not;  // without a node
 };
 
-KubeScheduler::KubeScheduler(Reactor& reactor, client::Transport& transport, Random& random, bool allocates,
-                             bool volumes)
+KubeScheduler::KubeScheduler(Reactor& reactor, client::Transport& transport, Random& random,
+                             KubeSchedulerOptions options)
     : reactor_(reactor),
       transport_(transport),
-      allocates_(allocates),
+      options_(options),
       traits_(std::make_shared<client::ServerTraits>()),
       pods_(reactor, transport, random, watching<api::Pod>("", "pods", "Pod", true), traits_),
       nodes_(reactor, transport, random, watching<api::Node>("", "nodes", "Node", false), traits_),
@@ -60,9 +72,15 @@ KubeScheduler::KubeScheduler(Reactor& reactor, client::Transport& transport, Ran
       tracker_(reactor.clock()),
       worker_(
           reactor, pod_backoff(), [this] { return synced(); }, [this](const std::string& key) { attempt(key); }) {
-  if (volumes)
+  if (options.volumes)
     storage_ = std::make_unique<StorageFeed>(reactor, transport, random, tracker_,
                                              [this](const std::string& claim) { on_volume(claim); });
+  if (options.reports) {
+    events_client_ = std::make_unique<client::RestClient>(transport);
+    events_ = std::make_unique<client::EventRecorder>(
+        reactor, *events_client_, random,
+        client::RecorderOptions{.controller = "default-scheduler", .instance = "default-scheduler-stand-in"});
+  }
   listen();
 }
 
@@ -216,7 +234,7 @@ void KubeScheduler::attempt(const std::string& key) {
     if (waits_for_volumes(attempt)) return;
     return pre_bind(attempt);
   }
-  post_filter(key, *attempt->pod, unavailable);
+  post_filter(*attempt, unavailable);
 }
 
 bool KubeScheduler::waits_for_volumes(const std::shared_ptr<Attempt>& attempt) {
@@ -245,13 +263,13 @@ bool KubeScheduler::waits_for_volumes(const std::shared_ptr<Attempt>& attempt) {
       worker_.finish(key, false);
       return true;
     }
-    calls.push_back(patch(claim->metadata, Api::path("PersistentVolumeClaim", claim->metadata.name, claim->metadata.ns),
+    calls.push_back(patch(claim->metadata, path_of(kVolumeClaims, claim->metadata),
                           {{"metadata", {{"annotations", {{api::kSelectedNodeAnnotation, attempt->node}}}}}}));
   }
   for (const auto& pair : needs.bind) {
     if (pair.volume->claim_ref && !pair.volume->claim_ref->uid.empty()) continue;
     const api::ObjectMeta& claim = pair.claim->metadata;
-    calls.push_back(patch(pair.volume->metadata, Api::path("PersistentVolume", pair.volume->metadata.name, ""),
+    calls.push_back(patch(pair.volume->metadata, path_of(kVolumes, pair.volume->metadata),
                           {{"spec",
                             {{"claimRef",
                               {{"apiVersion", "v1"},
@@ -282,7 +300,9 @@ bool KubeScheduler::filter(Attempt& attempt, std::vector<std::shared_ptr<const a
     else
       binding_.erase(binding);
   }
-  for (const std::string_view name : tracker_.choose(*attempt.pod, only).nodes) {
+  allocation::NodeChoice choice = tracker_.choose(*attempt.pod, only);
+  attempt.why_not = choice.nodes.empty() ? choice.why_none : "cannot allocate all claims";
+  for (const std::string_view name : choice.nodes) {
     const std::string node(name);
     bool fits = true;
     for (const auto& claim : attempt.claims) {
@@ -307,7 +327,7 @@ bool KubeScheduler::filter(Attempt& attempt, std::vector<std::shared_ptr<const a
     attempt.node = names.front();
     return true;
   }
-  if (!allocates_) return false;
+  if (!options_.allocates) return false;
   const allocator::FoundNodes found = allocator_.find_nodes(request, order, 1);
   if (found.outcome != allocator::Outcome::kFeasible) return false;
   attempt.node = inventory_.node_name(found.decisions.front().node);
@@ -318,23 +338,55 @@ bool KubeScheduler::filter(Attempt& attempt, std::vector<std::shared_ptr<const a
   return true;
 }
 
-void KubeScheduler::post_filter(const std::string& key, const api::Pod& pod,
+void KubeScheduler::post_filter(const Attempt& attempt,
                                 const std::vector<std::shared_ptr<const api::ResourceClaim>>& unavailable) {
+  const std::string key = attempt.key;
   unschedulable_.insert(key);
+  std::vector<ChainedCall> calls;
   for (const auto& claim : unavailable) {
     const auto& consumers = claim->status.reserved_for;
-    const bool ours_alone = consumers.empty() || (consumers.size() == 1 && consumers.front().uid == pod.metadata.uid);
+    const bool ours_alone =
+        consumers.empty() || (consumers.size() == 1 && consumers.front().uid == attempt.pod->metadata.uid);
     if (!ours_alone) continue;
     ++stats_.deallocations;
     ++stats_.claim_writes;
     const Json body{{"metadata", {{"resourceVersion", claim->metadata.resource_version}}},
                     {"status", {{"allocation", nullptr}, {"reservedFor", nullptr}, {"devices", nullptr}}}};
-    chain_ = CallChain::run(reactor_, transport_,
-                            {{"PATCH", claim_path(*claim) + "/status?fieldManager=kube-scheduler", body.dump()}},
-                            [this, key](bool, const std::string&) { worker_.finish(key, true); });
-    return;
+    calls.push_back({"PATCH", claim_path(*claim) + "/status?fieldManager=kube-scheduler", body.dump()});
+    break;
   }
-  worker_.finish(key, true);
+  if (events_) report_failure(*attempt.pod, attempt.why_not, calls);
+  if (calls.empty()) return worker_.finish(key, true);
+  chain_ = CallChain::run(reactor_, transport_, std::move(calls),
+                          [this, key](bool, const std::string&) { worker_.finish(key, true); });
+}
+
+void KubeScheduler::report_failure(const api::Pod& pod, const std::string& why, std::vector<ChainedCall>& calls) {
+  events_->record({.regarding = {"v1", "Pod", pod.metadata.ns, pod.metadata.name, pod.metadata.uid, ""},
+                   .warning = true,
+                   .reason = "FailedScheduling",
+                   .action = "Scheduling",
+                   .note = why});
+  const auto known = std::find_if(pod.conditions.begin(), pod.conditions.end(),
+                                  [](const api::Condition& c) { return c.type == "PodScheduled"; });
+  if (known != pod.conditions.end() && known->reason == "Unschedulable" && known->message == why) return;
+  const Json condition{{"type", "PodScheduled"},
+                       {"status", "False"},
+                       {"reason", "Unschedulable"},
+                       {"message", why},
+                       {"lastTransitionTime", format_rfc3339(reactor_.clock().wall_now())}};
+  calls.push_back({"PATCH", path_of(kPods, pod.metadata, "status") + "?fieldManager=kube-scheduler",
+                   Json{{"metadata", {{"uid", pod.metadata.uid}}}, {"status", {{"conditions", {condition}}}}}.dump(),
+                   "application/strategic-merge-patch+json", 404});
+}
+
+void KubeScheduler::report_binding(const Attempt& attempt) {
+  const api::ObjectMeta& pod = attempt.pod->metadata;
+  events_->record({.regarding = {"v1", "Pod", pod.ns, pod.name, pod.uid, ""},
+                   .warning = false,
+                   .reason = "Scheduled",
+                   .action = "Binding",
+                   .note = "Successfully assigned " + pod.key() + " to " + attempt.node});
 }
 
 // What bindClaim writes for one claim: nothing where the pod is in reservedFor already.
@@ -378,7 +430,7 @@ void KubeScheduler::pre_bind(const std::shared_ptr<Attempt>& attempt) {
   // 1.35 and later: whoever looks on shall know the node before PreBind, which may take its time (KEP-5278).
   if (!attempt->claims.empty() && pod.nominated_node_name != attempt->node) {
     ++stats_.nominations;
-    ChainedCall nominate{"PATCH", Api::path("Pod", pod.metadata.name, pod.metadata.ns) + "/status",
+    ChainedCall nominate{"PATCH", path_of(kPods, pod.metadata, "status"),
                          Json{{"status", {{"nominatedNodeName", attempt->node}}}}.dump()};
     nominate.also_fine = 404;
     calls.insert(calls.begin(), std::move(nominate));
@@ -389,8 +441,7 @@ void KubeScheduler::pre_bind(const std::shared_ptr<Attempt>& attempt) {
                      {"target", {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", attempt->node}}}};
   std::vector<ChainedCall> first(calls.begin(), calls.begin() + (calls.empty() ? 0 : 1));
   std::vector<ChainedCall> rest(calls.begin() + static_cast<long>(first.size()), calls.end());
-  rest.push_back(
-      {"POST", Api::path("Pod", pod.metadata.name, pod.metadata.ns) + "/binding", binding.dump(), "application/json"});
+  rest.push_back({"POST", path_of(kPods, pod.metadata, "binding"), binding.dump(), "application/json"});
   if (first.empty()) first = std::exchange(rest, {});
   // Each call is added when the one before was answered: a status write of an object whose finalizer was just written
   // carries the new version.
@@ -401,6 +452,7 @@ void KubeScheduler::pre_bind(const std::shared_ptr<Attempt>& attempt) {
       [this, attempt](bool ok, const std::string& why) {
         if (!ok) return unreserve(attempt, why);
         bound_.insert(attempt->pod->metadata.uid);
+        if (events_) report_binding(*attempt);
         tracker_.assume(*attempt->pod, attempt->node);
         worker_.finish(attempt->key, true);
       },
@@ -436,4 +488,4 @@ void KubeScheduler::unreserve(const std::shared_ptr<Attempt>& attempt, const std
                           [this, attempt](bool, const std::string&) { worker_.finish(attempt->key, false); });
 }
 
-}  // namespace dra::integration
+}  // namespace dra::standin

@@ -1,8 +1,8 @@
-#include "test/integration/key_worker.h"
+#include "pkg/standin/key_worker.h"
 
 #include <utility>
 
-namespace dra::integration {
+namespace dra::standin {
 
 KeyWorker::KeyWorker(Reactor& reactor, queue::BackOff backoff, std::function<bool()> synced,
                      std::function<void(const std::string&)> work)
@@ -41,4 +41,4 @@ void KeyWorker::begin() {
   work_(*key);
 }
 
-}  // namespace dra::integration
+}  // namespace dra::standin

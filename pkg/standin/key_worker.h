@@ -10,7 +10,7 @@
 #include "pkg/queue/work_queue.h"
 #include "pkg/reactor/reactor.h"
 
-namespace dra::integration {
+namespace dra::standin {
 
 class KeyWorker {
  public:
@@ -35,4 +35,4 @@ class KeyWorker {
   queue::Pump pump_;
 };
 
-}  // namespace dra::integration
+}  // namespace dra::standin

@@ -8,7 +8,10 @@
 // missing reservation, and with it a missing allocationTimestamp, which the API server refuses; any failure after that
 // strips the pod's reservations (Unreserve); when no node passes, an allocated claim that is reserved for nobody else
 // is deallocated (PostFilter); failing pods back off 1 to 10 s. One pod at a time. Nothing here looks at reservations
-// by other processes before it writes.
+// by other processes before it writes. With `reports`, pods get the condition PodScheduled and the events that people
+// look for.
+//
+// The tests of gate mode and `dra-sandbox up --scheduling=gate` use this one class.
 //
 // Belongs to the reactor's thread.
 #pragma once
@@ -20,28 +23,35 @@
 #include <string>
 #include <vector>
 
+#include "client/events/event_recorder.h"
 #include "client/informer/informer.h"
 #include "pkg/allocator/allocator.h"
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
 #include "pkg/inventory/inventory.h"
 #include "pkg/manager/node_tracker.h"
-#include "test/integration/call_chain.h"
-#include "test/integration/key_worker.h"
-#include "test/integration/scheduler.h"
-#include "test/integration/storage_feed.h"
+#include "pkg/standin/call_chain.h"
+#include "pkg/standin/key_worker.h"
+#include "pkg/standin/scheduler.h"
+#include "pkg/standin/storage_feed.h"
 
-namespace dra::integration {
+namespace dra::standin {
+
+struct KubeSchedulerOptions {
+  bool allocates = true;  // off: unallocated claims leave the pod pending
+  bool volumes = false;   // watches them; without, pods with PersistentVolumeClaims stay pending
+  bool reports = false;   // writes PodScheduled=False and the events Scheduled and FailedScheduling
+};
 
 class KubeScheduler : public Scheduler {
  public:
-  // Everything must outlive the scheduler. `allocates` off: unallocated claims leave the pod pending. `volumes`: it
-  // watches them; without, pods with PersistentVolumeClaims stay pending.
-  KubeScheduler(Reactor& reactor, client::Transport& transport, Random& random, bool allocates = true,
-                bool volumes = false);
+  // Everything must outlive the scheduler.
+  KubeScheduler(Reactor& reactor, client::Transport& transport, Random& random, KubeSchedulerOptions options = {});
   ~KubeScheduler() override;
 
   void start();
+  // No pod is tried before it knows the cluster.
+  bool synced() const;
   SchedulerStats stats() override { return stats_; }
 
  private:
@@ -53,7 +63,6 @@ class KubeScheduler : public Scheduler {
   void wake_all();
   void wake_those_who_look_at_pods();
   void wake(const std::string& key);
-  bool synced() const;
   bool wants_node(const api::Pod& pod) const;
   // The pod's claims; false while one is missing, deleted or not the pod's.
   bool claims_of(const api::Pod& pod, std::vector<std::shared_ptr<const api::ResourceClaim>>& out) const;
@@ -63,15 +72,17 @@ class KubeScheduler : public Scheduler {
   // Asks for what the pod's volumes need on the node; false: they are bound.
   bool waits_for_volumes(const std::shared_ptr<Attempt>& attempt);
   void on_volume(const std::string& claim);
-  void post_filter(const std::string& key, const api::Pod& pod,
-                   const std::vector<std::shared_ptr<const api::ResourceClaim>>& unavailable);
+  void post_filter(const Attempt& attempt, const std::vector<std::shared_ptr<const api::ResourceClaim>>& unavailable);
   void pre_bind(const std::shared_ptr<Attempt>& attempt);
   void bind_claim_calls(const Attempt& attempt, size_t index, std::vector<ChainedCall>& calls) const;
   void unreserve(const std::shared_ptr<Attempt>& attempt, const std::string& why);
+  // Ends an attempt that found no node: the event, and the condition where it is new.
+  void report_failure(const api::Pod& pod, const std::string& why, std::vector<ChainedCall>& calls);
+  void report_binding(const Attempt& attempt);
 
   Reactor& reactor_;
   client::Transport& transport_;
-  bool allocates_;
+  KubeSchedulerOptions options_;
   std::shared_ptr<client::ServerTraits> traits_;
   client::Informer<api::Pod> pods_;
   client::Informer<api::Node> nodes_;
@@ -99,6 +110,8 @@ class KubeScheduler : public Scheduler {
   std::set<std::string> bound_;  // uids
   SchedulerStats stats_;
   std::shared_ptr<CallChain> chain_;
+  std::unique_ptr<client::RestClient> events_client_;  // null, as the next: nothing is reported
+  std::unique_ptr<client::EventRecorder> events_;
 };
 
-}  // namespace dra::integration
+}  // namespace dra::standin

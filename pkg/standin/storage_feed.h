@@ -11,7 +11,7 @@
 #include "pkg/api/storage.h"
 #include "pkg/manager/node_tracker.h"
 
-namespace dra::integration {
+namespace dra::standin {
 
 class StorageFeed {
  public:
@@ -36,4 +36,4 @@ class StorageFeed {
   std::vector<Member> members_;
 };
 
-}  // namespace dra::integration
+}  // namespace dra::standin
