@@ -21,10 +21,10 @@ namespace {
 constexpr size_t kMaxRepeatedShown = 100;
 constexpr const char* kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
-std::string manager_text(const ManagedEntry& e, const std::string& own_version) {
+std::string manager_text(const ManagedEntry& e) {
   std::string out = quote(e.manager);
   if (!e.subresource.empty()) out += " with subresource " + quote(e.subresource);
-  if (e.operation == "Update" || e.api_version != own_version) out += " using " + e.api_version;
+  if (e.operation == "Update") out += " using " + e.api_version;
   return out;
 }
 
@@ -92,8 +92,9 @@ StatusOr<Json> read_config(Call& call, const Json& config, const std::vector<std
                                    "' is missing in '" + compact_text(config) + "'"));
   }
   if (api_version != kind.gv.text()) {
-    return fail_status(bad_request("Incorrect version specified in apply patch. Specified patch version: " +
-                                   api_version + ", expected: " + kind.gv.text()));
+    return fail_status(
+        bad_request("invalid object type: " + std::string(api_version.find('/') == std::string::npos ? "/" : "") +
+                    api_version + ", Kind=" + text_of("kind")));
   }
   auto meta = out.find("metadata");
   if (meta != out.end() && meta->is_object() && meta->contains("managedFields") &&
@@ -121,13 +122,12 @@ StatusOr<Json> read_config(Call& call, const Json& config, const std::vector<std
 }
 
 // Everybody but the applying manager gives up what this apply changes; without force that is a conflict.
-StatusOr<void> take_over(const Comparison& difference, const std::string& own_version, bool force,
-                         std::vector<ManagedEntry>& others) {
+StatusOr<void> take_over(const Comparison& difference, bool force, std::vector<ManagedEntry>& others) {
   const FieldSet changed = difference.changed();
   std::map<std::string, std::vector<std::string>> conflicts;
   for (const ManagedEntry& other : others) {
     for (const std::string& path : changed) {
-      if (other.fields.contains(path)) conflicts[manager_text(other, own_version)].push_back(path_text(path));
+      if (other.fields.contains(path)) conflicts[manager_text(other)].push_back(path_text(path));
     }
   }
   if (!force && !conflicts.empty()) return fail_status(conflict_status(conflicts));
@@ -180,12 +180,18 @@ StatusOr<Json> run_apply(const Env& env, Call& call, const Json& config, const s
   FieldSet owned = mine.fields;
   for (const ManagedEntry& e : others) owned.insert(e.fields.begin(), e.fields.end());
 
+  const Json& sent_meta = read->value("metadata", Json::object());
+  const std::string sent_version = sent_meta.is_object() ? sent_meta.value("resourceVersion", "") : "";
+  if (current != nullptr && !sent_version.empty() &&
+      sent_version != current->at("metadata").value("resourceVersion", "")) {
+    return fail_status(modified(call.kind->info().group_resource_of(call.gv()), call.path.name));
+  }
   const Json live = current == nullptr ? empty_object(type) : *current;
   Json object = live;
   merge_applied(type, object, *read);
   object = prune_abandoned(type, object, last, owned);
   const Comparison difference = compare_fields(type, live, object);
-  if (auto taken = take_over(difference, tag.api_version, force, others); !taken) return fail_status(taken.error());
+  if (auto taken = take_over(difference, force, others); !taken) return fail_status(taken.error());
 
   if (!difference.same()) mine.time = tag.time;
   if (difference.same() && current != nullptr) object = *current;

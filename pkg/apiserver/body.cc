@@ -149,6 +149,18 @@ StatusOr<void> check_write_options(const Call& call, std::string_view options_ki
   return fail_status(invalid_status({"meta.k8s.io", std::string(options_kind)}, "", errors));
 }
 
+namespace {
+
+std::string internal_type(const Call& call, const BodyKind& expected) {
+  if (call.kind != nullptr && call.kind->info().kind == expected.kind) return call.kind->info().internal_type();
+  KindInfo info;
+  info.group = expected.gv.group;
+  info.kind = expected.kind;
+  return info.internal_type();
+}
+
+}  // namespace
+
 StatusOr<Json> decode_plain_body(Call& call, const BodyKind& expected) {
   return decode_body(call, expected);
 }
@@ -169,9 +181,9 @@ StatusOr<Json> decode_body(Call& call, const BodyKind& expected) {
   }
   BodyKind actual = expected;
   if (kind != expected.kind) {
-    return fail_status(bad_request(cannot_be_handled(
-        kind, version_of(api_version), expected.kind,
-        "converting (" + version_of(api_version) + "." + kind + ") to (" + expected.kind + "): unknown conversion")));
+    return fail_status(bad_request(cannot_be_handled(kind, version_of(api_version), expected.kind,
+                                                     "converting (" + version_of(api_version) + "." + kind + ") to (" +
+                                                         internal_type(call, expected) + "): unknown conversion")));
   }
   const bool other_version = api_version != expected.gv.text();
   if (other_version) {

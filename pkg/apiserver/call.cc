@@ -126,6 +126,12 @@ void send_object(const Env& env, Call& call, int code, const StoredPtr& object) 
     }
     return;
   }
+  if (call.form.shape == OutputShape::kPartialObjectMetadata && call.form.partial_list) {
+    send_status(call,
+                not_acceptable("you requested PartialObjectMetadataList, but the requested object is not a list (*" +
+                               call.kind->info().internal_type() + ")"));
+    return;
+  }
   if (call.form.shape == OutputShape::kPartialObjectMetadata) {
     send_document(call, code, partial_object(object->document()->at("metadata"), call.form.shape_version));
     return;
@@ -207,7 +213,7 @@ StatusOr<Json> make_table(const Env& env, const TableRequest& request, const std
     if (request.include == "Object") {
       row["object"] = object_document(request.kind, request.gv, *o);
     } else if (request.include != "None") {
-      row["object"] = partial_object(document->at("metadata"), request.shape_version);
+      row["object"] = partial_object(request.kind.table_metadata(document->at("metadata")), request.shape_version);
     } else {
       row["object"] = nullptr;
     }

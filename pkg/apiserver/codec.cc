@@ -230,6 +230,12 @@ class Decoder {
           "parsing time " + quote(text) + " as " + quote(layout) + ": cannot parse " + quote(text) + " as \"2006\"";
       return;
     }
+    // The layout has six digits of a fraction, no more and no fewer.
+    if (type.type == FieldType::kMicroTime && text.size() > 19 && text[19] != '.') {
+      report_.error = "parsing time " + quote(text) + " as \"2006-01-02T15:04:05.000000Z07:00\": cannot parse " +
+                      quote(text.substr(19)) + " as \".000000\"";
+      return;
+    }
     value = type.type == FieldType::kMicroTime ? format_rfc3339_micro(t) : format_rfc3339(t);
   }
 

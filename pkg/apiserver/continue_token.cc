@@ -21,7 +21,11 @@ Result<ContinueToken> decode_continue(std::string_view text) {
     return fail(Code::kInvalidArgument, "continue key is not valid: " + std::string(what));
   };
   std::string standard(text);
-  if (standard.find_first_of("=+/ \t\r\n") != std::string::npos) return wrong("illegal base64 data");
+  if (const size_t at = standard.find_first_of("=+/ \t\r\n"); at != std::string::npos)
+    return wrong("illegal base64 data at input byte " + std::to_string(at));
+  // A last group of one character stands for less than a byte.
+  if (standard.size() % 4 == 1)
+    return wrong("illegal base64 data at input byte " + std::to_string(standard.size() - 1));
   std::replace(standard.begin(), standard.end(), '-', '+');
   std::replace(standard.begin(), standard.end(), '_', '/');
   while (standard.size() % 4 != 0) standard += '=';

@@ -120,4 +120,8 @@ bool KindRegistry::has_version(const GroupVersion& gv) const {
                                    [&](const auto& k) { return k->info().find_version(gv) != nullptr; });
 }
 
+Json Kind::table_metadata(const Json& metadata) const {
+  return metadata;
+}
+
 }  // namespace dra::apiserver

@@ -84,6 +84,8 @@ struct KindInfo {
   // As messages of a request to `gv` have it: events are served by two groups.
   GroupResource group_resource_of(const GroupVersion& gv) const { return {gv.group, plural}; }
   GroupKind group_kind() const { return {group, kind}; }
+  // The type as messages about Go's internal types have it: "apps.ReplicaSet", "core.Pod".
+  std::string internal_type() const { return (group.empty() ? "core" : group.substr(0, group.find('.'))) + "." + kind; }
   const ServedVersion* find_version(const GroupVersion& gv) const;
 };
 
@@ -148,6 +150,8 @@ struct DeleteDecision {
 
 class Kind {
  public:
+  // What rows of tables show of an object's metadata.
+  virtual Json table_metadata(const Json& metadata) const;
   explicit Kind(KindInfo info) : info_(std::move(info)) {}
   virtual ~Kind() = default;
   Kind(const Kind&) = delete;

@@ -59,6 +59,7 @@ bool accept_shape(const AcceptClause& c, OutputForm& form) {
     form.shape = OutputShape::kTable;
   } else if (as->second == "PartialObjectMetadata" || as->second == "PartialObjectMetadataList") {
     form.shape = OutputShape::kPartialObjectMetadata;
+    form.partial_list = as->second == "PartialObjectMetadataList";
   } else {
     return false;
   }

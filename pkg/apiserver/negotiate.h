@@ -14,6 +14,7 @@ enum class OutputShape { kObject, kTable, kPartialObjectMetadata };
 struct OutputForm {
   OutputShape shape = OutputShape::kObject;
   std::string shape_version = "v1";  // of meta.k8s.io, for tables and partial objects
+  bool partial_list = false;         // PartialObjectMetadataList was asked for
   bool yaml = false;
   bool protobuf = false;
   bool stream_watch = false;  // ;stream=watch was asked for

@@ -66,9 +66,10 @@ FieldErrors check_delete_options(const DeleteRequest& o, const Json& document) {
     errors.push_back(
         not_supported(FieldPath("propagationPolicy"), *o.policy, {"Foreground", "Background", "Orphan", "nil"}));
   }
-  for (const auto& v : document.value("dryRun", Json::array())) {
-    if (v != "All")
-      errors.push_back(not_supported(FieldPath("dryRun"), v.is_string() ? v.get<std::string>() : "", {"All"}));
+  const Json dry_run = document.value("dryRun", Json::array());
+  if (dry_run.is_array() && std::any_of(dry_run.begin(), dry_run.end(), [](const Json& v) { return v != "All"; })) {
+    errors.push_back({"FieldValueNotSupported", "dryRun",
+                      "Unsupported value: " + compact_text(dry_run) + ": supported values: \"All\""});
   }
   return errors;
 }

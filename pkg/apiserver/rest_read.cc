@@ -161,6 +161,11 @@ bool send_protobuf_page(Call& call, const Page& page, const Json& metadata, cons
 }
 
 void send_page(const Env& env, Call& call, const Page& page) {
+  if (call.form.shape == OutputShape::kPartialObjectMetadata && !call.form.partial_list) {
+    send_status(call, not_acceptable("you requested PartialObjectMetadata, but the requested object is a list (*" +
+                                     call.kind->info().internal_type() + "List)"));
+    return;
+  }
   const Json metadata = list_metadata(page);
   if (call.form.shape == OutputShape::kTable) {
     auto table = make_table(

@@ -94,7 +94,7 @@ class StrategicMerger {
       if (!key.starts_with(kElementOrder)) continue;
       const std::string list = key.substr(kElementOrder.size());
       if (!patch.contains(list) && target.contains(list)) {
-        reorder(target[list], value, Json::array(), rules_of(type, list).merge_key);
+        reorder(target[list], value, rules_of(type, list).merge_key);
       }
     }
     return target;
@@ -131,7 +131,12 @@ class StrategicMerger {
       auto order = patch.find(std::string(kElementOrder) + key);
       auto merged = rules.merge_key.empty() ? primitives(std::move(base), value) : keyed(std::move(base), value, rules);
       if (!merged) return fail_status(merged.error());
-      if (order != patch.end()) reorder(*merged, *order, value, rules.merge_key);
+      // Without an order of its own the patch's elements stand as it has them.
+      if (order != patch.end()) {
+        reorder(*merged, *order, rules.merge_key);
+      } else if (!rules.merge_key.empty()) {
+        reorder(*merged, value, rules.merge_key);
+      }
       target[key] = std::move(*merged);
       return {};
     }
@@ -209,9 +214,8 @@ class StrategicMerger {
   }
 
   // Elements named by the order stand as it says; the others keep their place relative to their neighbours.
-  static void reorder(Json& list, const Json& order, const Json& patch, const std::string& merge_key) {
+  static void reorder(Json& list, const Json& order, const std::string& merge_key) {
     if (!order.is_array() || !list.is_array()) return;
-    (void)patch;
     auto key_of_item = [&](const Json& item) {
       if (merge_key.empty() || !item.is_object()) return item;
       return item.value(merge_key, Json());

@@ -202,16 +202,54 @@ Json scale_of(const Json& object) {
   return out;
 }
 
+TableColumn count_column(const char* name, const char* description) {
+  return {name, "integer", "", description, 0};
+}
+
+void send_scale(const Env& env, Call& call, const Json& object) {
+  const Json scale = scale_of(object);
+  if (call.form.shape != OutputShape::kTable) return send_document(call, 200, scale);
+  TableColumn name = name_column();
+  name.format.clear();
+  Json columns = Json::array();
+  for (const TableColumn& c :
+       {name, count_column("Desired", "replicas is the desired number of instances for the scaled object."),
+        count_column("Available", "replicas is the actual number of observed instances of the scaled object."),
+        age_column()}) {
+    columns.push_back({{"name", c.name},
+                       {"type", c.type},
+                       {"format", c.format},
+                       {"description", c.description},
+                       {"priority", c.priority}});
+  }
+  const Json& meta = scale["metadata"];
+  const Json created = meta.value("creationTimestamp", Json());
+  const Json cells = {meta["name"], scale["spec"].value("replicas", 0), scale["status"]["replicas"],
+                      age_cell(created, env.reactor.clock().wall_now())};
+  Json row = {{"cells", cells}, {"object", partial_object(meta, call.form.shape_version)}};
+  send_document(call, 200,
+                {{"kind", "Table"},
+                 {"apiVersion", "meta.k8s.io/" + call.form.shape_version},
+                 {"metadata", {{"resourceVersion", meta["resourceVersion"]}}},
+                 {"columnDefinitions", columns},
+                 {"rows", Json::array({row})}});
+}
+
 void scale(const Env& env, const CallPtr& call) {
   const std::string& name = call->path.name;
   const StoredPtr stored = env.store.get(call->table(), call->key(name));
   if (!stored) return send_status(*call, not_found(call->kind->info().group_resource(), name));
-  if (call->verb == "get") return send_document(*call, 200, scale_of(*stored->document()));
+  if (call->verb == "get") return send_scale(env, *call, *stored->document());
   Json wanted = scale_of(*stored->document());
   if (call->verb == "update") {
     auto body = decode_body(*call, foreign_kind({"autoscaling", "v1"}, "autoscaling/v1", "Scale"));
     if (!body) return send_status(*call, body.error());
     wanted = std::move(*body);
+    const Json sent = wanted.value("metadata", Json::object()).value("name", Json());
+    if (sent.is_string() && sent != name && sent != "") {
+      return send_status(*call, bad_request("the name of the object (" + sent.get<std::string>() +
+                                            ") does not match the name on the URL (" + name + ")"));
+    }
   } else {
     auto patch = Patch::parse(*call);
     if (!patch) return send_status(*call, patch.error());
@@ -237,7 +275,7 @@ void scale(const Env& env, const CallPtr& call) {
     return out;
   });
   if (!result) return send_status(*call, result.error());
-  send_document(*call, 200, scale_of(*result->object->document()));
+  send_scale(env, *call, *result->object->document());
 }
 
 // Containers are simulated: there is nothing to connect to, and nothing to resize.

@@ -61,7 +61,7 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
           return !over_;
         });
       }
-      if (options_.send_initial_events.value_or(false) && options_.allow_bookmarks) send_bookmark(true);
+      if (options_.send_initial_events.value_or(initial) && options_.allow_bookmarks) send_bookmark(true);
     }
     if (over_) return;
     listener_ = env_.store.listen(call_->table(), [this](const ChangePtr& change) {

@@ -74,9 +74,11 @@ struct Expr {
   std::string_view name;        // kIdent, kSelect (the field), kCall (the function), kMessage (the type)
   Expr* target = nullptr;       // kSelect: operand; kCall: receiver or null
   Expr** args = nullptr;        // kCall, kList; kMap: key, value, key, value ...; kMessage: values
-  uint8_t* optional = nullptr;  // kList per element, kMap per entry: written with '?'; null: none is
+  uint8_t* optional = nullptr;  // kList and kMessage per element, kMap per entry: written with '?'; null: none is
   uint32_t arg_count = 0;
   Comprehension* fold = nullptr;
+  std::string_view* fields = nullptr;  // kMessage: names, one for each of args
+  int32_t* field_offsets = nullptr;    // kMessage: where errors about them are shown
 
   // Written by the checker.
   const Type* type = nullptr;

@@ -342,7 +342,9 @@ class Checker {
     for (uint32_t i = 0; i < e->arg_count; ++i) visit(e->args[i]);
     set_type(e, simple(TypeKind::kError));
     bool exists = false;
-    if (is_message_type(e->name)) {
+    if (e->name == kDeviceType && env_.device_field("driver") != nullptr) {
+      visit_device_literal(e);
+    } else if (is_message_type(e->name)) {
       error(CompileCategory::kUnsupported, e,
             "message literals (" + std::string(e->name) + "{...}) are not supported; write the plain value instead");
     } else if (type_name_type(e->name, exists) != nullptr) {
@@ -350,6 +352,23 @@ class Checker {
     } else {
       undeclared(e, e->name);
     }
+  }
+
+  // A device that the expression makes itself: checked, though no evaluation ever succeeds in making one.
+  void visit_device_literal(Expr* e) {
+    for (uint32_t i = 0; i < e->arg_count; ++i) {
+      const std::string field(e->fields[i]);
+      const Type* declared = env_.device_field(field);
+      const Type* found = resolved(part_type(e->args[i], e->is_optional_at(i)));
+      if (declared == nullptr) {
+        issues_.add(CompileCategory::kUndefinedField, e->field_offsets[i], "undefined field '" + field + "'");
+      } else if (!types_.assignable(found, declared)) {
+        issues_.add(CompileCategory::kTypeMismatch, e->field_offsets[i],
+                    "expected type of field '" + field + "' is '" + checker_text(declared) +
+                        "' but provided type is '" + checker_text(found) + "'");
+      }
+    }
+    set_type(e, env_.find_variable(kDeviceVariable)->type);
   }
 
   void visit_fold(Expr* e) {

@@ -121,6 +121,8 @@ class Coster {
         return list_cost(e);
       case ExprKind::kMap:
         return map_cost(e);
+      case ExprKind::kMessage:
+        return message_cost(e);
       case ExprKind::kComprehension:
         return e->fold->is_bind() ? bind_cost(e) : fold_cost(e);
       default:
@@ -156,6 +158,12 @@ class Coster {
     TypeKind kind = e->target->type->kind;
     if (kind == TypeKind::kMap || kind == TypeKind::kObject || kind == TypeKind::kParam) sum = add(sum, 1);
     extend_path(e, e->target, e->name);
+    return sum;
+  }
+
+  uint64_t message_cost(const Expr* e) {
+    uint64_t sum = kMessageCost;
+    for (uint32_t i = 0; i < e->arg_count; ++i) sum = add(sum, cost(e->args[i]));
     return sum;
   }
 

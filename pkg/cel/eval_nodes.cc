@@ -323,6 +323,13 @@ Value InSetNode::eval(EvalContext& c) const {
 
 // ---- literals
 
+Value MessageNode::eval(EvalContext& c) const {
+  for (const Node* value : values_)
+    if (Value v = value->eval(c); v.is_error()) return v;
+  c.charge(kMessageCost);
+  return c.fail(RuntimeCategory::kUnknownType, "unknown type '" + std::string(type_) + "'");
+}
+
 Value ListNode::eval(EvalContext& c) const {
   Value* items = new_items(c, elements_.size());
   if (items == nullptr) return aborted(c);

@@ -279,6 +279,20 @@ class ListNode : public Node {
   std::vector<bool> optional_;  // empty: none is
 };
 
+// What making a message costs.
+inline constexpr uint64_t kMessageCost = 40;
+
+// A device made by the expression. Upstream's evaluator knows no such type, so it never succeeds.
+class MessageNode : public Node {
+ public:
+  MessageNode(std::string_view type, std::vector<const Node*> values) : type_(type), values_(std::move(values)) {}
+  Value eval(EvalContext& c) const override;
+
+ private:
+  std::string_view type_;
+  std::vector<const Node*> values_;
+};
+
 class MapNode : public Node {
  public:
   // Key, value, key, value ...

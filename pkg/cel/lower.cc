@@ -79,6 +79,8 @@ class Lowering {
         return list(e);
       case ExprKind::kMap:
         return map(e);
+      case ExprKind::kMessage:
+        return message(e);
       case ExprKind::kComprehension:
         return fold(e);
       default:
@@ -212,6 +214,12 @@ class Lowering {
   }
 
   // ---- literals
+
+  const Node* message(const Expr* e) {
+    std::vector<const Node*> values;
+    for (uint32_t i = 0; i < e->arg_count; ++i) values.push_back(lower(e->args[i]));
+    return make<MessageNode>(arena_.copy(e->name), std::move(values));
+  }
 
   const Node* list(const Expr* e) {
     std::vector<const Node*> elements;

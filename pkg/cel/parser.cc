@@ -324,11 +324,15 @@ class Parser {
     Expr* e = ast_.node(ExprKind::kMessage, offset(take()));
     e->name = ast_.arena().copy(name);
     std::vector<Expr*> values;
+    std::vector<uint8_t> optional;
+    std::vector<std::string_view> names;
+    std::vector<int32_t> offsets;
     uint16_t depth = 0;
     while (!failed_ && now().token != Token::kRightBrace && now().token != Token::kComma) {
-      accept(Token::kQuestion);
+      optional.push_back(accept(Token::kQuestion) ? 1 : 0);
       if (now().token != Token::kIdent) return unexpected("IDENTIFIER");
-      take();
+      names.push_back(ast_.arena().copy(text(take())));
+      offsets.push_back(offset(now()));
       if (!expect(Token::kColon, "':'")) return bad();
       values.push_back(expr());
       depth = std::max(depth, values.back()->parse_depth);
@@ -337,7 +341,11 @@ class Parser {
     }
     if (values.empty()) accept(Token::kComma);
     if (!expect(Token::kRightBrace, "'}'")) return bad();
-    adopt(e, values, {});
+    adopt(e, values, optional);
+    e->fields = ast_.arena().array<std::string_view>(names.size());
+    std::copy(names.begin(), names.end(), e->fields);
+    e->field_offsets = ast_.arena().array<int32_t>(offsets.size());
+    std::copy(offsets.begin(), offsets.end(), e->field_offsets);
     return counted(e, depth);
   }
 

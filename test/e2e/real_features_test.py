@@ -74,6 +74,11 @@ class Run:
         self.manager.arguments.append(f"--scheduling={mode}")
         self.manager.start()
 
+    def requests(self):
+        """What the manager has asked the API server so far."""
+        lines = self.manager.metrics().splitlines()
+        return sum(int(float(line.rsplit(" ", 1)[1])) for line in lines if line.startswith("rest_client_requests_total{"))
+
     def create(self, pods):
         self.api.many([lambda p=p: self.api.create(PODS, p) for p in pods])
 
@@ -256,10 +261,11 @@ class Preparer(threading.Thread):
 
 
 def conditions(options):
-    """Late: bound afterwards. Failing: other devices. Never: not bound, and told."""
-    count = min(options.pods, 30)
+    """Late: bound afterwards. Failing: other devices. Never: not bound, and told; the manager does not poll meanwhile."""
+    count = min(options.pods, 100)
+    late = [f"late-{i}" for i in range(-(-(count + 10) // DEVICES))]
     with Run(options, []) as run:
-        for name in ("late-0", "late-1", "failing", "never"):
+        for name in (*late, "failing", "never"):
             run.api.create(NODES, node(name, name.split("-", maxsplit=1)[0]))
             run.api.create(SLICES, slice_of(name, devices=3 if name == "failing" else DEVICES, bindsToNode=True, bindingConditions=["example.com/ready"], bindingFailureConditions=["example.com/failed"]))
         run.api.create(CLASSES, device_class("gpu"))
@@ -284,16 +290,20 @@ def conditions(options):
         pending = run.notes("BindingConditionsPending")
         driver.stopped.set()
         driver.join()
+        quiet = run.requests()
+        time.sleep(30)
+        asked = run.requests() - quiet
+        assert asked <= 10, f"{asked} requests in 30 s while three pods wait and nothing happens"
         assert set(bound) == {p["metadata"]["name"] for p in pods}, sorted(bound)
-        assert set(bound.values()) <= {"late-0", "late-1"}, collections.Counter(bound.values())
+        assert set(bound.values()) <= set(late), collections.Counter(bound.values())
         assert all(f"stuck-{i}" in pending for i in range(3)), sorted(pending)
         assert all("unplugged" in note for notes in failed.values() for note in notes), failed
         held = check_devices(run.api)
         assert held == count + 3, (held, count)
         run.delete([p["metadata"]["name"] for p in pods + stuck])
         run.wait(lambda: not run.api.items(CLAIMS), 120, "the claims to go")
-        print(f"conditions: {count} pods bound in {took:.1f} s, {len(failed)} of them after a device had failed; 3 wait for ever and were told; "
-              f"{held} devices held, none leaked", flush=True)
+        print(f"conditions: {count} pods bound in {took:.1f} s, {len(failed)} of them after a device had failed; 3 wait and were told, with {asked} "
+              f"requests in 30 s, {quiet} in all; {held} devices held, none leaked", flush=True)
 
 
 def bad(options):

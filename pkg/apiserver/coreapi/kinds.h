@@ -12,6 +12,7 @@ std::unique_ptr<Kind> make_node_kind();
 std::unique_ptr<Kind> make_namespace_kind();
 std::unique_ptr<Kind> make_event_kind();
 std::unique_ptr<Kind> make_config_map_kind();
+std::unique_ptr<Kind> make_service_kind();
 std::unique_ptr<Kind> make_secret_kind();
 std::unique_ptr<Kind> make_service_account_kind();
 std::unique_ptr<Kind> make_lease_kind();

@@ -1,8 +1,10 @@
 // Node and Namespace.
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "pkg/apiserver/coreapi/kinds.h"
+#include "pkg/apiserver/resourceapi/go_render.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/json_read.h"
 #include "pkg/base/strings.h"
@@ -62,6 +64,9 @@ class NodeKind : public Kind {
   using Kind::Kind;
 
   void set_defaults(Json& object) const override {
+    // The first of podCIDRs is podCIDR, in either direction.
+    if (Json& spec = object_member(object, "spec"); !text_of(spec, "podCIDR").empty() && !is_set(spec, "podCIDRs"))
+      spec["podCIDRs"] = {spec["podCIDR"]};
     auto status = object.find("status");
     if (status == object.end() || !status->is_object()) return;
     if (is_set(*status, "capacity")) set_default(*status, "allocatable", member(*status, "capacity"));
@@ -82,6 +87,13 @@ class NodeKind : public Kind {
   FieldErrors validate_create(const WriteContext&, const Json& object) const override { return check(object); }
   FieldErrors validate_update(const WriteContext&, const Json& object, const Json& old) const override {
     FieldErrors out = check(object);
+    // Upstream looks at them twice on updates, and says so twice.
+    check_taints(out, list_of(member(object, "spec"), "taints"));
+    const std::string& provider = text_of(member(old, "spec"), "providerID");
+    if (!provider.empty() && provider != text_of(member(object, "spec"), "providerID")) {
+      out.push_back(
+          forbidden(FieldPath("spec.providerID"), "node updates may not change providerID except from \"\" to valid"));
+    }
     const Json& before = member_at(old, "spec.podCIDRs");
     if (count_of(before) > 0 && before != member_at(object, "spec.podCIDRs")) {
       out.push_back(
@@ -131,7 +143,20 @@ class NodeKind : public Kind {
  private:
   static FieldErrors check(const Json& object) {
     FieldErrors out;
-    const Json& taints = list_of(member(object, "spec"), "taints");
+    const Json& spec = member(object, "spec");
+    check_taints(out, list_of(spec, "taints"));
+    size_t i = 0;
+    for (const Json& range : list_of(spec, "podCIDRs")) {
+      const FieldPath at = FieldPath("spec.podCIDRs").index(i++);
+      if (!is_address_range(as_text(range))) {
+        out.push_back(invalid(at, as_text(range), "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"));
+      }
+    }
+    return out;
+  }
+
+  static void check_taints(FieldErrors& out, const Json& taints) {
+    std::set<std::string> seen;
     for (size_t i = 0; i < taints.size(); ++i) {
       // The path starts at metadata upstream, too.
       const FieldPath path = FieldPath("metadata.taints").index(i);
@@ -145,8 +170,12 @@ class NodeKind : public Kind {
       } else if (effect != "NoSchedule" && effect != "PreferNoSchedule" && effect != "NoExecute") {
         out.push_back(not_supported(path.child("effect"), effect, {"NoSchedule", "PreferNoSchedule", "NoExecute"}));
       }
+      if (!seen.insert(text_of(taints[i], "key") + "/" + effect).second) {
+        out.push_back(
+            {"FieldValueDuplicate", path.text(),
+             "Duplicate value: " + render_go("Taint", taints[i]) + ": taints must be unique by key and effect pair"});
+      }
     }
-    return out;
   }
 };
 

@@ -150,7 +150,7 @@ void check_claim_uses(FieldErrors& out, const FieldPath& path, const Json& claim
       if (!declared.contains(name)) {
         FieldError e = field_not_found(at, name);
         e.message += ": must be one of the names in pod.spec.resourceClaims";
-        if (declared.empty()) e.message += " which is empty";
+        e.message += declared.empty() ? " which is empty" : ": " + join({declared.begin(), declared.end()}, ", ");
         out.push_back(std::move(e));
       }
     }
@@ -162,6 +162,33 @@ struct PodNames {
   Names volumes;
   Names claims;
 };
+
+void check_handler(FieldErrors& out, const FieldPath& path, const Json& handler) {
+  bool found = false;
+  for (const char* type : {"exec", "httpGet", "tcpSocket", "grpc"}) {
+    if (!is_set(handler, type)) continue;
+    if (found) out.push_back(forbidden(path.child(type), "may not specify more than 1 handler type"));
+    found = true;
+  }
+  if (!found) out.push_back(required(path, "must specify a handler type"));
+}
+
+void check_probes(FieldErrors& out, const FieldPath& path, const Json& container) {
+  for (const char* name : {"livenessProbe", "readinessProbe", "startupProbe"}) {
+    if (!is_set(container, name)) continue;
+    const Json& probe = member(container, name);
+    const FieldPath at = path.child(name);
+    check_handler(out, at, probe);
+    for (const char* key :
+         {"initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"}) {
+      if (int_of(probe, key) < 0)
+        out.push_back(invalid_value(at.child(key), int_of(probe, key), "must be greater than or equal to 0"));
+    }
+    const int64_t successes = int_of(probe, "successThreshold");
+    if (name != std::string_view("readinessProbe") && successes != 1)
+      out.push_back(invalid_value(at.child("successThreshold"), successes, "must be 1"));
+  }
+}
 
 void check_container(FieldErrors& out, const FieldPath& path, const Json& container, const PodNames& names) {
   const std::string& image = text_of(container, "image");
@@ -181,6 +208,7 @@ void check_container(FieldErrors& out, const FieldPath& path, const Json& contai
   const Json& env = list_of(container, "env");
   for (size_t i = 0; i < env.size(); ++i) check_env(out, path.child("env").index(i), env[i]);
   check_mounts(out, path.child("volumeMounts"), member(container, "volumeMounts"), names.volumes);
+  check_probes(out, path, container);
   const std::string& pull = text_of(container, "imagePullPolicy");
   if (!pull.empty() && pull != "Always" && pull != "IfNotPresent" && pull != "Never") {
     out.push_back(not_supported(path.child("imagePullPolicy"), pull, {"Always", "IfNotPresent", "Never"}));

@@ -126,6 +126,13 @@ class PodKind : public Kind {
     const std::string& qos = text_of(member(old, "status"), "qosClass");
     Json& status = object_member(object, "status");
     if (text_of(status, "qosClass").empty() && !qos.empty()) status["qosClass"] = qos;
+    // The first of podIPs is podIP, whichever a client writes.
+    const std::string& ip = text_of(status, "podIP");
+    if (ip.empty()) {
+      status.erase("podIPs");
+    } else if (list_of(status, "podIPs").empty() || text_of(status["podIPs"][0], "ip") != ip) {
+      status["podIPs"] = Json::array({{{"ip", ip}}});
+    }
   }
 
   StatusOr<void> admit_create(const WriteContext& ctx, Json& object) const override {

@@ -140,13 +140,32 @@ void check_affinity(FieldErrors& out, const FieldPath& path, const Json& affinit
   }
 }
 
+void check_spreading(FieldErrors& out, const FieldPath& path, const Json& constraints) {
+  size_t i = 0;
+  for (const Json& constraint : constraints) {
+    const FieldPath at = path.index(i++);
+    const int64_t skew = int_of(constraint, "maxSkew");
+    if (skew <= 0) out.push_back(invalid_value(at.child("maxSkew"), skew, "must be greater than zero"));
+    const std::string& key = text_of(constraint, "topologyKey");
+    if (key.empty()) {
+      out.push_back(required(at.child("topologyKey"), "can not be empty"));
+    } else {
+      check_label_name(out, at.child("topologyKey"), key);
+    }
+    const std::string& action = text_of(constraint, "whenUnsatisfiable");
+    if (action != "DoNotSchedule" && action != "ScheduleAnyway") {
+      out.push_back(not_supported(at.child("whenUnsatisfiable"), action, {"DoNotSchedule", "ScheduleAnyway"}));
+    }
+  }
+}
+
 void check_pod_spec(FieldErrors& out, const FieldPath& path, const Json& spec) {
   check_volumes(out, path.child("volumes"), list_of(spec, "volumes"));
   check_pod_claims(out, path.child("resourceClaims"), member(spec, "resourceClaims"));
   check_containers(out, path, spec);
   check_choice(out, path.child("restartPolicy"), text_of(spec, "restartPolicy"), {"Always", "OnFailure", "Never"});
   check_choice(out, path.child("dnsPolicy"), text_of(spec, "dnsPolicy"),
-               {"ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"});
+               {"ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"});
   check_labels(out, path.child("nodeSelector"), member(spec, "nodeSelector"));
   check_affinity(out, path.child("affinity"), member(spec, "affinity"));
   check_gates(out, path.child("schedulingGates"), list_of(spec, "schedulingGates"));
@@ -161,6 +180,7 @@ void check_pod_spec(FieldErrors& out, const FieldPath& path, const Json& spec) {
   const std::string& host = text_of(spec, "hostname");
   if (!host.empty()) add_problems(out, path.child("hostname"), host, dns_label_problems(host));
   check_tolerations(out, path.child("tolerations"), member(spec, "tolerations"));
+  check_spreading(out, path.child("topologySpreadConstraints"), list_of(spec, "topologySpreadConstraints"));
   check_subdomain_if_set(out, path, spec, "priorityClassName");
 }
 

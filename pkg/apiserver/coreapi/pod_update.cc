@@ -234,8 +234,15 @@ void check_pod_status(FieldErrors& out, const Json& pod) {
     if (!seen.insert(name).second) out.push_back(duplicate(at.child("name"), name));
     if (is_set(statuses[i], "resourceClaimName")) {
       const std::string& claim = text_of(statuses[i], "resourceClaimName");
-      add_problems(out, at.child("name"), claim, dns_subdomain_problems(claim));
+      add_problems(out, at.child("resourceClaimName"), claim, dns_subdomain_problems(claim));
     }
+  }
+  size_t at = 0;
+  for (const Json& ip : list_of(status, "podIPs")) {
+    const std::string& text = text_of(ip, "ip");
+    const FieldPath path = FieldPath("status.podIPs").index(at++);
+    if (!is_address(text))
+      out.push_back(invalid(path, text, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"));
   }
   const Json& extended = member(status, "extendedResourceClaimStatus");
   if (!extended.is_null()) {

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/coreapi/kinds.h"
+#include "pkg/apiserver/json_text.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/json_read.h"
 #include "pkg/base/strings.h"
@@ -136,6 +137,16 @@ class SecretKind : public Kind {
     if (!data.contains(key)) out.push_back(required(FieldPath("data").key(key), ""));
   }
 
+  static void check_json_data(FieldErrors& out, const Json& data, const char* key) {
+    std::string text;
+    if (!data.contains(key) || !base64_decode(as_text(data.at(key)), text)) return;
+    Json document;
+    std::vector<std::string> duplicates;
+    std::string error;
+    if (parse_json(text, document, duplicates, error)) return;
+    out.push_back(invalid(FieldPath("data").key(key), "<secret contents redacted>", error));
+  }
+
   static FieldErrors check(const Json& object) {
     FieldErrors out;
     size_t total = 0;
@@ -151,6 +162,7 @@ class SecretKind : public Kind {
       need(out, data, "tls.key");
     } else if (type == "kubernetes.io/dockerconfigjson") {
       need(out, data, ".dockerconfigjson");
+      check_json_data(out, data, ".dockerconfigjson");
     } else if (type == "kubernetes.io/ssh-auth") {
       need(out, data, "ssh-privatekey");
     } else if (type == "kubernetes.io/basic-auth" && !data.contains("username") && !data.contains("password")) {
@@ -164,6 +176,13 @@ class SecretKind : public Kind {
 class LeaseKind : public Kind {
  public:
   using Kind::Kind;
+
+  // Fields of a gate (CoordinatedLeaderElection) that is off.
+  void set_defaults(Json& object) const override {
+    Json& spec = object_member(object, "spec");
+    spec.erase("strategy");
+    spec.erase("preferredHolder");
+  }
 
   FieldErrors validate_create(const WriteContext&, const Json& object) const override { return check(object); }
   FieldErrors validate_update(const WriteContext&, const Json& object, const Json&) const override {

@@ -137,6 +137,7 @@ KindInfo resource_quotas_info() {
   KindInfo i = core_kind("ResourceQuota", "resourcequotas", "resourcequota", true);
   i.short_names = {"quota"};
   with_status(i);
+  i.delete_returns_object = true;
   return i;
 }
 
@@ -227,8 +228,9 @@ KindInfo catalog_info(std::string_view group, std::string_view plural) {
   if (group == "apps" && plural == "deployments") return deployments_info();
   if (group == "apps" && plural == "replicasets") return replicasets_info();
   if (group == "apps" && plural == "statefulsets") {
-    return pod_set_info(simple_kind("apps", "v1", "apps/v1", "StatefulSet", "statefulsets", "statefulset", true), "sts",
-                        true);
+    KindInfo i = simple_kind("apps", "v1", "apps/v1", "StatefulSet", "statefulsets", "statefulset", true);
+    i.name_rule = NameRule::kDnsLabel;
+    return pod_set_info(std::move(i), "sts", true);
   }
   if (group == "apps" && plural == "daemonsets") {
     return pod_set_info(simple_kind("apps", "v1", "apps/v1", "DaemonSet", "daemonsets", "daemonset", true), "ds",

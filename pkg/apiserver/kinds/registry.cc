@@ -19,7 +19,7 @@ void register_all_kinds(KindRegistry& registry) {
   registry.add(make_pod_kind());
   registry.add(make_secret_kind());
   plain("", "serviceaccounts");
-  plain("", "services");
+  registry.add(make_service_kind());
   registry.add(make_deployment_kind());
   registry.add(make_replica_set_kind());
   registry.add(make_stateful_set_kind());

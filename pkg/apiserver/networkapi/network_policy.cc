@@ -111,9 +111,15 @@ void add_network_kinds(KindRegistry& registry) {
   d.info.has_generation = true;
   d.defaults = set_network_policy_defaults;
   d.check = check_network_policy;
-  d.columns = {{{"Pod-Selector", "string", "", "The pods that the policy is about.", 0},
-                [](const Json& o) -> Json { return selector_text(member_at(o, "spec.podSelector")); }},
-               described_age()};
+  d.columns = {
+      {{"Pod-Selector", "string", "",
+        "podSelector selects the pods to which this NetworkPolicy object applies. The array of rules is applied to any "
+        "pods selected by this field. An empty selector matches all pods in the policy's namespace. Multiple network "
+        "policies can select the same set of pods. In this case, the ingress rules for each are combined additively. "
+        "This field is optional. If it is not specified, it defaults to an empty selector.",
+        0},
+       [](const Json& o) -> Json { return selector_text(member_at(o, "spec.podSelector")); }},
+      described_age()};
   registry.add(std::make_unique<DescribedKind>(std::move(d)));
 }
 

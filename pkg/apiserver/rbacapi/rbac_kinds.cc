@@ -65,7 +65,7 @@ class AnyRoleKind : public Kind {
   }
 
   std::vector<TableColumn> columns() const override {
-    return {name_column(), {"Created At", "string", "", "The time at which the role was created, in UTC.", 0}};
+    return {name_column(), {"Created At", "date", "", std::string(age_column_description()), 0}};
   }
   Json cells(const Json& object, WallTime) const override {
     const Json& meta = member(object, "metadata");
@@ -149,7 +149,10 @@ class AnyBindingKind : public Kind {
 
   std::vector<TableColumn> columns() const override {
     return {name_column(),
-            {"Role", "string", "", "The role that is granted.", 0},
+            {"Role", "string", "",
+             "RoleRef can reference a Role in the current namespace or a ClusterRole in the global namespace. If the "
+             "RoleRef cannot be resolved, the Authorizer must return an error.",
+             0},
             age_column(),
             {"Users", "string", "", "Users in the roleBinding", 1},
             {"Groups", "string", "", "Groups in the roleBinding", 1},

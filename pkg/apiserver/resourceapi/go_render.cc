@@ -23,6 +23,18 @@ using GoTypes = std::map<std::string_view, std::vector<GoField>>;
 
 const GoTypes& go_types() {
   static const GoTypes types = {
+      {"CSINodeDriver",
+       {{"Name", "name", "s"},
+        {"NodeID", "nodeID", "s"},
+        {"TopologyKeys", "topologyKeys", "p"},
+        {"Allocatable", "allocatable", "p"}}},
+      {"Taint",
+       {{"Key", "key", "s"}, {"Value", "value", "s"}, {"Effect", "effect", "s"}, {"TimeAdded", "timeAdded", "p"}}},
+      {"PodDisruptionBudgetSpec",
+       {{"MinAvailable", "minAvailable", "p"},
+        {"Selector", "selector", "p"},
+        {"MaxUnavailable", "maxUnavailable", "p"},
+        {"UnhealthyPodEvictionPolicy", "unhealthyPodEvictionPolicy", "p"}}},
       {"ResourceClaimTemplateSpec", {{"", "metadata", "meta"}, {"Spec", "spec", "ResourceClaimSpec"}}},
       {"ResourceClaimSpec", {{"Devices", "devices", "DeviceClaim"}}},
       {"DeviceClaim",

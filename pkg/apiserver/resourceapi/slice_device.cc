@@ -170,7 +170,7 @@ void check_valid_range(FieldErrors& out, const FieldPath& path, const Json& poli
     out.push_back(invalid(path.child(field), value.to_string(), std::string(what) + bound.to_string()));
   };
   if (min.compare(capacity) > 0) refuse("min", min, "min is larger than capacity value: ", capacity);
-  if (preset.compare(min) < 0) refuse("default", preset, "default is less than min: ", min);
+  if (preset.compare(min) < 0) refuse("min", preset, "default is less than min: ", min);
   if (is_set(range, "max")) {
     const Quantity max = quantity_of(member(range, "max"));
     if (min.compare(max) > 0) refuse("max", min, "min is larger than max: ", max);

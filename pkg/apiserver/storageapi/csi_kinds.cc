@@ -4,6 +4,7 @@
 
 #include "pkg/api/quantity.h"
 #include "pkg/apiserver/kinds/kind_info.h"
+#include "pkg/apiserver/resourceapi/go_render.h"
 #include "pkg/apiserver/storageapi/volume_kinds.h"
 #include "pkg/apiserver/storageapi/volume_parts.h"
 #include "pkg/apiserver/validation/content.h"
@@ -64,7 +65,7 @@ FieldErrors check_csi_node_change(const Json& object, const Json& old) {
       if (text_of(driver, "name") != text_of(before, "name")) continue;
       for (const char* key : {"nodeID", "topologyKeys", "allocatable"}) {
         if (semantic_equal(member(driver, key), member(before, key))) continue;
-        out.push_back(invalid_value(FieldPath("spec.drivers"), driver, "field is immutable"));
+        out.push_back(invalid_raw(FieldPath("spec.drivers"), render_go("CSINodeDriver", driver), "field is immutable"));
         break;
       }
     }
@@ -210,7 +211,6 @@ KindDescription csi_node_kind() {
 KindDescription csi_driver_kind() {
   KindDescription d;
   d.info = storage_info("CSIDriver", "csidrivers", "csidriver");
-  d.info.has_generation = true;
   d.defaults = set_driver_defaults;
   d.check = check_csi_driver;
   d.check_change = check_csi_driver_change;

@@ -120,7 +120,7 @@ FieldErrors check_volume(const Json& object) {
 }
 
 FieldErrors check_volume_change(const Json& object, const Json& old) {
-  FieldErrors out;
+  FieldErrors out = check_volume(object);  // upstream looks twice, and says so twice
   const Json& spec = member(object, "spec");
   const Json& before = member(old, "spec");
   for (const char* name : kVolumeSources) {
@@ -168,22 +168,42 @@ KindDescription volume_description() {
     return DescribedColumn{{name, "string", "", what, priority}, cell};
   };
   d.columns = {
-      spec_text("Capacity", "How much the volume holds.",
+      spec_text("Capacity",
+                "capacity is the description of the persistent volume's resources and capacity. More info: "
+                "https://kubernetes.io/docs/concepts/storage/persistent-volumes#capacity",
                 [](const Json& o) -> Json { return member_at(o, "spec.capacity").value("storage", "0"); }),
-      spec_text("Access Modes", "How the volume can be mounted.",
+      spec_text("Access Modes",
+                "accessModes contains all ways the volume can be mounted. More info: "
+                "https://kubernetes.io/docs/concepts/storage/persistent-volumes#access-modes",
                 [](const Json& o) -> Json { return access_modes_text(list_of(member(o, "spec"), "accessModes")); }),
-      spec_text("Reclaim Policy", "What happens when the claim is gone.",
+      spec_text("Reclaim Policy",
+                "persistentVolumeReclaimPolicy defines what happens to a persistent volume when released from its "
+                "claim. Valid options are Retain (default for manually created PersistentVolumes), Delete (default for "
+                "dynamically provisioned PersistentVolumes), and Recycle (deprecated). Recycle must be supported by "
+                "the volume plugin underlying this PersistentVolume. More info: "
+                "https://kubernetes.io/docs/concepts/storage/persistent-volumes#reclaiming",
                 [](const Json& o) -> Json { return text_of(member(o, "spec"), kReclaimPolicy); }),
-      spec_text("Status", "Phase of the volume.", [](const Json& o) -> Json { return phase_text(o); }),
-      spec_text("Claim", "The claim that has the volume.", claim_cell),
+      spec_text("Status",
+                "phase indicates if a volume is available, bound to a claim, or released by a claim. More info: "
+                "https://kubernetes.io/docs/concepts/storage/persistent-volumes#phase",
+                [](const Json& o) -> Json { return phase_text(o); }),
+      spec_text("Claim",
+                "claimRef is part of a bi-directional binding between PersistentVolume and PersistentVolumeClaim. "
+                "Expected to be non-nil when bound. claim.VolumeName is the authoritative bind between PV and PVC. "
+                "More info: https://kubernetes.io/docs/concepts/storage/persistent-volumes#binding",
+                claim_cell),
       spec_text("StorageClass", "StorageClass of the pv", [](const Json& o) -> Json { return class_of(o); }),
       spec_text("VolumeAttributesClass", "VolumeAttributesClass of the pv",
                 [](const Json& o) -> Json { return or_unset(member(o, "spec"), "volumeAttributesClassName"); }),
-      spec_text("Reason", "Why the volume failed.",
+      spec_text("Reason",
+                "reason is a brief CamelCase string that describes any failure and is meant for machine parsing and "
+                "tidy display in the CLI.",
                 [](const Json& o) -> Json { return text_of(member(o, "status"), "reason"); }),
       described_age(),
       spec_text(
-          "VolumeMode", "File system or block device.",
+          "VolumeMode",
+          "volumeMode defines if a volume is intended to be used with a formatted filesystem or to remain in raw block "
+          "state. Value of Filesystem is implied when not included in spec.",
           [](const Json& o) -> Json { return or_unset(member(o, "spec"), "volumeMode"); }, 1)};
   return d;
 }

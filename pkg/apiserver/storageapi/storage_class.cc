@@ -114,13 +114,21 @@ KindDescription storage_class_kind() {
   d.check = check_storage_class;
   d.check_change = check_storage_class_change;
   d.name_cell = storage_class_name;
-  d.columns = {{{"Provisioner", "string", "", "Who makes the volumes.", 0},
+  d.columns = {{{"Provisioner", "string", "", "provisioner indicates the type of the provisioner.", 0},
                 [](const Json& o) -> Json { return text_of(o, "provisioner"); }},
-               {{"ReclaimPolicy", "string", "", "What happens to a volume when its claim is gone.", 0},
+               {{"ReclaimPolicy", "string", "",
+                 "reclaimPolicy controls the reclaimPolicy for dynamically provisioned PersistentVolumes of this "
+                 "storage class. Defaults to Delete.",
+                 0},
                 [](const Json& o) -> Json { return text_of(o, "reclaimPolicy"); }},
-               {{"VolumeBindingMode", "string", "", "When volumes are made and bound.", 0},
+               {{"VolumeBindingMode", "string", "",
+                 "volumeBindingMode indicates how PersistentVolumeClaims should be provisioned and bound.  When unset, "
+                 "VolumeBindingImmediate is used. This field is only honored by servers that enable the "
+                 "VolumeScheduling feature.",
+                 0},
                 [](const Json& o) -> Json { return text_of(o, "volumeBindingMode"); }},
-               {{"AllowVolumeExpansion", "string", "", "Whether volumes may grow.", 0},
+               {{"AllowVolumeExpansion", "string", "",
+                 "allowVolumeExpansion shows whether the storage class allow volume expand.", 0},
                 [](const Json& o) -> Json { return bool_of(o, "allowVolumeExpansion"); }},
                described_age()};
   return d;

@@ -122,16 +122,20 @@ KindDescription volume_claim_description() {
   d.check = check_volume_claim;
   d.check_change = check_volume_claim_change;
   d.columns = {
-      {{"Status", "string", "", "Phase of the claim.", 0}, [](const Json& o) -> Json { return phase_text(o); }},
-      {{"Volume", "string", "", "The volume that is bound to the claim.", 0},
+      {{"Status", "string", "", "phase represents the current phase of PersistentVolumeClaim.", 0},
+       [](const Json& o) -> Json { return phase_text(o); }},
+      {{"Volume", "string", "", "volumeName is the binding reference to the PersistentVolume backing this claim.", 0},
        [](const Json& o) -> Json { return text_of(member(o, "spec"), "volumeName"); }},
-      {{"Capacity", "string", "", "How much the bound volume holds.", 0},
+      {{"Capacity", "string", "", "capacity represents the actual resources of the underlying volume.", 0},
        [](const Json& o) -> Json {
          if (text_of(member(o, "spec"), "volumeName").empty()) return "";
          const std::string& amount = text_of(member_at(o, "status.capacity"), "storage");
          return amount.empty() ? "0" : amount;
        }},
-      {{"Access Modes", "string", "", "How the bound volume can be mounted.", 0},
+      {{"Access Modes", "string", "",
+        "accessModes contains the actual access modes the volume backing the PVC has. More info: "
+        "https://kubernetes.io/docs/concepts/storage/persistent-volumes#access-modes-1",
+        0},
        [](const Json& o) -> Json {
          if (text_of(member(o, "spec"), "volumeName").empty()) return "";
          return access_modes_text(list_of(member(o, "status"), "accessModes"));
@@ -140,7 +144,10 @@ KindDescription volume_claim_description() {
       {{"VolumeAttributesClass", "string", "", "VolumeAttributesClass of the pvc", 0},
        [](const Json& o) -> Json { return or_unset(member(o, "spec"), "volumeAttributesClassName"); }},
       described_age(),
-      {{"VolumeMode", "string", "", "File system or block device.", 1},
+      {{"VolumeMode", "string", "",
+        "volumeMode defines what type of volume is required by the claim. Value of Filesystem is implied when not "
+        "included in claim spec.",
+        1},
        [](const Json& o) -> Json { return or_unset(member(o, "spec"), "volumeMode"); }}};
   return d;
 }

@@ -1,7 +1,10 @@
 #include "pkg/apiserver/validation/content.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "pkg/base/strings.h"
 
@@ -98,6 +101,19 @@ void add_problems(FieldErrors& out, const FieldPath& path, std::string_view valu
 
 void add_errors(FieldErrors& out, FieldErrors more) {
   for (auto& e : more) out.push_back(std::move(e));
+}
+
+bool is_address(const std::string& text) {
+  in6_addr any{};
+  return inet_pton(AF_INET, text.c_str(), &any) == 1 || inet_pton(AF_INET6, text.c_str(), &any) == 1;
+}
+
+bool is_address_range(const std::string& text) {
+  const size_t slash = text.find('/');
+  if (slash == std::string::npos || !is_address(text.substr(0, slash))) return false;
+  const std::string length = text.substr(slash + 1);
+  if (length.empty() || length.size() > 3 || length.find_first_not_of("0123456789") != std::string::npos) return false;
+  return std::stoi(length) <= (text.find(':') == std::string::npos ? 32 : 128);
 }
 
 }  // namespace dra::apiserver

@@ -11,6 +11,10 @@
 
 namespace dra::apiserver {
 
+// An IPv4 or IPv6 address; with a prefix length ("10.0.0.0/24").
+bool is_address(const std::string& text);
+bool is_address_range(const std::string& text);
+
 using api::dns1035_label_problems;
 using api::dns_label_problems;
 using api::dns_subdomain_problems;

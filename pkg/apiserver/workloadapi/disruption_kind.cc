@@ -1,6 +1,7 @@
 // PodDisruptionBudget: stored and validated. No controller keeps its status, and evictions do not ask it.
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/resourceapi/go_render.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/json_read.h"
 #include "pkg/apiserver/workloadapi/kinds.h"
@@ -47,8 +48,8 @@ class PodDisruptionBudgetKind : public Kind {
 
   std::vector<TableColumn> columns() const override {
     return {name_column(),
-            {"Min Available", "string", "", "How many selected pods must stay available.", 0},
-            {"Max Unavailable", "string", "", "How many selected pods may be unavailable.", 0},
+            {"Min Available", "string", "", "The minimum number of pods that must be available.", 0},
+            {"Max Unavailable", "string", "", "The maximum number of pods that may be unavailable.", 0},
             {"Allowed Disruptions", "integer", "", "Calculated number of pods that may be disrupted at this time.", 0},
             age_column()};
   }
@@ -66,7 +67,8 @@ class PodDisruptionBudgetKind : public Kind {
     const Json& spec = member(object, "spec");
     const FieldPath path("spec");
     if (is_set(spec, "minAvailable") && is_set(spec, "maxUnavailable")) {
-      out.push_back(invalid_value(path, spec, "minAvailable and maxUnavailable cannot be both set"));
+      out.push_back(invalid_raw(path, render_go("PodDisruptionBudgetSpec", spec),
+                                "minAvailable and maxUnavailable cannot be both set"));
     }
     check_amount(out, path.child("minAvailable"), member(spec, "minAvailable"));
     check_amount(out, path.child("maxUnavailable"), member(spec, "maxUnavailable"));

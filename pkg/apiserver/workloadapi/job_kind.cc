@@ -65,10 +65,16 @@ void check_job_spec(FieldErrors& out, const Json& spec) {
   }
   const std::string& mode = text_of(spec, "completionMode");
   if (mode != "NonIndexed" && mode != "Indexed" && !mode.empty()) {
-    out.push_back(not_supported(path.child("completionMode"), mode, {"Indexed", "NonIndexed"}));
+    out.push_back(not_supported(path.child("completionMode"), mode, {"NonIndexed", "Indexed"}));
   }
   if (mode == "Indexed" && !is_set(spec, "completions")) {
     out.push_back(required(path.child("completions"), "when completion mode is Indexed"));
+  }
+  const std::string& replacement = text_of(spec, "podReplacementPolicy");
+  if (!replacement.empty() && replacement != "Failed" && replacement != "TerminatingOrFailed") {
+    out.push_back(not_supported(path.child("podReplacementPolicy"), replacement, {"Failed", "TerminatingOrFailed"}));
+  } else if (replacement == "TerminatingOrFailed" && is_set(spec, "podFailurePolicy")) {
+    out.push_back(not_supported(path.child("podReplacementPolicy"), replacement, {"Failed"}));
   }
   if (!is_set(spec, "selector")) {
     out.push_back(required(path.child("selector"), ""));
@@ -193,6 +199,7 @@ class JobKind : public Kind {
     FieldErrors out;
     const Json& spec = member(object, "spec");
     check_job_spec(out, spec);
+    check_job_spec(out, spec);  // upstream looks twice, and says so twice
     check_completions_kept(out, spec, member(old, "spec"));
     if (!semantic_equal(member(spec, "selector"), member_at(old, "spec.selector"))) {
       out.push_back(invalid_value(FieldPath("spec.selector"), member(spec, "selector"), "field is immutable"));

@@ -172,6 +172,15 @@ class DaemonSetKind : public Kind {
     default_template(object);
   }
 
+  // Upstream's rows are made of the internal type, which has a field for that number.
+  Json table_metadata(const Json& metadata) const override {
+    Json out = metadata;
+    Json& annotations = object_member(out, "annotations");
+    annotations.erase(kTemplateGeneration);
+    if (annotations.empty()) out.erase("annotations");
+    return out;
+  }
+
   // The number of the template, as the controllers of 1.36 still label pods with it.
   void prepare_for_create(const WriteContext&, Json& object) const override {
     object_member(object_member(object, "metadata"), "annotations")[kTemplateGeneration] = "1";

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Sends the sequences of own_sequences.py to a real API server ($KUBEBUILDER_ASSETS: etcd, kube-apiserver) and to `dra-sandbox apiserver`, and
+compares the answers, normalised by the replayer of ../shared/conformance.
+
+usage: twin_test.py PROGRAM [--only REGEX] [--keep FILE] [--from FILE] [--least PERCENT]
+--keep: keep what the real server answered; --from: compare with that instead of a real server. Steps that the real server answers differently
+when it is asked twice are left out, and counted. Exit status 77 (skipped) without the binaries or the replayer."""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "../e2e")]
+import own_sequences  # noqa: E402
+import real_cluster  # noqa: E402
+
+# Their texts hold a diff of Go structs, or are the Go YAML parser's own, which this server does not imitate: as for the steps of
+# apiserver_tolerant.txt, only status, reason, details and the causes' reasons and fields are compared.
+TOLERANT = ("own-pod-gates / 10", "own-pod-claims / 8", "own-volumes / 3", "own-appliers / 14")
+FLAGS = ("--disable-admission-plugins=ServiceAccount", "--runtime-config=resource.k8s.io/v1beta1=true,resource.k8s.io/v1beta2=true,resource.k8s.io/v1alpha3=true",
+         "--feature-gates=DRADeviceTaintRules=true")
+
+
+def replay(replayer, url, token, *arguments):
+    """Runs the replayer; returns its output."""
+    command = [sys.executable, replayer, "--server", url, "--admin-token", token, *arguments]
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False).stdout
+
+
+def ask_real_server(replayer, path):
+    """Writes the sequences with the real server's answers; returns the failures of a second round ("id / step")."""
+    with tempfile.TemporaryDirectory() as folder, real_cluster.RealCluster(server_flags=FLAGS) as cluster:
+        asked = os.path.join(folder, "asked.json")
+        with open(asked, "w", encoding="utf-8") as out:
+            json.dump({"sequences": own_sequences.SEQUENCES}, out)
+        url, token = f"https://127.0.0.1:{cluster.port}", cluster.tokens["admin"]
+        print(replay(replayer, url, token, "--record", asked, path).strip(), flush=True)
+        again = replay(replayer, url, token, "--golden", path, "--ns-prefix", "probe-api-s")
+        return [line[5:].split(": ")[0] for line in again.splitlines() if line.startswith("FAIL ")]
+
+
+def tolerant_steps(path, folder):
+    """The file of TOLERANT's full names."""
+    out = os.path.join(folder, "tolerant.txt")
+    with open(path, encoding="utf-8") as file, open(out, "w", encoding="utf-8") as lines:
+        names = (f"{q['id']} / {s['name']}" for q in json.load(file)["sequences"] for s in q["steps"])
+        lines.writelines(name + "\n" for name in names if name.startswith(tuple(t + " " for t in TOLERANT)))
+    return out
+
+
+def ask_ours(program, replayer, path, only, folder):
+    server = subprocess.Popen([program, "apiserver", "--port", "0", "--token", "admintoken"], stdout=subprocess.PIPE, text=True)
+    try:
+        url = re.search(r"https://\S+", server.stdout.readline()).group(0)
+        return replay(replayer, url, "admintoken", "--golden", path, "--tolerant", tolerant_steps(path, folder), *(["--only", only] if only else []))
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--only")
+    parser.add_argument("--keep")
+    parser.add_argument("--from", dest="recorded")
+    parser.add_argument("--least", type=float, default=98.5)
+    options = parser.parse_args()
+    replayer = os.path.join(os.environ.get("DRA_CONFORMANCE_DIR") or os.path.join("..", "shared", "conformance"), "apiserver_replay.py")
+    if not os.path.exists(replayer) or not (options.recorded or real_cluster.RealCluster.available()):
+        print("skipped: no replayer in ../shared/conformance, or KUBEBUILDER_ASSETS names no folder with etcd and kube-apiserver")
+        return 77
+    with tempfile.TemporaryDirectory() as folder:
+        path = options.recorded or options.keep or os.path.join(folder, "answers.json")
+        if not options.recorded:
+            unstable = ask_real_server(replayer, path)
+            with open(path, encoding="utf-8") as file:
+                # A binary that was built from vendored sources names its own files differently.
+                recorded = json.loads(file.read().replace("k8s.io/kubernetes/pkg/api/legacyscheme", "pkg/api/legacyscheme"))
+            for sequence in recorded["sequences"]:
+                for step in sequence["steps"]:
+                    step["unstable"] = f"{sequence['id']} / {step['name']}" in unstable
+            with open(path, "w", encoding="utf-8") as out:
+                json.dump(recorded, out, indent=1)
+        with open(path, encoding="utf-8") as file:
+            recorded = json.load(file)["sequences"]
+        unstable = {f"{q['id']} / {s['name']}" for q in recorded for s in q["steps"] if s.get("unstable")}
+        asked = sum(len(q["steps"]) for q in recorded if not options.only or re.search(options.only, q["id"] + " own")) - len(unstable)
+        failed, counts = 0, True
+        for line in ask_ours(options.program, replayer, path, options.only, folder).splitlines():
+            if line.startswith("FAIL "):
+                counts = line[5:].split(": ")[0] not in unstable
+                failed += counts
+            if counts:
+                print(line)
+    share = 100 * (asked - failed) / max(asked, 1)
+    print(f"{asked} requests, {failed} answered differently, {len(unstable)} left out: the real server's own answers differ; {share:.2f} % agree")
+    return 0 if share >= options.least else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
