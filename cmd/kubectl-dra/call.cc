@@ -115,12 +115,26 @@ std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& 
   return static_cast<int>(inspect::Status::kUsage);
 }
 
-Result<inspect::Objects> Call::load(const std::function<Result<void>(std::string_view, std::string_view)>& on_page) {
+Result<const inspect::Objects*> Call::load(const OnPage& on_page) {
   const SystemClock clock;
   const MonoTime begun = clock.mono_now();
   auto objects = read_cluster(common, on_page);
+  if (!objects) return fail(objects.error());
+  objects_ = std::make_shared<const inspect::Objects>(std::move(*objects));
   load_time += clock.mono_now() - begun;
-  return objects;
+  return objects_.get();
+}
+
+Result<inspect::State*> Call::load_state() {
+  auto options = state_options();
+  if (!options) return fail(options.error());
+  const auto objects = load();
+  if (!objects) return fail(objects.error());
+  const SystemClock clock;
+  const MonoTime begun = clock.mono_now();
+  state_ = std::make_shared<inspect::State>(**objects, std::move(*options));
+  load_time += clock.mono_now() - begun;
+  return state_.get();
 }
 
 Result<std::string> Call::request(const Ask& ask) {

@@ -18,14 +18,14 @@ Result<inspect::Answer> run_lint(Call& call) {
   if (!text) return fail(text.error());
   auto options = call.state_options();
   if (!options) return fail(options.error());
-  std::optional<inspect::Objects> objects;
+  const inspect::Objects* objects = nullptr;
   if (!call.switches["offline"]) {
-    auto loaded = call.load();
+    const auto loaded = call.load();
     if (!loaded) return fail(loaded.error());
-    objects = std::move(*loaded);
+    objects = *loaded;
   }
   const std::string ns = call.ns();
-  auto findings = inspect::lint(*text, objects ? &*objects : nullptr, *options, ns);
+  auto findings = inspect::lint(*text, objects, *options, ns);
   if (!findings) return fail(findings.error());
   return inspect::lint_answer(*findings, file == "-" ? "<stdin>" : file, call.switches["strict"]);
 }
@@ -35,7 +35,7 @@ Result<inspect::Answer> run_cel(Call& call) {
   if (!options) return fail(options.error());
   const auto objects = call.load();
   if (!objects) return fail(objects.error());
-  return inspect::cel_answer(*objects, call.words[0], options->features);
+  return inspect::cel_answer(**objects, call.words[0], options->features);
 }
 
 Result<uint32_t> number_of(const std::string& text, uint32_t most) {
@@ -86,9 +86,9 @@ Result<inspect::Answer> run_whatif(Call& call) {
   const auto objects = call.load();
   if (!objects) return fail(objects.error());
   const std::string ns = call.ns();
-  auto fates = inspect::whatif(*objects, *change, *options, ns);
+  auto fates = inspect::whatif(**objects, *change, *options, ns);
   if (!fates) return fail(fates.error());
-  return inspect::whatif_answer(*fates, *objects);
+  return inspect::whatif_answer(*fates, **objects);
 }
 
 const RegisterVerb kLint(

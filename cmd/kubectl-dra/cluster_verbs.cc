@@ -18,21 +18,19 @@ const client::Resource kTaintRules{"resource.k8s.io", "v1beta2", "devicetaintrul
 const client::Resource kLeases{"coordination.k8s.io", "v1", "leases", "Lease", true};
 
 Result<inspect::Answer> run_doctor(Call& call) {
-  auto options = call.state_options();
-  if (!options) return fail(options.error());
   call.common.asks_feature_gates = true;
-  const auto objects = call.load();
-  if (!objects) return fail(objects.error());
-  const inspect::State state(*objects, std::move(*options));
-  return inspect::doctor_answer(inspect::diagnose(state), *objects);
+  const auto state = call.load_state();
+  if (!state) return fail(state.error());
+  return inspect::doctor_answer(inspect::diagnose(**state), (*state)->objects);
 }
 
 Result<inspect::Answer> run_replay(Call& call) {
   auto options = call.state_options();
   if (!options) return fail(options.error());
-  const auto objects = call.load();
-  if (!objects) return fail(objects.error());
-  return inspect::replay(*objects, call.words[0], call.ns(), *options);
+  const auto loaded = call.load();
+  if (!loaded) return fail(loaded.error());
+  const inspect::Objects& objects = **loaded;
+  return inspect::replay(objects, call.words[0], call.ns(), *options);
 }
 
 Result<inspect::Answer> run_migrate(Call& call) {
@@ -75,15 +73,16 @@ Result<inspect::Answer> run_taint(Call& call) {
   if (const auto [end, error] = std::from_chars(most.data(), most.data() + most.size(), question.max_evictions);
       !most.empty() && (error != std::errc() || end != most.data() + most.size()))
     return fail(Code::kInvalidArgument, "--max-evictions " + quote(most) + " is no number");
-  const auto objects = call.load();
-  if (!objects) return fail(objects.error());
+  const auto loaded = call.load();
+  if (!loaded) return fail(loaded.error());
+  const inspect::Objects& objects = **loaded;
   question.scheduler_runs = scheduler_runs(call);
   question.scheduler_is_safe = call.switches["scheduler-gate-is-off"];
-  auto plan = inspect::plan_taint(*objects, question, *options);
+  auto plan = inspect::plan_taint(objects, question, *options);
   if (!plan) return fail(plan.error());
   // Who cannot see all pods cannot know how many would go.
   if (plan->refusal.empty() && question.taint.effect == "NoExecute" &&
-      (objects->hides("pods") || objects->hides("resourceclaims")))
+      (objects.hides("pods") || objects.hides("resourceclaims")))
     plan->refusal = "pods or claims are not visible, so it is not known which pods would go";
   const bool write = plan->refusal.empty() && !call.switches["dry-run"];
   for (size_t i = 0; write && i < plan->rules.size(); ++i) {
@@ -104,9 +103,10 @@ Result<inspect::Answer> run_untaint(Call& call) {
     key.erase(colon);
   }
   key.erase(std::min(key.find('='), key.size()));
-  const auto objects = call.load();
-  if (!objects) return fail(objects.error());
-  const auto names = inspect::rules_to_remove(*objects, call.words[0], key, effect);
+  const auto loaded = call.load();
+  if (!loaded) return fail(loaded.error());
+  const inspect::Objects& objects = **loaded;
+  const auto names = inspect::rules_to_remove(objects, call.words[0], key, effect);
   inspect::Answer answer{"DRAUntaint"};
   if (names.empty()) {
     answer.lines.push_back("no DeviceTaintRule gives " + call.words[0] + " a taint with key " + key +

@@ -34,8 +34,9 @@ Call call_of(const std::vector<std::string>& words) {
 
 void offer_objects(const Verb& verb, const std::vector<std::string>& words, const std::string& typed) {
   Call call = call_of(words);
-  const auto objects = call.load();
-  if (!objects) return;
+  const auto loaded = call.load();
+  if (!loaded) return;
+  const inspect::Objects* objects = *loaded;
   const std::string ns = call.common.ns.empty() ? "default" : call.common.ns;
   for (const std::string& kind : verb.completes) {
     if (kind == "@nodes")

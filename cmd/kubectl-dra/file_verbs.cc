@@ -34,29 +34,31 @@ Result<inspect::Answer> run_fits(Call& call) {
   // Read before the cluster: what is wrong with the file is said at once.
   if (auto early = inspect::read_manifest(*text, "default"); !early)
     return fail(early.error().wrap(call.value("filename")));
-  auto objects = call.load();
-  if (!objects) return fail(objects.error());
+  const auto loaded = call.load();
+  if (!loaded) return fail(loaded.error());
+  const inspect::Objects& objects = **loaded;
   auto manifest = inspect::read_manifest(*text, call.ns());
   if (!manifest) return fail(manifest.error().wrap(call.value("filename")));
-  auto found = inspect::fits(*objects, *manifest, options);
+  auto found = inspect::fits(objects, *manifest, options);
   if (!found) return fail(found.error());
-  return inspect::to_answer(*found, *manifest, *objects, options.on_empty);
+  return inspect::to_answer(*found, *manifest, objects, options.on_empty);
 }
 
 Result<inspect::Answer> run_snapshot(Call& call) {
   if (!call.common.from.empty())
     return fail(Code::kInvalidArgument, "snapshot reads a server; --from names one that was taken");
   inspect::SnapshotWriter writer(call.switches["redact"]);
-  auto objects = call.load([&](std::string_view plural, std::string_view page) { return writer.add(plural, page); });
-  if (!objects) return fail(objects.error());
+  const auto loaded = call.load([&](std::string_view plural, std::string_view page) { return writer.add(plural, page); });
+  if (!loaded) return fail(loaded.error());
+  const inspect::Objects& objects = **loaded;
   const std::string& path = call.words[0];
-  if (auto written = writer.write(*objects, path); !written) return fail(written.error());
+  if (auto written = writer.write(objects, path); !written) return fail(written.error());
   inspect::Answer answer{"DRASnapshot"};
-  answer.lines.push_back("wrote " + path + ": " + inspect::counted(objects->nodes.size(), "node") + ", " +
-                         inspect::counted(objects->slices.size(), "slice") + ", " +
-                         inspect::counted(objects->claims.size(), "claim") + ", " +
-                         inspect::counted(objects->pods.size(), "pod"));
-  for (const inspect::Hidden& hidden : objects->hidden) {
+  answer.lines.push_back("wrote " + path + ": " + inspect::counted(objects.nodes.size(), "node") + ", " +
+                         inspect::counted(objects.slices.size(), "slice") + ", " +
+                         inspect::counted(objects.claims.size(), "claim") + ", " +
+                         inspect::counted(objects.pods.size(), "pod"));
+  for (const inspect::Hidden& hidden : objects.hidden) {
     answer.notes.push_back("not visible, so not in it: " + hidden.what + " (" + hidden.why + ")");
     answer.status = inspect::Status::kUnknown;
   }

@@ -8,26 +8,6 @@
 namespace dra::kubectl {
 namespace {
 
-// The state of the cluster, and what it is made from.
-struct Loaded {
-  inspect::Objects objects;
-  std::unique_ptr<inspect::State> state;
-};
-
-Result<std::unique_ptr<Loaded>> load_state(Call& call) {
-  auto options = call.state_options();
-  if (!options) return fail(options.error());
-  auto objects = call.load();
-  if (!objects) return fail(objects.error());
-  auto loaded = std::make_unique<Loaded>();
-  loaded->objects = std::move(*objects);
-  const SystemClock clock;
-  const MonoTime begun = clock.mono_now();
-  loaded->state = std::make_unique<inspect::State>(loaded->objects, std::move(*options));
-  call.load_time += clock.mono_now() - begun;
-  return loaded;
-}
-
 Result<inspect::Answer> run_top(Call& call) {
   const std::string what = call.words.empty() ? "nodes" : call.words[0];
   static const std::vector<std::string> kWhat{"nodes", "classes", "claims", "namespaces"};
@@ -43,9 +23,9 @@ Result<inspect::Answer> run_top(Call& call) {
   if (!labels) return fail(labels.error());
   // Namespaced things of all namespaces, unless -n chooses one.
   inspect::Scope scope{call.common.all_namespaces ? "" : call.common.ns, std::move(*labels)};
-  auto loaded = load_state(call);
+  const auto loaded = call.load_state();
   if (!loaded) return fail(loaded.error());
-  inspect::State& state = *(*loaded)->state;
+  inspect::State& state = **loaded;
   if (what == "nodes") return inspect::top_nodes(state, scope);
   if (what == "classes") return inspect::top_classes(state);
   if (what == "claims") return inspect::top_claims(state, scope);
@@ -53,15 +33,15 @@ Result<inspect::Answer> run_top(Call& call) {
 }
 
 Result<inspect::Answer> run_who(Call& call) {
-  auto loaded = load_state(call);
+  const auto loaded = call.load_state();
   if (!loaded) return fail(loaded.error());
-  return inspect::who(*(*loaded)->state, call.words[0]);
+  return inspect::who(**loaded, call.words[0]);
 }
 
 Result<inspect::Answer> run_explain(Call& call) {
   if (call.common.all_namespaces)
     return fail(Code::kInvalidArgument, "explain is about one object; choose its namespace with -n");
-  auto loaded = load_state(call);
+  const auto loaded = call.load_state();
   if (!loaded) return fail(loaded.error());
   inspect::ExplainOptions options;
   options.ns = call.ns();
@@ -70,7 +50,7 @@ Result<inspect::Answer> run_explain(Call& call) {
   options.wide = call.common.output == "wide";
   // "pod X" is "pod/X".
   const std::string target = call.words.size() == 2 ? call.words[0] + "/" + call.words[1] : call.words[0];
-  return inspect::explain(*(*loaded)->state, target, options);
+  return inspect::explain(**loaded, target, options);
 }
 
 const RegisterVerb kTop({"top",

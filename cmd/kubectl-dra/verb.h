@@ -35,9 +35,12 @@ class Call {
 
   // How long load() took: reading, decoding and, for a state, filling the rooms that decide.
   Duration load_time{};
-  // The cluster, from the server or the snapshot. `on_page` sees pages as a server sends them.
-  Result<inspect::Objects> load(
-      const std::function<Result<void>(std::string_view, std::string_view)>& on_page = nullptr);
+  using OnPage = std::function<Result<void>(std::string_view, std::string_view)>;
+  // The cluster, from the server or the snapshot; it lives as long as the call. `on_page` sees pages as a server sends
+  // them.
+  Result<const inspect::Objects*> load(const OnPage& on_page = nullptr);
+  // The cluster in the rooms that decide; as load().
+  Result<inspect::State*> load_state();
   // One request to the server; taint and untaint alone use it to write.
   using Ask = std::function<Handle(client::RestClient&, client::RestClient::Done)>;
   Result<std::string> request(const Ask& ask);
@@ -46,6 +49,11 @@ class Call {
   Result<inspect::StateOptions> state_options() const;
   size_t width() const;  // of the terminal, or 80
   const std::string& value(const std::string& name) { return values[name]; }
+
+ private:
+  // Shared because a call is copied for each round of a watch, before it has loaded anything.
+  std::shared_ptr<const inspect::Objects> objects_;
+  std::shared_ptr<inspect::State> state_;
 };
 
 struct Flag {

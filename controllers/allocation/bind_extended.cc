@@ -117,7 +117,12 @@ bool PodReconcile::make_extended() {
     for (const ExtendedResource& resource : claimed) names.push_back(resource.name);
     if (groups.size() < kMaxGroups || groups.contains(names)) groups.emplace(std::move(names), std::move(claimed));
   }
-  std::optional<allocator::Request> refuted;
+  struct Refuted {
+    allocator::Request request;
+    allocator::FoundNodes found;
+    std::vector<ExtendedResource> claimed;
+  };
+  std::optional<Refuted> refuted;
   NodeChoice none;
   none.why_none = "there are no nodes";
   for (const auto& [names, claimed] : groups) {
@@ -134,8 +139,7 @@ bool PodReconcile::make_extended() {
     for (const ClaimState& claim : state_.claims)
       if (!claim.allocated()) request.claims.push_back(claim.claim);
     if (!claimed.empty()) request.claims.push_back(supposed_claim(pod_, claimed));
-    std::vector<allocator::NodeId> order;
-    for (const std::string_view node : choice.nodes) order.push_back(inventory_.node_id(node));
+    const std::vector<allocator::NodeId> order = numbers_of(choice, inventory_);
     request.facts = choice.facts;
     request.cpu_milli = choice.cpu_milli;
     const DevicesHeldBack held_back(inventory_, avoided_devices(pod_, view_.now()));
@@ -150,14 +154,15 @@ bool PodReconcile::make_extended() {
         return unfinished(found), false;
       case allocator::Outcome::kInfeasible:
       case allocator::Outcome::kError:
-        refuted = std::move(request);
+        refuted = Refuted{std::move(request), found, claimed};
     }
   }
   if (give_back()) return false;
   if (!refuted) return no_node(none), false;
-  park(causes_of(*refuted));
-  const std::string note = "no node can provide devices for " + names_of(extended_);
-  complain("FailedAllocation", note, note);
+  // The nodes of this group again: another group may have been looked at since.
+  claimed_ = refuted->claimed;
+  const NodeChoice choice = candidate_nodes();
+  no_devices(refuted->request, numbers_of(choice, inventory_), refuted->found, "for " + names_of(extended_) + ": ");
   return false;
 }
 

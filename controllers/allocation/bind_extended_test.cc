@@ -120,7 +120,26 @@ TEST_F(BindExtended, WhereADevicePluginAdvertisesNoClaimIsMade) {
 TEST_F(BindExtended, APodThatFitsNowhereHasNoClaim) {
   ask("3");
   EXPECT_EQ(pass(), "event FailedAllocation, parked");
-  EXPECT_NE(event().note.find("no node can provide"), std::string::npos) << event().note;
+  EXPECT_TRUE(event().note.starts_with("for \"example.com/gpu\" (DeviceClass \"gpu\"): no node can provide 3 x gpu"))
+      << event().note;
+}
+
+// Autoscalers and people read the condition, whether devices were asked for by a claim or by a resource's name.
+TEST_F(BindExtended, APodThatFitsNowhereHasItsCondition) {
+  ask("3");
+  api::Pod pod = view.pods.at("default/p");
+  pod.metadata.creation_timestamp = format_rfc3339(view.now() - 1h);
+  view.put(pod);
+  pass();
+  const auto condition = std::find_if(last.effects.begin(), last.effects.end(), [](const Effect& effect) {
+    const auto* one = std::get_if<Write>(&effect);
+    return one && one->purpose == "show-waiting";
+  });
+  ASSERT_NE(condition, last.effects.end());
+  const Json status = Json::parse(std::get<Write>(*condition).body)["status"]["conditions"][0];
+  EXPECT_EQ(status["type"], "PodScheduled");
+  EXPECT_EQ(status["reason"], "Unschedulable");
+  EXPECT_EQ(status["message"], event().note);
 }
 
 // The devices that it was made for are gone before it is allocated: it goes, too, and the nodes are tried anew.

@@ -42,9 +42,7 @@ void PodReconcile::allocate() {
   request.cpu_milli = choice.cpu_milli;
   for (const ClaimState& claim : state_.claims)
     if (!claim.allocated()) request.claims.push_back(claim.claim);
-  std::vector<allocator::NodeId> order;
-  order.reserve(choice.nodes.size());
-  for (const std::string_view node : choice.nodes) order.push_back(inventory_.node_id(node));
+  const std::vector<allocator::NodeId> order = numbers_of(choice, inventory_);
   const DevicesHeldBack held_back(inventory_, avoided_devices(pod_, view_.now()));
   const allocator::FoundNodes found = allocator_.find_nodes(request, order, 1);
   if (!found.class_of_unknown_strategy.empty()) warn_of_strategy(found.class_of_unknown_strategy);

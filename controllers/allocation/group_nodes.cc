@@ -31,10 +31,11 @@ GroupNodes::GroupNodes(const std::vector<PodReconcile*>& pods, const reconcile::
 std::vector<gang::Candidate> GroupNodes::candidates(size_t member) {
   const NodeChoice choice = pods_[member]->candidate_nodes();
   watch_lags_ = watch_lags_ || choice.watch_lags;
+  const std::vector<allocator::NodeId> numbers = numbers_of(choice, inventory_);
   std::vector<gang::Candidate> found;
-  found.reserve(choice.nodes.size());
-  for (size_t i = 0; i < choice.nodes.size(); ++i)
-    found.push_back({inventory_.node_id(choice.nodes[i]), choice.facts.empty() ? gang::NodeFacts{} : choice.facts[i]});
+  found.reserve(numbers.size());
+  for (size_t i = 0; i < numbers.size(); ++i)
+    found.push_back({numbers[i], choice.facts.empty() ? gang::NodeFacts{} : choice.facts[i]});
   return found;
 }
 

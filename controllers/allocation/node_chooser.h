@@ -32,6 +32,8 @@ struct NodeChoice {
   // was promised is preferred to every other.
   std::vector<allocator::NodeFacts> facts{};
   int64_t cpu_milli = 0;  // that the pod wants
+  // The inventory's numbers of the nodes, one by one; empty where the chooser does not know them (see numbers_of()).
+  std::vector<allocator::NodeId> numbers{};
 
   // Drops the nodes of which `drop` is true, and what is known of them; returns how many.
   template <class Predicate>
@@ -42,13 +44,24 @@ struct NodeChoice {
       if (drop(nodes[i])) continue;
       nodes[kept] = nodes[i];
       if (!facts.empty()) facts[kept] = facts[i];
+      if (!numbers.empty()) numbers[kept] = numbers[i];
       ++kept;
     }
     nodes.resize(kept);
     if (!facts.empty()) facts.resize(kept);
+    if (!numbers.empty()) numbers.resize(kept);
     return before - kept;
   }
 };
+
+// The inventory's numbers of the nodes of a choice, in its order.
+inline std::vector<allocator::NodeId> numbers_of(const NodeChoice& choice, inventory::Inventory& inventory) {
+  if (!choice.numbers.empty()) return choice.numbers;
+  std::vector<allocator::NodeId> numbers;
+  numbers.reserve(choice.nodes.size());
+  for (const std::string_view node : choice.nodes) numbers.push_back(inventory.node_id(node));
+  return numbers;
+}
 
 // What the volumes of a pod still need before it is bound to a node. The objects are the newest that are known.
 struct VolumeNeeds {

@@ -146,8 +146,9 @@ class PodReconcile {
 
   // ---- report.cc
   void no_node(const NodeChoice& choice);
+  // `subject` comes before the sentence: "for ...: ".
   void no_devices(const allocator::Request& request, const std::vector<allocator::NodeId>& order,
-                  const allocator::FoundNodes& found);
+                  const allocator::FoundNodes& found, const std::string& subject = "");
   void unusable(const allocator::Request& request, const std::vector<allocator::NodeId>& order,
                 const allocator::FoundNodes& found);
   void undecided(const allocator::FoundNodes& found);
@@ -158,7 +159,9 @@ class PodReconcile {
   void park(const std::set<reconcile::Cause>& causes);
   // The allocated claims that leave the pod no other node, after a "; ".
   std::string what_pins() const;
-  verdict::Verdict verdict_of(const std::vector<allocator::NodeId>& passed, const allocator::FoundNodes* found) const;
+  // `request`: what was asked for, where that is more than the claims that there are.
+  verdict::Verdict verdict_of(const std::vector<allocator::NodeId>& passed, const allocator::FoundNodes* found,
+                              const allocator::Request* request = nullptr) const;
   verdict::Holder name_of_holder(std::string_view uid, std::string_view driver, std::string_view pool) const;
   // The pod waits: event, condition and a line in the log say why.
   void waits(reconcile::EventReason reason, const std::string& note, const std::string& signature);

@@ -83,10 +83,14 @@ verdict::Holder PodReconcile::name_of_holder(std::string_view uid, std::string_v
 }
 
 verdict::Verdict PodReconcile::verdict_of(const std::vector<allocator::NodeId>& passed,
-                                          const allocator::FoundNodes* found) const {
+                                          const allocator::FoundNodes* found,
+                                          const allocator::Request* request) const {
   verdict::Question question;
   question.pod = &pod_;
-  for (const ClaimState& claim : state_.claims) question.claims.push_back(claim.claim);
+  for (const ClaimState& claim : state_.claims)
+    if (request == nullptr || claim.allocated()) question.claims.push_back(claim.claim);
+  if (request != nullptr)
+    question.claims.insert(question.claims.end(), request->claims.begin(), request->claims.end());
   verdict::NodeFindings findings;
   if (role_ == Role::kBoundBare)
     question.nodes = {pod_.node_name};
@@ -120,8 +124,8 @@ void PodReconcile::no_node(const NodeChoice& choice) {
 }
 
 void PodReconcile::no_devices(const allocator::Request& request, const std::vector<allocator::NodeId>& order,
-                              const allocator::FoundNodes& found) {
-  const verdict::Verdict verdict = verdict_of(order, &found);
+                              const allocator::FoundNodes& found, const std::string& subject) {
+  const verdict::Verdict verdict = verdict_of(order, &found, &request);
   std::set<Cause> causes = causes_of(request);
   for (const std::string& driver : verdict.drivers) causes.insert(driver_cause(driver));
   park(causes);
@@ -131,7 +135,7 @@ void PodReconcile::no_devices(const allocator::Request& request, const std::vect
   const std::string kind = verdict::kind(verdict);
   const bool nodes = verdict.main == verdict::Verdict::Main::kNodes;
   waits(nodes ? EventReason("FailedScheduling") : EventReason("FailedAllocation"),
-        verdict::sentence(verdict, words) + pins, kind + pins);
+        subject + verdict::sentence(verdict, words) + pins, subject + kind + pins);
   for (const auto& claim : request.claims) {
     words.claim = claim->metadata.key();
     complain_about(*claim, verdict::sentence(verdict, words), kind);

@@ -14,6 +14,7 @@ bool Census::update(inventory::Core& core, DeviceJudge& judge, Meter& meter) {
     index_.clear();
     drivers_.clear();
     pools_.assign(core.pool_slots(), {});
+    pools_with_usable_.clear();
     driver_of_.assign(core.pool_slots(), "");
     devices_ = 0;
     pending_.clear();
@@ -52,6 +53,7 @@ void Census::forget(PoolId id) {
     if (driver != drivers_.end() && --driver->second == 0) drivers_.erase(driver);
     driver_of_[id].clear();
   }
+  if (tally.usable > 0) inventory::clear_bit(pools_with_usable_.data(), id);
   tally = {};
 }
 
@@ -94,7 +96,10 @@ void Census::add(const Pool& pool, PoolTally& tally, const DeviceCause& cause) {
   }
   if (cause.cause == Cause::kCombination) {
     mark(tally.usable_mask);
-    ++tally.usable;
+    if (tally.usable++ == 0) {
+      pools_with_usable_.resize(std::max<size_t>(pools_with_usable_.size(), pool.id / 64 + 1), 0);
+      inventory::set_bit(pools_with_usable_.data(), pool.id);
+    }
   } else if (cause.cause == Cause::kInUse) {
     mark(tally.held_mask);
   } else if (cause.cause == Cause::kCounterShort) {

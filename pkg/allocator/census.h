@@ -47,6 +47,8 @@ class Census {
   // By PoolId; of those that are not known some devices may be counted.
   const std::vector<PoolTally>& pools() const { return pools_; }
   uint32_t devices() const { return devices_; }  // counted
+  // By PoolId, a bit each: pools with a usable device. In a fleet in which nothing is left there are few.
+  const inventory::Words& pools_with_usable() const { return pools_with_usable_; }
   // The driver has a device that the class selects.
   const std::map<std::string, uint32_t, std::less<>>& drivers() const { return drivers_; }
   size_t bytes() const { return pools_.size() * 128 + groups_.size() * 128; }
@@ -63,6 +65,7 @@ class Census {
   std::vector<Group> groups_;
   std::map<std::tuple<Cause, int, std::string>, uint16_t> index_;
   std::vector<PoolTally> pools_;
+  inventory::Words pools_with_usable_;
   std::vector<std::string> driver_of_;  // by PoolId, of those with selected devices
   std::map<std::string, uint32_t, std::less<>> drivers_;
   std::vector<inventory::PoolId> pending_;

@@ -31,9 +31,26 @@ struct PoolInScope {
   bool is_reached(uint32_t device) const { return reached && (reach.empty() || test_bit(reach.data(), device)); }
 };
 
+// A count for each node. Most explanations come from a fleet in which few nodes have anything left, so a table of all
+// nodes is made with the first of them.
+class CountByNode {
+ public:
+  void add(NodeId node, uint32_t count, size_t nodes) {
+    if (counts_.empty()) counts_.resize(nodes, 0);
+    if (counts_[node] == 0 && count > 0) counted_.push_back(node);
+    counts_[node] += count;
+  }
+  uint32_t operator[](NodeId node) const { return counts_.empty() ? 0 : counts_[node]; }
+  const std::vector<NodeId>& counted() const { return counted_; }  // nodes with a count above 0, each once
+
+ private:
+  std::vector<uint32_t> counts_;
+  std::vector<NodeId> counted_;
+};
+
 // Usable devices by node.
 struct UsableOnNodes {
-  std::vector<uint32_t> passed, refused;        // of pools with one node, by node
+  CountByNode passed, refused;                  // of pools with one node
   uint32_t wide = 0;                            // of pools that every node can use
   std::vector<std::pair<PoolId, Words>> other;  // of pools that some nodes can use
 };
@@ -47,9 +64,6 @@ class Explainer {
   Reasons run(const ExplainScope& scope) {
     Reasons reasons;
     reasons.nodes_asked = static_cast<uint32_t>(scope.passed.size());
-    passes_.assign(core_.node_count(), false);
-    for (const NodeId node : scope.passed)
-      if (node < passes_.size()) passes_[node] = true;
     reasons.nodes_examined = scope.everywhere ? reasons.nodes_asked : 0;
     if (!scope.everywhere) collect(scope, reasons.nodes_examined);
     for (uint32_t r = 0; r < plan_.requests.size(); ++r)
@@ -60,7 +74,7 @@ class Explainer {
       }
     reasons.drivers.assign(drivers_.begin(), drivers_.end());
     for (NodeId node = 0; node < able_.size() && reasons.able_though_refused.size() < kMaxAble; ++node)
-      if (able_[node] == plan_.requests.size() && !plan_.requests.empty() && !passes_[node])
+      if (able_[node] == plan_.requests.size() && !plan_.requests.empty() && !passes(node, scope))
         reasons.able_though_refused.push_back(node);
     return reasons;
   }
@@ -99,6 +113,16 @@ class Explainer {
     for (const NodeId node : scope.others)
       if (devices <= kMaxExplainedDevices) add(node, false);
     for (auto& [id, one] : found) pools_.push_back(std::move(one));
+  }
+
+  // The pod can go to the node.
+  bool passes(NodeId node, const ExplainScope& scope) {
+    if (passes_.empty()) {
+      passes_.assign(core_.node_count(), false);
+      for (const NodeId one : scope.passed)
+        if (one < passes_.size()) passes_[one] = true;
+    }
+    return passes_[node];
   }
 
   // ---- the whole fleet: counted before, but for what depends on the pod's nodes and on other devices
@@ -190,20 +214,19 @@ class Explainer {
   void split_usable(uint32_t r, const PlanAlternative& alternative, const ExplainScope& scope, const Census& census,
                     RequestReason& reason) {
     UsableOnNodes usable;
-    usable.passed.assign(core_.node_count(), 0);
-    usable.refused.assign(core_.node_count(), 0);
     find_common_values(alternative, true);
     const bool too_many = !alternative.all && alternative.count > api::kMaxAllocationResults;
     std::map<std::pair<Cause, std::string>, CauseCount> counts;
     std::optional<std::map<PoolId, Words>> reach;  // of pools of several nodes
-    for (PoolId id = 0; id < census.pools().size(); ++id) {
+    const Words& pools = census.pools_with_usable();
+    for (size_t at = 0; (at = inventory::next_bit(pools.data(), pools.size(), at)) != SIZE_MAX; ++at) {
+      const auto id = static_cast<PoolId>(at);
       const Census::PoolTally& tally = census.pools()[id];
-      if (tally.usable == 0) continue;
       PoolInScope one;
       one.pool = core_.pool(id);
       one.node = tally.node;
       if (one.node != inventory::kNone) {
-        one.reached = passes_[one.node];
+        one.reached = passes(one.node, scope);
       } else if (one.pool->everywhere()) {
         one.reached = !scope.passed.empty();
       } else {
@@ -238,7 +261,7 @@ class Explainer {
                  std::map<std::pair<Cause, std::string>, CauseCount>& counts) const {
     const DeviceCause found{one.reached ? Cause::kCombination : Cause::kNodeRefused, -1, ""};
     if (one.node != inventory::kNone)
-      (one.reached ? usable.passed : usable.refused)[one.node] += tally.usable;
+      (one.reached ? usable.passed : usable.refused).add(one.node, tally.usable, core_.node_count());
     else if (one.pool->everywhere())
       usable.wide += tally.usable;
     uint32_t first = 0;
@@ -297,8 +320,6 @@ class Explainer {
     std::map<std::tuple<Cause, int, std::string>, CauseCount> counts;
     HolderCounts holders(core_);
     UsableOnNodes usable;
-    usable.passed.assign(core_.node_count(), 0);
-    usable.refused.assign(core_.node_count(), 0);
     find_common_values(alternative, false);
     const bool too_many = !alternative.all && alternative.count > api::kMaxAllocationResults;
     bool any_selected = false;
@@ -340,12 +361,12 @@ class Explainer {
     return reason;
   }
 
-  static void note_usable(const PoolInScope& one, uint32_t device, const DeviceCause& found, UsableOnNodes& usable,
-                          Words& of_several) {
+  void note_usable(const PoolInScope& one, uint32_t device, const DeviceCause& found, UsableOnNodes& usable,
+                   Words& of_several) const {
     const bool passed = found.cause == Cause::kCombination;
     if (!passed && found.cause != Cause::kNodeRefused) return;
     if (one.node != inventory::kNone) {
-      ++(passed ? usable.passed : usable.refused)[one.node];
+      (passed ? usable.passed : usable.refused).add(one.node, 1, core_.node_count());
     } else if (one.pool->everywhere()) {
       ++usable.wide;
     } else {
@@ -368,14 +389,14 @@ class Explainer {
       return count;
     };
     uint32_t most = 0;
-    for (const NodeId node : scope.passed)
-      if (node < usable.passed.size() && !out_of_time())
+    const bool of_one_node = usable.wide == 0 && usable.other.empty();
+    for (const NodeId node : of_one_node ? std::span(usable.passed.counted()) : scope.passed)
+      if (node < core_.node_count() && !out_of_time())
         most = std::max(most, usable.passed[node] + usable.wide + of_several(node));
-    able_.resize(core_.node_count(), 0);
+    if (!usable.refused.counted().empty()) able_.resize(core_.node_count(), 0);
     const uint32_t wanted = alternative.all ? 1 : alternative.count;
-    for (NodeId node = 0; node < able_.size(); ++node)
-      if (able_[node] == r && !passes_[node] && usable.refused[node] > 0 &&
-          usable.refused[node] + usable.wide >= wanted)
+    for (const NodeId node : usable.refused.counted())
+      if (able_[node] == r && !passes(node, scope) && usable.refused[node] + usable.wide >= wanted)
         able_[node] = r + 1;
     return most;
   }
@@ -469,7 +490,7 @@ class Explainer {
   static constexpr uint32_t kMostJudgedLate = 8;
   uint64_t looked_at_ = 0;
   uint32_t judged_late_ = 0;    // after the time was over
-  std::vector<bool> passes_;    // by node
+  std::vector<bool> passes_;    // by node; see passes()
   std::vector<uint32_t> able_;  // by node: the first so many requests have enough devices there
   std::vector<PoolInScope> pools_;
   std::set<std::string, std::less<>> drivers_;

@@ -1,6 +1,7 @@
 #include "pkg/allocator/holders.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace dra::allocator {
 
@@ -25,21 +26,33 @@ void HolderCounts::add(CauseCount* count, Cause cause, const inventory::Pool& po
 void HolderCounts::add_holders(CauseCount* count, const inventory::Pool& pool, uint32_t device) {
   const auto held = pool.holders.find(pool.device_name(device));
   if (held == pool.holders.end()) return;
-  for (const inventory::HolderRef& holder : held->second) {
-    Tally& tally = by_count_[count][holder.claim];
-    tally.pool = &pool;
-    ++tally.devices;
-  }
+  for (const inventory::HolderRef& holder : held->second) held_.push_back({count, holder.claim, &pool});
 }
 
 void HolderCounts::finish() {
-  for (auto& [count, tallies] : by_count_) {
-    std::vector<std::pair<inventory::ClaimIndex, Tally>> order(tallies.begin(), tallies.end());
+  struct Tally {
+    inventory::ClaimIndex claim = 0;
+    const inventory::Pool* pool = nullptr;
+    uint32_t devices = 0;
+  };
+  std::stable_sort(held_.begin(), held_.end(), [](const Held& a, const Held& b) {
+    return a.count != b.count ? std::less<>()(a.count, b.count) : a.claim < b.claim;
+  });
+  std::vector<Tally> order;
+  for (size_t at = 0; at < held_.size();) {
+    CauseCount* const count = held_[at].count;
+    order.clear();
+    for (; at < held_.size() && held_[at].count == count; ++at) {
+      if (order.empty() || order.back().claim != held_[at].claim) order.push_back({held_[at].claim, nullptr, 0});
+      order.back().pool = held_[at].pool;
+      ++order.back().devices;
+    }
     std::stable_sort(order.begin(), order.end(),
-                     [](const auto& a, const auto& b) { return a.second.devices > b.second.devices; });
-    for (const auto& [claim, tally] : order) {
+                     [](const Tally& a, const Tally& b) { return a.devices > b.devices; });
+    for (const Tally& tally : order) {
       if (count->holders.size() == kMaxHolders) break;
-      count->holders.push_back({core_.claim(claim).uid, tally.pool->driver_text, tally.pool->name_text, tally.devices});
+      count->holders.push_back(
+          {core_.claim(tally.claim).uid, tally.pool->driver_text, tally.pool->name_text, tally.devices});
     }
     count->more_holders = static_cast<uint32_t>(order.size() - count->holders.size());
   }

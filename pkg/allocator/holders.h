@@ -1,7 +1,6 @@
 // HolderCounts: which claims hold the devices that a cause counts, or what their counters give. Internal to explain.cc.
 #pragma once
 
-#include <map>
 #include <vector>
 
 #include "pkg/allocator/reasons.h"
@@ -21,15 +20,17 @@ class HolderCounts {
  private:
   static constexpr size_t kMostLooks = 256;
   static constexpr size_t kMostCounterLooks = 8;  // each looks at all devices of the pool
-  struct Tally {
+  // One device of one claim; sorted and added up by finish(), which is cheaper than a map for each device.
+  struct Held {
+    CauseCount* count = nullptr;
+    inventory::ClaimIndex claim = 0;
     const inventory::Pool* pool = nullptr;
-    uint32_t devices = 0;
   };
 
   void add_holders(CauseCount* count, const inventory::Pool& pool, uint32_t device);
 
   const inventory::Core& core_;
-  std::map<CauseCount*, std::map<inventory::ClaimIndex, Tally>> by_count_;
+  std::vector<Held> held_;
   size_t looks_ = 0, counter_looks_ = 0;
 };
 

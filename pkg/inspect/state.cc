@@ -16,7 +16,7 @@ std::vector<std::string> asked_nodes(const std::string& only) {
 }  // namespace
 
 State::State(const Objects& given, StateOptions chosen)
-    : objects(given), options(std::move(chosen)), inventory(options.features.on(given.server_version)), random_(1) {
+    : objects(given), options(std::move(chosen)), inventory(options.features.on(given.server_version)), numbers_(inventory), random_(1) {
   for (const auto& [name, one] : objects.classes) inventory.apply_class(*one);
   for (const auto& [name, node] : objects.nodes) {
     inventory.apply_node(name, node->metadata.labels);
@@ -39,6 +39,7 @@ State::State(const Objects& given, StateOptions chosen)
 
 verdict::Facts State::facts() {
   verdict::Facts known{cluster, inventory, *allocator_, nullptr};
+  known.numbers = &numbers_;
   known.name_of_holder = [this](std::string_view uid, std::string_view, std::string_view) {
     verdict::Holder holder;
     holder.uid = std::string(uid);
@@ -83,7 +84,13 @@ std::vector<inventory::NodeId> State::nodes_for(const api::Pod* pod, const std::
   asked.volumes = placement::Volumes::kIgnored;
   const placement::Cluster::Aside aside(cluster, pod->metadata.uid);
   const placement::Decision decision = placement::decide(cluster, *needs, asked);
-  for (const placement::RankedNode& ranked : decision.nodes) consider(cluster.rest(ranked.node).name);
+  numbers_.follow(cluster);
+  const bool all = only.empty() && allocated.empty();
+  for (const placement::RankedNode& ranked : decision.nodes)
+    if (all)
+      nodes.push_back(numbers_.of(ranked.node));
+    else
+      consider(cluster.rest(ranked.node).name);
   if (nodes.empty())
     refused.why = !decision.nodes.empty() ? "its allocated claims cannot be used on any node that would take the pod"
                                           : decision.summary();

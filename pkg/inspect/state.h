@@ -18,6 +18,7 @@
 #include "pkg/inventory/inventory.h"
 #include "pkg/placement/cluster.h"
 #include "pkg/placement/decision.h"
+#include "pkg/placement/node_numbers.h"
 
 namespace dra::verdict {
 struct Facts;
@@ -73,6 +74,7 @@ class State {
                                            const std::string& only, Placed& refused);
   bool usable(const std::vector<Claim>& allocated, const std::string& node) const;
 
+  placement::NodeNumbers numbers_;
   SeededRandom random_;
   std::unique_ptr<allocator::Allocator> allocator_;
 };

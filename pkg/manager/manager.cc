@@ -72,6 +72,7 @@ struct Manager::Impl {
         cache_keeper(reactor, allocator, [this] { return watches ? watches->claims.core().size() : 0; }),
         own_mode(
             reactor, rest, [this] { return pods_without_claims(); }, [this] { hold_disputed(); }) {
+    nodes.number_by(inventory);
     const reconcile::Settings settings = settings_of(options);
     for (const reconcile::Controller* controller : all_controllers())
       controllers.push_back({controller, controller->make(settings, {inventory, allocator, nodes})});

@@ -187,6 +187,11 @@ allocation::NodeChoice NodeTracker::choose(const api::Pod& pod, const std::vecto
     choice.nodes.push_back(cluster_.rest(node.node).name);
     choice.facts.push_back({row.cpu - row.used_cpu, node.preferred});
   }
+  if (numbers_) {
+    numbers_->follow(cluster_);
+    choice.numbers.reserve(decision.nodes.size());
+    for (const placement::RankedNode& node : decision.nodes) choice.numbers.push_back(numbers_->of(node.node));
+  }
   if (choice.nodes.empty()) choice.why_none = decision.summary() + absent_class(pod);
   choice.depends_on_pods = decision.depends_on_pods();
   choice.watch_lags = choice.nodes.empty() && waits_for_volumes(pod);
@@ -229,6 +234,8 @@ void NodeTracker::prefer(std::string_view node, allocation::NodeChoice& choice) 
   std::rotate(choice.nodes.begin(), found, found + 1);
   std::rotate(choice.facts.begin(), choice.facts.begin() + at, choice.facts.begin() + at + 1);
   choice.facts.front().preferred = best + 1;
+  if (!choice.numbers.empty())
+    std::rotate(choice.numbers.begin(), choice.numbers.begin() + at, choice.numbers.begin() + at + 1);
 }
 
 std::vector<const NodeTracker::Avoided*> NodeTracker::avoided_by(const api::Pod& pod) const {

@@ -17,6 +17,7 @@
 #include "pkg/api/core.h"
 #include "pkg/manager/assumed_volumes.h"
 #include "pkg/placement/decision.h"
+#include "pkg/placement/node_numbers.h"
 
 namespace dra::manager {
 
@@ -33,6 +34,8 @@ class NodeTracker : public allocation::NodeChooser {
  public:
   // The clock must outlive it.
   explicit NodeTracker(const Clock& clock) : clock_(clock), volumes_(cluster_.storage, clock) {}
+  // Choices then come with the inventory's numbers of their nodes. It must outlive this.
+  void number_by(inventory::Inventory& inventory) { numbers_.emplace(inventory); }
 
   void set_node(std::shared_ptr<const api::Node> node) {
     ++version_;
@@ -115,6 +118,7 @@ class NodeTracker : public allocation::NodeChooser {
   mutable placement::Cluster cluster_;
   AssumedVolumes volumes_;
   placement::ObjectsByKey<api::Job> jobs_;
+  std::optional<placement::NodeNumbers> numbers_;
   std::string volumes_unbindable_;
   std::map<std::string, int32_t> nominated_;                  // pods that others nominated, by uid: their priority
   std::multimap<std::string, Avoided, std::less<>> avoided_;  // by uid of pod or controller

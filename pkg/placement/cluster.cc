@@ -48,6 +48,7 @@ NodeIndex Cluster::slot_of(std::string_view name) {
     free_.pop_back();
   }
   rest_[slot].name = name;
+  ++slots_version_;
   by_name_.emplace(std::string(name), slot);
   return slot;
 }

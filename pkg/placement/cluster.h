@@ -97,6 +97,8 @@ class Cluster {
   const std::vector<NodeIndex>& nodes() const;
   std::optional<NodeIndex> find_node(std::string_view name) const;  // known ones only
   size_t slots() const { return rows_.size(); }                     // every NodeIndex is below
+  // Grows when a NodeIndex comes to mean another name. At least 1.
+  uint64_t slots_version() const { return slots_version_; }
   const NodeRow& row(NodeIndex node) const { return rows_[node]; }
   const NodeRest& rest(NodeIndex node) const { return rest_[node]; }
   const std::vector<api::Taint>& taints(uint32_t set) const { return taint_sets_[set].taints; }
@@ -140,6 +142,7 @@ class Cluster {
   std::vector<NodeRest> rest_;
   std::unordered_map<std::string, NodeIndex, StringHash, std::equal_to<>> by_name_;
   std::vector<NodeIndex> free_;
+  uint64_t slots_version_ = 1;
   mutable std::vector<NodeIndex> ordered_;
   mutable bool order_stale_ = false;
   std::vector<TaintSet> taint_sets_;

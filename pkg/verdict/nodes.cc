@@ -69,11 +69,12 @@ class NodeGrouper {
     findings.passed = static_cast<uint32_t>(decision_.nodes.size());
     if (!findings.refused.empty()) return findings;
     findings.group_by_index.assign(cluster_.slots(), NodeFindings::kUnknown);
-    for (size_t i = 0; i < decision_.candidates.size(); ++i)
-      if (decision_.verdicts[i].plugin == placement::Plugin::kNone)
-        findings.group_by_index[decision_.candidates[i]] = NodeFindings::kNoGroup;
-      else
-        enter(findings, decision_.candidates[i], number_of(decision_.candidates[i], decision_.verdicts[i]));
+    mark_passed(findings);
+    // A clean sweep over thousands of nodes first; then only those that were refused are looked at.
+    if (decision_.nodes.size() < decision_.candidates.size())
+      for (size_t i = 0; i < decision_.candidates.size(); ++i)
+        if (decision_.verdicts[i].plugin != placement::Plugin::kNone)
+          enter(findings, decision_.candidates[i], number_of(decision_.candidates[i], decision_.verdicts[i]));
     if (!pinned.empty()) {
       const uint16_t number = make(NodeProblem::kPinned, pinned);
       for (const placement::NodeIndex node : cluster_.nodes())
@@ -94,6 +95,11 @@ class NodeGrouper {
   }
 
  private:
+  void mark_passed(NodeFindings& findings) const {
+    uint16_t* const group = findings.group_by_index.data();
+    for (const placement::RankedNode& node : decision_.nodes) group[node.node] = NodeFindings::kNoGroup;
+  }
+
   void enter(NodeFindings& findings, placement::NodeIndex node, uint16_t number) {
     NodeGroup& group = groups_[number];
     ++group.nodes;

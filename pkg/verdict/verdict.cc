@@ -240,8 +240,11 @@ Choice choose_nodes(const Facts& facts, const Question& question, Grouping group
     choice.findings = findings_of(facts.cluster, *needs, decision);
   else if (decision.error || decision.pod_refused_by != placement::Plugin::kNone)
     choice.findings.refused = "refused";
+  if (facts.numbers) facts.numbers->follow(facts.cluster);
+  choice.passed.reserve(decision.nodes.size());
   for (const placement::RankedNode& node : decision.nodes)
-    choice.passed.push_back(facts.inventory.node_id(facts.cluster.rest(node.node).name));
+    choice.passed.push_back(facts.numbers ? facts.numbers->of(node.node)
+                                          : facts.inventory.node_id(facts.cluster.rest(node.node).name));
   return choice;
 }
 

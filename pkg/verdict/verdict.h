@@ -29,6 +29,7 @@
 #include "pkg/api/resource.h"
 #include "pkg/inventory/inventory.h"
 #include "pkg/placement/decision.h"
+#include "pkg/placement/node_numbers.h"
 #include "pkg/verdict/nodes.h"
 
 namespace dra::verdict {
@@ -132,6 +133,7 @@ struct Facts {
   allocator::Allocator& allocator;
   NameOfHolder name_of_holder;  // empty: holders are not named
   placement::Volumes volumes = placement::Volumes::kIgnored;
+  placement::NodeNumbers* numbers = nullptr;  // of this cluster in this inventory; without it names are looked up
 };
 
 struct Question {

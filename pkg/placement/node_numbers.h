@@ -1,0 +1,43 @@
+// NodeNumbers: the inventory's numbers of placement's nodes.
+//
+//   numbers.follow(cluster);                                    // once a decision
+//   for (const RankedNode& node : decision.nodes) order.push_back(numbers.of(node.node));
+//
+// A look-up by name for each of 5,000 nodes costs more than the rest of a decision, so each name is looked up once. The
+// inventory never gives a name another number; a cluster gives its slots to other names now and then, which follow()
+// notices. One cluster and one inventory for the life of the table; one thread.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "pkg/inventory/inventory.h"
+#include "pkg/placement/cluster.h"
+
+namespace dra::placement {
+
+class NodeNumbers {
+ public:
+  explicit NodeNumbers(inventory::Inventory& inventory) : inventory_(inventory) {}
+
+  void follow(const Cluster& cluster) {
+    cluster_ = &cluster;
+    if (version_ == cluster.slots_version()) return;
+    version_ = cluster.slots_version();
+    numbers_.assign(cluster.slots(), inventory::kNone);
+  }
+  // Of a slot that has a name; follow() must have seen it.
+  inventory::NodeId of(NodeIndex node) {
+    inventory::NodeId& number = numbers_[node];
+    if (number == inventory::kNone) number = inventory_.node_id(cluster_->rest(node).name);
+    return number;
+  }
+
+ private:
+  inventory::Inventory& inventory_;
+  const Cluster* cluster_ = nullptr;
+  uint64_t version_ = 0;  // 0: of no cluster
+  std::vector<inventory::NodeId> numbers_;
+};
+
+}  // namespace dra::placement
