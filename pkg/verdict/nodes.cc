@@ -60,7 +60,11 @@ class NodeGrouper {
   NodeFindings run(const std::string& pinned) {
     NodeFindings findings;
     findings.cluster = &cluster_;
-    findings.depends_on_pods = decision_.depends_on_pods();
+    find_refused();
+    findings.depends_on_pods = std::any_of(refused_.begin(), refused_.end(), [&](size_t i) {
+      const placement::Plugin plugin = decision_.verdicts[i].plugin;
+      return plugin == placement::Plugin::kPodTopologySpread || plugin == placement::Plugin::kInterPodAffinity;
+    });
     if (decision_.error)
       findings.refused = clean(*decision_.error, 512);
     else if (decision_.pod_refused_by != placement::Plugin::kNone)
@@ -68,13 +72,14 @@ class NodeGrouper {
     findings.nodes = static_cast<uint32_t>(decision_.candidates.size());
     findings.passed = static_cast<uint32_t>(decision_.nodes.size());
     if (!findings.refused.empty()) return findings;
-    findings.group_by_index.assign(cluster_.slots(), NodeFindings::kUnknown);
-    mark_passed(findings);
-    // A clean sweep over thousands of nodes first; then only those that were refused are looked at.
-    if (decision_.nodes.size() < decision_.candidates.size())
-      for (size_t i = 0; i < decision_.candidates.size(); ++i)
-        if (decision_.verdicts[i].plugin != placement::Plugin::kNone)
-          enter(findings, decision_.candidates[i], number_of(decision_.candidates[i], decision_.verdicts[i]));
+    // Where all nodes were looked at, those that are not refused below have passed.
+    const bool all = decision_.candidates.size() == cluster_.nodes().size();
+    findings.group_by_index.assign(cluster_.slots(), all ? NodeFindings::kNoGroup : NodeFindings::kUnknown);
+    if (!all)
+      for (const placement::RankedNode& node : decision_.nodes)
+        findings.group_by_index[node.node] = NodeFindings::kNoGroup;
+    for (const size_t i : refused_)
+      enter(findings, decision_.candidates[i], number_of(decision_.candidates[i], decision_.verdicts[i]));
     if (!pinned.empty()) {
       const uint16_t number = make(NodeProblem::kPinned, pinned);
       for (const placement::NodeIndex node : cluster_.nodes())
@@ -95,14 +100,17 @@ class NodeGrouper {
   }
 
  private:
-  void mark_passed(NodeFindings& findings) const {
-    uint16_t* const group = findings.group_by_index.data();
-    for (const placement::RankedNode& node : decision_.nodes) group[node.node] = NodeFindings::kNoGroup;
+  // The one walk over all candidates; what follows looks at these only.
+  void find_refused() {
+    const placement::Verdict* const verdicts = decision_.verdicts.data();
+    for (size_t i = 0, end = decision_.verdicts.size(); i < end; ++i)
+      if (verdicts[i].plugin != placement::Plugin::kNone) refused_.push_back(i);
   }
 
   void enter(NodeFindings& findings, placement::NodeIndex node, uint16_t number) {
     NodeGroup& group = groups_[number];
     ++group.nodes;
+    if (findings.group_by_index[node] >= NodeFindings::kUnknown) grouped_.push_back(node);
     if (group.names.size() < kMaxNames) group.names.push_back(cluster_.rest(node).name);
     findings.group_by_index[node] = number;
   }
@@ -251,8 +259,8 @@ class NodeGrouper {
       place[order[i]] = i;
       findings.groups.push_back(std::move(groups_[order[i]]));
     }
-    for (uint16_t& group : findings.group_by_index)
-      if (group < NodeFindings::kUnknown) group = place[group];
+    for (const placement::NodeIndex node : grouped_)
+      findings.group_by_index[node] = place[findings.group_by_index[node]];
   }
 
   static constexpr size_t kMaxGroups = 256;
@@ -261,6 +269,8 @@ class NodeGrouper {
   const placement::Cluster& cluster_;
   const placement::PodNeeds& needs_;
   const placement::Decision& decision_;
+  std::vector<size_t> refused_;                // into the candidates
+  std::vector<placement::NodeIndex> grouped_;  // in any group, each once
   std::vector<NodeGroup> groups_;
   std::map<Key, uint16_t> keys_;
   std::map<uint16_t, std::vector<Shortage>> shortages_;
