@@ -9,7 +9,7 @@
 
 #include "controllers/allocation/bind_conditions.h"
 #include "controllers/allocation/causes.h"
-#include "controllers/allocation/extended_claim.h"
+#include "pkg/reconcile/extended_claim.h"
 #include "controllers/allocation/pod_reconcile.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"

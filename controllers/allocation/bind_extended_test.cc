@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controllers/allocation/allocation_fixture.h"
-#include "controllers/allocation/extended_claim.h"
+#include "pkg/reconcile/extended_claim.h"
 
 namespace dra::allocation::bind_extended_test {
 

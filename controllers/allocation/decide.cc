@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "controllers/allocation/bind_conditions.h"
-#include "controllers/allocation/extended_claim.h"
+#include "pkg/reconcile/extended_claim.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
 #include "pkg/reconcile/writes.h"

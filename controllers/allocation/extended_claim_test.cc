@@ -1,9 +1,11 @@
 // The claim for extended resources: the requests and mappings that kube-scheduler 1.36.2 made for the same pods.
-#include "controllers/allocation/extended_claim.h"
+#include "pkg/reconcile/extended_claim.h"
 
 #include <gtest/gtest.h>
 
 namespace dra::allocation::extended_claim_test {
+
+using namespace reconcile;
 
 constexpr const char* kGpu = "example.com/gpu";
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controllers/allocation/allocation_fixture.h"
-#include "controllers/allocation/extended.h"
+#include "pkg/reconcile/extended.h"
 
 namespace dra::allocation::extended_test {
 

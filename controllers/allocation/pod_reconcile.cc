@@ -1,6 +1,6 @@
 #include "controllers/allocation/pod_reconcile.h"
 
-#include "controllers/allocation/extended_claim.h"
+#include "pkg/reconcile/extended_claim.h"
 #include "controllers/allocation/group_members.h"
 
 namespace dra::allocation {

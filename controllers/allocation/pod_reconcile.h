@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "controllers/allocation/allocation.h"
-#include "controllers/allocation/extended.h"
+#include "pkg/reconcile/extended.h"
 #include "controllers/allocation/protocol.h"
 #include "controllers/allocation/why_here.h"
 #include "pkg/reconcile/groups.h"
@@ -110,10 +110,10 @@ class PodReconcile {
   bool make_extended();
   // The nodes on which the claim (there, or supposed) serves what the device plugins do not.
   NodeChoice choose_for_extended(std::vector<std::string> among);
-  std::vector<std::string> nodes_that_leave(const std::vector<ExtendedResource>& claimed,
+  std::vector<std::string> nodes_that_leave(const std::vector<reconcile::ExtendedResource>& claimed,
                                             const std::vector<std::string>& among) const;
   bool clear_extended_name();
-  void create_extended(const std::vector<ExtendedResource>& claimed);
+  void create_extended(const std::vector<reconcile::ExtendedResource>& claimed);
   // Deletes the unallocated claim; false when there is none.
   bool drop_extended();
   // The pod's status says which container gets which devices; if not, that is written.
@@ -190,12 +190,12 @@ class PodReconcile {
   allocator::Allocator& allocator_;
   NodeChooser& nodes_;
   WhyHere& why_here_;
-  const std::vector<ExtendedResource> extended_;
+  const std::vector<reconcile::ExtendedResource> extended_;
   const PodState state_;
   // Bind mode: the claim for extended_, which is among state_.claims then; null: there is none that can be used.
   const std::shared_ptr<const api::ResourceClaim> extended_claim_;
   // What the claim serves, or is supposed to serve while nodes are tried.
-  std::optional<std::vector<ExtendedResource>> claimed_;
+  std::optional<std::vector<reconcile::ExtendedResource>> claimed_;
   bool waits_for_pods_ = false;  // the last choice of nodes depended on other pods
   reconcile::Outcome outcome_;
 };

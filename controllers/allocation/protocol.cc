@@ -1,6 +1,6 @@
 #include "controllers/allocation/protocol.h"
 
-#include "controllers/allocation/extended_claim.h"
+#include "pkg/reconcile/extended_claim.h"
 
 #include <algorithm>
 #include <functional>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "controllers/allocation/allocation.h"
-#include "controllers/allocation/extended.h"
+#include "pkg/reconcile/extended.h"
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
 #include "pkg/reconcile/view.h"
@@ -60,7 +60,7 @@ struct PodState {
 
 // `extended`: what the pod asks for and a DeviceClass provides.
 PodState derive_state(const reconcile::View& view, const api::Pod& pod, const Options& options,
-                      const std::vector<ExtendedResource>& extended = {});
+                      const std::vector<reconcile::ExtendedResource>& extended = {});
 
 // P5: the claim's allocation may be taken back by us: ours, without mark, and every pod it is reserved for is known to
 // be held back (gated by us, or unbound and ours to bind).

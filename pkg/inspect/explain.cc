@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pkg/inspect/chain.h"
+#include "pkg/inspect/extended.h"
 #include "pkg/inspect/judge.h"
 #include "pkg/inspect/top.h"
 #include "pkg/reconcile/pod_claims.h"
@@ -80,6 +81,49 @@ bool quote_conditions(Answer& answer, const api::Pod& pod) {
   return quoted;
 }
 
+std::vector<std::string> only_node(const ExplainOptions& options) {
+  return options.node.empty() ? std::vector<std::string>() : std::vector<std::string>{options.node};
+}
+
+// With the claim that is made for the extended resources of the pod, on the nodes where it is.
+JudgedPod judge_by_class(State& state, const ByClass& asked, const Chain& chain, const ExplainOptions& options) {
+  std::vector<Claim> claims = chain.claims;
+  std::vector<std::string> entries = chain.entries;
+  claims.push_back(asked.claim);
+  entries.emplace_back();
+  std::vector<std::string> nodes = only_node(options);
+  if (nodes.empty() && asked.others) nodes = asked.nodes;
+  JudgedPod judged = judge_pod(state, &asked.rest, claims, entries, nodes, options.width, options.wide);
+  std::vector<std::string> lines;
+  for (const reconcile::ExtendedResource& resource : asked.resources)
+    lines.push_back("It asks for " + resource.name + ", which DeviceClass " + resource.device_class +
+                    " provides: by a claim" +
+                    (asked.others ? " on the " + counted(asked.nodes.size(), "node") + " without a device plugin for it."
+                                  : "."));
+  judged.lines.insert(judged.lines.begin(), lines.begin(), lines.end());
+  return judged;
+}
+
+// Where device plugins offer what it asks for, that is tried first, as it was always served.
+JudgedPod judge_waiting(State& state, const api::Pod& pod, const Chain& chain, const ExplainOptions& options) {
+  const std::optional<ByClass> asked = asked_by_class(state.objects, pod);
+  const auto by_claim = [&](const std::string& node) {
+    return std::find(asked->nodes.begin(), asked->nodes.end(), node) != asked->nodes.end();
+  };
+  const bool claimed = asked && (options.node.empty() ? !asked->nodes.empty() : by_claim(options.node));
+  if (claimed && !asked->others) return judge_by_class(state, *asked, chain, options);
+  JudgedPod judged =
+      judge_pod(state, &pod, chain.claims, chain.entries, only_node(options), options.width, options.wide);
+  if (!claimed || judged.outcome == JudgedPod::Outcome::kFits) return judged;
+  return judge_by_class(state, *asked, chain, options);
+}
+
+bool has_volume_claims(const api::Pod& pod) {
+  return std::any_of(pod.volumes.begin(), pod.volumes.end(), [&](const api::PodVolume& volume) {
+    return !placement::claim_key(pod.metadata.ns, pod.metadata.name, volume).empty();
+  });
+}
+
 // Why it waits although everything is there.
 void explain_waiting(Answer& answer, State& state, const api::Pod& pod, const Chain& chain,
                      const ExplainOptions& options) {
@@ -91,11 +135,14 @@ void explain_waiting(Answer& answer, State& state, const api::Pod& pod, const Ch
     answer.status = quoted ? Status::kNo : Status::kUnknown;
     return;
   }
-  const JudgedPod judged =
-      judge_pod(state, &pod, chain.claims, chain.entries, options.node, options.width, options.wide);
+  const JudgedPod judged = judge_waiting(state, pod, chain, options);
   for (const std::string& line : judged.lines) answer.lines.push_back(line);
   switch (judged.outcome) {
     case JudgedPod::Outcome::kFits:
+      if (has_volume_claims(pod)) {
+        answer.notes.push_back("the pod's volumes are not judged here");
+        if (quote_conditions(answer, pod)) answer.status = Status::kNo;
+      }
       if (!pod.scheduling_gates.empty())
         answer.lines.push_back("It waits at " +
                                std::string(pod.scheduling_gates.size() == 1 ? "its gate " : "its gates ") +
@@ -158,7 +205,7 @@ Answer explain_claim(State& state, const Claim& claim, const ExplainOptions& opt
       of_pod.lines.insert(of_pod.lines.begin(), answer.lines.begin(), answer.lines.end());
       return of_pod;
     }
-    const JudgedPod judged = judge_pod(state, nullptr, {claim}, {}, options.node, options.width, options.wide);
+    const JudgedPod judged = judge_pod(state, nullptr, {claim}, {}, only_node(options), options.width, options.wide);
     answer.lines.push_back("No pod uses it.");
     for (const std::string& line : judged.lines) answer.lines.push_back(line);
     if (judged.outcome == JudgedPod::Outcome::kDoesNotFit) answer.status = Status::kNo;

@@ -245,6 +245,69 @@ TEST(Explain, WaitingPodSaysWhetherItFits) {
   EXPECT_EQ(world.explained().status, Status::kNo);
 }
 
+// What containers ask for by the name of an extended resource is served by devices of the class that has it.
+TEST(Explain, ExtendedResourcesOfAClassAreAskedOfItsDevices) {
+  SmallWorld world;
+  world.device_class.extended_resource_name = "example.com/gpu";
+  const auto explained = [&](const std::string& count, const std::string& offered_on_b) {
+    Objects all = world.objects();
+    auto pod = std::make_shared<api::Pod>();
+    pod->metadata.ns = "ml";
+    pod->metadata.name = "asks";
+    pod->metadata.uid = "asks-uid";
+    pod->metadata.creation_timestamp = "2026-03-01T11:00:00Z";
+    pod->containers.emplace_back().limits = {{"example.com/gpu", count}};
+    pod->containers[0].requests = pod->containers[0].limits;
+    all.pods["ml/asks"] = pod;
+    if (!offered_on_b.empty()) {
+      auto node = std::make_shared<api::Node>(*all.nodes["b"]);
+      node->allocatable["example.com/gpu"] = offered_on_b;
+      all.nodes["b"] = node;
+    }
+    State state(all, {});
+    const auto answer = explain(state, "pod/asks", {"ml", "", 200, false});
+    EXPECT_TRUE(answer) << answer.error().message();
+    std::string text = answer->status == Status::kYes ? "fits\n" : "waits\n";
+    for (const std::string& line : answer->lines) text += line + "\n";
+    return text;
+  };
+  const std::string fits = explained("1", "");
+  EXPECT_TRUE(fits.starts_with("fits\n")) << fits;
+  const std::string refused = explained("2", "");  // gpu-0 is the claim's
+  EXPECT_TRUE(refused.starts_with("waits\n")) << refused;
+  EXPECT_NE(refused.find("It asks for example.com/gpu, which DeviceClass gpu provides: by a claim.\n"),
+            std::string::npos)
+      << refused;
+  EXPECT_NE(refused.find("no node has 2 x gpu"), std::string::npos) << refused;
+  EXPECT_NE(refused.find("held by ml/c"), std::string::npos) << refused;
+  const std::string plugin = explained("2", "4");
+  EXPECT_TRUE(plugin.starts_with("fits\n")) << plugin;
+  EXPECT_EQ(plugin.find("by a claim"), std::string::npos) << "the device plugin of node b serves it: " << plugin;
+  const std::string neither = explained("5", "4");
+  EXPECT_TRUE(neither.starts_with("waits\n")) << neither;
+  EXPECT_NE(neither.find("by a claim on the 1 node without a device plugin for it."), std::string::npos) << neither;
+}
+
+// Volumes are not judged here; who decides sees them, and says so in the pod.
+TEST(Explain, APodWithVolumesQuotesWhatItsConditionSays) {
+  SmallWorld world;
+  world.claim.status = {};
+  world.pod.node_name.clear();
+  world.pod.phase = "Pending";
+  world.pod.volumes.emplace_back().claim_name = "data";
+  EXPECT_EQ(world.explained().status, Status::kYes);
+  EXPECT_EQ(world.explained().notes, std::vector<std::string>{"the pod's volumes are not judged here"});
+  api::Condition& condition = world.pod.conditions.emplace_back();
+  condition.type = "PodScheduled";
+  condition.status = "False";
+  condition.message = "0/2 nodes are available: 2 nodes: didn't find available persistent volumes to bind";
+  const Answer answer = world.explained();
+  EXPECT_EQ(answer.status, Status::kNo);
+  EXPECT_NE(std::find(answer.lines.begin(), answer.lines.end(),
+                      "Its condition PodScheduled says: " + condition.message),
+            answer.lines.end());
+}
+
 TEST(Explain, UnknownObjectsAndKindsSuggestWhatIsNear) {
   const SmallWorld world;
   const Objects all = world.objects();

@@ -182,6 +182,28 @@ TEST(Fits, CountsCopiesOfAWorkloadAndHowManyMore) {
   EXPECT_NE((*found)[0].why.find("runs as many pods as it can"), std::string::npos) << (*found)[0].why;
 }
 
+TEST(Fits, ExtendedResourcesOfAClassTakeItsDevices) {
+  Objects objects = four_gpus();
+  auto device_class = std::make_shared<api::DeviceClass>(*objects.classes["gpu"]);
+  device_class->extended_resource_name = "example.com/gpu";
+  objects.classes["gpu"] = device_class;
+  const auto manifest = read_manifest(R"(
+kind: Pod
+apiVersion: v1
+metadata: {name: p}
+spec: {containers: [{name: c, image: x, resources: {limits: {example.com/gpu: "2"}}}]}
+)",
+                                      "default");
+  ASSERT_TRUE(manifest) << manifest.error().message();
+  FitsOptions three;
+  three.copies = 3;
+  const auto found = fits(objects, *manifest, three);
+  ASSERT_TRUE(found) << found.error().message();
+  ASSERT_EQ(found->size(), 1u);
+  EXPECT_EQ((*found)[0].placed, 2u) << "four devices, two for each pod";
+  EXPECT_NE((*found)[0].why.find("2 x gpu"), std::string::npos) << (*found)[0].why;
+}
+
 TEST(Fits, CopiesShareAClaimThatTheyName) {
   const Objects objects = four_gpus();
   const auto manifest = read_manifest(R"(

@@ -27,10 +27,10 @@ void add_suggestions(std::vector<std::string>& lines, const State& state, const 
 }  // namespace
 
 JudgedPod judge_pod(State& state, const api::Pod* pod, const std::vector<Claim>& claims,
-                    const std::vector<std::string>& entries, const std::string& node, size_t width, bool wide) {
+                    const std::vector<std::string>& entries, const std::vector<std::string>& nodes, size_t width,
+                    bool wide) {
   const verdict::Facts facts = state.facts();
-  verdict::Question question{pod, claims, entries, {}};
-  if (!node.empty()) question.nodes.push_back(node);
+  const verdict::Question question{pod, claims, entries, nodes};
   const verdict::Verdict found = verdict::judge(facts, question);
   JudgedPod judged;
   judged.outcome = found.answer == verdict::Answer::kFits         ? JudgedPod::Outcome::kFits

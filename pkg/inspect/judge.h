@@ -14,8 +14,9 @@ struct JudgedPod {
   std::vector<std::string> lines;
 };
 
-// `pod` null: claims alone. `entries`: names of the claims in the pod. `node`: only this one, where not empty.
+// `pod` null: claims alone. `entries`: names of the claims in the pod. `nodes`: only these, where not empty.
 JudgedPod judge_pod(State& state, const api::Pod* pod, const std::vector<Claim>& claims,
-                    const std::vector<std::string>& entries, const std::string& node, size_t width, bool wide);
+                    const std::vector<std::string>& entries, const std::vector<std::string>& nodes, size_t width,
+                    bool wide);
 
 }  // namespace dra::inspect

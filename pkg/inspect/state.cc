@@ -3,14 +3,15 @@
 #include <algorithm>
 
 #include "pkg/api/selectors.h"
+#include "pkg/inspect/extended.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/verdict/verdict.h"
 
 namespace dra::inspect {
 namespace {
 
-std::vector<std::string> asked_nodes(const std::string& only) {
-  return only.empty() ? std::vector<std::string>() : std::vector<std::string>{only};
+bool is_among(const std::vector<std::string>& names, const std::string& name) {
+  return names.empty() || std::binary_search(names.begin(), names.end(), name);
 }
 
 }  // namespace
@@ -64,10 +65,10 @@ bool State::usable(const std::vector<Claim>& allocated, const std::string& node)
 }
 
 std::vector<inventory::NodeId> State::nodes_for(const api::Pod* pod, const std::vector<Claim>& allocated,
-                                                const std::string& only, Placed& refused) {
+                                                const std::vector<std::string>& among, Placed& refused) {
   std::vector<inventory::NodeId> nodes;
   const auto consider = [&](const std::string& name) {
-    if ((only.empty() || name == only) && usable(allocated, name)) nodes.push_back(inventory.node_id(name));
+    if (is_among(among, name) && usable(allocated, name)) nodes.push_back(inventory.node_id(name));
   };
   if (pod == nullptr) {
     for (const inventory::NodeId node : inventory.nodes()) consider(inventory.node_name(node));
@@ -85,7 +86,7 @@ std::vector<inventory::NodeId> State::nodes_for(const api::Pod* pod, const std::
   const placement::Cluster::Aside aside(cluster, pod->metadata.uid);
   const placement::Decision decision = placement::decide(cluster, *needs, asked);
   numbers_.follow(cluster);
-  const bool all = only.empty() && allocated.empty();
+  const bool all = among.empty() && allocated.empty();
   for (const placement::RankedNode& ranked : decision.nodes)
     if (all)
       nodes.push_back(numbers_.of(ranked.node));
@@ -97,17 +98,36 @@ std::vector<inventory::NodeId> State::nodes_for(const api::Pod* pod, const std::
   return nodes;
 }
 
+// Where device plugins offer an extended resource they serve it; elsewhere a claim does, with the devices of the class.
 Placed State::place(const api::Pod* pod, const std::vector<Claim>& claims, const std::string& only) {
+  std::vector<std::string> among;
+  if (!only.empty()) among.push_back(only);
+  const std::optional<ByClass> asked = pod == nullptr ? std::nullopt : asked_by_class(objects, *pod);
+  if (!asked) return place_as_is(pod, claims, among);
+  std::vector<std::string> by_claim;
+  for (const std::string& node : asked->nodes)
+    if (is_among(among, node)) by_claim.push_back(node);
+  Placed placed;
+  if (asked->others || by_claim.empty()) placed = place_as_is(pod, claims, among);
+  if (by_claim.empty() || placed.outcome == allocator::Outcome::kFeasible) return placed;
+  std::vector<Claim> all = claims;
+  all.push_back(asked->claim);
+  if (!asked->others && only.empty()) by_claim.clear();  // all nodes
+  return place_as_is(&asked->rest, all, by_claim);
+}
+
+Placed State::place_as_is(const api::Pod* pod, const std::vector<Claim>& claims,
+                          const std::vector<std::string>& among) {
   Placed placed;
   std::vector<Claim> allocated;
   allocator::Request request;
   request.weigh_alternatives = pod != nullptr;
   for (const Claim& claim : claims) (claim->status.allocation ? allocated : request.claims).push_back(claim);
-  const std::vector<inventory::NodeId> nodes = nodes_for(pod, allocated, only, placed);
+  const std::vector<inventory::NodeId> nodes = nodes_for(pod, allocated, among, placed);
   if (nodes.empty()) {
     placed.node_refused = true;
     if (options.explain_refusals && placed.outcome == allocator::Outcome::kInfeasible)
-      placed.why = verdict::sentence(verdict::judge(facts(), {pod, claims, {}, asked_nodes(only)}));
+      placed.why = verdict::sentence(verdict::judge(facts(), {pod, claims, {}, among}));
     return placed;
   }
   if (request.claims.empty()) {
@@ -124,7 +144,7 @@ Placed State::place(const api::Pod* pod, const std::vector<Claim>& claims, const
     placed.why = found.error->message();
   } else if (found.outcome == allocator::Outcome::kInfeasible) {
     if (options.explain_refusals)
-      placed.why = verdict::sentence(verdict::judge(facts(), {pod, claims, {}, asked_nodes(only)}));
+      placed.why = verdict::sentence(verdict::judge(facts(), {pod, claims, {}, among}));
   } else {
     placed.why = "could not be decided within " + std::to_string(found.budget) + " steps";
   }
@@ -136,12 +156,16 @@ void State::take(const api::Pod* pod, const std::vector<Claim>& claims, const Pl
   for (const Claim& claim : claims)
     if (!claim->status.allocation && next < placed.results.size())
       inventory.assume(claim->metadata.uid, placed.results[next++]);
+  // One more than there are claims: that for its extended resources.
+  if (pod != nullptr && next < placed.results.size()) inventory.assume(supposed_uid(*pod), placed.results[next]);
   if (pod != nullptr) cluster.set_pod(*pod, placed.node, true);
 }
 
 void State::give_back(const api::Pod* pod, const std::vector<Claim>& claims) {
   for (const Claim& claim : claims) inventory.forget(claim->metadata.uid);
-  if (pod != nullptr) cluster.remove_pod(pod->metadata.uid);
+  if (pod == nullptr) return;
+  inventory.forget(supposed_uid(*pod));
+  cluster.remove_pod(pod->metadata.uid);
 }
 
 Result<std::vector<Claim>> claims_of(const Objects& objects, const api::Pod& pod) {

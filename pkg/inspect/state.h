@@ -70,8 +70,10 @@ class State {
   void give_back(const api::Pod* pod, const std::vector<Claim>& claims);
 
  private:
+  // Without a look at extended resources that classes provide; `among`: only these nodes, where not empty.
+  Placed place_as_is(const api::Pod* pod, const std::vector<Claim>& claims, const std::vector<std::string>& among);
   std::vector<inventory::NodeId> nodes_for(const api::Pod* pod, const std::vector<Claim>& allocated,
-                                           const std::string& only, Placed& refused);
+                                           const std::vector<std::string>& among, Placed& refused);
   bool usable(const std::vector<Claim>& allocated, const std::string& node) const;
 
   placement::NodeNumbers numbers_;

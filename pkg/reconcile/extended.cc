@@ -1,4 +1,4 @@
-#include "controllers/allocation/extended.h"
+#include "pkg/reconcile/extended.h"
 
 #include <algorithm>
 #include <set>
@@ -6,7 +6,7 @@
 
 #include "pkg/api/quantity.h"
 
-namespace dra::allocation {
+namespace dra::reconcile {
 
 namespace {
 
@@ -22,14 +22,12 @@ void add_names(const api::ResourceList& list, std::set<std::string>& out) {
 }
 
 // The class that provides the resource; empty: none.
-std::string class_of(const reconcile::View& view, const std::string& resource) {
-  if (resource.starts_with(kImplicitResourcePrefix)) {
-    const std::string name = resource.substr(kImplicitResourcePrefix.size());
-    return view.device_class(name) ? name : "";
-  }
+std::string class_of(const std::vector<const api::DeviceClass*>& classes, const std::string& resource) {
+  const bool implicit = resource.starts_with(kImplicitResourcePrefix);
+  const std::string name = implicit ? resource.substr(kImplicitResourcePrefix.size()) : "";
   const api::DeviceClass* best = nullptr;
-  for (const api::DeviceClass* one : view.device_classes()) {
-    if (one->extended_resource_name != resource) continue;
+  for (const api::DeviceClass* one : classes) {
+    if (implicit ? one->metadata.name != name : one->extended_resource_name != resource) continue;
     const auto order = [](const api::DeviceClass& c) { return std::tie(c.metadata.creation_timestamp); };
     if (!best || order(*one) > order(*best) ||
         (order(*one) == order(*best) && one->metadata.name < best->metadata.name))
@@ -38,9 +36,7 @@ std::string class_of(const reconcile::View& view, const std::string& resource) {
   return best ? best->metadata.name : "";
 }
 
-}  // namespace
-
-std::vector<ExtendedResource> extended_resources_of(const reconcile::View& view, const api::Pod& pod) {
+std::set<std::string> names_asked_for(const api::Pod& pod) {
   std::set<std::string> names;
   for (const auto* containers : {&pod.containers, &pod.init_containers})
     for (const api::Container& container : *containers) {
@@ -48,11 +44,24 @@ std::vector<ExtendedResource> extended_resources_of(const reconcile::View& view,
       add_names(container.limits, names);
     }
   if (pod.pod_requests) add_names(*pod.pod_requests, names);
+  return names;
+}
+
+}  // namespace
+
+std::vector<ExtendedResource> extended_resources_of(const std::vector<const api::DeviceClass*>& classes,
+                                                    const api::Pod& pod) {
   std::vector<ExtendedResource> found;
-  for (const std::string& name : names)
-    if (std::string device_class = class_of(view, name); !device_class.empty())
+  for (const std::string& name : names_asked_for(pod))
+    if (std::string device_class = class_of(classes, name); !device_class.empty())
       found.push_back({name, std::move(device_class)});
   return found;
+}
+
+std::vector<ExtendedResource> extended_resources_of(const View& view, const api::Pod& pod) {
+  // Most pods ask for none: the classes are not listed for them.
+  if (names_asked_for(pod).empty()) return {};
+  return extended_resources_of(view.device_classes(), pod);
 }
 
 bool advertises(const api::Node& node, const std::vector<ExtendedResource>& resources) {
@@ -64,4 +73,4 @@ bool advertises(const api::Node& node, const std::vector<ExtendedResource>& reso
   });
 }
 
-}  // namespace dra::allocation
+}  // namespace dra::reconcile

@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "controllers/allocation/extended.h"
+#include "pkg/reconcile/extended.h"
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
 
-namespace dra::allocation {
+namespace dra::reconcile {
 
 struct ExtendedPlan {
   std::vector<api::DeviceRequest> requests;
@@ -40,4 +40,4 @@ api::Pod without_resources(const api::Pod& pod, const std::vector<ExtendedResour
 
 bool same_status(const api::PodExtendedResourceClaimStatus& a, const api::PodExtendedResourceClaimStatus& b);
 
-}  // namespace dra::allocation
+}  // namespace dra::reconcile

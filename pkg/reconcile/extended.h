@@ -17,7 +17,7 @@
 #include "pkg/api/core.h"
 #include "pkg/reconcile/view.h"
 
-namespace dra::allocation {
+namespace dra::reconcile {
 
 inline constexpr std::string_view kImplicitResourcePrefix = "deviceclass.resource.kubernetes.io/";
 
@@ -29,8 +29,11 @@ struct ExtendedResource {
 
 // What the pod asks for more than zero of, in containers, init containers, sidecars or for the whole pod, and a class
 // provides. By name, without duplicates.
-std::vector<ExtendedResource> extended_resources_of(const reconcile::View& view, const api::Pod& pod);
+std::vector<ExtendedResource> extended_resources_of(const View& view, const api::Pod& pod);
+// The same where these are all classes.
+std::vector<ExtendedResource> extended_resources_of(const std::vector<const api::DeviceClass*>& classes,
+                                                    const api::Pod& pod);
 // The node's device plugins advertise all of them.
 bool advertises(const api::Node& node, const std::vector<ExtendedResource>& resources);
 
-}  // namespace dra::allocation
+}  // namespace dra::reconcile

@@ -1,4 +1,4 @@
-#include "controllers/allocation/extended_claim.h"
+#include "pkg/reconcile/extended_claim.h"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,7 @@
 
 #include "pkg/api/quantity.h"
 
-namespace dra::allocation {
+namespace dra::reconcile {
 
 namespace {
 
@@ -190,4 +190,4 @@ bool same_status(const api::PodExtendedResourceClaimStatus& a, const api::PodExt
          std::is_permutation(a.request_mappings.begin(), a.request_mappings.end(), b.request_mappings.begin(), same);
 }
 
-}  // namespace dra::allocation
+}  // namespace dra::reconcile
