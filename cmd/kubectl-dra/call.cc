@@ -42,7 +42,8 @@ class HelpFormatter : public CLI::Formatter {
 void add_common(CLI::App& app, CommonFlags& common) {
   app.add_option("-n,--namespace", common.ns, "the namespace; without it that of the context");
   app.add_flag("-A,--all-namespaces", common.all_namespaces, "all namespaces");
-  app.add_option("-l,--selector", common.selector, "labels of the nodes that top counts: a=b,c!=d");
+  app.add_option("-l,--selector", common.selector,
+                 "labels of the nodes, claims or namespaces that top lists: a=b,c!=d");
   app.add_option("--from", common.from, "read this snapshot instead of a server");
   app.add_option("--kubeconfig", common.kubeconfig, "the kubeconfig file");
   app.add_option("--context", common.context, "the context in it");

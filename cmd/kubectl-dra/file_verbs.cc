@@ -48,7 +48,8 @@ Result<inspect::Answer> run_snapshot(Call& call) {
   if (!call.common.from.empty())
     return fail(Code::kInvalidArgument, "snapshot reads a server; --from names one that was taken");
   inspect::SnapshotWriter writer(call.switches["redact"]);
-  const auto loaded = call.load([&](std::string_view plural, std::string_view page) { return writer.add(plural, page); });
+  const auto loaded =
+      call.load([&](std::string_view plural, std::string_view page) { return writer.add(plural, page); });
   if (!loaded) return fail(loaded.error());
   const inspect::Objects& objects = **loaded;
   const std::string& path = call.words[0];

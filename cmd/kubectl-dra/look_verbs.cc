@@ -17,8 +17,8 @@ Result<inspect::Answer> run_top(Call& call) {
                                             (near.empty() ? "use one of nodes, classes, claims, namespaces"
                                                           : "did you mean " + quote(near) + "?"));
   }
-  if (!call.common.selector.empty() && what != "nodes")
-    return fail(Code::kInvalidArgument, "-l selects the nodes of top nodes; top " + what + " takes none");
+  if (!call.common.selector.empty() && what == "classes")
+    return fail(Code::kInvalidArgument, "-l selects nodes, claims or namespaces; top classes takes none");
   auto labels = inspect::parse_label_selector(call.common.selector);
   if (!labels) return fail(labels.error());
   // Namespaced things of all namespaces, unless -n chooses one.
@@ -53,18 +53,20 @@ Result<inspect::Answer> run_explain(Call& call) {
   return inspect::explain(**loaded, target, options);
 }
 
-const RegisterVerb kTop({"top",
-                         "how much there is: total, used, free and bad, and what can still be cut",
-                         "  kubectl dra top                  devices of each node, and what can still be cut\n"
-                         "  kubectl dra top classes          the largest request of each class that fits one node\n"
-                         "  kubectl dra top claims -n ml     who holds how much\n"
-                         "  kubectl dra top -l zone=a -o json\n",
-                         "top [nodes|classes|claims|namespaces]",
-                         {},
-                         0,
-                         1,
-                         {"nodes", "classes", "claims", "namespaces"},
-                         &run_top});
+const RegisterVerb kTop(
+    {"top",
+     "how much there is: total, used, free and bad, and what can still be cut",
+     "  kubectl dra top                  devices of each node, and what can still be cut\n"
+     "  kubectl dra top classes          the largest request of each class that fits one node\n"
+     "  kubectl dra top claims -n ml     who holds how much\n"
+     "  kubectl dra top claims -l app=train    those with the label; nodes and namespaces likewise\n"
+     "  kubectl dra top -l zone=a -o json\n",
+     "top [nodes|classes|claims|namespaces]",
+     {},
+     0,
+     1,
+     {"nodes", "classes", "claims", "namespaces"},
+     &run_top});
 const RegisterVerb kWho({"who",
                          "the devices of a node and who holds them",
                          "  kubectl dra who node-a           all devices, partitions under what they are cut from\n"

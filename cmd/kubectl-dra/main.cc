@@ -103,7 +103,7 @@ int run_verb(const Verb& verb, const std::vector<std::string>& arguments) {
   const auto format = inspect::format_of(call.common.output);
   if (!format) return complain(format.error().message(), inspect::Status::kUsage);
   if (!call.common.selector.empty() && verb.name != "top")
-    return complain("-l selects the nodes of top; " + verb.name + " takes none", inspect::Status::kUsage);
+    return complain("-l selects what top lists; " + verb.name + " takes none", inspect::Status::kUsage);
   if (call.common.watch && !call.common.from.empty())
     return complain("-w watches a server; a snapshot does not change", inspect::Status::kUsage);
   if (call.common.watch) return watch(verb, call, *format);

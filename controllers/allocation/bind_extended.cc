@@ -9,8 +9,8 @@
 
 #include "controllers/allocation/bind_conditions.h"
 #include "controllers/allocation/causes.h"
-#include "pkg/reconcile/extended_claim.h"
 #include "controllers/allocation/pod_reconcile.h"
+#include "pkg/reconcile/extended_claim.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
 #include "pkg/reconcile/writes.h"

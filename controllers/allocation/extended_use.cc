@@ -1,4 +1,5 @@
-// Pods that ask for extended resources of a DeviceClass (extended.h): held, or let go towards device plugins.
+// Pods that ask for extended resources of a DeviceClass (pkg/reconcile/extended.h): held, or let go towards device
+// plugins.
 #include <algorithm>
 #include <map>
 

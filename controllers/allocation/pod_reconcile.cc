@@ -1,7 +1,7 @@
 #include "controllers/allocation/pod_reconcile.h"
 
-#include "pkg/reconcile/extended_claim.h"
 #include "controllers/allocation/group_members.h"
+#include "pkg/reconcile/extended_claim.h"
 
 namespace dra::allocation {
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "controllers/allocation/allocation.h"
-#include "pkg/reconcile/extended.h"
 #include "controllers/allocation/protocol.h"
 #include "controllers/allocation/why_here.h"
+#include "pkg/reconcile/extended.h"
 #include "pkg/reconcile/groups.h"
 #include "pkg/verdict/verdict.h"
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "controllers/allocation/allocation.h"
-#include "pkg/reconcile/extended.h"
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
+#include "pkg/reconcile/extended.h"
 #include "pkg/reconcile/view.h"
 
 namespace dra::allocation {
@@ -51,7 +51,7 @@ struct PodState {
   std::vector<ClaimState> abandoned;
   // The pod's status does not name all of its claims yet: nothing is to start it.
   bool unpublished = false;
-  // The last of `claims` where it is the one made for the pod's extended resources (extended_claim.h).
+  // The last of `claims` where it is the one made for the pod's extended resources (pkg/reconcile/extended_claim.h).
   std::shared_ptr<const api::ResourceClaim> extended;
 
   bool all_allocated() const;

@@ -83,14 +83,12 @@ verdict::Holder PodReconcile::name_of_holder(std::string_view uid, std::string_v
 }
 
 verdict::Verdict PodReconcile::verdict_of(const std::vector<allocator::NodeId>& passed,
-                                          const allocator::FoundNodes* found,
-                                          const allocator::Request* request) const {
+                                          const allocator::FoundNodes* found, const allocator::Request* request) const {
   verdict::Question question;
   question.pod = &pod_;
   for (const ClaimState& claim : state_.claims)
     if (request == nullptr || claim.allocated()) question.claims.push_back(claim.claim);
-  if (request != nullptr)
-    question.claims.insert(question.claims.end(), request->claims.begin(), request->claims.end());
+  if (request != nullptr) question.claims.insert(question.claims.end(), request->claims.begin(), request->claims.end());
   verdict::NodeFindings findings;
   if (role_ == Role::kBoundBare)
     question.nodes = {pod_.node_name};

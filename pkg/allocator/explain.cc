@@ -396,8 +396,7 @@ class Explainer {
     if (!usable.refused.counted().empty()) able_.resize(core_.node_count(), 0);
     const uint32_t wanted = alternative.all ? 1 : alternative.count;
     for (const NodeId node : usable.refused.counted())
-      if (able_[node] == r && !passes(node, scope) && usable.refused[node] + usable.wide >= wanted)
-        able_[node] = r + 1;
+      if (able_[node] == r && !passes(node, scope) && usable.refused[node] + usable.wide >= wanted) able_[node] = r + 1;
     return most;
   }
 

@@ -47,8 +47,7 @@ void HolderCounts::finish() {
       order.back().pool = held_[at].pool;
       ++order.back().devices;
     }
-    std::stable_sort(order.begin(), order.end(),
-                     [](const Tally& a, const Tally& b) { return a.devices > b.devices; });
+    std::stable_sort(order.begin(), order.end(), [](const Tally& a, const Tally& b) { return a.devices > b.devices; });
     for (const Tally& tally : order) {
       if (count->holders.size() == kMaxHolders) break;
       count->holders.push_back(

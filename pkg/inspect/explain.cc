@@ -96,10 +96,9 @@ JudgedPod judge_by_class(State& state, const ByClass& asked, const Chain& chain,
   JudgedPod judged = judge_pod(state, &asked.rest, claims, entries, nodes, options.width, options.wide);
   std::vector<std::string> lines;
   for (const reconcile::ExtendedResource& resource : asked.resources)
-    lines.push_back("It asks for " + resource.name + ", which DeviceClass " + resource.device_class +
-                    " provides: by a claim" +
-                    (asked.others ? " on the " + counted(asked.nodes.size(), "node") + " without a device plugin for it."
-                                  : "."));
+    lines.push_back(
+        "It asks for " + resource.name + ", which DeviceClass " + resource.device_class + " provides: by a claim" +
+        (asked.others ? " on the " + counted(asked.nodes.size(), "node") + " without a device plugin for it." : "."));
   judged.lines.insert(judged.lines.begin(), lines.begin(), lines.end());
   return judged;
 }

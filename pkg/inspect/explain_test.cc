@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "pkg/inspect/chain.h"
+#include "pkg/inspect/label_filter.h"
 #include "pkg/inspect/top.h"
 #include "pkg/inspect/who.h"
 
@@ -279,7 +280,7 @@ TEST(Explain, ExtendedResourcesOfAClassAreAskedOfItsDevices) {
             std::string::npos)
       << refused;
   EXPECT_NE(refused.find("no node has 2 x gpu"), std::string::npos) << refused;
-  EXPECT_NE(refused.find("held by ml/c"), std::string::npos) << refused;
+  EXPECT_NE(refused.find("claim ml/c"), std::string::npos) << refused;
   const std::string plugin = explained("2", "4");
   EXPECT_TRUE(plugin.starts_with("fits\n")) << plugin;
   EXPECT_EQ(plugin.find("by a claim"), std::string::npos) << "the device plugin of node b serves it: " << plugin;
@@ -303,9 +304,9 @@ TEST(Explain, APodWithVolumesQuotesWhatItsConditionSays) {
   condition.message = "0/2 nodes are available: 2 nodes: didn't find available persistent volumes to bind";
   const Answer answer = world.explained();
   EXPECT_EQ(answer.status, Status::kNo);
-  EXPECT_NE(std::find(answer.lines.begin(), answer.lines.end(),
-                      "Its condition PodScheduled says: " + condition.message),
-            answer.lines.end());
+  EXPECT_NE(
+      std::find(answer.lines.begin(), answer.lines.end(), "Its condition PodScheduled says: " + condition.message),
+      answer.lines.end());
 }
 
 TEST(Explain, UnknownObjectsAndKindsSuggestWhatIsNear) {
@@ -374,6 +375,26 @@ TEST(Top, CountsNodesClassesClaimsAndNamespaces) {
   EXPECT_EQ(render(top_namespaces(state, {}), {}),
             "NAMESPACE   CLAIMS   ALLOCATED   DEVICES   WAITING PODS\n"
             "ml          1        1           1         0\n");
+}
+
+TEST(Top, LabelsSelectClaimsAndNamespaces) {
+  SmallWorld world;
+  world.claim.metadata.labels = {{"app", "train"}};
+  Objects all = world.objects();
+  auto ns = std::make_shared<api::Namespace>();
+  ns->metadata.name = "ml";
+  ns->metadata.labels = {{"team", "a"}};
+  all.namespaces["ml"] = ns;
+  State state(all, {});
+  const auto rows = [&](auto top, const char* labels) {
+    const auto selector = parse_label_selector(labels);
+    EXPECT_TRUE(selector);
+    return top(state, Scope{"", *selector}).tables[0].rows.size();
+  };
+  EXPECT_EQ(rows(top_claims, "app=train"), 1u);
+  EXPECT_EQ(rows(top_claims, "app=web"), 0u);
+  EXPECT_EQ(rows(top_namespaces, "team in (a,b)"), 1u);
+  EXPECT_EQ(rows(top_namespaces, "team!=a"), 0u);
 }
 
 TEST(Answer, FormsOfOutput) {

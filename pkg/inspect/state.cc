@@ -17,7 +17,11 @@ bool is_among(const std::vector<std::string>& names, const std::string& name) {
 }  // namespace
 
 State::State(const Objects& given, StateOptions chosen)
-    : objects(given), options(std::move(chosen)), inventory(options.features.on(given.server_version)), numbers_(inventory), random_(1) {
+    : objects(given),
+      options(std::move(chosen)),
+      inventory(options.features.on(given.server_version)),
+      numbers_(inventory),
+      random_(1) {
   for (const auto& [name, one] : objects.classes) inventory.apply_class(*one);
   for (const auto& [name, node] : objects.nodes) {
     inventory.apply_node(name, node->metadata.labels);
@@ -143,8 +147,7 @@ Placed State::place_as_is(const api::Pod* pod, const std::vector<Claim>& claims,
   } else if (found.error) {
     placed.why = found.error->message();
   } else if (found.outcome == allocator::Outcome::kInfeasible) {
-    if (options.explain_refusals)
-      placed.why = verdict::sentence(verdict::judge(facts(), {pod, claims, {}, among}));
+    if (options.explain_refusals) placed.why = verdict::sentence(verdict::judge(facts(), {pod, claims, {}, among}));
   } else {
     placed.why = "could not be decided within " + std::to_string(found.budget) + " steps";
   }

@@ -233,6 +233,7 @@ Answer top_claims(const State& state, const Scope& scope) {
               {}};
   for (const auto& [key, claim] : state.objects.claims) {
     if (!scope.ns.empty() && claim->metadata.ns != scope.ns) continue;
+    if (!scope.labels.match_expressions.empty() && !api::matches(scope.labels, claim->metadata.labels)) continue;
     std::vector<std::string> devices;
     if (claim->status.allocation)
       for (const auto& result : claim->status.allocation->results)
@@ -279,6 +280,10 @@ Answer top_namespaces(const State& state, const Scope& scope) {
               {}};
   for (const auto& [name, sum] : sums) {
     if (!scope.ns.empty() && name != scope.ns) continue;
+    if (!scope.labels.match_expressions.empty()) {
+      const auto ns = state.objects.namespaces.find(name);
+      if (ns == state.objects.namespaces.end() || !api::matches(scope.labels, ns->second->metadata.labels)) continue;
+    }
     table.rows.push_back({"namespace/" + name, {name, sum.claims, sum.allocated, sum.devices, sum.waiting}});
   }
   if (table.rows.empty()) answer.lines.push_back("there are no claims, and no pods that wait for any");

@@ -19,6 +19,7 @@ struct Scope {
 Answer top_nodes(State& state, const Scope& scope);
 // By device class: devices, and the largest request that fits one node.
 Answer top_classes(State& state);
+// Claims, or namespaces, that match the labels.
 Answer top_claims(const State& state, const Scope& scope);
 Answer top_namespaces(const State& state, const Scope& scope);
 

@@ -206,6 +206,30 @@ TEST_F(NodeTrackerTest, FactsFollowTheirNodes) {
   EXPECT_GT(some.facts[0].preferred, some.facts[1].preferred) << "the promised node before all others";
 }
 
+// The inventory's numbers, too; also where a name comes into the slot of another that is gone.
+TEST_F(NodeTrackerTest, NumbersFollowTheirNodes) {
+  inventory::Inventory inventory;
+  for (const char* name : {"n9", "n2", "n1"}) inventory.node_id(name);
+  const auto check = [&](const allocation::NodeChoice& choice) {
+    ASSERT_EQ(choice.numbers.size(), choice.nodes.size());
+    for (size_t i = 0; i < choice.nodes.size(); ++i)
+      EXPECT_EQ(inventory.node_name(choice.numbers[i]), choice.nodes[i]) << i;
+  };
+  tracker.number_by(inventory);
+  add_node("n3");
+  api::Pod owned = pod("p");
+  const allocation::NodeChoice all = tracker.choose(owned, {});
+  check(all);
+  owned.nominated_node_name = std::string(all.nodes[2]);
+  tracker.avoid("p", {std::string(all.nodes[1])}, 1min, "it failed");
+  check(tracker.choose(owned, {}));
+  tracker.remove_node("n1");
+  add_node("n9");
+  const allocation::NodeChoice others = tracker.choose(pod("q"), {});
+  ASSERT_EQ(others.nodes.size(), 3u);
+  check(others);
+}
+
 // Several nodes at once are one time: a pin by labels holds a pod to all of them.
 TEST_F(NodeTrackerTest, NodesThatAreAvoidedTogetherCountOnce) {
   add_node("n3");

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "pkg/reconcile/extended.h"
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
+#include "pkg/reconcile/extended.h"
 
 namespace dra::reconcile {
 

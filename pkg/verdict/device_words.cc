@@ -1,5 +1,7 @@
 #include "pkg/verdict/device_words.h"
 
+#include <cstdio>
+
 #include "pkg/verdict/words.h"
 
 namespace dra::verdict {
@@ -20,10 +22,18 @@ std::string free_words(const RequestVerdict& request, bool several_nodes) {
   return "usable";
 }
 
+// "container-0-request-1": the name that the claim for extended resources gives it, which nobody wrote.
+bool is_of_an_extended_resource(const std::string& request) {
+  int container = 0, number = 0, end = 0;
+  const int read = std::sscanf(request.c_str(), "container-%4d-request-%4d%n", &container, &number, &end);
+  return read == 2 && static_cast<size_t>(end) == request.size();
+}
+
 }  // namespace
 
 std::string wanted_words(const RequestVerdict& request) {
-  return (request.wanted == 0 ? std::string("all ") : std::to_string(request.wanted) + " x ") + request.request;
+  const std::string& what = is_of_an_extended_resource(request.request) ? request.device_class : request.request;
+  return (request.wanted == 0 ? std::string("all ") : std::to_string(request.wanted) + " x ") + what;
 }
 
 std::string problem_words(const RequestVerdict& request, const DeviceGroup& group, bool several_nodes) {
