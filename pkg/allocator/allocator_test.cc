@@ -106,6 +106,46 @@ TEST_F(AllocatorTest, TakesTheFirstDevicesInOrderAndNamesTheNode) {
   EXPECT_EQ(allocate(claim({request("r", 1)})).results.at(0).results.at(0).device, "d2");
 }
 
+// What an allocator keeps of earlier explanations is what one that begins anew finds, whatever changed meanwhile; with
+// fewer devices in use than are looked at, and with more.
+TEST_F(AllocatorTest, ExplanationsThatAreKeptUpToDateEqualNewOnes) {
+  const auto text_of = [](const Reasons& reasons) {
+    std::string text;
+    for (const CauseCount& count : reasons.requests.at(0).counts) {
+      text += std::string(cause_name(count.cause)) + "=" + std::to_string(count.devices) + ":";
+      for (const HeldBy& held : count.holders) text += " " + held.claim_uid + "x" + std::to_string(held.devices);
+      text += " +" + std::to_string(count.more_holders) + (count.holders_sampled ? "+\n" : "\n");
+    }
+    return text;
+  };
+  make();
+  SeededRandom random(7);
+  ExplainScope scope;
+  scope.everywhere = true;
+  const ClaimPtr wanted = claim({request("r", 5)});
+  int nodes = 0;
+  size_t sampled = 0, whole = 0;
+  for (int step = 0; step < 600; ++step) {
+    if (nodes < 90 && step % 5 == 0) inventory_.apply_slice(slice("n" + std::to_string(nodes++), 4));
+    const std::string node = "n" + std::to_string(random.next() % static_cast<uint64_t>(nodes));
+    const std::string uid = "holder-" + std::to_string(random.next() % 8) + node;
+    if (random.next() % 4 == 0) {
+      inventory_.remove_claim(uid);
+    } else {
+      api::AllocationResult taken;
+      for (int d = 0; d < 4; ++d)
+        if (random.next() % 3 != 0) taken.results.push_back({"r", "drv", node, "d" + std::to_string(d)});
+      inventory_.apply_allocation(uid, taken);
+    }
+    const std::string kept = text_of(allocator_->explain({{wanted}}, scope));
+    Allocator fresh(inventory_, {}, random_);
+    ASSERT_EQ(kept, text_of(fresh.explain({{wanted}}, scope))) << "step " << step;
+    ++(kept.find("+\n") != std::string::npos ? sampled : whole);
+  }
+  EXPECT_GT(sampled, 20u);
+  EXPECT_GT(whole, 20u);
+}
+
 TEST_F(AllocatorTest, ConfigIsWrittenOnce) {
   inventory_.apply_slice(slice("n0", 4));
   api::DeviceClass device_class;
@@ -293,15 +333,15 @@ TEST_F(AllocatorTest, FindNodesAgreesWithASearchPerNode) {
     std::vector<NodeId> nodes;
     for (int n = 0; n < 6; ++n) {
       nodes.push_back(fleet.apply_node("n" + std::to_string(n), {}));
-      fleet.apply_slice(slice("n" + std::to_string(n), static_cast<int>(random.below(6))));
+      fleet.apply_slice(slice("n" + std::to_string(n), static_cast<int>(random.next() % 6)));
     }
     api::DeviceConstraint match;
     match.match_attribute = "drv/numa";
     Allocator fast(fleet, {}, random_);
     for (int step = 0; step < 60; ++step) {
-      int64_t count = 1 + static_cast<int64_t>(random.below(3));
+      int64_t count = 1 + static_cast<int64_t>(random.next() % 3);
       std::vector<api::DeviceConstraint> constraints;
-      if (random.below(2) == 0) constraints.push_back(match);
+      if (random.next() % 2 == 0) constraints.push_back(match);
       ClaimPtr c = claim({request("r", count), request("q", 1)}, constraints);
       FoundNodes found = fast.find_nodes({{c}}, nodes);
       Allocator plain(fleet, {}, random_);
@@ -309,13 +349,13 @@ TEST_F(AllocatorTest, FindNodesAgreesWithASearchPerNode) {
       for (NodeId node : nodes)
         if (expected == inventory::kNone && plain.allocate({{c}}, node).outcome == Outcome::kFeasible) expected = node;
       ASSERT_EQ(found.decisions.empty() ? inventory::kNone : found.decisions[0].node, expected) << "step " << step;
-      std::string uid = "u" + std::to_string(random.below(8));
-      if (!found.decisions.empty() && random.below(3) != 0) {
+      std::string uid = "u" + std::to_string(random.next() % 8);
+      if (!found.decisions.empty() && random.next() % 3 != 0) {
         fleet.assume(uid, found.decisions[0].results[0]);
-      } else if (random.below(2) == 0) {
+      } else if (random.next() % 2 == 0) {
         fleet.forget(uid);
       } else {
-        fleet.apply_slice(slice("n" + std::to_string(random.below(6)), static_cast<int>(random.below(6))));
+        fleet.apply_slice(slice("n" + std::to_string(random.next() % 6), static_cast<int>(random.next() % 6)));
       }
     }
   }

@@ -15,6 +15,7 @@ bool Census::update(inventory::Core& core, DeviceJudge& judge, Meter& meter) {
     drivers_.clear();
     pools_.assign(core.pool_slots(), {});
     pools_with_usable_.clear();
+    in_use.reset();
     driver_of_.assign(core.pool_slots(), "");
     devices_ = 0;
     pending_.clear();
@@ -43,6 +44,7 @@ bool Census::update(inventory::Core& core, DeviceJudge& judge, Meter& meter) {
 }
 
 void Census::forget(PoolId id) {
+  if (in_use && id <= in_use->last) in_use.reset();
   PoolTally& tally = pools_[id];
   for (const auto& [group, devices] : tally.counts) {
     groups_[group].devices -= devices;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -36,6 +37,14 @@ class Census {
     std::vector<std::pair<uint16_t, uint32_t>> counts;  // group, devices
     inventory::Words usable_mask, held_mask, short_mask;
   };
+
+  // Who holds devices that are in use, as found in the pools up to `last`: looking at a few hundred holders again for
+  // each pod costs more than all else. Dropped when one of these pools changes.
+  struct HolderSample {
+    inventory::PoolId last = 0;  // kNone: they are all, and whichever pool changes may have more
+    CauseCount count;            // its holders alone
+  };
+  std::optional<HolderSample> in_use;
 
   Census(FilterId filter, bool admin) : filter_(filter), admin_(admin) {}
 

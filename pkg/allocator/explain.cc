@@ -135,7 +135,6 @@ class Explainer {
     reason.devices_examined = census.devices();
     reason.devices_asked = all ? census.devices() : static_cast<uint32_t>(core_.device_count());
     uint32_t selected = 0;
-    HolderCounts holders(core_);
     std::vector<CauseCount> counts;
     counts.reserve(census.groups().size());
     for (size_t g = 0; g < census.groups().size(); ++g) {
@@ -150,8 +149,7 @@ class Explainer {
       count.devices = group.devices;
       show_example(census, static_cast<uint16_t>(g), alternative, count);
     }
-    add_holders(census, counts, holders);
-    holders.finish();
+    add_holders(census, all, counts);
     for (CauseCount& count : counts) reason.counts.push_back(std::move(count));
     for (const auto& [driver, pools] : census.drivers()) drivers_.insert(driver);
     if (!all) add_all_drivers();
@@ -193,8 +191,16 @@ class Explainer {
   }
 
   // Of the first devices that are held.
-  void add_holders(const Census& census, std::vector<CauseCount>& counts, HolderCounts& holders) {
+  void add_holders(Census& census, bool all_counted, std::vector<CauseCount>& counts) {
+    HolderCounts holders(core_);
     for (CauseCount& count : counts) {
+      if (count.cause == Cause::kInUse && census.in_use) {
+        const CauseCount& known = census.in_use->count;
+        count.holders = known.holders;
+        count.more_holders = known.more_holders;
+        count.holders_sampled = known.holders_sampled;
+        continue;
+      }
       const bool held = count.cause == Cause::kInUse;
       if (!held && count.cause != Cause::kCounterShort) continue;
       if (!held && std::any_of(counts.begin(), counts.end(), [&](const CauseCount& other) {
@@ -206,8 +212,18 @@ class Explainer {
         for (size_t w = 0; w < mask.size(); ++w)
           for (uint64_t bits = mask[w]; bits != 0 && !count.holders_sampled; bits &= bits - 1)
             holders.add(&count, count.cause, *core_.pool(id), static_cast<uint32_t>(64 * w) + std::countr_zero(bits));
+        if (held) last_looked_at_ = id;
       }
     }
+    holders.finish();
+    for (const CauseCount& count : counts)
+      if (count.cause == Cause::kInUse && !census.in_use && all_counted) {
+        census.in_use.emplace();
+        census.in_use->last = count.holders_sampled ? last_looked_at_ : inventory::kNone;
+        census.in_use->count.holders = count.holders;
+        census.in_use->count.more_holders = count.more_holders;
+        census.in_use->count.holders_sampled = count.holders_sampled;
+      }
   }
 
   // Usable devices: those that a constraint rules out, those of nodes that the pod cannot go to, and the rest.
@@ -489,6 +505,7 @@ class Explainer {
   static constexpr uint32_t kMostJudgedLate = 8;
   uint64_t looked_at_ = 0;
   uint32_t judged_late_ = 0;    // after the time was over
+  PoolId last_looked_at_ = 0;   // for holders
   std::vector<bool> passes_;    // by node; see passes()
   std::vector<uint32_t> able_;  // by node: the first so many requests have enough devices there
   std::vector<PoolInScope> pools_;
