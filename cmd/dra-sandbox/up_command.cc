@@ -232,7 +232,9 @@ int run_up(const std::vector<std::string>& arguments) {
   int verbosity = 0;
   add_endpoint_flags(app, options.endpoint);
   app.add_option("--fleet", options.fleet_path,
-                 "YAML file that describes nodes and devices (docs/fleet.md); a small fleet when not given");
+                 "YAML file that describes nodes and devices (docs/fleet.md): device taints, binding conditions, "
+                 "health, slices that "
+                 "appear late, drivers that set device status; a small fleet when not given");
   app.add_flag("--without-manager", options.without_manager,
                "leave out the controller manager, to run it as a process of its own");
   const std::map<std::string, allocation::Mode> modes{{"bind", allocation::Mode::kBind},
