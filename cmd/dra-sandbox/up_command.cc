@@ -243,7 +243,8 @@ int run_up(const std::vector<std::string>& arguments) {
          "--scheduling", options.scheduling,
          "bind: the manager binds all pods; gate: as in clusters by default, it serves pods with its scheduling "
          "gate, and a stand-in for kube-scheduler binds")
-      ->transform(CLI::CheckedTransformer(modes, CLI::ignore_case))
+      ->transform(CLI::CheckedTransformer(modes, CLI::ignore_case).description("bind|gate"))
+      ->type_name("MODE")
       ->default_str("bind");
   app.add_option("--metrics-port", options.metrics_port,
                  "serve the manager's /metrics and probes over plain HTTP on 127.0.0.1; 0: any free port");
