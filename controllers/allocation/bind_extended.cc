@@ -141,6 +141,7 @@ bool PodReconcile::make_extended() {
     if (!claimed.empty()) request.claims.push_back(supposed_claim(pod_, claimed));
     const std::vector<allocator::NodeId> order = numbers_of(choice, inventory_);
     request.facts = choice.facts;
+    request.preferences = preferences();
     request.cpu_milli = choice.cpu_milli;
     const DevicesHeldBack held_back(inventory_, avoided_devices(pod_, view_.now()));
     const allocator::FoundNodes found = allocator_.find_nodes(request, order, 1);

@@ -42,6 +42,7 @@ void PodReconcile::allocate() {
   request.cpu_milli = choice.cpu_milli;
   for (const ClaimState& claim : state_.claims)
     if (!claim.allocated()) request.claims.push_back(claim.claim);
+  request.preferences = preferences();
   const std::vector<allocator::NodeId> order = numbers_of(choice, inventory_);
   const DevicesHeldBack held_back(inventory_, avoided_devices(pod_, view_.now()));
   const allocator::FoundNodes found = allocator_.find_nodes(request, order, 1);
@@ -73,6 +74,22 @@ void PodReconcile::warn_of_strategy(const std::string& device_class) {
               "annotation " + std::string(allocator::kStrategyAnnotation) + ": " + quote(text->second) +
                   " is no strategy and is ignored; use first-fit, best-fit, pack or spread",
               text->second);
+}
+
+std::vector<allocator::Preference> PodReconcile::preferences() {
+  const auto bears_some = [](const ClaimState& claim) {
+    return claim.claim->metadata.annotations.contains(std::string(allocator::kPreferAnnotation));
+  };
+  if (std::none_of(state_.claims.begin(), state_.claims.end(), bears_some)) return {};
+  std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
+  for (const ClaimState& claim : state_.claims) claims.push_back(claim.claim);
+  allocator::Preferences found = allocator::preferences_of(claims);
+  std::set<std::string> said;  // one event a claim
+  for (const auto& [claim, why] : found.ignored)
+    if (said.insert(claim->metadata.uid).second)
+      complain_of(ref_of(Kind::kClaim, claim->metadata), "PreferenceIgnored",
+                  "annotation " + std::string(allocator::kPreferAnnotation) + ": " + why, why);
+  return std::move(found.of);
 }
 
 NodeChoice PodReconcile::candidate_nodes() {

@@ -52,6 +52,8 @@ class PodReconcile {
   NodeChoice candidate_nodes();
   // The nodes among these that take the pod; where not `restricted`: of all nodes.
   NodeChoice choose_among(std::vector<std::string> only, bool restricted);
+  // What the claims prefer, as allocator::Request has it; what is ignored gets an event.
+  std::vector<allocator::Preference> preferences();
   // The annotation of the class names no strategy: an event on the class, whoever asks for it.
   void warn_of_strategy(const std::string& device_class);
   void write_decision(const allocator::Request& request, const allocator::Decision& decision);

@@ -146,19 +146,8 @@ class Allocator::Impl {
       found.ask_again = wait;
       return found;
     }
-    std::shared_ptr<const Plan> plan = plan_for(request);
-    if (plan->unfinished) {
-      found.outcome = Outcome::kUnfinished;
-    } else if (refused(*plan, found.outcome, found.error)) {
-      found.guilty_claim = plan->guilty_claim;
-    } else if (limit > 0) {
-      std::string unknown;
-      const Strategy strategy = request.strategy ? *request.strategy : strategy_of(*plan, unknown);
-      found = strategy == Strategy::kFirstFit || options_.strict_selector_errors
-                  ? node_search_.find(*plan, request, order, limit)
-                  : best_fit_.find(*plan, request, strategy, order);
-      found.class_of_unknown_strategy = std::move(unknown);
-    }
+    found = request.preferences.empty() || options_.strict_selector_errors ? find_with(request, 0, order, limit)
+                                                                           : find_preferred(request, order, limit);
     charge_share(ns);
     if (found.outcome == Outcome::kUnfinished) found.ask_again = shares_.wait(ns);
     return found;
@@ -232,6 +221,47 @@ class Allocator::Impl {
   }
 
  private:
+  // `ties`: the preferences, as bits, that must be met.
+  FoundNodes find_with(const Request& request, uint32_t ties, std::span<const NodeId> order, size_t limit) {
+    FoundNodes found;
+    std::shared_ptr<const Plan> plan = plan_for(request, ties);
+    if (plan->unfinished) {
+      found.outcome = Outcome::kUnfinished;
+    } else if (refused(*plan, found.outcome, found.error)) {
+      found.guilty_claim = plan->guilty_claim;
+    } else if (limit > 0) {
+      std::string unknown;
+      const Strategy strategy = request.strategy ? *request.strategy : strategy_of(*plan, unknown);
+      found = strategy == Strategy::kFirstFit || options_.strict_selector_errors
+                  ? node_search_.find(*plan, request, order, limit)
+                  : best_fit_.find(*plan, request, strategy, order);
+      found.class_of_unknown_strategy = std::move(unknown);
+    }
+    return found;
+  }
+
+  // The set of preferences that weighs most and that some node can meet. A later slice comes back to the set at hand
+  // at once: what the heavier ones were refuted by is remembered by node.
+  FoundNodes find_preferred(const Request& request, std::span<const NodeId> order, size_t limit) {
+    DRA_CHECK(request.preferences.size() <= kMaxPreferences);
+    uint64_t steps = 0;
+    bool undecided = false;
+    for (const uint32_t set : by_weight(request.preferences)) {
+      FoundNodes found = find_with(request, set, order, limit);
+      found.steps += std::exchange(steps, steps + found.steps);
+      undecided = undecided || found.outcome == Outcome::kBudgetSpent;
+      const bool refuted = found.outcome == Outcome::kInfeasible || found.outcome == Outcome::kBudgetSpent;
+      if (refuted && set != 0) continue;
+      for (Decision& decision : found.decisions) {
+        decision.met = set;
+        decision.reason +=
+            (decision.reason.empty() ? "" : " and ") + locality_clause(request.preferences, set, undecided);
+      }
+      return found;
+    }
+    return {};
+  }
+
   static constexpr size_t kMaxPlans = 1024;
   static constexpr size_t kFreesOfPlan = 256;
   static constexpr size_t kMaxKeptPlanBytes = 8u << 20;
@@ -292,19 +322,24 @@ class Allocator::Impl {
   }
 
   // Never null. The caller has begun a slice.
-  std::shared_ptr<const Plan> plan_for(const Request& request) {
+  std::shared_ptr<const Plan> plan_for(const Request& request, uint32_t ties = 0) {
     trim();
-    uint64_t hash = request.claims.size();
+    std::vector<Preference> tied;
+    for (size_t i = 0; ties >> i != 0; ++i)
+      if (ties >> i & 1) tied.push_back(request.preferences[i]);
+    uint64_t hash = request.claims.size() | uint64_t{ties} << 32;
     for (const auto& claim : request.claims) {
       DRA_CHECK(claim != nullptr);
       hash = (hash ^ reinterpret_cast<uintptr_t>(claim.get())) * 0x9e3779b97f4a7c15ull;
     }
     std::shared_ptr<Plan>& plan = plans_[hash];
-    if (plan && !plan->unfinished && plan->classes_version == core_.classes_version() && plan->claims == request.claims)
+    if (plan && !plan->unfinished && plan->classes_version == core_.classes_version() &&
+        plan->claims == request.claims && plan->ties == tied)
       return plan;
-    if (!plan || plan->classes_version != core_.classes_version() || plan->claims != request.claims) {
+    if (!plan || plan->classes_version != core_.classes_version() || plan->claims != request.claims ||
+        plan->ties != tied) {
       if (plan) plan_bytes_ -= plan->bytes;
-      plan = begin_plan(request.claims, core_);
+      plan = begin_plan(request.claims, std::move(tied), core_);
     }
     plan_bytes_ -= plan->bytes;
     go_on(*plan, core_, selectors_, filters_, meter_);

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "pkg/allocator/locality.h"
 #include "pkg/allocator/meter.h"
 #include "pkg/allocator/reasons.h"
 #include "pkg/api/resource.h"
@@ -88,6 +89,9 @@ struct Request {
   // What the pod wants of the node's CPU, and the nodes of the order, one by one; empty: unknown.
   int64_t cpu_milli = 0;
   std::span<const NodeFacts> facts;
+  // For find_nodes: devices that should agree in an attribute. Met wherever one of the nodes meets them, before
+  // anything else that the strategy weighs; at most kMaxPreferences. Not with strict_selector_errors.
+  std::vector<Preference> preferences;
 };
 
 enum class Outcome : uint8_t {
@@ -108,8 +112,10 @@ struct Decision {
   std::vector<int> prioritized_scores;
   std::optional<Error> error;
   uint64_t steps = 0;
-  // Why this node, as a clause ("keeps 3 whole devices on a100-2"); empty with first-fit.
+  // Why this node, as a clause ("keeps 3 whole devices on a100-2"); empty with first-fit, where nothing is preferred.
   std::string reason;
+  // Which of Request::preferences are met, as bits.
+  uint32_t met = 0;
 };
 
 struct FoundNodes {

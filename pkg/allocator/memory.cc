@@ -141,7 +141,8 @@ Hash128 Search::state_key(uint32_t r, uint32_t a, uint32_t placed, uint32_t from
       if (plan_->requests[pick.request].claim == request.claim) mix.add(uint64_t{pick.local} + 1);
   for (size_t c = 0; c < plan_->constraints.size(); ++c) {
     const PlanConstraint& spec = plan_->constraints[c];
-    if (spec.claim != request.claim || spec.requests.empty() || spec.requests.back() < r) continue;
+    if ((spec.claim != request.claim && spec.claim != kAllClaims) || spec.requests.empty() || spec.requests.back() < r)
+      continue;
     mix.add(c + 0x100000000ull);
     if (spec.distinct) {
       for (size_t v = 0; v < used_values_[c].size(); ++v)

@@ -35,6 +35,7 @@ class Planner {
       at_.first_request = plan_.requests.size();
       at_.request = 0;
     }
+    for (const Preference& tie : plan_.ties) add_tie(tie);
     write_shape();
     at_ = {};
   }
@@ -248,12 +249,31 @@ class Planner {
         meter_.charge(1 + plan_.requests[r].alternatives.size() / kMembersPerStep);
         if (any) added.requests.push_back(static_cast<uint32_t>(r));
       }
-      inventory::StrId key = core_.strings().intern(added.attribute);
-      const auto [column, fresh] = at_.column_of.try_emplace(key, static_cast<uint32_t>(plan_.columns.size()));
-      added.column = column->second;
-      fresh ? plan_.columns.push_back(key) : core_.strings().release(key);
+      add_column(added);
       plan_.constraints.push_back(std::move(added));
     }
+  }
+
+  void add_column(PlanConstraint& constraint) {
+    inventory::StrId key = core_.strings().intern(constraint.attribute);
+    const auto [column, fresh] = at_.column_of.try_emplace(key, static_cast<uint32_t>(plan_.columns.size()));
+    constraint.column = column->second;
+    fresh ? plan_.columns.push_back(key) : core_.strings().release(key);
+  }
+
+  void add_tie(const Preference& tie) {
+    PlanConstraint added;
+    added.claim = kAllClaims;
+    added.attribute = tie.attribute;
+    added.anchors = &tie.anchors;
+    const auto number = static_cast<uint32_t>(plan_.constraints.size());
+    for (uint32_t r = 0; r < plan_.requests.size(); ++r) {
+      if (std::find(tie.claims.begin(), tie.claims.end(), plan_.requests[r].claim) == tie.claims.end()) continue;
+      for (PlanAlternative& alternative : plan_.requests[r].alternatives) alternative.constraints.push_back(number);
+      added.requests.push_back(r);
+    }
+    add_column(added);
+    plan_.constraints.push_back(std::move(added));
   }
 
   void write_shape() {
@@ -269,6 +289,13 @@ class Planner {
     for (const PlanConstraint& constraint : plan_.constraints) {
       add(constraint.attribute.size() << 1 | constraint.distinct);
       plan_.shape += constraint.attribute;
+      if (constraint.anchors == nullptr) continue;
+      for (const Anchor& anchor : *constraint.anchors) {
+        for (const std::string* part : {&anchor.driver, &anchor.pool, &anchor.device}) {
+          add(part->size());
+          plan_.shape += *part;
+        }
+      }
     }
   }
 
@@ -287,8 +314,8 @@ Plan::~Plan() {
 }
 
 std::shared_ptr<Plan> begin_plan(const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims,
-                                 inventory::Core& core) {
-  auto plan = std::make_shared<Plan>(claims, core);
+                                 std::vector<Preference> ties, inventory::Core& core) {
+  auto plan = std::make_shared<Plan>(claims, std::move(ties), core);
   plan->classes_version = core.classes_version();
   plan->unfinished = true;
   return plan;

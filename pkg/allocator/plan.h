@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "pkg/allocator/filters.h"
+#include "pkg/allocator/locality.h"
 #include "pkg/allocator/reasons.h"
 #include "pkg/api/resource.h"
 #include "pkg/base/error.h"
@@ -46,8 +47,12 @@ struct PlanRequest {
   std::vector<PlanAlternative> alternatives;
 };
 
+// Of a constraint that binds requests of several claims (Request::preferences).
+inline constexpr uint32_t kAllClaims = UINT32_MAX;
+
 struct PlanConstraint {
-  uint32_t claim = 0;
+  uint32_t claim = 0;                            // or kAllClaims
+  const std::vector<Anchor>* anchors = nullptr;  // devices that those of the requests must agree with
   bool distinct = false;
   std::string attribute;
   uint32_t column = 0;             // which of Plan::columns
@@ -55,13 +60,15 @@ struct PlanConstraint {
 };
 
 struct Plan {
-  Plan(std::vector<std::shared_ptr<const api::ResourceClaim>> claim_objects, inventory::Core& core)
-      : claims(std::move(claim_objects)), core_(core) {}
+  Plan(std::vector<std::shared_ptr<const api::ResourceClaim>> claim_objects, std::vector<Preference> demanded,
+       inventory::Core& core)
+      : claims(std::move(claim_objects)), ties(std::move(demanded)), core_(core) {}
   ~Plan();
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
   std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
+  std::vector<Preference> ties;                                  // preferences that must be met by this plan
   std::vector<std::shared_ptr<const api::DeviceClass>> classes;  // kept alive
   std::vector<PlanRequest> requests;                             // of all claims, in order
   std::vector<PlanConstraint> constraints;
@@ -106,7 +113,7 @@ struct Plan {
 
 // Never null: what is wrong with the claims is in Plan::error.
 std::shared_ptr<Plan> begin_plan(const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims,
-                                 inventory::Core& core);
+                                 std::vector<Preference> ties, inventory::Core& core);
 // Makes what is missing of it, or a part: Plan::unfinished says which. Each call gets further, however short the slice.
 void go_on(Plan& plan, inventory::Core& core, Selectors& selectors, Filters& filters, Meter& meter);
 

@@ -40,6 +40,27 @@ bool Search::begin(const Plan& plan, inventory::NodeId node, const Terms& terms)
     for (size_t c = 0; c < plan.constraints.size(); ++c)
       if (plan.constraints[c].distinct) used_values_[c].assign(plan_columns_[plan.constraints[c].column]->values, 0);
   }
+  anchors_agree_ = plan.ties.empty() || take_anchors();
+  return true;
+}
+
+// The devices that others must agree with are members of the constraint from the beginning. False: one cannot be seen
+// from this node, or they do not agree themselves.
+bool Search::take_anchors() {
+  for (uint32_t c = 0; c < plan_->constraints.size(); ++c) {
+    const PlanConstraint& spec = plan_->constraints[c];
+    if (spec.anchors == nullptr) continue;
+    for (const Anchor& anchor : *spec.anchors) {
+      const auto segment = std::find_if(board_.segments().begin(), board_.segments().end(), [&](const auto& one) {
+        return one.pool->driver_text == anchor.driver && one.pool->name_text == anchor.pool;
+      });
+      if (segment == board_.segments().end()) return false;
+      const inventory::StrId name = core_.strings().find(anchor.device);
+      const uint32_t device = name == inventory::kNoStr ? inventory::kNone : segment->pool->find_device(name);
+      bool changed = false;
+      if (device == inventory::kNone || !take_constraint(c, segment->first_word * 64 + device, &changed)) return false;
+    }
+  }
   return true;
 }
 
@@ -67,6 +88,10 @@ bool Search::take_fixed(const Terms& terms) {
 }
 
 Search::End Search::find(const Terms& terms) {
+  if (!anchors_agree_) {
+    refute("the devices that are allocated already do not agree in the preferred attribute here");
+    return End::kNone;
+  }
   if (terms.fixed != nullptr) return take_fixed(terms) ? End::kFound : End::kNone;
   if (!counts_suffice()) return error_.empty() ? End::kNone : End::kError;
   if (terms.prove_first && !naive_ && !prove_constraints()) return End::kNone;

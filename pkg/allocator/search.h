@@ -91,6 +91,7 @@ class Search {
 
   // search.cc
   bool begin(const Plan& plan, inventory::NodeId node, const Terms& terms);
+  bool take_anchors();
   End find(const Terms& terms);
   // One step more; false: the budget or the slice is used up.
   bool step() { return ++steps_ < next_look_ || look(); }
@@ -156,6 +157,7 @@ class Search {
   uint64_t next_look_ = 0;  // at the budget and the meter
   bool out_of_budget_ = false;
   bool slice_ended_ = false;
+  bool anchors_agree_ = true;
   bool refuted_ = false;
   const PlanRequest* too_few_ = nullptr;  // a request without enough candidates
   std::string proof_;

@@ -143,6 +143,7 @@ constexpr UsedAnnotation kUsedAnnotations[] = {
     {"dra-controller-manager/proven-for", 32'768},
     {"dra-controller-manager/allow-evictions", 32},
     {"dra-controller-manager/strategy", 64},  // of classes
+    {"dra-controller-manager/prefer", 513},   // of claims; what is longer than 512 is ignored
     {"dra-controller-manager/avoided-devices", 4096},
     {"dra-controller-manager/group", 32},      // of pods
     {"dra-controller-manager/leaving", 8192},  // an entry of 58 bytes for each of up to 64 claims

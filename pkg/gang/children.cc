@@ -20,6 +20,7 @@ allocator::Request DomainSearch::request_for(uint32_t member, const std::vector<
   request.weigh_alternatives = true;
   if (member != Trial::kNoMember) request.cpu_milli = world_.request.members[member].cpu_milli;
   request.step_budget = world_.options.node_step_budget;
+  request.preferences = allocator::preferences_of(request.claims).of;
   return request;
 }
 

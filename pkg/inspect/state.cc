@@ -139,6 +139,7 @@ Placed State::place_as_is(const api::Pod* pod, const std::vector<Claim>& claims,
     placed.node = inventory.node_name(nodes.front());
     return placed;
   }
+  request.preferences = allocator::preferences_of(claims).of;
   allocator::FoundNodes found = allocator_->find_nodes(request, nodes, 1);
   placed.outcome = found.outcome;
   if (!found.decisions.empty()) {
