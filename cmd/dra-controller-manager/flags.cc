@@ -8,7 +8,9 @@
 #include "cmd/dra-controller-manager/foreign_flags.h"
 #include "cmd/flag_hint.h"
 #include "controllers/all.h"
+#include "pkg/api/names.h"
 #include "pkg/base/strings.h"
+#include "pkg/gang/gang.h"
 #include "pkg/manager/reference.h"
 
 namespace dra::cmd {
@@ -30,7 +32,7 @@ struct Texts {
   std::string feature_gates, kubernetes_version, cel_extensions, log_format = "text";
   std::string metrics_authentication = "secure";
   std::string lease_kind = "leases", lease_duration = "15s", renew_deadline = "10s", retry_period = "2s",
-              shutdown = "10s", release_deadline, gang_hold_timeout;
+              shutdown = "10s", release_deadline, gang_hold_timeout, gang_starvation_after, topology_levels;
 };
 
 std::string one_of(const std::string& flag, const std::string& value, const std::string& allowed) {
@@ -147,7 +149,8 @@ std::string settle(const Texts& texts, Flags& flags) {
       {"leader-elect-retry-period", &texts.retry_period, &flags.election.retry_period},
       {"controller-shutdown-timeout", &texts.shutdown, &flags.shutdown_timeout},
       {"release-deadline", &texts.release_deadline, &flags.release_deadline},
-      {"gang-hold-timeout", &texts.gang_hold_timeout, &flags.manager.allocation.gang_hold_timeout}};
+      {"gang-hold-timeout", &texts.gang_hold_timeout, &flags.manager.allocation.gang_hold_timeout},
+      {"gang-starvation-after", &texts.gang_starvation_after, &flags.manager.allocation.gang_starvation_after}};
   for (const auto& [name, text, out] : durations) {
     if (text->empty()) continue;
     const std::optional<Duration> parsed = parse_duration(*text);
@@ -157,6 +160,15 @@ std::string settle(const Texts& texts, Flags& flags) {
   if (flags.manager.allocation.gang_hold_timeout < std::chrono::seconds(1) ||
       flags.manager.allocation.gang_hold_timeout > std::chrono::hours(1))
     return "--gang-hold-timeout is out of range; use 1s to 1h";
+  if (flags.manager.allocation.gang_starvation_after < std::chrono::seconds(1) ||
+      flags.manager.allocation.gang_starvation_after > std::chrono::hours(24))
+    return "--gang-starvation-after is out of range; use 1s to 24h";
+  flags.manager.allocation.topology_levels = names(texts.topology_levels);
+  if (flags.manager.allocation.topology_levels.size() > gang::kMaxTopologyLevels)
+    return "--topology-levels has more than " + std::to_string(gang::kMaxTopologyLevels) + " labels";
+  for (const std::string& level : flags.manager.allocation.topology_levels)
+    if (!api::qualified_name_problems(level).empty())
+      return "--topology-levels: \"" + level + "\" is not the key of a label";
   if (flags.release_deadline > Duration::zero() && !flags.manager.allocation.release_gates)
     return "--release-deadline is for --release-gates; set both or neither";
   if (flags.leader_elect)
@@ -265,6 +277,17 @@ void define(CLI::App& app, Texts& texts, Flags& flags) {
                  "Devices that are held for a group of pods go back after this time when the group could not be "
                  "completed; scheduleTimeoutSeconds of a PodGroup makes it shorter")
       ->default_str("30s")
+      ->group("What it does");
+  app.add_option(
+         "--gang-starvation-after", texts.gang_starvation_after,
+         "A group of pods that fits into the cluster, but waits for so long, keeps the nodes that it needs from "
+         "pods of its priority and below until it is placed")
+      ->default_str("5m")
+      ->group("What it does");
+  app.add_option("--topology-levels", texts.topology_levels,
+                 "Labels of nodes from wide domains to narrow ones, separated by commas, as "
+                 "example.com/spine,example.com/rack,kubernetes.io/hostname. Groups and pods name one of them in the "
+                 "annotations dra-controller-manager/topology-required and topology-preferred")
       ->group("What it does");
   app.add_option(
          "--allocation-step-budget", flags.manager.step_budget,

@@ -60,7 +60,7 @@ Outcome AllocationReconciler::reconcile(const View& view, const Key& key) const 
     return look_at_pinned(view, *pod, options_, nodes_);
   if (is_refused_binding(*pod, options_)) return look_at_refused(view, *pod);
   if (role == Role::kNone) return {};
-  const Tools tools{options_, inventory_, allocator_, nodes_, why_here_, gangs_};
+  const Tools tools{options_, inventory_, allocator_, nodes_, why_here_, kept_, gangs_};
   if ((role != Role::kGated && role != Role::kToBind) || options_.release_gates)
     return PodReconcile(view, *pod, role, tools).run();
   const Membership membership = membership_of(view, *pod);

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "controllers/allocation/kept_nodes.h"
 #include "controllers/allocation/node_chooser.h"
 #include "controllers/allocation/why_here.h"
 #include "pkg/allocator/allocator.h"
@@ -44,6 +45,10 @@ struct Options {
   bool recreate_pinned_pods = false;
   // The holds of a group that is not complete are given back at the latest after this time (group_reconcile.h).
   Duration gang_hold_timeout = std::chrono::seconds(30);
+  // A group that waits for so long keeps the nodes that it needs from pods of its priority and below (kept_nodes.h).
+  Duration gang_starvation_after = std::chrono::minutes(5);
+  // Labels of nodes, from wide domains to narrow ones (topology.h).
+  std::vector<std::string> topology_levels;
   // A waiting pod is tried again after this time even if nothing changed that it waits for.
   Duration retry_parked = std::chrono::minutes(5);
 };
@@ -105,6 +110,7 @@ class AllocationReconciler : public reconcile::Reconciler {
   allocator::Allocator& allocator_;
   NodeChooser& nodes_;
   mutable WhyHere why_here_;   // words for events only
+  mutable KeptNodes kept_;     // of groups that have waited for too long
   mutable gang::Gangs gangs_;  // searches that go on
 };
 

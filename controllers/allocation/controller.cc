@@ -23,6 +23,8 @@ std::unique_ptr<reconcile::Reconciler> make(const Settings& settings, const reco
   options.release_gates = settings.release_gates;
   options.recreate_pinned_pods = recreates(settings);
   options.gang_hold_timeout = settings.gang_hold_timeout;
+  options.gang_starvation_after = settings.gang_starvation_after;
+  options.topology_levels = settings.topology_levels;
   return std::make_unique<AllocationReconciler>(options, tools.inventory, tools.allocator, tools.nodes);
 }
 static_assert(static_cast<int>(Mode::kGate) == static_cast<int>(Scheduling::kGate) &&

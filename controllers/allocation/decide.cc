@@ -45,6 +45,11 @@ void PodReconcile::allocate() {
   request.preferences = preferences();
   const std::vector<allocator::NodeId> order = numbers_of(choice, inventory_);
   const DevicesHeldBack held_back(inventory_, avoided_devices(pod_, view_.now()));
+  if (role_ == Role::kGated || role_ == Role::kToBind) {
+    const Neighbours near = neighbours_of(view_, pod_, options_);
+    if (!near.wish.ignored.empty()) complain("TopologyIgnored", near.wish.ignored, near.wish.ignored);
+    if (near.any() && allocate_near(near, request)) return;
+  }
   const allocator::FoundNodes found = allocator_.find_nodes(request, order, 1);
   if (!found.class_of_unknown_strategy.empty()) warn_of_strategy(found.class_of_unknown_strategy);
   switch (found.outcome) {
@@ -110,7 +115,10 @@ NodeChoice PodReconcile::candidate_nodes() {
   }
   if (restricted && only.empty())
     return {{}, "no node satisfies the node selectors of the allocated claims of this pod", false};
-  return choose_among(std::move(only), restricted);
+  NodeChoice choice = choose_among(std::move(only), restricted);
+  // Who has devices already stays where it is.
+  if (!restricted) leave_kept(choice);
+  return choice;
 }
 
 NodeChoice PodReconcile::choose_among(std::vector<std::string> only, bool restricted) {

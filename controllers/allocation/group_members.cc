@@ -43,6 +43,7 @@ GroupMembers members_of(const View& view, const Membership& membership, const Op
   GroupMembers members;
   members.group = membership.group;
   members.min_count = membership.min_count;
+  members.topology = membership.topology;
   members.hold_timeout = std::min(options.gang_hold_timeout, membership.timeout.value_or(options.gang_hold_timeout));
   for (const api::Pod* pod : view.pods_of_group(membership.group.key())) {
     if (!waits_for_us(*pod, options)) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "controllers/allocation/group_rank.h"
 #include "controllers/allocation/protocol.h"
 #include "pkg/reconcile/groups.h"
 
@@ -15,6 +16,7 @@ struct GroupMembers {
   reconcile::GroupRef group;
   uint32_t min_count = 0;
   Duration hold_timeout{};
+  reconcile::TopologyWish topology;
   // Ours to place, oldest first: gated by us, or ours to bind. The first one's key is reconciled for all of them.
   std::vector<const api::Pod*> waiting;
   // A member was let go or bound, and has not failed: the others join it one by one.
@@ -28,13 +30,6 @@ const api::Pod* leader_of(const reconcile::View& view, std::string_view group, c
 
 // The pod was let go or bound, and has not failed.
 bool is_launched(const reconcile::View& view, const api::Pod& pod);
-// The total order in which groups give way: of two that overlap the one with the lower rank keeps what it holds.
-struct GroupRank {
-  int64_t priority = 0;  // negated
-  std::string since;     // creationTimestamp of the first member
-  std::string uid;       // of it
-  auto operator<=>(const GroupRank&) const = default;
-};
 GroupRank rank_of(const std::vector<const api::Pod*>& waiting);
 
 // One of the pod's claims bears a mark that was made for this pod.

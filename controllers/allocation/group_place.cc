@@ -4,6 +4,7 @@
 #include "controllers/allocation/bind_conditions.h"
 #include "controllers/allocation/group_reconcile.h"
 #include "controllers/allocation/shape.h"
+#include "controllers/allocation/topology.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/writes.h"
 
@@ -23,6 +24,7 @@ void GroupReconcile::decide(uint32_t needed) {
   request.uid = members_.group.key();
   request.name = members_.group.shown();
   request.min_count = needed;
+  request.topology = topology_for(members_.topology, tools_.options);
   std::vector<Member*> asked;
   std::vector<PodReconcile*> pods;
   std::vector<AvoidedDevice> avoided;
@@ -50,12 +52,23 @@ void GroupReconcile::decide(uint32_t needed) {
   const DevicesHeldBack held_back(tools_.inventory, avoided);
   GroupNodes nodes(pods, view_, tools_.inventory, tools_.nodes);
   const gang::Decision decision = tools_.gangs.decide(request, nodes);
+  say_ignored(decision);
   if (decision.outcome == gang::Outcome::kFound) return write_decision(asked, decision);
   if (nodes.watch_lags()) return void(first_->outcome_.look_again_in(std::chrono::seconds(1)));
-  not_found(decision, asked);
+  not_found(decision, asked, nodes);
+}
+
+// What of the topology that was asked for does not count.
+void GroupReconcile::say_ignored(const gang::Decision& decision) {
+  std::string text = members_.topology.ignored;
+  for (const std::string& level : decision.unknown_levels)
+    if (level == members_.topology.preferred)
+      text += (text.empty() ? "" : "; ") + ("no node that the members may go to has the label " + level);
+  if (!text.empty()) first_->complain("TopologyIgnored", members_.group.shown() + ": " + text, text);
 }
 
 void GroupReconcile::write_decision(const std::vector<Member*>& asked, const gang::Decision& decision) {
+  tools_.kept.drop(members_.group.key());
   for (const gang::ClaimResult& decided : decision.claims) {
     const api::ResourceClaim& claim = *decided.claim;
     PodReconcile* writer = nullptr;
@@ -73,14 +86,16 @@ void GroupReconcile::write_decision(const std::vector<Member*>& asked, const gan
     }
     if (writer == nullptr) continue;  // of a member that is not placed
     writer->outcome_.add(writer->allocation_write(claim, decided.result, consumers, node));
-    writer->outcome_.decided = Decided{true, node, devices_of({decided.result}), ""};
+    const std::string why = decision.domain.empty() ? "" : "is with its group in " + decision.domain;
+    writer->outcome_.decided = Decided{true, node, devices_of({decided.result}), why};
+    tools_.why_here.note(writer->pod_.metadata.uid, why);
   }
   for (const gang::Placed& placed : decision.members) asked[placed.member]->placed = asked[placed.member]->held;
   // Nothing to be allocated, only nodes to be had: the group is as good as decided.
   if (decision.claims.empty()) commit();
 }
 
-void GroupReconcile::not_found(const gang::Decision& decision, const std::vector<Member*>& asked) {
+void GroupReconcile::not_found(const gang::Decision& decision, const std::vector<Member*>& asked, GroupNodes& nodes) {
   using gang::Outcome;
   Outcome outcome = decision.outcome;
   if (outcome == Outcome::kUnfinished) {
@@ -110,7 +125,15 @@ void GroupReconcile::not_found(const gang::Decision& decision, const std::vector
   if (!alone.claims.empty())
     if (const allocator::FoundNodes found = tools_.allocator.find_nodes(alone, {}); found.error)
       return say(needs + "; " + found.error->message());
-  say(needs + (decision.never ? ", which this cluster never can: " : ": ") + decision.reason);
+  std::string kept;
+  if (decision.never) {
+    tools_.kept.drop(members_.group.key());
+  } else if (const Duration left = until_starving(); left > Duration::zero()) {
+    first_->outcome_.look_again_in(left);
+  } else if (const size_t count = keep_nodes(asked, nodes); count > 0) {
+    kept = "; since it waits for so long, " + std::to_string(count) + " nodes are kept for it";
+  }
+  say(needs + (decision.never ? ", which this cluster never can: " : ": ") + decision.reason + kept);
 }
 
 }  // namespace dra::allocation

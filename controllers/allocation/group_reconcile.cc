@@ -94,6 +94,7 @@ Duration GroupReconcile::since_last_member() const {
 }
 
 void GroupReconcile::wait_for_members() {
+  tools_.kept.drop(members_.group.key());
   const size_t ready = count(&Member::ready);
   std::string text = std::to_string(ready) + " of " + std::to_string(members_.min_count) + " members are ready";
   if (const size_t waiting = pods_.size() - ready; waiting > 0) {

@@ -56,8 +56,12 @@ class GroupReconcile {
   Duration since_last_member() const;
   // One search for the members that are not placed yet; `needed` of them, or none.
   void decide(uint32_t needed);
+  void say_ignored(const gang::Decision& decision);
   void write_decision(const std::vector<Member*>& asked, const gang::Decision& decision);
-  void not_found(const gang::Decision& decision, const std::vector<Member*>& asked);
+  void not_found(const gang::Decision& decision, const std::vector<Member*>& asked, GroupNodes& nodes);
+  // kept_nodes.cc: zero: it waits for so long that nodes are kept for it.
+  Duration until_starving() const;
+  size_t keep_nodes(const std::vector<Member*>& asked, GroupNodes& nodes);
   void commit();
   void forward();
   void go();

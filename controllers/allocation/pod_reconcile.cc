@@ -16,6 +16,8 @@ PodReconcile::PodReconcile(const View& view, const api::Pod& pod, Role role, con
       allocator_(tools.allocator),
       nodes_(tools.nodes),
       why_here_(tools.why_here),
+      kept_(tools.kept),
+      gangs_(tools.gangs),
       extended_(extended_resources_of(view, pod)),
       state_(derive_state(view, pod, options_, extended_)),
       extended_claim_(state_.extended) {

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "controllers/allocation/allocation.h"
+#include "controllers/allocation/kept_nodes.h"
 #include "controllers/allocation/protocol.h"
+#include "controllers/allocation/topology.h"
 #include "controllers/allocation/why_here.h"
 #include "pkg/reconcile/extended.h"
 #include "pkg/reconcile/groups.h"
@@ -25,6 +27,7 @@ struct Tools {
   allocator::Allocator& allocator;
   NodeChooser& nodes;
   WhyHere& why_here;
+  KeptNodes& kept;
   gang::Gangs& gangs;
 };
 
@@ -50,6 +53,7 @@ class PodReconcile {
   void allocate();
   // The nodes that the pod and its already allocated claims allow.
   NodeChoice candidate_nodes();
+  void leave_kept(NodeChoice& choice);  // kept_nodes.cc
   // The nodes among these that take the pod; where not `restricted`: of all nodes.
   NodeChoice choose_among(std::vector<std::string> only, bool restricted);
   // What the claims prefer, as allocator::Request has it; what is ignored gets an event.
@@ -61,6 +65,10 @@ class PodReconcile {
   reconcile::Write allocation_write(const api::ResourceClaim& claim, api::AllocationResult allocation,
                                     const std::vector<api::ResourceClaimConsumerReference>& consumers,
                                     const std::string& node) const;
+
+  // ---- topology.cc
+  // The same within domains of nodes; false: decide without them.
+  bool allocate_near(const Neighbours& near, allocator::Request& request);
 
   // ---- prove.cc
   Conflicts conflicts_of_allocated() const;
@@ -192,12 +200,15 @@ class PodReconcile {
   allocator::Allocator& allocator_;
   NodeChooser& nodes_;
   WhyHere& why_here_;
+  KeptNodes& kept_;
+  gang::Gangs& gangs_;
   const std::vector<reconcile::ExtendedResource> extended_;
   const PodState state_;
   // Bind mode: the claim for extended_, which is among state_.claims then; null: there is none that can be used.
   const std::shared_ptr<const api::ResourceClaim> extended_claim_;
   // What the claim serves, or is supposed to serve while nodes are tried.
   std::optional<std::vector<reconcile::ExtendedResource>> claimed_;
+  std::string kept_from_;        // a clause: nodes that were left out of the last choice, for a group
   bool waits_for_pods_ = false;  // the last choice of nodes depended on other pods
   reconcile::Outcome outcome_;
 };

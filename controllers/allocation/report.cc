@@ -133,7 +133,8 @@ void PodReconcile::no_devices(const allocator::Request& request, const std::vect
   const std::string kind = verdict::kind(verdict);
   const bool nodes = verdict.main == verdict::Verdict::Main::kNodes;
   waits(nodes ? EventReason("FailedScheduling") : EventReason("FailedAllocation"),
-        subject + verdict::sentence(verdict, words) + pins, subject + kind + pins);
+        subject + verdict::sentence(verdict, words) + pins + kept_from_,
+        subject + kind + pins + (kept_from_.empty() ? "" : "kept"));
   for (const auto& claim : request.claims) {
     words.claim = claim->metadata.key();
     complain_about(*claim, verdict::sentence(verdict, words), kind);

@@ -17,7 +17,18 @@ bool read(const JsonValue& v, PodGroup& out, Trouble& t) {
                             });
                           }) &&
                   (out.min_count || field(spec, "minMember", out.min_count, t)) &&
-                  field(spec, "scheduleTimeoutSeconds", out.schedule_timeout_seconds, t);
+                  field(spec, "scheduleTimeoutSeconds", out.schedule_timeout_seconds, t) &&
+                  section(spec, "schedulingConstraints", t, [&](const JsonValue& constraints) {
+                    std::vector<std::string> keys;  // the API has at most one
+                    if (!field_with(constraints, "topology", t, [&](const JsonValue& list) {
+                          return read_list(list, keys, t, [](const JsonValue& one, std::string& key, Trouble& in) {
+                            return expect_object(one, in) && field(one, "key", key, in);
+                          });
+                        }))
+                      return false;
+                    if (!keys.empty()) out.topology_key = keys.front();
+                    return true;
+                  });
          });
 }
 

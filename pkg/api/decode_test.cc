@@ -248,6 +248,7 @@ TEST(Decode, PodGroupsOfBothApis) {
   ASSERT_TRUE(core);
   EXPECT_EQ(core->metadata.key(), "ml/g");
   EXPECT_EQ(core->min_count, 8);
+  EXPECT_EQ(core->topology_key, "rack");
   const auto basic = decode<PodGroup>(R"({"metadata": {"name": "g"}, "spec": {"schedulingPolicy": {"basic": {}}}})");
   ASSERT_TRUE(basic);
   EXPECT_EQ(basic->min_count, std::nullopt);

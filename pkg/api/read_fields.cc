@@ -145,8 +145,10 @@ constexpr UsedAnnotation kUsedAnnotations[] = {
     {"dra-controller-manager/strategy", 64},  // of classes
     {"dra-controller-manager/prefer", 513},   // of claims; what is longer than 512 is ignored
     {"dra-controller-manager/avoided-devices", 4096},
-    {"dra-controller-manager/group", 32},      // of pods
-    {"dra-controller-manager/leaving", 8192},  // an entry of 58 bytes for each of up to 64 claims
+    {"dra-controller-manager/group", 32},                // of pods
+    {"dra-controller-manager/topology-required", 320},   // of pods and PodGroups
+    {"dra-controller-manager/topology-preferred", 320},  // the same
+    {"dra-controller-manager/leaving", 8192},            // an entry of 58 bytes for each of up to 64 claims
     {"dra-controller-manager/volume-binding", 320},
     // Of volumes and their claims: kube-scheduler's, and those that it reads.
     {kSelectedNodeAnnotation, 256},

@@ -18,6 +18,8 @@ struct PodGroup {
   std::optional<int32_t> min_count;
   // spec.scheduleTimeoutSeconds (scheduling.x-k8s.io).
   std::optional<int32_t> schedule_timeout_seconds;
+  // spec.schedulingConstraints.topology[0].key (scheduling.k8s.io): all pods on nodes with one value of this label.
+  std::string topology_key;
 };
 
 }  // namespace dra::api

@@ -17,6 +17,8 @@ reconcile::Settings settings_of(const ManagerOptions& o) {
   settings.max_evictions_per_rule = o.max_evictions_per_rule;
   settings.device_taints = o.features.on("").device_taints;
   settings.gang_hold_timeout = o.allocation.gang_hold_timeout;
+  settings.gang_starvation_after = o.allocation.gang_starvation_after;
+  settings.topology_levels = o.allocation.topology_levels;
   settings.flags = o.controller_flags;
   return settings;
 }
@@ -47,6 +49,8 @@ std::string config_json(const ManagerOptions& o, const Drivers& drivers) {
       {"schedulerNames", o.allocation.scheduler_names},
       {"releaseGates", o.allocation.release_gates},
       {"gangHoldTimeoutSeconds", std::chrono::duration<double>(o.allocation.gang_hold_timeout).count()},
+      {"gangStarvationAfterSeconds", std::chrono::duration<double>(o.allocation.gang_starvation_after).count()},
+      {"topologyLevels", o.allocation.topology_levels},
       {"controllers", o.controllers},
       {"controllerFlags", o.controller_flags},
       {"ignoredTaints", o.ignored_taints},

@@ -45,7 +45,9 @@ struct Settings {
   uint64_t max_evictions_per_rule = 0;                    // a DeviceTaintRule beyond it waits for approval; 0: no limit
   bool device_taints = true;                              // the feature gate
   Duration gang_hold_timeout = std::chrono::seconds(30);  // --gang-hold-timeout
-  std::map<std::string, std::string> flags;               // of the controllers' own, by name: Controller::flags
+  Duration gang_starvation_after = std::chrono::minutes(5);  // --gang-starvation-after
+  std::vector<std::string> topology_levels;                  // --topology-levels
+  std::map<std::string, std::string> flags;                  // of the controllers' own, by name: Controller::flags
 };
 
 // One permission and its verbs, as in a Kubernetes role.

@@ -56,7 +56,9 @@ Membership of_job(const api::Pod& pod, GroupRef group) {
   const std::string& text = pod.metadata.annotations.at(std::string(kGroupAnnotation));
   const std::optional<int64_t> count = number_in(text);
   if (!count) return alone(what + ": " + quote(text) + " is not a number of pods");
-  return member_of(std::move(group), *count, what);
+  Membership member = member_of(std::move(group), *count, what);
+  if (member.state == Membership::State::kMember) member.topology = topology_wish(pod.metadata.annotations);
+  return member;
 }
 
 Membership of_pod_group(const View& view, GroupRef group) {
@@ -79,6 +81,11 @@ Membership of_pod_group(const View& view, GroupRef group) {
   Membership member = member_of(std::move(group), *object->min_count, (core ? "minCount of " : "minMember of ") + name);
   if (object->schedule_timeout_seconds && *object->schedule_timeout_seconds > 0)
     member.timeout = std::chrono::seconds(*object->schedule_timeout_seconds);
+  if (member.state == Membership::State::kMember) {
+    member.topology = topology_wish(object->metadata.annotations);
+    // The field of the API is validated by the server, and counts more than an annotation.
+    if (!object->topology_key.empty()) member.topology.required = object->topology_key;
+  }
   return member;
 }
 

@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "pkg/api/core.h"
+#include "pkg/reconcile/topology.h"
 #include "pkg/reconcile/view.h"
 
 namespace dra::reconcile {
@@ -61,6 +62,8 @@ struct Membership {
   bool ordinary = false;
   // Of the group's unmarked holds; nothing: the manager's own.
   std::optional<Duration> timeout;
+  // kMember: of all members together.
+  TopologyWish topology;
 };
 Membership membership_of(const View& view, const api::Pod& pod);
 

@@ -1,0 +1,17 @@
+// The total order in which groups give way: of two that overlap the one with the lower rank keeps what it holds.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+namespace dra::allocation {
+
+struct GroupRank {
+  int64_t priority = 0;  // negated
+  std::string since;     // creationTimestamp of the first member
+  std::string uid;       // of it
+  auto operator<=>(const GroupRank&) const = default;
+};
+
+}  // namespace dra::allocation

@@ -1,0 +1,139 @@
+#include "controllers/allocation/kept_nodes.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "controllers/allocation/group_reconcile.h"
+#include "pkg/api/encode.h"
+
+namespace dra::allocation {
+
+using namespace reconcile;
+
+void KeptNodes::keep(const std::string& group, One one) {
+  kept_.insert_or_assign(group, std::move(one));
+  if (kept_.size() <= kMost) return;
+  kept_.erase(std::max_element(kept_.begin(), kept_.end(),
+                               [](const auto& a, const auto& b) { return a.second.rank < b.second.rank; }));
+}
+
+const KeptNodes::One* KeptNodes::keeps(std::string_view node, const api::Pod& pod, const std::string& group) const {
+  const auto own = group.empty() ? kept_.end() : kept_.find(group);
+  for (const auto& [name, one] : kept_) {
+    if (name == group || pod.priority > one.priority || !one.nodes.contains(node)) continue;
+    if (own != kept_.end() && own->second.rank < one.rank) continue;
+    return &one;
+  }
+  return nullptr;
+}
+
+void KeptNodes::tidy(const View& view, const Options& options) {
+  std::erase_if(kept_, [&](const auto& entry) {
+    const One& one = entry.second;
+    const api::Pod* pod = view.pod(one.pod);
+    if (pod == nullptr || pod->metadata.uid != one.pod_uid || view.now() - one.since > kForget) return true;
+    const Role role = role_of(*pod, options);
+    return role != Role::kGated && role != Role::kToBind;
+  });
+}
+
+// Takes the nodes out of the choice that are kept from the pod.
+void PodReconcile::leave_kept(NodeChoice& choice) {
+  if (kept_.empty() || choice.nodes.empty()) return;
+  kept_.tidy(view_, options_);
+  const std::optional<GroupRef> group = group_of(pod_);
+  const std::string own = group ? group->key() : "";
+  const KeptNodes::One* keeper = nullptr;
+  const size_t dropped = choice.drop_nodes([&](std::string_view node) {
+    const KeptNodes::One* one = kept_.keeps(node, pod_, own);
+    if (one != nullptr) keeper = one;
+    return one != nullptr;
+  });
+  if (dropped == 0) return;
+  // Nothing wakes the pod when they are not kept any more.
+  outcome_.look_again_in(std::chrono::seconds(30));
+  kept_from_ = "; " + std::to_string(dropped) + " more nodes are kept for " + keeper->shown;
+  if (choice.nodes.empty())
+    choice.why_none = "the nodes that would take the pod are kept for " + keeper->shown +
+                      ", which waits for devices longer than --gang-starvation-after, and whose priority is not lower";
+}
+
+Duration GroupReconcile::until_starving() const {
+  WallTime since;
+  const Duration after = tools_.options.gang_starvation_after;
+  if (!parse_rfc3339(rank_of(members_.waiting).since, since)) return after;
+  return std::clamp(std::chrono::duration_cast<Duration>(since + after - view_.now()), Duration::zero(), after);
+}
+
+// Returns how many.
+size_t GroupReconcile::keep_nodes(const std::vector<Member*>& asked, GroupNodes& nodes) {
+  struct Place {
+    std::string node, domain;
+    uint32_t now = 0, at_best = 0;
+  };
+  std::map<std::string, Place> places;
+  // Members are of few kinds; of each text one is asked.
+  std::set<std::string> shapes;
+  for (size_t i = 0; i < asked.size(); ++i) {
+    constexpr size_t kMostKinds = 8;
+    allocator::Request request;
+    for (const ClaimState& claim : asked[i]->steps->state_.claims)
+      if (!claim.allocated()) request.claims.push_back(claim.claim);
+    std::string shape;
+    for (const auto& claim : request.claims) shape += api::encode(claim->spec);
+    if (!shapes.insert(shape).second) continue;
+    if (shapes.size() > kMostKinds) break;
+    std::vector<allocator::NodeId> order;
+    for (const gang::Candidate& candidate : nodes.candidates(i)) order.push_back(candidate.node);
+    const allocator::Room room = tools_.allocator.room(request, order);
+    if (!room.finished) break;  // next time
+    for (size_t n = 0; n < order.size(); ++n) {
+      if (room.at_best[n] == 0) continue;
+      const std::string name = tools_.inventory.node_name(order[n]);
+      Place& place = places[name];
+      const bool first = place.node.empty();
+      place.node = name;
+      place.now = std::max(place.now, room.now[n]);
+      place.at_best = first ? room.at_best[n] : std::min(place.at_best, room.at_best[n]);
+      if (!members_.topology.required.empty())
+        if (const std::string* label = nodes.label(order[n], members_.topology.required)) place.domain = *label;
+    }
+  }
+  // Of the domains that are large enough, the one that has most room now.
+  std::map<std::string, std::pair<uint64_t, uint64_t>> domains;  // now, at best
+  for (const auto& [name, place] : places) {
+    domains[place.domain].first += std::min<uint64_t>(place.now, members_.min_count);
+    domains[place.domain].second += place.at_best;
+  }
+  const std::string* chosen = nullptr;
+  uint64_t most = 0;
+  for (const auto& [domain, sums] : domains) {
+    if (sums.second < members_.min_count || (chosen != nullptr && sums.first <= most)) continue;
+    chosen = &domain;
+    most = sums.first;
+  }
+  if (chosen == nullptr) return 0;
+  std::vector<const Place*> sorted;
+  for (const auto& [name, place] : places)
+    if (place.domain == *chosen) sorted.push_back(&place);
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Place* a, const Place* b) { return a->now > b->now; });
+  KeptNodes::One one;
+  one.rank = rank_of(members_.waiting);
+  one.shown = members_.group.shown();
+  one.pod = first_->pod_.metadata.key();
+  one.pod_uid = first_->pod_.metadata.uid;
+  one.since = view_.now();
+  one.priority = INT64_MAX;
+  for (const api::Pod* pod : members_.waiting) one.priority = std::min<int64_t>(one.priority, pod->priority);
+  uint64_t sum = 0;
+  for (const Place* place : sorted) {
+    if (sum >= members_.min_count) break;
+    sum += place->at_best;
+    one.nodes.insert(place->node);
+  }
+  const size_t kept = one.nodes.size();
+  tools_.kept.keep(members_.group.key(), std::move(one));
+  return kept;
+}
+
+}  // namespace dra::allocation

@@ -1,0 +1,248 @@
+// Order: who may pass a group that waits, and for how long. And domains of nodes, for groups and single pods.
+#include "controllers/allocation/allocation_fixture.h"
+#include "pkg/reconcile/groups.h"
+#include "pkg/reconcile/topology.h"
+
+namespace dra::allocation::order_test {
+
+using namespace reconcile;
+
+namespace {
+
+class OrderTest : public AllocationTest {
+ protected:
+  OrderTest() : reconciler_(options, inventory, allocator, nodes) { quiet_claims = true; }
+
+  api::Pod member(const std::string& name, const std::string& count, Duration age, const std::string& job = "train") {
+    api::Pod pod = make_pod(name, {"c" + name});
+    pod.metadata.creation_timestamp = format_rfc3339(view.time - age);
+    pod.metadata.owner_references.push_back({"batch/v1", "Job", job, job + "-uid", true});
+    pod.metadata.annotations[std::string(kGroupAnnotation)] = count;
+    return pod;
+  }
+  void put_pod(const api::Pod& pod) {
+    view.put(pod);
+    put(make_claim("c" + pod.metadata.name));
+  }
+  // As AllocationTest::pass(), with one reconciler for all passes.
+  std::string run(const std::string& pod) {
+    last = reconciler_.reconcile(view, pod_key("default/" + pod));
+    std::string did;
+    for (const Effect& effect : last.effects) {
+      if (const Write* write = std::get_if<Write>(&effect)) did += write->purpose + " " + write->object.name + " ";
+      if (const Event* event = std::get_if<Event>(&effect)) did += "event " + event->reason + " ";
+    }
+    return did;
+  }
+  std::string node_of(const std::string& claim) {
+    for (const Effect& effect : last.effects)
+      if (const Write* write = std::get_if<Write>(&effect); write && write->object.name == claim && write->assume_pod)
+        return write->assume_pod->node;
+    return "";
+  }
+  void label(const std::string& node, const std::string& key, const std::string& value) {
+    api::Node known;
+    if (const api::Node* before = view.node(node)) known = *before;
+    known.metadata.name = node;
+    known.metadata.labels[key] = value;
+    view.put(known);
+  }
+
+  AllocationReconciler reconciler_;
+};
+
+// One of four devices is held, and the group needs all of them.
+class Starving : public OrderTest {
+ protected:
+  void group_of_four(Duration age, int priority = 0) {
+    allocated("x", "n1", "gpu-0", false, {});
+    for (const char name : std::string("abcd")) {
+      api::Pod pod = member(std::string(1, name), "4", age);
+      pod.priority = priority;
+      put_pod(pod);
+    }
+    EXPECT_EQ(run("a").find("allocate"), std::string::npos);
+  }
+  std::string small_pod(int priority = 0) {
+    api::Pod pod = make_pod("p", {"cp"});
+    pod.priority = priority;
+    put_pod(pod);
+    return run("p");
+  }
+};
+
+TEST_F(Starving, ASmallerPodPassesAYoungGroup) {
+  group_of_four(std::chrono::minutes(4));
+  EXPECT_EQ(last.look_again, std::chrono::minutes(1)) << "then nodes are kept";
+  EXPECT_EQ(small_pod(), "allocate cp ");
+}
+
+TEST_F(Starving, AfterAWhileNobodyOfItsPriorityPasses) {
+  group_of_four(std::chrono::minutes(5));
+  EXPECT_NE(event().note.find("2 nodes are kept for it"), std::string::npos) << event().note;
+  EXPECT_EQ(small_pod(), "event FailedScheduling ");
+  EXPECT_NE(event().note.find("kept for job default/train"), std::string::npos) << event().note;
+  EXPECT_EQ(last.look_again, std::chrono::seconds(30));
+  EXPECT_EQ(small_pod(-1), "event FailedScheduling ");
+  EXPECT_EQ(small_pod(1), "allocate cp ") << "a higher priority passes";
+}
+
+TEST_F(Starving, TheLowestPriorityOfItsMembersCounts) {
+  group_of_four(std::chrono::minutes(5), 10);
+  api::Pod low = member("d", "4", std::chrono::minutes(5));
+  view.put(low);
+  run("a");
+  EXPECT_EQ(small_pod(5), "allocate cp ");
+}
+
+TEST_F(Starving, WhatIsKeptEndsWithTheGroup) {
+  group_of_four(std::chrono::minutes(5));
+  ASSERT_EQ(small_pod(), "event FailedScheduling ");
+  view.pods.erase("default/a");
+  EXPECT_EQ(small_pod(), "allocate cp ");
+}
+
+TEST_F(Starving, WhatIsKeptEndsWhenTheGroupIsPlaced) {
+  group_of_four(std::chrono::minutes(5));
+  inventory.remove_claim("x-uid");
+  EXPECT_EQ(run("a"), "allocate ca allocate cb allocate cc allocate cd ");
+  inventory.forget("ca-uid");
+  EXPECT_EQ(small_pod(), "allocate cp ");
+}
+
+TEST_F(Starving, AGroupThatNeverFitsKeepsNothing) {
+  for (const char name : std::string("abcde")) put_pod(member(std::string(1, name), "5", std::chrono::hours(1)));
+  run("a");
+  EXPECT_EQ(event().note.find("kept"), std::string::npos) << event().note;
+  EXPECT_EQ(small_pod(), "allocate cp ");
+}
+
+TEST_F(Starving, OnlyOneDomainIsKept) {
+  for (const std::string node : {"n1", "n2"}) label(node, "rack", node);
+  allocated("x", "n1", "gpu-0", false, {});
+  allocated("y", "n2", "gpu-0", false, {});
+  allocated("z", "n2", "gpu-1", false, {});
+  for (const char name : std::string("ab")) {
+    api::Pod pod = member(std::string(1, name), "2", std::chrono::minutes(6));
+    pod.metadata.annotations[std::string(kTopologyRequiredAnnotation)] = "rack";
+    put_pod(pod);
+  }
+  run("a");
+  EXPECT_NE(event().note.find("1 nodes are kept"), std::string::npos) << event().note;
+  EXPECT_EQ(small_pod(), "event FailedAllocation event FailedAllocation ") << "n1 is kept, n2 is full";
+  EXPECT_NE(event().note.find("; 1 more nodes are kept for job default/train"), std::string::npos) << event().note;
+  inventory.remove_claim("y-uid");
+  EXPECT_EQ(small_pod(), "allocate cp ");
+  EXPECT_EQ(node_of("cp"), "n2");
+}
+
+class Domains : public OrderTest {
+ protected:
+  // Racks r1: n1, n2; r2: n3. Two devices each.
+  Domains() {
+    inventory.apply_node("n3", {});
+    api::ResourceSlice slice;
+    slice.metadata.name = "slice-n3";
+    slice.driver = "gpu.example.com";
+    slice.pool = {"n3", 1, 1};
+    slice.node_name = "n3";
+    for (const char* name : {"gpu-0", "gpu-1"}) slice.devices.emplace_back().name = name;
+    inventory.apply_slice(slice);
+    nodes.names = {"n1", "n2", "n3"};
+    for (const auto& [node, rack] : {std::pair{"n1", "r1"}, {"n2", "r1"}, {"n3", "r2"}}) label(node, "rack", rack);
+  }
+  void group(const std::string& names, const std::string& count, std::string_view annotation, const std::string& key) {
+    for (const char name : names) {
+      api::Pod pod = member(std::string(1, name), count, std::chrono::seconds('z' - name));
+      pod.metadata.annotations[std::string(annotation)] = key;
+      put_pod(pod);
+    }
+  }
+};
+
+TEST_F(Domains, TheSmallestDomainWithRoomIsTaken) {
+  group("ab", "2", kTopologyPreferredAnnotation, "rack");
+  EXPECT_EQ(run("a"), "allocate ca allocate cb ");
+  EXPECT_EQ(node_of("ca"), "n3");
+  EXPECT_EQ(node_of("cb"), "n3");
+  EXPECT_EQ(last.decided->why, "is with its group in rack=r2");
+}
+
+TEST_F(Domains, ARequiredDomainIsNotLeft) {
+  group("abcde", "5", kTopologyRequiredAnnotation, "rack");
+  EXPECT_EQ(run("a").find("allocate"), std::string::npos) << "six devices, but no five in a rack";
+  EXPECT_NE(event().note.find("rack"), std::string::npos) << event().note;
+  view.pods.erase("default/e");
+  group("abcd", "4", kTopologyRequiredAnnotation, "rack");
+  EXPECT_EQ(run("a"), "allocate ca allocate cb allocate cc allocate cd ");
+  EXPECT_NE(node_of("ca"), "n3");
+}
+
+TEST_F(Domains, APreferredDomainIsLeftWhenItIsTooSmall) {
+  group("abcde", "5", kTopologyPreferredAnnotation, "rack");
+  EXPECT_EQ(run("a"), "allocate ca allocate cb allocate cc allocate cd allocate ce ");
+}
+
+TEST_F(Domains, AnUnknownLabelIsAReasonWhereItIsRequired) {
+  group("ab", "2", kTopologyRequiredAnnotation, "example.com/spine");
+  EXPECT_EQ(run("a").find("allocate"), std::string::npos);
+  EXPECT_NE(event().note.find("has the label example.com/spine"), std::string::npos) << event().note;
+}
+
+TEST_F(Domains, AnUnknownLabelIsIgnoredAndSaidWhereItIsPreferred) {
+  group("ab", "2", kTopologyPreferredAnnotation, "example.com/spine");
+  EXPECT_EQ(run("a"), "event TopologyIgnored allocate ca allocate cb ");
+  for (const char* name : {"a", "b"}) {
+    api::Pod pod = *view.pod(std::string("default/") + name);
+    pod.metadata.annotations[std::string(kTopologyPreferredAnnotation)] = "no label!";
+    view.put(pod);
+  }
+  EXPECT_EQ(run("a"), "event TopologyIgnored allocate ca allocate cb ");
+  EXPECT_NE(event().note.find("\"no label!\""), std::string::npos) << event().note;
+}
+
+TEST_F(Domains, ASinglePodGoesToTheSmallestDomain) {
+  api::Pod pod = make_pod("p", {"cp"});
+  put_pod(pod);
+  ASSERT_EQ(run("p"), "allocate cp ");
+  EXPECT_EQ(node_of("cp"), "n1");
+  pod.metadata.annotations[std::string(kTopologyPreferredAnnotation)] = "rack";
+  put_pod(pod);
+  ASSERT_EQ(run("p"), "allocate cp ");
+  EXPECT_EQ(node_of("cp"), "n3");
+  EXPECT_EQ(last.decided->why, "is in the smallest domain with room, rack=r2");
+  pod.metadata.annotations = {{std::string(kTopologyRequiredAnnotation), "example.com/spine"}};
+  put_pod(pod);
+  EXPECT_EQ(run("p"), "event FailedScheduling ");
+  EXPECT_NE(event().note.find("example.com/spine"), std::string::npos) << event().note;
+}
+
+TEST_F(Domains, WhoJoinsLaterGoesNearTheOthers) {
+  AllocationReconciler near(
+      [&] {
+        Options with = options;
+        with.topology_levels = {"rack"};
+        return with;
+      }(),
+      inventory, allocator, nodes);
+  api::Pod running = member("a", "2", std::chrono::minutes(1));
+  running.scheduling_gates.clear();
+  running.node_name = "n3";
+  running.phase = "Running";
+  view.put(running);
+  put(allocated("ca", "n3", "gpu-0", true, {"a"}));
+  put_pod(member("b", "2", std::chrono::seconds(1)));
+  last = near.reconcile(view, pod_key("default/b"));
+  EXPECT_EQ(node_of("cb"), "n3");
+  EXPECT_EQ(last.decided->why, "is near its group, in rack=r2");
+  // A required domain is that of the others, and full.
+  put(allocated("y", "n3", "gpu-1", false, {}));
+  api::Pod bound = member("b", "2", std::chrono::seconds(1));
+  bound.metadata.annotations[std::string(kTopologyRequiredAnnotation)] = "rack";
+  view.put(bound);
+  last = near.reconcile(view, pod_key("default/b"));
+  EXPECT_EQ(node_of("cb"), "");
+}
+
+}  // namespace
+}  // namespace dra::allocation::order_test

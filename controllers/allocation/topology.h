@@ -1,0 +1,28 @@
+// Topology of the allocation controller: what pkg/gang is asked for, and single pods in domains of nodes.
+//
+// A single pod that asks for a domain goes to the smallest one with room, so that large ones stay whole; a member that
+// joins a launched group goes near the others. Both are decided by the search for groups, as a group of one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "controllers/allocation/allocation.h"
+#include "pkg/gang/gang.h"
+#include "pkg/reconcile/groups.h"
+#include "pkg/reconcile/topology.h"
+
+namespace dra::allocation {
+
+// For gang::GangRequest.
+gang::Topology topology_for(const reconcile::TopologyWish& wish, const Options& options);
+
+struct Neighbours {
+  reconcile::TopologyWish wish;
+  std::vector<std::string> nodes;  // of members of the pod's group that run or are to run
+  bool any() const { return !wish.empty() || !nodes.empty(); }
+};
+// What a pod that is decided alone asks for. A pod of a launched group asks for what its group asks for.
+Neighbours neighbours_of(const reconcile::View& view, const api::Pod& pod, const Options& options);
+
+}  // namespace dra::allocation
