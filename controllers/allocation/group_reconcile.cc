@@ -263,15 +263,18 @@ Outcome reconcile_member(const View& view, const api::Pod& pod, Role role, const
                          const Membership& membership) {
   PodReconcile alone(view, pod, role, tools);
   if (membership.state == Membership::State::kWaits) return alone.wait_for_group(membership);
-  const size_t pods = view.pods_of_group(membership.group.key()).size();
-  GroupMembers members = members_of(view, membership, tools.options);
-  if (members.launched) return alone.run();
-  if (pods > kMaxGroupMembers) {
+  // Before anything is made of so many: each of them asks.
+  const std::vector<const api::Pod*> pods = view.pods_of_group(membership.group.key());
+  if (pods.size() > kMaxGroupMembers) {
+    if (std::any_of(pods.begin(), pods.end(), [&](const api::Pod* one) { return is_launched(view, *one); }))
+      return alone.run();
     Membership refused = membership;
-    refused.why = "it has " + std::to_string(pods) + " pods, and at most " + std::to_string(kMaxGroupMembers) +
+    refused.why = "it has " + std::to_string(pods.size()) + " pods, and at most " + std::to_string(kMaxGroupMembers) +
                   " are placed together";
     return alone.wait_for_group(refused);
   }
+  GroupMembers members = members_of(view, membership, tools.options);
+  if (members.launched) return alone.run();
   if (members.waiting.empty() || members.waiting.front()->metadata.uid != pod.metadata.uid) {
     if (members.waiting.empty()) return {};
     return follow(view, alone, *members.waiting.front());
