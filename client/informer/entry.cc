@@ -27,11 +27,11 @@ std::string key_of(const api::ObjectMeta& meta) {
   return meta.name.empty() ? std::string() : store_key(meta.ns, meta.name);
 }
 
-Result<Entry> entry_of(const api::ObjectMeta& meta) {
+Result<uint64_t> revision_of(const api::ObjectMeta& meta) {
   if (meta.name.empty()) return fail(Code::kInvalidArgument, "an object without metadata.name");
   auto revision = parse_revision(meta.resource_version);
   if (!revision) return fail(revision.error().wrap("object " + quote(store_key(meta.ns, meta.name))));
-  return Entry{meta.ns, meta.name, meta.uid, *revision, nullptr};
+  return revision;
 }
 
 }  // namespace dra::client

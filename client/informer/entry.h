@@ -14,15 +14,36 @@
 
 namespace dra::client {
 
-// An object is never changed once it is in an entry.
-struct Entry {
-  std::string ns;
-  std::string name;
-  std::string uid;
-  uint64_t revision = 0;  // metadata.resourceVersion as the number it is
-  std::shared_ptr<const void> object;
+// An object is never changed once it is in an entry. Cheap to copy: copies share the object.
+class Entry {
+ public:
+  // Nothing is known but the metadata.
+  Entry(api::ObjectMeta meta, uint64_t at)
+      : revision(at), meta_(std::make_shared<const api::ObjectMeta>(std::move(meta))) {}
+  // `meta` is a part of the object.
+  template <typename T>
+  Entry(const std::shared_ptr<const T>& object, const api::ObjectMeta& meta, uint64_t at)
+      : revision(at), meta_(object, &meta), object_(object.get()) {}
 
-  std::string key() const { return ns.empty() ? name : ns + "/" + name; }
+  const std::string& ns() const { return meta_->ns; }
+  const std::string& name() const { return meta_->name; }
+  const std::string& uid() const { return meta_->uid; }
+  std::string key() const { return meta_->key(); }
+  // Null where nothing but the metadata is known.
+  template <typename T>
+  std::shared_ptr<const T> object() const {
+    return object_ ? std::shared_ptr<const T>(meta_, static_cast<const T*>(object_)) : nullptr;
+  }
+  template <typename T>
+  const T& ref() const {
+    return *static_cast<const T*>(object_);
+  }
+
+  uint64_t revision = 0;  // metadata.resourceVersion as the number it is
+
+ private:
+  std::shared_ptr<const api::ObjectMeta> meta_;  // owns the object that it is a part of
+  const void* object_ = nullptr;
 };
 
 // "namespace/name", or "name".
@@ -56,17 +77,18 @@ struct ObjectTraits {
   static const api::ObjectMeta& meta(const T& object) { return object.metadata; }
 };
 
-// An entry without the object: fails when the metadata names no object or its resourceVersion is no number.
-Result<Entry> entry_of(const api::ObjectMeta& meta);
+// The revision of an object: fails when the metadata names no object or its resourceVersion is no number.
+Result<uint64_t> revision_of(const api::ObjectMeta& meta);
 
 // The key of an object; empty without a name.
 std::string key_of(const api::ObjectMeta& meta);
 
 template <class T>
 Result<Entry> make_entry(T&& object) {
-  Result<Entry> entry = entry_of(ObjectTraits<T>::meta(object));
-  if (entry) entry->object = std::make_shared<const T>(std::move(object));
-  return entry;
+  const Result<uint64_t> revision = revision_of(ObjectTraits<T>::meta(object));
+  if (!revision) return fail(revision.error());
+  const auto kept = std::make_shared<const T>(std::move(object));
+  return Entry(kept, ObjectTraits<T>::meta(*kept), *revision);
 }
 
 template <class T>

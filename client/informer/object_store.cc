@@ -8,14 +8,14 @@ namespace dra::client {
 namespace {
 
 bool same_version(const Entry* a, const Entry* b) {
-  return a != nullptr && b != nullptr && a->uid == b->uid && a->revision == b->revision;
+  return a != nullptr && b != nullptr && a->uid() == b->uid() && a->revision == b->revision;
 }
 
 // What became of one object; a new uid under an old name is a deletion and an addition.
 void append_changes(const Entry* before, const Entry* after, std::vector<EntryChange>& out) {
   if (before == nullptr && after == nullptr) return;
   if (same_version(before, after)) return;
-  if (before != nullptr && after != nullptr && before->uid != after->uid) {
+  if (before != nullptr && after != nullptr && before->uid() != after->uid()) {
     out.push_back({before, nullptr});
     out.push_back({nullptr, after});
     return;
@@ -47,7 +47,7 @@ const Entry* ObjectStore::find(std::string_view key) const {
   }
   if (entry == nullptr || absent_.empty()) return entry;
   auto absence = absent_.find(key);
-  return absence != absent_.end() && absence->second.uid == entry->uid ? nullptr : entry;
+  return absence != absent_.end() && absence->second.uid == entry->uid() ? nullptr : entry;
 }
 
 void ObjectStore::for_each_in_stream(const std::function<void(const Entry&)>& f) const {
@@ -155,7 +155,7 @@ void ObjectStore::answer(Entry entry) {
   if (synced_ && entry.revision <= revision_) return;
   std::string key = entry.key();
   if (auto known = answers_.find(key); known != answers_.end() && known->second.revision >= entry.revision) return;
-  if (auto absence = absent_.find(key); absence != absent_.end() && absence->second.uid == entry.uid) return;
+  if (auto absence = absent_.find(key); absence != absent_.end() && absence->second.uid == entry.uid()) return;
   transact({key}, [&] {
     drop_answer(key);
     answer_order_.emplace(entry.revision, key);
@@ -166,8 +166,8 @@ void ObjectStore::answer(Entry entry) {
 void ObjectStore::answer_absent(std::string_view key, std::string_view uid) {
   const Entry* streamed = find_in_stream(key);
   auto answered = answers_.find(key);
-  bool in_stream = streamed != nullptr && streamed->uid == uid;
-  bool in_answers = answered != answers_.end() && answered->second.uid == uid;
+  bool in_stream = streamed != nullptr && streamed->uid() == uid;
+  bool in_answers = answered != answers_.end() && answered->second.uid() == uid;
   if (!in_stream && !in_answers) return;
   // The stream may be behind: it can still bring this instance up to the revision it is known to have had.
   uint64_t since = std::max(revision_, in_answers ? answered->second.revision : 0);
@@ -239,7 +239,7 @@ void ObjectStore::advance(uint64_t revision) {
   }
   for (auto it = absent_.begin(); it != absent_.end();) {
     const Entry* held = find_in_stream(it->first);
-    bool over = revision_ > it->second.since && (held == nullptr || held->uid != it->second.uid);
+    bool over = revision_ > it->second.since && (held == nullptr || held->uid() != it->second.uid);
     it = over ? absent_.erase(it) : std::next(it);
   }
 }
@@ -255,7 +255,7 @@ void ObjectStore::settle_absence(const std::string& key) {
   auto it = absent_.find(key);
   if (it == absent_.end()) return;
   const Entry* held = find_in_stream(key);
-  if (revision_ > it->second.since && (held == nullptr || held->uid != it->second.uid)) absent_.erase(it);
+  if (revision_ > it->second.since && (held == nullptr || held->uid() != it->second.uid)) absent_.erase(it);
 }
 
 void ObjectStore::reindex(const std::string& key, const Entry* before, const Entry* after) {

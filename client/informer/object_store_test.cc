@@ -12,11 +12,15 @@ namespace dra::client::object_store_test {
 
 // Reads like "X@10": uid and revision; "-" for none.
 std::string show(const Entry* entry) {
-  return entry == nullptr ? "-" : entry->uid + "@" + std::to_string(entry->revision);
+  return entry == nullptr ? "-" : entry->uid() + "@" + std::to_string(entry->revision);
 }
 
 Entry entry(const std::string& name, const std::string& uid, uint64_t revision) {
-  return Entry{"ns", name, uid, revision, std::make_shared<const int>(0)};
+  api::ObjectMeta meta;
+  meta.ns = "ns";
+  meta.name = name;
+  meta.uid = uid;
+  return Entry(std::move(meta), revision);
 }
 
 TEST(ObjectStore, AnswersLieOverTheStreamUntilItReachesThem) {
@@ -137,7 +141,7 @@ TEST(ObjectStore, LawsHoldForRandomInterleavings) {
       std::string name(1, static_cast<char>('a' + random.below(4)));
       auto it = now.find(name);
       if (it == now.end()) {
-        now[name] = entry(name, "u" + std::to_string(uids++), revision);
+        now.insert_or_assign(name, entry(name, "u" + std::to_string(uids++), revision));
       } else if (random.below(3) == 0) {
         Entry last = it->second;
         last.revision = revision;
@@ -147,13 +151,13 @@ TEST(ObjectStore, LawsHoldForRandomInterleavings) {
       } else {
         it->second.revision = revision;
       }
-      history.push_back({revision, name, now[name], now[name]});
+      history.push_back({revision, name, now.at(name), now.at(name)});
     }
     auto state_at = [&](uint64_t at) {
       std::map<std::string, Entry> state;
       for (const Step& step : history) {
         if (step.revision > at) break;
-        step.state ? void(state[step.name] = *step.state) : void(state.erase(step.name));
+        step.state ? void(state.insert_or_assign(step.name, *step.state)) : void(state.erase(step.name));
       }
       return state;
     };
@@ -164,19 +168,19 @@ TEST(ObjectStore, LawsHoldForRandomInterleavings) {
     auto follow = [](std::map<std::string, std::string>& m, const EntryChange& c) {
       const Entry& e = c.after ? *c.after : *c.before;
       if (c.before) {
-        ASSERT_EQ(m[e.name], show(c.before));
-        m.erase(e.name);
+        ASSERT_EQ(m[e.name()], show(c.before));
+        m.erase(e.name());
       } else {
-        ASSERT_EQ(m.count(e.name), 0u);
+        ASSERT_EQ(m.count(e.name()), 0u);
       }
       if (c.before && c.after) {
-        ASSERT_EQ(c.before->uid, c.after->uid);
+        ASSERT_EQ(c.before->uid(), c.after->uid());
       }
-      if (c.after) m[e.name] = show(c.after);
+      if (c.after) m[e.name()] = show(c.after);
     };
     store.on_change([&](const EntryChange& c) { follow(mirror, c); });
     store.on_stream_change([&](const EntryChange& c) { follow(stream_mirror, c); });
-    store.add_index("uid", [](const Entry& e) { return std::vector<std::string>{e.uid}; });
+    store.add_index("uid", [](const Entry& e) { return std::vector<std::string>{e.uid()}; });
     store.replace({}, 1);
     uint64_t at = 1;
     size_t next = 0;
@@ -213,7 +217,7 @@ TEST(ObjectStore, LawsHoldForRandomInterleavings) {
           if (!step.state) break;
           store.answer(*step.state);
           auto known = answered.find(step.name);
-          if (step.revision > at && gone.count(step.state->uid) == 0 &&
+          if (step.revision > at && gone.count(step.state->uid()) == 0 &&
               (known == answered.end() || known->second.revision < step.revision)) {
             answered.insert_or_assign(step.name, *step.state);
           }
@@ -224,10 +228,10 @@ TEST(ObjectStore, LawsHoldForRandomInterleavings) {
           const Step& step = history[random.below(history.size())];
           if (step.state) break;
           auto shown = store.find("ns/" + step.name);
-          store.answer_absent("ns/" + step.name, step.last.uid);
-          if (shown != nullptr && shown->uid == step.last.uid) gone.insert(step.last.uid);
+          store.answer_absent("ns/" + step.name, step.last.uid());
+          if (shown != nullptr && shown->uid() == step.last.uid()) gone.insert(step.last.uid());
           auto known = answered.find(step.name);
-          if (known != answered.end() && known->second.uid == step.last.uid) answered.erase(known);
+          if (known != answered.end() && known->second.uid() == step.last.uid()) answered.erase(known);
           break;
         }
       }
@@ -242,7 +246,7 @@ TEST(ObjectStore, LawsHoldForRandomInterleavings) {
         const Entry* expected = streamed == truth.end() ? nullptr : &streamed->second;
         if (auto a = answered.find(name); a != answered.end()) expected = &a->second;
         const Entry* got = store.find("ns/" + name);
-        if (expected != nullptr && gone.count(expected->uid) > 0) {
+        if (expected != nullptr && gone.count(expected->uid()) > 0) {
           ASSERT_EQ(show(got), "-");
           expected = nullptr;
         }
@@ -250,7 +254,7 @@ TEST(ObjectStore, LawsHoldForRandomInterleavings) {
         ASSERT_EQ(mirror.count(name) ? mirror[name] : "-", show(got));
         ASSERT_EQ(stream_mirror.count(name) ? stream_mirror[name] : "-", show(store.find_in_stream("ns/" + name)));
         if (got != nullptr) {
-          auto indexed = store.by_index("uid", got->uid);
+          auto indexed = store.by_index("uid", got->uid());
           ASSERT_EQ(indexed.size(), 1u);
           ASSERT_EQ(indexed[0], got);
         }

@@ -17,7 +17,7 @@ const std::string kPath = "/apis/coordination.k8s.io/v1/leases";
 
 std::map<std::string, std::string> shown(const ObjectStore& store) {
   std::map<std::string, std::string> out;
-  store.for_each_in_stream([&](const Entry& e) { out[e.key()] = e.uid + "@" + std::to_string(e.revision); });
+  store.for_each_in_stream([&](const Entry& e) { out[e.key()] = e.uid() + "@" + std::to_string(e.revision); });
   return out;
 }
 
@@ -397,12 +397,12 @@ TEST(Reflector, ConvergesAfterAnyTrouble) {
     Informer<api::Lease> informer(world.reactor, world.network, world.random, options);
     informer.core().on_stream_change([&](const EntryChange& c) {
       if (c.before != nullptr) {
-        ASSERT_EQ(told[c.before->key()], c.before->uid + "@" + std::to_string(c.before->revision));
+        ASSERT_EQ(told[c.before->key()], c.before->uid() + "@" + std::to_string(c.before->revision));
         told.erase(c.before->key());
       }
       if (c.after != nullptr) {
-        ASSERT_TRUE(c.before == nullptr || c.before->uid == c.after->uid);
-        told[c.after->key()] = c.after->uid + "@" + std::to_string(c.after->revision);
+        ASSERT_TRUE(c.before == nullptr || c.before->uid() == c.after->uid());
+        told[c.after->key()] = c.after->uid() + "@" + std::to_string(c.after->revision);
       }
     });
     informer.start();

@@ -68,9 +68,9 @@ class Store {
   const ObjectStore& core() const { return core_; }
 
  private:
-  static const T& of(const Entry& entry) { return *static_cast<const T*>(entry.object.get()); }
+  static const T& of(const Entry& entry) { return entry.ref<T>(); }
   static ObjectPtr<T> cast(const Entry* entry) {
-    return entry == nullptr ? nullptr : std::static_pointer_cast<const T>(entry->object);
+    return entry == nullptr ? nullptr : entry->object<T>();
   }
 
   ObjectStore& core_;

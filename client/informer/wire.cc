@@ -98,7 +98,9 @@ Result<Entry> identify(std::string_view object_json) {
   if (!read("namespace", meta.ns) || !read("name", meta.name) || !read("uid", meta.uid) ||
       !read("resourceVersion", meta.resource_version))
     return fail(Code::kInvalidArgument, "an object with broken metadata");
-  return entry_of(meta);
+  const Result<uint64_t> revision = revision_of(meta);
+  if (!revision) return fail(revision.error());
+  return Entry(std::move(meta), *revision);
 }
 
 }  // namespace dra::client

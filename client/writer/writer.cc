@@ -15,7 +15,7 @@ std::string resource_key(const Resource& resource) {
 // False for the answer of a server, or of a proxy before it, about another object: it must not get into a store. A
 // create without a name gets one from the server.
 bool is_answer_for(const ObjectPath& asked, const Entry& entry) {
-  return entry.ns == asked.ns && (asked.name.empty() || entry.name == asked.name);
+  return entry.ns() == asked.ns && (asked.name.empty() || entry.name() == asked.name);
 }
 
 // A write answered so may or may not have been performed.
@@ -101,7 +101,7 @@ Result<Written> Writer::written(const WriteRequest& write, std::string body) {
   const bool waits_for_finalizers = any && any->metadata.deleting() && !any->metadata.finalizers.empty();
   if (write.verb == WriteVerb::kDelete && !waits_for_finalizers) return result;
   const Entry* before = known->store->find(entry->key());
-  result.unchanged = before != nullptr && before->uid == entry->uid && before->revision == entry->revision;
+  result.unchanged = before != nullptr && before->uid() == entry->uid() && before->revision == entry->revision;
   known->store->answer(std::move(*entry));
   return result;
 }
@@ -128,8 +128,8 @@ Result<Found> Writer::found(const ObjectPath& object, const std::string& known_u
   auto entry = known->type.decode(*answer);
   if (!entry) return fail(entry.error());
   if (!is_answer_for(object, *entry)) return answer_of_another(object, *entry);
-  out.uid = entry->uid;
-  if (!known_uid.empty() && entry->uid != known_uid) known->store->answer_absent(key, known_uid);
+  out.uid = entry->uid();
+  if (!known_uid.empty() && entry->uid() != known_uid) known->store->answer_absent(key, known_uid);
   known->store->answer(std::move(*entry));
   return out;
 }

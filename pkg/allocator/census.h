@@ -87,7 +87,7 @@ class Census {
 // The censuses of the filters that were explained last.
 class Censuses {
  public:
-  static constexpr size_t kMaxBytes = 6u << 20;
+  static constexpr size_t kMaxBytes = 3u << 20;
 
   // Drops those that were not used for longest beyond kMaxBytes.
   std::shared_ptr<Census> of(FilterId filter, bool admin);

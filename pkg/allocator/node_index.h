@@ -49,7 +49,7 @@ class NodeIndex {
   NodeIndex(inventory::Core& core, Filters& filters, Meter& meter, Waste& waste)
       : core_(core), filters_(filters), meter_(meter), waste_(waste) {}
 
-  static constexpr size_t kMaxBytes = 8u << 20;
+  static constexpr size_t kMaxBytes = 4u << 20;
 
   // The counts of a filter as of now; null: the slice ended first. `admin`: of all usable devices, whether available or
   // not. The pointer is good until clear() or trim().

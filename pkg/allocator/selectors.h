@@ -23,7 +23,7 @@ enum class Truth : uint8_t { kFalse, kTrue, kError };
 
 class Selectors {
  public:
-  static constexpr size_t kMaxOutcomes = 60'000;  // of each of two generations: about 5 MiB together
+  static constexpr size_t kMaxOutcomes = 40'000;  // of each of two generations: about 3.5 MiB together
   static constexpr size_t kMaxProgramBytes = 16u
                                              << 20;  // as full() estimates them; those of one pod fit (kMaxPlanBytes)
 

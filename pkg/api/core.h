@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "pkg/api/meta.h"
+#include "pkg/api/rare.h"
 
 namespace dra::api {
 
@@ -166,7 +167,7 @@ struct Pod {
   std::string scheduler_name;
   std::string restart_policy;
   StringMap node_selector;
-  std::optional<NodeAffinity> node_affinity;
+  Rare<NodeAffinity> node_affinity;
   PodAffinity pod_affinity;
   PodAffinity pod_anti_affinity;
   std::vector<TopologySpreadConstraint> topology_spread;
@@ -177,7 +178,7 @@ struct Pod {
   std::vector<Container> containers;
   std::vector<Container> init_containers;
   ResourceList overhead;
-  std::optional<ResourceList> pod_requests;  // spec.resources.requests (pod level)
+  Rare<ResourceList> pod_requests;  // spec.resources.requests (pod level)
   int32_t priority = 0;
   std::string priority_class_name;
   std::string pod_group_name;  // spec.schedulingGroup.podGroupName
@@ -186,15 +187,15 @@ struct Pod {
   // status
   std::string phase;  // Pending, Running, Succeeded, Failed, Unknown
   std::string nominated_node_name;
-  std::optional<KubeletRefusal> refusal;  // only of phase Failed
+  Rare<KubeletRefusal> refusal;  // only of phase Failed
   std::vector<Condition> conditions;
   std::vector<PodResourceClaimStatus> resource_claim_statuses;
-  std::optional<PodExtendedResourceClaimStatus> extended_resource_claim_status;
+  Rare<PodExtendedResourceClaimStatus> extended_resource_claim_status;
   // Containers (init containers included) whose status names resources, and the pod itself, where that differs from
   // what the spec requests: most never do, and need no memory.
   std::vector<ResizedContainer> resized_containers;
   std::vector<UnhealthyDevice> unhealthy_devices;  // each once, whichever containers use it
-  std::optional<ResizedResources> resized;         // only with pod_requests
+  Rare<ResizedResources> resized;         // only with pod_requests
 
   bool terminal() const { return phase == "Succeeded" || phase == "Failed"; }
   // No longer in need of its claims: finished, or deleted before it was bound to a node (as kube-controller-manager has

@@ -204,7 +204,7 @@ bool read_pod_spec(const JsonValue& v, Pod& out, Trouble& t) {
 }
 
 // Leaves `out` empty where the status has no `resources`.
-bool read_resized(const JsonValue& v, std::optional<ResizedResources>& out, Trouble& t) {
+bool read_resized(const JsonValue& v, Rare<ResizedResources>& out, Trouble& t) {
   return section(v, "resources", t, [&](const JsonValue& r) {
     ResizedResources& read = out.emplace();
     return quantities(r, "requests", read.in_force, t) && quantities(v, "allocatedResources", read.allocated, t);
@@ -270,7 +270,7 @@ bool read_container_statuses(const JsonValue& list, const std::vector<Container>
   size_t index = 0;
   return list.each_element([&](const JsonValue& status) {
     std::string name;
-    std::optional<ResizedResources> resources;
+    Rare<ResizedResources> resources;
     if (!status.is_null() && (!field(status, "name", name, t) || !read_resized(status, resources, t) ||
                               !field_with(status, "allocatedResourcesStatus", t, [&](const JsonValue& health) {
                                 return each_object(

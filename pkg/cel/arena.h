@@ -79,7 +79,7 @@ class Arena {
   char* next_;
   char* end_;
   size_t used_ = 0;
-  size_t next_block_ = 4096;
+  size_t next_block_ = 512;  // most programs are small, and many are kept
   Block* blocks_ = nullptr;
   Cleanup* cleanups_ = nullptr;
 };

@@ -69,7 +69,7 @@ void ApiSink::get(const Ref& object, std::function<void(Result<Presence>)> done)
   const Place& where = place(object.kind);
   std::string known_uid = object.uid;
   if (const client::Entry* known = where.store->find(object.store_key()); known_uid.empty() && known)
-    known_uid = known->uid;
+    known_uid = known->uid();
   writer_.read({where.resource, object.ns, object.name, ""}, known_uid,
                [wanted = object.uid, done = std::move(done)](Result<client::Found> found) {
                  if (!found) return done(fail(std::move(found.error())));

@@ -56,13 +56,7 @@ class AuditTest : public testing::Test, public EventSink {
   }
   template <typename T>
   void put(client::ObjectStore& core, const std::shared_ptr<T>& object, const std::function<void()>& tell) {
-    client::Entry entry;
-    entry.ns = object->metadata.ns;
-    entry.name = object->metadata.name;
-    entry.uid = object->metadata.uid;
-    entry.revision = ++revision;
-    entry.object = object;
-    core.apply(std::move(entry));
+    core.apply(client::Entry(std::shared_ptr<const T>(object), object->metadata, ++revision));
     if (tell) tell();
   }
   bool says(const std::string& line) { return registry.text().find("\n" + line + "\n") != std::string::npos; }

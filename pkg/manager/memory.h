@@ -5,7 +5,8 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <iterator>
+#include <list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,57 +14,48 @@
 #include <utility>
 
 #include "pkg/base/clock.h"
-#include "pkg/base/strings.h"
 
 namespace dra::manager {
 
-// A map that forgets its oldest entries when it is full.
+// A map that forgets its oldest entries when it is full. A key that is put again keeps its age.
 template <typename V>
 class BoundedMap {
  public:
   explicit BoundedMap(size_t limit) : limit_(limit) {}
+  BoundedMap(const BoundedMap&) = delete;  // the index points into the entries
+  BoundedMap& operator=(const BoundedMap&) = delete;
 
-  void put(const std::string& key, V value) {
-    auto [found, added] = entries_.try_emplace(key);
-    found->second.value = std::move(value);
-    if (!added) return;
-    found->second.place = ++places_;
-    order_.emplace_back(places_, key);
-    while (entries_.size() > limit_) {
-      if (stands(order_.front())) entries_.erase(order_.front().second);
-      order_.pop_front();
+  void put(std::string_view key, V value) {
+    if (auto known = index_.find(key); known != index_.end()) {
+      known->second->value = std::move(value);
+      return;
     }
-    // Erased keys leave their place in the order behind: at most as many as there are entries.
-    if (order_.size() > 2 * entries_.size() + 16) std::erase_if(order_, [this](const auto& o) { return !stands(o); });
+    entries_.push_back({std::string(key), std::move(value)});
+    index_.emplace(entries_.back().key, std::prev(entries_.end()));
+    if (entries_.size() > limit_) erase(entries_.front().key);
   }
   const V* find(std::string_view key) const {
-    auto found = entries_.find(key);
-    return found == entries_.end() ? nullptr : &found->second.value;
+    auto found = index_.find(key);
+    return found == index_.end() ? nullptr : &found->second->value;
   }
   void erase(std::string_view key) {
-    if (auto found = entries_.find(key); found != entries_.end()) entries_.erase(found);
+    auto found = index_.find(key);
+    if (found == index_.end()) return;
+    const auto entry = found->second;
+    index_.erase(found);  // before the text that it points to
+    entries_.erase(entry);
   }
   size_t size() const { return entries_.size(); }
-  // Entries and what erased ones left behind: what it costs.
-  size_t places() const { return order_.size(); }
 
  private:
-  using Place = std::pair<uint64_t, std::string>;
   struct Entry {
-    V value{};
-    uint64_t place = 0;
+    std::string key;
+    V value;
   };
 
-  // A key that was erased and put again stands at its newer place only.
-  bool stands(const Place& place) const {
-    auto found = entries_.find(place.second);
-    return found != entries_.end() && found->second.place == place.first;
-  }
-
   size_t limit_;
-  uint64_t places_ = 0;
-  std::unordered_map<std::string, Entry, StringHash, std::equal_to<>> entries_;
-  std::deque<Place> order_;
+  std::list<Entry> entries_;  // oldest first
+  std::unordered_map<std::string_view, typename std::list<Entry>::iterator> index_;
 };
 
 struct Noted {

@@ -20,88 +20,93 @@ std::string ParkingLot::shape_id(const std::string& key, const Park& park) {
   return park.shape.empty() ? "key " + key : "shape " + namespace_of(key) + " " + park.shape;
 }
 
-void ParkingLot::enter_lines(const std::string& id, const Shape& shape) {
+void ParkingLot::enter_lines(Shape& shape) {
   if (shape.members.empty()) return;
   for (const auto& [cause, members] : shape.causes) {
     Line& line = by_cause_[cause][shape.ns];
-    line.by_order.emplace(*shape.members.begin(), id);
-    line.by_trial.emplace(shape.tried_at, id);
+    line.by_order.insert(&shape);
+    line.by_trial.emplace(shape.tried_at, &shape);
   }
 }
 
-void ParkingLot::leave_lines(const Shape& shape) {
+void ParkingLot::leave_lines(Shape& shape) {
   if (shape.members.empty()) return;
   for (const auto& [cause, members] : shape.causes) {
     const auto lines = by_cause_.find(cause);
     const auto line = lines->second.find(shape.ns);
-    line->second.by_order.erase(*shape.members.begin());
+    line->second.by_order.erase(&shape);
     line->second.by_trial.erase(shape.tried_at);
     if (line->second.by_order.empty()) lines->second.erase(line);
     if (lines->second.empty()) by_cause_.erase(lines);
   }
 }
 
-void ParkingLot::update(const std::string& id, const std::function<void(Shape&)>& change) {
-  const auto known = shapes_.find(id);
-  if (known == shapes_.end()) return;
-  leave_lines(known->second);
-  change(known->second);
-  enter_lines(id, known->second);
-  if (known->second.members.empty() && known->second.on_trial.empty()) shapes_.erase(known);
+void ParkingLot::update(Shape& shape, const std::function<void(Shape&)>& change) {
+  leave_lines(shape);
+  change(shape);
+  enter_lines(shape);
+  if (shape.members.empty() && shape.on_trial.empty()) shapes_.erase(*shape.id);
 }
 
 std::vector<std::string> ParkingLot::park(const std::string& key, const Park& park) {
   begin(key);
-  Entry entry{park, shape_id(key, park)};
+  const std::string id = shape_id(key, park);
   std::vector<std::string> instead;
-  if (const auto trial = trials_.find(key); trial != trials_.end() && trial->second != entry.shape)
+  if (const auto trial = trials_.find(key); trial != trials_.end() && trial->second != id)
     instead = end(key);
   else
     fail(key);
   trials_.erase(key);
-  std::sort(entry.park.causes.begin(), entry.park.causes.end());
-  entry.park.causes.erase(std::unique(entry.park.causes.begin(), entry.park.causes.end()), entry.park.causes.end());
-  shapes_[entry.shape].ns = namespace_of(key);
-  update(entry.shape, [&](Shape& shape) {
-    shape.members.insert({park.priority, park.since, key});
-    for (const Cause& cause : entry.park.causes) ++shape.causes[cause];
+  const auto [at, made] = shapes_.try_emplace(id);
+  if (made) {
+    at->second.id = &at->first;
+    at->second.ns = namespace_of(key);
+  }
+  const auto parked = parked_.emplace(key, Entry{park.causes, park.priority, park.since, &at->second}).first;
+  std::vector<Cause>& causes = parked->second.causes;
+  std::sort(causes.begin(), causes.end());
+  causes.erase(std::unique(causes.begin(), causes.end()), causes.end());
+  update(at->second, [&](Shape& shape) {
+    shape.members.insert(&*parked);
+    for (const Cause& cause : causes) ++shape.causes[cause];
     shape.tried_at = ++time_;
   });
-  parked_.emplace(key, std::move(entry));
   return instead;
 }
 
 void ParkingLot::begin(const std::string& key) {
   const auto known = parked_.find(key);
   if (known == parked_.end()) return;
-  const Entry entry = std::move(known->second);
-  parked_.erase(known);
-  update(entry.shape, [&](Shape& shape) {
-    shape.members.erase({entry.park.priority, entry.park.since, key});
-    for (const Cause& cause : entry.park.causes)
+  update(*known->second.shape, [&](Shape& shape) {
+    shape.members.erase(&*known);
+    for (const Cause& cause : known->second.causes)
       if (const auto count = shape.causes.find(cause); --count->second == 0) shape.causes.erase(count);
   });
+  parked_.erase(known);
 }
 
 std::vector<std::string> ParkingLot::end(const std::string& key) {
   begin(key);
   const auto trial = trials_.find(key);
   if (trial == trials_.end()) return {};
-  const std::string id = trial->second;
+  const auto of_trial = shapes_.find(trial->second);
   trials_.erase(trial);
+  if (of_trial == shapes_.end()) return {};
   bool more = false;
-  update(id, [&](Shape& shape) {
+  update(of_trial->second, [&](Shape& shape) {
     if (shape.on_trial == key) shape.on_trial.clear();
     more = shape.on_trial.empty() && !shape.members.empty();
   });
   if (!more) return {};
-  return {hand_out(id)};
+  return {hand_out(of_trial->second)};
 }
 
 void ParkingLot::fail(const std::string& key) {
   const auto trial = trials_.find(key);
   if (trial == trials_.end()) return;
-  update(trial->second, [&](Shape& shape) {
+  const auto of_trial = shapes_.find(trial->second);
+  if (of_trial == shapes_.end()) return;
+  update(of_trial->second, [&](Shape& shape) {
     if (shape.on_trial != key) return;
     shape.on_trial.clear();
     shape.tried_at = ++time_;
@@ -109,33 +114,32 @@ void ParkingLot::fail(const std::string& key) {
 }
 
 void ParkingLot::clear() {
-  parked_.clear();
-  shapes_.clear();
-  trials_.clear();
   by_cause_.clear();
+  shapes_.clear();
+  parked_.clear();
+  trials_.clear();
   sweeps_.clear();
   last_swept_.clear();
 }
 
-std::string ParkingLot::hand_out(const std::string& id) {
-  Shape& shape = shapes_.at(id);
-  const std::string key = shape.members.begin()->key;
+std::string ParkingLot::hand_out(Shape& shape) {
+  const std::string key = (*shape.members.begin())->first;
   shape.on_trial = key;
-  trials_[key] = id;
+  trials_[key] = *shape.id;
   begin(key);
   return key;
 }
 
-std::vector<std::string> ParkingLot::candidates(const Line& line, Sweep sweep, bool by_order, size_t limit) const {
-  std::vector<std::string> found;
-  const auto consider = [&](const std::string& id) {
-    const Shape& shape = shapes_.at(id);
-    if (shape.on_trial.empty() && sweep.covers(shape.tried_at)) found.push_back(id);
+std::vector<ParkingLot::Shape*> ParkingLot::candidates(const Line& line, Sweep sweep, bool by_order,
+                                                       size_t limit) const {
+  std::vector<Shape*> found;
+  const auto consider = [&](Shape* shape) {
+    if (shape->on_trial.empty() && sweep.covers(shape->tried_at)) found.push_back(shape);
     return found.size() < limit;
   };
   if (by_order) {
-    for (const auto& [order, id] : line.by_order)
-      if (!consider(id)) break;
+    for (Shape* shape : line.by_order)
+      if (!consider(shape)) break;
   } else {
     for (auto next = line.by_trial.upper_bound(sweep.since); next != line.by_trial.end() && next->first < sweep.until;
          ++next)
@@ -149,7 +153,7 @@ std::vector<std::string> ParkingLot::take(const Cause& cause, Sweep sweep, bool 
   more = false;
   const auto lines = by_cause_.find(cause);
   if (lines == by_cause_.end()) return {};
-  std::vector<std::vector<std::string>> found;
+  std::vector<std::vector<Shape*>> found;
   for (const auto& [ns, line] : lines->second) {
     // One more than may be taken, to see whether there is more.
     found.push_back(candidates(line, sweep, by_order, kBatchOfNamespace + 1));
@@ -158,17 +162,17 @@ std::vector<std::string> ParkingLot::take(const Cause& cause, Sweep sweep, bool 
       found.back().pop_back();
     }
   }
-  std::vector<std::string> ids;
+  std::vector<Shape*> taken;
   for (size_t round = 0; round < kBatchOfNamespace; ++round)
-    for (const std::vector<std::string>& of_namespace : found) {
+    for (const std::vector<Shape*>& of_namespace : found) {
       if (round >= of_namespace.size()) continue;
-      if (ids.size() < limit)
-        ids.push_back(of_namespace[round]);
+      if (taken.size() < limit)
+        taken.push_back(of_namespace[round]);
       else
         more = true;
     }
   std::vector<std::string> keys;
-  for (const std::string& id : ids) keys.push_back(hand_out(id));
+  for (Shape* shape : taken) keys.push_back(hand_out(*shape));
   return keys;
 }
 
@@ -203,7 +207,7 @@ size_t ParkingLot::waiting_for(const Cause& cause) const {
   const auto lines = by_cause_.find(cause);
   if (lines == by_cause_.end()) return 0;
   for (const auto& [ns, line] : lines->second)
-    for (const auto& [order, id] : line.by_order) count += shapes_.at(id).causes.at(cause);
+    for (const Shape* shape : line.by_order) count += shape->causes.at(cause);
   return count;
 }
 

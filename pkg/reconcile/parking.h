@@ -59,30 +59,39 @@ class ParkingLot {
   size_t waiting_for(const Cause& cause) const;
 
  private:
-  struct Order {  // who goes first: higher priority, then older, then by key
-    int32_t priority;
+  // Thousands of keys and shapes may be parked, so each text is kept once, where its map has it: the nodes of parked_
+  // and shapes_ stay where they are.
+  struct Shape;
+  struct Entry {
+    std::vector<Cause> causes;
+    int32_t priority = 0;
     std::string since;
-    std::string key;
-    bool operator<(const Order& other) const {
-      return std::tie(other.priority, since, key) < std::tie(priority, other.since, other.key);
+    Shape* shape = nullptr;
+  };
+  using Parked = std::unordered_map<std::string, Entry>;
+  using Member = const Parked::value_type*;
+  struct GoesFirst {  // higher priority, then older, then by key
+    bool operator()(Member a, Member b) const {
+      return std::tie(b->second.priority, a->second.since, a->first) <
+             std::tie(a->second.priority, b->second.since, b->first);
+    }
+    bool operator()(const Shape* a, const Shape* b) const {
+      return (*this)(*a->members.begin(), *b->members.begin());
     }
   };
   // Keys that want the same; also while none of them is parked but one is on trial.
   struct Shape {
+    const std::string* id = nullptr;
     std::string ns;
-    std::set<Order> members;
+    std::set<Member, GoesFirst> members;
     std::map<Cause, size_t> causes;  // -> how many members wait for it
     uint64_t tried_at = 0;           // the last time that one of them did not fit
     std::string on_trial;            // handed out, and not ended yet
   };
-  struct Entry {
-    Park park;
-    std::string shape;
-  };
-  // The shapes of one namespace that wait for one cause.
+  // The shapes of one namespace that wait for one cause. A shape is in lines only while its first member stays.
   struct Line {
-    std::map<Order, std::string> by_order;     // of the first member
-    std::map<uint64_t, std::string> by_trial;  // of tried_at, which no two shapes share
+    std::set<Shape*, GoesFirst> by_order;
+    std::map<uint64_t, Shape*> by_trial;  // of tried_at, which no two shapes share
   };
   using Lines = std::map<std::string, Line>;  // by namespace
 
@@ -94,17 +103,17 @@ class ParkingLot {
 
   static std::string shape_id(const std::string& key, const Park& park);
   // Takes the shape out of every line, lets `change` change it, and puts it back.
-  void update(const std::string& id, const std::function<void(Shape&)>& change);
-  void enter_lines(const std::string& id, const Shape& shape);
-  void leave_lines(const Shape& shape);
+  void update(Shape& shape, const std::function<void(Shape&)>& change);
+  void enter_lines(Shape& shape);
+  void leave_lines(Shape& shape);
   // The shape's first member, taken out and on trial.
-  std::string hand_out(const std::string& id);
+  std::string hand_out(Shape& shape);
   // Shapes of the namespace that the sweep covers, in the order in which they are to be tried; at most `limit`.
-  std::vector<std::string> candidates(const Line& line, Sweep sweep, bool by_order, size_t limit) const;
+  std::vector<Shape*> candidates(const Line& line, Sweep sweep, bool by_order, size_t limit) const;
   std::vector<std::string> take(const Cause& cause, Sweep sweep, bool by_order, size_t limit, bool& more);
 
   uint64_t time_ = 0;
-  std::unordered_map<std::string, Entry> parked_;
+  Parked parked_;
   std::unordered_map<std::string, Shape> shapes_;
   // key -> shape: keys that were handed out and have neither parked nor ended since. Those that failed are no longer on
   // trial, but when they end the next one of their shape follows.

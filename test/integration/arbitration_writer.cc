@@ -11,7 +11,7 @@ namespace {
 template <typename T>
 client::Entry entry_of(const std::shared_ptr<const T>& object) {
   const api::ObjectMeta& meta = object->metadata;
-  return {meta.ns, meta.name, meta.uid, client::parse_revision(meta.resource_version).value_or(0), object};
+  return {object, meta, client::parse_revision(meta.resource_version).value_or(0)};
 }
 
 // One event of a table into a store, as the stream would bring it.
@@ -174,7 +174,7 @@ void ModelWriter::get(const reconcile::Ref& object, std::function<void(Result<re
   const bool pod = object.kind == reconcile::Kind::kPod;
   client::ObjectStore& store = pod ? pods_core_ : claims_core_;
   std::string known_uid = object.uid;
-  if (const client::Entry* known = store.find(key); known_uid.empty() && known) known_uid = known->uid;
+  if (const client::Entry* known = store.find(key); known_uid.empty() && known) known_uid = known->uid();
   ArbitrationModel::Applied found;
   std::string uid;
   if (pod && model_.pods_.objects.contains(key)) {
