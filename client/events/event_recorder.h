@@ -42,7 +42,7 @@ struct RecorderOptions {
   std::string controller = "dra-controller-manager";
   std::string instance;  // "<controller>-<hostname>"
   size_t max_queued = 1000;
-  size_t max_series = 4096;
+  size_t max_series = 2048;
   size_t max_in_flight = 1;  // people can wait, pods should not
   int budget_burst = 25;
   Duration budget_refill = std::chrono::minutes(5);

@@ -69,9 +69,7 @@ class Store {
 
  private:
   static const T& of(const Entry& entry) { return entry.ref<T>(); }
-  static ObjectPtr<T> cast(const Entry* entry) {
-    return entry == nullptr ? nullptr : entry->object<T>();
-  }
+  static ObjectPtr<T> cast(const Entry* entry) { return entry == nullptr ? nullptr : entry->object<T>(); }
 
   ObjectStore& core_;
 };

@@ -12,8 +12,8 @@ template <typename T>
 class Rare {
  public:
   Rare() = default;
-  Rare(std::nullopt_t) {}                                              // NOLINT: converts as std::optional does
-  Rare(T value) : value_(std::make_unique<T>(std::move(value))) {}     // NOLINT: likewise
+  Rare(std::nullopt_t) {}                                           // NOLINT: converts as std::optional does
+  Rare(T value) : value_(std::make_unique<T>(std::move(value))) {}  // NOLINT: likewise
   Rare(const Rare& other) : value_(other ? std::make_unique<T>(*other) : nullptr) {}
   Rare(Rare&&) noexcept = default;
   Rare& operator=(const Rare& other) {

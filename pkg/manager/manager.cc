@@ -379,6 +379,7 @@ struct Manager::Impl {
         nodes.set_pod(*c.after);
       else
         nodes.remove_pod(c.before->metadata.uid);
+      if (!c.after) memory.forget(c.before->metadata.uid);
       pinned.changed(c.before.get(), c.after.get());
       if (c.after) groups->look_at(*c.after);
       runner.pod_changed(c.before.get(), c.after.get());
@@ -396,10 +397,12 @@ struct Manager::Impl {
     w.claims.core().on_progress([this](uint64_t revision) { assumptions.claims_reached(revision); });
     w.claims.store().on_change([this](const Change<api::ResourceClaim>& c) {
       const std::string key = reconcile::to_text(reconcile::claim_key((c.after ? c.after : c.before)->metadata.key()));
-      if (c.after)
+      if (c.after) {
         memory.changed_at.put(key, reactor.clock().mono_now());
-      else
+      } else {
         memory.changed_at.erase(key);
+        memory.forget(c.before->metadata.uid);
+      }
       instruments.count_claim(c.before.get(), c.after.get());
       exclusivity.changed(c.before.get(), c.after.get());
       stuck.changed(c.before.get(), c.after.get(), reactor.clock().wall_now());

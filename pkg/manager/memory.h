@@ -4,6 +4,7 @@
 // Not thread-safe: the reactor's thread owns it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <list>
@@ -12,6 +13,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "pkg/base/clock.h"
 
@@ -25,14 +27,14 @@ class BoundedMap {
   BoundedMap(const BoundedMap&) = delete;  // the index points into the entries
   BoundedMap& operator=(const BoundedMap&) = delete;
 
-  void put(std::string_view key, V value) {
-    if (auto known = index_.find(key); known != index_.end()) {
-      known->second->value = std::move(value);
-      return;
-    }
-    entries_.push_back({std::string(key), std::move(value)});
+  void put(std::string_view key, V value) { at(key) = std::move(value); }
+  // Made where it is not known. Valid until the next call.
+  V& at(std::string_view key) {
+    if (auto known = index_.find(key); known != index_.end()) return known->second->value;
+    entries_.push_back({std::string(key), {}});
     index_.emplace(entries_.back().key, std::prev(entries_.end()));
     if (entries_.size() > limit_) erase(entries_.front().key);
+    return entries_.back().value;
   }
   const V* find(std::string_view key) const {
     auto found = index_.find(key);
@@ -63,12 +65,57 @@ struct Noted {
   MonoTime at{};
 };
 
+// What was last said about an object, by topic; until the object is gone, or so many others were spoken of since.
+class Said {
+  using Topics = std::vector<std::pair<std::string, Noted>>;
+  struct Is {
+    std::string_view topic;
+    bool operator()(const std::pair<std::string, Noted>& said) const { return said.first == topic; }
+  };
+
+ public:
+  static constexpr size_t kMostObjects = 32'768;
+  static constexpr size_t kMostTopics = 32;  // of one object; the oldest goes first
+
+  explicit Said(size_t most_objects = kMostObjects) : objects_(most_objects) {}
+
+  const Noted* find(std::string_view uid, std::string_view topic) const {
+    const Topics* topics = objects_.find(uid);
+    const auto at = topics ? std::find_if(topics->begin(), topics->end(), Is{topic}) : Topics::const_iterator();
+    return topics && at != topics->end() ? &at->second : nullptr;
+  }
+  void put(std::string_view uid, std::string_view topic, Noted noted) {
+    Topics& topics = objects_.at(uid);
+    const auto at = std::find_if(topics.begin(), topics.end(), Is{topic});
+    if (at != topics.end()) {
+      at->second = std::move(noted);
+      return;
+    }
+    if (topics.size() >= kMostTopics) topics.erase(topics.begin());
+    topics.emplace_back(topic, std::move(noted));
+  }
+  void erase(std::string_view uid, std::string_view topic) {
+    if (objects_.find(uid)) std::erase_if(objects_.at(uid), Is{topic});
+  }
+  void forget(std::string_view uid) { objects_.erase(uid); }
+  size_t objects() const { return objects_.size(); }
+
+ private:
+  BoundedMap<Topics> objects_;
+};
+
 struct Memory {
-  BoundedMap<bool> gone_uids{65'536};           // uids of pods whose deletion the stream delivered
-  BoundedMap<std::string> last_events{32'768};  // "uid/reason" -> signature
-  BoundedMap<uint64_t> tallies{8'192};          // uid -> writes that counted for it (reconcile::Write::tally)
-  BoundedMap<Noted> notes{65'536};              // "uid/topic"
-  BoundedMap<MonoTime> changed_at{4'000'000};   // "kind:key" -> when this process saw the last change
+  BoundedMap<bool> gone_uids{65'536};   // uids of pods whose deletion the stream delivered
+  Said events;                          // the signature of the last event, by reason
+  BoundedMap<uint64_t> tallies{8'192};  // uid -> writes that counted for it (reconcile::Write::tally)
+  Said notes;
+  BoundedMap<MonoTime> changed_at{4'000'000};  // "kind:key" -> when this process saw the last change
+
+  // The object is gone: nothing will be said about it any more.
+  void forget(const std::string& uid) {
+    events.forget(uid);
+    notes.forget(uid);
+  }
 };
 
 }  // namespace dra::manager

@@ -97,8 +97,8 @@ void log_decision(const Key& key, const reconcile::Decided& decided, Duration to
 }
 
 void remember(Memory& memory, const reconcile::Note& note, MonoTime now) {
-  const std::string key = note.uid + "/" + note.topic;
-  note.text.empty() ? memory.notes.erase(key) : memory.notes.put(key, {note.text, now});
+  note.text.empty() ? memory.notes.erase(note.uid, note.topic)
+                    : memory.notes.put(note.uid, note.topic, {note.text, now});
 }
 
 // Writes that are refused together.
@@ -356,7 +356,7 @@ void Runner::tell_refusal(const std::string& key, const Write& write, const Erro
 void Runner::emit_news(reconcile::Event event, const std::string& topic) {
   const std::string known = topic.empty() ? event.reason.str() : event.reason + "/" + topic;
   if (view_.last_event(event.regarding.uid, known) == event.note) return;
-  if (sinks_.events.emit(event)) memory_.last_events.put(event.regarding.uid + "/" + known, event.note);
+  if (sinks_.events.emit(event)) memory_.events.put(event.regarding.uid, known, {event.note, {}});
 }
 
 const std::string* Runner::stored_version(const Ref& object) const {
@@ -400,9 +400,9 @@ void Runner::confirm(uint64_t id, const Ref& object) {
 
 void Runner::emit(const reconcile::Event& event) {
   if (!sinks_.events.emit(event)) return;  // not said: the next run of the key says it
-  memory_.last_events.put(event.regarding.uid + "/" + event.reason,
-                          event.signature.empty() ? event.note : event.signature);
-  memory_.notes.put(event.regarding.uid + "/said/" + event.reason, {"said", reactor_.clock().mono_now()});
+  memory_.events.put(event.regarding.uid, event.reason.str(),
+                     {event.signature.empty() ? event.note : event.signature, {}});
+  memory_.notes.put(event.regarding.uid, "said/" + event.reason, {"said", reactor_.clock().mono_now()});
 }
 
 void Runner::confirmed(const Pass& pass, const Write& write, uint64_t revision) {

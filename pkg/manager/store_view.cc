@@ -141,13 +141,13 @@ Duration StoreView::unchanged_for(Kind kind, std::string_view key) const {
 }
 
 std::optional<std::string> StoreView::last_event(std::string_view uid, std::string_view reason) const {
-  const std::string* signature = memory_.last_events.find(std::string(uid) + "/" + std::string(reason));
+  const manager::Noted* signature = memory_.events.find(uid, reason);
   if (!signature) return std::nullopt;
-  return *signature;
+  return signature->text;
 }
 
 std::optional<reconcile::View::Noted> StoreView::note(std::string_view uid, std::string_view topic) const {
-  const manager::Noted* found = memory_.notes.find(std::string(uid) + "/" + std::string(topic));
+  const manager::Noted* found = memory_.notes.find(uid, topic);
   if (!found) return std::nullopt;
   return Noted{found->text, clock_.mono_now() - found->at};
 }

@@ -75,9 +75,7 @@ class ParkingLot {
       return std::tie(b->second.priority, a->second.since, a->first) <
              std::tie(a->second.priority, b->second.since, b->first);
     }
-    bool operator()(const Shape* a, const Shape* b) const {
-      return (*this)(*a->members.begin(), *b->members.begin());
-    }
+    bool operator()(const Shape* a, const Shape* b) const { return (*this)(*a->members.begin(), *b->members.begin()); }
   };
   // Keys that want the same; also while none of them is parked but one is on trial.
   struct Shape {
