@@ -28,15 +28,23 @@ std::string object_key(const EventObject& object) {
   return object.kind + "/" + object.ns + "/" + object.name + "/" + object.uid;
 }
 
+// Thousands of events are remembered, with notes of up to 1 KiB: 128 bits stand for the whole text.
+std::string series_key(const EventRequest& event) {
+  const std::string what =
+      std::string(event.warning ? "Warning" : "Normal") + "\n" + event.reason + "\n" + event.action + "\n" + event.note;
+  const std::string all = object_key(event.regarding) + "\n" + what;
+  return hex(std::hash<std::string>()(all)) + hex(std::hash<std::string>()(what + "\n" + all));
+}
+
 }  // namespace
 
 // Events alike, and the object that stands for them on the server.
 struct EventRecorder::Series {
   std::string key;
   EventRequest event;
-  std::string name;        // of the Event object
-  std::string event_time;  // of the first
-  std::string last_seen;
+  std::string name;       // of the Event object
+  WallTime event_time{};  // of the first
+  WallTime last_seen{};
   MonoTime last_at{};
   MonoTime written_at{};
   int count = 1;
@@ -59,10 +67,9 @@ EventRecorder::~EventRecorder() {
 }
 
 bool EventRecorder::record(const EventRequest& event) {
-  std::string key = object_key(event.regarding) + "\n" + (event.warning ? "Warning" : "Normal") + "\n" + event.reason +
-                    "\n" + event.action + "\n" + event.note;
+  const std::string key = series_key(event);
   MonoTime now = reactor_.clock().mono_now();
-  std::string stamp = format_rfc3339_micro(reactor_.clock().wall_now());
+  const WallTime stamp = reactor_.clock().wall_now();
   const auto goes_on = [&](const Series& series) {
     return now - series.last_at < options_.series_silence || series.queued || series.sending > 0;
   };
@@ -108,7 +115,7 @@ bool EventRecorder::within_budget(const EventObject& object) {
                                    [](const auto& a, const auto& b) { return a.second.used < b.second.used; });
     budgets_.erase(oldest);
   }
-  auto [it, fresh] = budgets_.try_emplace(object_key(object));
+  auto [it, fresh] = budgets_.try_emplace(std::hash<std::string>()(object_key(object)));
   Budget& budget = it->second;
   if (fresh) {
     budget.tokens = options_.budget_burst;
@@ -176,7 +183,8 @@ void EventRecorder::send(const SeriesPtr& series) {
   const EventObject& about = series->event.regarding;
   std::string ns = about.ns.empty() ? "default" : about.ns;
   json state;
-  if (series->count > 1) state = {{"count", series->count}, {"lastObservedTime", series->last_seen}};
+  if (series->count > 1)
+    state = {{"count", series->count}, {"lastObservedTime", format_rfc3339_micro(series->last_seen)}};
   ObjectPath path{events_resource(), ns, series->name, ""};
   if (series->written > 0) {
     series->call = client_.patch(path, PatchType::kMerge, json{{"series", state}}.dump(), {}, std::move(done));
@@ -189,7 +197,7 @@ void EventRecorder::send(const SeriesPtr& series) {
   json body = {{"apiVersion", "events.k8s.io/v1"},
                {"kind", "Event"},
                {"metadata", {{"name", series->name}, {"namespace", ns}}},
-               {"eventTime", series->event_time},
+               {"eventTime", format_rfc3339_micro(series->event_time)},
                {"reportingController", options_.controller},
                {"reportingInstance", utf8_prefix(options_.instance, 128)},
                {"action", utf8_prefix(series->event.action.empty() ? series->event.reason : series->event.action, 128)},
@@ -203,6 +211,7 @@ void EventRecorder::send(const SeriesPtr& series) {
 
 void EventRecorder::answered(const SeriesPtr& series, const Result<std::string>& answer) {
   --in_flight_;
+  answered_call_ = std::move(series->call);  // what it holds goes with the next answer: it is still running here
   int sent = std::exchange(series->sending, 0);
   bool again = false;
   if (answer) {

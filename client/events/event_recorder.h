@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "client/rest/rest_client.h"
 #include "pkg/base/fair_line.h"
@@ -42,7 +43,7 @@ struct RecorderOptions {
   std::string controller = "dra-controller-manager";
   std::string instance;  // "<controller>-<hostname>"
   size_t max_queued = 1000;
-  size_t max_series = 2048;
+  size_t max_series = 1024;
   size_t max_in_flight = 1;  // people can wait, pods should not
   int budget_burst = 25;
   Duration budget_refill = std::chrono::minutes(5);
@@ -102,10 +103,11 @@ class EventRecorder {
   RecorderOptions options_;
   RecorderStats stats_;
   std::map<std::string, SeriesPtr> series_;
-  std::map<std::string, Budget> budgets_;
+  std::unordered_map<uint64_t, Budget> budgets_;  // by hash: two objects may share one
   uint64_t budget_uses_ = 0;
   FairLine queue_;  // of keys of series_
   size_t in_flight_ = 0;
+  Handle answered_call_;
   std::optional<MonoTime> refusal_told_;
   Handle ticker_;
   Handle flush_timer_;

@@ -67,6 +67,7 @@ class Instruments : public MetricSink {
   // Counted at a scrape; nothing waits on a standby (forget_pending).
   void set_pending(const reconcile::View& view);
   void forget_pending() { pending_.clear(); }
+  void pod_gone(const std::string& key) { pending_.gone(key); }
   void set_drivers(const std::map<std::string, Exclusivity::Driver>& drivers);
   // Causes of failed requests that last, and the keys that wait for their end.
   void set_outages(size_t causes, size_t waiting);

@@ -379,7 +379,10 @@ struct Manager::Impl {
         nodes.set_pod(*c.after);
       else
         nodes.remove_pod(c.before->metadata.uid);
-      if (!c.after) memory.forget(c.before->metadata.uid);
+      if (!c.after) {
+        memory.forget(c.before->metadata.uid);
+        instruments.pod_gone(c.before->metadata.key());
+      }
       pinned.changed(c.before.get(), c.after.get());
       if (c.after) groups->look_at(*c.after);
       runner.pod_changed(c.before.get(), c.after.get());

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <iterator>
 #include <list>
+#include <memory_resource>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,7 +32,7 @@ class BoundedMap {
   // Made where it is not known. Valid until the next call.
   V& at(std::string_view key) {
     if (auto known = index_.find(key); known != index_.end()) return known->second->value;
-    entries_.push_back({std::string(key), {}});
+    entries_.push_back({std::pmr::string(key, &pool_), {}});
     index_.emplace(entries_.back().key, std::prev(entries_.end()));
     if (entries_.size() > limit_) erase(entries_.front().key);
     return entries_.back().value;
@@ -51,13 +52,16 @@ class BoundedMap {
 
  private:
   struct Entry {
-    std::string key;
+    std::pmr::string key;
     V value;
   };
+  using Entries = std::pmr::list<Entry>;
 
   size_t limit_;
-  std::list<Entry> entries_;  // oldest first
-  std::unordered_map<std::string_view, typename std::list<Entry>::iterator> index_;
+  // Small pieces that live long would lie between those of objects that come and go, and keep whole pages.
+  std::pmr::unsynchronized_pool_resource pool_;
+  Entries entries_{&pool_};  // oldest first
+  std::pmr::unordered_map<std::string_view, typename Entries::iterator> index_{&pool_};
 };
 
 struct Noted {

@@ -37,6 +37,8 @@ class PendingPods {
   void waits(Waiting waiting);
   // The same from the labels of the metric dra_pending_pods, as a reconciler emits it: pod, uid, gated, class, cause.
   void waits(const reconcile::Labels& labels);
+  // The pod is gone.
+  void gone(const std::string& key) { waiting_.erase(key); }
   // Forgets pods that wait no longer.
   Counts count(const reconcile::View& view);
   void clear() { waiting_.clear(); }
