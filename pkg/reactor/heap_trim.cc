@@ -21,8 +21,9 @@ HeapTrim::HeapTrim(Reactor& reactor) : reactor_(reactor) {
 bool HeapTrim::look() {
   const size_t free = ::mallinfo2().fordblks;
   free_ = std::min(free_, free);
-  if (free < free_ + kSlack) return false;
+  if (free < free_ + (++looks_ < kLooks ? kSlack : kLittle)) return false;
   ::malloc_trim(0);
+  looks_ = 0;
   free_ = ::mallinfo2().fordblks;
   return true;
 }

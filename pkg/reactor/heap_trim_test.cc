@@ -37,6 +37,22 @@ TEST(HeapTrim, WhatWasFreedBetweenBlocksInUseIsGivenBack) {
   EXPECT_FALSE(trim.look()) << "nothing was freed since";
 }
 
+TEST(HeapTrim, LittleIsGivenBackLater) {
+  ManualClock clock;
+  SimReactor reactor(clock);
+  HeapTrim trim(reactor);
+  std::vector<std::unique_ptr<char[]>> blocks;
+  for (int i = 0; i < 8 * 1024; ++i) blocks.push_back(std::make_unique<char[]>(1000));
+  reactor.advance(std::chrono::seconds(2));
+  const size_t most = resident_bytes();
+  for (size_t i = 0; i < blocks.size(); ++i)
+    if (i % 64 != 0) blocks[i].reset();
+  reactor.advance(std::chrono::seconds(2));
+  EXPECT_GT(resident_bytes(), most - (3U << 20));
+  reactor.advance(std::chrono::seconds(10));
+  EXPECT_LT(resident_bytes(), most - (4U << 20));
+}
+
 }  // namespace
 }  // namespace dra
 
