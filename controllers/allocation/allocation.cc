@@ -101,8 +101,8 @@ void AllocationReconciler::on_pod(const View& view, const api::Pod* before, cons
   const bool has_node = after && !after->node_name.empty() && !after->terminal();
   const bool ended = before && !before->terminal() && (!after || after->terminal());
   if ((had_node && !has_node) || (ended && !had_node && may_count_on_a_node(view, *before, options_)))
-    out.wake(std::string(kNodesCause));
-  if (had_node && has_node && resized(*before, *after)) out.wake(std::string(kNodesCause));
+    out.wake(std::string(kRoomCause));
+  if (had_node && has_node && resized(*before, *after)) out.wake(std::string(kRoomCause));
   if (has_node && (!had_node || placed_otherwise(*before, *after))) out.wake(std::string(kPodsCause));
   if (after && (role_of(*after, options_) != Role::kNone || (options_.mode == Mode::kGate && is_unschedulable(*after))))
     add_pod(view, *after, out);
@@ -131,7 +131,7 @@ void AllocationReconciler::on_streamed_claim(const View& view, const api::Resour
     add_class_causes(before->spec, causes);
     add_driver_causes(*before->status.allocation, causes);
     // A withdrawal: the pod's share of the node is free again, too.
-    if (is_allocated_by_us(*before) && !is_proven(*before)) causes.insert(std::string(kNodesCause));
+    if (is_allocated_by_us(*before) && !is_proven(*before)) causes.insert(std::string(kRoomCause));
     for (const Cause& cause : causes) out.wake(cause);
   }
   const bool to_prove = after && needs_proof(*after) && !is_proven(*after);
@@ -143,7 +143,7 @@ void AllocationReconciler::on_streamed_claim(const View& view, const api::Resour
 
 void AllocationReconciler::on_write_given_up(const View& view, const Write& write, Triggers& out) const {
   std::set<Cause> causes;
-  if (write.assume_pod) causes.insert(std::string(kNodesCause));
+  if (write.assume_pod) causes.insert(std::string(kRoomCause));
   if (write.assume) {
     if (const api::ResourceClaim* claim = view.claim(write.object.store_key())) add_class_causes(claim->spec, causes);
     add_driver_causes(*write.assume, causes);
@@ -152,7 +152,7 @@ void AllocationReconciler::on_write_given_up(const View& view, const Write& writ
 }
 
 void AllocationReconciler::on_room_released(const View&, Triggers& out) const {
-  out.wake(std::string(kNodesCause));
+  out.wake(std::string(kRoomCause));
 }
 
 std::vector<std::string> failure_causes() {

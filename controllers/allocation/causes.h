@@ -11,9 +11,11 @@
 
 namespace dra::allocation {
 
-inline constexpr std::string_view kNodesCause = "nodes";  // a node changed, or capacity on one was freed
+inline constexpr std::string_view kNodesCause = "nodes";  // a node came or changed
+// Something that a pod took of a node is free again: only for pods that some node refused for what others have there.
+inline constexpr std::string_view kRoomCause = "room";
 // A pod came onto a node, or one there changed in what affinity and spreading read. Who waits for it waits for
-// kNodesCause, too, which is woken when a pod leaves a node.
+// kRoomCause, too, which is woken when a pod leaves a node.
 inline constexpr std::string_view kPodsCause = "pods";
 // A volume, a storage class or what a CSI driver reports changed, for pods with PersistentVolumeClaims.
 inline constexpr std::string_view kVolumesCause = "volumes";

@@ -127,8 +127,9 @@ NodeChoice PodReconcile::choose_among(std::vector<std::string> only, bool restri
     choice = choose_for_extended(restricted ? std::move(only) : nodes_.all_nodes());
   else
     choice = serves_by_claim() ? nodes_.choose(without_resources(pod_, extended_), only) : nodes_.choose(pod_, only);
-  waits_for_pods_ = choice.depends_on_pods;
   keep_advertising(choice);
+  waits_for_pods_ = choice.depends_on_pods;
+  waits_for_room_ = choice.depends_on_room;
   return choice;
 }
 

@@ -164,7 +164,7 @@ TEST_F(Extended, TheNewestClassProvidesANameThatSeveralHave) {
 TEST_F(Extended, WaitsForNodesAndForItsClass) {
   view.put(asking("example.com/gpu"));
   pass();
-  EXPECT_EQ(last.park->causes, (std::vector<Cause>{"class/gpu", "nodes"}));
+  EXPECT_EQ(last.park->causes, (std::vector<Cause>{"class/gpu", "nodes", "room"}));
   const AllocationReconciler reconciler(options, inventory, allocator, nodes);
   Triggers out;
   reconciler.on_class(view, &view.classes.at("gpu"), nullptr, out);

@@ -204,15 +204,17 @@ void GroupReconcile::say(const std::string& sentence) {
 
 void GroupReconcile::park(const std::vector<Member*>& asked) {
   std::set<Cause> causes;
-  bool waits_for_pods = false;
+  bool waits_for_pods = false, waits_for_room = false;
   for (const Member* member : asked) {
     allocator::Request request;
     for (const ClaimState& claim : member->steps->state_.claims)
       if (!claim.allocated()) request.claims.push_back(claim.claim);
     causes.merge(member->steps->causes_of(request));
     waits_for_pods = waits_for_pods || member->steps->waits_for_pods_;
+    waits_for_room = waits_for_room || member->steps->waits_for_room_;
   }
   first_->waits_for_pods_ = waits_for_pods;
+  first_->waits_for_room_ = waits_for_room;
   first_->park(causes);
   first_->outcome_.park->shape.clear();  // like no other: single pods of its shape may fit
 }

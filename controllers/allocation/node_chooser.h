@@ -34,6 +34,8 @@ struct NodeChoice {
   int64_t cpu_milli = 0;  // that the pod wants
   // The inventory's numbers of the nodes, one by one; empty where the chooser does not know them (see numbers_of()).
   std::vector<allocator::NodeId> numbers{};
+  // Some node was refused for what others have there (or nobody can say): a pod that leaves may change that.
+  bool depends_on_room = true;
 
   // Drops the nodes of which `drop` is true, and what is known of them; returns how many.
   template <class Predicate>
@@ -48,6 +50,7 @@ struct NodeChoice {
       ++kept;
     }
     nodes.resize(kept);
+    if (kept < before) depends_on_room = true;  // the reason is the caller's
     if (!facts.empty()) facts.resize(kept);
     if (!numbers.empty()) numbers.resize(kept);
     return before - kept;

@@ -210,6 +210,7 @@ class PodReconcile {
   std::optional<std::vector<reconcile::ExtendedResource>> claimed_;
   std::string kept_from_;        // a clause: nodes that were left out of the last choice, for a group
   bool waits_for_pods_ = false;  // the last choice of nodes depended on other pods
+  bool waits_for_room_ = true;   // or on what they have there
   reconcile::Outcome outcome_;
 };
 

@@ -195,6 +195,7 @@ std::set<Cause> PodReconcile::causes_of(const allocator::Request& request) const
 
 void PodReconcile::park(const std::set<Cause>& causes) {
   std::vector<Cause> all(causes.begin(), causes.end());
+  if (waits_for_room_) all.emplace_back(kRoomCause);
   if (waits_for_pods_) all.emplace_back(kPodsCause);
   if (!volume_claim_keys_of(pod_).empty()) all.emplace_back(kVolumesCause);
   outcome_.park = Park{std::move(all), pod_.priority, pod_.metadata.creation_timestamp,

@@ -33,7 +33,7 @@ TEST_F(Wakes, WhatCountedOnANodeWakesWhoWaitsForRoom) {
   const auto wakes_when_gone = [&](const api::Pod& pod) {
     Triggers triggers;
     reconciler.on_pod(view, &pod, nullptr, triggers);
-    return triggers.wakes == std::vector<Cause>{"nodes"};
+    return triggers.wakes == std::vector<Cause>{"room"};
   };
   put(make_claim("c"));
   EXPECT_FALSE(wakes_when_gone(make_pod("p", {"c"}))) << "waits itself";
@@ -48,7 +48,7 @@ TEST_F(Wakes, WhatCountedOnANodeWakesWhoWaitsForRoom) {
   after.status = {};
   Triggers triggers;
   reconciler.on_streamed_claim(view, &before, &after, triggers);
-  EXPECT_EQ(triggers.wakes, (std::vector<Cause>{"class/gpu", "driver/gpu.example.com", "nodes"})) << "withdrawn";
+  EXPECT_EQ(triggers.wakes, (std::vector<Cause>{"class/gpu", "driver/gpu.example.com", "room"})) << "withdrawn";
 }
 
 // Affinity waits for pods that come, spreading for those that come elsewhere.
@@ -71,22 +71,38 @@ TEST_F(Wakes, PodsOnNodesWakeWhoWaitsForPods) {
   api::Pod smaller = bound;
   smaller.containers.resize(1);
   smaller.containers[0].requests["cpu"] = "1";
-  EXPECT_EQ(wakes(&bound, &smaller), std::vector<Cause>{"nodes"}) << "resized in place";
-  EXPECT_EQ(wakes(&bound, nullptr), std::vector<Cause>{"nodes"}) << "who waits for pods waits for nodes, too";
+  EXPECT_EQ(wakes(&bound, &smaller), std::vector<Cause>{"room"}) << "resized in place";
+  EXPECT_EQ(wakes(&bound, nullptr), std::vector<Cause>{"room"}) << "who waits for pods waits for room, too";
 
   view.put(make_pod("w", {"c"}));
   put(make_claim("c"));
   nodes.refused = {"n1", "n2"};
   nodes.depends_on_pods = true;
   pass("w");
-  EXPECT_EQ(last.park->causes, (std::vector<Cause>{"nodes", "pods"}));
+  EXPECT_EQ(last.park->causes, (std::vector<Cause>{"nodes", "room", "pods"}));
+}
+
+// Hundreds of pods may wait for devices while others come and go every moment.
+TEST_F(Wakes, WhoIsRefusedByNoNodeForWhatOthersHaveThereDoesNotWaitForRoom) {
+  view.put(make_pod("w", {"c"}));
+  api::ResourceClaim none_fits = make_claim("c");
+  none_fits.spec.requests[0].exactly->selectors = {"false"};
+  put(none_fits);
+  nodes.depends_on_room = false;
+  pass("w");
+  ASSERT_TRUE(last.park);
+  EXPECT_EQ(std::count(last.park->causes.begin(), last.park->causes.end(), kRoomCause), 0);
+  EXPECT_EQ(std::count(last.park->causes.begin(), last.park->causes.end(), kNodesCause), 1);
+  NodeChoice choice = nodes.choose({}, {});
+  choice.drop_nodes([](std::string_view node) { return node == "n1"; });
+  EXPECT_TRUE(choice.depends_on_room) << "the caller had a reason of its own";
 }
 
 TEST_F(Wakes, RoomThatAWithdrawalLeavesWakesWhoWaitsForRoom) {
   const AllocationReconciler reconciler(options, inventory, allocator, nodes);
   Triggers out;
   reconciler.on_room_released(view, out);
-  EXPECT_EQ(out.wakes, std::vector<Cause>{"nodes"});
+  EXPECT_EQ(out.wakes, std::vector<Cause>{"room"});
 }
 
 TEST_F(Wakes, ANodeWakesWhenItsTaintsChangeAndNotWhenItsStatusDoes) {

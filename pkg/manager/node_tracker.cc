@@ -194,6 +194,7 @@ allocation::NodeChoice NodeTracker::choose(const api::Pod& pod, const std::vecto
   }
   if (choice.nodes.empty()) choice.why_none = decision.summary() + absent_class(pod);
   choice.depends_on_pods = decision.depends_on_pods();
+  choice.depends_on_room = decision.depends_on_room();
   choice.watch_lags = choice.nodes.empty() && waits_for_volumes(pod);
   drop_avoided(pod, choice);
   // The nomination first, as in kube-scheduler; above all the node that the pod was promised here.

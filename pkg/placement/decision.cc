@@ -251,6 +251,23 @@ bool Decision::depends_on_pods() const {
   });
 }
 
+bool Decision::depends_on_room() const {
+  if (error || pod_refused_by != Plugin::kNone) return true;
+  return std::any_of(verdicts.begin(), verdicts.end(), [](const Verdict& verdict) {
+    switch (verdict.plugin) {
+      case Plugin::kNone:
+      case Plugin::kNodeDeletion:
+      case Plugin::kNodeUnschedulable:
+      case Plugin::kNodeName:
+      case Plugin::kTaintToleration:
+      case Plugin::kNodeAffinity:
+        return false;
+      default:
+        return true;
+    }
+  });
+}
+
 std::string Decision::summary() const {
   const size_t examined = candidates.size() + not_named;
   const std::string of = std::to_string(nodes.size()) + "/" + std::to_string(examined) + " nodes are available";
