@@ -92,7 +92,9 @@ class RealCluster:
         while time.monotonic() < end:
             for process in self.processes:
                 if process.poll() is not None:
-                    raise SystemExit(f"{process.args[0]} ended with status {process.returncode} while waiting for {what}")
+                    with open(os.path.join(self.folder, os.path.basename(process.args[0]) + ".log"), encoding="utf-8", errors="replace") as log:
+                        last = "".join(log.readlines()[-3:])
+                    raise SystemExit(f"{process.args[0]} ended with status {process.returncode} while waiting for {what}:\n{last}")
             if value := condition():
                 return value
             time.sleep(0.1)

@@ -47,7 +47,7 @@ void take(const std::string& line) {
     return;
   }
   if (event->type == client::WatchEvent::Type::kBookmark) return;
-  if (auto entry = client::identify(event->object)) REQUIRE(!entry->name.empty());
+  if (auto entry = client::identify(event->object)) REQUIRE(!entry->name().empty());
   decode<api::Pod>(event->object);
   decode<api::ResourceClaim>(event->object);
   decode<api::ResourceSlice>(event->object);

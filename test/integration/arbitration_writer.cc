@@ -65,7 +65,8 @@ ModelWriter::ModelWriter(ArbitrationModel& model)
       runner_(model.reactor_, view_, memory_, {*this, *this, *this, assumptions_}) {
   manager::add_indexes(stores_);
   inventory_.apply_class(model_.class_);
-  classes_core_.replace({{"", "gpu", "gpu", 1, std::make_shared<api::DeviceClass>(model_.class_)}}, 1);
+  const auto known = std::make_shared<const api::DeviceClass>(model_.class_);
+  classes_core_.replace({client::Entry(known, known->metadata, 1)}, 1);
   seen_nodes_ = model_.nodes_;
   for (const auto& node : model_.nodes_) {
     nodes_.set_node(node);
