@@ -87,7 +87,7 @@ bool tolerates(const std::vector<api::DeviceToleration>& tolerations, const api:
 class Filters {
  public:
   static constexpr size_t kMaxFilters = 2048;
-  static constexpr size_t kMaxBytes = 8u << 20;   // of masks, answers and fits, when trim() was called
+  static constexpr size_t kMaxBytes = 8u << 20;  // of masks, answers and fits, when trim() was called
   static constexpr size_t kMaxTextBytes = 8u << 20;
 
   // All but the texts must outlive this.

@@ -195,7 +195,7 @@ struct Pod {
   // what the spec requests: most never do, and need no memory.
   std::vector<ResizedContainer> resized_containers;
   std::vector<UnhealthyDevice> unhealthy_devices;  // each once, whichever containers use it
-  Rare<ResizedResources> resized;         // only with pod_requests
+  Rare<ResizedResources> resized;                  // only with pod_requests
 
   bool terminal() const { return phase == "Succeeded" || phase == "Failed"; }
   // No longer in need of its claims: finished, or deleted before it was bound to a node (as kube-controller-manager has
