@@ -4,6 +4,7 @@
 #include <set>
 
 #include "pkg/api/selectors.h"
+#include "pkg/placement/pod_bounds.h"
 #include "pkg/reconcile/pod_claims.h"
 
 namespace dra::manager {
@@ -342,6 +343,8 @@ uint32_t NodeTracker::times_avoided(const std::string& uid) const {
 }
 
 std::string NodeTracker::shape(const api::Pod& pod) const {
+  // A pod that asks too much is refused by itself; its text would take long.
+  if (placement::scheduling_parts(pod) > placement::kMaxSchedulingParts) return "";
   return avoided_by(pod).empty() ? allocation::node_shape(pod) : "";
 }
 

@@ -8,6 +8,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/placement/attempt.h"
 #include "pkg/placement/plugins.h"
+#include "pkg/placement/pod_bounds.h"
 
 namespace dra::placement {
 namespace {
@@ -194,6 +195,7 @@ Result<PodNeeds> PodNeeds::of(const api::Pod& pod, const std::function<bool(cons
     return fail(Code::kResourceExhausted, "pod " + quote(pod.metadata.key()) + ": " + std::to_string(terms) +
                                               " terms of pod affinity and topology spread; use at most " +
                                               std::to_string(kMaxTerms));
+  if (const Result<void> bounded = check_bounds(pod); !bounded) return fail(bounded.error());
   if (const auto field = broken_field(pod)) return fail(broken_selector(pod, *field));
   Result<Charge> charge = pending_charge(pod, ignored);
   if (!charge) return fail(charge.error());

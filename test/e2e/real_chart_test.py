@@ -266,9 +266,10 @@ def uninstall(plane, chart):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("programs")
+    parser.add_argument("--helm", choices=["helm3", "helm4"], default="helm4")
     parser.add_argument("--pods", type=int, default=20, help="opted-in pods, beside as many others (20)")
     options = parser.parse_args()
-    helm = os.path.join(sandbox.ROOT, "build/tools/helm4")
+    helm = os.path.join(sandbox.ROOT, "build/tools", options.helm)
     if not real_cluster.RealCluster.available(whole=True) or not os.access(helm, os.X_OK):
         print("skipped: no whole control plane in $KUBEBUILDER_ASSETS, or no Helm (scripts/fetch-test-tools)")
         return 77

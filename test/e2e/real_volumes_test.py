@@ -6,7 +6,7 @@ host ports, tainted nodes and too little CPU. Bind mode: every pod is where kube
 kube-scheduler places none; each volume is bound once. With kube-scheduler alone the same seed gives the number to compare with. Gate mode: no
 pod stays pinned to a node that kube-scheduler refuses.
 
-Usage: real_volumes_test.py FOLDER_OF_PROGRAMS [--pods N] [--gated N] [--seed N] [--mode others|pinned|bind|gate|recreate|faults|permissions ...]
+Usage: real_volumes_test.py FOLDER_OF_PROGRAMS [--pods N] [--gated N] [--seed N] [--mode others|pinned|jobs|bind|gate|recreate|faults|permissions ...]
 """
 import argparse
 import collections
@@ -30,7 +30,7 @@ CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
 ZONE, HOST, SELECTED = "topology.kubernetes.io/zone", "kubernetes.io/hostname", "volume.kubernetes.io/selected-node"
 NODES, ZONES, CPUS, DEVICES = 24, 3, 8, 16
 MERGE = "application/merge-patch+json"
-CONTROLLERS = "replicaset-controller,persistentvolume-binder-controller,ephemeral-volume-controller,garbage-collector-controller,serviceaccount-controller"
+CONTROLLERS = "replicaset-controller,job-controller,pod-garbage-collector-controller,persistentvolume-binder-controller,ephemeral-volume-controller,garbage-collector-controller,serviceaccount-controller"
 
 
 class Provisioner(threading.Thread):
@@ -553,6 +553,14 @@ def bind_permissions(options, run, everything, limited):
     print(f"permissions: each of {len(pairs)} to bind volumes was missed only by pods whose volumes wait for them, and named", flush=True)
 
 
+def unschedulable(api, name):
+    """What kube-scheduler says of a pod: there is none here."""
+    status, _ = api.request("PATCH", f"{PODS}/{name}/status", {"status": {"conditions": [
+        {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/24 nodes are available: 24 Insufficient cpu.",
+         "lastTransitionTime": "2026-01-01T00:00:00Z"}], "nominatedNodeName": None}}, MERGE)
+    assert status == 200
+
+
 def pinned(options):
     """A pod that kube-scheduler does not place where its devices are (it says so itself; there is none here, the test speaks for it) is evicted, and
     its ReplicaSet's next pod goes to another node."""
@@ -573,10 +581,7 @@ def pinned(options):
             names.append(name)
             wait(lambda: len(node_of()) == 1, 60, "devices of one pod")
             nodes += node_of()
-            status, _ = api.request("PATCH", f"{PODS}/{name}/status", {"status": {"conditions": [
-                {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/24 nodes are available: 24 Insufficient cpu.",
-                 "lastTransitionTime": "2026-01-01T00:00:00Z"}], "nominatedNodeName": None}}, MERGE)  # kube-scheduler takes that back, too
-            assert status == 200
+            unschedulable(api, name)
             if len(names) < 4:
                 wait(lambda n=name: api.request("GET", f"{PODS}/{n}")[0] == 404, 60, "the eviction")
         time.sleep(5)
@@ -584,6 +589,31 @@ def pinned(options):
         notes = [e["note"] for e in api.items("/apis/events.k8s.io/v1/namespaces/default/events") if e["reason"] == "PinnedUnschedulable"]
         print(f"pinned: on {nodes}; after three evictions the pod stays: {notes[-1]}", flush=True)
         assert len(set(nodes)) == 4 and left == names[3:], (nodes, left, names)
+
+
+def jobs(options):
+    """A pinned pod of a Job goes only where the Job replaces it without counting a failure (podReplacementPolicy: Failed)."""
+    with Run(options.programs) as run:
+        api, wait = run.api, run.cluster.wait_for
+        run.manage("--scheduling=gate", "--recreate-pinned-pods=true")
+        api.request("PATCH", CORE + "/namespaces/default", {"metadata": {"labels": {"dra-controller-manager/recreate-pinned-pods": "true"}}}, MERGE)
+        spec = {**rest.pod("x", "one")["spec"], "restartPolicy": "Never", "schedulingGates": [{"name": "dra-controller-manager/allocation"}]}
+        for name, more in (("patient", {"podReplacementPolicy": "Failed"}), ("counting", {})):
+            api.create("/apis/batch/v1/namespaces/default/jobs", {"metadata": {"name": name}, "spec": {
+                "backoffLimit": 0, **more, "template": {"metadata": {"labels": {"app": name}}, "spec": spec}}})
+        let_go = lambda job: [p["metadata"]["name"] for p in api.items(PODS) if p["metadata"]["labels"]["app"] == job  # noqa: E731
+                              and not p["spec"].get("schedulingGates") and not p["metadata"].get("deletionTimestamp")]
+        wait(lambda: let_go("patient") and let_go("counting"), 60, "a pod of each Job to be let go")
+        first, stays = let_go("patient")[0], let_go("counting")[0]
+        for name in (first, stays):
+            unschedulable(api, name)
+        wait(lambda: api.request("GET", f"{PODS}/{first}")[0] == 404, 60, "the pod of the Job that replaces failed pods alone to go")
+        wait(lambda: [n for n in let_go("patient") if n != first], 60, "the next pod of that Job")
+        time.sleep(3)
+        notes = [e["note"] for e in api.items("/apis/events.k8s.io/v1/namespaces/default/events") if e["reason"] == "PinnedUnschedulable" and e["regarding"]["name"] == stays]
+        failed = {j["metadata"]["name"]: j["status"].get("failed", 0) for j in api.items("/apis/batch/v1/namespaces/default/jobs")}
+        print(f"jobs: {first} went and {let_go('patient')[0]} came, failures counted {failed}; {stays} stays: {notes[-1] if notes else None}", flush=True)
+        assert failed == {"patient": 0, "counting": 0} and let_go("counting") == [stays] and notes and "podReplacementPolicy" in notes[-1], (failed, notes)
 
 
 def others(options):
@@ -609,7 +639,7 @@ def others(options):
         print("others: a nomination was respected, another taken back, a refused binding told and counted", flush=True)
 
 
-MODES = {"others": others, "pinned": pinned, "bind": bind_mode, "gate": gate_mode, "recreate": recreate, "faults": faults, "permissions": permissions}
+MODES = {"others": others, "pinned": pinned, "jobs": jobs, "bind": bind_mode, "gate": gate_mode, "recreate": recreate, "faults": faults, "permissions": permissions}
 
 
 def main():
