@@ -98,6 +98,8 @@ class NodeChooser {
   struct JobPolicy {
     std::string pod_replacement_policy;  // empty: not known
     std::string why_unknown;             // empty: it is only being read
+    // How many pods may still fail before the Job does; nothing where it does not count evicted ones.
+    std::optional<int64_t> failures_left{};
   };
   // Of the Job of this uid.
   virtual JobPolicy job_policy(const std::string& /*ns*/, const std::string& /*name*/, const std::string& /*uid*/) {

@@ -90,14 +90,20 @@ std::optional<Pin> pin_of(const View& view, const api::Pod& pod, NodeChooser& ch
   return pin;
 }
 
-// Why a pod of this Job is left; empty: it may be evicted. Only a Job that replaces failed pods alone does not count
-// the eviction of a pending pod as a failure (job_controller.go, isPodFailed).
+// Why a pod of this Job is left; empty: it may be evicted. A Job that replaces failed pods alone does not count the
+// eviction of a pending pod itself (job_controller.go, isPodFailed), but the garbage collector of pods makes the pod
+// Failed (gc_controller.go, gcUnscheduledTerminatingPods): a Job that counts disrupted pods must be able to bear all
+// evictions of its pods.
 std::string why_job_is_left(const api::Pod& pod, const api::OwnerReference& job, NodeChooser& nodes) {
   if (!job.api_version.starts_with("batch/")) return "it belongs to a Job of " + job.api_version;
   const NodeChooser::JobPolicy known = nodes.job_policy(pod.metadata.ns, job.name, job.uid);
   if (!known.why_unknown.empty()) return known.why_unknown;
   if (known.pod_replacement_policy.empty()) return "its Job is not known yet";
-  if (known.pod_replacement_policy == "Failed") return "";
+  if (known.pod_replacement_policy == "Failed") {
+    if (!known.failures_left || *known.failures_left > static_cast<int64_t>(kMostRecreations)) return "";
+    return "Job \"" + job.name + "\" would count that as a failure, and can bear " +
+           std::to_string(*known.failures_left) + ": let its podFailurePolicy ignore DisruptionTarget";
+  }
   return "Job \"" + job.name + "\" would count that as a failure: its podReplacementPolicy is " +
          known.pod_replacement_policy + ", not Failed";
 }

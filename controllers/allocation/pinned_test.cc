@@ -105,6 +105,10 @@ TEST_F(Pinned, APodOfAJobGoesOnlyWhereThatIsNoFailure) {
   kept("may not list jobs.batch");
   nodes.job = {"TerminatingOrFailed", ""};
   kept("podReplacementPolicy is TerminatingOrFailed");
+  nodes.job = {"Failed", "", 3};
+  kept("would count that as a failure, and can bear 3: let its podFailurePolicy ignore DisruptionTarget");
+  nodes.job = {"Failed", "", 4};
+  EXPECT_EQ(with(of_a_job), "recreate-pinned p");
   nodes.job = {"Failed", ""};
   EXPECT_EQ(with(of_a_job), "recreate-pinned p");
   EXPECT_EQ(std::get<reconcile::AvoidNodes>(last.effects.at(1)).uid, "j-uid");

@@ -11,14 +11,22 @@ namespace dra::allocation {
 
 using namespace reconcile;
 
+namespace {
+constexpr std::chrono::milliseconds kOverlapPause{250};
+}
+
 void PodReconcile::use() {
   // Observe mode writes nothing; for pods that others bound the lifecycle controller reserves.
   if (role_ == Role::kExplain || role_ == Role::kBoundBare) return;
   // A foreign allocation may have come after the mark. Nobody is bound with a device that somebody else has.
   if (!releasing()) {
     Conflicts conflicts = conflicts_of_allocated();
+    const bool overlap = !conflicts.empty();
     std::erase_if(conflicts, [&](const auto& conflict) { return !stays(conflict); });
     if (!conflicts.empty()) return yield_to(conflicts);
+    // An unproven allocation gives way, but not always this one's: its proof may have been made before ours was
+    // allocated, and its mark may be under way. Ours cannot have been proven then: somebody else wrote our mark.
+    if (overlap) return void(outcome_.look_again_in(kOverlapPause));
   }
   NodeChoice choice;
   // Without claims the gate has nothing to wait for, and kube-scheduler finds the node.

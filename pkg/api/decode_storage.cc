@@ -141,10 +141,59 @@ bool read(const JsonValue& v, ReplicaSet& out, Trouble& t) {
 bool read(const JsonValue& v, StatefulSet& out, Trouble& t) {
   return read_selecting(v, out, t);
 }
+namespace {
+
+struct PodFailureRule {
+  std::string action;
+  bool on_disruption = false;
+};
+
+bool read_pod_failure_rule(const JsonValue& v, PodFailureRule& out, Trouble& t) {
+  std::vector<Condition> patterns;
+  if (!expect_object(v, t) || !field(v, "action", out.action, t) ||
+      !field_with(v, "onPodConditions", t, [&](const JsonValue& list) {
+        return read_list(list, patterns, t, [](const JsonValue& c, Condition& pattern, Trouble& trouble) {
+          return expect_object(c, trouble) && field(c, "type", pattern.type, trouble) &&
+                 field(c, "status", pattern.status, trouble);
+        });
+      }))
+    return false;
+  for (const Condition& pattern : patterns)
+    if (pattern.type == "DisruptionTarget" && (pattern.status.empty() || pattern.status == "True"))
+      out.on_disruption = true;
+  return true;
+}
+
+bool read_pod_failure_policy(const JsonValue& v, Job& out, Trouble& t) {
+  std::vector<PodFailureRule> rules;
+  if (!field_with(v, "rules", t,
+                  [&](const JsonValue& list) { return read_list(list, rules, t, read_pod_failure_rule); }))
+    return false;
+  for (const PodFailureRule& rule : rules) {
+    if (!rule.on_disruption) continue;
+    out.ignores_disruption = rule.action == "Ignore";
+    break;
+  }
+  return true;
+}
+
+}  // namespace
+
 bool read(const JsonValue& v, Job& out, Trouble& t) {
-  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
-         section(v, "spec", t,
-                 [&](const JsonValue& s) { return field(s, "podReplacementPolicy", out.pod_replacement_policy, t); });
+  std::optional<int64_t> per_index;
+  const bool ok = expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
+                  section(v, "spec", t,
+                          [&](const JsonValue& s) {
+                            return field(s, "podReplacementPolicy", out.pod_replacement_policy, t) &&
+                                   field(s, "backoffLimit", out.backoff_limit, t) &&
+                                   field(s, "backoffLimitPerIndex", per_index, t) &&
+                                   section(s, "podFailurePolicy", t, [&](const JsonValue& policy) {
+                                     return read_pod_failure_policy(policy, out, t);
+                                   });
+                          }) &&
+                  section(v, "status", t, [&](const JsonValue& s) { return field(s, "failed", out.failed, t); });
+  out.backoff_limit_per_index = per_index.has_value();
+  return ok;
 }
 
 }  // namespace detail

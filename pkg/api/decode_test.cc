@@ -33,6 +33,31 @@ TEST(Decode, AJobsPodReplacementPolicy) {
   ASSERT_TRUE(job);
   EXPECT_EQ(job->metadata.key(), "ns/j");
   EXPECT_EQ(job->pod_replacement_policy, "Failed");
+  EXPECT_EQ(job->backoff_limit, 6);
+  EXPECT_FALSE(job->ignores_disruption);
+}
+
+TEST(Decode, WhetherAJobCountsDisruptedPods) {
+  const auto job = [](const std::string& rules) {
+    return decode<Job>(R"({"metadata": {"name": "j"}, "spec": {"backoffLimit": 2, "podFailurePolicy": {"rules": [)" +
+                       rules + R"(]}}, "status": {"failed": 1}})");
+  };
+  const std::string exit = R"({"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}})";
+  const auto on = [](const std::string& type, const std::string& action, const std::string& status) {
+    return R"({"action": ")" + action + R"(", "onPodConditions": [{"type": ")" + type + R"(", "status": ")" + status +
+           R"("}]})";
+  };
+  const Result<Job> ignoring =
+      job(exit + "," + on("ConfigIssue", "FailJob", "True") + "," + on("DisruptionTarget", "Ignore", "True"));
+  ASSERT_TRUE(ignoring);
+  EXPECT_TRUE(ignoring->ignores_disruption);
+  EXPECT_EQ(ignoring->backoff_limit, 2);
+  EXPECT_EQ(ignoring->failed, 1);
+  EXPECT_FALSE(job(exit)->ignores_disruption);
+  EXPECT_FALSE(job(on("DisruptionTarget", "Ignore", "False"))->ignores_disruption);
+  EXPECT_FALSE(job(on("DisruptionTarget", "FailJob", "True") + "," + on("DisruptionTarget", "Ignore", "True"))
+                   ->ignores_disruption)
+      << "the first rule that matches decides";
 }
 
 TEST(Decode, OfDevicesHealthPodKeepsWhatIsUnhealthyOfItsOwnEntries) {

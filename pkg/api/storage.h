@@ -105,6 +105,11 @@ struct StatefulSet {
 struct Job {
   ObjectMeta metadata;
   std::string pod_replacement_policy;  // TerminatingOrFailed or Failed
+  // Its podFailurePolicy does not count pods that were disrupted: the first rule on DisruptionTarget ignores them.
+  bool ignores_disruption = false;
+  int64_t backoff_limit = 6;             // the API's default
+  bool backoff_limit_per_index = false;  // such a limit may be 0
+  int64_t failed = 0;                    // status
 };
 
 }  // namespace dra::api

@@ -334,7 +334,10 @@ allocation::NodeChooser::JobPolicy NodeTracker::job_policy(const std::string& ns
   }
   const auto job = jobs_.find(ns + "/" + name);
   if (!job || job->metadata.uid != uid) return {};
-  return {job->pod_replacement_policy, ""};
+  std::optional<int64_t> left;
+  if (!job->ignores_disruption)
+    left = job->backoff_limit_per_index ? 0 : std::max<int64_t>(job->backoff_limit - job->failed, 0);
+  return {job->pod_replacement_policy, "", left};
 }
 
 uint32_t NodeTracker::times_avoided(const std::string& uid) const {

@@ -316,6 +316,19 @@ TEST_F(NodeTrackerTest, JobsAreReadOnDemand) {
   EXPECT_EQ(policy().pod_replacement_policy, "") << "it has not come yet";
   tracker.jobs().set(job);
   EXPECT_EQ(policy().pod_replacement_policy, "Failed");
+  EXPECT_EQ(policy().failures_left, 6);
+  auto later = std::make_shared<api::Job>(*job);
+  later->failed = 4;
+  tracker.jobs().set(later);
+  EXPECT_EQ(policy().failures_left, 2);
+  later = std::make_shared<api::Job>(*later);
+  later->backoff_limit_per_index = true;
+  tracker.jobs().set(later);
+  EXPECT_EQ(policy().failures_left, 0);
+  later = std::make_shared<api::Job>(*later);
+  later->ignores_disruption = true;
+  tracker.jobs().set(later);
+  EXPECT_EQ(policy().failures_left, std::nullopt);
   EXPECT_EQ(tracker.job_policy("default", "j", "another-uid").pod_replacement_policy, "");
 }
 

@@ -277,7 +277,8 @@ void ArbitrationModel::forge() {
   const std::string pod_uid = claim->metadata.name.substr(0, claim->metadata.name.find('-')) + "-uid";
   auto& annotations = claim->metadata.annotations;
   const std::string mark(reconcile::kProofAnnotation), users(reconcile::kProvenForAnnotation);
-  const uint64_t what = options_.forger == Forger::kUsers ? 0 : 1 + random_.below(6);
+  uint64_t what = options_.forger == Forger::kUsers ? 0 : 1 + random_.below(6);
+  if (options_.forger == Forger::kMarks && proven && what <= 2) what = 3;  // a mark that holds is left
   switch (what) {
     case 0:
       annotations[users] = "nobody/nobody-uid";

@@ -9,7 +9,7 @@
 // kube-scheduler binds a pod that was let go, or takes it out of reservedFor (Unreserve) and binds it later without
 // another write of the claim, or takes it out after a binding whose answer was lost; time passes.
 //
-// With a forger, a tenant also marks claims of its own as proven, rightly or wrongly, and takes marks away.
+// With a forger, a tenant also marks claims of its own as proven, rightly or wrongly, and may take marks away.
 //
 // With groups, the first member that is let go of each must find that so many members were marked before it as must be
 // placed together.
@@ -37,8 +37,9 @@ namespace dra::integration {
 // A tenant who may write the metadata of half of the claims, but no status. Its pods and claims are named "t...".
 enum class Forger : uint8_t {
   kNone,
-  kMarks,  // marks claims as proven, rightly or wrongly, and removes marks
-  kUsers,  // takes its pods off the lists of users
+  kMarks,       // marks claims as proven, rightly or wrongly, before the manager does
+  kTakesMarks,  // and takes marks away or spoils them
+  kUsers,       // takes its pods off the lists of users
 };
 
 struct ArbitrationOptions {

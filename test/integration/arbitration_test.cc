@@ -144,6 +144,15 @@ TEST(Arbitration, ARollingUpdateBetweenTheFormsOfMarksIsNotSeen) {
   EXPECT_GT(model.stats().released, steps / 400);
 }
 
+// What the marks policy of the chart is for: a mark that a tenant takes away from a claim of a pod that was let go
+// makes the allocation look unproven, and a writer whose view of the pod is behind withdraws it. The next pod gets a
+// device that is in use.
+TEST(Arbitration, WithMarksTakenAwayTheCounterExampleIsFound) {
+  ArbitrationOptions options;
+  options.forger = Forger::kTakesMarks;
+  expect_counter_example(options, "d/t");
+}
+
 // What the marks policy of the chart is for: the list of users is what remembers a pod that kube-scheduler took off
 // reservedFor, so a tenant who may rewrite the list loses its allocation under a pod that was let go.
 TEST(Arbitration, WithAForgedListOfUsersTheCounterExampleIsFound) {
