@@ -24,8 +24,8 @@ void PodReconcile::use() {
     const bool overlap = !conflicts.empty();
     std::erase_if(conflicts, [&](const auto& conflict) { return !stays(conflict); });
     if (!conflicts.empty()) return yield_to(conflicts);
-    // An unproven allocation gives way, but not always this one's: its proof may have been made before ours was
-    // allocated, and its mark may be under way. Ours cannot have been proven then: somebody else wrote our mark.
+    // An unproven allocation of ours gives way to a proven one, so it is waited for. To go at once would trust our
+    // mark, and a tenant may have written it: then the other's proof may be older, and its mark under way.
     if (overlap) return void(outcome_.look_again_in(kOverlapPause));
   }
   NodeChoice choice;
