@@ -8,18 +8,26 @@ namespace dra {
 void FairLine::push(std::string key, const Place& place) {
   Group& group = groups_[place.group];
   if (group.size++ == 0 && !group.blocked) turns_.push_back(place.group);
-  group.keys[place.priority].push_back(std::move(key));
+  Keys& keys = group.keys[place.priority];
+  if (place.rank) {
+    keys.places.emplace_back();
+    keys.ranked.emplace(place.rank->round, place.rank->age, std::move(key));
+  } else {
+    keys.places.emplace_back(std::move(key));
+  }
   ++size_;
 }
 
 std::string FairLine::take(Groups::iterator group, int32_t priority) {
   const auto keys = group->second.keys.find(priority);
-  std::string key = std::move(keys->second.front());
-  keys->second.pop_front();
-  if (keys->second.empty()) group->second.keys.erase(keys);
+  auto& [places, ranked] = keys->second;
+  std::optional<std::string> key = std::move(places.front());
+  places.pop_front();
+  if (!key) key = std::move(std::get<2>(ranked.extract(ranked.begin()).value()));
+  if (places.empty()) group->second.keys.erase(keys);
   --size_;
   if (--group->second.size == 0 && !group->second.blocked) groups_.erase(group);
-  return key;
+  return *std::move(key);
 }
 
 std::optional<FairLine::Taken> FairLine::pop() {

@@ -1,6 +1,9 @@
 // FairLine: keys in line for one worker, taken round-robin by group; within a group by priority, then in the order of
 // arrival. A group that is blocked keeps its keys and loses its turns.
 //
+// Keys that carry a rank share the places at which they arrived: the first of these places goes to the key of the least
+// rank, whichever arrived there. So a ranked key may pass other ranked keys, but never a key without a rank.
+//
 // Five thousand keys of one group delay a key of another by one turn. Not thread-safe; bounded by what was pushed: an
 // owner that has to bound it evicts.
 #pragma once
@@ -10,14 +13,22 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 namespace dra {
 
+struct Rank {  // lesser ones first; of equal ones the lesser key
+  uint64_t round = 0;
+  std::string age;
+};
+
 struct Place {
   std::string group;
-  int32_t priority = 0;  // higher ones first
+  int32_t priority = 0;        // higher ones first
+  std::optional<Rank> rank{};  // among the ranked keys of the group and priority
 };
 
 class FairLine {
@@ -40,8 +51,12 @@ class FairLine {
   size_t size() const { return size_; }
 
  private:
+  struct Keys {                                                            // of one group and priority
+    std::deque<std::optional<std::string>> places;                         // nothing: a place of the ranked keys
+    std::multiset<std::tuple<uint64_t, std::string, std::string>> ranked;  // round, age, key; one for each such place
+  };
   struct Group {
-    std::map<int32_t, std::deque<std::string>, std::greater<>> keys;
+    std::map<int32_t, Keys, std::greater<>> keys;
     size_t size = 0;
     bool blocked = false;
   };

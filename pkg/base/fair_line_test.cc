@@ -73,6 +73,38 @@ TEST(FairLine, EvictsTheOldestOfTheLeastPriorityOfTheLargestGroup) {
   EXPECT_FALSE(line.pop());
 }
 
+TEST(FairLine, RankedKeysShareTheirPlacesAndPassNoOther) {
+  FairLine line;
+  const auto ranked = [](uint64_t round, const char* age, int32_t priority = 0) {
+    return Place{"a", priority, Rank{round, age}};
+  };
+  line.push("young", ranked(1, "2026-03"));
+  line.push("plain-1", {"a", 0});
+  line.push("next-round", ranked(2, "2026-01"));
+  line.push("plain-2", {"a", 0});
+  line.push("follow-up", ranked(1, "2026-02"));
+  line.push("equal", ranked(1, "2026-02"));
+  line.push("urgent", ranked(9, "2026-09", 1));
+  EXPECT_EQ(line.size(), 7u);
+  EXPECT_EQ(drained(line),
+            (std::vector<std::string>{"urgent", "equal", "plain-1", "follow-up", "plain-2", "young", "next-round"}));
+  line.push("twice", ranked(1, ""));
+  line.push("twice", ranked(1, ""));
+  EXPECT_EQ(line.evict()->key, "twice");
+  EXPECT_EQ(line.pop()->key, "twice");
+  EXPECT_FALSE(line.pop());
+}
+
+// Follow-ups without end pass ranked keys of their round; a key without a rank waits for those that were there before.
+TEST(FairLine, EndlessFollowUpsDelayNoKeyWithoutARank) {
+  FairLine line;
+  line.push("a", {"g", 0, Rank{1, "2026-01"}});
+  line.push("plain", {"g", 0});
+  EXPECT_EQ(line.pop()->key, "a");
+  line.push("b", {"g", 0, Rank{1, "2026-01"}});
+  EXPECT_EQ(line.pop()->key, "plain");
+}
+
 // Against a slow twin: between two turns of a group that always has keys, no other group gets two.
 TEST(FairLine, IsFairAndCompleteInRandomOrders) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {

@@ -46,7 +46,12 @@ Runner::~Runner() {
 void Runner::add(const reconcile::Reconciler& reconciler, queue::Observer* observer) {
   auto lane = std::make_unique<Lane>();
   lane->reconciler = &reconciler;
-  const queue::Fairness fairness{[this](std::string_view key) { return place_of(key); }, kMaxPassesOfNamespace};
+  const auto place = [this, parked = &lane->parked](std::string_view key) {
+    Place of_key = place_of(key);
+    of_key.rank = parked->rank_of(std::string(key));
+    return of_key;
+  };
+  const queue::Fairness fairness{place, kMaxPassesOfNamespace};
   lane->queue = std::make_unique<queue::WorkQueue>(reactor_.clock(), queue::BackOff{}, observer, fairness);
   if (const reconcile::Pace pace = reconciler.pace(); pace.per_second > 0)
     lane->pacer.emplace(reactor_.clock(), pace.per_second, std::max(1.0, pace.burst));

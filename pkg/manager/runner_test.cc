@@ -548,6 +548,38 @@ TEST_F(RunnerTest, OfWaitingPodsOfAShapeOneIsTriedAndTheNextWhenItFits) {
   EXPECT_TRUE(std::count(server.log.begin(), server.log.end(), "get x") == 1);
 }
 
+// Five devices, three old pods that want one each and a younger one that wants four: the old ones all come first.
+TEST_F(RunnerTest, WaitingPodsOfOneShapeGoBeforeAYoungerOneOfAnother) {
+  size_t devices = 0;
+  scripted.next = [&](const View&, const Key& key) {
+    Outcome outcome;
+    const bool big = key.object.starts_with("d/big");
+    const size_t wants = big ? 4 : 1;
+    if (key.object == "d/frees") {
+      Write fails = write("take", "x");
+      fails.assume = api::AllocationResult{};
+      outcome.add(std::move(fails));
+    } else if (devices >= wants) {
+      devices -= wants;
+      outcome.add(write("mark", key.object));
+    } else {
+      outcome.park = Park{{"devices"}, 0, big ? "2026-02" : "2026-01", big ? "four" : "one"};
+    }
+    return outcome;
+  };
+  server.failures.emplace("take", Error(Code::kConflict, 409, "Conflict", "lost"));
+  poke("frees");
+  reactor.run_until_idle();
+  for (const char* name : {"a", "b", "c", "big"}) poke(name);
+  reactor.run_until_idle();
+  scripted.passes.clear();
+  devices = 5;
+  reactor.advance(12ms);  // the write is lost: "devices" are free again
+  std::erase(scripted.passes, "pod:d/frees");
+  EXPECT_EQ(scripted.passes, (std::vector<std::string>{"pod:d/a", "pod:d/b", "pod:d/c", "pod:d/big"}));
+  EXPECT_EQ(devices, 2u);
+}
+
 TEST_F(RunnerTest, HeldKeysWaitWhateverHappens) {
   scripted.next = [this](const View&, const Key&) {
     Outcome outcome;

@@ -52,7 +52,7 @@ std::vector<std::string> ParkingLot::park(const std::string& key, const Park& pa
   begin(key);
   const std::string id = shape_id(key, park);
   std::vector<std::string> instead;
-  if (const auto trial = trials_.find(key); trial != trials_.end() && trial->second != id)
+  if (const auto trial = trials_.find(key); trial != trials_.end() && trial->second.shape != id)
     instead = end(key);
   else
     fail(key);
@@ -89,7 +89,8 @@ std::vector<std::string> ParkingLot::end(const std::string& key) {
   begin(key);
   const auto trial = trials_.find(key);
   if (trial == trials_.end()) return {};
-  const auto of_trial = shapes_.find(trial->second);
+  const auto of_trial = shapes_.find(trial->second.shape);
+  const uint64_t round = trial->second.rank.round;
   trials_.erase(trial);
   if (of_trial == shapes_.end()) return {};
   bool more = false;
@@ -98,13 +99,13 @@ std::vector<std::string> ParkingLot::end(const std::string& key) {
     more = shape.on_trial.empty() && !shape.members.empty();
   });
   if (!more) return {};
-  return {hand_out(of_trial->second)};
+  return {hand_out(of_trial->second, round)};
 }
 
 void ParkingLot::fail(const std::string& key) {
   const auto trial = trials_.find(key);
   if (trial == trials_.end()) return;
-  const auto of_trial = shapes_.find(trial->second);
+  const auto of_trial = shapes_.find(trial->second.shape);
   if (of_trial == shapes_.end()) return;
   update(of_trial->second, [&](Shape& shape) {
     if (shape.on_trial != key) return;
@@ -122,10 +123,27 @@ void ParkingLot::clear() {
   last_swept_.clear();
 }
 
-std::string ParkingLot::hand_out(Shape& shape) {
-  const std::string key = (*shape.members.begin())->first;
+uint64_t ParkingLot::current_round() {
+  if (trials_.empty() || begun_in_round_ >= kBatch) {
+    ++round_;
+    begun_in_round_ = 0;
+  }
+  return round_;
+}
+
+std::optional<Rank> ParkingLot::rank_of(const std::string& key) const {
+  const auto trial = trials_.find(key);
+  if (trial == trials_.end()) return std::nullopt;
+  const auto shape = shapes_.find(trial->second.shape);
+  if (shape == shapes_.end() || shape->second.on_trial != key) return std::nullopt;
+  return trial->second.rank;
+}
+
+std::string ParkingLot::hand_out(Shape& shape, uint64_t round) {
+  const auto& [key_of_first, first] = **shape.members.begin();
+  const std::string key = key_of_first;
   shape.on_trial = key;
-  trials_[key] = *shape.id;
+  trials_[key] = {*shape.id, {round, first.since}};
   begin(key);
   return key;
 }
@@ -172,7 +190,10 @@ std::vector<std::string> ParkingLot::take(const Cause& cause, Sweep sweep, bool 
         more = true;
     }
   std::vector<std::string> keys;
-  for (Shape* shape : taken) keys.push_back(hand_out(*shape));
+  if (taken.empty()) return keys;
+  const uint64_t round = current_round();
+  begun_in_round_ += taken.size();
+  for (Shape* shape : taken) keys.push_back(hand_out(*shape, round));
   return keys;
 }
 

@@ -6,6 +6,10 @@
 // those that were tried longest ago first, so that none that fits waits forever behind others that do not; a shape is
 // tried at most once for one change.
 //
+// What is handed out has a rank in the queue (rank_of()), so that the next one of a shape is run before younger keys
+// that were handed out with the first. A round ends after kBatch first keys, or when all were run: keys of the next one
+// pass none of this one, so nothing that waits in the queue is passed forever.
+//
 // A key that runs for whatever reason is announced (begin()), and so is how its run ended: park(), end() or fail().
 //
 // Not thread-safe: one thread owns it. Bounded by the keys parked in it, times the causes each has.
@@ -14,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -21,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "pkg/base/fair_line.h"
 #include "pkg/reconcile/effect.h"
 
 namespace dra::reconcile {
@@ -53,6 +59,8 @@ class ParkingLot {
   // then meanwhile. Empty when nothing is left over.
   std::vector<std::string> next_batch();
   bool has_leftovers() const { return !sweeps_.empty(); }
+  // Of a key that was handed out and has neither parked, ended nor failed since; of others nothing.
+  std::optional<Rank> rank_of(const std::string& key) const;
 
   size_t size() const { return parked_.size(); }
   size_t shapes() const { return shapes_.size(); }
@@ -105,7 +113,9 @@ class ParkingLot {
   void enter_lines(Shape& shape);
   void leave_lines(Shape& shape);
   // The shape's first member, taken out and on trial.
-  std::string hand_out(Shape& shape);
+  std::string hand_out(Shape& shape, uint64_t round);
+  // The round of keys that are handed out now for the first time.
+  uint64_t current_round();
   // Shapes of the namespace that the sweep covers, in the order in which they are to be tried; at most `limit`.
   std::vector<Shape*> candidates(const Line& line, Sweep sweep, bool by_order, size_t limit) const;
   std::vector<std::string> take(const Cause& cause, Sweep sweep, bool by_order, size_t limit, bool& more);
@@ -113,9 +123,15 @@ class ParkingLot {
   uint64_t time_ = 0;
   Parked parked_;
   std::unordered_map<std::string, Shape> shapes_;
-  // key -> shape: keys that were handed out and have neither parked nor ended since. Those that failed are no longer on
-  // trial, but when they end the next one of their shape follows.
-  std::unordered_map<std::string, std::string> trials_;
+  struct Trial {
+    std::string shape;
+    Rank rank;
+  };
+  // Keys that were handed out and have neither parked nor ended since. Those that failed are no longer on trial, but
+  // when they end the next one of their shape follows.
+  std::unordered_map<std::string, Trial> trials_;
+  uint64_t round_ = 0;
+  size_t begun_in_round_ = 0;  // first keys handed out
   std::map<Cause, Lines> by_cause_;
   std::map<Cause, Sweep> sweeps_;  // what is still to be tried
   Cause last_swept_;               // whose turn it was last

@@ -73,6 +73,51 @@ TEST(ParkingLot, AnUndecidedTrialThatEndsAfterAllPassesOnToTheNext) {
   EXPECT_EQ(lot.shapes(), 0u);
 }
 
+// A twin of the queue: by rank among what is waiting in it.
+std::vector<std::string> by_rank(const ParkingLot& lot, Keys keys) {
+  std::sort(keys.begin(), keys.end(), [&](const std::string& a, const std::string& b) {
+    const auto ranks = std::make_pair(lot.rank_of(a), lot.rank_of(b));
+    EXPECT_TRUE(ranks.first && ranks.second);
+    return std::tie(ranks.first->round, ranks.first->age, a) < std::tie(ranks.second->round, ranks.second->age, b);
+  });
+  return keys;
+}
+
+TEST(ParkingLot, TheNextOfAShapeRanksBeforeYoungerKeysOfItsRound) {
+  ParkingLot lot;
+  lot.park("pod:d/a1", park_for({"x"}, 0, "2026-01", "one"));
+  lot.park("pod:d/a2", park_for({"x"}, 0, "2026-01", "one"));
+  lot.park("pod:d/a3", park_for({"x"}, 0, "2026-03", "one"));
+  lot.park("pod:d/b1", park_for({"x", "y"}, 0, "2026-02", "two"));
+  EXPECT_FALSE(lot.rank_of("pod:d/a1")) << "it waits";
+  ASSERT_EQ(lot.wake("x"), (Keys{"pod:d/a1", "pod:d/b1"}));
+  ASSERT_EQ(lot.end("pod:d/a1"), Keys{"pod:d/a2"});
+  EXPECT_EQ(by_rank(lot, {"pod:d/b1", "pod:d/a2"}), (Keys{"pod:d/a2", "pod:d/b1"}));
+  ASSERT_EQ(lot.end("pod:d/a2"), Keys{"pod:d/a3"});
+  EXPECT_EQ(by_rank(lot, {"pod:d/b1", "pod:d/a3"}), (Keys{"pod:d/b1", "pod:d/a3"}));
+  lot.fail("pod:d/b1");
+  EXPECT_FALSE(lot.rank_of("pod:d/b1")) << "undecided: it comes again by its back-off";
+  lot.begin("pod:d/a3");
+  EXPECT_TRUE(lot.rank_of("pod:d/a3")) << "its pass goes on";
+  lot.end("pod:d/a3");
+  EXPECT_FALSE(lot.rank_of("pod:d/a3"));
+}
+
+// Two changes in a row are one round; but a key is not passed by the first keys of endless changes.
+TEST(ParkingLot, ARoundTakesABatchOfFirstKeys) {
+  ParkingLot lot;
+  lot.park("pod:d/young", park_for({"y"}, 0, "2026-09"));
+  lot.park("pod:d/old", park_for({"x"}, 0, "2026-01"));
+  ASSERT_EQ(lot.wake("y"), Keys{"pod:d/young"});
+  size_t passed = 0;
+  for (; passed < 1000; ++passed) {
+    ASSERT_EQ(lot.wake("x"), Keys{"pod:d/old"});
+    if (by_rank(lot, {"pod:d/young", "pod:d/old"}).front() == "pod:d/young") break;
+    lot.park("pod:d/old", park_for({"x"}, 0, "2026-01"));
+  }
+  EXPECT_EQ(passed, ParkingLot::kBatch - 1);
+}
+
 TEST(ParkingLot, CausesTakeTurnsInFurtherBatches) {
   ParkingLot lot;
   for (int i = 0; i < 1000; ++i) lot.park("pod:a/p" + std::to_string(i), park_for({"a"}));
