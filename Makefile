@@ -4,6 +4,10 @@ JOBS ?= $(shell nproc)
 # Options for CMake, for instance CONFIGURE=-DDRA_PCH=ON where nothing is in the compiler's cache.
 CONFIGURE ?=
 
+# $(call checked_ctest,PRESET,FOLDER[,OPTIONS]): what is skipped must be listed, with a reason that holds.
+checked_ctest = rm -rf $(2) && GTEST_OUTPUT=json:$(abspath $(2))/gtest/ ctest --preset $(1) -j $(JOBS) --output-junit $(abspath $(2))/junit.xml $(3) \
+  && scripts/check-skipped $(2)
+
 .DEFAULT_GOAL := help
 .PHONY: help deps build demo test image dist asan tsan check-deep lint format bench clean
 
@@ -25,7 +29,7 @@ demo: deps $(BUILD)/build.ninja ## run the whole thing on this machine: API serv
 
 test: build ## build and run every test
 	@scripts/fetch-test-tools
-	@ctest --preset release -j $(JOBS)
+	@$(call checked_ctest,release,$(BUILD)/tests)
 
 image: deps ## an OCI image archive of the hardened manager, from scratch: no base image, no other tools
 	@cmake --preset hardened
@@ -43,12 +47,12 @@ dist: deps ## an archive with the programs for a workstation: dra-sandbox, kubec
 asan: deps ## build and run the unit tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@cmake --preset asan $(CONFIGURE)
 	@cmake --build build/asan -j $(JOBS) --target unit_tests
-	@ctest --preset asan -j $(JOBS) -L unit
+	@$(call checked_ctest,asan,build/asan/tests,-L unit)
 
 tsan: deps ## the same with ThreadSanitizer
 	@cmake --preset tsan $(CONFIGURE)
 	@cmake --build build/tsan -j $(JOBS) --target unit_tests
-	@ctest --preset tsan -j $(JOBS) -L unit
+	@$(call checked_ctest,tsan,build/tsan/tests,-L unit)
 
 check-deep: tsan ## what takes long (half an hour): ThreadSanitizer, five minutes of each fuzz target, the long hostile suite, clang-tidy; needs clang
 	@scripts/fuzz 300

@@ -16,6 +16,7 @@
 #include "cmd/dra-conformance/cel_devices.h"
 #include "pkg/api/quantity.h"
 #include "pkg/cel/cel.h"
+#include "test/support/conformance_data.h"
 
 namespace {
 
@@ -166,8 +167,7 @@ void print(const Measurement& m) {
 int run(int argc, char** argv) {
   CLI::App app("Measures the selector language");
   bool json = false;
-  const char* folder = std::getenv("DRA_CONFORMANCE_DIR");
-  std::string vectors = std::string(folder == nullptr ? "../shared/conformance" : folder) + "/cel_dra.json";
+  std::string vectors = test::conformance_data().file("cel_dra.json");
   std::vector<std::string> expressions;
   app.add_flag("--json", json, "print one JSON object");
   app.add_option("--vectors", vectors, "cel_dra.json, for the typical selectors");

@@ -3,16 +3,16 @@
 #include <zlib.h>
 
 #include <array>
-#include <cstdlib>
 #include <fstream>
 #include <memory>
+
+#include "test/support/conformance_data.h"
 
 namespace dra::conformance {
 
 std::string locate(const std::string& path) {
   if (path.find('/') != std::string::npos || std::ifstream(path).good()) return path;
-  const char* const folder = std::getenv("DRA_CONFORMANCE_DIR");
-  return std::string(folder == nullptr ? "../shared/conformance" : folder) + "/" + path;
+  return test::conformance_data().file(path);
 }
 
 // zlib reads files that are not compressed as they are.

@@ -6,7 +6,7 @@
 
 namespace dra::conformance {
 
-// A name without folder that is not here is looked for where the files of cases are kept: DRA_CONFORMANCE_DIR.
+// A name without folder that is not here is looked for where the files of cases are kept: test/support/conformance_data.h.
 std::string locate(const std::string& path);
 
 // Calls f for every line that is not empty. False when the file cannot be read.

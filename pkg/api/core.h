@@ -171,6 +171,7 @@ struct Pod {
   PodAffinity pod_affinity;
   PodAffinity pod_anti_affinity;
   std::vector<TopologySpreadConstraint> topology_spread;
+  size_t scheduling_parts_dropped = 0;  // pod_bounds.h: more rules than are kept, and so none of them
   std::vector<PodVolume> volumes;
   std::vector<Toleration> tolerations;
   std::vector<std::string> scheduling_gates;

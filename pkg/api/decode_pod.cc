@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "pkg/api/decode_entry.h"
+#include "pkg/api/pod_bounds.h"
 #include "pkg/base/strings.h"
 #include "pkg/base/utf8.h"
 
@@ -324,9 +325,12 @@ bool read_pod_status(const JsonValue& v, Pod& out, Trouble& t) {
 }  // namespace
 
 bool read(const JsonValue& v, Pod& out, Trouble& t) {
-  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kKept, t) &&
-         section(v, "spec", t, [&](const JsonValue& spec) { return read_pod_spec(spec, out, t); }) &&
-         section(v, "status", t, [&](const JsonValue& status) { return read_pod_status(status, out, t); });
+  const bool readable =
+      expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kKept, t) &&
+      section(v, "spec", t, [&](const JsonValue& spec) { return read_pod_spec(spec, out, t); }) &&
+      section(v, "status", t, [&](const JsonValue& status) { return read_pod_status(status, out, t); });
+  drop_beyond_bounds(out);
+  return readable;
 }
 
 }  // namespace detail

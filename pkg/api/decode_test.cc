@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <malloc.h>
 
+#include "pkg/api/pod_bounds.h"
 #include "pkg/api/scheduling.h"
 #include "pkg/api/storage.h"
 
@@ -86,6 +87,28 @@ TEST(Decode, OfDevicesHealthPodKeepsWhatIsUnhealthyOfItsOwnEntries) {
   ASSERT_TRUE(absurd);
   EXPECT_THAT(absurd->unhealthy_devices, SizeIs(kMaxUnhealthyDevices));
   EXPECT_THAT(absurd->unhealthy_devices[0].id, SizeIs(kMaxHealthText));
+}
+
+// 2,000 terms took 1.2 MB of memory, for a pod that is refused because of them.
+TEST(Decode, OfAPodWithTooManyRulesOnlyTheirNumberIsKept) {
+  const auto pod = [](size_t terms) {
+    std::string list = R"({"operator": "Exists"})";
+    for (size_t i = 1; i < terms; ++i) list += R"(,{"operator": "Exists"})";
+    return decode<Pod>(R"({"metadata": {"name": "p", "namespace": "ns"},
+      "spec": {"nodeSelector": {"a": "b"}, "tolerations": [)" +
+                       list + "]}}");
+  };
+  const Result<Pod> kept = pod(kMaxSchedulingParts - 1);
+  ASSERT_TRUE(kept);
+  EXPECT_THAT(kept->tolerations, SizeIs(kMaxSchedulingParts - 1));
+  EXPECT_TRUE(check_bounds(*kept));
+  const Result<Pod> dropped = pod(kMaxSchedulingParts);
+  ASSERT_TRUE(dropped);
+  EXPECT_THAT(dropped->tolerations, SizeIs(0));
+  EXPECT_THAT(dropped->node_selector, SizeIs(0));
+  EXPECT_EQ(scheduling_parts(*dropped), kMaxSchedulingParts + 1);
+  ASSERT_FALSE(check_bounds(*dropped));
+  EXPECT_THAT(check_bounds(*dropped).error().message(), HasSubstr(R"(pod "ns/p": spec.affinity)"));
 }
 
 TEST(Decode, PodKeepsWhatControllersRead) {

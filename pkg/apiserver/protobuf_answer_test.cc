@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +9,7 @@
 #include "pkg/apiserver/codec.h"
 #include "pkg/apiserver/protobuf.h"
 #include "pkg/base/strings.h"
+#include "test/support/conformance_data.h"
 
 namespace dra::apiserver::protobuf_answer_test {
 
@@ -41,13 +40,11 @@ TEST(ProtobufAnswer, IsByteForByteWhatGeneratedGoCodeWrites) {
   }
 }
 
-// All recorded bodies, where the recordings are at hand.
+// All recorded bodies.
 TEST(ProtobufAnswer, EqualsTheRecordedBodies) {
-  const char* folder = std::getenv("DRA_CONFORMANCE_DIR");
-  const std::filesystem::path path =
-      std::filesystem::path(folder != nullptr ? folder : "../shared/conformance") / "apiserver_golden.json";
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no recordings at " << path;
-  std::ifstream file(path);
+  const test::ConformanceData data = test::conformance_data();
+  std::ifstream file(data.file("apiserver_golden.json"));
+  ASSERT_TRUE(file) << data.folder;
   const Json golden = Json::parse(file);
   int compared = 0;
   for (const Json& sequence : golden.at("sequences")) {
@@ -59,7 +56,7 @@ TEST(ProtobufAnswer, EqualsTheRecordedBodies) {
       ++compared;
     }
   }
-  EXPECT_GT(compared, 10);
+  EXPECT_GE(compared, data.at_least(10));
 }
 
 TEST(ProtobufAnswer, DecodesToWhatWasEncoded) {

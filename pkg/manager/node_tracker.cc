@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "pkg/api/pod_bounds.h"
 #include "pkg/api/selectors.h"
-#include "pkg/placement/pod_bounds.h"
 #include "pkg/reconcile/pod_claims.h"
 
 namespace dra::manager {
@@ -347,7 +347,7 @@ uint32_t NodeTracker::times_avoided(const std::string& uid) const {
 
 std::string NodeTracker::shape(const api::Pod& pod) const {
   // A pod that asks too much is refused by itself; its text would take long.
-  if (placement::scheduling_parts(pod) > placement::kMaxSchedulingParts) return "";
+  if (api::scheduling_parts(pod) > api::kMaxSchedulingParts) return "";
   return avoided_by(pod).empty() ? allocation::node_shape(pod) : "";
 }
 

@@ -4,11 +4,11 @@
 #include <array>
 #include <utility>
 
+#include "pkg/api/pod_bounds.h"
 #include "pkg/api/selectors.h"
 #include "pkg/base/strings.h"
 #include "pkg/placement/attempt.h"
 #include "pkg/placement/plugins.h"
-#include "pkg/placement/pod_bounds.h"
 
 namespace dra::placement {
 namespace {
@@ -188,14 +188,7 @@ std::string_view plugin_name(Plugin plugin) {
 }
 
 Result<PodNeeds> PodNeeds::of(const api::Pod& pod, const std::function<bool(const std::string&)>& ignored) {
-  const size_t terms = pod.pod_affinity.required.size() + pod.pod_affinity.preferred.size() +
-                       pod.pod_anti_affinity.required.size() + pod.pod_anti_affinity.preferred.size() +
-                       pod.topology_spread.size();
-  if (terms > kMaxTerms)
-    return fail(Code::kResourceExhausted, "pod " + quote(pod.metadata.key()) + ": " + std::to_string(terms) +
-                                              " terms of pod affinity and topology spread; use at most " +
-                                              std::to_string(kMaxTerms));
-  if (const Result<void> bounded = check_bounds(pod); !bounded) return fail(bounded.error());
+  if (const Result<void> bounded = api::check_bounds(pod); !bounded) return fail(bounded.error());
   if (const auto field = broken_field(pod)) return fail(broken_selector(pod, *field));
   Result<Charge> charge = pending_charge(pod, ignored);
   if (!charge) return fail(charge.error());

@@ -48,9 +48,8 @@ enum class Volumes : uint8_t { kIgnored, kChecked };
 // What a pod needs, worked out once. Refers to the pod, which must outlive it.
 class PodNeeds {
  public:
-  // More terms of pod affinity and spreading than these are an error: each costs every decision.
-  static constexpr size_t kMaxTerms = 256;
-  // `ignored`: see pending_charge(). An error names the field that cannot be read: a quantity or a label selector.
+  // `ignored`: see pending_charge(). An error says that the pod asks too much (api::check_bounds), or names the field
+  // that cannot be read: a quantity or a label selector.
   static Result<PodNeeds> of(const api::Pod& pod, const std::function<bool(const std::string&)>& ignored = nullptr);
 
   const api::Pod& pod() const { return *pod_; }

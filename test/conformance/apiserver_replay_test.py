@@ -2,22 +2,19 @@
 """Starts `dra-sandbox apiserver` and replays recorded request sequences against it.
 
 usage: apiserver_replay_test.py PROGRAM [REGEX]
-The recordings and their replayer stand in $DRA_CONFORMANCE_DIR or ../shared/conformance; exit status 77 (skipped)
-where they are absent. REGEX chooses sequences; without it those listed in apiserver_sequences.txt.
+REGEX chooses sequences; without it those listed in apiserver_sequences.txt.
 """
 import os
 import re
 import subprocess
 import sys
 
+import data
+
 
 def main():
     program = sys.argv[1]
-    folder = os.environ.get("DRA_CONFORMANCE_DIR") or os.path.join("..", "shared", "conformance")
-    replayer = os.path.join(folder, "apiserver_replay.py")
-    if not os.path.exists(replayer):
-        print("skipped: no recordings in " + folder)
-        return 77
+    replayer = os.path.join(data.folder(), "apiserver_replay.py")
     if len(sys.argv) > 2:
         only = sys.argv[2]
     else:

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Sends the sequences of own_sequences.py to a real API server ($KUBEBUILDER_ASSETS: etcd, kube-apiserver) and to `dra-sandbox apiserver`, and
-compares the answers, normalised by the replayer of ../shared/conformance.
+compares the answers, normalised by the replayer beside the recordings (data.py).
 
-usage: twin_test.py PROGRAM [--only REGEX] [--keep FILE] [--from FILE] [--least PERCENT]
+usage: twin_test.py PROGRAM [--only REGEX] [--keep FILE] [--from FILE] [--least PERCENT] [--mutations N [--seed S]]
+--mutations: instead of those, N of the recorded sequences of ../shared/conformance with changes at random places (mutated_sequences.py).
 --keep: keep what the real server answered; --from: compare with that instead of a real server. Steps that the real server answers differently
 when it is asked twice are left out, and counted. Exit status 77 (skipped) without the binaries or the replayer."""
 import argparse
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -15,6 +17,8 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "../e2e")]
+import data  # noqa: E402
+import mutated_sequences  # noqa: E402
 import own_sequences  # noqa: E402
 import real_cluster  # noqa: E402
 
@@ -31,12 +35,20 @@ def replay(replayer, url, token, *arguments):
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False).stdout
 
 
-def ask_real_server(replayer, path):
+def chosen_sequences(options, replayer):
+    if not options.mutations:
+        return own_sequences.SEQUENCES
+    print(f"seed {options.seed}")
+    with open(os.path.join(os.path.dirname(replayer), "apiserver_golden.json"), encoding="utf-8") as file:
+        return mutated_sequences.sequences(json.load(file)["sequences"], options.mutations, options.seed)
+
+
+def ask_real_server(replayer, sequences, path):
     """Writes the sequences with the real server's answers; returns the failures of a second round ("id / step")."""
     with tempfile.TemporaryDirectory() as folder, real_cluster.RealCluster(server_flags=FLAGS) as cluster:
         asked = os.path.join(folder, "asked.json")
         with open(asked, "w", encoding="utf-8") as out:
-            json.dump({"sequences": own_sequences.SEQUENCES}, out)
+            json.dump({"sequences": sequences}, out)
         url, token = f"https://127.0.0.1:{cluster.port}", cluster.tokens["admin"]
         print(replay(replayer, url, token, "--record", asked, path).strip(), flush=True)
         again = replay(replayer, url, token, "--golden", path, "--ns-prefix", "probe-api-s")
@@ -69,15 +81,17 @@ def main():
     parser.add_argument("--keep")
     parser.add_argument("--from", dest="recorded")
     parser.add_argument("--least", type=float, default=98.5)
+    parser.add_argument("--mutations", type=int)
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6))
     options = parser.parse_args()
-    replayer = os.path.join(os.environ.get("DRA_CONFORMANCE_DIR") or os.path.join("..", "shared", "conformance"), "apiserver_replay.py")
-    if not os.path.exists(replayer) or not (options.recorded or real_cluster.RealCluster.available()):
-        print("skipped: no replayer in ../shared/conformance, or KUBEBUILDER_ASSETS names no folder with etcd and kube-apiserver")
+    replayer = os.path.join(data.folder(), "apiserver_replay.py")
+    if not (options.recorded or real_cluster.RealCluster.available()):
+        print("skipped: KUBEBUILDER_ASSETS names no folder with etcd and kube-apiserver")
         return 77
     with tempfile.TemporaryDirectory() as folder:
         path = options.recorded or options.keep or os.path.join(folder, "answers.json")
         if not options.recorded:
-            unstable = ask_real_server(replayer, path)
+            unstable = ask_real_server(replayer, chosen_sequences(options, replayer), path)
             with open(path, encoding="utf-8") as file:
                 # A binary that was built from vendored sources names its own files differently.
                 recorded = json.loads(file.read().replace("k8s.io/kubernetes/pkg/api/legacyscheme", "pkg/api/legacyscheme"))

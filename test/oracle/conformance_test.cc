@@ -1,23 +1,18 @@
 // The oracle against verdicts it did not make: an exhaustive search by other hands and documented semantics.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
 #include "test/oracle/exhaustive.h"
+#include "test/support/conformance_data.h"
 
 namespace dra::oracle::conformance_test {
 namespace {
 
-std::string data_file(const std::string& name) {
-  const char* dir = std::getenv("DRA_CONFORMANCE_DIR");
-  return std::string(dir ? dir : "../shared/conformance") + "/" + name;
-}
-
 void expect_same_verdicts(const std::string& name, int at_least) {
-  std::ifstream file(data_file(name));
-  if (!file) GTEST_SKIP() << data_file(name) << " is not there";
+  const test::ConformanceData data = test::conformance_data();
+  std::ifstream file(data.file(name));
+  ASSERT_TRUE(file) << data.file(name);
   int cases = 0, wrong = 0;
   for (std::string line; std::getline(file, line);) {
     Result<Case> one = read_case(line);
@@ -34,7 +29,7 @@ void expect_same_verdicts(const std::string& name, int at_least) {
                   << static_cast<int>(verdict.answer) << " " << verdict.error << picks;
   }
   EXPECT_EQ(wrong, 0);
-  EXPECT_GE(cases, at_least);
+  EXPECT_GE(cases, data.at_least(at_least));
 }
 
 TEST(OracleConformance, RandomCases) {
@@ -46,8 +41,9 @@ TEST(OracleConformance, CasesThatUpstreamGetsWrong) {
 
 // Where upstream's tables name devices, the search finds the same ones: its order is upstream's first-fit order.
 TEST(OracleConformance, FirstFitOrder) {
-  std::ifstream file(data_file("allocator_first_fit.jsonl"));
-  if (!file) GTEST_SKIP() << "allocator_first_fit.jsonl is not there";
+  const test::ConformanceData data = test::conformance_data();
+  std::ifstream file(data.file("allocator_first_fit.jsonl"));
+  ASSERT_TRUE(file) << data.folder;
   int compared = 0;
   for (std::string line; std::getline(file, line);) {
     Result<Case> one = read_case(line);
@@ -64,7 +60,7 @@ TEST(OracleConformance, FirstFitOrder) {
                             entry.driver + "/" + entry.pool + "/" + entry.device});
     EXPECT_EQ(verdict.picks, expected) << one->world.id << " " << verdict.error;
   }
-  EXPECT_GT(compared, 150);
+  EXPECT_GE(compared, data.at_least(150));
 }
 
 }  // namespace

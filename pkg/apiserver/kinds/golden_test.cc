@@ -1,20 +1,15 @@
 // Golden creates of all kinds, fed straight into the kinds: the causes have to be the real server's.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/kind.h"
 #include "pkg/apiserver/validation/json_read.h"
+#include "test/support/conformance_data.h"
 
 namespace dra::apiserver::golden_test {
-
-std::string conformance_dir() {
-  const char* dir = std::getenv("DRA_CONFORMANCE_DIR");
-  return dir != nullptr ? dir : "../shared/conformance";
-}
 
 std::vector<std::string> split_path(const std::string& path) {
   std::vector<std::string> out;
@@ -92,8 +87,9 @@ class OneNamespace : public ObjectReader {
 };
 
 TEST(Golden, CreatesAreJudgedAsTheRealServerDoes) {
-  std::ifstream file(conformance_dir() + "/apiserver_golden.json");
-  if (!file) GTEST_SKIP() << "no golden data in " << conformance_dir();
+  const test::ConformanceData data = test::conformance_data();
+  std::ifstream file(data.file("apiserver_golden.json"));
+  ASSERT_TRUE(file) << data.folder;
   const Json golden = Json::parse(file);
   KindRegistry registry;
   register_all_kinds(registry);
@@ -130,7 +126,7 @@ TEST(Golden, CreatesAreJudgedAsTheRealServerDoes) {
       ++judged;
     }
   }
-  EXPECT_GT(judged, 100);
+  EXPECT_GE(judged, data.at_least(100));
 }
 
 // An object's path, without a subresource, and that subresource.
@@ -198,8 +194,9 @@ std::vector<std::string> shortened(std::vector<std::string> causes) {
 }
 
 TEST(Golden, UpdatesAreJudgedAsTheRealServerDoes) {
-  std::ifstream file(conformance_dir() + "/apiserver_golden.json");
-  if (!file) GTEST_SKIP() << "no golden data in " << conformance_dir();
+  const test::ConformanceData data = test::conformance_data();
+  std::ifstream file(data.file("apiserver_golden.json"));
+  ASSERT_TRUE(file) << data.folder;
   const Json golden = Json::parse(file);
   KindRegistry registry;
   register_all_kinds(registry);
@@ -254,7 +251,7 @@ TEST(Golden, UpdatesAreJudgedAsTheRealServerDoes) {
       if (code == 200) it->second = std::move(object);
     }
   }
-  EXPECT_GT(judged, 100);
+  EXPECT_GE(judged, data.at_least(100));
 }
 
 }  // namespace dra::apiserver::golden_test

@@ -1,0 +1,7 @@
+"""Where the test data with known answers lies; the same rule as test/support/conformance_data.h."""
+import os
+
+
+def folder():
+    shared = os.path.join("..", "shared", "conformance")
+    return os.environ.get("DRA_CONFORMANCE_DIR") or (shared if os.path.isdir(shared) else os.path.join("test", "data", "conformance"))

@@ -1,0 +1,27 @@
+// Where the test data with known answers lies: $DRA_CONFORMANCE_DIR, or ../shared/conformance, or else the small copy in
+// test/data/conformance, so that no suite is ever without any. Paths are relative to the top of the source tree.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace dra::test {
+
+struct ConformanceData {
+  std::string folder;
+  bool whole = true;  // false: the small copy
+
+  std::string file(const std::string& name) const { return folder + "/" + name; }
+  // A least number of cases, of the whole set: the small copy has some, at least.
+  int at_least(int of_all) const { return whole ? of_all : 1; }
+};
+
+inline ConformanceData conformance_data() {
+  if (const char* const said = std::getenv("DRA_CONFORMANCE_DIR")) return {said, true};
+  const std::string shared = "../shared/conformance";
+  if (std::filesystem::is_directory(shared)) return {shared, true};
+  return {"test/data/conformance", false};
+}
+
+}  // namespace dra::test
