@@ -25,7 +25,7 @@ constexpr const char* kDescription =
 
 // The texts of flags that need more than a type.
 struct Texts {
-  std::string claim_templates = "observe", scheduling = "gate", strategy = "first-fit", controllers = "*",
+  std::string claim_templates = "observe", scheduling = "gate", strategy = "best-fit", controllers = "*",
               scheduler_names, ignore_taints;
   std::string device_taint_eviction = "observe";
   std::optional<int64_t> max_evictions_per_rule;

@@ -101,8 +101,11 @@ void add_endpoint_flags(CLI::App& app, EndpointOptions& o) {
       ->transform(CLI::CheckedTransformer(kModes).description(""))
       ->type_name("MODE")
       ->default_str("RBAC");
-  app.add_option("--runtime-config", o.runtime_config,
-                 "API versions to leave out, as GROUP/VERSION=false,... (resource.k8s.io/v1=false)");
+  app.add_option(
+      "--runtime-config", o.runtime_config,
+      "API versions to leave out or to serve, as GROUP/VERSION=false,... (resource.k8s.io/v1=false). PodGroups "
+      "and Workloads, scheduling.k8s.io/v1alpha2, are served by `up`; `apiserver` wants "
+      "scheduling.k8s.io/v1alpha2=true");
   app.add_option("--data-dir", o.data_dir, "keep all objects in this directory (default: in memory only)");
 }
 
@@ -125,6 +128,7 @@ Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::start(AsioReactor& reactor, Ra
   serve.tokens = apiserver::admin_token(out->token_);
   serve.token_key = secret_text();
   serve.authorization = options.authorization;
+  serve.pod_groups = options.pod_groups;
   for (const std::string& item : split(options.runtime_config, ',')) {
     if (trim(item).empty()) continue;
     const size_t equals = item.find('=');
@@ -132,7 +136,11 @@ Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::start(AsioReactor& reactor, Ra
     if (item.find('/') >= equals || (value != "false" && value != "true"))
       return fail(Code::kInvalidArgument,
                   "--runtime-config: \"" + item + "\" is not GROUP/VERSION=false, as in resource.k8s.io/v1=false");
-    if (value == "false") serve.withdrawn_versions.emplace_back(trim(item.substr(0, equals)));
+    const std::string version(trim(item.substr(0, equals)));
+    if (version == "scheduling.k8s.io/v1alpha2")
+      serve.pod_groups = value == "true";
+    else if (value == "false")
+      serve.withdrawn_versions.push_back(version);
   }
   serve.housekeeping = housekeeping;
   serve.data_dir = options.data_dir;

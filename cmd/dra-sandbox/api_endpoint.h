@@ -23,6 +23,7 @@ struct EndpointOptions {
   std::string kubeconfig_file;
   std::string data_dir;
   std::string runtime_config;
+  bool pod_groups = false;  // apiserver::ServerOptions; --runtime-config says otherwise
   apiserver::AuthorizationMode authorization = apiserver::AuthorizationMode::kRbac;
 };
 // Adds --bind-address, --port, --token, --cert, --key, --kubeconfig, --data-dir, --authorization-mode and

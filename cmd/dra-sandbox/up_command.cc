@@ -229,6 +229,7 @@ int run_up(const std::vector<std::string>& arguments) {
   CLI::App app("API server, simulated fleet and controller manager in one process.", "dra-sandbox up");
   UpOptions options;
   options.endpoint.kubeconfig_file = "dra-sandbox.kubeconfig";
+  options.endpoint.pod_groups = true;
   int verbosity = 0;
   add_endpoint_flags(app, options.endpoint);
   app.add_option("--fleet", options.fleet_path,

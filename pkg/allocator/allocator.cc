@@ -153,6 +153,15 @@ class Allocator::Impl {
     return found;
   }
 
+  bool learn(const Request& request) {
+    meter_.begin_slice(options_.slice);
+    const std::shared_ptr<const Plan> plan = plan_for(request);
+    if (plan->unfinished) return false;
+    Outcome outcome{};
+    std::optional<Error> error;
+    return refused(*plan, outcome, error) || best_fit_.note(*plan, request);
+  }
+
   std::optional<inventory::Usage> class_usage(const std::string& class_name, uint64_t& budget) {
     const inventory::ClassEntry* entry = core_.find_class(class_name);
     if (entry == nullptr) return std::nullopt;
@@ -412,6 +421,9 @@ Duration Allocator::must_wait(const std::string& ns) {
 }
 FoundNodes Allocator::find_nodes(const Request& request, std::span<const NodeId> order, size_t limit) {
   return impl_->find_nodes(request, order, limit);
+}
+bool Allocator::learn(const Request& request) {
+  return impl_->learn(request);
 }
 Solutions Allocator::solutions(const Request& request, NodeId node, size_t skip, size_t limit) {
   return impl_->solutions(request, node, skip, limit);

@@ -179,6 +179,10 @@ class Allocator {
   // another strategy than first-fit the best of all, as far as the slice reaches.
   FoundNodes find_nodes(const Request& request, std::span<const NodeId> order, size_t limit = 1);
 
+  // Strategies that weigh the requests of late count this one, as if it had been asked for (cpu_milli below 0: not
+  // known). False: the slice ended first, ask again. Costs about as much as planning the request.
+  bool learn(const Request& request);
+
   // What the request could be served with on the node, in upstream's order: `limit` solutions after the first `skip`.
   // For a caller who combines requests of several nodes. One step budget covers all of them; no slice ends it.
   Solutions solutions(const Request& request, NodeId node, size_t skip, size_t limit);

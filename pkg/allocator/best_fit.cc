@@ -54,6 +54,12 @@ FoundNodes BestFit::find(const Plan& plan, const Request& request, Strategy stra
   return conclude(place_on(best.node, best.cost), {});
 }
 
+bool BestFit::note(const Plan& plan, const Request& request) {
+  values_.follow();
+  learn(plan, request);
+  return !meter_.stopped();
+}
+
 // Nodes by name, for ties.
 void BestFit::rank_names() {
   if (name_rank_.size() == core_.node_count()) return;
@@ -90,7 +96,8 @@ void BestFit::learn(const Plan& plan, const Request& request) {
     seen.kind = demand.kind;
     seen.cells = demand.cells;
     seen.count = count;
-    seen.cpu_milli = units == 0 ? 0 : request.cpu_milli * (int64_t{demand.cells} * count) / units;
+    seen.cpu_milli = request.cpu_milli < 0 || units == 0 ? std::min<int64_t>(request.cpu_milli, 0)
+                                                         : request.cpu_milli * (int64_t{demand.cells} * count) / units;
     mix_.note(seen);
   }
   if (mix_.stale()) mix_.refresh();

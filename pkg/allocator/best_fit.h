@@ -50,6 +50,8 @@ class BestFit {
         marks_(core) {}
 
   FoundNodes find(const Plan& plan, const Request& request, Strategy strategy, std::span<const NodeId> order);
+  // Notes what the request asks for; false: the slice ended first.
+  bool note(const Plan& plan, const Request& request);
   void clear();
 
  private:

@@ -115,6 +115,7 @@ struct WriteContext {
   std::function<AccessDecision(const AccessAttributes&)> authorize;
   std::string field_manager;
   bool dry_run = false;
+  bool pod_groups = false;                       // ServerOptions::pod_groups
   std::vector<std::string>* warnings = nullptr;  // texts of Warning headers
 
   void warn(std::string text) const {

@@ -156,6 +156,7 @@ WriteContext write_context(const Env& env, Call& call) {
   ctx.authorize = [&env, &call](const AccessAttributes& what) { return env.authorizer.decide(call.user, what); };
   ctx.field_manager = call.manager();
   ctx.dry_run = call.dry_run();
+  ctx.pod_groups = env.options.pod_groups;
   ctx.warnings = &call.warnings;
   return ctx;
 }

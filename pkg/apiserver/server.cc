@@ -8,6 +8,7 @@
 #include "pkg/apiserver/call.h"
 #include "pkg/apiserver/discovery.h"
 #include "pkg/apiserver/go_duration.h"
+#include "pkg/apiserver/groupapi/kinds.h"
 #include "pkg/apiserver/housekeeper.h"
 #include "pkg/apiserver/openapi.h"
 #include "pkg/apiserver/quota/keeper.h"
@@ -73,6 +74,7 @@ struct Server::Impl {
     if (!options.token_key.empty()) env.token_key = options.token_key;
     register_all_kinds(kinds);
     for (const std::string& version : options.withdrawn_versions) kinds.withdraw(version);
+    if (!options.pod_groups) kinds.withdraw(kGroupVersionOfPodGroups);
   }
 
   // After a restore: what exists stays.

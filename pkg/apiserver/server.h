@@ -40,6 +40,9 @@ struct ServerOptions {
   Duration bookmark_interval = std::chrono::minutes(1);
   // Group versions that are not served ("resource.k8s.io/v1"), as with --runtime-config=GROUP/VERSION=false.
   std::vector<std::string> withdrawn_versions;
+  // Serves PodGroups and Workloads (scheduling.k8s.io/v1alpha2), and keeps spec.schedulingGroup of pods; as with the
+  // feature gates GenericWorkload, GangScheduling and TopologyAwareWorkloadScheduling, which are off by default.
+  bool pod_groups = false;
   // Shown as serverAddressByClientCIDRs in discovery, "127.0.0.1:6443".
   std::string public_address;
   // Runs what kube-controller-manager does around any object: cascading deletion by owner references, emptying of

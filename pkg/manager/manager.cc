@@ -20,6 +20,7 @@
 #include "pkg/manager/group_watches.h"
 #include "pkg/manager/instruments.h"
 #include "pkg/manager/memory.h"
+#include "pkg/manager/mix_seed.h"
 #include "pkg/manager/neighbours.h"
 #include "pkg/manager/node_tracker.h"
 #include "pkg/manager/own_mode.h"
@@ -69,6 +70,7 @@ struct Manager::Impl {
         events(recorder),
         runner(reactor, view, memory, {api, events, instruments, assumptions}),
         audit(reactor, inventory, stores, instruments, events),
+        mix_seed(reactor, allocator, stores),
         cache_keeper(reactor, allocator, [this] { return watches ? watches->claims.core().size() : 0; }),
         own_mode(
             reactor, rest, [this] { return pods_without_claims(); }, [this] { hold_disputed(); }) {
@@ -489,9 +491,22 @@ struct Manager::Impl {
     recall_nodes();
     runner.start();
     cache_keeper.start();
+    if (weighs_requests()) mix_seed.start();
     look_at_everything();
     for (const std::string_view controller : open) instruments.set_running(controller, true);
     audit.start(options.audit_period);
+  }
+
+  // Some class is served by best-fit.
+  bool weighs_requests() const {
+    if (options.strategy == allocator::Strategy::kBestFit) return true;
+    for (const api::DeviceClass* device_class : view.device_classes()) {
+      const auto said = device_class->metadata.annotations.find(std::string(allocator::kStrategyAnnotation));
+      if (said != device_class->metadata.annotations.end() &&
+          allocator::parse_strategy(said->second) == allocator::Strategy::kBestFit)
+        return true;
+    }
+    return false;
   }
 
   // Pods that ask for these get no claim of ours: docs/install.md, "What gate mode does not serve".
@@ -534,6 +549,7 @@ struct Manager::Impl {
     runner.stop();
     audit.stop();
     cache_keeper.stop();
+    mix_seed.stop();
     instruments.set_leader(false);
     instruments.forget_pending();
     for (const std::string_view controller : open) instruments.set_running(controller, false);
@@ -645,6 +661,7 @@ struct Manager::Impl {
   RecorderSink events;
   Runner runner;
   Audit audit;
+  MixSeed mix_seed;
   CacheKeeper cache_keeper;
   struct Made {
     const reconcile::Controller* described;

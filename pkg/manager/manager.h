@@ -59,7 +59,7 @@ struct ManagerOptions {
   // The most steps that an attempt to decide may take: allocator::Options::max_step_budget.
   uint64_t step_budget = allocator::kDefaultMaxStepBudget;
   // How node and devices are chosen where no class says otherwise.
-  allocator::Strategy strategy = allocator::Strategy::kFirstFit;
+  allocator::Strategy strategy = allocator::Strategy::kBestFit;
   // allocator::Options of the same names.
   bool strict_selector_errors = false;
   bool quantity_operators = false;

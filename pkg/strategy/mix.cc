@@ -21,8 +21,10 @@ void Mix::note(const Seen& seen) {
   const uint32_t cells = std::clamp<uint32_t>(seen.cells, 1, kCells);
   const double devices = weight_ * seen.count;
   counts.devices[cells] += devices;
-  counts.whole_devices += devices * cells / static_cast<double>(kCells);
-  counts.cpu_milli += weight_ * static_cast<double>(std::max<int64_t>(seen.cpu_milli, 0));
+  if (seen.cpu_milli >= 0) {
+    counts.whole_devices += devices * cells / static_cast<double>(kCells);
+    counts.cpu_milli += weight_ * static_cast<double>(seen.cpu_milli);
+  }
   weight_ *= std::exp2(1.0 / kMemory);
   ++noted_;
 }

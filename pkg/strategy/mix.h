@@ -6,7 +6,8 @@
 //
 // A request counts once, however often it is asked again. Old requests are forgotten slowly: after kMemory newer ones a
 // request counts half. Prices are made anew after 100 requests, then whenever half as many again have come, and then
-// every kMemory: seldom, because everything that is worked out from them starts afresh. Nothing seeds the mix yet.
+// every kMemory: seldom, because everything that is worked out from them starts afresh. A restarted manager notes what
+// the claims in the cluster ask for (pkg/manager/mix_seed.h).
 //
 // Deterministic; one thread; bounded by kMaxKinds and kMaxRemembered.
 #pragma once
@@ -24,7 +25,7 @@ struct Seen {
   uint32_t kind = 0;
   uint32_t cells = kCells;  // of each device; kCells: a whole one
   uint32_t count = 1;       // devices
-  int64_t cpu_milli = 0;    // that the pod wants beside them
+  int64_t cpu_milli = 0;    // that the pod wants beside them; negative: not known
 };
 
 struct Kind {

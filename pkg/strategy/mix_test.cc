@@ -36,6 +36,13 @@ TEST(Mix, CpuIsCountedPerWholeDevice) {
   EXPECT_NEAR(static_cast<double>(mix.kind(0).cpu_milli_per_device), 8000, 1);
 }
 
+TEST(Mix, WhereTheCpuIsNotKnownOnlyTheSizeCounts) {
+  Mix mix;
+  for (uint64_t i = 0; i < 100; ++i) mix.note(seen(i, 50, i % 2 == 0 ? 4000 : -1));
+  mix.refresh();
+  EXPECT_NEAR(static_cast<double>(mix.kind(0).cpu_milli_per_device), 8000, 1);
+}
+
 TEST(Mix, OldRequestsAreForgottenSlowly) {
   Mix mix;
   uint64_t claim = 0;

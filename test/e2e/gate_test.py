@@ -88,8 +88,8 @@ def run(t):
     holders = {}
     for claim in t.get("resourceclaims")["items"]:
         for result in claim.get("status", {}).get("allocation", {}).get("devices", {}).get("results", []):
-            holders.setdefault((result["pool"], result["device"]), []).append(claim["metadata"]["name"])
-    t.check("no device has two claims", all(len(names) == 1 for names in holders.values()) and len(holders) == 4, holders)
+            holders.setdefault((result["pool"], result["device"], result.get("shareID")), []).append(claim["metadata"]["name"])
+    t.check("no device, or share of one, has two claims", all(len(names) == 1 for names in holders.values()) and len(holders) == 4, holders)
     t.sh("kubectl delete deployment gated; kubectl delete pod --all --grace-period=0")
     t.eventually("all devices come back", lambda: not t.get("resourceclaims")["items"], 30)
     t.check("the manager knows that somebody binds", "nobody binds" not in t.box.log(), t.box.log())

@@ -72,15 +72,23 @@ Json gated_condition(const WriteContext& ctx) {
   return c;
 }
 
-// Fields of gates that are off in 1.36: GenericWorkload, DRANodeAllocatableResources.
-void drop_disabled_fields(Json& pod, const Json& old) {
-  if (pod.contains("spec") && pod["spec"].is_object() && !is_set(member(old, "spec"), "schedulingGroup")) {
+// Fields of gates that are off in 1.36: GenericWorkload (but see ServerOptions::pod_groups),
+// DRANodeAllocatableResources.
+void drop_disabled_fields(const WriteContext& ctx, Json& pod, const Json& old) {
+  if (!ctx.pod_groups && pod.contains("spec") && pod["spec"].is_object() &&
+      !is_set(member(old, "spec"), "schedulingGroup")) {
     pod["spec"].erase("schedulingGroup");
   }
   constexpr const char* kAllocatable = "nodeAllocatableResourceClaimStatuses";
   if (pod.contains("status") && pod["status"].is_object() && !is_set(member(old, "status"), kAllocatable)) {
     pod["status"].erase(kAllocatable);
   }
+}
+
+void check_group(FieldErrors& out, const FieldPath& path, const Json& spec) {
+  const Json& name = member(member(spec, "schedulingGroup"), "podGroupName");
+  if (name.is_null()) return out.push_back(invalid_value(path, nullptr, "must specify one of: `podGroupName`"));
+  add_problems(out, path, as_text(name), dns_subdomain_problems(as_text(name)));
 }
 
 void clamp_grace(Json& spec) {
@@ -100,7 +108,7 @@ class PodKind : public Kind {
 
   void prepare_for_create(const WriteContext& ctx, Json& object) const override {
     Json& spec = object_member(object, "spec");
-    drop_disabled_fields(object, nullptr);
+    drop_disabled_fields(ctx, object, nullptr);
     clamp_grace(spec);
     object["status"] = {{"phase", "Pending"}, {"qosClass", qos_class(spec)}};
     if (!list_of(spec, "schedulingGates").empty()) {
@@ -111,7 +119,7 @@ class PodKind : public Kind {
   // Also what the admission plug-ins Priority and DefaultTolerationSeconds do to updates: their additions must be there
   // before generation is counted, so that a PUT of the manifest alone changes nothing.
   void prepare_for_update(const WriteContext& ctx, Json& object, const Json& old) const override {
-    drop_disabled_fields(object, old);
+    drop_disabled_fields(ctx, object, old);
     Json& spec = object_member(object, "spec");
     clamp_grace(spec);
     if (!ctx.subresource.empty()) return;
@@ -121,8 +129,8 @@ class PodKind : public Kind {
     add_default_tolerations(spec);
   }
 
-  void prepare_for_status_update(const WriteContext&, Json& object, const Json& old) const override {
-    drop_disabled_fields(object, old);
+  void prepare_for_status_update(const WriteContext& ctx, Json& object, const Json& old) const override {
+    drop_disabled_fields(ctx, object, old);
     const std::string& qos = text_of(member(old, "status"), "qosClass");
     Json& status = object_member(object, "status");
     if (text_of(status, "qosClass").empty() && !qos.empty()) status["qosClass"] = qos;
@@ -172,6 +180,7 @@ class PodKind : public Kind {
     if (!text_of(spec, "nodeName").empty() && !list_of(spec, "schedulingGates").empty()) {
       out.push_back(forbidden(FieldPath("spec.nodeName"), "cannot be set until all schedulingGates have been cleared"));
     }
+    if (is_set(spec, "schedulingGroup")) check_group(out, FieldPath("spec.schedulingGroup.podGroupName"), spec);
     return out;
   }
 

@@ -33,7 +33,6 @@ const std::vector<SchemaTable>& builtin_schema_tables() {
         {"resource/v1beta2", schema_tables::resource_taint_rules()},
         {"resource/v1alpha3", schema_tables::resource_taint_rules()},
         {"scheduling/v1", schema_tables::scheduling_v1()},
-        {"scheduling/v1alpha2", schema_tables::scheduling_v1alpha2()},
     };
     for (const KindFolder& folder : kind_folders())
       for (const SchemaTable& table : folder.tables()) all.push_back(table);

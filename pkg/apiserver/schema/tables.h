@@ -27,6 +27,5 @@ std::string_view resource_taint_rules();
 std::string_view resource_v1();
 std::string_view resource_v1beta1();
 std::string_view scheduling_v1();
-std::string_view scheduling_v1alpha2();
 
 }  // namespace dra::apiserver::schema_tables

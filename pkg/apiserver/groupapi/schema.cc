@@ -1,10 +1,10 @@
-#include "pkg/apiserver/schema/tables.h"
+#include "pkg/apiserver/groupapi/kinds.h"
 
-namespace dra::apiserver::schema_tables {
+namespace dra::apiserver {
 
 // k8s.io/api/scheduling/v1alpha2 of 1.36.
-std::string_view scheduling_v1alpha2() {
-  return R"(
+std::vector<SchemaTable> group_tables() {
+  return {{"scheduling/v1alpha2", R"(
 type Workload
 1 metadata ObjectMeta
 2 spec WorkloadSpec
@@ -75,7 +75,7 @@ type PodGroupSchedulingConstraints
 
 type TopologyConstraint
 1 key string !
-)";
+)"}};
 }
 
-}  // namespace dra::apiserver::schema_tables
+}  // namespace dra::apiserver

@@ -1,0 +1,93 @@
+#include "pkg/manager/mix_seed.h"
+
+#include <algorithm>
+#include <chrono>
+#include <unordered_map>
+#include <utility>
+
+#include "pkg/allocator/allocator.h"
+#include "pkg/placement/decision.h"
+
+namespace dra::manager {
+
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenPieces{1};
+
+// The first of `most` by creation, the youngest first.
+template <class Object>
+std::vector<std::shared_ptr<const Object>> youngest(std::vector<std::shared_ptr<const Object>> all, size_t most) {
+  const auto younger = [](const auto& a, const auto& b) {
+    return std::pair(b->metadata.creation_timestamp, b->metadata.uid) <
+           std::pair(a->metadata.creation_timestamp, a->metadata.uid);
+  };
+  const size_t kept = std::min(most, all.size());
+  std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(kept), all.end(), younger);
+  all.resize(kept);
+  return all;
+}
+
+int64_t cpu_of(const api::Pod& pod) {
+  const Result<placement::PodNeeds> needs = placement::PodNeeds::of(pod);
+  return needs ? needs->charge().cpu : -1;
+}
+
+}  // namespace
+
+void MixSeed::start() {
+  stop();
+  tries_ = 0;
+  gather_claims();
+  if (left_.size() < kFewClaims) gather_templates();
+  if (!left_.empty()) timer_ = reactor_.after(kBetweenPieces, [this] { learn_some(); });
+}
+
+// Claims that wait are asked for soon anyway.
+void MixSeed::gather_claims() {
+  std::vector<std::shared_ptr<const api::ResourceClaim>> allocated;
+  for (auto& claim : stores_.claims->list())
+    if (claim->status.allocation) allocated.push_back(claim);
+  std::unordered_map<std::string, size_t> by_pod;
+  for (auto& claim : youngest(std::move(allocated), kMostClaims)) {
+    std::shared_ptr<const api::Pod> pod;
+    for (const api::ResourceClaimConsumerReference& consumer : claim->status.reserved_for) {
+      if (!consumer.api_group.empty() || consumer.resource != "pods") continue;
+      pod = stores_.pods->get(claim->metadata.ns + "/" + consumer.name);
+      if (pod && pod->metadata.uid == consumer.uid) break;
+      pod = nullptr;
+    }
+    if (!pod) {
+      left_.push_back({{claim}});
+      continue;
+    }
+    const auto [known, added] = by_pod.try_emplace(pod->metadata.uid, left_.size());
+    if (added) left_.push_back({{}, cpu_of(*pod)});
+    left_[known->second].claims.push_back(claim);
+  }
+}
+
+void MixSeed::gather_templates() {
+  for (const auto& from : youngest(stores_.templates->list(), kMostTemplates)) {
+    auto claim = std::make_shared<api::ResourceClaim>();
+    claim->metadata.name = from->metadata.name;
+    claim->metadata.ns = from->metadata.ns;
+    claim->metadata.uid = from->metadata.uid;
+    claim->spec = from->spec;
+    left_.push_back({{std::move(claim)}});
+  }
+}
+
+void MixSeed::learn_some() {
+  for (size_t i = 0; i < kPiece && !left_.empty(); ++i) {
+    allocator::Request request;
+    request.claims = left_.back().claims;
+    request.cpu_milli = left_.back().cpu_milli;
+    // A slice that ended goes on with the next piece.
+    if (!allocator_.learn(request) && ++tries_ < kMostTries) break;
+    tries_ = 0;
+    left_.pop_back();
+  }
+  if (!left_.empty()) timer_ = reactor_.after(kBetweenPieces, [this] { learn_some(); });
+}
+
+}  // namespace dra::manager

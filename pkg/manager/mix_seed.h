@@ -1,0 +1,62 @@
+// MixSeed: a restarted manager learns what requests of late asked for from the claims in the cluster, so that best-fit
+// does not begin anew. Where there are few, templates say what may come.
+//
+//   MixSeed seed(reactor, allocator, stores);
+//   seed.start();  // at the start of a term, once the stores are in step
+//
+// Bounded: the youngest kMostClaims claims and kMostTemplates templates, kPiece pods at a time between other work.
+// Decisions do not wait for it. Belongs to the reactor's thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "pkg/manager/store_view.h"
+#include "pkg/reactor/reactor.h"
+
+namespace dra::allocator {
+class Allocator;
+}
+
+namespace dra::manager {
+
+class MixSeed {
+ public:
+  static constexpr size_t kMostClaims = 4096;
+  static constexpr size_t kMostTemplates = 256;
+  static constexpr size_t kFewClaims = 256;  // fewer than these, and templates count as well
+  static constexpr size_t kPiece = 32;
+  static constexpr uint32_t kMostTries = 64;  // slices for one of them
+
+  // All must outlive this. `stores` may be filled in later, before start().
+  MixSeed(Reactor& reactor, allocator::Allocator& allocator, const Stores& stores)
+      : reactor_(reactor), allocator_(allocator), stores_(stores) {}
+
+  void start();
+  void stop() {
+    timer_.cancel();
+    left_.clear();
+  }
+  size_t left() const { return left_.size(); }  // pods and templates that are not learned from yet
+
+ private:
+  // The claims of one pod, or of nobody that is known.
+  struct Asked {
+    std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
+    int64_t cpu_milli = -1;  // not known
+  };
+  void gather_claims();
+  void gather_templates();
+  void learn_some();
+
+  Reactor& reactor_;
+  allocator::Allocator& allocator_;
+  const Stores& stores_;
+  Handle timer_;
+  std::vector<Asked> left_;  // the oldest last
+  uint32_t tries_ = 0;       // of the last one
+};
+
+}  // namespace dra::manager
