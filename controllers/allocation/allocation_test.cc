@@ -136,7 +136,7 @@ TEST_F(Allocation, RetriesSayNothingUntilTheCauseChanges) {
   allocated("x", "n1", "gpu-0", false, {});
   ASSERT_EQ(pass(), "event FailedAllocation, event FailedAllocation, parked");
   EXPECT_EQ(event().note,
-            "no node can provide 3 x gpu: 1 device in use by claim default/x, 3 usable, but at most 2 on one node");
+            "no node can provide 3 x gpu: 3 devices usable, but at most 2 on one node, 1 in use by claim default/x");
   remember();
   for (const char* device : {"gpu-1", "gpu-0"}) {
     allocated(std::string("y-") + device, device == std::string("gpu-1") ? "n1" : "n2", device, false, {});

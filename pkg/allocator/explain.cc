@@ -10,6 +10,7 @@
 #include "pkg/allocator/device_cause.h"
 #include "pkg/allocator/holders.h"
 #include "pkg/allocator/nearest_miss.h"
+#include "pkg/allocator/there_on_nodes.h"
 
 namespace dra::allocator {
 namespace {
@@ -157,6 +158,9 @@ class Explainer {
     std::stable_sort(reason.counts.begin(), reason.counts.end(),
                      [](const CauseCount& a, const CauseCount& b) { return a.cause < b.cause; });
     if (selected == 0 && all) reason.nearest_miss = nearest_miss(core_, alternative.device_class->selectors);
+    if (reason.devices_wanted > 1 && all && reason.most_on_one_node < reason.devices_wanted)
+      reason.most_there = most_there_on_a_node(census, core_, reason.devices_wanted, scope.passed,
+                                               [&](NodeId node) { return passes(node, scope); });
     return reason;
   }
 
@@ -254,6 +258,7 @@ class Explainer {
       }
       Words of_several;
       const bool plain = alternative.constraints.empty() && !too_many && one.reach.empty() &&
+                         !one.pool->any_shareable() &&
                          (one.node != inventory::kNone || one.pool->everywhere() || !one.reached);
       if (plain) {
         add_plain(one, tally, usable, counts);
@@ -264,7 +269,7 @@ class Explainer {
           const uint32_t device = static_cast<uint32_t>(64 * w) + std::countr_zero(bits);
           DeviceCause found = constrained(alternative, one, device);
           if (too_many && found.cause == Cause::kCombination) found = {Cause::kLimit, -1, "at most 32 results a claim"};
-          note_usable(one, device, found, usable, of_several);
+          note_usable(alternative, one, device, found, usable, of_several);
           tally_up(counts, found, *one.pool, device, 1);
         }
       if (!of_several.empty()) usable.other.emplace_back(id, std::move(of_several));
@@ -349,7 +354,7 @@ class Explainer {
         if (out_of_time() && (reason.devices_examined > 0 || judged_late_++ >= kMostJudgedLate)) break;
         DeviceCause found = judge(alternative, one, device);
         if (too_many && found.cause == Cause::kCombination) found = {Cause::kLimit, -1, "at most 32 results a claim"};
-        note_usable(one, device, found, usable, of_several);
+        note_usable(alternative, one, device, found, usable, of_several);
         selected = selected || (found.cause != Cause::kClassSelector && found.cause != Cause::kWrongNode);
         auto [entry, fresh] = counts.try_emplace({found.cause, found.index, found.detail});
         CauseCount& count = entry->second;
@@ -377,18 +382,23 @@ class Explainer {
     return reason;
   }
 
-  void note_usable(const PoolInScope& one, uint32_t device, const DeviceCause& found, UsableOnNodes& usable,
-                   Words& of_several) const {
+  void note_usable(const PlanAlternative& alternative, const PoolInScope& one, uint32_t device,
+                   const DeviceCause& found, UsableOnNodes& usable, Words& of_several) const {
     const bool passed = found.cause == Cause::kCombination;
     if (!passed && found.cause != Cause::kNodeRefused) return;
     if (one.node != inventory::kNone) {
-      (passed ? usable.passed : usable.refused).add(one.node, 1, core_.node_count());
+      (passed ? usable.passed : usable.refused).add(one.node, serves(alternative, one, device), core_.node_count());
     } else if (one.pool->everywhere()) {
-      ++usable.wide;
+      usable.wide += serves(alternative, one, device);
     } else {
       if (of_several.empty()) of_several.resize(one.pool->words(), 0);
       inventory::set_bit(of_several.data(), device);
     }
+  }
+
+  // How often the request may have the device: one that is shared as often as it asks, as far as is known here.
+  static uint32_t serves(const PlanAlternative& alternative, const PoolInScope& one, uint32_t device) {
+    return one.pool->shareable(device) && !alternative.all ? std::max(1u, alternative.count) : 1;
   }
 
   // The most on a node that the pod can go to; notes the others that have enough.

@@ -76,7 +76,10 @@ struct RequestReason {
   uint32_t devices_wanted = 0;     // 0: mode All
   std::vector<CauseCount> counts;  // in the order of the enum; they add up to devices_examined
   uint32_t most_on_one_node = 0;   // usable alone (kCombination), on the node that has most of them
-  std::string nearest_miss;        // where the class selects no device: "no device has driver gpu.nvidia.com"
+  // Of several devices wanted: selected ones, whatever stands in their way, on the node that has most of them (or fewer
+  // there); UINT32_MAX: some node has enough, or it is not known.
+  uint32_t most_there = UINT32_MAX;
+  std::string nearest_miss;  // where the class selects no device: "no device has driver gpu.nvidia.com"
 };
 
 struct Reasons;

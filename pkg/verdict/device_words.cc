@@ -90,6 +90,12 @@ std::string holder_words(const DeviceGroup& group, size_t most) {
   return text;
 }
 
+std::string too_few_there_words(const Verdict& verdict, const RequestVerdict& request) {
+  if (!request.most_there || request.most_on_one_node == request.most_there) return "";
+  return "at most " + grouped(*request.most_there) + " of " + counted(request.selected(), "device") + " on one node" +
+         (verdict.passed < verdict.nodes ? " that takes the pod" : "");
+}
+
 std::string unselected_words(const RequestVerdict& request) {
   if (!request.groups.empty()) return "";
   if (request.asked == 0) return "there are no devices";

@@ -95,6 +95,7 @@ void VerdictWorld::make_slices() {
       device.attributes["productName"] = std::string("A100");
       device.attributes["serial"] = node_name(i) + "-" + std::to_string(d);
       device.capacity["memory"].value = "80Gi";
+      device.allow_multiple_allocations = multiple;
       if (device_taint) device.taints.push_back(*device_taint);
       if (cut) device.consumes_counters.push_back({"set-" + std::to_string(d), {{"memory", "80Gi"}}});
     }
@@ -132,10 +133,9 @@ void VerdictWorld::make_slices() {
 }
 
 void VerdictWorld::hold_devices() {
-  if (!held && !cut) return;
   int number = 0;
   for (size_t i = 0; i < nodes.size(); ++i)
-    for (int d = 0; d < nodes[i].devices; ++d) {
+    for (int d = 0; d < (held || cut ? nodes[i].devices : nodes[i].held); ++d) {
       auto holder = std::make_shared<api::ResourceClaim>();
       holder->metadata.name = "h" + std::to_string(number);
       holder->metadata.ns = "other";
@@ -144,7 +144,7 @@ void VerdictWorld::hold_devices() {
       api::DeviceRequestAllocationResult& result = allocation.results.emplace_back();
       result.driver = "gpu.example.com";
       result.pool = node_name(i);
-      result.device = (held ? "gpu-" : "part-") + std::to_string(d);
+      result.device = (cut ? "part-" : "gpu-") + std::to_string(d);
       inventory.apply_claim(*holder);
       holders.push_back(std::move(holder));
     }
@@ -237,26 +237,26 @@ const std::vector<SeededCause>& seeded_causes() {
        [](W& w) { w.selectors = {"device.attributes[\"gpu.example.com\"].productName == \"H100\""}; }, "selector"},
       {"selector fails", "on which a selector fails", 32,
        [](W& w) { w.selectors = {"device.attributes[\"gpu.example.com\"].absent == 1"}; }, "selector"},
-      {"device taint", "tainted (broken=yes:NoSchedule)", 33,
+      {"device taint", "tainted (broken=yes:NoSchedule)", 34,
        [](W& w) {
          w.device_taint = {"broken", "yes", "NoSchedule", ""};
        },
        ""},
-      {"capacity", "short of capacity (memory: asks 200Gi, device has 80Gi)", 34,
+      {"capacity", "short of capacity (memory: asks 200Gi, device has 80Gi)", 35,
        [](W& w) {
          w.capacity = {{"memory", "200Gi"}};
        },
        ""},
-      {"all held", "devices in use", 35, [](W& w) { w.hold_all(); }, "held"},
-      {"cut into partitions", "takes 80Gi memory of counter set set-0, 40Gi left of 80Gi", 35,
+      {"all held", "in use by claim", 36, [](W& w) { w.hold_all(); }, "held", "devices in use"},
+      {"cut into partitions", "takes 80Gi memory of counter set set-0, 40Gi left of 80Gi", 36,
        [](W& w) { w.cut = true; }, "held"},
-      {"constraint", "without a common value of gpu.example.com/serial", 36,
+      {"constraint", "without a common value of gpu.example.com/serial", 37,
        [](W& w) {
          w.count = 2;
          w.match = "gpu.example.com/serial";
        },
        "count"},
-      {"too few on one node", "at most 2 on one node", 36, [](W& w) { w.count = 5; }, "count"},
+      {"too few on one node", "at most 2 ", 33, [](W& w) { w.count = 5; }, "count"},
   };
   return kCauses;
 }

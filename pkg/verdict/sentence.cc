@@ -48,7 +48,7 @@ std::string refused_nodes(const Verdict& verdict) {
 
 std::string counted_out(const RequestVerdict& request, const Verdict& verdict, bool name_holders) {
   if (std::string none = unselected_words(request); !none.empty()) return none;
-  std::string text;
+  std::string text = too_few_there_words(verdict, request);
   uint32_t others = 0;
   size_t shown = 0;
   for (const DeviceGroup& group : request.groups) {
@@ -56,7 +56,7 @@ std::string counted_out(const RequestVerdict& request, const Verdict& verdict, b
       others += group.devices;
       continue;
     }
-    text += shown == 0 ? counted(group.devices, "device") : ", " + grouped(group.devices);
+    text += text.empty() ? counted(group.devices, "device") : ", " + grouped(group.devices);
     text += " " + problem_words(request, group, verdict.passed > 1);
     if (const std::string who = holder_words(group, kMaxHolderNames); name_holders && !who.empty())
       text += " by " + who;
@@ -156,6 +156,7 @@ std::string kind(const Verdict& verdict) {
     std::sort(problems.begin(), problems.end());
     problems.erase(std::unique(problems.begin(), problems.end()), problems.end());
     for (const std::string_view problem : problems) text += "," + std::string(problem);
+    if (request.most_there) text += ",few";
   }
   return text;
 }

@@ -89,15 +89,13 @@ bool is_of_the_request(DeviceProblem problem) {
   return problem != DeviceProblem::kSelector && problem != DeviceProblem::kSelectorFails;
 }
 
-// What keeps most devices from the request comes first; its own selectors do only where too few devices are left of
-// them to satisfy it, whatever happens to these.
+// Enough usable devices, but too few on each node: that comes first. Then what keeps most devices from the request; its
+// own selectors do only where too few devices are left of them to satisfy it, whatever happens to these.
 void sort_groups(RequestVerdict& request) {
-  uint64_t left = 0;
-  for (const DeviceGroup& group : request.groups)
-    if (is_of_the_request(group.problem)) left += group.devices;
+  const uint32_t left = request.selected();
   const bool too_picky = left == 0 || left < request.wanted;
   const auto rank = [&](const DeviceGroup& group) {
-    if (group.problem == DeviceProblem::kFree) return 3;
+    if (group.problem == DeviceProblem::kFree) return request.most_on_one_node ? -1 : 3;
     if (group.problem == DeviceProblem::kFreeElsewhere) return 0;
     return is_of_the_request(group.problem) == too_picky ? 2 : 1;
   };
@@ -136,11 +134,12 @@ RequestVerdict request_verdict(const allocator::RequestReason& reason, const Dev
       (count.cause == Cause::kCombination ? usable : others) += count.devices;
     }
   }
-  sort_groups(out);
   // Mode All wants every device that is selected, so any that cannot be had stands in the way.
   out.possible = out.wanted == 0 ? usable > 0 && others == 0 : reason.most_on_one_node >= out.wanted;
   if (usable >= out.wanted && out.wanted > 0 && !out.possible) out.most_on_one_node = reason.most_on_one_node;
   if (!out.invalid.empty()) out.possible = false;
+  if (reason.most_there < out.wanted && out.selected() >= out.wanted) out.most_there = reason.most_there;
+  sort_groups(out);
   return out;
 }
 
@@ -295,6 +294,13 @@ uint32_t RequestVerdict::free() const {
   for (const DeviceGroup& group : groups)
     if (group.problem == DeviceProblem::kFree) return group.devices;
   return 0;
+}
+
+uint32_t RequestVerdict::selected() const {
+  uint32_t devices = 0;
+  for (const DeviceGroup& group : groups)
+    if (is_of_the_request(group.problem)) devices += group.devices;
+  return devices;
 }
 
 Verdict explain(const DeviceFacts& facts, const Question& question, const NodeFindings& findings,

@@ -87,11 +87,16 @@ struct RequestVerdict {
   std::string nearest_miss;
   // Usable devices on the node that has most of them, where there are enough in all but too few on each.
   std::optional<uint32_t> most_on_one_node;
+  // Devices that the request selects, in use or not, on the node that has most, where there are enough in all and no
+  // node has enough: waiting does not help.
+  std::optional<uint32_t> most_there;
   // The request cannot be satisfied by anything: unknown class, unreadable selector.
   std::string invalid;
 
   // Of kFree.
   uint32_t free() const;
+  // By class and request.
+  uint32_t selected() const;
   // Nothing stands between this request and enough devices of one node, others aside.
   bool possible = false;
 };

@@ -16,7 +16,7 @@ namespace dra::verdict {
 struct WorldNode {
   bool unschedulable = false, deleting = false;
   std::string cpu = "8", pods = "110";
-  int devices = 2;
+  int devices = 2, held = 0;
 };
 
 // Everything is set before judge() makes the objects.
@@ -43,10 +43,12 @@ struct VerdictWorld {
   bool cut = false;  // a partition of each GPU is in use
   bool incomplete = false, invalid = false;
   bool held = false;
+  bool multiple = false;  // devices serve several requests at once
   bool name_holders = true;
   std::vector<std::shared_ptr<const api::ResourceClaim>> claims;  // besides the one for GPUs
 
   void hold_all() { held = true; }
+  void hold(size_t node, int devices) { nodes[node].held = devices; }
   std::shared_ptr<const api::ResourceClaim> claim(const std::string& name, const std::string& of_class, int devices);
   Verdict judge();
 
@@ -73,7 +75,8 @@ struct SeededCause {
   std::string words;  // that the sentence has for it
   int rank = 0;       // lower ranks are named first
   std::function<void(VerdictWorld&)> seed;
-  std::string excludes;  // causes of one such word cannot be seeded together
+  std::string excludes;    // causes of one such word cannot be seeded together
+  std::string headline{};  // of the page, where it has other words
 };
 const std::vector<SeededCause>& seeded_causes();
 

@@ -49,7 +49,9 @@ TEST(Verdict, EachSeededCauseIsNamedFirst) {
     const std::string said = sentence(verdict), page = text(verdict, {10'000, false});
     ASSERT_THAT(said, HasSubstr(cause.words)) << cause.name;
     // The headline of the page is about the same obstacle.
-    EXPECT_THAT(page.substr(0, page.find('\n')), HasSubstr(cause.words)) << cause.name << "\n" << page;
+    EXPECT_THAT(page.substr(0, page.find('\n')), HasSubstr(cause.headline.empty() ? cause.words : cause.headline))
+        << cause.name << "\n"
+        << page;
     for (const SeededCause& other : seeded_causes()) {
       if (other.words == cause.words) continue;
       EXPECT_EQ(place_of(said, other.words), std::string::npos)
@@ -96,6 +98,57 @@ TEST(Verdict, FreeDevicesOnNodesThatThePodCannotUse) {
             "0/3 nodes are available: 2 nodes (all with the devices: n0, n1): asks 100 cpu, node has at most 8; 1 node "
             "without the devices; devices for 1 x gpu: 4 devices free on nodes that the pod cannot use");
   EXPECT_EQ(verdict.node_groups[0].with_devices, 2u);
+}
+
+// Enough devices in all, but not on one node: that is the main obstacle, whatever else keeps some of them.
+TEST(Verdict, TooFewOnOneNodeComesFirst) {
+  VerdictWorld some_held;
+  some_held.count = 3;
+  some_held.nodes[0].devices = some_held.nodes[1].devices = 4;
+  some_held.hold(0, 3);
+  some_held.hold(1, 2);
+  Verdict verdict = some_held.judge();
+  EXPECT_THAT(sentence(verdict), StartsWith("no node can provide 3 x gpu: 5 devices usable, but at most 2 on one node, "
+                                            "5 in use by claim"));
+  EXPECT_THAT(text(verdict), StartsWith("Does not fit: no node has 3 x gpu: 5 devices usable, but at most 2 on one"));
+  EXPECT_FALSE(verdict.requests.at(0).most_there) << "two nodes have four";
+
+  VerdictWorld never;
+  never.count = 5;
+  never.hold_all();
+  verdict = never.judge();
+  EXPECT_EQ(verdict.requests.at(0).most_there, 2u);
+  EXPECT_EQ(sentence(verdict, {.name_holders = false}),
+            "no node can provide 5 x gpu: at most 2 of 6 devices on one node, 6 in use");
+  EXPECT_THAT(text(verdict), HasSubstr("  at most 2 of 6 devices on one node, in use or not\n"));
+  VerdictWorld waits;
+  waits.count = 2;
+  waits.hold_all();
+  EXPECT_NE(kind(verdict), kind(waits.judge())) << "waiting helps";
+
+  // Nodes that have enough do not take the pod; those that do have too few.
+  VerdictWorld elsewhere;
+  elsewhere.count = 3;
+  elsewhere.hold_all();
+  elsewhere.nodes[2].devices = 4;
+  elsewhere.nodes[2].unschedulable = true;
+  EXPECT_THAT(sentence(elsewhere.judge()),
+              StartsWith("no node can provide 3 x gpu: at most 2 of 8 devices on one node that takes the pod, 8 in"));
+}
+
+// What of the pool is not seen yet, and a device that serves several requests, may be enough.
+TEST(Verdict, TooFewOnOneNodeIsSaidOnlyWhereItIsKnown) {
+  VerdictWorld incomplete;
+  incomplete.count = 5;
+  incomplete.incomplete = true;
+  EXPECT_FALSE(incomplete.judge().requests.at(0).most_there);
+  VerdictWorld shared;
+  shared.count = 5;
+  shared.multiple = true;
+  shared.capacity = {{"memory", "30Gi"}};
+  const Verdict verdict = shared.judge();
+  EXPECT_FALSE(verdict.requests.at(0).most_there);
+  EXPECT_THAT(sentence(verdict), testing::Not(HasSubstr("at most")));
 }
 
 // What the class does not select is no reason, unless it selects nothing.
