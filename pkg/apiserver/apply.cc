@@ -87,10 +87,8 @@ StatusOr<Json> read_config(Call& call, const Json& config, const std::vector<std
     return v.is_string() ? v.get<std::string>() : std::string();
   };
   const std::string api_version = text_of("apiVersion");
-  if (api_version.empty() || text_of("kind").empty()) {
-    return fail_status(bad_request("Object '" + std::string(text_of("kind").empty() ? "Kind" : "apiVersion") +
-                                   "' is missing in '" + compact_text(config) + "'"));
-  }
+  if (text_of("kind").empty())
+    return fail_status(bad_request("Object 'Kind' is missing in '" + compact_text(config) + "'"));
   if (api_version != kind.gv.text()) {
     return fail_status(
         bad_request("invalid object type: " + std::string(api_version.find('/') == std::string::npos ? "/" : "") +

@@ -27,7 +27,10 @@ struct RawBody {
 
 Status unrecognized(const BodyKind& expected, const std::string& error, std::string_view body) {
   // Long bodies are cut; what is shown is for orientation.
-  const std::string shown = body.empty() ? "<empty>" : std::string(body.substr(0, 1024));
+  constexpr size_t kShown = 30;
+  const std::string shown = body.empty()           ? "<empty>"
+                            : body.size() > kShown ? std::string(body.substr(0, kShown)) + " ..."
+                                                   : std::string(body);
   return bad_request("the object provided is unrecognized (must be of type " + expected.kind +
                      "): couldn't get version/kind; json parse error: " + error + " (" + shown + ")");
 }
@@ -56,6 +59,16 @@ StatusOr<RawBody> parse_body(const Call& call, const BodyKind& expected) {
     return fail_status(unsupported_media_type(
         "the body of the request was in an unknown format - accepted media types include: application/json, "
         "application/yaml, application/vnd.kubernetes.protobuf"));
+  }
+  for (const char* key : {"apiVersion", "kind"}) {
+    const auto found = raw.document.is_object() ? raw.document.find(key) : raw.document.end();
+    if (found == raw.document.end() || found->is_string() || found->is_null()) continue;
+    const std::string what = found->is_number()    ? "number"
+                             : found->is_boolean() ? "bool"
+                             : found->is_array()   ? "array"
+                                                   : "object";
+    return fail_status(unrecognized(
+        expected, "json: cannot unmarshal " + what + " into Go struct field ." + key + " of type string", body));
   }
   if (!raw.document.is_object()) {
     const std::string what = raw.document.is_array() ? "array" : raw.document.is_string() ? "string" : "value";
@@ -105,6 +118,24 @@ std::vector<std::string> strict_findings(const std::vector<std::string>& unknown
 std::string cannot_be_handled(const std::string& kind, const std::string& version, const std::string& as,
                               const std::string& why) {
   return kind + " in version " + quote(version) + " cannot be handled as a " + as + ": " + why;
+}
+
+std::string not_registered(const std::string& kind, const std::string& api_version, const std::string& as) {
+  return cannot_be_handled(kind, version_of(api_version), as,
+                           "no kind " + quote(kind) + " is registered for version " + quote(api_version) +
+                               " in scheme \"pkg/api/legacyscheme/scheme.go:30\"");
+}
+
+// Whether upstream's scheme has the kind in that version; lists and options are not in our schema.
+bool is_registered(const Call& call, const BodyKind& expected, const std::string& api_version,
+                   const std::string& kind) {
+  if (api_version != expected.gv.text()) {
+    const auto& served = call.kind == nullptr ? std::vector<ServedVersion>() : call.kind->info().served;
+    const auto same = [&](const ServedVersion& v) { return v.gv.text() == api_version; };
+    if (std::none_of(served.begin(), served.end(), same)) return false;
+  }
+  return kind.ends_with("List") || kind.ends_with("Options") ||
+         (expected.schema != nullptr && SchemaSet::builtin().find(expected.schema->package, kind) != nullptr);
 }
 
 FieldValidation validation_of(const Call& call) {
@@ -180,6 +211,8 @@ StatusOr<Json> decode_body(Call& call, const BodyKind& expected) {
     kind = document["kind"];
   }
   BodyKind actual = expected;
+  if (kind != expected.kind && !is_registered(call, expected, api_version, kind))
+    return fail_status(bad_request(not_registered(kind, api_version, expected.kind)));
   if (kind != expected.kind) {
     return fail_status(bad_request(cannot_be_handled(kind, version_of(api_version), expected.kind,
                                                      "converting (" + version_of(api_version) + "." + kind + ") to (" +
@@ -194,10 +227,7 @@ StatusOr<Json> decode_body(Call& call, const BodyKind& expected) {
       }
     }
     if (served == nullptr) {
-      return fail_status(
-          bad_request(cannot_be_handled(kind, version_of(api_version), expected.kind,
-                                        "no kind " + quote(kind) + " is registered for version " + quote(api_version) +
-                                            " in scheme \"pkg/api/legacyscheme/scheme.go:30\"")));
+      return fail_status(bad_request(not_registered(kind, api_version, expected.kind)));
     }
     actual.gv = served->gv;
     actual.schema = SchemaSet::builtin().find(served->schema_package, kind);

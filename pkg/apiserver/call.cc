@@ -91,11 +91,15 @@ void send_status(Call& call, const Status& status) {
   const Json document = to_json(status);
   std::optional<std::string> protobuf;
   if (call.form.protobuf) protobuf = encode_protobuf_answer(document);
-  http::Response r =
-      response_head(call, status.code, protobuf ? "application/vnd.kubernetes.protobuf" : "application/json");
+  http::Response r = response_head(call, status.code,
+                                   protobuf         ? "application/vnd.kubernetes.protobuf"
+                                   : call.form.yaml ? "application/yaml"
+                                                    : "application/json");
   if (status.retry_after_seconds > 0) r.headers.add("Retry-After", std::to_string(status.retry_after_seconds));
   if (protobuf) {
     r.body = std::move(*protobuf);
+  } else if (call.form.yaml) {
+    r.body = yaml::emit(document);
   } else {
     r.body = wants_pretty(call) ? dump_json(document, 2) : dump_json(document, -1) + "\n";
   }

@@ -67,7 +67,8 @@ bool has_type_meta(const ObjectType& type) {
 
 class Decoder {
  public:
-  explicit Decoder(DecodeReport& report, bool partial = false) : report_(report), partial_(partial) {}
+  explicit Decoder(DecodeReport& report, bool partial = false, std::string struct_path = "")
+      : report_(report), partial_(partial), struct_path_(std::move(struct_path)) {}
 
   void object(const ObjectType& type, Json& value, const std::string& path, bool top) {
     for (auto it = value.begin(); it != value.end();) {
@@ -106,8 +107,10 @@ class Decoder {
   // False when the field is not printed.
   bool keep_field(const ObjectType& owner, const Field& f, Json& value, const std::string& path) {
     if (value.is_null()) return false;  // an absent value; add_always_printed() puts the zero back where needed
-    const std::string struct_field = owner.name + "." + path;
-    check_value(f.value, value, path, struct_field);
+    const size_t outer = struct_path_.size();
+    struct_path_ += "." + f.name;
+    check_value(f.value, value, path, owner.name + struct_path_);
+    struct_path_.resize(outer);
     if (!report_.error.empty()) return true;
     if (f.value.pointer || f.always || partial_) return true;
     if (f.value.type == FieldType::kObject) return !(f.omitzero && value.empty());
@@ -135,7 +138,9 @@ class Decoder {
 
   void mismatch(const ValueType& type, const Json& value, const std::string& struct_field) {
     std::string what = json_kind_name(value);
-    if (value.is_number() && type.type != FieldType::kString) what += " " + value.dump();
+    const bool number =
+        type.type == FieldType::kInt32 || type.type == FieldType::kInt64 || type.type == FieldType::kDouble;
+    if (value.is_number() && number) what += " " + value.dump();
     report_.error =
         "json: cannot unmarshal " + what + " into Go struct field " + struct_field + " of type " + go_type_name(type);
   }
@@ -301,6 +306,7 @@ class Decoder {
  private:
   DecodeReport& report_;
   bool partial_;
+  std::string struct_path_;  // ".spec.containers.image": fields of structs only, as Go's decoder names a place
   size_t unknown_bytes_ = 0;
 };
 
@@ -308,9 +314,8 @@ class Decoder {
 
 DecodeReport decode_object(const ObjectType* type, Json& object) {
   DecodeReport report;
-  Decoder decoder(report);
   if (type != nullptr) {
-    decoder.object(*type, object, "", true);
+    Decoder(report).object(*type, object, "", true);
     return report;
   }
   const ObjectType* meta = SchemaSet::builtin().find("meta/v1", "ObjectMeta");
@@ -321,7 +326,7 @@ DecodeReport decode_object(const ObjectType* type, Json& object) {
     report.error =
         "json: cannot unmarshal " + json_kind_name(*it) + " into Go struct field .metadata of type v1.ObjectMeta";
   } else {
-    decoder.object(*meta, *it, "metadata", false);
+    Decoder(report, false, ".metadata").object(*meta, *it, "metadata", false);
   }
   return report;
 }

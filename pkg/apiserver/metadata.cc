@@ -66,7 +66,9 @@ void validate_owner_references(const Json& owners, const FieldPath& path, FieldE
     const std::string kind = o.value("kind", "");
     const std::string name = o.value("name", "");
     const std::string uid = o.value("uid", "");
-    if (version.empty()) errors.push_back(invalid(path.child("apiVersion"), version, "version must not be empty"));
+    // Of more than one slash nothing can be made: schema.FromAPIVersionAndKind leaves the version empty.
+    if (version.empty() || std::count(version.begin(), version.end(), '/') > 1)
+      errors.push_back(invalid(path.child("apiVersion"), version, "version must not be empty"));
     if (kind.empty()) errors.push_back(invalid(path.child("kind"), kind, "must not be empty"));
     if (name.empty()) errors.push_back(invalid(path.child("name"), name, "must not be empty"));
     if (uid.empty()) errors.push_back(invalid(path.child("uid"), uid, "must not be empty"));

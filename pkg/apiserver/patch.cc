@@ -36,6 +36,30 @@ void apply_merge_patch(Json& target, const Json& patch) {
   }
 }
 
+namespace {
+
+const char* go_kind(const Json& value) {
+  if (value.is_string()) return "string";
+  if (value.is_number()) return "number";
+  if (value.is_boolean()) return "bool";
+  return value.is_array() ? "array" : "object";
+}
+
+// What Go's decoder says of a JSON patch that is no list of operations; empty when it is one.
+std::string wrong_operations(const Json& document) {
+  if (!document.is_array()) return std::string(go_kind(document)) + " into Go value of type []handlers.jsonPatchOp";
+  for (const Json& operation : document) {
+    if (operation.is_null()) continue;
+    if (!operation.is_object()) return std::string(go_kind(operation)) + " into Go value of type handlers.jsonPatchOp";
+    for (const auto& [key, value] : operation.items())
+      if ((key == "op" || key == "path" || key == "from") && !value.is_string() && !value.is_null())
+        return std::string(go_kind(value)) + " into Go struct field jsonPatchOp." + key + " of type string";
+  }
+  return "";
+}
+
+}  // namespace
+
 StatusOr<Patch> Patch::parse(Call& call) {
   Patch out;
   Json document;
@@ -70,10 +94,8 @@ StatusOr<Patch> Patch::parse(Call& call) {
     return fail_status(bad_request("error decoding patch: " + error));
   }
   if (out.type_ == Type::kJson) {
-    if (!document.is_array()) {
-      return fail_status(
-          bad_request("error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch"));
-    }
+    if (const std::string wrong = wrong_operations(document); !wrong.empty())
+      return fail_status(bad_request("error decoding patch: json: cannot unmarshal " + wrong));
     if (document.size() > kMaxJsonPatchOperations) {
       return fail_status(too_large("Request entity too large: The allowed maximum operations in a JSON patch is " +
                                    std::to_string(kMaxJsonPatchOperations) + ", got " +

@@ -54,8 +54,10 @@ StatusOr<void> check_identity(const Call& call, Json& meta, bool create) {
   if (create) return {};
   const std::string name = meta.value("name", "");
   if (name.empty()) {
-    meta["name"] = call.path.name;
-  } else if (name != call.path.name) {
+    return fail_status(bad_request("the name of the object (" + call.path.name +
+                                   " based on URL) was undeterminable: name must be provided"));
+  }
+  if (name != call.path.name) {
     return fail_status(bad_request("the name of the object (" + name + ") does not match the name on the URL (" +
                                    call.path.name + ")"));
   }

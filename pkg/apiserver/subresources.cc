@@ -246,7 +246,10 @@ void scale(const Env& env, const CallPtr& call) {
     if (!body) return send_status(*call, body.error());
     wanted = std::move(*body);
     const Json sent = wanted.value("metadata", Json::object()).value("name", Json());
-    if (sent.is_string() && sent != name && sent != "") {
+    if (!sent.is_string() || sent == "")
+      return send_status(*call, bad_request("the name of the object (" + name +
+                                            " based on URL) was undeterminable: name must be provided"));
+    if (sent != name) {
       return send_status(*call, bad_request("the name of the object (" + sent.get<std::string>() +
                                             ") does not match the name on the URL (" + name + ")"));
     }

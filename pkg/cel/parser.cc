@@ -57,6 +57,10 @@ std::string_view term_function(Token token) {
   }
 }
 
+// As cel-go's parser lists what an expression may begin with.
+constexpr std::string_view kStartsOfAnExpression =
+    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
+
 class Parser {
  public:
   Parser(std::string_view source, const ParseOptions& options, AstBuilder& ast, Issues& issues)
@@ -402,7 +406,7 @@ class Parser {
     Lexeme first = now();
     bool negative = first.token == Token::kMinus;
     if (negative && ahead(1).token != Token::kInt && ahead(1).token != Token::kDouble) {
-      return unexpected("an expression");
+      return unexpected(kStartsOfAnExpression);
     }
     if (negative) take();
     Lexeme l = now();
@@ -433,7 +437,7 @@ class Parser {
         take();
         return ast_.constant(at, Value::null());
       default:
-        return unexpected("an expression");
+        return unexpected(kStartsOfAnExpression);
     }
   }
 

@@ -38,8 +38,9 @@ std::string Issues::render(const std::vector<Issue>& issues, std::string_view so
   for (const Issue& issue : issues) {
     if (!out.empty()) out += '\n';
     Position p = position_of(source, issue.offset);
+    if (source.empty()) p.column = 0;  // cel-go has no line to point at
     out += "ERROR: <input>:" + std::to_string(p.line) + ":" + std::to_string(p.column) + ": " + issue.message;
-    if (issue.offset < 0) continue;
+    if (issue.offset < 0 || source.empty()) continue;
     size_t at = std::min(static_cast<size_t>(issue.offset), source.size());
     size_t begin = source.rfind('\n', at == 0 ? std::string_view::npos : at - 1);
     begin = at == 0 || begin == std::string_view::npos ? 0 : begin + 1;

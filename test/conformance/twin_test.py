@@ -60,7 +60,9 @@ def tolerant_steps(path, folder):
     out = os.path.join(folder, "tolerant.txt")
     with open(path, encoding="utf-8") as file, open(out, "w", encoding="utf-8") as lines:
         names = (f"{q['id']} / {s['name']}" for q in json.load(file)["sequences"] for s in q["steps"])
-        lines.writelines(name + "\n" for name in names if name.startswith(tuple(t + " " for t in TOLERANT)))
+        tolerant = {line.strip() for line in open(os.path.join(data.folder(), "apiserver_tolerant.txt"), encoding="utf-8")}
+        lines.writelines(name + "\n" for name in names
+                         if name.startswith(tuple(t + " " for t in TOLERANT)) or name.split(" of ")[-1] in tolerant)
     return out
 
 

@@ -1,4 +1,5 @@
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "pkg/api/quantity.h"
 #include "pkg/apiserver/coreapi/pod_spec.h"
@@ -10,12 +11,49 @@ namespace {
 
 constexpr int kDefaultMode = 0644;
 
-// Always for `latest` or no tag, IfNotPresent for other tags and digests.
+bool lower_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+// A component of an image's path: runs of lower case letters and digits, with ".", "_", "__" or dashes between them
+// (github.com/distribution/reference).
+bool is_path_component(std::string_view text) {
+  if (text.empty() || !lower_or_digit(text.front()) || !lower_or_digit(text.back())) return false;
+  for (size_t i = 0; i < text.size();) {
+    if (lower_or_digit(text[i])) {
+      ++i;
+      continue;
+    }
+    size_t end = i;
+    while (!lower_or_digit(text[end])) ++end;  // the last character is one
+    const std::string_view between = text.substr(i, end - i);
+    const bool dashes = between.find_first_not_of('-') == std::string_view::npos;
+    if (!dashes && between != "." && between != "_" && between != "__") return false;
+    i = end;
+  }
+  return true;
+}
+
+// Without tag. The first of several parts is a host where it could be no path: with a dot, a port or capitals.
+bool is_image_path(std::string_view name) {
+  for (bool first = true;; first = false) {
+    const size_t slash = name.find('/');
+    const std::string_view part = name.substr(0, slash);
+    const bool host = first && slash != std::string_view::npos &&
+                      part.find_first_of(".:ABCDEFGHIJKLMNOPQRSTUVWXYZ") != std::string_view::npos;
+    if (!host && !is_path_component(part)) return false;
+    if (slash == std::string_view::npos) return true;
+    name.remove_prefix(slash + 1);
+  }
+}
+
+// Always for `latest` or no tag, IfNotPresent for other tags and digests, and for what is no name of an image.
 const char* pull_policy(const std::string& image) {
   if (image.find('@') != std::string::npos) return "IfNotPresent";
   const size_t slash = image.rfind('/');
   const size_t colon = image.rfind(':');
   const bool tagged = colon != std::string::npos && (slash == std::string::npos || colon > slash);
+  if (!is_image_path(std::string_view(image).substr(0, tagged ? colon : image.size()))) return "IfNotPresent";
   return tagged && image.substr(colon + 1) != "latest" ? "IfNotPresent" : "Always";
 }
 
