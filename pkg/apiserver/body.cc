@@ -247,8 +247,8 @@ StatusOr<Json> decode_body(Call& call, const BodyKind& expected) {
 }
 
 StatusOr<void> decode_document(Call& call, const BodyKind& expected, Json& document,
-                               const std::vector<std::string>& duplicates, std::string_view text) {
-  const DecodeReport report = decode_object(expected.schema, document);
+                               const std::vector<std::string>& duplicates, std::string_view text, MismatchWords words) {
+  const DecodeReport report = decode_object(expected.schema, document, words);
   document.erase("apiVersion");
   document.erase("kind");
   if (!report.error.empty()) {

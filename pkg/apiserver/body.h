@@ -2,6 +2,7 @@
 #pragma once
 
 #include "pkg/apiserver/call.h"
+#include "pkg/apiserver/codec.h"
 
 namespace dra::apiserver {
 
@@ -20,7 +21,8 @@ StatusOr<Json> decode_body(Call& call, const BodyKind& expected);
 
 // Types and unknown fields of a document that did not come as a body (a patched object).
 StatusOr<void> decode_document(Call& call, const BodyKind& expected, Json& document,
-                               const std::vector<std::string>& duplicates, std::string_view text);
+                               const std::vector<std::string>& duplicates, std::string_view text,
+                               MismatchWords words = MismatchWords::kJson);
 
 // For kinds that are not stored (reviews): no version other than the expected one.
 StatusOr<Json> decode_plain_body(Call& call, const BodyKind& expected);

@@ -65,10 +65,26 @@ bool has_type_meta(const ObjectType& type) {
   return type.name == "PersistentVolumeClaim" && type.package == "core/v1";
 }
 
+// apimachinery/pkg/runtime/converter.go
+std::string converter_error(const ValueType& type, const Json& value) {
+  const std::string kind = value.is_string()           ? "string"
+                           : value.is_boolean()        ? "bool"
+                           : value.is_number_integer() ? "int64"
+                           : value.is_number()         ? "float64"
+                           : value.is_array()          ? "slice"
+                                                       : "map";
+  if (type.type == FieldType::kObject) return "cannot restore struct from: " + kind;
+  if (type.type == FieldType::kMap) return "cannot restore map from " + kind;
+  if (type.type == FieldType::kList) return "cannot restore slice from " + kind;
+  const std::string from = value.is_array() ? "[]interface {}" : value.is_object() ? "map[string]interface {}" : kind;
+  return "cannot convert " + from + " to " + go_type_name(type);
+}
+
 class Decoder {
  public:
-  explicit Decoder(DecodeReport& report, bool partial = false, std::string struct_path = "")
-      : report_(report), partial_(partial), struct_path_(std::move(struct_path)) {}
+  explicit Decoder(DecodeReport& report, bool partial = false, std::string struct_path = "",
+                   MismatchWords words = MismatchWords::kJson)
+      : report_(report), partial_(partial), words_(words), struct_path_(std::move(struct_path)) {}
 
   void object(const ObjectType& type, Json& value, const std::string& path, bool top) {
     for (auto it = value.begin(); it != value.end();) {
@@ -141,8 +157,13 @@ class Decoder {
     const bool number =
         type.type == FieldType::kInt32 || type.type == FieldType::kInt64 || type.type == FieldType::kDouble;
     if (value.is_number() && number) what += " " + value.dump();
+    if (words_ == MismatchWords::kConverter) {
+      report_.error = converter_error(type, value);
+      return;
+    }
     report_.error =
-        "json: cannot unmarshal " + what + " into Go struct field " + struct_field + " of type " + go_type_name(type);
+        "json: cannot unmarshal " + what + " into Go struct field " + struct_field + " of type " +
+        (type.type == FieldType::kString && struct_field.ends_with(".uid") ? "types.UID" : go_type_name(type));
   }
 
   void check_value(const ValueType& type, Json& value, const std::string& path, const std::string& struct_field) {
@@ -306,16 +327,17 @@ class Decoder {
  private:
   DecodeReport& report_;
   bool partial_;
+  MismatchWords words_;
   std::string struct_path_;  // ".spec.containers.image": fields of structs only, as Go's decoder names a place
   size_t unknown_bytes_ = 0;
 };
 
 }  // namespace
 
-DecodeReport decode_object(const ObjectType* type, Json& object) {
+DecodeReport decode_object(const ObjectType* type, Json& object, MismatchWords words) {
   DecodeReport report;
   if (type != nullptr) {
-    Decoder(report).object(*type, object, "", true);
+    Decoder(report, false, "", words).object(*type, object, "", true);
     return report;
   }
   const ObjectType* meta = SchemaSet::builtin().find("meta/v1", "ObjectMeta");

@@ -19,9 +19,13 @@ struct DecodeReport {
   std::string error;                 // the first mismatch, worded as Go's decoder does; empty when all fits
 };
 
+// Whose words a mismatch has: those of Go's JSON decoder, or, of objects that a strategic merge patch made, those of
+// the converter from unstructured objects.
+enum class MismatchWords { kJson, kConverter };
+
 // `object` must be a JSON object. apiVersion and kind at the top are left alone. Without a schema only metadata is
 // looked at.
-DecodeReport decode_object(const ObjectType* type, Json& object);
+DecodeReport decode_object(const ObjectType* type, Json& object, MismatchWords words = MismatchWords::kJson);
 
 // The same for a partial object (an apply configuration): nothing is dropped for being empty, nothing is added.
 DecodeReport decode_partial(const ObjectType& type, Json& object);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/json_text.h"
 #include "pkg/base/strings.h"
 
 namespace dra::apiserver {
@@ -31,7 +32,10 @@ Result<ContinueToken> decode_continue(std::string_view text) {
   while (standard.size() % 4 != 0) standard += '=';
   std::string bytes;
   if (!base64_decode(standard, bytes)) return wrong("illegal base64 data");
-  const auto j = nlohmann::json::parse(bytes, nullptr, false);
+  Json j;
+  std::vector<std::string> duplicates;
+  std::string error;
+  if (!parse_json(bytes, j, duplicates, error)) return wrong(error);
   if (!j.is_object()) return wrong("not a token of this server");
   if (j.value("v", nlohmann::json()) != "meta.k8s.io/v1")
     return wrong("server does not recognize this encoded version");

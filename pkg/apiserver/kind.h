@@ -178,6 +178,8 @@ class Kind {
   virtual StatusOr<void> admit_update(const WriteContext& ctx, Json& object, const Json& old) const;
   virtual StatusOr<void> admit_delete(const WriteContext& ctx, const Json& object) const;
 
+  // False where upstream looks at metadata only after the kind's own rules found nothing wrong.
+  virtual bool validates_metadata(const WriteContext&) const { return true; }
   // Validation, without metadata (done by the machinery before it). Errors in upstream's order.
   virtual FieldErrors validate_create(const WriteContext& ctx, const Json& object) const;
   virtual FieldErrors validate_update(const WriteContext& ctx, const Json& object, const Json& old) const;

@@ -152,7 +152,8 @@ StatusOr<Json> Patch::run(const Env& env, Call& call, const Json* current) const
     return quote(type_ == Type::kStrategic ? go_value_text(*body_) : compact_text(before_decoding));
   };
   Call* target = &call;
-  auto decoded = decode_document(*target, body_kind(call), patched, duplicates_, text_);
+  const MismatchWords words = type_ == Type::kStrategic ? MismatchWords::kConverter : MismatchWords::kJson;
+  auto decoded = decode_document(*target, body_kind(call), patched, duplicates_, text_, words);
   if (!decoded) {
     // A document that a patch made is judged as one field of the patch.
     const std::string& message = decoded.error().message;

@@ -180,7 +180,9 @@ StatusOr<StoredPtr> create_object(const Env& env, Call& call, Json object, const
   call.kind->prepare_for_create(ctx, object);
   if (auto admitted = call.kind->admit_create(ctx, object); !admitted) return fail_status(admitted.error());
   FieldErrors errors = validate_object_meta(object["metadata"], info, FieldPath("metadata"));
-  append_errors(errors, call.kind->validate_create(ctx, object));
+  FieldErrors of_kind = call.kind->validate_create(ctx, object);
+  if (!of_kind.empty() && !call.kind->validates_metadata(ctx)) errors.clear();
+  append_errors(errors, std::move(of_kind));
   check_raw_sizes(errors, raw_texts, {});
   const std::string name = object["metadata"].value("name", "");
   if (!errors.empty()) return fail_status(invalid_status(error_kind(call), name, errors));

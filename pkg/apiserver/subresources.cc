@@ -154,7 +154,7 @@ void evict_pod(const Env& env, const CallPtr& call) {
   send_success(*call, 201, nullptr);
 }
 
-// PUT namespaces/X/finalize: only spec.finalizers count.
+// PUT namespaces/X/finalize: metadata and spec.finalizers are those that were sent.
 void finalize_namespace(const Env& env, const CallPtr& call) {
   auto object = decode_body(*call, body_kind(*call));
   if (!object) return send_status(*call, object.error());
@@ -165,8 +165,7 @@ void finalize_namespace(const Env& env, const CallPtr& call) {
   auto result = update_object(env, *call, call->path.name, rules, [&](const Json* current) -> StatusOr<Json> {
     Json out = *current;
     out["spec"] = object->value("spec", Json::object());
-    const std::string sent = (*object)["metadata"].value("resourceVersion", "");
-    if (!sent.empty()) out["metadata"]["resourceVersion"] = sent;
+    out["metadata"] = (*object)["metadata"];
     return out;
   });
   if (!result) return send_status(*call, result.error());

@@ -133,6 +133,9 @@ class EventKind : public Kind {
     }
   }
 
+  // "No further validation for backwards compatibility" (ValidateEventCreate).
+  bool validates_metadata(const WriteContext& ctx) const override { return !ctx.request_version.group.empty(); }
+
   FieldErrors validate_create(const WriteContext& ctx, const Json& object) const override {
     FieldErrors out;
     const bool core = ctx.request_version.group.empty();

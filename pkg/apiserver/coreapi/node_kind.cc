@@ -152,6 +152,12 @@ class NodeKind : public Kind {
         out.push_back(invalid(at, as_text(range), "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"));
       }
     }
+    // One of each family, if more than one.
+    const Json& ranges = list_of(spec, "podCIDRs");
+    const auto is_v6 = [](const Json& range) { return as_text(range).find(':') != std::string::npos; };
+    if (ranges.size() > 2 || (ranges.size() == 2 && is_v6(ranges[0]) == is_v6(ranges[1])))
+      out.push_back(
+          invalid_value(FieldPath("spec.podCIDRs"), ranges, "may specify no more than one CIDR for each IP family"));
     return out;
   }
 
