@@ -42,19 +42,25 @@ struct Bench {
 
   // All devices but these, which are spread over the nodes.
   void hold_all_but(int free) {
-    for (int i = 0; i < kNodes * kGpus; ++i) {
-      if (i < free) continue;
-      api::AllocationResult result;
-      api::DeviceRequestAllocationResult& device = result.results.emplace_back();
-      device.request = "gpu";
-      device.driver = "gpu.example.com";
-      device.pool = "node-" + std::to_string(i % kNodes);
-      device.device = "gpu-" + std::to_string(i / kNodes);
-      inventory.apply_allocation("holder-" + std::to_string(i), result);
-    }
+    for (int i = free; i < kNodes * kGpus; ++i) hold(i % kNodes, i / kNodes);
   }
 
-  void add_members(int count, int gpus) {
+  void hold_all_but_four_on(int nodes) {
+    for (int n = 0; n < kNodes; ++n)
+      for (int i = n < nodes ? 4 : 0; i < kGpus; ++i) hold(n, i);
+  }
+
+  void hold(int node, int gpu) {
+    api::AllocationResult result;
+    api::DeviceRequestAllocationResult& device = result.results.emplace_back();
+    device.request = "gpu";
+    device.driver = "gpu.example.com";
+    device.pool = "node-" + std::to_string(node);
+    device.device = "gpu-" + std::to_string(gpu);
+    inventory.apply_allocation("holder-" + device.pool + "-" + device.device, result);
+  }
+
+  void add_members(int count, int gpus, int64_t cpu = 1000) {
     for (int i = 0; i < count; ++i) {
       const std::string name = "pod-" + std::to_string(request.members.size());
       auto claim = std::make_shared<api::ResourceClaim>();
@@ -67,10 +73,10 @@ struct Bench {
       claim->spec.requests.push_back({"gpu", exactly, {}});
       Member& member = request.members.emplace_back();
       member.name = member.uid = name;
-      member.shape = std::to_string(gpus);
-      member.cpu_milli = 1000;
+      member.shape = std::to_string(gpus) + "/" + std::to_string(cpu);
+      member.cpu_milli = cpu;
       member.claims.push_back(claim);
-      wants.push_back(1000);
+      wants.push_back(cpu);
     }
     request.min_count = static_cast<uint32_t>(request.members.size());
     request.uid = request.name = "default/group";
@@ -132,6 +138,36 @@ void BM_TooLittleCpu(benchmark::State& state) {
   bench.run(state, Outcome::kImpossible);
 }
 
+// Two kinds, half of the members each. Only `nodes` nodes have devices, four each; one node more would do.
+void run_mixed(benchmark::State& state, int first_gpus, int second_gpus, int nodes) {
+  Bench bench(kStrategies[state.range(1)]);
+  const int half = static_cast<int>(state.range(0)) / 2;
+  bench.hold_all_but_four_on(nodes);
+  bench.add_members(half, first_gpus);
+  bench.add_members(half, second_gpus);
+  bench.run(state, Outcome::kImpossible);
+}
+// 4 and 2 GPUs: the devices are too few in sum, though enough for either kind.
+void BM_MixedTooFewDevices(benchmark::State& state) {
+  const int half = static_cast<int>(state.range(0)) / 2;
+  run_mixed(state, 4, 2, half + half / 2 - 1);
+}
+// 3 and 2 GPUs: the devices are enough in sum; where 3 are taken, one is left over.
+void BM_MixedLeftOver(benchmark::State& state) {
+  const int half = static_cast<int>(state.range(0)) / 2;
+  run_mixed(state, 3, 2, half + half / 2 - 1);
+}
+
+// CPU for 3 or twice 2 on each node: nothing counts that together, so it is left undecided.
+void BM_MixedUndecided(benchmark::State& state) {
+  Bench bench(kStrategies[state.range(1)]);
+  const int half = static_cast<int>(state.range(0)) / 2;
+  bench.add_members(half, 1, 3000);
+  bench.add_members(half, 1, 2000);
+  for (int n = 0; n < kNodes; ++n) bench.fleet[static_cast<size_t>(n)].cpu = n < half + half / 2 - 1 ? 4000 : 0;
+  bench.run(state, Outcome::kUndecided);
+}
+
 void sizes(benchmark::internal::Benchmark* bench) {
   for (const int strategy : {0, 1})
     for (const int members : {64, 1000}) bench->Args({members, strategy});
@@ -147,6 +183,9 @@ BENCHMARK(BM_FoundInRack)
 BENCHMARK(BM_FoundMixed)->Apply(sizes);
 BENCHMARK(BM_TooFewDevices)->Apply(sizes);
 BENCHMARK(BM_TooLittleCpu)->Apply(sizes);
+BENCHMARK(BM_MixedTooFewDevices)->Apply(sizes);
+BENCHMARK(BM_MixedLeftOver)->Apply(sizes);
+BENCHMARK(BM_MixedUndecided)->Apply(sizes);
 
 }  // namespace
 }  // namespace dra::gang

@@ -114,7 +114,16 @@ DomainSearch::End DomainSearch::run(const Domain& domain, uint32_t need) {
     begin_stage(Stage::kSearch);
   }
   hint_ = 0;
-  return search_ways();
+  searching_ = true;
+  searched_from_ = progress_.steps;
+  const End end = search_ways();
+  const bool enough = searched_enough();
+  searching_ = false;
+  memory_.searched += progress_.steps - searched_from_;
+  if (end != End::kStopped || !enough) return end;
+  progress_.undecided = true;
+  undo(0);
+  return End::kNone;
 }
 
 // Each kind as far as it goes.

@@ -42,6 +42,7 @@ struct Domain {
   uint64_t spare = 0;         // the same for any number of them: what tells small domains from large ones
   uint64_t at_best = 0;       // if nobody held any device
   bool holds_placed = false;  // members of the group are there already
+  bool joint = false;         // `room` counts kinds together, too
 };
 
 // What outlives a slice.
@@ -62,7 +63,8 @@ struct SearchMemory {
   HashSet dead;     // states of kSearch without a solution
   HashSet refused;  // what the members of a node cannot be
   uint64_t most_placed = 0;
-  uint64_t ways = 0;  // of deciding the first claims: how many are refuted
+  uint64_t ways = 0;      // of deciding the first claims: how many are refuted
+  uint64_t searched = 0;  // steps of kSearch, in slices before
 };
 
 // Of one attempt, whatever the domain.
@@ -102,6 +104,9 @@ class DomainSearch {
   // After kFound: the other members join where they fit, in `domains`, which grow. Never kNone.
   End extend(const std::vector<const Domain*>& domains);
   bool out_of_budget() const { return progress_.steps >= world_.options.step_budget; }
+  // A search through all ways ends for so many members within a time that can be waited for, or practically never.
+  static constexpr size_t kFewMembers = 32;
+  static constexpr uint64_t kSearchStepsOfMember = 1'000;
 
  private:
   struct Child {
@@ -131,7 +136,12 @@ class DomainSearch {
     save_path();
     return End::kStopped;
   }
-  bool must_stop() const { return out_of_budget() || (world_.meter.stopped() && worked_); }
+  bool must_stop() const { return out_of_budget() || searched_enough() || (world_.meter.stopped() && worked_); }
+  bool searched_enough() const {
+    const size_t members = world_.request.members.size();
+    return searching_ && members > kFewMembers &&
+           memory_.searched + (progress_.steps - searched_from_) >= kSearchStepsOfMember * members;
+  }
   void work(uint64_t steps) {
     worked_ = true;
     progress_.steps += steps;
@@ -181,7 +191,9 @@ class DomainSearch {
   uint32_t need_ = 0;
   std::vector<bool> in_domain_;
   const Domain* domain_ = nullptr;
-  bool worked_ = false;   // in this slice
+  bool worked_ = false;     // in this slice
+  bool searching_ = false;  // kSearch
+  uint64_t searched_from_ = 0;
   bool relaxed_ = false;  // claims decided first are left out of the question
   size_t hint_ = 0;       // of the path: the next step to follow
   // Nodes that something was placed on, and when; what look() said then.

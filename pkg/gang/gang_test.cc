@@ -55,7 +55,7 @@ class GangTest : public testing::Test {
     for (int i = 0; i < count; ++i) {
       Member& member = request_.members.emplace_back();
       member.name = member.uid = "pod-" + std::to_string(request_.members.size());
-      member.shape = std::to_string(gpus) + " gpus";
+      member.shape = std::to_string(gpus) + " gpus, cpu " + std::to_string(cpu);
       member.claims.push_back(claim("claim-" + std::to_string(request_.members.size()), gpus));
       cpu_.push_back(cpu);
     }
@@ -255,10 +255,31 @@ TEST_F(GangTest, KindsMakeRoomForEachOther) {
   EXPECT_EQ(decision.outcome, Outcome::kImpossible);
   EXPECT_NE(decision.reason.find("room for 4 of 5 members like pod-5"), std::string::npos) << decision.reason;
   ASSERT_TRUE(decision.guilty);
-  EXPECT_EQ(request_.members[*decision.guilty].shape, "8 gpus");
+  EXPECT_EQ(request_.members[*decision.guilty].shape, "8 gpus, cpu 0");
 }
 
 // Slices of any length come to the same answer, also where the cluster changes in between.
+// Each kind would fit alone, and the devices are enough in sum. Going through all ways would take forever.
+TEST_F(GangTest, AMixedGroupIsRefutedByCountingItsKindsTogether) {
+  for (int n = 0; n < 47; ++n) add_node("n" + std::to_string(n), 4);
+  add_members(32, 3);
+  add_members(32, 2);
+  const Decision decision = decide();
+  EXPECT_EQ(decision.outcome, Outcome::kImpossible);
+  EXPECT_LT(decision.steps, 10'000u);
+  EXPECT_NE(decision.reason.find("no more than 63 of 64 members"), std::string::npos) << decision.reason;
+}
+
+// CPU is what is short of: nothing is proven, and it is said soon.
+TEST_F(GangTest, ALargeMixedGroupThatCountingDoesNotRefuteIsUndecidedSoon) {
+  for (int n = 0; n < 47; ++n) add_node("n" + std::to_string(n), 4, "", 4);
+  add_members(32, 1, 3);
+  add_members(32, 1, 2);
+  const Decision decision = decide();
+  EXPECT_EQ(decision.outcome, Outcome::kUndecided);
+  EXPECT_LT(decision.steps, 150'000u);
+}
+
 TEST_F(GangTest, ASearchGoesOnWhereItsSliceEnded) {
   for (int i = 0; i < 20; ++i) add_node("n" + std::to_string(i), 8);
   add_members(100, 1);

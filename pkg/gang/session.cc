@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "pkg/api/selectors.h"
 #include "pkg/inventory/core.h"
@@ -38,7 +39,7 @@ void Session::begin_slice(Nodes& nodes) {
   ++slices_;
   changed_ = slices_ > 1 && (inventory_version_ != inventory_.version() || nodes_version_ != nodes.version());
   if (slices_ > 1 && !changed_) return;
-  first_claims_known_ = prepared_ = false;
+  first_claims_known_ = prepared_ = things_known_ = false;
   kinds_.assign(table_.kinds.size(), {});
   domains_.clear();
   at_domain_ = 0;
@@ -93,6 +94,8 @@ bool Session::prepare(const GangRequest& request, Nodes& nodes) {
     any_order_ = any_order_ || kinds_[kind].room.order_matters;
     for (const uint32_t now : kinds_[kind].room.now) room[kind] += std::min<uint32_t>(now, kMaxMembers);
   }
+  if (!std::exchange(things_known_, true)) find_things();
+  if (!count_things()) return false;
   // Hardest first: those that must be together, then those with the least room.
   kind_order_.resize(kinds_.size());
   std::iota(kind_order_.begin(), kind_order_.end(), 0);
@@ -163,7 +166,9 @@ Decision Session::search(const GangRequest& request, Nodes& nodes) {
   const DomainSearch::World world{request, table_,   kind_order_, first_claims_, kinds_,      inventory_, allocator_,
                                   nodes,   options_, meter_,      tied_,         node_local_, any_order_, changed_};
   for (; at_domain_ < domains_.size(); ++at_domain_) {
-    const Domain& domain = domains_[at_domain_];
+    Domain& domain = domains_[at_domain_];
+    if (!std::exchange(domain.joint, true) && domain.room >= request.min_count)
+      domain.room = std::min(domain.room, together(domain, request.min_count));
     if (domain.room < request.min_count) {
       memory_ = {};
       note_refuted(domain, request);

@@ -38,6 +38,14 @@ class Session {
     uint64_t room_for_kind = 0;
   };
 
+  // Devices that members of several kinds may want: one request for one of them.
+  struct Thing {
+    api::DeviceSubRequest what;
+    std::shared_ptr<const api::ResourceClaim> claim;
+    std::vector<uint32_t> has;  // by node
+    bool counted = false;
+  };
+
   // session.cc
   void begin_slice(Nodes& nodes);
   bool prepare(const GangRequest& request, Nodes& nodes);
@@ -55,6 +63,11 @@ class Session {
   std::optional<std::string> path_of(NodeId node, uint32_t level, const Nodes& nodes) const;
   std::vector<const Domain*> chain_from(const Domain& domain, const Nodes& nodes) const;
   uint64_t room_of_kind(uint32_t kind, const Domain& domain) const;
+
+  // together.cc
+  void find_things();
+  bool count_things();
+  uint64_t together(const Domain& domain, uint32_t need);
 
   // reasons.cc
   Decision impossible(const GangRequest& request) const;
@@ -82,6 +95,9 @@ class Session {
   bool node_local_ = false;
   bool any_order_ = false;
   bool prepared_ = false;
+  bool things_known_ = false;
+  std::vector<Thing> things_;
+  std::vector<std::vector<uint32_t>> wants_;  // by kind, then thing
   std::vector<std::string> levels_;
   std::vector<Domain> domains_;     // in the order in which they are tried
   std::vector<std::string> paths_;  // by domain

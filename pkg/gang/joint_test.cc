@@ -1,0 +1,101 @@
+// The bound is never below what can be placed, and refutes what counting each kind by itself does not.
+#include "pkg/gang/joint.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "pkg/base/random.h"
+
+namespace dra::gang {
+namespace {
+
+TEST(Joint, DevicesThatAreEnoughForEitherKindAloneAreCountedOnce) {
+  // 32 members of 4 devices and 32 of 2, on 47 nodes with 4: one node too few.
+  JointCount count{{{32, {4}}, {32, {2}}}, {{47, {1, 2}, {4}}}};
+  EXPECT_EQ(most_together(count, 64), 63u);
+  count.nodes[0].count = 48;
+  EXPECT_GE(most_together(count, 64), 64u);
+}
+
+TEST(Joint, WhatIsLeftOverCountsForNobody) {
+  // Where 3 devices of 4 are taken, the last one serves nobody.
+  const JointCount count{{{32, {3}}, {32, {2}}}, {{47, {1, 2}, {4}}}};
+  EXPECT_EQ(most_together(count, 64), 63u);
+}
+
+TEST(Joint, KindsThatShareNothingDoNotLimitEachOther) {
+  const JointCount count{{{10, {1, 0}}, {10, {0, 1}}}, {{10, {1, 1}, {1, 1}}}};
+  EXPECT_GE(most_together(count, 20), 20u);
+}
+
+TEST(Joint, TooManySetsGiveNoBound) {
+  const JointCount count{{{100, {1}}, {100, {1}}, {100, {1}}}, {{1, {100, 100, 100}, {100}}}};
+  EXPECT_EQ(most_together(count, 300), UINT64_MAX);
+}
+
+// The most that can be placed, by trying everything.
+uint32_t tried(const JointCount& count) {
+  std::vector<uint32_t> placed(count.kinds.size(), 0);
+  uint32_t best = 0;
+  std::vector<const JointCount::Nodes*> nodes;
+  for (const JointCount::Nodes& one : count.nodes) nodes.insert(nodes.end(), one.count, &one);
+  const std::function<void(size_t, size_t, std::vector<uint32_t>)> place = [&](size_t node, size_t kind,
+                                                                               std::vector<uint32_t> left) {
+    if (node == nodes.size()) {
+      uint32_t sum = 0;
+      for (const uint32_t members : placed) sum += members;
+      best = std::max(best, sum);
+      return;
+    }
+    if (kind == count.kinds.size())
+      return place(node + 1, 0, node + 1 < nodes.size() ? nodes[node + 1]->has : std::vector<uint32_t>());
+    for (uint32_t members = 0; members <= nodes[node]->most[kind]; ++members) {
+      if (placed[kind] + members > count.kinds[kind].size) break;
+      std::vector<uint32_t> rest = left;
+      bool fits = true;
+      for (size_t thing = 0; thing < rest.size(); ++thing) {
+        const uint32_t wants = members * count.kinds[kind].wants[thing];
+        fits = fits && wants <= rest[thing];
+        rest[thing] -= std::min(rest[thing], wants);
+      }
+      if (!fits) break;
+      placed[kind] += members;
+      place(node, kind + 1, std::move(rest));
+      placed[kind] -= members;
+    }
+  };
+  if (!nodes.empty()) place(0, 0, nodes[0]->has);
+  return best;
+}
+
+TEST(Joint, TheBoundHoldsAndIsMostlyExact) {
+  SeededRandom random(7);
+  const auto below = [&](uint64_t n) { return static_cast<uint32_t>(random.next() % n); };
+  size_t exact = 0;
+  constexpr size_t kWorlds = 1'000;
+  for (size_t world = 0; world < kWorlds; ++world) {
+    JointCount count;
+    const size_t things = 1 + below(2);
+    for (size_t kind = 0; kind < 2 + below(2); ++kind) {
+      count.kinds.push_back({1 + below(4), {}});
+      for (size_t thing = 0; thing < things; ++thing) count.kinds.back().wants.push_back(below(4));
+    }
+    for (size_t node = 0; node < 1 + below(2); ++node) {
+      JointCount::Nodes nodes{1 + below(2), {}, {}};
+      for (size_t kind = 0; kind < count.kinds.size(); ++kind) nodes.most.push_back(below(3));
+      for (size_t thing = 0; thing < things; ++thing) nodes.has.push_back(below(7));
+      count.nodes.push_back(std::move(nodes));
+    }
+    const uint32_t truth = tried(count);
+    const uint64_t bound = most_together(count, truth + 1);
+    ASSERT_GE(bound, truth) << "world " << world;
+    exact += bound == truth;
+  }
+  EXPECT_GT(exact, kWorlds * 9 / 10);
+  std::printf("exact in %zu of %zu\n", exact, kWorlds);
+}
+
+}  // namespace
+}  // namespace dra::gang

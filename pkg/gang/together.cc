@@ -1,0 +1,111 @@
+// Session: what members of several kinds want of the same devices, counted together (joint.h).
+#include <algorithm>
+#include <map>
+
+#include "pkg/gang/joint.h"
+#include "pkg/gang/session.h"
+#include "pkg/inventory/core.h"
+
+namespace dra::gang {
+
+namespace {
+
+constexpr size_t kMaxThings = 8;
+constexpr uint64_t kStepsOfBound = 2'000;  // about a millisecond
+
+// Devices of one sort: what the request asks for, but for the number. Nothing where the number does not add up: All
+// takes what there is, and administrative access takes nothing.
+std::optional<api::DeviceSubRequest> thing_of(const api::DeviceRequest& request) {
+  if (!request.exactly || request.exactly->admin_access) return std::nullopt;
+  if (!request.exactly->allocation_mode.empty() && request.exactly->allocation_mode != "ExactCount")
+    return std::nullopt;
+  api::DeviceSubRequest thing = *request.exactly;
+  thing.name.clear();
+  thing.count = 1;
+  thing.allocation_mode = "ExactCount";
+  return thing;
+}
+
+std::shared_ptr<const api::ResourceClaim> claim_for(const api::DeviceSubRequest& thing, const std::string& ns) {
+  auto claim = std::make_shared<api::ResourceClaim>();
+  claim->metadata.ns = ns;
+  claim->metadata.name = claim->metadata.uid = "counted";
+  claim->spec.requests.push_back({"one", thing, {}});
+  return claim;
+}
+
+}  // namespace
+
+// How often each kind wants each thing, of claims of its own.
+void Session::find_things() {
+  things_.clear();
+  wants_.assign(kinds_.size(), {});
+  if (kinds_.size() < 2 || kinds_.size() > JointCount::kMaxKinds || !node_local_) return;
+  for (uint32_t kind = 0; kind < kinds_.size(); ++kind)
+    for (const uint32_t claim : table_.claims_of[table_.kinds[kind].members[0]]) {
+      if (table_.claims[claim].shared()) continue;
+      for (const api::DeviceRequest& request : table_.claims[claim].object->spec.requests) {
+        const std::optional<api::DeviceSubRequest> thing = thing_of(request);
+        if (!thing) continue;
+        auto known = std::find_if(things_.begin(), things_.end(), [&](const Thing& one) { return one.what == *thing; });
+        if (known == things_.end()) {
+          if (things_.size() == kMaxThings) continue;
+          const std::string& ns = table_.claims[claim].object->metadata.ns;
+          known = things_.insert(things_.end(), {*thing, claim_for(*thing, ns), {}, false});
+        }
+        std::vector<uint32_t>& wants = wants_[kind];
+        wants.resize(kMaxThings, 0);
+        wants[static_cast<size_t>(known - things_.begin())] +=
+            static_cast<uint32_t>(std::clamp<int64_t>(request.exactly->count, 1, 1'000));
+      }
+    }
+  for (std::vector<uint32_t>& wants : wants_) wants.resize(things_.size(), 0);
+}
+
+// False: the slice ended first.
+bool Session::count_things() {
+  if (things_.empty()) return true;
+  const std::vector<NodeId> all = inventory_.nodes();
+  for (Thing& thing : things_) {
+    if (thing.counted) continue;
+    allocator::Request one;
+    one.claims.push_back(thing.claim);
+    const allocator::Room room = allocator_.room(one, all);
+    if (!room.finished) return false;
+    thing.has.assign(inventory_.core().node_count(), 0);
+    for (size_t i = 0; i < all.size(); ++i)
+      if (all[i] < thing.has.size()) thing.has[all[i]] = room.now[i];
+    thing.counted = true;
+  }
+  return true;
+}
+
+// At most so many members fit into the domain, if their devices are counted together.
+uint64_t Session::together(const Domain& domain, uint32_t need) {
+  if (things_.empty()) return UINT64_MAX;
+  std::vector<std::vector<uint32_t>> most(inventory_.core().node_count());  // by node, then kind
+  for (uint32_t kind = 0; kind < kinds_.size(); ++kind)
+    for (size_t i = 0; i < kinds_[kind].ids.size(); ++i) {
+      std::vector<uint32_t>& here = most[kinds_[kind].ids[i]];
+      if (here.empty()) here.assign(kinds_.size(), 0);
+      here[kind] = std::min(kinds_[kind].room.now[i], static_cast<uint32_t>(table_.kinds[kind].members.size()));
+    }
+  JointCount count;
+  for (uint32_t kind = 0; kind < kinds_.size(); ++kind)
+    count.kinds.push_back({static_cast<uint32_t>(table_.kinds[kind].members.size()), wants_[kind]});
+  std::map<std::pair<std::vector<uint32_t>, std::vector<uint32_t>>, uint32_t> alike;
+  for (const NodeId node : domain.nodes) {
+    const std::vector<uint32_t>& here = most[node];
+    if (std::all_of(here.begin(), here.end(), [](uint32_t members) { return members == 0; })) continue;
+    std::vector<uint32_t> has;
+    for (const Thing& thing : things_) has.push_back(std::min<uint32_t>(thing.has[node], 1u << 20));
+    ++alike[{here, std::move(has)}];
+    if (alike.size() > JointCount::kMaxNodesKinds) return UINT64_MAX;
+  }
+  for (const auto& [what, nodes] : alike) count.nodes.push_back({nodes, what.first, what.second});
+  progress_.steps += kStepsOfBound;
+  meter_.charge(kStepsOfBound);
+  return most_together(count, need);
+}
+
+}  // namespace dra::gang
