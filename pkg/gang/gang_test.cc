@@ -163,6 +163,17 @@ TEST_F(GangTest, LargerThanTheClusterIsNever) {
   EXPECT_EQ(smaller.reason, "there is room for 799 of 800 members");
 }
 
+// A node without CPU left, or cordoned, takes none now.
+TEST_F(GangTest, NodesThatTakeNobodyNowAreNotNever) {
+  add_node("a", 2);
+  add_node("b", 2, "", 0);
+  add_members(4, 1, 1);
+  const Decision decision = decide();
+  EXPECT_EQ(decision.outcome, Outcome::kImpossible);
+  EXPECT_FALSE(decision.never);
+  EXPECT_EQ(decision.reason, "there is room for 2 of 4 members");
+}
+
 TEST_F(GangTest, BadRequestsAreNamed) {
   add_node("n0", 8, "a1");
   add_members(2, 1);

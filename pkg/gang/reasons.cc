@@ -55,6 +55,23 @@ std::string Session::largest(const GangRequest& request) const {
          (table_.kinds.size() > 1 && !best_.counted ? ", though each kind of member would fit without the others" : "");
 }
 
+// Nodes that take no member now, say for a cordon or a volume, may take some later: their devices count, too.
+bool Session::never_anywhere(const GangRequest& request) const {
+  const std::vector<NodeId> all = inventory_.nodes();
+  uint64_t at_best = 0;
+  for (const Kind& kind : table_.kinds) {
+    allocator::Request own;
+    for (const uint32_t claim : table_.claims_of[kind.members[0]])
+      if (!table_.claims[claim].shared()) own.claims.push_back(table_.claims[claim].object);
+    const allocator::Room room = allocator_.room(own, all);
+    if (!room.finished) return false;
+    uint64_t of_kind = 0;
+    for (const uint32_t members : room.at_best) of_kind += std::min<uint64_t>(members, kind.members.size());
+    at_best += std::min({of_kind, uint64_t{kind.members.size()}, room.total_at_best});
+  }
+  return at_best < request.min_count;
+}
+
 Decision Session::impossible(const GangRequest& request) const {
   Decision decision;
   decision.outcome = Outcome::kImpossible;
@@ -62,9 +79,10 @@ Decision Session::impossible(const GangRequest& request) const {
     decision.reason = within_bound(no_domain_.empty() ? "its members may go to no node" : no_domain_);
     return decision;
   }
-  decision.never = never_;
+  decision.never = never_ && never_anywhere(request);
   decision.reason = within_bound(largest(request));
-  if (never_) decision.reason = within_bound(decision.reason + ", and too little even if all devices were free");
+  if (decision.never)
+    decision.reason = within_bound(decision.reason + ", and too little even if all devices were free");
   if (best_.kind || table_.kinds.size() == 1) {
     const std::vector<uint32_t>& members = table_.kinds[best_.kind.value_or(0)].members;
     decision.guilty = members[std::min<uint64_t>(best_.kind ? best_.room_for_kind : best_.placed, members.size() - 1)];

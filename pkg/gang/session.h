@@ -73,6 +73,7 @@ class Session {
   Decision impossible(const GangRequest& request) const;
   Decision undecided(const GangRequest& request) const;
   std::string largest(const GangRequest& request) const;
+  bool never_anywhere(const GangRequest& request) const;
 
   inventory::Inventory& inventory_;
   allocator::Allocator& allocator_;
