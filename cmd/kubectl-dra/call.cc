@@ -4,6 +4,7 @@
 
 #include "client/config/kubeconfig.h"
 #include "client/transport/curl_transport.h"
+#include "cmd/flag_hint.h"
 #include "cmd/kubectl-dra/verb.h"
 #include "pkg/base/strings.h"
 #include "pkg/inspect/label_filter.h"
@@ -80,9 +81,21 @@ Result<inspect::Objects> read_cluster(CommonFlags& common,
   return objects;
 }
 
+// "-o=json" means what "-o json" does, as for kubectl.
+std::vector<std::string> as_kubectl_reads(const std::vector<std::string>& arguments) {
+  std::vector<std::string> read;
+  for (const std::string& argument : arguments) {
+    const bool short_with_value = argument.size() > 3 && argument[0] == '-' && argument[1] != '-' && argument[2] == '=';
+    if (short_with_value) read.push_back(argument.substr(0, 2));
+    read.push_back(short_with_value ? argument.substr(3) : argument);
+  }
+  return read;
+}
+
 }  // namespace
 
-std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& arguments, Call& call) {
+std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& given, Call& call) {
+  const std::vector<std::string> arguments = as_kubectl_reads(given);
   CLI::App app(verb.summary + "\n\nExamples:\n" + verb.examples, "kubectl dra " + verb.name);
   app.formatter(std::make_shared<HelpFormatter>(verb.usage));
   if (verb.needs_cluster) add_common(app, call.common);
@@ -98,8 +111,9 @@ std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& 
     if (!flag.choices.empty()) option->check(CLI::IsMember(flag.choices));
   }
   app.add_option("words", call.words, "")->group("");
-  app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
-    return failed->get_name() + ": " + error.what() + "; see --help\n";
+  app.failure_message([&](const CLI::App* failed, const CLI::Error& error) {
+    const std::string hint = error.get_name() == "ExtrasError" ? cmd::flag_hint(app, arguments) : "";
+    return failed->get_name() + ": " + error.what() + hint + "; see --help\n";
   });
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));

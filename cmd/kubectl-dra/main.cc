@@ -137,6 +137,8 @@ int run(const std::string& program, const std::vector<std::string>& arguments) {
     return print_or_complain(std::string("kubectl-dra ") + kVersion + "\n", 0);
   if (name == "completion") return run_completion(rest);
   if (name == "__complete") return complete(rest);
+  if (name.starts_with("-"))
+    return complain("flags come after the verb: kubectl dra VERB " + name, inspect::Status::kUsage);
   std::vector<std::string> names;
   for (const Verb& verb : verbs()) {
     if (verb.name == name) return run_verb(verb, rest);

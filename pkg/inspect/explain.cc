@@ -6,6 +6,7 @@
 #include "pkg/inspect/extended.h"
 #include "pkg/inspect/judge.h"
 #include "pkg/inspect/top.h"
+#include "pkg/inspect/volumes.h"
 #include "pkg/reconcile/pod_claims.h"
 
 namespace dra::inspect {
@@ -117,12 +118,6 @@ JudgedPod judge_waiting(State& state, const api::Pod& pod, const Chain& chain, c
   return judge_by_class(state, *asked, chain, options);
 }
 
-bool has_volume_claims(const api::Pod& pod) {
-  return std::any_of(pod.volumes.begin(), pod.volumes.end(), [&](const api::PodVolume& volume) {
-    return !placement::claim_key(pod.metadata.ns, pod.metadata.name, volume).empty();
-  });
-}
-
 // Why it waits although everything is there.
 void explain_waiting(Answer& answer, State& state, const api::Pod& pod, const Chain& chain,
                      const ExplainOptions& options) {
@@ -138,8 +133,8 @@ void explain_waiting(Answer& answer, State& state, const api::Pod& pod, const Ch
   for (const std::string& line : judged.lines) answer.lines.push_back(line);
   switch (judged.outcome) {
     case JudgedPod::Outcome::kFits:
-      if (has_volume_claims(pod)) {
-        answer.notes.push_back("the pod's volumes are not judged here");
+      if (const std::string why = why_volumes_are_not_judged(objects); has_volume_claims(pod) && !why.empty()) {
+        answer.notes.push_back("the pod's volumes are not judged here: " + why);
         if (quote_conditions(answer, pod)) answer.status = Status::kNo;
       }
       if (!pod.scheduling_gates.empty())
@@ -151,6 +146,7 @@ void explain_waiting(Answer& answer, State& state, const api::Pod& pod, const Ch
                                (pod.scheduler_name.empty() ? "default-scheduler" : pod.scheduler_name) + ".");
       break;
     case JudgedPod::Outcome::kDoesNotFit:
+      for (const std::string& trouble : trouble_of_volumes(objects, pod)) answer.lines.push_back(trouble + ".");
       answer.status = Status::kNo;
       break;
     case JudgedPod::Outcome::kUndecided:

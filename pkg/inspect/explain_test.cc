@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "pkg/inspect/chain.h"
 #include "pkg/inspect/label_filter.h"
 #include "pkg/inspect/top.h"
@@ -289,7 +291,97 @@ TEST(Explain, ExtendedResourcesOfAClassAreAskedOfItsDevices) {
   EXPECT_NE(neither.find("by a claim on the 1 node without a device plugin for it."), std::string::npos) << neither;
 }
 
-// Volumes are not judged here; who decides sees them, and says so in the pod.
+// A pod that waits, with a volume of claim "data".
+SmallWorld waiting_with_volume() {
+  SmallWorld world;
+  world.claim.status = {};
+  world.pod.node_name.clear();
+  world.pod.phase = "Pending";
+  world.pod.volumes.emplace_back().claim_name = "data";
+  return world;
+}
+
+Answer with_storage(const SmallWorld& world, const std::function<void(Objects&)>& change) {
+  Objects all = world.objects();
+  all.storage_read = true;
+  change(all);
+  State state(all, {});
+  auto answer = explain(state, "pod/train", {"ml", "", 200, false});
+  EXPECT_TRUE(answer);
+  return answer ? *answer : Answer{};
+}
+
+std::string page(const Answer& answer) {
+  std::string text;
+  for (const std::string& line : answer.lines) text += line + "\n";
+  return text;
+}
+
+// The claim "data" as the change makes it, and a volume of node b.
+void add_data(Objects& all, const std::function<void(api::PersistentVolumeClaim&)>& change) {
+  auto claim = std::make_shared<api::PersistentVolumeClaim>();
+  claim->metadata.ns = "ml";
+  claim->metadata.name = "data";
+  claim->metadata.uid = "data-uid";
+  claim->access_modes = {"ReadWriteOnce"};
+  claim->storage = "1Gi";
+  change(*claim);
+  all.volume_claims["ml/data"] = std::move(claim);
+  auto volume = std::make_shared<api::PersistentVolume>();
+  volume->metadata.name = "disk-b";
+  volume->storage = "1Gi";
+  volume->access_modes = {"ReadWriteOnce"};
+  volume->claim_ref = {"ml", "data", "data-uid"};
+  volume->node_affinity = api::NodeSelector{{{{}, {{"metadata.name", "In", {"b"}}}}}};
+  volume->phase = "Bound";
+  all.volumes["disk-b"] = std::move(volume);
+}
+
+TEST(Explain, AVolumeThatCannotBeUsedIsNamed) {
+  const SmallWorld world = waiting_with_volume();
+  Answer answer = with_storage(world, [](Objects&) {});
+  EXPECT_EQ(answer.status, Status::kNo);
+  EXPECT_NE(page(answer).find("persistentvolumeclaim \"data\" not found"), std::string::npos) << page(answer);
+  EXPECT_TRUE(answer.notes.empty());
+
+  answer = with_storage(world, [](Objects& all) {
+    add_data(all, [](api::PersistentVolumeClaim& claim) { claim.storage_class_name = "none"; });
+  });
+  EXPECT_EQ(answer.status, Status::kNo);
+  EXPECT_NE(page(answer).find("unbound immediate PersistentVolumeClaims"), std::string::npos) << page(answer);
+  EXPECT_NE(page(answer).find("PersistentVolumeClaim data names StorageClass none, which does not exist."),
+            std::string::npos)
+      << page(answer);
+
+  // The devices are on node a, the volume is on node b.
+  const auto bound = [](Objects& all) {
+    add_data(all, [](api::PersistentVolumeClaim& claim) {
+      claim.volume_name = "disk-b";
+      claim.phase = "Bound";
+      claim.metadata.annotations["pv.kubernetes.io/bind-completed"] = "yes";
+    });
+  };
+  answer = with_storage(world, bound);
+  EXPECT_EQ(answer.status, Status::kNo);
+  EXPECT_NE(page(answer).find("PersistentVolume's node affinity"), std::string::npos) << page(answer);
+  SmallWorld on_b = waiting_with_volume();
+  on_b.slice.node_name = on_b.slice.pool.name = "b";
+  answer = with_storage(on_b, bound);
+  EXPECT_EQ(answer.status, Status::kYes) << page(answer);
+}
+
+TEST(Explain, VolumesThatMayNotBeListedAreNamedForPodsThatHaveSome) {
+  SmallWorld world = waiting_with_volume();
+  const auto hide = [](Objects& all) { all.hidden_storage.push_back({"persistentvolumes", "you may not list them"}); };
+  const Answer answer = with_storage(world, hide);
+  EXPECT_EQ(answer.status, Status::kYes);
+  EXPECT_EQ(answer.notes, std::vector<std::string>{"the pod's volumes are not judged here: persistentvolumes are not "
+                                                   "visible (you may not list them)"});
+  world.pod.volumes.clear();
+  EXPECT_TRUE(with_storage(world, hide).notes.empty());
+}
+
+// Without the kinds of storage; who decides sees them, and says so in the pod.
 TEST(Explain, APodWithVolumesQuotesWhatItsConditionSays) {
   SmallWorld world;
   world.claim.status = {};
@@ -297,7 +389,8 @@ TEST(Explain, APodWithVolumesQuotesWhatItsConditionSays) {
   world.pod.phase = "Pending";
   world.pod.volumes.emplace_back().claim_name = "data";
   EXPECT_EQ(world.explained().status, Status::kYes);
-  EXPECT_EQ(world.explained().notes, std::vector<std::string>{"the pod's volumes are not judged here"});
+  EXPECT_EQ(world.explained().notes,
+            std::vector<std::string>{"the pod's volumes are not judged here: the snapshot is without them"});
   api::Condition& condition = world.pod.conditions.emplace_back();
   condition.type = "PodScheduled";
   condition.status = "False";

@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "pkg/inspect/volumes.h"
+
 namespace dra::inspect {
 namespace {
 
@@ -27,6 +29,7 @@ struct Sources {
   const Objects& objects;
   std::map<std::string, Claim> claims;  // of the file; and those of the cluster that copies took, as allocated
   std::map<std::string, std::shared_ptr<const api::ResourceClaimTemplate>> templates;
+  std::set<const Workload*> without_volumes;  // whose volumes cannot be judged
 };
 
 Claim unallocated(const Claim& claim) {
@@ -102,6 +105,8 @@ class Fitting {
       pod.metadata.uid = "fits-pod-" + suffix;
       pod.metadata.name += "-" + suffix;
       pod.node_name.clear();
+      if (sources_.without_volumes.contains(workload))
+        std::erase_if(pod.volumes, [](const auto& one) { return one.ephemeral || !one.claim_name.empty(); });
       auto found = claims_for(pod, suffix);
       if (!found) return fail(found.error());
       claims = std::move(*found);
@@ -283,7 +288,9 @@ std::string_view fit_name(Fit fit) {
 Result<std::vector<FitAnswer>> fits(const Objects& objects, const Manifest& manifest, const FitsOptions& options) {
   Objects together = objects;  // pointers only
   for (const auto& device_class : manifest.classes) together.classes[device_class->metadata.name] = device_class;
-  Sources sources{together, {}, {}};
+  Sources sources{together, {}, {}, {}};
+  for (const Workload& workload : manifest.workloads)
+    if (!why_volumes_are_not_judged(objects, manifest, workload).empty()) sources.without_volumes.insert(&workload);
   for (const auto& claim : manifest.claims) {
     auto own = std::make_shared<api::ResourceClaim>(*unallocated(claim));
     own->metadata.uid = "fits-file-" + own->metadata.key();
@@ -350,9 +357,10 @@ Answer to_answer(const std::vector<FitAnswer>& found, const Manifest& manifest, 
       answer.notes.push_back("not looked at: spec.resourceClaims of podgroup/" + group.name +
                              ", the claims of the group itself");
   for (const Workload& workload : manifest.workloads) {
-    if (workload.has_volumes)
-      answer.notes.push_back("not looked at: where the volumes of " + workload.text() +
-                             " can be; its nodes are judged without them");
+    if (const std::string why = why_volumes_are_not_judged(objects, manifest, workload);
+        workload.has_volumes && !why.empty())
+      answer.notes.push_back("not looked at: where the volumes of " + workload.text() + " can be, as " + why +
+                             "; its nodes are judged without them");
     if (!workload.group.empty() && !group_of(workload, manifest))
       answer.notes.push_back("pod group " + workload.group + " of " + workload.text() +
                              " is not in the file: its pods are judged one by one");

@@ -267,10 +267,29 @@ TEST(Fits, AGroupFitsAsAWholeOrNotAtAll) {
           EXPECT_NE(group.why.find("the file has"), std::string::npos) << group.why;
         }
         const Answer answer = to_answer(*found, *manifest, objects, false);
-        EXPECT_EQ(answer.notes,
-                  std::vector<std::string>{"not looked at: where the volumes of job/j can be; its nodes are "
-                                           "judged without them"});
+        EXPECT_EQ(answer.notes, std::vector<std::string>{
+                                    "not looked at: where the volumes of job/j can be, as the snapshot is without "
+                                    "them; its nodes are judged without them"});
       }
+}
+
+TEST(Fits, AVolumeThatIsNowhereIsNamedAndOneOfTheFileIsLeftOut) {
+  Objects objects = four_gpus();
+  objects.storage_read = true;
+  const auto asked = [&](const std::string& before) {
+    const auto manifest = read_manifest(before + gang(false, 1, 1), "default");
+    EXPECT_TRUE(manifest);
+    const auto found = fits(objects, *manifest, {});
+    EXPECT_TRUE(found && !found->empty());
+    return std::make_pair(found->front(), to_answer(*found, *manifest, objects, false).notes);
+  };
+  const auto [nowhere, no_notes] = asked("");
+  EXPECT_EQ(nowhere.fit, Fit::kNever);
+  EXPECT_NE(nowhere.why.find("persistentvolumeclaim \"d\" not found"), std::string::npos) << nowhere.why;
+  const auto [of_file, notes] = asked("{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: d}}\n---\n");
+  EXPECT_EQ(of_file.fit, Fit::kNow) << of_file.why;
+  ASSERT_FALSE(notes.empty());
+  EXPECT_NE(notes.front().find("PersistentVolumeClaim d is still to be made from the file"), std::string::npos);
 }
 
 // What a group that does not fit had tried to take is free for those behind it in the file.

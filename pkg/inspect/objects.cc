@@ -42,6 +42,13 @@ const std::vector<KindToRead>& kinds_to_read() {
       {"resource.k8s.io", "resourceclaimtemplates", "ResourceClaimTemplate", true},
       {"resource.k8s.io", "resourceclaims", "ResourceClaim", true},
       {"", "pods", "Pod", true},
+      {"", "persistentvolumeclaims", "PersistentVolumeClaim", true, true},
+      {"", "persistentvolumes", "PersistentVolume", false, true},
+      {"storage.k8s.io", "storageclasses", "StorageClass", false, true},
+      {"storage.k8s.io", "csinodes", "CSINode", false, true},
+      {"storage.k8s.io", "csidrivers", "CSIDriver", false, true},
+      {"storage.k8s.io", "csistoragecapacities", "CSIStorageCapacity", true, true},
+      {"storage.k8s.io", "volumeattachments", "VolumeAttachment", false, true},
   };
   return kKinds;
 }
@@ -55,6 +62,13 @@ Result<PageEnd> add_page(Objects& objects, std::string_view plural, std::string_
   if (plural == "resourceclaimtemplates") return add_items(objects, objects.templates, text);
   if (plural == "resourceclaims") return add_items(objects, objects.claims, text);
   if (plural == "pods") return add_items(objects, objects.pods, text);
+  if (plural == "persistentvolumeclaims") return add_items(objects, objects.volume_claims, text);
+  if (plural == "persistentvolumes") return add_items(objects, objects.volumes, text);
+  if (plural == "storageclasses") return add_items(objects, objects.storage_classes, text);
+  if (plural == "csinodes") return add_items(objects, objects.csi_nodes, text);
+  if (plural == "csidrivers") return add_items(objects, objects.csi_drivers, text);
+  if (plural == "csistoragecapacities") return add_items(objects, objects.storage_capacities, text);
+  if (plural == "volumeattachments") return add_items(objects, objects.attachments, text);
   return fail(Code::kInvalidArgument, "lists of " + quote(plural) + " are not read");
 }
 

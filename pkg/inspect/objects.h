@@ -18,6 +18,7 @@
 
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
+#include "pkg/api/storage.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/error.h"
 #include "pkg/base/strings.h"
@@ -45,6 +46,9 @@ struct Objects {
   std::map<std::string, bool> feature_gates;
   bool redacted = false;
   std::vector<Hidden> hidden;
+  // The kinds of storage were asked for, and those that could not be read: of interest for pods with volumes alone.
+  bool storage_read = false;
+  std::vector<Hidden> hidden_storage;
   std::vector<std::string> unreadable;  // objects that no decoder understood, and why; at most kMaxUnreadable
 
   ByKey<api::Pod> pods;
@@ -55,6 +59,13 @@ struct Objects {
   ByKey<api::DeviceClass> classes;
   ByKey<api::ResourceSlice> slices;
   ByKey<api::DeviceTaintRule> taint_rules;
+  ByKey<api::PersistentVolumeClaim> volume_claims;
+  ByKey<api::PersistentVolume> volumes;
+  ByKey<api::StorageClass> storage_classes;
+  ByKey<api::CsiNode> csi_nodes;
+  ByKey<api::CsiDriver> csi_drivers;
+  ByKey<api::CsiStorageCapacity> storage_capacities;
+  ByKey<api::VolumeAttachment> attachments;
 
   std::unordered_map<std::string, std::shared_ptr<const api::ResourceClaim>, StringHash, std::equal_to<>> claim_by_uid;
 
@@ -72,6 +83,7 @@ struct KindToRead {
   std::string_view plural;
   std::string_view kind;
   bool namespaced;
+  bool of_storage = false;  // answers do without it
 };
 const std::vector<KindToRead>& kinds_to_read();
 

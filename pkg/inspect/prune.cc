@@ -19,7 +19,9 @@ void keep_only(json& object, std::initializer_list<const char*> keys) {
 
 bool is_read(const std::string& annotation) {
   return annotation.starts_with("dra-controller-manager/") || annotation.find("resource.k8s.io") != std::string::npos ||
-         annotation.starts_with("resource.kubernetes.io/") || annotation == "volume.beta.kubernetes.io/storage-class";
+         annotation.starts_with("resource.kubernetes.io/") || annotation == "volume.beta.kubernetes.io/storage-class" ||
+         annotation == "volume.kubernetes.io/selected-node" || annotation == "pv.kubernetes.io/bind-completed" ||
+         annotation == "pv.kubernetes.io/bound-by-controller";
 }
 
 void prune_managed_fields(json& metadata) {
@@ -84,12 +86,24 @@ void prune_pod(json& pod) {
                "containerStatuses", "initContainerStatuses", "resources", "allocatedResources"});
 }
 
+// Handles and names of secrets are nobody's business.
+void prune_storage(std::string_view plural, json& object) {
+  if (plural == "storageclasses") object.erase("parameters");
+  if (plural == "volumeattachments") object.erase("status");
+  if (plural != "persistentvolumes" || !object.contains("spec") || !object["spec"].is_object()) return;
+  json& spec = object["spec"];
+  keep_only(spec, {"capacity", "accessModes", "storageClassName", "volumeMode", "volumeAttributesClassName", "claimRef",
+                   "nodeAffinity", "csi", "persistentVolumeReclaimPolicy"});
+  if (spec.contains("csi")) keep_only(spec["csi"], {"driver", "volumeHandle"});
+}
+
 }  // namespace
 
 void prune(std::string_view plural, json& object) {
   if (!object.is_object()) return;
   prune_metadata(object);
   if (plural == "pods") prune_pod(object);
+  prune_storage(plural, object);
   // Addresses, images by digest and system figures of nodes are read by nobody.
   if (plural == "nodes" && object.contains("status"))
     keep_only(object["status"], {"capacity", "allocatable", "conditions", "images"});

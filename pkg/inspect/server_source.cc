@@ -94,7 +94,7 @@ class Loader {
     for (const KindToRead& kind : kinds_to_read()) {
       const bool rules = kind.plural == "devicetaintrules";
       if (rules && !objects_.taint_rules_served) continue;
-      const bool dra = !kind.group.empty();
+      const bool dra = kind.group == "resource.k8s.io";
       if (dra && dra_version_.empty()) continue;
       auto list = std::make_unique<ListInProgress>();
       list->kind = kind;
@@ -143,7 +143,10 @@ class Loader {
       list.pages.clear();
       return ask_page(list);
     }
-    if (error.http_status() != 403 && error.http_status() != 404) return give_up(error);
+    // Whatever the server says of storage, devices are still to be answered for.
+    const bool can_do_without = error.http_status() == 403 || error.http_status() == 404 ||
+                                (list.kind.of_storage && error.http_status() >= 400 && error.http_status() != 401);
+    if (!can_do_without) return give_up(error);
     list.error = error;
     list.done = true;
   }
@@ -199,15 +202,17 @@ class Loader {
 
   Result<Objects> collect() {
     size_t readable = 0;
+    objects_.storage_read = true;
     for (auto& list : lists_) {
       const std::string plural(list->kind.plural);
+      auto& hidden = list->kind.of_storage ? objects_.hidden_storage : objects_.hidden;
       if (list->error) {
-        objects_.hidden.push_back({plural, short_reason(*list->error)});
+        hidden.push_back({plural, short_reason(*list->error)});
         continue;
       }
-      ++readable;
+      readable += list->kind.of_storage ? 0 : 1;
       if (!list->why_narrowed.empty())
-        objects_.hidden.push_back({plural + " outside namespace " + list->ns, list->why_narrowed});
+        hidden.push_back({plural + " outside namespace " + list->ns, list->why_narrowed});
       for (const std::string& page : list->pages) {
         auto added = add_page(objects_, plural, page);
         if (!added) return fail(added.error().wrap("the list of " + plural));

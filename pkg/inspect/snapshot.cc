@@ -7,6 +7,7 @@
 #include "pkg/inspect/files.h"
 #include "pkg/inspect/prune.h"
 #include "pkg/inspect/redact.h"
+#include "pkg/inspect/volumes.h"
 
 namespace dra::inspect {
 namespace {
@@ -108,9 +109,30 @@ std::string text_of(const json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-std::string header_line(const Objects& objects, bool redacted) {
-  json hidden = json::array();
-  for (const Hidden& entry : objects.hidden) hidden.push_back({{"what", entry.what}, {"why", entry.why}});
+json to_json(const std::vector<Hidden>& hidden) {
+  json all = json::array();
+  for (const Hidden& entry : hidden) all.push_back({{"what", entry.what}, {"why", entry.why}});
+  return all;
+}
+
+std::vector<Hidden> hidden_of(const json& header, const char* key) {
+  std::vector<Hidden> all;
+  if (const auto hidden = header.find(key); hidden != header.end() && hidden->is_array())
+    for (const json& one : *hidden)
+      if (one.is_object()) all.push_back({text_of(one, "what"), text_of(one, "why")});
+  return all;
+}
+
+// "pods outside namespace ml" names a namespace.
+std::vector<Hidden> renamed(std::vector<Hidden> hidden, const Redactor& redactor) {
+  constexpr std::string_view kWords = " outside namespace ";
+  for (Hidden& entry : hidden)
+    if (const size_t at = entry.what.find(kWords); at != std::string::npos)
+      entry.what = entry.what.substr(0, at + kWords.size()) + redactor.renamed(entry.what.substr(at + kWords.size()));
+  return hidden;
+}
+
+std::string header_line(const Objects& objects, bool redacted, const Redactor& redactor) {
   const json header{{"format", kFormat},
                     {"version", kSnapshotVersion},
                     {"taken", format_rfc3339(objects.taken)},
@@ -119,7 +141,9 @@ std::string header_line(const Objects& objects, bool redacted) {
                     {"draVersions", objects.dra_versions},
                     {"taintRulesServed", objects.taint_rules_served},
                     {"redacted", redacted},
-                    {"hidden", hidden}};
+                    {"hidden", to_json(redacted ? renamed(objects.hidden, redactor) : objects.hidden)},
+                    {"storageRead", objects.storage_read && !redacted},
+                    {"hiddenStorage", redacted ? json::array() : to_json(objects.hidden_storage)}};
   return header.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -146,9 +170,9 @@ Result<Objects> read_header(std::string_view line, const std::string& name) {
   if (const auto versions = header.find("draVersions"); versions != header.end() && versions->is_array())
     for (const json& one : *versions)
       if (one.is_string()) objects.dra_versions.push_back(one.get<std::string>());
-  if (const auto hidden = header.find("hidden"); hidden != header.end() && hidden->is_array())
-    for (const json& one : *hidden)
-      if (one.is_object()) objects.hidden.push_back({text_of(one, "what"), text_of(one, "why")});
+  objects.hidden = hidden_of(header, "hidden");
+  objects.storage_read = flag("storageRead");
+  objects.hidden_storage = hidden_of(header, "hiddenStorage");
   return objects;
 }
 
@@ -185,6 +209,7 @@ SnapshotWriter::SnapshotWriter(bool redact) : state_(std::make_unique<State>()) 
 SnapshotWriter::~SnapshotWriter() = default;
 
 Result<void> SnapshotWriter::add(std::string_view plural, std::string_view page) {
+  if (state_->redact && is_of_storage(plural)) return {};  // handles, addresses and names of disks
   json list = json::parse(page, nullptr, false);
   const auto items = list.is_object() ? list.find("items") : list.end();
   if (!list.is_object() || items == list.end() || !(items->is_array() || items->is_null()))
@@ -199,7 +224,7 @@ Result<void> SnapshotWriter::add(std::string_view plural, std::string_view page)
 
 std::string SnapshotWriter::bytes(const Objects& objects) {
   if (state_->redact) state_->redactor.settle();
-  std::string text = header_line(objects, state_->redact || objects.redacted);
+  std::string text = header_line(objects, state_->redact || objects.redacted, state_->redactor);
   for (auto& [plural, page] : state_->pages) {
     if (state_->redact) state_->redactor.apply(page);
     text += plural + "\t" + page.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";

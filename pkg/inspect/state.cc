@@ -4,6 +4,7 @@
 
 #include "pkg/api/selectors.h"
 #include "pkg/inspect/extended.h"
+#include "pkg/inspect/volumes.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/verdict/verdict.h"
 
@@ -30,6 +31,10 @@ State::State(const Objects& given, StateOptions chosen)
   for (const auto& [name, slice] : objects.slices) inventory.apply_slice(*slice);
   for (const auto& [name, rule] : objects.taint_rules) inventory.apply_taint_rule(*rule);
   for (const auto& [name, ns] : objects.namespaces) cluster.set_namespace(name, ns->metadata.labels);
+  if (why_volumes_are_not_judged(objects).empty()) {
+    volumes_ = placement::Volumes::kChecked;
+    add_storage(objects, cluster.storage);
+  }
   if (!options.empty) {
     for (const auto& [key, claim] : objects.claims)
       if (claim->status.allocation) inventory.apply_claim(*claim);
@@ -45,6 +50,7 @@ State::State(const Objects& given, StateOptions chosen)
 verdict::Facts State::facts() {
   verdict::Facts known{cluster, inventory, *allocator_, nullptr};
   known.numbers = &numbers_;
+  known.volumes = volumes_;
   known.name_of_holder = [this](std::string_view uid, std::string_view, std::string_view) {
     verdict::Holder holder;
     holder.uid = std::string(uid);
@@ -86,7 +92,7 @@ std::vector<inventory::NodeId> State::nodes_for(const api::Pod* pod, const std::
     return nodes;
   }
   placement::DecisionOptions asked;
-  asked.volumes = placement::Volumes::kIgnored;
+  asked.volumes = volumes_;
   const placement::Cluster::Aside aside(cluster, pod->metadata.uid);
   const placement::Decision decision = placement::decide(cluster, *needs, asked);
   numbers_.follow(cluster);
@@ -130,8 +136,11 @@ Placed State::place_as_is(const api::Pod* pod, const std::vector<Claim>& claims,
   const std::vector<inventory::NodeId> nodes = nodes_for(pod, allocated, among, placed);
   if (nodes.empty()) {
     placed.node_refused = true;
-    if (options.explain_refusals && placed.outcome == allocator::Outcome::kInfeasible)
+    if (options.explain_refusals && placed.outcome == allocator::Outcome::kInfeasible) {
       placed.why = verdict::sentence(verdict::judge(facts(), {pod, claims, {}, among}));
+      if (pod != nullptr)
+        for (const std::string& trouble : trouble_of_volumes(objects, *pod)) placed.why += "; " + trouble;
+    }
     return placed;
   }
   if (request.claims.empty()) {

@@ -77,6 +77,7 @@ class State {
   bool usable(const std::vector<Claim>& allocated, const std::string& node) const;
 
   placement::NodeNumbers numbers_;
+  placement::Volumes volumes_ = placement::Volumes::kIgnored;
   SeededRandom random_;
   std::unique_ptr<allocator::Allocator> allocator_;
 };

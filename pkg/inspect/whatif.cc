@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "pkg/inspect/volumes.h"
+#include "pkg/placement/storage_facts.h"
 #include "pkg/reconcile/pod_claims.h"
 
 namespace dra::inspect {
@@ -320,9 +322,27 @@ class Simulation {
       pod->resource_claim_statuses.push_back({entry.name, claim->metadata.name});
       after.claims[claim->metadata.key()] = std::move(claim);
     }
+    add_volume_claims(model, *pod);
     const std::string key = pod->metadata.key();
     after.pods[key] = std::move(pod);
     return key;
+  }
+
+  // Ephemeral volumes come anew with the pod: unbound claims like those that the model had.
+  void add_volume_claims(const api::Pod& model, const api::Pod& pod) {
+    for (const api::PodVolume& volume : pod.volumes) {
+      if (!volume.ephemeral) continue;
+      const auto had = after.volume_claims.find(placement::claim_key(pod.metadata.ns, model.metadata.name, volume));
+      if (had == after.volume_claims.end()) continue;
+      auto claim = std::make_shared<api::PersistentVolumeClaim>(*had->second);
+      claim->metadata.name = pod.metadata.name + "-" + volume.name;
+      claim->metadata.uid = pod.metadata.uid + "-" + volume.name;
+      claim->metadata.annotations.clear();
+      claim->metadata.owner_references = {{"v1", "Pod", pod.metadata.name, pod.metadata.uid, true}};
+      claim->volume_name.clear();
+      claim->phase = "Pending";
+      after.volume_claims[claim->metadata.key()] = std::move(claim);
+    }
   }
 
   // From the template or, where that is gone or hidden, like the claim that the model had.
@@ -346,6 +366,13 @@ class Simulation {
   std::set<std::tuple<std::string, std::string, std::string>> tainted_;
   uint64_t made_ = 0;
 };
+
+bool any_with_volumes(const std::vector<PodFate>& fates, const Objects& objects) {
+  return std::any_of(fates.begin(), fates.end(), [&](const PodFate& fate) {
+    const auto pod = objects.pods.find(fate.pod);
+    return pod != objects.pods.end() && has_volume_claims(*pod->second);
+  });
+}
 
 std::vector<std::string> device_names(const Placed& placed) {
   std::vector<std::string> names;
@@ -452,6 +479,8 @@ Answer whatif_answer(const std::vector<PodFate>& fates, const Objects& objects) 
   }
   if (fates.empty()) answer.lines.push_back("no pod moves, waits or starts");
   answer.tables.push_back(std::move(table));
+  if (const std::string why = why_volumes_are_not_judged(objects); !why.empty() && any_with_volumes(fates, objects))
+    answer.notes.push_back("volumes are not judged: " + why);
   for (const Hidden& hidden : objects.hidden)
     answer.notes.push_back("not visible: " + hidden.what + " (" + hidden.why + "); the answer may be wrong");
   return answer;
