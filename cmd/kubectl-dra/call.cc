@@ -112,7 +112,7 @@ std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& 
   }
   app.add_option("words", call.words, "")->group("");
   app.failure_message([&](const CLI::App* failed, const CLI::Error& error) {
-    const std::string hint = error.get_name() == "ExtrasError" ? cmd::flag_hint(app, arguments) : "";
+    const std::string hint = cmd::flag_hint(app, arguments);
     return failed->get_name() + ": " + error.what() + hint + "; see --help\n";
   });
   try {
