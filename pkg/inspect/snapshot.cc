@@ -127,8 +127,10 @@ std::vector<Hidden> hidden_of(const json& header, const char* key) {
 std::vector<Hidden> renamed(std::vector<Hidden> hidden, const Redactor& redactor) {
   constexpr std::string_view kWords = " outside namespace ";
   for (Hidden& entry : hidden)
-    if (const size_t at = entry.what.find(kWords); at != std::string::npos)
-      entry.what = entry.what.substr(0, at + kWords.size()) + redactor.renamed(entry.what.substr(at + kWords.size()));
+    if (const size_t at = entry.what.find(kWords); at != std::string::npos) {
+      const std::string name = entry.what.substr(at + kWords.size()), other = redactor.renamed(name);
+      entry.what = entry.what.substr(0, at) + (other == name ? " outside one namespace" : std::string(kWords) + other);
+    }
   return hidden;
 }
 

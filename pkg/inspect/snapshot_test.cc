@@ -31,6 +31,10 @@ const json kSlice = json::parse(R"({"metadata":{"name":"node-a-slice"},"spec":{"
 const json kNode =
     json::parse(R"({"metadata":{"name":"node-a"},"status":{"images":[{"names":["registry/img:1"],"sizeBytes":7}]}})");
 
+const json kVolume =
+    json::parse(R"({"metadata":{"name":"disk"},"spec":{"capacity":{"storage":"1Gi"},"csi":{"driver":"csi.example.com",
+  "volumeHandle":"h1","volumeAttributes":{"key":"hush"},"nodeStageSecretRef":{"name":"hush","namespace":"hush"}}}})");
+
 std::string snapshot_bytes(bool redact) {
   SnapshotWriter writer(redact);
   EXPECT_TRUE(writer.add("nodes", list_of({kNode}).dump()));
@@ -40,7 +44,11 @@ std::string snapshot_bytes(bool redact) {
   Objects objects;
   objects.taken = WallTime{std::chrono::seconds{1'700'000'000}};
   objects.server_version = "v1.36.2";
-  objects.hidden = {{"pods outside namespace x", "forbidden"}};
+  objects.hidden = {{redact ? "pods outside namespace secret-ns" : "pods outside namespace x", "forbidden"},
+                    {redact ? "claims outside namespace hush" : "claims outside namespace x", "forbidden"}};
+  objects.storage_read = true;
+  objects.hidden_storage = {{"persistentvolumeclaims outside namespace secret-ns", "forbidden"}};
+  EXPECT_TRUE(writer.add("persistentvolumes", list_of({kVolume}).dump()));
   return writer.bytes(objects);
 }
 
@@ -76,7 +84,7 @@ TEST(Snapshot, GivesBackWhatDecisionsRead) {
   const auto objects = read_snapshot_bytes(snapshot_bytes(false), "x.dra");
   ASSERT_TRUE(objects) << objects.error().message();
   EXPECT_EQ(objects->server_version, "v1.36.2");
-  EXPECT_EQ(objects->hidden.size(), 1u);
+  EXPECT_EQ(objects->hidden.size(), 2u);
   EXPECT_TRUE(objects->hides("pods"));
   ASSERT_TRUE(objects->pods.contains("secret-ns/train"));
   EXPECT_EQ(objects->pods.at("secret-ns/train")->node_name, "node-a");
@@ -92,10 +100,24 @@ TEST(Snapshot, LeavesOutWhatNoDecisionReads) {
   EXPECT_NE(text.find("secret-ns"), std::string::npos);
 }
 
+TEST(Snapshot, KeepsOfVolumesWhatDecides) {
+  const std::string bytes = snapshot_bytes(false);
+  EXPECT_EQ(unpack(bytes).find("hush"), std::string::npos) << "secrets and what drivers are told";
+  const auto objects = read_snapshot_bytes(bytes, "x.dra");
+  ASSERT_TRUE(objects) << objects.error().message();
+  EXPECT_TRUE(objects->storage_read);
+  EXPECT_EQ(objects->hidden_storage.size(), 1u);
+  EXPECT_EQ(objects->volumes.at("disk")->csi_handle, "h1");
+  EXPECT_EQ(objects->volumes.at("disk")->storage, "1Gi");
+  const auto redacted = read_snapshot_bytes(snapshot_bytes(true), "x.dra");
+  ASSERT_TRUE(redacted);
+  EXPECT_FALSE(redacted->storage_read);
+}
+
 TEST(Snapshot, RedactedNamesNobody) {
   const std::string bytes = snapshot_bytes(true);
   const std::string text = unpack(bytes);
-  for (const char* name : {"secret-ns", "train", "my-claim", "node-a", "registry/img"})
+  for (const char* name : {"secret-ns", "train", "my-claim", "node-a", "registry/img", "hush", "disk"})
     EXPECT_EQ(text.find(name), std::string::npos) << name << " in " << text;
   const auto objects = read_snapshot_bytes(bytes, "x.dra");
   ASSERT_TRUE(objects) << objects.error().message();
