@@ -1,4 +1,4 @@
-// Entry: one object as stores keep it, without its type, and ObjectType: how to get entries out of JSON.
+// Entry: one object as stores keep it, without its type, and ObjectType: how to get entries out of answers.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pkg/api/decode.h"
+#include "pkg/api/decode_protobuf.h"
 #include "pkg/api/meta.h"
 #include "pkg/base/error.h"
 
@@ -67,6 +67,9 @@ struct EntryPage {
 struct ObjectType {
   std::function<Result<Entry>(std::string_view json)> decode;
   std::function<Result<EntryPage>(std::string_view json)> decode_list;
+  // The same of Kubernetes' protobuf; empty for types that are read in JSON only.
+  std::function<Result<Entry>(std::string_view bytes)> decode_protobuf;
+  std::function<Result<EntryPage>(std::string_view bytes)> decode_protobuf_list;
 };
 
 // Specialise for types that pkg/api does not decode.
@@ -92,34 +95,44 @@ Result<Entry> make_entry(T&& object) {
 }
 
 template <class T>
+Result<EntryPage> make_page(Result<api::DecodedList<T>> list) {
+  if (!list) return fail(list.error());
+  auto revision = parse_revision(list->metadata.resource_version);
+  if (!revision) return fail(revision.error().wrap("list"));
+  EntryPage page{
+      *revision, std::move(list->metadata.continue_token), {}, std::move(list->errors), std::move(list->unreadable)};
+  page.unreadable.resize(page.errors.size());
+  page.entries.reserve(list->items.size());
+  for (T& item : list->items) {
+    const std::string key = key_of(ObjectTraits<T>::meta(item));
+    auto entry = make_entry<T>(std::move(item));
+    if (entry) {
+      page.entries.push_back(std::move(*entry));
+    } else {
+      page.errors.push_back(entry.error());
+      page.unreadable.push_back(key);
+    }
+  }
+  return page;
+}
+
+template <class T>
+Result<Entry> entry_of(Result<T> object) {
+  if (!object) return fail(object.error());
+  return make_entry<T>(std::move(*object));
+}
+
+template <class T>
 ObjectType object_type() {
   ObjectType type;
-  type.decode = [](std::string_view json) -> Result<Entry> {
-    Result<T> object = ObjectTraits<T>::decode(json);
-    if (!object) return fail(object.error());
-    return make_entry<T>(std::move(*object));
-  };
-  type.decode_list = [](std::string_view json) -> Result<EntryPage> {
-    auto list = ObjectTraits<T>::decode_list(json);
-    if (!list) return fail(list.error());
-    auto revision = parse_revision(list->metadata.resource_version);
-    if (!revision) return fail(revision.error().wrap("list"));
-    EntryPage page{
-        *revision, std::move(list->metadata.continue_token), {}, std::move(list->errors), std::move(list->unreadable)};
-    page.unreadable.resize(page.errors.size());
-    page.entries.reserve(list->items.size());
-    for (T& item : list->items) {
-      const std::string key = key_of(ObjectTraits<T>::meta(item));
-      auto entry = make_entry<T>(std::move(item));
-      if (entry) {
-        page.entries.push_back(std::move(*entry));
-      } else {
-        page.errors.push_back(entry.error());
-        page.unreadable.push_back(key);
-      }
-    }
-    return page;
-  };
+  type.decode = [](std::string_view json) { return entry_of<T>(ObjectTraits<T>::decode(json)); };
+  type.decode_list = [](std::string_view json) { return make_page<T>(ObjectTraits<T>::decode_list(json)); };
+  if constexpr (api::kReadsProtobuf<T>) {
+    type.decode_protobuf = [](std::string_view bytes) { return entry_of<T>(api::decode_protobuf<T>(bytes)); };
+    type.decode_protobuf_list = [](std::string_view bytes) {
+      return make_page<T>(api::decode_protobuf_list<T>(bytes));
+    };
+  }
   return type;
 }
 

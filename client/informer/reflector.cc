@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/rest/status.h"
+#include "pkg/base/strings.h"
 #include "pkg/log/log.h"
 
 namespace dra::client {
@@ -15,6 +16,11 @@ constexpr Duration kBriefPause = std::chrono::milliseconds(50);
 constexpr int kMaxBrokenWatchLists = 3;
 constexpr Duration kExpiredPause = std::chrono::seconds(10);
 constexpr Duration kMaxRetryAfter = std::chrono::minutes(5);
+constexpr const char* kAcceptProtobuf = "application/vnd.kubernetes.protobuf, application/json";
+
+bool is_protobuf(std::string_view content_type) {
+  return content_type.starts_with(api::kProtobufMediaType);
+}
 
 }  // namespace
 
@@ -27,7 +33,8 @@ Reflector::Reflector(Reactor& reactor, Transport& transport, Random& random, Obj
       store_(store),
       options_(std::move(options)),
       traits_(traits ? std::move(traits) : std::make_shared<ServerTraits>()),
-      backoff_(reactor.clock(), random) {}
+      backoff_(reactor.clock(), random),
+      protobuf_(type_.decode_protobuf != nullptr) {}
 
 Reflector::~Reflector() = default;
 
@@ -96,18 +103,20 @@ void Reflector::open_stream(Query particular, Duration patience) {
   query.push_back({"timeoutSeconds", std::to_string(300 + random_.below(300))});
   Request request;
   request.target = with_query(collection_path(options_.resource, options_.ns), query);
+  if (protobuf_) request.accept = kAcceptProtobuf;
   uint64_t mine = generation_;
   StreamCallbacks on;
-  on.on_open = [this, mine, patience](const Response&) {
+  on.on_open = [this, mine, patience](const Response& head) {
     if (mine != generation_) return;
     ++stats_.watches;
+    heard_content_type(head.content_type);
     stream_open_ = true;
     if (collecting_) return;
     trouble_.clear();
     arm_silence(patience);
   };
-  on.on_line = [this, mine](std::string_view line) {
-    if (mine == generation_) on_line(line);
+  on.on_line = [this, mine](std::string_view message) {
+    if (mine == generation_) on_message(message);
   };
   on.on_end = [this, mine](Result<Response> result) {
     if (mine == generation_) on_stream_end(std::move(result));
@@ -133,11 +142,12 @@ void Reflector::arm_silence(Duration limit) {
   });
 }
 
-void Reflector::on_line(std::string_view line) {
+void Reflector::on_message(std::string_view message) {
   silent_streams_ = 0;
-  auto event = parse_watch_line(line);
+  auto event = parse_watch_message(message);
   if (!event) {
     ++stats_.undecodable;
+    if (protobuf_) use_json(event.error());
     log::error(event.error(), "Unreadable watch event", {{"resource", options_.resource.plural}});
     retry_later(event.error(), &Reflector::begin_state);
     return;
@@ -170,7 +180,7 @@ void Reflector::on_initial_event(WatchEvent event) {
     install(std::move(entries), event.revision);
     return;
   }
-  auto entry = type_.decode(event.object);
+  auto entry = decode(event);
   if (!entry) return cannot_read(event, entry.error());
   std::string key = entry->key();
   collected_unreadable_.erase(key);
@@ -189,7 +199,7 @@ void Reflector::on_watch_event(WatchEvent event) {
     store_.bookmark(event.revision);
     return;
   }
-  auto entry = type_.decode(event.object);
+  auto entry = decode(event);
   if (!entry) return cannot_read(event, entry.error());
   const std::string key = entry->key();
   bool fresh = event.type == WatchEvent::Type::kDeleted ? store_.remove(*entry) : store_.apply(std::move(*entry));
@@ -200,8 +210,37 @@ void Reflector::on_watch_event(WatchEvent event) {
   set_unreadable(std::move(rest));
 }
 
+Result<Entry> Reflector::decode(const WatchEvent& event) const {
+  if (!event.protobuf) return type_.decode(event.object);
+  if (type_.decode_protobuf) return type_.decode_protobuf(event.object);
+  return fail(Code::kInvalidArgument, "an object in protobuf, which was not asked for");
+}
+
+void Reflector::use_json(const Error& why) {
+  protobuf_ = false;
+  log::warning("Reading in JSON instead of protobuf from now on",
+               {{"resource", options_.resource.plural}, {"err", why}});
+}
+
+bool Reflector::refuses_protobuf(const Error& error) {
+  if (!protobuf_ || (error.http_status() != 406 && error.http_status() != 415)) return false;
+  use_json(error);
+  return true;
+}
+
+void Reflector::heard_content_type(std::string_view content_type) {
+  if (protobuf_ && !is_protobuf(content_type))
+    use_json(Error(Code::kUnsupported, "the server answers with " + quote(content_type.substr(0, 128))));
+}
+
 // What is known of the object stays: forgetting it would free what it holds. A deletion needs no more than its name.
 void Reflector::cannot_read(const WatchEvent& event, const Error& error) {
+  if (event.protobuf) {
+    ++stats_.undecodable;
+    if (protobuf_) use_json(error);
+    // The store has not moved past this event: the same watch in JSON brings it again.
+    return retry_later(error, collecting_ ? &Reflector::begin_state : &Reflector::open_watch);
+  }
   const Result<Entry> identity = identify(event.object);
   const std::string key = identity ? identity->key() : std::string();
   const bool deleted = identity && event.type == WatchEvent::Type::kDeleted;
@@ -251,10 +290,13 @@ void Reflector::on_stream_end(Result<Response> result) {
   bool refused = result.has_value() && !result->ok();
   if (refused) {
     Error error = error_from_response(*result, what("watch"));
+    if (refuses_protobuf(error)) return collecting_ ? open_watch_list() : open_watch();
     collecting_ ? on_watch_list_refused(error) : on_watch_refused(error);
     return;
   }
   Error error = result.has_value() ? Error(Code::kUnavailable, what("watch") + ": the stream ended") : result.error();
+  // A frame that says that it is longer than the bound may be no frame at all.
+  if (protobuf_ && error.code() == Code::kResourceExhausted) use_json(error);
   if (collecting_) {
     if (stream_open_ && ++broken_watch_lists_ == kMaxBrokenWatchLists)
       log::warning("WatchList broke off again and again, listing in pages", {{"resource", options_.resource.plural}});
@@ -340,6 +382,7 @@ void Reflector::list_page(const std::string& continue_token) {
   Request request;
   request.target = with_query(collection_path(options_.resource, options_.ns), query);
   request.timeout = options_.list_timeout;
+  if (protobuf_) request.accept = kAcceptProtobuf;
   uint64_t mine = generation_;
   bool had_token = !continue_token.empty();
   call_ = transport_.send(std::move(request), [this, mine, had_token](Result<Response> result) {
@@ -347,6 +390,7 @@ void Reflector::list_page(const std::string& continue_token) {
     stats_.last_contact = reactor_.clock().mono_now();
     if (!result || !result->ok()) {
       Error error = result ? error_from_response(*result, what("list")) : result.error();
+      if (refuses_protobuf(error)) return begin_list();
       if (error.code() == Code::kGone && had_token && !unpaged_) {
         ++stats_.expired;
         unpaged_ = true;
@@ -356,10 +400,10 @@ void Reflector::list_page(const std::string& continue_token) {
       on_list_failed(error);
       return;
     }
-    if (result->body.size() < options_.offload_bytes) {
-      page_arrived(type_.decode_list(result->body));
-      return;
-    }
+    heard_content_type(result->content_type);
+    const auto& decode = is_protobuf(result->content_type) ? type_.decode_protobuf_list : type_.decode_list;
+    if (!decode) return on_list_failed(Error(Code::kInvalidArgument, what("list") + ": protobuf was not asked for"));
+    if (result->body.size() < options_.offload_bytes) return page_arrived(decode(result->body));
     auto body = std::make_shared<std::string>(std::move(result->body));
     auto page = std::make_shared<Result<EntryPage>>(EntryPage{});
     // The task may outlive this reflector: its decoder is a copy, and the handle in call_ tells whether anybody waits.
@@ -373,7 +417,7 @@ void Reflector::list_page(const std::string& continue_token) {
       std::shared_ptr<bool> flag_;
     };
     call_ = Handle(std::make_unique<Flag>(alive));
-    reactor_.offload([body, page, decode = type_.decode_list] { *page = decode(*body); },
+    reactor_.offload([body, page, decode] { *page = decode(*body); },
                      [this, page, alive] {
                        if (*alive) page_arrived(std::move(*page));
                      });
@@ -382,6 +426,7 @@ void Reflector::list_page(const std::string& continue_token) {
 
 void Reflector::page_arrived(Result<EntryPage> page) {
   if (!page) {
+    if (protobuf_) use_json(page.error());
     on_list_failed(page.error().wrap(what("list")));
     return;
   }

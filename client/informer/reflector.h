@@ -6,6 +6,9 @@
 // waits between failures with doubling, jittered delays. The first state and every relist is a consistent read, never
 // one from an arbitrarily old cache (resourceVersion "0").
 //
+// Types that can be read in protobuf are asked for in protobuf. A server that does not offer it (406, or an answer in
+// JSON) or sends what cannot be read is asked for JSON from then on: nothing of a broken answer is used.
+//
 // Belongs to the reactor's thread. All changes of the store happen in tasks of the reactor.
 #pragma once
 
@@ -79,6 +82,8 @@ class Reflector {
   const ReflectorStats& stats() const { return stats_; }
   // The last failure, until the next success; for health checks and messages.
   const std::string& trouble() const { return trouble_; }
+  // The server is asked for protobuf, and has answered so as far as it has answered.
+  bool protobuf() const { return protobuf_; }
   // The state is empty because the server does not know the resource (ReflectorOptions::may_be_absent).
   bool absent() const { return absent_; }
 
@@ -98,7 +103,7 @@ class Reflector {
   void open_watch();
   void open_stream(Query particular, Duration patience);
 
-  void on_line(std::string_view line);
+  void on_message(std::string_view message);
   void on_initial_event(WatchEvent event);
   void on_watch_event(WatchEvent event);
   void on_error_event(const WatchEvent& event);
@@ -108,6 +113,12 @@ class Reflector {
   void on_list_failed(const Error& error);
   void state_failed(const Error& error);
 
+  Result<Entry> decode(const WatchEvent& event) const;
+  // What the server sends of this resource from now on. The state or the stream is begun again by the caller.
+  void use_json(const Error& why);
+  // True when the server was asked for protobuf and does not have it; it is asked for JSON from now on.
+  bool refuses_protobuf(const Error& error);
+  void heard_content_type(std::string_view content_type);
   void cannot_read(const WatchEvent& event, const Error& error);
   void set_unreadable(std::map<std::string, std::string> now);
   // What the store knows of unreadable objects goes on in the new state.
@@ -134,6 +145,7 @@ class Reflector {
   bool absent_ = false;
 
   bool running_ = false;
+  bool protobuf_ = false;  // what to ask for
   // Distinguishes what is under way now from answers of calls that were given up.
   uint64_t generation_ = 0;
   Handle call_;
@@ -145,7 +157,7 @@ class Reflector {
   // streams, pages are shorter. Of this resource only: others' states may be small enough.
   int broken_watch_lists_ = 0;
   int brief_streams_ = 0;
-  int silent_streams_ = 0;  // in a row, without a line
+  int silent_streams_ = 0;  // in a row, without a message
   MonoTime expired_at_{};
   bool collecting_ = false;  // in the first part of a WatchList
   bool state_exact_ = true;  // the next whole state must be a consistent read (resourceVersion unset)

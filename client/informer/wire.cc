@@ -3,6 +3,7 @@
 #include <simdjson.h>
 
 #include "client/informer/entry.h"
+#include "pkg/api/decode_protobuf.h"
 #include "pkg/api/json_repair.h"
 #include "pkg/base/strings.h"
 #include "pkg/base/utf8.h"
@@ -14,6 +15,23 @@ Result<WatchEvent> wire_failure(std::string_view line, const char* what) {
   return fail(Code::kInvalidArgument, std::string("watch event: ") + what + ": " + quote(line.substr(0, 120)) +
                                           (line.size() > 120 ? "..." : ""));
 }
+
+bool event_type(std::string_view name, WatchEvent::Type& out) {
+  using Type = WatchEvent::Type;
+  constexpr std::pair<std::string_view, Type> kTypes[] = {{"ADDED", Type::kAdded},
+                                                          {"MODIFIED", Type::kModified},
+                                                          {"DELETED", Type::kDeleted},
+                                                          {"BOOKMARK", Type::kBookmark},
+                                                          {"ERROR", Type::kError}};
+  for (const auto& [known, type] : kTypes) {
+    if (known != name) continue;
+    out = type;
+    return true;
+  }
+  return false;
+}
+
+constexpr std::string_view kInitialEventsEnd = "k8s.io/initial-events-end";
 
 // Reads what only bookmarks have: metadata.resourceVersion and the annotation.
 bool read_bookmark(simdjson::ondemand::object object, WatchEvent& event) {
@@ -27,7 +45,7 @@ bool read_bookmark(simdjson::ondemand::object object, WatchEvent& event) {
   simdjson::ondemand::object annotations;
   if (metadata.find_field_unordered("annotations").get_object().get(annotations)) return true;
   std::string_view end;
-  if (!annotations.find_field_unordered("k8s.io/initial-events-end").get_string().get(end)) {
+  if (!annotations.find_field_unordered(kInitialEventsEnd).get_string().get(end)) {
     event.initial_events_end = end == "true";
   }
   return true;
@@ -53,19 +71,7 @@ Result<WatchEvent> parse_watch_line(std::string_view line) {
   std::string_view type;
   if (root.find_field_unordered("type").get_string().get(type)) return wire_failure(line, "no type");
   WatchEvent event;
-  if (type == "ADDED") {
-    event.type = WatchEvent::Type::kAdded;
-  } else if (type == "MODIFIED") {
-    event.type = WatchEvent::Type::kModified;
-  } else if (type == "DELETED") {
-    event.type = WatchEvent::Type::kDeleted;
-  } else if (type == "BOOKMARK") {
-    event.type = WatchEvent::Type::kBookmark;
-  } else if (type == "ERROR") {
-    event.type = WatchEvent::Type::kError;
-  } else {
-    return wire_failure(line, "unknown type");
-  }
+  if (!event_type(type, event.type)) return wire_failure(line, "unknown type");
   od::object object;
   if (root.find_field_unordered("object").get_object().get(object)) return wire_failure(line, "no object");
   if (event.type == WatchEvent::Type::kBookmark) {
@@ -76,6 +82,36 @@ Result<WatchEvent> parse_watch_line(std::string_view line) {
   if (object.raw_json().get(raw)) return wire_failure(line, "a broken object");
   event.object = std::string(raw);
   return event;
+}
+
+Result<WatchEvent> parse_watch_frame(std::string_view frame) {
+  const Result<api::ProtobufEvent> opened = api::open_protobuf_event(frame);
+  if (!opened) return fail(opened.error().wrap("watch event"));
+  WatchEvent event;
+  event.protobuf = true;
+  if (!event_type(opened->type, event.type))
+    return fail(Code::kInvalidArgument, "watch event: unknown type " + quote(opened->type.substr(0, 120)));
+  if (event.type == WatchEvent::Type::kBookmark) {
+    const Result<api::ObjectMeta> metadata = api::protobuf_metadata(opened->object);
+    if (!metadata) return fail(metadata.error().wrap("bookmark"));
+    const Result<uint64_t> revision = parse_revision(metadata->resource_version);
+    if (!revision) return fail(revision.error().wrap("bookmark"));
+    event.revision = *revision;
+    const auto end = metadata->annotations.find(kInitialEventsEnd);
+    event.initial_events_end = end != metadata->annotations.end() && end->second == "true";
+  } else if (event.type == WatchEvent::Type::kError) {
+    Result<std::string> status = api::protobuf_status(opened->object);
+    if (!status) return fail(status.error().wrap("ERROR event"));
+    event.object = std::move(*status);
+    event.protobuf = false;
+  } else {
+    event.object = std::string(opened->object);
+  }
+  return event;
+}
+
+Result<WatchEvent> parse_watch_message(std::string_view message) {
+  return message.starts_with('{') ? parse_watch_line(message) : parse_watch_frame(message);
 }
 
 Result<Entry> identify(std::string_view object_json) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "pkg/api/decode_protobuf.h"
 #include "pkg/base/strings.h"
 
 namespace dra::client {
@@ -94,9 +95,11 @@ Error make_error(const json& status, std::string_view text, int http, int retry_
 }  // namespace
 
 Error error_from_response(const Response& response, std::string_view what) {
-  json status = parse_shallow(response.body);
+  const bool protobuf = response.body.starts_with(api::kProtobufMagic) && response.body.size() <= kMaxStatusBytes;
+  const std::string text = protobuf ? api::protobuf_status(response.body).value_or("") : response.body;
+  json status = parse_shallow(text);
   if (status.is_object() && text_at(status, "kind") == "Status") {
-    return make_error(status, response.body, response.status, response.retry_after_seconds, what);
+    return make_error(status, text, response.status, response.retry_after_seconds, what);
   }
   std::string message = std::string(what) + ": HTTP status " + std::to_string(response.status);
   std::string begin = excerpt(response.body);

@@ -10,7 +10,7 @@
 namespace dra::client {
 
 // The error a refused request stands for. `what` names the request ("GET /api/v1/pods/x"). The message is the server's
-// own where it sent a Status, and the beginning of the body otherwise. Any bytes are accepted.
+// own where it sent a Status (in JSON or protobuf), and the beginning of the body otherwise. Any bytes are accepted.
 Error error_from_response(const Response& response, std::string_view what);
 
 // The error of a Status object's JSON text, as it comes in the ERROR event of a watch.

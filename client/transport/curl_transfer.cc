@@ -99,12 +99,13 @@ size_t Transfer::on_body(char* data, size_t size, size_t count, void* pointer) {
   self->arrived += bytes;
   std::string what = self->request.method + " " + self->request.target;
   if (self->streamed && self->head_is_success()) {
-    bool bounded = self->splitter_.feed(std::string_view(data, bytes), [&](std::string_view line) {
-      self->lines.emplace_back(line);
-      return true;
-    });
+    bool bounded =
+        self->splitter_.feed(self->response.content_type, std::string_view(data, bytes), [&](std::string_view line) {
+          self->lines.emplace_back(line);
+          return true;
+        });
     if (!bounded) {
-      self->overflow = Error(Code::kResourceExhausted, what + ": a line of the stream is too long");
+      self->overflow = Error(Code::kResourceExhausted, what + ": a message of the stream is too long");
       self->overflowed = true;
       return 0;
     }
@@ -239,7 +240,7 @@ void Transfer::rewind() {
   response = Response{};
   head_complete = open_told = false;
   lines.clear();
-  splitter_ = LineSplitter(kMaxLineBytes);
+  splitter_ = StreamSplitter(kMaxLineBytes);
   sent_ = 0;
   error_text[0] = '\0';
 }

@@ -14,7 +14,7 @@
 #include "client/config/credentials.h"
 #include "client/config/server_config.h"
 #include "client/transport/curl_transport.h"
-#include "client/transport/line_splitter.h"
+#include "client/transport/stream_splitter.h"
 
 namespace dra::client::curl_internal {
 
@@ -36,7 +36,8 @@ struct Transfer {
   // Forgets what arrived and takes the body from its start: for the second try after a 401.
   void rewind();
 
-  // A last line without a newline is a line too, once the stream has ended in order.
+  // A last line without a newline is a line too, once the stream has ended in order. A frame that was cut is delivered
+  // as it is: it cannot be read, which its reader must know.
   void take_rest() {
     if (head_is_success() && !splitter_.rest().empty()) lines.emplace_back(splitter_.rest());
   }
@@ -77,7 +78,7 @@ struct Transfer {
   void set_name(const ServerConfig& config);
   void set_body();
 
-  LineSplitter splitter_{kMaxLineBytes};
+  StreamSplitter splitter_{kMaxLineBytes};
   size_t sent_ = 0;
   curl_slist* headers_ = nullptr;
   curl_slist* connect_to_ = nullptr;

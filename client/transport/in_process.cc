@@ -3,7 +3,7 @@
 #include <deque>
 #include <utility>
 
-#include "client/transport/line_splitter.h"
+#include "client/transport/stream_splitter.h"
 #include "client/transport/target.h"
 #include "pkg/base/check.h"
 #include "pkg/base/strings.h"
@@ -113,11 +113,11 @@ class Exchange : public ServerExchange, public std::enable_shared_from_this<Exch
       head_.body += bytes;
       return;
     }
-    bool bounded = splitter_.feed(bytes, [&](std::string_view line) {
+    bool bounded = splitter_.feed(head_.content_type, bytes, [&](std::string_view line) {
       if (callbacks_.on_line) callbacks_.on_line(line);
       return !gone_;
     });
-    if (!bounded && !gone_) finish(fail(Code::kResourceExhausted, "a line of the stream is too long"));
+    if (!bounded && !gone_) finish(fail(Code::kResourceExhausted, "a message of the stream is too long"));
   }
 
   void end_of_body() {
@@ -137,7 +137,7 @@ class Exchange : public ServerExchange, public std::enable_shared_from_this<Exch
   StreamCallbacks callbacks_;
   std::function<void()> on_gone_;
   Response head_;
-  LineSplitter splitter_{kMaxLineBytes};
+  StreamSplitter splitter_{kMaxLineBytes};
   Handle timer_;
 };
 

@@ -46,13 +46,14 @@ struct Response {
   bool ok() const { return status >= 200 && status < 300; }
 };
 
-// The callbacks of a streamed answer, in this order: on_open once if the status is 2xx, on_line for each line (without
-// its newline; empty lines are left out), on_end once.
+// The callbacks of a streamed answer, in this order: on_open once if the status is 2xx, on_line for each message,
+// on_end once. A message is a line (without its newline; empty lines are left out), or a frame (without its length)
+// where the Content-Type is Kubernetes' protobuf.
 struct StreamCallbacks {
   std::function<void(const Response& head)> on_open;
-  std::function<void(std::string_view line)> on_line;
+  std::function<void(std::string_view message)> on_line;
   // A Response: the stream ended in order (status 2xx, no body), or was refused (other status, with its body). An
-  // Error: it was cut, or a line was longer than the bound.
+  // Error: it was cut, or a message was longer than the bound.
   std::function<void(Result<Response>)> on_end;
 };
 
@@ -65,7 +66,7 @@ class Transport {
   [[nodiscard]] virtual Handle stream(Request request, StreamCallbacks callbacks) = 0;
 };
 
-// A watch line longer than this ends its stream; etcd's limit for an object is 1.5 MiB.
+// A message longer than this ends its stream; etcd's limit for an object is 1.5 MiB.
 constexpr size_t kMaxLineBytes = 16 << 20;
 
 }  // namespace dra::client

@@ -22,6 +22,7 @@ using ResourceList = StringMap;
 struct ContainerClaim {  // resources.claims[]
   std::string name;
   std::string request;
+  bool operator==(const ContainerClaim&) const = default;
 };
 
 struct HostPort {  // ports[] with a hostPort that is not 0
@@ -39,6 +40,7 @@ struct Container {
   std::vector<ContainerClaim> claims;
   std::string restart_policy;  // init containers: "Always" makes a sidecar
   std::vector<HostPort> host_ports;
+  bool operator==(const Container&) const = default;
 };
 
 struct Toleration {
@@ -47,16 +49,19 @@ struct Toleration {
   std::string value;
   std::string effect;
   std::optional<int64_t> toleration_seconds;
+  bool operator==(const Toleration&) const = default;
 };
 
 struct PreferredSchedulingTerm {
   int32_t weight = 0;
   NodeSelectorTerm preference;
+  bool operator==(const PreferredSchedulingTerm&) const = default;
 };
 
 struct NodeAffinity {
   std::optional<NodeSelector> required;
   std::vector<PreferredSchedulingTerm> preferred;
+  bool operator==(const NodeAffinity&) const = default;
 };
 
 struct PodAffinityTerm {
@@ -64,16 +69,19 @@ struct PodAffinityTerm {
   std::vector<std::string> namespaces;
   std::optional<LabelSelector> namespace_selector;  // absent with no namespaces: the pod's own namespace
   std::string topology_key;
+  bool operator==(const PodAffinityTerm&) const = default;
 };
 
 struct WeightedPodAffinityTerm {
   int32_t weight = 0;
   PodAffinityTerm term;
+  bool operator==(const WeightedPodAffinityTerm&) const = default;
 };
 
 struct PodAffinity {  // or anti-affinity
   std::vector<PodAffinityTerm> required;
   std::vector<WeightedPodAffinityTerm> preferred;
+  bool operator==(const PodAffinity&) const = default;
 };
 
 struct TopologySpreadConstraint {
@@ -85,6 +93,7 @@ struct TopologySpreadConstraint {
   std::string node_affinity_policy;  // "" is Honor
   std::string node_taints_policy;    // "" is Ignore
   std::vector<std::string> match_label_keys;
+  bool operator==(const TopologySpreadConstraint&) const = default;
 };
 
 // A disk that a pod names itself, of the kinds whose use by two pods kube-scheduler restricts.
@@ -94,6 +103,7 @@ struct InlineDisk {
   std::string id;  // pdName, volumeID, iqn, or "pool/image" of rbd
   std::vector<std::string> monitors;
   bool read_only = false;
+  bool operator==(const InlineDisk&) const = default;
 };
 
 // spec.volumes[], where it is a claim, an ephemeral claim, an image or one of the disks above; the others are not kept.
@@ -103,12 +113,14 @@ struct PodVolume {
   bool ephemeral = false;  // the claim is POD-VOLUME
   std::string image;       // image.reference
   std::optional<InlineDisk> disk;
+  bool operator==(const PodVolume&) const = default;
 };
 
 struct PodResourceClaim {  // spec.resourceClaims[]
   std::string name;
   std::optional<std::string> resource_claim_name;
   std::optional<std::string> resource_claim_template_name;
+  bool operator==(const PodResourceClaim&) const = default;
 };
 
 struct PodResourceClaimStatus {  // status.resourceClaimStatuses[]
@@ -121,11 +133,13 @@ struct ContainerExtendedResourceRequest {
   std::string container_name;
   std::string resource_name;
   std::string request_name;
+  bool operator==(const ContainerExtendedResourceRequest&) const = default;
 };
 
 struct PodExtendedResourceClaimStatus {
   std::string resource_claim_name;
   std::vector<ContainerExtendedResourceRequest> request_mappings;
+  bool operator==(const PodExtendedResourceClaimStatus&) const = default;
 };
 
 // Of a pod or container that is resized in place: status.resources.requests and status.allocatedResources, or the same
@@ -151,6 +165,7 @@ inline constexpr size_t kMaxHealthText = 256;
 struct ResizedContainer {
   std::string name;
   ResizedResources resources;
+  bool operator==(const ResizedContainer&) const = default;
 };
 
 // status.reason and status.message of a pod that its kubelet did not admit.
@@ -202,6 +217,7 @@ struct Pod {
   // No longer in need of its claims: finished, or deleted before it was bound to a node (as kube-controller-manager has
   // it).
   bool done() const { return terminal() || (metadata.deleting() && node_name.empty()); }
+  bool operator==(const Pod&) const = default;
 };
 
 struct Taint {
@@ -217,6 +233,7 @@ struct Taint {
 struct NodeImage {
   uint64_t name_hash = 0;
   int64_t size_bytes = 0;
+  bool operator==(const NodeImage&) const = default;
 };
 uint64_t image_hash(std::string_view name);
 
@@ -228,6 +245,7 @@ struct Node {
   ResourceList allocatable;
   std::vector<Condition> conditions;
   std::vector<NodeImage> images;
+  bool operator==(const Node&) const = default;
 };
 
 struct Namespace {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "pkg/api/decode.h"
+#include "pkg/api/decode_protobuf.h"
+#include "pkg/api/protobuf_envelope.h"
 #include "pkg/api/read_fields.h"
 #include "pkg/base/strings.h"
 
@@ -18,8 +20,9 @@ Result<T> decode_one(std::string_view json) {
 }
 
 // "ns/name" of an item whose metadata may itself be broken; empty without a name.
-std::string item_key(const JsonValue& item);
-bool read_list_meta(const JsonValue& list, ListMeta& out, Trouble& trouble);
+std::string item_key(const WireValue& item);
+bool read_list_meta(const WireValue& list, ListMeta& out, Trouble& trouble);
+bool read_list_meta_fields(const WireValue& metadata, ListMeta& out, Trouble& trouble);
 
 template <class T>
 Result<DecodedList<T>> decode_many(std::string_view json) {
@@ -27,14 +30,14 @@ Result<DecodedList<T>> decode_many(std::string_view json) {
   if (!document) return fail(document.error());
   DecodedList<T> out;
   Trouble trouble;
-  const JsonValue root = document->root();
+  const WireValue root = document->root();
   const bool readable =
       expect_object(root, trouble) && read_list_meta(root, out.metadata, trouble) &&
-      field_with(root, "items", trouble, [&](const JsonValue& items) {
-        if (items.kind() != JsonValue::Kind::kArray) return trouble.wrong_type(items, "an array");
+      field_with(root, "items", trouble, [&](const WireValue& items) {
+        if (items.kind() != WireValue::Kind::kArray) return trouble.wrong_type(items, "an array");
         out.items.reserve(items.size());
         size_t index = 0;
-        return items.each_element([&](const JsonValue& item) {
+        return items.each_element([&](const WireValue& item) {
           T object{};
           Trouble inner;
           if (read(item, object, inner)) {
@@ -52,6 +55,43 @@ Result<DecodedList<T>> decode_many(std::string_view json) {
   return out;
 }
 
+Error broken_object(const ProtobufDocument& document, const Trouble& trouble);
+Result<void> read_protobuf_list_meta(ProtobufDocument& document, std::string_view message, ListMeta& out);
+
+template <class T>
+Result<T> decode_message(ProtobufDocument& document, std::string_view message, const ProtobufShape& shape) {
+  T out{};
+  Trouble trouble;
+  if (!read(document.open(message, shape), out, trouble) || !document.ok())
+    return fail(broken_object(document, trouble));
+  return out;
+}
+
+template <class T>
+Result<T> decode_protobuf_one(std::string_view bytes, std::string_view kind) {
+  thread_local ProtobufDocument document;  // keeps its buffers
+  const Result<ProtobufObject> object = open_object(bytes, kind);
+  if (!object) return fail(object.error());
+  return decode_message<T>(document, object->message, *object->shape);
+}
+
+template <class T>
+Result<DecodedList<T>> decode_protobuf_many(std::string_view bytes, std::string_view kind) {
+  const Result<ProtobufList> list = open_list(bytes, kind);
+  if (!list) return fail(list.error());
+  ProtobufDocument document;
+  DecodedList<T> out;
+  if (const auto read = read_protobuf_list_meta(document, list->metadata, out.metadata); !read)
+    return fail(read.error());
+  out.items.reserve(list->items.size());
+  for (const std::string_view item : list->items) {
+    Result<T> object = decode_message<T>(document, item, *list->shape);
+    if (!object) return fail(object.error().wrap("items[" + std::to_string(out.items.size()) + "]"));
+    out.items.push_back(std::move(*object));
+  }
+  return out;
+}
+
 }  // namespace dra::api::detail
 
 #define DRA_DECODE_PART(type)                        \
@@ -64,4 +104,13 @@ Result<DecodedList<T>> decode_many(std::string_view json) {
   template <>                                                          \
   Result<DecodedList<type>> decode_list<type>(std::string_view json) { \
     return detail::decode_many<type>(json);                            \
+  }
+#define DRA_DECODE_PROTOBUF(type)                                                \
+  template <>                                                                    \
+  Result<type> decode_protobuf<type>(std::string_view bytes) {                   \
+    return detail::decode_protobuf_one<type>(bytes, #type);                      \
+  }                                                                              \
+  template <>                                                                    \
+  Result<DecodedList<type>> decode_protobuf_list<type>(std::string_view bytes) { \
+    return detail::decode_protobuf_many<type>(bytes, #type);                     \
   }

@@ -11,11 +11,11 @@ namespace dra::api {
 namespace detail {
 namespace {
 
-bool read_container_claim(const JsonValue& v, ContainerClaim& out, Trouble& t) {
+bool read_container_claim(const WireValue& v, ContainerClaim& out, Trouble& t) {
   return expect_object(v, t) && field(v, "name", out.name, t) && field(v, "request", out.request, t);
 }
 
-bool read_host_port(const JsonValue& v, std::vector<HostPort>& out, Trouble& t) {
+bool read_host_port(const WireValue& v, std::vector<HostPort>& out, Trouble& t) {
   int64_t port = 0;
   if (!expect_object(v, t) || !field(v, "hostPort", port, t)) return false;
   if (port < 0 || port > std::numeric_limits<uint16_t>::max()) {
@@ -28,10 +28,10 @@ bool read_host_port(const JsonValue& v, std::vector<HostPort>& out, Trouble& t) 
   return field(v, "protocol", read.protocol, t) && field(v, "hostIP", read.ip, t);
 }
 
-bool read_host_ports(const JsonValue& list, std::vector<HostPort>& out, Trouble& t) {
-  if (list.kind() != JsonValue::Kind::kArray) return t.wrong_type(list, "an array");
+bool read_host_ports(const WireValue& list, std::vector<HostPort>& out, Trouble& t) {
+  if (list.kind() != WireValue::Kind::kArray) return t.wrong_type(list, "an array");
   size_t index = 0;
-  return list.each_element([&](const JsonValue& port) {
+  return list.each_element([&](const WireValue& port) {
     if (!port.is_null() && !read_host_port(port, out, t)) return t.in_element(index);
     ++index;
     return true;
@@ -40,82 +40,82 @@ bool read_host_ports(const JsonValue& list, std::vector<HostPort>& out, Trouble&
 
 }  // namespace
 
-bool read(const JsonValue& v, Container& out, Trouble& t) {
+bool read(const WireValue& v, Container& out, Trouble& t) {
   return expect_object(v, t) && field(v, "name", out.name, t) && field(v, "image", out.image, t) &&
          section(v, "resources", t,
-                 [&](const JsonValue& r) {
+                 [&](const WireValue& r) {
                    return quantities(r, "requests", out.requests, t) && quantities(r, "limits", out.limits, t) &&
-                          field_with(r, "claims", t, [&](const JsonValue& list) {
+                          field_with(r, "claims", t, [&](const WireValue& list) {
                             return read_list(list, out.claims, t, read_container_claim);
                           });
                  }) &&
          field(v, "restartPolicy", out.restart_policy, t) &&
-         field_with(v, "ports", t, [&](const JsonValue& list) { return read_host_ports(list, out.host_ports, t); });
+         field_with(v, "ports", t, [&](const WireValue& list) { return read_host_ports(list, out.host_ports, t); });
 }
 
 namespace {
 
-bool read_pod_toleration(const JsonValue& v, Toleration& out, Trouble& t) {
+bool read_pod_toleration(const WireValue& v, Toleration& out, Trouble& t) {
   return expect_object(v, t) && field(v, "key", out.key, t) && field(v, "operator", out.op, t) &&
          field(v, "value", out.value, t) && field(v, "effect", out.effect, t) &&
          field(v, "tolerationSeconds", out.toleration_seconds, t);
 }
 
-bool read_preferred_term(const JsonValue& v, PreferredSchedulingTerm& out, Trouble& t) {
+bool read_preferred_term(const WireValue& v, PreferredSchedulingTerm& out, Trouble& t) {
   return expect_object(v, t) && field(v, "weight", out.weight, t) && field(v, "preference", out.preference, t);
 }
 
-bool read_node_affinity(const JsonValue& v, NodeAffinity& out, Trouble& t) {
+bool read_node_affinity(const WireValue& v, NodeAffinity& out, Trouble& t) {
   return expect_object(v, t) && field(v, "requiredDuringSchedulingIgnoredDuringExecution", out.required, t) &&
          field_with(v, "preferredDuringSchedulingIgnoredDuringExecution", t,
-                    [&](const JsonValue& list) { return read_list(list, out.preferred, t, read_preferred_term); });
+                    [&](const WireValue& list) { return read_list(list, out.preferred, t, read_preferred_term); });
 }
 
-bool read_pod_affinity_term(const JsonValue& v, PodAffinityTerm& out, Trouble& t) {
+bool read_pod_affinity_term(const WireValue& v, PodAffinityTerm& out, Trouble& t) {
   return expect_object(v, t) && field(v, "labelSelector", out.label_selector, t) &&
          field(v, "namespaces", out.namespaces, t) && field(v, "namespaceSelector", out.namespace_selector, t) &&
          field(v, "topologyKey", out.topology_key, t);
 }
 
-bool read_weighted_affinity_term(const JsonValue& v, WeightedPodAffinityTerm& out, Trouble& t) {
+bool read_weighted_affinity_term(const WireValue& v, WeightedPodAffinityTerm& out, Trouble& t) {
   return expect_object(v, t) && field(v, "weight", out.weight, t) &&
          field_with(v, "podAffinityTerm", t,
-                    [&](const JsonValue& term) { return read_pod_affinity_term(term, out.term, t); });
+                    [&](const WireValue& term) { return read_pod_affinity_term(term, out.term, t); });
 }
 
-bool read_pod_affinity(const JsonValue& v, PodAffinity& out, Trouble& t) {
+bool read_pod_affinity(const WireValue& v, PodAffinity& out, Trouble& t) {
   return field_with(v, "requiredDuringSchedulingIgnoredDuringExecution", t,
-                    [&](const JsonValue& list) { return read_list(list, out.required, t, read_pod_affinity_term); }) &&
-         field_with(v, "preferredDuringSchedulingIgnoredDuringExecution", t, [&](const JsonValue& list) {
+                    [&](const WireValue& list) { return read_list(list, out.required, t, read_pod_affinity_term); }) &&
+         field_with(v, "preferredDuringSchedulingIgnoredDuringExecution", t, [&](const WireValue& list) {
            return read_list(list, out.preferred, t, read_weighted_affinity_term);
          });
 }
 
-bool read_affinity(const JsonValue& v, Pod& out, Trouble& t) {
+bool read_affinity(const WireValue& v, Pod& out, Trouble& t) {
   return field_with(v, "nodeAffinity", t,
-                    [&](const JsonValue& n) { return read_node_affinity(n, out.node_affinity.emplace(), t); }) &&
-         section(v, "podAffinity", t, [&](const JsonValue& a) { return read_pod_affinity(a, out.pod_affinity, t); }) &&
+                    [&](const WireValue& n) { return read_node_affinity(n, out.node_affinity.emplace(), t); }) &&
+         section(v, "podAffinity", t, [&](const WireValue& a) { return read_pod_affinity(a, out.pod_affinity, t); }) &&
          section(v, "podAntiAffinity", t,
-                 [&](const JsonValue& a) { return read_pod_affinity(a, out.pod_anti_affinity, t); });
+                 [&](const WireValue& a) { return read_pod_affinity(a, out.pod_anti_affinity, t); });
 }
 
-bool read_spread_constraint(const JsonValue& v, TopologySpreadConstraint& out, Trouble& t) {
+bool read_spread_constraint(const WireValue& v, TopologySpreadConstraint& out, Trouble& t) {
   return expect_object(v, t) && field(v, "maxSkew", out.max_skew, t) && field(v, "topologyKey", out.topology_key, t) &&
          field(v, "whenUnsatisfiable", out.when_unsatisfiable, t) && field(v, "labelSelector", out.label_selector, t) &&
          field(v, "minDomains", out.min_domains, t) && field(v, "nodeAffinityPolicy", out.node_affinity_policy, t) &&
          field(v, "nodeTaintsPolicy", out.node_taints_policy, t) && field(v, "matchLabelKeys", out.match_label_keys, t);
 }
 
-bool read_rbd(const JsonValue& v, InlineDisk& out, Trouble& t) {
+bool read_rbd(const WireValue& v, InlineDisk& out, Trouble& t) {
   std::string pool, image;
   if (!field(v, "pool", pool, t) || !field(v, "image", image, t)) return false;
   out.id = pool + "/" + image;
   return field(v, "monitors", out.monitors, t);
 }
 
-bool read_inline_disk(const JsonValue& v, PodVolume& out, Trouble& t) {
+bool read_inline_disk(const WireValue& v, PodVolume& out, Trouble& t) {
   const auto disk = [&](const char* member, InlineDisk::Kind kind, const char* id) {
-    return section(v, member, t, [&](const JsonValue& source) {
+    return section(v, member, t, [&](const WireValue& source) {
       InlineDisk& read = out.disk.emplace();
       read.kind = kind;
       if (!field(source, "readOnly", read.read_only, t)) return false;
@@ -127,20 +127,20 @@ bool read_inline_disk(const JsonValue& v, PodVolume& out, Trouble& t) {
          disk("iscsi", InlineDisk::Kind::kIscsi, "iqn") && disk("rbd", InlineDisk::Kind::kRbd, nullptr);
 }
 
-bool read_volume(const JsonValue& v, PodVolume& out, Trouble& t) {
+bool read_volume(const WireValue& v, PodVolume& out, Trouble& t) {
   return expect_object(v, t) && field(v, "name", out.name, t) &&
          section(v, "persistentVolumeClaim", t,
-                 [&](const JsonValue& claim) { return field(claim, "claimName", out.claim_name, t); }) &&
+                 [&](const WireValue& claim) { return field(claim, "claimName", out.claim_name, t); }) &&
          section(v, "ephemeral", t,
-                 [&](const JsonValue&) {
+                 [&](const WireValue&) {
                    out.ephemeral = true;
                    return true;
                  }) &&
-         section(v, "image", t, [&](const JsonValue& image) { return field(image, "reference", out.image, t); }) &&
+         section(v, "image", t, [&](const WireValue& image) { return field(image, "reference", out.image, t); }) &&
          read_inline_disk(v, out, t);
 }
 
-bool read_volumes(const JsonValue& list, std::vector<PodVolume>& out, Trouble& t) {
+bool read_volumes(const WireValue& list, std::vector<PodVolume>& out, Trouble& t) {
   if (!read_list(list, out, t, read_volume)) return false;
   std::erase_if(out, [](const PodVolume& volume) {
     return volume.claim_name.empty() && !volume.ephemeral && volume.image.empty() && !volume.disk;
@@ -149,64 +149,64 @@ bool read_volumes(const JsonValue& list, std::vector<PodVolume>& out, Trouble& t
   return true;
 }
 
-bool read_gate(const JsonValue& v, std::string& out, Trouble& t) {
+bool read_gate(const WireValue& v, std::string& out, Trouble& t) {
   return expect_object(v, t) && field(v, "name", out, t);
 }
 
-bool read_pod_claim(const JsonValue& v, PodResourceClaim& out, Trouble& t) {
+bool read_pod_claim(const WireValue& v, PodResourceClaim& out, Trouble& t) {
   return expect_object(v, t) && field(v, "name", out.name, t) &&
          field(v, "resourceClaimName", out.resource_claim_name, t) &&
          field(v, "resourceClaimTemplateName", out.resource_claim_template_name, t);
 }
 
-bool read_pod_claim_status(const JsonValue& v, PodResourceClaimStatus& out, Trouble& t) {
+bool read_pod_claim_status(const WireValue& v, PodResourceClaimStatus& out, Trouble& t) {
   return expect_object(v, t) && field(v, "name", out.name, t) &&
          field(v, "resourceClaimName", out.resource_claim_name, t);
 }
 
-bool read_mapping(const JsonValue& v, ContainerExtendedResourceRequest& out, Trouble& t) {
+bool read_mapping(const WireValue& v, ContainerExtendedResourceRequest& out, Trouble& t) {
   return expect_object(v, t) && field(v, "containerName", out.container_name, t) &&
          field(v, "resourceName", out.resource_name, t) && field(v, "requestName", out.request_name, t);
 }
 
-bool read_extended_status(const JsonValue& v, PodExtendedResourceClaimStatus& out, Trouble& t) {
+bool read_extended_status(const WireValue& v, PodExtendedResourceClaimStatus& out, Trouble& t) {
   return expect_object(v, t) && field(v, "resourceClaimName", out.resource_claim_name, t) &&
          field_with(v, "requestMappings", t,
-                    [&](const JsonValue& list) { return read_list(list, out.request_mappings, t, read_mapping); });
+                    [&](const WireValue& list) { return read_list(list, out.request_mappings, t, read_mapping); });
 }
 
-bool read_pod_spec(const JsonValue& v, Pod& out, Trouble& t) {
+bool read_pod_spec(const WireValue& v, Pod& out, Trouble& t) {
   return field(v, "nodeName", out.node_name, t) && field(v, "schedulerName", out.scheduler_name, t) &&
          field(v, "restartPolicy", out.restart_policy, t) && field(v, "nodeSelector", out.node_selector, t) &&
-         section(v, "affinity", t, [&](const JsonValue& a) { return read_affinity(a, out, t); }) &&
+         section(v, "affinity", t, [&](const WireValue& a) { return read_affinity(a, out, t); }) &&
          field_with(
              v, "topologySpreadConstraints", t,
-             [&](const JsonValue& list) { return read_list(list, out.topology_spread, t, read_spread_constraint); }) &&
-         field_with(v, "volumes", t, [&](const JsonValue& list) { return read_volumes(list, out.volumes, t); }) &&
+             [&](const WireValue& list) { return read_list(list, out.topology_spread, t, read_spread_constraint); }) &&
+         field_with(v, "volumes", t, [&](const WireValue& list) { return read_volumes(list, out.volumes, t); }) &&
          field_with(v, "tolerations", t,
-                    [&](const JsonValue& list) { return read_list(list, out.tolerations, t, read_pod_toleration); }) &&
+                    [&](const WireValue& list) { return read_list(list, out.tolerations, t, read_pod_toleration); }) &&
          field_with(v, "schedulingGates", t,
-                    [&](const JsonValue& list) { return read_list(list, out.scheduling_gates, t, read_gate); }) &&
+                    [&](const WireValue& list) { return read_list(list, out.scheduling_gates, t, read_gate); }) &&
          field_with(v, "resourceClaims", t,
-                    [&](const JsonValue& list) { return read_list(list, out.resource_claims, t, read_pod_claim); }) &&
+                    [&](const WireValue& list) { return read_list(list, out.resource_claims, t, read_pod_claim); }) &&
          field(v, "containers", out.containers, t) && field(v, "initContainers", out.init_containers, t) &&
          quantities(v, "overhead", out.overhead, t) &&
          section(v, "resources", t,
-                 [&](const JsonValue& r) {
-                   return field_with(r, "requests", t, [&](const JsonValue& map) {
+                 [&](const WireValue& r) {
+                   return field_with(r, "requests", t, [&](const WireValue& map) {
                      return read_quantity_map(map, out.pod_requests.emplace(), t);
                    });
                  }) &&
          field(v, "priority", out.priority, t) && field(v, "priorityClassName", out.priority_class_name, t) &&
          section(v, "schedulingGroup", t,
-                 [&](const JsonValue& group) { return field(group, "podGroupName", out.pod_group_name, t); }) &&
+                 [&](const WireValue& group) { return field(group, "podGroupName", out.pod_group_name, t); }) &&
          field(v, "terminationGracePeriodSeconds", out.termination_grace_period_seconds, t) &&
          field(v, "activeDeadlineSeconds", out.active_deadline_seconds, t);
 }
 
 // Leaves `out` empty where the status has no `resources`.
-bool read_resized(const JsonValue& v, Rare<ResizedResources>& out, Trouble& t) {
-  return section(v, "resources", t, [&](const JsonValue& r) {
+bool read_resized(const WireValue& v, Rare<ResizedResources>& out, Trouble& t) {
+  return section(v, "resources", t, [&](const WireValue& r) {
     ResizedResources& read = out.emplace();
     return quantities(r, "requests", read.in_force, t) && quantities(v, "allocatedResources", read.allocated, t);
   });
@@ -218,10 +218,10 @@ bool differs(const ResizedResources& status, const ResourceList& spec) {
 
 // Each element that is not null.
 template <class F>
-bool each_object(const JsonValue& list, Trouble& t, F&& read_one) {
-  if (list.kind() != JsonValue::Kind::kArray) return t.wrong_type(list, "an array");
+bool each_object(const WireValue& list, Trouble& t, F&& read_one) {
+  if (list.kind() != WireValue::Kind::kArray) return t.wrong_type(list, "an array");
   size_t index = 0;
-  return list.each_element([&](const JsonValue& one) {
+  return list.each_element([&](const WireValue& one) {
     if (!one.is_null() && !read_one(one)) return t.in_element(index);
     ++index;
     return true;
@@ -234,7 +234,7 @@ std::string cut_health_text(std::string text) {
 }
 
 // One resource of one entry of allocatedResourcesStatus. `name` is the entry's: "claim:ENTRY" or "claim:ENTRY/REQUEST".
-bool read_health(const JsonValue& v, const std::string& name, Pod& out, Trouble& t) {
+bool read_health(const WireValue& v, const std::string& name, Pod& out, Trouble& t) {
   constexpr std::string_view kOfClaim = "claim:";
   std::string health;
   if (!expect_object(v, t) || !field(v, "health", health, t)) return false;
@@ -258,24 +258,24 @@ bool read_health(const JsonValue& v, const std::string& name, Pod& out, Trouble&
   return true;
 }
 
-bool read_resource_status(const JsonValue& v, Pod& out, Trouble& t) {
+bool read_resource_status(const WireValue& v, Pod& out, Trouble& t) {
   std::string name;
-  return expect_object(v, t) && field(v, "name", name, t) && field_with(v, "resources", t, [&](const JsonValue& list) {
-           return each_object(list, t, [&](const JsonValue& one) { return read_health(one, name, out, t); });
+  return expect_object(v, t) && field(v, "name", name, t) && field_with(v, "resources", t, [&](const WireValue& list) {
+           return each_object(list, t, [&](const WireValue& one) { return read_health(one, name, out, t); });
          });
 }
 
 // Keeps of the resources what differs from the spec of the container with that name, and of the devices what ails them.
-bool read_container_statuses(const JsonValue& list, const std::vector<Container>& containers, Pod& out, Trouble& t) {
-  if (list.kind() != JsonValue::Kind::kArray) return t.wrong_type(list, "an array");
+bool read_container_statuses(const WireValue& list, const std::vector<Container>& containers, Pod& out, Trouble& t) {
+  if (list.kind() != WireValue::Kind::kArray) return t.wrong_type(list, "an array");
   size_t index = 0;
-  return list.each_element([&](const JsonValue& status) {
+  return list.each_element([&](const WireValue& status) {
     std::string name;
     Rare<ResizedResources> resources;
     if (!status.is_null() && (!field(status, "name", name, t) || !read_resized(status, resources, t) ||
-                              !field_with(status, "allocatedResourcesStatus", t, [&](const JsonValue& health) {
+                              !field_with(status, "allocatedResourcesStatus", t, [&](const WireValue& health) {
                                 return each_object(
-                                    health, t, [&](const JsonValue& one) { return read_resource_status(one, out, t); });
+                                    health, t, [&](const WireValue& one) { return read_resource_status(one, out, t); });
                               })))
       return t.in_element(index);
     const auto spec = std::find_if(containers.begin(), containers.end(), [&](const auto& c) { return c.name == name; });
@@ -287,11 +287,11 @@ bool read_container_statuses(const JsonValue& list, const std::vector<Container>
 }
 
 // After the spec was read.
-bool read_container_and_pod_resources(const JsonValue& v, Pod& out, Trouble& t) {
+bool read_container_and_pod_resources(const WireValue& v, Pod& out, Trouble& t) {
   if (!field_with(v, "containerStatuses", t,
-                  [&](const JsonValue& list) { return read_container_statuses(list, out.containers, out, t); }) ||
+                  [&](const WireValue& list) { return read_container_statuses(list, out.containers, out, t); }) ||
       !field_with(v, "initContainerStatuses", t,
-                  [&](const JsonValue& list) { return read_container_statuses(list, out.init_containers, out, t); }))
+                  [&](const WireValue& list) { return read_container_statuses(list, out.init_containers, out, t); }))
     return false;
   if (!out.pod_requests) return true;
   if (!read_resized(v, out.resized, t)) return false;
@@ -300,7 +300,7 @@ bool read_container_and_pod_resources(const JsonValue& v, Pod& out, Trouble& t) 
 }
 
 // Every message of a kubelet that admits a pod not begins so; the reasons are an open set.
-bool read_refusal(const JsonValue& v, Pod& out, Trouble& t) {
+bool read_refusal(const WireValue& v, Pod& out, Trouble& t) {
   if (out.phase != "Failed") return true;
   KubeletRefusal refusal;
   if (!field(v, "reason", refusal.reason, t) || !field(v, "message", refusal.message, t)) return false;
@@ -308,15 +308,15 @@ bool read_refusal(const JsonValue& v, Pod& out, Trouble& t) {
   return true;
 }
 
-bool read_pod_status(const JsonValue& v, Pod& out, Trouble& t) {
+bool read_pod_status(const WireValue& v, Pod& out, Trouble& t) {
   return field(v, "phase", out.phase, t) && read_refusal(v, out, t) &&
          field(v, "nominatedNodeName", out.nominated_node_name, t) && field(v, "conditions", out.conditions, t) &&
          field_with(v, "resourceClaimStatuses", t,
-                    [&](const JsonValue& list) {
+                    [&](const WireValue& list) {
                       return read_list(list, out.resource_claim_statuses, t, read_pod_claim_status);
                     }) &&
          field_with(v, "extendedResourceClaimStatus", t,
-                    [&](const JsonValue& s) {
+                    [&](const WireValue& s) {
                       return read_extended_status(s, out.extended_resource_claim_status.emplace(), t);
                     }) &&
          read_container_and_pod_resources(v, out, t);
@@ -324,11 +324,11 @@ bool read_pod_status(const JsonValue& v, Pod& out, Trouble& t) {
 
 }  // namespace
 
-bool read(const JsonValue& v, Pod& out, Trouble& t) {
+bool read(const WireValue& v, Pod& out, Trouble& t) {
   const bool readable =
       expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kKept, t) &&
-      section(v, "spec", t, [&](const JsonValue& spec) { return read_pod_spec(spec, out, t); }) &&
-      section(v, "status", t, [&](const JsonValue& status) { return read_pod_status(status, out, t); });
+      section(v, "spec", t, [&](const WireValue& spec) { return read_pod_spec(spec, out, t); }) &&
+      section(v, "status", t, [&](const WireValue& status) { return read_pod_status(status, out, t); });
   drop_beyond_bounds(out);
   return readable;
 }
@@ -336,6 +336,7 @@ bool read(const JsonValue& v, Pod& out, Trouble& t) {
 }  // namespace detail
 
 DRA_DECODE_KIND(Pod)
+DRA_DECODE_PROTOBUF(Pod)
 DRA_DECODE_PART(Container)
 
 }  // namespace dra::api

@@ -7,10 +7,10 @@
 namespace dra::api::detail {
 
 // {"cel": {"expression": "..."}} -> the expression, "" without cel
-bool read_selector(const JsonValue& value, std::string& out, Trouble& trouble);
+bool read_selector(const WireValue& value, std::string& out, Trouble& trouble);
 // {"driver": ..., "parameters": raw JSON}
-bool read_opaque(const JsonValue& value, OpaqueConfig& out, Trouble& trouble);
+bool read_opaque(const WireValue& value, OpaqueConfig& out, Trouble& trouble);
 // An entry of DeviceClass.spec.config: {"opaque": {...}}
-bool read_class_config(const JsonValue& value, OpaqueConfig& out, Trouble& trouble);
+bool read_class_config(const WireValue& value, OpaqueConfig& out, Trouble& trouble);
 
 }  // namespace dra::api::detail

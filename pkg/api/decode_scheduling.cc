@@ -7,21 +7,21 @@ namespace dra::api {
 
 namespace detail {
 
-bool read(const JsonValue& v, PodGroup& out, Trouble& t) {
+bool read(const WireValue& v, PodGroup& out, Trouble& t) {
   return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
-         section(v, "spec", t, [&](const JsonValue& spec) {
+         section(v, "spec", t, [&](const WireValue& spec) {
            return section(spec, "schedulingPolicy", t,
-                          [&](const JsonValue& policy) {
-                            return section(policy, "gang", t, [&](const JsonValue& gang) {
+                          [&](const WireValue& policy) {
+                            return section(policy, "gang", t, [&](const WireValue& gang) {
                               return field(gang, "minCount", out.min_count, t);
                             });
                           }) &&
                   (out.min_count || field(spec, "minMember", out.min_count, t)) &&
                   field(spec, "scheduleTimeoutSeconds", out.schedule_timeout_seconds, t) &&
-                  section(spec, "schedulingConstraints", t, [&](const JsonValue& constraints) {
+                  section(spec, "schedulingConstraints", t, [&](const WireValue& constraints) {
                     std::vector<std::string> keys;  // the API has at most one
-                    if (!field_with(constraints, "topology", t, [&](const JsonValue& list) {
-                          return read_list(list, keys, t, [](const JsonValue& one, std::string& key, Trouble& in) {
+                    if (!field_with(constraints, "topology", t, [&](const WireValue& list) {
+                          return read_list(list, keys, t, [](const WireValue& one, std::string& key, Trouble& in) {
                             return expect_object(one, in) && field(one, "key", key, in);
                           });
                         }))

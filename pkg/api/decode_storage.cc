@@ -6,21 +6,21 @@ namespace dra::api {
 namespace detail {
 namespace {
 
-bool quantity_of(const JsonValue& v, std::string_view name, std::string& out, Trouble& t) {
-  return field_with(v, name, t, [&](const JsonValue& q) { return read_quantity(q, out, t); });
+bool quantity_of(const WireValue& v, std::string_view name, std::string& out, Trouble& t) {
+  return field_with(v, name, t, [&](const WireValue& q) { return read_quantity(q, out, t); });
 }
 
-bool read_claim_ref(const JsonValue& v, std::optional<PersistentVolume::ClaimRef>& out, Trouble& t) {
-  return section(v, "claimRef", t, [&](const JsonValue& r) {
+bool read_claim_ref(const WireValue& v, std::optional<PersistentVolume::ClaimRef>& out, Trouble& t) {
+  return section(v, "claimRef", t, [&](const WireValue& r) {
     PersistentVolume::ClaimRef& read = out.emplace();
     return field(r, "namespace", read.ns, t) && field(r, "name", read.name, t) && field(r, "uid", read.uid, t);
   });
 }
 
-bool read_topology_term(const JsonValue& v, std::map<std::string, std::vector<std::string>>& out, Trouble& t) {
-  return expect_object(v, t) && field_with(v, "matchLabelExpressions", t, [&](const JsonValue& list) {
+bool read_topology_term(const WireValue& v, std::map<std::string, std::vector<std::string>>& out, Trouble& t) {
+  return expect_object(v, t) && field_with(v, "matchLabelExpressions", t, [&](const WireValue& list) {
            std::vector<LabelSelectorRequirement> read;
-           const auto one = [](const JsonValue& e, LabelSelectorRequirement& r, Trouble& trouble) {
+           const auto one = [](const WireValue& e, LabelSelectorRequirement& r, Trouble& trouble) {
              return expect_object(e, trouble) && field(e, "key", r.key, trouble) &&
                     field(e, "values", r.values, trouble);
            };
@@ -35,69 +35,69 @@ struct CsiNodeDriver {
   std::optional<int32_t> count;
 };
 
-bool read_csi_driver(const JsonValue& v, CsiNodeDriver& out, Trouble& t) {
+bool read_csi_driver(const WireValue& v, CsiNodeDriver& out, Trouble& t) {
   return expect_object(v, t) && field(v, "name", out.name, t) &&
-         section(v, "allocatable", t, [&](const JsonValue& a) { return field(a, "count", out.count, t); });
+         section(v, "allocatable", t, [&](const WireValue& a) { return field(a, "count", out.count, t); });
 }
 
 // The kinds that are a selector with a name.
 template <class T>
-bool read_selecting(const JsonValue& v, T& out, Trouble& t) {
+bool read_selecting(const WireValue& v, T& out, Trouble& t) {
   return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
-         section(v, "spec", t, [&](const JsonValue& spec) { return field(spec, "selector", out.selector, t); });
+         section(v, "spec", t, [&](const WireValue& spec) { return field(spec, "selector", out.selector, t); });
 }
 
 }  // namespace
 
-bool read(const JsonValue& v, PersistentVolumeClaim& out, Trouble& t) {
+bool read(const WireValue& v, PersistentVolumeClaim& out, Trouble& t) {
   return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
          section(v, "spec", t,
-                 [&](const JsonValue& s) {
+                 [&](const WireValue& s) {
                    return field(s, "accessModes", out.access_modes, t) &&
                           field(s, "storageClassName", out.storage_class_name, t) &&
                           field(s, "volumeName", out.volume_name, t) && field(s, "volumeMode", out.volume_mode, t) &&
                           field(s, "volumeAttributesClassName", out.volume_attributes_class_name, t) &&
-                          field(s, "selector", out.selector, t) && section(s, "resources", t, [&](const JsonValue& r) {
-                            return section(r, "requests", t, [&](const JsonValue& q) {
+                          field(s, "selector", out.selector, t) && section(s, "resources", t, [&](const WireValue& r) {
+                            return section(r, "requests", t, [&](const WireValue& q) {
                               return quantity_of(q, "storage", out.storage, t);
                             });
                           });
                  }) &&
-         section(v, "status", t, [&](const JsonValue& s) { return field(s, "phase", out.phase, t); });
+         section(v, "status", t, [&](const WireValue& s) { return field(s, "phase", out.phase, t); });
 }
 
-bool read(const JsonValue& v, PersistentVolume& out, Trouble& t) {
+bool read(const WireValue& v, PersistentVolume& out, Trouble& t) {
   return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kKept, t) &&
          section(v, "spec", t,
-                 [&](const JsonValue& s) {
+                 [&](const WireValue& s) {
                    return section(s, "capacity", t,
-                                  [&](const JsonValue& c) { return quantity_of(c, "storage", out.storage, t); }) &&
+                                  [&](const WireValue& c) { return quantity_of(c, "storage", out.storage, t); }) &&
                           field(s, "accessModes", out.access_modes, t) &&
                           field(s, "storageClassName", out.storage_class_name, t) &&
                           field(s, "volumeMode", out.volume_mode, t) &&
                           field(s, "volumeAttributesClassName", out.volume_attributes_class_name, t) &&
                           read_claim_ref(s, out.claim_ref, t) &&
                           section(s, "nodeAffinity", t,
-                                  [&](const JsonValue& a) { return field(a, "required", out.node_affinity, t); }) &&
-                          section(s, "csi", t, [&](const JsonValue& c) {
+                                  [&](const WireValue& a) { return field(a, "required", out.node_affinity, t); }) &&
+                          section(s, "csi", t, [&](const WireValue& c) {
                             return field(c, "driver", out.csi_driver, t) && field(c, "volumeHandle", out.csi_handle, t);
                           });
                  }) &&
-         section(v, "status", t, [&](const JsonValue& s) { return field(s, "phase", out.phase, t); });
+         section(v, "status", t, [&](const WireValue& s) { return field(s, "phase", out.phase, t); });
 }
 
-bool read(const JsonValue& v, StorageClass& out, Trouble& t) {
+bool read(const WireValue& v, StorageClass& out, Trouble& t) {
   return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
          field(v, "provisioner", out.provisioner, t) && field(v, "volumeBindingMode", out.volume_binding_mode, t) &&
-         field_with(v, "allowedTopologies", t, [&](const JsonValue& list) {
+         field_with(v, "allowedTopologies", t, [&](const WireValue& list) {
            return read_list(list, out.allowed_topologies, t, read_topology_term);
          });
 }
 
-bool read(const JsonValue& v, CsiNode& out, Trouble& t) {
+bool read(const WireValue& v, CsiNode& out, Trouble& t) {
   return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
-         section(v, "spec", t, [&](const JsonValue& s) {
-           return field_with(s, "drivers", t, [&](const JsonValue& list) {
+         section(v, "spec", t, [&](const WireValue& s) {
+           return field_with(s, "drivers", t, [&](const WireValue& list) {
              std::vector<CsiNodeDriver> drivers;
              if (!read_list(list, drivers, t, read_csi_driver)) return false;
              for (const CsiNodeDriver& driver : drivers)
@@ -107,38 +107,38 @@ bool read(const JsonValue& v, CsiNode& out, Trouble& t) {
          });
 }
 
-bool read(const JsonValue& v, CsiDriver& out, Trouble& t) {
+bool read(const WireValue& v, CsiDriver& out, Trouble& t) {
   return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
          section(v, "spec", t,
-                 [&](const JsonValue& s) { return field(s, "storageCapacity", out.storage_capacity, t); });
+                 [&](const WireValue& s) { return field(s, "storageCapacity", out.storage_capacity, t); });
 }
 
-bool read(const JsonValue& v, CsiStorageCapacity& out, Trouble& t) {
+bool read(const WireValue& v, CsiStorageCapacity& out, Trouble& t) {
   return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
          field(v, "storageClassName", out.storage_class_name, t) && field(v, "nodeTopology", out.node_topology, t) &&
          quantity_of(v, "capacity", out.capacity, t) && quantity_of(v, "maximumVolumeSize", out.maximum_volume_size, t);
 }
 
-bool read(const JsonValue& v, VolumeAttachment& out, Trouble& t) {
+bool read(const WireValue& v, VolumeAttachment& out, Trouble& t) {
   return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
-         section(v, "spec", t, [&](const JsonValue& s) {
+         section(v, "spec", t, [&](const WireValue& s) {
            return field(s, "attacher", out.attacher, t) && field(s, "nodeName", out.node_name, t) &&
-                  section(s, "source", t, [&](const JsonValue& source) {
+                  section(s, "source", t, [&](const WireValue& source) {
                     return field(source, "persistentVolumeName", out.persistent_volume_name, t);
                   });
          });
 }
 
-bool read(const JsonValue& v, Service& out, Trouble& t) {
+bool read(const WireValue& v, Service& out, Trouble& t) {
   return read_selecting(v, out, t);
 }
-bool read(const JsonValue& v, ReplicationController& out, Trouble& t) {
+bool read(const WireValue& v, ReplicationController& out, Trouble& t) {
   return read_selecting(v, out, t);
 }
-bool read(const JsonValue& v, ReplicaSet& out, Trouble& t) {
+bool read(const WireValue& v, ReplicaSet& out, Trouble& t) {
   return read_selecting(v, out, t);
 }
-bool read(const JsonValue& v, StatefulSet& out, Trouble& t) {
+bool read(const WireValue& v, StatefulSet& out, Trouble& t) {
   return read_selecting(v, out, t);
 }
 namespace {
@@ -148,11 +148,11 @@ struct PodFailureRule {
   bool on_disruption = false;
 };
 
-bool read_pod_failure_rule(const JsonValue& v, PodFailureRule& out, Trouble& t) {
+bool read_pod_failure_rule(const WireValue& v, PodFailureRule& out, Trouble& t) {
   std::vector<Condition> patterns;
   if (!expect_object(v, t) || !field(v, "action", out.action, t) ||
-      !field_with(v, "onPodConditions", t, [&](const JsonValue& list) {
-        return read_list(list, patterns, t, [](const JsonValue& c, Condition& pattern, Trouble& trouble) {
+      !field_with(v, "onPodConditions", t, [&](const WireValue& list) {
+        return read_list(list, patterns, t, [](const WireValue& c, Condition& pattern, Trouble& trouble) {
           return expect_object(c, trouble) && field(c, "type", pattern.type, trouble) &&
                  field(c, "status", pattern.status, trouble);
         });
@@ -164,10 +164,10 @@ bool read_pod_failure_rule(const JsonValue& v, PodFailureRule& out, Trouble& t) 
   return true;
 }
 
-bool read_pod_failure_policy(const JsonValue& v, Job& out, Trouble& t) {
+bool read_pod_failure_policy(const WireValue& v, Job& out, Trouble& t) {
   std::vector<PodFailureRule> rules;
   if (!field_with(v, "rules", t,
-                  [&](const JsonValue& list) { return read_list(list, rules, t, read_pod_failure_rule); }))
+                  [&](const WireValue& list) { return read_list(list, rules, t, read_pod_failure_rule); }))
     return false;
   for (const PodFailureRule& rule : rules) {
     if (!rule.on_disruption) continue;
@@ -179,19 +179,19 @@ bool read_pod_failure_policy(const JsonValue& v, Job& out, Trouble& t) {
 
 }  // namespace
 
-bool read(const JsonValue& v, Job& out, Trouble& t) {
+bool read(const WireValue& v, Job& out, Trouble& t) {
   std::optional<int64_t> per_index;
   const bool ok = expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
                   section(v, "spec", t,
-                          [&](const JsonValue& s) {
+                          [&](const WireValue& s) {
                             return field(s, "podReplacementPolicy", out.pod_replacement_policy, t) &&
                                    field(s, "backoffLimit", out.backoff_limit, t) &&
                                    field(s, "backoffLimitPerIndex", per_index, t) &&
-                                   section(s, "podFailurePolicy", t, [&](const JsonValue& policy) {
+                                   section(s, "podFailurePolicy", t, [&](const WireValue& policy) {
                                      return read_pod_failure_policy(policy, out, t);
                                    });
                           }) &&
-                  section(v, "status", t, [&](const JsonValue& s) { return field(s, "failed", out.failed, t); });
+                  section(v, "status", t, [&](const WireValue& s) { return field(s, "failed", out.failed, t); });
   out.backoff_limit_per_index = per_index.has_value();
   return ok;
 }

@@ -63,6 +63,7 @@ struct ObjectMeta {
   }
   // "namespace/name", or "name" for cluster-scoped objects: the key of stores and queues.
   std::string key() const { return ns.empty() ? name : ns + "/" + name; }
+  bool operator==(const ObjectMeta&) const = default;
 };
 
 // metav1.Condition and the older condition types, as far as they are the same.
@@ -73,6 +74,7 @@ struct Condition {
   std::string message;
   std::string last_transition_time;
   int64_t observed_generation = 0;
+  bool operator==(const Condition&) const = default;
 };
 
 struct LabelSelectorRequirement {
@@ -85,6 +87,7 @@ struct LabelSelectorRequirement {
 struct LabelSelector {
   StringMap match_labels;
   std::vector<LabelSelectorRequirement> match_expressions;
+  bool operator==(const LabelSelector&) const = default;
 };
 
 // corev1.NodeSelector: OR of terms, each an AND of its requirements. A term without requirements matches nothing.

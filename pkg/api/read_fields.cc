@@ -21,7 +21,7 @@ std::string_view with_article(std::string_view kind) {
 
 }  // namespace
 
-bool Trouble::wrong_type(const JsonValue& value, std::string_view expected) {
+bool Trouble::wrong_type(const WireValue& value, std::string_view expected) {
   what_ = "expected " + std::string(expected) + ", got " + std::string(with_article(value.kind_name()));
   return false;
 }
@@ -53,21 +53,21 @@ std::string Trouble::message() const {
   return path.empty() ? what_ : path + ": " + what_;
 }
 
-bool expect_object(const JsonValue& value, Trouble& trouble) {
-  return value.kind() == JsonValue::Kind::kObject || trouble.wrong_type(value, "an object");
+bool expect_object(const WireValue& value, Trouble& trouble) {
+  return value.kind() == WireValue::Kind::kObject || trouble.wrong_type(value, "an object");
 }
 
-bool read(const JsonValue& value, bool& out, Trouble& trouble) {
+bool read(const WireValue& value, bool& out, Trouble& trouble) {
   return value.get(out) || trouble.wrong_type(value, "a boolean");
 }
 
-bool read(const JsonValue& value, int64_t& out, Trouble& trouble) {
+bool read(const WireValue& value, int64_t& out, Trouble& trouble) {
   if (value.get(out)) return true;
-  if (value.kind() != JsonValue::Kind::kNumber) return trouble.wrong_type(value, "an integer");
+  if (value.kind() != WireValue::Kind::kNumber) return trouble.wrong_type(value, "an integer");
   return trouble.out_of_range("the number " + value.raw());
 }
 
-bool read(const JsonValue& value, int32_t& out, Trouble& trouble) {
+bool read(const WireValue& value, int32_t& out, Trouble& trouble) {
   int64_t wide = 0;
   if (!read(value, wide, trouble)) return false;
   if (wide < std::numeric_limits<int32_t>::min() || wide > std::numeric_limits<int32_t>::max())
@@ -76,15 +76,15 @@ bool read(const JsonValue& value, int32_t& out, Trouble& trouble) {
   return true;
 }
 
-bool read(const JsonValue& value, std::string& out, Trouble& trouble) {
+bool read(const WireValue& value, std::string& out, Trouble& trouble) {
   std::string_view text;
   if (!value.get(text)) return trouble.wrong_type(value, "a string");
   out.assign(text);
   return true;
 }
 
-bool read_quantity(const JsonValue& value, std::string& out, Trouble& trouble) {
-  if (value.kind() == JsonValue::Kind::kNumber) {
+bool read_quantity(const WireValue& value, std::string& out, Trouble& trouble) {
+  if (value.kind() == WireValue::Kind::kNumber) {
     out = value.raw();
     return true;
   }
@@ -94,34 +94,34 @@ bool read_quantity(const JsonValue& value, std::string& out, Trouble& trouble) {
   return true;
 }
 
-bool read_quantity_map(const JsonValue& value, StringMap& out, Trouble& trouble) {
+bool read_quantity_map(const WireValue& value, StringMap& out, Trouble& trouble) {
   return read_map(value, out, trouble, read_quantity);
 }
 
 namespace {
 
-bool read_owner(const JsonValue& v, OwnerReference& out, Trouble& t) {
+bool read_owner(const WireValue& v, OwnerReference& out, Trouble& t) {
   return expect_object(v, t) && field(v, "apiVersion", out.api_version, t) && field(v, "kind", out.kind, t) &&
          field(v, "name", out.name, t) && field(v, "uid", out.uid, t) && field(v, "controller", out.controller, t);
 }
 
 // Of the fields themselves only one bit is kept.
-bool read_managed_fields(const JsonValue& v, ManagedFieldsEntry& out, Trouble& t) {
+bool read_managed_fields(const WireValue& v, ManagedFieldsEntry& out, Trouble& t) {
   if (!expect_object(v, t) || !field(v, "manager", out.manager, t) || !field(v, "operation", out.operation, t) ||
       !field(v, "subresource", out.subresource, t))
     return false;
-  JsonValue fields, status, nominated;
+  WireValue fields, status, nominated;
   out.nominates_node = out.operation == "Apply" && out.subresource == "status" && v.find("fieldsV1", fields) &&
                        fields.find("f:status", status) && status.find("f:nominatedNodeName", nominated);
   return true;
 }
 
-bool read_label_requirement(const JsonValue& v, LabelSelectorRequirement& out, Trouble& t) {
+bool read_label_requirement(const WireValue& v, LabelSelectorRequirement& out, Trouble& t) {
   return expect_object(v, t) && field(v, "key", out.key, t) && field(v, "operator", out.op, t) &&
          field(v, "values", out.values, t);
 }
 
-bool read_node_requirement(const JsonValue& v, NodeSelectorRequirement& out, Trouble& t) {
+bool read_node_requirement(const WireValue& v, NodeSelectorRequirement& out, Trouble& t) {
   return expect_object(v, t) && field(v, "key", out.key, t) && field(v, "operator", out.op, t) &&
          field(v, "values", out.values, t);
 }
@@ -160,8 +160,8 @@ constexpr UsedAnnotation kUsedAnnotations[] = {
 constexpr size_t kMaxOwnManagers = 64;
 constexpr size_t kMaxManagers = 16;
 
-bool read_annotations_in_use(const JsonValue& v, StringMap& out, Trouble& t) {
-  return expect_object(v, t) && v.each_member([&](std::string_view key, const JsonValue& member) {
+bool read_annotations_in_use(const WireValue& v, StringMap& out, Trouble& t) {
+  return expect_object(v, t) && v.each_member([&](std::string_view key, const WireValue& member) {
     const auto* used = std::find_if(std::begin(kUsedAnnotations), std::end(kUsedAnnotations),
                                     [key](const UsedAnnotation& annotation) { return annotation.key == key; });
     if (used == std::end(kUsedAnnotations)) return true;
@@ -173,10 +173,10 @@ bool read_annotations_in_use(const JsonValue& v, StringMap& out, Trouble& t) {
   });
 }
 
-bool read_managers_in_use(const JsonValue& v, std::vector<ManagedFieldsEntry>& out, Trouble& t) {
-  if (v.kind() != JsonValue::Kind::kArray) return t.wrong_type(v, "an array");
+bool read_managers_in_use(const WireValue& v, std::vector<ManagedFieldsEntry>& out, Trouble& t) {
+  if (v.kind() != WireValue::Kind::kArray) return t.wrong_type(v, "an array");
   size_t at = 0, own = 0, others = 0;
-  const bool good = v.each_element([&](const JsonValue& element) {
+  const bool good = v.each_element([&](const WireValue& element) {
     ManagedFieldsEntry entry;
     if (!element.is_null() && !read_managed_fields(element, entry, t)) return t.in_element(at);
     ++at;
@@ -190,8 +190,8 @@ bool read_managers_in_use(const JsonValue& v, std::vector<ManagedFieldsEntry>& o
 
 }  // namespace
 
-bool read_metadata_in_use(const JsonValue& object, ObjectMeta& out, Labels labels, Trouble& trouble) {
-  return field_with(object, "metadata", trouble, [&](const JsonValue& v) {
+bool read_metadata_in_use(const WireValue& object, ObjectMeta& out, Labels labels, Trouble& trouble) {
+  return field_with(object, "metadata", trouble, [&](const WireValue& v) {
     Trouble& t = trouble;
     return expect_object(v, t) && field(v, "name", out.name, t) && field(v, "namespace", out.ns, t) &&
            field(v, "uid", out.uid, t) && field(v, "resourceVersion", out.resource_version, t) &&
@@ -199,16 +199,16 @@ bool read_metadata_in_use(const JsonValue& object, ObjectMeta& out, Labels label
            field(v, "deletionTimestamp", out.deletion_timestamp, t) &&
            (labels == Labels::kDropped || field(v, "labels", out.labels, t)) &&
            field_with(v, "annotations", t,
-                      [&](const JsonValue& map) { return read_annotations_in_use(map, out.annotations, t); }) &&
+                      [&](const WireValue& map) { return read_annotations_in_use(map, out.annotations, t); }) &&
            field(v, "finalizers", out.finalizers, t) &&
            field_with(v, "ownerReferences", t,
-                      [&](const JsonValue& list) { return read_list(list, out.owner_references, t, read_owner); }) &&
+                      [&](const WireValue& list) { return read_list(list, out.owner_references, t, read_owner); }) &&
            field_with(v, "managedFields", t,
-                      [&](const JsonValue& list) { return read_managers_in_use(list, out.managed_fields, t); });
+                      [&](const WireValue& list) { return read_managers_in_use(list, out.managed_fields, t); });
   });
 }
 
-bool read(const JsonValue& v, ObjectMeta& out, Trouble& t) {
+bool read(const WireValue& v, ObjectMeta& out, Trouble& t) {
   return expect_object(v, t) && field(v, "name", out.name, t) && field(v, "generateName", out.generate_name, t) &&
          field(v, "namespace", out.ns, t) && field(v, "uid", out.uid, t) &&
          field(v, "resourceVersion", out.resource_version, t) && field(v, "generation", out.generation, t) &&
@@ -216,35 +216,35 @@ bool read(const JsonValue& v, ObjectMeta& out, Trouble& t) {
          field(v, "deletionTimestamp", out.deletion_timestamp, t) && field(v, "labels", out.labels, t) &&
          field(v, "annotations", out.annotations, t) && field(v, "finalizers", out.finalizers, t) &&
          field_with(v, "ownerReferences", t,
-                    [&](const JsonValue& list) { return read_list(list, out.owner_references, t, read_owner); }) &&
+                    [&](const WireValue& list) { return read_list(list, out.owner_references, t, read_owner); }) &&
          field_with(v, "managedFields", t,
-                    [&](const JsonValue& list) { return read_list(list, out.managed_fields, t, read_managed_fields); });
+                    [&](const WireValue& list) { return read_list(list, out.managed_fields, t, read_managed_fields); });
 }
 
-bool read(const JsonValue& v, Condition& out, Trouble& t) {
+bool read(const WireValue& v, Condition& out, Trouble& t) {
   return expect_object(v, t) && field(v, "type", out.type, t) && field(v, "status", out.status, t) &&
          field(v, "reason", out.reason, t) && field(v, "message", out.message, t) &&
          field(v, "lastTransitionTime", out.last_transition_time, t) &&
          field(v, "observedGeneration", out.observed_generation, t);
 }
 
-bool read(const JsonValue& v, LabelSelector& out, Trouble& t) {
+bool read(const WireValue& v, LabelSelector& out, Trouble& t) {
   return expect_object(v, t) && field(v, "matchLabels", out.match_labels, t) &&
-         field_with(v, "matchExpressions", t, [&](const JsonValue& list) {
+         field_with(v, "matchExpressions", t, [&](const WireValue& list) {
            return read_list(list, out.match_expressions, t, read_label_requirement);
          });
 }
 
-bool read(const JsonValue& v, NodeSelectorTerm& out, Trouble& t) {
+bool read(const WireValue& v, NodeSelectorTerm& out, Trouble& t) {
   return expect_object(v, t) &&
          field_with(
              v, "matchExpressions", t,
-             [&](const JsonValue& list) { return read_list(list, out.match_expressions, t, read_node_requirement); }) &&
+             [&](const WireValue& list) { return read_list(list, out.match_expressions, t, read_node_requirement); }) &&
          field_with(v, "matchFields", t,
-                    [&](const JsonValue& list) { return read_list(list, out.match_fields, t, read_node_requirement); });
+                    [&](const WireValue& list) { return read_list(list, out.match_fields, t, read_node_requirement); });
 }
 
-bool read(const JsonValue& v, NodeSelector& out, Trouble& t) {
+bool read(const WireValue& v, NodeSelector& out, Trouble& t) {
   return expect_object(v, t) && field(v, "nodeSelectorTerms", out.terms, t);
 }
 

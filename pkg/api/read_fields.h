@@ -11,15 +11,15 @@
 #include <string_view>
 #include <vector>
 
-#include "pkg/api/json_value.h"
 #include "pkg/api/meta.h"
+#include "pkg/api/wire_value.h"
 
 namespace dra::api::detail {
 
 class Trouble {
  public:
   // "expected a string, got a number"; always returns false.
-  bool wrong_type(const JsonValue& value, std::string_view expected);
+  bool wrong_type(const WireValue& value, std::string_view expected);
   bool out_of_range(std::string_view what);
   // Puts a member name, an index or a map key in front of the path; always returns false.
   bool in_member(std::string_view name);
@@ -34,32 +34,32 @@ class Trouble {
   std::string what_;
 };
 
-bool read(const JsonValue& value, bool& out, Trouble& trouble);
-bool read(const JsonValue& value, int64_t& out, Trouble& trouble);
-bool read(const JsonValue& value, int32_t& out, Trouble& trouble);
-bool read(const JsonValue& value, std::string& out, Trouble& trouble);
-bool read(const JsonValue& value, ObjectMeta& out, Trouble& trouble);
-bool read(const JsonValue& value, Condition& out, Trouble& trouble);
-bool read(const JsonValue& value, LabelSelector& out, Trouble& trouble);
-bool read(const JsonValue& value, NodeSelector& out, Trouble& trouble);
-bool read(const JsonValue& value, NodeSelectorTerm& out, Trouble& trouble);
+bool read(const WireValue& value, bool& out, Trouble& trouble);
+bool read(const WireValue& value, int64_t& out, Trouble& trouble);
+bool read(const WireValue& value, int32_t& out, Trouble& trouble);
+bool read(const WireValue& value, std::string& out, Trouble& trouble);
+bool read(const WireValue& value, ObjectMeta& out, Trouble& trouble);
+bool read(const WireValue& value, Condition& out, Trouble& trouble);
+bool read(const WireValue& value, LabelSelector& out, Trouble& trouble);
+bool read(const WireValue& value, NodeSelector& out, Trouble& trouble);
+bool read(const WireValue& value, NodeSelectorTerm& out, Trouble& trouble);
 // A quantity may be a JSON string or number; both become the text of the wire.
-bool read_quantity(const JsonValue& value, std::string& out, Trouble& trouble);
-bool read_quantity_map(const JsonValue& value, StringMap& out, Trouble& trouble);
-bool expect_object(const JsonValue& value, Trouble& trouble);
+bool read_quantity(const WireValue& value, std::string& out, Trouble& trouble);
+bool read_quantity_map(const WireValue& value, StringMap& out, Trouble& trouble);
+bool expect_object(const WireValue& value, Trouble& trouble);
 
 template <class T>
-bool read(const JsonValue& value, std::optional<T>& out, Trouble& trouble) {
+bool read(const WireValue& value, std::optional<T>& out, Trouble& trouble) {
   return read(value, out.emplace(), trouble);
 }
 
-// f(JsonValue, T&, Trouble&) reads one element. A null element leaves a default T, as Go's decoder has it.
+// f(WireValue, T&, Trouble&) reads one element. A null element leaves a default T, as Go's decoder has it.
 template <class T, class F>
-bool read_list(const JsonValue& value, std::vector<T>& out, Trouble& trouble, F&& f) {
-  if (value.kind() != JsonValue::Kind::kArray) return trouble.wrong_type(value, "an array");
+bool read_list(const WireValue& value, std::vector<T>& out, Trouble& trouble, F&& f) {
+  if (value.kind() != WireValue::Kind::kArray) return trouble.wrong_type(value, "an array");
   out.clear();
   out.reserve(value.size());
-  return value.each_element([&](const JsonValue& element) {
+  return value.each_element([&](const WireValue& element) {
     T item{};
     if (!element.is_null() && !f(element, item, trouble)) return trouble.in_element(out.size());
     out.push_back(std::move(item));
@@ -68,16 +68,16 @@ bool read_list(const JsonValue& value, std::vector<T>& out, Trouble& trouble, F&
 }
 
 template <class T>
-bool read(const JsonValue& value, std::vector<T>& out, Trouble& trouble) {
+bool read(const WireValue& value, std::vector<T>& out, Trouble& trouble) {
   return read_list(value, out, trouble,
-                   [](const JsonValue& element, T& item, Trouble& t) { return read(element, item, t); });
+                   [](const WireValue& element, T& item, Trouble& t) { return read(element, item, t); });
 }
 
 template <class T, class F>
-bool read_map(const JsonValue& value, std::map<std::string, T, std::less<>>& out, Trouble& trouble, F&& f) {
+bool read_map(const WireValue& value, std::map<std::string, T, std::less<>>& out, Trouble& trouble, F&& f) {
   if (!expect_object(value, trouble)) return false;
   out.clear();
-  return value.each_member([&](std::string_view key, const JsonValue& member) {
+  return value.each_member([&](std::string_view key, const WireValue& member) {
     T item{};
     if (!member.is_null() && !f(member, item, trouble)) return trouble.in_key(key);
     out.insert_or_assign(std::string(key), std::move(item));
@@ -86,41 +86,41 @@ bool read_map(const JsonValue& value, std::map<std::string, T, std::less<>>& out
 }
 
 template <class T>
-bool read(const JsonValue& value, std::map<std::string, T, std::less<>>& out, Trouble& trouble) {
+bool read(const WireValue& value, std::map<std::string, T, std::less<>>& out, Trouble& trouble) {
   return read_map(value, out, trouble,
-                  [](const JsonValue& member, T& item, Trouble& t) { return read(member, item, t); });
+                  [](const WireValue& member, T& item, Trouble& t) { return read(member, item, t); });
 }
 
 // The member `name` of an object, if present and not null.
 template <class T>
-bool field(const JsonValue& object, std::string_view name, T& out, Trouble& trouble) {
-  JsonValue value;
+bool field(const WireValue& object, std::string_view name, T& out, Trouble& trouble) {
+  WireValue value;
   if (!object.find(name, value) || value.is_null()) return true;
   return read(value, out, trouble) || trouble.in_member(name);
 }
 
 template <class F>
-bool field_with(const JsonValue& object, std::string_view name, Trouble& trouble, F&& f) {
-  JsonValue value;
+bool field_with(const WireValue& object, std::string_view name, Trouble& trouble, F&& f) {
+  WireValue value;
   if (!object.find(name, value) || value.is_null()) return true;
   return f(value) || trouble.in_member(name);
 }
 
-// Calls f(JsonValue) for the object member `name`, if present: for nested objects that are flattened in the structs.
+// Calls f(WireValue) for the object member `name`, if present: for nested objects that are flattened in the structs.
 template <class F>
-bool section(const JsonValue& object, std::string_view name, Trouble& trouble, F&& f) {
+bool section(const WireValue& object, std::string_view name, Trouble& trouble, F&& f) {
   return field_with(object, name, trouble,
-                    [&](const JsonValue& value) { return expect_object(value, trouble) && f(value); });
+                    [&](const WireValue& value) { return expect_object(value, trouble) && f(value); });
 }
 
 // metadata of the kinds that stores keep, as far as this project looks at it: anybody who may write an object may fill
 // the rest of it. Dropped are generateName; annotations but those in use (and what is too long in them); managedFields
 // beyond the first sixteen of other managers and sixty-four of ours; and labels, unless they are wanted.
 enum class Labels : uint8_t { kDropped, kKept };
-bool read_metadata_in_use(const JsonValue& object, ObjectMeta& out, Labels labels, Trouble& trouble);
+bool read_metadata_in_use(const WireValue& object, ObjectMeta& out, Labels labels, Trouble& trouble);
 // The map of quantities `name`, if present.
-inline bool quantities(const JsonValue& object, std::string_view name, StringMap& out, Trouble& trouble) {
-  return field_with(object, name, trouble, [&](const JsonValue& map) { return read_quantity_map(map, out, trouble); });
+inline bool quantities(const WireValue& object, std::string_view name, StringMap& out, Trouble& trouble) {
+  return field_with(object, name, trouble, [&](const WireValue& map) { return read_quantity_map(map, out, trouble); });
 }
 
 }  // namespace dra::api::detail

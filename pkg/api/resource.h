@@ -121,6 +121,7 @@ struct ResourceSlice {
   bool per_device_node_selection = false;
   std::vector<Device> devices;
   std::vector<CounterSet> shared_counters;
+  bool operator==(const ResourceSlice&) const = default;
 };
 
 // ---- DeviceClass and the parts it shares with claims
@@ -240,18 +241,21 @@ struct AllocatedDeviceStatus {
   std::string device;
   std::optional<std::string> share_id;
   std::vector<Condition> conditions;
+  bool operator==(const AllocatedDeviceStatus&) const = default;
 };
 
 struct ResourceClaimStatus {
   std::optional<AllocationResult> allocation;
   std::vector<ResourceClaimConsumerReference> reserved_for;
   std::vector<AllocatedDeviceStatus> devices;
+  bool operator==(const ResourceClaimStatus&) const = default;
 };
 
 struct ResourceClaim {
   ObjectMeta metadata;
   ResourceClaimSpec spec;
   ResourceClaimStatus status;
+  bool operator==(const ResourceClaim&) const = default;
 };
 
 struct ResourceClaimTemplate {

@@ -135,7 +135,7 @@ bool is_registered(const Call& call, const BodyKind& expected, const std::string
     if (std::none_of(served.begin(), served.end(), same)) return false;
   }
   return kind.ends_with("List") || kind.ends_with("Options") ||
-         (expected.schema != nullptr && SchemaSet::builtin().find(expected.schema->package, kind) != nullptr);
+         (expected.schema != nullptr && builtin_schemas().find(expected.schema->package, kind) != nullptr);
 }
 
 FieldValidation validation_of(const Call& call) {
@@ -148,7 +148,7 @@ FieldValidation validation_of(const Call& call) {
 }  // namespace
 
 BodyKind body_kind(const Call& call) {
-  const ObjectType* schema = SchemaSet::builtin().find(call.version->schema_package, call.kind->info().kind);
+  const ObjectType* schema = builtin_schemas().find(call.version->schema_package, call.kind->info().kind);
   return {call.gv(), call.kind->info().kind, schema};
 }
 
@@ -230,7 +230,7 @@ StatusOr<Json> decode_body(Call& call, const BodyKind& expected) {
       return fail_status(bad_request(not_registered(kind, api_version, expected.kind)));
     }
     actual.gv = served->gv;
-    actual.schema = SchemaSet::builtin().find(served->schema_package, kind);
+    actual.schema = builtin_schemas().find(served->schema_package, kind);
   }
   if (auto decoded = decode_document(call, actual, document, raw->duplicates, raw->json_text); !decoded) {
     return fail_status(decoded.error());

@@ -340,7 +340,7 @@ DecodeReport decode_object(const ObjectType* type, Json& object, MismatchWords w
     Decoder(report, false, "", words).object(*type, object, "", true);
     return report;
   }
-  const ObjectType* meta = SchemaSet::builtin().find("meta/v1", "ObjectMeta");
+  const ObjectType* meta = builtin_schemas().find("meta/v1", "ObjectMeta");
   auto it = object.find("metadata");
   if (it == object.end() || it->is_null()) {
     object["metadata"] = Json::object();

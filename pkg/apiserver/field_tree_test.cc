@@ -10,7 +10,7 @@
 namespace dra::apiserver::field_tree_test {
 
 const ObjectType* type_of(const char* package, const char* kind) {
-  return SchemaSet::builtin().find(package, kind);
+  return builtin_schemas().find(package, kind);
 }
 
 TEST(FieldTree, AnAppliedMapOwnsItsMembersButNotItself) {

@@ -11,7 +11,7 @@ namespace dra::apiserver {
 
 const ObjectType* managed_type(const Kind& kind, const GroupVersion&) {
   const ServedVersion* hub = kind.info().find_version(kind.info().hub);
-  return SchemaSet::builtin().find(hub->schema_package, kind.info().kind);
+  return builtin_schemas().find(hub->schema_package, kind.info().kind);
 }
 
 namespace {

@@ -126,7 +126,7 @@ Json v3_document(const KindRegistry& kinds, const GroupVersion& gv) {
     const KindInfo& info = k->info();
     const ServedVersion* v = info.find_version(gv);
     if (v == nullptr) continue;
-    const ObjectType* type = SchemaSet::builtin().find(v->schema_package, info.kind);
+    const ObjectType* type = builtin_schemas().find(v->schema_package, info.kind);
     std::string name =
         "io.k8s.api." + v->schema_package.substr(0, v->schema_package.find('/')) + "." + gv.version + "." + info.kind;
     if (type != nullptr) {

@@ -6,6 +6,7 @@
 
 #include <string_view>
 
+#include "pkg/api/decode_protobuf.h"
 #include "pkg/apiserver/json.h"
 #include "pkg/apiserver/status.h"
 
@@ -13,8 +14,7 @@ namespace dra::apiserver {
 
 struct BodyKind;
 
-// What every protobuf body begins with.
-constexpr std::string_view kProtobufMagic("k8s\0", 4);
+using api::kProtobufMagic;  // what every protobuf body begins with
 
 // The document, with apiVersion and kind as the envelope has them.
 StatusOr<Json> decode_protobuf_body(std::string_view body, const BodyKind& expected);

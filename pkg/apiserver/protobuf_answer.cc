@@ -175,16 +175,7 @@ std::optional<std::string> encode_list(const Json& document, std::string_view it
 }  // namespace
 
 const ObjectType* find_message_type(std::string_view api_version, std::string_view kind) {
-  const SchemaSet& schemas = SchemaSet::builtin();
-  const size_t slash = api_version.find('/');
-  if (slash == std::string_view::npos) {
-    const ObjectType* core = schemas.find("core/" + std::string(api_version), kind);
-    return core != nullptr ? core : schemas.find("meta/v1", kind);
-  }
-  if (api_version.substr(0, slash) == "meta.k8s.io") return schemas.find("meta/v1", kind);
-  // A table's package is the group's first label: "rbac/v1" of "rbac.authorization.k8s.io/v1".
-  const std::string_view label = api_version.substr(0, std::min(slash, api_version.find('.')));
-  return schemas.find(std::string(label) + std::string(api_version.substr(slash)), kind);
+  return api::schema::find_message_type(builtin_schemas(), api_version, kind);
 }
 
 std::string encode_message(const ObjectType& type, const Json& object) {
@@ -194,7 +185,7 @@ std::string encode_message(const ObjectType& type, const Json& object) {
 }
 
 ProtobufList::ProtobufList(const Json& metadata) {
-  const ObjectType* type = SchemaSet::builtin().find("meta/v1", "ListMeta");
+  const ObjectType* type = builtin_schemas().find("meta/v1", "ListMeta");
   DRA_CHECK(type != nullptr);
   append_bytes_field(message_, kListMetadata, encode_message(*type, metadata));
 }

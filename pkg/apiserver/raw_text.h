@@ -12,10 +12,9 @@
 
 #include "pkg/apiserver/field_error.h"
 #include "pkg/apiserver/json.h"
+#include "pkg/apiserver/schema.h"
 
 namespace dra::apiserver {
-
-struct ObjectType;
 
 // By JSON pointer ("/spec/config/0/opaque/parameters"). A field that is as the server would print it is absent.
 using RawTexts = std::map<std::string, std::string>;

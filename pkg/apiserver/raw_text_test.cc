@@ -12,7 +12,7 @@ namespace dra::apiserver::raw_text_test {
 const std::string kPointer = "/spec/config/0/opaque/parameters";
 
 RawTexts of_class(const std::string& parameters) {
-  const ObjectType* type = SchemaSet::builtin().find("resource/v1", "DeviceClass");
+  const ObjectType* type = builtin_schemas().find("resource/v1", "DeviceClass");
   return raw_texts_of(*type, R"( { "kind" : "x{\"" , "spec": {"more":[{"opaque":[1,"]"]}], "config" : [ {"opaque":
     {"driver":"d", "parameters" :)" +
                                  parameters + "\n } } ] } } ");
@@ -32,7 +32,7 @@ TEST(RawText, KeepsWhatIsNotAsPrinted) {
 }
 
 TEST(RawText, CutTextEndsTheWalk) {
-  const ObjectType* type = SchemaSet::builtin().find("resource/v1", "DeviceClass");
+  const ObjectType* type = builtin_schemas().find("resource/v1", "DeviceClass");
   const std::string whole = R"({"spec":{"config":[{"opaque":{"parameters": {"a": ["\\\"", 1]}}}]}})";
   for (size_t n = 0; n <= whole.size(); ++n) {
     EXPECT_EQ(raw_texts_of(*type, whole.substr(0, n)).count(kPointer), n > whole.find("]}}") + 1 ? 1u : 0u) << n;

@@ -25,7 +25,7 @@ StatusOr<Json> parse_delete_body(const Call& call) {
   const std::string type = media_type(call.request.headers.get("Content-Type"));
   Json out;
   if (type == "application/vnd.kubernetes.protobuf") {
-    const ObjectType* schema = SchemaSet::builtin().find("meta/v1", "DeleteOptions");
+    const ObjectType* schema = builtin_schemas().find("meta/v1", "DeleteOptions");
     auto decoded = decode_protobuf_body(body, {{"", ""}, "DeleteOptions", schema});
     if (!decoded) return decoded;
     out = std::move(*decoded);
@@ -132,7 +132,7 @@ StatusOr<DeleteRequest> parse_delete_request(Call& call) {
     }
   }
   Json typed = document;
-  const DecodeReport report = decode_object(SchemaSet::builtin().find("meta/v1", "DeleteOptions"), typed);
+  const DecodeReport report = decode_object(builtin_schemas().find("meta/v1", "DeleteOptions"), typed);
   if (!report.error.empty()) return fail_status(bad_request(report.error));
   DeleteRequest out;
   auto text = [](const Json& in, const char* name) -> std::optional<std::string> {

@@ -336,7 +336,7 @@ bool spec_finalizers_empty(const KindInfo& info, const Json& object) {
 void reset_status(const Kind& kind, Json& object) {
   object.erase("status");
   const ServedVersion* hub = kind.info().find_version(kind.info().hub);
-  const ObjectType* type = SchemaSet::builtin().find(hub->schema_package, kind.info().kind);
+  const ObjectType* type = builtin_schemas().find(hub->schema_package, kind.info().kind);
   const Field* status = type == nullptr ? nullptr : type->find("status");
   if (status == nullptr) {
     object["status"] = Json::object();

@@ -147,9 +147,8 @@ StatusOr<Json> token_holders(const Env& env, const Call& call, const Json& bound
 
 void handle_review(const Env& env, const CallPtr& call, const CreateOnlyResource& resource) {
   auto decoded = decode_plain_body(
-      *call,
-      {resource.gv, resource.kind,
-       SchemaSet::builtin().find(resource.gv.group.substr(0, resource.gv.group.find('.')) + "/v1", resource.kind)});
+      *call, {resource.gv, resource.kind,
+              builtin_schemas().find(resource.gv.group.substr(0, resource.gv.group.find('.')) + "/v1", resource.kind)});
   if (!decoded) return send_status(*call, decoded.error());
   Json review = std::move(*decoded);
   review["kind"] = resource.kind;
@@ -173,9 +172,9 @@ void handle_review(const Env& env, const CallPtr& call, const CreateOnlyResource
 }
 
 void create_token(const Env& env, const CallPtr& call) {
-  auto decoded = decode_plain_body(*call, {{"authentication.k8s.io", "v1"},
-                                           "TokenRequest",
-                                           SchemaSet::builtin().find("authentication/v1", "TokenRequest")});
+  auto decoded = decode_plain_body(
+      *call,
+      {{"authentication.k8s.io", "v1"}, "TokenRequest", builtin_schemas().find("authentication/v1", "TokenRequest")});
   if (!decoded) return send_status(*call, decoded.error());
   const std::string& name = call->path.name;
   const StoredPtr account = env.store.get(call->table(), call->key(name));

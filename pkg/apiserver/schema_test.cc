@@ -7,7 +7,7 @@
 namespace dra::apiserver::schema_test {
 
 TEST(Schema, BuiltinTablesParseAndLink) {
-  const ObjectType* meta = SchemaSet::builtin().find("meta/v1", "ObjectMeta");
+  const ObjectType* meta = builtin_schemas().find("meta/v1", "ObjectMeta");
   ASSERT_NE(meta, nullptr);
   const Field* owners = meta->find("ownerReferences");
   ASSERT_NE(owners, nullptr);

@@ -260,7 +260,7 @@ StatusOr<Json> apply_strategic_patch(const Json& target, const Json& patch, cons
   Json rest = patch;
   Json merged_meta = target.value("metadata", Json::object());
   if (meta != patch.end() && meta->is_object()) {
-    auto merged = merger.object(merged_meta, *meta, SchemaSet::builtin().find("meta/v1", "ObjectMeta"));
+    auto merged = merger.object(merged_meta, *meta, builtin_schemas().find("meta/v1", "ObjectMeta"));
     if (!merged) return merged;
     merged_meta = std::move(*merged);
     rest.erase("metadata");

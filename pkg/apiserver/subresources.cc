@@ -18,7 +18,7 @@ namespace dra::apiserver {
 namespace {
 
 BodyKind foreign_kind(const GroupVersion& gv, const std::string& package, const std::string& kind) {
-  return {gv, kind, SchemaSet::builtin().find(package, kind)};
+  return {gv, kind, builtin_schemas().find(package, kind)};
 }
 
 // Merges what a binding sets into the pod.

@@ -187,7 +187,7 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
     } else if (call_->form.shape == OutputShape::kPartialObjectMetadata) {
       object = partial_object(metadata, call_->form.shape_version);
     } else {
-      const ObjectType* type = SchemaSet::builtin().find(call_->version->schema_package, call_->kind->info().kind);
+      const ObjectType* type = builtin_schemas().find(call_->version->schema_package, call_->kind->info().kind);
       if (type != nullptr) object = zero_object(*type);
       object["kind"] = call_->kind->info().kind;
       object["apiVersion"] = call_->gv().text();

@@ -8,6 +8,8 @@
 
 namespace dra {
 
+inline constexpr int kWireVarint = 0, kWireFixed64 = 1, kWireBytes = 2, kWireFixed32 = 5;
+
 // Reads one message's fields in the order in which they stand. Any overrun makes `ok` false and stops.
 // The views it returns point into the data that it was made with.
 class WireReader {
@@ -20,9 +22,9 @@ class WireReader {
 
   // Of the field that next() found.
   int number() const { return number_; }
-  int wire() const { return wire_; }                 // 0 varint, 1 fixed64, 2 length-delimited, 5 fixed32
-  uint64_t value() const { return value_; }          // wire types 0, 1 and 5
-  std::string_view bytes() const { return bytes_; }  // wire type 2
+  int wire() const { return wire_; }                 // one of the four above
+  uint64_t value() const { return value_; }          // all but kWireBytes
+  std::string_view bytes() const { return bytes_; }  // kWireBytes
 
   // For packed lists, which are varints without tags.
   bool more() const { return ok_ && !data_.empty(); }

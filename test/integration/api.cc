@@ -52,8 +52,9 @@ Json Answer::json() const {
 }
 
 Answer Api::call(const std::string& method, const std::string& target, const std::string& body,
-                 const std::string& content_type) {
+                 const std::string& content_type, const std::string& accept) {
   client::Request request;
+  request.accept = accept;
   request.method = method;
   request.target = target;
   request.body = body;

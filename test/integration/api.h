@@ -36,7 +36,7 @@ class Api {
   Api(Driver& driver, client::Transport& transport) : driver_(driver), transport_(transport) {}
 
   Answer call(const std::string& method, const std::string& target, const std::string& body = "",
-              const std::string& content_type = "application/json");
+              const std::string& content_type = "application/json", const std::string& accept = "application/json");
   // The path of an object, or (without a name) of its collection, from kind, namespace and name.
   static std::string path(const std::string& kind, const std::string& name = "", const std::string& ns = "default");
   // Creates the object where its kind belongs. Throws std::runtime_error with the server's words when refused; so do

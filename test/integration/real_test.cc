@@ -10,7 +10,9 @@
 
 #include "client/informer/informer.h"
 #include "client/rest/patch.h"
+#include "client/rest/status.h"
 #include "client/writer/writer.h"
+#include "pkg/api/decode_protobuf.h"
 #include "pkg/manager/discovery.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
@@ -20,6 +22,8 @@
 namespace dra::integration::real_test {
 
 using namespace std::chrono_literals;
+
+constexpr const char* kProtobuf = "application/vnd.kubernetes.protobuf";
 
 // A program that is not there, one that ends, one that never answers.
 class Start : public testing::Test {
@@ -191,6 +195,149 @@ TEST_P(Server, StreamsAListAndWhatComesAfterIt) {
   EXPECT_TRUE(informer.store().get("default/before"));
   api_->create(claim("after"));
   EXPECT_TRUE(plane_->run_until([&] { return informer.store().get("default/after") != nullptr; }, 30s));
+}
+
+// Objects in which as much as possible of what is read is set.
+Json full_pod() {
+  return Json::parse(R"({"apiVersion": "v1", "kind": "Pod",
+    "metadata": {"name": "full", "namespace": "default", "labels": {"app": "x", "empty": ""},
+      "annotations": {"dra-controller-manager/group": "g", "other": "o"}, "finalizers": ["example.com/f"],
+      "ownerReferences": [{"apiVersion": "v1", "kind": "Node", "name": "o", "uid": "u", "controller": true}]},
+    "spec": {"schedulerName": "none", "restartPolicy": "Never", "nodeSelector": {"zone": "a"},
+      "terminationGracePeriodSeconds": 0, "activeDeadlineSeconds": 77,
+      "schedulingGates": [{"name": "example.com/gate"}],
+      "affinity": {
+        "nodeAffinity": {
+          "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+            {"matchExpressions": [{"key": "a", "operator": "In", "values": ["1", "2"]}, {"key": "b", "operator": "Exists"}]},
+            {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n0"]}]}]},
+          "preferredDuringSchedulingIgnoredDuringExecution": [
+            {"weight": 3, "preference": {"matchExpressions": [{"key": "c", "operator": "Gt", "values": ["3"]}]}}]},
+        "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+          {"labelSelector": {"matchLabels": {"app": "x"}}, "namespaceSelector": {}, "topologyKey": "zone"}]},
+        "podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
+          {"weight": 5, "podAffinityTerm": {"namespaces": ["default"], "topologyKey": "host",
+            "labelSelector": {"matchExpressions": [{"key": "k", "operator": "NotIn", "values": ["v"]}]}}}]}},
+      "topologySpreadConstraints": [{"maxSkew": 2, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule",
+        "minDomains": 2, "nodeAffinityPolicy": "Ignore", "nodeTaintsPolicy": "Honor", "labelSelector": {},
+        "matchLabelKeys": ["app"]}],
+      "tolerations": [{"key": "t", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 0}],
+      "overhead": null,
+      "volumes": [{"name": "pvc", "persistentVolumeClaim": {"claimName": "c"}},
+        {"name": "eph", "ephemeral": {"volumeClaimTemplate": {"spec": {"accessModes": ["ReadWriteOnce"],
+          "resources": {"requests": {"storage": "1Gi"}}}}}},
+        {"name": "disk", "rbd": {"monitors": ["m1", "m2"], "image": "i", "pool": "p", "readOnly": true}},
+        {"name": "empty", "emptyDir": {}}],
+      "resourceClaims": [{"name": "a", "resourceClaimName": "claim"}, {"name": "b", "resourceClaimTemplateName": "t"}],
+      "resources": {"requests": {"cpu": "1500m", "memory": "2Gi"}},
+      "initContainers": [{"name": "side", "image": "s", "restartPolicy": "Always"}],
+      "containers": [{"name": "main", "image": "i:1",
+        "ports": [{"containerPort": 80, "hostPort": 8080, "protocol": "UDP", "hostIP": "127.0.0.1"}, {"containerPort": 81}],
+        "resources": {"requests": {"cpu": "0.5", "memory": "1G"}, "limits": {"memory": "1G", "example.com/x": "2"},
+          "claims": [{"name": "a", "request": "gpu"}]}}]}})");
+}
+
+Json full_pod_status() {
+  return Json::parse(R"({"status": {"phase": "Failed", "reason": "OutOfcpu", "message": "Pod was rejected: full <&>",
+    "nominatedNodeName": "n0",
+    "conditions": [{"type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": "m",
+      "lastTransitionTime": "2026-01-02T03:04:05Z", "lastProbeTime": null}],
+    "resourceClaimStatuses": [{"name": "b", "resourceClaimName": "full-b"}],
+    "containerStatuses": [{"name": "main", "image": "i:1", "imageID": "", "ready": false, "restartCount": 0,
+      "resources": {"requests": {"cpu": "250m"}}, "allocatedResources": {"cpu": "250m"},
+      "allocatedResourcesStatus": [{"name": "claim:a/gpu", "resources": [
+        {"resourceID": "d/p/gpu-0", "health": "Unhealthy", "message": "hot"}]}]}]}})");
+}
+
+Json full_node() {
+  return Json::parse(R"({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "full", "labels": {"zone": "a"}},
+    "spec": {"unschedulable": true,
+      "taints": [{"key": "k", "value": "v", "effect": "NoExecute", "timeAdded": "2026-01-02T03:04:05Z"}]}})");
+}
+
+Json full_node_status() {
+  return Json::parse(R"({"status": {"capacity": {"cpu": "8", "memory": "32Gi"}, "allocatable": {"cpu": "7900m"},
+    "conditions": [{"type": "Ready", "status": "True", "reason": "r", "message": "m"}],
+    "images": [{"names": ["registry/x:1", "registry/x@sha256:1"], "sizeBytes": 123456789012}]}})");
+}
+
+Json full_slice() {
+  return Json::parse(R"({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "full"},
+    "spec": {"driver": "d.example.com", "pool": {"name": "p", "generation": 3, "resourceSliceCount": 1},
+      "nodeSelector": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}]},
+      "devices": [{"name": "d0",
+        "attributes": {"s": {"string": ""}, "b": {"bool": false}, "i": {"int": 0}, "v": {"version": "1.2.3-rc.1"},
+          "example.com/q": {"string": "\u00e4 <b>"}},
+        "capacity": {"mem": {"value": "80Gi"}},
+        "taints": [{"key": "k", "effect": "NoSchedule", "timeAdded": "2026-01-02T03:04:05Z"}]}]}})");
+}
+
+Json full_claim() {
+  return Json::parse(R"({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
+    "metadata": {"name": "full", "namespace": "default",
+      "annotations": {"resource.kubernetes.io/pod-claim-name": "a", "dra-controller-manager/proven": "p"}},
+    "spec": {"devices": {
+      "requests": [
+        {"name": "gpu", "exactly": {"deviceClassName": "gpu", "count": 2, "allocationMode": "ExactCount",
+          "selectors": [{"cel": {"expression": "device.driver == \"d\" && 1 < 2"}}],
+          "tolerations": [{"key": "k", "operator": "Equal", "value": "v", "effect": "NoExecute", "tolerationSeconds": 9}]}},
+        {"name": "two", "firstAvailable": [{"name": "x", "deviceClassName": "gpu"}, {"name": "y", "deviceClassName": "h"}]}],
+      "constraints": [{"requests": ["gpu"], "matchAttribute": "example.com/q"}],
+      "config": [{"requests": ["gpu"], "opaque": {"driver": "d.example.com",
+        "parameters": {"z": 1, "a": [1.50, 12345678901234567890, "<&>", null], "deep": {"x": {}}}}}]}}})");
+}
+
+template <class T>
+std::string differences(const Answer& json, const Answer& protobuf) {
+  const auto a = api::decode_list<T>(json.body);
+  const auto b = api::decode_protobuf_list<T>(protobuf.body);
+  if (!a || !b) return !a ? a.error().message() : b.error().message();
+  if (a->items.empty() || a->items.size() != b->items.size()) return "not the same number of objects";
+  for (size_t i = 0; i < a->items.size(); ++i)
+    if (!(a->items[i] == b->items[i])) return a->items[i].metadata.key() + " differs";
+  return a->metadata.resource_version == b->metadata.resource_version ? "" : "the revisions differ";
+}
+
+TEST_P(Server, SaysTheSameInBothEncodings) {
+  const auto merge_status = [&](const Json& made, const Json& status) {
+    api_->merge(Api::path(made["kind"], made["metadata"]["name"]) + "/status", status);
+  };
+  merge_status(api_->create(full_pod()), full_pod_status());
+  merge_status(api_->create(full_node()), full_node_status());
+  api_->create(full_slice());
+  merge_status(api_->create(full_claim()), allocated_on_n0(api_->get(Api::path("Pod", "full"))));
+
+  const auto compare = [&](const std::string& kind, auto differences_of) {
+    const std::string path = Api::path(kind);
+    EXPECT_EQ(differences_of(api_->call("GET", path), api_->call("GET", path, "", "", kProtobuf)), "") << kind;
+  };
+  compare("Pod", differences<api::Pod>);
+  compare("Node", differences<api::Node>);
+  compare("ResourceClaim", differences<api::ResourceClaim>);
+  compare("ResourceSlice", differences<api::ResourceSlice>);
+
+  // And a watch of each stays in protobuf.
+  SeededRandom random(1);
+  client::ReflectorOptions options;
+  options.resource = claims();
+  client::Informer<api::ResourceClaim> informer(plane_->reactor(), plane_->transport(), random, options);
+  informer.start();
+  ASSERT_TRUE(plane_->run_until([&] { return informer.synced(); }, 30s));
+  api_->create(claim("after"));
+  ASSERT_TRUE(plane_->run_until([&] { return informer.store().get("default/after") != nullptr; }, 30s));
+  EXPECT_TRUE(informer.reflector().protobuf());
+  const std::string list = Api::path("ResourceClaim");
+  const auto expected = api::decode_list<api::ResourceClaim>(api_->call("GET", list).body);
+  for (const api::ResourceClaim& one : expected->items)
+    EXPECT_EQ(*informer.store().get(one.metadata.key()), one) << one.metadata.key();
+  // A revision that the server cannot know: the refusal is in protobuf, too.
+  const Answer refused = api_->call("GET", list + "?resourceVersion=x", "", "", kProtobuf);
+  client::Response response;
+  response.status = refused.status;
+  response.body = refused.body;
+  const Error error = client::error_from_response(response, "list");
+  EXPECT_EQ(error.code(), Code::kInvalidArgument);
+  EXPECT_NE(error.message().find("resourceVersion"), std::string::npos) << error.message();
 }
 
 TEST_P(Server, LetsTheManagerTakeAGatedPodToItsNode) {

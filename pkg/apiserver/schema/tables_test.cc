@@ -6,7 +6,7 @@
 namespace dra::apiserver::tables_test {
 
 const Field* field_of(std::string_view package, std::string_view type, std::string_view name) {
-  const ObjectType* t = SchemaSet::builtin().find(package, type);
+  const ObjectType* t = builtin_schemas().find(package, type);
   return t == nullptr ? nullptr : t->find(name);
 }
 
@@ -15,7 +15,7 @@ TEST(Tables, EveryServedVersionOfEveryKindHasASchema) {
   register_all_kinds(registry);
   for (const auto& k : registry.kinds()) {
     for (const auto& v : k->info().served) {
-      const ObjectType* t = SchemaSet::builtin().find(v.schema_package, k->info().kind);
+      const ObjectType* t = builtin_schemas().find(v.schema_package, k->info().kind);
       ASSERT_NE(t, nullptr) << v.schema_package << " " << k->info().kind;
       EXPECT_NE(t->find("metadata"), nullptr) << v.schema_package << " " << k->info().kind;
     }

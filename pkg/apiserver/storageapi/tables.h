@@ -1,4 +1,4 @@
-// The schema tables of this folder (format: pkg/apiserver/schema.h). Internal to it.
+// The schema tables of this folder (format: pkg/api/schema/schema.h). Internal to it.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
-#include "pkg/apiserver/schema/tables.h"
+#include "pkg/api/schema/tables.h"
 
-namespace dra::apiserver::schema_tables {
+namespace dra::api::schema::tables {
 
 // k8s.io/api/resource of 1.36: the types that are the same in v1, v1beta2 and v1beta1.
 std::string_view resource_shared() {
@@ -177,4 +177,4 @@ type NetworkDeviceData
 )";
 }
 
-}  // namespace dra::apiserver::schema_tables
+}  // namespace dra::api::schema::tables

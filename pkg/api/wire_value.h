@@ -1,9 +1,10 @@
-// JsonDocument and JsonValue: a read-only view of parsed JSON that keeps the parser's headers out of other files.
+// WireValue: a read-only view of one value of an object as a server sent it, in JSON (JsonDocument, below) or protobuf
+// (ProtobufDocument), which keeps the parsers' headers out of other files.
 //
-// Internal to pkg/api. A JsonValue is two words and is valid while its JsonDocument lives. The depth of a document is
-// bounded (10,240, more than any API server accepts). What Go reads and a strict parser does not (numbers of any size,
-// bytes that are no UTF-8, halves of surrogate pairs) is read as Go reads it, and a number of any size keeps its digits
-// in raw(). Not thread-safe across one document; different documents are independent.
+// Internal to pkg/api. A WireValue is three words and is valid while its document lives. The depth of a JSON document
+// is bounded (10,240, more than any API server accepts). What Go reads and a strict parser does not (numbers of any
+// size, bytes that are no UTF-8, halves of surrogate pairs) is read as Go reads it, and a number of any size keeps its
+// digits in raw(). Not thread-safe across one document; different documents are independent.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,7 @@
 
 namespace dra::api::detail {
 
-class JsonValue {
+class WireValue {
  public:
   enum class Kind { kNull, kBool, kNumber, kString, kArray, kObject };
 
@@ -33,31 +34,34 @@ class JsonValue {
   bool get(std::string_view& out) const;
 
   // The member of this object, false when absent or when this is no object.
-  bool find(std::string_view key, JsonValue& out) const;
-  // Calls f(JsonValue) or f(std::string_view key, JsonValue) until it returns false; returns whether all were seen.
+  bool find(std::string_view key, WireValue& out) const;
+  // Calls f(WireValue) or f(std::string_view key, WireValue) until it returns false; returns whether all were seen.
   template <class F>
   bool each_element(F&& f) const {
-    return each_element_impl([](void* context, JsonValue value) { return (*static_cast<F*>(context))(value); }, &f);
+    return each_element_impl([](void* context, WireValue value) { return (*static_cast<F*>(context))(value); }, &f);
   }
   template <class F>
   bool each_member(F&& f) const {
     return each_member_impl(
-        [](void* context, std::string_view key, JsonValue value) { return (*static_cast<F*>(context))(key, value); },
+        [](void* context, std::string_view key, WireValue value) { return (*static_cast<F*>(context))(key, value); },
         &f);
   }
   // Number of elements or members; a hint for reserve().
   size_t size() const;
-  // The value as compact JSON text.
+  // The value as compact JSON text. Of protobuf: of numbers and of fields that hold JSON only.
   std::string raw() const;
 
  private:
   friend class JsonDocument;
-  using ElementVisitor = bool (*)(void* context, JsonValue value);
-  using MemberVisitor = bool (*)(void* context, std::string_view key, JsonValue value);
+  friend class ProtobufDocument;
+  using ElementVisitor = bool (*)(void* context, WireValue value);
+  using MemberVisitor = bool (*)(void* context, std::string_view key, WireValue value);
   bool each_element_impl(ElementVisitor visitor, void* context) const;
   bool each_member_impl(MemberVisitor visitor, void* context) const;
 
+  // Of JSON the parser's element; of protobuf what ProtobufDocument keeps there.
   alignas(8) std::byte storage_[16] = {};
+  const void* protobuf_type_ = nullptr;  // nullptr: JSON
 };
 
 class JsonDocument {
@@ -69,7 +73,7 @@ class JsonDocument {
   JsonDocument& operator=(JsonDocument&&) noexcept;
   ~JsonDocument();
 
-  JsonValue root() const { return root_; }
+  WireValue root() const { return root_; }
 
  private:
   struct Parser;
@@ -77,7 +81,7 @@ class JsonDocument {
   static std::unique_ptr<Parser> take_parser();
 
   std::unique_ptr<Parser> parser_;
-  JsonValue root_;
+  WireValue root_;
 };
 
 }  // namespace dra::api::detail

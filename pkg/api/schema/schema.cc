@@ -1,12 +1,14 @@
-#include "pkg/apiserver/schema.h"
+#include "pkg/api/schema/schema.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
+#include "pkg/api/schema/tables.h"
 #include "pkg/base/check.h"
 #include "pkg/base/strings.h"
 
-namespace dra::apiserver {
+namespace dra::api::schema {
 
 namespace {
 
@@ -207,18 +209,45 @@ const ObjectType* SchemaSet::find(std::string_view package, std::string_view nam
   return it == types_.end() ? nullptr : it->second.get();
 }
 
-const SchemaSet& SchemaSet::builtin() {
-  static const SchemaSet* set = [] {
-    auto* s = new SchemaSet;
-    for (const auto& table : builtin_schema_tables()) {
-      auto added = s->add(table.package, table.text);
-      if (!added) check_failed(__FILE__, __LINE__, added.error().message().c_str());
-    }
-    auto linked = s->link();
-    if (!linked) check_failed(__FILE__, __LINE__, linked.error().message().c_str());
-    return s;
-  }();
-  return *set;
+SchemaSet link_tables(const std::vector<SchemaTable>& tables) {
+  SchemaSet set;
+  for (const SchemaTable& table : tables) {
+    auto added = set.add(table.package, table.text);
+    if (!added) check_failed(__FILE__, __LINE__, added.error().message().c_str());
+  }
+  auto linked = set.link();
+  if (!linked) check_failed(__FILE__, __LINE__, linked.error().message().c_str());
+  return set;
 }
 
-}  // namespace dra::apiserver
+const ObjectType* find_message_type(const SchemaSet& schemas, std::string_view api_version, std::string_view kind) {
+  const size_t slash = api_version.find('/');
+  if (slash == std::string_view::npos) {
+    const ObjectType* core = schemas.find("core/" + std::string(api_version), kind);
+    return core != nullptr ? core : schemas.find("meta/v1", kind);
+  }
+  if (api_version.substr(0, slash) == "meta.k8s.io") return schemas.find("meta/v1", kind);
+  // A table's package is the group's first label: "rbac/v1" of "rbac.authorization.k8s.io/v1".
+  const std::string_view label = api_version.substr(0, std::min(slash, api_version.find('.')));
+  return schemas.find(std::string(label) + std::string(api_version.substr(slash)), kind);
+}
+
+const std::vector<SchemaTable>& tables_in_use() {
+  static const std::vector<SchemaTable> all = {
+      {"meta/v1", tables::meta_v1()},
+      {"core/v1", tables::core_v1_volumes()},
+      {"core/v1", tables::core_v1_containers()},
+      {"core/v1", tables::core_v1_pods()},
+      {"core/v1", tables::core_v1_podstatus()},
+      {"core/v1", tables::core_v1_cluster()},
+      {"resource/v1", tables::resource_shared()},
+      {"resource/v1", tables::resource_v1()},
+      {"resource/v1beta1", tables::resource_shared()},
+      {"resource/v1beta1", tables::resource_v1beta1()},
+      {"resource/v1beta2", tables::resource_shared()},
+      {"resource/v1beta2", tables::resource_v1()},
+  };
+  return all;
+}
+
+}  // namespace dra::api::schema

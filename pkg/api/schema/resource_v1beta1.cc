@@ -1,6 +1,6 @@
-#include "pkg/apiserver/schema/tables.h"
+#include "pkg/api/schema/tables.h"
 
-namespace dra::apiserver::schema_tables {
+namespace dra::api::schema::tables {
 
 // k8s.io/api/resource/v1beta1 of 1.36: what differs from v1.
 std::string_view resource_v1beta1() {
@@ -55,4 +55,4 @@ type DeviceSubRequest
 )";
 }
 
-}  // namespace dra::apiserver::schema_tables
+}  // namespace dra::api::schema::tables

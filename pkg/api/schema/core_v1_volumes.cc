@@ -1,6 +1,6 @@
-#include "pkg/apiserver/schema/tables.h"
+#include "pkg/api/schema/tables.h"
 
-namespace dra::apiserver::schema_tables {
+namespace dra::api::schema::tables {
 
 // k8s.io/api/core/v1 of 1.36: volumes.
 std::string_view core_v1_volumes() {
@@ -283,4 +283,4 @@ type PersistentVolumeClaimTemplate
 )";
 }
 
-}  // namespace dra::apiserver::schema_tables
+}  // namespace dra::api::schema::tables

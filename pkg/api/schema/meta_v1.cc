@@ -1,6 +1,6 @@
-#include "pkg/apiserver/schema/tables.h"
+#include "pkg/api/schema/tables.h"
 
-namespace dra::apiserver::schema_tables {
+namespace dra::api::schema::tables {
 
 // k8s.io/apimachinery/pkg/apis/meta/v1 of 1.36.
 std::string_view meta_v1() {
@@ -109,4 +109,4 @@ type Condition
 )";
 }
 
-}  // namespace dra::apiserver::schema_tables
+}  // namespace dra::api::schema::tables

@@ -1,6 +1,6 @@
-#include "pkg/apiserver/schema/tables.h"
+#include "pkg/api/schema/tables.h"
 
-namespace dra::apiserver::schema_tables {
+namespace dra::api::schema::tables {
 
 // k8s.io/api/core/v1 of 1.36: containers.
 std::string_view core_v1_containers() {
@@ -261,4 +261,4 @@ type ContainerRestartRuleOnExitCodes
 )";
 }
 
-}  // namespace dra::apiserver::schema_tables
+}  // namespace dra::api::schema::tables

@@ -1,4 +1,4 @@
-#include "pkg/api/json_value.h"
+#include "pkg/api/wire_value.h"
 
 #include <simdjson.h>
 
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pkg/api/json_repair.h"
+#include "pkg/api/protobuf_document.h"
 #include "pkg/base/random.h"
 
 namespace dra::api::detail {
@@ -46,7 +47,8 @@ bool is_about_a_value(simdjson::error_code code) {
 
 }  // namespace
 
-JsonValue::Kind JsonValue::kind() const {
+WireValue::Kind WireValue::kind() const {
+  if (protobuf_type_ != nullptr) return ProtobufDocument::kind(*this);
   switch (element_of(storage_).type()) {
     case dom::element_type::ARRAY:
       return Kind::kArray;
@@ -66,7 +68,7 @@ JsonValue::Kind JsonValue::kind() const {
   return Kind::kNull;
 }
 
-std::string_view JsonValue::kind_name() const {
+std::string_view WireValue::kind_name() const {
   switch (kind()) {
     case Kind::kNull:
       return "null";
@@ -84,32 +86,39 @@ std::string_view JsonValue::kind_name() const {
   return "unknown";
 }
 
-bool JsonValue::get(bool& out) const {
+bool WireValue::get(bool& out) const {
+  if (protobuf_type_ != nullptr) return ProtobufDocument::get(*this, out);
   return element_of(storage_).get(out) == simdjson::SUCCESS;
 }
 
-bool JsonValue::get(int64_t& out) const {
+bool WireValue::get(int64_t& out) const {
+  if (protobuf_type_ != nullptr) return ProtobufDocument::get(*this, out);
   return element_of(storage_).get(out) == simdjson::SUCCESS;
 }
 
-bool JsonValue::get(double& out) const {
+bool WireValue::get(double& out) const {
+  if (protobuf_type_ != nullptr) return false;
   return element_of(storage_).get(out) == simdjson::SUCCESS;
 }
 
-bool JsonValue::get(std::string_view& out) const {
+bool WireValue::get(std::string_view& out) const {
+  if (protobuf_type_ != nullptr) return ProtobufDocument::get(*this, out);
   return element_of(storage_).get(out) == simdjson::SUCCESS;
 }
 
-bool JsonValue::find(std::string_view key, JsonValue& out) const {
+bool WireValue::find(std::string_view key, WireValue& out) const {
+  if (protobuf_type_ != nullptr) return ProtobufDocument::find(*this, key, out);
   dom::object object;
   if (element_of(storage_).get(object) != simdjson::SUCCESS) return false;
   dom::element member;
   if (object.at_key(key).get(member) != simdjson::SUCCESS) return false;
   std::memcpy(out.storage_, static_cast<const void*>(&member), sizeof(member));
+  out.protobuf_type_ = nullptr;
   return true;
 }
 
-size_t JsonValue::size() const {
+size_t WireValue::size() const {
+  if (protobuf_type_ != nullptr) return ProtobufDocument::size(*this);
   dom::element element = element_of(storage_);
   dom::array array;
   if (element.get(array) == simdjson::SUCCESS) return array.size();
@@ -118,29 +127,32 @@ size_t JsonValue::size() const {
   return 0;
 }
 
-bool JsonValue::each_element_impl(ElementVisitor visitor, void* context) const {
+bool WireValue::each_element_impl(ElementVisitor visitor, void* context) const {
+  if (protobuf_type_ != nullptr) return ProtobufDocument::each_element(*this, visitor, context);
   dom::array array;
   if (element_of(storage_).get(array) != simdjson::SUCCESS) return true;
   for (dom::element element : array) {
-    JsonValue value;
+    WireValue value;
     std::memcpy(value.storage_, static_cast<const void*>(&element), sizeof(element));
     if (!visitor(context, value)) return false;
   }
   return true;
 }
 
-bool JsonValue::each_member_impl(MemberVisitor visitor, void* context) const {
+bool WireValue::each_member_impl(MemberVisitor visitor, void* context) const {
+  if (protobuf_type_ != nullptr) return ProtobufDocument::each_member(*this, visitor, context);
   dom::object object;
   if (element_of(storage_).get(object) != simdjson::SUCCESS) return true;
   for (dom::key_value_pair member : object) {
-    JsonValue value;
+    WireValue value;
     std::memcpy(value.storage_, static_cast<const void*>(&member.value), sizeof(member.value));
     if (!visitor(context, member.key, value)) return false;
   }
   return true;
 }
 
-std::string JsonValue::raw() const {
+std::string WireValue::raw() const {
+  if (protobuf_type_ != nullptr) return ProtobufDocument::raw(*this);
   return with_numbers_back(simdjson::minify(element_of(storage_)), number_tag());
 }
 

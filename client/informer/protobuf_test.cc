@@ -1,0 +1,246 @@
+// Reflectors of kinds that are read in protobuf, against servers that have none, or send it broken.
+#include <gtest/gtest.h>
+
+#include "client/informer/informer.h"
+#include "client/testing/fake_server.h"
+#include "client/transport/stream_splitter.h"
+#include "pkg/base/protobuf_wire.h"
+#include "pkg/reactor/sim_reactor.h"
+
+namespace dra::client::protobuf_test {
+
+using namespace std::chrono_literals;
+
+const Resource kPods{"", "v1", "pods", "Pod", true};
+const std::string kPath = "/api/v1/pods";
+
+std::string field(int number, std::string_view bytes) {
+  std::string out;
+  append_bytes_field(out, number, bytes);
+  return out;
+}
+
+std::string enveloped(const std::string& api_version, const std::string& kind, const std::string& message) {
+  return std::string(api::kProtobufMagic) + field(1, field(1, api_version) + field(2, kind)) + field(2, message);
+}
+
+std::string pod(const std::string& name, const std::string& uid, const std::string& revision) {
+  return enveloped("v1", "Pod", field(1, field(1, name) + field(3, "ns") + field(5, uid) + field(6, revision)));
+}
+
+std::string event(const std::string& type, const std::string& object) {
+  return field(1, type) + field(2, field(1, object));
+}
+
+std::string bookmark(uint64_t revision) {
+  const std::string end = field(12, field(1, "k8s.io/initial-events-end") + field(2, "true"));
+  return event("BOOKMARK", enveloped("v1", "Pod", field(1, field(6, std::to_string(revision)) + end)));
+}
+
+std::string framed(const std::string& message) {
+  std::string out;
+  for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(message.size() >> shift);
+  return out + message;
+}
+
+// Answers those that ask for protobuf with `body` (a watch, or a list); everybody else as FakeServer does.
+class Server : public RequestHandler {
+ public:
+  explicit Server(Reactor& reactor) : fake(reactor) {}
+
+  void handle(const Request& request, const std::string& token, std::shared_ptr<ServerExchange> exchange) override {
+    const bool asked = request.accept.find("protobuf") != std::string::npos;
+    ++(asked ? asked_protobuf : asked_json);
+    if (!asked || plain_json) return fake.handle(request, token, std::move(exchange));
+    Response head;
+    head.status = status;
+    head.content_type = "application/vnd.kubernetes.protobuf;stream=watch";
+    if (status != 200) {
+      head.body = body;
+      return exchange->respond(std::move(head));
+    }
+    exchange->open(std::move(head));
+    // In pieces, as a network brings it.
+    for (size_t at = 0; at < body.size(); at += 7) exchange->write(std::string_view(body).substr(at, 7));
+    if (!stays_open) exchange->end();
+    open = std::move(exchange);
+  }
+
+  testing::FakeServer fake;
+  std::string body;
+  int status = 200;
+  bool stays_open = true;
+  bool plain_json = false;
+  int asked_protobuf = 0, asked_json = 0;
+  std::shared_ptr<ServerExchange> open;
+};
+
+struct World {
+  World() : server(reactor), network(reactor, server) {
+    server.fake.put(kPath, "ns", "a", "{}");
+    server.fake.put(kPath, "ns", "b", "{}");
+  }
+  // "uid@revision" of FakeServer's object, apart.
+  std::pair<std::string, std::string> identity(const std::string& name) {
+    const std::string text = server.fake.snapshot(kPath).at("ns/" + name);
+    return {text.substr(0, text.find('@')), text.substr(text.find('@') + 1)};
+  }
+  std::string frame(const std::string& type, const std::string& name) {
+    const auto [uid, revision] = identity(name);
+    return framed(event(type, pod(name, uid, revision)));
+  }
+  void start() {
+    ReflectorOptions options;
+    options.resource = kPods;
+    informer = std::make_unique<Informer<api::Pod>>(reactor, network, random, std::move(options));
+    informer->start();
+    reactor.advance(10s);
+  }
+  std::map<std::string, std::string> shown() {
+    std::map<std::string, std::string> out;
+    informer->core().for_each_in_stream(
+        [&](const Entry& e) { out[e.key()] = e.uid() + "@" + std::to_string(e.revision); });
+    return out;
+  }
+  void expect_json_and_nothing_lost() {
+    EXPECT_FALSE(informer->reflector().protobuf());
+    EXPECT_EQ(server.asked_protobuf, 1) << "asked again";
+    EXPECT_EQ(shown(), server.fake.snapshot(kPath));
+    server.fake.put(kPath, "ns", "later", "{}");
+    reactor.advance(1s);
+    EXPECT_EQ(shown(), server.fake.snapshot(kPath));
+  }
+
+  ManualClock clock;
+  SimReactor reactor{clock};
+  SeededRandom random{1};
+  Server server;
+  InProcessTransport network;
+  std::unique_ptr<Informer<api::Pod>> informer;
+};
+
+TEST(Protobuf, StateAndEvents) {
+  World world;
+  world.server.body =
+      world.frame("ADDED", "a") + world.frame("ADDED", "b") + framed(bookmark(world.server.fake.revision()));
+  world.start();
+  EXPECT_TRUE(world.informer->reflector().protobuf());
+  EXPECT_EQ(world.shown(), world.server.fake.snapshot(kPath));
+  world.server.fake.put(kPath, "ns", "a", R"({"metadata":{"labels":{"x":"y"}}})");
+  world.server.open->write(world.frame("MODIFIED", "a"));
+  world.reactor.advance(1s);
+  EXPECT_EQ(world.shown(), world.server.fake.snapshot(kPath));
+  EXPECT_EQ(world.server.asked_json, 0);
+}
+
+TEST(Protobuf, AServerThatAnswersInJson) {
+  World world;
+  world.server.plain_json = true;
+  world.start();
+  world.expect_json_and_nothing_lost();
+}
+
+TEST(Protobuf, AServerThatRefusesIt) {
+  for (const int status : {406, 415}) {
+    World world;
+    world.server.status = status;
+    world.start();
+    world.expect_json_and_nothing_lost();
+  }
+}
+
+TEST(Protobuf, BrokenStatesAreReadInJson) {
+  std::string deep = "x";
+  for (int i = 0; i < 100'000; ++i) deep = field(2, deep.substr(0, 1000));
+  const std::string lease = enveloped("coordination.k8s.io/v1", "Lease", "");
+  const std::string bodies[] = {
+      std::string("\xff\xff\xff\xff", 4),                                    // longer than the bound
+      std::string("\x00\x00\x00\x04zzzz", 8),                                // no message
+      framed(event("ADDED", "{}")),                                          // no envelope
+      framed(event("ADDED", lease)),                                         // another kind
+      framed(event("ADDED", enveloped("v9", "Pod", ""))),                    // a version without a table
+      framed(event("ADDED", enveloped("v1", "Pod", field(1, "\x0a\x7f")))),  // a length that lies
+      framed(event("ADDED", enveloped("v1", "Pod", field(1, field(1, "a")) + field(2, deep) + "\x12"))),
+      framed(event("ADDED", pod("a", "u", "no number"))),
+      framed(event("BOOKMARK", enveloped("v1", "Pod", ""))),
+      framed(event("RENAMED", pod("a", "u", "1"))),
+      framed(event("ERROR", lease)),
+  };
+  for (const std::string& body : bodies) {
+    SCOPED_TRACE(body.substr(0, 60));
+    World world;
+    world.server.body = body;
+    world.start();
+    world.expect_json_and_nothing_lost();
+  }
+}
+
+TEST(Protobuf, AStreamThatEndsInsideAFrame) {
+  World world;
+  world.server.body = world.frame("ADDED", "a").substr(0, 20);
+  world.server.stays_open = false;
+  world.start();
+  world.expect_json_and_nothing_lost();
+}
+
+TEST(Protobuf, ABrokenEventComesAgainInJson) {
+  World world;
+  world.server.body =
+      world.frame("ADDED", "a") + world.frame("ADDED", "b") + framed(bookmark(world.server.fake.revision()));
+  world.start();
+  world.server.fake.put(kPath, "ns", "c", "{}");
+  std::string broken = world.frame("ADDED", "c");
+  broken[broken.size() - 3] = '\x7f';
+  world.server.open->write(broken);
+  world.reactor.advance(10s);
+  world.expect_json_and_nothing_lost();
+  EXPECT_EQ(world.informer->reflector().stats().lists, 1u) << "the watch goes on where it was";
+}
+
+TEST(Protobuf, UnknownFieldsAreSkipped) {
+  World world;
+  const auto [uid, revision] = world.identity("a");
+  std::string unknown = field(200, "new") + field(5000, "newer");
+  append_varint_field(unknown, 77, 1);
+  append_fixed64_field(unknown, 78, 1);
+  const std::string metadata = field(1, "a") + field(3, "ns") + field(5, uid) + field(6, revision);
+  world.server.body = framed(event("ADDED", enveloped("v1", "Pod", unknown + field(1, metadata + unknown))) + unknown) +
+                      world.frame("ADDED", "b") + framed(bookmark(world.server.fake.revision()));
+  world.start();
+  EXPECT_TRUE(world.informer->reflector().protobuf());
+  EXPECT_EQ(world.shown(), world.server.fake.snapshot(kPath));
+}
+
+TEST(Protobuf, AnErrorEventSaysWhatItIs) {
+  World world;
+  std::string status = field(2, "Failure") + field(3, "too old resource version") + field(4, "Expired");
+  append_varint_field(status, 6, 410);
+  world.server.body = framed(event("ERROR", enveloped("v1", "Status", status)));
+  world.start();
+  EXPECT_GT(world.informer->reflector().stats().expired, 0u);
+  EXPECT_TRUE(world.informer->reflector().protobuf());
+}
+
+TEST(FrameSplitter, HoweverTheBytesAreCut) {
+  const std::string stream = framed("one") + framed("") + framed(std::string(300, 'x')) + framed("four");
+  for (size_t piece = 1; piece <= stream.size(); ++piece) {
+    FrameSplitter splitter(300);
+    std::vector<std::string> frames;
+    for (size_t at = 0; at < stream.size(); at += piece)
+      ASSERT_TRUE(splitter.feed(std::string_view(stream).substr(at, piece), [&](std::string_view frame) {
+        frames.emplace_back(frame);
+        return true;
+      }));
+    EXPECT_EQ(frames, (std::vector<std::string>{"one", "", std::string(300, 'x'), "four"})) << piece;
+    EXPECT_EQ(splitter.rest(), "");
+  }
+}
+
+TEST(FrameSplitter, ALengthBeyondTheBound) {
+  FrameSplitter splitter(2);
+  const auto ignore = [](std::string_view) { return true; };
+  EXPECT_TRUE(splitter.feed(std::string("\0\0", 2), ignore));
+  EXPECT_FALSE(splitter.feed(std::string("\0\3", 2), ignore));
+}
+
+}  // namespace dra::client::protobuf_test

@@ -1,0 +1,89 @@
+// StreamSplitter: chunks of a streamed body in, messages out: lines, or the frames of Kubernetes' protobuf watches
+// (four bytes of length, most significant first, then the message). Pure; one stream each.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "client/transport/line_splitter.h"
+
+namespace dra::client {
+
+// Whether a stream of this Content-Type comes in frames.
+inline bool comes_in_frames(std::string_view content_type) {
+  return content_type.starts_with("application/vnd.kubernetes.protobuf");
+}
+
+class FrameSplitter {
+ public:
+  explicit FrameSplitter(size_t max_frame) : max_frame_(max_frame) {}
+
+  // Calls f(message) for each frame that is complete now; f may return false to stop early (the rest is dropped). False
+  // when a frame says that it is longer than the bound; nothing may be fed after that.
+  template <class F>
+  bool feed(std::string_view bytes, F&& f) {
+    if (!rest_.empty()) {
+      // Take no more than this frame needs, so that those behind it are not copied.
+      if (!complete(bytes, kLengthBytes)) return true;
+      const size_t size = length(rest_);
+      if (size > max_frame_) return false;
+      if (!complete(bytes, kLengthBytes + size)) return true;
+      const std::string frame = std::move(rest_);
+      rest_.clear();
+      if (!f(std::string_view(frame).substr(kLengthBytes))) return true;
+    }
+    while (bytes.size() >= kLengthBytes) {
+      const size_t size = length(bytes);
+      if (size > max_frame_) return false;
+      if (bytes.size() - kLengthBytes < size) break;
+      if (!f(bytes.substr(kLengthBytes, size))) return true;
+      bytes.remove_prefix(kLengthBytes + size);
+    }
+    rest_ = bytes;
+    return true;
+  }
+
+  // The beginning of a frame that was cut, with its length.
+  std::string_view rest() const { return rest_; }
+
+ private:
+  static constexpr size_t kLengthBytes = 4;
+
+  static size_t length(std::string_view bytes) {
+    size_t size = 0;
+    for (size_t i = 0; i < kLengthBytes; ++i) size = size << 8 | static_cast<unsigned char>(bytes[i]);
+    return size;
+  }
+
+  // Moves bytes to rest_ until that has `size`.
+  bool complete(std::string_view& bytes, size_t size) {
+    const size_t missing = size > rest_.size() ? size - rest_.size() : 0;
+    rest_.append(bytes.substr(0, missing));
+    bytes.remove_prefix(missing < bytes.size() ? missing : bytes.size());
+    return rest_.size() >= size;
+  }
+
+  size_t max_frame_;
+  std::string rest_;
+};
+
+class StreamSplitter {
+ public:
+  explicit StreamSplitter(size_t max_message) : lines_(max_message), frames_(max_message) {}
+
+  // `content_type` is the stream's, the same each time.
+  template <class F>
+  bool feed(std::string_view content_type, std::string_view bytes, F&& f) {
+    return comes_in_frames(content_type) ? frames_.feed(bytes, f) : lines_.feed(bytes, f);
+  }
+
+  // What is left when the stream ends: a last line without its newline, or what there is of a frame.
+  std::string_view rest() const { return lines_.rest().empty() ? frames_.rest() : lines_.rest(); }
+
+ private:
+  LineSplitter lines_;
+  FrameSplitter frames_;
+};
+
+}  // namespace dra::client
