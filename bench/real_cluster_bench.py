@@ -4,7 +4,8 @@ claim controller of kube-controller-manager), then this project's manager beside
 
 Usage: real_cluster_bench.py FOLDER_OF_PROGRAMS [--assets FOLDER] [--pods N] [--nodes N] [--devices N] [--contenders stock,gate,bind] [--json]
 The folder of etcd, kube-apiserver, kube-scheduler and kube-controller-manager is --assets or $KUBEBUILDER_ASSETS.
-Fails when a pod is not bound, when a claim has other than one device, or when two claims hold the same device.
+Prints pods a second, CPU seconds of every program, peak memory of the contenders, and the requests of each pod as the API server counts them
+("POST pods" are the benchmark's own). Fails when a pod is not bound, when a claim has other than one device, or when two claims hold the same device.
 """
 import argparse
 import json
@@ -55,6 +56,26 @@ def check(plane, pods):
         raise SystemExit(f"{len(unreserved)} claims are not reserved for one pod")
 
 
+def request_counts(plane):
+    """Requests that the server has answered, by "VERB resource/subresource", as its own metrics count them."""
+    connection = plane.api.new_connection(60)
+    connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {plane.api.token}"})
+    counts = {}
+    for labels, value in re.findall(r"^apiserver_request_total\{(.*)\} (\S+)$", connection.getresponse().read().decode(), re.MULTILINE):
+        label = dict(re.findall(r'(\w+)="([^"]*)"', labels))
+        what = label["resource"] + ("/" + label["subresource"] if label["subresource"] else "")
+        name = f"{label['verb']} {what}"
+        counts[name] = counts.get(name, 0) + float(value)
+    connection.close()
+    return counts
+
+
+def per_pod(before, after, pods):
+    """Of each pod; what is rarer than one in a hundred pods is no cost of a pod."""
+    share = {name: round((count - before.get(name, 0)) / pods, 2) for name, count in after.items()}
+    return {name: value for name, value in sorted(share.items()) if value >= 0.01}
+
+
 def wait_until_bound(plane, pods, seconds):
     """Looking on shall cost the server little: one event for each pod, when it is bound."""
     end = time.monotonic() + seconds
@@ -81,6 +102,7 @@ def measure(options, contender):
         wait_until_bound(plane, 1, 60)
         time.sleep(1)
         everything = {process.label: process for process in plane.started}  # for the CPU: who pays for what the contender asks
+        requests = request_counts(plane)
         cpu = {name: managers.cpu_seconds(process.pid) for name, process in everything.items()}
         began = time.monotonic()
         plane.api.many([lambda i=i: plane.api.create(PODS, pod(f"pod-{i}", contender)) for i in range(options.pods)], threads=8)
@@ -88,9 +110,11 @@ def measure(options, contender):
         wait_until_bound(plane, options.pods + 1, 600)
         seconds = time.monotonic() - began
         cpu = {name: managers.cpu_seconds(process.pid) - cpu[name] for name, process in everything.items()}
+        requests = per_pod(requests, request_counts(plane), options.pods)
         check(plane, options.pods + 1)
         return {"pods_per_second": round(options.pods / seconds, 1), "seconds": round(seconds, 2), "create_seconds": round(created, 2),
                 "cpu_seconds": {name: round(value, 2) for name, value in cpu.items()},
+                "requests_per_pod": requests,
                 "peak_mib": {name: round(managers.peak_memory_mib(process.pid), 1) for name, process in processes.items()}}
 
 
