@@ -180,6 +180,8 @@ class Kind {
 
   // False where upstream looks at metadata only after the kind's own rules found nothing wrong.
   virtual bool validates_metadata(const WriteContext&) const { return true; }
+  // What upstream says of an object that is created before it says anything of its metadata.
+  virtual FieldErrors validate_before_metadata(const WriteContext&, const Json&) const { return {}; }
   // Validation, without metadata (done by the machinery before it). Errors in upstream's order.
   virtual FieldErrors validate_create(const WriteContext& ctx, const Json& object) const;
   virtual FieldErrors validate_update(const WriteContext& ctx, const Json& object, const Json& old) const;

@@ -23,25 +23,26 @@ std::vector<std::string> path_segment_errors(std::string_view name, bool prefix)
   return out;
 }
 
-// k8s.io/apimachinery/pkg/api/validation.ValidateFinalizerName, after core's own check of unqualified names.
+// k8s.io/apimachinery/pkg/api/validation.ValidateFinalizers, then core's own check of unqualified names.
 void validate_finalizers(const Json& finalizers, const FieldPath& path, FieldErrors& errors) {
   bool orphan = false;
   bool foreground = false;
-  size_t i = 0;
   for (const auto& f : finalizers) {
     const std::string name = f.get<std::string>();
-    const FieldPath at = path.index(i++);
-    for (const auto& message : api::qualified_name_problems(name)) errors.push_back(invalid(at, name, message));
-    const bool standard = name == "kubernetes" || name == "orphan" || name == "foregroundDeletion";
-    if (name.find('/') == std::string::npos && !standard) {
-      errors.push_back(invalid(at, name, "name is neither a standard finalizer name nor is it fully qualified"));
-    }
+    for (const auto& message : api::qualified_name_problems(name)) errors.push_back(invalid(path, name, message));
     orphan = orphan || name == "orphan";
     foreground = foreground || name == "foregroundDeletion";
   }
   if (orphan && foreground) {
     errors.push_back(invalid_raw(path, "[]string" + compact_text(finalizers),
                                  "finalizer orphan and foregroundDeletion cannot be both set"));
+  }
+  for (size_t i = 0; i < finalizers.size(); ++i) {
+    const std::string name = finalizers[i].get<std::string>();
+    const bool standard = name == "kubernetes" || name == "orphan" || name == "foregroundDeletion";
+    if (name.find('/') != std::string::npos || standard) continue;
+    errors.push_back(
+        invalid(path.index(i), name, "name is neither a standard finalizer name nor is it fully qualified"));
   }
 }
 

@@ -58,6 +58,19 @@ std::string wrong_operations(const Json& document) {
   return "";
 }
 
+void warn_of_unknown_members(const Json& operations, Call& call) {
+  if (!call.query.get("fieldValidation").empty() && call.query.get("fieldValidation") != "Warn") return;
+  constexpr size_t kMost = 20;
+  for (size_t i = 0, told = 0; i < operations.size(); ++i) {
+    if (!operations[i].is_object()) continue;
+    for (const auto& [key, value] : operations[i].items()) {
+      if (key == "op" || key == "path" || key == "from" || key == "value") continue;
+      if (++told > kMost) return;
+      call.warnings.push_back("json patch unknown field " + quote("[" + std::to_string(i) + "]." + key));
+    }
+  }
+}
+
 }  // namespace
 
 StatusOr<Patch> Patch::parse(Call& call) {
@@ -124,6 +137,7 @@ StatusOr<Json> Patch::run(const Env& env, Call& call, const Json* current) const
   if (type_ == Type::kJson) {
     auto result = apply_json_patch(typed, *body_);
     if (!result) return result;
+    warn_of_unknown_members(*body_, call);
     patched = std::move(*result);
   } else if (type_ == Type::kMerge) {
     patched = std::move(typed);

@@ -179,7 +179,8 @@ StatusOr<StoredPtr> create_object(const Env& env, Call& call, Json object, const
   if (info.has_generation) object["metadata"]["generation"] = 1;
   call.kind->prepare_for_create(ctx, object);
   if (auto admitted = call.kind->admit_create(ctx, object); !admitted) return fail_status(admitted.error());
-  FieldErrors errors = validate_object_meta(object["metadata"], info, FieldPath("metadata"));
+  FieldErrors errors = call.kind->validate_before_metadata(ctx, object);
+  append_errors(errors, validate_object_meta(object["metadata"], info, FieldPath("metadata")));
   FieldErrors of_kind = call.kind->validate_create(ctx, object);
   if (!of_kind.empty() && !call.kind->validates_metadata(ctx)) errors.clear();
   append_errors(errors, std::move(of_kind));

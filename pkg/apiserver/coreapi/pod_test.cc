@@ -38,7 +38,7 @@ TEST(PodQos, Classes) {
 }
 
 TEST(PodUpdate, GatedPodsMayOnlyBeNarrowed) {
-  const Json old = parse(R"({"spec":{"containers":[{"name":"c"}],"schedulingGates":[{"name":"g"}],
+  const Json old = parse(R"({"spec":{"containers":[{"name":"c","image":"i"}],"schedulingGates":[{"name":"g"}],
     "affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[
       {"matchExpressions":[{"key":"a","operator":"Exists"}]}]}}}}})");
   Json narrowed = old;

@@ -189,9 +189,14 @@ void check_pod_update(FieldErrors& out, const Json& pod, const Json& old_pod) {
   const Json& spec = member(pod, "spec");
   const Json& old = member(old_pod, "spec");
   for (const char* key : {"containers", "initContainers"}) {
-    if (list_of(spec, key).size() == list_of(old, key).size()) continue;
-    out.push_back(forbidden(path.child(key), "pod updates may not add or remove containers"));
-    return;
+    const Json& containers = list_of(spec, key);
+    if (containers.size() != list_of(old, key).size()) {
+      out.push_back(forbidden(path.child(key), "pod updates may not add or remove containers"));
+      return;
+    }
+    // Once more than the spec's own rules do: ValidateContainerUpdates.
+    for (size_t i = 0; i < containers.size(); ++i)
+      if (text_of(containers[i], "image").empty()) out.push_back(required(path.child(key).index(i).child("image"), ""));
   }
   check_deadline(out, path.child("activeDeadlineSeconds"), spec, old);
   check_tolerations_kept(out, path.child("tolerations"), spec, old);

@@ -119,7 +119,9 @@ TEST(Golden, CreatesAreJudgedAsTheRealServerDoes) {
       kind->set_defaults(object);
       kind->prepare_for_create(ctx, object);
       if (!kind->admit_create(ctx, object)) continue;  // only successes and 422 are judged here
-      const auto got = causes_of(kind->validate_create(ctx, object));
+      FieldErrors found = kind->validate_before_metadata(ctx, object);
+      for (const FieldError& error : kind->validate_create(ctx, object)) found.push_back(error);
+      const auto got = causes_of(found);
       std::vector<std::string> want;
       if (code == 422) want = causes_of(step.at("expect").at("body"));
       EXPECT_EQ(got, want) << sequence.at("id") << " / " << step.at("name");

@@ -46,9 +46,14 @@ class ResourceClaimKind : public Kind {
     drop_deallocated_devices(object, old);
   }
 
-  FieldErrors validate_create(const WriteContext& ctx, const Json& object) const override {
+  FieldErrors validate_before_metadata(const WriteContext& ctx, const Json& object) const override {
     FieldErrors out;
     check_admin_access(out, ctx, member(object, "spec"));
+    return out;
+  }
+
+  FieldErrors validate_create(const WriteContext&, const Json& object) const override {
+    FieldErrors out;
     check_claim_spec(out, FieldPath("spec"), member(object, "spec"));
     return out;
   }
@@ -97,10 +102,15 @@ class ResourceClaimTemplateKind : public Kind {
     if (Json* inner = writable_member(*spec, "spec")) default_claim_spec(*inner);
   }
 
-  FieldErrors validate_create(const WriteContext& ctx, const Json& object) const override {
+  FieldErrors validate_before_metadata(const WriteContext& ctx, const Json& object) const override {
+    FieldErrors out;
+    check_admin_access(out, ctx, member(member(object, "spec"), "spec"));
+    return out;
+  }
+
+  FieldErrors validate_create(const WriteContext&, const Json& object) const override {
     FieldErrors out;
     const Json& spec = member(object, "spec");
-    check_admin_access(out, ctx, member(spec, "spec"));
     check_template_metadata(out, FieldPath("spec.metadata"), member(spec, "metadata"));
     check_claim_spec(out, FieldPath("spec.spec"), member(spec, "spec"));
     return out;
