@@ -6,7 +6,8 @@
 
 namespace dra::conformance {
 
-// A name without folder that is not here is looked for where the files of cases are kept: test/support/conformance_data.h.
+// A name without folder that is not here is looked for where the files of cases are kept:
+// test/support/conformance_data.h.
 std::string locate(const std::string& path);
 
 // Calls f for every line that is not empty. False when the file cannot be read.

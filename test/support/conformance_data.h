@@ -1,5 +1,5 @@
-// Where the test data with known answers lies: $DRA_CONFORMANCE_DIR, or ../shared/conformance, or else the small copy in
-// test/data/conformance, so that no suite is ever without any. Paths are relative to the top of the source tree.
+// Where the test data with known answers lies: $DRA_CONFORMANCE_DIR, or ../shared/conformance, or else the small copy
+// in test/data/conformance, so that no suite is ever without any. Paths are relative to the top of the source tree.
 #pragma once
 
 #include <cstdlib>
