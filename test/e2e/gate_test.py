@@ -61,8 +61,8 @@ def run(t):
     t.check("the example rolls out", status == 0, text)
     pods = t.get("pods -l app=gated")["items"]
     claims = t.get("resourceclaims")["items"]
-    devices = {(r["pool"], r["device"]) for c in claims for r in c["status"]["allocation"]["devices"]["results"]}
-    t.check("each pod has a device of its own", len(pods) == len(claims) == len(devices) == 2, claims)
+    devices = {(r["pool"], r["device"], r.get("shareID")) for c in claims for r in c["status"]["allocation"]["devices"]["results"]}
+    t.check("each pod has a device, or a share of one, of its own", len(pods) == len(claims) == len(devices) == 2, claims)
     t.check("the gate was lifted and the pod narrowed to its node", all(
         not p["spec"].get("schedulingGates") and "nodeAffinity" in p["spec"].get("affinity", {}) for p in pods), pods)
     name = pods[0]["metadata"]["name"]
