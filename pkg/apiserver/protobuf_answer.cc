@@ -139,7 +139,10 @@ class MessageEncoder {
   static std::string time(const Json& json) {
     std::string out;
     WallTime t;
-    if (!json.is_string() || !parse_rfc3339(json.get_ref<const std::string&>(), t)) return out;
+    if (!json.is_string() || json.get_ref<const std::string&>().empty()) return out;
+    // What is in the store and is no time (nothing that came over the API) must not read as an absent one: an object
+    // that is being deleted would look alive.
+    if (!parse_rfc3339(json.get_ref<const std::string&>(), t)) t = WallTime(std::chrono::seconds(1));
     const auto since = t.time_since_epoch();
     const auto seconds = std::chrono::floor<std::chrono::seconds>(since);
     append_varint_field(out, 1, static_cast<uint64_t>(seconds.count()));

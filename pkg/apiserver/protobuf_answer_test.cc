@@ -78,6 +78,16 @@ TEST(ProtobufAnswer, DecodesToWhatWasEncoded) {
   EXPECT_EQ(*decoded, expected);
 }
 
+// Nothing that came over the API is so, but a store may be older than a check.
+TEST(ProtobufAnswer, ATimeThatIsNoneIsNotAbsent) {
+  const auto answer = encode_protobuf_answer(Json::parse(R"({"apiVersion":"v1","kind":"Pod",
+    "metadata":{"name":"p","deletionTimestamp":"soon"}})"));
+  ASSERT_TRUE(answer);
+  auto decoded = decode_protobuf_body(*answer, {{"", "v1"}, "Pod", find_message_type("v1", "Pod")});
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(decoded->at("metadata").at("deletionTimestamp"), "1970-01-01T00:00:01Z");
+}
+
 TEST(ProtobufAnswer, FramesCarryTheirLength) {
   const std::string frame = protobuf_watch_frame("ADDED", "object");
   ASSERT_GT(frame.size(), 4u);
