@@ -12,6 +12,7 @@
 // Pure; at most about 5 million additions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
