@@ -63,12 +63,10 @@ StatusOr<RawBody> parse_body(const Call& call, const BodyKind& expected) {
   for (const char* key : {"apiVersion", "kind"}) {
     const auto found = raw.document.is_object() ? raw.document.find(key) : raw.document.end();
     if (found == raw.document.end() || found->is_string() || found->is_null()) continue;
-    const std::string what = found->is_number()    ? "number"
-                             : found->is_boolean() ? "bool"
-                             : found->is_array()   ? "array"
-                                                   : "object";
     return fail_status(unrecognized(
-        expected, "json: cannot unmarshal " + what + " into Go struct field ." + key + " of type string", body));
+        expected,
+        "json: cannot unmarshal " + json_kind_name(*found) + " into Go struct field ." + key + " of type string",
+        body));
   }
   if (!raw.document.is_object()) {
     const std::string what = raw.document.is_array() ? "array" : raw.document.is_string() ? "string" : "value";

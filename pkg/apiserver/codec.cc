@@ -52,14 +52,6 @@ std::string go_type_name(const ValueType& v) {
   return "";
 }
 
-std::string json_kind_name(const Json& value) {
-  if (value.is_string()) return "string";
-  if (value.is_number()) return "number";
-  if (value.is_boolean()) return "bool";
-  if (value.is_array()) return "array";
-  return "object";
-}
-
 // The one kind that the API nests as a whole, its apiVersion and kind included: StatefulSet's volumeClaimTemplates.
 bool has_type_meta(const ObjectType& type) {
   return type.name == "PersistentVolumeClaim" && type.package == "core/v1";
@@ -333,6 +325,14 @@ class Decoder {
 };
 
 }  // namespace
+
+std::string json_kind_name(const Json& value) {
+  if (value.is_string()) return "string";
+  if (value.is_number()) return "number";
+  if (value.is_boolean()) return "bool";
+  if (value.is_array()) return "array";
+  return "object";
+}
 
 DecodeReport decode_object(const ObjectType* type, Json& object, MismatchWords words) {
   DecodeReport report;

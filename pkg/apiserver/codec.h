@@ -19,6 +19,9 @@ struct DecodeReport {
   std::string error;                 // the first mismatch, worded as Go's decoder does; empty when all fits
 };
 
+// What Go's JSON decoder calls a value: string, number, bool, array or object.
+std::string json_kind_name(const Json& value);
+
 // Whose words a mismatch has: those of Go's JSON decoder, or, of objects that a strategic merge patch made, those of
 // the converter from unstructured objects.
 enum class MismatchWords { kJson, kConverter };

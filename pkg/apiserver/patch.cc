@@ -38,22 +38,15 @@ void apply_merge_patch(Json& target, const Json& patch) {
 
 namespace {
 
-const char* go_kind(const Json& value) {
-  if (value.is_string()) return "string";
-  if (value.is_number()) return "number";
-  if (value.is_boolean()) return "bool";
-  return value.is_array() ? "array" : "object";
-}
-
 // What Go's decoder says of a JSON patch that is no list of operations; empty when it is one.
 std::string wrong_operations(const Json& document) {
-  if (!document.is_array()) return std::string(go_kind(document)) + " into Go value of type []handlers.jsonPatchOp";
+  if (!document.is_array()) return json_kind_name(document) + " into Go value of type []handlers.jsonPatchOp";
   for (const Json& operation : document) {
     if (operation.is_null()) continue;
-    if (!operation.is_object()) return std::string(go_kind(operation)) + " into Go value of type handlers.jsonPatchOp";
+    if (!operation.is_object()) return json_kind_name(operation) + " into Go value of type handlers.jsonPatchOp";
     for (const auto& [key, value] : operation.items())
       if ((key == "op" || key == "path" || key == "from") && !value.is_string() && !value.is_null())
-        return std::string(go_kind(value)) + " into Go struct field jsonPatchOp." + key + " of type string";
+        return json_kind_name(value) + " into Go struct field jsonPatchOp." + key + " of type string";
   }
   return "";
 }

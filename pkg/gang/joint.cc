@@ -13,7 +13,8 @@ constexpr int kMaxRounds = 8;
 using Set = std::vector<uint32_t>;  // members by kind
 using Weights = std::vector<int64_t>;
 
-// All sets that no other one contains. False: too many.
+// Sets of which each that fits is a part: for each number of the earlier kinds, as many of the last one as fit.
+// list(): false where there are too many.
 class Sets {
  public:
   Sets(const JointCount& count, const JointCount::Nodes& nodes) : count_(count), nodes_(nodes), left_(nodes.has) {}
