@@ -47,7 +47,12 @@ TEST(StringsTest, Base64RoundTripsEveryLength) {
   }
   std::string out;
   EXPECT_FALSE(base64_decode("abc", out));
-  EXPECT_FALSE(base64_decode("ab=c", out));
+  for (const char* bad : {"ab=c", "ab-=", "YWJj----", "====", "YW==YWJj", "YW*j", "YQ="})
+    EXPECT_FALSE(base64_decode(bad, out)) << bad;
+  ASSERT_TRUE(base64_decode("YW\n Jj\tYQ==\n", out));
+  EXPECT_EQ(out, "abca");
+  ASSERT_TRUE(base64_decode(" ", out));
+  EXPECT_EQ(out, "");
 }
 
 TEST(StringsTest, SplitJoinQuote) {

@@ -1,8 +1,12 @@
 #include "pkg/base/strings.h"
 
+#include <openssl/evp.h>
+
+#include <algorithm>
 #include <cctype>
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
 
 namespace dra {
 
@@ -74,52 +78,31 @@ std::string quote(std::string_view text) {
   return quoted + '"';
 }
 
-namespace {
-constexpr char kBase64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-int base64_value(char c) {
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (c >= '0' && c <= '9') return c - '0' + 52;
-  if (c == '+') return 62;
-  if (c == '/') return 63;
-  return -1;
-}
-}  // namespace
-
 std::string base64_encode(std::string_view bytes) {
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    const size_t n = std::min<size_t>(3, bytes.size() - i);
-    uint32_t group = 0;
-    for (size_t k = 0; k < 3; ++k) group = (group << 8) | (k < n ? static_cast<unsigned char>(bytes[i + k]) : 0U);
-    for (size_t k = 0; k < 4; ++k) text += k <= n ? kBase64[(group >> (18 - 6 * k)) & 63] : '=';
-  }
+  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // OpenSSL ends it with a zero byte
+  const int length =
+      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                      reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
+  text.resize(static_cast<size_t>(length));
   return text;
 }
 
 bool base64_decode(std::string_view text, std::string& out) {
   out.clear();
-  uint32_t group = 0;
-  int digits = 0, padding = 0;
-  for (const char c : text) {
-    if (std::isspace(static_cast<unsigned char>(c)) != 0) continue;
-    const int value = base64_value(c);
-    if (c == '=') {
-      ++padding;
-    } else if (value < 0 || padding > 0) {
-      return false;
-    }
-    group = (group << 6) | static_cast<uint32_t>(value < 0 ? 0 : value);
-    if (++digits == 4) {
-      if (padding > 2) return false;
-      for (int k = 0; k < 3 - padding; ++k) out += static_cast<char>((group >> (16 - 8 * k)) & 0xff);
-      group = 0;
-      digits = 0;
-    }
-  }
-  return digits == 0;
+  std::string digits;
+  digits.reserve(text.size());
+  std::copy_if(text.begin(), text.end(), std::back_inserter(digits),
+               [](unsigned char c) { return std::isspace(c) == 0; });
+  if (digits.empty()) return true;
+  const size_t padding = digits.size() - 1 - digits.find_last_not_of('=');
+  // OpenSSL takes "-" at the end for an end of the text, and "=" anywhere for a zero.
+  if (digits.size() % 4 != 0 || padding > 2 || digits.find_first_of("=-") < digits.size() - padding) return false;
+  out.resize(digits.size() / 4 * 3);
+  const int length =
+      EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                      reinterpret_cast<const unsigned char*>(digits.data()), static_cast<int>(digits.size()));
+  out.resize(length < 0 ? 0 : static_cast<size_t>(length) - padding);
+  return length >= 0;
 }
 
 }  // namespace dra

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "pkg/cel/eval_context.h"
+#include "pkg/cel/eval_nodes.h"
 
 namespace dra::cel {
 namespace {

@@ -9,12 +9,14 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
 // clang-format on
+#include <algorithm>
 #include <exception>
 #include <map>
+#include <optional>
 
 #include "pkg/base/check.h"
-#include "pkg/reactor/worker_pool.h"
 
 namespace dra {
 namespace {
@@ -183,15 +185,18 @@ class AsioSignalsHandle : public Handle::Impl {
 }  // namespace
 
 struct AsioReactor::State {
-  State(const Clock& c, int workers) : clock(c), guard(asio::make_work_guard(io)), pool(workers) {}
+  State(const Clock& c, int worker_threads)
+      : clock(c), guard(asio::make_work_guard(io)), workers(static_cast<size_t>(std::max(worker_threads, 1))) {}
   ~State() { timers->clear(); }
   const Clock& clock;
   TaskTimer task_timer;  // first: what waits in the io_context refers to it
   asio::io_context io{1};
   std::shared_ptr<Timers> timers = std::make_shared<Timers>(io, task_timer);
   asio::executor_work_guard<asio::io_context::executor_type> guard;
-  // Last, so that its threads are gone before the io_context they post to.
-  reactor_internal::WorkerPool pool;
+  const size_t workers;
+  // Made at its first use. Last, so that its threads are gone before the io_context they post to: its destructor waits
+  // for jobs that run and drops those that have not begun.
+  std::optional<asio::thread_pool> pool;
 };
 
 AsioReactor::AsioReactor(const Clock& clock, int workers) : state_(std::make_unique<State>(clock, workers)) {}
@@ -219,7 +224,8 @@ Handle AsioReactor::watch_fd(int fd, FdReady interest, FdCallback callback) {
 }
 
 void AsioReactor::offload(Task work, Task done) {
-  state_->pool.submit([this, work = std::move(work), done = std::move(done)]() mutable {
+  if (!state_->pool) state_->pool.emplace(state_->workers);
+  asio::post(*state_->pool, [this, work = std::move(work), done = std::move(done)]() mutable {
     std::exception_ptr thrown;
     try {
       work();

@@ -11,7 +11,7 @@
 #include "pkg/cel/lib/number.h"
 #include "pkg/cel/lib/regex.h"
 #include "pkg/cel/lib/time.h"
-#include "pkg/cel/lib/time_zone_rule.h"
+#include "pkg/cel/lib/time_zone.h"
 
 namespace dra::cel::lib::lib_test {
 
@@ -146,19 +146,26 @@ TEST(Time, IanaZones) {
   EXPECT_EQ(*hour("2024-01-01T12:00:00Z", "Australia/Sydney"), 23);
 }
 
-TEST(Time, ZoneRules) {
-  const auto rule = parse_zone_rule("EST5EDT,M3.2.0,M11.1.0");
-  ASSERT_TRUE(rule);
-  EXPECT_EQ(rule_offset(*rule, parse_timestamp("2030-03-10T06:59:59Z")->seconds), -5 * 3600);
-  EXPECT_EQ(rule_offset(*rule, parse_timestamp("2030-03-10T07:00:00Z")->seconds), -4 * 3600);
-  EXPECT_EQ(rule_offset(*rule, parse_timestamp("2030-11-03T05:59:59Z")->seconds), -4 * 3600);
-  EXPECT_EQ(rule_offset(*rule, parse_timestamp("2030-11-03T06:00:00Z")->seconds), -5 * 3600);
-  const auto south = parse_zone_rule("<-03>3<-02>,M10.1.0/0,M3.5.0/-1");
-  ASSERT_TRUE(south);
-  EXPECT_EQ(rule_offset(*south, parse_timestamp("2030-01-01T00:00:00Z")->seconds), -2 * 3600);
-  EXPECT_EQ(rule_offset(*south, parse_timestamp("2030-06-01T00:00:00Z")->seconds), -3 * 3600);
-  for (const char* bad : {"", "X", "EST", "EST5EDT", "EST5EDT,M13.1.0,M1.1.0", "EST5EDT,M1.1.0,M2.1.0x", "<EST"})
-    EXPECT_FALSE(parse_zone_rule(bad)) << bad;
+TEST(Time, ZonesChangeTheirOffsetBeyondTheirTable) {
+  const auto offset = [](const char* zone, const char* time) {
+    return *zone_offset(zone, parse_timestamp(time)->seconds);
+  };
+  EXPECT_EQ(offset("America/New_York", "2090-03-12T06:59:59Z"), -5 * 3600);
+  EXPECT_EQ(offset("America/New_York", "2090-03-12T07:00:00Z"), -4 * 3600);
+  EXPECT_EQ(offset("America/New_York", "2090-11-05T05:59:59Z"), -4 * 3600);
+  EXPECT_EQ(offset("America/New_York", "2090-11-05T06:00:00Z"), -5 * 3600);
+  EXPECT_EQ(offset("Australia/Sydney", "2090-01-01T00:00:00Z"), 11 * 3600);
+  EXPECT_EQ(offset("Australia/Sydney", "2090-07-01T00:00:00Z"), 10 * 3600);
+}
+
+// cctz would answer for the first three, and would keep every name that it does not know.
+TEST(Time, OnlyFilesOfTheDatabaseAreZones) {
+  for (const char* name : {"Fixed/UTC+05:00:00", "libc:localtime", "/usr/share/zoneinfo/UTC", "../zoneinfo/UTC",
+                           "Europe", "Nowhere/At_all", "tzdata.zi"}) {
+    const auto offset = zone_offset(name, 0);
+    ASSERT_FALSE(offset) << name;
+    EXPECT_EQ(offset.error().message, "unknown time zone " + std::string(name));
+  }
 }
 
 TEST(Regex, GoDialect) {

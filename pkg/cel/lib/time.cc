@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -13,7 +14,6 @@ namespace dra::cel::lib {
 namespace {
 
 constexpr int64_t kNanosPerSecond = 1'000'000'000;
-constexpr int64_t kSecondsPerDay = 86'400;
 constexpr uint64_t kDurationBound = uint64_t{1} << 63;
 
 bool is_time_digit(char c) {
@@ -88,45 +88,6 @@ bool take_component(std::string_view& text, uint64_t& nanos) {
   return nanos <= kDurationBound;
 }
 
-// --- calendar
-
-struct CivilDate {
-  int64_t year;
-  int month;  // from 1
-  int day;    // from 1
-};
-
-// Days since 1970-01-01 of the proleptic Gregorian calendar.
-int64_t days_from_civil(int64_t year, int month, int day) {
-  year -= month <= 2 ? 1 : 0;
-  const int64_t era = (year >= 0 ? year : year - 399) / 400;
-  const int64_t year_of_era = year - era * 400;
-  const int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-  return era * 146'097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719'468;
-}
-
-CivilDate civil_from_days(int64_t days) {
-  days += 719'468;
-  const int64_t era = (days >= 0 ? days : days - 146'096) / 146'097;
-  const int64_t day_of_era = days - era * 146'097;
-  const int64_t year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36'524 - day_of_era / 146'096) / 365;
-  const int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-  const int64_t shifted_month = (5 * day_of_year + 2) / 153;
-  const auto month = static_cast<int>(shifted_month < 10 ? shifted_month + 3 : shifted_month - 9);
-  return {year_of_era + era * 400 + (month <= 2 ? 1 : 0), month,
-          static_cast<int>(day_of_year - (153 * shifted_month + 2) / 5 + 1)};
-}
-
-int days_in_month(int64_t year, int month) {
-  static constexpr int kDays[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-  const bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-  return kDays[month - 1] + (month == 2 && leap ? 1 : 0);
-}
-
-int64_t floor_div(int64_t a, int64_t b) {
-  return a / b - (a % b < 0 ? 1 : 0);
-}
-
 // --- RFC 3339
 
 // Exactly `count` digits, or, for hours, one or two.
@@ -180,35 +141,48 @@ void append_padded(std::string& out, int64_t value, size_t width) {
 
 // --- fields
 
+// Seconds since 1970 as a day of the calendar and the seconds in it.
+struct CivilTime {
+  explicit CivilTime(int64_t seconds)
+      : day(std::chrono::floor<std::chrono::days>(std::chrono::sys_seconds(std::chrono::seconds(seconds)))),
+        in_day((std::chrono::sys_seconds(std::chrono::seconds(seconds)) - day).count()),
+        date(day) {}
+
+  std::chrono::sys_days day;
+  int64_t in_day;
+  std::chrono::year_month_day date;
+};
+
+int64_t number_of(std::chrono::day day) {
+  return static_cast<unsigned>(day);
+}
+int64_t number_of(std::chrono::month month) {
+  return static_cast<unsigned>(month);
+}
+
 int64_t field_at(int64_t local_seconds, uint32_t nanos, TimeField field) {
-  const int64_t days = floor_div(local_seconds, kSecondsPerDay);
-  const int64_t in_day = local_seconds - days * kSecondsPerDay;
+  const CivilTime t(local_seconds);
   switch (field) {
     case TimeField::kHours:
-      return in_day / 3600;
+      return t.in_day / 3600;
     case TimeField::kMinutes:
-      return in_day / 60 % 60;
+      return t.in_day / 60 % 60;
     case TimeField::kSeconds:
-      return in_day % 60;
+      return t.in_day % 60;
     case TimeField::kMilliseconds:
       return nanos / 1'000'000;
     case TimeField::kDayOfWeek:
-      return ((days + 4) % 7 + 7) % 7;
-    default:
-      break;
-  }
-  const CivilDate date = civil_from_days(days);
-  switch (field) {
+      return std::chrono::weekday(t.day).c_encoding();
     case TimeField::kFullYear:
-      return date.year;
+      return static_cast<int>(t.date.year());
     case TimeField::kMonth:
-      return date.month - 1;
+      return number_of(t.date.month()) - 1;
     case TimeField::kDayOfYear:
-      return days - days_from_civil(date.year, 1, 1);
+      return (t.day - std::chrono::sys_days(t.date.year() / std::chrono::January / 1)).count();
     case TimeField::kDayOfMonth:
-      return date.day - 1;
+      return number_of(t.date.day()) - 1;
     default:
-      return date.day;
+      return number_of(t.date.day());
   }
 }
 
@@ -283,32 +257,30 @@ Outcome<Timestamp> parse_timestamp(std::string_view text) {
   const uint32_t nanos = take_nanos(text);
   int offset = 0;
   if (!take_offset(text, offset) || !text.empty()) return time_conversion_error("Timestamp");
-  if (month < 1 || month > 12 || day < 1 || day > days_in_month(year, month) || hour > 23 || minute > 59 || second > 59)
-    return time_conversion_error("Timestamp");
-  const int64_t seconds =
-      days_from_civil(year, month, day) * kSecondsPerDay + hour * 3600 + minute * 60 + second - offset * 60;
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(static_cast<unsigned>(day))};
+  if (!date.ok() || hour > 23 || minute > 59 || second > 59) return time_conversion_error("Timestamp");
+  const int64_t midnight = std::chrono::sys_seconds(std::chrono::sys_days(date)).time_since_epoch().count();
+  const int64_t seconds = midnight + hour * 3600 + minute * 60 + second - offset * 60;
   if (seconds < kMinTimestampSeconds || seconds > kMaxTimestampSeconds)
     return failure(RuntimeCategory::kOverflow, "timestamp overflow");
   return Timestamp{seconds, nanos, static_cast<int16_t>(offset)};
 }
 
 std::string format_timestamp(const Timestamp& t) {
-  const int64_t local = t.seconds + t.offset_minutes * 60;
-  const int64_t days = floor_div(local, kSecondsPerDay);
-  const int64_t in_day = local - days * kSecondsPerDay;
-  const CivilDate date = civil_from_days(days);
+  const CivilTime local(t.seconds + t.offset_minutes * 60);
   std::string out;
-  append_padded(out, date.year, 4);
+  append_padded(out, static_cast<int>(local.date.year()), 4);
   out += '-';
-  append_padded(out, date.month, 2);
+  append_padded(out, number_of(local.date.month()), 2);
   out += '-';
-  append_padded(out, date.day, 2);
+  append_padded(out, number_of(local.date.day()), 2);
   out += 'T';
-  append_padded(out, in_day / 3600, 2);
+  append_padded(out, local.in_day / 3600, 2);
   out += ':';
-  append_padded(out, in_day / 60 % 60, 2);
+  append_padded(out, local.in_day / 60 % 60, 2);
   out += ':';
-  append_padded(out, in_day % 60, 2);
+  append_padded(out, local.in_day % 60, 2);
   if (t.nanos != 0) {
     out += '.';
     append_padded(out, t.nanos, 9);
