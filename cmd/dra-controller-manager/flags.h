@@ -48,7 +48,4 @@ struct Parsed {
 // `arguments` without the program's name.
 Parsed parse_flags(const std::vector<std::string>& arguments, const std::string& version);
 
-// "15s", "1m30s", "500ms", "2h"; nothing when it is none.
-std::optional<Duration> parse_duration(const std::string& text);
-
 }  // namespace dra::cmd

@@ -4,11 +4,11 @@
 
 #include "pkg/apiserver/call.h"
 #include "pkg/apiserver/continue_token.h"
-#include "pkg/apiserver/go_duration.h"
 #include "pkg/apiserver/guard.h"
 #include "pkg/apiserver/json_text.h"
 #include "pkg/apiserver/protobuf_answer.h"
 #include "pkg/apiserver/watch.h"
+#include "pkg/base/go_duration.h"
 #include "pkg/base/strings.h"
 
 namespace dra::apiserver {

@@ -7,7 +7,6 @@
 #include "pkg/apiserver/authorizer.h"
 #include "pkg/apiserver/call.h"
 #include "pkg/apiserver/discovery.h"
-#include "pkg/apiserver/go_duration.h"
 #include "pkg/apiserver/groupapi/kinds.h"
 #include "pkg/apiserver/housekeeper.h"
 #include "pkg/apiserver/openapi.h"
@@ -17,6 +16,7 @@
 #include "pkg/apiserver/sqlite_store.h"
 #include "pkg/apiserver/subresources.h"
 #include "pkg/apiserver/watch.h"
+#include "pkg/base/go_duration.h"
 #include "pkg/base/strings.h"
 
 namespace dra::apiserver {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "pkg/base/go_duration.h"
 #include "pkg/base/strings.h"
 #include "pkg/cel/lib/time_zone.h"
 
@@ -14,7 +15,6 @@ namespace dra::cel::lib {
 namespace {
 
 constexpr int64_t kNanosPerSecond = 1'000'000'000;
-constexpr uint64_t kDurationBound = uint64_t{1} << 63;
 
 bool is_time_digit(char c) {
   return c >= '0' && c <= '9';
@@ -23,69 +23,6 @@ bool is_time_digit(char c) {
 tl::unexpected<Failure> time_conversion_error(const char* type) {
   return failure(RuntimeCategory::kConversion,
                  std::string("type conversion error from 'string' to 'google.protobuf.") + type + "'");
-}
-
-// --- durations
-
-uint64_t nanos_of_unit(std::string_view unit) {
-  if (unit == "ns") return 1;
-  if (unit == "us" || unit == "\xC2\xB5s" || unit == "\xCE\xBCs") return 1'000;
-  if (unit == "ms") return 1'000'000;
-  if (unit == "s") return kNanosPerSecond;
-  if (unit == "m") return 60 * kNanosPerSecond;
-  if (unit == "h") return 3600 * kNanosPerSecond;
-  return 0;
-}
-
-// The digits at the front. False beyond 2^63.
-bool take_integer(std::string_view& text, uint64_t& value) {
-  value = 0;
-  while (!text.empty() && is_time_digit(text.front())) {
-    if (value > kDurationBound / 10) return false;
-    value = value * 10 + static_cast<uint64_t>(text.front() - '0');
-    if (value > kDurationBound) return false;
-    text.remove_prefix(1);
-  }
-  return true;
-}
-
-// The digits behind the point as value / scale; those that no longer fit are dropped.
-void take_fraction(std::string_view& text, uint64_t& value, double& scale) {
-  bool full = false;
-  for (; !text.empty() && is_time_digit(text.front()); text.remove_prefix(1)) {
-    if (full) continue;
-    const uint64_t next = value * 10 + static_cast<uint64_t>(text.front() - '0');
-    if (value > (kDurationBound - 1) / 10 || next > kDurationBound) {
-      full = true;
-      continue;
-    }
-    value = next;
-    scale *= 10;
-  }
-}
-
-// One number with its unit, in nanoseconds. False when there is none.
-bool take_component(std::string_view& text, uint64_t& nanos) {
-  uint64_t whole = 0;
-  const size_t before = text.size();
-  if (!take_integer(text, whole)) return false;
-  bool digits = text.size() != before;
-  uint64_t fraction = 0;
-  double scale = 1;
-  if (text.starts_with('.')) {
-    text.remove_prefix(1);
-    const size_t behind_point = text.size();
-    take_fraction(text, fraction, scale);
-    digits |= text.size() != behind_point;
-  }
-  if (!digits) return false;
-  const size_t length = std::min(text.find_first_of(".0123456789"), text.size());
-  const uint64_t unit = nanos_of_unit(text.substr(0, length));
-  text.remove_prefix(length);
-  if (unit == 0 || whole > kDurationBound / unit) return false;
-  nanos = whole * unit;
-  if (fraction > 0) nanos += static_cast<uint64_t>(static_cast<double>(fraction) * (static_cast<double>(unit) / scale));
-  return nanos <= kDurationBound;
 }
 
 // --- RFC 3339
@@ -217,21 +154,9 @@ Outcome<int64_t> numeric_offset(std::string_view zone, size_t colon) {
 }  // namespace
 
 Outcome<int64_t> parse_duration(std::string_view text) {
-  std::string_view rest = text;
-  const bool negative = rest.starts_with('-');
-  if (negative || rest.starts_with('+')) rest.remove_prefix(1);
-  if (rest == "0") return 0;
-  if (rest.empty()) return time_conversion_error("Duration");
-  uint64_t total = 0;
-  while (!rest.empty()) {
-    uint64_t component = 0;
-    if (!take_component(rest, component)) return time_conversion_error("Duration");
-    total += component;  // both at most 2^63
-    if (total > kDurationBound) return time_conversion_error("Duration");
-  }
-  if (negative) return static_cast<int64_t>(0 - total);
-  if (total == kDurationBound) return time_conversion_error("Duration");
-  return static_cast<int64_t>(total);
+  const auto parsed = parse_go_duration(text);
+  if (!parsed) return time_conversion_error("Duration");
+  return parsed->count();
 }
 
 std::string format_duration(int64_t nanos) {
