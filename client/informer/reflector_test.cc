@@ -374,8 +374,8 @@ TEST(Reflector, WatchListsThatBreakOffThreeTimesGiveWayToPages) {
   EXPECT_EQ(targets.size(), 7u) << "three WatchLists, three pages, a watch";
 }
 
-// The property this room is for: whatever the network does, once it is well again the store is the server's list, and
-// what handlers were told adds up to it.
+// The property this package is for: whatever the network does, once it is well again the store is the server's list,
+// and what handlers were told adds up to it.
 TEST(Reflector, ConvergesAfterAnyTrouble) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -1,6 +1,6 @@
-// FakeServer: a small API server for the tests of this room. It keeps objects of any resource with one revision counter
-// and a history, and serves get, list in pages, watch, WatchList, create, put, merge patch, apply (as a merge) and
-// delete with preconditions, as kube-apiserver does where a client can tell. Compiled into the test program only.
+// FakeServer: a small API server for the tests of this package. It keeps objects of any resource with one revision
+// counter and a history, and serves get, list in pages, watch, WatchList, create, put, merge patch, apply (as a merge)
+// and delete with preconditions, as kube-apiserver does where a client can tell. Compiled into the test program only.
 #pragma once
 
 #include <cstdint>

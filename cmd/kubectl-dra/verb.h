@@ -33,13 +33,13 @@ class Call {
   std::map<std::string, std::string> values;  // flags of the verb with a value, by name
   std::map<std::string, bool> switches;       // flags of the verb without
 
-  // How long load() took: reading, decoding and, for a state, filling the rooms that decide.
+  // How long load() took: reading, decoding and, for a state, filling the packages that decide.
   Duration load_time{};
   using OnPage = std::function<Result<void>(std::string_view, std::string_view)>;
   // The cluster, from the server or the snapshot; it lives as long as the call. `on_page` sees pages as a server sends
   // them.
   Result<const inspect::Objects*> load(const OnPage& on_page = nullptr);
-  // The cluster in the rooms that decide; as load().
+  // The cluster in the packages that decide; as load().
   Result<inspect::State*> load_state();
   // One request to the server; taint and untaint alone use it to write.
   using Ask = std::function<Handle(client::RestClient&, client::RestClient::Done)>;

@@ -1,4 +1,4 @@
-// The fixture of this room's tests: two nodes with two devices each, and what one pass over a pod does, as a text.
+// The fixture of this package's tests: two nodes with two devices each, and what one pass over a pod does, as a text.
 #pragma once
 
 #include <gtest/gtest.h>

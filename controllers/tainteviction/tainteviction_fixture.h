@@ -1,4 +1,4 @@
-// The fixture of this room's tests: a cluster in memory on which evictions take effect, in simulated time.
+// The fixture of this package's tests: a cluster in memory on which evictions take effect, in simulated time.
 #pragma once
 
 #include <gtest/gtest.h>

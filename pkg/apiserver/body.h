@@ -1,4 +1,4 @@
-// Request bodies: JSON, YAML or protobuf into a decoded document of the request's kind. Internal to this room.
+// Request bodies: JSON, YAML or protobuf into a decoded document of the request's kind. Internal to this package.
 #pragma once
 
 #include "pkg/apiserver/call.h"

@@ -1,4 +1,4 @@
-// One request on its way through the server. Internal to this room.
+// One request on its way through the server. Internal to this package.
 #pragma once
 
 #include <memory>

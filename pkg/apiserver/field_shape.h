@@ -1,4 +1,4 @@
-// How a value is taken apart for ownership and merging, by its schema. Internal to this room.
+// How a value is taken apart for ownership and merging, by its schema. Internal to this package.
 //
 // Source: sigs.k8s.io/structured-merge-diff, schema and typed; without a schema maps are taken apart, lists are not.
 #pragma once

@@ -1,5 +1,5 @@
 // Answers as protobuf: JSON documents written by the schema tables, byte for byte as the generated Go code does
-// (fields by number; plain fields always, pointers when set; map keys sorted). Internal to this room.
+// (fields by number; plain fields always, pointers when set; map keys sorted). Internal to this package.
 //
 // Sources: generated.proto of staging/src/k8s.io/api and apimachinery (numbers), runtime/serializer/protobuf (envelope,
 // length-delimited watch frames). The counterpart of protobuf.h. Pure; safe from any thread.

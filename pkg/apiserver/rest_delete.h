@@ -1,4 +1,4 @@
-// Deletion of one object, for DELETE, deletecollection, eviction and housekeeping. Internal to this room.
+// Deletion of one object, for DELETE, deletecollection, eviction and housekeeping. Internal to this package.
 #pragma once
 
 #include <optional>

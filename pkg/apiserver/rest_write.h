@@ -1,4 +1,4 @@
-// The life of a write, for the handlers of verbs and subresources. Internal to this room.
+// The life of a write, for the handlers of verbs and subresources. Internal to this package.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Open watches. Internal to this room.
+// Open watches. Internal to this package.
 #pragma once
 
 #include <map>

@@ -24,7 +24,7 @@ void* Arena::allocate_slow(size_t bytes, size_t align) {
   auto aligned = (reinterpret_cast<uintptr_t>(first) + align - 1) & ~(static_cast<uintptr_t>(align) - 1);
   char* end = reinterpret_cast<char*>(block) + size;
   char* after = reinterpret_cast<char*>(aligned + bytes);
-  // A block made for one large object does not replace a current block with more room left.
+  // A block made for one large object does not replace a current block with more space left.
   if (end - after >= end_ - next_ || next_ == nullptr) {
     next_ = after;
     end_ = end;

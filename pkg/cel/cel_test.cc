@@ -224,7 +224,7 @@ TEST(Limits, WorkIsBounded) {
     CompileResult r = compile(e, {});
     if (r.ok()) r.program->evaluate(nic());
     auto took = std::chrono::steady_clock::now() - start;
-    // What is unbounded takes minutes. Room for sanitizers and shared machines; cel_bench measures.
+    // What is unbounded takes minutes. Time for sanitizers and shared machines; cel_bench measures.
     EXPECT_LT(took, std::chrono::seconds(30)) << e.substr(0, 100);
   }
 }

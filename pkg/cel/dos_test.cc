@@ -1,6 +1,7 @@
 // Expressions that are cheap by upstream's own reckoning and take it seconds, gigabytes or forever. Here each is
 // refused, stopped, or done in 10 ms of an optimised build on a quiet machine: the line printed at the end says how
-// long the slowest took. What the test asserts leaves room for other machines: it catches what is not bounded at all.
+// long the slowest took. What the test asserts leaves a margin for other machines: it catches what is not bounded at
+// all.
 #include <gtest/gtest.h>
 
 #include <algorithm>

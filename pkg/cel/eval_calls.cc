@@ -239,9 +239,9 @@ Value RegexNode::eval(EvalContext& c) const {
     if (!c.spend(regex_->steps(text.size()))) return aborted(c);
     return use_ == Use::kMatches ? Value::of_bool(regex_->matches(text)) : Value::of_string(regex_->find(text));
   }
-  lib::Room room = c.room();
-  auto found = regex_->find_all(text, count_ == nullptr ? -1 : count.i, room);
-  c.settle(room);
+  lib::Budget budget = c.budget();
+  auto found = regex_->find_all(text, count_ == nullptr ? -1 : count.i, budget);
+  c.settle(budget);
   if (!found) return failed(c, found.error());
   Value* items = new_items(c, found->size());
   if (items == nullptr) return aborted(c);

@@ -43,13 +43,13 @@ bool EvalContext::over_work() {
   return false;
 }
 
-lib::Room EvalContext::room() const {
+lib::Budget EvalContext::budget() const {
   const size_t used = arena.used();
   const size_t memory = used >= memory_limit ? 0 : memory_limit - used;
   return {std::min(kMaxTextBytes, memory), work >= kMaxWork ? 0 : kMaxWork - work};
 }
 
-void EvalContext::settle(const lib::Room& left) {
+void EvalContext::settle(const lib::Budget& left) {
   work = std::max(work, kMaxWork - std::min(kMaxWork, left.steps));
 }
 

@@ -88,8 +88,8 @@ struct EvalContext {
   }
   bool over_work();
   // What a function may use, and the settlement of what it took.
-  lib::Room room() const;
-  void settle(const lib::Room& left);
+  lib::Budget budget() const;
+  void settle(const lib::Budget& left);
   // The size of a value as upstream's cost tracker sees it. Counting the code points of long texts is work.
   uint64_t size_of(const Value& v) { return v.kind == Kind::kString && v.flag == 1 ? v.length : size_slow(v); }
   // Called per loop iteration. False: stop.

@@ -12,7 +12,7 @@ Value text_or_error(EvalContext& c, const lib::Outcome<std::string_view>& v) {
   return v ? Value::of_string(*v) : failed(c, v.error());
 }
 // A text that was built in the arena: its making is work as well.
-Value made_text(EvalContext& c, const lib::Room& left, const lib::Outcome<std::string_view>& v) {
+Value made_text(EvalContext& c, const lib::Budget& left, const lib::Outcome<std::string_view>& v) {
   c.settle(left);
   if (!v) return failed(c, v.error());
   return c.spend(v->size() / 16) ? Value::of_string(*v) : aborted(c);
@@ -66,9 +66,9 @@ Value find(EvalContext& c, const Value* a) {
 Value find_all_n(EvalContext& c, const Value* a, int64_t count) {
   auto regex = dynamic_regex(c, a[1].str());
   if (!regex) return illegal_regex(c, regex.error());
-  lib::Room room = c.room();
-  auto found = (*regex)->find_all(a[0].str(), count, room);
-  c.settle(room);
+  lib::Budget budget = c.budget();
+  auto found = (*regex)->find_all(a[0].str(), count, budget);
+  c.settle(budget);
   return found ? texts(c, *found) : failed(c, found.error());
 }
 Value find_all(EvalContext& c, const Value* a) {
@@ -111,9 +111,9 @@ Value trim(EvalContext&, const Value* a) {
   return Value::of_string(lib::trim(a[0].str()));
 }
 Value replace_n(EvalContext& c, const Value* a, int64_t count) {
-  lib::Room room = c.room();
-  auto replaced = lib::replace(c.arena, room, a[0].str(), a[1].str(), a[2].str(), count);
-  return made_text(c, room, replaced);
+  lib::Budget budget = c.budget();
+  auto replaced = lib::replace(c.arena, budget, a[0].str(), a[1].str(), a[2].str(), count);
+  return made_text(c, budget, replaced);
 }
 Value replace(EvalContext& c, const Value* a) {
   return replace_n(c, a, -1);
@@ -122,9 +122,9 @@ Value replace_count(EvalContext& c, const Value* a) {
   return replace_n(c, a, a[3].i);
 }
 Value split_n(EvalContext& c, const Value* a, int64_t count) {
-  lib::Room room = c.room();
-  auto parts = lib::split(room, a[0].str(), a[1].str(), count);
-  c.settle(room);
+  lib::Budget budget = c.budget();
+  auto parts = lib::split(budget, a[0].str(), a[1].str(), count);
+  c.settle(budget);
   return parts ? texts(c, *parts) : failed(c, parts.error());
 }
 Value split(EvalContext& c, const Value* a) {
@@ -142,8 +142,8 @@ Value join_with(EvalContext& c, const ListRep& list, std::string_view separator)
     }
     parts.push_back(list.items[i].str());
   }
-  const lib::Room room = c.room();
-  return made_text(c, room, lib::join(c.arena, room, parts, separator));
+  const lib::Budget budget = c.budget();
+  return made_text(c, budget, lib::join(c.arena, budget, parts, separator));
 }
 Value join(EvalContext& c, const Value* a) {
   return join_with(c, *a[0].list, "");
@@ -153,15 +153,15 @@ Value join_separator(EvalContext& c, const Value* a) {
 }
 
 Value format(EvalContext& c, const Value* a) {
-  lib::Room room = c.room();
-  auto text = lib::format_text(a[0].str(), *a[1].list, room);
-  c.settle(room);
+  lib::Budget budget = c.budget();
+  auto text = lib::format_text(a[0].str(), *a[1].list, budget);
+  c.settle(budget);
   return text ? c.string(*text) : failed(c, text.error());
 }
 Value quote(EvalContext& c, const Value* a) {
   if (!c.spend(a[0].length)) return aborted(c);  // byte by byte
-  const lib::Room room = c.room();
-  return made_text(c, room, lib::quote(c.arena, room, a[0].str()));
+  const lib::Budget budget = c.budget();
+  return made_text(c, budget, lib::quote(c.arena, budget, a[0].str()));
 }
 
 }  // namespace

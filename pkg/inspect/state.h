@@ -1,4 +1,4 @@
-// State: Objects put into the rooms that decide: the inventory, placement's facts and an allocator over them.
+// State: Objects put into the packages that decide: the inventory, placement's facts and an allocator over them.
 //
 //   State state(objects, {});
 //   Placed placed = state.place(pod, claims);   // the decision that the manager would make

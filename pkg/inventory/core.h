@@ -1,4 +1,4 @@
-// Core: the inventory's state as the allocator reads it. Not for other rooms: they use Inventory.
+// Core: the inventory's state as the allocator reads it. Not for other packages: they use Inventory.
 #pragma once
 
 #include <deque>

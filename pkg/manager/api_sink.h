@@ -1,4 +1,4 @@
-// ApiSink and RecorderSink: the runner's writes and live reads, and its events, by way of the client room. What the
+// ApiSink and RecorderSink: the runner's writes and live reads, and its events, by way of the client package. What the
 // server answers is in the stores before anybody acts on it.
 //
 // Belongs to the reactor's thread.

@@ -37,12 +37,12 @@ class AsioReactor : public Reactor {
   [[nodiscard]] Handle on_signals(const std::vector<int>& signals, std::function<void(int)> callback);
 
   // Calls `observer` on the reactor's thread after each task, timer, ready descriptor and signal with the real time
-  // that it took; nullptr ends it. Handlers of rooms that use io_context() themselves are not seen. Call it before
+  // that it took; nullptr ends it. Handlers of packages that use io_context() themselves are not seen. Call it before
   // run() or from the reactor's thread, but not from the observer.
   using TaskObserver = std::function<void(Duration)>;
   void observe_tasks(TaskObserver observer);
 
-  // The io_context, for the few rooms that wrap asio themselves (pkg/http). Include asio before use.
+  // The io_context, for the few packages that wrap asio themselves (pkg/http). Include asio before use.
   boost::asio::io_context& io_context();
 
  private:

@@ -1,4 +1,4 @@
-// Checked access to a YAML document: every complaint names file, line, column and field. Internal to this room.
+// Checked access to a YAML document: every complaint names file, line, column and field. Internal to this package.
 #pragma once
 
 #include <initializer_list>

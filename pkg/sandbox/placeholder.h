@@ -1,4 +1,4 @@
-// Placeholders in a fleet's texts: "rack-{index/8}". Internal to this room.
+// Placeholders in a fleet's texts: "rack-{index/8}". Internal to this package.
 #pragma once
 
 #include <cstdint>

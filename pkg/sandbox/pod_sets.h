@@ -1,5 +1,5 @@
 // What the simulated workload controllers have in common: pods made from a template, their state, and status reports.
-// Internal to this room. Pure.
+// Internal to this package. Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,4 +1,4 @@
-// How long the containers of a pod would run, read from their commands. Internal to this room. Pure.
+// How long the containers of a pod would run, read from their commands. Internal to this package. Pure.
 #pragma once
 
 #include <optional>

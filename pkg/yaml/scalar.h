@@ -1,4 +1,4 @@
-// Resolution of plain YAML scalars by go-yaml v2's rules (resolve.go). Internal to this room.
+// Resolution of plain YAML scalars by go-yaml v2's rules (resolve.go). Internal to this package.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -163,10 +163,10 @@ std::string quoted_text(std::string_view text) {
   return out + '"';
 }
 
-// Texts that grow only up to a limit, taking steps of a room as they do.
+// Texts that grow only up to a limit, taking steps of a budget as they do.
 class LimitedText {
  public:
-  LimitedText(size_t limit, Room& room) : limit_(limit), steps_(room) {}
+  LimitedText(size_t limit, Budget& budget) : limit_(limit), steps_(budget) {}
   Outcome<void> add(std::string_view text) {
     if (!steps_.take(kStepsOfPiece + text.size() / 4)) return too_much_formatting();
     if (text.size() > limit_ - text_.size())
@@ -175,22 +175,22 @@ class LimitedText {
     text_ += text;
     return {};
   }
-  size_t room() const { return limit_ - text_.size(); }
+  size_t left() const { return limit_ - text_.size(); }
   std::string take() { return std::move(text_); }
 
  private:
   size_t limit_;
-  Room& steps_;
+  Budget& steps_;
   std::string text_;
 };
 
-Outcome<std::string> string_clause(const Value& v, size_t limit, Room& room, int depth);
+Outcome<std::string> string_clause(const Value& v, size_t limit, Budget& budget, int depth);
 
-Outcome<std::string> list_clause(const ListRep& list, size_t limit, Room& room, int depth) {
-  LimitedText out(limit, room);
+Outcome<std::string> list_clause(const ListRep& list, size_t limit, Budget& budget, int depth) {
+  LimitedText out(limit, budget);
   if (auto added = out.add("["); !added) return tl::unexpected<Failure>(added.error());
   for (uint32_t i = 0; i < list.size; ++i) {
-    auto item = string_clause(list.items[i], out.room(), room, depth + 1);
+    auto item = string_clause(list.items[i], out.left(), budget, depth + 1);
     if (!item) return item;
     if (auto added = out.add((i == 0 ? "" : ", ") + *item); !added) return tl::unexpected<Failure>(added.error());
   }
@@ -198,16 +198,16 @@ Outcome<std::string> list_clause(const ListRep& list, size_t limit, Room& room, 
   return out.take();
 }
 
-Outcome<std::string> map_clause(const MapRep& map, size_t limit, Room& room, int depth) {
+Outcome<std::string> map_clause(const MapRep& map, size_t limit, Budget& budget, int depth) {
   std::vector<std::pair<std::string, std::string>> entries;
   size_t size = 2;
   for (uint32_t i = 0; i < map.size; ++i) {
-    auto key = string_clause(map.entries[i].key, limit, room, depth + 1);
+    auto key = string_clause(map.entries[i].key, limit, budget, depth + 1);
     if (!key) return key;
-    auto value = string_clause(map.entries[i].value, limit, room, depth + 1);
+    auto value = string_clause(map.entries[i].value, limit, budget, depth + 1);
     if (!value) return value;
     size += key->size() + value->size() + 3;
-    if (!room.take(2 * kStepsOfPiece + (key->size() + value->size()) / 4)) return too_much_formatting();
+    if (!budget.take(2 * kStepsOfPiece + (key->size() + value->size()) / 4)) return too_much_formatting();
     if (size > limit + 2)
       return failure(RuntimeCategory::kSizeLimit,
                      "formatted string would be longer than " + std::to_string(limit) + " bytes");
@@ -227,7 +227,7 @@ Outcome<std::string> bytes_text(const Value& v) {
 }
 
 // depth 0: an argument itself; deeper: inside a list or map, where texts are quoted.
-Outcome<std::string> string_clause(const Value& v, size_t limit, Room& room, int depth) {
+Outcome<std::string> string_clause(const Value& v, size_t limit, Budget& budget, int depth) {
   if (depth > kMaxNesting)
     return format_failure("error during formatting: lists and maps nest deeper than " + std::to_string(kMaxNesting));
   const bool inside = depth > 0;
@@ -261,21 +261,21 @@ Outcome<std::string> string_clause(const Value& v, size_t limit, Room& room, int
     case Kind::kType:
       return std::string(v.str());
     case Kind::kList:
-      return list_clause(*v.list, limit, room, depth);
+      return list_clause(*v.list, limit, budget, depth);
     case Kind::kMap:
-      return map_clause(*v.map, limit, room, depth);
+      return map_clause(*v.map, limit, budget, depth);
     default:
       return format_failure(format_type_error('s', type_name(v)));
   }
 }
 
-Outcome<std::string> apply_clause(const Clause& clause, const Value& v, size_t limit, Room& room) {
+Outcome<std::string> apply_clause(const Clause& clause, const Value& v, size_t limit, Budget& budget) {
   const auto unsuitable = [&] { return format_failure(format_type_error(clause.verb, type_name(v))); };
   const int precision = clause.precision.value_or(kDefaultDecimals);
   const bool upper = clause.verb == 'X';
   switch (clause.verb) {
     case 's':
-      return string_clause(v, limit, room, 0);
+      return string_clause(v, limit, budget, 0);
     case 'd':
       if (!is_integer(v)) return unsuitable();
       return integer_in_base(v, 10);
@@ -298,7 +298,7 @@ Outcome<std::string> apply_clause(const Clause& clause, const Value& v, size_t l
   if (!number) return unsuitable();
   if (static_cast<size_t>(precision) > limit)
     return failure(RuntimeCategory::kSizeLimit, "precision " + std::to_string(precision) + " is too large");
-  if (!room.take(kStepsOfDouble + static_cast<uint64_t>(precision) / 2)) return too_much_formatting();
+  if (!budget.take(kStepsOfDouble + static_cast<uint64_t>(precision) / 2)) return too_much_formatting();
   return clause.verb == 'f' ? format_fixed_clause(*number, precision) : format_scientific_clause(*number, precision);
 }
 
@@ -355,8 +355,8 @@ std::string check_format_arguments(size_t verbs, size_t arguments) {
   return "";
 }
 
-Outcome<std::string> format_text(std::string_view format, const ListRep& arguments, Room& room) {
-  LimitedText out(room.bytes, room);
+Outcome<std::string> format_text(std::string_view format, const ListRep& arguments, Budget& budget) {
+  LimitedText out(budget.bytes, budget);
   uint32_t used = 0;
   while (!format.empty()) {
     const size_t percent = std::min(format.find('%'), format.size());
@@ -369,7 +369,7 @@ Outcome<std::string> format_text(std::string_view format, const ListRep& argumen
     std::string piece = "%";
     if (clause->verb != '%') {
       if (used >= arguments.size) return format_failure(check_format_arguments(used + size_t{1}, used));
-      auto applied = apply_clause(*clause, arguments.items[used++], out.room(), room);
+      auto applied = apply_clause(*clause, arguments.items[used++], out.left(), budget);
       if (!applied) return applied;
       piece = std::move(*applied);
     }

@@ -10,8 +10,8 @@ namespace dra::cel::lib::format_test {
 
 std::string formatted(const std::string& format, std::vector<Value> arguments) {
   const ListRep list{arguments.data(), static_cast<uint32_t>(arguments.size())};
-  Room room{1 << 16};
-  auto text = format_text(format, list, room);
+  Budget budget{1 << 16};
+  auto text = format_text(format, list, budget);
   return text ? *text : "!" + text.error().message;
 }
 

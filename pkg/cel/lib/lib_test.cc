@@ -201,8 +201,8 @@ TEST(Regex, GoDialect) {
 TEST(Regex, WorkIsBounded) {
   const std::string text(1 << 20, 'a');
   const auto regex = *Regex::compile("a*b|a");
-  Room room{SIZE_MAX, 10'000'000};
-  EXPECT_EQ(regex->find_all(text, -1, room).error().category, RuntimeCategory::kSizeLimit);
+  Budget budget{SIZE_MAX, 10'000'000};
+  EXPECT_EQ(regex->find_all(text, -1, budget).error().category, RuntimeCategory::kSizeLimit);
   EXPECT_TRUE((*Regex::compile("(a|aa)+$"))->matches(text));
   EXPECT_FALSE((*Regex::compile("(a*)*b"))->matches(text));
 }

@@ -22,7 +22,7 @@ using Outcome = tl::expected<T, Failure>;
 
 // What one call may still use: bytes of its result, and steps (EvalContext::kMaxWork says what a step is). Functions
 // whose work neither their arguments' lengths nor their cost reflect take steps before they work.
-struct Room {
+struct Budget {
   size_t bytes = SIZE_MAX;
   uint64_t steps = UINT64_MAX;
 

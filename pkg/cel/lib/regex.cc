@@ -348,14 +348,14 @@ uint64_t Regex::steps(size_t bytes) const {
   return kEach + encoding + (automaton < kLarge ? states / 8 : states * 3);
 }
 
-Outcome<std::vector<std::string_view>> Regex::find_all(std::string_view text, int64_t count, Room& room) const {
+Outcome<std::vector<std::string_view>> Regex::find_all(std::string_view text, int64_t count, Budget& budget) const {
   std::vector<std::string_view> matches;
   if (count < 0) count = INT64_MAX;
   size_t position = 0;
   size_t previous_end = std::string_view::npos;
   while (position <= text.size() && static_cast<int64_t>(matches.size()) < count) {
     // Over a reduced alphabet every search translates the whole text.
-    if (!room.take(steps(impl_->alphabet ? text.size() : text.size() - position)))
+    if (!budget.take(steps(impl_->alphabet ? text.size() : text.size() - position)))
       return failure(RuntimeCategory::kSizeLimit,
                      "findAll: too many matches in a text of " + std::to_string(text.size()) + " bytes");
     std::string_view match;

@@ -42,9 +42,9 @@ class Regex {
   std::string_view find(std::string_view text) const;
   // Matches that do not overlap; empty ones not directly behind another match. count < 0: all. Takes steps() of the
   // rest of the text for each of them, and fails (kSizeLimit) where there are not enough.
-  Outcome<std::vector<std::string_view>> find_all(std::string_view text, int64_t count, Room& room) const;
+  Outcome<std::vector<std::string_view>> find_all(std::string_view text, int64_t count, Budget& budget) const;
   Outcome<std::vector<std::string_view>> find_all(std::string_view text, int64_t count = -1) const {
-    Room unlimited;
+    Budget unlimited;
     return find_all(text, count, unlimited);
   }
   // What one search of a text of this many bytes takes at most, in steps of evaluation: RE2 runs the automaton's states

@@ -14,8 +14,8 @@ tl::unexpected<Failure> out_of_range(int64_t index) {
   return failure(RuntimeCategory::kIndex, "index out of range: " + std::to_string(index));
 }
 
-tl::unexpected<Failure> too_long(const Room& room) {
-  return failure(RuntimeCategory::kSizeLimit, "string would be longer than " + std::to_string(room.bytes) + " bytes");
+tl::unexpected<Failure> too_long(const Budget& budget) {
+  return failure(RuntimeCategory::kSizeLimit, "string would be longer than " + std::to_string(budget.bytes) + " bytes");
 }
 
 tl::unexpected<Failure> too_many() {
@@ -97,12 +97,12 @@ char* append_to(char* out, std::string_view text) {
 }
 
 // Puts `to` in front of the first `count` code points, and at the end if there are fewer.
-Outcome<std::string_view> insert_between(Arena& arena, Room& room, std::string_view text, std::string_view to,
+Outcome<std::string_view> insert_between(Arena& arena, Budget& budget, std::string_view text, std::string_view to,
                                          int64_t count) {
   const int64_t places = std::min(count, count_points(text) + 1);
-  if (!to.empty() && static_cast<size_t>(places) > (room.bytes - std::min(room.bytes, text.size())) / to.size())
-    return too_long(room);
-  if (!room.take(kStepsOfReplacing * static_cast<uint64_t>(places))) return too_many();
+  if (!to.empty() && static_cast<size_t>(places) > (budget.bytes - std::min(budget.bytes, text.size())) / to.size())
+    return too_long(budget);
+  if (!budget.take(kStepsOfReplacing * static_cast<uint64_t>(places))) return too_many();
   const size_t size = text.size() + static_cast<size_t>(places) * to.size();
   char* const begin = reserve(arena, size);
   char* out = begin;
@@ -219,22 +219,22 @@ std::string_view upper_ascii(Arena& arena, std::string_view text) {
   return map_bytes(arena, text, [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
 }
 
-Outcome<std::string_view> replace(Arena& arena, Room& room, std::string_view text, std::string_view from,
+Outcome<std::string_view> replace(Arena& arena, Budget& budget, std::string_view text, std::string_view from,
                                   std::string_view to, int64_t count) {
   if (count == 0 || from == to) return text;
   if (count < 0) count = INT64_MAX;
-  if (from.empty()) return insert_between(arena, room, text, to, count);
+  if (from.empty()) return insert_between(arena, budget, text, to, count);
   size_t size = text.size();
   int64_t found = 0;
   for (size_t at = find_bytes(text, from); at != std::string_view::npos && found < count;
        at = find_bytes(text, from, at + from.size())) {
     ++found;
     size += to.size() - from.size();  // wraps where `to` is shorter; the sum does not
-    if (size > room.bytes && to.size() > from.size()) return too_long(room);
-    if (!room.take(kStepsOfReplacing)) return too_many();
+    if (size > budget.bytes && to.size() > from.size()) return too_long(budget);
+    if (!budget.take(kStepsOfReplacing)) return too_many();
   }
   if (found == 0) return text;
-  if (size > room.bytes) return too_long(room);
+  if (size > budget.bytes) return too_long(budget);
   char* const begin = reserve(arena, size);
   char* out = begin;
   size_t done = 0;
@@ -247,7 +247,7 @@ Outcome<std::string_view> replace(Arena& arena, Room& room, std::string_view tex
   return std::string_view(begin, size);
 }
 
-Outcome<std::vector<std::string_view>> split(Room& room, std::string_view text, std::string_view separator,
+Outcome<std::vector<std::string_view>> split(Budget& budget, std::string_view text, std::string_view separator,
                                              int64_t count) {
   std::vector<std::string_view> parts;
   if (count == 0) return parts;
@@ -255,7 +255,7 @@ Outcome<std::vector<std::string_view>> split(Room& room, std::string_view text, 
   const auto more = [&] { return static_cast<int64_t>(parts.size()) + 1 < count; };
   if (separator.empty()) {
     while (!text.empty() && more()) {
-      if (!room.take(kStepsOfSplitting)) return too_many();
+      if (!budget.take(kStepsOfSplitting)) return too_many();
       const size_t step = step_bytes(text, 0);
       parts.push_back(text.substr(0, step));
       text.remove_prefix(step);
@@ -264,7 +264,7 @@ Outcome<std::vector<std::string_view>> split(Room& room, std::string_view text, 
     return parts;
   }
   while (more()) {
-    if (!room.take(kStepsOfSplitting)) return too_many();
+    if (!budget.take(kStepsOfSplitting)) return too_many();
     const size_t at = find_bytes(text, separator);
     if (at == std::string_view::npos) break;
     parts.push_back(text.substr(0, at));
@@ -274,12 +274,12 @@ Outcome<std::vector<std::string_view>> split(Room& room, std::string_view text, 
   return parts;
 }
 
-Outcome<std::string_view> join(Arena& arena, const Room& room, const std::vector<std::string_view>& parts,
+Outcome<std::string_view> join(Arena& arena, const Budget& budget, const std::vector<std::string_view>& parts,
                                std::string_view separator) {
   size_t size = 0;
   for (const std::string_view part : parts) {
     size += part.size() + separator.size();
-    if (size - separator.size() > room.bytes) return too_long(room);
+    if (size - separator.size() > budget.bytes) return too_long(budget);
   }
   if (parts.empty()) return std::string_view{};
   size -= separator.size();
@@ -289,7 +289,7 @@ Outcome<std::string_view> join(Arena& arena, const Room& room, const std::vector
   return std::string_view(begin, size);
 }
 
-Outcome<std::string_view> quote(Arena& arena, const Room& room, std::string_view text) {
+Outcome<std::string_view> quote(Arena& arena, const Budget& budget, std::string_view text) {
   static constexpr std::string_view kSpecial = "\a\b\f\n\r\t\v\\\"";
   static constexpr std::string_view kLetters = "abfnrtv\\\"";
   std::string out = "\"";
@@ -307,7 +307,7 @@ Outcome<std::string_view> quote(Arena& arena, const Room& room, std::string_view
     i += std::max<size_t>(length, 1);
   }
   out += '"';
-  if (out.size() > room.bytes) return too_long(room);
+  if (out.size() > budget.bytes) return too_long(budget);
   return arena.copy(out);
 }
 

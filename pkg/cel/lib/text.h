@@ -2,8 +2,8 @@
 // counts as one.
 //
 // Results that are parts of the input are views of it; others are built in the arena and never larger than the
-// room's bytes (category kSizeLimit). Where a text falls into pieces, each takes steps of the room. Pure and safe from
-// any thread.
+// budget's bytes (category kSizeLimit). Where a text falls into pieces, each takes steps of the budget. Pure and safe
+// from any thread.
 #pragma once
 
 #include <cstddef>
@@ -36,13 +36,13 @@ std::string_view trim(std::string_view text);
 std::string_view lower_ascii(Arena& arena, std::string_view text);
 std::string_view upper_ascii(Arena& arena, std::string_view text);
 // count < 0: all.
-Outcome<std::string_view> replace(Arena& arena, Room& room, std::string_view text, std::string_view from,
+Outcome<std::string_view> replace(Arena& arena, Budget& budget, std::string_view text, std::string_view from,
                                   std::string_view to, int64_t count = -1);
 // count < 0: all.
-Outcome<std::vector<std::string_view>> split(Room& room, std::string_view text, std::string_view separator,
+Outcome<std::vector<std::string_view>> split(Budget& budget, std::string_view text, std::string_view separator,
                                              int64_t count = -1);
-Outcome<std::string_view> join(Arena& arena, const Room& room, const std::vector<std::string_view>& parts,
+Outcome<std::string_view> join(Arena& arena, const Budget& budget, const std::vector<std::string_view>& parts,
                                std::string_view separator);
-Outcome<std::string_view> quote(Arena& arena, const Room& room, std::string_view text);
+Outcome<std::string_view> quote(Arena& arena, const Budget& budget, std::string_view text);
 
 }  // namespace dra::cel::lib

@@ -13,13 +13,13 @@ constexpr size_t kLimit = 1 << 20;
 
 std::string replaced(std::string_view text, std::string_view from, std::string_view to, int64_t count = -1) {
   Arena arena;
-  Room room{kLimit};
-  return std::string(*replace(arena, room, text, from, to, count));
+  Budget budget{kLimit};
+  return std::string(*replace(arena, budget, text, from, to, count));
 }
 
 std::vector<std::string_view> parts_of(std::string_view text, std::string_view separator, int64_t count = -1) {
-  Room room;
-  return *split(room, text, separator, count);
+  Budget budget;
+  return *split(budget, text, separator, count);
 }
 
 // U+20AC is three bytes.
@@ -109,9 +109,9 @@ TEST(Text, ReplaceSplitJoin) {
 TEST(Text, GrowthIsRefusedNotDone) {
   Arena arena;
   const std::string text(1000, 'a');
-  Room room{100'000};
-  EXPECT_EQ(replace(arena, room, text, "a", text).error().category, RuntimeCategory::kSizeLimit);
-  EXPECT_EQ(replace(arena, room, text, "", text).error().category, RuntimeCategory::kSizeLimit);
+  Budget budget{100'000};
+  EXPECT_EQ(replace(arena, budget, text, "a", text).error().category, RuntimeCategory::kSizeLimit);
+  EXPECT_EQ(replace(arena, budget, text, "", text).error().category, RuntimeCategory::kSizeLimit);
   EXPECT_EQ(join(arena, {100}, {text}, "").error().category, RuntimeCategory::kSizeLimit);
   EXPECT_LT(arena.used(), 100'000U);
 }
@@ -119,7 +119,7 @@ TEST(Text, GrowthIsRefusedNotDone) {
 TEST(Text, PiecesTakeSteps) {
   Arena arena;
   const std::string text(1000, 'a');
-  Room few{kLimit, 100};
+  Budget few{kLimit, 100};
   EXPECT_EQ(split(few, text, "").error().category, RuntimeCategory::kSizeLimit);
   EXPECT_EQ(few.steps, 0U);
   few.steps = 100;

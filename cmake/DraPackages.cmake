@@ -1,8 +1,8 @@
-# dra_room(NAME [DEPS rooms...] [LIBS libraries...] [TEST_DEPS rooms...])
+# dra_package(NAME [DEPS packages...] [LIBS libraries...] [TEST_DEPS packages...])
 #
 # Makes library dra_NAME of all .cc files in this folder and below, except *_test.cc, *_fuzz.cc and *_bench.cc, and, where there are
-# *_test.cc files, one test program NAME_test that ctest runs. DEPS are rooms by name, LIBS are foreign targets.
-function(dra_room name)
+# *_test.cc files, one test program NAME_test that ctest runs. DEPS are packages by name, LIBS are foreign targets.
+function(dra_package name)
   cmake_parse_arguments(ARG "" "" "DEPS;LIBS;TEST_DEPS;TEST_LIBS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
   set(tests ${sources})
@@ -24,7 +24,7 @@ function(dra_room name)
   endif()
 endfunction()
 
-# dra_test(NAME SOURCES files... [DEPS rooms...] [LIBS libraries...] [LABEL label] [UNOPTIMISED]): one GoogleTest program, run by ctest from
+# dra_test(NAME SOURCES files... [DEPS packages...] [LIBS libraries...] [LABEL label] [UNOPTIMISED]): one GoogleTest program, run by ctest from
 # the source root. The label is "unit" unless another is given; the sanitizer runs take the unit tests. UNOPTIMISED: for code that takes long
 # to optimise and does its work in libraries.
 function(dra_test name)
@@ -72,7 +72,7 @@ function(dra_precompiled_headers name optimisation)
   endif()
 endfunction()
 
-# dra_program(NAME SOURCES files... [DEPS rooms...] [LIBS libraries...])
+# dra_program(NAME SOURCES files... [DEPS packages...] [LIBS libraries...])
 function(dra_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS" ${ARGN})
   list(TRANSFORM ARG_DEPS PREPEND dra_)
