@@ -7,7 +7,7 @@
 #include "cmd/dra-controller-manager/foreign_flags.h"
 #include "cmd/flag_hint.h"
 #include "controllers/all.h"
-#include "pkg/api/names.h"
+#include "pkg/api/topology_level.h"
 #include "pkg/base/strings.h"
 #include "pkg/gang/gang.h"
 #include "pkg/manager/reference.h"
@@ -66,13 +66,13 @@ std::string switch_on_cel_extensions(const std::string& list, manager::ManagerOp
   return "";
 }
 
-// Topology levels are keys of labels, and few.
+// Topology levels are keys of labels or attributes of devices, and few.
 std::string wrong_level(const std::vector<std::string>& levels) {
   if (levels.size() > gang::kMaxTopologyLevels)
-    return "--topology-levels has more than " + std::to_string(gang::kMaxTopologyLevels) + " labels";
+    return "--topology-levels has more than " + std::to_string(gang::kMaxTopologyLevels) + " levels";
   for (const std::string& level : levels)
-    if (!api::qualified_name_problems(level).empty())
-      return "--topology-levels: \"" + level + "\" is not the key of a label";
+    if (!api::topology_level_problems(level).empty())
+      return "--topology-levels: \"" + level + "\" is neither the key of a label nor attribute:<domain>/<name>";
   return "";
 }
 
@@ -207,9 +207,9 @@ void define_search(CLI::App& app, Texts& texts, Flags& flags) {
                "A group of pods that fits into the cluster, but waits for so long, keeps the nodes that it needs from "
                "pods of its priority and below until it is placed");
   add_list(app, "--topology-levels", options.topology_levels,
-           "Labels of nodes from wide domains to narrow ones, separated by commas, as "
-           "example.com/spine,example.com/rack,kubernetes.io/hostname. Groups and pods name one of them in the "
-           "annotations dra-controller-manager/topology-required and topology-preferred");
+           "Labels of nodes, and attributes of their devices, from wide domains to narrow ones, separated by commas, "
+           "as example.com/spine,attribute:gpu.nvidia.com/cliqueId,kubernetes.io/hostname. Groups and pods name one of "
+           "them in the annotations dra-controller-manager/topology-required and topology-preferred");
   app.add_option(
          "--allocation-step-budget", flags.manager.step_budget,
          "Most steps of half a microsecond that one attempt to find devices may take; the first attempt has 50000, "

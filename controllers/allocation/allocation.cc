@@ -52,6 +52,14 @@ bool resized(const api::Pod& before, const api::Pod& after) {
 }  // namespace
 
 Outcome AllocationReconciler::reconcile(const View& view, const Key& key) const {
+  std::set<Cause> freed;
+  if (!kept_devices_.empty()) freed = kept_devices_.tidy(view);
+  Outcome outcome = reconcile_pod(view, key);
+  outcome.wakes.assign(freed.begin(), freed.end());
+  return outcome;
+}
+
+Outcome AllocationReconciler::reconcile_pod(const View& view, const Key& key) const {
   if (key.kind != Kind::kPod) return {};
   const api::Pod* pod = view.pod(key.object);
   if (!pod) return {};
@@ -60,7 +68,7 @@ Outcome AllocationReconciler::reconcile(const View& view, const Key& key) const 
     return look_at_pinned(view, *pod, options_, nodes_);
   if (is_refused_binding(*pod, options_)) return look_at_refused(view, *pod);
   if (role == Role::kNone) return {};
-  const Tools tools{options_, inventory_, allocator_, nodes_, why_here_, kept_, gangs_};
+  const Tools tools{options_, inventory_, allocator_, nodes_, why_here_, kept_, kept_devices_, gangs_};
   if ((role != Role::kGated && role != Role::kToBind) || options_.release_gates)
     return PodReconcile(view, *pod, role, tools).run();
   const Membership membership = membership_of(view, *pod);
@@ -100,6 +108,11 @@ void AllocationReconciler::on_pod(const View& view, const api::Pod* before, cons
   const bool had_node = before && !before->node_name.empty() && !before->terminal();
   const bool has_node = after && !after->node_name.empty() && !after->terminal();
   const bool ended = before && !before->terminal() && (!after || after->terminal());
+  if (ended)
+    if (const std::optional<Duration> kept = kept_devices_.note_end(view, *before, after, options_.gang_hold_timeout))
+      out.add_after(pod_key(before->metadata.key()), *kept);
+  if (!kept_devices_.empty())
+    for (const Cause& cause : kept_devices_.tidy(view)) out.wake(cause);
   if ((had_node && !has_node) || (ended && !had_node && may_count_on_a_node(view, *before, options_)))
     out.wake(std::string(kRoomCause));
   if (had_node && has_node && resized(*before, *after)) out.wake(std::string(kRoomCause));

@@ -5,7 +5,7 @@
 // sequence in memory: every pass derives from the objects where a pod stands (protocol.h) and returns the next step.
 //
 // The reconciler reads an inventory and a node chooser that others keep up to date; it keeps nothing between passes but
-// the words with which an event says why a node was chosen.
+// the words with which an event says why a node was chosen, and what is kept for groups (kept_nodes.h, kept_devices.h).
 // One thread owns it and them.
 #pragma once
 
@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "controllers/allocation/kept_devices.h"
 #include "controllers/allocation/kept_nodes.h"
 #include "controllers/allocation/node_chooser.h"
 #include "controllers/allocation/why_here.h"
@@ -47,7 +48,7 @@ struct Options {
   Duration gang_hold_timeout = std::chrono::seconds(30);
   // A group that waits for so long keeps the nodes that it needs from pods of its priority and below (kept_nodes.h).
   Duration gang_starvation_after = std::chrono::minutes(5);
-  // Labels of nodes, from wide domains to narrow ones (topology.h).
+  // Labels of nodes, or attributes of devices, from wide domains to narrow ones (topology.h).
   std::vector<std::string> topology_levels;
   // A waiting pod is tried again after this time even if nothing changed that it waits for.
   Duration retry_parked = std::chrono::minutes(5);
@@ -100,6 +101,7 @@ class AllocationReconciler : public reconcile::Reconciler {
     options.slice = allocator.options().slice;
     return options;
   }
+  reconcile::Outcome reconcile_pod(const reconcile::View& view, const reconcile::Key& key) const;
   // The pod, and the one that is reconciled for its group.
   void add_pod(const reconcile::View& view, const api::Pod& pod, reconcile::Triggers& out) const;
   void wake_group(const reconcile::View& view, const api::Pod* before, const api::Pod* after,
@@ -109,9 +111,10 @@ class AllocationReconciler : public reconcile::Reconciler {
   inventory::Inventory& inventory_;
   allocator::Allocator& allocator_;
   NodeChooser& nodes_;
-  mutable WhyHere why_here_;   // words for events only
-  mutable KeptNodes kept_;     // of groups that have waited for too long
-  mutable gang::Gangs gangs_;  // searches that go on
+  mutable WhyHere why_here_;          // words for events only
+  mutable KeptNodes kept_;            // of groups that have waited for too long
+  mutable KeptDevices kept_devices_;  // of members that come again
+  mutable gang::Gangs gangs_;         // searches that go on
 };
 
 }  // namespace dra::allocation

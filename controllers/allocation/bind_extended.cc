@@ -144,6 +144,7 @@ bool PodReconcile::make_extended() {
     request.preferences = preferences();
     request.cpu_milli = choice.cpu_milli;
     const DevicesHeldBack held_back(inventory_, avoided_devices(pod_, view_.now()));
+    const KeptFromDecision kept(inventory_, leave_kept_devices(pod_.priority).devices);
     const allocator::FoundNodes found = allocator_.find_nodes(request, order, 1);
     switch (found.outcome) {
       case allocator::Outcome::kFeasible:

@@ -45,6 +45,7 @@ void PodReconcile::allocate() {
   request.preferences = preferences();
   const std::vector<allocator::NodeId> order = numbers_of(choice, inventory_);
   const DevicesHeldBack held_back(inventory_, avoided_devices(pod_, view_.now()));
+  const KeptFromDecision kept(inventory_, leave_kept_devices(pod_.priority).devices);
   if (role_ == Role::kGated || role_ == Role::kToBind) {
     const Neighbours near = neighbours_of(view_, pod_, options_);
     if (!near.wish.ignored.empty()) complain("TopologyIgnored", near.wish.ignored, near.wish.ignored);

@@ -2,26 +2,16 @@
 
 #include <algorithm>
 
+#include "pkg/gang/influence.h"
+
 namespace dra::allocation {
-
-namespace {
-
-gang::Nodes::Influence influence_of(const api::Pod& pod) {
-  using Influence = gang::Nodes::Influence;
-  // A member in a domain makes room for others there: by affinity, and by raising the least count of spreading.
-  if (!pod.pod_affinity.required.empty() || !pod.topology_spread.empty()) return Influence::kAny;
-  if (!pod.pod_anti_affinity.required.empty() || !pod.volumes.empty()) return Influence::kShrinks;
-  return Influence::kNode;
-}
-
-}  // namespace
 
 GroupNodes::GroupNodes(const std::vector<PodReconcile*>& pods, const reconcile::View& view,
                        inventory::Inventory& inventory, NodeChooser& nodes)
     : pods_(pods), view_(view), inventory_(inventory), nodes_(nodes), version_(nodes.version()) {
   bool volumes = false;
   for (const PodReconcile* pod : pods) {
-    influence_ = std::max(influence_, influence_of(pod->pod_));
+    influence_ = std::max(influence_, gang::influence_of(pod->pod_));
     volumes = volumes || !pod->pod_.volumes.empty();
   }
   // What volumes need has no version: such a search begins anew with every slice.

@@ -5,6 +5,7 @@
 #include "controllers/allocation/group_reconcile.h"
 #include "controllers/allocation/shape.h"
 #include "controllers/allocation/topology.h"
+#include "pkg/gang/levels.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/writes.h"
 
@@ -50,6 +51,7 @@ void GroupReconcile::decide(uint32_t needed) {
     pods.push_back(&steps);
   }
   const DevicesHeldBack held_back(tools_.inventory, avoided);
+  const KeptFromDecision kept(tools_.inventory, first_->leave_kept_devices(lowest_priority()).devices);
   GroupNodes nodes(pods, view_, tools_.inventory, tools_.nodes);
   const gang::Decision decision = tools_.gangs.decide(request, nodes);
   say_ignored(decision);
@@ -63,7 +65,7 @@ void GroupReconcile::say_ignored(const gang::Decision& decision) {
   std::string text = members_.topology.ignored;
   for (const std::string& level : decision.unknown_levels)
     if (level == members_.topology.preferred)
-      text += (text.empty() ? "" : "; ") + ("no node that the members may go to has the label " + level);
+      text += (text.empty() ? "" : "; ") + ("no node that the members may go to has " + gang::words_of_level(level));
   if (!text.empty()) first_->complain("TopologyIgnored", members_.group.shown() + ": " + text, text);
 }
 
@@ -125,13 +127,13 @@ void GroupReconcile::not_found(const gang::Decision& decision, const std::vector
   if (!alone.claims.empty())
     if (const allocator::FoundNodes found = tools_.allocator.find_nodes(alone, {}); found.error)
       return say(needs + "; " + found.error->message());
-  std::string kept;
+  std::string kept = first_->kept_from_;
   if (decision.never) {
     tools_.kept.drop(members_.group.key());
   } else if (const Duration left = until_starving(); left > Duration::zero()) {
     first_->outcome_.look_again_in(left);
   } else if (const size_t count = keep_nodes(asked, nodes); count > 0) {
-    kept = "; since it waits for so long, " + std::to_string(count) + " nodes are kept for it";
+    kept += "; since it waits for so long, " + std::to_string(count) + " nodes are kept for it";
   }
   say(needs + (decision.never ? ", which this cluster never can: " : ": ") + decision.reason + kept);
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "controllers/allocation/causes.h"
+#include "pkg/api/topology_level.h"
 #include "pkg/reconcile/proof.h"
 #include "pkg/reconcile/writes.h"
 
@@ -213,6 +215,9 @@ void GroupReconcile::park(const std::vector<Member*>& asked) {
     waits_for_pods = waits_for_pods || member->steps->waits_for_pods_;
     waits_for_room = waits_for_room || member->steps->waits_for_room_;
   }
+  // Devices of other drivers may decide which nodes belong together.
+  for (const std::string& level : {members_.topology.required, members_.topology.preferred})
+    if (level.starts_with(api::kAttributeLevel)) causes.insert(std::string(kSlicesCause));
   first_->waits_for_pods_ = waits_for_pods;
   first_->waits_for_room_ = waits_for_room;
   first_->park(causes);

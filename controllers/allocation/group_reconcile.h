@@ -61,6 +61,7 @@ class GroupReconcile {
   void not_found(const gang::Decision& decision, const std::vector<Member*>& asked, GroupNodes& nodes);
   // kept_nodes.cc: zero: it waits for so long that nodes are kept for it.
   Duration until_starving() const;
+  int64_t lowest_priority() const;
   size_t keep_nodes(const std::vector<Member*>& asked, GroupNodes& nodes);
   void commit();
   void forward();

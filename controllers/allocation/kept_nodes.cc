@@ -5,6 +5,8 @@
 
 #include "controllers/allocation/group_reconcile.h"
 #include "pkg/api/encode.h"
+#include "pkg/api/topology_level.h"
+#include "pkg/gang/levels.h"
 
 namespace dra::allocation {
 
@@ -37,12 +39,23 @@ void KeptNodes::tidy(const View& view, const Options& options) {
   });
 }
 
+KeptDevices::Kept PodReconcile::leave_kept_devices(int64_t priority) {
+  if (kept_devices_.empty()) return {};
+  const std::optional<GroupRef> group = group_of(pod_);
+  KeptDevices::Kept kept = kept_devices_.kept_from(priority, group ? group->key() : "", view_.now(), inventory_);
+  if (!kept.shown.empty())
+    kept_from_ += "; " + std::to_string(kept.devices.results.size()) + " devices are kept for " + kept.shown +
+                  ", until its member that ended comes again";
+  return kept;
+}
+
 // Takes the nodes out of the choice that are kept from the pod.
 void PodReconcile::leave_kept(NodeChoice& choice) {
   if (kept_.empty() || choice.nodes.empty()) return;
   kept_.tidy(view_, options_);
   const std::optional<GroupRef> group = group_of(pod_);
   const std::string own = group ? group->key() : "";
+  if (kept_devices_.keeps_for(own)) return;  // its group is there already
   const KeptNodes::One* keeper = nullptr;
   const size_t dropped = choice.drop_nodes([&](std::string_view node) {
     const KeptNodes::One* one = kept_.keeps(node, pod_, own);
@@ -63,6 +76,12 @@ Duration GroupReconcile::until_starving() const {
   const Duration after = tools_.options.gang_starvation_after;
   if (!parse_rfc3339(rank_of(members_.waiting).since, since)) return after;
   return std::clamp(std::chrono::duration_cast<Duration>(since + after - view_.now()), Duration::zero(), after);
+}
+
+int64_t GroupReconcile::lowest_priority() const {
+  int64_t lowest = INT64_MAX;
+  for (const api::Pod* pod : members_.waiting) lowest = std::min<int64_t>(lowest, pod->priority);
+  return lowest;
 }
 
 // Returns how many.
@@ -95,8 +114,11 @@ size_t GroupReconcile::keep_nodes(const std::vector<Member*>& asked, GroupNodes&
       place.node = name;
       place.now = std::max(place.now, room.now[n]);
       place.at_best = first ? room.at_best[n] : std::min(place.at_best, room.at_best[n]);
-      if (!members_.topology.required.empty())
-        if (const std::string* label = nodes.label(order[n], members_.topology.required)) place.domain = *label;
+      const std::string& required = members_.topology.required;
+      if (required.starts_with(api::kAttributeLevel))
+        place.domain = gang::attribute_of_node(tools_.inventory, order[n], required).value_or("");
+      else if (const std::string* label = required.empty() ? nullptr : nodes.label(order[n], required))
+        place.domain = *label;
     }
   }
   // Of the domains that are large enough, the one that has most room now.
@@ -123,8 +145,7 @@ size_t GroupReconcile::keep_nodes(const std::vector<Member*>& asked, GroupNodes&
   one.pod = first_->pod_.metadata.key();
   one.pod_uid = first_->pod_.metadata.uid;
   one.since = view_.now();
-  one.priority = INT64_MAX;
-  for (const api::Pod* pod : members_.waiting) one.priority = std::min<int64_t>(one.priority, pod->priority);
+  one.priority = lowest_priority();
   uint64_t sum = 0;
   for (const Place* place : sorted) {
     if (sum >= members_.min_count) break;

@@ -136,6 +136,113 @@ TEST_F(Starving, OnlyOneDomainIsKept) {
   EXPECT_EQ(node_of("cp"), "n2");
 }
 
+// A started group of four has all four devices; its member d ends.
+class Returning : public OrderTest {
+ protected:
+  Returning() {
+    for (const auto& [name, node, device] :
+         {std::tuple{"a", "n1", "gpu-0"}, {"b", "n1", "gpu-1"}, {"c", "n2", "gpu-0"}, {"d", "n2", "gpu-1"}}) {
+      view.put(running(name, node));
+      put(allocated("c" + std::string(name), node, device, true, {name}));
+    }
+  }
+  api::Pod running(const std::string& name, const std::string& node) {
+    api::Pod pod = member(name, "4", std::chrono::minutes(60));
+    pod.scheduling_gates.clear();
+    pod.node_name = node;
+    pod.phase = "Running";
+    return pod;
+  }
+  // As the watch and the lifecycle controller do it.
+  Triggers end(const std::string& name, const std::string& phase = "Failed") {
+    const api::Pod before = *view.pod("default/" + name);
+    api::Pod after = before;
+    after.phase = phase;
+    view.put(after);
+    Triggers out;
+    reconciler_.on_pod(view, &before, &after, out);
+    put(make_claim("c" + name));
+    return out;
+  }
+  std::string single_pod(int priority = 0) {
+    api::Pod pod = make_pod("p", {"cp"});
+    pod.metadata.creation_timestamp = format_rfc3339(view.time - std::chrono::minutes(30));
+    pod.priority = priority;
+    put_pod(pod);
+    return run("p");
+  }
+};
+
+TEST_F(Returning, ItsDevicesAreKeptUntilItComesAgain) {
+  const Triggers out = end("d");
+  ASSERT_EQ(out.later.size(), 1u) << "then they are free";
+  EXPECT_EQ(out.later[0].second, options.gang_hold_timeout);
+  EXPECT_EQ(single_pod().find("allocate"), std::string::npos);
+  EXPECT_NE(event().note.find("1 devices are kept for job default/train"), std::string::npos) << event().note;
+  EXPECT_EQ(single_pod(1), "allocate cp ") << "a higher priority passes";
+  api::Pod again = member("e", "4", std::chrono::seconds(1));
+  put_pod(again);
+  EXPECT_EQ(run("e"), "allocate ce ");
+  EXPECT_EQ(node_of("ce"), "n2");
+}
+
+TEST_F(Returning, AnotherGroupLeavesThemToo) {
+  end("d");
+  end("c");
+  for (const char* name : {"x", "y"}) put_pod(member(name, "2", std::chrono::minutes(30), "other"));
+  EXPECT_EQ(run("x").find("allocate"), std::string::npos);
+  EXPECT_NE(event().note.find("2 devices are kept for job default/train"), std::string::npos) << event().note;
+}
+
+TEST_F(Returning, NothingIsKeptForLongerThanTheTimeout) {
+  end("d");
+  ASSERT_EQ(single_pod().find("allocate"), std::string::npos);
+  view.time += options.gang_hold_timeout;
+  last = reconciler_.reconcile(view, pod_key("default/d"));
+  EXPECT_NE(std::find(last.wakes.begin(), last.wakes.end(), "class/gpu"), last.wakes.end()) << "who parked is woken";
+  EXPECT_EQ(single_pod(), "allocate cp ");
+}
+
+TEST_F(Returning, NothingIsKeptForAGroupThatGoes) {
+  end("d");
+  for (const char* name : {"a", "b", "c"}) {
+    const api::Pod before = *view.pod("default/" + std::string(name));
+    api::Pod after = before;
+    after.metadata.deletion_timestamp = format_rfc3339(view.time);
+    view.put(after);
+    Triggers out;
+    reconciler_.on_pod(view, &before, &after, out);
+    const bool woken = std::find(out.wakes.begin(), out.wakes.end(), "class/gpu") != out.wakes.end();
+    EXPECT_EQ(woken, std::string(name) == "c");
+  }
+  EXPECT_EQ(single_pod(), "allocate cp ");
+}
+
+TEST_F(Returning, NothingIsKeptForOneThatSucceeded) {
+  EXPECT_TRUE(end("d", "Succeeded").later.empty());
+  EXPECT_EQ(single_pod(), "allocate cp ");
+}
+
+TEST_F(Returning, NothingIsKeptOnceItRunsAgain) {
+  end("d");
+  view.put(running("e", "n1"));
+  EXPECT_EQ(single_pod(), "allocate cp ");
+}
+
+TEST_F(Returning, ItWaitsAsLongAsItsGroup) {
+  const auto waits_since = [&] {  // a pod that is told why it waits parks unless that cannot be written
+    const std::optional<Park>& park = last.park ? last.park : last.park_unless_written;
+    return park ? park->since : "not parked";
+  };
+  end("d");
+  put(allocated("foreign", "n2", "gpu-1", false, {}));
+  ASSERT_EQ(single_pod().find("allocate"), std::string::npos);
+  EXPECT_EQ(waits_since(), format_rfc3339(view.time - std::chrono::minutes(30)));
+  put_pod(member("e", "4", std::chrono::seconds(1)));
+  run("e");
+  EXPECT_EQ(waits_since(), format_rfc3339(view.time - std::chrono::minutes(60)));
+}
+
 class Domains : public OrderTest {
  protected:
   // Racks r1: n1, n2; r2: n3. Two devices each.
@@ -199,6 +306,35 @@ TEST_F(Domains, AnUnknownLabelIsIgnoredAndSaidWhereItIsPreferred) {
   }
   EXPECT_EQ(run("a"), "event TopologyIgnored allocate ca allocate cb ");
   EXPECT_NE(event().note.find("\"no label!\""), std::string::npos) << event().note;
+}
+
+TEST_F(Domains, DevicesSayWhichNodesBelongTogether) {
+  for (const auto& [node, clique] : {std::pair{"n1", "a"}, {"n2", "b"}, {"n3", "b"}}) {
+    api::ResourceSlice slice;
+    slice.metadata.name = std::string("slice-") + node;
+    slice.driver = "gpu.example.com";
+    slice.pool = {node, 2, 1};
+    slice.node_name = node;
+    for (const char* name : {"gpu-0", "gpu-1"}) {
+      api::Device& device = slice.devices.emplace_back();
+      device.name = name;
+      device.attributes["clique"] = std::string(clique);
+    }
+    inventory.apply_slice(slice);
+  }
+  group("abcd", "4", kTopologyRequiredAnnotation, "attribute:gpu.example.com/clique");
+  EXPECT_EQ(run("a"), "allocate ca allocate cb allocate cc allocate cd ");
+  for (const char* claim : {"ca", "cb", "cc", "cd"}) EXPECT_NE(node_of(claim), "n1");
+  group("abcd", "4", kTopologyRequiredAnnotation, "attribute:gpu.example.com/nothing");
+  EXPECT_EQ(run("a").find("allocate"), std::string::npos);
+  EXPECT_NE(event().note.find("device attribute gpu.example.com/nothing"), std::string::npos) << event().note;
+  group("abcd", "4", kTopologyPreferredAnnotation, "attribute:clique");
+  for (const char name : std::string("abcd")) {
+    api::Pod pod = *view.pod("default/" + std::string(1, name));
+    pod.metadata.annotations.erase(std::string(kTopologyRequiredAnnotation));
+    view.put(pod);
+  }
+  EXPECT_EQ(run("a"), "event TopologyIgnored allocate ca allocate cb allocate cc allocate cd ") << "it has no domain";
 }
 
 TEST_F(Domains, ASinglePodGoesToTheSmallestDomain) {

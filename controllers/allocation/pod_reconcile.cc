@@ -17,6 +17,7 @@ PodReconcile::PodReconcile(const View& view, const api::Pod& pod, Role role, con
       nodes_(tools.nodes),
       why_here_(tools.why_here),
       kept_(tools.kept),
+      kept_devices_(tools.kept_devices),
       gangs_(tools.gangs),
       extended_(extended_resources_of(view, pod)),
       state_(derive_state(view, pod, options_, extended_)),

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "controllers/allocation/allocation.h"
+#include "controllers/allocation/kept_devices.h"
 #include "controllers/allocation/kept_nodes.h"
 #include "controllers/allocation/protocol.h"
 #include "controllers/allocation/topology.h"
@@ -28,6 +29,7 @@ struct Tools {
   NodeChooser& nodes;
   WhyHere& why_here;
   KeptNodes& kept;
+  KeptDevices& kept_devices;
   gang::Gangs& gangs;
 };
 
@@ -54,6 +56,8 @@ class PodReconcile {
   // The nodes that the pod and its already allocated claims allow.
   NodeChoice candidate_nodes();
   void leave_kept(NodeChoice& choice);  // kept_nodes.cc
+  // What the pod must leave for groups whose members come again. What it says of it goes to kept_from_.
+  KeptDevices::Kept leave_kept_devices(int64_t priority);
   // The nodes among these that take the pod; where not `restricted`: of all nodes.
   NodeChoice choose_among(std::vector<std::string> only, bool restricted);
   // What the claims prefer, as allocator::Request has it; what is ignored gets an event.
@@ -201,6 +205,7 @@ class PodReconcile {
   NodeChooser& nodes_;
   WhyHere& why_here_;
   KeptNodes& kept_;
+  KeptDevices& kept_devices_;
   gang::Gangs& gangs_;
   const std::vector<reconcile::ExtendedResource> extended_;
   const PodState state_;
@@ -208,7 +213,7 @@ class PodReconcile {
   const std::shared_ptr<const api::ResourceClaim> extended_claim_;
   // What the claim serves, or is supposed to serve while nodes are tried.
   std::optional<std::vector<reconcile::ExtendedResource>> claimed_;
-  std::string kept_from_;        // a clause: nodes that were left out of the last choice, for a group
+  std::string kept_from_;        // a clause: what was left out of the last choice, for a group
   bool waits_for_pods_ = false;  // the last choice of nodes depended on other pods
   bool waits_for_room_ = true;   // or on what they have there
   reconcile::Outcome outcome_;

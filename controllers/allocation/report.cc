@@ -198,7 +198,7 @@ void PodReconcile::park(const std::set<Cause>& causes) {
   if (waits_for_room_) all.emplace_back(kRoomCause);
   if (waits_for_pods_) all.emplace_back(kPodsCause);
   if (!volume_claim_keys_of(pod_).empty()) all.emplace_back(kVolumesCause);
-  outcome_.park = Park{std::move(all), pod_.priority, pod_.metadata.creation_timestamp,
+  outcome_.park = Park{std::move(all), pod_.priority, waits_since(view_, pod_),
                        shape_of(pod_, nodes_.shape(pod_), state_.claims, waits_for_pods_)};
   outcome_.look_again_in(options_.retry_parked);
 }

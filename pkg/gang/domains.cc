@@ -1,16 +1,27 @@
 // Session: the domains of the topology levels that are tried, and how many members each could take at most.
 #include <algorithm>
 
+#include "pkg/api/topology_level.h"
+#include "pkg/gang/levels.h"
 #include "pkg/gang/session.h"
 #include "pkg/inventory/core.h"
 
 namespace dra::gang {
 
-// The labels of the level and of all wider ones; nothing: the node has no such label.
+// Of a label, or of an attribute of devices; null: the node is in no domain of that level alone.
+const std::string* Session::value_of(NodeId node, uint32_t level, const Nodes& nodes) const {
+  const std::string& key = levels_[level];
+  if (!key.starts_with(api::kAttributeLevel)) return nodes.label(node, key);
+  const auto [known, made] = attributes_.try_emplace({node, level});
+  if (made) known->second = attribute_of_node(inventory_, node, key);
+  return known->second ? &*known->second : nullptr;
+}
+
+// The values of the level and of all wider ones; nothing: the node is in no domain of it.
 std::optional<std::string> Session::path_of(NodeId node, uint32_t level, const Nodes& nodes) const {
   std::string path;
   for (uint32_t wider = 0; wider <= level; ++wider) {
-    const std::string* value = nodes.label(node, levels_[wider]);
+    const std::string* value = value_of(node, wider, nodes);
     if (value == nullptr && wider == level) return std::nullopt;
     path += (value == nullptr ? "-" : "=" + *value) + "\n";
   }
@@ -20,6 +31,7 @@ std::optional<std::string> Session::path_of(NodeId node, uint32_t level, const N
 void Session::make_domains(const GangRequest& request, const Nodes& nodes) {
   domains_.clear();
   paths_.clear();
+  attributes_.clear();
   unknown_levels_.clear();
   no_domain_.clear();
   levels_ = request.topology.levels;
@@ -52,12 +64,13 @@ void Session::add_level(uint32_t level, const GangRequest& request, const Nodes&
   for (const NodeId node : all)
     if (std::optional<std::string> path = path_of(node, level, nodes)) {
       Domain& domain = by_path[*path];
-      if (domain.nodes.empty()) domain.text = key + "=" + *nodes.label(node, key);
+      if (domain.nodes.empty()) domain.text = key + "=" + *value_of(node, level, nodes);
       domain.nodes.push_back(node);
     }
   if (by_path.empty()) {
     unknown_levels_.push_back(key);
-    if (request.topology.required == level) no_domain_ = "no node that its members may go to has the label " + key;
+    if (request.topology.required == level)
+      no_domain_ = "no node that its members may go to has " + words_of_level(key);
     return;
   }
   const bool required = request.topology.required == level;

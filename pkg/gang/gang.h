@@ -53,7 +53,7 @@ struct Member {
 
 // Domains are the nodes that agree in the label of a level and of all wider ones.
 struct Topology {
-  std::vector<std::string> levels;    // label keys, from wide to narrow
+  std::vector<std::string> levels;    // label keys, or attributes of devices (levels.h), from wide to narrow
   std::optional<uint32_t> required;   // of `levels`: all members in one domain of this level, or narrower
   std::optional<uint32_t> preferred;  // the narrowest level that is tried; then wider ones up to `required`, or to all
 };

@@ -35,6 +35,21 @@ class GangTest : public testing::Test {
     inventory_.apply_slice(slice);
   }
 
+  // The devices of the node carry the attribute, each with the value at its place; "": without it.
+  void set_clique(const std::string& node, const std::vector<std::string>& values) {
+    api::ResourceSlice slice;
+    slice.metadata.name = node;
+    slice.driver = kDriver;
+    slice.node_name = node;
+    slice.pool = {node, ++generation_, 1};
+    for (size_t i = 0; i < values.size(); ++i) {
+      api::Device& device = slice.devices.emplace_back();
+      device.name = "gpu-" + std::to_string(i);
+      if (!values[i].empty()) device.attributes["clique"] = values[i];
+    }
+    inventory_.apply_slice(slice);
+  }
+
   static api::DeviceSubRequest wants(const std::string& device_class, int count) {
     api::DeviceSubRequest body;
     body.device_class_name = device_class;
@@ -99,6 +114,7 @@ class GangTest : public testing::Test {
   GangRequest request_;
   size_t held_ = 0;
   int slices_ = 0;
+  int64_t generation_ = 1;
 };
 
 // kubernetes/kubernetes#138765: the device is one whole or two halves; both pods would rather have the whole.
@@ -309,6 +325,77 @@ TEST_F(GangTest, ASearchGoesOnWhereItsSliceEnded) {
   EXPECT_GT(slices, 10u);
   for (const ClaimResult& one : decision.claims) inventory_.assume(one.claim->metadata.uid, one.result);
   EXPECT_TRUE(inventory_.audit().empty());
+}
+
+// Two cliques of two nodes each, a node whose devices say nothing, and one whose devices say different things.
+class CliqueTest : public GangTest {
+ protected:
+  CliqueTest() {
+    for (const char* name : {"n0", "n1", "n2", "n3", "n4", "n5"}) add_node(name, 2);
+    set_clique("n0", {"a", "a"});
+    set_clique("n1", {"a", ""});  // one device without it says nothing
+    set_clique("n2", {"b", "b"});
+    set_clique("n3", {"b", "b"});
+    set_clique("n4", {"", ""});
+    set_clique("n5", {"a", "b"});
+    request_.topology.levels = {"attribute:gpu.example.com/clique"};
+  }
+};
+
+TEST_F(CliqueTest, ARequiredAttributeIsADomain) {
+  add_members(4, 1);
+  request_.topology.required = 0;
+  hold("n1", 0);
+  Decision decision = decide();
+  ASSERT_EQ(decision.outcome, Outcome::kFound) << decision.reason;
+  EXPECT_EQ(nodes_of(decision), (std::set<std::string>{"n2", "n3"}));
+  EXPECT_EQ(decision.domain, "attribute:gpu.example.com/clique=\"b\"");
+  hold("n2", 0);
+  decision = decide();
+  EXPECT_EQ(decision.outcome, Outcome::kImpossible) << "n4 and n5 have room, and are in no clique";
+  EXPECT_NE(decision.reason.find("clique"), std::string::npos) << decision.reason;
+  EXPECT_FALSE(decision.never);
+}
+
+TEST_F(CliqueTest, APreferredAttributeIsLeftWhenTheDomainsAreTooSmall) {
+  add_members(3, 1);
+  request_.topology.preferred = 0;
+  Decision decision = decide();
+  ASSERT_EQ(decision.outcome, Outcome::kFound) << decision.reason;
+  EXPECT_EQ(decision.level, 0u);
+  request_.members.clear();
+  cpu_.clear();
+  add_members(5, 1);
+  decision = decide();
+  ASSERT_EQ(decision.outcome, Outcome::kFound) << decision.reason;
+  EXPECT_FALSE(decision.level) << decision.domain;
+}
+
+TEST_F(CliqueTest, AnAttributeThatNoDeviceHasIsAReasonOrIgnored) {
+  add_members(2, 1);
+  request_.topology.levels = {"attribute:gpu.example.com/nothing"};
+  request_.topology.required = 0;
+  Decision decision = decide();
+  EXPECT_EQ(decision.outcome, Outcome::kImpossible);
+  EXPECT_NE(decision.reason.find("has one value of the device attribute gpu.example.com/nothing"), std::string::npos)
+      << decision.reason;
+  request_.topology.required.reset();
+  request_.topology.preferred = 0;
+  decision = decide();
+  EXPECT_EQ(decision.outcome, Outcome::kFound);
+  EXPECT_EQ(decision.unknown_levels, std::vector<std::string>{"attribute:gpu.example.com/nothing"});
+}
+
+TEST_F(CliqueTest, LabelsAndAttributesAreLevelsTogether) {
+  // Cliques are told apart by the rack around them: "b" of two racks are two domains.
+  nodes_[2].labels["rack"] = "r1";
+  nodes_[3].labels["rack"] = "r2";
+  request_.topology.levels = {"rack", "attribute:gpu.example.com/clique"};
+  request_.topology.required = 1;
+  add_members(4, 1);
+  const Decision decision = decide();
+  ASSERT_EQ(decision.outcome, Outcome::kFound) << decision.reason;
+  EXPECT_EQ(nodes_of(decision), (std::set<std::string>{"n0", "n1"}));
 }
 
 }  // namespace

@@ -60,6 +60,7 @@ class Session {
   void make_domains(const GangRequest& request, const Nodes& nodes);
   void add_level(uint32_t level, const GangRequest& request, const Nodes& nodes, const std::vector<NodeId>& all);
   void count_room(Domain& domain);
+  const std::string* value_of(NodeId node, uint32_t level, const Nodes& nodes) const;
   std::optional<std::string> path_of(NodeId node, uint32_t level, const Nodes& nodes) const;
   std::vector<const Domain*> chain_from(const Domain& domain, const Nodes& nodes) const;
   uint64_t room_of_kind(uint32_t kind, const Domain& domain) const;
@@ -100,6 +101,7 @@ class Session {
   std::vector<Thing> things_;
   std::vector<std::vector<uint32_t>> wants_;  // by kind, then thing
   std::vector<std::string> levels_;
+  mutable std::map<std::pair<NodeId, uint32_t>, std::optional<std::string>> attributes_;  // of nodes, by level
   std::vector<Domain> domains_;     // in the order in which they are tried
   std::vector<std::string> paths_;  // by domain
   size_t at_domain_ = 0;

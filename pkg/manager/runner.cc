@@ -285,6 +285,9 @@ void Runner::finish(uint64_t id) {
   if (!pass->failure) outages_.passed(lane_item(pass->lane->reconciler->name(), pass->key));
   if (outcome.look_again && !failed && running_) lane.queue->add_after(pass->key, *outcome.look_again);
   tell_lot(lane, pass->key, outcome, outcome.park && !failed && running_);
+  if (running_)
+    for (const reconcile::Cause& cause : outcome.wakes)
+      for (const std::string& key : lane.parked.wake(cause)) lane.queue->add(key);
   if (outcome.hold && !failed && running_) {
     // The key stays taken: what happens meanwhile is owed to it.
     lane.queue->hold(pass->key);

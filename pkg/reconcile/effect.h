@@ -125,7 +125,7 @@ using Cause = std::string;
 struct Park {
   std::vector<Cause> causes;
   int32_t priority = 0;
-  std::string since;  // creationTimestamp of the pod: older ones are woken first
+  std::string since;  // waits_since() of groups.h: older ones are woken first
   // Keys of one namespace and shape want the same: where one does not fit, none does. Empty: like no other.
   std::string shape;
 };
@@ -148,6 +148,9 @@ struct Outcome {
   bool paced = false;
   // The pass could not decide (a budget was spent): run it again after the key's back-off. One sentence for the log.
   std::string retry;
+  // Keys of this reconciler that are parked under these causes are woken, as by Triggers::wakes: what was kept in
+  // memory for others is free again, and no object says so.
+  std::vector<Cause> wakes;
   // One line in the log, with the time that the reconcile took.
   std::optional<Decided> decided;
 

@@ -126,4 +126,20 @@ Membership membership_of(const View& view, const api::Pod& pod) {
   return of_pod_group(view, std::move(*group));
 }
 
+std::string waits_since(const View& view, const api::Pod& pod) {
+  std::string since = pod.metadata.creation_timestamp;
+  const Membership member = membership_of(view, pod);
+  if (member.state != Membership::State::kMember) return since;
+  const auto consider = [&](const std::string& created) {
+    if (!created.empty() && (since.empty() || created < since)) since = created;
+  };
+  for (const api::Pod* other : view.pods_of_group(member.group.key())) consider(other->metadata.creation_timestamp);
+  if (member.group.source != GroupRef::Source::kJob) {
+    const GroupApi api = member.group.source == GroupRef::Source::kCore ? GroupApi::kCore : GroupApi::kPlugins;
+    if (const api::PodGroup* group = view.pod_group(api, member.group.ns + "/" + member.group.name))
+      consider(group->metadata.creation_timestamp);
+  }
+  return since;
+}
+
 }  // namespace dra::reconcile

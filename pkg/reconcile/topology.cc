@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "pkg/api/names.h"
+#include "pkg/api/topology_level.h"
 #include "pkg/base/strings.h"
 
 namespace dra::reconcile {
@@ -12,13 +12,14 @@ TopologyWish topology_wish(const api::StringMap& annotations) {
   const auto read = [&](std::string_view annotation, std::string& out) {
     const auto text = annotations.find(std::string(annotation));
     if (text == annotations.end() || text->second.empty()) return;
-    if (api::qualified_name_problems(text->second).empty()) {
+    if (api::topology_level_problems(text->second).empty()) {
       out = text->second;
       return;
     }
     constexpr size_t kShown = 64;
     wish.ignored += (wish.ignored.empty() ? "" : "; ") + std::string("annotation ") + std::string(annotation) + ": " +
-                    quote(text->second.substr(0, kShown)) + " is not the key of a label";
+                    quote(text->second.substr(0, kShown)) +
+                    " is neither the key of a label nor attribute:<domain>/<name>";
   };
   read(kTopologyRequiredAnnotation, wish.required);
   read(kTopologyPreferredAnnotation, wish.preferred);

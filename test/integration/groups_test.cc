@@ -111,6 +111,48 @@ TEST(Groups, TwentyContendUnderTwoManagersThatBothLead) {
   contend(false, 2);
 }
 
+// A group has every device and another pod waits for one: a member that ends gets its place again, although its device
+// is free for ten seconds before it comes, as with a Job controller's back-off.
+TEST(Groups, AMemberThatComesAgainKeepsItsPlace) {
+  ClusterOptions options;
+  options.components.scheduler_allocates = false;
+  options.nodes = 2;
+  options.devices = 2;
+  Cluster cluster(options);
+  if (!cluster.plane().simulated()) GTEST_SKIP() << "minutes of simulated time";
+  cluster.start();
+  cluster.api().create(claim_template("one-gpu"));
+  PodOptions how;
+  how.restart_policy = "Never";
+  how.run_seconds = 1000;
+  const auto create = [&](const std::string& name, bool member) {
+    const Json one = pod(name, {from_template("gpu", "one-gpu")}, how);
+    cluster.api().create(member ? member_of_job(one, "train", 4) : one);
+  };
+  const auto bound = [&](const std::string& name) {
+    const auto known = cluster.watchdog().pod("default/" + name);
+    return known && !known->node_name.empty();
+  };
+  for (int i = 0; i < 4; ++i) create("train-" + std::to_string(i), true);
+  ASSERT_TRUE(cluster.eventually([&] { return cluster.watchdog().bound_pods() == 4; }, 30s));
+  create("single", false);
+  cluster.pass(5s);
+  ASSERT_FALSE(bound("single"));
+  for (int round = 0; round < 3; ++round) {
+    cluster.api().remove_now("/api/v1/namespaces/default/pods/train-" + std::to_string(round));
+    cluster.pass(10s);
+    ASSERT_FALSE(bound("single")) << round;
+    const std::string again = "train-" + std::to_string(4 + round);
+    create(again, true);
+    EXPECT_TRUE(cluster.eventually([&] { return bound(again); }, 5s)) << round;
+  }
+  // One that does not come again leaves its device to others.
+  cluster.api().remove_now("/api/v1/namespaces/default/pods/train-3");
+  cluster.pass(25s);
+  EXPECT_FALSE(bound("single"));
+  EXPECT_TRUE(cluster.eventually([&] { return bound("single"); }, 10s)) << "--gang-hold-timeout";
+}
+
 // A label of a plugin that nobody installed here must not hold pods back.
 TEST(Groups, WithoutPodGroupsThePodIsPlacedAlone) {
   ClusterOptions options;

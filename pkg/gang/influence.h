@@ -1,0 +1,11 @@
+// What placing a pod may change for the other members of its group, from its rules.
+#pragma once
+
+#include "pkg/api/core.h"
+#include "pkg/gang/gang.h"
+
+namespace dra::gang {
+
+Nodes::Influence influence_of(const api::Pod& pod);
+
+}  // namespace dra::gang
