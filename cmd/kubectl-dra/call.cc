@@ -2,12 +2,17 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
 #include "client/config/kubeconfig.h"
 #include "client/transport/curl_transport.h"
 #include "cmd/flag_hint.h"
 #include "cmd/kubectl-dra/verb.h"
 #include "pkg/base/strings.h"
 #include "pkg/inspect/label_filter.h"
+#include "pkg/inspect/layout.h"
 #include "pkg/inspect/server_source.h"
 #include "pkg/inspect/snapshot.h"
 #include "pkg/log/log.h"
@@ -17,6 +22,8 @@ namespace dra::kubectl {
 namespace {
 
 constexpr Duration kPatience = std::chrono::seconds(60);  // for one request
+constexpr Duration kPatienceOfCompletion = std::chrono::seconds(3);
+constexpr size_t kNarrowest = 20, kWidest = 1000;  // a page
 
 // As kubectl: a kubeconfig comes first, a pod's service account only where there is none.
 Result<client::ServerConfig> server_config(const CommonFlags& common, const client::ConfigContext& context) {
@@ -49,7 +56,8 @@ void add_common(CLI::App& app, CommonFlags& common) {
   app.add_option("--kubeconfig", common.kubeconfig, "the kubeconfig file");
   app.add_option("--context", common.context, "the context in it");
   app.add_option("-s,--server", common.server, "the address of the API server");
-  app.add_flag("-w,--watch", common.watch, "look again every 2 s and print what changes");
+  app.add_flag("-w,--watch", common.watch,
+               "ask again, every 2 s at most, and print the answer when it changes; Ctrl-C ends with its exit status");
   app.add_flag("--times", common.times, "say on standard error how long reading and answering took");
   app.add_option("--feature-gates", common.feature_gates,
                  "DRA gates of this cluster that differ from those of its release: Name=true,...");
@@ -58,8 +66,8 @@ void add_common(CLI::App& app, CommonFlags& common) {
   app.add_option("--ignore-taints", common.ignore_taints, "keys of NoSchedule taints that the manager ignores");
 }
 
-Result<inspect::Objects> read_cluster(CommonFlags& common,
-                                      const std::function<Result<void>(std::string_view, std::string_view)>& on_page) {
+// `options`: what to read; the server and the namespace come from the flags.
+Result<inspect::Objects> read_cluster(CommonFlags& common, inspect::ServerOptions options) {
   if (!common.from.empty()) return inspect::read_snapshot(common.from);
   // What clients log of single failures is in the error already.
   log::configure({.sink = [](std::string_view) {}});
@@ -71,11 +79,9 @@ Result<inspect::Objects> read_cluster(CommonFlags& common,
   client::CurlOptions curl;
   curl.user_agent = "kubectl-dra";
   client::CurlTransport transport(reactor, *config, curl);
-  inspect::ServerOptions options;
   options.server = config->server;
   options.ns = common.ns;
   options.feature_gates = common.asks_feature_gates;
-  options.on_page = on_page;
   auto objects = inspect::load_from_server(reactor, transport, options);
   if (config->credentials) config->credentials->cancel();
   return objects;
@@ -90,6 +96,12 @@ std::vector<std::string> as_kubectl_reads(const std::vector<std::string>& argume
     read.push_back(short_with_value ? argument.substr(3) : argument);
   }
   return read;
+}
+
+bool is_namespace_name(std::string_view name) {
+  const auto inside = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
+  return name.size() <= 63 && std::all_of(name.begin(), name.end(), inside) && name.front() != '-' &&
+         name.back() != '-';
 }
 
 }  // namespace
@@ -125,18 +137,38 @@ std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& 
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : static_cast<int>(inspect::Status::kUsage);
   }
+  if (!call.common.ns.empty() && !is_namespace_name(call.common.ns))
+    return complain("-n " + quote(call.common.ns) +
+                        " is no name of a namespace: at most 63 lower-case letters, digits and '-', with a letter or "
+                        "digit at both ends",
+                    inspect::Status::kUsage);
   if (call.words.size() >= verb.min_words && call.words.size() <= verb.max_words) return std::nullopt;
   std::fprintf(stderr, "kubectl-dra: usage: kubectl dra %s\n", verb.usage.c_str());
   return static_cast<int>(inspect::Status::kUsage);
 }
 
 Result<const inspect::Objects*> Call::load(const OnPage& on_page) {
+  if (objects_) return objects_.get();
   const SystemClock clock;
   const MonoTime begun = clock.mono_now();
-  auto objects = read_cluster(common, on_page);
+  inspect::ServerOptions options;
+  options.on_page = on_page;
+  auto objects = read_cluster(common, std::move(options));
   if (!objects) return fail(objects.error());
+  if (const std::string why = inspect::why_no_devices(*objects); !why.empty() && !common.without_devices)
+    return fail(Code::kUnavailable, why);
   objects_ = std::make_shared<const inspect::Objects>(std::move(*objects));
   load_time += clock.mono_now() - begun;
+  return objects_.get();
+}
+
+Result<const inspect::Objects*> Call::load_kinds(const std::vector<std::string>& kinds) {
+  inspect::ServerOptions options;
+  options.kinds = kinds;
+  options.time_limit = kPatienceOfCompletion;
+  auto objects = read_cluster(common, std::move(options));
+  if (!objects) return fail(objects.error());
+  objects_ = std::make_shared<const inspect::Objects>(std::move(*objects));
   return objects_.get();
 }
 
@@ -181,10 +213,18 @@ Result<inspect::StateOptions> Call::state_options() const {
   return options;
 }
 
-size_t Call::width() const {
+size_t Call::table_width() const {
   winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) return size.ws_col;
-  return 80;
+  size_t width = 0;
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
+  if (const char* columns = std::getenv("COLUMNS"); width == 0 && columns != nullptr)
+    std::from_chars(columns, columns + std::strlen(columns), width);
+  return width == 0 ? 0 : std::clamp(width, kNarrowest, kWidest);
+}
+
+size_t Call::width() const {
+  const size_t width = table_width();
+  return width == 0 ? 80 : width;
 }
 
 }  // namespace dra::kubectl

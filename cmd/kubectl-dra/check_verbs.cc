@@ -18,6 +18,7 @@ Result<inspect::Answer> run_lint(Call& call) {
   if (!text) return fail(text.error());
   auto options = call.state_options();
   if (!options) return fail(options.error());
+  call.common.without_devices = true;
   const inspect::Objects* objects = nullptr;
   if (!call.switches["offline"]) {
     const auto loaded = call.load();
@@ -114,7 +115,9 @@ const RegisterVerb kCel(
      1,
      1,
      {},
-     &run_cel});
+     &run_cel,
+     true,
+     true});
 const RegisterVerb kWhatif({"whatif",
                             "which pods would move, wait or start after a change; writes nothing",
                             "  kubectl dra whatif drain node-a\n"
@@ -127,8 +130,10 @@ const RegisterVerb kWhatif({"whatif",
                             {},
                             1,
                             4,
-                            {"delete", "drain", "cordon", "taint", "add-node", "scale", "@nodes", "@pods"},
-                            &run_whatif});
+                            {"delete", "drain", "cordon", "taint", "add-node", "scale"},
+                            &run_whatif,
+                            true,
+                            true});
 
 }  // namespace
 }  // namespace dra::kubectl

@@ -18,7 +18,7 @@ const client::Resource kTaintRules{"resource.k8s.io", "v1beta2", "devicetaintrul
 const client::Resource kLeases{"coordination.k8s.io", "v1", "leases", "Lease", true};
 
 Result<inspect::Answer> run_doctor(Call& call) {
-  call.common.asks_feature_gates = true;
+  call.common.asks_feature_gates = call.common.without_devices = true;
   const auto state = call.load_state();
   if (!state) return fail(state.error());
   return inspect::doctor_answer(inspect::diagnose(**state), (*state)->objects);
@@ -67,6 +67,7 @@ Result<inspect::Answer> run_taint(Call& call) {
   auto options = call.state_options();
   if (!options) return fail(options.error());
   inspect::TaintQuestion question;
+  question.all = all;
   if (!all) question.target = call.words[0];
   question.taint = std::move(*taint);
   const std::string most = call.value("max-evictions");
@@ -86,17 +87,26 @@ Result<inspect::Answer> run_taint(Call& call) {
     plan->refusal = "pods or claims are not visible, so it is not known which pods would go";
   const bool write = plan->refusal.empty() && !call.switches["dry-run"];
   for (size_t i = 0; write && i < plan->rules.size(); ++i) {
+    if (plan->there.contains(plan->names[i])) continue;
     const auto created = call.request([&](client::RestClient& client, client::RestClient::Done done) {
       return client.create({kTaintRules, "", plan->names[i], ""}, plan->rules[i], {"kubectl-dra"}, std::move(done));
     });
-    if (!created && created.error().code() != Code::kAlreadyExists) return fail(created.error());
+    if (!created)
+      return fail(i == 0 ? created.error()
+                         : created.error().wrap("after devicetaintrule/" +
+                                                join({plan->names.begin(), plan->names.begin() + static_cast<long>(i)},
+                                                     ", devicetaintrule/") +
+                                                " had been created"));
   }
   return inspect::taint_answer(*plan, write);
 }
 
 Result<inspect::Answer> run_untaint(Call& call) {
   if (!call.common.from.empty()) return fail(Code::kInvalidArgument, "untaint writes to a server; it takes no --from");
-  std::string key = call.words[1];
+  const bool all = call.switches["all"];
+  if (call.words.size() != (all ? 1u : 2u))
+    return fail(Code::kInvalidArgument, "untaint needs NODE[/DEVICE] and key[:Effect], or --all and key[:Effect]");
+  std::string key = call.words.back();
   std::string effect;
   if (const size_t colon = key.rfind(':'); colon != std::string::npos) {
     effect = key.substr(colon + 1);
@@ -106,10 +116,12 @@ Result<inspect::Answer> run_untaint(Call& call) {
   const auto loaded = call.load();
   if (!loaded) return fail(loaded.error());
   const inspect::Objects& objects = **loaded;
-  const auto names = inspect::rules_to_remove(objects, call.words[0], key, effect);
+  const std::string of = all ? "every device" : call.words[0];
+  const auto names =
+      inspect::rules_to_remove(objects, all ? std::nullopt : std::optional<std::string>(call.words[0]), key, effect);
   inspect::Answer answer{"DRAUntaint"};
   if (names.empty()) {
-    answer.lines.push_back("no DeviceTaintRule gives " + call.words[0] + " a taint with key " + key +
+    answer.lines.push_back("no DeviceTaintRule gives " + of + " a taint with key " + key +
                            "; taints that a driver publishes are the driver's");
     answer.status = inspect::Status::kNo;
   }
@@ -168,16 +180,17 @@ const RegisterVerb kTaint({"taint",
                             {"--scheduler-gate-is-off", "kube-scheduler runs without DRADeviceTaintRules", false, {}}},
                            1,
                            2,
-                           {"@nodes"},
+                           {"@nodes", "@devices"},
                            &run_taint});
 const RegisterVerb kUntaint({"untaint",
                              "remove taints that DeviceTaintRules give",
                              "  kubectl dra untaint node-a/gpu-3 example.com/ecc\n",
                              "untaint NODE[/DEVICE] key[:Effect]",
-                             {{"--dry-run", "write nothing", false, {}}},
+                             {{"--dry-run", "write nothing", false, {}},
+                              {"--all", "the rules that taint --all wrote, instead of NODE", false, {}}},
+                             1,
                              2,
-                             2,
-                             {"@nodes"},
+                             {"@nodes", "@devices"},
                              &run_untaint});
 
 }  // namespace

@@ -47,6 +47,7 @@ Result<inspect::Answer> run_fits(Call& call) {
 Result<inspect::Answer> run_snapshot(Call& call) {
   if (!call.common.from.empty())
     return fail(Code::kInvalidArgument, "snapshot reads a server; --from names one that was taken");
+  call.common.without_devices = true;
   inspect::SnapshotWriter writer(call.switches["redact"]);
   const auto loaded =
       call.load([&](std::string_view plural, std::string_view page) { return writer.add(plural, page); });
@@ -79,7 +80,9 @@ const RegisterVerb kFits(
      0,
      0,
      {},
-     &run_fits});
+     &run_fits,
+     true,
+     true});
 const RegisterVerb kSnapshot(
     {"snapshot",
      "write everything that decisions need into one file",

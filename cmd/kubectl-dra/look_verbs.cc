@@ -66,7 +66,9 @@ const RegisterVerb kTop(
      0,
      1,
      {"nodes", "classes", "claims", "namespaces"},
-     &run_top});
+     &run_top,
+     true,
+     true});
 const RegisterVerb kWho({"who",
                          "the devices of a node and who holds them",
                          "  kubectl dra who node-a           all devices, partitions under what they are cut from\n"
@@ -75,8 +77,10 @@ const RegisterVerb kWho({"who",
                          {},
                          1,
                          1,
-                         {"@nodes"},
-                         &run_who});
+                         {"@nodes", "@devices"},
+                         &run_who,
+                         true,
+                         true});
 const RegisterVerb kExplain({"explain",
                              "why a pod or claim waits, or which devices it has and from whom",
                              "  kubectl dra explain pod/train-0           by itself also: explain train-0\n"
@@ -87,8 +91,10 @@ const RegisterVerb kExplain({"explain",
                              {{"--node", "why not on this node", true, {}}},
                              1,
                              2,
-                             {"@pods", "@claims"},
-                             &run_explain});
+                             {"@pods", "@claims", "@workloads"},
+                             &run_explain,
+                             true,
+                             true});
 
 }  // namespace
 }  // namespace dra::kubectl

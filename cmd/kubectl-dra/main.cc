@@ -8,38 +8,19 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <thread>
 
 #include "cmd/kubectl-dra/verb.h"
 #include "pkg/base/strings.h"
+#include "pkg/inspect/layout.h"
 
 namespace dra::kubectl {
 namespace {
 
 constexpr const char* kVersion = DRA_VERSION;
-constexpr auto kWatchEvery = std::chrono::seconds(2);
 
 std::vector<Verb>& all_verbs() {
   static std::vector<Verb> all;
   return all;
-}
-
-// A line on standard error; nobody can be told if that fails.
-int complain(const std::string& message, inspect::Status status) {
-  std::fprintf(stderr, "kubectl-dra: %s\n", inspect::printable(join(split(message, '\n'), " ")).c_str());
-  return static_cast<int>(status);
-}
-
-// Everything or an error: a pipe may be closed at the other end.
-bool print(const std::string& text) {
-  size_t at = 0;
-  while (at < text.size()) {
-    const ssize_t count = ::write(STDOUT_FILENO, text.data() + at, text.size() - at);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return false;
-    at += static_cast<size_t>(count);
-  }
-  return true;
 }
 
 int print_or_complain(const std::string& text, int status) {
@@ -63,37 +44,22 @@ std::string usage_text() {
   return text +
          "  completion  the completion script of a shell: bash, zsh, fish\n"
          "  version     the version of this program\n"
-         "\nExit status: 0 yes, 1 no, 2 wrong usage, 3 could not be found out.\n";
+         "\nExit status: 0 yes, 1 no, 2 wrong usage, 3 could not be found out.";
 }
 
 bool colours() {
   return ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
 }
 
-int show(const inspect::Answer& answer, const CommonFlags& common, inspect::Format format) {
-  const std::string text = inspect::render(answer, {format, colours(), !common.no_headers});
-  if (!print(text)) return complain(std::string("standard output: ") + std::strerror(errno), inspect::Status::kUnknown);
-  if (format == inspect::Format::kTable || format == inspect::Format::kWide)
-    for (const std::string& note : answer.notes) std::fprintf(stderr, "note: %s\n", inspect::printable(note).c_str());
-  return static_cast<int>(answer.status);
-}
-
-// Runs again and again, and prints what has changed. Ended by a signal.
-int watch(const Verb& verb, const Call& call, inspect::Format format) {
-  std::string shown;
-  for (;;) {
-    Call again = call;
-    auto answer = verb.run(again);
-    if (!answer) return complain(answer.error().message(), status_of(answer.error()));
-    const std::string text = inspect::render(*answer, {format, false, true});
-    if (text != shown) {
-      if (::isatty(STDOUT_FILENO) == 1 && !print("\x1b[H\x1b[2J")) return static_cast<int>(inspect::Status::kUnknown);
-      if (const int status = show(*answer, call.common, format); status == static_cast<int>(inspect::Status::kUnknown))
-        return status;
-      shown = text;
-    }
-    std::this_thread::sleep_for(kWatchEvery);
-  }
+std::string why_not_watched(const Verb& verb, const Call& call) {
+  if (!call.common.from.empty()) return "-w watches a server; a snapshot does not change";
+  const auto file = call.values.find("filename");
+  if (file != call.values.end() && file->second == "-") return "-w reads its file again and again; standard input ends";
+  if (verb.can_watch) return "";
+  std::vector<std::string> names;
+  for (const Verb& one : verbs())
+    if (one.can_watch) names.push_back(one.name);
+  return verb.name + " is done once; -w goes with " + join(names, ", ");
 }
 
 int run_verb(const Verb& verb, const std::vector<std::string>& arguments) {
@@ -104,8 +70,9 @@ int run_verb(const Verb& verb, const std::vector<std::string>& arguments) {
   if (!format) return complain(format.error().message(), inspect::Status::kUsage);
   if (!call.common.selector.empty() && verb.name != "top")
     return complain("-l selects what top lists; " + verb.name + " takes none", inspect::Status::kUsage);
-  if (call.common.watch && !call.common.from.empty())
-    return complain("-w watches a server; a snapshot does not change", inspect::Status::kUsage);
+  if (call.common.watch)
+    if (const std::string why = why_not_watched(verb, call); !why.empty())
+      return complain(why, inspect::Status::kUsage);
   if (call.common.watch) return watch(verb, call, *format);
   const SystemClock clock;
   const MonoTime begun = clock.mono_now();
@@ -115,7 +82,7 @@ int run_verb(const Verb& verb, const std::vector<std::string>& arguments) {
     std::fprintf(stderr, "loaded in %lld ms, answered in %lld ms\n",
                  static_cast<long long>(call.load_time / std::chrono::milliseconds(1)),
                  static_cast<long long>((clock.mono_now() - begun - call.load_time) / std::chrono::milliseconds(1)));
-  return show(*answer, call.common, *format);
+  return show(*answer, call, *format).value_or(static_cast<int>(inspect::Status::kUnknown));
 }
 
 int run_completion(const std::vector<std::string>& arguments) {
@@ -126,13 +93,14 @@ int run_completion(const std::vector<std::string>& arguments) {
 
 int run(const std::string& program, const std::vector<std::string>& arguments) {
   if (program.ends_with("kubectl_complete-dra")) return complete(arguments);
+  const std::string page = inspect::wrapped(usage_text(), Call().width()) + "\n";
   if (arguments.empty()) {
-    std::fprintf(stderr, "%s", usage_text().c_str());
+    std::fprintf(stderr, "%s", page.c_str());
     return static_cast<int>(inspect::Status::kUsage);
   }
   const std::string& name = arguments[0];
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
-  if (name == "--help" || name == "-h" || name == "help") return print_or_complain(usage_text(), 0);
+  if (name == "--help" || name == "-h" || name == "help") return print_or_complain(page, 0);
   if (name == "version" || name == "--version")
     return print_or_complain(std::string("kubectl-dra ") + kVersion + "\n", 0);
   if (name == "completion") return run_completion(rest);
@@ -160,6 +128,41 @@ RegisterVerb::RegisterVerb(Verb verb) {
   auto& all = all_verbs();
   const auto before = [](const Verb& a, const Verb& b) { return a.name < b.name; };
   all.insert(std::upper_bound(all.begin(), all.end(), verb, before), std::move(verb));
+}
+
+// Nobody can be told if that fails.
+int complain(const std::string& message, inspect::Status status) {
+  std::fprintf(stderr, "kubectl-dra: %s\n", inspect::printable(join(split(message, '\n'), " ")).c_str());
+  return static_cast<int>(status);
+}
+
+// Everything or nothing: a pipe may be closed at the other end.
+bool print(const std::string& text) {
+  size_t at = 0;
+  while (at < text.size()) {
+    const ssize_t count = ::write(STDOUT_FILENO, text.data() + at, text.size() - at);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return false;
+    at += static_cast<size_t>(count);
+  }
+  return true;
+}
+
+std::optional<int> show(const inspect::Answer& answer, const Call& call, inspect::Format format) {
+  const size_t width = call.width();
+  const std::string text =
+      inspect::render(answer, {format, colours(), !call.common.no_headers, width, call.table_width()});
+  if (!print(text)) {
+    complain(std::string("standard output: ") + std::strerror(errno), inspect::Status::kUnknown);
+    return std::nullopt;
+  }
+  if (format == inspect::Format::kTable || format == inspect::Format::kWide)
+    for (const std::string& note : answer.notes) {
+      const std::string line = "note: " + inspect::printable(note);
+      const bool on_terminal = ::isatty(STDERR_FILENO) == 1;
+      std::fprintf(stderr, "%s\n", (on_terminal ? inspect::wrapped(line, width) : line).c_str());
+    }
+  return static_cast<int>(answer.status);
 }
 
 inspect::Status status_of(const Error& error) {

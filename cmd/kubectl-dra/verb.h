@@ -20,6 +20,7 @@ namespace dra::kubectl {
 // Flags that all verbs have.
 struct CommonFlags {
   bool asks_feature_gates = false;  // the verb wants to know those of the server
+  bool without_devices = false;     // the verb has an answer where resource.k8s.io is not served
   std::string kubeconfig, context, server, ns, selector, output, from;
   std::string feature_gates, kubernetes_version, ignore_taints;
   bool all_namespaces = false, watch = false, no_headers = false, times = false;
@@ -39,6 +40,10 @@ class Call {
   // The cluster, from the server or the snapshot; it lives as long as the call. `on_page` sees pages as a server sends
   // them.
   Result<const inspect::Objects*> load(const OnPage& on_page = nullptr);
+  // Only these kinds, and namespaced ones of ns() alone, within a time somebody at a keyboard waits: for completion.
+  Result<const inspect::Objects*> load_kinds(const std::vector<std::string>& kinds);
+  // load() gives this cluster from now on.
+  void use(std::shared_ptr<const inspect::Objects> objects) { objects_ = std::move(objects); }
   // The cluster in the packages that decide; as load().
   Result<inspect::State*> load_state();
   // One request to the server; taint and untaint alone use it to write.
@@ -47,11 +52,13 @@ class Call {
   // The namespace of -n, or of the context (known once the cluster is loaded), or "default".
   std::string ns() const;
   Result<inspect::StateOptions> state_options() const;
-  size_t width() const;  // of the terminal, or 80
+  // Columns of the terminal; elsewhere COLUMNS, or 80 for text and no end (0) for tables, which programs may read.
+  size_t width() const;
+  size_t table_width() const;
   const std::string& value(const std::string& name) { return values[name]; }
 
  private:
-  // Shared because a call is copied for each round of a watch, before it has loaded anything.
+  // Shared because a call is copied for each round of a watch.
   std::shared_ptr<const inspect::Objects> objects_;
   std::shared_ptr<inspect::State> state_;
 };
@@ -70,10 +77,12 @@ struct Verb {
   std::string usage;     // "top [nodes|classes|claims|namespaces]"
   std::vector<Flag> flags;
   size_t min_words = 0, max_words = 0;
-  // What can stand as a word, for completion: plurals of Objects ("pods"), or words themselves.
+  // What can stand as the first word, for completion: words themselves, or "@pods", "@claims", "@workloads", "@nodes",
+  // "@devices".
   std::vector<std::string> completes;
   Result<inspect::Answer> (*run)(Call&) = nullptr;
   bool needs_cluster = true;  // false: flags about servers are not offered
+  bool can_watch = false;     // -w: asking again writes nothing and reads no standard input
 };
 
 const std::vector<Verb>& verbs();
@@ -91,5 +100,13 @@ std::optional<std::string> completion_script(const std::string& shell);
 std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& arguments, Call& call);
 // The status that an error ends the program with.
 inspect::Status status_of(const Error& error);
+// Prints the text on standard output; false: nobody reads it any more.
+bool print(const std::string& text);
+// A line on standard error; gives the status.
+int complain(const std::string& message, inspect::Status status);
+// Prints the answer and, on standard error, its notes; its status. Nothing: standard output is closed, which was said.
+std::optional<int> show(const inspect::Answer& answer, const Call& call, inspect::Format format);
+// Asks until a signal ends it (with the status of the answer that is shown), or asking fails.
+int watch(const Verb& verb, const Call& call, inspect::Format format);
 
 }  // namespace dra::kubectl

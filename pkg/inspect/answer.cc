@@ -1,70 +1,16 @@
 #include "pkg/inspect/answer.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "pkg/base/closest.h"
 #include "pkg/base/strings.h"
+#include "pkg/inspect/layout.h"
 #include "pkg/yaml/yaml.h"
 
 namespace dra::inspect {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
-
-constexpr size_t kGap = 3;  // blanks between columns, as kubectl has them
-
-const char* colour_of(Tone tone) {
-  switch (tone) {
-    case Tone::kGood:
-      return "\x1b[32m";
-    case Tone::kWarn:
-      return "\x1b[33m";
-    case Tone::kBad:
-      return "\x1b[31m";
-    case Tone::kDim:
-      return "\x1b[2m";
-    case Tone::kPlain:
-      break;
-  }
-  return "";
-}
-
-// Columns of a terminal that a text takes: code points, near enough for names.
-size_t columns_of(std::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
-void append_table(std::string& out, const Table& table, const RenderOptions& options) {
-  if (!table.title.empty()) out += printable(table.title) + "\n";
-  std::vector<size_t> shown;
-  for (size_t i = 0; i < table.columns.size(); ++i)
-    if (!table.columns[i].wide || options.format == Format::kWide) shown.push_back(i);
-  std::vector<size_t> widths(table.columns.size(), 0);
-  std::vector<std::vector<std::string>> texts;
-  for (const size_t i : shown) widths[i] = options.headers ? columns_of(table.columns[i].head) : 0;
-  for (const Row& row : table.rows) {
-    auto& line = texts.emplace_back(table.columns.size());
-    for (const size_t i : shown) {
-      line[i] = printable(row.cells[i].text);
-      widths[i] = std::max(widths[i], columns_of(line[i]));
-    }
-  }
-  const auto put = [&](size_t i, const std::string& text, Tone tone) {
-    const bool coloured = options.colour && tone != Tone::kPlain;
-    out += coloured ? colour_of(tone) + text + "\x1b[0m" : text;
-    if (i != shown.back()) out.append(widths[i] - columns_of(text) + kGap, ' ');
-  };
-  if (options.headers && !table.rows.empty()) {
-    for (const size_t i : shown) put(i, table.columns[i].head, Tone::kPlain);
-    out += "\n";
-  }
-  for (size_t r = 0; r < texts.size(); ++r) {
-    for (const size_t i : shown) put(i, texts[r][i], table.rows[r].cells[i].tone);
-    out += "\n";
-  }
-}
 
 OrderedJson json_of_cell(const Cell& cell) {
   if (cell.text == "-" && cell.tone == Tone::kDim) return "";  // nothing, as people see it
@@ -116,14 +62,17 @@ std::string render(const Answer& answer, const RenderOptions& options) {
     return out;
   }
   if (!answer.document.empty()) return answer.document;
-  for (const std::string& line : answer.lines) out += printable(line) + "\n";
+  const auto add_line = [&](const std::string& line) {
+    out += (options.width > 0 ? wrapped(printable(line), options.width) : printable(line)) + "\n";
+  };
+  for (const std::string& line : answer.lines) add_line(line);
   for (const Table& table : answer.tables) {
     if (table.rows.empty()) continue;
     if (!out.empty()) out += "\n";
     append_table(out, table, options);
   }
   if (!answer.after.empty() && !out.empty()) out += "\n";
-  for (const std::string& line : answer.after) out += printable(line) + "\n";
+  for (const std::string& line : answer.after) add_line(line);
   return out;
 }
 
@@ -134,36 +83,6 @@ std::string counted(uint64_t count, std::string_view singular) {
 
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
   return closest(word, known).value_or("");
-}
-
-std::string wrapped(std::string_view text, size_t width) {
-  std::string out;
-  for (const std::string& line : split(text, '\n')) {
-    if (columns_of(line) <= width) {
-      out += line + "\n";
-      continue;
-    }
-    const size_t begin = std::min(line.find_first_not_of(' '), width / 2);
-    // Behind a name and a gap ("  --flag   what it does") lines go on below what follows the gap.
-    const size_t gap = line.find("  ", begin), text_at = line.find_first_not_of(' ', gap);
-    const size_t indent =
-        gap != std::string::npos && text_at != std::string::npos && text_at <= width / 2 ? text_at : begin;
-    std::string current = line.substr(0, indent);
-    bool empty = true;
-    for (const std::string& word : split(std::string_view(line).substr(indent), ' ')) {
-      if (!empty && columns_of(current) + 1 + columns_of(word) > width) {
-        out += current + "\n";
-        current.assign(indent, ' ');
-        empty = true;
-      }
-      if (!empty) current += ' ';
-      current += word;
-      empty = false;
-    }
-    out += current + "\n";
-  }
-  if (!out.empty()) out.pop_back();  // as many lines as the text had
-  return out;
 }
 
 std::string printable(std::string_view text) {

@@ -70,6 +70,9 @@ struct RenderOptions {
   Format format = Format::kTable;
   bool colour = false;
   bool headers = true;
+  // Columns of the page, for lines and for tables; 0: no end. Tables for programs are never broken.
+  size_t width = 0;
+  size_t table_width = 0;
 };
 // The text for standard output. Notes are in it for JSON and YAML only.
 std::string render(const Answer& answer, const RenderOptions& options);
@@ -78,8 +81,6 @@ std::string render(const Answer& answer, const RenderOptions& options);
 std::string counted(uint64_t count, std::string_view singular);
 // The nearest of the known words, where one is near: "topp" -> "top".
 std::string nearest(std::string_view word, const std::vector<std::string>& known);
-// Text in lines of at most `width` columns, broken between words; indented lines go on with the same indent.
-std::string wrapped(std::string_view text, size_t width);
 // Control characters, which a terminal would obey, as "\xNN"; newlines stay.
 std::string printable(std::string_view text);
 

@@ -58,6 +58,10 @@ void check_served(const Objects& objects, Findings& findings) {
   if (versions.empty())
     return findings.add(Health::kIll, "the server does not serve resource.k8s.io",
                         "use Kubernetes 1.34 or newer, or enable resource.k8s.io/v1beta2 with --runtime-config");
+  if (!serves("v1") && !serves("v1beta2") && !serves("v1beta1"))
+    return findings.add(Health::kIll, "resource.k8s.io is served in " + join(versions, ", ") + " only",
+                        "nobody allocates devices by these versions: use Kubernetes 1.34 or newer, or enable "
+                        "resource.k8s.io/v1beta2 with --runtime-config");
   if (!serves("v1"))
     findings.add(Health::kWarning, "resource.k8s.io is served in " + join(versions, ", ") + " only, not in v1",
                  "upgrade to Kubernetes 1.34 or newer; the manager speaks the older versions, too");

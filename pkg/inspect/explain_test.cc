@@ -7,6 +7,7 @@
 
 #include "pkg/inspect/chain.h"
 #include "pkg/inspect/label_filter.h"
+#include "pkg/inspect/layout.h"
 #include "pkg/inspect/top.h"
 #include "pkg/inspect/who.h"
 

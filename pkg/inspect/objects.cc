@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pkg/api/decode.h"
+#include "pkg/base/strings.h"
 
 namespace dra::inspect {
 namespace {
@@ -70,6 +71,18 @@ Result<PageEnd> add_page(Objects& objects, std::string_view plural, std::string_
   if (plural == "csistoragecapacities") return add_items(objects, objects.storage_capacities, text);
   if (plural == "volumeattachments") return add_items(objects, objects.attachments, text);
   return fail(Code::kInvalidArgument, "lists of " + quote(plural) + " are not read");
+}
+
+std::string why_no_devices(const Objects& objects) {
+  static const std::vector<std::string> kRead{"v1", "v1beta2", "v1beta1"};
+  const auto& served = objects.dra_versions;
+  const bool reads = std::any_of(kRead.begin(), kRead.end(), [&](const std::string& version) {
+    return std::find(served.begin(), served.end(), version) != served.end();
+  });
+  // Snapshots of other makers may leave the versions out.
+  if (reads || !objects.slices.empty() || !objects.claims.empty() || !objects.classes.empty()) return "";
+  return objects.origin + " serves no version of resource.k8s.io that is read here (" + join(kRead, ", ") + ")" +
+         (served.empty() ? "" : ", but " + join(served, ", ")) + ": it cannot say anything about devices";
 }
 
 std::vector<std::string> consumers_of(const Objects& objects, const api::ResourceClaim& claim) {

@@ -77,6 +77,9 @@ inline constexpr size_t kMaxUnreadable = 100;
 // More objects than this are refused, from whichever source.
 inline constexpr size_t kMaxObjects = 4'000'000;
 
+// Why nothing can be said of devices: the server has no version of resource.k8s.io that is read. Empty: it has.
+std::string why_no_devices(const Objects& objects);
+
 // A kind that is read. The order is that of snapshots.
 struct KindToRead {
   std::string_view group;

@@ -90,8 +90,14 @@ class Loader {
         }));
   }
 
+  bool wanted(std::string_view plural) const {
+    return options_.kinds.empty() ||
+           std::find(options_.kinds.begin(), options_.kinds.end(), plural) != options_.kinds.end();
+  }
+
   void begin() {
     for (const KindToRead& kind : kinds_to_read()) {
+      if (!wanted(kind.plural)) continue;
       const bool rules = kind.plural == "devicetaintrules";
       if (rules && !objects_.taint_rules_served) continue;
       const bool dra = kind.group == "resource.k8s.io";
@@ -103,6 +109,7 @@ class Loader {
                         : rules ? rule_version_
                                 : dra_version_,
                         std::string(kind.plural), std::string(kind.kind), kind.namespaced};
+      if (kind.namespaced && !options_.kinds.empty()) list->ns = options_.ns;
       lists_.push_back(std::move(list));
     }
     begun_ = true;
@@ -221,7 +228,7 @@ class Loader {
       }
       list->pages.clear();
     }
-    if (readable == 0)
+    if (readable == 0 && !lists_.empty())
       return fail(Code::kPermissionDenied,
                   options_.server + " allows none of the lists that are needed: " + lists_.front()->error->message());
     objects_.taken = reactor_.clock().wall_now();

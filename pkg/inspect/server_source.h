@@ -14,6 +14,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "client/transport/transport.h"
 #include "pkg/inspect/objects.h"
@@ -29,6 +30,8 @@ struct ServerOptions {
   std::string server;  // for messages
   std::string ns;      // where lists of the whole cluster are forbidden
   Duration time_limit = std::chrono::minutes(2);
+  // Only lists of these kinds (plurals), and namespaced ones of `ns` alone: for completion. Empty: all, everywhere.
+  std::vector<std::string> kinds;
   // Ask for the feature gates, too: the server's /metrics, which are large and which few may read.
   bool feature_gates = false;
   // Sees each page as the server sent it, of lists that did not begin again. Null: nobody.

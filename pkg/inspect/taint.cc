@@ -5,6 +5,7 @@
 #include <set>
 
 #include "pkg/api/encode.h"
+#include "pkg/base/strings.h"
 
 namespace dra::inspect {
 namespace {
@@ -33,9 +34,9 @@ struct Aim {
   std::string driver, pool, device;  // empty: any
 };
 
-// The pools of the node and, where one is named, the device.
+// The pools of the node and, where one is named, the device. An empty name aims at nothing: "$NODE" may be unset.
 std::vector<Aim> aims_at(const Objects& objects, const std::string& target) {
-  if (target.empty()) return {Aim{}};
+  if (target.empty()) return {};
   const size_t slash = target.find('/');
   const std::string node = target.substr(0, slash), device = slash == std::string::npos ? "" : target.substr(slash + 1);
   std::set<std::tuple<std::string, std::string>> pools;
@@ -75,6 +76,11 @@ std::string refusal_of(const Objects& objects, const TaintQuestion& question, co
            (question.scheduler_runs ? " runs here" : " may run here (its Lease cannot be read)") +
            ": up to 1.36.2, with its gate DRADeviceTaintRules on, it ignores rules and panics at the next new slice "
            "(upstream 139651); if that gate is off there, say --scheduler-gate-is-off";
+  for (const std::string& name : plan.names)
+    if (const auto rule = objects.taint_rules.find(name);
+        rule != objects.taint_rules.end() && rule->second->taint.value != question.taint.value)
+      return "devicetaintrule/" + name + " gives this taint the value " + quote(rule->second->taint.value) +
+             " already; kubectl dra untaint removes it";
   if (plan.evicted.size() > question.max_evictions)
     return counted(plan.evicted.size(), "pod") + " would be evicted; allow that with --max-evictions " +
            std::to_string(plan.evicted.size());
@@ -85,11 +91,15 @@ std::string refusal_of(const Objects& objects, const TaintQuestion& question, co
 
 Result<TaintPlan> plan_taint(const Objects& objects, const TaintQuestion& question, const StateOptions& options) {
   TaintPlan plan;
-  const std::vector<Aim> aims = aims_at(objects, question.target);
+  const std::vector<Aim> aims = question.all ? std::vector<Aim>{Aim{}} : aims_at(objects, question.target);
+  if (question.target.ends_with('/'))
+    return fail(Code::kInvalidArgument, quote(question.target) + " names no device; NODE alone is all of its devices");
   if (aims.empty())
     return fail(Code::kNotFound,
                 "no device " + quote(question.target) + " is published; kubectl dra who NODE lists them");
   for (const Aim& aim : aims) add_rule(plan, aim, question.taint);
+  for (const std::string& name : plan.names)
+    if (objects.taint_rules.contains(name)) plan.there.insert(name);
   for (const auto& [name, slice] : objects.slices)
     for (const api::Device& device : slice->devices)
       for (const Aim& aim : aims)
@@ -97,17 +107,10 @@ Result<TaintPlan> plan_taint(const Objects& objects, const TaintQuestion& questi
             (aim.device.empty() || aim.device == device.name))
           plan.devices.push_back(slice->driver + "/" + slice->pool.name + "/" + device.name);
   if (question.taint.effect == "NoExecute") {
-    std::set<std::string> nodes;
-    for (const auto& [name, slice] : objects.slices)
-      if (question.target.empty() && !slice->node_name.empty()) nodes.insert(slice->node_name);
-    if (!question.target.empty()) nodes.insert(question.target);
-    std::set<std::string> told;
-    for (const std::string& target : nodes) {
-      auto fates = whatif(objects, {Change::Kind::kTaint, target, question.taint, 1}, options, "");
-      if (!fates) continue;
-      for (PodFate& fate : *fates)
-        if (!fate.before.empty() && told.insert(fate.pod).second) plan.evicted.push_back(std::move(fate));
-    }
+    auto fates = whatif(objects, {Change::Kind::kTaint, question.target, question.taint, 1, question.all}, options, "");
+    if (!fates) return fail(fates.error());
+    for (PodFate& fate : *fates)
+      if (is_of_leaving(fate.fate)) plan.evicted.push_back(std::move(fate));
   }
   plan.honoured.push_back(
       "dra-controller-manager: new allocations avoid the device" +
@@ -119,13 +122,14 @@ Result<TaintPlan> plan_taint(const Objects& objects, const TaintQuestion& questi
   return plan;
 }
 
-std::vector<std::string> rules_to_remove(const Objects& objects, const std::string& target, const std::string& key,
-                                         const std::string& effect) {
+std::vector<std::string> rules_to_remove(const Objects& objects, const std::optional<std::string>& target,
+                                         const std::string& key, const std::string& effect) {
+  const std::vector<Aim> aims = target ? aims_at(objects, *target) : std::vector<Aim>{Aim{}};
   std::vector<std::string> names;
   for (const auto& [name, rule] : objects.taint_rules)
-    for (const Aim& aim : aims_at(objects, target)) {
-      const bool same = rule->driver.value_or("") == aim.driver && rule->pool.value_or("") == aim.pool &&
-                        rule->device.value_or("") == aim.device;
+    for (const Aim& aim : aims) {
+      const bool same = rule->has_selector && rule->driver.value_or("") == aim.driver &&
+                        rule->pool.value_or("") == aim.pool && rule->device.value_or("") == aim.device;
       if (same && rule->taint.key == key && (effect.empty() || rule->taint.effect == effect)) names.push_back(name);
     }
   return names;
@@ -147,7 +151,9 @@ Answer taint_answer(const TaintPlan& plan, bool written) {
     answer.status = Status::kNo;
   } else {
     for (const std::string& name : plan.names)
-      answer.after.push_back((written ? "created devicetaintrule/" : "would create devicetaintrule/") + name);
+      answer.after.push_back(plan.there.contains(name) ? "devicetaintrule/" + name + " is there already"
+                             : written                 ? "created devicetaintrule/" + name
+                                                       : "would create devicetaintrule/" + name);
   }
   return answer;
 }

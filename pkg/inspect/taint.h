@@ -7,6 +7,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,8 @@
 namespace dra::inspect {
 
 struct TaintQuestion {
-  std::string target;  // "NODE" or "NODE/DEVICE"; empty: every device of the cluster
+  std::string target;  // "NODE" or "NODE/DEVICE"
+  bool all = false;    // instead of a target: every device of the cluster
   api::DeviceTaint taint;
   uint32_t max_evictions = 0;
   // Whether a kube-scheduler leads: the holder of its Lease; nullopt: could not be found out.
@@ -26,6 +28,7 @@ struct TaintQuestion {
 struct TaintPlan {
   std::vector<std::string> rules;  // JSON of the objects to create, with their names
   std::vector<std::string> names;
+  std::set<std::string> there;        // of the names: rules that are there already and say the same
   std::vector<std::string> devices;   // driver/pool/device, that get the taint
   std::vector<PodFate> evicted;       // NoExecute: pods that would go
   std::vector<std::string> honoured;  // who looks at the rule here
@@ -34,9 +37,10 @@ struct TaintPlan {
 // Errors: nothing is published under the target's name.
 Result<TaintPlan> plan_taint(const Objects& objects, const TaintQuestion& question, const StateOptions& options);
 
-// Names of rules that give exactly these devices a taint with the key (and value and effect where they are given).
-std::vector<std::string> rules_to_remove(const Objects& objects, const std::string& target, const std::string& key,
-                                         const std::string& effect);
+// Names of rules that give exactly these devices a taint with the key (and effect where one is given). No target: those
+// whose selector is empty.
+std::vector<std::string> rules_to_remove(const Objects& objects, const std::optional<std::string>& target,
+                                         const std::string& key, const std::string& effect);
 
 Answer taint_answer(const TaintPlan& plan, bool written);
 

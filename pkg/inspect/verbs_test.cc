@@ -173,7 +173,7 @@ TEST(Replay, TheSameDecisionAndOthers) {
 
 TEST(Taint, RefusesWhereKubeSchedulerWouldPanic) {
   const TwoNodes world;
-  TaintQuestion question{"a/gpu-0", {"k", "v", "NoSchedule", ""}, 0, true, false};
+  TaintQuestion question{"a/gpu-0", false, {"k", "v", "NoSchedule", ""}, 0, true, false};
   auto plan = plan_taint(world.objects, question, {});
   ASSERT_TRUE(plan);
   EXPECT_NE(plan->refusal.find("139651"), std::string::npos) << plan->refusal;
@@ -194,7 +194,7 @@ TEST(Taint, RefusesWhereKubeSchedulerWouldPanic) {
 
 TEST(Taint, PreviewsEvictionsAndHoldsToTheirLimit) {
   const TwoNodes world;
-  TaintQuestion question{"a", {"k", "v", "NoExecute", ""}, 0, false, false};
+  TaintQuestion question{"a", false, {"k", "v", "NoExecute", ""}, 0, false, false};
   auto plan = plan_taint(world.objects, question, {});
   ASSERT_TRUE(plan);
   ASSERT_EQ(plan->evicted.size(), 1u);
@@ -206,11 +206,43 @@ TEST(Taint, PreviewsEvictionsAndHoldsToTheirLimit) {
   ASSERT_EQ(plan->rules.size(), 1u);
   EXPECT_NE(plan->rules[0].find(R"("deviceSelector":{"driver":"gpu.example.com","pool":"a"})"), std::string::npos)
       << plan->rules[0];
-  question.target = "";
+  for (const char* nothing : {"", "nowhere", "a/", "/", "..", "a/gpu-0/x"}) {
+    question.target = nothing;
+    EXPECT_FALSE(plan_taint(world.objects, question, {})) << quote(nothing);
+  }
+  question.all = true;
   question.max_evictions = 0;
-  EXPECT_EQ(plan_taint(world.objects, question, {})->evicted.size(), 1u) << "every device";
-  question.target = "nowhere";
-  EXPECT_FALSE(plan_taint(world.objects, question, {}));
+  plan = plan_taint(world.objects, question, {});
+  EXPECT_EQ(plan->evicted.size(), 1u) << "every device";
+  EXPECT_NE(plan->rules[0].find(R"("deviceSelector":{})"), std::string::npos) << plan->rules[0];
+}
+
+TEST(Taint, EvictsFromDevicesThatNoNodeHas) {
+  TwoNodes world;
+  auto slice = std::make_shared<api::ResourceSlice>(*world.objects.slices.begin()->second);
+  slice->node_name.clear();
+  slice->all_nodes = true;
+  world.objects.slices.begin()->second = slice;
+  const TaintQuestion question{"", true, {"k", "v", "NoExecute", ""}, 0, false, false};
+  const auto plan = plan_taint(world.objects, question, {});
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->evicted.size(), 1u);
+  EXPECT_EQ(plan->refusal, "1 pod would be evicted; allow that with --max-evictions 1");
+}
+
+TEST(Taint, ARuleThatIsThereIsNotWrittenAgain) {
+  TwoNodes world;
+  TaintQuestion question{"a/gpu-1", false, {"k", "v", "NoSchedule", ""}, 0, false, false};
+  const auto plan = plan_taint(world.objects, question, {});
+  ASSERT_TRUE(plan && plan->names.size() == 1);
+  EXPECT_TRUE(plan->there.empty());
+  auto rule = named_object<api::DeviceTaintRule>("", plan->names[0]);
+  rule->taint = question.taint;
+  world.objects.taint_rules[plan->names[0]] = rule;
+  EXPECT_EQ(plan_taint(world.objects, question, {})->there, std::set<std::string>{plan->names[0]});
+  question.taint.value = "other";
+  EXPECT_NE(plan_taint(world.objects, question, {})->refusal.find("gives this taint the value \"v\" already"),
+            std::string::npos);
 }
 
 TEST(Taint, UntaintFindsItsRules) {
@@ -226,6 +258,13 @@ TEST(Taint, UntaintFindsItsRules) {
   EXPECT_EQ(rules_to_remove(world.objects, "a/gpu-0", "k", "NoExecute"), Texts{});
   EXPECT_EQ(rules_to_remove(world.objects, "a", "k", ""), Texts{});
   EXPECT_EQ(rules_to_remove(world.objects, "a/gpu-1", "k", ""), Texts{});
+  EXPECT_EQ(rules_to_remove(world.objects, "", "k", ""), Texts{}) << "an unset variable names nothing";
+  auto all = named_object<api::DeviceTaintRule>("", "all");
+  all->has_selector = true;
+  all->taint = {"k", "v", "NoSchedule", ""};
+  world.objects.taint_rules["all"] = all;
+  EXPECT_EQ(rules_to_remove(world.objects, std::nullopt, "k", ""), Texts{"all"});
+  EXPECT_EQ(rules_to_remove(world.objects, "", "k", ""), Texts{});
 }
 
 TEST(Taint, TextsOfTaints) {

@@ -87,7 +87,7 @@ class Simulation {
       case Change::Kind::kCordon:
         return cordon(change.target);
       case Change::Kind::kTaint:
-        return taint(change.target, change.taint);
+        return change.all ? taint_all(change.taint) : taint(change.target, change.taint);
       case Change::Kind::kAddNode:
         return add_nodes(change.target, change.count);
       case Change::Kind::kScale:
@@ -180,6 +180,18 @@ class Simulation {
       after.taint_rules[rule->metadata.name] = std::move(rule);
     }
     if (rules == 0) return fail(Code::kNotFound, "no device " + quote(target) + " is published");
+    if (taint.effect == "NoExecute") evict_from_tainted(taint);
+    return {};
+  }
+
+  // A rule whose selector is empty, as --all writes it: also devices that no node has.
+  Result<void> taint_all(const api::DeviceTaint& taint) {
+    auto rule = std::make_shared<api::DeviceTaintRule>();
+    rule->metadata.name = "whatif-all";
+    rule->has_selector = true;
+    rule->taint = taint;
+    after.taint_rules[rule->metadata.name] = std::move(rule);
+    for (const auto& [name, slice] : after.slices) tainted_.emplace(slice->driver, slice->pool.name, "");
     if (taint.effect == "NoExecute") evict_from_tainted(taint);
     return {};
   }
@@ -416,6 +428,10 @@ std::string_view fate_name(Fate fate) {
       return "starts no longer";
   }
   return "unknown";
+}
+
+bool is_of_leaving(Fate fate) {
+  return fate == Fate::kMoves || fate == Fate::kWaits || fate == Fate::kGone;
 }
 
 Result<std::vector<PodFate>> whatif(const Objects& objects, const Change& change, const StateOptions& options,

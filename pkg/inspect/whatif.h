@@ -20,6 +20,7 @@ struct Change {
                        // else a node
   api::DeviceTaint taint;  // kTaint
   uint32_t count = 1;      // kAddNode: how many; kScale: replicas
+  bool all = false;        // kTaint, instead of a target: every device of the cluster
 };
 // The names of the kinds on a command line: "delete", "drain", "cordon", "taint", "add-node", "scale".
 Result<Change::Kind> change_kind_of(std::string_view word);
@@ -34,6 +35,8 @@ enum class Fate : uint8_t {
   kNoLonger,  // waited, would have fitted, and does not after the change
 };
 std::string_view fate_name(Fate fate);
+// The pod goes from where it is, whatever comes after.
+bool is_of_leaving(Fate fate);
 
 struct PodFate {
   std::string pod;  // namespace/name

@@ -10,7 +10,7 @@ namespace {
 // Lines of at most `width` bytes, broken at blanks; what follows the first is indented by two more.
 class Page {
  public:
-  explicit Page(size_t width) : width_(std::max<size_t>(width, 40)) {}
+  explicit Page(size_t width) : width_(std::max<size_t>(width, 20)) {}
 
   void line(size_t indent, const std::string& content) {
     std::string_view rest = content;

@@ -40,7 +40,8 @@ def blocks_of(text):
 
 
 def run(command, folder):
-    environment = {**os.environ, "PATH": folder + ":" + os.environ["PATH"], "COLUMNS": "80", "NO_COLOR": "1"}
+    environment = {**os.environ, "PATH": folder + ":" + os.environ["PATH"], "NO_COLOR": "1"}
+    environment.pop("COLUMNS", None)  # text goes to 80 columns, tables are as wide as they are
     answer = subprocess.run(["sh", "-c", command], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
     lines = answer.stdout.rstrip("\n").split("\n") if answer.stdout.strip() else []
     return lines + ([f"(exit status {answer.returncode})"] if answer.returncode else [])
