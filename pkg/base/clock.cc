@@ -40,7 +40,7 @@ bool read_char(const char*& p, const char* end, char c) {
   return true;
 }
 
-// Nanoseconds of ".123456789"; digits beyond the ninth are dropped.
+// Reads ".123456789" as nanoseconds; drops digits after the ninth.
 bool read_fraction(const char*& p, const char* end, int64_t& nanos) {
   nanos = 0;
   if (p == end || *p != '.') return true;

@@ -1,4 +1,4 @@
-// Clock: the door through which time comes in. Nothing in the project reads a system clock in any other way.
+// Clock: the only source of time in the project. Nothing else reads a system clock.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,7 @@ class SystemClock : public Clock {
   MonoTime mono_now() const override;
 };
 
-// A clock that moves only when told to. Not thread-safe: one thread owns it.
+// A clock that moves only when advance() is called. Not thread-safe: one thread owns it.
 class ManualClock : public Clock {
  public:
   explicit ManualClock(WallTime start = WallTime{std::chrono::seconds{1'700'000'000}}) : wall_(start) {}
@@ -42,11 +42,11 @@ class ManualClock : public Clock {
   MonoTime mono_{};
 };
 
-// metav1.Time: "2026-11-21T10:00:00Z", seconds.
+// metav1.Time: "2026-11-21T10:00:00Z", to the second.
 std::string format_rfc3339(WallTime t);
 // metav1.MicroTime: "2026-11-21T10:00:00.000000Z".
 std::string format_rfc3339_micro(WallTime t);
-// Accepts RFC 3339 with optional fraction and offset; false when the text is no such time.
+// Accepts RFC 3339 with an optional fraction and an offset; returns false for any other text.
 bool parse_rfc3339(const std::string& text, WallTime& out);
 
 }  // namespace dra

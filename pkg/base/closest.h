@@ -1,4 +1,4 @@
-// closest(): of known names the one that a misspelt name most likely means.
+// closest(): the known name that a misspelt name most likely means.
 //
 //   if (const auto meant = closest("--scheduilng", flags)) text += ": did you mean " + *meant + "?";
 //
@@ -12,11 +12,11 @@
 
 namespace dra {
 
-// Letters put in, left out or replaced (Levenshtein); letters of both cases are alike.
+// Insertions, deletions and replacements of letters (Levenshtein), ignoring case.
 size_t edit_distance(std::string_view a, std::string_view b);
 
-// The first of those with the least distance, at most two letters and half of the name; names of more than 128 bytes
-// are like no other.
+// The first name with the smallest distance: at most two edits, and at most half the length of `wanted` (but at least
+// one). Names longer than 128 bytes never match.
 std::optional<std::string> closest(std::string_view wanted, std::span<const std::string> known);
 
 }  // namespace dra

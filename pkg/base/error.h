@@ -1,9 +1,9 @@
-// Error and Result<T>: how a function in this project says that it failed.
+// Error and Result<T>: how a function in this project reports failure.
 //
 // A fallible function returns Result<T>; exceptions are for bugs only. An Error carries what a caller can act on: a
-// code, the HTTP status (when an API server said it, or when it should be answered), a message that names the object,
-// the field, what was wrong and what to do, and whether trying again can help. Values of both types may be used from
-// any thread; they share no state.
+// code, the HTTP status (received from an API server, or to be sent as the answer), a message that names the object,
+// the field, the fault and the remedy, and whether a retry can help. Values of both types share no state and may be
+// used from any thread.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace dra {
 
-// The closed set of failure kinds. Each stands for one way of reacting, not for one place in the code.
+// The closed set of failure kinds. Each represents one way of reacting, not one place in the code.
 enum class Code {
   kInvalidArgument,    // the input is wrong and stays wrong until somebody changes it (HTTP 400, 422)
   kUnauthenticated,    // 401
@@ -23,12 +23,12 @@ enum class Code {
   kConflict,           // 409 with reason Conflict: a precondition on uid or resourceVersion failed
   kGone,               // 410: the resourceVersion or continue token has expired
   kTooManyRequests,    // 429
-  kUnsupported,        // the other side, or this build, does not know the feature (404 on an API, 405, 406, 415)
+  kUnsupported,        // the other side, or this build, lacks the feature (404 on an API, 405, 406, 415)
   kUnavailable,        // no answer: connection refused, reset, 5xx
   kDeadlineExceeded,   // no answer in time; whether a write took effect is unknown
   kCancelled,          // the caller gave up
   kResourceExhausted,  // a bound of this project was reached (size, depth, budget)
-  kInternal,           // a broken promise of this project
+  kInternal,           // a bug in this project
 };
 
 // The upper-camel name of a code ("NotFound"), for logs and metrics labels.
@@ -41,19 +41,19 @@ class Error {
       : code_(code), http_status_(http_status), reason_(std::move(reason)), message_(std::move(message)) {}
 
   Code code() const { return code_; }
-  // The HTTP status that was received, or 0 when none was.
+  // The HTTP status received, or 0 if there was none.
   int http_status() const { return http_status_; }
-  // metav1.StatusReason where a Status object came with the answer ("AlreadyExists"), else empty.
+  // metav1.StatusReason if the answer contained a Status object ("AlreadyExists"), else empty.
   const std::string& reason() const { return reason_; }
   const std::string& message() const { return message_; }
-  // The Status object's body as JSON text where one came with the answer, else empty. For callers that need its
+  // The JSON text of the Status object if the answer contained one, else empty. For callers that need its
   // details.
   const std::string& status_json() const { return status_json_; }
-  // Seconds from a Retry-After header; 0 when there was none.
+  // Seconds from the Retry-After header; 0 without one.
   int retry_after_seconds() const { return retry_after_seconds_; }
-  // True when the same request may succeed later without anybody changing its input.
+  // True if the same request may succeed later with unchanged input.
   bool retryable() const;
-  // True when a write that ended so may or may not have taken effect.
+  // True if a write that ended with this error may or may not have taken effect.
   bool outcome_unknown() const {
     return code_ == Code::kDeadlineExceeded || (code_ == Code::kUnavailable && http_status_ == 0);
   }
@@ -78,7 +78,7 @@ class Error {
   int retry_after_seconds_ = 0;
 };
 
-// "NotFound: the message" (and the HTTP status where there is one), one line, for logs.
+// "NotFound: the message" (with the HTTP status if there is one), one line, for logs.
 std::string to_string(const Error& error);
 
 template <typename T>

@@ -1,11 +1,11 @@
-// FairLine: keys in line for one worker, taken round-robin by group; within a group by priority, then in the order of
-// arrival. A group that is blocked keeps its keys and loses its turns.
+// FairLine: a queue of keys for one worker, served round-robin by group; within a group by priority, then in order of
+// arrival. A blocked group keeps its keys but gets no turns.
 //
-// Keys that carry a rank share the places at which they arrived: the first of these places goes to the key of the least
-// rank, whichever arrived there. So a ranked key may pass other ranked keys, but never a key without a rank.
+// Ranked keys share the places at which they arrived: the first of these places goes to the key with the lowest rank,
+// whichever key arrived there. So a ranked key may overtake other ranked keys, but never a key without a rank.
 //
-// Five thousand keys of one group delay a key of another by one turn. Not thread-safe; bounded by what was pushed: an
-// owner that has to bound it evicts.
+// Five thousand keys of one group delay a key of another group by one turn. Not thread-safe. The size is bounded only
+// by what is pushed; an owner that needs a bound calls evict().
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace dra {
 
-struct Rank {  // lesser ones first; of equal ones the lesser key
+struct Rank {  // lower ranks first; equal ranks in the order of their keys
   uint64_t round = 0;
   std::string age;
 };
@@ -28,32 +28,32 @@ struct Rank {  // lesser ones first; of equal ones the lesser key
 struct Place {
   std::string group;
   int32_t priority = 0;        // higher ones first
-  std::optional<Rank> rank{};  // among the ranked keys of the group and priority
+  std::optional<Rank> rank{};  // orders the ranked keys of this group and priority
 };
 
 class FairLine {
  public:
   void push(std::string key, const Place& place);
-  // The key whose turn it is, and its group; nothing when every key waits in a blocked group.
+  // The key whose turn it is, and its group; nullopt if every key is in a blocked group.
   struct Taken {
     std::string key, group;
   };
   std::optional<Taken> pop();
-  // Takes out what is missed least: of the group with the most keys the oldest one of the lowest priority.
+  // Removes the least important key: in the group with the most keys, the oldest key of the lowest priority.
   std::optional<Taken> evict();
   void block(const std::string& group);
   void unblock(const std::string& group);
-  // Forgets every key; blocked groups stay blocked.
+  // Removes every key; blocked groups stay blocked.
   void clear();
 
-  // Some key may be popped.
+  // True if pop() would return a key.
   bool ready() const { return !turns_.empty(); }
   size_t size() const { return size_; }
 
  private:
   struct Keys {                                                            // of one group and priority
-    std::deque<std::optional<std::string>> places;                         // nothing: a place of the ranked keys
-    std::multiset<std::tuple<uint64_t, std::string, std::string>> ranked;  // round, age, key; one for each such place
+    std::deque<std::optional<std::string>> places;                         // nullopt: a place shared by the ranked keys
+    std::multiset<std::tuple<uint64_t, std::string, std::string>> ranked;  // round, age, key; one per shared place
   };
   struct Group {
     std::map<int32_t, Keys, std::greater<>> keys;
@@ -64,7 +64,7 @@ class FairLine {
 
   std::string take(Groups::iterator group, int32_t priority);
 
-  Groups groups_;                  // those with keys, and the blocked ones
+  Groups groups_;                  // groups with keys, and blocked groups
   std::deque<std::string> turns_;  // groups with keys that are not blocked
   size_t size_ = 0;
 };

@@ -95,7 +95,7 @@ TEST(FairLine, RankedKeysShareTheirPlacesAndPassNoOther) {
   EXPECT_FALSE(line.pop());
 }
 
-// Follow-ups without end pass ranked keys of their round; a key without a rank waits for those that were there before.
+// Endless follow-ups overtake ranked keys of their round, but a key without a rank waits only for earlier arrivals.
 TEST(FairLine, EndlessFollowUpsDelayNoKeyWithoutARank) {
   FairLine line;
   line.push("a", {"g", 0, Rank{1, "2026-01"}});
@@ -105,14 +105,14 @@ TEST(FairLine, EndlessFollowUpsDelayNoKeyWithoutARank) {
   EXPECT_EQ(line.pop()->key, "plain");
 }
 
-// Against a slow twin: between two turns of a group that always has keys, no other group gets two.
+// Compared with a slow model: between two turns of a group that always has keys, no other group gets two turns.
 TEST(FairLine, IsFairAndCompleteInRandomOrders) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
     SeededRandom random(seed);
     FairLine line;
     std::map<std::string, std::vector<std::pair<int, std::string>>> waiting;  // -priority and key, in order of arrival
-    std::map<std::string, int> since_turn;  // of other groups, since this one had its turn
+    std::map<std::string, int> since_turn;  // turns of other groups since this group's last turn
     std::set<std::string> blocked;
     int made = 0;
     for (int step = 0; step < 3000; ++step) {

@@ -15,7 +15,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// 0 for a unit that Go does not know.
+// Returns 0 for a unit that Go does not know.
 uint64_t nanos_of_unit(std::string_view unit) {
   if (unit == "ns") return 1;
   if (unit == "us" || unit == "\u00b5s" || unit == "\u03bcs") return 1'000;
@@ -25,7 +25,7 @@ uint64_t nanos_of_unit(std::string_view unit) {
   return unit == "h" ? 3'600'000'000'000 : 0;
 }
 
-// The digits at the front. False beyond 2^63.
+// Reads the leading digits. False beyond 2^63.
 bool take_integer(std::string_view& text, uint64_t& value) {
   value = 0;
   for (; !text.empty() && is_digit(text.front()); text.remove_prefix(1)) {
@@ -36,7 +36,7 @@ bool take_integer(std::string_view& text, uint64_t& value) {
   return true;
 }
 
-// The digits behind the point as value / scale; those that no longer fit are dropped.
+// Reads the digits after the point as value / scale; drops digits that no longer fit.
 void take_fraction(std::string_view& text, uint64_t& value, double& scale) {
   bool full = false;
   for (; !text.empty() && is_digit(text.front()); text.remove_prefix(1)) {
@@ -48,7 +48,7 @@ void take_fraction(std::string_view& text, uint64_t& value, double& scale) {
   }
 }
 
-// "1.5h" at the front of `text`, in nanoseconds; what is wrong with it, in Go's words, otherwise.
+// Reads one component such as "1.5h" from the front of `text`, in nanoseconds. The error is in Go's words.
 tl::expected<uint64_t, std::string> take_component(std::string_view& text) {
   uint64_t whole = 0, fraction = 0;
   double scale = 1;

@@ -1,4 +1,4 @@
-// Go's text form of durations, as flags, query parameters and CEL's duration() take it.
+// Go's text form of durations, as used in flags, query parameters and CEL's duration().
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace dra {
 
-// time.ParseDuration: "2s", "1m30s", "500ms", "-1.5h"; at most 292 years either way. The error's text is Go's.
+// time.ParseDuration: "2s", "1m30s", "500ms", "-1.5h"; at most 292 years in either direction. Error texts are Go's.
 Result<Duration> parse_go_duration(std::string_view text);
 
 }  // namespace dra

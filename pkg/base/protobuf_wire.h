@@ -1,6 +1,6 @@
-// The protobuf wire format field by field, on libprotobuf's CodedInputStream: the messages of the API have no generated
-// classes here, their fields are tables (pkg/api/schema). What the fields mean is the caller's. Source: the encoding
-// chapter of the Protocol Buffers documentation. Groups (wire types 3 and 4) are refused.
+// The protobuf wire format, field by field, on libprotobuf's CodedInputStream. API messages have no generated classes
+// here; tables describe their fields (pkg/api/schema). The caller interprets the fields. Source: the encoding chapter
+// of the Protocol Buffers documentation. Groups (wire types 3 and 4) are rejected.
 #pragma once
 
 #include <google/protobuf/io/coded_stream.h>
@@ -13,22 +13,22 @@ namespace dra {
 
 inline constexpr int kWireVarint = 0, kWireFixed64 = 1, kWireBytes = 2, kWireFixed32 = 5;
 
-// Reads one message's fields in the order in which they stand. Any overrun makes ok() false and stops.
-// The views it returns point into the data that it was made with, which is below 2 GiB.
+// Reads the fields of one message in order. Any overrun sets ok() to false and ends the reading. Returned views point
+// into the constructor's data, which must be smaller than 2 GiB.
 class WireReader {
  public:
   explicit WireReader(std::string_view data)
       : input_(reinterpret_cast<const uint8_t*>(data.data()), static_cast<int>(data.size())),
         size_(static_cast<int>(data.size())) {}
 
-  // False at the end or when the data is broken (see ok()).
+  // False at the end, or if the data is malformed (see ok()).
   bool next() { return more() && (ok_ = read_field()); }
   bool ok() const { return ok_; }
 
-  // Of the field that next() found.
+  // The following describe the field that next() found.
   int number() const { return number_; }
   int wire() const { return wire_; }                 // one of the four above
-  uint64_t value() const { return value_; }          // all but kWireBytes
+  uint64_t value() const { return value_; }          // all wire types except kWireBytes
   std::string_view bytes() const { return bytes_; }  // kWireBytes
 
   // For packed lists, which are varints without tags.

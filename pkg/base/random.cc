@@ -23,7 +23,7 @@ uint64_t rotate_left(uint64_t x, int k) {
 
 uint64_t Random::below(uint64_t bound) {
   if (bound == 0) return 0;
-  // Values at or above the largest multiple of bound are drawn again, so that every result is equally likely.
+  // Draws again at or above the largest multiple of `bound`, so that every result is equally likely.
   const uint64_t limit = UINT64_MAX - UINT64_MAX % bound;
   for (;;) {
     const uint64_t value = next();
@@ -45,7 +45,7 @@ std::string Random::uuid() {
 }
 
 std::string Random::name_suffix(int count) {
-  // No vowels and no look-alikes, as k8s.io/apimachinery/pkg/util/rand has it.
+  // No vowels and no look-alikes, as in k8s.io/apimachinery/pkg/util/rand.
   static constexpr char kAlphabet[] = "bcdfghjklmnpqrstvwxz2456789";
   std::string text;
   for (int i = 0; i < count; ++i) text += kAlphabet[below(sizeof kAlphabet - 1)];

@@ -1,4 +1,4 @@
-// Random: the door through which chance comes in (jitter, name suffixes, identities). Seeded ones repeat bit for bit.
+// Random: the only source of randomness (jitter, name suffixes, identities). Equal seeds give equal sequences.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class SeededRandom : public Random {
   uint64_t state_[4];
 };
 
-// A seed from the operating system's entropy, for programs that were not given one.
+// A seed from the operating system's entropy, for programs started without one.
 uint64_t entropy_seed();
 
 }  // namespace dra

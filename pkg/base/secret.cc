@@ -12,7 +12,7 @@ std::string secret_text(size_t bytes) {
   while (text.size() < 2 * bytes) {
     unsigned char piece[32];
     const size_t wanted = std::min(sizeof piece, bytes - text.size() / 2);
-    // So few bytes come whole; before the generator is ready at boot the call waits.
+    // The kernel returns this few bytes in one piece; early in boot the call waits until the generator is ready.
     if (::getrandom(piece, wanted, 0) != static_cast<ssize_t>(wanted)) continue;
     for (size_t i = 0; i < wanted; ++i) {
       text += kDigits[piece[i] >> 4];

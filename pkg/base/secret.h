@@ -1,4 +1,4 @@
-// Secrets: tokens and keys. Random is not for those: its state can be computed from what it gave out.
+// Secrets: tokens and keys. Do not use Random for them: its output reveals its state.
 #pragma once
 
 #include <cstddef>

@@ -79,7 +79,7 @@ std::string quote(std::string_view text) {
 }
 
 std::string base64_encode(std::string_view bytes) {
-  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // OpenSSL ends it with a zero byte
+  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // OpenSSL appends a zero byte
   const int length =
       EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
                       reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
@@ -95,7 +95,7 @@ bool base64_decode(std::string_view text, std::string& out) {
                [](unsigned char c) { return std::isspace(c) == 0; });
   if (digits.empty()) return true;
   const size_t padding = digits.size() - 1 - digits.find_last_not_of('=');
-  // OpenSSL takes "-" at the end for an end of the text, and "=" anywhere for a zero.
+  // OpenSSL treats a trailing "-" as the end of the text, and "=" anywhere as a zero.
   if (digits.size() % 4 != 0 || padding > 2 || digits.find_first_of("=-") < digits.size() - padding) return false;
   out.resize(digits.size() / 4 * 3);
   const int length =

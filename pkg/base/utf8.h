@@ -8,7 +8,7 @@
 
 namespace dra {
 
-// Bytes of the code point that starts at `at`, or 0 when none does.
+// The length in bytes of the code point that starts at `at`, or 0 if none does.
 inline size_t utf8_length(std::string_view text, size_t at) {
   auto byte = [&](size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u; };
   auto tail = [&](size_t i) { return (byte(i) & 0xC0) == 0x80; };
@@ -38,10 +38,10 @@ inline bool is_valid_utf8(std::string_view text) {
   return true;
 }
 
-// The text with every byte that belongs to no code point replaced by U+FFFD, as Go's conversion to code points does.
+// The text with every byte outside a code point replaced by U+FFFD, as in Go's conversion to code points.
 std::string valid_utf8(std::string_view text);
 
-// The first bytes of the text, at most `limit`, without the beginning of a code point that does not fit.
+// At most the first `limit` bytes of the text, cut at a code point boundary.
 inline std::string_view utf8_prefix(std::string_view text, size_t limit) {
   if (text.size() <= limit) return text;
   size_t end = limit;

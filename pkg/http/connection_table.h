@@ -1,8 +1,8 @@
-// ConnectionTable: which connections a server keeps when there are too many. Plain bookkeeping without sockets.
+// ConnectionTable: chooses which connections a server closes when there are too many. Bookkeeping without sockets.
 //
-// A connection that is being answered is never given up for another one. Of the others the oldest goes first, and a
-// peer that has too many pays with its own: whoever connects and asks at once, as a probe does, is served, however
-// many connections wait, send slowly or take nothing.
+// A connection whose answer is still being made (kBusy) is never closed for another one. The others go in the order of
+// Phase, the oldest first, and a peer over its limit loses its own connections. So a client that connects and sends its
+// request at once, as a probe does, is served however many connections wait, send slowly or do not read.
 //
 // One thread, the server's.
 #pragma once
@@ -19,13 +19,13 @@
 
 namespace dra::http {
 
-// In the order in which connections are given up.
+// In the order in which connections are closed.
 enum class Phase {
   kFresh,      // has not sent a whole request yet (TLS handshake included)
   kIdle,       // between two requests
   kReading,    // a request after the first has begun to arrive
-  kAnswering,  // the answer is complete, the peer is taking it
-  kBusy,       // waits for its answer, or gets a stream
+  kAnswering,  // the answer is complete, the peer is reading it
+  kBusy,       // waits for its answer, or receives a stream
 };
 
 class ConnectionTable {
@@ -35,9 +35,9 @@ class ConnectionTable {
     size_t total = 1024;
     size_t per_peer = 1024;
     size_t fresh = 128;
-    size_t idle = 256;  // or reading
+    size_t idle = 256;  // idle and reading together
     size_t answering = 1024;
-    size_t received_bytes = size_t{24} << 20;  // of requests that are not complete yet, in all
+    size_t received_bytes = size_t{24} << 20;  // of incomplete requests, in all connections
   };
 
   explicit ConnectionTable(Limits limits) : limits_(limits) {}
@@ -48,10 +48,10 @@ class ConnectionTable {
   void enter(Id id, Phase phase);
   void set_received(Id id, size_t bytes);
 
-  // A connection that must be closed so that the limits hold again, after any of the calls above for `changed`;
-  // `changed` itself when nothing else can go. Close it, remove() it and ask again.
+  // After any of the calls above for `changed`: a connection to close so that the limits hold again, or `changed`
+  // itself if nothing else can go. Close it, remove() it and ask again.
   std::optional<Id> excess(Id changed) const;
-  // The one that would go first; nothing when all are busy.
+  // The connection to close first; nullopt if all are busy.
   std::optional<Id> first_to_go() const { return first_of(all_, 0); }
   size_t size() const { return entries_.size(); }
 
@@ -71,7 +71,7 @@ class ConnectionTable {
   };
 
   const std::set<std::pair<uint64_t, Id>>& in(Phase phase) const { return all_[static_cast<size_t>(phase)]; }
-  // Of those that are not busy and not `except`.
+  // Among connections that are not busy and not `except`.
   static std::optional<Id> first_of(const Lists& lists, Id except);
   void unlist(Id id, const Entry& entry);
   void list(Id id, const Entry& entry);

@@ -57,7 +57,7 @@ TEST(ConnectionTableTest, BytesThatWaitHaveALimitInAll) {
   EXPECT_EQ(table.excess(two), two);
 }
 
-// Any order of calls: every limit holds afterwards, nothing busy is given up, and the books add up.
+// After any order of calls every limit holds, nothing busy is closed, and the counts add up.
 TEST(ConnectionTableTest, LimitsHoldAfterAnyCalls) {
   const uint64_t seed = 20261122;
   SeededRandom random(seed);

@@ -1,4 +1,4 @@
-// Peers that mean harm: what they may cost, and that others are served meanwhile.
+// Malicious peers: a bound on what they cost, and a check that others are still served.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -46,7 +46,7 @@ class Peer {
     }
     return true;
   }
-  // What comes until the server closes or 15 s pass.
+  // Everything received until the server closes or 15 s pass.
   std::string rest() const {
     std::string out;
     char buffer[4096];
@@ -92,7 +92,7 @@ class HostilePeerTest : public ::testing::Test {
   std::thread thread_;
 };
 
-// One connection took 600 MB in 3 s: extensions and trailers were in no limit.
+// One connection used 600 MB in 3 s: extensions and trailers were not limited.
 TEST_F(HostilePeerTest, WhatStandsAroundChunksCountsAsMuchAsTheyDo) {
   ServerOptions options;
   options.max_drain_bytes = 1 << 20;
@@ -106,7 +106,7 @@ TEST_F(HostilePeerTest, WhatStandsAroundChunksCountsAsMuchAsTheyDo) {
     while (sent < (size_t{64} << 20) && peer.send(piece)) sent += piece.size();
     return sent;
   };
-  // The socket's own buffers take a few megabytes before the sender sees that nobody reads.
+  // The socket's own buffers accept a few megabytes before the sender notices that nobody reads.
   constexpr size_t kMost = size_t{16} << 20;
   EXPECT_LT(sent_until_closed("5;", junk), kMost) << "an extension without an end";
   EXPECT_LT(sent_until_closed("0\r\n", "X-A: " + junk + "\r\n"), kMost) << "trailers without an end";
@@ -138,7 +138,7 @@ TEST_F(HostilePeerTest, HeadsAndBodiesHaveADeadlineAsAWhole) {
     Peer peer(server_->port());
     ASSERT_TRUE(peer.send(begin));
     const auto start = SteadyClock::now();
-    // A byte now and then does not help.
+    // An occasional byte does not help.
     while (SteadyClock::now() - start < seconds(5) && peer.send(*begin == 0 ? "" : "x")) {
       char byte = 0;
       if (::recv(peer.fd(), &byte, 1, MSG_DONTWAIT) == 0) break;
@@ -184,7 +184,7 @@ TEST_F(HostilePeerTest, HalfSentRequestsDoNotKeepOthersOut) {
   EXPECT_LE(server_->connections(), 33U);
 }
 
-// The handshake of a client that speaks at most `newest`; the server's certificate, "" when there was none.
+// Handshakes as a client that supports at most `newest`; returns the server's certificate, or "" if there was none.
 std::string served_certificate(uint16_t port, int newest) {
   Peer peer(port);
   SSL_CTX* context = SSL_CTX_new(TLS_client_method());

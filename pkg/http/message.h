@@ -14,7 +14,7 @@
 
 namespace dra::http {
 
-// Header fields in the order received or to be sent; names compare without case.
+// Header fields in the order received or to be sent; names compare case-insensitively.
 class Headers {
  public:
   void add(std::string name, std::string value) { fields_.emplace_back(std::move(name), std::move(value)); }
@@ -39,33 +39,33 @@ struct Request {
 
 struct Response {
   int status = 200;
-  Headers headers;  // Content-Length, Transfer-Encoding, Date and Connection are the server's business
+  Headers headers;  // the server sets Content-Length, Transfer-Encoding, Date and Connection
   std::string body;
 };
 
-// The answer to one request. Exactly one of send() and begin_stream() is called, once. Dropping the last reference
-// without either answers 500.
+// The answer to one request. Exactly one of send() and begin_stream() is called, once. If the last reference is dropped
+// without either, the server answers 500.
 class Responder {
  public:
   virtual ~Responder() = default;
 
   virtual void send(Response response) = 0;
 
-  // Sends the head at once; the body follows in pieces, each flushed at once, until end().
+  // Sends the head immediately; the body follows in pieces, each flushed immediately, until end().
   virtual void begin_stream(Response head) = 0;
-  // Appends to the stream; false when the peer is gone (nothing is kept then). What the peer does not take is
-  // buffered: watch buffered().
+  // Appends to the stream; returns false and drops the piece if the peer is gone. Data the peer does not read is
+  // buffered: check buffered().
   virtual bool write(std::string_view piece) = 0;
   virtual void end() = 0;
-  // Bytes written but not yet taken by the peer.
+  // Bytes written but not yet accepted by the peer.
   virtual size_t buffered() const = 0;
-  // Called once when the peer goes away before the answer was complete. Not called after end() or send().
+  // Called once if the peer disconnects before the answer is complete. Not called after end() or send().
   virtual void on_close(std::function<void()> callback) = 0;
 };
 
 using Handler = std::function<void(Request, std::shared_ptr<Responder>)>;
 
-// "Not Found" for 404; "" for codes without a customary text.
+// "Not Found" for 404; "" for codes without a standard text.
 std::string_view reason_phrase(int status);
 
 }  // namespace dra::http

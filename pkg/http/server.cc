@@ -1,4 +1,4 @@
-// The one file that knows Beast. It parses requests and owns sockets; answers are written as text.
+// The only file that uses Beast. It parses requests and owns sockets; answers are written as text.
 #include "pkg/http/server.h"
 
 #include <sys/resource.h>
@@ -41,9 +41,9 @@ using Tcp = asio::ip::tcp;
 using ErrorCode = boost::system::error_code;
 
 constexpr std::chrono::milliseconds kAcceptRetry{100};
-constexpr size_t kHeadReadBytes = 4 * 1024;  // what a connection that waits for a request costs
+constexpr size_t kHeadReadBytes = 4 * 1024;  // cost of a connection that waits for a request
 constexpr size_t kReadBytes = 16 * 1024;
-// How long a peer has to take the end of a TLS connection.
+// How long a peer may take to close a TLS connection.
 constexpr std::chrono::seconds kShutdownTime{5};
 
 std::string http_date(WallTime now) {
@@ -56,7 +56,7 @@ std::string http_date(WallTime now) {
   return {text, n};
 }
 
-// An IPv4 peer of a socket for both families counts as what it is.
+// An IPv4 peer on a dual-stack socket counts under its IPv4 address.
 std::string address_text(const asio::ip::address& address) {
   if (address.is_v6() && address.to_v6().is_v4_mapped())
     return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).to_string();
@@ -65,7 +65,7 @@ std::string address_text(const asio::ip::address& address) {
 
 class SessionBase;
 
-// What sessions share with the server that made them.
+// State that sessions share with the server that created them.
 struct Shared {
   explicit Shared(ServerOptions o)
       : options(std::move(o)),
@@ -81,7 +81,7 @@ struct Shared {
   std::shared_ptr<Turns> turns;
   const Clock* clock = nullptr;
   ConnectionTable table;
-  std::map<ConnectionTable::Id, SessionBase*> sessions;  // all that live, those that were given up included
+  std::map<ConnectionTable::Id, SessionBase*> sessions;  // all live sessions, including those given up
 };
 
 class SessionBase : public std::enable_shared_from_this<SessionBase> {
@@ -98,7 +98,7 @@ class SessionBase : public std::enable_shared_from_this<SessionBase> {
   virtual void close() = 0;
   ConnectionTable::Id place() const { return place_; }
 
-  // The Responder's side. `id` tells answers of this request from late ones of an earlier request.
+  // The Responder's side. `id` distinguishes answers to this request from late ones to an earlier request.
   virtual void send(uint64_t id, Response response) = 0;
   virtual void begin_stream(uint64_t id, Response head) = 0;
   virtual bool write(uint64_t id, std::string_view piece) = 0;
@@ -107,7 +107,7 @@ class SessionBase : public std::enable_shared_from_this<SessionBase> {
   virtual void on_close(uint64_t id, std::function<void()> callback) = 0;
 
  protected:
-  // May close connections, this one too.
+  // May close connections, this one included.
   void enter(Phase phase) {
     shared_->table.enter(place_, phase);
     shared_->settle(place_);
@@ -126,7 +126,7 @@ void Shared::give_up(ConnectionTable::Id id) {
   if (const auto found = sessions.find(id); found != sessions.end()) found->second->close();
 }
 
-// A body as it arrives: kept up to its limit, counted and forgotten beyond.
+// A body as it arrives: kept up to its limit, only counted beyond it.
 struct Body {
   struct value_type {
     std::string text;
@@ -165,7 +165,7 @@ struct Body {
   };
 };
 
-// The handler's hold on an exchange. It does not keep the connection open.
+// The handler's reference to an exchange. It does not keep the connection open.
 class SessionResponder : public Responder {
  public:
   SessionResponder(std::weak_ptr<SessionBase> session, uint64_t id) : session_(std::move(session)), id_(id) {}
@@ -250,7 +250,7 @@ class Session : public SessionBase {
     if (id != exchange_ || state_ != State::kHandling) return;
     state_ = State::kStreaming;
     chunked_ = http_version_ >= 11;
-    keep_alive_ = false;  // the read that notices hang-ups cannot be called off inside a TLS record
+    keep_alive_ = false;  // the read that detects hang-ups cannot be cancelled inside a TLS record
     out_ += head_text(head) + (chunked_ ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n");
     if (!head.body.empty()) append_piece(head.body);
     watch_for_hangup();
@@ -297,7 +297,7 @@ class Session : public SessionBase {
     received_ = 0;
     parser_.emplace();
     parser_->header_limit(static_cast<uint32_t>(shared_->options.max_header_bytes));
-    // Bodies are counted by Body. (No limit at all refuses every body in Boost 1.74.)
+    // Body counts and limits the bytes. (body_limit(none) makes Boost 1.74 reject every body.)
     parser_->body_limit(std::numeric_limits<uint64_t>::max());
     parser_->get().body().limit = shared_->options.max_body_bytes;
     const bool first = exchange_ == 1;
@@ -311,8 +311,8 @@ class Session : public SessionBase {
     go_on();
   }
 
-  // Parses what has arrived and reads more until the request is complete. What is read is counted here, whatever the
-  // parser makes of it: sizes, extensions and trailers of chunks cost a peer as much as a body does.
+  // Parses what has arrived and reads more until the request is complete. Counts the bytes read here, before the
+  // parser: sizes, extensions and trailers of chunks cost a peer as much as a body does.
   void go_on() {
     if (buffer_.size() > 0 && !started_) begin_request();
     while (!parser_->is_done()) {
@@ -351,7 +351,7 @@ class Session : public SessionBase {
   }
 
   void got_bytes(ErrorCode ec, size_t n) {
-    if (ec) return;  // gone, or too slow
+    if (ec) return;  // disconnected, or too slow
     buffer_.commit(n);
     received_ += n;
     shared_->table.set_received(place_, parser_->get().body().text.capacity() + buffer_.capacity());
@@ -359,7 +359,7 @@ class Session : public SessionBase {
     if (open()) go_on();
   }
 
-  // More was sent than is read even of a body that is too large: the handler answers, and the connection ends.
+  // The request exceeds even the limit for draining a large body: the handler answers, then the connection closes.
   void cut_off() {
     keep_alive_ = false;
     parser_->get().body().too_large = true;
@@ -426,7 +426,7 @@ class Session : public SessionBase {
     auto responder = std::make_shared<SessionResponder>(weak_from_this(), exchange_);
     shared_->turns->add([self = self(), responder = std::move(responder)] {
       if (!self->open()) return;
-      self->hold_ = self;  // the connection lives while its request is being answered
+      self->hold_ = self;  // keeps the connection alive while its request is being answered
       self->shared_->handler(std::move(self->request_), responder);
     });
   }
@@ -435,7 +435,7 @@ class Session : public SessionBase {
 
   bool open() { return lowest().socket().is_open(); }
 
-  // Where another coding is named nobody knows where the body ends and the next request begins.
+  // With any other coding, nobody knows where the body ends and the next request begins.
   bool codings_known() const {
     const auto codings = parser_->get().equal_range(beast::http::field::transfer_encoding);
     return codings.first == codings.second ||
@@ -509,7 +509,7 @@ class Session : public SessionBase {
       return;
     }
     if (buffer_.size() == 0) return read_head();
-    // Not from here: requests that wait in the buffer would nest.
+    // Posted, not called: requests waiting in the buffer would recurse.
     asio::post(stream_.get_executor(), [self = self()] {
       if (self->open()) self->read_head();
     });
@@ -526,7 +526,7 @@ class Session : public SessionBase {
     }
   }
 
-  // While a stream is written nothing should arrive; a read tells when the peer leaves.
+  // Nothing should arrive while a stream is written; a pending read reports that the peer has left.
   void watch_for_hangup() {
     stream_.async_read_some(asio::buffer(&late_byte_, 1), [self = self()](ErrorCode ec, size_t) {
       if (ec) self->hang_up();  // bytes are ignored: the connection closes after the stream
@@ -551,8 +551,8 @@ class Session : public SessionBase {
   char late_byte_ = 0;
   Request request_;
   size_t received_ = 0;   // bytes of this request
-  bool started_ = false;  // one of them has arrived
-  Time deadline_{};       // of the head, the body or the wait for a request
+  bool started_ = false;  // its first byte has arrived
+  Time deadline_{};       // for the head, the body or the wait for a request
   std::string method_;
   unsigned http_version_ = 11;
   bool keep_alive_ = true;
@@ -590,7 +590,7 @@ class BeastServer : public Server, public std::enable_shared_from_this<BeastServ
     if (!o.certificate_pem.empty()) {
       if (auto ok = set_certificate({o.certificate_pem, o.key_pem}); !ok) return wrong(ok.error().message());
     }
-    // "All addresses" are those of both families, where the machine has both.
+    // An unspecified address means both families, if the machine has both.
     if (!address.is_unspecified()) {
       ec = bind_to({address, o.port});
     } else if (ec = bind_to({asio::ip::address_v6::any(), o.port}); ec) {
@@ -625,7 +625,7 @@ class BeastServer : public Server, public std::enable_shared_from_this<BeastServ
     SSL_CTX* const native = made->native_handle();
     SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
     SSL_CTX_set_options(native, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_NO_COMPRESSION);
-    // Memory of idle connections, and of sessions that nobody resumes.
+    // Saves memory: buffers of idle connections, and cached sessions that nobody resumes.
     SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
     ErrorCode ec;
@@ -647,7 +647,7 @@ class BeastServer : public Server, public std::enable_shared_from_this<BeastServ
   }
 
  private:
-  // So many connections that descriptors stay free for everything else in the process.
+  // Limits connections so that descriptors stay free for the rest of the process.
   static ServerOptions fit_to_descriptors(ServerOptions options) {
     rlimit files{};
     if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY) {
@@ -674,7 +674,7 @@ class BeastServer : public Server, public std::enable_shared_from_this<BeastServ
     });
   }
 
-  // Out of file descriptors, say: the waiting connection makes the next try fail at once as well.
+  // For example out of file descriptors: the waiting connection would make an immediate retry fail too.
   void accept_later() {
     retry_.expires_after(kAcceptRetry);
     retry_.async_wait([this, alive = alive_](ErrorCode ec) {
@@ -688,7 +688,7 @@ class BeastServer : public Server, public std::enable_shared_from_this<BeastServ
     if (gone) return;
     std::shared_ptr<SessionBase> session;
     if (tls_) {
-      // The context lives with the server: OpenSSL counts its users.
+      // OpenSSL counts references to the context, so it outlives the server if needed.
       session =
           std::make_shared<Session<TlsStream>>(shared_, peer, TlsStream(beast::tcp_stream(std::move(socket)), *tls_));
     } else {

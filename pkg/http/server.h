@@ -1,7 +1,7 @@
 // An HTTP/1.1 server on the reactor, with or without TLS (1.2 and newer): keep-alive, chunked streams.
 //
-// Peers are not trusted. Every byte that arrives is counted, heads and bodies have a deadline as a whole, and where
-// there are too many connections those that do nothing make room for those that ask.
+// Peers are not trusted. Every received byte is counted, each head and each body has one deadline, and if there are too
+// many connections, inactive ones are closed in favour of active ones.
 #pragma once
 
 #include <chrono>
@@ -22,32 +22,32 @@ namespace dra::http {
 
 struct ServerOptions {
   std::string bind_address = "127.0.0.1";  // 0.0.0.0 or ::, all addresses of both families
-  uint16_t port = 0;                       // 0: any free one
+  uint16_t port = 0;                       // 0: any free port
   // PEM texts; both empty means plain HTTP.
   std::string certificate_pem;
   std::string key_pem;
 
-  // Connections in all (at most half of the process' descriptors), of one peer's address, without a whole request so
-  // far, between or in later requests, and whose answer waits for the peer to take it. Beyond these the least useful is
-  // closed for the new one (ConnectionTable).
+  // Limits on connections: in total (at most half of the process's descriptors), per peer address, before their first
+  // complete request, between or in later requests, and while the peer reads its answer. Beyond a limit, the least
+  // useful connection is closed (ConnectionTable).
   size_t max_connections = 1024;
   size_t max_connections_per_peer = 1024;
   size_t max_fresh_connections = 128;
   size_t max_idle_connections = 256;
   size_t max_answering_connections = 1024;
-  size_t max_received_bytes = size_t{24} << 20;  // of requests that are not complete yet, in all connections
+  size_t max_received_bytes = size_t{24} << 20;  // of incomplete requests, in all connections
 
-  // Methods in capitals; others are answered 405.
+  // Methods in capitals; others get 405.
   std::vector<std::string> methods{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
-  size_t max_header_bytes = 64 * 1024;        // more: 431; a chunk's extension and trailers count as well
+  size_t max_header_bytes = 64 * 1024;        // more: 431; includes chunk extensions and trailers
   size_t max_body_bytes = 3 * 1024 * 1024;    // more: Request::body_too_large; 0: a request with a body gets 413
-  size_t max_drain_bytes = 16 * 1024 * 1024;  // read of a body in all, chunk sizes and trailers included; then: closed
-  size_t max_stream_buffer_bytes = 64 * 1024 * 1024;  // a stream whose peer takes nothing is cut off beyond this
+  size_t max_drain_bytes = 16 * 1024 * 1024;  // bytes read of one body with its chunk framing; then: closed
+  size_t max_stream_buffer_bytes = 64 * 1024 * 1024;  // beyond this a stream that is not read is cut off
   std::chrono::seconds idle_timeout{300};             // between requests
-  std::chrono::seconds head_timeout{10};              // a whole head
-  std::chrono::seconds body_timeout{60};              // a whole body
+  std::chrono::seconds head_timeout{10};              // one complete head
+  std::chrono::seconds body_timeout{60};              // one complete body
   std::chrono::seconds handshake_timeout{10};         // TLS
-  std::chrono::seconds write_timeout{60};             // one write to a peer that takes nothing
+  std::chrono::seconds write_timeout{60};             // one write to a peer that does not read
 };
 
 struct Certificate {
@@ -57,15 +57,15 @@ struct Certificate {
 
 class Server {
  public:
-  // Begins to listen. Errors name the address and what was wrong (in use, no permission, a bad certificate).
+  // Starts listening. Errors name the address and the cause (in use, no permission, a bad certificate).
   static Result<std::unique_ptr<Server>> start(AsioReactor& reactor, ServerOptions options, Handler handler);
   virtual ~Server() = default;
 
   virtual uint16_t port() const = 0;
   virtual size_t connections() const = 0;
-  // For connections that come from now on. On an error the one in use stays.
+  // For new connections. On an error the current certificate stays.
   virtual Result<void> set_certificate(const Certificate& certificate) = 0;
-  // Stops listening and closes all connections at once. Idempotent; the destructor does it too.
+  // Stops listening and closes all connections immediately. Idempotent; the destructor does it too.
   virtual void stop() = 0;
 };
 

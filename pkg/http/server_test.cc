@@ -14,7 +14,7 @@
 
 namespace dra::http::server_test {
 
-// Sends bytes, reads until the server closes.
+// Sends bytes and reads until the server closes.
 std::string exchange(uint16_t port, const std::string& bytes) {
   const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
@@ -70,7 +70,7 @@ class HttpServerTest : public ::testing::Test {
   std::unique_ptr<Server> server_;
 };
 
-// "All addresses" are those of both families; a peer is counted by the address that it has.
+// An unspecified address means both families; a peer is counted under its own address.
 TEST_F(HttpServerTest, AllAddressesAreThoseOfBothFamilies) {
   const int probe = ::socket(AF_INET6, SOCK_STREAM, 0);
   sockaddr_in6 loopback{};
@@ -144,7 +144,7 @@ TEST_F(HttpServerTest, UnknownTransferCodingsAreRefusedAndClosed) {
   EXPECT_NE(fine.find("POST /a hi"), std::string::npos) << fine;
 }
 
-// Without file descriptors the waiting connection is tried again now and then, not all the time.
+// Without free file descriptors, accept() is retried periodically, not in a busy loop.
 TEST_F(HttpServerTest, FailuresToAcceptAreNotRetriedAtOnce) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "the sanitizer itself opens pipes, and there are none left in this test";
@@ -213,7 +213,7 @@ TEST_F(HttpServerTest, APortInUseIsAnError) {
   EXPECT_NE(second.error().message().find(std::to_string(options.port)), std::string::npos);
 }
 
-// Probes of a dual-stack or IPv6-only cluster come to the pod's IPv6 address, others to the IPv4 one.
+// Probes of a dual-stack or IPv6-only cluster use the pod's IPv6 address, others the IPv4 address.
 TEST_F(HttpServerTest, TheUnspecifiedAddressServesBothFamilies) {
   ServerOptions options;
   options.bind_address = "::";

@@ -1,8 +1,8 @@
-// Turns: requests are answered one at a time, and after one that took long the reactor works off other things for about
-// a twentieth of that time first. A stream goes out in pieces of one TLS record, one in each round of the reactor's
-// queue: without a pause between two long requests a watch would get 16 KiB per request, fall behind and be cut off.
+// Turns: answers requests one at a time. After a long request the reactor does other work for about a twentieth of that
+// request's time before the next one. A stream is sent one TLS record per round of the reactor's queue: without a pause
+// between two long requests a watch would get 16 KiB per request, fall behind and be cut off.
 //
-// Bounded by the number of connections, each of which has at most one request under way. Not thread-safe.
+// Bounded by the number of connections, each with at most one request in progress. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -20,19 +20,19 @@ class Turns : public std::enable_shared_from_this<Turns> {
   using Task = std::function<void()>;
   using Now = std::function<std::chrono::nanoseconds()>;
 
-  // `post` queues a task behind all that is ready to run.
+  // `post` queues a task after everything that is ready to run.
   Turns(std::function<void(Task)> post, Now now) : post_(std::move(post)), now_(std::move(now)) {}
 
-  // Runs the request when its turn comes, never from within this call.
+  // Runs the request in its turn, never from within this call.
   void add(Task request) {
     requests_.push_back(std::move(request));
     if (!posted_) post_next();
   }
-  // Forgets the requests that wait.
+  // Drops the waiting requests.
   void drop() { requests_.clear(); }
 
  private:
-  static constexpr std::chrono::nanoseconds kOneRound = std::chrono::microseconds(2);  // with nothing to do in it
+  static constexpr std::chrono::nanoseconds kOneRound = std::chrono::microseconds(2);  // a round without work
   static constexpr int64_t kMostRounds = 2'000;
 
   void post_next() {
@@ -61,7 +61,7 @@ class Turns : public std::enable_shared_from_this<Turns> {
   std::function<void(Task)> post_;
   Now now_;
   std::deque<Task> requests_;
-  int64_t rounds_ = 0;  // that others still have
+  int64_t rounds_ = 0;  // rounds left for other work
   bool posted_ = false;
 };
 

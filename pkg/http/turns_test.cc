@@ -7,7 +7,7 @@
 namespace dra::http {
 namespace {
 
-// A reactor's queue by hand, and a clock that requests move.
+// A hand-made reactor queue, and a clock that requests advance.
 struct Loop {
   std::deque<Turns::Task> queue;
   std::chrono::nanoseconds now{};
@@ -28,7 +28,7 @@ struct Loop {
       now += takes;
     });
   }
-  // A stream of so many pieces, of which one goes out in each round.
+  // A stream of `pieces` pieces, one sent per round.
   void stream(int pieces) {
     log += '.';
     if (pieces > 1) queue.push_back([this, pieces] { stream(pieces - 1); });

@@ -17,7 +17,7 @@ std::string_view base_name(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-// The last two parts of the path, as the JSON format has it.
+// The last two parts of the path, as in the JSON format.
 std::string_view short_path(std::string_view path) {
   auto last = path.rfind('/');
   if (last == std::string_view::npos || last == 0) return path;
@@ -25,7 +25,7 @@ std::string_view short_path(std::string_view path) {
   return before == std::string_view::npos ? path : path.substr(before + 1);
 }
 
-// A quoted text that is valid both as Go's %q (near enough) and as a JSON string: one line, no control characters.
+// A quoted text valid both as Go's %q (nearly) and as a JSON string: one line, no control characters.
 void append_quoted(std::string& out, std::string_view text) {
   bool cut = text.size() > kMaxValue;
   if (cut) text = text.substr(0, kMaxValue);
@@ -66,7 +66,7 @@ std::string number(double v) {
   return buffer;
 }
 
-// Go's Duration.String for the range logs have: "1.5s", "20ms", "2m5s".
+// Go's Duration.String for the range that occurs in logs: "1.5s", "20ms", "2m5s".
 std::string duration_text(Duration d) {
   int64_t ns = d.count();
   std::string sign = ns < 0 ? "-" : "";
@@ -158,7 +158,7 @@ std::string json_line(Severity severity, int level, WallTime now, Location where
   append_quoted(out, std::string(short_path(where.file)) + ":" + std::to_string(where.line));
   out += ",\"msg\":";
   append_quoted(out, message);
-  // Errors have no level; a warning is told from an info by its field.
+  // Errors have no level; a field distinguishes a warning from an info.
   if (severity != Severity::kError) out += ",\"v\":" + std::to_string(level);
   if (severity == Severity::kWarning) out += ",\"severity\":\"warning\"";
   for (const Field& field : fields) {

@@ -16,14 +16,14 @@ struct LogState {
   std::mutex mutex;
   Options options;
   SystemClock system_clock;
-  // Writes whole lines to standard error; what the lines look like is decided here, not by spdlog's patterns.
+  // Writes whole lines to standard error; format_line() decides their layout, not spdlog's patterns.
   std::shared_ptr<spdlog::logger> standard_error;
 };
 
 std::atomic<int> level_in_use{2};
 
 LogState& log_state() {
-  // Never destroyed: lines may be written while static objects are torn down.
+  // Never destroyed: static destructors may still write lines.
   static LogState* state = [] {
     auto* made = new LogState;
     made->standard_error =

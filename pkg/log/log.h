@@ -1,12 +1,12 @@
-// Logging in the two formats of the Kubernetes components, to standard error:
+// Logging to standard error in the two formats of Kubernetes components:
 //
 //   text  I1121 08:16:55.482069   14995 log.cc:411] "Message" pod="ns/name" err="..."
 //   json  {"ts":1795249962777.6067,"caller":"log/log.cc:211","msg":"Starting","v":0,"pod":{"name":..}}
 //
-// Levels are klog's: 0 always, 1 flags, 2 operation, 3 informers, 4 debugging, 5 a line per decision, 6 requests, 8
-// bodies. Warnings and errors are always written. A message is a constant text; what varies goes into the fields.
+// Levels are klog's: 0 always, 1 flags, 2 operation, 3 informers, 4 debugging, 5 one line per decision, 6 requests, 8
+// bodies. Warnings and errors are always written. A message is a constant text; variable parts go into fields.
 //
-// Safe from any thread. Never log credentials: fields are written as they are.
+// Safe from any thread. Never log credentials: fields are written verbatim.
 #pragma once
 
 #include <chrono>
@@ -29,7 +29,7 @@ struct ObjectRef {
   std::string_view name;
 };
 
-// The value of a field. It may point into texts that live until the call returns.
+// The value of a field. It may refer to texts that live until the call returns.
 class Value {
  public:
   using Data = std::variant<std::string_view, std::string, int64_t, uint64_t, double, bool, ObjectRef, Duration>;
@@ -79,27 +79,27 @@ enum class Format { kText, kJson };
 struct Options {
   Format format = Format::kText;
   int verbosity = 2;
-  // Where lines go, each with its newline; empty means standard error. Called under the log's lock.
+  // Receives each line, with its newline; empty means standard error. Called under the log's lock.
   std::function<void(std::string_view)> sink;
-  // Time for the lines; null means the system clock. Must outlive its use.
+  // The time for log lines; null means the system clock. Must stay alive while in use.
   const Clock* clock = nullptr;
 };
 
-// Replaces all options at once. Before the first call the defaults of Options hold.
+// Replaces all options at once. Before the first call the defaults of Options apply.
 void configure(Options options);
 // Changes the verbosity alone (0 to 10).
 void set_verbosity(int level);
 int verbosity();
-// True when lines of this level are written; use it to spare the making of expensive fields.
+// True if lines of this level are written; use it to avoid building expensive fields.
 bool enabled(int level);
-// Writes out what a buffer may hold.
+// Flushes any buffer.
 void flush();
 
 // "info": level 0. v(level): only when enabled(level).
 void info(std::string_view message, Fields fields = {}, Location where = Location::current());
 void v(int level, std::string_view message, Fields fields = {}, Location where = Location::current());
 void warning(std::string_view message, Fields fields = {}, Location where = Location::current());
-// Errors carry the cause as field "err", last.
+// Errors carry the cause in the field "err", last.
 void error(std::string_view message, Fields fields = {}, Location where = Location::current());
 void error(const Error& cause, std::string_view message, Fields fields = {}, Location where = Location::current());
 

@@ -54,7 +54,7 @@ TEST(Log, JsonFormatParsesAndHasTheNamedKeys) {
   EXPECT_EQ(j["err"], "x");
 }
 
-// Whatever bytes a field holds, the line stays one line and the JSON stays JSON.
+// Whatever bytes a field contains, the line stays one line and the JSON stays valid.
 TEST(Log, AnyBytesStayOneLineAndValidJson) {
   SeededRandom random(42);
   for (int round = 0; round < 2000; ++round) {

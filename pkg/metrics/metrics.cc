@@ -70,13 +70,13 @@ void require(bool condition, const std::string& name, const char* what) {
   if (!condition) throw CheckFailed("metric \"" + name + "\": " + what);
 }
 
-// What all families share: the checks, and a collection in label order.
+// Common to all families: the checks, and a collection in label order.
 class FamilyBase {
  public:
   FamilyBase(std::string name, std::string help, std::vector<std::string> labels, std::vector<double> buckets)
       : name_(std::move(name)), help_(std::move(help)), labels_(std::move(labels)), buckets_(std::move(buckets)) {
     require(valid_name(name_, true), name_, "is no metric name");
-    // prometheus-cpp writes HELP as it is; a newline or a backslash would break or change the exposition.
+    // prometheus-cpp writes HELP verbatim; a newline or a backslash would break or change the exposition.
     require(!help_.empty() && help_.find_first_of("\n\r\\") == std::string::npos, name_,
             "HELP must be one line without backslashes");
     for (const auto& label : labels_) {

@@ -1,11 +1,11 @@
 // Metrics in the Prometheus text format 0.0.4, on prometheus-cpp core.
 //
-// A family is made once by name with a fixed list of label names; a child is one combination of label values. Keep the
-// reference to a child: with() looks it up under a lock (170 ns), using it does not (12 ns). Never use the name of a
+// A family is created once, by name, with a fixed list of label names; a child is one combination of label values. Keep
+// the reference to a child: with() takes a lock (170 ns), using the child does not (12 ns). Never use the name of a
 // claim or a pod as a label value; a family keeps at most kMaxChildren children and counts the rest under "overflow".
 //
-// Misuse (a name or label Prometheus would refuse, HELP of more than one line, a second registration that differs from
-// the first, a wrong number of label values) is a bug and throws CheckFailed.
+// Misuse (a name or label that Prometheus rejects, multi-line HELP, a second registration that differs from the first,
+// a wrong number of label values) is a bug and throws CheckFailed.
 //
 // Safe from any thread. References live as long as the Registry.
 #pragma once
@@ -41,20 +41,20 @@ class Histogram {
  public:
   virtual ~Histogram() = default;
   virtual void observe(double value) = 0;
-  // Observations so far, and their sum.
+  // The number of observations, and their sum.
   virtual uint64_t count() const = 0;
   virtual double sum() const = 0;
 };
 
 using LabelValues = std::vector<std::string>;
 
-// A family of metrics of one kind; with() makes the child if it is not there yet.
+// A family of metrics of one kind; with() creates the child on first use.
 template <class M>
 class Family {
  public:
   virtual ~Family() = default;
   virtual M& with(const LabelValues& values) = 0;
-  // Forgets a child, so that it is no longer served; the reference from with() must not be used after it.
+  // Removes a child, so that it is no longer served; its reference from with() becomes invalid.
   virtual void remove(const LabelValues& values) = 0;
 };
 using CounterFamily = Family<Counter>;
@@ -71,8 +71,8 @@ class Registry {
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
-  // Asking again with the same name, kind and labels gives the same family. HELP starts with the stability level, as in
-  // "[ALPHA] Number of ...".
+  // A repeated call with the same name, kind and labels returns the same family. HELP starts with the stability level,
+  // as in "[ALPHA] Number of ...".
   CounterFamily& counters(const std::string& name, const std::string& help, const std::vector<std::string>& labels);
   GaugeFamily& gauges(const std::string& name, const std::string& help, const std::vector<std::string>& labels);
   // `buckets` ascending, without +Inf.
@@ -84,13 +84,13 @@ class Registry {
   Gauge& gauge(const std::string& name, const std::string& help);
   Histogram& histogram(const std::string& name, const std::string& help, const std::vector<double>& buckets);
 
-  // Runs before each text(), to set gauges that are cheaper to compute when asked. Must not register metrics.
+  // Runs before each text(), to set gauges that are cheaper to compute on demand. Must not register metrics.
   void before_collect(std::function<void()> refresh);
 
   // process_cpu_seconds_total, process_resident_memory_bytes and the other standard figures, read from /proc.
   void add_process_metrics();
 
-  // What is registered, by name: what text() may serve.
+  // The registered families, by name: everything text() can serve.
   struct FamilyInfo {
     std::string name;
     std::string type;  // "counter", "gauge" or "histogram"
@@ -99,9 +99,9 @@ class Registry {
   };
   std::vector<FamilyInfo> families() const;
 
-  // The exposition: families by name, children by label values, so equal state gives equal text.
+  // The exposition: families by name, children by label values, so equal state yields equal text.
   std::string text() const;
-  // What /metrics must say as its Content-Type.
+  // The Content-Type of /metrics.
   static std::string_view content_type();
 
  private:

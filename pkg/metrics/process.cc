@@ -24,7 +24,7 @@ struct ProcessFigures {
   double open_fds = 0;
 };
 
-// proc(5): the fields of stat after the command, which stands in parentheses and may hold anything.
+// proc(5): the fields of stat after the command, which is in parentheses and may contain anything.
 ProcessFigures read_process() {
   ProcessFigures out;
   std::ifstream stat("/proc/self/stat");

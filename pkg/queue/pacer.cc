@@ -7,7 +7,7 @@ namespace dra::queue {
 
 namespace {
 
-// What a sum of fractions may be short of a whole token.
+// How far a sum of fractions may fall short of a whole token.
 constexpr double kRounding = 1e-6;
 
 }  // namespace

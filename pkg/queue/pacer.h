@@ -1,8 +1,8 @@
-// Pacer: lets at most so many keys a second begin something costly, in the order in which they asked.
+// Pacer: limits how many keys per second may begin something costly, in the order in which they asked.
 //
-// A token bucket with a line in front of it. A key that asks without a token waiting for it joins the line; let_in()
-// says whose turn has come, and the token is kept for that key until it asks again. A key that no longer wants in gives
-// its place, or its token, back. The line is bounded by the number of distinct keys that asked.
+// A token bucket with a waiting line. A key that asks when no token is free joins the line; let_in() returns the keys
+// whose turn has come and reserves a token for each until it asks again. A key that no longer wants to enter leaves and
+// frees its place or token. The line is bounded by the number of distinct keys that asked.
 //
 // Not thread-safe: one thread owns it. It sets no timers: the owner calls let_in() at next_due().
 #pragma once
@@ -28,11 +28,11 @@ class Pacer {
 
   // True: go ahead, a token is taken. False: the key waits in line.
   bool enter(std::string_view key);
-  // The key wants in no longer.
+  // The key no longer wants to enter.
   void leave(std::string_view key);
-  // The keys whose turn has come; each holds a token for its next enter().
+  // The keys whose turn has come; each has a token reserved for its next enter().
   std::vector<std::string> let_in();
-  // When the next key in line may be let in; nothing while none waits.
+  // When the next key in line may be let in; nullopt if none waits.
   std::optional<MonoTime> next_due() const;
   size_t waiting() const { return line_.size(); }
 

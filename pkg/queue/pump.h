@@ -1,12 +1,12 @@
-// Pump: runs a piece of work on the reactor while there is some, and again when the next one is due.
+// Pump: runs work on the reactor while there is any, and again when the next piece is due.
 //
 //   Pump pump(reactor, [this] { return Pump::Next{queue.has_ready(), queue.next_due()}; }, [this] { work_some(); });
 //   queue.add(key); pump.schedule();
 //
-// schedule() looks; where there is work it runs in a task of its own (one at a time), and the pump looks again after
-// it. It never polls: whoever makes work possible (a change, an answer, a store that is in step) calls schedule().
+// schedule() calls `look`. If there is work, it runs in its own task (one at a time), after which the pump calls `look`
+// again. It never polls: whoever makes work possible (a change, an answer, a synced store) calls schedule().
 //
-// Belongs to the reactor's thread. Destroying the pump drops what is posted.
+// Belongs to the reactor's thread. Destroying the pump drops its posted task.
 #pragma once
 
 #include <functional>
@@ -21,8 +21,8 @@ namespace dra::queue {
 class Pump {
  public:
   struct Next {
-    bool ready = false;           // there is work that may be done now
-    std::optional<MonoTime> due;  // when there may be more, at the earliest
+    bool ready = false;           // there is work to do now
+    std::optional<MonoTime> due;  // the earliest time at which there may be more
   };
 
   // The reactor must outlive the pump. `run` does some of the work that `look` reported, not necessarily all.
@@ -33,7 +33,7 @@ class Pump {
   Pump& operator=(const Pump&) = delete;
 
   void schedule();
-  // Forgets the time that was due; schedule() looks again.
+  // Cancels the timer; schedule() looks again.
   void rest();
 
  private:

@@ -23,7 +23,7 @@ TEST(Pump, RunsWhileThereIsWorkAndWhenMoreIsDue) {
         return Pump::Next{ready, queue.next_due()};
       },
       [&] {
-        const auto key = queue.get();  // one at a time
+        const auto key = queue.get();  // one key per call
         ASSERT_TRUE(key);
         ran.push_back(*key);
         queue.done(*key);

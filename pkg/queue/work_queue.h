@@ -1,19 +1,19 @@
-// WorkQueue: which keys want a pass, and when. The queue of k8s.io/client-go/util/workqueue with its three promises:
+// WorkQueue: which keys need a reconcile, and when. It gives the three guarantees of k8s.io/client-go/util/workqueue:
 //
-//   - a key that was added is handed out at least once after the add (no lost update),
-//   - a key is handed out to one worker at a time,
+// - a key is handed out at least once after it was added (no lost update),
+// - a key is handed out to one worker at a time,
 //   - any number of adds before a hand-out collapse into one.
 //
-// Ready keys are handed out round-robin by group (their namespace, say), by priority within one, then in the order of
-// adding; at most so many keys of one group are processed at a time.
+// Ready keys are handed out round-robin by group (their namespace, say), within a group by priority, then in the order
+// of adding. The number of keys of one group processed at a time is limited.
 //
-// Three sets carry the promises: the line of ready keys (pkg/base/fair_line.h), `dirty` (a pass is owed) and
-// `processing` (a pass is under way). A fourth holds keys for later; of two due times of one key the earlier one
-// counts. Retries back off per key only, 5 ms doubling to 60 s; there is no bucket shared by all keys, so that one
-// failing object cannot slow down others.
+// Three sets implement the guarantees: the line of ready keys (pkg/base/fair_line.h), `dirty` (a reconcile is owed) and
+// `processing` (a reconcile is running). A fourth contains delayed keys; if a key has two due times, the earlier one
+// counts. Retries back off per key only, 5 ms doubling to 60 s; there is no bucket shared by all keys, so one failing
+// object cannot slow down others.
 //
 // Not thread-safe: one thread (the reactor's) owns it. It never blocks and sets no timers: the owner calls get() until
-// it answers nothing, and again at next_due(). Its size is bounded by the number of distinct keys that were added.
+// it returns nullopt, and again at next_due(). Its size is bounded by the number of distinct keys added.
 #pragma once
 
 #include <cstdint>
@@ -36,11 +36,11 @@ struct BackOff {
   Duration cap = std::chrono::seconds(60);
 };
 
-// The delay before the attempt that follows `failures` failures in a row (0 counts as 1): first * 2^(failures-1), at
+// The delay before the attempt that follows `failures` consecutive failures (0 counts as 1): first * 2^(failures-1), at
 // most cap.
 Duration backoff_delay(const BackOff& backoff, uint64_t failures);
 
-// What upstream's workqueue_* metrics are made of. Calls come synchronously from the queue's methods.
+// The source of upstream's workqueue_* metrics. The queue's methods call it synchronously.
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -51,7 +51,7 @@ class Observer {
   virtual void depth_changed(size_t ready_keys) = 0;  // workqueue_depth
 };
 
-// Which keys share turns, and how many of a group are processed at a time. The default: one group, no limit.
+// How keys are grouped, and how many of a group are processed at a time. The default: one group, no limit.
 struct Fairness {
   std::function<Place(std::string_view key)> place_of;
   size_t most_of_a_group = SIZE_MAX;
@@ -59,40 +59,40 @@ struct Fairness {
 
 class WorkQueue {
  public:
-  // `clock` (and `observer`, where there is one) must outlive the queue.
+  // `clock` (and `observer`, if set) must outlive the queue.
   explicit WorkQueue(const Clock& clock, BackOff backoff = {}, Observer* observer = nullptr, Fairness fairness = {})
       : clock_(clock), backoff_(backoff), observer_(observer), fairness_(std::move(fairness)) {}
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
 
-  // The key wants a pass now. Nothing happens after shut_down().
+  // The key needs a reconcile now. No effect after shut_down().
   void add(std::string_view key);
-  // The key wants a pass after `delay`; at once when that is zero or less.
+  // The key needs a reconcile after `delay`; immediately if `delay` is zero or less.
   void add_after(std::string_view key, Duration delay);
-  // A pass failed: counts the failure and adds the key after its back-off, which is returned.
+  // A reconcile failed: counts the failure, adds the key after its back-off, and returns the back-off.
   Duration add_rate_limited(std::string_view key);
-  // A pass succeeded: the next failure starts again at the shortest delay.
+  // A reconcile succeeded: the next failure starts again at the shortest delay.
   void forget(std::string_view key);
-  // Failures in a row of this key.
+  // Consecutive failures of this key.
   uint64_t failures(std::string_view key) const;
 
-  // The key whose turn it is, now marked as being processed; nothing when no key is ready. Every key got must be given
-  // back with done().
+  // The key whose turn it is, now marked as processing; nullopt if no key is ready. Call done() for every key
+  // returned.
   std::optional<std::string> get();
-  // The pass is over; a key that was added meanwhile is ready again.
+  // The reconcile is over; a key added meanwhile is ready again.
   void done(std::string_view key);
-  // The pass is over, but the key stays taken until done(): it no longer counts against its group, nor as work.
+  // The reconcile is over, but the key stays processing until done(): it no longer counts as work or against its group.
   void hold(std::string_view key);
 
-  // Forgets every key that waits, ready or for later, and all failures. Keys that were got are given back as usual.
+  // Removes every waiting key, ready or delayed, and all failure counts. Keys being processed still need done().
   void clear();
-  // No more adds; what is ready may still be got. Keys waiting for later are dropped.
+  // No more adds; ready keys may still be taken. Delayed keys are dropped.
   void shut_down();
   bool shutting_down() const { return shutting_down_; }
-  // Shut down and nothing left, neither ready nor being processed.
+  // Shut down with nothing left, neither ready nor being processed.
   bool drained() const { return shutting_down_ && line_.size() == 0 && processing_.empty(); }
 
-  // When the earliest key waiting for later becomes ready; nothing when none waits.
+  // When the earliest delayed key becomes ready; nullopt if there is none.
   std::optional<MonoTime> next_due() const;
   bool has_ready();
   size_t depth() const { return line_.size(); }
@@ -127,7 +127,7 @@ class WorkQueue {
   KeyMap<Work> processing_;
   std::map<std::string, size_t> processing_of_;  // by group
   KeyMap<uint64_t> failures_;
-  // Keys for later: by due time, in the order of adding among equals; and the way back from a key.
+  // Delayed keys: by due time, then in the order of adding; and the index from a key back to its entry.
   std::map<std::pair<MonoTime, uint64_t>, std::string> due_;
   KeyMap<std::pair<MonoTime, uint64_t>> due_of_;
   uint64_t sequence_ = 0;

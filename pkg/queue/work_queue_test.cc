@@ -38,7 +38,7 @@ TEST(WorkQueue, AnAddDuringAPassOwesOneMorePass) {
   EXPECT_EQ(queue.get(), std::nullopt);
 }
 
-// A key that is held stays taken, but leaves its place in the group to another one.
+// A held key stays processing, but frees its place in the group for another key.
 TEST(WorkQueue, AHeldKeyDoesNotCountAgainstItsGroup) {
   ManualClock clock;
   WorkQueue queue(clock, {}, nullptr, {[](std::string_view) { return Place{"g", 0}; }, 1});
@@ -176,8 +176,8 @@ TEST(WorkQueue, TellsItsObserverWhatUpstreamsMetricsNeed) {
   EXPECT_EQ(seen.depth, 0u);
 }
 
-// The model: for each key the number of adds that no hand-out has answered yet (as a flag), whether it is being
-// processed, and its earliest due time. Checked after every step of 100,000 random interleavings.
+// The model: for each key whether an add is still unanswered by a hand-out, whether the key is being processed, and its
+// earliest due time. Checked after every step of 100,000 random interleavings.
 struct ModelKey {
   bool owed = false;
   bool processing = false;

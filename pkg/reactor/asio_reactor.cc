@@ -23,7 +23,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Runs a task and reports how long it took, with the end of what it captured: freeing a large answer takes time too.
+// Runs a task and reports its duration, including destruction of its captures: freeing a large answer takes time too.
 class TaskTimer {
  public:
   void set(AsioReactor::TaskObserver observer) { observer_ = std::move(observer); }
@@ -34,7 +34,7 @@ class TaskTimer {
   void measured(Function&& call) const {
     if (!observer_) return call();
     const auto start = std::chrono::steady_clock::now();
-    call();  // what it throws leaves run(): a bug is not measured
+    call();  // an exception leaves run(): a bug is not measured
     if (observer_) observer_(std::chrono::steady_clock::now() - start);
   }
 
@@ -42,8 +42,8 @@ class TaskTimer {
   AsioReactor::TaskObserver observer_;
 };
 
-// All timers behind one asio timer. A timer that is set and called off again, as the time limit of every request is,
-// costs no system call: the asio timer is only ever moved forward, and finds nothing to do when its reason is gone.
+// All timers share one asio timer. A timer that is set and cancelled, like the timeout of every request, costs no
+// system call: cancelling leaves the asio timer armed, and if it then fires early it finds nothing to do.
 class Timers {
  public:
   using Time = asio::steady_timer::time_point;
@@ -62,26 +62,26 @@ class Timers {
     return key;
   }
   void remove(const Key& key) {
-    auto node = tasks_.extract(key);  // the task dies when nothing here is under change
+    auto node = tasks_.extract(key);  // the task is destroyed when no container here is being modified
   }
-  // Called off for ever; what is dropped here may own handles of timers.
+  // Cancels all timers for good. A dropped task may own timer handles itself.
   void clear() {
     while (!tasks_.empty()) remove(tasks_.begin()->first);
   }
 
  private:
-  // Beyond this the arithmetic of time points would overflow.
+  // Time point arithmetic would overflow beyond this.
   static constexpr Duration kLongest = std::chrono::hours(24 * 365);
 
   void arm(Time at) {
     armed_ = true;
     armed_at_ = at;
-    alarm_.expires_at(at);  // calls the earlier wait off
+    alarm_.expires_at(at);  // cancels the previous wait
     alarm_.async_wait([this](const boost::system::error_code& ec) {
       if (!ec) ring();
     });
   }
-  // One task a turn, as if each had an asio timer of its own: what it throws leaves run() and loses no other.
+  // Runs one task per turn, as if each had its own asio timer: if one throws out of run(), no other is lost.
   void ring() {
     armed_ = false;
     if (tasks_.empty()) return;
@@ -118,7 +118,7 @@ class TimerHandle : public Handle::Impl {
 };
 
 // The shared half of a watched descriptor or a signal set: the asio object and the callback. The handle's half sets
-// `live` to false and cancels; a completion that was already queued then sees that it must not call.
+// `live` to false and cancels; a completion already in the queue then sees that it must not call back.
 struct AsioFd : std::enable_shared_from_this<AsioFd> {
   AsioFd(asio::io_context& io, const TaskTimer& t, int fd, Reactor::FdCallback cb)
       : timer(t), descriptor(io, fd), callback(std::move(cb)) {}
@@ -127,7 +127,7 @@ struct AsioFd : std::enable_shared_from_this<AsioFd> {
   void wait(asio::posix::stream_descriptor::wait_type type) {
     descriptor.async_wait(type, [self = shared_from_this(), type](const boost::system::error_code& ec) {
       if (!self->live || ec == asio::error::operation_aborted) return;
-      // Other errors are told as readiness: the owner's read or write meets and reports them.
+      // Reports other errors as readiness: the owner's next read or write fails and reports them.
       bool read = type == asio::posix::stream_descriptor::wait_read;
       self->timer.measured([&] { self->callback(Reactor::FdReady{read, !read}); });
       if (self->live && !ec) self->wait(type);
@@ -135,7 +135,7 @@ struct AsioFd : std::enable_shared_from_this<AsioFd> {
   }
   void release() {
     live = false;
-    // The descriptor belongs to the caller: give it up without closing it.
+    // The caller owns the descriptor: release it without closing it.
     if (descriptor.is_open()) descriptor.release();
   }
 
@@ -189,13 +189,13 @@ struct AsioReactor::State {
       : clock(c), guard(asio::make_work_guard(io)), workers(static_cast<size_t>(std::max(worker_threads, 1))) {}
   ~State() { timers->clear(); }
   const Clock& clock;
-  TaskTimer task_timer;  // first: what waits in the io_context refers to it
+  TaskTimer task_timer;  // first: handlers waiting in the io_context refer to it
   asio::io_context io{1};
   std::shared_ptr<Timers> timers = std::make_shared<Timers>(io, task_timer);
   asio::executor_work_guard<asio::io_context::executor_type> guard;
   const size_t workers;
-  // Made at its first use. Last, so that its threads are gone before the io_context they post to: its destructor waits
-  // for jobs that run and drops those that have not begun.
+  // Created on first use. Declared last, so that its threads end before the io_context they post to: its destructor
+  // waits for running jobs and drops those not yet started.
   std::optional<asio::thread_pool> pool;
 };
 
@@ -232,7 +232,7 @@ void AsioReactor::offload(Task work, Task done) {
     } catch (...) {
       thrown = std::current_exception();
     }
-    // What was captured dies on the reactor's thread, with `done`.
+    // Captures are destroyed on the reactor's thread, together with `done`.
     post([thrown, work = std::move(work), done = std::move(done)] {
       if (thrown) std::rethrow_exception(thrown);
       done();

@@ -1,4 +1,4 @@
-// AsioReactor: the real reactor, one boost::asio::io_context.
+// AsioReactor: the production reactor, one boost::asio::io_context.
 #pragma once
 
 #include <functional>
@@ -15,8 +15,8 @@ namespace dra {
 
 class AsioReactor : public Reactor {
  public:
-  // `clock` must outlive the reactor and must be a real one (timers run by the machine's monotonic clock).
-  // `workers` threads serve offload(); they are started by its first use.
+  // `clock` must outlive the reactor and must be a real clock (timers use the machine's monotonic clock). `workers`
+  // threads run offload(); the first call starts them.
   explicit AsioReactor(const Clock& clock, int workers = 2);
   ~AsioReactor() override;
 
@@ -28,21 +28,21 @@ class AsioReactor : public Reactor {
 
   // Runs tasks until stop(). Must be called by one thread only.
   void run();
-  // Runs tasks until `done()` is true (looked at after each task) or `limit` has passed; returns done().
+  // Runs tasks until `done()` is true (checked after each task) or `limit` has passed; returns done().
   bool run_until(const std::function<bool()>& done, Duration limit);
-  // Makes run() return after the task that runs now. Safe from any thread and from a signal callback.
+  // Makes run() return after the current task. Safe from any thread and from a signal callback.
   void stop();
 
-  // Calls back on the reactor's thread for each arrival of one of these signals, until the handle is dropped.
+  // Calls back on the reactor's thread each time one of these signals arrives, until the handle is dropped.
   [[nodiscard]] Handle on_signals(const std::vector<int>& signals, std::function<void(int)> callback);
 
-  // Calls `observer` on the reactor's thread after each task, timer, ready descriptor and signal with the real time
-  // that it took; nullptr ends it. Handlers of packages that use io_context() themselves are not seen. Call it before
-  // run() or from the reactor's thread, but not from the observer.
+  // After each task, timer, ready descriptor and signal, calls `observer` on the reactor's thread with the real time it
+  // took; nullptr removes the observer. Handlers of packages that use io_context() directly are not measured. Call this
+  // before run() or on the reactor's thread, but not from the observer.
   using TaskObserver = std::function<void(Duration)>;
   void observe_tasks(TaskObserver observer);
 
-  // The io_context, for the few packages that wrap asio themselves (pkg/http). Include asio before use.
+  // The io_context, for the few packages that wrap asio themselves (pkg/http). Include asio before using it.
   boost::asio::io_context& io_context();
 
  private:

@@ -9,11 +9,11 @@ namespace dra {
 
 namespace {
 constexpr std::chrono::seconds kPause{1};
-constexpr int kMapFrom = 256 << 10;  // bytes: larger blocks are mapped, and unmapped when they are freed
+constexpr int kMapFrom = 256 << 10;  // bytes: larger blocks are mmapped, and unmapped when freed
 }  // namespace
 
 HeapTrim::HeapTrim(Reactor& reactor) : reactor_(reactor) {
-  // Without this the limit grows with the largest block that was ever freed.
+  // By default malloc raises this limit to the size of the largest block ever freed.
   ::mallopt(M_MMAP_THRESHOLD, kMapFrom);
   look_later();
 }

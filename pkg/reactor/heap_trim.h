@@ -1,10 +1,10 @@
-// HeapTrim: gives memory that was freed back to the system, once a second where it is more than 8 MiB, every ten
-// seconds where it is more than 1 MiB.
+// HeapTrim: returns freed memory to the system once it has grown, since the last trim, by more than 8 MiB (checked
+// every second) or by more than 1 MiB (from the tenth check on).
 //
-// malloc keeps what is freed between pieces in use: after a burst (a list of many pods, searches for many shapes) the
-// process would stay as large as it was at most, and a container's limit counts that.
+// malloc keeps free memory that lies between blocks in use. After a burst (a list of many pods, searches for many
+// shapes) the process would stay at its peak size, which counts against a container's limit.
 //
-// Belongs to the reactor's thread. A look costs some microseconds, a trim about a millisecond for 8 MiB.
+// Belongs to the reactor's thread. A check costs some microseconds, a trim about a millisecond per 8 MiB.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ class HeapTrim {
   // `reactor` must outlive it.
   explicit HeapTrim(Reactor& reactor);
 
-  // One look; returns whether memory was given back.
+  // One check; returns whether memory was returned to the system.
   bool look();
 
  private:
@@ -31,8 +31,8 @@ class HeapTrim {
 
   Reactor& reactor_;
   Handle timer_;
-  size_t free_ = 0;  // in malloc's hands after the last trim, and the least since
-  int looks_ = 0;    // since the last trim
+  size_t free_ = 0;  // bytes free in malloc: the least since the last trim
+  int looks_ = 0;    // checks since the last trim
 };
 
 }  // namespace dra

@@ -9,7 +9,7 @@
 
 #include "pkg/reactor/sim_reactor.h"
 
-// Sanitizers have a malloc of their own.
+// Sanitizers replace malloc.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 namespace dra {
@@ -21,7 +21,7 @@ size_t resident_bytes() {
   return resident * static_cast<size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// One block of each 64 stays, so that the free ones are between blocks in use.
+// One block in every 64 stays allocated, so that the free blocks lie between blocks in use.
 TEST(HeapTrim, WhatWasFreedBetweenBlocksInUseIsGivenBack) {
   ManualClock clock;
   SimReactor reactor(clock);

@@ -1,11 +1,11 @@
-// Reactor: the one thread that owns all state, its timers, and the file descriptors it listens to.
+// Reactor: the one thread that owns all state, its timers, and the file descriptors it watches.
 //
 // Everything the project does runs as a task on a reactor, one at a time, so stores, queues and inventories need no
 // locks. There are two implementations: AsioReactor (system clock, epoll, signals, a small worker pool) and
 // SimReactor (a ManualClock; nothing happens by itself, and the same program runs the same way each time).
 //
-// Thread safety: post() may be called from any thread; everything else only from the reactor's own thread (or before
-// it runs). Tasks may throw only for bugs (CheckFailed); what they throw leaves run().
+// Thread safety: post() may be called from any thread; everything else only on the reactor's own thread (or before it
+// runs). Tasks may throw only for bugs (CheckFailed); such an exception leaves run().
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@
 
 namespace dra {
 
-// A thing that is under way and can be called off. Destroying the handle calls it off: its callback will not run.
+// A pending operation that can be cancelled. Destroying the handle cancels it: its callback will not run.
 class Handle {
  public:
-  // What a handle holds; destruction is cancellation.
+  // The operation behind a handle; its destructor cancels.
   class Impl {
    public:
     virtual ~Impl() = default;
@@ -31,7 +31,7 @@ class Handle {
   Handle& operator=(Handle&&) noexcept = default;
 
   void cancel() { impl_.reset(); }
-  // True while the handle holds something; it stays true after the callback ran.
+  // True while the handle refers to an operation, even after the callback has run.
   explicit operator bool() const { return impl_ != nullptr; }
 
  private:
@@ -42,7 +42,7 @@ class Reactor {
  public:
   using Task = std::function<void()>;
 
-  // What a file descriptor is watched for, and what it is ready for.
+  // The events a file descriptor is watched for, and those it is ready for.
   struct FdReady {
     bool read = false;
     bool write = false;
@@ -53,19 +53,19 @@ class Reactor {
 
   virtual const Clock& clock() const = 0;
 
-  // Runs the task later on the reactor's thread, after those posted before it. Safe from any thread.
+  // Queues the task to run on the reactor's thread after those already posted. Safe from any thread.
   virtual void post(Task task) = 0;
 
-  // Runs the task once when `delay` has passed (a delay of zero or less: as soon as posted tasks have run). Timers due
-  // at the same moment run in the order in which they were made.
+  // Runs the task once after `delay` (a delay of zero or less: after the tasks already posted). Timers due at the same
+  // moment run in the order of creation.
   [[nodiscard]] virtual Handle after(Duration delay, Task task) = 0;
 
-  // Calls back, again and again, while the descriptor is ready (level-triggered). The descriptor stays the caller's;
-  // the handle must be dropped before it is closed. A simulated reactor refuses (CheckFailed).
+  // Calls back repeatedly while the descriptor is ready (level-triggered). The caller keeps ownership of the descriptor
+  // and must drop the handle before closing it. SimReactor does not support this (CheckFailed).
   [[nodiscard]] virtual Handle watch_fd(int fd, FdReady interest, FdCallback callback) = 0;
 
-  // Runs `work`, a pure function of what it captured, on a worker thread, then `done` on the reactor. Both run even
-  // when nobody waits any more. A simulated reactor runs `work` as a posted task.
+  // Runs `work`, a pure function of its captures, on a worker thread, then `done` on the reactor. Both run even if
+  // nobody waits for them any more. A simulated reactor runs `work` as a posted task.
   virtual void offload(Task work, Task done) = 0;
 };
 

@@ -111,7 +111,7 @@ TEST(AsioReactor, ReportsHowLongEachTaskTook) {
   AsioReactor reactor(clock);
   std::vector<Duration> seen;
   reactor.observe_tasks([&](Duration took) { seen.push_back(took); });
-  // The end of what a task captured counts as well.
+  // Destroying a task's captures counts as well.
   struct SlowToDie {
     ~SlowToDie() { std::this_thread::sleep_for(30ms); }
   };
@@ -176,12 +176,12 @@ TEST(AsioReactor, TimersRunByDueTimeThenAgeAndOneMayCallOffAnother) {
   at(0ms, 'a');
   kept.push_back(reactor.after(100000h, [&] { order += '!'; }));
   EXPECT_TRUE(reactor.run_until([&] { return order.size() >= 6; }, 10s));
-  // Where "d" stands among those without delay depends on how busy the machine is.
+  // The position of "d" among tasks without delay depends on the machine's load.
   EXPECT_LT(order.find('x'), order.find('y')) << order;
   EXPECT_LT(order.find('c'), order.find('x')) << order;
   std::erase_if(order, [](char name) { return name == 'x' || name == 'y'; });
   EXPECT_EQ(order, "abcd");
-  // What throws leaves run(), and the next one still comes.
+  // An exception leaves run(), and the next task still runs.
   kept.push_back(reactor.after(1ms, [] { throw CheckFailed("boom"); }));
   at(2ms, 'e');
   EXPECT_THROW(reactor.run_until([] { return false; }, 10s), CheckFailed);
@@ -210,7 +210,7 @@ TEST(AsioReactor, WatchesAPipeUntilTheHandleIsDropped) {
   watch = reactor.watch_fd(fds[0], {.read = true}, [&](Reactor::FdReady ready) {
     EXPECT_TRUE(ready.read);
     char c;
-    ASSERT_EQ(read(fds[0], &c, 1), 1);  // one byte a call: the rest must be reported again
+    ASSERT_EQ(read(fds[0], &c, 1), 1);  // one byte per call: the rest must be reported again
     got += c;
     if (got == "abc") watch.cancel();
   });
@@ -220,7 +220,7 @@ TEST(AsioReactor, WatchesAPipeUntilTheHandleIsDropped) {
   Handle timer = reactor.after(5ms, [&] { later = true; });
   EXPECT_TRUE(reactor.run_until([&] { return later; }, 10s));
   EXPECT_EQ(got, "abc");
-  // The descriptor was given back, not closed.
+  // The descriptor was released, not closed.
   char c;
   EXPECT_EQ(read(fds[0], &c, 1), 1);
   close(fds[0]);

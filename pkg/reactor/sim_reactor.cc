@@ -19,7 +19,7 @@ class SimReactor::TimerHandle : public Handle::Impl {
     if (!timers) return;
     auto it = timers->queue.find(key_);
     if (it == timers->queue.end()) return;
-    // The task's captures may own handles of their own: let it die after the map is whole again.
+    // The task's captures may own handles too: destroy it only after the map is consistent again.
     Task dead = std::move(it->second);
     timers->queue.erase(it);
   }

@@ -1,5 +1,5 @@
 // SimReactor: a reactor whose time is a ManualClock. It runs only inside its own calls, in one fixed order: posted
-// tasks first come first served, timers by due time, then by age.
+// tasks first come, first served; timers by due time, then by age.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +26,15 @@ class SimReactor : public Reactor {
   void offload(Task work, Task done) override;
 
   // Runs posted tasks and timers that are due now, without moving time; returns how many tasks ran. More than
-  // `max_tasks` of them are taken for a loop without end (CheckFailed).
+  // `max_tasks` tasks count as an endless loop (CheckFailed).
   size_t run_until_idle(size_t max_tasks = 10'000'000);
   // Moves time forward by `d`, stopping at each timer on the way; runs everything that becomes due.
   void advance(Duration d);
-  // Moves from timer to timer until `done()` (looked at after each task); false when `limit` has passed first.
+  // Moves from timer to timer until `done()` (checked after each task); false if `limit` passes first.
   bool run_until(const std::function<bool()>& done, Duration limit);
 
   size_t pending_timers() const;
-  // When the next timer is due, counted from now; a negative duration when there is none.
+  // Time from now until the next timer is due; negative if there is no timer.
   Duration next_timer_in() const;
 
  private:

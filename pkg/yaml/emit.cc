@@ -9,8 +9,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Characters that YAML takes for line breaks, or does not allow, and that JSON writes as they are. Returns how many
-// bytes the one at `at` has, 0 where there is none.
+// The length in bytes of the character at `at` if YAML treats it as a line break or forbids it while JSON writes it
+// verbatim; otherwise 0.
 size_t special_at(std::string_view text, size_t at, unsigned& code) {
   const auto byte = [&](size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U; };
   if (byte(0) == 0x7f) {
@@ -57,7 +57,7 @@ bool can_be_plain(const std::string& text) {
     if (c == '#' && i > 0 && text[i - 1] == ' ') return false;
     if (c == ':' && i + 1 < text.size() && text[i + 1] == ' ') return false;
   }
-  return text != "<<" && !text.starts_with("...");  // "... " at a line's beginning ends the document
+  return text != "<<" && !text.starts_with("...");  // "... " at the start of a line ends the document
 }
 
 std::string scalar_text(const Json& value) {
@@ -68,7 +68,7 @@ std::string scalar_text(const Json& value) {
 
 void emit_value(const Json& value, size_t indent, std::string& out);
 
-// The value behind "key:" or "-": on the same line when it is a scalar or empty.
+// The value after "key:" or "-": on the same line if it is a scalar or empty.
 void emit_nested(const Json& value, size_t indent, bool in_list, std::string& out) {
   if (!value.is_structured() || value.empty()) {
     out += " " + (value.is_structured() ? value.dump() : scalar_text(value)) + "\n";

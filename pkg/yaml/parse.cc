@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kMaxFlowDepth = 250;
-// Bytes of scalars in what aliases repeat, in all documents.
+// Bytes of scalars repeated by aliases, in all documents.
 constexpr size_t kMaxAliasBytes = size_t{16} * 1024 * 1024;
 constexpr size_t kMaxTags = 1000;
 constexpr size_t kMaxDuplicatesKept = 100;
@@ -82,14 +82,14 @@ bool add_merged(Json& merged, const Json& value) {
   return true;
 }
 
-// Makes documents of libyaml's events, in one pass. (yaml_parser_load() compares every anchor with every other one,
-// and shows the depth of flow collections, which it spends time on at every token, only at the end.)
+// Builds documents from libyaml's events, in one pass. (yaml_parser_load() compares every anchor with every other one,
+// and reports the depth of flow collections only at the end, although each token costs time in proportion to it.)
 class StreamReader {
  public:
   StreamReader(std::string_view text, const Options& options, Positions* positions)
       : options_(options), positions_(positions), ready_(yaml_parser_initialize(&parser_) != 0) {
     if (!ready_) return;
-    // Always: in UTF-16, which a byte order mark would select, the directives could not be counted.
+    // Forces UTF-8: check_directives() could not count directives in UTF-16, which a byte order mark would select.
     yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()), text.size());
   }
@@ -145,7 +145,7 @@ class StreamReader {
     return refuse(event, "nested deeper than " + std::to_string(options_.max_depth) + " levels");
   }
 
-  // The path is only known where positions are asked for.
+  // The path is built only if positions are wanted.
   std::string below(const std::string& path, std::string_view key) const {
     return positions_ == nullptr ? std::string() : pointer_step(path, key);
   }
@@ -177,7 +177,7 @@ class StreamReader {
   Result<Json> anchored(const yaml_event_t& event, const std::string& name, const std::string& path, size_t depth) {
     if (++anchors_made_ > options_.max_anchors)
       return refuse(event, "more than " + std::to_string(options_.max_anchors) + " anchors");
-    // A name may be given again; what had it before is then out of reach.
+    // A name may be defined again; its earlier value is then unreachable.
     anchors_.insert_or_assign(name, Anchor{});
     const Spent before = made_;
     const size_t deepest_before = std::exchange(deepest_, depth);
@@ -187,7 +187,7 @@ class StreamReader {
     anchor.cost = {made_.nodes - before.nodes + 1, made_.bytes - before.bytes};
     anchor.height = deepest_ - depth;
     deepest_ = std::max(deepest_, deepest_before);
-    // The copy that is kept counts like one that an alias makes.
+    // The copy kept for the anchor counts like one made by an alias.
     if (!charge_copy(anchor.cost)) return refuse(event, kTooMuch);
     anchor.value = *value;
     anchor.path = path;
@@ -217,7 +217,7 @@ class StreamReader {
     return copied_.nodes <= options_.max_alias_nodes && copied_.bytes <= kMaxAliasBytes;
   }
 
-  // What stands below an alias stands where its anchor is.
+  // A value below an alias has the position it has in its anchor.
   void copy_positions(const std::string& from, const std::string& to) {
     Positions copies;
     const std::string prefix = from + "/";
@@ -241,7 +241,7 @@ class StreamReader {
   }
 
   Result<Json> collection(const yaml_event_t& event, bool flow, const std::string& path, size_t depth) {
-    // libyaml spends time on every token for every flow collection that is open.
+    // libyaml spends time on every token for every open flow collection.
     if (flow && ++flow_depth_ > kMaxFlowDepth)
       return refuse(event, "[] and {} nested deeper than " + std::to_string(kMaxFlowDepth) + " levels");
     auto value = event.type == YAML_MAPPING_START_EVENT ? mapping(path, depth) : sequence(path, depth);
@@ -300,7 +300,7 @@ class StreamReader {
     return key_text(*key);
   }
 
-  // Keys have no position of their own.
+  // Keys have no recorded position.
   Result<Json> scalar_key(const yaml_event_t& event, size_t depth) {
     Positions* const positions = std::exchange(positions_, nullptr);
     Result<Json> key =
@@ -329,7 +329,7 @@ class StreamReader {
   Spent copied_;
 };
 
-// libyaml compares every %TAG directive with all before it, in one call. (Other directives it refuses at the second.)
+// libyaml compares every %TAG directive with all earlier ones, in one call. (It rejects any other second directive.)
 Result<void> check_directives(std::string_view text) {
   constexpr std::string_view kTag = "%TAG";
   size_t count = 0;

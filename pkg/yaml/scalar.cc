@@ -28,7 +28,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// Go's strconv.ParseInt/ParseUint with base 0: 0x, 0o, 0b and a leading 0 choose the base.
+// Go's strconv.ParseInt/ParseUint with base 0: the prefixes 0x, 0o, 0b and a leading 0 select the base.
 std::optional<nlohmann::json> to_integer(std::string_view text) {
   const bool negative = !text.empty() && text[0] == '-';
   if (negative || (!text.empty() && text[0] == '+')) text.remove_prefix(1);
@@ -88,7 +88,7 @@ bool resolve_plain(std::string_view text, nlohmann::json& out) {
     if (looks_like_float(plain)) {
       const double value = std::strtod(plain.c_str(), nullptr);
       if (!std::isfinite(value)) return out = std::string(text), true;
-      // A whole number of moderate size is printed without a fraction, as Go's JSON encoder prints it.
+      // Prints a whole number of moderate size without a fraction, as Go's JSON encoder does.
       if (value == std::floor(value) && std::fabs(value) < 1e15) return out = static_cast<int64_t>(value), true;
       return out = value, true;
     }

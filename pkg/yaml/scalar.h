@@ -7,8 +7,8 @@
 
 namespace dra::yaml {
 
-// What a plain (unquoted, untagged) scalar stands for: null, a boolean, a number or the text itself.
-// False for .inf and .nan, which JSON cannot express.
+// What a plain (unquoted, untagged) scalar means: null, a boolean, a number or the text itself. False for .inf and
+// .nan, which JSON cannot express.
 bool resolve_plain(std::string_view text, nlohmann::json& out);
 
 // The JSON key of a scalar key: booleans, numbers and null become their text ("true", "8", "null").

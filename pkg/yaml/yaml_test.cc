@@ -65,7 +65,7 @@ TEST(YamlTest, AliasBombsAndDepthAreBounded) {
   EXPECT_FALSE(parse(std::string(5000, '[') + std::string(5000, ']')));
 }
 
-// Each took many seconds to minutes, or all memory, before it was refused.
+// Each of these took many seconds to minutes, or all memory, before it was rejected.
 TEST(YamlTest, SmallTextsCannotMakeLargeWork) {
   for (const char* prefix : {"", "a: ", "a: |\n  'x\nb: ", "- "}) {
     auto value = parse(prefix + std::string(200'000, '['));
@@ -84,7 +84,7 @@ TEST(YamlTest, SmallTextsCannotMakeLargeWork) {
   EXPECT_TRUE(parse(long_key + "1]}"));
 }
 
-// 60,000 anchors took 20 s: each was compared with all before it.
+// 60,000 anchors took 20 s: each was compared with all earlier ones.
 TEST(YamlTest, AnchorsAndDirectivesAreCountedBeforeTheyCost) {
   std::string anchors;
   for (int i = 0; i < 60'000; ++i) anchors += "- &a" + std::to_string(i) + " x\n";
@@ -105,11 +105,11 @@ TEST(YamlTest, AnchorsFollowGoYaml) {
   EXPECT_EQ(must_parse("a: &x 1\nb: &x 2\nc: *x\n*x : 3\n"), Json({{"2", 3}, {"a", 1}, {"b", 2}, {"c", 2}}));
   EXPECT_EQ(parse("a: &x [*x]\n").error().message(), "line 1, column 8: anchor 'x' value contains itself");
   EXPECT_EQ(parse("a: *y\n").error().message(), "line 1, column 4: found undefined alias");
-  // No name reaches over to the next document.
+  // An anchor is not visible in the next document.
   EXPECT_FALSE(parse_all("a: &x 1\n---\nb: *x\n"));
 }
 
-// Levels that aliases add count like written ones, and so does what is kept for aliases that never come.
+// Levels added by aliases count like written ones, and so do copies kept for aliases that never follow.
 TEST(YamlTest, AliasesCannotBuildDepthOrCopies) {
   std::string chain = "- &a0 [x]\n";
   for (int i = 1; i < 50; ++i) {
@@ -147,7 +147,7 @@ TEST(YamlTest, PositionsAreByJsonPointer) {
   EXPECT_EQ(positions.at("/other/x/0").line, 3U);
 }
 
-// Whatever is emitted reads back as the same document.
+// Whatever emit() writes, parse() reads back as the same document.
 TEST(YamlTest, EmitRoundTrips) {
   const std::vector<Json> leaves = {"",
                                     "yes",
