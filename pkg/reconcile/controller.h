@@ -1,5 +1,5 @@
-// Controller: how a controller describes itself. The manager makes it, lets it run and asks for its permissions by this
-// description alone; the flags, the roles in charts/ and the docs are made from it or compared with it by tests.
+// Controller: how a controller describes itself. From this description alone the manager creates and runs it and asks
+// for its permissions; the flags, the roles in charts/ and the docs are generated from it or compared with it by tests.
 //
 // A controller is a folder of controllers/ with a function `const reconcile::Controller& describe()` in its namespace,
 // and one line in controllers/list.inc (docs/contributor/a-new-controller.md). Plain data; safe from any thread.
@@ -33,9 +33,9 @@ enum class Scheduling {
   kBind,     // and bind pods
 };
 
-// What the operator chose, as far as controllers look at it.
+// What the operator chose, as far as controllers need it.
 struct Settings {
-  std::vector<std::string> controllers;  // that were chosen, by name
+  std::vector<std::string> controllers;  // the chosen ones, by name
   Scheduling scheduling = Scheduling::kGate;
   std::vector<std::string> scheduler_names;
   bool release_gates = false;
@@ -47,7 +47,7 @@ struct Settings {
   Duration gang_hold_timeout = std::chrono::seconds(30);  // --gang-hold-timeout
   Duration gang_starvation_after = std::chrono::minutes(5);  // --gang-starvation-after
   std::vector<std::string> topology_levels;                  // --topology-levels
-  std::map<std::string, std::string> flags;                  // of the controllers' own, by name: Controller::flags
+  std::map<std::string, std::string> flags;                  // the controllers' own flags, by name: Controller::flags
 };
 
 // One permission and its verbs, as in a Kubernetes role.
@@ -55,19 +55,19 @@ struct PermissionRule {
   std::string group;     // "" is core
   std::string resource;  // with its subresource: "resourceclaims/status"
   std::vector<std::string> verbs;
-  // Only this object, where not empty. "$lease" stands for the lease of the leader election.
+  // Only this object; empty: every object. "$lease" represents the lease of the leader election.
   std::string name;
 };
 
 // A ClusterRole in charts/: "dra-controller-manager:<name>".
 struct Role {
   std::string_view name;
-  // What does not work without it, for people: the controller stays off in any case.
+  // What does not work without it, in words for the operator. Without it the controller stays off in any case.
   std::string_view without;
-  // The kinds with the verb "watch" are what the controller watches.
+  // The controller watches the kinds that have the verb "watch" here.
   std::vector<PermissionRule> rules;
   bool (*needed)(const Settings&) = nullptr;      // null: always
-  bool (*reads_only)(const Settings&) = nullptr;  // true: verbs that write are not asked for
+  bool (*reads_only)(const Settings&) = nullptr;  // true: verbs that write are not requested
 };
 
 // A command line flag of one controller: "--name=value".
@@ -90,9 +90,9 @@ struct Controller {
   std::string_view does;                  // one sentence for --help and docs
   std::vector<Role> roles;
   std::vector<Flag> flags;
-  // It is held back while an object of one of these kinds cannot be read.
+  // The controller does not run while an object of one of these kinds cannot be read.
   std::vector<Kind> must_read_all_of;
-  bool (*runs)(const Settings&) = nullptr;  // where it was chosen; null: always
+  bool (*runs)(const Settings&) = nullptr;  // whether it runs once chosen; null: always
   std::unique_ptr<Reconciler> (*make)(const Settings&, const Tools&) = nullptr;
 };
 

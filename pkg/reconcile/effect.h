@@ -1,8 +1,8 @@
-// What a reconciler returns: an ordered list of effects, and when to look again. All of it is plain data.
+// What a reconciler returns: an ordered list of effects, and when to requeue the key. All of it is plain data.
 //
 // The runner (pkg/manager) performs the list in order. The first write that fails drops the rest unsent, with their
-// assumptions; the next pass derives what is left. At most one write an object in a pass, unless all but the first are
-// not bound to a version.
+// assumptions; the next reconcile derives what is left. A reconcile writes each object at most once, unless all writes
+// but the first are not bound to a version.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +44,8 @@ struct Event {
   EventReason reason;
   std::string action;
   std::string note;
-  // What makes two events of one reason the same although their notes differ (counts change); empty: the note. An event
-  // like the last one of its reason about the same uid is not emitted again.
+  // Two events of one reason with the same signature are the same, although their notes differ (counts change). Empty:
+  // the note. An event equal to the last one of its reason about the same uid is not emitted again.
   std::string signature;
 };
 
@@ -63,36 +63,36 @@ struct Write {
   std::string resource_version;  // empty: the write is not bound to a version
   std::string body;              // JSON
   std::string field_manager;     // empty: the manager's usual one (pod_claims.h)
-  std::string purpose;           // what for, one of a closed set: in logs and as a metric's label
-  // Devices that the object's claim (by object.uid) holds from now on. Ends when the stream has the claim at or after
-  // the write, or the write surely failed.
+  std::string purpose;           // one of a closed set: in logs and as a metric's label
+  // The object's claim (by object.uid) holds these devices from now on. Ends when the watch delivers the claim at or
+  // after the write, or when the write certainly failed.
   std::optional<api::AllocationResult> assume;
-  // A pod that counts as running on a node from now on, until the stream shows it bound, finished or gone.
+  // A pod that counts as running on a node from now on, until the watch shows it bound, finished or deleted.
   std::optional<AssumedPod> assume_pod;
-  // Once the write is answered, the pod of this uid counts on no node any more, unless it is bound.
+  // Once the write is answered, the pod of this uid no longer counts on any node, unless it is bound.
   std::string release_pod;
   // The uids whose tally grows by one when the write succeeds (View::tallied).
   std::vector<std::string> tally;
-  // Only people read what is written. A refusal keeps nothing else of the pass from being done, and holds the key back
-  // for nobody: writes alike in the same namespace are left out for a minute (the reconciler sees no answer).
+  // Only people read what is written. If it is refused, the rest of the outcome is still performed and the key does not
+  // back off: similar writes in the same namespace are skipped for a minute (the reconciler sees no answer).
   bool for_people = false;
-  // Which write made an assumption: given by the runner, unique in the process.
+  // Identifies the write that made an assumption: set by the runner, unique in the process.
   uint64_t id = 0;
-  // Counted when the answer is there: metrics count answers, not intentions.
+  // Counted when the answer arrives: metrics count answers, not intentions.
   std::vector<Metric> on_success;
   std::vector<Metric> on_failure;
-  // Emitted when the write is refused for good (no conflict, no lost connection), with ": <message>" behind its note.
+  // Emitted when the write is refused for good (no conflict, no lost connection), with ": <message>" after its note.
   std::optional<Event> failure_event;
   std::optional<Event> success_event;
 };
 
-// Ask the server itself whether an object is there: a live GET. The key runs again with the answer in the view.
+// A live GET: asks the API server whether the object exists. The key runs again with the answer in the view.
 struct Confirm {
   Ref object;
 };
 
-// The nodes are not chosen for a while: for the pod of this uid, which counts on no node any more unless it is bound,
-// or for the pods of the controller of this uid. Kept in memory only.
+// These nodes are not chosen for a while: for the pod of this uid, which no longer counts on any node unless it is
+// bound, or for the pods whose controller has this uid. Kept in memory only.
 struct AvoidNodes {
   std::string uid;
   std::vector<std::string> nodes;
@@ -100,8 +100,8 @@ struct AvoidNodes {
   std::string why;  // "the volumes of this pod were not bound there"
 };
 
-// The process remembers a text about an object, and since when (View::note); an empty text forgets it. Bounded and lost
-// with the process: for pauses between writes, never for correctness.
+// The process remembers a text about an object, and since when (View::note); an empty text forgets it. Bounded, and
+// lost with the process: for pauses between writes, never for correctness.
 struct Note {
   std::string uid;
   std::string topic;
@@ -110,16 +110,16 @@ struct Note {
 
 using Effect = std::variant<Write, Confirm, Event, Metric, AvoidNodes, Note>;
 
-// What was decided about the key's pod, for the log.
+// The decision about the key's pod, for the log.
 struct Decided {
   bool allocated = false;
   std::string node;
   std::string devices;
-  std::string why;  // of a refusal
+  std::string why;  // why it was refused
 };
 
-// Why a pod waits, as short texts: "class/gpu", "pool/driver/name", "node/cpu". A change wakes the keys that wait for
-// its causes.
+// Why a pod waits, as short texts: "class/gpu", "pool/driver/name", "node/cpu". A change unparks keys that wait for its
+// causes.
 using Cause = std::string;
 
 struct Park {
@@ -134,19 +134,19 @@ struct Outcome {
   std::vector<Effect> effects;
   // Run the key again after this time even if nothing changes.
   std::optional<Duration> look_again;
-  // The key is not run again before this time has passed since its writes were answered, whatever changes.
+  // The key does not run again until this time has passed since its writes were answered, whatever changes.
   std::optional<Duration> hold;
-  // The key sleeps until a change that matches one of the causes.
+  // The key is parked until a change matches one of the causes.
   std::optional<Park> park;
-  // Taken for `park` where a write for people was refused or left out: then no answer runs the key again.
+  // Replaces `park` if a write for people was refused or skipped: then no answer runs the key again.
   std::optional<Park> park_unless_written;
-  // The pass could only do a part of its work and goes on at look_again: what it decides is not known yet, so that no
-  // other key of its shape is tried instead of it.
+  // The reconcile did only part of its work and goes on at look_again. Its decision is not known yet, so no other key
+  // of its shape is tried in its place.
   bool goes_on = false;
-  // What follows is costly for users: the effects count against the reconciler's pace (reconciler.h). Where it is used
-  // up they are dropped, and the key runs again when its turn has come.
+  // The effects are costly for users and count against the reconciler's pace (reconciler.h). When the pace is used up,
+  // they are dropped, and the key runs again when its turn comes.
   bool paced = false;
-  // The pass could not decide (a budget was spent): run it again after the key's back-off. One sentence for the log.
+  // The reconcile could not decide (a budget was spent): run it again after the key's back-off. A sentence for the log.
   std::string retry;
   // Keys of this reconciler that are parked under these causes are woken, as by Triggers::wakes: what was kept in
   // memory for others is free again, and no object says so.

@@ -10,7 +10,7 @@ namespace dra::reconcile {
 
 namespace {
 
-// What cannot be read counts as asked for: the pod is held rather than let go unproven.
+// An unreadable quantity counts as asked for: the pod stays gated rather than ungated unproven.
 bool is_above_zero(const std::string& quantity) {
   const auto parsed = api::Quantity::parse(quantity);
   return !parsed || parsed->value() > 0;
@@ -59,7 +59,7 @@ std::vector<ExtendedResource> extended_resources_of(const std::vector<const api:
 }
 
 std::vector<ExtendedResource> extended_resources_of(const View& view, const api::Pod& pod) {
-  // Most pods ask for none: the classes are not listed for them.
+  // Most pods ask for no extended resource: for them the classes are not listed.
   if (names_asked_for(pod).empty()) return {};
   return extended_resources_of(view.device_classes(), pod);
 }

@@ -18,7 +18,7 @@ struct Asking {
   bool runs_beside(const Asking& init_container) const { return !init && (!sidecar || index > init_container.index); }
 };
 
-// In the order in which their requests are used: sidecars, then containers; `init_last` behind them.
+// In the order in which their requests are used: sidecars, then containers; `init_last` after them.
 std::vector<Asking> askers(const api::Pod& pod) {
   std::vector<Asking> sidecars, inits, containers;
   size_t index = 0;
@@ -32,10 +32,10 @@ std::vector<Asking> askers(const api::Pod& pod) {
   return sidecars;
 }
 
-// More is more than any claim can be allocated.
+// A larger number is more than any claim can be allocated.
 constexpr int64_t kMostDevices = 1'000'000;
 
-// What API servers default requests to.
+// The API server's default for requests.
 const std::string* asked_of(const api::Container& container, const std::string& resource) {
   if (const auto found = container.requests.find(resource); found != container.requests.end()) return &found->second;
   if (const auto found = container.limits.find(resource); found != container.limits.end()) return &found->second;
@@ -69,7 +69,7 @@ struct Planned {
   int64_t count = 0;
 };
 
-// The requests for one resource, and who uses which.
+// The requests for one resource, and which container uses which.
 class ResourcePlan {
  public:
   ResourcePlan(const std::vector<Asking>& all, const std::string& resource) {
@@ -185,7 +185,7 @@ bool same_status(const api::PodExtendedResourceClaimStatus& a, const api::PodExt
     return x.container_name == y.container_name && x.resource_name == y.resource_name &&
            x.request_name == y.request_name;
   };
-  // An API server keeps the order; another writer may have had another.
+  // An API server keeps the order; another writer may have had another one.
   return a.resource_claim_name == b.resource_claim_name && a.request_mappings.size() == b.request_mappings.size() &&
          std::is_permutation(a.request_mappings.begin(), a.request_mappings.end(), b.request_mappings.begin(), same);
 }

@@ -1,11 +1,11 @@
-// The claim that bind mode makes for a pod's extended resources, as kube-scheduler makes it (KEP-5004): what is in it,
-// and which container gets the devices of which of its requests. Pure.
+// The claim that bind mode creates for a pod's extended resources, in kube-scheduler's form (KEP-5004): its contents,
+// and which container gets the devices of which request. Pure.
 //
-// Verified on kube-scheduler 1.36.2: the claim is made without finalizer, which comes with the first write after that;
-// requests are named container-<i>-request-<j>, where i counts init containers, then containers, and j the sorted names
-// of all that the container requests. Containers that run at the same time have requests of their own. An init
-// container runs before the containers, and before the sidecars behind it: it uses their requests in this order, and
-// for what they lack one request of its own. The init container that lacks most makes that request, the others share
+// Verified on kube-scheduler 1.36.2: the claim is created without a finalizer; the next write adds it. Requests are
+// named container-<i>-request-<j>: i counts init containers, then containers; j counts the sorted names of all
+// resources that the container requests. Containers that run at the same time have their own requests. An init
+// container runs before the containers and the sidecars after it: it uses their requests in this order, plus one
+// request of its own for what they lack. The init container that lacks most makes that request; the others share
 // it.
 #pragma once
 
@@ -25,17 +25,17 @@ struct ExtendedPlan {
 // `claimed`: those of the pod's extended resources whose devices come from the claim.
 ExtendedPlan plan_extended(const api::Pod& pod, const std::vector<ExtendedResource>& claimed);
 
-// Those among `resources` that the requests of such a claim are for.
+// The subset of `resources` that the requests of such a claim cover.
 std::vector<ExtendedResource> claimed_by(const api::Pod& pod, const std::vector<ExtendedResource>& resources,
                                          const api::ResourceClaim& claim);
-// The claim asks for what the plan of the resources that it is for says, and for nothing else.
+// Whether the claim asks for exactly what the plan for its resources says.
 bool is_as_planned(const api::Pod& pod, const std::vector<ExtendedResource>& resources,
                    const api::ResourceClaim& claim);
 
-// Those that the node's device plugins do not advertise: devices of a claim have to serve them there.
+// The resources that the node's device plugins do not advertise: there a claim's devices have to serve them.
 std::vector<ExtendedResource> to_claim_on(const api::Node& node, const std::vector<ExtendedResource>& resources);
 
-// The pod as the device plugins see it: without what a claim serves.
+// The pod as the device plugins see it: without the resources that a claim serves.
 api::Pod without_resources(const api::Pod& pod, const std::vector<ExtendedResource>& claimed);
 
 bool same_status(const api::PodExtendedResourceClaimStatus& a, const api::PodExtendedResourceClaimStatus& b);

@@ -76,14 +76,14 @@ Membership of_pod_group(const View& view, GroupRef group) {
   const api::PodGroup* object = view.pod_group(api, group.ns + "/" + group.name);
   if (object == nullptr) return waiting(std::move(group), name + " does not exist", false);
   if (object->metadata.deleting()) return waiting(std::move(group), name + " is being deleted", false);
-  // Policy "basic", or a minMember that is left out: its pods go one by one.
+  // Policy "basic", or no minMember: its pods are placed one by one.
   if (!object->min_count) return {};
   Membership member = member_of(std::move(group), *object->min_count, (core ? "minCount of " : "minMember of ") + name);
   if (object->schedule_timeout_seconds && *object->schedule_timeout_seconds > 0)
     member.timeout = std::chrono::seconds(*object->schedule_timeout_seconds);
   if (member.state == Membership::State::kMember) {
     member.topology = topology_wish(object->metadata.annotations);
-    // The field of the API is validated by the server, and counts more than an annotation.
+    // The API server validates this field, so it overrides an annotation.
     if (!object->topology_key.empty()) member.topology.required = object->topology_key;
   }
   return member;

@@ -3,15 +3,15 @@
 //   const Membership member = membership_of(view, pod);
 //   if (member.state == Membership::State::kMember) ... view.pods_of_group(member.group.key()), member.min_count
 //
-// A pod names its group in one of three ways, the first that it uses counts:
+// A pod names its group in one of three ways; the first one present counts:
 //   spec.schedulingGroup.podGroupName           a PodGroup of scheduling.k8s.io (v1alpha2) with
 //                                               spec.schedulingPolicy.gang.minCount
 //   label scheduling.x-k8s.io/pod-group         a PodGroup of scheduling.x-k8s.io (v1alpha1) with spec.minMember
 //   annotation dra-controller-manager/group     the pods of one Job (the pod's controller); the value is how many of
 //                                               them must be placed together. On the Job's pod template, so that no
 //                                               Jobs need to be read
-// Groups are of one namespace. Tenants write all of this: what is not understood is ignored and said, and a group has
-// at most kMaxGroupMembers members. Pure functions.
+// A group is of one namespace. Tenants write all of this: what is not understood is ignored and reported, and a group
+// has at most kMaxGroupMembers members. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -44,25 +44,25 @@ struct GroupRef {
 // The key() of the PodGroup of that API with this store key.
 std::string group_key(GroupApi api, std::string_view store_key);
 
-// What the pod alone says. Nothing: it belongs to no group.
+// The group that the pod alone names; nothing: it belongs to no group.
 std::optional<GroupRef> group_of(const api::Pod& pod);
 
 struct Membership {
   enum class State : uint8_t {
     kAlone,   // in no group that counts
-    kWaits,   // its group is not known yet, or cannot be placed whatever happens: `why`
+    kWaits,   // its group is not known yet, or can never be placed: `why`
     kMember,  // of `group`
   };
   State state = State::kAlone;
   GroupRef group;
   uint32_t min_count = 0;  // kMember: at least 2
-  // kAlone: not empty where the pod names a group that is ignored. kWaits: what it waits for. A clause for people.
+  // kAlone: not empty if the pod names a group that is ignored. kWaits: what it waits for. A clause for people.
   std::string why;
-  // kWaits: it goes away by itself, in a moment (a list that is under way).
+  // kWaits: it ends by itself in a moment (a list is under way).
   bool ordinary = false;
-  // Of the group's unmarked holds; nothing: the manager's own.
+  // How long the group's unmarked holds last; nothing: the manager's own setting.
   std::optional<Duration> timeout;
-  // kMember: of all members together.
+  // kMember: for all members together.
   TopologyWish topology;
 };
 Membership membership_of(const View& view, const api::Pod& pod);

@@ -24,7 +24,7 @@ enum class Kind {
 // The kind as the API has it: "Pod", "ResourceClaim".
 std::string_view kind_name(Kind kind);
 
-// An object: by name, or one instance of it when uid is set.
+// An object by name, or, if uid is set, one instance of it.
 struct Ref {
   Kind kind = Kind::kPod;
   std::string ns;  // empty for cluster-scoped kinds
@@ -44,7 +44,7 @@ struct Key {
 };
 
 std::string to_text(const Key& key);
-// Nothing when the text is no key.
+// Nothing if the text is not a key.
 std::optional<Key> parse_key(std::string_view text);
 
 inline Key pod_key(std::string object) {

@@ -1,5 +1,5 @@
-// MemoryView: a View over objects that are put in by hand, for tests and simulations. What is put in is both layers,
-// unless stream_claim() says otherwise. Not thread-safe.
+// MemoryView: a View over objects that a test or simulation puts in by hand. An object put in is in both layers, cache
+// and watch, unless stream_claim() says otherwise. Not thread-safe.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ class MemoryView : public View {
   template <typename T>
   using Table = std::map<std::string, T, std::less<>>;
 
-  // Changing these between passes is what a test does.
+  // Tests change these between reconciles.
   Table<api::Pod> pods;
   Table<api::ResourceClaim> claims;
   Table<api::ResourceClaimTemplate> templates;
@@ -27,11 +27,11 @@ class MemoryView : public View {
   Table<api::DeviceTaintRule> rules;
   std::map<GroupApi, Table<api::PodGroup>> groups;
   std::map<GroupApi, GroupsKnown> known_groups;  // default: can be read
-  // Claims of which the stream has another state than `claims`.
+  // Claims whose state in the watch differs from `claims`.
   Table<api::ResourceClaim> streamed_claims;
   // By kind, store key and uid.
   std::map<std::string, Presence> confirmations;
-  std::map<std::string, Duration> ages;                                // by to_text(Key); default an hour
+  std::map<std::string, Duration> ages;                                // by to_text(Key); default: one hour
   std::map<std::pair<std::string, std::string>, std::string> emitted;  // (uid, reason) -> signature
   std::map<std::string, uint64_t, std::less<>> tallies;                // by uid
   std::map<std::pair<std::string, std::string>, std::pair<std::string, WallTime>> notes;  // (uid, topic) -> text, since

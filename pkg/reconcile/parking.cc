@@ -6,7 +6,7 @@ namespace dra::reconcile {
 
 namespace {
 
-// "default" of "pod:default/a".
+// "default" for "pod:default/a".
 std::string namespace_of(const std::string& key) {
   const size_t colon = key.find(':'), slash = key.find('/');
   const size_t begin = colon == std::string::npos ? 0 : colon + 1;
@@ -15,7 +15,7 @@ std::string namespace_of(const std::string& key) {
 
 }  // namespace
 
-// Shapes are a namespace's own, so that one namespace's trials say nothing about another's turns.
+// Shapes belong to a namespace, so that trials in one namespace do not affect turns in another.
 std::string ParkingLot::shape_id(const std::string& key, const Park& park) {
   return park.shape.empty() ? "key " + key : "shape " + namespace_of(key) + " " + park.shape;
 }
@@ -166,14 +166,14 @@ std::vector<ParkingLot::Shape*> ParkingLot::candidates(const Line& line, Sweep s
   return found;
 }
 
-// `more`: the limits kept some from being taken.
+// `more`: a limit kept some shapes from being taken.
 std::vector<std::string> ParkingLot::take(const Cause& cause, Sweep sweep, bool by_order, size_t limit, bool& more) {
   more = false;
   const auto lines = by_cause_.find(cause);
   if (lines == by_cause_.end()) return {};
   std::vector<std::vector<Shape*>> found;
   for (const auto& [ns, line] : lines->second) {
-    // One more than may be taken, to see whether there is more.
+    // One more than may be taken, to detect whether there are more.
     found.push_back(candidates(line, sweep, by_order, kBatchOfNamespace + 1));
     if (found.back().size() > kBatchOfNamespace) {
       more = true;
@@ -210,7 +210,7 @@ std::vector<std::string> ParkingLot::wake(const Cause& cause, uint64_t since) {
 
 std::vector<std::string> ParkingLot::next_batch() {
   std::vector<std::string> keys;
-  // Causes take turns: one that many wait for does not keep the others.
+  // Causes take turns: one with many waiting keys does not block the others.
   for (size_t left = sweeps_.size(); left > 0 && keys.size() < kBatch; --left) {
     auto sweep = sweeps_.upper_bound(last_swept_);
     if (sweep == sweeps_.end()) sweep = sweeps_.begin();

@@ -1,16 +1,16 @@
 // ParkingLot: keys that wait for a cause ("class/gpu"), and which of them are tried when it changes.
 //
-// Keys of one shape want the same (Park::shape), so one of them is tried first: when it parks again, all have failed;
-// when it does not, the next one follows. A change hands out at most kBatch keys at once, round-robin by namespace and
-// at most kBatchOfNamespace of each, by priority, then age. The other shapes of the change follow in further batches,
-// those that were tried longest ago first, so that none that fits waits forever behind others that do not; a shape is
-// tried at most once for one change.
+// Keys of one shape want the same (Park::shape), so one of them is tried first: if it parks again, all have failed; if
+// it does not, the next one follows. A change hands out at most kBatch keys at once, round-robin by namespace, at most
+// kBatchOfNamespace of each, ordered by priority, then age. The change's other shapes follow in further batches, those
+// tried longest ago first, so that no key that fits waits forever behind keys that do not. One change tries a shape at
+// most once.
 //
-// What is handed out has a rank in the queue (rank_of()), so that the next one of a shape is run before younger keys
-// that were handed out with the first. A round ends after kBatch first keys, or when all were run: keys of the next one
-// pass none of this one, so nothing that waits in the queue is passed forever.
+// A key that is handed out has a rank in the queue (rank_of()), so that the next key of its shape runs before younger
+// keys that were handed out with the first. A round ends after kBatch first keys, or when all were run: keys of the
+// next round never overtake keys of this one, so no key in the queue is overtaken forever.
 //
-// A key that runs for whatever reason is announced (begin()), and so is how its run ended: park(), end() or fail().
+// The caller reports each run of a key, whatever caused it: its start by begin(), its end by park(), end() or fail().
 //
 // Not thread-safe: one thread owns it. Bounded by the keys parked in it, times the causes each has.
 #pragma once
@@ -36,30 +36,30 @@ class ParkingLot {
   static constexpr size_t kBatch = 64;
   static constexpr size_t kBatchOfNamespace = 16;
 
-  // The key waits for these causes from now on (in place of those it waited for before): nothing fits it. Returns the
-  // key to be run in its place where it was handed out here for a shape that it no longer has; mostly nothing.
+  // From now on the key waits for these causes (in place of earlier ones): it fits nothing. If it was handed out here
+  // for a shape that it no longer has, returns the key to run in its place; mostly nothing.
   std::vector<std::string> park(const std::string& key, const Park& park);
-  // The key is being run, for whatever reason: it waits no longer.
+  // The key is being run, whatever caused it: it is no longer parked.
   void begin(const std::string& key);
-  // Its run ended without parking it, or its object is gone. The key of its shape that is to be run next, if it was
-  // handed out here; else nothing.
+  // Its run ended without parking it, or its object is gone. If it was handed out here, returns the next key of its
+  // shape to run; else nothing.
   std::vector<std::string> end(const std::string& key);
-  // Its run ended undecided: that costs as much for every key of its shape, so the next one waits for a change, or
-  // until the key ends after all.
+  // Its run ended undecided. Every key of its shape would cost as much, so the next one waits for a change, or until
+  // this key ends after all.
   void fail(const std::string& key);
   // Forgets everything.
   void clear();
 
-  // Something about the cause changed. The keys to run now; more of them come from next_batch(). `since`: only keys
+  // Something about the cause changed. Returns the keys to run now; more come from next_batch(). `since`: only keys
   // whose shape was tried after that time.
   std::vector<std::string> wake(const Cause& cause, uint64_t since = 0);
   // The lot's time: a counter.
   uint64_t time() const { return time_; }
-  // More keys of changes whose first keys were already handed out: to be called when those have been run, and now and
-  // then meanwhile. Empty when nothing is left over.
+  // More keys of changes whose first keys were already handed out. Call it when those have been run, and now and then
+  // before that. Empty if nothing is left.
   std::vector<std::string> next_batch();
   bool has_leftovers() const { return !sweeps_.empty(); }
-  // Of a key that was handed out and has neither parked, ended nor failed since; of others nothing.
+  // The rank of a key that was handed out and has not parked, ended or failed since; nothing for other keys.
   std::optional<Rank> rank_of(const std::string& key) const;
 
   size_t size() const { return parked_.size(); }
@@ -67,8 +67,8 @@ class ParkingLot {
   size_t waiting_for(const Cause& cause) const;
 
  private:
-  // Thousands of keys and shapes may be parked, so each text is kept once, where its map has it: the nodes of parked_
-  // and shapes_ stay where they are.
+  // Thousands of keys and shapes may be parked, so each text is kept once, in the map that owns it: the nodes of
+  // parked_ and shapes_ do not move.
   struct Shape;
   struct Entry {
     std::vector<Cause> causes;
@@ -85,19 +85,19 @@ class ParkingLot {
     }
     bool operator()(const Shape* a, const Shape* b) const { return (*this)(*a->members.begin(), *b->members.begin()); }
   };
-  // Keys that want the same; also while none of them is parked but one is on trial.
+  // Keys that want the same; exists while one of them is parked or on trial.
   struct Shape {
     const std::string* id = nullptr;
     std::string ns;
     std::set<Member, GoesFirst> members;
     std::map<Cause, size_t> causes;  // -> how many members wait for it
     uint64_t tried_at = 0;           // the last time that one of them did not fit
-    std::string on_trial;            // handed out, and not ended yet
+    std::string on_trial;            // handed out and not ended yet
   };
-  // The shapes of one namespace that wait for one cause. A shape is in lines only while its first member stays.
+  // One namespace's shapes that wait for one cause. While a shape is in lines, its first member must not change.
   struct Line {
     std::set<Shape*, GoesFirst> by_order;
-    std::map<uint64_t, Shape*> by_trial;  // of tried_at, which no two shapes share
+    std::map<uint64_t, Shape*> by_trial;  // keyed by tried_at, which no two shapes share
   };
   using Lines = std::map<std::string, Line>;  // by namespace
 
@@ -108,15 +108,15 @@ class ParkingLot {
   };
 
   static std::string shape_id(const std::string& key, const Park& park);
-  // Takes the shape out of every line, lets `change` change it, and puts it back.
+  // Takes the shape out of every line, applies `change` to it, and puts it back.
   void update(Shape& shape, const std::function<void(Shape&)>& change);
   void enter_lines(Shape& shape);
   void leave_lines(Shape& shape);
-  // The shape's first member, taken out and on trial.
+  // Unparks the shape's first member and puts it on trial.
   std::string hand_out(Shape& shape, uint64_t round);
   // The round of keys that are handed out now for the first time.
   uint64_t current_round();
-  // Shapes of the namespace that the sweep covers, in the order in which they are to be tried; at most `limit`.
+  // The namespace's shapes that the sweep covers, in the order in which to try them; at most `limit`.
   std::vector<Shape*> candidates(const Line& line, Sweep sweep, bool by_order, size_t limit) const;
   std::vector<std::string> take(const Cause& cause, Sweep sweep, bool by_order, size_t limit, bool& more);
 
@@ -127,14 +127,14 @@ class ParkingLot {
     std::string shape;
     Rank rank;
   };
-  // Keys that were handed out and have neither parked nor ended since. Those that failed are no longer on trial, but
-  // when they end the next one of their shape follows.
+  // Keys that were handed out and have not parked or ended since. A key that failed is no longer on trial, but when it
+  // ends, the next one of its shape follows.
   std::unordered_map<std::string, Trial> trials_;
   uint64_t round_ = 0;
   size_t begun_in_round_ = 0;  // first keys handed out
   std::map<Cause, Lines> by_cause_;
   std::map<Cause, Sweep> sweeps_;  // what is still to be tried
-  Cause last_swept_;               // whose turn it was last
+  Cause last_swept_;               // the cause whose turn it was last
 };
 
 }  // namespace dra::reconcile

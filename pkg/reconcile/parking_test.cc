@@ -44,7 +44,7 @@ TEST(ParkingLot, OfOneShapeOneIsTriedAndTheNextOnlyWhenItFits) {
   EXPECT_EQ(lot.wake("class/gpu").size(), 1u);
 }
 
-// Who was handed out and is gone, or turns out to want something else, does not end its shape's turn.
+// A key that was handed out and is gone, or turns out to want something else, does not end its shape's turn.
 TEST(ParkingLot, ATrialThatSaysNothingPassesOnToTheNext) {
   ParkingLot lot;
   for (const char* key : {"pod:d/a", "pod:d/b", "pod:d/c"}) lot.park(key, park_for({"x"}, 0, "", "s"));
@@ -56,7 +56,7 @@ TEST(ParkingLot, ATrialThatSaysNothingPassesOnToTheNext) {
   EXPECT_TRUE(lot.end("pod:d/never seen").empty());
 }
 
-// One that was undecided first and fits later brings its shape on, as one that fits at once does.
+// A key that was undecided first and fits later advances its shape, as a key that fits at once does.
 TEST(ParkingLot, AnUndecidedTrialThatEndsAfterAllPassesOnToTheNext) {
   ParkingLot lot;
   for (const char* key : {"pod:d/a", "pod:d/b", "pod:d/c"}) lot.park(key, park_for({"x"}, 0, "", "s"));
@@ -73,7 +73,7 @@ TEST(ParkingLot, AnUndecidedTrialThatEndsAfterAllPassesOnToTheNext) {
   EXPECT_EQ(lot.shapes(), 0u);
 }
 
-// A twin of the queue: by rank among what is waiting in it.
+// A model of the queue: by rank among the keys waiting in it.
 std::vector<std::string> by_rank(const ParkingLot& lot, Keys keys) {
   std::sort(keys.begin(), keys.end(), [&](const std::string& a, const std::string& b) {
     const auto ranks = std::make_pair(lot.rank_of(a), lot.rank_of(b));
@@ -103,7 +103,7 @@ TEST(ParkingLot, TheNextOfAShapeRanksBeforeYoungerKeysOfItsRound) {
   EXPECT_FALSE(lot.rank_of("pod:d/a3"));
 }
 
-// Two changes in a row are one round; but a key is not passed by the first keys of endless changes.
+// Two changes in a row are one round; but the first keys of endless changes do not overtake a key.
 TEST(ParkingLot, ARoundTakesABatchOfFirstKeys) {
   ParkingLot lot;
   lot.park("pod:d/young", park_for({"y"}, 0, "2026-09"));
@@ -130,7 +130,7 @@ TEST(ParkingLot, CausesTakeTurnsInFurtherBatches) {
       reached = reached || key.starts_with("pod:z/");
       lot.park(key, park_for({key.substr(4, 1)}));
     }
-    lot.wake("a");  // there is no end of changes
+    lot.wake("a");  // changes never end
   }
   EXPECT_TRUE(reached);
 }
@@ -165,8 +165,8 @@ TEST(ParkingLot, ACrowdInOneNamespaceTakesItsShareOfABatchOnly) {
   EXPECT_EQ(keys[1], "pod:other/0");
 }
 
-// Changes keep coming while the first batch of each is all that is ever tried at once: everybody's turn comes all the
-// same, and whoever was tried longest ago comes first.
+// Changes keep coming, and only the first batch of each is ever tried at once: every key's turn still comes, and the
+// key tried longest ago comes first.
 TEST(ParkingLot, TheRestOfAWakeUpIsReachedUnderEndlessChanges) {
   ParkingLot lot;
   const auto again = [&](const Keys& keys) {
@@ -218,8 +218,8 @@ TEST(ParkingLot, BeginningEndsTheWaiting) {
   EXPECT_EQ(lot.shapes(), 0u);
 }
 
-// A world of pods that want so many of one kind of device each. Whatever comes and goes: once the lot is at rest
-// nothing is parked that would fit, and what was tried in vain is one key a shape and change.
+// A world of pods that each want a number of devices of one kind. Whatever is added and removed: once the lot is at
+// rest, no parked key would fit, and the futile trials are one key per shape and change.
 TEST(ParkingLot, NothingThatFitsStaysParkedInRandomWorlds) {
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE(seed);

@@ -196,7 +196,7 @@ std::string generated_claim_name(std::string_view pod_name, std::string_view ent
 }
 
 std::string extended_claim_name(const api::Pod& pod) {
-  // Another hash than that of an entry "extended-resources" of the pod.
+  // A hash that differs from that of an entry named "extended-resources" of the pod.
   return generated_claim_name(pod.metadata.name, "extended-resources", pod.metadata.uid + "/extended");
 }
 

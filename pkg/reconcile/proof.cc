@@ -14,10 +14,10 @@ namespace {
 
 constexpr size_t kFirstFormDigits = 16;
 
-// The bytes that a mark's hash is made of.
+// The bytes over which a mark's hash is computed.
 class Bytes {
  public:
-  // Length first, so that neighbouring texts cannot be cut differently.
+  // Length first, so that adjacent texts cannot be split differently.
   void feed(std::string_view text) {
     feed(static_cast<uint64_t>(text.size()));
     bytes_ += text;
@@ -90,7 +90,7 @@ std::string first_form(std::string_view bytes) {
   return text;
 }
 
-// The two parts of the claim's mark; empty when there is none.
+// The two parts of the claim's mark; empty if there is none.
 std::pair<std::string_view, std::string_view> mark_of(const api::ResourceClaim& claim) {
   const auto annotation = claim.metadata.annotations.find(kProofAnnotation);
   if (annotation == claim.metadata.annotations.end()) return {};

@@ -1,6 +1,6 @@
-// The reasons of events and conditions: a closed set, each with its meaning. docs/user/reference.md is printed from it.
+// The reasons of events and conditions: a closed set, each with its meaning. docs/user/reference.md is made from it.
 //
-//   Event{ref_of(pod), false, "Allocated", ...}                       // compiles: the set has it
+//  Event{ref_of(pod), false, "Allocated", ...}                       // compiles: it is in the set
 //   Event{ref_of(pod), false, "Alocated", ...}                        // does not compile
 //   condition.reason = condition_reason("EvictionInProgress", "NotStarted");
 //
@@ -15,11 +15,11 @@
 
 namespace dra::reconcile {
 
-// The reason of an event, one of kEventMeanings: what is not in the table does not compile. Empty: no event.
+// The reason of an event, one of kEventMeanings: text that is not in the table does not compile. Empty: no event.
 class EventReason {
  public:
   constexpr EventReason() = default;
-  // NOLINTNEXTLINE(google-explicit-constructor): a literal stands for its entry in the table.
+  // NOLINTNEXTLINE(google-explicit-constructor): a literal denotes its entry in the table.
   consteval EventReason(const char* text) : text_(described(text)) {}
   // NOLINTNEXTLINE(google-explicit-constructor)
   consteval EventReason(std::string_view text) : text_(described(text)) {}
@@ -49,7 +49,7 @@ class EventReason {
   std::string_view text_;
 };
 
-// The reason of a condition of this type: what is not in the table does not compile.
+// The reason of a condition of this type: text that is not in the table does not compile.
 consteval std::string_view condition_reason(std::string_view type, std::string_view reason) {
   for (const ConditionMeaning& meaning : kConditionMeanings)
     if (meaning.type == type && meaning.reason == reason) return meaning.reason;

@@ -1,4 +1,4 @@
-// The tables behind reasons.h: what each reason means to whoever reads it in `kubectl describe`, in words for users.
+// The tables behind reasons.h: what each reason means to a reader of `kubectl describe`, in words for users.
 #pragma once
 
 #include <array>

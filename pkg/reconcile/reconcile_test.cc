@@ -47,7 +47,7 @@ bool is_dns_subdomain(const std::string& name) {
   return true;
 }
 
-// A name of this length in which '.' and '-' stand wherever they may.
+// A name of this length with '.' and '-' wherever they are allowed.
 std::string random_name(Random& random, size_t length, bool dots) {
   std::string name;
   for (size_t i = 0; i < length; ++i) {
@@ -213,8 +213,8 @@ TEST(EmitOnce, SaysTheSameThingOnce) {
   EXPECT_EQ(outcome.effects.size(), 2u);
 }
 
-// Both forms of the hash prove, as computed by others (Python's hashlib, and FNV-1a by hand). During a rolling update
-// there are marks of either; neither is written for another pod or allocation.
+// Both forms of the hash prove, as computed independently (Python's hashlib, and FNV-1a by hand). During a rolling
+// update marks of both forms exist; neither is written for another pod or allocation.
 TEST(Proof, MarksOfBothFormsAreRead) {
   constexpr const char* kFirst = "005e687cbe6164a6";
   constexpr const char* kSecond = "1d8b4a86815e592bc7162a5355249527351acedb69f86ba6d0fd8da83efac7f9";
@@ -283,7 +283,7 @@ TEST(LeavingAnnotation, KeepsTheHighestVersionOfEachClaimAndIgnoresWhatItCannotR
           .is_null());
 }
 
-// An announcement that was dropped would let somebody with an old view of the claim lift the gate.
+// A dropped announcement would let a manager with an old view of the claim lift the gate.
 TEST(LeavingAnnotation, DropsNoneWhenItIsFull) {
   api::Pod pod;
   std::string text;
@@ -328,7 +328,7 @@ TEST(Users, AreListedOnceAndTakenOffByUid) {
   EXPECT_TRUE(written(write_unlisted(pod, claim)).is_null());
 }
 
-// A claim that outlives very many pods lists the living.
+// A claim that outlives very many pods lists only those still alive.
 TEST(Users, ALongListLosesThoseThatAreGone) {
   api::Pod pod;
   pod.metadata.ns = "default";
@@ -365,7 +365,7 @@ TEST(Users, AFullListIsNotAddedTo) {
   EXPECT_TRUE(outcome.effects.empty());
 }
 
-// The annotations that rules look for survive reading (pkg/api drops what nobody looks for).
+// The annotations that rules read survive decoding (pkg/api drops the others).
 TEST(Annotations, ThoseInUseAreKept) {
   for (const std::string_view key :
        {kProofAnnotation, kProvenForAnnotation, kLeavingAnnotation, api::kPodClaimNameAnnotation}) {

@@ -1,8 +1,8 @@
 // Reconciler: a function from (a const view, a key) to effects. It does no I/O, never waits, and keeps nothing between
-// passes: a protocol of several steps is a state that every pass derives anew from the objects.
+// reconciles: a protocol of several steps is a state that every reconcile derives anew from the objects.
 //
-// The on_* functions say which keys a change of an object concerns; before is null for a new object, after for one that
-// is gone. An object that was replaced under the same name comes as a deletion and an addition.
+// The on_* functions say which keys a change of an object concerns; before is null for a new object, after for a
+// deleted one. An object that was replaced under the same name comes as a deletion and an addition.
 #pragma once
 
 #include <set>
@@ -30,8 +30,8 @@ struct Triggers {
   void wake(Cause cause) { wakes.push_back(std::move(cause)); }
 };
 
-// How many paced outcomes (Outcome::paced) are performed; per_second 0 means no limit. The questions that one run of a
-// key asks and what it does upon their answers count once.
+// How many paced outcomes (Outcome::paced) are performed; per_second 0 means no limit. The live GETs that one run of a
+// key asks for and its actions on their answers count once.
 struct Pace {
   double per_second = 0;
   double burst = 1;
@@ -40,33 +40,33 @@ struct Pace {
 class Reconciler {
  public:
   virtual ~Reconciler() = default;
-  // The name of its queue in metrics, and of itself in --controllers: "lifecycle".
+  // The name of its queue in metrics, and of the controller in --controllers: "lifecycle".
   virtual std::string_view name() const = 0;
   virtual Outcome reconcile(const View& view, const Key& key) const = 0;
   virtual Pace pace() const { return {}; }
-  // The controllers that run here, by name: told at the start and when that changes, never during a run.
+  // The names of the controllers that run here: called at the start and when they change, never during a run.
   virtual void others_run(const std::set<std::string_view>& /*names*/) {}
 
   virtual void on_pod(const View&, const api::Pod* /*before*/, const api::Pod* /*after*/, Triggers&) const {}
   virtual void on_claim(const View&, const api::ResourceClaim* /*before*/, const api::ResourceClaim* /*after*/,
                         Triggers&) const {}
-  // The stream layer alone changed: it has caught up with an answer, or moved on.
+  // Only the watch layer changed: it has caught up with an answer, or moved on.
   virtual void on_streamed_claim(const View&, const api::ResourceClaim* /*before*/, const api::ResourceClaim* /*after*/,
                                  Triggers&) const {}
-  // A write of this reconciler that assumed devices or room on a node surely did not happen: both are free again, and
-  // no object changed. Woken are only the keys that parked since the write was decided on: the others did not fit
-  // before it either, and a write that is refused again and again must not run them again and again.
+  // A write of this reconciler that assumed devices or capacity on a node certainly did not happen: both are free
+  // again, and no object changed. Unparks only keys parked after the write was decided: keys parked earlier did not fit
+  // then either, and a write that is refused again and again must not run them again and again.
   virtual void on_write_given_up(const View&, const Write&, Triggers&) const {}
-  // The share of a pod in its node is free (Write::release_pod). The stream may have told of the write before: who was
-  // woken by that found no room yet.
+  // The resources that an assumed pod held on its node are free (Write::release_pod). The watch may have delivered the
+  // write before; keys that it unparked did not see this capacity yet.
   virtual void on_room_released(const View&, Triggers&) const {}
   virtual void on_claim_template(const View&, const api::ResourceClaimTemplate* /*before*/,
                                  const api::ResourceClaimTemplate* /*after*/, Triggers&) const {}
   virtual void on_node(const View&, const api::Node* /*before*/, const api::Node* /*after*/, Triggers&) const {}
-  // Something that decides where volumes can be used changed: this PersistentVolumeClaim ("namespace/name"), or, where
-  // empty, a volume, a storage class or what a CSI driver reports.
+  // A change in where volumes can be used. `claim`: the PersistentVolumeClaim that changed ("namespace/name"); empty: a
+  // volume, a storage class or what a CSI driver reports changed.
   virtual void on_volumes(const View&, std::string_view /*claim*/, Triggers&) const {}
-  // A PodGroup came, changed or went, or whether PodGroups can be read. `group`: GroupRef::key() of groups.h.
+  // A PodGroup was added, changed or deleted, or whether PodGroups can be read. `group`: GroupRef::key() of groups.h.
   virtual void on_group(const View&, std::string_view /*group*/, Triggers&) const {}
   virtual void on_class(const View&, const api::DeviceClass* /*before*/, const api::DeviceClass* /*after*/,
                         Triggers&) const {}

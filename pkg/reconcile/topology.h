@@ -1,7 +1,7 @@
-// Topology: within which domain of nodes pods should be placed, as their annotations or their PodGroup say.
+// Topology: the domain of nodes within which pods should be placed, from their annotations or their PodGroup.
 //
 //   dra-controller-manager/topology-required: example.com/spine   all in one domain of this label, or not at all
-//   dra-controller-manager/topology-preferred: example.com/rack   in one domain of this one where there is room
+//  dra-controller-manager/topology-preferred: example.com/rack   in one domain of this label if there is capacity
 //
 // On a PodGroup, or on pods: those of a Job that is a group, or single ones. A domain is the nodes that agree in the
 // label and in those of all wider levels (--topology-levels, from wide to narrow). A label that is not among the levels
@@ -9,7 +9,7 @@
 // of that attribute (pkg/gang/levels.h). spec.schedulingConstraints.topology of a PodGroup of scheduling.k8s.io is as
 // required.
 //
-// Tenants write this: what is no label key is ignored and reported. Pure functions.
+// Tenants write this: what is not a label key is ignored and reported. Pure functions.
 #pragma once
 
 #include <string>
@@ -26,13 +26,13 @@ inline constexpr std::string_view kTopologyPreferredAnnotation = "dra-controller
 // Label keys, or attributes; empty: nothing is asked for.
 struct TopologyWish {
   std::string required, preferred;
-  std::string ignored;  // a clause for people: what is not understood
+  std::string ignored;  // a clause for people: what was not understood
   bool empty() const { return required.empty() && preferred.empty(); }
 };
 TopologyWish topology_wish(const api::StringMap& annotations);
 
-// The levels of a search that serves the wish, from wide to narrow: the ones given where they have every label that is
-// wished for, else the labels themselves.
+// The levels of a search that serves the wish, wide to narrow: the given ones if they contain every label in the wish,
+// else the wish's labels themselves.
 std::vector<std::string> levels_for(const TopologyWish& wish, const std::vector<std::string>& levels);
 
 }  // namespace dra::reconcile

@@ -9,10 +9,10 @@ namespace dra::reconcile {
 
 namespace {
 
-// From here on the list is not only added to: who is gone is taken off.
+// A list this long is also pruned: pods that are gone are taken off.
 constexpr size_t kLongList = 16;
 
-// Until `see(name, uid)` says true.
+// Until `see(name, uid)` returns true.
 template <typename See>
 bool any_user(const api::ResourceClaim& claim, const See& see) {
   const auto annotation = claim.metadata.annotations.find(kProvenForAnnotation);

@@ -1,7 +1,7 @@
-// View: what a reconciler sees. Everything in it is const and stays valid for the length of one pass.
+// View: what a reconciler sees. Everything in it is const and stays valid during one reconcile.
 //
-// Objects are the newest this process knows: what the stream (list and watch) delivered, and over it the answers to our
-// own writes and live GETs. Proofs look at streamed_claim(), which is the stream alone.
+// Objects are the newest this process knows: what list and watch delivered, overlaid with the answers to our own writes
+// and live GETs. Proofs read streamed_claim(), which comes from list and watch alone.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@
 
 namespace dra::reconcile {
 
-// What is known from the server itself about one object.
+// What the API server itself said about one object.
 enum class Presence {
-  kUnknown,  // nobody asked in this run of passes
+  kUnknown,  // no live GET since the key's last reconcile without one
   kPresent,  // a live GET found it; it is in the stores now
-  kAbsent,   // a live GET did not find it (or found another uid), or the stream delivered the deletion of this uid
+  kAbsent,   // a live GET did not find it (or found another uid), or the watch delivered the deletion of this uid
 };
 
 // The two APIs that have PodGroups.
@@ -54,14 +54,14 @@ class View {
   virtual const api::Node* node(std::string_view name) const = 0;
   virtual const api::Namespace* ns(std::string_view name) const = 0;
   virtual const api::DeviceClass* device_class(std::string_view name) const = 0;
-  // All of them, by name.
+  // All of them, sorted by name.
   virtual std::vector<const api::DeviceClass*> device_classes() const = 0;
-  // DeviceTaintRules, where the API server serves them.
+  // DeviceTaintRules, if the API server serves them.
   virtual const api::DeviceTaintRule* taint_rule(std::string_view name) const = 0;
   virtual std::vector<const api::DeviceTaintRule*> taint_rules() const = 0;  // by name
-  // The same object as claim() gives, for those who keep it.
+  // The same object as claim() returns, for callers that keep it.
   virtual std::shared_ptr<const api::ResourceClaim> shared_claim(std::string_view key) const = 0;
-  // The claim as the stream alone has it.
+  // The claim as list and watch alone delivered it.
   virtual const api::ResourceClaim* streamed_claim(std::string_view key) const = 0;
 
   // Claims whose controlling owner has this uid, by name.
@@ -71,7 +71,7 @@ class View {
   // Claims whose allocation names a device of the pool, with administrative access or without, by name.
   virtual std::vector<const api::ResourceClaim*> claims_on_pool(std::string_view driver,
                                                                 std::string_view pool) const = 0;
-  // Claims that are allocated, by name. Costs a look at every claim.
+  // Claims that are allocated, by name. Visits every claim.
   virtual std::vector<const api::ResourceClaim*> allocated_claims() const = 0;
   // Pods one of whose entries resolves to the claim (or whose extended resource claim it is), by name.
   virtual std::vector<const api::Pod*> pods_of_claim(std::string_view key) const = 0;
@@ -87,29 +87,29 @@ class View {
   virtual const api::PodGroup* pod_group(GroupApi, std::string_view /*key*/) const { return nullptr; }
   virtual GroupsKnown groups_known(GroupApi) const { return {}; }
 
-  // What the server said about this object since the key's last pass that asked for nothing.
+  // What the server said about this object since this key's last reconcile without live GETs.
   virtual Presence confirmed(const Ref& object) const = 0;
-  // How long the object has been as it is, as far as this process saw; zero for one it does not know.
+  // How long the object has been unchanged, as far as this process saw; zero for an unknown object.
   virtual Duration unchanged_for(Kind kind, std::string_view key) const = 0;
-  // The signature of the last event of this reason about this uid; nothing when there was none (or it is forgotten).
+  // The signature of the last event of this reason about this uid; nothing if there was none (or it is forgotten).
   virtual std::optional<std::string> last_event(std::string_view uid, std::string_view reason) const = 0;
 
-  // How many writes that count for this uid (Write::tally) succeeded since this process started; what is forgotten
-  // counts from zero.
+  // How many writes that count for this uid (Write::tally) succeeded since this process started; a forgotten uid counts
+  // from zero.
   virtual uint64_t tallied(std::string_view uid) const = 0;
 
   struct Noted {
     std::string text;
     Duration age{};  // since the note was made
   };
-  // The last Note of this topic about this uid; nothing when there was none (or it is forgotten). The topic
+  // The last Note of this topic about this uid; nothing if there was none (or it is forgotten). The topic
   // "said/<reason>" is noted with every event.
   virtual std::optional<Noted> note(std::string_view /*uid*/, std::string_view /*topic*/) const { return std::nullopt; }
 
   virtual WallTime now() const = 0;
-  // The version of resource.k8s.io that is spoken: "resource.k8s.io/v1".
+  // The version of resource.k8s.io in use: "resource.k8s.io/v1".
   virtual std::string_view dra_api_version() const { return "resource.k8s.io/v1"; }
-  // The one that DeviceTaintRules are read and written in.
+  // The version in which DeviceTaintRules are read and written.
   virtual std::string_view taint_rule_api_version() const { return "resource.k8s.io/v1beta2"; }
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// dump() that never throws: names come from an API server, but a byte that is no UTF-8 must not end the process.
+// dump() that never throws: names come from an API server, but a byte that is not UTF-8 must not end the process.
 std::string dumped(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -37,8 +37,8 @@ Write patch_of(const api::ResourceClaim& claim, std::string subresource, const J
 
 constexpr std::string_view kRawParameters = "raw-parameters";
 
-// Puts the parameters where dumped() wrote `kRawParameters`: byte for byte as the server gave them, whatever their
-// depth and however long their numbers (a tree of them would need a stack as deep as they are). `body` has no other
+// Puts the parameters where dumped() wrote `kRawParameters`, byte for byte as the server sent them, at any depth and
+// with numbers of any length (a tree of them would need a stack as deep as they are). `body` has no other
 // member "parameters" before the configuration: members are in alphabetical order.
 std::string with_parameters(const std::string& body, const std::vector<const std::string*>& parameters) {
   const std::string place = "\"parameters\":\"" + std::string(kRawParameters) + "\"";
@@ -60,7 +60,7 @@ Json consumers_json(const std::vector<api::ResourceClaimConsumerReference>& cons
   return list;
 }
 
-// Server-side apply to a pod's status, pinned to its uid: what the manager applied before and leaves out, goes.
+// Server-side apply to a pod's status, pinned to its uid: fields applied before and now left out are removed.
 Write apply_pod_status(const api::Pod& pod, std::string manager, std::string purpose, Json status) {
   const api::ObjectMeta& metadata = pod.metadata;
   Write write;
@@ -174,7 +174,7 @@ Write write_generated_claim(const api::Pod& pod, const std::string& entry,
   write.verb = Verb::kCreate;
   write.object = {Kind::kClaim, pod.metadata.ns, name, ""};
   write.purpose = "create-claim";
-  // The spec is spliced in as the server sent it, so that fields this program does not know are kept.
+  // The spec is spliced in as the server sent it, so that fields unknown to this program are kept.
   write.body = dumped({{"apiVersion", dra_api_version}, {"kind", "ResourceClaim"}, {"metadata", std::move(metadata)}});
   write.body.pop_back();
   write.body += ",\"spec\":" + (claim_template.spec_json.empty() ? "{}" : claim_template.spec_json) + "}";

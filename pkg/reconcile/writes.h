@@ -1,5 +1,5 @@
-// Builders of the writes that reconcilers return. Every one carries uid and resourceVersion of the object it was
-// decided on, so that the API server refuses it when the object is another one or has changed. Pure functions.
+// Builders of the writes that reconcilers return. Each write carries uid and resourceVersion of the object it was
+// decided on, so that the API server refuses it if the object was replaced or has changed. Pure functions.
 #pragma once
 
 #include <map>
@@ -35,7 +35,7 @@ Write write_metadata(const api::ResourceClaim& claim, const std::vector<std::str
                      const std::map<std::string, std::optional<std::string>>& annotations, std::string purpose);
 Write write_delete(Kind kind, const api::ObjectMeta& metadata, std::string purpose);
 
-// status.resourceClaimStatuses of a pod, complete, and status.nominatedNodeName (empty: none, and ours is taken away),
+// status.resourceClaimStatuses of a pod, complete, and status.nominatedNodeName (empty: none, and ours is cleared),
 // by server-side apply; pinned to the pod's uid.
 Write write_claim_statuses(const api::Pod& pod, const std::vector<api::PodResourceClaimStatus>& statuses,
                            const std::string& nominated_node, std::string purpose);
@@ -44,20 +44,20 @@ Write write_generated_claim(const api::Pod& pod, const std::string& entry,
                             const api::ResourceClaimTemplate& claim_template, const std::string& name,
                             std::string_view dra_api_version);
 
-// POST pods/<name>/binding: binds the pod instance to the node. The answer is no pod: the stream brings it.
+// POST pods/<name>/binding: binds the pod instance to the node. The answer is not a pod; the watch delivers the pod.
 Write write_binding(const api::Pod& pod, const std::string& node);
-// Takes the gate off and, in the same patch, adds the requirements to every term of the pod's required node affinity
-// (which is made where there is none). A term without requirements matches nothing and is left so.
-// The pod's announcement that it leaves claims (leaving.h) goes with the gate.
+// Removes the gate and, in the same patch, adds the requirements to every term of the pod's required node affinity
+// (which is created if missing). A term without requirements matches nothing and stays as it is.
+// The same patch removes the pod's announcement that it leaves claims (leaving.h).
 Write write_ungated(const api::Pod& pod, std::string_view gate, const api::NodeSelectorTerm& narrowed_to);
 
-// Takes back status.nominatedNodeName, whoever wrote it; pinned to the pod's uid. Only other programs read it.
+// Clears status.nominatedNodeName, whoever wrote it; pinned to the pod's uid. Only other programs read it.
 Write write_nomination_removed(const api::Pod& pod, std::string purpose);
 
 // Sets one annotation of the pod; an empty value removes it.
 Write write_pod_annotation(const api::Pod& pod, std::string_view name, const std::string& value, std::string purpose);
 
-// The pod condition by which workload controllers tell disruptions from failures (KEP-3329).
+// The pod condition that lets workload controllers distinguish disruptions from failures (KEP-3329).
 inline constexpr std::string_view kDisruptionTarget = "DisruptionTarget";
 
 class View;
@@ -65,19 +65,19 @@ class View;
 // the pod's uid.
 Write write_disruption_target(const View& view, const api::Pod& pod, std::string_view reason, std::string_view message);
 
-// Sets one condition of a DeviceTaintRule by server-side apply under that manager; pinned to the rule's uid. The
-// condition's times and generation are filled in.
+// Sets one condition of a DeviceTaintRule by server-side apply under kEvictionManager; pinned to the rule's uid. Fills
+// in the condition's time and generation.
 Write write_rule_condition(const View& view, const api::DeviceTaintRule& rule, const api::Condition& condition);
 
 // The claim for the extended resources that the pod's containers ask for: owned by the pod, marked by
-// api::kExtendedResourceClaimAnnotation. AlreadyExists when it was made before: the name is extended_claim_name().
+// api::kExtendedResourceClaimAnnotation. AlreadyExists if it was made before: the name is extended_claim_name().
 Write write_extended_claim(const api::Pod& pod, const std::vector<api::DeviceRequest>& requests,
                            std::string_view dra_api_version);
 // status.extendedResourceClaimStatus of the pod, by server-side apply; pinned to the pod's uid.
 Write write_extended_status(const api::Pod& pod, const api::PodExtendedResourceClaimStatus& status);
 
-// Sets one condition of the pod's status by server-side apply, under a field manager of that type alone: what a manager
-// applied and leaves out, it takes away. Pinned to the pod's uid. lastTransitionTime stays where the status does.
+// Sets one condition of the pod's status by server-side apply, under a field manager of that type alone: apply removes
+// fields that a manager leaves out. Pinned to the pod's uid. Keeps lastTransitionTime if the status is the same.
 Write write_condition(const View& view, const api::Pod& pod, const api::Condition& condition, std::string purpose);
 
 // Emits the event unless it repeats the last one of its reason about this uid.
