@@ -125,8 +125,8 @@ using Cause = std::string;
 struct Park {
   std::vector<Cause> causes;
   int32_t priority = 0;
-  std::string since;  // waits_since() of groups.h: older ones are woken first
-  // Keys of one namespace and shape want the same: where one does not fit, none does. Empty: like no other.
+  std::string since;  // waits_since() of groups.h: older ones are unparked first
+  // Keys of one namespace and shape want the same: if one does not fit, none does. Empty: unlike any other.
   std::string shape;
 };
 
@@ -148,8 +148,8 @@ struct Outcome {
   bool paced = false;
   // The reconcile could not decide (a budget was spent): run it again after the key's back-off. A sentence for the log.
   std::string retry;
-  // Keys of this reconciler that are parked under these causes are woken, as by Triggers::wakes: what was kept in
-  // memory for others is free again, and no object says so.
+  // Unparks keys of this reconciler that are parked under these causes, as by Triggers::wakes: what was kept in memory
+  // for others is free again, and no object shows it.
   std::vector<Cause> wakes;
   // One line in the log, with the time that the reconcile took.
   std::optional<Decided> decided;

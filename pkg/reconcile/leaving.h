@@ -3,9 +3,9 @@
 // Only a view of the pod shows that the gate is there, and lifting it changes the pod, not the claim. So before its
 // reservation is withdrawn, an annotation of the pod announces it: "<claim uid>@<version of the claim>[,...]", written
 // by compare-and-swap while the gate is there. Then
-// - every attempt to lift the gate that was decided on an older view of the pod fails;
-// - nobody lifts the gate while the claim is seen at the announced version or an older one;
-// - the pod is taken off the list of the claim's users (users.h) only at exactly the announced version.
+//  - every attempt to lift the gate that was decided on an older view of the pod fails;
+//  - nobody lifts the gate while the claim is seen at the announced version or an older one;
+//  - the pod is taken off the list of the claim's users (users.h) only at exactly the announced version.
 // A reservation of a pod that is not on the list is not in use and is withdrawn at any version. The last consumer's
 // leaving removes the allocation too: one write then does both.
 //
