@@ -1,6 +1,6 @@
 // The reasons of events and conditions: a closed set, each with its meaning. docs/user/reference.md is made from it.
 //
-//  Event{ref_of(pod), false, "Allocated", ...}                       // compiles: it is in the set
+//   Event{ref_of(pod), false, "Allocated", ...}                       // compiles: it is in the set
 //   Event{ref_of(pod), false, "Alocated", ...}                        // does not compile
 //   condition.reason = condition_reason("EvictionInProgress", "NotStarted");
 //

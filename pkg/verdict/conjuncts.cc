@@ -11,7 +11,7 @@ std::vector<std::string> conjuncts(std::string_view expression) {
   int depth = 0;
   for (size_t at = 0; at < expression.size(); ++at) {
     const char c = expression[at];
-    // Triple quotes and raw texts are rare: such an expression stays whole.
+    // Triple quotes and raw strings are rare: such an expression stays whole.
     if (c == '"' || c == '\'') {
       if (expression.substr(at, 3) == std::string(3, c) || (at > 0 && (expression[at - 1] | 0x20) == 'r')) return whole;
       for (++at; at < expression.size() && expression[at] != c; ++at)

@@ -7,7 +7,7 @@
 
 namespace dra::verdict {
 
-// One part where nothing is joined, or where the expression has || or ?: at the same level, which bind less tightly.
+// A single part if nothing is joined, or if the expression has || or ?: at the same level, which bind less tightly.
 std::vector<std::string> conjuncts(std::string_view expression);
 
 }  // namespace dra::verdict

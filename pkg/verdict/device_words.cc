@@ -22,7 +22,7 @@ std::string free_words(const RequestVerdict& request, bool several_nodes) {
   return "usable";
 }
 
-// "container-0-request-1": the name that the claim for extended resources gives it, which nobody wrote.
+// "container-0-request-1": the generated name in the claim for extended resources, which no user wrote.
 bool is_of_an_extended_resource(const std::string& request) {
   int container = 0, number = 0, end = 0;
   const int read = std::sscanf(request.c_str(), "container-%4d-request-%4d%n", &container, &number, &end);

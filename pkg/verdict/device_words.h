@@ -11,11 +11,11 @@ namespace dra::verdict {
 std::string wanted_words(const RequestVerdict& request);
 // What follows the number: "in use", "tainted (key=value:NoSchedule)".
 std::string problem_words(const RequestVerdict& request, const DeviceGroup& group, bool several_nodes);
-// "claim ns/c (pod ns/p)", ..., "3 more"; empty: nobody, or nobody who may be named.
+// "claim ns/c (pod ns/p)", ..., "3 more"; empty: no holder, or none that may be named.
 std::string holder_words(const DeviceGroup& group, size_t most);
-// "at most 8 of 24 devices on one node", where no node has enough of them, in use or not, and no group says so.
+// "at most 8 of 24 devices on one node", if no node has enough of them, in use or not, and no group says so.
 std::string too_few_there_words(const Verdict& verdict, const RequestVerdict& request);
-// Why the class selects no device here; empty where it selects some.
+// Why the class selects no device here; empty if it selects some.
 std::string unselected_words(const RequestVerdict& request);
 
 }  // namespace dra::verdict

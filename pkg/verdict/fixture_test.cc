@@ -69,7 +69,7 @@ void VerdictWorld::make_nodes() {
   }
 }
 
-// A pod of another namespace on each node, with what keeps ours away.
+// On each node a pod of another namespace, with what keeps our pod away.
 void VerdictWorld::make_pods() {
   for (size_t i = 0; i < nodes.size(); ++i) {
     api::Pod other;
@@ -199,13 +199,13 @@ const std::vector<SeededCause>& seeded_causes() {
   };
   using W = VerdictWorld;
   static const std::vector<SeededCause> kCauses = {
-      // What refuses the pod or its claims as such.
+      // Refusals of the pod or its claims as such.
       {"volume claim is missing", "persistentvolumeclaim \"data\" not found", 0, [](W& w) { w.volume_claim = "data"; },
        "refusal"},
       {"class is missing", "\"none\" does not exist", 0, [](W& w) { w.device_class = "none"; }, "class"},
       {"selector cannot be compiled", "selector #0", 0, [](W& w) { w.selectors = {"device.driver =="}; }, "selector"},
       {"more than a claim may have", "the limit of a claim is 32", 0, [](W& w) { w.count = 40; }, "count"},
-      // What keeps the pod from every node, in kube-scheduler's order.
+      // What keeps the pod off every node, in kube-scheduler's order.
       {"nodes are deleted", "being deleted", 10, each([](WorldNode& n) { n.deleting = true; }), ""},
       {"cordon", "cordoned", 11, each([](WorldNode& n) { n.unschedulable = true; }), ""},
       {"node taint", "taint dedicated=ml:NoSchedule is not tolerated", 12,

@@ -4,7 +4,7 @@
 //   NodeFindings findings = findings_of(cluster, needs, decision);
 //   findings.groups[findings.group_of("node-a")].text   // "asks 100 cpu, node has 96"
 //
-// Plain values, but for the cluster, which must outlive them and not change meanwhile.
+// Plain values, except for the cluster, which must outlive them and not change meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@
 namespace dra::verdict {
 
 enum class NodeProblem : uint8_t {
-  kDevices,   // none: the pod could go there, but for its devices
+  kDevices,   // none: the pod could go there, devices aside
   kPinned,    // a claim of the pod is allocated already, and not for this node
-  kDeleting,  // the others in the order in which kube-scheduler looks for them
+  kDeleting,  // the others in the order in which kube-scheduler checks them
   kCordoned,
   kName,
   kTaint,
@@ -37,7 +37,7 @@ struct NodeGroup {
   // "cordoned", "taint dedicated=ml:NoSchedule is not tolerated", "asks 100 cpu, node has 96".
   std::string text;
   uint32_t nodes = 0;
-  // Of these, how many have enough devices for each request of the pod by itself.
+  // Of these, how many have enough devices for each request of the pod taken alone.
   uint32_t with_devices = 0;
   std::vector<std::string> names;  // the first kMaxNames of them; those with devices come first
 };
@@ -46,9 +46,9 @@ inline constexpr size_t kMaxNames = 8;
 struct NodeFindings {
   // Groups of refused nodes, largest first. Nodes that pass are in no group.
   std::vector<NodeGroup> groups;
-  uint32_t nodes = 0;   // all that were looked at
-  uint32_t passed = 0;  // that take the pod, devices aside
-  // The pod was refused before any node was looked at (a volume claim does not exist), or its spec cannot be read.
+  uint32_t nodes = 0;   // all that were examined
+  uint32_t passed = 0;  // that accept the pod, devices aside
+  // The pod was refused before any node was examined (a volume claim does not exist), or its spec cannot be read.
   std::string refused;
   // Affinity, anti-affinity or spreading refused a node.
   bool depends_on_pods = false;
@@ -58,11 +58,11 @@ struct NodeFindings {
   uint16_t group_of(std::string_view node) const;
 
   const placement::Cluster* cluster = nullptr;
-  std::vector<uint16_t> group_by_index;  // by placement::NodeIndex
+  std::vector<uint16_t> group_by_index;  // index: placement::NodeIndex
 };
 
-// Costs a pass over the candidates of the decision, without looking at labels or pods again. `pinned`: what is wrong
-// with the nodes that the decision was not asked about; empty: nothing, they are left out.
+// Walks the decision's candidates once and does not evaluate labels or pods again. `pinned`: what is wrong with the
+// nodes that the decision was not asked about; empty: nothing, they are left out.
 NodeFindings findings_of(const placement::Cluster& cluster, const placement::PodNeeds& needs,
                          const placement::Decision& decision, const std::string& pinned = "");
 

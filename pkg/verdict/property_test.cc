@@ -1,4 +1,4 @@
-// Random worlds: verdicts count right, and what would make a claim fit does, as the exhaustive search sees it.
+// Random worlds: verdicts count right, and their suggestions make the claim fit, according to the exhaustive search.
 // DRA_SEED picks another start, DRA_CASES another number of worlds (300; the long form is 2000).
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ uint64_t number_from(const char* name, uint64_t fallback) {
 
 using oracle::World;
 
-// A claim of others, and how the world looks without it.
+// Another claim, and the world without it.
 struct Held {
   std::shared_ptr<const api::ResourceClaim> claim;
   std::function<void(World&)> release;
@@ -57,7 +57,7 @@ struct Scene {
   Facts facts() { return {cluster, contest->inventory(), contest->allocator(), {}}; }
 };
 
-// Null: the world has what claims of others cannot be told apart by.
+// Null: in this world other claims cannot be told apart.
 std::unique_ptr<Scene> scene_of(const World& world) {
   auto scene = std::make_unique<Scene>();
   auto contest = allocharness::Contest::make(world);
@@ -69,7 +69,7 @@ std::unique_ptr<Scene> scene_of(const World& world) {
   return scene;
 }
 
-// More is held than the generator has it, so that there is something to release.
+// More devices are held than the generator holds, so that there is something to release.
 World crowded_world(uint64_t seed) {
   oracle::Ingredients ingredients;
   ingredients.selector_errors = false;
@@ -147,7 +147,7 @@ TEST(WouldFit, EverySuggestionMakesItFitAndNoneSmallerDoes) {
       }
       const World changed = with_claims(world, apply_to_question(scene->question, suggestion)->question);
       const oracle::Verdict verdict = oracle::solve(changed);
-      // Parts of selectors are nothing that the oracle can judge.
+      // The oracle cannot judge parts of selectors.
       if (verdict.answer == oracle::Answer::kError || verdict.answer == oracle::Answer::kTooBig) {
         ++unjudged;
         continue;

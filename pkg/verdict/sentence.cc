@@ -1,4 +1,4 @@
-// sentence(): one sentence for events and conditions, and kind(): what of it is news.
+// sentence(): one sentence for events and conditions, and kind(): what makes it news.
 #include <algorithm>
 
 #include "pkg/verdict/device_words.h"
@@ -9,7 +9,7 @@ namespace dra::verdict {
 
 namespace {
 
-constexpr size_t kMaxGroups = 4;  // of nodes, and of devices of a request
+constexpr size_t kMaxGroups = 4;  // of nodes, and of a request's devices
 constexpr size_t kMaxRequests = 4;
 constexpr size_t kMaxNodeNames = 3;
 constexpr size_t kMaxHolderNames = 2;
@@ -31,7 +31,7 @@ std::string node_words(const NodeGroup& group) {
   return text + ": " + group.text;
 }
 
-// All but the nodes that pass.
+// All nodes except those that pass.
 std::string refused_nodes(const Verdict& verdict) {
   std::string text;
   size_t shown = 0;
@@ -69,7 +69,7 @@ bool is_chosen(const RequestVerdict& request, const SentenceOptions& options) {
   return options.claim.empty() || request.claim == options.claim;
 }
 
-// "2 x gpu: 14 devices in use; 1 x nic: ..."; only requests that are not possible by themselves, if there are any.
+// "2 x gpu: 14 devices in use; 1 x nic: ..."; if some requests are impossible alone, only those.
 std::string devices(const Verdict& verdict, const SentenceOptions& options) {
   std::vector<const RequestVerdict*> chosen;
   bool several_claims = false, any_impossible = false;
@@ -81,7 +81,7 @@ std::string devices(const Verdict& verdict, const SentenceOptions& options) {
   }
   if (any_impossible && verdict.main != Verdict::Main::kTogether)
     std::erase_if(chosen, [](const RequestVerdict* request) { return request->possible; });
-  // The request that the verdict begins with comes first.
+  // The verdict's main request comes first.
   std::stable_sort(chosen.begin(), chosen.end(), [&](const RequestVerdict* a, const RequestVerdict* b) {
     const RequestVerdict* first = &verdict.requests[verdict.main_request];
     return a == first && b != first;
@@ -130,7 +130,7 @@ std::string sentence(const Verdict& verdict, const SentenceOptions& options) {
     if (verdict.passed > 0) text += "; " + counted(verdict.passed, "node") + " without the devices";
     return cut(wanted.empty() ? text : text + "; devices for " + wanted, tail);
   }
-  // Without a request that was looked at there was no time for one.
+  // If no request was examined, there was no time for one.
   std::string text = who + (wanted.empty() ? "the devices that the claims ask for" : wanted);
   if (verdict.main == Verdict::Main::kTogether) text = who + "all requests together: " + wanted;
   if (!verdict.together.empty() && verdict.passed <= 1) text += "; " + verdict.together;

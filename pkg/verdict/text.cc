@@ -1,4 +1,4 @@
-// text(): the verdict for somebody at a terminal.
+// text(): the verdict for a user at a terminal.
 #include "pkg/verdict/device_words.h"
 #include "pkg/verdict/verdict.h"
 #include "pkg/verdict/words.h"
@@ -7,7 +7,7 @@ namespace dra::verdict {
 
 namespace {
 
-// Lines of at most `width` bytes, broken at blanks; what follows the first is indented by two more.
+// Lines of at most `width` bytes, broken at blanks; continuation lines are indented by two more.
 class Page {
  public:
   explicit Page(size_t width) : width_(std::max<size_t>(width, 20)) {}

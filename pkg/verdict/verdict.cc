@@ -62,7 +62,7 @@ DeviceGroup group_of(const allocator::CauseCount& count, const DeviceFacts& fact
   return group;
 }
 
-// The same problem and text under several keys (a counter of many sets) is one group.
+// The same problem and text under several keys (one counter of many sets) is one group.
 void merge_into(std::vector<DeviceGroup>& groups, DeviceGroup group) {
   const auto same = std::find_if(groups.begin(), groups.end(), [&](const DeviceGroup& known) {
     return known.problem == group.problem && (known.text == group.text || group.problem == DeviceProblem::kCut);
@@ -84,13 +84,13 @@ void merge_into(std::vector<DeviceGroup>& groups, DeviceGroup group) {
   }
 }
 
-// Devices that the request's selectors leave: what stands in their way can change without the request.
+// Devices that the request's selectors leave: their obstacle can change without the request.
 bool is_of_the_request(DeviceProblem problem) {
   return problem != DeviceProblem::kSelector && problem != DeviceProblem::kSelectorFails;
 }
 
-// Enough usable devices, but too few on each node: that comes first. Then what keeps most devices from the request; its
-// own selectors do only where too few devices are left of them to satisfy it, whatever happens to these.
+// Enough usable devices, but too few on each node: that comes first. Then the obstacle that blocks most devices; the
+// request's own selectors count only if they leave too few devices to satisfy it, whatever happens to these.
 void sort_groups(RequestVerdict& request) {
   const uint32_t left = request.selected();
   const bool too_picky = left == 0 || left < request.wanted;
@@ -119,7 +119,7 @@ RequestVerdict request_verdict(const allocator::RequestReason& reason, const Dev
   out.nearest_miss = clean(reason.nearest_miss, kMaxDeviceText);
   uint32_t usable = 0, others = 0;
   for (const allocator::CauseCount& count : reason.counts) {
-    // A claim that asks for more than one may have is refused before any device is looked at.
+    // A claim that asks for more than the limit is refused before any device is examined.
     const bool refused = count.cause == Cause::kClassMissing || count.cause == Cause::kInvalidRequest ||
                          (count.cause == Cause::kLimit && count.devices == 0);
     if (refused) {
@@ -134,7 +134,7 @@ RequestVerdict request_verdict(const allocator::RequestReason& reason, const Dev
       (count.cause == Cause::kCombination ? usable : others) += count.devices;
     }
   }
-  // Mode All wants every device that is selected, so any that cannot be had stands in the way.
+  // Mode All wants every selected device, so any unavailable one blocks it.
   out.possible = out.wanted == 0 ? usable > 0 && others == 0 : reason.most_on_one_node >= out.wanted;
   if (usable >= out.wanted && out.wanted > 0 && !out.possible) out.most_on_one_node = reason.most_on_one_node;
   if (!out.invalid.empty()) out.possible = false;
@@ -143,12 +143,12 @@ RequestVerdict request_verdict(const allocator::RequestReason& reason, const Dev
   return out;
 }
 
-// "req" of "req/sub" within its claim: alternatives of one request share it.
+// "req" for "req/sub" within its claim: alternatives of one request share it.
 std::string base_of(const RequestVerdict& request) {
   return request.claim + "//" + request.request.substr(0, request.request.find('/'));
 }
 
-// The request to begin with: the first none of whose alternatives is possible by itself.
+// The main request: the first of which no alternative is possible alone.
 std::optional<size_t> first_impossible(const std::vector<RequestVerdict>& requests) {
   for (size_t i = 0; i < requests.size(); ++i) {
     const std::string base = base_of(requests[i]);
@@ -206,7 +206,7 @@ void add_node_groups(Verdict& verdict, const NodeFindings& findings, const alloc
   });
 }
 
-// The nodes that the question is about, and which of them take the pod.
+// The nodes that the question is about, and which of them accept the pod.
 struct Choice {
   NodeFindings findings;
   std::vector<inventory::NodeId> passed;
@@ -247,7 +247,7 @@ Choice choose_nodes(const Facts& facts, const Question& question, Grouping group
   return choice;
 }
 
-// Claims that are allocated already leave the nodes that their allocation can be used on.
+// Allocated claims leave only the nodes on which their allocation can be used.
 void pin(const Facts& facts, const Question& question, Choice& choice) {
   for (const auto& claim : question.claims) {
     if (!claim->status.allocation || !claim->status.allocation->node_selector) continue;
@@ -342,11 +342,11 @@ Verdict explain(const DeviceFacts& facts, const Question& question, const NodeFi
 
 namespace {
 
-// What judge() and fits_on() do alike.
+// The part that judge() and fits_on() share.
 struct Decided {
   Choice choice;
   allocator::FoundNodes found;
-  bool searched = false;  // else no node was left, or no claim is to be allocated
+  bool searched = false;  // false: no node was left, or no claim needs an allocation
 };
 
 Decided decide(const Facts& facts, const Question& question, Grouping grouping) {

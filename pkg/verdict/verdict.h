@@ -6,12 +6,12 @@
 //   else: verdict::sentence(v)   // for events and conditions: one sentence of at most 1 KiB, main obstacle first
 //         verdict::text(v)       // for people at a terminal
 //
-// The manager, which has decided already, calls explain() instead; it looks at no more devices than the allocator's
+// The manager, which has decided already, calls explain() instead. It examines no more devices than the allocator's
 // slice allows, and the verdict says how many that were.
 //
-// Guarantees: pure but for caches of the allocator and the cluster; bounded by the allocator's slice (Options::slice).
-// Every device of a node that was looked at is counted exactly once for each request: not_selected and the devices of
-// `groups` add up to `examined`. Texts are valid UTF-8 without control characters, whatever objects contain.
+// Guarantees: pure except for caches of the allocator and the cluster; bounded by the allocator's slice
+// (Options::slice). Every device of an examined node is counted exactly once for each request: not_selected and the
+// devices of `groups` add up to `examined`. Texts are valid UTF-8 without control characters, whatever objects contain.
 // Not thread-safe: one thread owns the facts.
 #pragma once
 
@@ -34,17 +34,17 @@
 
 namespace dra::verdict {
 
-// A claim that holds devices, as far as whoever asks may know it.
+// A claim that holds devices, as far as the asker may know it.
 struct Holder {
   std::string claim;  // namespace/name; empty: it may not be named
   std::string uid;
-  std::vector<std::string> pods;  // namespace/name, that it is reserved for
-  uint32_t devices = 0;           // of those that the group counts
+  std::vector<std::string> pods;  // namespace/name of the pods it is reserved for
+  uint32_t devices = 0;           // how many of the group's devices it holds
 };
-// Names the claim of a uid, which holds something of the pool. Called for at most kMaxNames claims a group.
+// Names the claim with this uid, which holds part of the pool. Called for at most kMaxNames claims per group.
 using NameOfHolder = std::function<Holder(std::string_view uid, std::string_view driver, std::string_view pool)>;
 
-// What stands between a request and devices that its class selects.
+// Why a request cannot have devices that its class selects.
 enum class DeviceProblem : uint8_t {
   kFree,            // nothing: it can be had, but there are not enough, or not together
   kFreeElsewhere,   // nothing, but the pod cannot go to its node
@@ -54,8 +54,8 @@ enum class DeviceProblem : uint8_t {
   kCapacity,        // short of a capacity (`text`: which, and by how much)
   kTaint,           // `text`: "key=value:Effect"
   kSelector,        // refused by a selector of the request (`text`: the expression)
-  kSelectorFails,   // a selector ends with an error on it (`text`)
-  kConstraint,      // no value that enough devices have in common, or too few different ones (`text`)
+  kSelectorFails,   // a selector fails with an error on it (`text`)
+  kConstraint,      // too few devices share a value, or too few different values (`text`)
   kPoolIncomplete,  // `text`: "2 of 3 slices of generation 7 seen"
   kPoolInvalid,     // `text`: why
   kFeature,         // needs a feature gate that is off (`text`)
@@ -70,66 +70,66 @@ struct DeviceGroup {
   std::vector<std::string> names;  // driver/pool/device, the first kMaxNames
   std::vector<Holder> holders;     // most devices first, at most kMaxNames
   uint32_t more_holders = 0;
-  bool holders_sampled = false;  // there may be more still
+  bool holders_sampled = false;  // there may be still more
 };
 
 struct RequestVerdict {
   std::string claim;    // namespace/name
-  std::string entry;    // of the pod's resourceClaims; empty where the question names none
+  std::string entry;    // its name in the pod's resourceClaims; empty if the question names none
   std::string request;  // "req" or "req/sub"
   std::string device_class;
   uint32_t wanted = 0;              // 0: mode All
-  uint32_t asked = 0;               // devices there are
-  uint32_t examined = 0;            // of these, looked at
-  uint32_t not_selected = 0;        // by the class: no reason for anything
+  uint32_t asked = 0;               // devices that exist
+  uint32_t examined = 0;            // of these, examined
+  uint32_t not_selected = 0;        // by the class: not a reason for anything
   std::vector<DeviceGroup> groups;  // largest obstacle first; the devices that the class selects
-  // Where the class selects none at all: what comes nearest, "no device has driver gpu.nvidia.com".
+  // If the class selects none at all: the nearest miss, "no device has driver gpu.nvidia.com".
   std::string nearest_miss;
-  // Usable devices on the node that has most of them, where there are enough in all but too few on each.
+  // Usable devices on the node that has most of them, if there are enough in all but too few on each node.
   std::optional<uint32_t> most_on_one_node;
-  // Devices that the request selects, in use or not, on the node that has most, where there are enough in all and no
-  // node has enough: waiting does not help.
+  // Devices that the request selects, in use or not, on the node that has most, if there are enough in all and no node
+  // has enough: waiting does not help.
   std::optional<uint32_t> most_there;
-  // The request cannot be satisfied by anything: unknown class, unreadable selector.
+  // Nothing can satisfy the request: unknown class, unreadable selector.
   std::string invalid;
 
-  // Of kFree.
+  // Devices of kFree.
   uint32_t free() const;
-  // By class and request.
+  // Devices selected by class and request.
   uint32_t selected() const;
-  // Nothing stands between this request and enough devices of one node, others aside.
+  // The request alone, without the pod's other requests, can have enough devices of one node.
   bool possible = false;
 };
 
 enum class Answer : uint8_t {
   kFits,
   kDoesNotFit,
-  kUndecided,  // the search ended by its budget, or the slice did
+  kUndecided,  // the search ended at its budget or its slice
 };
 
 struct Verdict {
   Answer answer = Answer::kDoesNotFit;
 
-  // kFits: the node, and per claim of the question that was not allocated its devices, in order.
+  // kFits: the node, and the devices of each claim of the question that was not allocated, in order.
   std::string node;
   std::vector<api::AllocationResult> results;
 
-  // Refused as such, whatever nodes and devices there are: one sentence that names object and field.
+  // Refused whatever nodes and devices there are: one sentence that names object and field.
   std::string refused;
 
-  uint32_t nodes = 0;                  // looked at
-  uint32_t passed = 0;                 // that take the pod, devices aside
-  std::vector<NodeGroup> node_groups;  // the main obstacle first; the nodes that pass are a group of kDevices
+  uint32_t nodes = 0;                  // examined
+  uint32_t passed = 0;                 // that accept the pod, devices aside
+  std::vector<NodeGroup> node_groups;  // the main obstacle first; the nodes that pass form a group of kDevices
   std::vector<RequestVerdict> requests;
-  // Of the devices that the classes select: whose slices and claims could change the answer, sorted.
+  // Drivers of the devices that the classes select: their slices and claims could change the answer. Sorted.
   std::vector<std::string> drivers;
-  // Several requests that are possible each by itself, but not together: what refuted them.
+  // Several requests that are each possible alone, but not together: what refuted them.
   std::string together;
 
   // What sentence() and text() begin with.
   enum class Main : uint8_t { kRefused, kNodes, kDevices, kTogether, kUndecided };
   Main main = Main::kDevices;
-  size_t main_request = 0;  // kDevices: into requests
+  size_t main_request = 0;  // kDevices: index into requests
 };
 
 struct Facts {
@@ -138,18 +138,18 @@ struct Facts {
   allocator::Allocator& allocator;
   NameOfHolder name_of_holder;  // empty: holders are not named
   placement::Volumes volumes = placement::Volumes::kIgnored;
-  placement::NodeNumbers* numbers = nullptr;  // of this cluster in this inventory; without it names are looked up
+  placement::NodeNumbers* numbers = nullptr;  // for this cluster and inventory; without it names are looked up
 };
 
 struct Question {
-  const api::Pod* pod = nullptr;  // null: every node takes it
-  // Of the pod, in the order of its entries. Those that are allocated restrict the nodes.
+  const api::Pod* pod = nullptr;  // null: every node accepts it
+  // The pod's claims, in the order of its entries. Allocated ones restrict the nodes.
   std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
-  std::vector<std::string> entries;  // their names in the pod, for words; may be empty
+  std::vector<std::string> entries;  // their names in the pod, for texts; may be empty
   std::vector<std::string> nodes;    // only these; empty: all
 };
 
-// Takes the nodes out of `passed` on which the devices that `claim` has already cannot be used.
+// Removes from `passed` the nodes on which the devices that `claim` already has cannot be used.
 void pin_nodes(NodeFindings& findings, std::vector<inventory::NodeId>& passed, const inventory::Inventory& inventory,
                const std::string& claim, const std::function<bool(inventory::NodeId)>& usable);
 
@@ -165,7 +165,7 @@ struct DeviceFacts {
   allocator::Allocator& allocator;
   const NameOfHolder& name_of_holder;
 };
-// Explains what was refused: `findings` of the nodes, and the nodes that passed in the order they were tried in.
+// Explains a refusal: `findings` of the nodes, and the nodes that passed, in the order in which they were tried.
 Verdict explain(const DeviceFacts& facts, const Question& question, const NodeFindings& findings,
                 std::span<const inventory::NodeId> passed, const allocator::FoundNodes* found);
 
@@ -181,12 +181,12 @@ std::string sentence(const Verdict& verdict, const SentenceOptions& options = {}
 
 struct TextOptions {
   size_t width = 80;  // where lines are wrapped
-  bool wide = false;  // all names that are known
+  bool wide = false;  // all known names
 };
-// Several lines, each ended; the answer first, then nodes, then devices by request.
+// Several lines, each with its newline; the answer first, then nodes, then devices by request.
 std::string text(const Verdict& verdict, const TextOptions& options = {});
 
-// Two verdicts of one kind differ in figures and names only: not worth a new event.
+// Two verdicts of one kind differ only in figures and names: not worth a new event.
 std::string kind(const Verdict& verdict);
 
 }  // namespace dra::verdict

@@ -1,5 +1,5 @@
-// VerdictWorld: three nodes with two GPUs and one NIC each and a pod that wants one GPU, and what can be wrong with
-// that. For tests.
+// VerdictWorld: three nodes with two GPUs and one NIC each, a pod that wants one GPU, and everything that can be wrong
+// with it. For tests.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ struct WorldNode {
   int devices = 2, held = 0;
 };
 
-// Everything is set before judge() makes the objects.
+// Set everything before judge() creates the objects.
 struct VerdictWorld {
   std::vector<WorldNode> nodes{3};
   std::optional<api::Taint> node_taint;
@@ -72,11 +72,11 @@ struct VerdictWorld {
 
 struct SeededCause {
   std::string name;
-  std::string words;  // that the sentence has for it
+  std::string words;  // the words that the sentence has for it
   int rank = 0;       // lower ranks are named first
   std::function<void(VerdictWorld&)> seed;
-  std::string excludes;    // causes of one such word cannot be seeded together
-  std::string headline{};  // of the page, where it has other words
+  std::string excludes;    // causes with the same word here cannot be seeded together
+  std::string headline{};  // the page's words, where they differ
 };
 const std::vector<SeededCause>& seeded_causes();
 

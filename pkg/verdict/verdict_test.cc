@@ -48,7 +48,7 @@ TEST(Verdict, EachSeededCauseIsNamedFirst) {
     check_sums(verdict, cause.name);
     const std::string said = sentence(verdict), page = text(verdict, {10'000, false});
     ASSERT_THAT(said, HasSubstr(cause.words)) << cause.name;
-    // The headline of the page is about the same obstacle.
+    // The page's headline is about the same obstacle.
     EXPECT_THAT(page.substr(0, page.find('\n')), HasSubstr(cause.headline.empty() ? cause.words : cause.headline))
         << cause.name << "\n"
         << page;
@@ -60,8 +60,8 @@ TEST(Verdict, EachSeededCauseIsNamedFirst) {
   }
 }
 
-// Whatever refuses the claims or the pod as such comes first, then what keeps the pod from every node, in the order in
-// which kube-scheduler looks; then devices.
+// A refusal of the claims or the pod as such comes first, then what keeps the pod off every node, in kube-scheduler's
+// order; then devices.
 TEST(Verdict, PairsNameTheOneThatRanksFirst) {
   size_t pairs = 0;
   for (size_t i = 0; i < seeded_causes().size(); ++i)
@@ -87,7 +87,7 @@ TEST(Verdict, PairsNameTheOneThatRanksFirst) {
   std::printf("%zu pairs of %zu causes\n", pairs, seeded_causes().size());
 }
 
-// The pod asks for 100 CPUs beside free GPUs: the nodes are what is wrong, not the devices.
+// The pod asks for 100 CPUs beside free GPUs: the nodes are the problem, not the devices.
 TEST(Verdict, FreeDevicesOnNodesThatThePodCannotUse) {
   VerdictWorld world;
   world.nodes[2].devices = 0;
@@ -100,7 +100,7 @@ TEST(Verdict, FreeDevicesOnNodesThatThePodCannotUse) {
   EXPECT_EQ(verdict.node_groups[0].with_devices, 2u);
 }
 
-// Enough devices in all, but not on one node: that is the main obstacle, whatever else keeps some of them.
+// Enough devices in all, but not on one node: that is the main obstacle, whatever else blocks some of them.
 TEST(Verdict, TooFewOnOneNodeComesFirst) {
   VerdictWorld some_held;
   some_held.count = 3;
@@ -126,7 +126,7 @@ TEST(Verdict, TooFewOnOneNodeComesFirst) {
   waits.hold_all();
   EXPECT_NE(kind(verdict), kind(waits.judge())) << "waiting helps";
 
-  // Nodes that have enough do not take the pod; those that do have too few.
+  // Nodes with enough devices do not accept the pod; those that do have too few.
   VerdictWorld elsewhere;
   elsewhere.count = 3;
   elsewhere.hold_all();
@@ -136,7 +136,7 @@ TEST(Verdict, TooFewOnOneNodeComesFirst) {
               StartsWith("no node can provide 3 x gpu: at most 2 of 8 devices on one node that takes the pod, 8 in"));
 }
 
-// What of the pool is not seen yet, and a device that serves several requests, may be enough.
+// Parts of the pool not seen yet, and a device that serves several requests, may be enough.
 TEST(Verdict, TooFewOnOneNodeIsSaidOnlyWhereItIsKnown) {
   VerdictWorld incomplete;
   incomplete.count = 5;
@@ -151,7 +151,7 @@ TEST(Verdict, TooFewOnOneNodeIsSaidOnlyWhereItIsKnown) {
   EXPECT_THAT(sentence(verdict), testing::Not(HasSubstr("at most")));
 }
 
-// What the class does not select is no reason, unless it selects nothing.
+// Devices that the class does not select are not a reason, unless it selects nothing.
 TEST(Verdict, DevicesOfOtherClassesAreNotCounted) {
   VerdictWorld world;
   world.hold_all();

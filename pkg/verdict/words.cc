@@ -7,7 +7,7 @@ namespace dra::verdict {
 
 namespace {
 
-// C0 and C1 controls, line and paragraph separators, and what turns the direction of text.
+// C0 and C1 controls, line and paragraph separators, and characters that change the text direction.
 bool is_unprintable(std::string_view text, size_t at, size_t length) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[at + i]); };
   if (length == 1) return byte(0) < 0x20 || byte(0) == 0x7F;

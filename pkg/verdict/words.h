@@ -1,4 +1,4 @@
-// Words: texts that may hold anything made fit for a sentence. Pure. Internal to pkg/verdict.
+// Words: makes texts with arbitrary contents fit for a sentence. Pure. Internal to pkg/verdict.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace dra::verdict {
 
 // Valid UTF-8 on one line, at most `limit` bytes, cut with "...": control characters become spaces, runs of white space
-// one space. Looks at no more than a few times `limit` bytes of the text.
+// one space. Reads no more than a few times `limit` bytes of the text.
 std::string clean(std::string_view text, size_t limit);
 
 // 1234567 -> "1,234,567".

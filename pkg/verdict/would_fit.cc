@@ -25,7 +25,7 @@ std::string taint_words(const std::string& key, const std::string& value, const 
   return clean(key + (value.empty() ? "" : "=" + value) + ":" + effect, kMaxShown);
 }
 
-// Where a request of the question is.
+// The position of a request in the question.
 struct Place {
   size_t claim = 0, request = 0;
   int alternative = -1;
@@ -58,7 +58,7 @@ class Trials {
  private:
   // ---- trying
 
-  // A decision about a few nodes is much cheaper than one about all: so many count as one.
+  // A decision about a few nodes is much cheaper than one about all: this many count as one.
   static constexpr size_t kNarrowAsOne = 16;
 
   bool may_try() {
@@ -71,7 +71,7 @@ class Trials {
     if (!narrow || ++narrow_ % kNarrowAsOne == 1) ++out_.decisions;
     return fits_on(facts_, question);
   }
-  // Adds the suggestion where it makes the question fit.
+  // Adds the suggestion if it makes the question fit.
   bool offer(Suggestion suggestion) {
     const std::unique_ptr<ChangedQuestion> changed = apply_to_question(question_, suggestion);
     const std::optional<std::string> node = fits(changed->question);
@@ -150,7 +150,7 @@ class Trials {
       const std::shared_ptr<const api::Node> before = facts_.cluster.rest(index).node;
       auto changed = std::make_shared<api::Node>(*before);
       changed->unschedulable = false;
-      // kubectl cordon's taint goes with it.
+      // kubectl cordon's taint is removed with it.
       std::erase_if(changed->taints, [](const api::Taint& t) { return t.key == "node.kubernetes.io/unschedulable"; });
       facts_.cluster.set_node(changed);
       const std::optional<std::string> node = fits(question_);
@@ -166,7 +166,7 @@ class Trials {
     }
   }
 
-  // Of each resource that the pod asks for the most that fits: less of it never fits on fewer nodes.
+  // For each resource that the pod asks for, the largest amount that fits: a smaller amount never fits on fewer nodes.
   void ask_less() {
     if (question_.pod == nullptr) return;
     const Result<placement::PodNeeds> needs = placement::PodNeeds::of(*question_.pod);
@@ -186,7 +186,7 @@ class Trials {
     for (const placement::NodeIndex node : facts_.cluster.nodes())
       if (const int64_t free = free_on(node); free >= 0 && free < asked) amounts.insert(free);
     const std::vector<int64_t> order(amounts.begin(), amounts.end());
-    // The first that does not fit any more.
+    // The first amount that no longer fits.
     const auto end = std::partition_point(order.begin(), order.end(), [&](int64_t amount) {
       return fits(apply_to_question(question_, less(resource, amount))->question).has_value();
     });
@@ -201,7 +201,7 @@ class Trials {
     return one;
   }
 
-  // One more node of each kind, with the devices that this node alone publishes, until one does.
+  // One more node of each kind, with the devices that this node alone publishes, until one fits.
   void add_node() {
     constexpr size_t kMostKinds = 32;
     if (objects_.slices.empty()) return;
@@ -312,7 +312,7 @@ class Trials {
     }
   }
 
-  // A list of all pools is long, and what is tried leaves it as it was.
+  // Listing all pools is slow, and the attempts leave the list unchanged.
   const std::vector<inventory::PoolInfo>& pools() {
     if (pools_.empty()) pools_ = facts_.inventory.pools();
     return pools_;
@@ -320,9 +320,9 @@ class Trials {
 
   // ---- claims of others
 
-  static constexpr size_t kMostShrunk = 512;  // holders of which those are sought that need not go
+  static constexpr size_t kMostShrunk = 512;  // with more holders, those that need no release are not sought
 
-  // Those that hold something, but for the pod's own.
+  // Claims that hold something, except the pod's own.
   std::vector<ClaimPtr> holders() const {
     std::set<std::string> own;
     for (const ClaimPtr& claim : question_.claims) own.insert(claim->metadata.uid);
@@ -333,8 +333,8 @@ class Trials {
     return all;
   }
 
-  // Where the release of these claims changes anything: the nodes of their pools, among those that are asked about.
-  // Nothing where a pool is not of one node: then anywhere.
+  // The nodes whose answer the release of these claims can change: the nodes of their pools, if they are in the
+  // question. Nothing if a pool spans several nodes: then any node.
   std::optional<std::vector<std::string>> nodes_changed_by(const std::vector<ClaimPtr>& released) {
     if (node_of_pool_.empty())
       for (const inventory::PoolInfo& pool : pools()) node_of_pool_[{pool.driver, pool.name}] = pool.node;
@@ -350,8 +350,8 @@ class Trials {
     return std::vector<std::string>(nodes.begin(), nodes.end());
   }
 
-  // With exactly these claims released, and then put back. It does not fit without that, so other nodes than theirs
-  // need not be looked at.
+  // Releases exactly these claims, and then restores them. Without that it does not fit, so other nodes than theirs
+  // need no check.
   std::optional<std::string> fits_without(const std::vector<ClaimPtr>& released) {
     constexpr size_t kFewNodes = 64;
     Question question = question_;
@@ -367,7 +367,7 @@ class Trials {
 
   void release() {
     const std::vector<ClaimPtr> all = holders();
-    // Where nothing helps this says so at once; where there are very many, it costs more than it saves.
+    // If no release helps, this ends the search at once; with very many holders it costs more than it saves.
     if (all.empty() || (all.size() <= kMostShrunk && !fits_without(all))) return;
     const bool exact = all.size() <= options_.exact_holders;
     const std::vector<ClaimPtr> fewest = exact ? fewest_of(all) : few_of(all);
@@ -398,7 +398,7 @@ class Trials {
     return all;
   }
 
-  // One alone if any does; else all of the pool where that helps, less those that need not go; else all of them so.
+  // One claim if any suffices; else the best pool's claims, else all claims; both less those that need no release.
   std::vector<ClaimPtr> few_of(const std::vector<ClaimPtr>& all) {
     constexpr size_t kMostAlone = 2'000, kMostPools = 64;
     for (size_t i = 0; i < all.size() && i < kMostAlone && may_try(); ++i)
@@ -436,7 +436,7 @@ class Trials {
   WouldFit out_;
   std::vector<inventory::PoolInfo> pools_;
   size_t narrow_ = 0;                                                        // decisions about a few nodes
-  std::map<std::pair<std::string, std::string>, std::string> node_of_pool_;  // by driver and pool; empty: of several
+  std::map<std::pair<std::string, std::string>, std::string> node_of_pool_;  // by driver and pool; empty: several nodes
   std::map<std::string, std::vector<const api::ResourceSlice*>> slices_of_node_;
 };
 
@@ -464,7 +464,7 @@ std::unique_ptr<ChangedQuestion> apply_to_question(const Question& question, con
   changed->pod.tolerations.insert(changed->pod.tolerations.end(), suggestion.tolerations.begin(),
                                   suggestion.tolerations.end());
   if (suggestion.kind == ChangeKind::kLessCpu) {
-    // The pod's own figure stands for the sum over its containers; overhead comes on top of it.
+    // The pod's own figure replaces the sum over its containers; overhead is added to it.
     int64_t overhead = 0;
     if (const auto amounts = placement::amounts_of(changed->pod.overhead))
       overhead = placement::amount_of(*amounts, suggestion.resource);

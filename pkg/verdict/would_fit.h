@@ -1,9 +1,9 @@
-// WouldFit: the smallest changes that make a refused pod fit, each tried by the allocator before it is said.
+// WouldFit: the smallest changes that make a refused pod fit, each tried by the allocator before it is suggested.
 //
 //   for (const Suggestion& s : would_fit(facts, question, {claims, slices}).suggestions) print(s.text);
 //
-// For kubectl-dra: it tries many decisions and may take seconds. It changes the inventory and the cluster while it
-// tries and puts back what it found, also when it ends early. Not for the manager's thread.
+// For kubectl-dra: it tries many decisions and may take seconds. While it tries, it changes the inventory and the
+// cluster; it restores them, even if it ends early. Not for the manager's thread.
 #pragma once
 
 #include <functional>
@@ -31,37 +31,37 @@ std::string_view change_kind_name(ChangeKind kind);
 struct Suggestion {
   ChangeKind kind = ChangeKind::kFewerDevices;
   std::string text;  // "tolerate taint dedicated=ml:NoSchedule (node-a)"
-  // Which request: of Question::claims, of its requests, of its alternatives (-1: exactly).
+  // Which request: index in Question::claims, in its requests, in its alternatives (-1: exactly).
   size_t claim = 0, request = 0;
   int alternative = -1;
   std::string resource;  // kLessCpu
   // kRelease: the claims (namespace/name). kAddNode, kUncordon: the node.
   std::vector<std::string> names;
-  // kLessCpu: what to ask for in all, in the resource's unit of placement (thousandths of a cpu). kFewerDevices: the
+  // kLessCpu: the total to ask for, in the resource's unit of placement (thousandths of a cpu). kFewerDevices: the
   // count to ask for. kDropSelector: the index of the selector.
   int64_t amount = 0;
   std::string selector;  // kDropSelector: what is left of it; empty: nothing
   std::vector<api::Toleration> tolerations;
   std::vector<api::DeviceToleration> device_tolerations;
-  // Nothing smaller of this kind makes it fit; false: the best that was found.
+  // No smaller change of this kind makes it fit; false: the best that was found.
   bool smallest = true;
   std::string node;  // where it then fits
 };
 
 struct WouldFitOptions {
-  size_t exact_holders = 12;      // sets of claims are tried exhaustively up to so many holders
-  size_t max_decisions = 10'000;  // tried in all
+  size_t exact_holders = 12;      // up to this many holders, sets of claims are tried exhaustively
+  size_t max_decisions = 10'000;  // tried in total
 };
 
 struct WouldFit {
   std::vector<Suggestion> suggestions;
   size_t decisions = 0;  // tried
-  bool complete = true;  // false: max_decisions ended it
+  bool complete = true;  // false: ended by max_decisions
 };
 
-// What the inventory and the cluster were filled with.
+// The objects that the inventory and the cluster were filled with.
 struct WorldObjects {
-  std::span<const std::shared_ptr<const api::ResourceClaim>> claims;  // of which those that are allocated hold devices
+  std::span<const std::shared_ptr<const api::ResourceClaim>> claims;  // the allocated ones hold devices
   std::span<const std::shared_ptr<const api::ResourceSlice>> slices;  // without them no node is added
 };
 
@@ -69,8 +69,8 @@ struct WorldObjects {
 WouldFit would_fit(const Facts& facts, const Question& question, const WorldObjects& objects,
                    const WouldFitOptions& options = {});
 
-// The question with a suggestion done, where the suggestion changes the pod or its claims; for the other kinds as it
-// was. Owns what it points to.
+// The question with a suggestion applied, if the suggestion changes the pod or its claims; unchanged for other kinds.
+// Owns what it points to.
 struct ChangedQuestion {
   api::Pod pod;
   Question question;
