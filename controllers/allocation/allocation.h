@@ -1,12 +1,12 @@
-// allocation: pending claims and the pods that wait for them -> allocations, proofs, and pods ungated or bound.
+// The allocation controller: allocates claims of waiting pods, proves the allocations, then ungates or binds the pods.
 //
-// The protocol is P1 to P7 of docs/design/arbitration.md: allocate and reserve in one write, prove on the stream that
-// nothing is over-committed, mark the proof on the claim by compare-and-swap, and only then let the pod go. It is no
-// sequence in memory: every pass derives from the objects where a pod stands (protocol.h) and returns the next step.
+// It follows the protocol P1 to P8 of docs/design/arbitration.md: allocate and reserve in one write, prove on the
+// stream that nothing is over-committed, mark the proof on the claim by compare-and-swap, and only then ungate or bind
+// the pod. Each reconcile derives the pod's state from the objects (protocol.h) and returns the next step.
 //
-// The reconciler reads an inventory and a node chooser that others keep up to date; it keeps nothing between passes but
-// the words with which an event says why a node was chosen, and what is kept for groups (kept_nodes.h, kept_devices.h).
-// One thread owns it and them.
+// The reconciler reads an inventory and a node chooser that others keep up to date. Between reconciles it keeps only
+// what a restart may lose: clauses for events, what is kept for groups (kept_nodes.h, kept_devices.h), and unfinished
+// searches. One thread owns the reconciler and all of these.
 #pragma once
 
 #include <string>
@@ -36,21 +36,21 @@ struct Options {
   Mode mode = Mode::kGate;
   // Bind mode: the values of spec.schedulerName whose pods are ours to bind.
   std::vector<std::string> scheduler_names;
-  // Before an uninstall: no new allocations; every gate of ours is lifted once what we allocated is proven or
-  // withdrawn.
+  // Before an uninstall: makes no new allocations, and lifts each of our gates once our allocations for the pod are
+  // proven or withdrawn.
   bool release_gates = false;
-  // The claims of template entries are made by this program: they may be used before the pod's status names them.
+  // This program makes the claims of template entries: they may be used before the pod's status names them.
   bool own_claims = false;
-  // Pods that kube-scheduler does not place on the node of their devices are evicted, in labelled namespaces
-  // (pinned.h).
+  // Evicts pods that kube-scheduler does not place on the
+  // node of their devices, in labelled namespaces (pinned.h).
   bool recreate_pinned_pods = false;
-  // The holds of a group that is not complete are given back at the latest after this time (group_reconcile.h).
+  // An incomplete group withdraws its unproven allocations after this time at the latest (group_reconcile.h).
   Duration gang_hold_timeout = std::chrono::seconds(30);
-  // A group that waits for so long keeps the nodes that it needs from pods of its priority and below (kept_nodes.h).
+  // A group that has waited this long keeps the nodes it needs from pods of its priority and below (kept_nodes.h).
   Duration gang_starvation_after = std::chrono::minutes(5);
   // Labels of nodes, or attributes of devices, from wide domains to narrow ones (topology.h).
   std::vector<std::string> topology_levels;
-  // A waiting pod is tried again after this time even if nothing changed that it waits for.
+  // A waiting pod is retried after this time even if nothing that it waits for has changed.
   Duration retry_parked = std::chrono::minutes(5);
 };
 
@@ -69,7 +69,7 @@ class AllocationReconciler : public reconcile::Reconciler {
         gangs_(inventory, allocator, gang_options(allocator)) {}
 
   std::string_view name() const override { return "allocation"; }
-  // Whoever makes the claims publishes them, too: then their names need not be waited for (Options::own_claims).
+  // If this program also makes the claims, pods need not wait for their names to be published (Options::own_claims).
   void others_run(const std::set<std::string_view>& names) override {
     options_.own_claims = names.contains("claimtemplate");
   }
@@ -102,7 +102,7 @@ class AllocationReconciler : public reconcile::Reconciler {
     return options;
   }
   reconcile::Outcome reconcile_pod(const reconcile::View& view, const reconcile::Key& key) const;
-  // The pod, and the one that is reconciled for its group.
+  // Adds the pod, and the pod that is reconciled for its group.
   void add_pod(const reconcile::View& view, const api::Pod& pod, reconcile::Triggers& out) const;
   void wake_group(const reconcile::View& view, const api::Pod* before, const api::Pod* after,
                   reconcile::Triggers& out) const;
@@ -111,10 +111,10 @@ class AllocationReconciler : public reconcile::Reconciler {
   inventory::Inventory& inventory_;
   allocator::Allocator& allocator_;
   NodeChooser& nodes_;
-  mutable WhyHere why_here_;          // words for events only
-  mutable KeptNodes kept_;            // of groups that have waited for too long
-  mutable KeptDevices kept_devices_;  // of members that come again
-  mutable gang::Gangs gangs_;         // searches that go on
+  mutable WhyHere why_here_;          // clauses for events only
+  mutable KeptNodes kept_;            // for groups that have waited too long
+  mutable KeptDevices kept_devices_;  // for members that come again
+  mutable gang::Gangs gangs_;         // unfinished searches
 };
 
 }  // namespace dra::allocation

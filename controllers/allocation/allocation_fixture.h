@@ -1,4 +1,4 @@
-// The fixture of this package's tests: two nodes with two devices each, and what one pass over a pod does, as a text.
+// The fixture of this package's tests: two nodes with two devices each, and a text of what one reconcile of a pod does.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ class FakeNodes : public NodeChooser {
     const auto found = labels.find(key);
     return found == labels.end() ? "" : found->second;
   }
-  JobPolicy job;  // every Job's
+  JobPolicy job;  // of every Job
   JobPolicy job_policy(const std::string&, const std::string&, const std::string&) override { return job; }
   uint32_t times_avoided(const std::string&) const override { return avoided; }
   VolumeNeeds volume_needs;
@@ -121,7 +121,7 @@ class AllocationTest : public testing::Test {
     allocation.allocation_timestamp = "2026-01-01T00:00:00Z";
     return allocation;
   }
-  // Puts a claim that is allocated by us (or by somebody else) into view and inventory.
+  // Puts a claim that we (or somebody else) allocated into view and inventory.
   api::ResourceClaim allocated(const std::string& name, const std::string& node, const std::string& device, bool ours,
                                std::vector<std::string> pods) {
     api::ResourceClaim claim = make_claim(name);
@@ -148,7 +148,7 @@ class AllocationTest : public testing::Test {
     view.emitted[{pod + "-uid", "Allocated"}] = "with the proof";
     return claim;
   }
-  // What a pass over pod "p" does: purposes of writes and reasons of events, "parked", "retry", "look again".
+  // What a reconcile of pod "p" does: purposes of writes, reasons of events, "parked", "retry".
   std::string pass(const std::string& pod = "p") {
     const AllocationReconciler reconciler(options, inventory, allocator, nodes);
     last = reconciler.reconcile(view, reconcile::pod_key("default/" + pod));
@@ -165,7 +165,7 @@ class AllocationTest : public testing::Test {
     if (!last.retry.empty()) say("retry");
     return did;
   }
-  // The events of the last pass were emitted.
+  // Marks the events of the last reconcile as emitted.
   void remember() {
     for (const reconcile::Effect& effect : last.effects)
       if (const reconcile::Event* event = std::get_if<reconcile::Event>(&effect))
@@ -185,7 +185,7 @@ class AllocationTest : public testing::Test {
   FakeNodes nodes;
   reconcile::MemoryView view;
   Options options;
-  bool quiet_claims = false;  // pass() does not tell of events about claims
+  bool quiet_claims = false;  // pass() leaves out events about claims
   reconcile::Outcome last;
 };
 

@@ -1,11 +1,11 @@
 // What must be true before the manager binds a pod (bind mode): an ordered list of steps.
 //
 //   const StepAnswer answer = run_bind_steps({view, pod, state, nodes, node}, bind_steps());
-//   switch (answer.kind) ... kDone: prove, reserve, bind; kWait: write answer.writes and wait; kGiveUp: take all back
+//   switch (answer.kind) ... kDone: prove, reserve, bind; kWait: write answer.writes and wait; kGiveUp: free everything
 //
-// The steps run when the pod's devices are allocated and in no conflict, before their allocation is proven: until then
-// everything can be taken back (P5). They run again in every pass until the pod is bound. A step is a pure function: it
-// derives from the objects how far it is, so that a restart or a change of the leader in the middle needs no code.
+// The steps run when the pod's devices are allocated without conflict, before the allocation is proven: until then it
+// can be withdrawn (P5). Every reconcile runs them again until the pod is bound. A step is a pure function that derives
+// its progress from the objects, so a restart or a new leader in the middle needs no code.
 #pragma once
 
 #include <set>
@@ -27,22 +27,22 @@ struct BindContext {
   const api::Pod& pod;
   const PodState& state;  // its claims: all allocated, none over-committed
   NodeChooser& nodes;
-  const std::string& node;  // that was chosen: where the pod is to be bound
+  const std::string& node;  // the chosen node, to which the pod is to be bound
 };
 
 struct StepAnswer {
   enum class Kind {
     kDone,
-    kWait,    // `writes` bring it nearer; then the pod is looked at again after `look_again` or upon one of `wakes`
-    kGiveUp,  // not on this node: devices and capacity are taken back, and the node is avoided for a while
+    kWait,    // `writes` advance it; the pod is requeued after `look_again` or by one of `wakes`
+    kGiveUp,  // not on this node: devices and capacity are freed, and the node is avoided for a while
   };
   Kind kind = Kind::kDone;
-  // kWait, kGiveUp: at most one an object, and none of the pod's ResourceClaims in kGiveUp (they are withdrawn).
+  // kWait, kGiveUp: at most one per object; in kGiveUp none of the pod's ResourceClaims (they are withdrawn).
   std::vector<reconcile::Write> writes;
   Duration look_again = std::chrono::seconds(60);
-  // Beside changes of the pod, its claims and its PersistentVolumeClaims, which wake it in any case.
+  // Besides changes of the pod, its claims and its PersistentVolumeClaims, which always requeue it.
   std::set<reconcile::Cause> wakes;
-  // kGiveUp, and kWait where people should know: one event a change.
+  // kGiveUp, and kWait where people should know: one event per change.
   reconcile::EventReason reason;
   std::string note;
   Duration avoid_node = std::chrono::minutes(1);
@@ -64,14 +64,14 @@ struct StepAnswer {
 
 using BindStep = StepAnswer (*)(const BindContext&);
 
-// In their order. A new step is a function in a file of its own and one line in bind_steps.cc.
+// In order. A new step is a function in a file of its own and one line in bind_steps.cc.
 std::span<const BindStep> bind_steps();
 // The answer of the first step that is not done.
 StepAnswer run_bind_steps(const BindContext& context, std::span<const BindStep> steps);
 
-// bind_volumes.cc: the volumes that wait for their first consumer are bound.
+// bind_volumes.cc: binds the volumes that wait for their first consumer.
 StepAnswer bind_volumes(const BindContext& context);
-// bind_conditions.cc: the drivers have prepared the devices that have binding conditions.
+// bind_conditions.cc: waits until the drivers have prepared the devices that have binding conditions.
 StepAnswer bind_conditions(const BindContext& context);
 
 }  // namespace dra::allocation

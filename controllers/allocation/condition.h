@@ -1,7 +1,7 @@
-// The pod condition that says why a pod waits, for people and for programs that look at pods instead of events.
+// The pod condition that says why a pod waits, for people and for programs that read pods instead of events.
 //
-// PodScheduled=False with reason Unschedulable where we bind the pod, as kube-scheduler has it and autoscalers read it;
-// dra-controller-manager/Allocated=False where our gate holds it. Nothing for pods of other schedulers.
+// PodScheduled=False with reason Unschedulable for pods that we bind, as kube-scheduler writes it and autoscalers read
+// it; dra-controller-manager/Allocated=False for pods that our gate holds. None for pods of other schedulers.
 #pragma once
 
 #include <string>
@@ -15,14 +15,14 @@ namespace dra::allocation {
 inline constexpr std::string_view kAllocatedCondition = "dra-controller-manager/Allocated";
 inline constexpr std::string_view kPodScheduledCondition = "PodScheduled";
 
-// A condition is written at most once in this time, and not before the pod has waited as long: most pods never get one.
+// A waiting condition is written at most this often, and not before the pod has waited as long: most pods get none.
 inline constexpr Duration kConditionPause = std::chrono::seconds(30);
 
 // Empty: pods of this role get no condition.
 std::string_view condition_type(Role role);
 const api::Condition* find_condition(const api::Pod& pod, std::string_view type);
 
-// A text apart from its figures: two that differ in these only are the same news.
+// The text without its numbers: two that differ only in numbers are the same news.
 std::string without_numbers(std::string_view text);
 
 }  // namespace dra::allocation

@@ -17,24 +17,24 @@ struct GroupMembers {
   uint32_t min_count = 0;
   Duration hold_timeout{};
   reconcile::TopologyWish topology;
-  // Ours to place, oldest first: gated by us, or ours to bind. The first one's key is reconciled for all of them.
+  // Ours to place, oldest first: gated by us, or ours to bind. Reconciling the first one's key reconciles them all.
   std::vector<const api::Pod*> waiting;
-  // A member was let go or bound, and has not failed: the others join it one by one.
+  // A member was ungated or bound, and has not failed: the others join it one by one.
   bool launched = false;
 };
 
-// The members of the group of a pod that is one (Membership::State::kMember).
+// The members of the group of a member pod (Membership::State::kMember).
 GroupMembers members_of(const reconcile::View& view, const reconcile::Membership& membership, const Options& options);
-// The one of waiting members that is reconciled for all of them; null: nobody waits.
+// The waiting member that is reconciled for all of them; null: none waits.
 const api::Pod* leader_of(const reconcile::View& view, std::string_view group, const Options& options);
 
-// The pod was let go or bound, and has not failed.
+// The pod was ungated or bound, and has not failed.
 bool is_launched(const reconcile::View& view, const api::Pod& pod);
 GroupRank rank_of(const std::vector<const api::Pod*>& waiting);
 
 // One of the pod's claims bears a mark that was made for this pod.
 bool is_marked(const api::Pod& pod, const PodState& state);
-// When the claim was allocated; nothing where nobody can say.
+// When the claim was allocated; nothing when unknown.
 std::optional<WallTime> allocated_at(const api::ResourceClaim& claim);
 
 }  // namespace dra::allocation

@@ -1,6 +1,6 @@
-// GroupNodes: what pkg/gang asks about nodes, answered by the steps of the group's pods and the NodeChooser.
+// GroupNodes: answers pkg/gang's questions about nodes, by the steps of the group's pods and the NodeChooser.
 //
-// It lives for one question: gang::Gangs::decide(). Not thread-safe.
+// It lives for one call of gang::Gangs::decide(). Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace dra::allocation {
 
 class GroupNodes : public gang::Nodes {
  public:
-  // `pods`: of GangRequest::members, in its order. Both must outlive it.
+  // `pods`: those of GangRequest::members, in its order. Both must outlive it.
   GroupNodes(const std::vector<PodReconcile*>& pods, const reconcile::View& view, inventory::Inventory& inventory,
              NodeChooser& nodes);
 
@@ -26,7 +26,7 @@ class GroupNodes : public gang::Nodes {
   void take_back(size_t member) override;
   const std::string* label(gang::NodeId node, const std::string& key) const override;
 
-  // The choice of a member's nodes needs what is not known yet: nothing is to be concluded from an answer.
+  // The choice of a member's nodes needs something not yet known: conclude nothing from a negative answer.
   bool watch_lags() const { return watch_lags_; }
 
  private:

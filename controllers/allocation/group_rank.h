@@ -1,4 +1,4 @@
-// The total order in which groups give way: of two that overlap the one with the lower rank keeps what it holds.
+// The total order of groups: of two groups that overlap, the one with the lower rank keeps its devices.
 #pragma once
 
 #include <compare>

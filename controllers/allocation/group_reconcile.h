@@ -1,16 +1,16 @@
-// GroupReconcile: one run of the allocation controller for the pods of a group that wait together. Where the group
-// stands is derived from the objects; nothing is kept for the run after it (docs/design/groups-commit.md).
+// GroupReconcile: one reconcile, by the allocation controller, of the waiting pods of a group. It derives the group's
+// state from the objects; nothing is kept for the next reconcile (docs/design/groups-commit.md).
 //
 //   open       no claim bears a mark that was made for a member
-//     decide     nodes and devices for min_count members in one search: the allocations, unmarked, or nothing at all
+//     decide     one search for nodes and devices of min_count members: writes all allocations, unmarked, or none
 //     commit     min_count members are allocated, the stream has them, nothing is over-committed: all marks at once
-//   committed  one bears it: the group only goes forward
-//     forward    members that lost their place are decided anew, unmarked ones are marked
+//   committed  a claim bears such a mark: the group only goes forward
+//     forward    decides members that lost their place anew, and marks unmarked ones
 //     go         min_count members are marked: their gates or bindings, back to back
-//   launched   a member was let go: the others are reconciled pod by pod, as those of no group
+//   launched   a member was ungated or bound: the others are reconciled one by one, like pods of no group
 //
-// What is held while the group is open is given back together: when it cannot be completed, when it stands in the way
-// of somebody else, and after the hold timeout.
+// The unmarked allocations of an open group are withdrawn together: when the group cannot be completed, when it gives
+// way to somebody else, and after the hold timeout.
 #pragma once
 
 #include <deque>
@@ -24,13 +24,13 @@
 
 namespace dra::allocation {
 
-// What the pass for this pod does for its group. `membership` is kMember or kWaits.
+// What the reconcile of this pod does for its group. `membership` is kMember or kWaits.
 reconcile::Outcome reconcile_member(const reconcile::View& view, const api::Pod& pod, Role role, const Tools& tools,
                                     const reconcile::Membership& membership);
 
 class GroupReconcile {
  public:
-  // Of a group that is not launched and has a member that waits; the first one is reconciled for all.
+  // The group is not launched and has a waiting member; the first one is reconciled for all.
   GroupReconcile(const reconcile::View& view, const Tools& tools, GroupMembers members);
 
   reconcile::Outcome run();
@@ -43,47 +43,47 @@ class GroupReconcile {
     bool held = false;     // and are allocated
     bool settled = false;  // and proven, or not ours to prove
     bool marked = false;   // one was proven for this pod
-    bool pinned = false;   // it has devices of one node
-    bool placed = false;   // held, and its node is known or kube-scheduler's to find
+    bool pinned = false;   // it has devices of only one node
+    bool placed = false;   // held, and its node is known, or kube-scheduler's to find
   };
 
-  // Claims that members leave (P8) or have no use for, as for single pods. True while there are some.
+  // Members leave claims that they announced to leave (P8) or cannot use, as single pods do. True while there are some.
   bool step_back();
   void judge();
   size_t count(bool Member::*what) const;
 
   void wait_for_members();
   Duration since_last_member() const;
-  // One search for the members that are not placed yet; `needed` of them, or none.
+  // One search for the members that are not placed yet: places `needed` of them, or none.
   void decide(uint32_t needed);
   void say_ignored(const gang::Decision& decision);
   void write_decision(const std::vector<Member*>& asked, const gang::Decision& decision);
   void not_found(const gang::Decision& decision, const std::vector<Member*>& asked, GroupNodes& nodes);
-  // kept_nodes.cc: zero: it waits for so long that nodes are kept for it.
+  // kept_nodes.cc. Zero: the group has waited so long that nodes are kept for it.
   Duration until_starving() const;
   int64_t lowest_priority() const;
   size_t keep_nodes(const std::vector<Member*>& asked, GroupNodes& nodes);
   void commit();
   void forward();
   void go();
-  // No way forward for members of a committed group: once the timeout is over, gated pods leave (P8), and those that
-  // are to be bound go without the others.
+  // Members of a committed group cannot go forward: after the timeout gated pods leave (P8), and pods to be bound go
+  // without the others.
   void stuck();
 
   Conflicts conflicts() const;
-  // The conflict is with other groups that rank behind this one, and hold nothing proven.
+  // The conflict is only with single pods, or groups that rank behind this one, and they have nothing proven.
   bool others_give_way(const Conflicts& conflicts) const;
   void yield_to(const Conflicts& conflicts);
-  // Gives back all that is unmarked, in one order whoever does it; false: there is nothing.
+  // Withdraws everything unmarked, in the same order whichever manager does it; false when there is nothing.
   bool withdraw();
   bool holds_something() const;
-  // Since the first allocation that is not marked, or (`newest`) since the last one at all.
+  // Since the oldest unmarked allocation, or (`newest`) since the newest of all allocations.
   Duration held_for(bool newest) const;
   bool timed_out() const { return held_for(false) >= members_.hold_timeout; }
-  // A pass that wrote nothing ends: it comes back when the holds have to go, or takes them back.
+  // Ends a reconcile that wrote nothing: requeues for when the unmarked allocations time out, or withdraws them.
   void watch_holds();
 
-  // Every member waits for the same: the event is the first pod's, the condition each one's.
+  // Every member waits for the same reason: the event goes to the first pod, the condition to each.
   void say(const std::string& sentence);
   void park(const std::vector<Member*>& asked);
   reconcile::Outcome merged();

@@ -1,13 +1,13 @@
-// KeptNodes: nodes that are kept for groups which have waited for too long (--gang-starvation-after).
+// KeptNodes: nodes that are kept for groups that have waited too long (--gang-starvation-after).
 //
-// A smaller pod may pass a group that waits. But small pods that come and go could take what each of them leaves
-// behind, and the group would never see enough at once. So from then on pods of the group's priority or a lower one
-// are not decided onto the nodes that it needs; who is there already stays. The nodes are those of one domain, and no
-// more of them than would hold the group if they were empty.
+// A smaller pod may overtake a waiting group. But small pods that come and go could take what each of them frees, and
+// the group would never find enough at once. So, once a group has waited too long, pods of its priority or below are
+// not placed on the nodes that it needs; pods already there stay. The nodes are in one domain, and no more than would
+// fit the group if they were empty.
 //
-// Kept in memory: after a restart the group's next reconcile makes it anew. It counts only while the group's first pod
-// waits as it did, and for kForget after that pod's last reconcile; at most kMost groups have one. Priorities are the
-// server's, so no tenant crosses them. Not thread-safe.
+// Kept in memory: after a restart the group's next reconcile restores it. An entry counts only while the group's first
+// pod waits as before, and for kForget after it was last renewed; at most kMost groups have one. Priorities come from
+// the API server, so no tenant can cross them. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -33,19 +33,19 @@ class KeptNodes {
   struct One {
     GroupRank rank;
     int64_t priority = 0;  // the lowest of its members
-    std::string shown;     // for people
+    std::string shown;     // in messages
     std::string pod, pod_uid;
     std::set<std::string, std::less<>> nodes;
     WallTime since{};
   };
 
-  // Where there is no place left for one more, the group that ranks last goes without.
+  // If there are too many, the group that ranks last loses its entry.
   void keep(const std::string& group, One one);
   void drop(const std::string& group) { kept_.erase(group); }
   bool empty() const { return kept_.empty(); }
-  // For whom the node is kept from this pod; null: it may go there. `group` is the key of the pod's own, or empty.
+  // The group for which the node is kept from this pod; null: it may go there. `group`: the pod's own, or empty.
   const One* keeps(std::string_view node, const api::Pod& pod, const std::string& group) const;
-  // Forgets what does not count any more.
+  // Forgets entries that no longer count.
   void tidy(const reconcile::View& view, const Options& options);
 
  private:

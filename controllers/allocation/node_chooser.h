@@ -1,4 +1,4 @@
-// NodeChooser: the nodes a pod could run on, devices aside. pkg/placement's knowledge behind the one question that the
+// NodeChooser: the nodes a pod could run on, devices aside. It puts pkg/placement behind the one question that the
 // allocation controller asks.
 #pragma once
 
@@ -19,25 +19,25 @@ namespace dra::allocation {
 
 struct NodeChoice {
   std::vector<std::string_view> nodes;  // best first; valid until the chooser learns something new
-  // Where there are none: why, as kube-scheduler counts it ("0/3 nodes are available: 2 Insufficient cpu, ...").
+  // When there are none: why, in kube-scheduler's form ("0/3 nodes are available: 2 Insufficient cpu, ...").
   std::string why_none;
-  // Some node was refused because of where other pods are, or are not (affinity, spreading).
+  // Some node was refused because of where other pods are or are not (affinity, spreading).
   bool depends_on_pods = false;
-  // A node is avoided until then (reconcile::AvoidNodes): it may be chosen again.
+  // A node is avoided for this long (reconcile::AvoidNodes), and may be chosen after it.
   std::optional<Duration> ask_again;
-  // There are none only because something is not listed yet, or two watches disagree for a moment: nothing is given
-  // back for that.
+  // There are none only because something is not listed yet, or two watches disagree for a moment: this is no reason to
+  // withdraw or leave anything.
   bool watch_lags = false;
-  // Of the nodes, one by one, for strategies that weigh all of them; empty where nobody can say. The node that the pod
-  // was promised is preferred to every other.
+  // One per node, for strategies that compare all nodes; empty when unknown. The node that the pod was promised is
+  // preferred to every other.
   std::vector<allocator::NodeFacts> facts{};
-  int64_t cpu_milli = 0;  // that the pod wants
-  // The inventory's numbers of the nodes, one by one; empty where the chooser does not know them (see numbers_of()).
+  int64_t cpu_milli = 0;  // that the pod requests
+  // The inventory's numbers of the nodes, one per node; empty when the chooser does not know them (see numbers_of()).
   std::vector<allocator::NodeId> numbers{};
-  // Some node was refused for what others have there (or nobody can say): a pod that leaves may change that.
+  // Some node was refused because of what others use there (or may be): a pod that leaves may change that.
   bool depends_on_room = true;
 
-  // Drops the nodes of which `drop` is true, and what is known of them; returns how many.
+  // Drops the nodes for which `drop` is true, and their facts and numbers; returns how many.
   template <class Predicate>
   size_t drop_nodes(Predicate drop) {
     size_t kept = 0;
@@ -50,7 +50,7 @@ struct NodeChoice {
       ++kept;
     }
     nodes.resize(kept);
-    if (kept < before) depends_on_room = true;  // the reason is the caller's
+    if (kept < before) depends_on_room = true;  // the caller's reason is unknown here
     if (!facts.empty()) facts.resize(kept);
     if (!numbers.empty()) numbers.resize(kept);
     return before - kept;
@@ -66,15 +66,15 @@ inline std::vector<allocator::NodeId> numbers_of(const NodeChoice& choice, inven
   return numbers;
 }
 
-// What the volumes of a pod still need before it is bound to a node. The objects are the newest that are known.
+// What the volumes of a pod still need before it is bound to a node. The objects are the newest known ones.
 struct VolumeNeeds {
   using Claim = std::shared_ptr<const api::PersistentVolumeClaim>;
   struct Pair {
     Claim claim;
-    std::shared_ptr<const api::PersistentVolume> volume;  // that the claim gets
+    std::shared_ptr<const api::PersistentVolume> volume;  // the one that the claim gets
   };
   std::vector<Pair> bind;
-  std::vector<Claim> provision;  // a volume is to be made for the node
+  std::vector<Claim> provision;  // a volume must be made for the node
   bool done() const { return bind.empty() && provision.empty(); }
 };
 
@@ -83,39 +83,39 @@ class NodeChooser {
   virtual ~NodeChooser() = default;
   // `only` restricts the choice to nodes of these names; empty means all.
   virtual NodeChoice choose(const api::Pod& pod, const std::vector<std::string>& only) = 0;
-  // What is wrong with the nodes that the last choose() for this pod refused; no groups where nobody can say. Valid as
-  // long as its choice.
+  // Why the last choose() for this pod refused nodes; no
+  // groups when unknown. Valid as long as its choice.
   virtual verdict::NodeFindings findings(const api::Pod&) { return {}; }
-  // The node (by name) satisfies the selector of an allocation.
+  // True when the node (by name) satisfies the selector of an allocation.
   virtual bool matches(const api::NodeSelector& selector, const std::string& node) = 0;
   virtual std::vector<std::string> all_nodes() = 0;
-  // Of a pod for which choose() named the node.
+  // For a pod for which choose() returned the node.
   virtual VolumeNeeds volumes(const api::Pod&, const std::string& /*node*/) { return {}; }
-  // The value of a label of the namespace, empty where it has none; nothing while namespaces are not known.
+  // The value of a label of the namespace, empty if it has none; nothing while namespaces are not known.
   virtual std::optional<std::string> namespace_label(const std::string& /*ns*/, const std::string& /*key*/) {
     return std::nullopt;
   }
   struct JobPolicy {
-    std::string pod_replacement_policy;  // empty: not known
-    std::string why_unknown;             // empty: it is only being read
-    // How many pods may still fail before the Job does; nothing where it does not count evicted ones.
+    std::string pod_replacement_policy;  // empty: unknown
+    std::string why_unknown;             // empty: it is still being read
+    // How many more pods may fail before the Job does; nothing if it does not count evicted pods.
     std::optional<int64_t> failures_left{};
   };
-  // Of the Job of this uid.
+  // The policy of the Job with this uid.
   virtual JobPolicy job_policy(const std::string& /*ns*/, const std::string& /*name*/, const std::string& /*uid*/) {
     return {};
   }
-  // How often nodes were avoided for the pods of this controller (reconcile::AvoidNodes), as far as is remembered.
+  // How often nodes were avoided for the pods of this controller (reconcile::AvoidNodes), as far as remembered.
   virtual uint32_t times_avoided(const std::string& /*uid*/) const { return 0; }
-  // All that choose() reads of the pod, as a text: at any time pods with equal texts have the same choice. Empty:
-  // nobody can say, so the pod is like no other.
+  // All that choose() reads of the pod, as a text: pods with equal texts have the same choice at any time. Empty:
+  // unknown, so no other pod is like it.
   virtual std::string shape(const api::Pod&) const { return ""; }
 
-  // For the length of one search (group_nodes.h): the pod counts as one of the node, until that is undone. Undone in
-  // reverse order.
+  // Counts the pod on the node until stop_supposing(), within
+  // one search (group_nodes.h). Undo in reverse order.
   virtual void suppose(const api::Pod&, const std::string& /*node*/) {}
   virtual void stop_supposing(const api::Pod&) {}
-  // Grows with every change of what choose() reads, but those two; the volumes of pods aside.
+  // Grows with every change of what choose() reads, except by these two calls and in the volumes of pods.
   virtual uint64_t version() const { return 0; }
 };
 

@@ -1,7 +1,7 @@
-// PodReconcile: one run of the allocation controller for one pod. It derives where the pod stands (protocol.h) and
-// returns the next step; nothing is kept for the run after it.
+// PodReconcile: one reconcile of one pod by the allocation controller. It derives the pod's state (protocol.h) and
+// returns the next step; nothing is kept for the next reconcile.
 //
-// By idea: decide.cc (P1), prove.cc (P2, P3, P5), release.cc (P4), report.cc (events, metrics, parking), condition.cc.
+// By file: decide.cc (P1), prove.cc (P2, P3, P5), release.cc (P4), report.cc (events, metrics, parking), condition.cc.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@
 
 namespace dra::allocation {
 
-// What a run reads besides the objects. All must outlive it.
+// What a reconcile reads besides the objects. All must outlive it.
 struct Tools {
   const Options& options;
   inventory::Inventory& inventory;
@@ -39,11 +39,11 @@ class PodReconcile {
   PodReconcile(const reconcile::View& view, const api::Pod& pod, Role role, const Tools& tools);
 
   reconcile::Outcome run();
-  // The pod names a group that is ignored: an event says why. To be followed by run().
+  // Records an event that says why the pod's group is ignored. Call run() after it.
   void ignore_group(const std::string& why);
-  // The pod's group cannot be placed (Membership::State::kWaits): nothing is held for it.
+  // The pod's group cannot be placed (Membership::State::kWaits): withdraws what is unproven; a marked pod goes on.
   reconcile::Outcome wait_for_group(const reconcile::Membership& membership);
-  // Another pod is reconciled for the group; `why` the group waits, or empty.
+  // Another pod is reconciled for the group. `why`: what the group waits for, or empty.
   reconcile::Outcome wait_with_group(const std::string& why);
 
  private:
@@ -56,13 +56,13 @@ class PodReconcile {
   // The nodes that the pod and its already allocated claims allow.
   NodeChoice candidate_nodes();
   void leave_kept(NodeChoice& choice);  // kept_nodes.cc
-  // What the pod must leave for groups whose members come again. What it says of it goes to kept_from_.
+  // What the pod must leave to groups whose members come again. The reason goes to kept_from_.
   KeptDevices::Kept leave_kept_devices(int64_t priority);
-  // The nodes among these that take the pod; where not `restricted`: of all nodes.
+  // The nodes of `only` that fit the pod; where not `restricted`, of all nodes.
   NodeChoice choose_among(std::vector<std::string> only, bool restricted);
-  // What the claims prefer, as allocator::Request has it; what is ignored gets an event.
+  // The claims' preferences, for allocator::Request. Records an event for each claim whose preferences are ignored.
   std::vector<allocator::Preference> preferences();
-  // The annotation of the class names no strategy: an event on the class, whoever asks for it.
+  // Records an event on the class whose annotation names an unknown strategy, whichever pod asks for the class.
   void warn_of_strategy(const std::string& device_class);
   void write_decision(const allocator::Request& request, const allocator::Decision& decision);
   // P1 for one claim, on behalf of this pod.
@@ -71,35 +71,35 @@ class PodReconcile {
                                     const std::string& node) const;
 
   // ---- topology.cc
-  // The same within domains of nodes; false: decide without them.
+  // allocate() within domains of nodes; false: decide without them.
   bool allocate_near(const Neighbours& near, allocator::Request& request);
 
   // ---- prove.cc
   Conflicts conflicts_of_allocated() const;
-  // No holder besides the pod's own claims is one that gives way: ours and not proven.
+  // True when every holder in the conflict, the pod's own claims aside, is proven or not ours: none will give way.
   bool stays(const inventory::AuditFinding& conflict) const;
-  // Gives way to what stands in the overlap, or reports the conflict.
+  // Gives way to the other holders in the overlap, or reports the conflict.
   void yield_to(const Conflicts& conflicts);
   void prove();
   // P3: one write for each claim that needs a mark.
   void add_marks();
   bool withdrawable(const ClaimState& claim) const;
-  // Withdraws all unmarked siblings together; false when there is none that we may withdraw.
+  // Withdraws all unmarked siblings together; false when we may withdraw none.
   bool withdraw();
 
   // ---- leave.cc
-  // P8: takes the pod out of claims that it announced to leave. True while one of them is not left yet.
+  // P8: takes the pod out of claims that it announced to leave. True while it has not left one of them.
   bool leave();
-  // One write: takes the pod out of the claim, or first off the list of its users.
+  // One write: takes the pod off the claim's list of users, else out of its reservations; the last user does both.
   void leave_claim(const ClaimState& claim);
   void remove_void(const std::set<std::string>& claim_uids);
-  // Takes back reservations that the pod cannot be using, since it is on no list; false when there is none.
+  // Removes reservations that the pod cannot be using because no list of users has the pod; false when there is none.
   bool leave_unlisted(const std::vector<ClaimState>& claims);
-  // Announces that the pod leaves those claims among these that list it; false when there is none.
+  // Announces that the pod leaves those of `claims` that list it as a user; false when there is none.
   bool announce_leaving(const std::vector<ClaimState>& claims);
-  // Gives back what is reserved for the pod and of no use to it any more.
+  // Withdraws or leaves claims that are reserved for the pod and no longer of use to it.
   bool drop_abandoned();
-  // Nothing fits: gives back what stands in the way. First what is not proven (P5), then what is proven (P8).
+  // Nothing fits: frees what pins the pod. Withdraws what is unproven (P5), else leaves what is proven (P8).
   bool give_back() {
     if (withdraw()) return true;
     const bool left = leave_unlisted(state_.claims);
@@ -107,43 +107,43 @@ class PodReconcile {
   }
 
   // ---- extended_use.cc
-  // False, and reported, when no node would serve the pod's extended resources without an allocation that is not
-  // proven.
+  // False, with an event, when no node's device plugin advertises the pod's extended resources: kube-scheduler would
+  // allocate the devices itself, unproven.
   bool serves_extended();
   bool advertises(std::string_view node) const;
-  // Leaves those nodes of the choice whose device plugins advertise the pod's extended resources.
+  // Keeps only those nodes of the choice whose device plugins advertise the pod's extended resources.
   void keep_advertising(NodeChoice& choice) const;
-  // Adds the nodes whose device plugins advertise the pod's extended resources: with claims, of those in the choice.
+  // Restricts the term to nodes whose device plugins advertise them; with claims, to such nodes of the choice.
   void narrow_to_advertising(api::NodeSelectorTerm& term, const NodeChoice& choice) const;
 
   // ---- bind_extended.cc
   // Bind mode: devices of a claim may serve the pod's extended resources.
   bool serves_by_claim() const;
-  // The claim for them is there, or none is needed on the nodes that are tried first. If not: it is made where devices
-  // and a node were found for it, or the pod parks.
+  // True when their claim exists, or the nodes tried first need none. Else makes the claim if devices and a node were
+  // found for it, or parks the pod.
   bool make_extended();
-  // The nodes on which the claim (there, or supposed) serves what the device plugins do not.
+  // The nodes on which the claim (existing or supposed) serves what the device plugins do not.
   NodeChoice choose_for_extended(std::vector<std::string> among);
   std::vector<std::string> nodes_that_leave(const std::vector<reconcile::ExtendedResource>& claimed,
                                             const std::vector<std::string>& among) const;
   bool clear_extended_name();
   void create_extended(const std::vector<reconcile::ExtendedResource>& claimed);
-  // Deletes the unallocated claim; false when there is none.
+  // Deletes the claim if it is unallocated; false when there is none.
   bool drop_extended();
-  // The pod's status says which container gets which devices; if not, that is written.
+  // True when the pod's status says which container gets which devices; else writes that.
   bool publish_extended();
 
   // ---- release.cc
-  // Everything is allocated and settled: judges the node once more, reserves, and lets the pod go.
+  // Everything is allocated and settled: judges the node once more, reserves, then ungates or binds the pod.
   void use();
-  // Before an uninstall the gate goes in any case: once what is ours is proven or taken back, but whether or not there
-  // are claims, devices and a node for the pod.
+  // Before an uninstall the gate is lifted in any case, with or without claims, devices and a node for the pod, once
+  // our allocations are proven or withdrawn.
   bool releasing() const { return options_.release_gates && role_ == Role::kGated; }
   void release();
-  // Shared claims, and those allocated by others, get this pod as a consumer before it goes. True when something was
-  // written or cannot be, or the stream does not have it yet.
+  // Adds this pod as a consumer of shared claims and of claims allocated by others. True when something was written,
+  // cannot be written, or is not in the stream yet.
   bool reserve(const NodeChoice& choice);
-  // Before its gate goes the pod is listed with each of its claims. True when something was written or cannot be.
+  // Lists the pod as a user of its claims before its gate is lifted. True when something was or cannot be written.
   bool enlist();
   void let_go(const NodeChoice& choice);
   void warn_of_binding_conditions();
@@ -154,8 +154,8 @@ class PodReconcile {
 
   // ---- bind_steps.cc
   bool waits_for_watch(const NodeChoice& choice);
-  // What must be true before the pod is bound is true (bind mode; otherwise nothing must). If not: what brings it about
-  // is written and waited for, or everything is given back.
+  // Bind mode: true when all bind steps are done (always true otherwise). If not, writes what they need and waits, or
+  // frees everything.
   bool prepared(const NodeChoice& choice);
 
   // ---- report.cc
@@ -166,21 +166,21 @@ class PodReconcile {
   void unusable(const allocator::Request& request, const std::vector<allocator::NodeId>& order,
                 const allocator::FoundNodes& found);
   void undecided(const allocator::FoundNodes& found);
-  // The slice ended: the key goes on when the others had their turn.
+  // The time slice ended: the key continues after other keys had their turn.
   void unfinished(const allocator::FoundNodes& found);
   std::set<reconcile::Cause> causes_of(const allocator::Request& request) const;
-  // For kPodsCause as well when the choice of nodes depended on other pods.
+  // Parks under kPodsCause as well when the choice of nodes depended on other pods.
   void park(const std::set<reconcile::Cause>& causes);
-  // The allocated claims that leave the pod no other node, after a "; ".
+  // The allocated claims that pin the pod to a node, as a clause after "; ".
   std::string what_pins() const;
-  // `request`: what was asked for, where that is more than the claims that there are.
+  // `request`: what was requested, where that is more than the existing claims.
   verdict::Verdict verdict_of(const std::vector<allocator::NodeId>& passed, const allocator::FoundNodes* found,
                               const allocator::Request* request = nullptr) const;
   verdict::Holder name_of_holder(std::string_view uid, std::string_view driver, std::string_view pool) const;
-  // The pod waits: event, condition and a line in the log say why.
+  // The pod waits: an event, the condition and a log line say why.
   void waits(reconcile::EventReason reason, const std::string& note, const std::string& signature);
   void complain(reconcile::EventReason reason, const std::string& note, const std::string& signature);
-  // On the claim. Of the pods that share it the first one reports, or they would contradict each other.
+  // An event on the claim. Only the first of the pods that share it reports: several would contradict each other.
   void complain_about(const api::ResourceClaim& claim, const std::string& note, const std::string& signature);
   void complain_of(const reconcile::Ref& object, reconcile::EventReason reason, const std::string& note,
                    const std::string& signature);
@@ -190,7 +190,7 @@ class PodReconcile {
   // ---- condition.cc
   void show_waiting(const std::string& sentence, const std::string& kind);
   void show_allocated(const std::string& message);
-  // Bind mode: a node that others nominated for the pod, and that is none for it.
+  // Bind mode: removes a nomination by others to a node that does not fit the pod.
   void drop_nomination();
   Duration pause_of_condition(const api::Condition* known, const std::string& kind);
   void write_condition_of_pod(const std::string& status, const std::string& reason, const std::string& message,
@@ -209,13 +209,13 @@ class PodReconcile {
   gang::Gangs& gangs_;
   const std::vector<reconcile::ExtendedResource> extended_;
   const PodState state_;
-  // Bind mode: the claim for extended_, which is among state_.claims then; null: there is none that can be used.
+  // Bind mode: the claim for extended_, then also in state_.claims; null: none is usable.
   const std::shared_ptr<const api::ResourceClaim> extended_claim_;
-  // What the claim serves, or is supposed to serve while nodes are tried.
+  // The extended resources that the claim serves, or is supposed to serve while nodes are tried.
   std::optional<std::vector<reconcile::ExtendedResource>> claimed_;
-  std::string kept_from_;        // a clause: what was left out of the last choice, for a group
+  std::string kept_from_;        // a clause: what the last choice left out for a group
   bool waits_for_pods_ = false;  // the last choice of nodes depended on other pods
-  bool waits_for_room_ = true;   // or on what they have there
+  bool waits_for_room_ = true;   // or on the capacity that others use there
   reconcile::Outcome outcome_;
 };
 

@@ -1,4 +1,4 @@
-// Where a pod stands in the protocol P1 to P7 of docs/design/arbitration.md, derived from the objects alone. Pure.
+// The state of a pod in the protocol P1 to P8 of docs/design/arbitration.md, derived from the objects alone. Pure.
 #pragma once
 
 #include <memory>
@@ -15,24 +15,24 @@ namespace dra::allocation {
 
 // What the pod is to us.
 enum class Role {
-  kNone,       // not ours, or beyond help: finished, deleted, gates of others left
-  kGated,      // carries our gate as the last one (or, when gates are released, at all)
+  kNone,       // not ours, or nothing left to do: finished, being deleted, gates of others left
+  kGated,      // our gate is the last one left (when gates are released: our gate is there)
   kToBind,     // bind mode, one of our scheduler names, no gates left, not bound
-  kBoundBare,  // bind mode, bound by somebody else: its claims may still need an allocation (P7)
+  kBoundBare,  // bind mode, bound already: its claims may still need an allocation (P7)
   kExplain,    // observe mode: an unbound pod with claims
 };
-// The pod names one of our scheduler names.
+// True when the pod's spec.schedulerName is one of ours.
 bool is_ours_to_bind(const api::Pod& pod, const Options& options);
 Role role_of(const api::Pod& pod, const Options& options);
 
 // One claim of the pod, as the protocol sees it.
 struct ClaimState {
   std::shared_ptr<const api::ResourceClaim> claim;
-  bool ours = false;       // the allocation was written by us, for certain
-  bool unsure = false;     // nobody can tell who wrote it: proven like ours, taken back by nobody
-  bool proven = false;     // and bears its mark
-  bool reserved = false;   // for this pod
-  bool listed = false;     // this pod is on the list of its users (pkg/reconcile/users.h)
+  bool ours = false;       // we certainly wrote the allocation
+  bool unsure = false;     // nobody can tell who wrote it: proven like ours, never withdrawn
+  bool proven = false;     // bears the mark of this allocation, and the finalizer
+  bool reserved = false;   // for this pod (status.reservedFor)
+  bool listed = false;     // this pod is on the claim's list of users (pkg/reconcile/users.h)
   bool in_stream = false;  // the stream layer has exactly this version
   bool reserved_in_stream = false;
   bool allocated() const { return claim->status.allocation.has_value(); }
@@ -43,42 +43,42 @@ struct ClaimState {
 
 struct PodState {
   std::vector<ClaimState> claims;  // those that the pod's entries need, without duplicates, in the order of the entries
-  // Not empty: a claim is missing, deleted or somebody else's; one sentence. The claims above are then incomplete.
+  // Not empty: one sentence: a claim is missing, being deleted or another pod's. Then `claims` is incomplete.
   std::string waits_for;
-  // The reason will go away by an event of the pod or its claims alone and is no news to anybody.
+  // The wait ends by an ordinary change of the pod or its claims, so it is not reported.
   bool ordinary_wait = false;
-  // Claims that are reserved for the pod (or list it) and of no use to it: being deleted, or not named by it any more.
+  // Claims that are reserved for the pod (or list it) but useless to it: being deleted, or no longer named by it.
   std::vector<ClaimState> abandoned;
-  // The pod's status does not name all of its claims yet: nothing is to start it.
+  // The pod's status does not name all of its claims yet, so the pod must not be ungated or bound.
   bool unpublished = false;
-  // The last of `claims` where it is the one made for the pod's extended resources (pkg/reconcile/extended_claim.h).
+  // The claim made for the pod's extended resources (pkg/reconcile/extended_claim.h), if any: the last of `claims`.
   std::shared_ptr<const api::ResourceClaim> extended;
 
   bool all_allocated() const;
   bool all_settled() const;
 };
 
-// `extended`: what the pod asks for and a DeviceClass provides.
+// `extended`: the resources that the pod requests and a DeviceClass provides.
 PodState derive_state(const reconcile::View& view, const api::Pod& pod, const Options& options,
                       const std::vector<reconcile::ExtendedResource>& extended = {});
 
-// P5: the claim's allocation may be taken back by us: ours, without mark, and every pod it is reserved for is known to
-// be held back (gated by us, or unbound and ours to bind).
+// P5: true when we may withdraw the claim's allocation: it is ours and unmarked, and every pod it is reserved for is
+// known to be gated by us, or unbound and ours to bind.
 bool may_withdraw(const reconcile::View& view, const ClaimState& state, const Options& options);
 
-// Which node an allocated claim of the pod that is not ours to take back pins it to, why, and what frees it: one
-// sentence. Empty when the allocation can be used everywhere.
+// One sentence: to which node an allocated claim that we may not withdraw pins the pod, why, and what frees it. Empty
+// when the allocation can be used on every node.
 std::string why_pinned(const api::Pod& pod, const ClaimState& state);
 
-// The requirements that an allocation's node selector puts on a node, if it can be said in one term. False when the
-// selector has several terms.
+// Adds to `out` the node requirements of an allocation's node selector. False when the selector has several terms,
+// which one term cannot express.
 bool single_term(const api::AllocationResult& allocation, api::NodeSelectorTerm& out);
 
-// The devices for people: "driver/pool/device", the first few.
+// The first few devices, for messages: "driver/pool/device".
 std::string devices_of(const std::vector<api::AllocationResult>& allocations);
 
-// 20 to 220 ms, spread by the pod's uid and the claims' versions: how long to wait after a withdrawal, so that two
-// rivals do not meet again.
+// How long to wait after a withdrawal: 20 to 220 ms, spread by the pod's uid and the claims' versions so that two
+// rivals do not collide again.
 Duration retreat_delay(const api::Pod& pod, const PodState& state);
 
 }  // namespace dra::allocation

@@ -1,7 +1,7 @@
-// Topology of the allocation controller: what pkg/gang is asked for, and single pods in domains of nodes.
+// Topology in the allocation controller: what it asks of pkg/gang, and how single pods are placed in domains of nodes.
 //
-// A single pod that asks for a domain goes to the smallest one with room, so that large ones stay whole; a member that
-// joins a launched group goes near the others. Both are decided by the search for groups, as a group of one.
+// A single pod that asks for a domain goes to the smallest one with capacity, so that large ones stay whole; a member
+// that joins a launched group goes near the others. The search for groups decides both, as a group of one.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ gang::Topology topology_for(const reconcile::TopologyWish& wish, const Options& 
 
 struct Neighbours {
   reconcile::TopologyWish wish;
-  std::vector<std::string> nodes;  // of members of the pod's group that run or are to run
+  std::vector<std::string> nodes;  // of other members of the pod's group, running or to run
   bool any() const { return !wish.empty() || !nodes.empty(); }
 };
 // What a pod that is decided alone asks for. A pod of a launched group asks for what its group asks for.

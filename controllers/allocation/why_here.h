@@ -1,5 +1,5 @@
-// WhyHere: the clause with which a strategy says why it chose a node, from the decision until the pod is told. Words
-// only: nothing is decided by them, and after a restart the event goes without.
+// WhyHere: the clause in which a strategy says why it chose a node, from the decision until the pod's event. Text only:
+// nothing is decided by it, and after a restart the event lacks the clause.
 //
 // Bounded: beyond kMost pods the oldest clause is dropped. Not thread-safe.
 #pragma once
@@ -16,7 +16,7 @@ class WhyHere {
  public:
   static constexpr size_t kMost = 4096;
 
-  // An empty clause, of first-fit, is none.
+  // First-fit gives an empty clause, which is not stored.
   void note(const std::string& pod_uid, std::string clause) {
     if (clause.empty() && !clauses_.contains(pod_uid)) return;
     if (!clauses_.insert_or_assign(pod_uid, std::move(clause)).second) return;

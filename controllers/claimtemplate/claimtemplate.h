@@ -1,13 +1,13 @@
 // claimtemplate: pods and templates -> one claim for each template entry of a pod, and their names in the pod's status.
 //
-// A pass over a pod derives everything from the objects it sees: which entries have a usable claim, which claim to
-// adopt, which to create, and the complete status.resourceClaimStatuses. Names are deterministic
-// (pkg/reconcile/pod_claims.h), so a second create answers AlreadyExists and two managers cannot make two claims for
-// one entry. Stateless, hence safe from any thread.
+// A reconcile of a pod derives everything from the objects: which entries have a usable claim, which claim to adopt,
+// which to create, and the complete status.resourceClaimStatuses. Names are deterministic (pkg/reconcile/pod_claims.h),
+// so a second create gets AlreadyExists and two managers cannot make two claims for one entry. Stateless, hence safe
+// from any thread.
 //
-// The names of a pod that our allocation gate holds are published once its claims are allocated, together with the node
-// that the allocations leave it as status.nominatedNodeName: kube-scheduler then looks at that node first and need not
-// write it itself (KEP-5278). docs/decisions/names-with-the-node.md
+// For a pod that our allocation gate holds, the names are published once its claims are allocated. With them goes
+// status.nominatedNodeName, the node that the allocations leave it: kube-scheduler then tries that node first and need
+// not write it itself (KEP-5278). docs/decisions/names-with-the-node.md
 #pragma once
 
 #include <string>
@@ -17,9 +17,9 @@
 namespace dra::claimtemplate {
 
 struct Options {
-  // Pods that this scheduling gate alone holds get their names with their node. Empty: all get them at once.
+  // Pods held only by this scheduling gate get their names together with their node. Empty: all get them at once.
   std::string held_by_gate;
-  // So long the names of a held pod wait for its claims to be allocated; then they come without a node.
+  // How long to wait for a gated pod's claims to be allocated before publishing the claim names without a node.
   Duration patience = std::chrono::seconds(5);
 };
 

@@ -1,4 +1,4 @@
-// The fixture of this package's tests: what one pass over pod "p" returns.
+// The fixture of this package's tests: what one reconcile of pod "p" returns.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Tells people what is wrong with devices that are in use: one event on the claim (or, for what kubelet reports, on the
-// pod) each time that something changes, and a count of troubles. Nothing is freed or evicted for it. Pure.
+// Reports what is wrong with devices in use: one event on the claim (or, for what kubelet reports, on the pod) whenever
+// something changes, and a count of troubles. It never frees or evicts anything. Pure.
 #pragma once
 
 #include "pkg/inventory/inventory.h"
@@ -11,7 +11,7 @@ namespace dra::lifecycle {
 // A device or driver must be missing for this long: drivers withdraw their slices while they restart.
 inline constexpr Duration kTroubleLasts = std::chrono::seconds(60);
 
-// For a claim that is allocated and reserved, and its pods. Adds no write.
+// The claim is allocated and reserved; its pods are included. Adds no write.
 void report_device_troubles(const reconcile::View& view, const inventory::Inventory& inventory,
                             const api::ResourceClaim& claim, reconcile::Outcome& outcome);
 

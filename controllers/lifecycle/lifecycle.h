@@ -1,9 +1,9 @@
-// lifecycle: gives devices back, and keeps claims from being stuck.
+// lifecycle: frees the devices of pods that are gone or finished, and keeps claims from getting stuck.
 //
-// Claim keys: consumers that are gone or finished leave status.reservedFor, the last one takes the allocation with it,
-// the delete-protection finalizer goes when nothing is allocated, and a generated claim is deleted with its pod. Pod
-// keys: a pod that was bound by somebody else gets its reservation. What is gone is judged by uid and only on the word
-// of the server. What is wrong with devices in use is told (health.h). Stateless; safe where the inventory may be read.
+// Claim keys: consumers that are gone or finished leave status.reservedFor; the last one takes the allocation along;
+// the delete-protection finalizer is removed when nothing is allocated; a generated claim is deleted with its pod. Pod
+// keys: a pod bound by somebody else gets its reservation. Only the API server's answer, by uid, says that a pod is
+// gone. Troubles of devices in use are reported (health.h). Stateless; safe where the inventory may be read.
 #pragma once
 
 #include "pkg/inventory/inventory.h"
@@ -12,22 +12,22 @@
 namespace dra::lifecycle {
 
 struct Options {
-  // How long a state must have stood before it is acted upon: zero when this controller alone is responsible, longer
+  // How long a state must have lasted before it is acted upon: zero when this controller alone is responsible, longer
   // when it only backs up kube-controller-manager's resourceclaim-controller.
   Duration grace{};
-  // A finalizer without an allocation on a claim that lives on is left for this long: kube-scheduler writes the
+  // How long to leave a finalizer without an allocation on a claim that is not being deleted: kube-scheduler writes the
   // finalizer first and the allocation right after.
   Duration finalizer_grace = std::chrono::seconds(5);
-  // After this time without a change a generated claim whose pod object is gone is deleted although that is the garbage
-  // collector's work. Its devices are free long before: that does not wait for the claim to go.
+  // After this time without a change a generated claim whose pod is gone is deleted here, although that is the garbage
+  // collector's work. Its devices are freed long before: that does not wait for the claim's deletion.
   Duration orphan_after = std::chrono::seconds(30);
-  // After this time without a change an allocation of ours that nobody reserved or could still use is withdrawn.
+  // After this time without a change our allocation is withdrawn if no pod reserved it or could still use it.
   Duration sweep_after = std::chrono::seconds(60);
 };
 
 class LifecycleReconciler : public reconcile::Reconciler {
  public:
-  // Without an inventory, which must outlive it, nothing is told about devices.
+  // Without an inventory, which must outlive it, troubles of devices are not reported.
   explicit LifecycleReconciler(Options options = {}, const inventory::Inventory* inventory = nullptr)
       : options_(options), inventory_(inventory) {}
   std::string_view name() const override { return "lifecycle"; }

@@ -1,5 +1,5 @@
-// What a DeviceTaintRule selects, what it evicts, and what its status says about that: the condition EvictionInProgress
-// of kube-controller-manager's device-taint-eviction-controller (KEP-5055), with a guard before many evictions. Pure.
+// What a DeviceTaintRule selects and evicts, and what its status says about that: the condition EvictionInProgress of
+// kube-controller-manager's device-taint-eviction-controller (KEP-5055), with a guard before many evictions. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace dra::tainteviction {
 
 inline constexpr std::string_view kEvictionInProgress = "EvictionInProgress";
-// Its value is the generation of the rule that may evict more than the guard allows.
+// The annotation's value is the generation of the rule that may evict more pods than the guard allows.
 inline constexpr std::string_view kAllowEvictions = "dra-controller-manager/allow-evictions";
 
 // The claims with an allocated device that the rule selects.
@@ -25,24 +25,24 @@ struct Reach {
   size_t pods = 0;  // that the rule evicts, now or when their toleration ends
   size_t namespaces = 0;
 };
-// `supposing`: as if the effect of the rule were NoExecute.
+// `supposing`: counts as if the rule's effect were NoExecute.
 Reach reach_of(const reconcile::View& view, const inventory::Inventory& inventory, const api::DeviceTaintRule& rule,
                bool supposing);
 
-// The tally (reconcile::Write::tally) of pods that this generation of the rule evicted; that of the rule is its uid.
+// The tally (reconcile::Write::tally) of pods that this generation of the rule evicted; the rule's own is its uid.
 std::string tally_of_generation(const api::DeviceTaintRule& rule);
 
-// The condition as it stands, or nullptr.
+// The rule's current condition, or nullptr.
 const api::Condition* eviction_condition(const api::DeviceTaintRule& rule);
 
-// Where the guard is on (`max_evictions` above zero) a rule evicts only while its status says so for its present
-// generation: what the status says outlives restarts, and every leader reads the same.
+// With the guard on (`max_evictions` above zero) a rule evicts only while its status says so for its current
+// generation: the status outlives restarts, and every leader reads the same.
 bool may_evict(const api::DeviceTaintRule& rule, uint64_t max_evictions);
-// And one more pod now. The status may have been written when fewer pods were known: as many as are known now count.
+// Whether it may evict one more pod now. The status may be older than some pods: all pods known now count.
 bool may_evict_another(const reconcile::View& view, const inventory::Inventory& inventory,
                        const api::DeviceTaintRule& rule, uint64_t max_evictions);
 
-// What the condition has to say now. type, status, reason and message are set.
+// The condition to write now: type, status, reason and message are set.
 api::Condition condition_for(const reconcile::View& view, const inventory::Inventory& inventory,
                              const api::DeviceTaintRule& rule, uint64_t max_evictions);
 

@@ -1,8 +1,8 @@
-// tainteviction: pods whose allocated devices bear a NoExecute taint that they do not tolerate are deleted, after
-// tolerationSeconds where they tolerate it for a while. The device-taint-eviction-controller of kube-controller-manager
-// (KEP-5055): taints of ResourceSlices and of DeviceTaintRules, with the same conditions, events and metrics.
+// tainteviction: deletes pods whose allocated devices have a NoExecute taint that the pods do not tolerate, after
+// tolerationSeconds where they tolerate it for a while. As kube-controller-manager's device-taint-eviction-controller
+// (KEP-5055): taints of ResourceSlices and DeviceTaintRules, the same conditions, events and metrics.
 //
-// Keys are pods, and rules whose status is to be written (rules.h). Nothing is remembered: every pass derives the
+// Keys are pods, and rules whose status must be written (rules.h). Nothing is remembered: every reconcile derives the
 // deadline from taint, allocation and pod (verdict.h). The reconciler reads an inventory that others keep up to date;
 // one thread owns both.
 #pragma once
@@ -15,13 +15,13 @@ namespace dra::tainteviction {
 
 struct Options {
   // How long past its deadline a pod is left to another eviction controller: zero when this one alone is responsible.
-  // With a grace nothing is announced.
+  // With a grace period nothing is announced.
   Duration grace{};
-  // Evictions a second, and how many may come at once. 0: no limit.
+  // Evictions per second, and how many at once. 0: no limit.
   reconcile::Pace pace{50, 50};
-  // Off: an event reports a pod that is still there after the grace; nothing is written to pods.
+  // Off: an event reports a pod that is still there after the grace period; nothing is written to pods.
   bool evicts = true;
-  // A rule that would evict more pods waits for an annotation first (rules.h). 0: no limit.
+  // A rule that would evict more pods than this first waits for an annotation (rules.h). 0: no limit.
   uint64_t max_evictions_per_rule = 0;
 };
 
@@ -47,10 +47,10 @@ class TaintEvictionReconciler : public reconcile::Reconciler {
  private:
   reconcile::Outcome reconcile_pod(const reconcile::View& view, const api::Pod& pod) const;
   reconcile::Outcome reconcile_rule(const reconcile::View& view, const api::DeviceTaintRule& rule) const;
-  // Rules that wait for their approval do not count.
+  // Rules that wait for approval do not count.
   RuleReading reading(const reconcile::View& view) const;
-  // Adds the pod where it has a deadline, or had one that was announced, and the rules that it is evicted by: their
-  // figures change.
+  // Adds the pod if it has a deadline, or had one that was announced, and the rules that evict it: their numbers
+  // change.
   void add_if_concerned(const reconcile::View& view, const api::Pod& pod, reconcile::Triggers& out) const;
   void add_pods_of(const reconcile::View& view, const api::ResourceClaim& claim, reconcile::Triggers& out) const;
 

@@ -18,8 +18,8 @@ namespace dra::tainteviction {
 inline constexpr const char* kDriver = "drv";
 inline constexpr const char* kPool = "node-1";
 
-// A cluster in memory. Changes are delivered to the reconciler as the manager does; keys are run as the runner does,
-// and writes take effect.
+// A cluster in memory. It delivers changes to the reconciler as the manager does, runs keys as the runner does, and
+// applies writes.
 class Cluster {
  public:
   explicit Cluster(Options options = {}) : reconciler(options, inventory) {}
@@ -44,7 +44,7 @@ class Cluster {
     inventory.remove_taint_rule(name);
     take(view.rules, name, &TaintEvictionReconciler::on_taint_rule);
   }
-  // Runs what is due until nothing is; what happened, in short.
+  // Runs whatever is due until nothing is; returns what happened, in short.
   std::string settle() {
     did.clear();
     while (!ready.empty()) {
@@ -66,7 +66,7 @@ class Cluster {
     }
     return settle();
   }
-  // A new process: nothing is remembered, everything is looked at once.
+  // A new process: it remembers nothing and reconciles everything once.
   std::string restart() {
     view.emitted.clear();
     ready.clear();
@@ -108,7 +108,7 @@ class Cluster {
     auto known = table.find(key);
     const std::optional<T> before = known == table.end() ? std::nullopt : std::optional<T>(known->second);
     table.insert_or_assign(key, object);
-    // An object that was replaced under its name comes as a deletion and an addition.
+    // An object that replaces another of its name is delivered as a deletion and an addition.
     const bool replaced = before && before->metadata.uid != object.metadata.uid;
     if (replaced) deliver<T>(tell, &*before, nullptr);
     deliver<T>(tell, before && !replaced ? &*before : nullptr, &object);
@@ -160,7 +160,7 @@ class TaintEviction : public testing::Test {
  protected:
   explicit TaintEviction(Options options = {}) : cluster(options), now(cluster.view.time) {}
 
-  // A slice with devices dev-0 and dev-1; the taints are dev-0's.
+  // A slice with devices dev-0 and dev-1; the taints are on dev-0.
   api::ResourceSlice slice(std::vector<api::DeviceTaint> taints, int64_t generation = 1,
                            const std::string& name = "slice") {
     api::ResourceSlice made;
@@ -203,7 +203,7 @@ class TaintEviction : public testing::Test {
     made.status.reserved_for.push_back({"", "pods", "p", "p-uid"});
     return made;
   }
-  // A pod that is generated for: its claim is its own.
+  // A pod with a claim generated for it.
   api::Pod templated() {
     api::Pod made = pod();
     made.resource_claims[0] = {"gpu", std::nullopt, "tpl"};
