@@ -1,4 +1,4 @@
-// Credentials: who this client is to the API server, from wherever they come.
+// Credentials: how this client authenticates to the API server, whatever their source.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ namespace dra::client {
 struct Credential {
   // The value of the Authorization header ("Bearer ..."); empty: none.
   std::string authorization;
-  // PEM texts of a client certificate and its key; both or none.
+  // PEM texts of a client certificate and its key; both or neither.
   std::string certificate;
   std::string key;
   bool operator==(const Credential&) const = default;
@@ -22,16 +22,16 @@ struct Credential {
 class CredentialSource {
  public:
   virtual ~CredentialSource() = default;
-  // Calls back once, perhaps inside this call: with what is cached, or after it was read or made anew. Errors are
-  // kUnauthenticated and say where the credentials should have come from.
+  // Calls back once, perhaps inside this call, with the cached credential or with one just read or produced. Errors are
+  // kUnauthenticated and name the source of the credentials.
   virtual void get(std::function<void(Result<Credential>)> done) = 0;
-  // The server answered 401 to this credential: the next get() must not come from a cache that holds the same.
+  // The server answered 401 to this credential: the next get() must not return the same one from a cache.
   virtual void rejected(const Credential& credential) = 0;
-  // The program ends: whatever makes a credential is broken off, and each get() that waits for it fails soon.
+  // The program is ending: stops any run that produces a credential; each get() waiting for it fails soon.
   virtual void cancel() {}
 };
 
-// The same credential always.
+// Always returns the same credential.
 std::shared_ptr<CredentialSource> fixed_credentials(Credential credential);
 
 }  // namespace dra::client

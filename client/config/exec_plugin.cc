@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMaxStderr = 4096;
-constexpr int64_t kCancelLook = 50;  // ms between looks at the cancellation flag
+constexpr int64_t kCancelLook = 50;  // ms between checks of the cancellation flag
 constexpr Duration kEarly = std::chrono::seconds(10);
 constexpr Duration kRerun = std::chrono::seconds(1);
 
@@ -30,7 +30,7 @@ std::string exec_info(const ExecPlugin& plugin) {
   return info.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// This process's environment with the plugin's variables over it.
+// This process's environment, overridden by the plugin's variables.
 std::vector<std::string> plugin_environment(const ExecPlugin& plugin) {
   std::vector<std::pair<std::string, std::string>> added = plugin.env;
   added.emplace_back("KUBERNETES_EXEC_INFO", exec_info(plugin));
@@ -85,7 +85,7 @@ int milliseconds_until(std::chrono::steady_clock::time_point end) {
   return left < 0 ? 0 : static_cast<int>(std::min<int64_t>(left, kCancelLook));
 }
 
-// Reads both pipes until they are closed, or a bound is reached.
+// Reads both pipes until they are closed or a limit is reached.
 void read_output(Pipe& out, Pipe& err, const ExecPlugin& plugin, std::chrono::steady_clock::time_point end,
                  const std::atomic<bool>* cancelled, Finished& result) {
   char buffer[16384];
@@ -118,9 +118,9 @@ void read_output(Pipe& out, Pipe& err, const ExecPlugin& plugin, std::chrono::st
   }
 }
 
-// Waits for the process until `end`; kills its group then.
+// Waits for the process until `end`, then kills its process group.
 void reap(pid_t pid, std::chrono::steady_clock::time_point end, const std::atomic<bool>* cancelled, Finished& result) {
-  // A bound was reached, perhaps by a child that outlives the plugin: the whole group goes.
+  // A limit was reached, perhaps by a child that outlives the plugin: kill the whole group.
   if (result.must_die()) kill(-pid, SIGKILL);
   for (;;) {
     pid_t done = waitpid(pid, &result.status, WNOHANG);
@@ -133,7 +133,7 @@ void reap(pid_t pid, std::chrono::steady_clock::time_point end, const std::atomi
       }
       return;
     }
-    // The pipes are closed already, so the program is about to end.
+    // The pipes are already closed, so the program is about to end.
     poll(nullptr, 0, 5);
   }
 }
@@ -249,7 +249,7 @@ class ExecCredentials : public CredentialSource, public std::enable_shared_from_
 
   Reactor& reactor_;
   ExecPlugin plugin_;
-  // Shared with the worker, which may outlive this.
+  // Shared with the worker, which may outlive this object.
   std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   ExecCredential current_;
   bool have_ = false;

@@ -68,7 +68,7 @@ TEST(ExecPlugin, FailuresSayWhatHappened) {
   says(other, "apiVersion is");
 }
 
-// Neither a sleeping plugin, nor one whose child keeps the pipe open, nor one that prints for ever holds us up.
+// No plugin blocks us: neither one that sleeps, nor one whose child keeps the pipe open, nor one that prints forever.
 TEST(ExecPlugin, TimeAndOutputAreBounded) {
   for (const char* script : {"sleep 600", "sleep 600 & exit 0", "trap '' TERM; while :; do sleep 1; done"}) {
     ExecPlugin plugin = shell(script);
@@ -86,8 +86,8 @@ TEST(ExecPlugin, TimeAndOutputAreBounded) {
   EXPECT_NE(got.error().message().find("more than 10000 bytes"), std::string::npos);
 }
 
-// A program that ends does not wait for a plugin that hangs: neither one that is told to stop, nor one that just lets
-// go.
+// A program that ends does not wait for a hanging plugin, whether it cancels the source or just destroys
+// it.
 TEST(ExecPlugin, AHangingPluginIsKilledWhenItIsNoLongerWanted) {
   for (const bool told : {true, false}) {
     SystemClock clock;
@@ -152,7 +152,7 @@ TEST(ExecPlugin, AFailingPluginIsNotRunInALoop) {
   auto ask = [&] { source->get([&](Result<Credential> c) { failures += c ? 0 : 1; }); };
   ask();
   reactor.run_until_idle();
-  ask();  // answered at once from the last failure
+  ask();  // answered immediately with the last failure
   EXPECT_EQ(failures, 2);
   reactor.advance(2s);
   ask();

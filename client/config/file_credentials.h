@@ -1,4 +1,4 @@
-// Credentials in files that somebody else rotates: tokens and client certificates.
+// Credentials in files that something else rotates: tokens and client certificates.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,14 @@
 namespace dra::client {
 
 struct CredentialFiles {
-  std::string token;        // a file with a bearer token; white space around it is dropped
-  std::string certificate;  // PEM files; both or none
+  std::string token;        // a file with a bearer token; surrounding white space is removed
+  std::string certificate;  // PEM files; both or neither
   std::string key;
 };
 
-// Reads the files at the first get(), again when what it has is older than a minute, and at once after a rejection. A
-// file that cannot be read or is empty keeps what was read before, until that is rejected. `fixed` holds what does not
-// come from files. `clock` and `files` must outlive the source.
+// Reads the files at the first get(), again once the result is older than a minute, and immediately after a rejection.
+// If a file is unreadable or empty, the previous result stays in use until the server rejects it. `fixed` contains the
+// credentials that are not in files. `clock` and `files` must outlive the source.
 std::shared_ptr<CredentialSource> file_credentials(const Clock& clock, const FileReader& files, CredentialFiles paths,
                                                    Credential fixed);
 

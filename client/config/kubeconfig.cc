@@ -26,8 +26,8 @@ Code missing(int error) {
   return error == ENOENT || error == ENOTDIR ? Code::kNotFound : Code::kInvalidArgument;
 }
 
-// The server's URL as it is used, logged and shown: without slashes at its end and without a user and password, which
-// would be sent as credentials that nobody configured and be seen in every message.
+// The server's URL as used, logged and shown: without trailing slashes, user and password. The last two would be sent
+// as credentials that nobody configured, and appear in every message.
 std::string plain_server(std::string url) {
   while (!url.empty() && url.back() == '/') url.pop_back();
   const size_t scheme = url.find("://");
@@ -60,8 +60,8 @@ class RealFiles : public FileReader {
   }
 };
 
-// Reads one kubeconfig, or several as one: of entries with the same name, and of current-context, the first file's
-// counts. Every failure names the file and the entry.
+// Reads one kubeconfig, or merges several: for current-context and entries with the same name the first file counts.
+// Every error names the file and the entry.
 class KubeconfigReader {
  public:
   explicit KubeconfigReader(const ConfigContext& context)
@@ -121,7 +121,7 @@ class KubeconfigReader {
     return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
   }
 
-  // The `inner` mapping of the entry called `name` in the list `list`.
+  // The mapping `inner` of the entry `name` in the list `list`.
   Result<const json*> named(const char* list, const char* inner, const std::string& name) const {
     auto entries = root_.find(list);
     std::vector<std::string> known;
@@ -149,7 +149,7 @@ class KubeconfigReader {
     return slash == std::string::npos ? file : path_.substr(0, slash + 1) + file;
   }
 
-  // A field that may be given as base64 data.
+  // A field that may also be given as base64 data.
   Result<std::string> data(const json& object, const char* key, const std::string& where) const {
     std::string encoded = text_of(object, key);
     std::string decoded;
@@ -205,7 +205,7 @@ class KubeconfigReader {
     Credential fixed;
     CredentialFiles paths;
     if (std::string token = text_of(user, "token"); !token.empty()) fixed.authorization = "Bearer " + token;
-    // As in kubectl, a token file has precedence over a token.
+    // As in kubectl, a token file takes precedence over a token.
     paths.token = absolute(text_of(user, "tokenFile"));
     std::string username = text_of(user, "username");
     if (!username.empty() && fixed.authorization.empty() && paths.token.empty()) {
@@ -229,7 +229,7 @@ class KubeconfigReader {
     }
     DRA_CHECK(context_.reactor != nullptr);
     config.credentials = file_credentials(context_.reactor->clock(), files_, std::move(paths), std::move(fixed));
-    // Whoever starts a program wants to hear of an unreadable file now.
+    // Reads the files now, so that an unreadable file is reported at the program's start.
     Result<void> first;
     config.credentials->get([&](Result<Credential> credential) {
       if (!credential) first = wrong(where + ": " + credential.error().message());
@@ -237,7 +237,7 @@ class KubeconfigReader {
     return first;
   }
 
-  // A certificate in the file with its key beside it (or the other way round): both are read once.
+  // If only one of certificate and key is in a file, that file is read once; both in files are reread.
   Result<void> mix(Credential& fixed, CredentialFiles& paths, const std::string& certificate_file,
                    const std::string& key_file, const std::string& where) const {
     if (!certificate_file.empty() && !key_file.empty()) {
@@ -306,7 +306,7 @@ class KubeconfigReader {
     return {};
   }
 
-  std::string path_;  // of what is being read: a file, or all
+  std::string path_;  // the source being read: one file, or all of them
   const ConfigContext& context_;
   const FileReader& files_;
   std::vector<std::string> paths_;

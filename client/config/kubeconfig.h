@@ -1,9 +1,9 @@
-// Kubeconfig: from kubectl's configuration file, or a pod's environment, to a ServerConfig.
+// Kubeconfig: builds a ServerConfig from kubectl's configuration file or a pod's environment.
 //
-// Understood of a cluster: server, certificate-authority(-data), insecure-skip-tls-verify, tls-server-name, proxy-url;
-// of a user: client-certificate(-data), client-key(-data), token, tokenFile, username and password, exec; of a context:
-// cluster, user, namespace. auth-provider and impersonation (as) are refused by name. Relative paths are relative to
-// the file.
+// Supported fields of a cluster: server, certificate-authority(-data), insecure-skip-tls-verify, tls-server-name,
+// proxy-url; of a user: client-certificate(-data), client-key(-data), token, tokenFile, username and password, exec; of
+// a context: cluster, user, namespace. auth-provider and impersonation (as) are rejected by name. Relative paths are
+// relative to the file.
 #pragma once
 
 #include <map>
@@ -17,36 +17,36 @@
 
 namespace dra::client {
 
-// The door to the file system for credentials. The real one reads files; tests bring their own.
+// File access for credentials. The real implementation reads files; tests supply their own.
 class FileReader {
  public:
   virtual ~FileReader() = default;
-  // At most 4 MiB; errors name the path. kNotFound: there is no such file.
+  // At most 4 MiB; errors name the path. kNotFound: no such file.
   virtual Result<std::string> read(const std::string& path) const = 0;
 };
-// Safe from any thread; lives for ever.
+// Safe from any thread; never destroyed.
 const FileReader& real_files();
 
-// What a configuration may need to run: files and, for exec plugins, the reactor's workers.
+// What a configuration may need at run time: files and, for exec plugins, the reactor's workers.
 struct ConfigContext {
   Reactor* reactor = nullptr;
   const FileReader* files = nullptr;  // null: real_files()
 };
 
-// `path` names the file in messages and anchors relative paths. `context_name` empty: current-context. Errors say which
-// entry of the file is wrong and what to do.
+// `path` names the file in messages; relative paths are relative to its folder. An empty `context_name` selects
+// current-context. Errors name the wrong entry of the file and the remedy.
 Result<ServerConfig> parse_kubeconfig(std::string_view text, const std::string& path, const std::string& context_name,
                                       const ConfigContext& context);
 Result<ServerConfig> load_kubeconfig(const std::string& path, const std::string& context_name,
                                      const ConfigContext& context);
-// Several files as one, as $KUBECONFIG may name them: the first file that has a current-context, or an entry of some
-// name, counts; files that do not exist are skipped unless all are missing; relative paths are relative to the file
-// they stand in.
+// Merges several files, as in $KUBECONFIG: for current-context and for each named entry the first file that has it
+// counts. Missing files are skipped unless all are missing. A relative path is relative to the file that contains
+// it.
 Result<ServerConfig> load_kubeconfigs(const std::vector<std::string>& paths, const std::string& context_name,
                                       const ConfigContext& context);
 
-// The configuration of a pod: KUBERNETES_SERVICE_HOST and _PORT, and the mounted service account. `environment` are the
-// process's variables.
+// The configuration of a pod: KUBERNETES_SERVICE_HOST and _PORT, and the mounted service account. `environment` is the
+// process's environment.
 Result<ServerConfig> in_cluster_config(const std::map<std::string, std::string>& environment,
                                        const ConfigContext& context);
 
@@ -55,9 +55,9 @@ struct ConfigFlags {
   std::string context;     // --context
   std::string master;      // --master: overrides the server's address
 };
-// What a program does with its flags: the named file; else in-cluster where the environment says so; else $KUBECONFIG
-// (files separated by colons);
-// else ~/.kube/config; else only --master, anonymous.
+// How a program uses its flags: the named file; else in-cluster if the environment indicates a pod;
+// else $KUBECONFIG (files separated by colons); else ~/.kube/config; else --master alone,
+// anonymously.
 Result<ServerConfig> load_config(const ConfigFlags& flags, const std::map<std::string, std::string>& environment,
                                  const ConfigContext& context);
 

@@ -64,7 +64,7 @@ TEST(Kubeconfig, ContextClusterAndToken) {
   EXPECT_EQ(anonymous->default_namespace, "default");
 }
 
-// They would be sent as credentials, and stand in every log line that names the server.
+// They would be sent as credentials, and appear in every log line that names the server.
 TEST(Kubeconfig, UserAndPasswordInTheServersUrlAreNowhere) {
   Fixture f;
   for (const auto& [written, used] :
@@ -160,7 +160,7 @@ TEST(Kubeconfig, TokenFilesAreReadAgainAfterAMinuteAndAtOnceAfterARejection) {
   f.files.files["/t"] = "three";
   f.reactor.advance(61s);
   EXPECT_EQ(f.credential(*config)->authorization, "Bearer three");
-  f.files.files.erase("/t");  // being replaced: what was read serves on
+  f.files.files.erase("/t");  // being replaced: the previous content stays in use
   f.reactor.advance(61s);
   EXPECT_EQ(f.credential(*config)->authorization, "Bearer three");
   config->credentials->rejected(Credential{"Bearer three", "", ""});

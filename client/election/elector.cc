@@ -41,7 +41,7 @@ void Elector::schedule(Duration delay) {
   timer_ = reactor_.after(delay, [this] { attempt(); });
 }
 
-// One try. The next is scheduled by whoever receives the answer.
+// One attempt. The handler of its answer schedules the next one.
 void Elector::attempt() {
   if (!running_) return;
   must_look_ ? look() : try_update();
@@ -55,7 +55,7 @@ void Elector::look() {
 
 void Elector::looked(Result<std::string> answer) {
   Duration retry = options_.times.retry_period;
-  // Campaigners spread out: 1 to 2.2 retry periods, as upstream.
+  // Spreads campaigners over 1 to 2.2 retry periods, as upstream does.
   Duration later =
       leading_ ? retry
                : retry + Duration(static_cast<int64_t>(static_cast<double>(retry.count()) * 1.2 * random_.unit()));
@@ -93,7 +93,7 @@ void Elector::looked(Result<std::string> answer) {
   try_update();
 }
 
-// Remembers what was seen, and when it was first seen like this.
+// Stores the record, and the time at which it was first seen in this form.
 void Elector::observe(LeaseRecord record) {
   bool changed = !have_observed_ || record.fingerprint() != observed_.fingerprint();
   bool new_holder = !have_observed_ || record.holder != observed_.holder;
@@ -105,7 +105,7 @@ void Elector::observe(LeaseRecord record) {
 
 bool Elector::foreign_and_valid() const {
   if (observed_.holder.empty() || observed_.holder == options_.identity) return false;
-  // A record without a duration is respected for ours.
+  // A record without a duration is treated as having ours.
   Duration term = observed_.duration_seconds > 0 ? Duration(std::chrono::seconds(observed_.duration_seconds))
                                                  : options_.times.lease_duration;
   return reactor_.clock().mono_now() < observed_at_ + term;
@@ -144,12 +144,12 @@ void Elector::try_update() {
 
 void Elector::wrote(Result<std::string> answer, MonoTime sent) {
   if (!answer) {
-    // Whatever went wrong, look at the lease before the next write: another may hold it, or ours did arrive.
+    // Whatever the error, read the lease before the next write: another may hold it, or our write did arrive.
     must_look_ = true;
     log::v(2, "Cannot write the lease",
            {{"lease", log::ObjectRef{options_.ns, options_.name}}, {"err", answer.error()}});
     bool lost_race = answer.error().code() == Code::kConflict || answer.error().code() == Code::kAlreadyExists;
-    // Who won is worth knowing at once when we lead.
+    // A leader needs to know at once who won.
     schedule(leading_ && lost_race ? Duration::zero() : options_.times.retry_period);
     return;
   }
@@ -169,7 +169,7 @@ void Elector::wrote(Result<std::string> answer, MonoTime sent) {
 void Elector::lead(MonoTime since) {
   MonoTime now = reactor_.clock().mono_now();
   if (now - since >= options_.times.renew_deadline) {
-    // The answer came too late to build on.
+    // The answer came too late to count.
     must_look_ = true;
     return;
   }
@@ -186,7 +186,7 @@ void Elector::arm_deadline() {
                              [this] { lose("the lease could not be renewed in time"); });
 }
 
-// Ends the term. The campaign goes on, unless the callback stops it.
+// Ends the term. The campaign continues unless the callback stops it.
 void Elector::lose(const std::string& why) {
   if (!leading_) return;
   leading_ = false;
@@ -211,7 +211,7 @@ void Elector::stop(std::function<void()> done) {
   timer_.cancel();
   bool held = leading_;
   lose("stopping");
-  // A renewal may be under way: without its answer the resourceVersion is not known, so look first.
+  // A renewal may be in flight, which makes the resourceVersion unknown: read the lease first.
   call_.cancel();
   if (!held || !options_.release_on_stop) {
     reactor_.post([this] { end_stop(); });
@@ -236,7 +236,7 @@ void Elector::release() {
       options_.times.retry_period);
 }
 
-// As client-go has it: no holder, a second's duration, so that a candidate can take it at once.
+// As in client-go: no holder and a duration of one second, so that a candidate can take the lease at once.
 void Elector::send_release() {
   LeaseRecord record = observed_;
   record.holder.clear();

@@ -1,13 +1,13 @@
-// Elector: leader election by a Lease, compatible with client-go's.
+// Elector: leader election by a Lease, compatible with client-go.
 //
-// Times of other machines are never compared with ours: a foreign holder is respected for its lease duration from the
-// moment its last change was seen here. Stricter than upstream in three ways: leadership ends at once when another
-// holder is seen; it ends, fail closed, when the lease was not renewed for renew_deadline counted from the *sending* of
-// the last successful renewal; and it is released on stop(), after the caller's work has ended. A write of the lease
-// whose outcome is unknown is never taken for a success.
+// Clocks of other machines are never compared with ours: a foreign holder keeps the lease for its lease duration,
+// counted from the moment its last change was seen here. Stricter than upstream in three ways. Leadership ends as soon
+// as another holder is seen. It ends, fail closed, if the lease was not renewed within renew_deadline of the *sending*
+// of the last successful renewal. It is released on stop(), after the caller's work has ended. A lease write with an
+// unknown outcome never counts as a success.
 //
-// Use a Transport of its own (an own connection), so that renewals do not wait behind other requests. Belongs to the
-// reactor's thread.
+// Give it a Transport of its own (a separate connection), so that renewals do not wait behind other requests. Belongs
+// to the reactor's thread.
 #pragma once
 
 #include <functional>
@@ -30,13 +30,13 @@ struct ElectorOptions {
 };
 
 struct ElectorCallbacks {
-  // We lead from now on. Each call begins a new term.
+  // We are the leader. Each call begins a new term.
   std::function<void()> on_started;
-  // We do not lead any more; `why` says what happened. Start no further write.
+  // We are no longer the leader; `why` gives the cause. Start no further writes.
   std::function<void(const std::string& why)> on_stopped;
-  // Another identity was seen to hold the lease ("" when nobody does).
+  // Another identity holds the lease ("" if nobody does).
   std::function<void(const std::string& holder)> on_new_leader;
-  // Renewals that took a GET first, for leader_election_slowpath_total.
+  // Called when a renewal needs a GET first, for leader_election_slowpath_total.
   std::function<void()> on_slow_path;
 };
 
@@ -48,16 +48,16 @@ class Elector {
   Elector(const Elector&) = delete;
   Elector& operator=(const Elector&) = delete;
 
-  // Begins to campaign, and to renew once won, until stop().
+  // Starts to campaign, and to renew once elected, until stop().
   void start();
-  // Ends the term (on_stopped is called if we lead), releases the lease if we held it and may, and then calls `done`;
-  // not later than retry_period after the call.
+  // Ends the term (calls on_stopped if we lead), releases the lease if we held it and release_on_stop is set, then
+  // calls `done`, at most retry_period after this call.
   void stop(std::function<void()> done);
 
   bool leading() const { return leading_; }
-  // The holder seen last.
+  // The last observed holder.
   const std::string& leader() const { return observed_.holder; }
-  // For the health check "leaderElection": false when we lead but have not renewed for lease duration + 20 s.
+  // For the health check "leaderElection": false if we lead but have not renewed for lease duration + 20 s.
   bool healthy() const;
 
  private:
@@ -91,7 +91,7 @@ class Elector {
   bool leading_ = false;
   LeaseRecord observed_;
   bool have_observed_ = false;
-  bool must_look_ = true;   // the remembered resourceVersion is not to be trusted
+  bool must_look_ = true;   // the stored resourceVersion may be wrong: GET before writing
   MonoTime observed_at_{};  // when the record was last seen to change
   MonoTime renewed_at_{};   // when the last successful renewal was sent
   Handle timer_;

@@ -30,7 +30,7 @@ struct World {
   }
 };
 
-// One process: its own network and its own log of terms.
+// One process, with its own network and its own log of terms.
 struct Candidate {
   Candidate(World& w, const std::string& id, uint64_t seed = 5)
       : world(w), random(seed), network(w.reactor, w.inner, {}), client(network) {
@@ -198,9 +198,9 @@ TEST(Elector, BrokenLeasesAreNotTakenForOurs) {
   }
 }
 
-// Three candidates, each behind its own bad network: never two lead at once, and when the network is well again one
-// does. The clock of a process is the reactor's, so a term must end by its own deadline before the lease can pass to
-// another.
+// Three candidates, each behind its own bad network: two never lead at once, and when the network recovers one leads.
+// All share the reactor's clock, so a term must end by its own deadline before the lease can pass to another
+// candidate.
 TEST(Elector, NeverTwoLeadersWhateverTheNetworkDoes) {
   int terms = 0;
   for (uint64_t seed = 1; seed <= 40; ++seed) {

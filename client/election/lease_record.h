@@ -1,4 +1,4 @@
-// LeaseRecord: the part of a Lease (coordination.k8s.io/v1) that leader election is about, and the rules of it. Pure.
+// LeaseRecord: the fields of a Lease (coordination.k8s.io/v1) used by leader election, and their rules. Pure.
 #pragma once
 
 #include <string>
@@ -16,11 +16,11 @@ struct LeaseRecord {
   std::string renew_time;
   int transitions = 0;
   std::string resource_version;
-  // What tells that the holder has done something: everything but the resourceVersion.
+  // Changes whenever the holder acts: every field except the resourceVersion.
   std::string fingerprint() const;
 };
 
-// Reads a Lease object; missing fields are empty. Fails when the text is no object.
+// Parses a Lease object; missing fields are empty. Fails if the text is not an object.
 Result<LeaseRecord> parse_lease(std::string_view json);
 // The body of a create or update.
 std::string lease_json(const LeaseRecord& record, const std::string& ns, const std::string& name);

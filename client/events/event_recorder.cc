@@ -28,7 +28,7 @@ std::string object_key(const EventObject& object) {
   return object.kind + "/" + object.ns + "/" + object.name + "/" + object.uid;
 }
 
-// Thousands of events are remembered, with notes of up to 1 KiB: 128 bits stand for the whole text.
+// Thousands of events are remembered, with notes of up to 1 KiB each: a 128-bit hash replaces the text.
 std::string series_key(const EventRequest& event) {
   const std::string what =
       std::string(event.warning ? "Warning" : "Normal") + "\n" + event.reason + "\n" + event.action + "\n" + event.note;
@@ -38,18 +38,18 @@ std::string series_key(const EventRequest& event) {
 
 }  // namespace
 
-// Events alike, and the object that stands for them on the server.
+// Equal events, and the Event object that represents them on the server.
 struct EventRecorder::Series {
   std::string key;
   EventRequest event;
   std::string name;       // of the Event object
-  WallTime event_time{};  // of the first
+  WallTime event_time{};  // time of the first event
   WallTime last_seen{};
   MonoTime last_at{};
   MonoTime written_at{};
   int count = 1;
-  int written = 0;  // the count the server knows; 0: not created yet
-  int sending = 0;  // the count under way
+  int written = 0;  // the count stored on the server; 0: not created yet
+  int sending = 0;  // the count in flight
   int tries = 0;
   bool queued = false;
   Handle call;
@@ -78,7 +78,7 @@ bool EventRecorder::record(const EventRequest& event) {
     ++series.count;
     series.last_seen = stamp;
     series.last_at = now;
-    // The second makes a series of it; later ones wait for tick().
+    // The second event turns it into a series; later ones wait for tick().
     if (series.count == 2 && series.written == 1) {
       enqueue(it->second);
     } else {
@@ -98,7 +98,7 @@ bool EventRecorder::record(const EventRequest& event) {
   series->key = key;
   series->event = event;
   auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(reactor_.clock().wall_now().time_since_epoch());
-  // Two events of one moment must not share a name.
+  // Two events of the same moment must not share a name.
   series->name = std::string(utf8_prefix(event.regarding.name, 220)) + "." +
                  hex(static_cast<uint64_t>(ns.count()) + random_.below(1000));
   series->event_time = series->last_seen = stamp;
@@ -141,7 +141,7 @@ bool EventRecorder::make_room() {
     }
   }
   if (series_.size() < options_.max_series) return true;
-  // Series that the server knows, by namespace: of the one with the most the oldest are forgotten, some at once.
+  // Of the namespace with the most written series, forgets the oldest, several at once.
   std::map<std::string, std::vector<std::pair<MonoTime, std::string>>> known;
   for (const auto& [key, series] : series_)
     if (series->written > 0 && !series->queued && series->sending == 0)
@@ -211,7 +211,7 @@ void EventRecorder::send(const SeriesPtr& series) {
 
 void EventRecorder::answered(const SeriesPtr& series, const Result<std::string>& answer) {
   --in_flight_;
-  answered_call_ = std::move(series->call);  // what it holds goes with the next answer: it is still running here
+  answered_call_ = std::move(series->call);  // destroyed at the next answer: its callback is running now
   int sent = std::exchange(series->sending, 0);
   bool again = false;
   if (answer) {
@@ -219,14 +219,14 @@ void EventRecorder::answered(const SeriesPtr& series, const Result<std::string>&
     series->tries = 0;
     series->written = sent;
     series->written_at = reactor_.clock().mono_now();
-    // The second came while the first was under way.
+    // The second event came while the first was in flight.
     again = sent == 1 && series->count > 1;
   } else if (answer.error().code() == Code::kNotFound && series->written > 0) {
-    // The server has forgotten it (its time to live is an hour): make it anew.
+    // The Event has expired on the server (its time to live is an hour): create it anew.
     series->written = 0;
     again = true;
   } else if (answer.error().code() == Code::kAlreadyExists) {
-    // Our own create arrived although its answer did not.
+    // Our own create succeeded although its answer was lost.
     series->written = 1;
     again = series->count > 1;
   } else if (answer.error().outcome_unknown() || answer.error().http_status() >= 500 ||
@@ -251,7 +251,7 @@ void EventRecorder::answered(const SeriesPtr& series, const Result<std::string>&
   check_flushed();
 }
 
-// One line a minute: what is refused for one event mostly is for all.
+// Logs one line a minute: a refusal of one event mostly applies to all.
 void EventRecorder::tell_refusal(const Error& error) {
   const MonoTime now = reactor_.clock().mono_now();
   if (refusal_told_ && now - *refusal_told_ < kTick) return;
@@ -264,7 +264,7 @@ void EventRecorder::drop(const SeriesPtr& series) {
   series_.erase(series->key);
 }
 
-// Once a minute: series that go on are refreshed, those that ended are written a last time and forgotten.
+// Once a minute: refreshes continuing series, writes ended ones a last time and forgets them.
 void EventRecorder::tick() {
   MonoTime now = reactor_.clock().mono_now();
   std::vector<SeriesPtr> to_write;

@@ -1,10 +1,10 @@
-// EventRecorder: events.k8s.io/v1 about objects, for people.
+// EventRecorder: writes events (events.k8s.io/v1) about objects.
 //
-// Events alike (same object, type, reason, action and note) within 6 minutes form a series: the first is created, the
-// second turns it into a series of 2, later ones only count; a series is written again every 30 minutes while it goes
-// on, and once more when it has been silent for 6 minutes. Each object has a budget of 25 events, refilled by one in 5
-// minutes. They are sent round-robin by namespace, warnings first. What is queued, remembered and retried is bounded: a
-// full queue drops the oldest event of the namespace with the most, normal ones before warnings, and counts it.
+// Equal events (same object, type, reason, action and note) within 6 minutes form a series: the first is created, the
+// second makes it a series of 2, later ones only increase the count. A continuing series is written again every 30
+// minutes, and once more after 6 minutes of silence. Each object has a budget of 25 events, refilled by one every 5
+// minutes. Events are sent round-robin by namespace, warnings first. Queue, remembered series and retries are bounded:
+// a full queue drops and counts the oldest event of the namespace with the most events, normal ones first.
 //
 // Belongs to the reactor's thread.
 #pragma once
@@ -44,7 +44,7 @@ struct RecorderOptions {
   std::string instance;  // "<controller>-<hostname>"
   size_t max_queued = 1000;
   size_t max_series = 1024;
-  size_t max_in_flight = 1;  // people can wait, pods should not
+  size_t max_in_flight = 1;  // events may be late, pods should not
   int budget_burst = 25;
   Duration budget_refill = std::chrono::minutes(5);
   Duration series_silence = std::chrono::minutes(6);
@@ -57,7 +57,7 @@ struct RecorderStats {
   uint64_t sent = 0;
   uint64_t counted = 0;  // added to a series in memory only
   uint64_t over_budget = 0;
-  uint64_t dropped = 0;  // the queue was full, the tries used up, or the server refused
+  uint64_t dropped = 0;  // queue full, retries used up, or the server refused
 };
 
 class EventRecorder {
@@ -68,9 +68,9 @@ class EventRecorder {
   EventRecorder(const EventRecorder&) = delete;
   EventRecorder& operator=(const EventRecorder&) = delete;
 
-  // False: the event was dropped (a bound was reached), and may be offered again.
+  // False: the event was dropped at a limit; the caller may record it again.
   bool record(const EventRequest& event);
-  // Writes what is queued now; calls `done` when it is written or `limit` has passed. For a graceful stop.
+  // Writes what is queued now; calls `done` once it is written or `limit` has passed. For a graceful stop.
   void flush(Duration limit, std::function<void()> done);
 
   const RecorderStats& stats() const { return stats_; }
@@ -81,12 +81,12 @@ class EventRecorder {
   struct Budget {
     double tokens = 0;
     MonoTime filled{};
-    uint64_t used = 0;  // for forgetting the oldest
+    uint64_t used = 0;  // to find the least recently used
   };
   using SeriesPtr = std::shared_ptr<Series>;
 
   bool within_budget(const EventObject& object);
-  // Room for one more: false when everything remembered is still to be sent.
+  // Frees an entry for one more series; false if all known series are still to be sent.
   bool make_room();
   void enqueue(const SeriesPtr& series);
   void pump();

@@ -93,11 +93,11 @@ TEST(EventRecorder, SeriesCountInMemoryAndAreRefreshed) {
     w.recorder->record(World::event("a", "same"));
     w.reactor.advance(60s);
   }
-  // 100 minutes: created, made a series, refreshed every half hour.
+  // 100 minutes: created, turned into a series, refreshed every half hour.
   EXPECT_EQ(w.writes["POST"], 1);
   EXPECT_GE(w.writes["PATCH"], 3);
   EXPECT_LE(w.writes["PATCH"], 5);
-  w.reactor.advance(10min);  // silence: the last count
+  w.reactor.advance(10min);  // silence: the final count
   auto all = w.events();
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0]["series"]["count"], 100);
@@ -138,7 +138,7 @@ TEST(EventRecorder, TheQueueIsBoundedWhenTheServerIsAway) {
   EXPECT_GT(w.recorder->stats().dropped, 18000u);
 }
 
-// A flood from one namespace delays an event of another by one, and is itself what is dropped.
+// A flood of events from one namespace delays another namespace by one event, and only the flood is dropped.
 TEST(EventRecorder, NamespacesTakeTurnsAndTheFloodIsWhatIsDropped) {
   World w;
   Fault slow;
@@ -173,7 +173,7 @@ TEST(EventRecorder, NamespacesTakeTurnsAndTheFloodIsWhatIsDropped) {
   EXPECT_LE(normal, 100u);
 }
 
-// Something said again after its series was over, while that is still being written: nobody is left waiting.
+// An event that recurs while its ended series is still being written: no flush() hangs.
 TEST(EventRecorder, ASeriesThatIsBeingSentIsNotReplaced) {
   World w;
   Fault slow;

@@ -1,4 +1,4 @@
-// Backoff: delays that double, with jitter, as upstream's reflector has them.
+// Backoff: doubling delays with jitter, as in upstream's reflector.
 #pragma once
 
 #include "pkg/base/clock.h"
@@ -11,7 +11,7 @@ class Backoff {
   struct Limits {
     Duration first = std::chrono::milliseconds(800);
     Duration most = std::chrono::seconds(30);
-    // Not used for this long: it begins anew.
+    // Starts over after this much time without use.
     Duration reset_after = std::chrono::minutes(2);
   };
   Backoff(const Clock& clock, Random& random, Limits limits)

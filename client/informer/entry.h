@@ -1,4 +1,4 @@
-// Entry: one object as stores keep it, without its type, and ObjectType: how to get entries out of answers.
+// Entry: one object as stores keep it, independent of its type; ObjectType: decodes answers into entries.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 
 namespace dra::client {
 
-// An object is never changed once it is in an entry. Cheap to copy: copies share the object.
+// An object in an entry never changes. Cheap to copy: copies share the object.
 class Entry {
  public:
-  // Nothing is known but the metadata.
+  // Only the metadata is known.
   Entry(api::ObjectMeta meta, uint64_t at)
       : revision(at), meta_(std::make_shared<const api::ObjectMeta>(std::move(meta))) {}
-  // `meta` is a part of the object.
+  // `meta` must be part of the object.
   template <typename T>
   Entry(const std::shared_ptr<const T>& object, const api::ObjectMeta& meta, uint64_t at)
       : revision(at), meta_(object, &meta), object_(object.get()) {}
@@ -29,7 +29,7 @@ class Entry {
   const std::string& name() const { return meta_->name; }
   const std::string& uid() const { return meta_->uid; }
   std::string key() const { return meta_->key(); }
-  // Null where nothing but the metadata is known.
+  // Null if only the metadata is known.
   template <typename T>
   std::shared_ptr<const T> object() const {
     return object_ ? std::shared_ptr<const T>(meta_, static_cast<const T*>(object_)) : nullptr;
@@ -39,40 +39,40 @@ class Entry {
     return *static_cast<const T*>(object_);
   }
 
-  uint64_t revision = 0;  // metadata.resourceVersion as the number it is
+  uint64_t revision = 0;  // metadata.resourceVersion as a number
 
  private:
-  std::shared_ptr<const api::ObjectMeta> meta_;  // owns the object that it is a part of
+  std::shared_ptr<const api::ObjectMeta> meta_;  // owns the object that it belongs to
   const void* object_ = nullptr;
 };
 
 // "namespace/name", or "name".
 std::string store_key(std::string_view ns, std::string_view name);
 
-// A resourceVersion as a number; an error for texts that are none (kube-apiserver and this project's server only give
-// decimal numbers that can be compared).
+// A resourceVersion as a number; an error for any other text (kube-apiserver and this project's server only issue
+// decimal numbers, which can be compared).
 Result<uint64_t> parse_revision(std::string_view text);
 
 struct EntryPage {
   uint64_t revision = 0;
   std::string continue_token;
   std::vector<Entry> entries;
-  // One for each item that could not be decoded; it is not in `entries`.
+  // One error per item that could not be decoded; such items are not in `entries`.
   std::vector<Error> errors;
-  // For each error the item's key; empty where that cannot be read either.
+  // The key of each failed item; empty if that is unreadable too.
   std::vector<std::string> unreadable;
 };
 
-// What the informer needs to know of a type. Functions are pure and may run on any thread.
+// What the informer needs to know about a type. The functions are pure and may run on any thread.
 struct ObjectType {
   std::function<Result<Entry>(std::string_view json)> decode;
   std::function<Result<EntryPage>(std::string_view json)> decode_list;
-  // The same of Kubernetes' protobuf; empty for types that are read in JSON only.
+  // Like `decode`, for Kubernetes' protobuf; empty for types that are read only in JSON.
   std::function<Result<Entry>(std::string_view bytes)> decode_protobuf;
   std::function<Result<EntryPage>(std::string_view bytes)> decode_protobuf_list;
 };
 
-// Specialise for types that pkg/api does not decode.
+// Specialise for types that pkg/api cannot decode.
 template <class T>
 struct ObjectTraits {
   static Result<T> decode(std::string_view json) { return api::decode<T>(json); }
@@ -80,7 +80,7 @@ struct ObjectTraits {
   static const api::ObjectMeta& meta(const T& object) { return object.metadata; }
 };
 
-// The revision of an object: fails when the metadata names no object or its resourceVersion is no number.
+// The revision of an object; fails if the metadata has no name or its resourceVersion is not a number.
 Result<uint64_t> revision_of(const api::ObjectMeta& meta);
 
 // The key of an object; empty without a name.

@@ -1,4 +1,4 @@
-// Informer<T>: a store of one resource and the reflector that keeps it up to date.
+// Informer<T>: a store of one resource, with the reflector that keeps it up to date.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ class Informer {
 
   void start() { reflector_.start(); }
   void stop() { reflector_.stop(); }
-  // True once the handlers that were registered before it have been told the first whole state.
+  // True once the handlers registered earlier have received the first complete state.
   bool synced() const { return core_.synced(); }
 
  private:

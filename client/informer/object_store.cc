@@ -11,7 +11,7 @@ bool same_version(const Entry* a, const Entry* b) {
   return a != nullptr && b != nullptr && a->uid() == b->uid() && a->revision == b->revision;
 }
 
-// What became of one object; a new uid under an old name is a deletion and an addition.
+// The changes of one object; a new uid under an old name is a deletion and an addition.
 void append_changes(const Entry* before, const Entry* after, std::vector<EntryChange>& out) {
   if (before == nullptr && after == nullptr) return;
   if (same_version(before, after)) return;
@@ -62,7 +62,7 @@ std::vector<const Entry*> ObjectStore::stream_after(std::string_view key, size_t
 }
 
 void ObjectStore::for_each(const std::function<void(const Entry&)>& f) const {
-  // Both layers in step, in key order; a key in both is met once.
+  // Walks both layers together in key order; visits a key in both layers once.
   auto s = stream_.begin();
   auto a = answers_.begin();
   while (s != stream_.end() || a != answers_.end()) {
@@ -169,7 +169,7 @@ void ObjectStore::answer_absent(std::string_view key, std::string_view uid) {
   bool in_stream = streamed != nullptr && streamed->uid() == uid;
   bool in_answers = answered != answers_.end() && answered->second.uid() == uid;
   if (!in_stream && !in_answers) return;
-  // The stream may be behind: it can still bring this instance up to the revision it is known to have had.
+  // The stream may be behind: it can still deliver this instance up to its last known revision.
   uint64_t since = std::max(revision_, in_answers ? answered->second.revision : 0);
   std::string name(key);
   transact({name}, [&] {

@@ -1,14 +1,14 @@
-// ObjectStore: what is known of the objects of one resource, in two layers (docs/design/stores.md).
+// ObjectStore: the known objects of one resource, in two layers (docs/design/stores.md).
 //
-// The stream layer is the server's state at one revision R, as list and watch delivered it. Over it lie the answers to
-// our own writes and live GETs that are newer than R. The laws:
+// The stream layer is the server's state at one revision R, as delivered by list and watch. On top of it are the
+// answers to our own writes and live GETs that are newer than R. The laws:
 //   1. An answer at or below R, or not newer than what is known of the object, changes nothing.
-//   2. When the stream reaches an answer's revision, the answer's layer dies.
+//   2. When the stream reaches an answer's revision, that answer is dropped.
 //   3. Stream reads never see an answer.
 //   4. A stream event at or below R changes nothing (repeats are harmless).
-//   5. An object confirmed absent (by uid) is hidden until the stream delivered its deletion.
-// Combined reads see both layers. An object replaced by another of the same name is reported as a deletion, then an
-// addition.
+//   5. An object that a live GET found absent (by uid) is hidden until the stream delivers its deletion.
+// Combined reads see both layers. When an object is replaced by another of the same name, handlers see a deletion, then
+// an addition.
 //
 // Not thread-safe: the reactor's thread owns it. Handlers run inside the mutating call, after all layers and indexes
 // are up to date; they may read but not change the store (CheckFailed).
@@ -29,8 +29,8 @@
 
 namespace dra::client {
 
-// before == nullptr: added; after == nullptr: deleted; both: changed (same uid, other revision). Valid in the call
-// only.
+// before == nullptr: added; after == nullptr: deleted; both set: changed (same uid, other revision). The pointers are
+// valid only during the call.
 struct EntryChange {
   const Entry* before = nullptr;
   const Entry* after = nullptr;
@@ -39,25 +39,25 @@ struct EntryChange {
 class ObjectStore {
  public:
   using ChangeHandler = std::function<void(const EntryChange&)>;
-  // Zero or more values an object is found by.
+  // Returns the values under which an object is indexed.
   using IndexFunction = std::function<std::vector<std::string>(const Entry&)>;
 
-  // --- the stream's side
-  // The whole state at `revision`, from a list or a WatchList. A revision below the present one means that the server's
-  // history was rewound; all answers are forgotten then.
+  // --- stream layer
+  // The complete state at `revision`, from a list or a WatchList. A revision below the current one means that the
+  // server's history was rewound; all answers are then dropped.
   void replace(std::vector<Entry> entries, uint64_t revision);
-  // ADDED or MODIFIED; returns false when the event was a repeat.
+  // ADDED or MODIFIED; returns false if the event is a repeat.
   bool apply(Entry entry);
-  // DELETED; `entry` carries the revision of the deletion.
+  // DELETED; the revision of `entry` is that of the deletion.
   bool remove(const Entry& entry);
   void bookmark(uint64_t revision);
 
-  // --- the answers' side
-  // The object a write or a live GET returned.
+  // --- answers
+  // The object returned by a write or a live GET.
   void answer(Entry entry);
-  // A live GET found nothing, or another uid: this instance is gone.
+  // A live GET found nothing, or another uid: this instance no longer exists.
   void answer_absent(std::string_view key, std::string_view uid);
-  // Forgets all answers (a new term of leadership begins without assumptions).
+  // Drops all answers (a new term of leadership begins without assumptions).
   void drop_answers();
 
   // --- reading; pointers are valid until the next change
@@ -66,7 +66,7 @@ class ObjectStore {
   // In key order.
   void for_each(const std::function<void(const Entry&)>& f) const;
   void for_each_in_stream(const std::function<void(const Entry&)>& f) const;
-  // At most `most` entries of the stream layer with keys after `key`, in key order: a walk that stops and goes on.
+  // At most `most` entries of the stream layer with keys after `key`, in key order, to walk the layer in portions.
   std::vector<const Entry*> stream_after(std::string_view key, size_t most) const;
   size_t size() const;
   size_t answers() const { return answers_.size() + absent_.size(); }
@@ -79,39 +79,39 @@ class ObjectStore {
   // In key order.
   std::vector<const Entry*> by_index(std::string_view index, std::string_view value) const;
 
-  // --- handlers: those already in the store come at once as additions
+  // --- handlers: objects already in the store are reported at once as additions
   // Changes of the combined view: what reconcilers see.
   void on_change(ChangeHandler handler);
   // Changes of the stream layer alone.
   void on_stream_change(ChangeHandler handler);
-  // Called when R has grown, after the changes.
+  // Called after R has grown, after the change handlers.
   void on_progress(std::function<void(uint64_t revision)> handler);
   // Called at the end of each replace().
   void on_replaced(std::function<void()> handler);
 
-  // Events of the stream that were repeats.
+  // The number of repeated events from the stream.
   uint64_t repeats() const { return repeats_; }
 
  private:
   using Map = std::map<std::string, Entry, std::less<>>;
   struct Absence {
     std::string uid;
-    uint64_t since = 0;  // no deletion can be at or below this revision
+    uint64_t since = 0;  // the deletion has a revision above this
   };
   struct Index {
     IndexFunction function;
     std::map<std::string, std::set<std::string, std::less<>>, std::less<>> keys;
   };
-  // What a key looked like before a change.
+  // The state of a key before a change.
   struct Before {
     std::string key;
     std::optional<Entry> streamed;
     std::optional<Entry> combined;
   };
 
-  // Runs `change`, then brings indexes up to date and tells the handlers what became of `keys`.
+  // Runs `change`, then updates the indexes and notifies the handlers of what changed for `keys`.
   void transact(std::vector<std::string> keys, const std::function<void()>& change);
-  // Law 2 for a stream that reaches `revision`: the keys it touches, and the doing of it.
+  // Law 2 when the stream reaches `revision`: finds the affected keys, then applies it.
   void keys_of_dying_answers(uint64_t revision, std::vector<std::string>& keys) const;
   void advance(uint64_t revision);
   void drop_answer(std::string_view key);

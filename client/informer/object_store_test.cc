@@ -10,7 +10,7 @@
 
 namespace dra::client::object_store_test {
 
-// Reads like "X@10": uid and revision; "-" for none.
+// Formats as "X@10", uid and revision; "-" for none.
 std::string show(const Entry* entry) {
   return entry == nullptr ? "-" : entry->uid() + "@" + std::to_string(entry->revision);
 }
@@ -29,7 +29,7 @@ TEST(ObjectStore, AnswersLieOverTheStreamUntilItReachesThem) {
   store.answer(entry("a", "A", 10));
   EXPECT_EQ(show(store.find("ns/a")), "A@10");
   EXPECT_EQ(show(store.find_in_stream("ns/a")), "A@5");
-  store.answer(entry("a", "A", 9));  // older than a later answer
+  store.answer(entry("a", "A", 9));  // older than an answer already known
   EXPECT_EQ(show(store.find("ns/a")), "A@10");
   store.apply(entry("b", "B", 9));
   EXPECT_EQ(store.answers(), 1u);
@@ -44,7 +44,7 @@ TEST(ObjectStore, AnAnswerTheStreamPassedByDies) {
   ObjectStore store;
   store.replace({}, 8);
   store.answer(entry("a", "A", 10));
-  store.bookmark(11);  // the stream (a selector, say) never brings it
+  store.bookmark(11);  // the stream never delivers it (because of a selector, say)
   EXPECT_EQ(show(store.find("ns/a")), "-");
 }
 
@@ -63,11 +63,11 @@ TEST(ObjectStore, ConfirmedAbsenceHidesOneUidUntilItsDeletionWasStreamed) {
   store.answer_absent("ns/a", "A");
   EXPECT_EQ(show(store.find("ns/a")), "-");
   EXPECT_EQ(show(store.find_in_stream("ns/a")), "A@5");
-  store.answer(entry("a", "A", 11));  // a late answer about the dead
+  store.answer(entry("a", "A", 11));  // a late answer about the deleted instance
   EXPECT_EQ(show(store.find("ns/a")), "-");
   store.apply(entry("a", "A", 10));  // the stream is behind
   EXPECT_EQ(show(store.find("ns/a")), "-");
-  store.answer(entry("a", "B", 14));  // a successor shows at once
+  store.answer(entry("a", "B", 14));  // a successor is visible at once
   EXPECT_EQ(show(store.find("ns/a")), "B@14");
   store.remove(entry("a", "A", 13));
   store.apply(entry("a", "B", 14));
@@ -96,7 +96,7 @@ TEST(ObjectStore, SameNameNewUidIsADeletionAndAnAddition) {
   EXPECT_EQ(log, "A@5>- ->B@9 ");
   log.clear();
   store.answer(entry("a", "C", 20));
-  store.apply(entry("a", "C", 20));  // nothing new to see
+  store.apply(entry("a", "C", 20));  // handlers see nothing new
   EXPECT_EQ(log, "B@9>- ->C@20 ");
 }
 
@@ -120,8 +120,8 @@ TEST(ObjectStore, HandlersMayReadButNotWrite) {
   EXPECT_THROW(store.apply(entry("a", "A", 2)), CheckFailed);
 }
 
-// A server's history of objects (create, change, delete, recreate), a stream that delivers a prefix of it with
-// repeats and relists, and answers that are true statements about any moment. Against the laws as a model.
+// A server's history of objects (create, change, delete, recreate), a stream that delivers a prefix of it with repeats
+// and relists, and answers that are true for some moment. Compared with the laws as a model.
 TEST(ObjectStore, LawsHoldForRandomInterleavings) {
   for (uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -163,8 +163,8 @@ TEST(ObjectStore, LawsHoldForRandomInterleavings) {
     };
 
     ObjectStore store;
-    std::map<std::string, std::string> mirror;         // what handlers told, combined
-    std::map<std::string, std::string> stream_mirror;  // what handlers told, stream
+    std::map<std::string, std::string> mirror;         // as reported to handlers, combined view
+    std::map<std::string, std::string> stream_mirror;  // as reported to handlers, stream layer
     auto follow = [](std::map<std::string, std::string>& m, const EntryChange& c) {
       const Entry& e = c.after ? *c.after : *c.before;
       if (c.before) {
@@ -185,7 +185,7 @@ TEST(ObjectStore, LawsHoldForRandomInterleavings) {
     uint64_t at = 1;
     size_t next = 0;
     std::map<std::string, Entry> answered;  // newest answer by name
-    std::set<std::string> gone;             // uids confirmed absent
+    std::set<std::string> gone;             // uids found absent
     for (int i = 0; i < 300; ++i) {
       switch (random.below(6)) {
         case 0:
@@ -223,7 +223,7 @@ TEST(ObjectStore, LawsHoldForRandomInterleavings) {
           }
           break;
         }
-        case 5: {  // a live GET finds that the instance is gone: true only of instances that are gone at the end of
+        case 5: {  // a live GET finds the instance gone: possible only for instances that are gone at the end of
                    // history
           const Step& step = history[random.below(history.size())];
           if (step.state) break;

@@ -1,4 +1,4 @@
-// Reflectors of kinds that are read in protobuf, against servers that have none, or send it broken.
+// Reflectors of kinds read in protobuf, with servers that do not offer it or send it malformed.
 #include <gtest/gtest.h>
 
 #include "client/informer/informer.h"
@@ -43,7 +43,7 @@ std::string framed(const std::string& message) {
   return out + message;
 }
 
-// Answers those that ask for protobuf with `body` (a watch, or a list); everybody else as FakeServer does.
+// Answers requests for protobuf with `body` (a watch or a list); everything else as FakeServer does.
 class Server : public RequestHandler {
  public:
   explicit Server(Reactor& reactor) : fake(reactor) {}
@@ -60,7 +60,7 @@ class Server : public RequestHandler {
       return exchange->respond(std::move(head));
     }
     exchange->open(std::move(head));
-    // In pieces, as a network brings it.
+    // In pieces, as from a network.
     for (size_t at = 0; at < body.size(); at += 7) exchange->write(std::string_view(body).substr(at, 7));
     if (!stays_open) exchange->end();
     open = std::move(exchange);
@@ -80,7 +80,7 @@ struct World {
     server.fake.put(kPath, "ns", "a", "{}");
     server.fake.put(kPath, "ns", "b", "{}");
   }
-  // "uid@revision" of FakeServer's object, apart.
+  // "uid@revision" of FakeServer's object, as two values.
   std::pair<std::string, std::string> identity(const std::string& name) {
     const std::string text = server.fake.snapshot(kPath).at("ns/" + name);
     return {text.substr(0, text.find('@')), text.substr(text.find('@') + 1)};
@@ -155,11 +155,11 @@ TEST(Protobuf, BrokenStatesAreReadInJson) {
   const std::string lease = enveloped("coordination.k8s.io/v1", "Lease", "");
   const std::string bodies[] = {
       std::string("\xff\xff\xff\xff", 4),                                    // longer than the bound
-      std::string("\x00\x00\x00\x04zzzz", 8),                                // no message
+      std::string("\x00\x00\x00\x04zzzz", 8),                                // not a message
       framed(event("ADDED", "{}")),                                          // no envelope
       framed(event("ADDED", lease)),                                         // another kind
       framed(event("ADDED", enveloped("v9", "Pod", ""))),                    // a version without a table
-      framed(event("ADDED", enveloped("v1", "Pod", field(1, "\x0a\x7f")))),  // a length that lies
+      framed(event("ADDED", enveloped("v1", "Pod", field(1, "\x0a\x7f")))),  // a wrong length
       framed(event("ADDED", enveloped("v1", "Pod", field(1, field(1, "a")) + field(2, deep) + "\x12"))),
       framed(event("ADDED", pod("a", "u", "no number"))),
       framed(event("BOOKMARK", enveloped("v1", "Pod", ""))),

@@ -125,8 +125,8 @@ void Reflector::open_stream(Query particular, Duration patience) {
   arm_silence(patience);
 }
 
-// Nothing heard for `limit`: in the first part of a WatchList that means a server that does not know it, later a dead
-// peer.
+// Nothing was received for `limit`: in the initial part of a WatchList the server does not support it; later the peer
+// is dead.
 void Reflector::arm_silence(Duration limit) {
   stats_.last_contact = reactor_.clock().mono_now();
   timer_ = reactor_.after(limit, [this] {
@@ -135,7 +135,7 @@ void Reflector::arm_silence(Duration limit) {
       begin_list();
       return;
     }
-    // Twice in a row: the server may wait for a revision it will not reach (its history was rewound). Read the state.
+    // Twice in a row: the server may wait for a revision it will not reach (its history was rewound). Relist.
     bool again = ++silent_streams_ > 1;
     log::v(3, "Watch is silent, opening a new one", {{"resource", options_.resource.plural}, {"relist", again}});
     again ? begin_state() : open_watch();
@@ -233,12 +233,12 @@ void Reflector::heard_content_type(std::string_view content_type) {
     use_json(Error(Code::kUnsupported, "the server answers with " + quote(content_type.substr(0, 128))));
 }
 
-// What is known of the object stays: forgetting it would free what it holds. A deletion needs no more than its name.
+// Keeps the object's last known state: forgetting it would free its devices. A deletion needs only the name.
 void Reflector::cannot_read(const WatchEvent& event, const Error& error) {
   if (event.protobuf) {
     ++stats_.undecodable;
     if (protobuf_) use_json(error);
-    // The store has not moved past this event: the same watch in JSON brings it again.
+    // The store has not moved past this event: the same watch in JSON delivers it again.
     return retry_later(error, collecting_ ? &Reflector::begin_state : &Reflector::open_watch);
   }
   const Result<Entry> identity = identify(event.object);
@@ -256,7 +256,7 @@ void Reflector::cannot_read(const WatchEvent& event, const Error& error) {
     return;
   }
   set_unreadable(std::move(known));
-  // No later event can tell that this one is gone: read everything.
+  // No later event can report that this object is gone: relist.
   if (!identity) retry_later(error, &Reflector::begin_state);
 }
 
@@ -295,7 +295,7 @@ void Reflector::on_stream_end(Result<Response> result) {
     return;
   }
   Error error = result.has_value() ? Error(Code::kUnavailable, what("watch") + ": the stream ended") : result.error();
-  // A frame that says that it is longer than the bound may be no frame at all.
+  // A frame whose length exceeds the bound may not be a frame at all.
   if (protobuf_ && error.code() == Code::kResourceExhausted) use_json(error);
   if (collecting_) {
     if (stream_open_ && ++broken_watch_lists_ == kMaxBrokenWatchLists)
@@ -303,8 +303,8 @@ void Reflector::on_stream_end(Result<Response> result) {
     retry_later(error, &Reflector::begin_state);
     return;
   }
-  // An API server under load ends streams that do not take their events fast enough, several a second. What brought
-  // news is no failure and goes on where it ended; what ends at once without news must not become a loop.
+  // An API server under load ends streams of slow readers, several a second. A stream that delivered events is not a
+  // failure and resumes where it ended; one that ends at once without events must not become a busy loop.
   const bool brief = reactor_.clock().mono_now() - opened_at_ < kShortWatch;
   const bool news = store_.stream_revision() > opened_from_;
   brief_streams_ = brief ? brief_streams_ + 1 : 0;
@@ -326,7 +326,7 @@ void Reflector::on_watch_list_refused(const Error& error) {
         relist_expired();
         return;
       }
-      // The exact refusal of a server without WatchList; it will not learn it while it runs.
+      // The refusal of a server without WatchList; that will not change while it runs.
       log::v(3, "Server has no WatchList, listing in pages", {{"resource", options_.resource.plural}});
       traits_->watch_list_refused = true;
       begin_list();
@@ -352,8 +352,8 @@ void Reflector::on_watch_refused(const Error& error) {
   retry_later(error, same_place ? &Reflector::open_watch : &Reflector::begin_state);
 }
 
-// The server has forgotten the revision asked for, or has not reached it: read the present state instead, at once if
-// this did not just happen.
+// The server no longer has the requested revision, or has not reached it: read the current state instead, at once
+// unless this happened just before.
 void Reflector::relist_expired() {
   ++stats_.expired;
   MonoTime now = reactor_.clock().mono_now();
@@ -406,7 +406,7 @@ void Reflector::list_page(const std::string& continue_token) {
     if (result->body.size() < options_.offload_bytes) return page_arrived(decode(result->body));
     auto body = std::make_shared<std::string>(std::move(result->body));
     auto page = std::make_shared<Result<EntryPage>>(EntryPage{});
-    // The task may outlive this reflector: its decoder is a copy, and the handle in call_ tells whether anybody waits.
+    // The task may outlive this reflector: it has a copy of the decoder, and the handle in call_ clears `alive`.
     auto alive = std::make_shared<bool>(true);
     class Flag : public Handle::Impl {
      public:
@@ -450,7 +450,7 @@ void Reflector::page_arrived(Result<EntryPage> page) {
   for (auto& [key, entry] : collected_) entries.push_back(std::move(entry));
   uint64_t mine = generation_;
   install(std::move(entries), paged_revision_);
-  // A handler may have asked for a fresh state.
+  // A handler may have called refresh().
   if (mine == generation_) open_watch();
 }
 
@@ -458,12 +458,12 @@ void Reflector::on_list_failed(const Error& error) {
   state_failed(error);
 }
 
-// No state could be read; of a resource that the server does not know the state is empty.
+// No state could be read; if the server does not know the resource, the state is empty (may_be_absent).
 void Reflector::state_failed(const Error& error) {
   if (options_.may_be_absent && error.code() == Code::kNotFound) {
     const uint64_t mine = generation_;
     install({}, store_.stream_revision(), true);
-    if (mine != generation_) return;  // a handler asked for a fresh state
+    if (mine != generation_) return;  // a handler called refresh()
   }
   retry_later(error, &Reflector::begin_state);
 }
@@ -476,7 +476,7 @@ void Reflector::install(std::vector<Entry> entries, uint64_t revision, bool abse
   auto waiting = std::exchange(waiting_, {});
   log::v(3, "State received",
          {{"resource", options_.resource.plural}, {"objects", entries.size()}, {"revision", revision}});
-  // Trouble is told before the new state, its end after it.
+  // Reports unreadable objects before the new state, and their end after it.
   auto unreadable = std::exchange(collected_unreadable_, {});
   const bool trouble_left = !unreadable.empty();
   if (trouble_left) set_unreadable(unreadable);

@@ -1,15 +1,15 @@
 // Reflector: keeps an ObjectStore equal to the server's list of one resource.
 //
-// It opens a WatchList (a watch that begins with the whole state); where the server refuses that, or three in a row
-// break off before their end mark, it lists in pages and watches from there. It follows bookmarks; starts over on 410;
-// waits as told on 429; takes a peer that is silent for 90 s for dead (an API server sends a bookmark a minute); and
-// waits between failures with doubling, jittered delays. The first state and every relist is a consistent read, never
-// one from an arbitrarily old cache (resourceVersion "0").
+// It opens a WatchList (a watch that begins with the complete state). If the server refuses that, or three in a row end
+// before their end mark, it lists in pages and watches from there. It follows bookmarks, starts over on 410, obeys
+// Retry-After on 429, treats a peer silent for 90 s as dead (an API server sends a bookmark a minute), and waits after
+// failures with doubling, jittered delays. The first state and every relist is a consistent read, never one from an
+// arbitrarily old cache (resourceVersion "0").
 //
-// Types that can be read in protobuf are asked for in protobuf. A server that does not offer it (406, or an answer in
-// JSON) or sends what cannot be read is asked for JSON from then on: nothing of a broken answer is used.
+// Types that have a protobuf decoder are requested in protobuf. If the server does not offer it (406, or an answer in
+// JSON) or sends something unreadable, requests use JSON from then on; nothing of a broken answer is used.
 //
-// Belongs to the reactor's thread. All changes of the store happen in tasks of the reactor.
+// Belongs to the reactor's thread. The store changes only in tasks of the reactor.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@
 
 namespace dra::client {
 
-// What is known of a server, shared by all reflectors that talk to it.
+// What is known about a server, shared by all reflectors that use it.
 struct ServerTraits {
   bool watch_list_refused = false;
 };
@@ -39,27 +39,27 @@ struct ReflectorOptions {
   std::string field_selector;
   size_t page_size = 500;
   Duration silent_peer = std::chrono::seconds(90);
-  // A WatchList that delivers nothing for so long before its end mark is given up for a plain list.
+  // A WatchList that delivers nothing for this long before its end mark is replaced by a plain list.
   Duration watch_list_patience = std::chrono::seconds(30);
   Duration list_timeout = std::chrono::seconds(60);
   // List bodies of at least this size are decoded on a worker thread.
   size_t offload_bytes = 64 * 1024;
-  // More objects than this in one list end it with an error.
+  // A list with more objects than this fails.
   size_t max_objects = 1'000'000;
-  // A server that does not know the resource (404) has none of it: the store is empty then, and the server is asked
-  // again after a back-off. Else nothing is known until the resource is there.
+  // If set, a resource the server does not know (404) is empty: the store is empty and the server is asked again after
+  // a back-off. Otherwise the store stays unsynced until the resource exists.
   bool may_be_absent = false;
 };
 
-// Counts since the start, for metrics.
+// Counters since the start, for metrics.
 struct ReflectorStats {
-  uint64_t lists = 0;        // whole states received, by list or WatchList
+  uint64_t lists = 0;        // complete states received, by list or WatchList
   uint64_t watches = 0;      // streams opened
   uint64_t events = 0;       // events applied
   uint64_t expired = 0;      // 410s
-  uint64_t failures = 0;     // rounds that ended in a back-off
-  uint64_t undecodable = 0;  // objects that could not be read; what is known of them stays as it was
-  MonoTime last_contact{};   // when the server was last heard
+  uint64_t failures = 0;     // attempts that ended in a back-off
+  uint64_t undecodable = 0;  // unreadable objects; their last known state stays
+  MonoTime last_contact{};   // when the server last answered
 };
 
 class Reflector {
@@ -72,29 +72,29 @@ class Reflector {
   Reflector& operator=(const Reflector&) = delete;
 
   void start();
-  // Leaves the store as it is. start() may follow.
+  // Leaves the store unchanged. start() may follow.
   void stop();
 
-  // Fetches the whole state anew, by a read that begins after this call; `done` runs once the store holds it. Several
-  // calls in a row are served by one read, if it begins after the last of them.
+  // Fetches the complete state with a read that begins after this call; `done` runs once the store contains it. One
+  // read serves several calls if it begins after the last of them.
   void refresh(std::function<void()> done);
 
   const ReflectorStats& stats() const { return stats_; }
-  // The last failure, until the next success; for health checks and messages.
+  // The last failure, cleared by the next success; for health checks and messages.
   const std::string& trouble() const { return trouble_; }
-  // The server is asked for protobuf, and has answered so as far as it has answered.
+  // Requests ask for protobuf, and no answer so far was in another format.
   bool protobuf() const { return protobuf_; }
   // The state is empty because the server does not know the resource (ReflectorOptions::may_be_absent).
   bool absent() const { return absent_; }
 
-  // Objects whose present state could not be read, by key ("": one without a name), and why. The store keeps what it
-  // knew of them, or nothing: it is not the server's state until they are readable or gone.
+  // Objects whose current state could not be read, by key ("": no readable name), and why. The store keeps their last
+  // known state, if any: it does not match the server until they are readable or gone.
   const std::map<std::string, std::string>& unreadable() const { return unreadable_; }
-  // Called when unreadable() has changed, before any handler of the store is told of later changes.
+  // Called when unreadable() has changed, before the store reports any later change.
   void on_unreadable(std::function<void()> handler) { unreadable_changed_ = std::move(handler); }
 
  private:
-  // Each begins one kind of request and returns; what is under way lives in call_ and timer_.
+  // Each starts one kind of request and returns; the pending work lives in call_ and timer_.
   void begin_state();
   void open_watch_list();
   void begin_list();
@@ -114,18 +114,18 @@ class Reflector {
   void state_failed(const Error& error);
 
   Result<Entry> decode(const WatchEvent& event) const;
-  // What the server sends of this resource from now on. The state or the stream is begun again by the caller.
+  // From now on the server sends JSON for this resource. The caller restarts the state or the watch.
   void use_json(const Error& why);
-  // True when the server was asked for protobuf and does not have it; it is asked for JSON from now on.
+  // True if the server was asked for protobuf and lacks it; from now on requests ask for JSON.
   bool refuses_protobuf(const Error& error);
   void heard_content_type(std::string_view content_type);
   void cannot_read(const WatchEvent& event, const Error& error);
   void set_unreadable(std::map<std::string, std::string> now);
-  // What the store knows of unreadable objects goes on in the new state.
+  // Carries the last known state of unreadable objects over into the new state.
   void keep_unreadable(std::vector<Entry>& entries) const;
   void install(std::vector<Entry> entries, uint64_t revision, bool absent = false);
   void relist_expired();
-  // Waits, then does `next` (begin_state or open_watch).
+  // Waits, then calls `next` (begin_state or open_watch).
   void retry_later(const Error& error, void (Reflector::*next)());
   void arm_silence(Duration limit);
   void drop_calls();
@@ -145,29 +145,29 @@ class Reflector {
   bool absent_ = false;
 
   bool running_ = false;
-  bool protobuf_ = false;  // what to ask for
-  // Distinguishes what is under way now from answers of calls that were given up.
+  bool protobuf_ = false;  // which format to request
+  // Distinguishes the current calls from answers to abandoned ones.
   uint64_t generation_ = 0;
   Handle call_;
   Handle timer_;
   MonoTime opened_at_{};
   bool stream_open_ = false;
-  uint64_t opened_from_ = 0;  // the store's revision then
-  // WatchLists that were accepted and broke off before their end mark, in a row: something on the way cuts long
-  // streams, pages are shorter. Of this resource only: others' states may be small enough.
+  uint64_t opened_from_ = 0;  // the store's revision at that time
+  // Consecutive WatchLists that were accepted and ended before their end mark: something in between cuts long streams;
+  // pages are shorter. Counted per resource, because other states may be small enough.
   int broken_watch_lists_ = 0;
   int brief_streams_ = 0;
-  int silent_streams_ = 0;  // in a row, without a message
+  int silent_streams_ = 0;  // consecutive streams without a message
   MonoTime expired_at_{};
-  bool collecting_ = false;  // in the first part of a WatchList
-  bool state_exact_ = true;  // the next whole state must be a consistent read (resourceVersion unset)
-  bool unpaged_ = false;     // the continue token expired: list everything at once
+  bool collecting_ = false;  // in the initial part of a WatchList
+  bool state_exact_ = true;  // the next complete state must be a consistent read (resourceVersion unset)
+  bool unpaged_ = false;     // the continue token expired: list everything in one request
   std::map<std::string, Entry> collected_;
   std::map<std::string, std::string> collected_unreadable_;
   std::map<std::string, std::string> unreadable_;
   std::function<void()> unreadable_changed_;
   uint64_t paged_revision_ = 0;
-  std::vector<std::function<void()>> waiting_;  // refresh() callbacks for the state under way
+  std::vector<std::function<void()>> waiting_;  // refresh() callbacks waiting for the current read
 };
 
 }  // namespace dra::client

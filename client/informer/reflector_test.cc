@@ -101,7 +101,7 @@ TEST(Reflector, AnExpiredContinueTokenEndsInOneFullList) {
 }
 
 TEST(Reflector, AServerThatIgnoresSendInitialEventsIsListed) {
-  // It answers the WatchList as an ordinary watch: the objects, and no end mark ever.
+  // It answers the WatchList as an ordinary watch: the objects, but no end mark.
   World world(1);
   world.put("a", "x");
   Fault quiet;
@@ -125,14 +125,14 @@ TEST(Reflector, ASilentPeerIsLeftAfter90Seconds) {
   world.start();
   world.reactor.advance(1s);
   ASSERT_TRUE(world.informer->synced());
-  world.put("a", "y");  // never heard
+  world.put("a", "y");  // never delivered
   world.reactor.advance(88s);
   EXPECT_EQ(world.informer->store().get("ns/a")->holder_identity, "x");
   world.reactor.advance(3s);
   EXPECT_EQ(world.informer->store().get("ns/a")->holder_identity, "y");
 }
 
-// A server restored from a backup never reaches the revision a watch asks for, and says nothing.
+// A server restored from a backup never reaches the revision a watch asks for, and sends nothing.
 TEST(Reflector, TwoSilentWatchesInARowEndInAFreshState) {
   World world(1);
   world.put("a", "x");
@@ -203,7 +203,7 @@ TEST(Reflector, StreamsThatEndAfterNewsAreGoneOnWithAndThoseWithoutNewsWaited) {
   world.put("a", "x");
   world.start();
   world.reactor.advance(1s);
-  // A server under load: every stream ends after one event, for half a minute of changes.
+  // A server under load: for half a minute of changes every stream ends after one event.
   int asked = 0;
   world.network.set_plan([&](const Request&, bool) {
     ++asked;
@@ -219,7 +219,7 @@ TEST(Reflector, StreamsThatEndAfterNewsAreGoneOnWithAndThoseWithoutNewsWaited) {
   }
   EXPECT_LE(asked, 153);
   EXPECT_EQ(world.informer->reflector().stats().failures, 0u);
-  // What ends at once and brings nothing is waited for, longer each time.
+  // Streams that end at once without events are retried with growing delays.
   world.put("a", "last");
   world.network.set_plan([&](const Request&, bool) {
     ++asked;
@@ -258,7 +258,7 @@ TEST(Reflector, StreamsThatExpireAtOnceDoNotBecomeALoop) {
 TEST(Reflector, RefreshReadsTheStateAnewAndOnlyThenCallsBack) {
   World world(1);
   world.put("a", "x");
-  Fault late;  // the watch lags
+  Fault late;  // the watch is behind
   late.delay_answer = 20s;
   int opened = 0;
   world.network.set_plan([&](const Request&, bool) { return ++opened == 1 ? late : Fault{}; });
@@ -374,8 +374,8 @@ TEST(Reflector, WatchListsThatBreakOffThreeTimesGiveWayToPages) {
   EXPECT_EQ(targets.size(), 7u) << "three WatchLists, three pages, a watch";
 }
 
-// The property this package is for: whatever the network does, once it is well again the store is the server's list,
-// and what handlers were told adds up to it.
+// The main property of this package: whatever the network does, once it recovers the store equals the server's list,
+// and the changes reported to handlers add up to it.
 TEST(Reflector, ConvergesAfterAnyTrouble) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -453,7 +453,7 @@ TEST(Reflector, TheSameSeedGivesTheSameRun) {
   EXPECT_EQ(run(), run());
 }
 
-// A server that does not know the resource, or knows it no more, has none of it; it may come, or come back.
+// A resource that the server does not know, or no longer knows, counts as empty; it may appear, or reappear.
 TEST(Reflector, AResourceThatMayBeAbsentIsEmptyWhereItIsNotServed) {
   World world(7);
   Fault absent;
@@ -476,7 +476,7 @@ TEST(Reflector, AResourceThatMayBeAbsentIsEmptyWhereItIsNotServed) {
   world.network.cut_all_streams();
   world.reactor.advance(2min);
   EXPECT_EQ(world.informer->core().size(), 0u);
-  // Whoever asks for a fresh state (a new leader does) gets one.
+  // A caller of refresh() (a new leader, say) gets its answer.
   bool fresh = false;
   world.informer->reflector().refresh([&] { fresh = true; });
   world.reactor.advance(1s);

@@ -1,4 +1,4 @@
-// Store<T>: the typed face of an ObjectStore. Reads give shared pointers to const objects that may be kept.
+// Store<T>: a typed view of an ObjectStore. Reads return shared pointers to const objects, which may be kept.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace dra::client {
 template <class T>
 using ObjectPtr = std::shared_ptr<const T>;
 
-// before == nullptr: added; after == nullptr: deleted; both: the same uid at another revision.
+// before == nullptr: added; after == nullptr: deleted; both set: the same uid at another revision.
 template <class T>
 struct Change {
   ObjectPtr<T> before;
@@ -26,7 +26,7 @@ class Store {
  public:
   explicit Store(ObjectStore& core) : core_(core) {}
 
-  // By "namespace/name" or "name"; nullptr when it is not known. Combined view, then the stream layer alone.
+  // By "namespace/name" or "name"; nullptr if unknown. Combined view, then the stream layer alone.
   ObjectPtr<T> get(std::string_view key) const { return cast(core_.find(key)); }
   ObjectPtr<T> get_from_stream(std::string_view key) const { return cast(core_.find_in_stream(key)); }
 

@@ -33,7 +33,7 @@ bool event_type(std::string_view name, WatchEvent::Type& out) {
 
 constexpr std::string_view kInitialEventsEnd = "k8s.io/initial-events-end";
 
-// Reads what only bookmarks have: metadata.resourceVersion and the annotation.
+// Reads the bookmark's fields: metadata.resourceVersion and the annotation.
 bool read_bookmark(simdjson::ondemand::object object, WatchEvent& event) {
   simdjson::ondemand::object metadata;
   if (object.find_field_unordered("metadata").get_object().get(metadata)) return false;
@@ -55,13 +55,13 @@ bool read_bookmark(simdjson::ondemand::object object, WatchEvent& event) {
 
 Result<WatchEvent> parse_watch_line(std::string_view line) {
   namespace od = simdjson::ondemand;
-  // The parser's buffers are worth keeping; a document never outlives this call.
+  // Keeps the parser's buffers; no document outlives this call.
   thread_local od::parser parser;
   simdjson::padded_string padded(line);
   od::document document;
   simdjson::error_code code = parser.iterate(padded).get(document);
   if (code == simdjson::UTF8_ERROR) {
-    // Opaque parameters may hold any bytes: the server does not look into them.
+    // Opaque parameters may contain any bytes: the server does not check them.
     padded = simdjson::padded_string(valid_utf8(line));
     code = parser.iterate(padded).get(document);
   }
@@ -123,8 +123,8 @@ Result<Entry> identify(std::string_view object_json) {
   if (parser.iterate(padded).get(document) || document.find_field_unordered("metadata").get_object().get(metadata))
     return fail(Code::kInvalidArgument, "an object without metadata");
   api::ObjectMeta meta;
-  // A field that is absent or no string stays empty. After any other error simdjson must not be asked again: the text
-  // is broken somewhere inside the object, and its iterator is nowhere.
+  // An absent field, or one that is not a string, stays empty. After any other error simdjson must not be used again:
+  // the text is malformed inside the object, and its iterator is invalid.
   const auto read = [&](const char* name, std::string& into) {
     std::string_view text;
     const simdjson::error_code code = metadata.find_field_unordered(name).get_string().get(text);

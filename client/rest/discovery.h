@@ -1,4 +1,4 @@
-// What a server serves, and what we may do there: API discovery and SelfSubjectAccessReview.
+// What a server serves, and what this client may do: API discovery and SelfSubjectAccessReview.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ struct ServedGroup {
   std::vector<std::string> versions;
   std::string preferred;
 };
-// From /apis/GROUP; nothing when the server does not know the group.
+// From /apis/GROUP; nullopt if the server does not know the group.
 [[nodiscard]] Handle discover_group(RestClient& client, const std::string& group,
                                     std::function<void(Result<std::optional<ServedGroup>>)> done);
 
@@ -25,30 +25,30 @@ struct ServedResource {
   bool namespaced = false;
   std::vector<std::string> verbs;
 };
-// From /apis/GROUP/VERSION, or /api/VERSION for the core group; nothing when it is not served.
+// From /apis/GROUP/VERSION, or /api/VERSION for the core group; nullopt if it is not served.
 [[nodiscard]] Handle discover_resources(RestClient& client, const std::string& group, const std::string& version,
                                         std::function<void(Result<std::optional<std::vector<ServedResource>>>)> done);
 
-// The newest of these versions that is among those served, or "".
+// The newest of these versions that the server has, or "".
 std::string newest_of(const ServedGroup& group, const std::vector<std::string>& newest_first);
 
-// One permission, as a rule of a ClusterRole has it.
+// One permission, as in a rule of a ClusterRole.
 struct Permission {
   std::string verb;
   std::string group;  // empty: the core group
   std::string resource;
   std::string subresource;
-  std::string ns;  // empty: everywhere
+  std::string ns;  // empty: all namespaces
   std::string name;
 };
-// "patch resourceclaims/status in resource.k8s.io": for messages that name a missing one.
+// "patch resourceclaims/status in resource.k8s.io": for messages about a missing permission.
 std::string to_string(const Permission& permission);
 
 struct AccessAnswer {
   bool allowed = false;
   std::string reason;
 };
-// Asks the server whether this client may.
+// Asks the server whether this client has the permission.
 [[nodiscard]] Handle check_access(RestClient& client, const Permission& permission,
                                   std::function<void(Result<AccessAnswer>)> done);
 

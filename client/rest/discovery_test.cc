@@ -10,7 +10,7 @@
 
 namespace dra::client::discovery_test {
 
-// Answers from a table; 404 otherwise. Remembers the last body.
+// Answers from a table, otherwise 404. Keeps the last body.
 class Table : public RequestHandler {
  public:
   void handle(const Request& request, const std::string&, std::shared_ptr<ServerExchange> exchange) override {

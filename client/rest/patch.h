@@ -1,5 +1,5 @@
-// Patches with preconditions. Every write of this project is a patch that says which instance, and where it matters
-// which version, of the object it is about (docs/design/stores.md). Pure.
+// Patches with preconditions. Every write of this project is a patch that names the instance, and where it matters the
+// version, of the object it changes (docs/design/stores.md). Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -16,19 +16,19 @@ struct Precondition {
   std::string resource_version;
 };
 
-// A merge patch that also carries metadata.uid and metadata.resourceVersion: another uid is refused with 422 on
-// metadata.uid, another version with 409.
+// A merge patch that also contains metadata.uid and metadata.resourceVersion: the server refuses another uid with 422
+// on metadata.uid, another version with 409.
 std::string merge_patch(nlohmann::json patch, const Precondition& precondition);
 
-// A JSON patch whose first operations set the two, with the same refusals.
+// A JSON patch whose first operations set uid and resourceVersion, with the same refusals.
 std::string json_patch(nlohmann::json operations, const Precondition& precondition);
 
 // An apply patch: the complete set of fields the manager wants to own, with apiVersion, kind, name and namespace filled
-// in, pinned to the uid when there is one.
+// in, and with the uid if there is one.
 std::string apply_patch(nlohmann::json fields, const Resource& resource, std::string_view ns, std::string_view name,
                         const Precondition& precondition);
 
-// A part of a path of a JSON pointer: "~" and "/" escaped.
+// Escapes "~" and "/" in one part of a JSON pointer.
 std::string escape_pointer(std::string_view part);
 
 }  // namespace dra::client

@@ -1,4 +1,4 @@
-// Where things are on an API server: resources and the targets (path and query) of their requests. Pure.
+// Resources of an API server, and the targets (path and query) of their requests. Pure.
 #pragma once
 
 #include <string>
@@ -21,17 +21,17 @@ struct Resource {
   bool operator==(const Resource&) const = default;
 };
 
-// Percent-encodes all but RFC 3986's unreserved characters.
+// Percent-encodes all except RFC 3986's unreserved characters.
 std::string percent_encode(std::string_view text);
 
 using Query = std::vector<std::pair<std::string, std::string>>;
 
-// "/apis/resource.k8s.io/v1/namespaces/NS/resourceclaims". An empty namespace: all of them, or a cluster-scoped kind.
+// "/apis/resource.k8s.io/v1/namespaces/NS/resourceclaims". An empty namespace: all, or a cluster-scoped kind.
 std::string collection_path(const Resource& resource, std::string_view ns);
 // The path of one object, or of a subresource of it ("status", "binding").
 std::string object_path(const Resource& resource, std::string_view ns, std::string_view name,
                         std::string_view subresource = {});
-// Appends the query; pairs with an empty value are left out.
+// Appends the query; omits pairs with an empty value.
 std::string with_query(std::string path, const Query& query);
 
 }  // namespace dra::client

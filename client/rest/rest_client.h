@@ -1,5 +1,5 @@
 // RestClient: the verbs of the API over a Transport. Answers are JSON texts of objects, or typed errors from the
-// server's Status. Each call is sent at most once; whether to try again is the caller's business.
+// server's Status. Each call is sent at most once; retries are up to the caller.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace dra::client {
 enum class PatchType { kMerge, kStrategicMerge, kJson, kApply };
 std::string_view content_type_of(PatchType type);
 
-// One object, or a subresource of it.
+// One object, or one of its subresources.
 struct ObjectPath {
   Resource resource;
   std::string ns;
@@ -25,11 +25,11 @@ struct ObjectPath {
 
 struct WriteOptions {
   std::string field_manager;
-  bool force = false;  // of apply patches
+  bool force = false;  // for apply patches
   bool dry_run = false;
 };
 
-// What a deletion insists on; empty fields do not matter.
+// The preconditions and options of a deletion; empty fields are not sent.
 struct DeleteOptions {
   std::string uid;
   std::string resource_version;
@@ -41,7 +41,7 @@ std::string delete_body(const DeleteOptions& options);
 
 class RestClient {
  public:
-  // The object's JSON. Errors have the server's code, reason and Status.
+  // The object's JSON. Errors contain the server's code, reason and Status.
   using Done = std::function<void(Result<std::string>)>;
 
   // `transport` must outlive the client and its calls.
@@ -49,7 +49,7 @@ class RestClient {
 
   [[nodiscard]] Handle get(const ObjectPath& path, Done done, Duration timeout = {});
   [[nodiscard]] Handle list(const Resource& resource, std::string_view ns, const Query& query, Done done);
-  // POST to the collection (path.name is ignored), or to a subresource such as pods/binding when there is one.
+  // POST to the collection (path.name is ignored), or to a subresource such as pods/binding if one is set.
   [[nodiscard]] Handle create(const ObjectPath& path, std::string body, const WriteOptions& options, Done done,
                               Duration timeout = {});
   [[nodiscard]] Handle update(const ObjectPath& path, std::string body, const WriteOptions& options, Done done,
@@ -68,7 +68,7 @@ class RestClient {
   Transport& transport_;
 };
 
-// "PATCH resourceclaims/status ns/name": names a request in messages.
+// "PATCH resourceclaims/status ns/name": identifies a request in messages.
 std::string describe(std::string_view verb, const ObjectPath& path);
 
 }  // namespace dra::client

@@ -27,8 +27,8 @@ TEST(Paths, AreWhereTheServerHasThem) {
   EXPECT_EQ(with_query("/x", {{"a", "1"}, {"b", ""}, {"c", "k in (v,w)"}}), "/x?a=1&c=k%20in%20%28v%2Cw%29");
 }
 
-// Names come from objects that tenants write. DELETE of a pod called ".." would be one of its namespace, and one of a
-// pod without a name would be one of all pods there.
+// Tenants choose object names. DELETE of a pod called ".." would delete its namespace, and DELETE of a pod without a
+// name all pods there.
 TEST(Targets, NamesThatLeadElsewhereAreNeverSent) {
   for (const char* name : {"", ".", "..", "a/b", "../x", "a\nb", "a\x7f", "a%2fb", "%2e%2e", "/", "a/../../.."}) {
     EXPECT_NE(target_problem(object_path(kPods, "ns", name)), "") << name;

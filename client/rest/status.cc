@@ -56,7 +56,7 @@ int int_at(const json& object, const char* key) {
   return value < 0 || value > 1'000'000 ? 0 : static_cast<int>(value);
 }
 
-// Deeply nested JSON would make the parser's tree deep; a Status is shallow.
+// Deeply nested JSON would make the parser's tree deep; a valid Status is shallow.
 json parse_shallow(std::string_view text) {
   if (text.size() > kMaxStatusBytes) return json();
   int depth = 0;
@@ -68,7 +68,7 @@ json parse_shallow(std::string_view text) {
   return deepest > 200 ? json() : json::parse(text.begin(), text.end(), nullptr, false);
 }
 
-// Strings of answers may hold anything; what goes into messages is one line of valid text.
+// Answers may contain any bytes; the excerpt for messages is one line of valid text.
 std::string excerpt(std::string_view body) {
   std::string out;
   for (char c : body.substr(0, kMaxExcerpt)) {

@@ -136,7 +136,7 @@ struct FakeServer::State {
     auto it = objects[collection].find(key);
     return it == objects[collection].end() ? nullptr : &it->second;
   }
-  // Finished when the last finalizer is gone from an object being deleted.
+  // True once the last finalizer of an object being deleted is gone.
   bool finished(const json& object) {
     const json& meta = object["metadata"];
     return meta.contains("deletionTimestamp") && (!meta.contains("finalizers") || meta["finalizers"].empty());
@@ -288,7 +288,7 @@ void serve_watch(FakeServer::State& state, const Target& target, std::shared_ptr
   exchange->on_gone([&state, id] { state.watches.erase(id); });
 }
 
-// The answer when a precondition in `meta` does not hold for the object.
+// The answer if a precondition in `meta` does not match the object.
 std::optional<Response> precondition(const json& meta, const json& object) {
   auto uid = meta.find("uid");
   if (uid != meta.end() && *uid != object["metadata"]["uid"]) {

@@ -1,6 +1,6 @@
-// TcpServer: answers HTTP/1.1 on a loopback port, with or without TLS, with whatever bytes a test wants, one thread a
-// connection. For tests
-// of the real transport; compiled into the test program only.
+// TcpServer: answers HTTP/1.1 on a loopback port, with or without TLS, with any bytes a test
+// wants; one thread per connection. For tests of the real transport; compiled into the test
+// program only.
 #pragma once
 
 #include <atomic>
@@ -27,13 +27,13 @@ struct TcpRequest {
 class TcpConnection {
  public:
   TcpConnection(int fd, void* ssl) : fd_(fd), ssl_(ssl) {}
-  // False when the peer has gone.
+  // False if the peer has disconnected.
   bool send(const std::string& bytes);
-  // A whole answer with a Content-Length.
+  // A complete answer with a Content-Length.
   bool answer(int status, const std::string& body, const std::string& extra_headers = "");
-  // Waits for the peer to leave or for the server to stop.
+  // Waits until the peer disconnects or the server stops.
   void wait_until_closed();
-  // Up to `size` bytes; 0 or less when the peer has gone.
+  // Up to `size` bytes; 0 or less if the peer has disconnected.
   long receive(char* buffer, size_t size);
 
  private:
@@ -46,7 +46,7 @@ class TcpServer {
   // The handler runs on the connection's thread; returning false closes the connection.
   using Handler = std::function<bool(const TcpRequest&, TcpConnection&)>;
   explicit TcpServer(Handler handler);
-  // With TLS 1.2 or newer; `want_client_certificate`: refuse clients without one of our authority.
+  // TLS 1.2 or newer. `want_client_certificate`: rejects clients without a certificate from our authority.
   TcpServer(Handler handler, const TlsMaterial& tls, bool want_client_certificate);
   ~TcpServer();
   std::string url() const { return (tls_ ? "https://127.0.0.1:" : "http://127.0.0.1:") + std::to_string(port_); }

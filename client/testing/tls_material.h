@@ -1,4 +1,4 @@
-// TlsMaterial: a certificate authority, a server certificate and a client certificate made for one test run.
+// TlsMaterial: a certificate authority, a server certificate and a client certificate created for one test run.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct TlsMaterial {
   std::string client_key;
 };
 
-// The server certificate is for `server_name` (a DNS name) and the address 127.0.0.1.
+// The server certificate is valid for `server_name` (a DNS name) and the address 127.0.0.1.
 TlsMaterial make_tls_material(const std::string& server_name);
 
 }  // namespace dra::client::testing

@@ -1,4 +1,4 @@
-// The network transport against a real HTTP/2 server, where node is installed to be one.
+// The network transport with a real HTTP/2 server; needs node.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -17,7 +17,7 @@ namespace dra::client::curl_http2_test {
 
 using namespace std::chrono_literals;
 
-// Runs the script; port() is 0 when node is not there.
+// Runs the script; port() is 0 if node is not installed.
 class NodeServer {
  public:
   explicit NodeServer(const testing::TlsMaterial& tls, const std::string& script = "http2_server.js") {
@@ -75,8 +75,8 @@ TEST(CurlHttp2, AllCallsAndStreamsShareOneConnection) {
     watch.target = "/watch";
     handles.push_back(transport.stream(watch, on));
   }
-  // Fewer than the thousand streams of one session after which node's server takes a fast client for an attack and ends
-  // it.
+  // Below a thousand streams per session: beyond that, node's server treats a fast client as an attack and ends the
+  // session.
   for (int i = 0; i < 600; ++i) {
     Request request;
     request.method = i % 3 == 0 ? "PATCH" : "GET";
@@ -102,8 +102,8 @@ TEST(CurlHttp2, AllCallsAndStreamsShareOneConnection) {
   EXPECT_EQ(sessions, "1");
 }
 
-// Beside streams on which nothing happens: libcurl 7.88 loses the end of an answer whose last frame does not fit its
-// buffer until anything else arrives.
+// Beside idle streams: libcurl 7.88 loses the end of an answer whose last frame does not fit its buffer until something
+// else arrives on the connection.
 TEST(CurlHttp2, AnswersOfAnySizeEndAtOnceOnAQuietConnection) {
   const testing::TlsMaterial tls = testing::make_tls_material("x");
   NodeServer server(tls, "raw_http2_server.js");
@@ -124,7 +124,7 @@ TEST(CurlHttp2, AnswersOfAnySizeEndAtOnceOnAQuietConnection) {
     streams.push_back(transport.stream(quiet, on));
   }
   ASSERT_TRUE(reactor.run_until([&] { return open == 4; }, 10s));
-  // Every one of these needs more than a small buffer; some end just behind one.
+  // Each of these needs more than a small buffer; some end just after a buffer boundary.
   size_t received = 0;
   for (int i = 0; i < 48; ++i) {
     Request request;

@@ -73,7 +73,7 @@ size_t Transfer::on_header(char* data, size_t size, size_t count, void* self) {
 
 void Transfer::header_line(std::string_view line) {
   if (line.rfind("HTTP/", 0) == 0) {
-    // A new head: of the answer itself, or after "100 Continue".
+    // A new head: of the answer itself, or the one after "100 Continue".
     response = Response{};
     head_complete = false;
     auto space = line.find(' ');
@@ -122,8 +122,8 @@ size_t Transfer::on_body(char* data, size_t size, size_t count, void* pointer) {
   return bytes;
 }
 
-// There is no seek callback on purpose: without one libcurl cannot repeat a write by itself when a reused connection
-// turns out to be dead after the body was sent.
+// Deliberately no seek callback: without one libcurl cannot resend a write by itself when a reused connection turns out
+// to be dead after the body was sent.
 size_t Transfer::on_read(char* buffer, size_t size, size_t count, void* pointer) {
   auto* self = static_cast<Transfer*>(pointer);
   size_t n = std::min(size * count, self->request.body.size() - self->sent_);
@@ -132,7 +132,7 @@ size_t Transfer::on_read(char* buffer, size_t size, size_t count, void* pointer)
   return n;
 }
 
-// What is the same for every call of one transport. The buffer's size can be chosen only once for a handle.
+// The settings common to all calls of one transport. The buffer size can be set only once per handle.
 void Transfer::prepare(CURL* handle, bool streamed, const ServerConfig& config, const CurlOptions& options) {
   curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -146,7 +146,7 @@ void Transfer::prepare(CURL* handle, bool streamed, const ServerConfig& config, 
   curl_easy_setopt(handle, CURLOPT_TCP_KEEPIDLE, 30L);
   curl_easy_setopt(handle, CURLOPT_TCP_KEEPINTVL, 15L);
   curl_easy_setopt(handle, CURLOPT_TCP_NODELAY, 1L);
-  // Above 64 KiB malloc would tidy up whenever one is freed.
+  // malloc consolidates its free lists whenever a block above 64 KiB is freed.
   curl_easy_setopt(handle, CURLOPT_BUFFERSIZE, streamed ? 128L * 1024 : 48L * 1024);
   curl_easy_setopt(
       handle, CURLOPT_CONNECTTIMEOUT_MS,
@@ -177,7 +177,7 @@ void Transfer::configure(CURL* handle, const ServerConfig& config) {
   header("Accept: " + request.accept);
   if (!credential.authorization.empty()) header("Authorization: " + credential.authorization);
   if (!request.content_type.empty()) header("Content-Type: " + request.content_type);
-  header("Expect:");  // no waiting for "100 Continue" before bodies above 1 MB
+  header("Expect:");  // do not wait for "100 Continue" before bodies above 1 MB
 
   std::string url = config.server + request.target;
   curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
@@ -218,7 +218,7 @@ void Transfer::set_credential() {
   curl_easy_setopt(easy, CURLOPT_SSLKEYTYPE, "PEM");
 }
 
-// libcurl takes the name to verify from the URL: put the wanted name there and connect to the real host.
+// libcurl verifies the name in the URL: put the wanted name there and connect to the real host.
 void Transfer::set_name(const ServerConfig& config) {
   if (config.tls_server_name.empty() || config.insecure) return;
   HostPort real = host_of(config.server);
@@ -252,12 +252,12 @@ Result<Response> Transfer::result(CURLcode code) const {
     Response whole = response;
     return whole;
   }
-  // OpenSSL's own words ("asn1 encoding routines") need libcurl's to be understood.
+  // OpenSSL's message ("asn1 encoding routines") needs libcurl's as context.
   std::string why = curl_easy_strerror(code);
   if (error_text[0] != '\0' && why != error_text) why += std::string(": ") + error_text;
   if (code == CURLE_PEER_FAILED_VERIFICATION) why += "; check the certificate authority and the server's name";
   if (code == CURLE_OPERATION_TIMEDOUT) {
-    // Only connecting has a time limit inside libcurl.
+    // Inside libcurl only connecting has a time limit.
     return fail(Code::kUnavailable, what + ": could not connect in time: " + why);
   }
   return fail(Code::kUnavailable, what + ": " + why);

@@ -1,7 +1,7 @@
-// One call of CurlTransport: its libcurl easy handle, what it sends and what has arrived. Internal to the transport.
+// One call of CurlTransport: its libcurl easy handle, its request and the data received. Internal to the transport.
 //
-// libcurl's callbacks only collect; what they collected is delivered later, outside libcurl, because a user's callback
-// may start and cancel calls.
+// libcurl's callbacks only collect data; it is delivered later, outside libcurl, because a user's callback may start
+// and cancel calls.
 #pragma once
 
 #include <curl/curl.h>
@@ -24,20 +24,20 @@ struct Transfer {
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
-  // What is the same for every call: once for each handle, before configure(). A handle made for streams serves streams
-  // only.
+  // Sets what is the same for every call: once per handle, before configure(). A handle made for streams serves only
+  // streams.
   static void prepare(CURL* handle, bool streamed, const ServerConfig& config, const CurlOptions& options);
-  // What is this call's.
+  // Sets what belongs to this call.
   void configure(CURL* handle, const ServerConfig& config);
-  // Takes back what points here.
+  // Removes the handle's pointers to this object.
   static void forget(CURL* handle);
-  // The result, once libcurl has said that the transfer is over.
+  // The result, once libcurl has reported the end of the transfer.
   Result<Response> result(CURLcode code) const;
-  // Forgets what arrived and takes the body from its start: for the second try after a 401.
+  // Discards what was received and rewinds the body: for the second try after a 401.
   void rewind();
 
-  // A last line without a newline is a line too, once the stream has ended in order. A frame that was cut is delivered
-  // as it is: it cannot be read, which its reader must know.
+  // Delivers the remainder of a stream that ended in order: a last line without a newline is a line too. A truncated
+  // frame is delivered as it is: its reader must see that it is unreadable.
   void take_rest() {
     if (head_is_success() && !splitter_.rest().empty()) lines.emplace_back(splitter_.rest());
   }
@@ -55,14 +55,14 @@ struct Transfer {
   bool tried_again = false;  // after a 401
   bool had_credential = false;
   bool counted = false;  // among the calls in flight, or the streams
-  CURL* easy = nullptr;  // while it is on the wire
+  CURL* easy = nullptr;  // while the call is in flight
 
   // Collected by libcurl's callbacks.
   Response response;
   bool head_complete = false;
   bool open_told = false;
   uint64_t arrived = 0;         // bytes of the body
-  uint64_t arrived_before = 0;  // as of the last look for stalls
+  uint64_t arrived_before = 0;  // as of the last check for stalls
   MonoTime next_nudge{};
   std::vector<std::string> lines;
   Error overflow{Code::kInternal, ""};
@@ -84,7 +84,7 @@ struct Transfer {
   curl_slist* connect_to_ = nullptr;
 };
 
-// Host and port of a URL like "https://host:port/path"; port 0 when it has none.
+// Host and port of a URL like "https://host:port/path"; port 0 if it has none.
 struct HostPort {
   std::string scheme;
   std::string host;

@@ -17,8 +17,8 @@ namespace dra::client {
 
 using curl_internal::Transfer;
 
-// Life of a call: waiting (for its turn) -> authorising (for credentials) -> on the wire -> finished. The map owns it;
-// the user's Handle holds its number.
+// States of a call: waiting (for its turn) -> authorising (for credentials) -> in flight -> finished. The map owns it;
+// the user's Handle contains its number.
 class CurlTransport::Impl : public std::enable_shared_from_this<CurlTransport::Impl> {
  public:
   Impl(Reactor& reactor, ServerConfig config, CurlOptions options);
@@ -52,8 +52,8 @@ class CurlTransport::Impl : public std::enable_shared_from_this<CurlTransport::I
   void finish(const std::shared_ptr<Transfer>& transfer, Result<Response> result);
   void expire(uint64_t id);
   // libcurl 7.88 loses the end of an HTTP/2 answer whose last frame does not fit its buffer, until anything else
-  // arrives on the connection (nghttp2 was paused, and is not called again). Where an answer stands still, a small
-  // request makes something arrive.
+  // arrives on the connection (nghttp2 was paused, and is not called again). If an answer stalls, a small request makes
+  // something arrive.
   void look_for_stalls();
   void nudge();
   size_t cap() const { return http1_ ? options_.max_in_flight_http1 : options_.max_in_flight; }
@@ -66,10 +66,10 @@ class CurlTransport::Impl : public std::enable_shared_from_this<CurlTransport::I
   std::map<uint64_t, std::shared_ptr<Transfer>> transfers_;
   std::map<uint64_t, std::shared_ptr<Transfer>> open_streams_;  // the streamed ones among transfers_
   std::deque<uint64_t> waiting_;
-  std::vector<CURL*> idle_;  // handles of requests that are over
+  std::vector<CURL*> idle_;  // handles of finished requests
   std::map<curl_socket_t, Handle> watches_;
   Handle timer_;
-  // What libcurl said is over, and what has lines; worked off outside libcurl.
+  // Transfers that libcurl reported as finished, and those with lines; processed outside libcurl.
   std::deque<std::pair<std::shared_ptr<Transfer>, CURLcode>> finished_;
   Handle stall_timer_;
   bool looking_for_stalls_ = false;
@@ -84,9 +84,9 @@ class CurlTransport::Impl : public std::enable_shared_from_this<CurlTransport::I
 
 namespace {
 
-// An answer that has begun brings news more often than this, or it is looked at.
+// An answer in progress that receives nothing for this long is checked.
 constexpr Duration kStallCheck = std::chrono::milliseconds(50);
-// For an answer that is slow in itself, no nudges more often than this.
+// The minimum pause between nudges, for an answer that is slow by itself.
 constexpr Duration kNudgePause = std::chrono::milliseconds(500);
 constexpr Duration kNudgeTimeout = std::chrono::seconds(5);
 
@@ -95,7 +95,7 @@ void init_curl_once() {
   std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
 }
 
-// Set while it lives, also when a callback throws.
+// Sets the flag for its lifetime, also if a callback throws.
 struct Flag {
   explicit Flag(bool& f) : flag(f) { flag = true; }
   ~Flag() { flag = false; }
@@ -126,7 +126,7 @@ CurlTransport::Impl::Impl(Reactor& reactor, ServerConfig config, CurlOptions opt
   curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &Impl::on_timer);
   curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
   curl_multi_setopt(multi_, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_MULTIPLEX));
-  // All calls this transport ever has at once fit one HTTP/2 connection, if the server lets them.
+  // All calls this transport ever has in flight fit one HTTP/2 connection, if the server permits.
   curl_multi_setopt(multi_, CURLMOPT_MAX_CONCURRENT_STREAMS,
                     static_cast<long>(options_.max_in_flight + options_.max_streams));
   curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(options_.max_in_flight_http1 + 8));
@@ -171,7 +171,7 @@ uint64_t CurlTransport::Impl::add(std::shared_ptr<Transfer> transfer) {
     });
     return id;
   }
-  // From a task of its own, so that no callback can run inside send().
+  // In a separate task, so that no callback runs inside send().
   if (transfer->streamed) {
     ++streams_;
     transfer->counted = true;
@@ -189,7 +189,7 @@ uint64_t CurlTransport::Impl::add(std::shared_ptr<Transfer> transfer) {
 }
 
 void CurlTransport::Impl::start_waiting() {
-  // A call that fails at once makes room for the next: a loop, not a recursion.
+  // A call that fails at once frees a slot for the next: iterates instead of recursing.
   if (starting_) return;
   Flag starting(starting_);
   while (!waiting_.empty() && in_flight_ < cap()) {
@@ -217,7 +217,7 @@ void CurlTransport::Impl::authorise(const std::shared_ptr<Transfer>& transfer) {
       return;
     }
     if (transfer->tried_again && transfer->credential == *credential) {
-      // Nothing new to try with: the 401 stands.
+      // There is no new credential to try: return the 401.
       self->finish(transfer, transfer->response);
       return;
     }
@@ -259,7 +259,7 @@ void CurlTransport::Impl::take_off_wire(Transfer& transfer) {
 
 int CurlTransport::Impl::on_socket(CURL*, curl_socket_t fd, int what, void* pointer, void*) {
   auto* self = static_cast<Impl*>(pointer);
-  // The old watch goes first: a descriptor can be registered only once.
+  // Drop the old watch first: a descriptor can be registered only once.
   self->watches_.erase(fd);
   if (what == CURL_POLL_REMOVE) return 0;
   Reactor::FdReady interest{(what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0};
@@ -287,7 +287,7 @@ void CurlTransport::Impl::action(curl_socket_t fd, int flags) {
   deliver();
 }
 
-// Takes the messages of finished transfers out of libcurl.
+// Takes libcurl's messages about finished transfers.
 void CurlTransport::Impl::collect() {
   int left = 0;
   while (CURLMsg* message = curl_multi_info_read(multi_, &left)) {
@@ -315,7 +315,7 @@ void CurlTransport::Impl::deliver() {
 }
 
 void CurlTransport::Impl::deliver_all() {
-  // Streams first: what arrived before an end comes before it. Callbacks may change the map.
+  // Streams first: deliver received data before the end. Callbacks may change the map.
   std::vector<std::shared_ptr<Transfer>> with_news;
   for (auto& [id, transfer] : open_streams_) {
     if ((!transfer->lines.empty() || (transfer->head_is_success() && !transfer->open_told))) {
@@ -398,7 +398,7 @@ void CurlTransport::Impl::look_for_stalls() {
   });
 }
 
-// Its answer does not matter, nor does whether the server knows the path.
+// Neither the answer matters, nor whether the server knows the path.
 void CurlTransport::Impl::nudge() {
   Request request;
   request.target = "/version";

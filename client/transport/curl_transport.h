@@ -1,10 +1,10 @@
 // CurlTransport: HTTP over the network by one libcurl multi handle on the reactor. HTTP/2 where TLS negotiates it,
 // HTTP/1.1 otherwise; connections are reused.
 //
-// At most max_in_flight requests are on the wire (fewer when the server speaks HTTP/1.1, where each needs a
-// connection); others wait in order. Streams do not count as requests in flight.
+// At most max_in_flight requests are in flight (fewer if the server speaks HTTP/1.1, where each needs a connection);
+// others wait in order. Streams do not count as requests in flight.
 //
-// Destroying the transport drops all its calls without callbacks; it must not be destroyed inside one.
+// Destroying the transport drops all its calls without callbacks; do not destroy it inside a callback.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ struct CurlOptions {
 
 class CurlTransport : public Transport {
  public:
-  // `reactor` must outlive this and every Handle it gave.
+  // `reactor` must outlive this and every Handle it returned.
   CurlTransport(Reactor& reactor, ServerConfig config, CurlOptions options = {});
   ~CurlTransport() override;
   CurlTransport(const CurlTransport&) = delete;

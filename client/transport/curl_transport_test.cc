@@ -87,7 +87,7 @@ TEST(CurlTransport, ManyCallsReuseFewConnectionsAndAllAreAnswered) {
   }
   EXPECT_TRUE(net.reactor.run_until([&] { return done == 2000; }, 60s));
   EXPECT_LE(most, 64u);
-  EXPECT_LE(server.connections(), 64);  // until the first answer told that this is HTTP/1.1
+  EXPECT_LE(server.connections(), 64);  // until the first answer showed that this is HTTP/1.1
 }
 
 TEST(CurlTransport, RefusedConnectionsAndLostAnswersAreUnavailable) {
@@ -269,7 +269,7 @@ TEST(CurlTransport, AnEndlessLineEndsTheStream) {
   EXPECT_EQ(log.end->error().code(), Code::kResourceExhausted);
 }
 
-// Gives "Bearer 1", and after a rejection "Bearer 2".
+// Returns "Bearer 1", and after a rejection "Bearer 2".
 class Rotating : public CredentialSource {
  public:
   void get(std::function<void(Result<Credential>)> done) override {
@@ -301,7 +301,7 @@ TEST(CurlTransport, A401IsTriedOnceMoreWithFreshCredentials) {
   EXPECT_EQ(answer->status, 200);
   EXPECT_EQ(answer->body, "hello");
   EXPECT_EQ(asked, 2);
-  who->version = 7;  // nothing better to be had: the 401 stands
+  who->version = 7;  // no newer credential: the 401 is returned
   who->last = 7;
   EXPECT_EQ(net.call(request)->status, 401);
   EXPECT_EQ(asked, 3);
@@ -335,7 +335,7 @@ struct TlsNet : Net {
 };
 
 TEST(CurlTransport, TlsTrustNamesAndClientCertificates) {
-  signal(SIGPIPE, SIG_IGN);  // of the test's server
+  signal(SIGPIPE, SIG_IGN);  // for the test's server
   const testing::TlsMaterial tls = testing::make_tls_material("api.example.com");
   TcpServer server([](const TcpRequest& r, TcpConnection& c) { return c.answer(200, r.headers.at("host")); }, tls,
                    true);

@@ -31,7 +31,7 @@ class DelayLine {
     auto task = std::move(due_.front().second);
     due_.pop_front();
     if (!due_.empty()) arm();
-    task();  // may destroy this
+    task();  // may destroy this object
   }
 
   Reactor& reactor_;
@@ -47,14 +47,14 @@ std::string expired_line() {
 
 }  // namespace
 
-// One call on its way through the bad network.
+// One call through the bad network.
 struct FaultyCall : std::enable_shared_from_this<FaultyCall> {
   FaultyCall(Reactor& r, Transport& t, Fault f)
       : reactor(r), inner(t), fault(std::move(f)), there(r, fault.delay_request), back(r, fault.delay_answer) {}
 
   void start() {
     std::weak_ptr<FaultyCall> weak = weak_from_this();
-    // The handle keeps this call alive; the delay lines die with it.
+    // The handle keeps this call alive; the delay lines are destroyed with it.
     there.add([weak] {
       if (auto self = weak.lock()) self->depart();
     });

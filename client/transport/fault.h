@@ -1,5 +1,5 @@
-// FaultTransport: another transport with a bad network in front of it. What goes wrong with a request is decided by a
-// plan; with a seeded plan on a simulated reactor each run goes wrong the same way.
+// FaultTransport: wraps another transport in a bad network. A plan decides the fault of each request; with a seeded
+// plan on a simulated reactor every run has the same faults.
 #pragma once
 
 #include <functional>
@@ -18,27 +18,27 @@ struct Fault {
     kRefuse,      // never sent: connection refused
     kLoseAnswer,  // performed, but the answer is lost: connection reset
     kHang,        // performed, but the answer never comes: kDeadlineExceeded after the request's time limit
-    kAnswer,      // never sent; `answer` comes instead (429, 500, 409, ...)
+    kAnswer,      // never sent; the caller gets `answer` instead (429, 500, 409, ...)
   };
   Kind kind = Kind::kNone;
   Response answer;
-  // Held back by this much on the way there and on the way back. Lines of a stream are all late by delay_answer, in
+  // Delays on the way to the server and back. All lines of a stream are delayed by delay_answer, in
   // order.
   Duration delay_request{};
   Duration delay_answer{};
   // Streams: after this many lines the stream is cut, or stays open but silent.
   size_t cut_after_lines = std::numeric_limits<size_t>::max();
   size_t silent_after_lines = std::numeric_limits<size_t>::max();
-  // Streams: every line whose number is a multiple of this comes twice (0: none).
+  // Streams: every line whose number is a multiple of this is delivered twice (0: none).
   size_t duplicate_every = 0;
-  // Streams: this line comes instead of the one that would be delivered at cut_after_lines, then the stream ends in
+  // Streams: replaces the line due at cut_after_lines; then the stream ends in
   // order.
   std::optional<std::string> last_line;
 };
 
 using FaultPlan = std::function<Fault(const Request& request, bool streamed)>;
 
-// Probabilities in [0, 1] for each kind of trouble, for a plan drawn from a random source.
+// The probability in [0, 1] of each kind of fault, for a plan drawn from a random source.
 struct FaultRates {
   double refuse = 0;
   double lose_answer = 0;
@@ -48,7 +48,7 @@ struct FaultRates {
   double cut = 0;           // a stream ends within its first 20 lines
   double expire = 0;        // a stream gets the ERROR event 410 within its first 20 lines
   double silent = 0;
-  double duplicate = 0;  // every third line of a stream comes twice
+  double duplicate = 0;  // every third line of a stream is delivered twice
   Duration max_delay{};  // each way, uniform
 };
 // `random` must outlive the plan.
@@ -61,9 +61,9 @@ class FaultTransport : public Transport {
   ~FaultTransport() override;
   Handle send(Request request, Done done) override;
   Handle stream(Request request, StreamCallbacks callbacks) override;
-  // An empty plan: no faults from now on (calls under way keep theirs).
+  // An empty plan: no faults from now on (calls in progress keep theirs).
   void set_plan(FaultPlan plan) { plan_ = std::move(plan); }
-  // Cuts every stream that is open now, as a restart of the server would.
+  // Cuts every open stream, as a restart of the server would.
   void cut_all_streams();
 
  private:

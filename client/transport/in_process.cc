@@ -11,7 +11,7 @@
 namespace dra::client {
 namespace {
 
-// One request, seen from both ends. What the server says is posted, so that neither side ever runs inside the other.
+// One request, seen from both ends. The server's calls are posted, so that neither side ever runs inside the other.
 class Exchange : public ServerExchange, public std::enable_shared_from_this<Exchange> {
  public:
   Exchange(Reactor& reactor, Transport::Done done) : reactor_(reactor), done_(std::move(done)) {}
@@ -62,8 +62,8 @@ class Exchange : public ServerExchange, public std::enable_shared_from_this<Exch
     });
   }
 
-  // Makes this exchange dead; returns what the server wants to be told. The callbacks die later: one of them may run
-  // now.
+  // Ends this exchange; returns the server's on_gone callback. The callbacks are destroyed later: one of them may be
+  // running now.
   std::function<void()> retire() {
     gone_ = true;
     timer_.cancel();
@@ -90,7 +90,7 @@ class Exchange : public ServerExchange, public std::enable_shared_from_this<Exch
 
   void answer(Response response) {
     if (streamed_ && response.ok()) {
-      // A whole answer to a stream request: its lines, then the end.
+      // A complete answer to a stream request: deliver its lines, then the end.
       std::string body = std::move(response.body);
       response.body.clear();
       begin(response);

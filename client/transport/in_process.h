@@ -1,7 +1,7 @@
 // InProcessTransport: requests go to a handler in this process, over the reactor, without sockets.
 //
-// The handler's side knows nothing of this project's API server: whoever wires the two adapts one interface to the
-// other.
+// The handler's side is independent of this project's API server: the code that connects the two adapts one interface
+// to the other.
 #pragma once
 
 #include <functional>
@@ -14,27 +14,27 @@
 namespace dra::client {
 
 // The server's end of one request. Either respond() once, or open() once, write() any number of times, end() once. May
-// be kept and used later, on the reactor's thread; calls after the client has gone do nothing.
+// be kept and used later on the reactor's thread; calls after the client has gone have no effect.
 class ServerExchange {
  public:
   virtual ~ServerExchange() = default;
   virtual void respond(Response response) = 0;
-  // Begins a streamed answer with this head (its body is ignored).
+  // Starts a streamed answer with this head (its body is ignored).
   virtual void open(Response head) = 0;
   virtual void write(std::string_view bytes) = 0;
   // Ends a streamed answer; an error cuts it instead of ending it in order.
   virtual void end() = 0;
   virtual void cut(Error error) = 0;
-  // True when nobody waits for the answer any more.
+  // True if nobody waits for the answer any more.
   virtual bool gone() const = 0;
-  // Called once, when the client leaves before the end.
+  // Called once if the client leaves before the end.
   virtual void on_gone(std::function<void()> callback) = 0;
 };
 
 class RequestHandler {
  public:
   virtual ~RequestHandler() = default;
-  // `token`: the bearer token the transport was made with.
+  // `token`: the bearer token the transport was created with.
   virtual void handle(const Request& request, const std::string& token, std::shared_ptr<ServerExchange> exchange) = 0;
 };
 

@@ -1,4 +1,4 @@
-// LineSplitter: chunks of bytes in, lines out. Pure; one stream each.
+// LineSplitter: takes chunks of bytes, returns lines. Pure; one per stream.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ class LineSplitter {
  public:
   explicit LineSplitter(size_t max_line) : max_line_(max_line) {}
 
-  // Calls f(line) for each line that is complete now; f may return false to stop early (the rest is dropped). False
-  // when a line is longer than the bound; nothing may be fed after that.
+  // Calls f(line) for each complete line; f may return false to stop early (the rest is dropped). Returns false if a
+  // line is longer than the bound; feed nothing after that.
   template <class F>
   bool feed(std::string_view bytes, F&& f) {
     while (!bytes.empty()) {
@@ -36,7 +36,7 @@ class LineSplitter {
     return true;
   }
 
-  // What came after the last newline: a last line without one, or half of a line that was cut.
+  // The bytes after the last newline: a last line without one, or half of a truncated line.
   std::string_view rest() const { return rest_; }
 
  private:

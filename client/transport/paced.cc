@@ -9,7 +9,7 @@
 namespace dra::client {
 namespace {
 
-// A call that waits for its turn, or is under way in the inner transport.
+// A call that waits for its turn, or is in progress in the inner transport.
 struct PacedCall {
   Request request;
   bool streamed = false;
@@ -64,7 +64,7 @@ struct PacedTransport::State : std::enable_shared_from_this<PacedTransport::Stat
     });
   }
 
-  // How long the next call must wait still; takes its token when that is zero.
+  // How much longer the next call must wait; takes its token if that is zero.
   Duration wait_for_turn() {
     MonoTime now = reactor.clock().mono_now();
     if (now < paused_until) return paused_until - now;
@@ -72,7 +72,7 @@ struct PacedTransport::State : std::enable_shared_from_this<PacedTransport::Stat
     double elapsed = std::chrono::duration<double>(now - filled).count();
     tokens = std::min<double>(options.burst < 1 ? 1 : options.burst, tokens + elapsed * options.qps);
     filled = now;
-    // Almost a token is a token: time has no fractions of a nanosecond.
+    // Accepts almost a token: time has no fractions of a nanosecond.
     if (tokens >= 1 - 1e-6) {
       tokens -= 1;
       return Duration::zero();
@@ -148,7 +148,7 @@ struct PacedTransport::State : std::enable_shared_from_this<PacedTransport::Stat
     }
     bool told_to_wait = result && (result->status == 429 || (result->status >= 500 && result->retry_after_seconds > 0));
     if (!told_to_wait) return;
-    // kube-apiserver always says how long; one second is what it says mostly.
+    // kube-apiserver always sends Retry-After, mostly one second.
     Duration pause = std::chrono::seconds(std::max(1, result->retry_after_seconds));
     paused_until = std::max(paused_until, reactor.clock().mono_now() + std::min(pause, options.longest_pause));
   }

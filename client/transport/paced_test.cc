@@ -99,7 +99,7 @@ TEST(Paced, A429PausesTheWholeClientAndIsPassedOnNotRepeated) {
 TEST(Paced, DroppedCallsGiveTheirTurnAway) {
   Fixture f;
   PacedTransport paced(f.reactor, f.inner, {.qps = 1, .burst = 1, .max_waiting = 3});
-  f.send(paced, 6);  // one goes, three wait, two are refused
+  f.send(paced, 6);  // one is sent, three wait, two are refused
   f.reactor.run_until_idle();
   EXPECT_EQ(f.answers, 3);
   f.handles[1].cancel();

@@ -1,5 +1,5 @@
-// StreamSplitter: chunks of a streamed body in, messages out: lines, or the frames of Kubernetes' protobuf watches
-// (four bytes of length, most significant first, then the message). Pure; one stream each.
+// StreamSplitter: takes chunks of a streamed body, returns messages: lines, or the frames of Kubernetes' protobuf
+// watches (four bytes of length, most significant first, then the message). Pure; one per stream.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace dra::client {
 
-// Whether a stream of this Content-Type comes in frames.
+// Whether a stream of this Content-Type consists of frames.
 inline bool comes_in_frames(std::string_view content_type) {
   return content_type.starts_with("application/vnd.kubernetes.protobuf");
 }
@@ -19,12 +19,12 @@ class FrameSplitter {
  public:
   explicit FrameSplitter(size_t max_frame) : max_frame_(max_frame) {}
 
-  // Calls f(message) for each frame that is complete now; f may return false to stop early (the rest is dropped). False
-  // when a frame says that it is longer than the bound; nothing may be fed after that.
+  // Calls f(message) for each complete frame; f may return false to stop early (the rest is dropped). Returns false if
+  // a frame's length exceeds the bound; feed nothing after that.
   template <class F>
   bool feed(std::string_view bytes, F&& f) {
     if (!rest_.empty()) {
-      // Take no more than this frame needs, so that those behind it are not copied.
+      // Take no more than this frame needs, so that later frames are not copied.
       if (!complete(bytes, kLengthBytes)) return true;
       const size_t size = length(rest_);
       if (size > max_frame_) return false;
@@ -44,7 +44,7 @@ class FrameSplitter {
     return true;
   }
 
-  // The beginning of a frame that was cut, with its length.
+  // The beginning of a truncated frame, with its length.
   std::string_view rest() const { return rest_; }
 
  private:
@@ -56,7 +56,7 @@ class FrameSplitter {
     return size;
   }
 
-  // Moves bytes to rest_ until that has `size`.
+  // Moves bytes to rest_ until it contains `size` bytes.
   bool complete(std::string_view& bytes, size_t size) {
     const size_t missing = size > rest_.size() ? size - rest_.size() : 0;
     rest_.append(bytes.substr(0, missing));
@@ -72,13 +72,13 @@ class StreamSplitter {
  public:
   explicit StreamSplitter(size_t max_message) : lines_(max_message), frames_(max_message) {}
 
-  // `content_type` is the stream's, the same each time.
+  // `content_type` is the stream's; pass the same one each time.
   template <class F>
   bool feed(std::string_view content_type, std::string_view bytes, F&& f) {
     return comes_in_frames(content_type) ? frames_.feed(bytes, f) : lines_.feed(bytes, f);
   }
 
-  // What is left when the stream ends: a last line without its newline, or what there is of a frame.
+  // What is left at the end of the stream: a last line without its newline, or an incomplete frame.
   std::string_view rest() const { return lines_.rest().empty() ? frames_.rest() : lines_.rest(); }
 
  private:

@@ -1,4 +1,4 @@
-// What may stand in a request's target. Pure.
+// Checks the target of a request. Pure.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace dra::client {
 
-// Why no request must be sent to this target (path and query), "" when one may be: a name that is empty, "." or "..",
-// or that holds a slash or a control byte, percent-encoded or not, would make the path that of another object, or of a
-// whole collection. Names come from objects that tenants write.
+// Why no request may be sent to this target (path and query), or "". A name that is empty, "." or "..", or contains a
+// slash or a control byte, percent-encoded or not, would make the path that of another object or of a whole collection.
+// Tenants choose these names.
 std::string target_problem(std::string_view target);
 
 }  // namespace dra::client

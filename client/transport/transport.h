@@ -1,14 +1,14 @@
-// Transport: the door through which HTTP to an API server goes. Implementations: CurlTransport (network),
-// InProcessTransport (a handler in this process), FaultTransport and PacedTransport (wrappers).
+// Transport: sends HTTP requests to an API server. Implementations: CurlTransport (network), InProcessTransport (a
+// handler in this process), FaultTransport and PacedTransport (wrappers).
 //
-// Rules every implementation keeps:
+// Rules for every implementation:
 // - All calls and callbacks happen on the reactor's thread. A callback never runs inside send() or stream().
-// - Exactly one final callback (done, on_end) for each call, unless its Handle is dropped first: then none.
-// - A request is put on the wire at most once. Nothing is repeated, but for one second try after a 401, when fresh
-//   credentials were had (a 401 means that nothing was done).
+// - Exactly one final callback (done, on_end) per call, or none if its Handle is dropped first.
+// - A request is sent at most once. The only repeat is one second try after a 401, if new credentials are available (a
+//   401 means that nothing was done).
 // - An Error means that there was no complete HTTP answer: kUnavailable (not reached, or cut), kDeadlineExceeded,
 //   kResourceExhausted (too big, or too many waiting), kCancelled (the transport was shut down), kUnauthenticated (no
-//   credentials could be had; nothing was sent). Any HTTP status, also 4xx and 5xx, is a Response.
+//   credentials available; nothing was sent). Any HTTP status, including 4xx and 5xx, is a Response.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ struct Request {
   // Path and query, percent-encoded: "/api/v1/pods?limit=500".
   std::string target;
   std::string body;
-  // Of the body; empty when there is none.
+  // Of the body; empty without one.
   std::string content_type;
   std::string accept = "application/json";
   // send(): for the whole exchange. stream(): until the head of the answer. Zero: the transport's default.
@@ -47,8 +47,8 @@ struct Response {
 };
 
 // The callbacks of a streamed answer, in this order: on_open once if the status is 2xx, on_line for each message,
-// on_end once. A message is a line (without its newline; empty lines are left out), or a frame (without its length)
-// where the Content-Type is Kubernetes' protobuf.
+// on_end once. A message is a line (without its newline; empty lines are skipped), or, if the Content-Type is
+// Kubernetes' protobuf, a frame (without its length).
 struct StreamCallbacks {
   std::function<void(const Response& head)> on_open;
   std::function<void(std::string_view message)> on_line;

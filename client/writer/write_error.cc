@@ -1,4 +1,4 @@
-// What the error of a write means: the one place where the server's answers become codes to react to.
+// The meaning of write errors: the only place where the server's answers become codes to react to.
 #include "client/rest/status.h"
 #include "client/writer/writer.h"
 
@@ -7,14 +7,14 @@ namespace dra::client {
 namespace {
 
 Code code_of_422(const Error& error) {
-  // The permission to write allocations is checked in validation, so its lack is not a 403.
+  // The permission to write allocations is checked in validation, so its absence is not a 403.
   if (mentions(error, "resourceclaims/binding")) return Code::kPermissionDenied;
   if (names_field(error, "metadata.uid")) return Code::kNotFound;
   if (names_field(error, "status.allocation") && mentions(error, "immutable")) return Code::kConflict;
   return Code::kInvalidArgument;
 }
 
-// Admission plugins answer 403 as the authorizer does, in words of their own.
+// Admission plugins answer 403 like the authorizer, but with other texts.
 Code code_of_403(const Error& error) {
   if (mentions(error, "exceeded quota")) return Code::kResourceExhausted;
   if (mentions(error, "because it is being terminated")) return Code::kNotFound;
@@ -33,7 +33,7 @@ Error with_code(const Error& error, Code code) {
 Error write_error(const Error& error, WriteVerb verb) {
   if (error.http_status() == 422) return with_code(error, code_of_422(error));
   if (error.http_status() == 403) return with_code(error, code_of_403(error));
-  // A deletion whose uid precondition fails is about an instance that is gone.
+  // A deletion whose uid precondition fails refers to an instance that no longer exists.
   if (verb == WriteVerb::kDelete && error.code() == Code::kConflict && mentions(error, "UID in precondition"))
     return with_code(error, Code::kNotFound);
   if (error.http_status() != 0 && error.code() == Code::kUnsupported) return with_code(error, Code::kInvalidArgument);

@@ -12,13 +12,13 @@ std::string resource_key(const Resource& resource) {
   return resource.group + "/" + resource.plural;
 }
 
-// False for the answer of a server, or of a proxy before it, about another object: it must not get into a store. A
-// create without a name gets one from the server.
+// False if a server, or a proxy in front of it, answers about another object, which must not get into a store. A create
+// without a name gets its name from the server.
 bool is_answer_for(const ObjectPath& asked, const Entry& entry) {
   return entry.ns() == asked.ns && (asked.name.empty() || entry.name() == asked.name);
 }
 
-// A write answered so may or may not have been performed.
+// A write with such an answer may or may not have been performed.
 Unexpected answer_of_another(const ObjectPath& asked, const Entry& entry) {
   return fail(Code::kUnavailable, "the answer is about " + quote(entry.key()) + ", not about " +
                                       quote(store_key(asked.ns, asked.name)) + "; is there a proxy in between?");
@@ -77,13 +77,13 @@ Result<Written> Writer::answered(const WriteRequest& write, Result<std::string> 
   return gone;
 }
 
-// What the server returned for a performed write: usually the object, for the store; a Status for some deletions and
+// The result of a performed write: usually the object, for the store; a Status for some deletions and
 // subresources.
 Result<Written> Writer::written(const WriteRequest& write, std::string body) {
   Written result;
   result.object = std::move(body);
   auto* known = store_of(write.object.resource);
-  // A namespace is little more than metadata, which all objects have.
+  // api::Namespace is little more than metadata, which all objects have.
   const bool of_any_kind = known == nullptr || write.verb == WriteVerb::kDelete;
   std::optional<api::Namespace> any;
   if (of_any_kind)
@@ -93,11 +93,11 @@ Result<Written> Writer::written(const WriteRequest& write, std::string body) {
     return result;
   }
   auto entry = known->type.decode(result.object);
-  // pods/binding answers with a Status, and a deletion may too: then only the stream will tell.
+  // pods/binding answers with a Status, and a deletion may too: then only the watch shows the change.
   if (!entry) return result;
   if (!is_answer_for(write.object, *entry)) return answer_of_another(write.object, *entry);
   result.revision = entry->revision;
-  // What a deletion returns may be the object as it was last: gone is only what the stream or a live GET says is gone.
+  // A deletion may return the last state of the object: only the watch or a live GET shows that it is gone.
   const bool waits_for_finalizers = any && any->metadata.deleting() && !any->metadata.finalizers.empty();
   if (write.verb == WriteVerb::kDelete && !waits_for_finalizers) return result;
   const Entry* before = known->store->find(entry->key());

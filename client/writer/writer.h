@@ -2,12 +2,12 @@
 //
 //   writer.perform({WriteVerb::kMergePatch, path, body, manager, {}, uid}, [](Result<Written> answer) {...});
 //
-// Each request is sent once; order, exclusion and retries are the caller's. The object that the server returned is in
-// its store before the caller's callback runs. A failed write comes with the code by which to react (write_error()),
-// and with the server's status, message and Retry-After unchanged.
+// Each request is sent once; order, exclusion and retries are up to the caller. The object that the server returned is
+// in its store before the caller's callback runs. A failed write has the code by which to react (write_error()); the
+// server's status, message and Retry-After are unchanged.
 //
 // How answers and stores fit together: docs/design/stores.md.
-// Belongs to the reactor's thread. Bounded by the requests that callers have under way.
+// Belongs to the reactor's thread. Bounded by the requests that callers have in flight.
 #pragma once
 
 #include <cstdint>
@@ -26,36 +26,36 @@ enum class WriteVerb { kCreate, kMergePatch, kApply, kDelete };
 struct WriteRequest {
   WriteVerb verb = WriteVerb::kMergePatch;
   ObjectPath object;
-  std::string body;  // JSON; preconditions inside. Empty for deletions.
+  std::string body;  // JSON, including preconditions. Empty for deletions.
   std::string field_manager;
   DeleteOptions deletion;
   Duration timeout{};
 };
 
 struct Written {
-  std::string object;      // JSON as the server returned it: the object, or a Status for some deletions
-  uint64_t revision = 0;   // its resourceVersion; 0 where the answer has none
-  bool unchanged = false;  // performed without effect: no event will follow
+  std::string object;      // JSON as returned by the server: the object, or a Status for some deletions
+  uint64_t revision = 0;   // its resourceVersion; 0 if the answer has none
+  bool unchanged = false;  // the write had no effect: no event will follow
 };
 
 // The answer of a live GET.
 struct Found {
   bool present = false;
-  std::string uid;  // of the instance that is there
+  std::string uid;  // of the instance that exists
 };
 
-// The error of a write with the code by which to react, everything else unchanged. Pure.
-//   kConflict           lost race: a precondition on the version failed, or the allocation was made by another
+// The error of a write with the code by which to react; everything else is unchanged. Pure.
+//   kConflict           lost race: a precondition on the version failed, or another writer made the allocation
 //   kAlreadyExists      a create found the name taken
 //   kNotFound           the object is gone, the name belongs to another uid, or its namespace is being deleted
-//   kPermissionDenied   a right is missing, also the one that 1.36 checks in validation (resourceclaims/binding)
+//   kPermissionDenied   a permission is missing, also one that 1.36 checks in validation (resourceclaims/binding)
 //   kResourceExhausted  with status 403: a ResourceQuota is used up
-//   kInvalidArgument    refused until the input changes: validation, admission webhooks and policies
-//   kTooManyRequests    surely not performed
-// Others as they came: see outcome_unknown().
+//   kInvalidArgument    rejected until the input changes: validation, admission webhooks and policies
+//   kTooManyRequests    certainly not performed
+// Other codes are unchanged: see outcome_unknown().
 Error write_error(const Error& error, WriteVerb verb);
-// True when a write that ended so may or may not have been performed: no answer, or a 5xx (storage may have timed out
-// after the write).
+// True if a write that ended with this error may or may not have been performed: no answer, or a 5xx (storage may have
+// timed out after the write).
 bool outcome_unknown(const Error& error);
 
 class Writer {
@@ -63,18 +63,18 @@ class Writer {
   using Done = std::function<void(Result<Written>)>;
   using Read = std::function<void(Result<Found>)>;
 
-  // The client must outlive the writer. Destroying the writer drops what is under way, without callbacks.
+  // The client must outlive the writer. Destroying the writer drops requests in flight without callbacks.
   explicit Writer(RestClient& client) : client_(client) {}
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  // Answers about `resource` go to `store`, decoded by `type`. Resources without a store are written all the same.
+  // Answers about `resource` go to `store`, decoded by `type`. Resources without a store can be written too.
   void register_store(const Resource& resource, ObjectType type, ObjectStore& store);
 
-  // `done` runs in a later task. A deletion of what is gone has succeeded.
+  // `done` runs in a later task. Deleting an object that is already gone succeeds.
   void perform(WriteRequest write, Done done);
-  // Asks the server itself. `known_uid`: the instance that the caller believes in; if another one (or none) is there,
-  // that instance is recorded as absent.
+  // A live GET. `known_uid`: the instance the caller assumes to exist; if the server has another one or none, the
+  // assumed instance is recorded as absent.
   void read(const ObjectPath& object, const std::string& known_uid, Read done);
 
  private:
@@ -88,7 +88,7 @@ class Writer {
   Result<Written> written(const WriteRequest& write, std::string body);
   Result<Found> found(const ObjectPath& object, const std::string& known_uid, const Result<std::string>& answer);
   StoreOf* store_of(const Resource& resource);
-  // The handle of a call that was answered: dropped last, because the callback lives in it.
+  // The handle of an answered call: destroy it last, because it owns the callback.
   Handle take(uint64_t call);
 
   RestClient& client_;

@@ -127,7 +127,7 @@ TEST(Writer, UnknownOutcomesAreSettledByALiveGet) {
   EXPECT_EQ(w.holder("a"), "y");
 }
 
-// Answers every request with the same text, whatever was asked.
+// Answers every request with the same text.
 class OneAnswer : public Transport {
  public:
   OneAnswer(Reactor& reactor, std::string body) : reactor_(reactor), body_(std::move(body)) {}

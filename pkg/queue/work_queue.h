@@ -1,7 +1,7 @@
 // WorkQueue: which keys need a reconcile, and when. It gives the three guarantees of k8s.io/client-go/util/workqueue:
 //
-// - a key is handed out at least once after it was added (no lost update),
-// - a key is handed out to one worker at a time,
+//   - a key is handed out at least once after it was added (no lost update),
+//   - a key is handed out to one worker at a time,
 //   - any number of adds before a hand-out collapse into one.
 //
 // Ready keys are handed out round-robin by group (their namespace, say), within a group by priority, then in the order
