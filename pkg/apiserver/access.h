@@ -1,4 +1,4 @@
-// What somebody wants to do, and whether they may: what authorization speaks of. Plain values.
+// What a user wants to do, and whether they may: the terms of authorization. Plain values.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@ namespace dra::apiserver {
 
 struct AccessAttributes {
   std::string verb;
-  GroupResource resource;  // of resource requests
+  GroupResource resource;  // for resource requests
   std::string subresource;
   std::string namespace_;
   std::string name;
-  std::string path;  // of others
+  std::string path;  // for other requests
 };
 
 struct AccessDecision {
   bool allowed = false;
-  std::string reason;  // which rule allowed it, or what kept rules from being found; often empty
+  std::string reason;  // which rule allowed it, or why rules were not found; often empty
 };
 
 // `pods "a" is forbidden: User "u" cannot get resource "pods" in API group "" in the namespace "n"`, as a 403.

@@ -52,7 +52,7 @@ Status conflict_status(const std::map<std::string, std::vector<std::string>>& by
   return s;
 }
 
-// How messages begin that refuse a configuration for its content.
+// The start of messages that refuse a configuration for its content.
 std::string typed_failure(const Call& call, const Json& config) {
   const BodyKind kind = body_kind(call);
   const Json sent_meta = config.value("metadata", Json::object());
@@ -65,7 +65,7 @@ std::string typed_failure(const Call& call, const Json& config) {
          "): ";
 }
 
-// Paths of list items that were sent twice, as structured-merge-diff reports them.
+// Paths of list items that were sent twice, in structured-merge-diff's format.
 std::string repeated_text(const std::vector<std::string>& paths) {
   std::vector<std::string> lines;
   for (const auto& path : paths) {
@@ -76,7 +76,7 @@ std::string repeated_text(const std::vector<std::string>& paths) {
   return lines.size() == 1 ? lines[0] : "errors:\n  " + join(lines, "\n  ");
 }
 
-// The configuration decoded as a partial object, without what an apply of this subresource may not set.
+// The configuration decoded as a partial object, without the fields that an apply of this subresource may not set.
 StatusOr<Json> read_config(Call& call, const Json& config, const std::vector<std::string>& duplicates) {
   const BodyKind kind = body_kind(call);
   const std::string rendered = typed_failure(call, config);
@@ -119,7 +119,7 @@ StatusOr<Json> read_config(Call& call, const Json& config, const std::vector<std
   return out;
 }
 
-// Everybody but the applying manager gives up what this apply changes; without force that is a conflict.
+// All managers but the applying one lose what this apply changes; without force that is a conflict.
 StatusOr<void> take_over(const Comparison& difference, bool force, std::vector<ManagedEntry>& others) {
   const FieldSet changed = difference.changed();
   std::map<std::string, std::vector<std::string>> conflicts;
@@ -133,7 +133,7 @@ StatusOr<void> take_over(const Comparison& difference, bool force, std::vector<M
   return {};
 }
 
-// Who owned what before this apply. An object that nobody is recorded for belongs to "before-first-apply".
+// Who owned what before this apply. An object without recorded managers belongs to "before-first-apply".
 std::vector<ManagedEntry> managers_before(const ObjectType* type, const Json* current, const ManagerTag& tag) {
   if (current == nullptr) return {};
   auto entries = read_managers(current->at("metadata"));
@@ -142,7 +142,7 @@ std::vector<ManagedEntry> managers_before(const ObjectType* type, const Json* cu
   return {{"before-first-apply", "Update", tag.subresource, tag.api_version, tag.time, all}};
 }
 
-// The server keeps the annotation of client-side apply in step, so that users can go back to it.
+// The server updates the annotation of client-side apply, so that users can go back to it.
 void keep_last_applied(Json& metadata, const Json& config) {
   Json& annotations = metadata["annotations"];
   if (annotations.is_object() && annotations.contains(kLastApplied))

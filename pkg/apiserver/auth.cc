@@ -40,7 +40,7 @@ StatusOr<void> read_impersonation(const Call& call, UserInfo& user) {
   return {};
 }
 
-// The verb impersonate on everything that is taken on.
+// Requires the verb impersonate on everything that is impersonated.
 StatusOr<void> check_impersonation(const Env& env, const UserInfo& from, const UserInfo& to) {
   std::vector<AccessAttributes> needed;
   const auto parts = split(to.name, ':');
@@ -63,8 +63,8 @@ StatusOr<void> check_impersonation(const Env& env, const UserInfo& from, const U
   return {};
 }
 
-// The one name that a list or watch can show, "" when it can show several: taken from the selector as the list reads
-// it, since whoever may read that name alone must not see others.
+// The one name that a list or watch can show; "" if it can show several. Parsed from the selector exactly as the list
+// parses it, since a user who may read only that name must not see others.
 std::string selected_name(const std::string& selector) {
   const auto terms = FieldSelector::parse_terms(selector);
   if (!terms) return "";
@@ -83,12 +83,12 @@ AccessAttributes attributes_of(const Call& call) {
   what.subresource = call.path.subresource;
   what.namespace_ = call.path.namespace_;
   what.name = call.path.name;
-  // A namespace lies in itself.
+  // A namespace is in itself.
   if (what.resource.text() == "namespaces" && !what.name.empty()) what.namespace_ = what.name;
   return what;
 }
 
-// "bearer" in any case, as kube-apiserver reads it.
+// "bearer" in any letter case, as in kube-apiserver.
 bool has_bearer(std::string_view header) {
   return header.size() > 7 && to_lower(header.substr(0, 7)) == "bearer " && !trim(header.substr(7)).empty();
 }

@@ -1,4 +1,4 @@
-// Who asks (bearer tokens, impersonation), and whether they may (authorizer.h).
+// Authentication (bearer tokens, impersonation) and authorization (authorizer.h) of a call.
 #pragma once
 
 #include "pkg/apiserver/call.h"
@@ -10,10 +10,10 @@ StatusOr<void> authenticate(const Env& env, Call& call);
 
 // Checks the call's verb; 403 with upstream's text.
 StatusOr<void> authorize(const Env& env, Call& call);
-// The additional right that a PUT or an apply needs where it creates; 403.
+// The additional permission that a PUT or an apply needs to create the object; 403.
 StatusOr<void> authorize_create(const Env& env, const Call& call, const std::string& name);
-// "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", and "" for methods that resources
-// do not have; the method in lower case for other paths (k8s.io/apiserver/pkg/endpoints/request/requestinfo.go).
+// "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"; "" for methods that resources do
+// not have; the method in lower case for other paths (k8s.io/apiserver/pkg/endpoints/request/requestinfo.go).
 std::string request_verb(const Call& call);
 
 }  // namespace dra::apiserver

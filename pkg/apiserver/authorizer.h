@@ -1,7 +1,7 @@
-// Authorizer: may this user do that? Role-based access control over the stored roles and bindings
-// (rbac.authorization.k8s.io/v1), or everything allowed. Members of system:masters may do everything in either mode.
+// Authorizer: may this user do that? Decides by the stored roles and bindings (rbac.authorization.k8s.io/v1), or allows
+// everything. Members of system:masters may do everything in either mode.
 //
-// Roles and bindings are compiled when first asked for after one of them changed. One thread, the server's.
+// Roles and bindings are compiled at the first question after one of them changed. Used on the server's thread only.
 #pragma once
 
 #include <map>
@@ -26,9 +26,9 @@ class Authorizer {
 
   struct Granted {
     std::vector<PolicyRule> rules;
-    std::string trouble;  // roles that bindings name and that are missing
+    std::string trouble;  // missing roles that bindings name
   };
-  // All rules that hold for the user everywhere and in this namespace ("" for cluster scope alone).
+  // All rules that apply to the user everywhere and in this namespace ("" for cluster scope alone).
   Granted rules_for(const UserInfo& user, const std::string& namespace_);
 
  private:
@@ -50,7 +50,7 @@ class Authorizer {
   std::vector<std::pair<std::string, uint64_t>> listeners_;
   bool stale_ = true;
   std::map<std::string, std::vector<PolicyRule>> roles_;  // by table + key
-  std::map<std::string, std::vector<Binding>> bindings_;  // by namespace, "" for the cluster's
+  std::map<std::string, std::vector<Binding>> bindings_;  // by namespace; "" for cluster bindings
 };
 
 }  // namespace dra::apiserver

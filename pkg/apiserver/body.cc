@@ -16,17 +16,17 @@ namespace dra::apiserver {
 
 namespace {
 
-// sigs.k8s.io/json stops reporting after as many.
+// sigs.k8s.io/json stops reporting after this many.
 constexpr size_t kMaxStrictFindings = 100;
 
 struct RawBody {
   Json document;
   std::vector<std::string> duplicates;
-  std::string json_text;  // for the order of findings; empty when the body was no JSON
+  std::string json_text;  // for the order of findings; empty if the body was not JSON
 };
 
 Status unrecognized(const BodyKind& expected, const std::string& error, std::string_view body) {
-  // Long bodies are cut; what is shown is for orientation.
+  // Long bodies are cut in messages: a short part is enough to recognise them.
   constexpr size_t kShown = 30;
   const std::string shown = body.empty()           ? "<empty>"
                             : body.size() > kShown ? std::string(body.substr(0, kShown)) + " ..."
@@ -81,7 +81,7 @@ std::string version_of(const std::string& api_version) {
   return slash == std::string::npos ? api_version : api_version.substr(slash + 1);
 }
 
-// Unknown and duplicate fields, in the order in which they stand in the text.
+// Unknown and duplicate fields, in the order in which they occur in the text.
 std::vector<std::string> strict_findings(const std::vector<std::string>& unknown,
                                          const std::vector<std::string>& duplicates, std::string_view text) {
   struct Finding {
@@ -237,7 +237,7 @@ StatusOr<Json> decode_body(Call& call, const BodyKind& expected) {
     return fail_status(bad_request("the API version in the data (" + api_version +
                                    ") does not match the expected API version (" + expected.gv.text() + ")"));
   }
-  // Only these kinds have RawExtension fields. Where keys are doubled the text does not tell which value counted.
+  // Only these kinds have RawExtension fields. With duplicate keys, the text does not show which value counted.
   if (expected.gv.group == "resource.k8s.io" && expected.schema != nullptr && raw->duplicates.empty()) {
     call.raw_texts = raw_texts_of(*expected.schema, raw->json_text);
   }

@@ -19,12 +19,12 @@ struct BodyKind {
 };
 StatusOr<Json> decode_body(Call& call, const BodyKind& expected);
 
-// Types and unknown fields of a document that did not come as a body (a patched object).
+// Checks types and unknown fields of a document that did not come as a body (a patched object).
 StatusOr<void> decode_document(Call& call, const BodyKind& expected, Json& document,
                                const std::vector<std::string>& duplicates, std::string_view text,
                                MismatchWords words = MismatchWords::kJson);
 
-// For kinds that are not stored (reviews): no version other than the expected one.
+// For kinds that are not stored (reviews): accepts only the expected version.
 StatusOr<Json> decode_plain_body(Call& call, const BodyKind& expected);
 
 BodyKind body_kind(const Call& call);

@@ -1,5 +1,5 @@
-// Requests that look like something their user may do. Each must be refused and change nothing, whatever its method,
-// path and selector look like. test/hostile/authorization_test.py compares such requests with kube-apiserver's answers.
+// Requests that resemble something their user may do. Each must be refused and change nothing, whatever its method,
+// path and selector. test/hostile/authorization_test.py compares such requests with kube-apiserver's answers.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -99,7 +99,7 @@ class BypassTest : public ::testing::Test {
           {"roleRef", {{"kind", "ClusterRole"}, {"name", "r"}}}});
   }
 
-  // Alice's request is refused, and nothing is written by it.
+  // Alice's request is refused and writes nothing.
   void refused(const std::string& method, const std::string& target, const std::string& body = "",
                const std::string& type = "application/json") {
     ++tried_;
@@ -120,7 +120,7 @@ class BypassTest : public ::testing::Test {
   int tried_ = 0;
 };
 
-// Whoever may get a subresource could patch it with HEAD, or with "Get".
+// A user with get on a subresource could patch it with HEAD, or with "Get".
 TEST_F(BypassTest, MethodsThatAreNotWhatWasAuthorized) {
   const std::string patch = R"({"metadata":{"labels":{"x":"y"}},"status":{"phase":"Failed"},"spec":{"replicas":7}})";
   const char* methods[] = {"HEAD",     "Get",  "get",  "gET",    "Head",   "Patch",   "patch",  "Put",
@@ -186,14 +186,14 @@ TEST_F(BypassTest, SelectorsThatShowMoreThanTheNameThatWasAuthorized) {
   const auto one = ask("alice", "GET", std::string(kSecrets) + "?fieldSelector=metadata.name=mine");
   EXPECT_EQ(one->code, 200) << one->text;
   EXPECT_EQ(Json::parse(one->text)["items"].size(), 1U);
-  // Both must hold, so what one of them allows is all there can be.
+  // Both must hold, so the result has at most what one of them allows.
   const auto none =
       ask("alice", "GET", std::string(kSecrets) + "?fieldSelector=metadata.name=mine,metadata.name=other");
   EXPECT_EQ(none->code, 200) << none->text;
   EXPECT_EQ(Json::parse(none->text)["items"].size(), 0U);
 }
 
-// Apply and PUT create; the right to patch or update does not suffice for that.
+// Apply and PUT create; permission to patch or update does not suffice for that.
 TEST_F(BypassTest, WritesThatCreateNeedTheRightToCreate) {
   const std::string map = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"new"}})";
   refused("PATCH", std::string(kMaps) + "/new?fieldManager=a", map, "application/apply-patch+yaml");
@@ -251,7 +251,7 @@ TEST_F(BypassTest, NobodyIsImpersonatedByHalf) {
   }
 }
 
-// The key that signs tokens must not follow from uids, which everybody sees.
+// The key that signs tokens must not be derivable from uids, which everybody sees.
 TEST_F(BypassTest, TheKeyOfTokensIsItsOwn) {
   auto token_of = [](const std::string& key) {
     ManualClock clock;

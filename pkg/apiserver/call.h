@@ -19,7 +19,7 @@ namespace dra::apiserver {
 class Authorizer;
 class WatchHub;
 
-// What all handlers stand on.
+// What all handlers need.
 struct Env {
   Reactor& reactor;
   Random& random;
@@ -37,11 +37,11 @@ struct Call {
   std::shared_ptr<http::Responder> responder;
   RequestPath path;
   Query query;
-  // What is authorized and what is done: set once, before authorization; nothing is dispatched on the method itself.
+  // The verb that is authorized and executed: set once, before authorization. Nothing dispatches on the method itself.
   std::string verb;
   UserInfo user;
   std::vector<std::string> warnings;
-  const Kind* kind = nullptr;  // of resource requests
+  const Kind* kind = nullptr;  // for resource requests
   const ServedVersion* version = nullptr;
   OutputForm form;
   RawTexts raw_texts;  // of the decoded body
@@ -60,11 +60,11 @@ using CallPtr = std::shared_ptr<Call>;
 std::string table_of(const KindInfo& info);
 std::string key_of(const KindInfo& info, const Json& object);
 
-// Answers. Each may be called once for a call.
+// Answers. At most one of these is called for a call.
 void send_status(Call& call, const Status& status);
 void send_text(Call& call, int code, std::string_view content_type, std::string body);
 void send_document(Call& call, int code, const Json& document);
-// An answer that encode_protobuf_answer() or protobuf_envelope() made.
+// An answer made by encode_protobuf_answer() or protobuf_envelope().
 void send_protobuf(Call& call, int code, std::string answer);
 // The same from compact JSON text.
 void send_json(Call& call, int code, std::string text);
@@ -80,7 +80,7 @@ Json object_document(const Kind& kind, const GroupVersion& gv, const StoredObjec
 // A document in the hub version, converted in place (no type fields).
 void convert_document(const Kind& kind, Json& document, const GroupVersion& from, const GroupVersion& to);
 
-// metadata-only form.
+// The metadata-only form.
 Json partial_object(const Json& metadata, std::string_view shape_version);
 // One table of some objects; `include` is the includeObject parameter.
 struct TableRequest {

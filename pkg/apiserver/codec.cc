@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMaxUnknownBytes = size_t{4} * 1024 * 1024;  // paths of unknown fields in one report
 
-// Documents are at most kMaxJsonDepth deep, and schemas recurse only where documents do.
+// Documents are at most kMaxJsonDepth deep, and the recursion over schemas follows the document.
 
 std::string go_type_name(const ValueType& v) {
   switch (v.type) {
@@ -52,7 +52,7 @@ std::string go_type_name(const ValueType& v) {
   return "";
 }
 
-// The one kind that the API nests as a whole, its apiVersion and kind included: StatefulSet's volumeClaimTemplates.
+// The one kind that the API nests whole, including apiVersion and kind: StatefulSet's volumeClaimTemplates.
 bool has_type_meta(const ObjectType& type) {
   return type.name == "PersistentVolumeClaim" && type.package == "core/v1";
 }
@@ -112,9 +112,9 @@ class Decoder {
     unknown_bytes_ += report_.unknown.back().size();
   }
 
-  // False when the field is not printed.
+  // False if the field is not printed.
   bool keep_field(const ObjectType& owner, const Field& f, Json& value, const std::string& path) {
-    if (value.is_null()) return false;  // an absent value; add_always_printed() puts the zero back where needed
+    if (value.is_null()) return false;  // an absent value; add_always_printed() restores the zero if needed
     const size_t outer = struct_path_.size();
     struct_path_ += "." + f.name;
     check_value(f.value, value, path, owner.name + struct_path_);
@@ -210,7 +210,7 @@ class Decoder {
     bool fits = value.is_number_integer() && !(value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX);
     if (value.is_number_float()) {
       const double d = value.get<double>();
-      // 1.0 and 1e3 are integers to the decoder that upstream uses.
+      // 1.0 and 1e3 are integers for upstream's decoder.
       fits = std::floor(d) == d && std::fabs(d) < 9007199254740992.0;
       if (fits) value = static_cast<int64_t>(d);
     }
@@ -248,7 +248,7 @@ class Decoder {
           "parsing time " + quote(text) + " as " + quote(layout) + ": cannot parse " + quote(text) + " as \"2006\"";
       return;
     }
-    // The layout has six digits of a fraction, no more and no fewer.
+    // The layout has exactly six digits of a fraction.
     if (type.type == FieldType::kMicroTime && text.size() > 19 && text[19] != '.') {
       report_.error = "parsing time " + quote(text) + " as \"2006-01-02T15:04:05.000000Z07:00\": cannot parse " +
                       quote(text.substr(19)) + " as \".000000\"";
@@ -320,7 +320,7 @@ class Decoder {
   DecodeReport& report_;
   bool partial_;
   MismatchWords words_;
-  std::string struct_path_;  // ".spec.containers.image": fields of structs only, as Go's decoder names a place
+  std::string struct_path_;  // ".spec.containers.image": struct fields only, as in Go's decoder's messages
   size_t unknown_bytes_ = 0;
 };
 

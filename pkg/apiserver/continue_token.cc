@@ -24,7 +24,7 @@ Result<ContinueToken> decode_continue(std::string_view text) {
   std::string standard(text);
   if (const size_t at = standard.find_first_of("=+/ \t\r\n"); at != std::string::npos)
     return wrong("illegal base64 data at input byte " + std::to_string(at));
-  // A last group of one character stands for less than a byte.
+  // A last group of one character encodes less than a byte.
   if (standard.size() % 4 == 1)
     return wrong("illegal base64 data at input byte " + std::to_string(standard.size() - 1));
   std::replace(standard.begin(), standard.end(), '-', '+');

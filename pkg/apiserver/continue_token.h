@@ -10,7 +10,7 @@
 namespace dra::apiserver {
 
 struct ContinueToken {
-  int64_t revision = 0;  // of the first page's snapshot; -1 goes on with the present state
+  int64_t revision = 0;  // of the first page's snapshot; -1 continues with the current state
   std::string start;     // the first key of the next page
 };
 

@@ -19,7 +19,7 @@ std::string sha256(std::string_view text) {
   return {reinterpret_cast<char*>(digest), size};
 }
 
-// discovery.StorageVersionHash: tells clients when the stored version of a kind changes.
+// discovery.StorageVersionHash: lets clients detect a change of a kind's stored version.
 std::string storage_version_hash(const KindInfo& info) {
   const std::string& version = info.storage_version.empty() ? info.hub.version : info.storage_version;
   const std::string text = info.hub.group + "/" + version + "/" + info.kind;

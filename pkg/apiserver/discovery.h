@@ -5,7 +5,7 @@
 
 namespace dra::apiserver {
 
-// Answers /api, /apis, /api/V, /apis/G, /apis/G/V, /version, /healthz, /livez, /readyz. False when the path is none of
+// Answers /api, /apis, /api/V, /apis/G, /apis/G/V, /version, /healthz, /livez, /readyz. False if the path is none of
 // them.
 bool handle_discovery(const Env& env, Call& call);
 

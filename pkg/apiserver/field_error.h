@@ -1,5 +1,5 @@
-// Field errors: what validation says of one field, worded as k8s.io/apimachinery's field package words it. They become
-// `details.causes` of a 422 Status and, joined, its message. Plain values; no shared state.
+// Field errors: what validation reports about one field, in the words of k8s.io/apimachinery's field package. They
+// become `details.causes` of a 422 Status and, joined, its message. Plain values; no shared state.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace dra::apiserver {
 
-// "spec.devices.requests[0].exactly": a path that grows downwards. Cheap to copy.
+// "spec.devices.requests[0].exactly": a path that is extended downwards. Cheap to copy.
 class FieldPath {
  public:
   FieldPath() = default;
@@ -41,7 +41,7 @@ FieldError required(const FieldPath& path, std::string_view detail);
 FieldError invalid(const FieldPath& path, std::string_view value, std::string_view detail);
 // ... or any document: numbers and booleans bare, null as `null`, objects and arrays as compact JSON.
 FieldError invalid_value(const FieldPath& path, const Json& value, std::string_view detail);
-// ... or a text that stands as it is (Go struct dumps and the like).
+// ... or a text that is copied unchanged (Go struct dumps and the like).
 FieldError invalid_raw(const FieldPath& path, std::string_view rendered, std::string_view detail);
 FieldError not_supported(const FieldPath& path, std::string_view value, const std::vector<std::string>& supported);
 FieldError duplicate(const FieldPath& path, std::string_view value);
@@ -54,7 +54,7 @@ FieldError internal_error(const FieldPath& path, std::string_view detail);
 
 // "field: message", or just the message for the root.
 std::string to_text(const FieldError& error);
-// "a: x" or "[a: x, b: y]": the aggregate of all distinct errors, as the message of a 422 has it.
+// "a: x" or "[a: x, b: y]": the aggregate of all distinct errors, as in the message of a 422.
 std::string aggregate_text(const FieldErrors& errors);
 
 }  // namespace dra::apiserver

@@ -24,7 +24,7 @@ Json to_fields_v1(const FieldSet& set) {
       if (next.is_null()) next = Json::object();
       at = &next;
     }
-    // A path that has members of its own needs the mark "."; leaves do not.
+    // A path with members of its own needs the mark "."; leaves do not.
     const std::string prefix = path + kPathSeparator;
     auto member = set.lower_bound(prefix);
     if (member != set.end() && member->starts_with(prefix)) (*at)["."] = Json::object();

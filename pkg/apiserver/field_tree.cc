@@ -16,7 +16,7 @@ std::string path_below(const std::string& path, const std::string& element) {
   return path.empty() ? element : path + kPathSeparator + element;
 }
 
-// Paths that no set holds.
+// Paths that no set contains.
 void strip_unowned(FieldSet& set) {
   static const std::vector<std::string> kUnowned = [] {
     const std::string metadata = "f:metadata";
@@ -176,7 +176,7 @@ Json without_items(const FieldShape& shape, const Json& value, const FieldSet& r
   return out;
 }
 
-// The type that a path element leads to, without a value at hand.
+// The type that a path element leads to, when no value is at hand.
 struct TypePlace {
   const ObjectType* object = nullptr;
   const ValueType* value = nullptr;
@@ -190,7 +190,7 @@ struct TypePlace {
   }
 };
 
-// EnsureNamedFieldsAreMembers: each declared field of a struct that a path leads through becomes a member.
+// EnsureNamedFieldsAreMembers: each declared struct field on a path becomes a member.
 FieldSet with_named_fields(const ObjectType* type, const FieldSet& set) {
   FieldSet out = set;
   for (const std::string& path : set) {
@@ -218,7 +218,7 @@ FieldSet intersection(const FieldSet& a, const FieldSet& b) {
   return out;
 }
 
-// With what nobody owns, so that pruning never takes it for abandoned.
+// Includes fields that nobody owns, so that pruning never treats them as abandoned.
 FieldSet all_fields(const ObjectType* type, const Json& object) {
   FieldSet out;
   FieldCollector(out, nullptr).value(root_shape(type), object, "");
@@ -259,14 +259,14 @@ void merge_applied(const ObjectType* type, Json& target, const Json& config) {
 Json prune_abandoned(const ObjectType* type, const Json& merged, const FieldSet& last, const FieldSet& owned) {
   if (last.empty()) return merged;
   FieldSet last_named = with_named_fields(type, last);
-  last_named.erase("f:metadata");  // it holds what the server keeps
+  last_named.erase("f:metadata");  // it contains fields that the server sets
   const FieldSet merged_named = all_fields(type, merged);
-  // What others own below something that goes stays, and with it what leads there.
+  // Fields of other managers below a removed field stay, and so do the fields that lead to them.
   FieldSet kept = all_fields(type, remove_items(type, merged, last_named));
   const FieldSet owned_named = with_named_fields(type, owned);
   kept.insert(owned_named.begin(), owned_named.end());
   const Json pruned = remove_items(type, merged, difference(merged_named, kept));
-  // Items that the manager never owned do not go with what it gave up.
+  // Items that the manager never owned are not removed with the fields that it gave up.
   const FieldSet pruned_named = all_fields(type, pruned);
   return remove_items(type, merged, intersection(difference(merged_named, pruned_named), last_named));
 }

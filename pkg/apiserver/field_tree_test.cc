@@ -1,4 +1,4 @@
-// Expected sets are what kube-apiserver 1.36.2 records for the same documents.
+// The expected sets are those that kube-apiserver 1.36.2 records for the same documents.
 #include "pkg/apiserver/field_tree.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ TEST(FieldTree, AnUpdateOwnsEachLevelThatItAdds) {
   ASSERT_EQ(decode_object(pod, after).error, "");
   const Json fields = to_fields_v1(compare_fields(pod, zero_object(*pod), after).changed());
   const Json container = fields["f:spec"]["f:containers"][R"(k:{"name":"c"})"];
-  EXPECT_FALSE(fields["f:spec"].contains("."));                  // there before, though empty
+  EXPECT_FALSE(fields["f:spec"].contains("."));                  // existed before, though empty
   EXPECT_FALSE(fields["f:spec"]["f:containers"].contains("."));  // null before, which is a value
   EXPECT_TRUE(container.contains("."));
   EXPECT_TRUE(container["f:env"].contains("."));

@@ -1,4 +1,4 @@
-// Work outside of a request's handling: timers, posted steps and listeners.
+// Runs work outside of request handling: timers, posted steps and listeners.
 #pragma once
 
 #include <functional>
@@ -6,8 +6,8 @@
 
 namespace dra::apiserver {
 
-// Runs `work`. An exception (a bug, or a disk that refuses a write) is logged as a failure of `what` and goes no
-// further, so that it costs neither other listeners their event nor the process its life. True when none was thrown.
+// Runs `work`. An exception (a bug, or a failed write to disk) is logged as a failure of `what` and stopped here, so
+// that other listeners still get their event and the process lives on. True if none was thrown.
 bool run_guarded(std::string_view what, const std::function<void()>& work);
 
 }  // namespace dra::apiserver

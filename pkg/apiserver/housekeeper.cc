@@ -17,7 +17,7 @@ namespace {
 constexpr std::chrono::minutes kEventSweep{5};
 constexpr std::chrono::hours kEventLife{1};
 
-// Answers of the housekeeper's own writes go nowhere.
+// Discards the answers to the housekeeper's own writes.
 class NoResponder : public http::Responder {
  public:
   void send(http::Response) override {}
@@ -75,7 +75,7 @@ struct Housekeeper::State : std::enable_shared_from_this<Housekeeper::State> {
     tasks.clear();
   }
 
-  // Bookkeeping; runs inside the store's change, so it writes nothing itself.
+  // Bookkeeping; runs inside the store's change, so it must not write.
   void note(const Kind* kind, const std::string& key, const StoredPtr& object) {
     const auto document = object->document();
     const Json& meta = document->at("metadata");
@@ -187,7 +187,7 @@ struct Housekeeper::State : std::enable_shared_from_this<Housekeeper::State> {
       erase_object(kind, meta);
   }
 
-  // Owners of kinds that are not served cannot be judged, and count as alive.
+  // Owners of unserved kinds cannot be judged and count as alive.
   bool owner_lives(const Json& owner) const {
     const std::string version = owner.value("apiVersion", "");
     const size_t slash = version.find('/');
@@ -197,7 +197,7 @@ struct Housekeeper::State : std::enable_shared_from_this<Housekeeper::State> {
     return env.kinds.find_by_kind(gv, owner.value("kind", "")) == nullptr || live.contains(owner.value("uid", ""));
   }
 
-  // Orphaning and foreground deletion: what this object's dependents still need, then its finalizer.
+  // Orphaning and foreground deletion: first what this object's dependents still need, then removes its finalizer.
   void finish_deletion(const Kind* kind, const Json& meta) {
     const std::string uid = meta.value("uid", "");
     std::set<Ref> children;
@@ -268,7 +268,7 @@ struct Housekeeper::State : std::enable_shared_from_this<Housekeeper::State> {
         if (!doc->at("metadata").contains("deletionTimestamp")) erase_object(k.get(), doc->at("metadata"));
       }
     }
-    if (!empty) return;  // the last deletion comes back here
+    if (!empty) return;  // the last deletion triggers this again
     const Kind* kind = env.kinds.find({"", "v1"}, "namespaces");
     Call call = make_call(kind, "", name);
     call.path.subresource = "finalize";

@@ -1,6 +1,6 @@
-// What kube-controller-manager does around any object, done by the server itself when asked to: cascading deletion by
-// owner references (background, foreground, orphan), emptying of deleted namespaces, the default service account of
-// new namespaces, and the end of events after an hour. It writes as a client would, one object a reactor task.
+// What kube-controller-manager does for every kind of object, done by the server itself if enabled: cascading deletion
+// by owner references (background, foreground, orphan), emptying deleted namespaces, the default service account of new
+// namespaces, and the expiry of events after an hour. It writes as a client would, one object per reactor task.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// The JSON document type of this package, by forward declaration: headers stay free of json.hpp.
+// The JSON document type of this package as a forward declaration: headers stay free of json.hpp.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,4 +1,4 @@
-// JSON patches (RFC 6902), as github.com/evanphx/json-patch applies them, with bounds on what one patch may cost.
+// JSON patches (RFC 6902) by the rules of github.com/evanphx/json-patch, with bounds on the cost of a patch.
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -11,13 +11,13 @@ namespace dra::apiserver {
 
 namespace {
 
-// All values that "copy" operations of one patch may copy, as JSON text (upstream's AccumulatedCopySizeLimit).
+// Limit of all values that one patch's "copy" operations copy, as JSON text (upstream's AccumulatedCopySizeLimit).
 constexpr size_t kMaxCopiedBytes = size_t{3} * 1024 * 1024;
-// Values looked at and list items shifted by one patch: 10,000 operations on a large document would take minutes.
+// Limit of values visited and list items shifted per patch: 10,000 operations on a large document would take minutes.
 constexpr size_t kMaxPatchSteps = 20'000'000;
 
-// One patch under way. Each operation answers false when it cannot be done; the document is then of no use any more.
-// The document never nests deeper than kMaxJsonDepth, so that copying and printing it may recurse.
+// One patch in progress. Each operation returns false if it fails; the document is then unusable. The document never
+// nests deeper than kMaxJsonDepth, so copying and printing it may recurse.
 class JsonPatcher {
  public:
   explicit JsonPatcher(Json document) : document_(std::move(document)) {}
@@ -57,7 +57,7 @@ class JsonPatcher {
     return steps_ <= kMaxPatchSteps;
   }
 
-  // True when the value nests no deeper than `levels`.
+  // True if the value nests no deeper than `levels`.
   bool fits(const Json& value, size_t levels) {
     if (!charge(1)) return false;
     if (!value.is_structured()) return true;
@@ -69,7 +69,7 @@ class JsonPatcher {
     return static_cast<size_t>(std::count(text.begin(), text.end(), '/'));
   }
 
-  // The place in a list; `end` is the last one that is allowed.
+  // The position in a list; `end` is the last one allowed.
   static bool list_index(const std::string& text, size_t end, size_t& out) {
     if (text.empty() || (text.size() > 1 && text[0] == '0')) return false;
     const auto [stop, ec] = std::from_chars(text.data(), text.data() + text.size(), out);
@@ -96,7 +96,7 @@ class JsonPatcher {
     return true;
   }
 
-  // The library that upstream uses lets "replace" create a member of an object.
+  // Upstream's library lets "replace" create a member of an object.
   bool replace(const Json::json_pointer& path, const Json& value) {
     if (!path.empty() && document_.at(path.parent_pointer()).is_object()) return add(path, value);
     const size_t levels = levels_of(path);
@@ -111,7 +111,7 @@ class JsonPatcher {
     return copied_ <= kMaxCopiedBytes && add(path, value);
   }
 
-  // Takes the value out of the document.
+  // Removes and returns the value.
   std::optional<Json> take(const Json::json_pointer& path) {
     if (path.empty()) return std::nullopt;
     Json value = std::move(document_.at(path));
@@ -144,7 +144,7 @@ StatusOr<Json> apply_json_patch(const Json& target, const Json& patch) {
       if (!patcher.run(operation)) return fail_status(refused);
     }
     return std::move(patcher).result();
-  } catch (const Json::exception&) {  // pointers that are none, or that lead nowhere
+  } catch (const Json::exception&) {  // malformed pointers, or pointers to nothing
     return fail_status(refused);
   }
 }

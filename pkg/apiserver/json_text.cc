@@ -9,7 +9,7 @@ namespace {
 constexpr size_t kMaxDuplicateBytes = size_t{4} * 1024 * 1024;
 constexpr size_t kMaxMemberBytes = size_t{64} * 1024 * 1024;
 
-// Builds the document and notes duplicate keys and, if asked, every member's path.
+// Builds the document and records duplicate keys and, if asked, every member's path.
 class DocumentBuilder : public nlohmann::json_sax<Json> {
  public:
   DocumentBuilder(Json& root, std::vector<std::string>& duplicates, std::vector<std::string>* members)
@@ -51,7 +51,7 @@ class DocumentBuilder : public nlohmann::json_sax<Json> {
     std::string key;
   };
 
-  // Many members below long keys would make paths of gigabytes; beyond the bound they are not noted.
+  // Many members below long keys would make gigabytes of paths; beyond the bound they are not recorded.
   void note(std::vector<std::string>& paths, size_t& bytes, size_t max_bytes) {
     if (bytes > max_bytes) return;
     paths.push_back(path());
@@ -116,7 +116,7 @@ class DocumentBuilder : public nlohmann::json_sax<Json> {
   std::string failed_token_;
 };
 
-// encoding/json's words for what went wrong: the end of the text, or the first character that does not fit.
+// encoding/json's message for the error: the end of the text, or the first character that does not fit.
 std::string go_parse_error(std::string_view text, const DocumentBuilder& builder) {
   if (builder.message() == "exceeded max depth") return builder.message();
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return "unexpected end of JSON input";

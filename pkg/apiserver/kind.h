@@ -1,10 +1,10 @@
-// Kind: what the generic machinery has to know of one kind of object, and the hooks by which a kind differs.
+// Kind: what the generic machinery must know about one kind of object, and the hooks in which kinds differ.
 //
-// The life of a write (generic code in rest/): decode by the request version's schema -> convert to the hub version ->
+// The life of a write (rest_write.h): decode by the request version's schema -> convert to the hub version ->
 // set_defaults -> prepare_for_* -> admit_* -> validate_* -> store -> convert back to the request version. All hooks see
-// the hub version (KindInfo::hub) with normalised fields (schema.h), so field errors carry hub paths, as upstream's do.
+// the hub version (KindInfo::hub) with normalised fields (schema.h), so field errors have hub paths, as upstream.
 //
-// What the machinery does itself, so that a kind need not: metadata (uid, timestamps, generateName, names, labels,
+// The machinery does the following itself for every kind: metadata (uid, timestamps, generateName, names, labels,
 // annotations, finalizers, ownerReferences, managedFields and their validation), status reset on create and main
 // updates, spec reset on status updates, generation, preconditions, finalizers and deletion, patches, selectors.
 //
@@ -41,14 +41,14 @@ struct GroupVersion {
 struct ServedVersion {
   GroupVersion gv;
   std::string schema_package;  // "core/v1"; the schema's type is KindInfo::kind
-  // Warning header of every request to it, empty when not deprecated: "resource.k8s.io/v1beta1 ResourceClaim is
+  // Warning header of every request to it; empty if not deprecated: "resource.k8s.io/v1beta1 ResourceClaim is
   // deprecated in v1.35+, unavailable in v1.38+".
   std::string deprecation;
 };
 
 struct SubresourceInfo {
   std::string name;  // "status"
-  GroupVersion gv;   // of the body where it is another kind's ("policy/v1" Eviction), else empty
+  GroupVersion gv;   // of the body if it is another kind's ("policy/v1" Eviction), else empty
   std::string kind;
   std::vector<std::string> verbs;  // sorted
 };
@@ -56,7 +56,7 @@ struct SubresourceInfo {
 enum class NameRule { kDnsSubdomain, kDnsLabel, kPathSegment };
 
 struct KindInfo {
-  std::string group;  // of messages and storage; the first served version's group
+  std::string group;  // in messages and storage; the first served version's group
   std::string kind;
   std::string plural;
   std::string singular;
@@ -65,7 +65,7 @@ struct KindInfo {
   bool namespaced = true;
   std::vector<ServedVersion> served;  // most preferred first
   GroupVersion hub;                   // the version in which objects are stored and hooks work
-  std::string storage_version;        // upstream's, where it is another; discovery shows its hash
+  std::string storage_version;        // upstream's, if it differs; discovery shows its hash
   std::vector<std::string> verbs = {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
   std::vector<SubresourceInfo> subresources;
   NameRule name_rule = NameRule::kDnsSubdomain;
@@ -74,23 +74,23 @@ struct KindInfo {
   bool has_generation = false;          // generation starts at 1 and counts changes outside metadata and status
   bool allow_create_on_update = false;
   bool allow_unconditional_update = true;  // false: a PUT without resourceVersion is 422
-  bool delete_returns_object = false;      // false: DELETE answers a Status when the object is gone at once
+  bool delete_returns_object = false;      // false: DELETE answers a Status if the object is gone at once
   // Which metadata a write to /status may change besides managedFields.
   bool status_keeps_labels = true;            // true: labels stay as they are
   bool status_keeps_finalizers = true;        // annotations and finalizers stay
   bool status_keeps_owner_references = true;  // true: ownerReferences stay as they are
   bool immutable_spec_on_delete = false;
   GroupResource group_resource() const { return {group, plural}; }
-  // As messages of a request to `gv` have it: events are served by two groups.
+  // As messages about a request to `gv` name it: two groups serve events.
   GroupResource group_resource_of(const GroupVersion& gv) const { return {gv.group, plural}; }
   GroupKind group_kind() const { return {group, kind}; }
-  // The type as messages about Go's internal types have it: "apps.ReplicaSet", "core.Pod".
+  // The type as messages about Go's internal types name it: "apps.ReplicaSet", "core.Pod".
   std::string internal_type() const { return (group.empty() ? "core" : group.substr(0, group.find('.'))) + "." + kind; }
   const ServedVersion* find_version(const GroupVersion& gv) const;
 };
 
 // Read access to the rest of the store, for checks across objects. `namespace_` is empty for cluster kinds. The
-// documents are in the kind's hub version; nullptr when absent.
+// documents are in the kind's hub version; nullptr if absent.
 class ObjectReader {
  public:
   virtual ~ObjectReader() = default;
@@ -100,7 +100,7 @@ class ObjectReader {
                         const std::function<void(const Json&)>& visit) const = 0;
 };
 
-// Circumstances of one write. Lives as long as the request is worked on.
+// Circumstances of one write. Lives as long as the request.
 struct WriteContext {
   const ObjectReader* reader = nullptr;
   const Clock* clock = nullptr;
@@ -110,8 +110,8 @@ struct WriteContext {
   std::string subresource;  // "" for the object itself
   std::string verb;         // of the request: "create", "update", "patch"
   std::string user;
-  std::string user_node;  // of a service account whose token is bound to one node
-  // May the caller do this besides? Null: everything.
+  std::string user_node;  // the node, if the user is a service account whose token is bound to one
+  // May the caller also do this? Null: everything.
   std::function<AccessDecision(const AccessAttributes&)> authorize;
   std::string field_manager;
   bool dry_run = false;
@@ -142,16 +142,16 @@ std::string human_duration(Duration d);
 // The Age cell: "<unknown>" when the timestamp is absent.
 std::string age_cell(const Json& timestamp_or_null, WallTime now);
 
-// What graceful deletion decides (pods). Without it every delete is immediate.
+// The outcome of graceful deletion (pods). Without it every delete is immediate.
 struct DeleteDecision {
   bool graceful = false;      // keep the object with a deletionTimestamp
-  int64_t grace_seconds = 0;  // of the decision
+  int64_t grace_seconds = 0;  // the decided grace period
   bool mark_first = false;    // immediate, but a MODIFIED event with deletionTimestamp precedes DELETED
 };
 
 class Kind {
  public:
-  // What rows of tables show of an object's metadata.
+  // The metadata that table rows show of an object.
   virtual Json table_metadata(const Json& metadata) const;
   explicit Kind(KindInfo info) : info_(std::move(info)) {}
   virtual ~Kind() = default;
@@ -168,21 +168,21 @@ class Kind {
 
   // Called before admission and validation, after status reset and generation. `object` has its final name.
   virtual void prepare_for_create(const WriteContext& ctx, Json& object) const;
-  // A write to the object itself; status is already the old one. Generation is counted after this.
+  // A write to the object itself; status already has its old value. Generation is counted after this.
   virtual void prepare_for_update(const WriteContext& ctx, Json& object, const Json& old) const;
-  // A write to /status; everything but status (and the metadata KindInfo allows) is already the old one.
+  // A write to /status; everything except status (and the metadata KindInfo allows) already has its old value.
   virtual void prepare_for_status_update(const WriteContext& ctx, Json& object, const Json& old) const;
 
-  // Admission: refusals other than 422, and mutations that admission makes.
+  // Admission: refusals other than 422, and admission's mutations.
   virtual StatusOr<void> admit_create(const WriteContext& ctx, Json& object) const;
   virtual StatusOr<void> admit_update(const WriteContext& ctx, Json& object, const Json& old) const;
   virtual StatusOr<void> admit_delete(const WriteContext& ctx, const Json& object) const;
 
-  // False where upstream looks at metadata only after the kind's own rules found nothing wrong.
+  // False if upstream checks metadata only after the kind's own rules found nothing wrong.
   virtual bool validates_metadata(const WriteContext&) const { return true; }
-  // What upstream says of an object that is created before it says anything of its metadata.
+  // Errors that upstream reports on a created object before any about its metadata.
   virtual FieldErrors validate_before_metadata(const WriteContext&, const Json&) const { return {}; }
-  // Validation, without metadata (done by the machinery before it). Errors in upstream's order.
+  // Validation, without metadata (the machinery validates that first). Errors in upstream's order.
   virtual FieldErrors validate_create(const WriteContext& ctx, const Json& object) const;
   virtual FieldErrors validate_update(const WriteContext& ctx, const Json& object, const Json& old) const;
   virtual FieldErrors validate_status_update(const WriteContext& ctx, const Json& object, const Json& old) const;
@@ -190,24 +190,24 @@ class Kind {
   // True (default) when generation counts this change: anything outside metadata and status differs.
   virtual bool bumps_generation(const Json& object, const Json& old) const;
 
-  // Tables. `columns` is asked once; `cells` gives one value a column for an object in the hub version.
+  // Tables. `columns` is called once; `cells` returns one value per column for an object in the hub version.
   virtual std::vector<TableColumn> columns() const;
   virtual Json cells(const Json& object, WallTime now) const;
-  // TableRow.conditions; null when there are none.
+  // TableRow.conditions; null if there are none.
   virtual Json row_conditions(const Json& object) const;
 
   // Field labels besides metadata.name and metadata.namespace that this version accepts in selectors, and an object's
   // value for one of them ("" when unset).
   virtual std::vector<std::string> field_labels(const GroupVersion& gv) const;
   virtual std::string field_value(const Json& object, std::string_view label, const GroupVersion& gv) const;
-  // The 400 for an unknown label; kinds without own labels say `"x" is not a known field selector: only ...`.
+  // The 400 for an unknown label; kinds without their own labels answer `"x" is not a known field selector: only ...`.
   virtual std::string unknown_field_label(std::string_view label, const GroupVersion& gv) const;
 
   // Called on an object that a deletion marks or removes (namespaces become Terminating).
   virtual void prepare_for_delete(const WriteContext& ctx, Json& object) const;
-  // Deletion of one object that exists. `grace_period` as the options gave it.
+  // Deletion of one existing object. `grace_period` as given in the options.
   virtual DeleteDecision decide_delete(const Json& object, std::optional<int64_t> grace_period) const;
-  // The policy where the request names none: "Background", "Orphan" or "Foreground"; may warn.
+  // The policy if the request names none: "Background", "Orphan" or "Foreground"; may warn.
   virtual std::string default_propagation(const WriteContext& ctx) const;
 
  private:
@@ -217,12 +217,12 @@ class Kind {
 // All kinds by group and plural. Immutable once the server runs.
 class KindRegistry {
  public:
-  void add(std::unique_ptr<Kind> kind);  // a bug (check) when group and plural are taken
-  // This version is known but not served, as with --runtime-config=GROUP/VERSION=false.
+  void add(std::unique_ptr<Kind> kind);  // a bug (check) if group and plural are taken
+  // This version is known but not served, like --runtime-config=GROUP/VERSION=false.
   void withdraw(const std::string& group_version) { withdrawn_.insert(group_version); }
   const std::set<std::string>& withdrawn() const { return withdrawn_; }
   bool serves(const GroupVersion& gv) const { return !withdrawn_.contains(gv.text()); }
-  // The kind served at group/version/plural, nullptr when there is none.
+  // The kind served at group/version/plural; nullptr if there is none.
   const Kind* find(const GroupVersion& gv, std::string_view plural) const;
   const Kind* find_by_kind(const GroupVersion& gv, std::string_view kind) const;
   const std::vector<std::unique_ptr<Kind>>& kinds() const { return kinds_; }
@@ -234,10 +234,10 @@ class KindRegistry {
   std::set<std::string> withdrawn_;
 };
 
-// Facts of all served kinds (discovery, storage, deletion), for the constructors of kinds. A bug when unknown.
+// The catalog's facts about a kind (discovery, storage, deletion), for the constructors of kinds. A bug if unknown.
 KindInfo catalog_info(std::string_view group, std::string_view plural);
 
-// The kinds this build serves (kinds/registry.cc). A kind with rules of its own is a class there or in validation/;
+// The kinds that this build serves (kinds/registry.cc). A kind with its own rules is a class there or in validation/;
 // the others are plain Kind objects over their catalog_info().
 void register_all_kinds(KindRegistry& registry);
 

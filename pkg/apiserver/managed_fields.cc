@@ -16,7 +16,7 @@ const ObjectType* managed_type(const Kind& kind, const GroupVersion&) {
 
 namespace {
 
-// What managedfields.DecodeManagedFields demands of a list.
+// managedfields.DecodeManagedFields' requirements for a list.
 bool well_formed(const Json& managed) {
   return std::all_of(managed.begin(), managed.end(), [](const Json& e) {
     if (!e.is_object()) return false;
@@ -96,7 +96,7 @@ void track_update(const ObjectType* type, const Json* old, Json& object, const M
   const Json none = Json::object();
   const Json& old_meta = old == nullptr ? none : old->at("metadata");
   const Json sent = meta.value("managedFields", Json());
-  // A list that was sent replaces the entries ([{}] or [] clears them); none sent, or a malformed one, keeps them.
+  // A list in the request replaces the entries ([{}] or [] clears them). Without one, or if it is malformed, they stay.
   const bool cleared = old != nullptr && sent.is_array() && (sent.empty() || (sent.size() == 1 && sent[0].empty()));
   if (cleared) {
     meta.erase("managedFields");
@@ -105,7 +105,7 @@ void track_update(const ObjectType* type, const Json* old, Json& object, const M
   const bool replaced = old != nullptr && sent.is_array() && well_formed(sent);
   auto entries = read_managers(replaced ? meta : old_meta);
   if (old != nullptr && entries.empty()) {
-    // Ownership that was cleared is recorded again from the next apply on.
+    // Cleared ownership is recorded again from the next apply on.
     meta.erase("managedFields");
     return;
   }

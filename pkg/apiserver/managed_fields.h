@@ -1,4 +1,4 @@
-// metadata.managedFields: who set which field, kept on every write.
+// metadata.managedFields: which manager set which field, updated on every write.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@
 
 namespace dra::apiserver {
 
-// One writer, as managedFields name it.
+// One manager, as managedFields name it.
 struct ManagerTag {
-  bool track = true;  // false: this write keeps the entries itself (apply)
+  bool track = true;  // false: this write sets the entries itself (apply)
   std::string manager;
   std::string subresource;
   std::string api_version;
@@ -30,19 +30,19 @@ struct ManagedEntry {
   FieldSet fields;
 };
 std::vector<ManagedEntry> read_managers(const Json& meta);
-// Entries without fields are dropped; the others stand in upstream's order.
+// Entries without fields are dropped; the others are in upstream's order.
 void write_managers(Json& meta, std::vector<ManagedEntry> entries);
-// Takes what differs out of what somebody owned.
+// Removes the differing fields from those that a manager owned.
 void disown(FieldSet& fields, const Comparison& difference);
 // What the first write of an object is compared with.
 Json empty_object(const ObjectType* type);
 
-// The schema that tells lists and maps apart for ownership, null when there is none (everything is then granular maps
-// and atomic lists).
+// The schema that distinguishes lists and maps for ownership; null if there is none (then all maps are granular and all
+// lists atomic).
 const ObjectType* managed_type(const Kind& kind, const GroupVersion& gv);
 
-// Notes an ordinary write: fields that differ from `old` (null: a create) become the manager's and nobody else's,
-// fields that are gone are nobody's. Changes object["metadata"]["managedFields"]. Documents are in the hub version.
+// Records an ordinary write: fields that differ from `old` (null: a create) become this manager's alone; removed fields
+// have no manager. Changes object["metadata"]["managedFields"]. Documents are in the hub version.
 void track_update(const ObjectType* type, const Json* old, Json& object, const ManagerTag& manager);
 
 }  // namespace dra::apiserver

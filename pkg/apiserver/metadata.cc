@@ -46,7 +46,7 @@ void validate_finalizers(const Json& finalizers, const FieldPath& path, FieldErr
   }
 }
 
-// An owner reference as messages show it: fields in declaration order.
+// An owner reference as messages print it: fields in declaration order.
 std::string owner_text(const Json& o) {
   std::string out = "{\"apiVersion\":" + compact_text(o.value("apiVersion", Json(""))) +
                     ",\"kind\":" + compact_text(o.value("kind", Json(""))) +
@@ -67,7 +67,7 @@ void validate_owner_references(const Json& owners, const FieldPath& path, FieldE
     const std::string kind = o.value("kind", "");
     const std::string name = o.value("name", "");
     const std::string uid = o.value("uid", "");
-    // Of more than one slash nothing can be made: schema.FromAPIVersionAndKind leaves the version empty.
+    // With more than one slash, schema.FromAPIVersionAndKind leaves the version empty.
     if (version.empty() || std::count(version.begin(), version.end(), '/') > 1)
       errors.push_back(invalid(path.child("apiVersion"), version, "version must not be empty"));
     if (kind.empty()) errors.push_back(invalid(path.child("kind"), kind, "must not be empty"));

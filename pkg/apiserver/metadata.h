@@ -8,11 +8,11 @@
 
 namespace dra::apiserver {
 
-// The messages of what is wrong with a name; empty when it is fine. `prefix`: a generateName, which may end in '-'.
+// Messages about what is wrong with a name; empty if it is valid. `prefix`: a generateName, which may end in '-'.
 std::vector<std::string> name_errors(NameRule rule, std::string_view name, bool prefix);
 // A whole ObjectMeta at `path`.
 FieldErrors validate_object_meta(const Json& meta, const KindInfo& info, const FieldPath& path);
-// What an update may not change. `meta` has the old values where none were sent.
+// What an update may not change. `meta` has the old values for fields that were not sent.
 FieldErrors validate_object_meta_update(const Json& meta, const Json& old, const FieldPath& path);
 // Labels and annotations alone, for templates.
 FieldErrors validate_labels(const Json& labels, const FieldPath& path);
@@ -22,7 +22,7 @@ FieldErrors validate_annotations(const Json& annotations, const FieldPath& path)
 void init_create_metadata(const KindInfo& info, const WriteContext& ctx, Json& meta);
 // Carries over what an update cannot change.
 void init_update_metadata(const Json& old, Json& meta);
-// prefix cut to 58 characters plus five random ones.
+// The prefix cut to 58 characters plus five random ones.
 std::string generate_name(std::string_view prefix, Random& random);
 
 }  // namespace dra::apiserver

@@ -1,5 +1,5 @@
-// Which form an answer takes: the Accept header against what this server can write (JSON and YAML, whole objects,
-// metadata only, tables; protobuf for all but tables). CBOR is not written; clients that name a second choice get that.
+// The form of an answer: the Accept header against what this server can write (JSON and YAML: whole objects, metadata
+// only, tables; protobuf: all but tables). CBOR is not written; a client that names a second choice gets that.
 #pragma once
 
 #include <string>
@@ -14,19 +14,19 @@ enum class OutputShape { kObject, kTable, kPartialObjectMetadata };
 struct OutputForm {
   OutputShape shape = OutputShape::kObject;
   std::string shape_version = "v1";  // of meta.k8s.io, for tables and partial objects
-  bool partial_list = false;         // PartialObjectMetadataList was asked for
+  bool partial_list = false;         // PartialObjectMetadataList was requested
   bool yaml = false;
   bool protobuf = false;
-  bool stream_watch = false;  // ;stream=watch was asked for
+  bool stream_watch = false;  // ;stream=watch was requested
 };
 
-// `watchable`: the route also serves watches, which shows in the 406 text.
+// `watchable`: the route also serves watches, which changes the 406 text.
 StatusOr<OutputForm> negotiate_output(std::string_view accept, bool watchable);
 
 // The media type of a Content-Type header without parameters, in lower case.
 std::string media_type(std::string_view content_type);
 
-// True when discovery is to be answered in aggregated form.
+// True if discovery is to be answered in aggregated form.
 bool wants_aggregated_discovery(std::string_view accept);
 
 }  // namespace dra::apiserver

@@ -14,7 +14,7 @@ namespace dra::apiserver {
 
 namespace {
 
-// io.k8s.api.core.v1.Pod, the name under which kubectl knows a type.
+// io.k8s.api.core.v1.Pod, kubectl's name for a type.
 std::string component_name(const ObjectType& type) {
   const size_t slash = type.package.find('/');
   const std::string group = type.package.substr(0, slash);
@@ -25,7 +25,7 @@ std::string component_name(const ObjectType& type) {
 
 class SchemaWriter {
  public:
-  // Adds a type and all it refers to.
+  // Adds a type and everything it refers to.
   void add(const ObjectType& type) {
     const std::string name = component_name(type);
     if (!done_.insert(name).second) return;
@@ -171,7 +171,7 @@ std::string hash_of(std::string_view text) {
   return out;
 }
 
-// Documents by root ("apis/apps/v1"), with their hashes; made once for each set of versions that are left out.
+// Documents by root ("apis/apps/v1"), with their hashes; built once for each set of withdrawn versions.
 struct Documents {
   std::map<std::string, std::pair<std::string, std::string>> by_root;
   std::string v2_protobuf, v2_json;

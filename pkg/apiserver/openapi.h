@@ -5,7 +5,7 @@
 
 namespace dra::apiserver {
 
-// False when the path is not below /openapi.
+// False if the path is not below /openapi.
 bool handle_openapi(const Env& env, Call& call);
 
 }  // namespace dra::apiserver

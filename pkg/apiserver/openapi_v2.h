@@ -1,6 +1,6 @@
 // /openapi/v2: enough for kubectl to learn that PATCH of every kind takes dryRun and fieldValidation (kubectl 1.20 to
-// 1.26 ask nowhere else before `--dry-run=server` and `diff`). It has no definitions: clients use the types that they
-// were built with.
+// 1.26 ask only here before `--dry-run=server` and `diff`). It has no definitions: clients use the types they were
+// built with.
 #pragma once
 
 #include <string>

@@ -38,7 +38,7 @@ void apply_merge_patch(Json& target, const Json& patch) {
 
 namespace {
 
-// What Go's decoder says of a JSON patch that is no list of operations; empty when it is one.
+// The message of Go's decoder if a JSON patch is not a list of operations; empty if it is.
 std::string wrong_operations(const Json& document) {
   if (!document.is_array()) return json_kind_name(document) + " into Go value of type []handlers.jsonPatchOp";
   for (const Json& operation : document) {
@@ -162,7 +162,7 @@ StatusOr<Json> Patch::run(const Env& env, Call& call, const Json* current) const
   const MismatchWords words = type_ == Type::kStrategic ? MismatchWords::kConverter : MismatchWords::kJson;
   auto decoded = decode_document(*target, body_kind(call), patched, duplicates_, text_, words);
   if (!decoded) {
-    // A document that a patch made is judged as one field of the patch.
+    // A document produced by a patch is judged as one field of the patch.
     const std::string& message = decoded.error().message;
     const size_t strict = message.find("strict decoding error: ");
     if (decoded.error().code == 400 && strict != std::string::npos) {

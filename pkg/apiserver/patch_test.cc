@@ -37,7 +37,7 @@ TEST(JsonPatch, CopiesIntoTheirOwnLeafAreRefusedBeforeTheyNestTooDeep) {
   EXPECT_EQ(out.error().reason, "Invalid");
 }
 
-// Each operation moves the chain below a fresh one, so that it nests one level deeper.
+// Each operation moves the chain below a new one, so that it nests one level deeper.
 TEST(JsonPatch, MovesMayNotNestDeeperThanBodies) {
   Json patch = Json::array();
   for (int i = 0; i < kMaxJsonDepth + 5; ++i) {
@@ -77,7 +77,7 @@ TEST(JsonPatch, ReplaceCreatesMembersOfObjectsOnly) {
   EXPECT_FALSE(apply_json_patch(Json::object(), Json::array({operation("replace", "/a/b", 1)})));
 }
 
-// Random patches give what the JSON library's own implementation gives.
+// Random patches have the same result as the JSON library's own implementation.
 TEST(JsonPatch, EqualsTheLibrary) {
   const uint64_t seed = 20261121;
   SeededRandom random(seed);
@@ -103,7 +103,7 @@ TEST(JsonPatch, EqualsTheLibrary) {
     Json theirs = document;
     try {
       for (const auto& one : patch) {
-        // The library takes members out of scalars without a word and does not survive putting them there.
+        // The library silently removes members from scalars and crashes when adding them there.
         const Json::json_pointer path(one["path"].get<std::string>());
         if (!path.empty() && !theirs.at(path.parent_pointer()).is_structured()) (void)theirs.at(path);
         theirs.patch_inplace(Json::array({one}));

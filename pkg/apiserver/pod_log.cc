@@ -9,7 +9,7 @@ namespace dra::apiserver {
 
 namespace {
 
-// The name of the pod's claim; empty while it is not known, or when none is needed.
+// The name of the pod's claim; empty if it is not known yet, or if none is needed.
 std::string claim_behind(const Json& pod, const std::string& entry_name) {
   for (const Json& entry : list_of(member(pod, "spec"), "resourceClaims"))
     if (text_of(entry, "name") == entry_name && is_set(entry, "resourceClaimName"))
@@ -19,7 +19,7 @@ std::string claim_behind(const Json& pod, const std::string& entry_name) {
   return "";
 }
 
-// The devices that the claim holds for one request, or for all of them where `request` is empty. A result of
+// The devices that the claim holds for one request, or for all of them if `request` is empty. A result of
 // firstAvailable names "request/alternative".
 void add_devices(std::vector<std::string>& out, const ObjectReader& reader, const Json& pod, const std::string& claim,
                  const std::string& request) {
@@ -85,7 +85,7 @@ void pod_log(const Env& env, const CallPtr& call) {
   if (container == nullptr)
     return send_status(*call, bad_request("container " + wanted + " is not valid for pod " + name));
   const std::string text = text_of(*container, "name");
-  // A pod without a node has no log yet: the real server answers the same way, with an empty text.
+  // A pod without a node has no log yet: the real server also answers with an empty text.
   if (text_of(member(*pod, "spec"), "nodeName").empty()) return send_text(*call, 200, "text/plain", "");
   if (!has_started(*pod))
     return send_status(*call, bad_request("container " + quote(text) + " in pod " + quote(name) +

@@ -16,8 +16,8 @@ struct CodePointRange {
   uint32_t last;
 };
 
-// Controls, format characters, spaces other than ' ', surrogates, private use and noncharacters, sorted. (Go knows
-// unassigned code points as well.)
+// Controls, format characters, spaces other than ' ', surrogates, private use and noncharacters, sorted. (Go also knows
+// unassigned code points.)
 constexpr CodePointRange kUnprintable[] = {
     {0x00, 0x1f},       {0x7f, 0xa0},       {0xad, 0xad},       {0x600, 0x605},      {0x61c, 0x61c},
     {0x6dd, 0x6dd},     {0x70f, 0x70f},     {0x1680, 0x1680},   {0x180e, 0x180e},    {0x2000, 0x200f},

@@ -1,7 +1,7 @@
 // Kubernetes' protobuf bodies (magic "k8s\0" and runtime.Unknown) into JSON documents, by the schema tables.
 //
-// Typed Go clients send these. Answers are written by protobuf_answer.h. Bounded: nesting, and everything within the
-// body.
+// Typed Go clients send these. protobuf_answer.h writes answers. Bounded: nesting is limited, and every length stays
+// within the body.
 #pragma once
 
 #include <string_view>
@@ -14,9 +14,9 @@ namespace dra::apiserver {
 
 struct BodyKind;
 
-using api::kProtobufMagic;  // what every protobuf body begins with
+using api::kProtobufMagic;  // the prefix of every protobuf body
 
-// The document, with apiVersion and kind as the envelope has them.
+// The document, with apiVersion and kind from the envelope.
 StatusOr<Json> decode_protobuf_body(std::string_view body, const BodyKind& expected);
 
 }  // namespace dra::apiserver

@@ -19,7 +19,7 @@ constexpr int kListMetadata = 1, kListItems = 2;
 // The message that a map's list values are wrapped in (authorization's ExtraValue).
 constexpr int kExtraValueItems = 1;
 
-// Documents in the store are decoded by the same tables, so a value that does not fit its type is only skipped.
+// Documents in the store were decoded by the same tables, so a value that does not fit its type is only skipped.
 class MessageEncoder {
  public:
   static void message(const ObjectType& type, const Json& object, std::string& out) {
@@ -40,7 +40,7 @@ class MessageEncoder {
   }
 
  private:
-  // What the generated code writes for a plain field that is not set.
+  // What the generated code writes for an unset plain field.
   static void zero(const ValueType& type, int number, std::string& out) {
     switch (type.type) {
       case FieldType::kInt32:
@@ -140,8 +140,8 @@ class MessageEncoder {
     std::string out;
     WallTime t;
     if (!json.is_string() || json.get_ref<const std::string&>().empty()) return out;
-    // What is in the store and is no time (nothing that came over the API) must not read as an absent one: an object
-    // that is being deleted would look alive.
+    // An invalid time in the store (the API admits none) must not read as an absent one: an object that is being
+    // deleted would look alive.
     if (!parse_rfc3339(json.get_ref<const std::string&>(), t)) t = WallTime(std::chrono::seconds(1));
     const auto since = t.time_since_epoch();
     const auto seconds = std::chrono::floor<std::chrono::seconds>(since);

@@ -19,7 +19,7 @@ std::string bytes_of(const std::string& base64) {
   return out;
 }
 
-// Bodies that generated Go code wrote (client-go's typed clients), with the documents they were made from.
+// Bodies written by generated Go code (client-go's typed clients), with the documents they were made from.
 struct Body {
   const char* document;
   const char* base64;
@@ -71,14 +71,14 @@ TEST(ProtobufAnswer, DecodesToWhatWasEncoded) {
   const ObjectType* type = find_message_type("v1", "Pod");
   auto decoded = decode_protobuf_body(*answer, {{"", "v1"}, "Pod", type});
   ASSERT_TRUE(decoded);
-  // Both in the form in which the store keeps objects: plain fields that are empty are dropped.
+  // Both in the store's form: empty plain fields are dropped.
   Json expected = pod;
   EXPECT_EQ(decode_object(type, expected).error, "");
   EXPECT_EQ(decode_object(type, *decoded).error, "");
   EXPECT_EQ(*decoded, expected);
 }
 
-// Nothing that came over the API is so, but a store may be older than a check.
+// The API admits no such time, but a store may be older than the check.
 TEST(ProtobufAnswer, ATimeThatIsNoneIsNotAbsent) {
   const auto answer = encode_protobuf_answer(Json::parse(R"({"apiVersion":"v1","kind":"Pod",
     "metadata":{"name":"p","deletionTimestamp":"soon"}})"));

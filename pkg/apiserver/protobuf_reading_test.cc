@@ -1,4 +1,4 @@
-// What this server writes as protobuf the client reads as it reads the same object's JSON: decode_protobuf<T>() is
+// The client reads this server's protobuf exactly as it reads the same object's JSON: decode_protobuf<T>() equals
 // decode<T>() for every object, whichever fields it has.
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 
 namespace dra::apiserver::protobuf_reading_test {
 
-// Random values of the types of the schema tables, as clients might send them. Texts and keys are often those that the
+// Random values of the types in the schema tables, as clients might send them. Texts and keys are often those that the
 // readers look for.
 class Values {
  public:
@@ -24,7 +24,7 @@ class Values {
   Json object(const ObjectType& type, int depth) {
     Json out = Json::object();
     for (const auto& [name, field] : type.visible) {
-      // Deep down most fields stay away, so that objects end.
+      // At depth most fields are left out, so that objects end.
       if (depth > 12 || random_.below(depth > 5 ? 4 : 2) != 0) continue;
       out[name] = value(field->value, depth, name);
     }
@@ -102,7 +102,7 @@ class Values {
   SeededRandom random_;
 };
 
-// `document` is as a server keeps it. Counts what could be compared.
+// `document` is in the store's form. Counts what could be compared.
 template <class T>
 bool both_read_alike(const Json& document) {
   const auto bytes = encode_protobuf_answer(document);
@@ -149,7 +149,7 @@ TEST(ProtobufReading, RandomObjectsOfEachKind) {
       ASSERT_TRUE(both_read_alike(random_object(api_version, kind, seed))) << api_version << " " << kind << " " << seed;
 }
 
-// Everything in the recordings that is of one of the kinds, wherever it stands.
+// Every object in the recordings that is of one of the kinds, at any depth.
 void compare_within(const Json& json, int& compared) {
   if (json.is_object() && json.contains("apiVersion") && json.contains("spec")) {
     Json document = json;

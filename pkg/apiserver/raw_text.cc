@@ -17,8 +17,8 @@ std::string printed_form(const Json& value) {
   return go_compact_json(value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-// Walks JSON text along a schema. It recurses only where the document does, whose depth parse_json() bounds; what is
-// off the schema is skipped without recursion. Stops at the end of the text, whatever it holds.
+// Walks JSON text along a schema. It recurses only as deep as the document, which parse_json() bounds; parts outside
+// the schema are skipped without recursion. Stops at the end of the text, whatever it contains.
 class RawTextScanner {
  public:
   explicit RawTextScanner(std::string_view text) : text_(text) {}
@@ -70,7 +70,7 @@ class RawTextScanner {
     skip_space();
     return take(c);
   }
-  // At the end of a list or object, or past the comma before its next element.
+  // True at the end of a list or object; else moves past the comma before its next element.
   bool leave(char close) {
     skip_space();
     if (at_ >= text_.size() || take(close)) return true;

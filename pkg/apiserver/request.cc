@@ -33,7 +33,7 @@ bool percent_decode(std::string_view text, bool plus_is_space, std::string& out)
       out += text[i];
     }
   }
-  // What comes in here goes into objects, which are UTF-8 throughout.
+  // This text goes into objects, which are always UTF-8.
   if (!is_valid_utf8(out)) out = valid_utf8(out);
   return true;
 }
@@ -41,7 +41,7 @@ bool percent_decode(std::string_view text, bool plus_is_space, std::string& out)
 Query Query::parse(std::string_view text) {
   Query q;
   for (const auto& pair : split(text, '&')) {
-    if (pair.empty() || pair.find(';') != std::string::npos) continue;  // as net/url does
+    if (pair.empty() || pair.find(';') != std::string::npos) continue;  // like net/url
     const size_t eq = pair.find('=');
     std::string name;
     std::string value;

@@ -1,4 +1,4 @@
-// What a request asks for: its path and query taken apart (k8s.io/apiserver/pkg/endpoints/request).
+// The target of a request: its path and query, parsed (k8s.io/apiserver/pkg/endpoints/request).
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace dra::apiserver {
 class Query {
  public:
   static Query parse(std::string_view text);
-  // The first value, "" when absent.
+  // The first value; "" if absent.
   const std::string& get(std::string_view name) const;
   bool has(std::string_view name) const;
   std::vector<std::string> all(std::string_view name) const;
@@ -28,7 +28,7 @@ class Query {
 
 struct RequestPath {
   std::string text;                // decoded
-  std::vector<std::string> parts;  // of it, empty ones dropped
+  std::vector<std::string> parts;  // parts of `text`; empty ones dropped
   // Of resource requests (below /api/VERSION or /apis/GROUP/VERSION):
   bool is_resource = false;
   GroupVersion gv;
@@ -40,9 +40,9 @@ struct RequestPath {
   bool too_deep = false;   // more parts than any resource path has
 };
 
-// `target` without the query. False when the percent-encoding is broken.
+// `path`: the request target without the query. False if the percent-encoding is broken.
 bool parse_path(std::string_view path, RequestPath& out);
-// The bytes that the escapes stand for; those that are no UTF-8 become U+FFFD.
+// The bytes that the escapes encode; bytes that are not UTF-8 become U+FFFD.
 bool percent_decode(std::string_view text, bool plus_is_space, std::string& out);
 
 }  // namespace dra::apiserver

@@ -116,7 +116,7 @@ StatusOr<DeleteRequest> parse_delete_request(Call& call) {
   if (!body) return fail_status(body.error());
   Json document = std::move(*body);
   if (call.request.body.empty()) {
-    // The same options may come as query parameters, when there is no body.
+    // Without a body, the same options may come as query parameters.
     const Query& q = call.query;
     if (q.has("propagationPolicy")) document["propagationPolicy"] = q.get("propagationPolicy");
     if (q.has("orphanDependents")) document["orphanDependents"] = q.flag("orphanDependents");

@@ -16,15 +16,15 @@ struct DeleteRequest {
   std::optional<std::string> resource_version;
   bool dry_run = false;
 };
-// From the body, or from the query when there is none.
+// From the body, or from the query if there is no body.
 StatusOr<DeleteRequest> parse_delete_request(Call& call);
-// 409 where uid or resource_version is not that of the object with this metadata.
+// 409 if uid or resource_version differs from that in this object's metadata.
 StatusOr<void> check_preconditions(const KindInfo& info, const Json& meta, const std::string& name,
                                    const DeleteRequest& options);
 
 struct DeleteResult {
   StoredPtr object;
-  bool gone = false;  // false: held by finalizers or grace
+  bool gone = false;  // false: finalizers or a grace period keep it
 };
 StatusOr<DeleteResult> delete_object(const Env& env, Call& call, const std::string& name, const DeleteRequest& options);
 

@@ -29,7 +29,7 @@ Status too_large_revision(uint64_t wanted, uint64_t current) {
   return s;
 }
 
-// Waits until the store has reached the revision the call wants, then goes on; gives up after three seconds or the
+// Waits until the store reaches the revision that the call wants, then goes on; gives up after three seconds or the
 // request's own time limit.
 void when_reached(const Env& env, const CallPtr& call, uint64_t revision, std::function<void()> go_on) {
   if (revision <= env.store.revision()) {
@@ -56,7 +56,7 @@ void when_reached(const Env& env, const CallPtr& call, uint64_t revision, std::f
     if (revision <= env.store.revision()) {
       go_on();
     } else if (own_over) {
-      // Upstream's time-out filter writes this text under the wrong media type.
+      // Upstream's timeout filter sends this text with the wrong media type.
       send_text(*call, 504, "text/plain; charset=utf-8",
                 R"({"metadata":{},"status":"Failure","message":")" + request_timeout().message +
                     R"(","reason":"Timeout","details":{},"code":504})" + "\n");
@@ -144,7 +144,7 @@ std::string item_text(const Call& call, const StoredObject& object) {
   return compact_text(partial_object(object.document()->at("metadata"), call.form.shape_version));
 }
 
-// False when no schema table has the kind: the answer is JSON then.
+// False if no schema table has the kind: the answer is then JSON.
 bool send_protobuf_page(Call& call, const Page& page, const Json& metadata, const std::string& api_version,
                         const std::string& kind) {
   const bool partial = call.form.shape == OutputShape::kPartialObjectMetadata;
@@ -195,7 +195,7 @@ void send_page(const Env& env, Call& call, const Page& page) {
     text += item_text(call, *o);
   }
   text += "]}";
-  // An empty metadata-only list has no array at all upstream.
+  // In upstream an empty metadata-only list has no array at all.
   if (partial && page.items.empty()) text.replace(text.size() - 3, 2, "null");
   send_json(call, 200, std::move(text));
 }

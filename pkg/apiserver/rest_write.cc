@@ -39,7 +39,7 @@ StatusOr<void> check_namespace(const Env& env, const Call& call, const std::stri
   return {};
 }
 
-// The body's name and namespace against the URL's.
+// Checks the body's name and namespace against the URL's.
 StatusOr<void> check_identity(const Call& call, Json& meta, bool create) {
   const KindInfo& info = call.kind->info();
   std::string ns = meta.value("namespace", "");
@@ -64,7 +64,7 @@ StatusOr<void> check_identity(const Call& call, Json& meta, bool create) {
   return {};
 }
 
-// True when nothing but the timestamps of managedFields differs.
+// True if only the timestamps of managedFields differ.
 bool same_object(const Json& a, const Json& b) {
   if (a == b) return true;
   auto without_times = [](const Json& object) {
@@ -88,12 +88,12 @@ void keep_member(Json& object, const Json& old, const char* name) {
   }
 }
 
-// A status write: everything but the status is the old object's, with the metadata that this kind lets through.
+// A status write: everything except the status and the metadata that this kind permits is the old object's.
 void reset_for_status(const KindInfo& info, Json& object, const Json& old) {
   Json meta = old.at("metadata");
   const Json& sent = object.at("metadata");
   auto take = [&](const char* field) { keep_member(meta, sent, field); };
-  take("uid");  // kept to be refused when it is another's
+  take("uid");  // kept, so that another object's uid is refused
   take("resourceVersion");
   take("managedFields");
   take("generateName");
@@ -113,13 +113,13 @@ void reset_for_status(const KindInfo& info, Json& object, const Json& old) {
   }
 }
 
-// Validation tells empty lists from absent ones, storage does not.
+// Validation distinguishes empty lists from absent ones; storage does not.
 void settle_empty_lists(const Kind& kind, Json& object) {
   const ObjectType* type = managed_type(kind, kind.info().hub);
   if (type != nullptr) null_empty_lists(*type, object);
 }
 
-// The texts of RawExtension fields that `object` is stored with.
+// The texts of RawExtension fields to store with `object`.
 RawTexts new_raw_texts(const Call& call, const UpdateRules& rules, const StoredObject& stored, const Json& object) {
   const RawTexts& old = stored.raw_texts();
   RawTexts sent;
@@ -269,7 +269,7 @@ StatusOr<WriteResult> update_object(const Env& env, Call& call, const std::strin
 
   const bool status_write = rules.subresource == "status";
   if (rules.manager.track) {
-    // Ownership is judged by what was sent, before a field that this write may not touch is put back.
+    // Ownership follows what was sent, before fields that this write may not change are restored.
     Json tracked = object;
     if (status_write) {
       reset_for_status(info, tracked, old);
@@ -293,7 +293,7 @@ StatusOr<WriteResult> update_object(const Env& env, Call& call, const std::strin
     object["metadata"]["generation"] = old.at("metadata").value("generation", int64_t{0}) + 1;
   }
 
-  // Upstream validates metadata twice on updates: once for all kinds, once in the kind's own rules.
+  // On updates upstream validates metadata twice: once for all kinds, once in the kind's own rules.
   FieldErrors errors = validate_object_meta(object["metadata"], info, FieldPath("metadata"));
   append_errors(errors, validate_object_meta_update(object["metadata"], old.at("metadata"), FieldPath("metadata")));
   append_errors(errors, FieldErrors(errors));
@@ -304,7 +304,7 @@ StatusOr<WriteResult> update_object(const Env& env, Call& call, const std::strin
 
   settle_empty_lists(*call.kind, object);
   if (same_raw_texts && same_object(object, old)) return WriteResult{stored, false};
-  // The last finalizer of an object that waits for its end: it goes, and the answer shows the old resourceVersion.
+  // The last finalizer of an object being deleted: the object is removed; the answer has the old resourceVersion.
   const Json& new_meta = object["metadata"];
   const bool unheld = new_meta.value("finalizers", Json::array()).empty() && spec_finalizers_empty(info, object);
   if (new_meta.contains("deletionTimestamp") && unheld && new_meta.value("deletionGracePeriodSeconds", 0) == 0 &&

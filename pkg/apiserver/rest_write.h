@@ -10,25 +10,25 @@
 namespace dra::apiserver {
 
 WriteContext write_context(const Env& env, Call& call);
-// Who is recorded as the manager of what this call writes.
+// The manager recorded for what this call writes.
 ManagerTag manager_tag(const Env& env, const Call& call);
 
 struct WriteResult {
-  StoredPtr object;  // with the old resourceVersion where nothing was stored
+  StoredPtr object;  // with the old resourceVersion if nothing was stored
   bool created = false;
 };
 
-// `object`: decoded, in the call's version, name and namespace agreed with the URL.
+// `object`: decoded, in the call's version; its name and namespace match the URL.
 StatusOr<StoredPtr> create_object(const Env& env, Call& call, Json object, const ManagerTag& manager);
 
 struct UpdateRules {
-  bool is_put = false;           // a whole object; patches have other preconditions
-  bool may_create = false;       // when it is absent
-  bool keeps_key_order = false;  // a patch that leaves the text of untouched values as it was
+  bool is_put = false;           // a whole object; patches have different preconditions
+  bool may_create = false;       // if it is absent
+  bool keeps_key_order = false;  // a patch that keeps the text of untouched values
   std::string subresource;       // "status", or another that writes the main part
   ManagerTag manager;
 };
-// Makes the new object of the present one (in the call's version, without type fields; null when absent).
+// Makes the new object from the current one (in the call's version, without type fields; null if absent).
 using Mutation = std::function<StatusOr<Json>(const Json* current)>;
 StatusOr<WriteResult> update_object(const Env& env, Call& call, const std::string& name, const UpdateRules& rules,
                                     const Mutation& mutate);
@@ -37,7 +37,7 @@ StatusOr<WriteResult> update_object(const Env& env, Call& call, const std::strin
 GroupKind error_kind(const Call& call);
 // "configmaps/": the part of an etcd key that names the kind, for messages.
 std::string registry_path(const KindInfo& info);
-// Namespaces are held by spec.finalizers, too.
+// spec.finalizers also block the deletion of namespaces.
 bool spec_finalizers_empty(const KindInfo& info, const Json& object);
 void reset_status(const Kind& kind, Json& object);
 // Equal owner references are kept once, with a warning.

@@ -126,7 +126,7 @@ Json name_and_uid(const Json& object) {
   return {{"name", object.at("metadata").value("name", "")}, {"uid", object.at("metadata").value("uid", "")}};
 }
 
-// What a token is bound to, as its claims have it: a pod together with its node, a node, or a secret.
+// What a token is bound to, as its claims state it: a pod together with its node, a node, or a secret.
 StatusOr<Json> token_holders(const Env& env, const Call& call, const Json& bound) {
   Json holders = Json::object();
   if (!bound.is_object()) return holders;

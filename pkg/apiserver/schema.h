@@ -1,5 +1,5 @@
-// The schemas of all kinds that this server knows: those that the client reads too (pkg/api/schema, which also says
-// what the tables mean), and those that only a server needs (schema/, and the folders of kinds).
+// The schemas of all kinds that this server knows: those shared with the client (pkg/api/schema, which also explains
+// the tables), and those that only a server needs (schema/, and the folders of kinds).
 #pragma once
 
 #include <vector>

@@ -100,7 +100,7 @@ class LabelParser {
     const SelectorToken key = next();
     if (key.type != T::kWord) return "unable to parse requirement: found '" + key.text + "', expected: identifier";
     r.key = key.text;
-    // Upstream's parser has no path for the key.
+    // Upstream's parser has no field path for the key.
     if (const auto wrong = api::qualified_name_problems(r.key); !wrong.empty()) {
       return "unable to parse requirement: <nil>: Invalid value: " + quote(r.key) + ": " + join(wrong, "; ");
     }
@@ -225,7 +225,7 @@ bool holds(const LabelRequirement& r, const Json& labels) {
   return false;
 }
 
-// Splits at commas that are not escaped; escapes stay in the parts.
+// Splits at unescaped commas; escapes stay in the parts.
 std::vector<std::string> split_terms(std::string_view text) {
   std::vector<std::string> out(1);
   for (size_t i = 0; i < text.size(); ++i) {

@@ -1,4 +1,4 @@
-// Label and field selectors as queries have them. Plain values; pure functions.
+// Label and field selectors in queries. Plain values; pure functions.
 #pragma once
 
 #include <string>
@@ -40,7 +40,7 @@ class FieldSelector {
     bool equal = true;
   };
   static StatusOr<FieldSelector> parse(std::string_view text, const Kind& kind, const GroupVersion& gv);
-  // The syntax alone: which labels a kind has is not looked at. The 400 text of k8s.io/apimachinery/pkg/fields.
+  // Checks the syntax alone, not which labels a kind has. The 400 text of k8s.io/apimachinery/pkg/fields.
   static StatusOr<std::vector<Term>> parse_terms(std::string_view text);
   bool matches(const Json& object, const Kind& kind, const GroupVersion& gv) const;
   bool empty() const { return terms_.empty(); }

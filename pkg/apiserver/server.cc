@@ -53,7 +53,7 @@ bool has_verb(const std::vector<std::string>& verbs, const std::string& verb) {
   return std::find(verbs.begin(), verbs.end(), verb) != verbs.end();
 }
 
-// What the request's own deadline must look like; watches have none.
+// Checks the syntax of the request's own deadline; watches have none.
 StatusOr<void> check_timeout(const Call& call) {
   const std::string& text = call.query.get("timeout");
   if (text.empty() || call.verb == "watch") return {};
@@ -77,7 +77,7 @@ struct Server::Impl {
     if (!options.pod_groups) kinds.withdraw(kGroupVersionOfPodGroups);
   }
 
-  // After a restore: what exists stays.
+  // After a restore, existing objects stay.
   void begin() {
     for (const char* name : {"default", "kube-node-lease", "kube-public", "kube-system"}) {
       if (!store.get("/namespaces", name)) add_namespace(name);
@@ -238,7 +238,7 @@ void Server::handle(http::Request request, std::shared_ptr<http::Responder> resp
   try {
     impl_->handle(call);
   } catch (const std::exception& e) {
-    // A bug of this package. The request fails, the server goes on.
+    // A bug of this package. The request fails; the server keeps running.
     Status s = plain_error(std::string("internal error: ") + e.what());
     s.reason = "InternalError";
     send_status(*call, s);

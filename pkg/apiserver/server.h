@@ -1,6 +1,6 @@
 // The embedded API server: a function from HTTP requests to answers over a Store, on one reactor.
 //
-// It has no sockets of its own. pkg/http brings requests from the network; an in-process transport calls handle()
+// It has no sockets of its own. pkg/http delivers requests from the network; an in-process transport calls handle()
 // itself. With a simulated reactor and a seeded Random every run is the same, bit for bit.
 #pragma once
 
@@ -30,25 +30,25 @@ enum class AuthorizationMode {
 };
 
 struct ServerOptions {
-  // Bearer tokens and whose they are. Members of system:masters may do everything; what others may do, the mode says.
+  // Bearer tokens and their users. Members of system:masters may do everything; the mode decides what others may do.
   std::map<std::string, UserInfo> tokens;
   AuthorizationMode authorization = AuthorizationMode::kRbac;
   StoreOptions store;
-  // Signs the tokens of service accounts. Empty: from Random, which repeats in simulations and which a reader of enough
-  // uids can compute; programs that listen give one from secret_text().
+  // Signs the tokens of service accounts. Empty: a key from Random, which repeats in simulations and which a reader of
+  // enough uids can compute; programs that listen use one from secret_text().
   std::string token_key;
   Duration bookmark_interval = std::chrono::minutes(1);
-  // Group versions that are not served ("resource.k8s.io/v1"), as with --runtime-config=GROUP/VERSION=false.
+  // Group versions that are not served ("resource.k8s.io/v1"), like --runtime-config=GROUP/VERSION=false.
   std::vector<std::string> withdrawn_versions;
-  // Serves PodGroups and Workloads (scheduling.k8s.io/v1alpha2), and keeps spec.schedulingGroup of pods; as with the
+  // Serves PodGroups and Workloads (scheduling.k8s.io/v1alpha2), and keeps spec.schedulingGroup of pods, like the
   // feature gates GenericWorkload, GangScheduling and TopologyAwareWorkloadScheduling, which are off by default.
   bool pod_groups = false;
   // Shown as serverAddressByClientCIDRs in discovery, "127.0.0.1:6443".
   std::string public_address;
-  // Runs what kube-controller-manager does around any object: cascading deletion by owner references, emptying of
+  // Does what kube-controller-manager does for every kind of object: cascading deletion by owner references, emptying
   // deleted namespaces, the default service account of new ones.
   bool housekeeping = false;
-  // Where objects are kept between runs (created when absent); empty: in memory only. Used by Server::create() alone.
+  // Where objects are kept between runs (created if absent); empty: in memory only. Used by Server::create() alone.
   std::string data_dir;
 };
 
@@ -59,7 +59,7 @@ class Server {
  public:
   // All references must outlive the server. Creates the namespaces default, kube-system, kube-public, kube-node-lease.
   Server(Reactor& reactor, Random& random, ServerOptions options);
-  // The same with persistence. Errors name the directory or file and what is wrong with it.
+  // As above with persistence. Errors name the directory or file and what is wrong with it.
   static Result<std::unique_ptr<Server>> create(Reactor& reactor, Random& random, ServerOptions options);
   ~Server();
 
@@ -68,7 +68,7 @@ class Server {
 
   Store& store();
   const KindRegistry& kinds() const;
-  // Open watches, for tests and metrics.
+  // The number of open watches, for tests and metrics.
   size_t watches() const;
   // Ends all watches in order, as at a shutdown.
   void end_watches();

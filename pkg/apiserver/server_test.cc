@@ -257,7 +257,7 @@ TEST_F(ServerTest, ApplyRefusesListKeysThatStandTwice) {
       "key [=\"a.b/c\"]");
 }
 
-// 2,000 entries took ten seconds when each path searched its list anew.
+// 2,000 entries took ten seconds when each path searched its list from the start.
 TEST_F(ServerTest, ApplyOfLongListsMergesAndRemovesByKey) {
   const std::string target = "/apis/apps/v1/namespaces/default/deployments/d?force=true&fieldManager=";
   const std::string type = "application/apply-patch+yaml";
@@ -303,7 +303,7 @@ TEST_F(ServerTest, HousekeepingDeletesDependentsAndEmptiesNamespaces) {
   EXPECT_EQ(ask("GET", "/api/v1/namespaces/n")->head.status, 404);
 }
 
-// The pod is marked first, which changes its version, and only where the preconditions hold.
+// The pod is marked first, which changes its version, and only if the preconditions hold.
 TEST_F(ServerTest, AnEvictionHoldsToItsPreconditions) {
   const std::string pods = "/api/v1/namespaces/default/pods";
   const Json spec = {{"nodeName", "n"}, {"containers", {{{"name", "c"}, {"image", "i"}}}}};

@@ -36,7 +36,7 @@ struct SqliteStore::Impl {
     return {};
   }
 
-  // A write that the disk refuses must not be answered as done.
+  // A write that fails on disk must not be answered as done.
   void must(int code) const {
     if (code != SQLITE_OK && code != SQLITE_DONE && code != SQLITE_ROW) {
       throw std::runtime_error("cannot write " + path + ": " + sqlite3_errmsg(db));
@@ -62,7 +62,7 @@ void bind_text(sqlite3_stmt* s, int at, const std::string& text) {
   sqlite3_bind_text(s, at, text.data(), static_cast<int>(text.size()), SQLITE_STATIC);
 }
 
-// A document is one line of text; the raw texts, where there are any, are a second one.
+// A document is one line of text; its raw texts, if any, are a second line.
 std::string text_with_raw_texts(const StoredObject& object) {
   if (object.raw_texts().empty()) return object.text();
   return object.text() + "\n" + Json(object.raw_texts()).dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -116,8 +116,8 @@ Result<void> load_objects(sqlite3* db, const std::string& path, Store& store) {
   return {};
 }
 
-// Makes the file, or checks the one that is there: a plain file of ours, for the owner alone (it holds tokens and
-// secrets) and under no other name. What SQLite puts beside it takes over the mode.
+// Creates the file, or checks the existing one: a regular file of ours, readable by the owner alone (it has tokens and
+// secrets), with no other hard link. Files that SQLite puts beside it inherit the mode.
 Result<void> own_file(const std::string& path) {
   auto wrong = [&](const std::string& what) {
     return fail(Code::kInvalidArgument, "cannot keep objects in " + path + ": " + what);

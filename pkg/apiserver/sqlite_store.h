@@ -1,7 +1,7 @@
 // Persistence of a Store in one SQLite file: every write is one transaction in a write-ahead log.
 //
-// What an answered write changed survives a crash of the process; after a power cut the last second may be missing
-// (synchronous=NORMAL). One process uses a file at a time.
+// Changes of an answered write survive a crash of the process; after a power failure the last second may be missing
+// (synchronous=NORMAL). Only one process may use a file at a time.
 #pragma once
 
 #include <memory>

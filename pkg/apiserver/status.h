@@ -21,7 +21,7 @@ struct Status {
   int code = 500;
   std::string reason;
   std::string message;
-  bool has_details = true;  // false: no `details` member at all; true with nothing set: `details: {}`
+  bool has_details = true;  // false: no `details` member; true with nothing set: `details: {}`
   std::string name;
   std::string group;
   std::string kind;
@@ -29,7 +29,7 @@ struct Status {
   std::vector<StatusCause> causes;
   int retry_after_seconds = 0;
   std::string continue_token;  // metadata.continue of a 410 on a continue token
-  bool plain_text = false;     // the answer is the message as text/plain, or (504) a bare JSON under text/plain
+  bool plain_text = false;     // the answer is the message as text/plain, or (504) bare JSON under text/plain
 };
 
 template <typename T>
@@ -55,9 +55,9 @@ Status not_found(const GroupResource& resource, std::string_view name);
 Status already_exists(const GroupResource& resource, std::string_view name);
 // "Operation cannot be fulfilled on Q "n": detail".
 Status conflict(const GroupResource& resource, std::string_view name, std::string_view detail);
-// The stale resourceVersion of a PUT or patch.
+// The resourceVersion of a PUT or patch is stale.
 Status modified(const GroupResource& resource, std::string_view name);
-// `Q "n" is forbidden: detail` (without `"n"` where the name is empty).
+// `Q "n" is forbidden: detail` (without `"n"` if the name is empty).
 Status forbidden_status(const GroupResource& resource, std::string_view name, std::string_view detail);
 Status invalid_status(const GroupKind& kind, std::string_view name, const FieldErrors& errors);
 Status bad_request(std::string_view message);
@@ -70,7 +70,7 @@ Status gone(std::string_view message);
 Status too_large(std::string_view message);
 Status unsupported_media_type(std::string_view message);
 Status not_acceptable(std::string_view message);
-// 500 without a reason: upstream answers so where a plain Go error escapes.
+// 500 without a reason: upstream's answer if a plain Go error escapes.
 Status plain_error(std::string_view message);
 
 // The document: {"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",...}.

@@ -10,7 +10,7 @@ namespace dra::apiserver {
 
 namespace {
 
-// Of the objects that only the log keeps.
+// Bytes of the objects that only the log keeps.
 size_t bytes_kept_by(const Change& change) {
   return (change.previous ? change.previous->text().size() : 0) +
          (change.type == ChangeType::kDeleted ? change.object->text().size() : 0);

@@ -1,10 +1,10 @@
-// Store: all objects of all kinds under one global revision, with a bounded log of changes a kind.
+// Store: all objects of all kinds under one global revision, with a bounded log of changes for each kind.
 //
-// What etcd and the watch cache are to a real API server. A document is kept parsed and as JSON text, both immutable
-// and shared by readers, the log and watchers; the parsed form of old log entries is given up and parsed again when
-// somebody asks. Documents have no apiVersion and kind (those depend on the request), but their resourceVersion.
+// The equivalent of etcd and the watch cache of a real API server. A document is stored parsed and as JSON text, both
+// immutable and shared by readers, the log and watchers; old log entries drop the parsed form and parse it again when
+// needed. Documents have no apiVersion and kind (those depend on the request), but they have their resourceVersion.
 //
-// One thread. Listeners run inside put() and remove(), after the change is visible, and must not write.
+// Single-threaded. Listeners run inside put() and remove(), after the change is visible, and must not write.
 #pragma once
 
 #include <cstdint>
@@ -34,9 +34,9 @@ class StoredObject {
   std::shared_ptr<const Json> document() const;
   // Compact JSON of the document: an object with at least "metadata".
   const std::string& text() const { return text_; }
-  // What its RawExtension fields looked like when they were written.
+  // The original texts of its RawExtension fields.
   const RawTexts& raw_texts() const { return raw_texts_; }
-  // Gives up the parsed form; document() parses again from then on.
+  // Drops the parsed form; document() parses again from then on.
   void release_document() const { document_.reset(); }
 
  private:
@@ -59,17 +59,17 @@ struct Change {
 using ChangePtr = std::shared_ptr<const Change>;
 
 struct StoreOptions {
-  // Changes kept a kind, for watches, exact lists and continue tokens; older ones are answered with 410.
+  // Changes kept per kind, for watches, exact lists and continue tokens; older ones are answered with 410.
   size_t max_changes = 10'000;
-  // The same for the bytes of the objects that the changes replaced or removed, which nothing else keeps.
+  // The limit in bytes for objects that the changes replaced or removed and that nothing else keeps.
   size_t max_change_bytes = 64 << 20;
-  // Of those, how many keep their parsed documents.
+  // How many of those changes keep their parsed documents.
   size_t parsed_changes = 512;
-  // The revision before the first write. Above 1, so that clients can tell "any" and "very old" from it.
+  // The revision before the first write. Above 1, so that clients can distinguish "any" and "very old" from it.
   uint64_t first_revision = 100;
 };
 
-// Writes reach it in order, before anything of the store changes; what they throw fails the write.
+// Receives writes in order, before the store changes; an exception that it throws fails the write.
 class StorePersistence {
  public:
   virtual ~StorePersistence() = default;
@@ -88,28 +88,28 @@ class Store {
   // A table is a kind: "resource.k8s.io/resourceclaims". Keys are "namespace/name" or "name".
   StoredPtr get(std::string_view table, std::string_view key) const;
   const Objects& objects(std::string_view table) const;
-  // The objects as they were right after `revision`; nullopt when that is older than the log or not yet reached.
+  // The objects as they were right after `revision`; nullopt if it is older than the log or not yet reached.
   std::optional<Objects> objects_at(std::string_view table, uint64_t revision) const;
 
-  // Creates or replaces; sets metadata.resourceVersion to the new revision. Without raw texts: those of the object
-  // that is replaced.
+  // Creates or replaces; sets metadata.resourceVersion to the new revision. Without raw texts: those of the replaced
+  // object.
   StoredPtr put(std::string_view table, const std::string& key, Json document);
   StoredPtr put(std::string_view table, const std::string& key, Json document, RawTexts raw_texts);
   // Removes; the change carries `last` (without: the stored object) with the new revision. The object must exist.
   StoredPtr remove(std::string_view table, const std::string& key);
   StoredPtr remove(std::string_view table, const std::string& key, Json last);
 
-  // The oldest revision after which all changes are still known.
+  // The oldest revision since which all changes are known.
   uint64_t floor(std::string_view table) const;
   // Changes after `revision`, oldest first. `revision` must not be below floor().
   std::vector<ChangePtr> changes_since(std::string_view table, uint64_t revision) const;
 
-  // Calls back for every later change of the table until the id is passed to unlisten(). What a listener throws is
+  // Calls back for every later change of the table until the id is passed to unlisten(). Exceptions of a listener are
   // logged; the others still get the change.
   uint64_t listen(std::string_view table, Listener listener);
   void unlisten(std::string_view table, uint64_t id);
 
-  // Restoring: objects without events, before the first request.
+  // Restores an object without an event, before the first request.
   void restore(std::string_view table, const std::string& key, StoredPtr object);
   void restore_revision(uint64_t revision);
   void set_persistence(StorePersistence* persistence) { persistence_ = persistence; }

@@ -1,5 +1,5 @@
-// Strategic merge patch, as k8s.io/apimachinery/pkg/util/strategicpatch merges: directives, merge keys, and new list
-// elements in front of the existing ones unless $setElementOrder says otherwise.
+// Strategic merge patch by the rules of k8s.io/apimachinery/pkg/util/strategicpatch: directives, merge keys, and new
+// list elements in front of the existing ones unless $setElementOrder says otherwise.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -39,7 +39,7 @@ Status missing_merge_key(const Json& item, const std::string& key) {
   return plain_error("map: " + go_value_text(item) + " does not contain declared merge key: " + key);
 }
 
-// What the schema says of one member.
+// The schema's rules for one member.
 struct MemberRules {
   bool merge = false;
   bool retain_keys = false;
@@ -82,7 +82,7 @@ class StrategicMerger {
         it = keep ? std::next(it) : target.erase(it);
       }
     }
-    // Directives for lists come first: an order or a deletion may stand without the list itself.
+    // Directives for lists come first: an order or a deletion may occur without the list itself.
     for (const auto& [key, value] : patch.items()) {
       if (key.starts_with(kDeletePrimitive)) delete_primitives(target, key.substr(kDeletePrimitive.size()), value);
     }
@@ -131,7 +131,7 @@ class StrategicMerger {
       auto order = patch.find(std::string(kElementOrder) + key);
       auto merged = rules.merge_key.empty() ? primitives(std::move(base), value) : keyed(std::move(base), value, rules);
       if (!merged) return fail_status(merged.error());
-      // Without an order of its own the patch's elements stand as it has them.
+      // Without an explicit order the patch's elements keep theirs.
       if (order != patch.end()) {
         reorder(*merged, *order, rules.merge_key);
       } else if (!rules.merge_key.empty()) {
@@ -144,7 +144,7 @@ class StrategicMerger {
     return {};
   }
 
-  // A list that replaces may still carry {"$patch":"replace"} among its elements.
+  // A replacing list may still have {"$patch":"replace"} among its elements.
   static Json without_directives(const Json& list) {
     Json out = Json::array();
     for (const auto& item : list) {
@@ -213,7 +213,7 @@ class StrategicMerger {
     return out;
   }
 
-  // Elements named by the order stand as it says; the others keep their place relative to their neighbours.
+  // Elements named by the order follow it; the others keep their place relative to their neighbours.
   static void reorder(Json& list, const Json& order, const std::string& merge_key) {
     if (!order.is_array() || !list.is_array()) return;
     auto key_of_item = [&](const Json& item) {
@@ -228,7 +228,7 @@ class StrategicMerger {
       return std::nullopt;
     };
     std::vector<std::pair<size_t, Json>> ordered;
-    std::vector<std::pair<size_t, Json>> server_only;  // with how many ordered ones stand before
+    std::vector<std::pair<size_t, Json>> server_only;  // with the number of ordered ones before each
     size_t seen = 0;
     for (auto& item : list) {
       if (auto r = rank(item)) {
@@ -255,7 +255,7 @@ class StrategicMerger {
 StatusOr<Json> apply_strategic_patch(const Json& target, const Json& patch, const ObjectType* type) {
   StrategicMerger merger;
   if (type != nullptr) return merger.object(target, patch, type);
-  // Without a schema of the kind its metadata still merges by ObjectMeta's rules.
+  // Without a schema for the kind, its metadata still merges by ObjectMeta's rules.
   const auto meta = patch.find("metadata");
   Json rest = patch;
   Json merged_meta = target.value("metadata", Json::object());

@@ -100,8 +100,8 @@ void bind_pod(const Env& env, const CallPtr& call, const std::string& url_name) 
   send_success(*call, 201, nullptr);
 }
 
-// An evicted pod says so, for the controllers that count its failure. Refused where the preconditions do not hold; a
-// resourceVersion among them becomes that of the marked pod (registry/core/pod/storage/eviction.go).
+// Marks an evicted pod with a condition, for controllers that count its failure. Refused unless the preconditions hold;
+// a resourceVersion among them becomes that of the marked pod (registry/core/pod/storage/eviction.go).
 StatusOr<void> mark_disruption(const Env& env, const Call& call, DeleteRequest& request) {
   const std::string key = call.key(call.path.name);
   const StoredPtr stored = env.store.get(call.table(), key);
@@ -154,7 +154,7 @@ void evict_pod(const Env& env, const CallPtr& call) {
   send_success(*call, 201, nullptr);
 }
 
-// PUT namespaces/X/finalize: metadata and spec.finalizers are those that were sent.
+// PUT namespaces/X/finalize: takes metadata and spec.finalizers from the request.
 void finalize_namespace(const Env& env, const CallPtr& call) {
   auto object = decode_body(*call, body_kind(*call));
   if (!object) return send_status(*call, object.error());
@@ -194,7 +194,7 @@ Json scale_of(const Json& object) {
   if (replicas != 0) out["spec"]["replicas"] = replicas;
   out["status"] = {{"replicas", status.value("replicas", int64_t{0})}};
   Json match = spec.value("selector", Json::object());
-  // A replication controller's selector is a bare map of labels.
+  // A replication controller's selector is a plain map of labels.
   if (!match.contains("matchLabels") && !match.contains("matchExpressions")) match = {{"matchLabels", match}};
   const std::string selector = scale_selector_text(match);
   if (!selector.empty()) out["status"]["selector"] = selector;

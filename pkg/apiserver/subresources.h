@@ -7,7 +7,7 @@
 namespace dra::apiserver {
 
 void handle_subresource(const Env& env, const CallPtr& call);
-// False when the path names an ordinary kind.
+// False if the path names an ordinary kind.
 bool handle_create_only(const Env& env, const CallPtr& call);
 
 }  // namespace dra::apiserver

@@ -41,7 +41,7 @@ int64_t unix_seconds(WallTime t) {
   return std::chrono::duration_cast<std::chrono::seconds>(t.time_since_epoch()).count();
 }
 
-// The pod, node or secret a token is bound to, as extra facts about its user. False when one of them is gone.
+// Adds the pod, node or secret that a token is bound to as extra facts about its user. False if one of them is gone.
 bool add_holders(const Env& env, const Json& about, const std::string& ns, UserInfo& user) {
   for (const char* kind : {"pod", "node", "secret"}) {
     const auto holder = about.find(kind);
@@ -90,7 +90,7 @@ std::optional<UserInfo> user_of_token(const Env& env, std::string_view token) {
   if (!from_base64url(token.substr(dot + 1), mac)) return std::nullopt;
   const std::string expected = sign(env.token_key, token.substr(0, dot));
   if (mac.size() != expected.size() || CRYPTO_memcmp(mac.data(), expected.data(), mac.size()) != 0) return std::nullopt;
-  // Signed by this server: the rest can be trusted to have the shape that make_account_token() gives it.
+  // Signed by this server, so the rest has the shape that make_account_token() writes.
   std::string text;
   const size_t first = token.find('.');
   if (!from_base64url(token.substr(first + 1, dot - first - 1), text)) return std::nullopt;

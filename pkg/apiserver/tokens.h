@@ -12,11 +12,11 @@ struct AccountToken {
   std::string name;
   std::string uid;
 };
-// `holders`: what the token is bound to, "pod", "node" or "secret", each with name and uid; an empty object: nothing
-// but the account.
+// `holders`: the objects the token is bound to, "pod", "node" or "secret", each with name and uid; an empty object: the
+// account alone.
 std::string make_account_token(const Env& env, const AccountToken& account, const Json& holders, WallTime issued,
                                WallTime expires);
-// Whose token it is; nothing when it is unknown, forged, expired, or its account or what it is bound to is gone.
+// The token's user; nothing if it is unknown, forged or expired, or if its account or an object it is bound to is gone.
 std::optional<UserInfo> user_of_token(const Env& env, std::string_view token);
 
 }  // namespace dra::apiserver

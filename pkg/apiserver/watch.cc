@@ -65,7 +65,7 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
     }
     if (over_) return;
     listener_ = env_.store.listen(call_->table(), [this](const ChangePtr& change) {
-      // A stream that lost an event must not go on: its client lists again.
+      // A watch that lost an event must end: its client lists again.
       if (!run_guarded("a watch", [&] { deliver(*change); })) end();
     });
     start_timers();
@@ -203,7 +203,7 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
     end();
   }
 
-  // The hub's hold is the last one; it must not go while a member function runs.
+  // The hub has the last reference; it must not be released while a member function runs.
   void leave() {
     timeout_.cancel();
     bookmark_.cancel();

@@ -36,11 +36,11 @@ struct ListOptions {
   int64_t limit = 0;
   std::string continue_token;
   std::optional<int64_t> timeout_seconds;
-  std::string only_name;  // old watch paths with a name
+  std::string only_name;  // for old watch paths with a name
 };
 StatusOr<ListOptions> parse_list_options(const Call& call);
 
-// True when the object is in the call's namespace and matches.
+// True if the object is in the call's namespace and matches.
 bool list_matches(const Call& call, const ListOptions& options, const std::string& key, const StoredObject& object);
 
 // Calls `visit` for the objects of a table in the call's namespace, in key order.

@@ -24,7 +24,7 @@ void check_one_of(FieldErrors& out, const FieldPath& path, const std::string& va
   out.push_back(value.empty() ? required(path, "") : not_supported(path, value, known));
 }
 
-// A rule's list: not empty, and "*" alone.
+// A rule's list: not empty; "*" must be alone.
 void check_wildcards(FieldErrors& out, const FieldPath& path, const Json& list, const char* what) {
   if (list.empty()) return out.push_back(required(path, ""));
   for (const Json& item : list) {
@@ -78,7 +78,7 @@ void check_match_conditions(FieldErrors& out, const FieldPath& path, const Json&
   }
 }
 
-// What both kinds of policies have.
+// What both kinds of policies share.
 void check_policy(FieldErrors& out, const FieldPath& path, const Json& spec, const Texts& operations) {
   check_one_of(out, path.child("failurePolicy"), text_of(spec, "failurePolicy"), {"Fail", "Ignore"});
   if (is_set(spec, "paramKind")) {

@@ -42,7 +42,7 @@ bool empty_text(const Json& object, const char* key) {
 
 void to_events_group(Json& object) {
   for (const auto& r : kRenamed) move_member(object, r.core, r.events);
-  // What core always prints, events.k8s.io omits when empty.
+  // Fields that core always prints and events.k8s.io omits if empty.
   for (const char* key : {"reportingController", "reportingInstance"}) {
     if (empty_text(object, key)) object.erase(key);
   }
@@ -72,7 +72,7 @@ void check_short(FieldErrors& out, const Json& event, const char* key) {
   }
 }
 
-// Rules of both versions; the namespaces of event and object have to agree.
+// Rules of both versions; the namespaces of the event and its object must match.
 void check_common(FieldErrors& out, const Json& event, bool core) {
   const std::string& ns = text_of(member(event, "metadata"), "namespace");
   const std::string& object_ns = text_of(member(event, "involvedObject"), "namespace");

@@ -64,7 +64,7 @@ class NodeKind : public Kind {
   using Kind::Kind;
 
   void set_defaults(Json& object) const override {
-    // The first of podCIDRs is podCIDR, in either direction.
+    // Without podCIDRs, podCIDR becomes its only entry.
     if (Json& spec = object_member(object, "spec"); !text_of(spec, "podCIDR").empty() && !is_set(spec, "podCIDRs"))
       spec["podCIDRs"] = {spec["podCIDR"]};
     auto status = object.find("status");
@@ -72,7 +72,7 @@ class NodeKind : public Kind {
     if (is_set(*status, "capacity")) set_default(*status, "allocatable", member(*status, "capacity"));
   }
 
-  // These two structs are printed even when nothing is known yet.
+  // These two structs are printed even if they are empty.
   void prepare_for_create(const WriteContext&, Json& object) const override {
     Json& status = object_member(object, "status");
     object_member(object_member(status, "daemonEndpoints"), "kubeletEndpoint");
@@ -87,7 +87,7 @@ class NodeKind : public Kind {
   FieldErrors validate_create(const WriteContext&, const Json& object) const override { return check(object); }
   FieldErrors validate_update(const WriteContext&, const Json& object, const Json& old) const override {
     FieldErrors out = check(object);
-    // Upstream looks at them twice on updates, and says so twice.
+    // Upstream checks them twice on updates, and reports them twice.
     check_taints(out, list_of(member(object, "spec"), "taints"));
     const std::string& provider = text_of(member(old, "spec"), "providerID");
     if (!provider.empty() && provider != text_of(member(object, "spec"), "providerID")) {
@@ -152,7 +152,7 @@ class NodeKind : public Kind {
         out.push_back(invalid(at, as_text(range), "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"));
       }
     }
-    // One of each family, if more than one.
+    // One per address family, if there are several.
     const Json& ranges = list_of(spec, "podCIDRs");
     const auto is_v6 = [](const Json& range) { return as_text(range).find(':') != std::string::npos; };
     if (ranges.size() > 2 || (ranges.size() == 2 && is_v6(ranges[0]) == is_v6(ranges[1])))
@@ -164,7 +164,7 @@ class NodeKind : public Kind {
   static void check_taints(FieldErrors& out, const Json& taints) {
     std::set<std::string> seen;
     for (size_t i = 0; i < taints.size(); ++i) {
-      // The path starts at metadata upstream, too.
+      // The path starts at metadata in upstream, too.
       const FieldPath path = FieldPath("metadata.taints").index(i);
       check_label_name(out, path.child("key"), text_of(taints[i], "key"));
       const std::string& value = text_of(taints[i], "value");
@@ -189,7 +189,7 @@ class NamespaceKind : public Kind {
  public:
   using Kind::Kind;
 
-  // Every namespace carries its own name as a label, so that selectors can name it.
+  // Every namespace has its own name as a label, so that selectors can name it.
   void set_defaults(Json& object) const override {
     Json& meta = object_member(object, "metadata");
     if (!text_of(meta, "name").empty()) object_member(meta, "labels")["kubernetes.io/metadata.name"] = meta["name"];
@@ -205,14 +205,14 @@ class NamespaceKind : public Kind {
     }
   }
 
-  // Only the finalize subresource takes finalizers away.
+  // Only the finalize subresource removes finalizers.
   void prepare_for_update(const WriteContext& ctx, Json& object, const Json& old) const override {
     if (ctx.subresource.empty()) object["spec"] = member(old, "spec");
   }
 
   void prepare_for_delete(const WriteContext&, Json& object) const override {
     object_member(object, "status")["phase"] = "Terminating";
-    object_member(object, "metadata").erase("deletionGracePeriodSeconds");  // upstream's namespaces have none
+    object_member(object, "metadata").erase("deletionGracePeriodSeconds");  // as upstream
   }
 
   StatusOr<void> admit_delete(const WriteContext&, const Json& object) const override {

@@ -143,7 +143,7 @@ void check_claim_uses(FieldErrors& out, const FieldPath& path, const Json& claim
     } else {
       const std::string key = request.empty() ? name : name + "/" + request;
       if (used.contains(name)) {
-        out.push_back(duplicate(at, name));  // the whole claim is there already
+        out.push_back(duplicate(at, name));  // the whole claim is already listed
       } else if (!used.insert(key).second) {
         out.push_back(duplicate(at, key));
       }

@@ -25,7 +25,7 @@ bool is_path_component(std::string_view text) {
       continue;
     }
     size_t end = i;
-    while (!lower_or_digit(text[end])) ++end;  // the last character is one
+    while (!lower_or_digit(text[end])) ++end;  // the last character is always one
     const std::string_view between = text.substr(i, end - i);
     const bool dashes = between.find_first_not_of('-') == std::string_view::npos;
     if (!dashes && between != "." && between != "_" && between != "__") return false;
@@ -34,7 +34,7 @@ bool is_path_component(std::string_view text) {
   return true;
 }
 
-// Without tag. The first of several parts is a host where it could be no path: with a dot, a port or capitals.
+// The name without tag. Its first part is a host if it cannot be a path: with a dot, a port or capitals.
 bool is_image_path(std::string_view name) {
   for (bool first = true;; first = false) {
     const size_t slash = name.find('/');
@@ -47,7 +47,7 @@ bool is_image_path(std::string_view name) {
   }
 }
 
-// Always for `latest` or no tag, IfNotPresent for other tags and digests, and for what is no name of an image.
+// Always for `latest` or no tag; IfNotPresent for other tags and digests, and for invalid image names.
 const char* pull_policy(const std::string& image) {
   if (image.find('@') != std::string::npos) return "IfNotPresent";
   const size_t slash = image.rfind('/');

@@ -45,7 +45,7 @@ PriorityChoice of_class(const Json& priority_class) {
   return out;
 }
 
-// Admission plug-in Priority; nothing when the named class does not exist.
+// Admission plug-in Priority; nothing if the named class does not exist.
 std::optional<PriorityChoice> find_priority(const WriteContext& ctx, const std::string& name) {
   if (name.empty()) {
     PriorityChoice out;
@@ -72,7 +72,7 @@ Json gated_condition(const WriteContext& ctx) {
   return c;
 }
 
-// Fields of gates that are off in 1.36: GenericWorkload (but see ServerOptions::pod_groups),
+// Fields of gates that are off in 1.36: GenericWorkload (except with ServerOptions::pod_groups),
 // DRANodeAllocatableResources.
 void drop_disabled_fields(const WriteContext& ctx, Json& pod, const Json& old) {
   if (!ctx.pod_groups && pod.contains("spec") && pod["spec"].is_object() &&
@@ -116,8 +116,8 @@ class PodKind : public Kind {
     }
   }
 
-  // Also what the admission plug-ins Priority and DefaultTolerationSeconds do to updates: their additions must be there
-  // before generation is counted, so that a PUT of the manifest alone changes nothing.
+  // Includes what the admission plug-ins Priority and DefaultTolerationSeconds do to updates: their additions must be
+  // present before generation is counted, so that a PUT of the manifest alone changes nothing.
   void prepare_for_update(const WriteContext& ctx, Json& object, const Json& old) const override {
     drop_disabled_fields(ctx, object, old);
     Json& spec = object_member(object, "spec");
@@ -134,7 +134,7 @@ class PodKind : public Kind {
     const std::string& qos = text_of(member(old, "status"), "qosClass");
     Json& status = object_member(object, "status");
     if (text_of(status, "qosClass").empty() && !qos.empty()) status["qosClass"] = qos;
-    // The first of podIPs is podIP, whichever a client writes.
+    // podIPs follows podIP: without podIP it is removed, and podIP replaces it if its first entry differs.
     const std::string& ip = text_of(status, "podIP");
     if (ip.empty()) {
       status.erase("podIPs");
@@ -220,7 +220,7 @@ class PodKind : public Kind {
     return "field label not supported: " + std::string(label);
   }
 
-  // Scheduled pods that have not ended stay for their grace period; the kubelet deletes them for good.
+  // Scheduled pods that have not ended stay for their grace period; then the kubelet deletes them for good.
   DeleteDecision decide_delete(const Json& object, std::optional<int64_t> grace_period) const override {
     const Json& spec = member(object, "spec");
     const std::string& phase = text_of(member(object, "status"), "phase");

@@ -1,5 +1,5 @@
 // PodSpec: defaults and rules shared by pods and the templates of workloads (kubernetes/pkg/apis/core, v1/defaults.go
-// and validation, 1.36), as far as clients of this server meet them.
+// and validation, 1.36), to the extent that clients of this server need them.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace dra::apiserver {
 
-// Defaults of a PodSpec wherever it stands. Idempotent.
+// Defaults of a PodSpec in any object. Idempotent.
 void default_pod_spec(Json& spec);
 // Defaults of a Pod only: requests from limits, enableServiceLinks. `spec` is the pod's.
 void default_pod_only(Json& spec);
@@ -25,7 +25,7 @@ void check_affinity(FieldErrors& out, const FieldPath& path, const Json& affinit
 void check_pod_update(FieldErrors& out, const Json& pod, const Json& old);
 // status.resourceClaimStatuses and extendedResourceClaimStatus against the spec.
 void check_pod_status(FieldErrors& out, const Json& pod);
-// A status that nominates another node than before: the name, and that the pod is not bound yet.
+// A status that nominates a new node: checks the name, and that the pod is not bound yet.
 void check_nominated_node(FieldErrors& out, const Json& pod, const Json& old);
 
 // "Guaranteed", "Burstable" or "BestEffort".

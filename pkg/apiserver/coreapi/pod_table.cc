@@ -66,7 +66,7 @@ struct Summary {
   Restarts sidecar_restarts;
 };
 
-// True when an init container that has not finished decides what is shown.
+// True if an unfinished init container decides what is shown.
 bool summarise_init(const Json& spec, const Json& status, Summary& out) {
   const Json& declared = list_of(spec, "initContainers");
   const Json& statuses = list_of(status, "initContainerStatuses");

@@ -24,7 +24,7 @@ TEST(PodDefaults, AreIdempotent) {
   default_pod_spec(spec);
   default_pod_only(spec);
   EXPECT_EQ(spec, once);
-  EXPECT_EQ(spec["containers"][0]["imagePullPolicy"], "Always");  // a port is no tag
+  EXPECT_EQ(spec["containers"][0]["imagePullPolicy"], "Always");  // a port is not a tag
   EXPECT_EQ(spec["containers"][0]["resources"]["requests"]["cpu"], "1");
   EXPECT_TRUE(spec["volumes"][0].contains("emptyDir"));
 }

@@ -1,4 +1,4 @@
-// What may change in a pod that exists (ValidatePodUpdate), and what its status has to agree with.
+// Which parts of an existing pod may change (ValidatePodUpdate), and what its status must match.
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -36,7 +36,7 @@ Json without_seconds(Json toleration) {
   return toleration;
 }
 
-// A toleration stays when the same one is there, if need be with other tolerationSeconds (NoExecute only).
+// A toleration is kept if an equal one is present; tolerationSeconds may differ (NoExecute only).
 bool still_tolerated(const Json& before, const Json& tolerations) {
   for (const auto& t : tolerations) {
     if (semantic_equal(t, before)) return true;
@@ -79,7 +79,7 @@ bool only_additions(const Json& term, const Json& old) {
   const Json& old_fields = list_of(old, "matchFields");
   const Json& expressions = list_of(term, "matchExpressions");
   const Json& fields = list_of(term, "matchFields");
-  // A term without requirements matches nothing; adding to it would widen.
+  // A term without requirements matches nothing; adding to it would widen the match.
   if (old_expressions.empty() && old_fields.empty()) return expressions.empty() && fields.empty();
   return starts_with_items(expressions, old_expressions) && starts_with_items(fields, old_fields);
 }
@@ -124,7 +124,7 @@ void copy_images(Json& to, const Json& from, const char* key) {
   for (size_t i = 0; i < to[key].size() && i < old.size(); ++i) copy_member(to[key][i], old[i], "image");
 }
 
-// The new spec with everything that may change put back; what differs then may not differ. Gated pods may be narrowed.
+// The new spec with all permitted changes undone; any remaining difference is an error. Gated pods may be narrowed.
 Json munged_spec(const Json& spec, const Json& old, bool gated) {
   Json out = spec;
   copy_images(out, old, "containers");
@@ -194,7 +194,7 @@ void check_pod_update(FieldErrors& out, const Json& pod, const Json& old_pod) {
       out.push_back(forbidden(path.child(key), "pod updates may not add or remove containers"));
       return;
     }
-    // Once more than the spec's own rules do: ValidateContainerUpdates.
+    // In addition to the spec's own rules: ValidateContainerUpdates.
     for (size_t i = 0; i < containers.size(); ++i)
       if (text_of(containers[i], "image").empty()) out.push_back(required(path.child(key).index(i).child("image"), ""));
   }

@@ -1,5 +1,5 @@
-// Service: defaults, the checks that people run into, and the table. No addresses or ports are handed out and nothing
-// is served: there is no network here.
+// Service: defaults, the checks that users commonly hit, and the table. It assigns no addresses or ports and serves
+// nothing: there is no network here.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 

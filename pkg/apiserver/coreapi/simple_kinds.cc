@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kMaxDataBytes = 1024 * 1024;
 constexpr int64_t kHighestUserPriority = 1'000'000'000;
 
-// Bytes behind a base64 text, without decoding it.
+// The number of bytes that a base64 text encodes, without decoding it.
 size_t decoded_size(const std::string& base64) {
   size_t n = base64.size() / 4 * 3;
   if (base64.ends_with("==")) return n - 2;
@@ -84,7 +84,7 @@ class SecretKind : public Kind {
 
   void set_defaults(Json& object) const override {
     if (text_of(object, "type").empty()) object["type"] = "Opaque";
-    // stringData is write-only: it ends up in data.
+    // stringData is write-only: it is merged into data.
     if (is_set(object, "stringData")) {
       const Json texts = map_of(object, "stringData");
       for (const auto& [key, value] : texts.items()) {
@@ -228,7 +228,7 @@ class PriorityClassKind : public Kind {
     if (text_of(object, "preemptionPolicy").empty()) object["preemptionPolicy"] = "PreemptLowerPriority";
   }
 
-  // Admission plug-in Priority: one default at most.
+  // Admission plug-in Priority: at most one default.
   StatusOr<void> admit_create(const WriteContext& ctx, Json& object) const override {
     return check_default(ctx, object);
   }
@@ -236,7 +236,7 @@ class PriorityClassKind : public Kind {
     return check_default(ctx, object);
   }
 
-  // Set once and never counted, upstream as here.
+  // Set once and never counted, as upstream.
   bool bumps_generation(const Json&, const Json&) const override { return false; }
 
   FieldErrors validate_create(const WriteContext&, const Json& object) const override {

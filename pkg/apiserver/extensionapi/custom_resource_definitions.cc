@@ -6,7 +6,7 @@
 
 namespace dra::apiserver {
 
-// k8s.io/apiextensions-apiserver of 1.36. No object is ever stored, so that only the outer type is there.
+// k8s.io/apiextensions-apiserver of 1.36. No object is ever stored, so only the outer type is defined.
 std::vector<SchemaTable> extension_tables() {
   return {{"apiextensions/v1", R"(
 type CustomResourceDefinition
@@ -16,7 +16,7 @@ type CustomResourceDefinition
 
 namespace {
 
-// Discovery is that of the real server; what it offers is refused by name.
+// Discovery equals the real server's; every create is refused by name.
 FieldErrors check_definition(const Json&) {
   return {forbidden(FieldPath("spec"), "this server serves no custom resources")};
 }

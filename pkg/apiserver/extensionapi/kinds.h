@@ -1,5 +1,5 @@
-// CustomResourceDefinitions: none can be made here, and the list is empty. kubectl asks for it before it says that a
-// kind is unknown.
+// CustomResourceDefinitions: none can be created, and the list is always empty. kubectl asks for it before it reports a
+// kind as unknown.
 #pragma once
 
 #include "pkg/apiserver/kinds/folders.h"

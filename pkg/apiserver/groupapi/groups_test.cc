@@ -1,4 +1,4 @@
-// PodGroups and Workloads: causes and admission as kube-apiserver 1.36.2 answers with the gates on.
+// PodGroups and Workloads: the causes and admission results of kube-apiserver 1.36.2 with the gates on.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -10,7 +10,7 @@
 namespace dra::apiserver {
 namespace {
 
-// One Workload "w" with a template "t", if at all.
+// At most one Workload "w" with a template "t".
 class OneWorkload : public ObjectReader {
  public:
   std::shared_ptr<const Json> find(std::string_view, std::string_view plural, std::string_view,

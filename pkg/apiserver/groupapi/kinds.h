@@ -1,8 +1,8 @@
-// PodGroups and Workloads of scheduling.k8s.io/v1alpha2: stored and checked as by a server of 1.36 with the feature
-// gates GenericWorkload, GangScheduling and TopologyAwareWorkloadScheduling. Served where ServerOptions::pod_groups
-// says so.
+// PodGroups and Workloads of scheduling.k8s.io/v1alpha2: stored and checked as by a 1.36 server with the feature
+// gates GenericWorkload, GangScheduling and TopologyAwareWorkloadScheduling. Served if ServerOptions::pod_groups is
+// set.
 //
-// Unlike there a PodGroup bears no protection finalizer: nothing in the sandbox would take it away.
+// Unlike upstream, a PodGroup has no protection finalizer: nothing in the sandbox would remove it.
 #pragma once
 
 #include "pkg/apiserver/kind.h"
@@ -18,14 +18,14 @@ void add_group_kinds(KindRegistry& registry);
 std::unique_ptr<Kind> make_pod_group_kind();
 std::unique_ptr<Kind> make_workload_kind();
 
-// What PodGroups and the templates of Workloads have in common: policy and constraints. Of an object that is new.
+// The policy and constraints that PodGroups and the templates of Workloads share, of a new object.
 void check_scheduling_policy(FieldErrors& out, const FieldPath& path, const Json& policy);
 void check_scheduling_constraints(FieldErrors& out, const FieldPath& path, const Json& constraints);
-// Takes away the fields of gates that are off: WorkloadAwarePreemption, DRAWorkloadResourceClaims.
+// Removes the fields of gates that are off: WorkloadAwarePreemption, DRAWorkloadResourceClaims.
 void drop_disabled_group_fields(Json& spec);
 // "field is immutable", as declarative validation words it.
 void check_unchanged(FieldErrors& out, const FieldPath& path, const Json& value, const Json& old);
-// Required, and no more than one label of a DNS name.
+// Required, and at most one label of a DNS name.
 void check_short_name(FieldErrors& out, const FieldPath& path, const Json& object, const char* key);
 void check_long_name(FieldErrors& out, const FieldPath& path, const Json& object, const char* key);
 

@@ -1,4 +1,4 @@
-// PodGroup: its policy, constraints and reference never change; its status is kube-scheduler's.
+// PodGroup: its policy, constraints and reference never change; kube-scheduler owns its status.
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/groupapi/kinds.h"
@@ -38,7 +38,7 @@ class PodGroupKind : public Kind {
   void prepare_for_create(const WriteContext&, Json& object) const override {
     Json& spec = object_member(object, "spec");
     drop_disabled_group_fields(spec);
-    spec["disruptionMode"] = "Pod";  // the default, which answers have all the same
+    spec["disruptionMode"] = "Pod";  // the default, which answers contain anyway
   }
   void prepare_for_update(const WriteContext&, Json& object, const Json&) const override {
     Json& spec = object_member(object, "spec");
@@ -48,7 +48,7 @@ class PodGroupKind : public Kind {
   }
   void prepare_for_status_update(const WriteContext&, Json& object, const Json&) const override {
     object_member(object, "status")
-        .erase("resourceClaimStatuses");  // of claims of the group itself, which there are none
+        .erase("resourceClaimStatuses");  // for the group's own claims, of which there are none
   }
 
   FieldErrors validate_create(const WriteContext&, const Json& object) const override {
@@ -77,12 +77,12 @@ class PodGroupKind : public Kind {
     return out;
   }
 
-  // The Workload that is referred to must be there, with the template.
+  // The referenced Workload must exist and have the template.
   StatusOr<void> admit_create(const WriteContext& ctx, Json& object) const override {
     const Json& reference = member_at(object, "spec.podGroupTemplateRef.workload");
     const std::string& workload = text_of(reference, "workloadName");
     const std::string& wanted = text_of(reference, "podGroupTemplateName");
-    // What is no name is refused by its validation.
+    // Validation refuses an invalid name.
     if (!dns_subdomain_problems(workload).empty() || !dns_label_problems(wanted).empty() || ctx.reader == nullptr)
       return {};
     const auto found = ctx.reader->find("scheduling.k8s.io", "workloads", ctx.namespace_, workload);

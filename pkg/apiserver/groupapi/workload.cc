@@ -1,4 +1,4 @@
-// Workload: templates of PodGroups. Neither they nor the controller that it is of ever change.
+// Workload: templates of PodGroups. The templates and its controller reference never change.
 #include <nlohmann/json.hpp>
 #include <set>
 

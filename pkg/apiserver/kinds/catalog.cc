@@ -1,4 +1,4 @@
-// The facts of every kind that is served: names, versions, subresources, and how its deletion and status behave.
+// The facts of every served kind: names, versions, subresources, and how its deletion and status behave.
 #include "pkg/apiserver/kind.h"
 #include "pkg/apiserver/kinds/kind_info.h"
 #include "pkg/base/check.h"

@@ -1,5 +1,5 @@
-// DescribedKind: a kind made from a description: its facts, its columns and the checks it needs. For kinds that need
-// nothing else of Kind's hooks; one that does derives from it.
+// DescribedKind: a kind made from a description: facts, columns and checks. For kinds that need none of Kind's other
+// hooks; a kind that does derives from it.
 //
 //     KindDescription d;
 //     d.info = kind_info({"storage.k8s.io", "v1"}, "storage/v1", "CSINode", "csinodes", "csinode", false);
@@ -7,7 +7,7 @@
 //     d.columns = {{{"Drivers", "integer", "", "How many drivers the node has.", 0}, drivers_cell}};
 //     registry.add(std::make_unique<DescribedKind>(std::move(d)));
 //
-// Immutable, as all kinds.
+// Immutable, like all kinds.
 #pragma once
 
 #include <memory>
@@ -24,12 +24,12 @@ struct DescribedColumn {
 
 struct KindDescription {
   KindInfo info;
-  std::vector<DescribedColumn> columns;      // without the name, which comes first
+  std::vector<DescribedColumn> columns;      // without the name column, which comes first
   Json (*name_cell)(const Json&) = nullptr;  // null: metadata.name
   void (*defaults)(Json& object) = nullptr;  // Kind::set_defaults()
-  void (*prepare)(Json& object) = nullptr;   // before validation, of creates and updates: fields that follow others
-  FieldErrors (*check)(const Json& object) = nullptr;  // of creates, updates and status updates
-  // What an update may not change; `check` goes before it.
+  void (*prepare)(Json& object) = nullptr;   // before validation, on create and update: fields derived from others
+  FieldErrors (*check)(const Json& object) = nullptr;  // on create, update and status update
+  // What an update may not change; `check` runs first.
   FieldErrors (*check_change)(const Json& object, const Json& old) = nullptr;
 };
 
@@ -52,7 +52,7 @@ class DescribedKind : public Kind {
   KindDescription description_;
 };
 
-// "field is immutable" at the path, unless both are the same.
+// "field is immutable" at the path, unless both are equal.
 void check_kept(FieldErrors& out, const FieldPath& path, const Json& value, const Json& old);
 
 }  // namespace dra::apiserver

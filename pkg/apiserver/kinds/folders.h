@@ -1,5 +1,5 @@
-// KindFolder: all there is of some kinds of a group, in one folder of this package: their schema tables and the kinds.
-// A new folder is one more line in folders.cc; a new kind of a folder is told to nobody outside of it.
+// KindFolder: everything about some kinds of a group, in one folder of this package: their schema tables and the kinds.
+// A new folder is one more line in folders.cc; a new kind in a folder needs no change outside of it.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Golden creates of all kinds, fed straight into the kinds: the causes have to be the real server's.
+// Golden creates of all kinds, passed directly to the kinds: the causes must equal the real server's.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -25,7 +25,7 @@ std::vector<std::string> split_path(const std::string& path) {
   return out;
 }
 
-// The kind a POST to this collection makes, or null.
+// The kind that a POST to this collection creates, or null.
 const Kind* kind_of(const KindRegistry& registry, const std::string& path, GroupVersion& gv) {
   const auto parts = split_path(path);
   if (parts.size() < 3) return nullptr;
@@ -39,14 +39,14 @@ const Kind* kind_of(const KindRegistry& registry, const std::string& path, Group
   return at + 1 == parts.size() ? registry.find(gv, parts[at]) : nullptr;
 }
 
-constexpr const char* kUid = "5a0d1c2e-0000-4000-8000-000000000001";  // of every object; golden texts say <uid:N>
+constexpr const char* kUid = "5a0d1c2e-0000-4000-8000-000000000001";  // of every object; golden texts contain <uid:N>
 
-// Where upstream's parser generator speaks, its positions and the tokens it expects are its own.
+// In messages of upstream's generated parser, positions and expected tokens are specific to that parser.
 std::string comparable(const std::string& message) {
   return message.find("Syntax error") == std::string::npos ? message : message.substr(0, message.find("<input>"));
 }
 
-// Causes outside metadata, whose rules the machinery checks by itself.
+// Causes outside metadata; the machinery checks metadata itself.
 std::vector<std::string> causes_of(const Json& status_with_placeholders) {
   std::string text = status_with_placeholders.dump();
   for (size_t at = text.find("<uid:"); at != std::string::npos; at = text.find("<uid:", at)) {
@@ -112,13 +112,13 @@ TEST(Golden, CreatesAreJudgedAsTheRealServerDoes) {
       ctx.clock = &clock;
       ctx.reader = &reader;
       ctx.request_version = gv;
-      // What the machinery has filled in by now.
+      // What the machinery has filled in at this point.
       if (kind->info().namespaced) object["metadata"]["namespace"] = "{ns}";
       object["metadata"]["uid"] = kUid;
       kind->convert(object, gv, kind->info().hub);
       kind->set_defaults(object);
       kind->prepare_for_create(ctx, object);
-      if (!kind->admit_create(ctx, object)) continue;  // only successes and 422 are judged here
+      if (!kind->admit_create(ctx, object)) continue;  // this test checks only successes and 422
       FieldErrors found = kind->validate_before_metadata(ctx, object);
       for (const FieldError& error : kind->validate_create(ctx, object)) found.push_back(error);
       const auto got = causes_of(found);
@@ -187,7 +187,7 @@ FieldErrors judge_update(const Target& target, const WriteContext& ctx, Json& ob
   return kind.validate_status_update(ctx, object, old);
 }
 
-// Long dumps of Go structs and diffs are not judged.
+// Long dumps of Go structs and diffs are not compared.
 std::vector<std::string> shortened(std::vector<std::string> causes) {
   for (auto& c : causes) {
     if (c.find("pod updates may not change fields") != std::string::npos) c = c.substr(0, c.find('\n'));
@@ -208,7 +208,7 @@ TEST(Golden, UpdatesAreJudgedAsTheRealServerDoes) {
     if (sequence.contains("requires")) continue;
     OneNamespace reader(sequence.value("namespace_labels", Json::object()));
     std::map<std::string, Json> objects;
-    bool known = true;  // false once something was written that this test cannot follow
+    bool known = true;  // false after a write that this test cannot follow
     for (const auto& step : sequence.at("steps")) {
       const std::string method = step.at("method");
       const int code = step.at("expect").value("status", 0);

@@ -1,4 +1,4 @@
-// Facts of kinds that are like most: one version, served and stored. Pure.
+// Facts of ordinary kinds: one version, served and stored. Pure.
 #pragma once
 
 #include <string>

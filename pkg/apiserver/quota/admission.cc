@@ -27,7 +27,7 @@ bool pod_in_scope(const Json& pod, const std::string& scope, const std::string& 
   return name.empty() == (op == "DoesNotExist");
 }
 
-// A quota with scopes counts pods in all of them; without scopes, everything.
+// A quota with scopes counts pods that are in all of them; without scopes, everything.
 bool in_scopes(const Json& quota, const KindInfo& info, const Json& object) {
   const Json& spec = member(quota, "spec");
   const bool pod = info.group.empty() && info.plural == "pods";
@@ -43,7 +43,7 @@ const Json& hard_of(const Json& quota) {
   return map_of(member(quota, "spec"), "hard");
 }
 
-// cpu and memory under quota must be said by every container, unless the pod as a whole says them.
+// If a quota limits cpu or memory, every container must specify them, unless the pod as a whole does.
 std::string missing_amounts(const Json& hard, const Json& pod) {
   const Json& spec = member(pod, "spec");
   if (count_of(member(spec, "resources")) > 0) return "";
@@ -89,7 +89,7 @@ void add_usage(QuotaUsage& to, const QuotaUsage& more, const QuotaUsage& of_inte
   }
 }
 
-// What the objects of one kind in the quota's namespace use of what it limits.
+// How much of the quota's limited resources the objects of one kind in its namespace use.
 void add_used(QuotaUsage& used, const ObjectReader& reader, const KindInfo& info, const Json& quota,
               const QuotaUsage& hard) {
   reader.for_each(info.group, info.plural, text_of(member(quota, "metadata"), "namespace"), [&](const Json& object) {
@@ -97,7 +97,7 @@ void add_used(QuotaUsage& used, const ObjectReader& reader, const KindInfo& info
   });
 }
 
-// Every kind may be counted by a name of its own; claims and pods alone share names (extended resources).
+// Every kind may be counted by its own name; only claims and pods share names (extended resources).
 std::vector<KindInfo> kinds_that_share(const KindInfo& info) {
   std::vector<KindInfo> out{info};
   if (info.plural == "pods") out.push_back(catalog_info("resource.k8s.io", "resourceclaims"));

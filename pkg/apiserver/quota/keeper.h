@@ -1,7 +1,7 @@
-// Keeps the status of quotas: hard and used, for readers. What kube-controller-manager's quota controller does.
+// Updates the status of quotas (hard and used) for readers, like kube-controller-manager's quota controller.
 //
-// A change of any counted object marks its namespace; a moment later the quotas of marked namespaces are counted anew,
-// so that a burst of changes is one count. Runs on the server's reactor.
+// A change of any counted object marks its namespace. A moment later the quotas of marked namespaces are counted again,
+// so that a burst of changes costs one count. Runs on the server's reactor.
 #pragma once
 
 #include <memory>

@@ -84,7 +84,7 @@ class ResourceQuotaKind : public Kind {
  private:
   static void check_amount(FieldErrors& out, const FieldPath& path, const std::string& name, const std::string& text) {
     const auto amount = api::Quantity::parse(text);
-    if (!amount) return;  // decoding has refused it
+    if (!amount) return;  // decoding has already refused it
     if (amount->sign() < 0) out.push_back(invalid(path, text, "must be greater than or equal to 0"));
     if (counts_whole(name) && amount->milli_value() % 1000 != 0)
       out.push_back(invalid(path, text, "must be an integer"));

@@ -84,8 +84,8 @@ TEST(Quota, RefusesWithTheRealWords) {
             "gpu.deviceclass.resource.k8s.io/devices=4");
 }
 
-// A pod with an extended resource pays for it; the claim that the scheduler makes for it does not pay again, and one
-// that only says so does.
+// A pod with an extended resource pays for it; the scheduler's claim for it does not pay again, but a claim that only
+// pretends to be one does.
 TEST(Quota, TheClaimOfAnExtendedResourceIsPaidOnce) {
   Objects objects;
   objects.add("resourcequotas", "ns", quota({{"requests.example.com/gpu", "2"}}));

@@ -80,7 +80,7 @@ int64_t devices_of(const Json& request) {
   return mode == "ExactCount" ? int_of(request, "count") : mode == "All" ? kMostDevices : 0;
 }
 
-// What the pod of an extended resource claim pays itself; empty unless pod and claim point at each other.
+// What the pod of an extended resource claim pays itself; empty unless pod and claim refer to each other.
 QuotaUsage paid_by_pod(const ObjectReader& reader, const Json& claim) {
   const Json& meta = member(claim, "metadata");
   if (text_of(member(meta, "annotations"), "resource.kubernetes.io/extended-resource-claim") != "true") return {};

@@ -1,4 +1,4 @@
-// The roles and bindings that a server under RBAC starts with, as upstream's bootstrap policy has them: cluster-admin,
+// The roles and bindings that an RBAC server starts with, from upstream's bootstrap policy: cluster-admin,
 // system:basic-user, system:discovery, system:public-info-viewer, and admin, edit and view for the served kinds.
 #pragma once
 

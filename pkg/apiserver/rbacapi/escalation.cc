@@ -12,14 +12,14 @@ namespace dra::apiserver {
 namespace {
 
 constexpr const char* kRbac = "rbac.authorization.k8s.io";
-// Combinations of one rule that are looked up one by one; a larger rule must be held by a wildcard.
+// Up to this many combinations of one rule are checked one by one; a larger rule must be covered by a wildcard.
 constexpr size_t kMostCombinations = 10'000;
 
 bool may(const WriteContext& ctx, const AccessAttributes& what) {
   return !ctx.authorize || ctx.authorize(what).allowed;
 }
 
-// Wildcards are asked for as they stand: only a rule with the same wildcard covers one.
+// Wildcards are checked literally: only a rule with the same wildcard covers one.
 bool holds(const WriteContext& ctx, const std::string& namespace_, const PolicyRule& rule) {
   AccessAttributes what;
   for (const auto& verb : rule.verbs) {

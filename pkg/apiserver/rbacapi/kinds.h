@@ -1,5 +1,5 @@
-// Role, ClusterRole, RoleBinding and ClusterRoleBinding, for the registry. Aggregated cluster roles are stored as they
-// come: filling their rules is a controller's work.
+// Role, ClusterRole, RoleBinding and ClusterRoleBinding, for the registry. Aggregated cluster roles are stored as sent:
+// a controller's work would be to fill their rules.
 #pragma once
 
 #include <memory>

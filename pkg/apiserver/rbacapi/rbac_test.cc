@@ -251,7 +251,7 @@ TEST_F(RbacTest, AllocationsNeedTheBindingPermissionInTheWholeCluster) {
   EXPECT_EQ(patch_status("alice", {{"allocation", allocation("n1")}}).code, 422);
   bind("binder", user("alice"));
   EXPECT_EQ(patch_status("alice", {{"allocation", allocation("n1")}}).code, 200);
-  // Unchanged parts need nothing.
+  // Unchanged parts need no permission.
   role("binder", Json::array());
   EXPECT_EQ(patch_status("alice", {{"allocation", allocation("n1")}}).code, 200);
   EXPECT_EQ(patch_status("alice", {{"allocation", nullptr}}).code, 422);
@@ -275,7 +275,7 @@ TEST_F(RbacTest, DeviceStatusNeedsThePermissionOfItsDriver) {
   role("driver",
        Json::array({rule({"associated-node:patch"}, "resource.k8s.io", {"resourceclaims/driver"}, {"d.example.com"})}));
   EXPECT_EQ(patch_status("driver", {{"devices", device_status()}}).code, 200);
-  // Deallocation takes the entries along and needs only the other permission.
+  // Deallocation removes the entries and needs only the other permission.
   role("binder", Json::array({rule({"patch"}, "resource.k8s.io", {"resourceclaims/binding"})}));
   bind("binder", user("alice"));
   bind("status", user("alice"));

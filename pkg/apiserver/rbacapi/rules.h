@@ -11,7 +11,7 @@ namespace dra::apiserver {
 
 struct UserInfo;
 
-// A PolicyRule. "*" is a wildcard in every list but resource_names, where an empty list is one.
+// A PolicyRule. "*" is a wildcard in every list except resource_names, where an empty list is one.
 struct PolicyRule {
   std::vector<std::string> verbs;
   std::vector<std::string> api_groups;
@@ -22,19 +22,19 @@ struct PolicyRule {
   bool allows(const AccessAttributes& what) const;
   Json to_json() const;
 };
-// Of the `rules` of a Role or ClusterRole.
+// The compiled `rules` of a Role or ClusterRole.
 std::vector<PolicyRule> policy_rules(const Json& role);
 
 struct RbacSubject {
   std::string kind;  // "User", "Group", "ServiceAccount"
   std::string name;
-  std::string namespace_;  // of service accounts
+  std::string namespace_;  // for service accounts
 
   bool is(const UserInfo& user) const;
   // `Group "system:masters"`, `ServiceAccount "name/namespace"`.
   std::string text() const;
 };
-// A service account without a namespace is one of `binding_namespace`.
+// A service account without a namespace is in `binding_namespace`.
 std::vector<RbacSubject> binding_subjects(const Json& binding, const std::string& binding_namespace);
 
 }  // namespace dra::apiserver

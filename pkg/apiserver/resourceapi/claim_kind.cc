@@ -126,7 +126,7 @@ class ResourceClaimTemplateKind : public Kind {
   }
 
  private:
-  // Only labels and annotations are handed on to generated claims; whatever else is refused.
+  // Generated claims inherit only labels and annotations; everything else is refused.
   static void check_template_metadata(FieldErrors& out, const FieldPath& path, const Json& meta) {
     check_labels(out, path.child("labels"), member(meta, "labels"));
     check_annotations(out, path.child("annotations"), member(meta, "annotations"));

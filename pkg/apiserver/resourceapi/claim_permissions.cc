@@ -24,7 +24,7 @@ std::map<DeviceKey, const Json*> device_entries(const Json& status) {
   return out;
 }
 
-// Drivers with an entry that was added, changed or removed.
+// Drivers with an added, changed or removed entry.
 std::set<std::string> changed_drivers(const Json& status, const Json& old_status) {
   std::set<std::string> out;
   auto before = device_entries(old_status);
@@ -37,7 +37,7 @@ std::set<std::string> changed_drivers(const Json& status, const Json& old_status
   return out;
 }
 
-// The node of a node selector in the one form that names it: a single term with a single metadata.name In [node].
+// The node of a node selector in the only form that names one: a single term with a single metadata.name In [node].
 std::string allocated_node(const Json& allocation) {
   const Json& terms = list_of(member(allocation, "nodeSelector"), "nodeSelectorTerms");
   if (terms.size() != 1 || !list_of(terms[0], "matchExpressions").empty()) return "";
@@ -49,7 +49,7 @@ std::string allocated_node(const Json& allocation) {
   return values.size() == 1 ? as_text(values[0]) : "";
 }
 
-// Empty when the caller may, else why not.
+// Empty if the caller may, else why not.
 std::string refusal(const WriteContext& ctx, const AccessAttributes& what) {
   const AccessDecision decision = ctx.authorize(what);
   return decision.allowed ? "" : forbidden_access(ctx.user, what, decision.reason).message;
@@ -88,7 +88,7 @@ void check_status_permissions(FieldErrors& out, const WriteContext& ctx, const J
                                   ctx.verb + "\" permission: " + why));
     }
   }
-  // Without an allocation entries only vanish.
+  // Without an allocation, entries can only disappear.
   if (allocation.is_null()) return;
   const bool on_node = ctx.user.starts_with("system:serviceaccount:") && !ctx.user_node.empty() &&
                        ctx.user_node == allocated_node(allocation);

@@ -13,8 +13,8 @@ namespace {
 constexpr const char* kExactFields[] = {"deviceClassName", "selectors",   "allocationMode", "count",
                                         "adminAccess",     "tolerations", "capacity"};
 
-// A request that v1beta1 sent without a class carries an explicit empty mode (claim_spec_from_v1beta1): that version
-// defaults mode and count only where there is a class.
+// A request that v1beta1 sent without a class has an explicit empty mode (claim_spec_from_v1beta1): that version
+// defaults mode and count only if there is a class.
 void default_request(Json& request) {
   auto mode = request.find("allocationMode");
   const bool undefaulted = mode != request.end() && mode->is_string() && mode->get_ref<const std::string&>().empty();
@@ -59,7 +59,7 @@ void check_allocation_mode(FieldErrors& out, const FieldPath& path, const Json& 
   }
 }
 
-// What `exactly` and the entries of firstAvailable have in common.
+// What `exactly` and the entries of firstAvailable share.
 void check_request_body(FieldErrors& out, const FieldPath& path, const Json& request) {
   check_class_name(out, path.child("deviceClassName"), text_of(request, "deviceClassName"));
   check_selectors(out, path.child("selectors"), member(request, "selectors"), false);
@@ -108,7 +108,7 @@ void check_constraint(FieldErrors& out, const FieldPath& path, const Json& const
   } else if (is_set(constraint, "distinctAttribute")) {
     check_fully_qualified_name(out, path.child("distinctAttribute"), text_of(constraint, "distinctAttribute"));
   } else {
-    // The text speaks of several fields although none is set: upstream's words.
+    // The text mentions several fields although none is set: upstream's words.
     out.push_back(required(path,
                            "exactly one of \"matchAttribute\" or \"distinctAttribute\" is required, but multiple "
                            "fields are set"));

@@ -17,10 +17,10 @@ void claim_spec_to_v1beta1(Json& spec);
 // Validation of a new spec at `path` ("spec", "spec.spec").
 void check_claim_spec(FieldErrors& out, const FieldPath& path, const Json& spec);
 
-// Requests with adminAccess need a label on the namespace. Reports the first one only, at spec.devices.requests[i]
-// whatever the spec stands in, as upstream does.
+// Requests with adminAccess need a label on the namespace. Reports only the first one, always at
+// spec.devices.requests[i], whatever contains the spec, as upstream does.
 void check_admin_access(FieldErrors& out, const WriteContext& ctx, const Json& spec);
-// The refusal for one field, when the namespace lacks the label.
+// The refusal for one field, if the namespace lacks the label.
 void check_admin_namespace(FieldErrors& out, const WriteContext& ctx, const FieldPath& path);
 
 }  // namespace dra::apiserver

@@ -7,15 +7,15 @@
 
 namespace dra::apiserver {
 
-// Entries of status.devices whose device this very write deallocates vanish silently.
+// Silently drops entries of status.devices whose device this write deallocates.
 void drop_deallocated_devices(Json& claim, const Json& old);
 
-// Admission-like check: admin access results are new only where the namespace allows them.
+// Admission-like check: new admin access results only if the namespace allows them.
 void check_status_admin_access(FieldErrors& out, const WriteContext& ctx, const Json& claim, const Json& old);
 
 // Granular authorization of status writes (1.36, DRAResourceClaimGranularStatusAuthorization): a changed allocation or
 // reservation needs the request's verb on resourceclaims/binding in the whole cluster; changed entries of
-// status.devices need arbitrary-node:VERB (for a service account bound to the allocated node also associated-node:VERB)
+// status.devices need arbitrary-node:VERB (a service account bound to the allocated node may use associated-node:VERB)
 // on resourceclaims/driver of each driver's name.
 void check_status_permissions(FieldErrors& out, const WriteContext& ctx, const Json& claim, const Json& old);
 

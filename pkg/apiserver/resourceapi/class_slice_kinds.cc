@@ -13,7 +13,7 @@ namespace dra::apiserver {
 
 namespace {
 
-// v1 IsExtendedResourceName: has a domain, not Kubernetes' own, and can be counted by a quota.
+// v1 IsExtendedResourceName: has a domain that is not Kubernetes' own, and a quota can count it.
 bool extended_resource_name(const std::string& name) {
   if (name.find('/') == std::string::npos || name.find("kubernetes.io/") != std::string::npos) return false;
   if (name.starts_with("requests.")) return false;
@@ -32,7 +32,7 @@ class DeviceClassKind : public Kind {
   }
 
  private:
-  // Lists that did not change are "stored": what an earlier release accepted stays acceptable.
+  // Lists that did not change are "stored": values that an earlier release accepted stay acceptable.
   static FieldErrors check(const Json& spec, const Json& old) {
     FieldErrors out;
     const FieldPath path("spec");

@@ -11,8 +11,8 @@ namespace dra::apiserver {
 
 namespace {
 
-// `type`: "s" string, "i" integer, "b" boolean, "p" anything that is null when unset and JSON as it is otherwise,
-// "[]T", "*T", "T". An empty `go` name: an embedded struct with JSON tags of its own, whose set members stand in the
+// `type`: "s" string, "i" integer, "b" boolean, "p" anything that prints as null if unset and else as JSON, "[]T",
+// "*T", "T". An empty `go` name: an embedded struct with its own JSON tags, whose set members are printed in the
 // parent.
 struct GoField {
   std::string_view go;
@@ -206,7 +206,7 @@ const GoTypes& go_types() {
 
 nlohmann::ordered_json go_value(std::string_view type, const Json& value);
 
-// A document as it is, but with members ordered as Json keeps them.
+// A document unchanged, but with members in Json's order.
 nlohmann::ordered_json as_is(const Json& value) {
   return nlohmann::ordered_json::parse(value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }

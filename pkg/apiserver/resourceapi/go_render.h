@@ -1,5 +1,5 @@
-// Values of internal types as upstream's field errors print them: compact JSON with Go's field names, every field
-// there ("spec: Invalid value: {"Devices":{"Requests":[...]}}: field is immutable"). Pure.
+// Values of internal types as upstream's field errors print them: compact JSON with Go's field names, all fields
+// present ("spec: Invalid value: {"Devices":{"Requests":[...]}}: field is immutable"). Pure.
 #pragma once
 
 #include <string>

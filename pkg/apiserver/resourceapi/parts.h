@@ -1,5 +1,5 @@
 // Rules that the kinds of resource.k8s.io share (kubernetes/pkg/apis/resource/validation, 1.36): names, selectors,
-// opaque configuration, tolerations, binding conditions. Functions append what is wrong to `out`, in upstream's order.
+// opaque configuration, tolerations, binding conditions. Functions append errors to `out`, in upstream's order.
 #pragma once
 
 #include <functional>
@@ -32,9 +32,9 @@ inline constexpr size_t kNoLimit = static_cast<size_t>(-1);
 using ItemCheck = std::function<void(FieldErrors&, const FieldPath&, const Json&)>;
 using ItemKey = std::function<std::string(const Json&)>;
 
-// TooMany alone when there are more than `max` items; else every item's errors.
+// A single TooMany if there are more than `max` items; else every item's errors.
 void check_list(FieldErrors& out, const FieldPath& path, const Json& list, size_t max, const ItemCheck& check);
-// check_list, then a Duplicate (of the text `key` gives, quoted) for each item whose key came before.
+// check_list, then a Duplicate (of the text that `key` returns, quoted) for each item with the key of an earlier one.
 void check_set(FieldErrors& out, const FieldPath& path, const Json& list, size_t max, const ItemCheck& check,
                const ItemKey& key);
 
@@ -42,20 +42,20 @@ void check_driver_name(FieldErrors& out, const FieldPath& path, const std::strin
 void check_pool_name(FieldErrors& out, const FieldPath& path, const std::string& name);
 void check_dns_label(FieldErrors& out, const FieldPath& path, const std::string& name);
 void check_dns_subdomain(FieldErrors& out, const FieldPath& path, const std::string& name);
-// A C identifier or domain/identifier. As in 1.36 a name with two slashes or more is not looked at.
+// A C identifier or domain/identifier. As in 1.36, a name with two or more slashes is not checked.
 void check_attribute_name(FieldErrors& out, const FieldPath& path, const std::string& name);
 void check_fully_qualified_name(FieldErrors& out, const FieldPath& path, const std::string& name);
 void check_share_id(FieldErrors& out, const FieldPath& path, const std::string& uid);
-// `stored`: the list this selector stands in did not change, so that it is not compiled again.
+// `stored`: the list with this selector did not change, so it is not compiled again.
 void check_selectors(FieldErrors& out, const FieldPath& path, const Json& selectors, bool stored);
-// A RawExtension that has to be a JSON object of at most `max` bytes; `stored` values may be longer.
+// A RawExtension that must be a JSON object of at most `max` bytes; `stored` values may be longer.
 void check_raw_object(FieldErrors& out, const FieldPath& path, const Json& value, bool stored, size_t max);
 void check_device_configuration(FieldErrors& out, const FieldPath& path, const Json& config, bool stored);
 void check_toleration(FieldErrors& out, const FieldPath& path, const Json& toleration);
 void check_taint(FieldErrors& out, const FieldPath& path, const Json& taint);
 void check_binding_conditions(FieldErrors& out, const FieldPath& path, const Json& holder);
 
-// Requests of a claim by name; each with the names of its subrequests.
+// Requests of a claim by name, each with the names of its subrequests.
 using RequestNames = std::map<std::string, std::set<std::string>>;
 RequestNames request_names(const Json& device_claim);
 void check_request_reference(FieldErrors& out, const FieldPath& path, const std::string& name,

@@ -1,4 +1,4 @@
-// The one place where validation meets pkg/cel.
+// The only place where validation calls pkg/cel.
 #include "pkg/apiserver/resourceapi/parts.h"
 #include "pkg/cel/cel.h"
 
@@ -6,7 +6,7 @@ namespace dra::apiserver {
 
 void check_cel_expression(FieldErrors& out, const FieldPath& path, const std::string& expression) {
   if (expression.size() > kMaxExpressionLength) {
-    out.push_back(too_long(path, kMaxExpressionLength));  // too long ones are not even compiled
+    out.push_back(too_long(path, kMaxExpressionLength));  // overlong expressions are not even compiled
     return;
   }
   static const cel::Environment environment([] {

@@ -41,10 +41,10 @@ void check_string_attribute(FieldErrors& out, const FieldPath& path, const std::
   if (text.size() > kMaxAttributeBytes) out.push_back(too_long(path, kMaxAttributeBytes));
 }
 
-// The grammar alone counts (semver.org's regular expression), not the size of the numbers.
+// Only the grammar counts (semver.org's regular expression), not the size of the numbers.
 bool semver_shape(const std::string& text) {
   if (api::Semver::parse(text)) return true;
-  // Numbers beyond 64 bits are fine as versions of the API: judge a text with every digit run cut short.
+  // Numbers beyond 64 bits are valid in API versions: check a text in which every run of digits is cut short.
   std::string cut;
   size_t run = 0;
   for (char c : text) {
@@ -98,7 +98,7 @@ size_t attribute_values(const Json& device) {
   return n;
 }
 
-// The codec has checked the grammar; anything else reads as zero.
+// The codec has checked the grammar; other values read as zero.
 Quantity quantity_of(const Json& value) {
   auto q = Quantity::parse(as_text(value));
   return q ? *q : Quantity();
@@ -132,7 +132,7 @@ void check_valid_values(FieldErrors& out, const FieldPath& path, const Json& pol
 void check_multiple_of_step(FieldErrors& out, const FieldPath& path, const Quantity& value, const Quantity& min,
                             const Quantity& step) {
   const int64_t width = step.value();
-  // In 128 bits: the difference of two int64 may not fit one.
+  // In 128 bits: the difference of two int64 may not fit into one.
   const auto distance = static_cast<__int128>(value.value()) - min.value();
   if (width == 0 || distance % width == 0) return;
   out.push_back(
@@ -144,7 +144,7 @@ void check_step(FieldErrors& out, const FieldPath& path, const Json& policy, con
                 const Quantity& capacity) {
   const Json& range = member(policy, "validRange");
   const Quantity step = quantity_of(member(range, "step"));
-  // 1.36.2 divides by a step of zero and drops the connection; refused as later releases do.
+  // 1.36.2 divides by a step of zero and drops the connection; this server refuses it, as later releases do.
   if (step.sign() <= 0) {
     out.push_back(invalid(path, step.to_string(), "must be greater than zero"));
     return;
@@ -283,7 +283,7 @@ void check_device(FieldErrors& out, const FieldPath& path, const Json& device, c
     check_attribute_name(out, attributes, key);
     check_attribute(out, attributes.key(shown_key(key)), attribute);
   }
-  // Policies and taints that stand unchanged are not judged again: their rules became stricter over time.
+  // Unchanged policies and taints are not checked again: their rules became stricter over time.
   if (old_device.is_null() || !semantic_equal(member(old_device, "capacity"), member(device, "capacity"))) {
     check_capacities(out, path.child("capacity"), device);
   }

@@ -66,7 +66,7 @@ void check_pool(FieldErrors& out, const FieldPath& path, const Json& pool) {
   }
 }
 
-// A boolean of which only `true` is a value.
+// A boolean whose only valid value is `true`.
 bool check_only_true(FieldErrors& out, const FieldPath& path, const Json& spec, const char* key) {
   if (!is_set(spec, key)) return false;
   if (bool_of(spec, key)) return true;

@@ -10,8 +10,8 @@ namespace dra::apiserver {
 void slice_spec_from_v1beta1(Json& spec);
 void slice_spec_to_v1beta1(Json& spec);
 
-// List attributes (gate DRAListTypeAttributes) and node allocatable mappings (DRANodeAllocatableResources) unless the
-// stored object uses them. `old_spec` is null on create.
+// Drops list attributes (gate DRAListTypeAttributes) and node allocatable mappings (DRANodeAllocatableResources) unless
+// the stored object uses them. `old_spec` is null on create.
 void drop_disabled_slice_fields(Json& spec, const Json& old_spec);
 
 // Taints without timeAdded get `now` (RFC 3339, seconds): on every decode, so an update that omits it gets a new time.

@@ -19,7 +19,7 @@ class DeviceTaintRuleKind : public Kind {
 
   void prepare_for_create(const WriteContext& ctx, Json& object) const override { add_time(ctx, object); }
 
-  // Another effect is another taint: its time is now, unless the client gave another one than before.
+  // A changed effect is a new taint: its time is now, unless the client changed the time too.
   void prepare_for_update(const WriteContext& ctx, Json& object, const Json& old) const override {
     const Json& before = member_at(old, "spec.taint");
     const Json& after = member_at(object, "spec.taint");

@@ -1,4 +1,4 @@
-// DeviceTaintRules: what kube-apiserver 1.36.2 answered to the same objects.
+// DeviceTaintRules: kube-apiserver 1.36.2's answers to the same objects.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -51,7 +51,7 @@ TEST_F(TaintRuleKind, NamesEveryWrongField) {
     EXPECT_NE(all.find(part), std::string::npos) << part << "\n" << all;
 }
 
-// A change of the effect is a new taint; key and value may change under the old time.
+// A change of the effect is a new taint; a change of key or value keeps the old time.
 TEST_F(TaintRuleKind, TimeFollowsTheEffect) {
   const std::string now = format_rfc3339(clock.wall_now());
   Json created{{"spec", {{"taint", {{"key", "k"}, {"effect", "None"}}}}}};

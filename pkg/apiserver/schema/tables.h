@@ -1,5 +1,5 @@
-// The schema tables that only a server needs, one function a package; tables.cc lists them beside those of
-// pkg/api/schema, which has the format too. Only types that a served kind reaches are there.
+// The schema tables that only a server needs, one function per package; tables.cc lists them beside those of
+// pkg/api/schema, which also defines the format. They contain only types that a served kind reaches.
 #pragma once
 
 #include <string_view>

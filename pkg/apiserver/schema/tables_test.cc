@@ -26,7 +26,7 @@ TEST(Tables, ListTypesAndMergeKeysOfTheFieldsControllersWrite) {
   const Field* devices = field_of("resource/v1", "ResourceClaimStatus", "devices");
   ASSERT_NE(devices, nullptr);
   EXPECT_EQ(devices->map_keys, (std::vector<std::string>{"driver", "device", "pool", "shareID"}));
-  EXPECT_FALSE(devices->merge);  // replaced whole by strategic merge
+  EXPECT_FALSE(devices->merge);  // strategic merge replaces it whole
   const Field* reserved = field_of("resource/v1", "ResourceClaimStatus", "reservedFor");
   ASSERT_NE(reserved, nullptr);
   EXPECT_EQ(reserved->merge_key, "uid");

@@ -1,6 +1,6 @@
 // PersistentVolume (k8s.io/kubernetes/pkg/apis/core/validation ValidatePersistentVolume,
-// k8s.io/kubernetes/pkg/registry/core/persistentvolume). What a volume consists of is checked for the sources that are
-// still in use: local, hostPath, nfs and csi.
+// k8s.io/kubernetes/pkg/registry/core/persistentvolume). Volume sources are checked only for those that are still in
+// use: local, hostPath, nfs and csi.
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/kinds/described_kind.h"
@@ -21,7 +21,7 @@ namespace {
 constexpr const char* kVolumeProtection = "kubernetes.io/pv-protection";
 constexpr const char* kReclaimPolicy = "persistentVolumeReclaimPolicy";
 
-// In the order in which upstream looks at them.
+// In the order in which upstream checks them.
 constexpr const char* kVolumeSources[] = {"hostPath",
                                           "gcePersistentDisk",
                                           "awsElasticBlockStore",
@@ -120,7 +120,7 @@ FieldErrors check_volume(const Json& object) {
 }
 
 FieldErrors check_volume_change(const Json& object, const Json& old) {
-  FieldErrors out = check_volume(object);  // upstream looks twice, and says so twice
+  FieldErrors out = check_volume(object);  // upstream checks twice and reports twice
   const Json& spec = member(object, "spec");
   const Json& before = member(old, "spec");
   for (const char* name : kVolumeSources) {

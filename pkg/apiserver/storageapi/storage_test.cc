@@ -1,4 +1,4 @@
-// Volumes and their classes through the server: defaults, refusals, what may change, columns.
+// Volumes and their classes through the server: defaults, refusals, permitted changes, columns.
 #include <gtest/gtest.h>
 
 #include <map>

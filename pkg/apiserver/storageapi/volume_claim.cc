@@ -64,7 +64,7 @@ FieldErrors check_volume_claim_change(const Json& object, const Json& old) {
   Json spec = member(object, "spec");
   Json before = member(old, "spec");
   const bool bound = text_of(member(object, "status"), "phase") == "Bound";
-  // Set once: the volume by whoever binds, the class by its defaulting.
+  // Set once: the volume by the binder, the class by defaulting.
   for (const char* once : {"volumeName", "storageClassName"}) {
     if (!is_set(before, once) || (std::string_view(once) == "volumeName" && text_of(before, once).empty())) {
       spec.erase(once);
@@ -98,7 +98,7 @@ void set_volume_claim_defaults(Json& object) {
   if (text_of(status, "phase").empty()) status["phase"] = "Pending";
 }
 
-// One of the two data sources stands for the other.
+// Each of the two data sources is copied to the other.
 void copy_data_source(Json& object) {
   Json& spec = object["spec"];
   const bool other_namespace = !text_of(member(spec, "dataSourceRef"), "namespace").empty();
@@ -172,7 +172,7 @@ class PersistentVolumeClaimKind : public DescribedKind {
     const bool has_class = is_set(spec, "storageClassName") ||
                            map_of(member(object, "metadata"), "annotations").contains(kClaimClassAnnotation);
     if (has_class || ctx.reader == nullptr) return {};
-    // Of several defaults the newest counts, then the first by name.
+    // Of several defaults the newest wins, then the first by name.
     std::string newest, name;
     ctx.reader->for_each("storage.k8s.io", "storageclasses", "", [&](const Json& c) {
       const Json& meta = member(c, "metadata");

@@ -16,7 +16,7 @@ KindDescription csi_storage_capacity_kind();
 KindDescription volume_attachment_kind();
 KindDescription volume_attributes_class_kind();
 
-// As admission plug-ins add one; nothing when it is there.
+// As admission plug-ins add it; does nothing if it is there.
 void add_finalizer(Json& object, const char* name);
 
 }  // namespace dra::apiserver

@@ -7,17 +7,17 @@
 
 namespace dra::apiserver {
 
-// accessModes: known ones, and ReadWriteOncePod alone.
+// accessModes: only known ones; ReadWriteOncePod must be alone.
 void check_access_modes(FieldErrors& out, const FieldPath& path, const Json& modes);
 void check_volume_mode(FieldErrors& out, const FieldPath& path, const Json& spec);
-// A class name that is set has to be a DNS subdomain.
+// A class name, if set, must be a DNS subdomain.
 void check_volume_class_name(FieldErrors& out, const FieldPath& path, const std::string& name);
-// An amount of storage: more than nothing.
+// An amount of storage: more than zero.
 void check_storage(FieldErrors& out, const FieldPath& path, const Json& amount);
 // A CSI driver's name, as upstream's ValidateCSIDriverName.
 void check_csi_driver_name(FieldErrors& out, const FieldPath& path, const std::string& name);
 
-// Cells: "RWO,ROX"; "<unset>" where a pointer is null; the class, by its annotation or by name.
+// Cells: "RWO,ROX"; "<unset>" for a null pointer; the class, by its annotation or by name.
 std::string access_modes_text(const Json& modes);
 std::string or_unset(const Json& object, const char* key);
 std::string class_of(const Json& object);

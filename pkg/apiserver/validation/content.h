@@ -1,4 +1,4 @@
-// Formats of values beside those of names (pkg/api/names.h), in the same manner. All are pure.
+// Formats of values other than names (for names: pkg/api/names.h), with the same conventions. All are pure.
 #pragma once
 
 #include <cstdint>

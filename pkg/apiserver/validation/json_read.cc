@@ -11,7 +11,7 @@ const Json kEmptyList = Json::array();
 const Json kEmptyMap = Json::object();
 const std::string kEmptyText;
 
-// Nil and empty are the same to semantic_equal.
+// For semantic_equal nil and empty are the same.
 bool empty_value(const Json& v) {
   return v.is_null() || ((v.is_array() || v.is_object()) && v.empty());
 }

@@ -1,5 +1,5 @@
-// Reading of decoded documents: what is absent or null reads as the zero value, as in Go. A value of another type than
-// asked for reads as zero as well (the codec has refused it before). Pure; the references live as long as the document.
+// Reads decoded documents: absent or null members read as the zero value, as in Go; so does a value of another type
+// (the codec has refused it before). Pure; the references live as long as the document.
 #pragma once
 
 #include <cstdint>
@@ -10,27 +10,27 @@
 
 namespace dra::apiserver {
 
-// The member, or a null document when `object` is no object or has none.
+// The member, or a null document if `object` is not an object or lacks it.
 const Json& member(const Json& object, std::string_view key);
 // member() of member() ...: path "spec.devices.requests".
 const Json& member_at(const Json& object, std::string_view dotted_path);
 // Present and not null.
 bool is_set(const Json& object, std::string_view key);
-// The member as text, "" when absent.
+// The member as text; "" if absent.
 const std::string& text_of(const Json& object, std::string_view key);
 const std::string& as_text(const Json& value);
 int64_t int_of(const Json& object, std::string_view key);
 bool bool_of(const Json& object, std::string_view key);
-// The member when it is an array (object), else an empty array (object).
+// The member if it is an array (object), else an empty array (object).
 const Json& list_of(const Json& object, std::string_view key);
 const Json& map_of(const Json& object, std::string_view key);
 // Number of items or members; 0 for anything else.
 size_t count_of(const Json& value);
-// Equality as Go's semantic deep-equal has it: absent, null, "", [] and {} are one and the same as members.
+// Equality like Go's semantic deep-equal: as members, absent, null, "", [] and {} are equal.
 bool semantic_equal(const Json& a, const Json& b);
-// The member as an object to write to; made when absent.
+// The member as an object to write to; created if absent.
 Json& object_member(Json& object, std::string_view key);
-// Sets a member unless it is set already.
+// Sets a member unless it is already set.
 void set_default(Json& object, std::string_view key, const Json& value);
 
 }  // namespace dra::apiserver

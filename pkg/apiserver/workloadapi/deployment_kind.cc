@@ -45,7 +45,7 @@ class DeploymentKind : public Kind {
     default_template(object);
   }
 
-  // Annotations count as well: the deployment controller copies them to its replica sets.
+  // Annotations also count: the deployment controller copies them to its replica sets.
   bool bumps_generation(const Json& object, const Json& old) const override {
     return !semantic_equal(member(object, "spec"), member(old, "spec")) ||
            !semantic_equal(member_at(object, "metadata.annotations"), member_at(old, "metadata.annotations"));

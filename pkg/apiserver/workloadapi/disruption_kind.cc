@@ -1,4 +1,4 @@
-// PodDisruptionBudget: stored and validated. No controller keeps its status, and evictions do not ask it.
+// PodDisruptionBudget: stored and validated. No controller updates its status, and evictions ignore it.
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/resourceapi/go_render.h"

@@ -18,7 +18,7 @@ Json& template_labels(Json& job) {
   return object_member(object_member(object_member(object_member(job, "spec"), "template"), "metadata"), "labels");
 }
 
-// A job without labels has those of its template.
+// A job without labels gets those of its template.
 void copy_template_labels(Json& job) {
   const Json& labels = member_at(job, "spec.template.metadata.labels");
   if (count_of(labels) == 0 || count_of(member_at(job, "metadata.labels")) > 0) return;
@@ -26,7 +26,7 @@ void copy_template_labels(Json& job) {
   object_member(job, "metadata")["labels"] = copy;
 }
 
-// The selector that no other job can have: the job's own uid, on its pods as a label.
+// A selector that no other job can have: the job's own uid, as a label on its pods.
 void generate_selector(Json& job) {
   const Json meta = member(job, "metadata");
   Json& labels = template_labels(job);
@@ -90,7 +90,7 @@ void check_job_spec(FieldErrors& out, const Json& spec) {
   }
 }
 
-// An indexed job may grow or shrink when parallelism goes along.
+// An indexed job may grow or shrink if parallelism changes with it.
 void check_completions_kept(FieldErrors& out, const Json& spec, const Json& old) {
   const FieldPath path("spec.completions");
   const Json& completions = member(spec, "completions");
@@ -102,7 +102,7 @@ void check_completions_kept(FieldErrors& out, const Json& spec, const Json& old)
   }
 }
 
-// While a job that never started is suspended, its template may be steered: labels, annotations, where to run.
+// While a job that never started is suspended, its template's labels, annotations and scheduling fields may change.
 Json unsteered(Json pod_template) {
   Json& meta = object_member(pod_template, "metadata");
   meta.erase("labels");
@@ -180,7 +180,7 @@ class JobKind : public Kind {
     copy_template_labels(object);
   }
 
-  // Labels that a write does not name are the template's, which is the stored one by now.
+  // Labels missing in a write come from the template, which is already the stored one here.
   void prepare_for_update(const WriteContext&, Json& object, const Json&) const override {
     copy_template_labels(object);
   }
@@ -199,7 +199,7 @@ class JobKind : public Kind {
     FieldErrors out;
     const Json& spec = member(object, "spec");
     check_job_spec(out, spec);
-    check_job_spec(out, spec);  // upstream looks twice, and says so twice
+    check_job_spec(out, spec);  // upstream checks twice and reports twice
     check_completions_kept(out, spec, member(old, "spec"));
     if (!semantic_equal(member(spec, "selector"), member_at(old, "spec.selector"))) {
       out.push_back(invalid_value(FieldPath("spec.selector"), member(spec, "selector"), "field is immutable"));

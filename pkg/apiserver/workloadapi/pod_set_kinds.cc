@@ -1,4 +1,4 @@
-// StatefulSet, DaemonSet and ReplicationController, judged as kubernetes 1.36 does (apis/apps/validation).
+// StatefulSet, DaemonSet and ReplicationController, validated as in kubernetes 1.36 (apis/apps/validation).
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/validation/content.h"
@@ -24,7 +24,7 @@ bool is_zero_amount(const Json& value) {
   return value.is_null() || value == 0 || value == "0" || value == "0%";
 }
 
-// "a=b,c=d"; "<none>" when there is none: labels.FormatLabels.
+// "a=b,c=d"; "<none>" if there are none: labels.FormatLabels.
 std::string labels_text(const Json& labels) {
   std::vector<std::string> parts;
   for (const auto& [key, value] : labels.items()) parts.push_back(key + "=" + as_text(value));
@@ -172,7 +172,7 @@ class DaemonSetKind : public Kind {
     default_template(object);
   }
 
-  // Upstream's rows are made of the internal type, which has a field for that number.
+  // Upstream builds rows from the internal type, which has a field for that number.
   Json table_metadata(const Json& metadata) const override {
     Json out = metadata;
     Json& annotations = object_member(out, "annotations");
@@ -181,7 +181,7 @@ class DaemonSetKind : public Kind {
     return out;
   }
 
-  // The number of the template, as the controllers of 1.36 still label pods with it.
+  // The template's number, with which 1.36's controllers still label pods.
   void prepare_for_create(const WriteContext&, Json& object) const override {
     object_member(object_member(object, "metadata"), "annotations")[kTemplateGeneration] = "1";
   }

@@ -1,4 +1,4 @@
-// What kinds with a pod template have in common. Pure.
+// What kinds with a pod template share. Pure.
 #pragma once
 
 #include <string>
@@ -11,17 +11,17 @@ namespace dra::apiserver {
 
 // Defaults of spec.template.
 void default_template(Json& object);
-// selector (a LabelSelector or null) against the template's labels.
+// Checks selector (a LabelSelector or null) against the template's labels.
 void check_selector_matches(FieldErrors& out, const Json& spec);
-// spec.selector is there, well formed and not empty. `what`: "deployment", for the message.
+// spec.selector is present, well formed and not empty. `what`: "deployment", for the message.
 void check_workload_selector(FieldErrors& out, const Json& spec, const char* what);
-// spec.selector is what it was.
+// spec.selector is unchanged.
 void check_selector_kept(FieldErrors& out, const Json& object, const Json& old);
 // Labels, annotations and the pod spec of spec.template.
 void check_template(FieldErrors& out, const Json& spec);
 // An integer that may be absent but not negative.
 void check_not_negative(FieldErrors& out, const FieldPath& path, const Json& object, const char* key);
-// "a=b,c in (d,e)"; "<none>" when there is none.
+// "a=b,c in (d,e)"; "<none>" if there is none.
 std::string selector_text(const Json& selector);
 // Cells of the wide columns: container names, images, selector.
 void add_template_cells(Json& cells, const Json& object);
