@@ -9,8 +9,8 @@ namespace dra::gang {
 
 namespace {
 
-constexpr uint64_t kChildSteps = 16;    // of a question to the allocator and what is written down of its answer
-constexpr uint64_t kNodesPerStep = 64;  // looked through
+constexpr uint64_t kChildSteps = 16;    // for a question to the allocator and recording its answer
+constexpr uint64_t kNodesPerStep = 64;  // examined
 
 }  // namespace
 
@@ -24,7 +24,7 @@ allocator::Request DomainSearch::request_for(uint32_t member, const std::vector<
   return request;
 }
 
-// Claims of the member that are allocated, or decided by now, can be used there.
+// The member's claims that are allocated or already decided can be used there.
 bool DomainSearch::usable(uint32_t member, NodeId node) const {
   const inventory::Core& core = world_.inventory.core();
   for (const api::NodeSelector* selector : world_.table.selectors_of[member])
@@ -42,7 +42,7 @@ bool DomainSearch::is_first(uint32_t claim) const {
   return std::find(world_.first_claims.begin(), world_.first_claims.end(), claim) != world_.first_claims.end();
 }
 
-// One of its claims should have been decided first, and could not be.
+// One of its claims should have been decided first and could not be.
 bool DomainSearch::lacks_claim(uint32_t member) const {
   if (relaxed_ || world_.first_claims.empty()) return false;
   const std::vector<uint32_t>& claims = world_.table.claims_of[member];
@@ -50,8 +50,8 @@ bool DomainSearch::lacks_claim(uint32_t member) const {
                      [&](uint32_t claim) { return is_first(claim) && !trial_.decided(claim); });
 }
 
-// The allocator found no devices for all of these together. With administrative access that is no proof: one decision
-// gives no device to two claims, though one after the other they could have it.
+// The allocator found no devices for all of these together. With administrative access that is not a proof: one
+// decision gives no device to two claims, although one after the other they could have it.
 void DomainSearch::refuse(const std::vector<uint32_t>& claims) {
   if (claims.size() > 1 &&
       std::any_of(claims.begin(), claims.end(), [&](uint32_t claim) { return world_.table.claims[claim].any_admin; }))
@@ -65,7 +65,7 @@ std::optional<NodeFacts> DomainSearch::look(uint32_t kind, uint32_t member, Node
   return seen.facts;
 }
 
-// Nodes of the domain that are not tried, in the order of Nodes.
+// Nodes of the domain that were not tried, in the order of Nodes.
 void DomainSearch::gather(uint32_t kind, uint32_t member, NodeSet& tried) {
   order_.clear();
   facts_.clear();
@@ -95,7 +95,7 @@ DomainSearch::Next DomainSearch::fail_with(uint32_t member, std::optional<Error>
   return Next::kError;
 }
 
-// The best child by the strategy; a node that cannot be one is added to `tried`.
+// The best child by the strategy; nodes that cannot be one are added to `tried`.
 DomainSearch::Next DomainSearch::next_child(uint32_t kind, NodeSet& tried, Child& child) {
   const uint32_t member = trial_.next_of(kind);
   std::vector<uint32_t> claims = trial_.undecided(member);
@@ -129,16 +129,16 @@ DomainSearch::Next DomainSearch::next_child(uint32_t kind, NodeSet& tried, Child
     }
   }
   if (!world_.node_local || claims.empty()) return Next::kNone;
-  // No use in asking again where nothing can be packed anew.
+  // Asking again is useless for nodes where nothing can be packed again.
   for (const NodeId node : order_)
     if (trial_.members_on(node) == nullptr) tried.insert(node);
   return pack_anew(kind, member, tried, child);
 }
 
-// Nodes with members: all claims there together with those of one member more.
+// Nodes with members: decides all claims there again together with those of one more member.
 DomainSearch::Next DomainSearch::pack_anew(uint32_t kind, uint32_t member, NodeSet& tried, Child& child) {
   const std::vector<NodeId> nodes = order_;
-  bool asked = false;  // each slice gets at least one node further
+  bool asked = false;  // each slice examines at least one more node
   for (const NodeId node : nodes) {
     if (tried.contains(node)) continue;
     const inventory::Hash128 kinds = plus(trial_.kinds_on(node), Trial::mark(kind, node));
@@ -157,7 +157,7 @@ DomainSearch::Next DomainSearch::pack_anew(uint32_t kind, uint32_t member, NodeS
 DomainSearch::Next DomainSearch::pack_node(uint32_t member, NodeId node, Child& child) {
   std::vector<uint32_t> claims;
   const auto add = [&](uint32_t claim, bool decided) {
-    if (decided && world_.table.claims[claim].only_admin) return;  // in nobody's way
+    if (decided && world_.table.claims[claim].only_admin) return;  // blocks no other claim
     if (!is_first(claim) && trial_.decided(claim).has_value() == decided &&
         std::find(claims.begin(), claims.end(), claim) == claims.end())
       claims.push_back(claim);
@@ -177,7 +177,7 @@ DomainSearch::Next DomainSearch::pack_node(uint32_t member, NodeId node, Child& 
     for (size_t i = 0; i < claims.size(); ++i) child.results.emplace_back(claims[i], std::move(decision.results[i]));
     return Next::kChild;
   }
-  // An error means that there are too many claims for one question: each of them was fine alone.
+  // An error means that one question has too many claims: each of them was fine alone.
   if (decision.outcome != allocator::Outcome::kInfeasible) progress_.undecided = true;
   refuse(claims);
   return Next::kNone;

@@ -1,4 +1,4 @@
-// A plain model of nodes for tests of pkg/gang: CPU and labels, nothing else.
+// A plain model of nodes for tests of pkg/gang: only CPU and labels.
 #pragma once
 
 #include <map>

@@ -26,14 +26,14 @@ void DomainSearch::save_path() {
     kept.member = step.member;
     kept.node = step.node;
     for (const auto& [claim, before] : step.before) {
-      if (saved[claim]) continue;  // decided anew later: what it is now counts from the first step on
+      if (saved[claim]) continue;  // decided again later: its present value counts from the first step on
       saved[claim] = true;
       kept.results.emplace_back(claim, *trial_.decided(claim));
     }
   }
 }
 
-// False: it does not fit there any more.
+// False: it no longer fits there.
 bool DomainSearch::place_again(const SearchMemory::Step& step) {
   if (!world_.changed) {
     push(step.member, {step.node, step.results});
@@ -56,7 +56,7 @@ bool DomainSearch::place_again(const SearchMemory::Step& step) {
   return true;
 }
 
-// As far as what was placed still fits. In the exhaustive search the path is followed step by step instead.
+// Places again what still fits. The exhaustive search follows the path step by step instead.
 void DomainSearch::replay() {
   for (const SearchMemory::Step& step : memory_.path)
     if (!place_again(step)) break;
@@ -82,7 +82,7 @@ DomainSearch::End DomainSearch::run(const Domain& domain, uint32_t need) {
   need_ = need;
   set_domain(domain);
   if (world_.changed && memory_.stage != Stage::kDive) {
-    // Proofs of yesterday are worth nothing; what was placed may still be a good beginning.
+    // Old proofs are void; what was placed may still be a good start.
     std::vector<SearchMemory::Step> path = std::move(memory_.path);
     const uint64_t most = memory_.most_placed;
     memory_ = {};
@@ -126,7 +126,7 @@ DomainSearch::End DomainSearch::run(const Domain& domain, uint32_t need) {
   return End::kNone;
 }
 
-// Each kind as far as it goes.
+// Each kind as far as possible.
 DomainSearch::End DomainSearch::dive() {
   dive_into_claims();
   for (; memory_.kind < world_.kind_order.size(); ++memory_.kind) {
@@ -136,7 +136,7 @@ DomainSearch::End DomainSearch::dive() {
   return trial_.placed() >= need_ ? End::kFound : End::kNone;
 }
 
-// The claims to be decided first, wherever they can be had. Members do without those that cannot.
+// Decides the first claims wherever they can be had. Members do without those that cannot be decided.
 void DomainSearch::dive_into_claims() {
   for (const uint32_t claim : world_.first_claims) {
     if (trial_.decided(claim)) continue;
@@ -148,7 +148,7 @@ void DomainSearch::dive_into_claims() {
   }
 }
 
-// As many of the kind as can be placed now, until so many members are placed. kNone: fewer.
+// Places members of the kind until `until` are placed. kNone: fewer fit.
 DomainSearch::End DomainSearch::fill(uint32_t kind, uint64_t until) {
   NodeSet tried;
   while (trial_.placed() < until) {
@@ -164,7 +164,7 @@ DomainSearch::End DomainSearch::fill(uint32_t kind, uint64_t until) {
   return End::kFound;
 }
 
-// How many of each kind there could be without the others. kNone: too few in sum.
+// How many of each kind fit without the others. kNone: too few in sum.
 DomainSearch::End DomainSearch::alone() {
   memory_.alone.resize(world_.table.kinds.size(), 0);
   for (; memory_.kind < world_.kind_order.size(); ++memory_.kind) {
@@ -195,7 +195,7 @@ DomainSearch::End DomainSearch::extend(const std::vector<const Domain*>& domains
     if (end == End::kError) return end;
     if (end == End::kStopped && !out_of_budget()) return end;
   }
-  progress_.undecided = undecided;  // those who do not join wait, whatever the reason
+  progress_.undecided = undecided;  // members that are not placed wait, whatever the reason
   return End::kFound;
 }
 

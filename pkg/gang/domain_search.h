@@ -1,14 +1,14 @@
-// DomainSearch: places members of a group on the nodes of one domain, or proves that fewer than `need` can be.
+// DomainSearch: places members of a group on the nodes of one domain, or proves that fewer than `need` fit.
 //
 // Three stages, each of which can end it (docs/design/groups.md has the proofs):
-//  1. dive      kind by kind, member by member, each where the allocator's strategy puts it; no way back. For one kind
-//  of
-//               members that touch only their own node this is exact: a node that is full is packed anew first.
-//  2. alone     how many of each kind there could be if no other kind were placed
-//  3. search    all ways, with states remembered that hold no solution
+//  1. dive      kind by kind, member by member, each where the allocator's strategy puts it, without backtracking.
+//               Exact for one kind of members that affect only their own node, because a full node is first packed
+//               again.
+//  2. alone     how many of each kind fit if no other kind is placed
+//  3. search    exhaustive; remembers states that have no solution
 // Claims shared by members whose devices several nodes can use are decided before any member ("first claims").
 //
-// A slice may end anywhere: what is placed is kept as a path in SearchMemory, and placed again in the next one.
+// A slice may end anywhere: SearchMemory keeps what is placed as a path, and the next slice places it again.
 #pragma once
 
 #include <cstdint>
@@ -26,26 +26,26 @@ namespace dra::gang {
 
 using HashSet = std::unordered_set<inventory::Hash128, inventory::Hash128Hash>;
 
-// What is known of a kind of members while nothing is placed.
+// What is known about a kind of members while nothing is placed.
 struct KindNodes {
   bool ready = false;
   std::vector<Candidate> candidates;  // best first; the selectors of allocated claims hold
   std::vector<NodeId> ids;            // of `candidates`
-  allocator::Room room;               // by candidate; of the kind's claims but for those decided first
+  allocator::Room room;               // by candidate; of the kind's claims except those decided first
 };
 
 struct Domain {
   std::optional<uint32_t> level;
   std::string text;  // "rack=r7"; empty: the cluster
   std::vector<NodeId> nodes;
-  uint64_t room = 0;          // for members of the group, at most, by counting
-  uint64_t spare = 0;         // the same for any number of them: what tells small domains from large ones
-  uint64_t at_best = 0;       // if nobody held any device
-  bool holds_placed = false;  // members of the group are there already
-  bool joint = false;         // `room` counts kinds together, too
+  uint64_t room = 0;          // upper bound of members of the group that fit, by counting
+  uint64_t spare = 0;         // the same for any number of members: distinguishes small domains from large ones
+  uint64_t at_best = 0;       // the same if no claim held any device
+  bool holds_placed = false;  // some members of the group are already there
+  bool joint = false;         // `room` also counts kinds together
 };
 
-// What outlives a slice.
+// What is kept between slices.
 struct SearchMemory {
   static constexpr size_t kMaxStates = 20'000;
 
@@ -57,20 +57,20 @@ struct SearchMemory {
   };
 
   Stage stage = Stage::kDive;
-  uint32_t kind = 0;            // of kDive, kAlone, kExtend: the one at hand
-  std::vector<uint32_t> alone;  // of kAlone: how many there can be, by kind
+  uint32_t kind = 0;            // for kDive, kAlone, kExtend: the current one
+  std::vector<uint32_t> alone;  // for kAlone: how many fit, by kind
   std::vector<Step> path;
   HashSet dead;     // states of kSearch without a solution
-  HashSet refused;  // what the members of a node cannot be
+  HashSet refused;  // combinations of kinds that do not fit on a node
   uint64_t most_placed = 0;
-  uint64_t ways = 0;      // of deciding the first claims: how many are refuted
-  uint64_t searched = 0;  // steps of kSearch, in slices before
+  uint64_t ways = 0;      // number of refuted ways to decide the first claims
+  uint64_t searched = 0;  // steps of kSearch in earlier slices
 };
 
-// Of one attempt, whatever the domain.
+// For one attempt, across domains.
 struct Progress {
   uint64_t steps = 0;
-  bool undecided = false;  // something was left out: "none" is no proof
+  bool undecided = false;  // something was left out: "none" is not a proof
   std::optional<Error> error;
   std::optional<size_t> guilty;
   Duration ask_again{};
@@ -92,19 +92,19 @@ class DomainSearch {
     const Options& options;
     allocator::Meter& meter;
     std::vector<bool> tied;   // by kind: its members share a claim that is not decided first
-    bool node_local = false;  // members change nothing but their own node, in devices and otherwise
+    bool node_local = false;  // members affect only their own node, in devices and otherwise
     bool any_order = false;   // placing one member may make another possible
-    bool changed = false;     // something may differ from what it was when the path was saved
+    bool changed = false;     // something may differ from when the path was saved
   };
 
   DomainSearch(const World& world, SearchMemory& memory, Progress& progress, Trial& trial);
 
   // kFound: at least `need` members are placed in the trial. kStopped: by the slice or the budget; the path is saved.
   End run(const Domain& domain, uint32_t need);
-  // After kFound: the other members join where they fit, in `domains`, which grow. Never kNone.
+  // After kFound: places the other members where they fit, in `domains`, narrow to wide. Never kNone.
   End extend(const std::vector<const Domain*>& domains);
   bool out_of_budget() const { return progress_.steps >= world_.options.step_budget; }
-  // A search through all ways ends for so many members within a time that can be waited for, or practically never.
+  // Up to this many members an exhaustive search ends in acceptable time; with more, practically never.
   static constexpr size_t kFewMembers = 32;
   static constexpr uint64_t kSearchStepsOfMember = 1'000;
 
@@ -130,7 +130,7 @@ class DomainSearch {
   End search_ways();
   End fill(uint32_t kind, uint64_t until);
   uint32_t size_of(uint32_t kind) const { return static_cast<uint32_t>(world_.table.kinds[kind].members.size()); }
-  // Members of the kind are independent but for the room on a node: filling node by node gets the most there can be.
+  // Members of the kind are independent except for capacity on a node: filling node by node places the most possible.
   bool fills_exactly(uint32_t kind) const { return world_.node_local && !world_.tied[kind]; }
   End stop() {
     save_path();
@@ -194,9 +194,9 @@ class DomainSearch {
   bool worked_ = false;     // in this slice
   bool searching_ = false;  // kSearch
   uint64_t searched_from_ = 0;
-  bool relaxed_ = false;  // claims decided first are left out of the question
-  size_t hint_ = 0;       // of the path: the next step to follow
-  // Nodes that something was placed on, and when; what look() said then.
+  bool relaxed_ = false;  // the claims decided first are left out of the question
+  size_t hint_ = 0;       // index into the path: the next step to follow
+  // Nodes on which something was placed, and when; look()'s answer since then.
   std::unordered_map<NodeId, uint64_t> touched_;
   struct Seen {
     uint64_t stamp = 0;

@@ -1,4 +1,4 @@
-// Session: the domains of the topology levels that are tried, and how many members each could take at most.
+// Session: the domains of the topology levels to try, and an upper bound on the members of each.
 #include <algorithm>
 
 #include "pkg/api/topology_level.h"
@@ -8,7 +8,7 @@
 
 namespace dra::gang {
 
-// Of a label, or of an attribute of devices; null: the node is in no domain of that level alone.
+// The value of a label or device attribute; null: by that level alone the node is in no domain.
 const std::string* Session::value_of(NodeId node, uint32_t level, const Nodes& nodes) const {
   const std::string& key = levels_[level];
   if (!key.starts_with(api::kAttributeLevel)) return nodes.label(node, key);
@@ -44,7 +44,7 @@ void Session::make_domains(const GangRequest& request, const Nodes& nodes) {
         all.push_back(node);
       }
   const std::optional<uint32_t> required = request.topology.required, preferred = request.topology.preferred;
-  // Narrow to wide. A level that is preferred but wider than the required one says nothing.
+  // Narrow to wide. A preferred level that is wider than the required one has no effect.
   if (preferred || required) {
     const uint32_t first = std::max(preferred.value_or(0), required.value_or(0));
     for (uint32_t level = first + 1; level-- > required.value_or(0);) add_level(level, request, nodes, all);
@@ -86,7 +86,7 @@ void Session::add_level(uint32_t level, const GangRequest& request, const Nodes&
   }
   if (made.empty())
     no_domain_ = "no domain of the required level " + key + " holds the members that are placed already";
-  // The smallest with room, so that large ones stay whole.
+  // The smallest with enough capacity first, so that large ones stay whole.
   std::stable_sort(made.begin(), made.end(), [](const auto& a, const auto& b) {
     return std::tuple(!a.second.holds_placed, a.second.spare) < std::tuple(!b.second.holds_placed, b.second.spare);
   });
@@ -96,7 +96,7 @@ void Session::add_level(uint32_t level, const GangRequest& request, const Nodes&
   }
 }
 
-// At most so many members of the kind, by counting.
+// Upper bound on the members of the kind, by counting.
 uint64_t Session::room_of_kind(uint32_t kind, const Domain& domain) const {
   std::vector<bool> in(inventory_.core().node_count(), false);
   for (const NodeId node : domain.nodes) in[node] = true;
@@ -108,7 +108,7 @@ uint64_t Session::room_of_kind(uint32_t kind, const Domain& domain) const {
 }
 
 void Session::count_room(Domain& domain) {
-  constexpr uint64_t kMostOfNode = 1u << 16;  // nodes that no device limits count as alike
+  constexpr uint64_t kMostOfNode = 1u << 16;  // nodes that no device limits count as equal
   std::vector<bool> in(inventory_.core().node_count(), false);
   for (const NodeId node : domain.nodes) in[node] = true;
   for (uint32_t k = 0; k < kinds_.size(); ++k) {
@@ -127,7 +127,7 @@ void Session::count_room(Domain& domain) {
   }
 }
 
-// The domain, then wider ones around it as far as members may go.
+// The domain, then wider ones around it as far as members may be placed.
 std::vector<const Domain*> Session::chain_from(const Domain& domain, const Nodes& nodes) const {
   std::vector<const Domain*> chain{&domain};
   if (!domain.level || domain.nodes.empty()) return chain;

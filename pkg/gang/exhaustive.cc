@@ -1,4 +1,4 @@
-// DomainSearch: all ways to place members, with states remembered that hold no solution.
+// DomainSearch: exhaustive search for places of members; remembers states that have no solution.
 #include <algorithm>
 
 #include "pkg/gang/domain_search.h"
@@ -24,7 +24,7 @@ void add_requirements(Hash128& hash, const std::vector<api::NodeSelectorRequirem
   }
 }
 
-// What a selector of a result says: one term, or none.
+// Hashes a result's selector: one term, or none.
 void add_selector(Hash128& hash, const api::AllocationResult& result) {
   if (!result.node_selector) return;
   for (const api::NodeSelectorTerm& term : result.node_selector->terms) {
@@ -35,7 +35,7 @@ void add_selector(Hash128& hash, const api::AllocationResult& result) {
 
 }  // namespace
 
-// What the result takes from others.
+// Hashes what the result takes from others.
 Hash128 DomainSearch::hash_of(const api::AllocationResult& result) {
   Hash128 sum{0, 0};
   for (const api::DeviceRequestAllocationResult& device : result.results) {
@@ -53,7 +53,7 @@ Hash128 DomainSearch::hash_of(const api::AllocationResult& result) {
   return sum;
 }
 
-// Everything that decides how the search goes on from here, but for the members' places.
+// Everything that decides how the search continues, except the members' places.
 Hash128 DomainSearch::state(size_t at) const {
   Hash128 hash;
   hash.add(at);
@@ -62,7 +62,7 @@ Hash128 DomainSearch::state(size_t at) const {
     const std::optional<api::AllocationResult>& decided = trial_.decided(claim);
     if (!decided) continue;
     const bool shared = world_.table.claims[claim].shared();
-    // Where members touch their own node alone it does not matter who has which of its devices.
+    // If members affect their own node alone, it does not matter who has which of its devices.
     if (world_.node_local && !shared) continue;
     Hash128 one = hash_of(*decided);
     if (shared) {
@@ -96,13 +96,13 @@ uint64_t DomainSearch::still_possible(size_t at) const {
   return sum;
 }
 
-// The step that the slice before had come to; null: there is none.
+// The step that the previous slice had reached; null: there is none.
 const SearchMemory::Step* DomainSearch::next_hint() {
   if (hint_ >= memory_.path.size()) return nullptr;
   return &memory_.path[hint_];
 }
 
-// ---- members that touch their own node alone
+// ---- members that affect their own node alone
 
 DomainSearch::End DomainSearch::place_kinds(size_t at) {
   if (trial_.placed() >= need_) return End::kFound;
@@ -112,13 +112,13 @@ DomainSearch::End DomainSearch::place_kinds(size_t at) {
   const Hash128 key = state_with(state(at), trial_.places());
   if (memory_.dead.contains(key)) return End::kNone;
   if (trial_.placed() + still_possible(at) < need_) return dead_end(key);
-  if (must_stop()) return stop();  // here, so that what was placed is new and the next slice goes on below it
+  if (must_stop()) return stop();  // here, so that what was placed is new and the next slice continues below it
   const bool last = at + 1 == world_.kind_order.size() && fills_exactly(world_.kind_order[at]);
   const End end = last ? place_last(at) : place_next(at);
   return end == End::kNone ? dead_end(key) : end;
 }
 
-// Each node gets as many as fit: there is no better way.
+// Each node gets as many as fit: nothing is better.
 DomainSearch::End DomainSearch::place_last(size_t at) {
   const size_t before = trial_.steps().size();
   for (const SearchMemory::Step* hint = next_hint(); hint != nullptr; hint = next_hint()) {
@@ -130,8 +130,8 @@ DomainSearch::End DomainSearch::place_last(size_t at) {
   return end;
 }
 
-// Nodes on which the next member of the kind would lead to a state that is known to be dead: a slice that goes on must
-// not ask for them again.
+// Nodes on which the next member of the kind would lead to a state known to be dead: a slice that continues must not
+// ask for them again.
 DomainSearch::NodeSet DomainSearch::known_dead_ends(size_t at) const {
   NodeSet nodes;
   const uint32_t kind = world_.kind_order[at];
@@ -141,7 +141,7 @@ DomainSearch::NodeSet DomainSearch::known_dead_ends(size_t at) const {
   while (next > at && next < world_.kind_order.size() &&
          trial_.placed_of_kind(world_.kind_order[next]) == size_of(world_.kind_order[next]))
     ++next;
-  // Of what the claims say only the places differ from the state at hand.
+  // Of the claims' part of the state, only the places differ from the current state.
   const Hash128 rest = state(next);
   for (const Candidate& candidate : world_.kinds[kind].candidates) {
     if (!in_domain(candidate.node)) continue;
@@ -180,7 +180,7 @@ DomainSearch::End DomainSearch::place_next(size_t at) {
   }
 }
 
-// ---- members that touch others
+// ---- members that affect others
 
 // The order of placing matters: any kind may be next.
 static constexpr size_t kAnyKind = 0;
@@ -229,7 +229,7 @@ DomainSearch::End DomainSearch::any_child(uint32_t kind, size_t from) {
   return End::kNone;
 }
 
-// The member on this node with every choice of devices.
+// Tries the member on this node with every choice of devices.
 DomainSearch::End DomainSearch::each_solution(uint32_t member, NodeId node, size_t from) {
   const std::vector<uint32_t> claims = trial_.undecided(member);
   if (claims.empty()) {
@@ -240,7 +240,7 @@ DomainSearch::End DomainSearch::each_solution(uint32_t member, NodeId node, size
     return end;
   }
   const allocator::Request request = request_for(member, claims);
-  // Few at first: mostly the first one will do.
+  // Few at first: usually the first one suffices.
   for (size_t skip = 0, limit = 4;; skip += limit, limit = 64) {
     allocator::Solutions solutions = world_.allocator.solutions(request, node, skip, limit);
     work(solutions.steps + 1);
@@ -267,7 +267,7 @@ DomainSearch::End DomainSearch::each_solution(uint32_t member, NodeId node, size
 // ---- claims to be decided before any member
 
 DomainSearch::End DomainSearch::search_ways() {
-  // Claims that come first are not tried after members.
+  // First claims are not tried after members.
   if (world_.any_order && !world_.first_claims.empty()) progress_.undecided = true;
   uint64_t way = 0;
   return decide_first_claims(0, way);
@@ -275,7 +275,7 @@ DomainSearch::End DomainSearch::search_ways() {
 
 DomainSearch::End DomainSearch::search_way(uint64_t& way) {
   if (way++ < memory_.ways) return End::kNone;
-  // The path leads on below the way that the slice ended in.
+  // The path continues below the way in which the slice ended.
   while (next_hint() != nullptr && next_hint()->member == Trial::kNoMember) ++hint_;
   const End end = world_.node_local ? place_kinds(0) : place_any(0);
   if (end != End::kNone) return end;
@@ -293,7 +293,7 @@ DomainSearch::End DomainSearch::decide_first_claims(size_t at, uint64_t& way) {
     const End end = each_way(at, node, seen, way);
     if (end != End::kNone) return end;
   }
-  // Without it, where enough members do not need it.
+  // Tries without the claim, if enough members do not need it.
   const size_t users = world_.table.claims[world_.first_claims[at]].users.size();
   if (world_.request.members.size() - users < need_) return End::kNone;
   return decide_first_claims(at + 1, way);

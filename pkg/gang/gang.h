@@ -1,4 +1,4 @@
-// Gang: nodes and devices for the members of a group of pods together, or the certainty that there are none.
+// Gang: finds nodes and devices for all members of a group of pods together, or proves that there are none.
 //
 //   Gangs gangs(inventory, allocator, options);
 //   Decision d = gangs.decide(request, nodes);             // again while d.outcome is kUnfinished
@@ -6,12 +6,12 @@
 //     for (const Placed& p : d.members) ... request.members[p.member] goes to p.node
 //     for (const ClaimResult& c : d.claims) inventory.assume(c.claim->metadata.uid, c.result);
 //
-// One search with backtracking across members: over which member goes to which node, and over which devices it takes
-// there. "Found" obeys every rule of the allocator, of Nodes and of the topology; "impossible" is a proof for things as
-// they are; "undecided" says that the budget was spent. docs/design/groups.md has the search and its proofs.
+// One backtracking search across members: which member goes to which node, and which devices it takes there. "Found"
+// obeys every rule of the allocator, of Nodes and of the topology; "impossible" is a proof for the current state;
+// "undecided" means that the budget was spent. docs/design/groups.md describes the search and its proofs.
 //
-// While decide() runs, what it tries is assumed in the inventory, under uids of its own, and placed in Nodes; all of it
-// is taken back before it returns. What has to outlive a slice is kept by GangRequest::uid, for kMaxKept groups.
+// While decide() runs, its attempts are assumed in the inventory, under their own uids, and placed in Nodes; all of
+// this is undone before it returns. State kept between slices is stored by GangRequest::uid, for kMaxKept groups.
 //
 // Not thread-safe: one thread owns it, the allocator and the inventory.
 #pragma once
@@ -32,8 +32,8 @@ namespace dra::gang {
 using allocator::NodeFacts;
 using inventory::NodeId;
 
-// More waiting members than this are an error: each costs every slice (a search begins a slice by placing again what it
-// had placed at the end of the one before).
+// More waiting members than this are an error: each costs every slice (a slice begins by placing again what was placed
+// at the end of the one before).
 inline constexpr size_t kMaxMembers = 4096;
 inline constexpr size_t kMaxTopologyLevels = 16;
 
@@ -41,31 +41,31 @@ inline constexpr size_t kMaxTopologyLevels = 16;
 struct Member {
   std::string name;  // "namespace/name", for messages
   std::string uid;
-  // In the pod's order; not null. A claim that several members share is in each of them, by one uid. A claim with
-  // status.allocation is not decided: it only keeps the member to the nodes of its selector. Pass the store's objects:
-  // plans are cached by object.
+  // In the pod's order; not null. A claim that several members share is in each of them, with one uid. A claim with
+  // status.allocation is not decided: it only restricts the member to the nodes of its selector. Pass the store's
+  // objects: plans are cached by object.
   std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
-  // Members with the same text, other than "", differ in nothing but their names and the uids of their own claims: to
-  // the allocator and to Nodes one is as good as the other. Claims that are shared or allocated need not be in it.
+  // Members with the same text, other than "", differ only in their names and the uids of their own claims: to the
+  // allocator and to Nodes they are interchangeable. Claims that are shared or allocated need not be in it.
   std::string shape;
   int64_t cpu_milli = 0;  // for the strategies, as allocator::Request
 };
 
-// Domains are the nodes that agree in the label of a level and of all wider ones.
+// A domain is the set of nodes with equal values of the label of a level and of all wider levels.
 struct Topology {
   std::vector<std::string> levels;    // label keys, or attributes of devices (levels.h), from wide to narrow
-  std::optional<uint32_t> required;   // of `levels`: all members in one domain of this level, or narrower
-  std::optional<uint32_t> preferred;  // the narrowest level that is tried; then wider ones up to `required`, or to all
+  std::optional<uint32_t> required;   // index of `levels`: all members in one domain of this level, or narrower
+  std::optional<uint32_t> preferred;  // the narrowest level to try; then wider ones up to `required`, or to all
 };
 
 struct GangRequest {
-  std::string uid;   // of the group: what a slice leaves behind is kept under it
+  std::string uid;   // the group's uid: key of the state kept between slices
   std::string name;  // "namespace/name", for messages
   std::vector<Member> members;
-  uint32_t min_count = 0;  // how many of `members` must be placed; the others join where they fit
+  uint32_t min_count = 0;  // how many of `members` must be placed; the others are placed where they fit
   Topology topology;
-  // Where members of the group are already that are not among `members`. They decide the domain: the required one is
-  // theirs, a preferred one is tried with theirs first.
+  // The nodes of the group's members that are not among `members`. They decide the domain: the required one is theirs;
+  // a preferred level is tried with theirs first.
   std::vector<NodeId> placed;
 };
 
@@ -74,43 +74,43 @@ struct Candidate {
   NodeFacts facts;
 };
 
-// What the search asks about nodes, apart from devices. Implemented over pkg/placement by the controller.
+// The search's questions about nodes, apart from devices. Implemented over pkg/placement by the controller.
 class Nodes {
  public:
-  // What placing a member may change for others.
+  // How placing a member may affect others.
   enum class Influence : uint8_t {
-    kNode,     // takes from its own node alone (CPU, memory, host ports): never makes room, nothing changes elsewhere
+    kNode,     // takes from its own node alone (CPU, memory, host ports): never adds capacity or changes other nodes
     kShrinks,  // takes here and elsewhere (anti-affinity, spreading over domains): never makes a node possible
     kAny,      // may make nodes possible (affinity to other members): the order of placing matters
   };
 
   virtual ~Nodes() = default;
   virtual Influence influence() const = 0;
-  // Grows with every change but those of place() and take_back().
+  // Grows with every change except those by place() and take_back().
   virtual uint64_t version() const = 0;
-  // The nodes that take the member beside what is placed, best first. `member` is an index into GangRequest::members.
+  // The nodes that accept the member beside what is placed, best first. `member` is an index into GangRequest::members.
   virtual std::vector<Candidate> candidates(size_t member) = 0;
-  // The same question about one node; nothing: no.
+  // The same question about one node; nothing: it does not accept the member.
   virtual std::optional<NodeFacts> look(size_t member, NodeId node) = 0;
-  // The member counts as a pod of the node. Only where look() would say yes.
+  // The member counts as a pod of the node. Only if look() would accept it.
   virtual void place(size_t member, NodeId node) = 0;
-  // Undoes the latest place() that is not undone; it was of this member.
+  // Undoes the latest place() that is not undone yet, which must be this member's.
   virtual void take_back(size_t member) = 0;
-  // Nothing: the node has no such label. Good until the node changes.
+  // Nothing: the node has no such label. Valid until the node changes.
   virtual const std::string* label(NodeId node, const std::string& key) const = 0;
 };
 
 enum class Outcome : uint8_t {
   kFound,
-  kImpossible,  // proven, with things as they are
+  kImpossible,  // proven, for the current state
   kUndecided,   // neither found nor refuted within the budget
-  kUnfinished,  // the slice ended first: asking again goes on
-  kError,       // the request or a claim of it is unusable; `error` says why
+  kUnfinished,  // the slice ended first: calling again continues
+  kError,       // the request or one of its claims is unusable; `error` says why
 };
 std::string_view outcome_name(Outcome outcome);
 
 struct Placed {
-  size_t member = 0;  // of GangRequest::members
+  size_t member = 0;  // index into GangRequest::members
   NodeId node = inventory::kNone;
 };
 
@@ -121,44 +121,44 @@ struct ClaimResult {
 
 struct Decision {
   Outcome outcome = Outcome::kImpossible;
-  // kFound: in the order in which they can be placed, at least min_count. Members that are not among them wait.
+  // kFound: in the order in which they can be placed, at least min_count. Members that are not listed wait.
   std::vector<Placed> members;
   // kFound: what was decided for claims of these members, each claim once.
   std::vector<ClaimResult> claims;
-  // kFound: the level (of Topology::levels) and the domain that holds them, "rack=r7"; no level: the cluster.
+  // kFound: the level (of Topology::levels) and the domain that contains them, "rack=r7"; no level: the cluster.
   std::optional<uint32_t> level;
   std::string domain;
-  // kImpossible, kUndecided: a clause that says what stands in the way ("the largest rack (rack=r7) has room for 12 of
-  // 16 members"). At most kMaxReason bytes.
+  // kImpossible, kUndecided: a clause that names the obstacle ("the largest rack (rack=r7) has room for 12 of 16
+  // members"). At most kMaxReason bytes.
   std::string reason;
-  // kImpossible: would not fit either if nobody held any device ("never", as far as devices can be counted).
+  // kImpossible: it would not fit even if no claim held any device ("never", as far as devices can be counted).
   bool never = false;
-  // kImpossible: one member of the kind that cannot be placed, where one kind is to blame.
+  // kImpossible: one member of the kind that cannot be placed, if a single kind is to blame.
   std::optional<size_t> guilty;
   std::optional<Error> error;
-  // Topology keys that no candidate carries: they were ignored, unless required.
+  // Topology keys that no candidate has: they were ignored, unless required.
   std::vector<std::string> unknown_levels;
   uint64_t steps = 0;    // of the attempt, so far
   uint32_t slices = 0;   // of the attempt, so far
-  Duration ask_again{};  // kUnfinished: no earlier than after this time, for the sake of others
+  Duration ask_again{};  // kUnfinished: call again no earlier than after this time, to let others run
 };
 inline constexpr size_t kMaxReason = 1024;
 
-// One step is an attempt to take one device, or what takes as long (0.1 to 1 microsecond).
+// One step is an attempt to take one device, or work that takes as long (0.1 to 1 microsecond).
 inline constexpr uint64_t kDefaultStepBudget = 4'000'000;
 
 struct Options {
-  uint64_t step_budget = kDefaultStepBudget;  // of an attempt, all slices together
+  uint64_t step_budget = kDefaultStepBudget;  // for an attempt, all slices together
   // Steps that one question to the allocator may take: a node that needs more is left undecided.
   uint64_t node_step_budget = 4'000;
-  // Where one call of decide() ends at the latest, but for the question to the allocator at hand (a slice of its own,
-  // see allocator::Options) and for placing again what was placed (2 microseconds a claim). Without steps: nowhere.
+  // The limit of one call of decide(), not counting the current question to the allocator (a slice of its own, see
+  // allocator::Options) and placing again what was placed (2 microseconds a claim). Without steps: no limit.
   allocator::SliceLimit slice;
 };
 
 class Gangs {
  public:
-  static constexpr size_t kMaxKept = 32;  // groups whose search can go on
+  static constexpr size_t kMaxKept = 32;  // groups whose search can continue
 
   // Both must outlive this.
   Gangs(inventory::Inventory& inventory, allocator::Allocator& allocator, Options options);
@@ -167,7 +167,7 @@ class Gangs {
   Gangs& operator=(const Gangs&) = delete;
 
   Decision decide(const GangRequest& request, Nodes& nodes);
-  // The group is gone, or was decided otherwise.
+  // The group is gone, or was decided in another way.
   void forget(const std::string& uid);
 
  private:

@@ -35,7 +35,7 @@ class GangTest : public testing::Test {
     inventory_.apply_slice(slice);
   }
 
-  // The devices of the node carry the attribute, each with the value at its place; "": without it.
+  // The node's devices carry the attribute, each with the value at its index; "": without it.
   void set_clique(const std::string& node, const std::vector<std::string>& values) {
     api::ResourceSlice slice;
     slice.metadata.name = node;
@@ -117,7 +117,7 @@ class GangTest : public testing::Test {
   int64_t generation_ = 1;
 };
 
-// kubernetes/kubernetes#138765: the device is one whole or two halves; both pods would rather have the whole.
+// kubernetes/kubernetes#138765: the device is one whole or two halves; both pods prefer the whole.
 TEST_F(GangTest, WholeOrTwoHalves) {
   nodes_.push_back({inventory_.apply_node("n0", {}), 1000, {}});
   api::ResourceSlice counters, devices;
@@ -179,7 +179,7 @@ TEST_F(GangTest, LargerThanTheClusterIsNever) {
   EXPECT_EQ(smaller.reason, "there is room for 799 of 800 members");
 }
 
-// A node without CPU left, or cordoned, takes none now.
+// A node without free CPU, or cordoned, accepts no member now.
 TEST_F(GangTest, NodesThatTakeNobodyNowAreNotNever) {
   add_node("a", 2);
   add_node("b", 2, "", 0);
@@ -231,7 +231,7 @@ TEST_F(GangTest, TheSmallestRackWithRoomIsTaken) {
   ASSERT_EQ(decision.outcome, Outcome::kFound) << decision.reason;
   EXPECT_EQ(decision.domain, "rack=a2");
   EXPECT_EQ(nodes_of(decision), (std::set<std::string>{"a2-0", "a2-1"}));
-  // A rack in use has less room: it is filled first.
+  // A rack in use has less capacity: it is filled first.
   request_.members.resize(8);
   request_.min_count = 8;
   for (int i = 0; i < 2; ++i) hold("a1-0", i);
@@ -264,7 +264,7 @@ TEST_F(GangTest, MembersBeyondTheMinimumJoinNearby) {
   EXPECT_EQ(decision.claims.size(), 10u);
 }
 
-// One kind in the way of another: the large ones must not be scattered.
+// One kind blocks another: the large ones must not be scattered.
 TEST_F(GangTest, KindsMakeRoomForEachOther) {
   for (int i = 0; i < 4; ++i) add_node("n" + std::to_string(i), 8);
   add_members(24, 1);
@@ -286,7 +286,7 @@ TEST_F(GangTest, KindsMakeRoomForEachOther) {
 }
 
 // Slices of any length come to the same answer, also where the cluster changes in between.
-// Each kind would fit alone, and the devices are enough in sum. Going through all ways would take forever.
+// Each kind would fit alone, and there are enough devices in sum. An exhaustive search would take forever.
 TEST_F(GangTest, AMixedGroupIsRefutedByCountingItsKindsTogether) {
   for (int n = 0; n < 47; ++n) add_node("n" + std::to_string(n), 4);
   add_members(32, 3);
@@ -297,7 +297,7 @@ TEST_F(GangTest, AMixedGroupIsRefutedByCountingItsKindsTogether) {
   EXPECT_NE(decision.reason.find("no more than 63 of 64 members"), std::string::npos) << decision.reason;
 }
 
-// CPU is what is short of: nothing is proven, and it is said soon.
+// CPU is what is short: nothing is proven, and the answer comes soon.
 TEST_F(GangTest, ALargeMixedGroupThatCountingDoesNotRefuteIsUndecidedSoon) {
   for (int n = 0; n < 47; ++n) add_node("n" + std::to_string(n), 4, "", 4);
   add_members(32, 1, 3);
@@ -327,13 +327,13 @@ TEST_F(GangTest, ASearchGoesOnWhereItsSliceEnded) {
   EXPECT_TRUE(inventory_.audit().empty());
 }
 
-// Two cliques of two nodes each, a node whose devices say nothing, and one whose devices say different things.
+// Two cliques of two nodes each, a node without the attribute, and one with different values.
 class CliqueTest : public GangTest {
  protected:
   CliqueTest() {
     for (const char* name : {"n0", "n1", "n2", "n3", "n4", "n5"}) add_node(name, 2);
     set_clique("n0", {"a", "a"});
-    set_clique("n1", {"a", ""});  // one device without it says nothing
+    set_clique("n1", {"a", ""});  // one device without it does not matter
     set_clique("n2", {"b", "b"});
     set_clique("n3", {"b", "b"});
     set_clique("n4", {"", ""});
@@ -387,7 +387,7 @@ TEST_F(CliqueTest, AnAttributeThatNoDeviceHasIsAReasonOrIgnored) {
 }
 
 TEST_F(CliqueTest, LabelsAndAttributesAreLevelsTogether) {
-  // Cliques are told apart by the rack around them: "b" of two racks are two domains.
+  // The rack around a clique is part of its identity: "b" in two racks is two domains.
   nodes_[2].labels["rack"] = "r1";
   nodes_[3].labels["rack"] = "r2";
   request_.topology.levels = {"rack", "attribute:gpu.example.com/clique"};

@@ -1,4 +1,4 @@
-// What placing a pod may change for the other members of its group, from its rules.
+// How placing a pod may affect the other members of its group, from its rules.
 #pragma once
 
 #include "pkg/api/core.h"

@@ -13,8 +13,8 @@ constexpr int kMaxRounds = 8;
 using Set = std::vector<uint32_t>;  // members by kind
 using Weights = std::vector<int64_t>;
 
-// Sets of which each that fits is a part: for each number of the earlier kinds, as many of the last one as fit.
-// list(): false where there are too many.
+// Maximal sets, each fitting set being part of one: for each number of the earlier kinds, as many of the last as fit.
+// list(): false if there are too many.
 class Sets {
  public:
   Sets(const JointCount& count, const JointCount::Nodes& nodes) : count_(count), nodes_(nodes), left_(nodes.has) {}
@@ -119,7 +119,7 @@ class Dual {
   std::vector<std::vector<Set>> sets_;  // by count_.nodes
 };
 
-// Where to begin: all the same, and by what members want of each thing.
+// Starting weights: all equal, and by what members want of each thing.
 std::vector<Weights> beginnings(const JointCount& count) {
   std::vector<Weights> all = {Weights(count.kinds.size(), kOne)};
   const size_t things = count.kinds.empty() ? 0 : count.kinds[0].wants.size();

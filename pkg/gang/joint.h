@@ -1,4 +1,4 @@
-// Joint counting: how many members of several kinds fit on nodes together, at most.
+// Joint counting: an upper bound on how many members of several kinds fit on nodes together.
 //
 //   JointCount count;
 //   count.kinds = {{32, {3}}, {32, {2}}};        // 32 members that want 3 devices each, 32 that want 2
@@ -6,8 +6,8 @@
 //   most_together(count, 64) == 63
 //
 // For any weights w from 0 to 1, the members placed are at most the sum over the nodes of the heaviest set that fits,
-// and of 1 - w for every member: linear programming duality. The weights are searched for, and the bound is exact for
-// those that were found: integers only, never a guess. Where a node could hold too many sets, there is no bound.
+// and of 1 - w for every member (linear programming duality). The weights are searched for, and the bound is exact for
+// the weights found: integers only, no estimates. If a node could hold too many sets, there is no bound.
 //
 // Pure; at most about 5 million additions.
 #pragma once
@@ -20,15 +20,15 @@ namespace dra::gang {
 
 struct JointCount {
   static constexpr size_t kMaxKinds = 6;
-  static constexpr size_t kMaxSets = 256;        // of members, that one node could hold
-  static constexpr size_t kMaxNodesKinds = 128;  // nodes that differ
+  static constexpr size_t kMaxSets = 256;        // of members that one node could hold
+  static constexpr size_t kMaxNodesKinds = 128;  // different nodes
 
   struct Kind {
     uint32_t size = 0;
     std::vector<uint32_t> wants;  // of each thing that is counted
   };
   struct Nodes {
-    uint32_t count = 0;          // such nodes
+    uint32_t count = 0;          // number of such nodes
     std::vector<uint32_t> most;  // members by kind, if alone
     std::vector<uint32_t> has;   // of each thing that is counted
   };
@@ -36,7 +36,7 @@ struct JointCount {
   std::vector<Nodes> nodes;
 };
 
-// An upper bound on the members that can be placed; at best it is below `need`, and then it is all the same how far.
+// An upper bound on the members that can be placed. A bound below `need` is enough; how far below does not matter.
 uint64_t most_together(const JointCount& count, uint64_t need);
 
 }  // namespace dra::gang

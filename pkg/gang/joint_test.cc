@@ -1,4 +1,4 @@
-// The bound is never below what can be placed, and refutes what counting each kind by itself does not.
+// The bound is never below what can be placed, and it refutes what counting each kind alone does not.
 #include "pkg/gang/joint.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ TEST(Joint, DevicesThatAreEnoughForEitherKindAloneAreCountedOnce) {
 }
 
 TEST(Joint, WhatIsLeftOverCountsForNobody) {
-  // Where 3 devices of 4 are taken, the last one serves nobody.
+  // If 3 devices of 4 are taken, nobody can use the last one.
   const JointCount count{{{32, {3}}, {32, {2}}}, {{47, {1, 2}, {4}}}};
   EXPECT_EQ(most_together(count, 64), 63u);
 }

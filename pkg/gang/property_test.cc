@@ -49,7 +49,7 @@ Scenario make(uint64_t seed, const allocator::Options& options) {
     made.request.topology.required = 0;
   }
   made.nodes = std::make_unique<CpuNodes>(std::move(nodes), std::move(wants));
-  // One seed in four takes the general way, which must come to the same.
+  // One seed in four takes the general way, which must give the same answer.
   if (seed % 4 == 3) made.nodes->set_influence(Nodes::Influence::kShrinks);
   if (seed % 8 == 5) made.nodes->set_influence(Nodes::Influence::kAny);
   return made;
@@ -66,7 +66,7 @@ Decision decide(Scenario& scenario, const Options& options, uint64_t& slices) {
   return decision;
 }
 
-// What is wrong with a group that was found; "" when nothing is.
+// What is wrong with a group that was found; "" if nothing is.
 std::string broken(Scenario& scenario, const Decision& decision) {
   inventory::Inventory& inventory = scenario.contest->inventory();
   const size_t before = inventory.audit().size();

@@ -19,7 +19,7 @@ std::string within_bound(std::string reason) {
 
 }  // namespace
 
-// The domain of the widest level that comes closest is what the reason is about.
+// The reason is about the domain of the widest level that comes closest.
 void Session::note_refuted(const Domain& domain, const GangRequest& request) {
   if (domain.level != domains_.back().level) return;  // a wider one will be tried
   never_ = never_ && domain.at_best < request.min_count;
@@ -55,7 +55,7 @@ std::string Session::largest(const GangRequest& request) const {
          (table_.kinds.size() > 1 && !best_.counted ? ", though each kind of member would fit without the others" : "");
 }
 
-// Nodes that take no member now, say for a cordon or a volume, may take some later: their devices count, too.
+// Nodes that accept no member now, because of a cordon or a volume, may accept some later: their devices count too.
 bool Session::never_anywhere(const GangRequest& request) const {
   const std::vector<NodeId> all = inventory_.nodes();
   uint64_t at_best = 0;

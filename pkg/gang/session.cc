@@ -34,7 +34,7 @@ inventory::Hash128 Session::identity(const GangRequest& request) {
   return hash;
 }
 
-// What was worked out from another state of things is worked out again; steps stay spent.
+// Recomputes what was derived from another state; spent steps stay spent.
 void Session::begin_slice(Nodes& nodes) {
   ++slices_;
   changed_ = slices_ > 1 && (inventory_version_ != inventory_.version() || nodes_version_ != nodes.version());
@@ -82,8 +82,8 @@ bool Session::prepare(const GangRequest& request, Nodes& nodes) {
     if (meter_.stopped() && kind > 0) return false;
     if (!prepare_kind(kind, nodes)) return false;
   }
-  // Counters that others draw on may keep a request with administrative access from a device, but take nothing for it:
-  // it has to come before them.
+  // Counters that others draw on may keep a request with administrative access from a device, but such a request takes
+  // nothing from them: it must come before them.
   const bool any_admin =
       std::any_of(table_.claims.begin(), table_.claims.end(), [](const TableClaim& claim) { return claim.any_admin; });
   any_order_ = nodes.influence() == Nodes::Influence::kAny || first_claims_order_matters_ || any_admin;
@@ -96,7 +96,7 @@ bool Session::prepare(const GangRequest& request, Nodes& nodes) {
   }
   if (!std::exchange(things_known_, true)) find_things();
   if (!count_things()) return false;
-  // Hardest first: those that must be together, then those with the least room.
+  // Hardest first: those that must be together, then those with the least capacity.
   kind_order_.resize(kinds_.size());
   std::iota(kind_order_.begin(), kind_order_.end(), 0);
   std::stable_sort(kind_order_.begin(), kind_order_.end(), [&](uint32_t a, uint32_t b) {
@@ -107,7 +107,7 @@ bool Session::prepare(const GangRequest& request, Nodes& nodes) {
   return true;
 }
 
-// Shared claims for which there are devices that several nodes can use: their members need not be on one node.
+// Shared claims with devices that several nodes can use: their members need not be on one node.
 bool Session::find_first_claims() {
   first_claims_.clear();
   is_first_.assign(table_.claims.size(), false);

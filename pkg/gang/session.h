@@ -1,5 +1,5 @@
 // Session: one group's attempt, from its first slice to its answer: the domains in the order in which they are tried,
-// and how far the search is.
+// and the progress of the search.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,25 @@ namespace dra::gang {
 
 class Session {
  public:
-  // What decides whether a session belongs to a request: its members, claims (by object) and wishes.
+  // Decides whether a session belongs to a request: a hash of its members, claims (by object) and wishes.
   static inventory::Hash128 identity(const GangRequest& request);
 
   Session(inventory::Inventory& inventory, allocator::Allocator& allocator, const Options& options,
           allocator::Meter& meter, Table table)
       : inventory_(inventory), allocator_(allocator), options_(options), meter_(meter), table_(std::move(table)) {}
 
-  // One slice.
+  // Runs one slice.
   Decision go_on(const GangRequest& request, Nodes& nodes);
 
  private:
   using End = DomainSearch::End;
-  // What was found out about a domain that has no room.
+  // What is known about a domain that has no capacity.
   struct Refuted {
     bool known = false;
     const Domain* domain = nullptr;
     uint64_t placed = 0;
     bool counted = false;          // by counting, not by a search
-    std::optional<uint32_t> kind;  // there is not enough room for this kind, were it alone
+    std::optional<uint32_t> kind;  // there is not enough capacity for this kind even alone
     uint64_t room_for_kind = 0;
   };
 
@@ -82,7 +82,7 @@ class Session {
   allocator::Meter& meter_;
   Table table_;
 
-  // of the world as it was when the slice before ended
+  // of the state when the previous slice ended
   uint64_t inventory_version_ = 0;
   uint64_t nodes_version_ = 0;
   bool changed_ = false;
@@ -110,7 +110,7 @@ class Session {
 
   SearchMemory memory_;
   Progress progress_;
-  Refuted best_;  // of the widest domains: where most members were placed
+  Refuted best_;  // among the widest domains: the one in which most members were placed
   bool never_ = true;
   uint32_t slices_ = 0;
 };

@@ -79,7 +79,7 @@ class Compiler {
     made.only_admin = std::all_of(requests.begin(), requests.end(), admin);
   }
 
-  // What members of one kind must have in common beside their shape: the very claims that are not their own.
+  // What members of one kind must share beside their shape: the same claims, except their own.
   void add_to_kind(uint32_t m) {
     const Member& member = request_.members[m];
     bool shares = false;

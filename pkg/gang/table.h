@@ -1,4 +1,4 @@
-// Table: a GangRequest, checked, with its claims and kinds of members numbered.
+// Table: a checked GangRequest whose claims and kinds of members are numbered.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,24 @@ namespace dra::gang {
 
 struct TableClaim {
   std::shared_ptr<const api::ResourceClaim> object;
-  std::string trial_uid;        // under which it is assumed while the search tries something
+  std::string trial_uid;        // the uid under which the search assumes it
   std::vector<uint32_t> users;  // members, ascending
   bool any_admin = false;       // some request has adminAccess
   bool only_admin = false;      // all have: the claim takes nothing from others
   bool shared() const { return users.size() > 1; }
 };
 
-// Members that are interchangeable: one is placed where another would have been.
+// Interchangeable members: any of them can take another's place.
 struct Kind {
   std::vector<uint32_t> members;  // in the request's order
-  bool shares = false;            // they name a claim that is to be decided and that other members name, too
+  bool shares = false;            // they name a claim to be decided that other members also name
 };
 
 struct Table {
   std::vector<TableClaim> claims;                                    // to be decided
-  std::vector<std::vector<uint32_t>> claims_of;                      // by member, of `claims`, in the pod's order
+  std::vector<std::vector<uint32_t>> claims_of;                      // by member: into `claims`, in the pod's order
   std::vector<std::shared_ptr<const api::ResourceClaim>> allocated;  // kept alive
-  // By member: the selectors of its claims that are allocated.
+  // By member: the selectors of its allocated claims.
   std::vector<std::vector<const api::NodeSelector*>> selectors_of;
   std::vector<Kind> kinds;
   std::vector<uint32_t> kind_of;  // by member

@@ -1,4 +1,4 @@
-// Session: what members of several kinds want of the same devices, counted together (joint.h).
+// Session: counts together what members of several kinds want of the same devices (joint.h).
 #include <algorithm>
 #include <map>
 
@@ -13,8 +13,8 @@ namespace {
 constexpr size_t kMaxThings = 8;
 constexpr uint64_t kStepsOfBound = 2'000;  // about a millisecond
 
-// Devices of one sort: what the request asks for, but for the number. Nothing where the number does not add up: All
-// takes what there is, and administrative access takes nothing.
+// Devices of one sort: the request without its number. Nothing if the number does not add up: All takes everything, and
+// administrative access takes nothing.
 std::optional<api::DeviceSubRequest> thing_of(const api::DeviceRequest& request) {
   if (!request.exactly || request.exactly->admin_access) return std::nullopt;
   if (!request.exactly->allocation_mode.empty() && request.exactly->allocation_mode != "ExactCount")
@@ -36,7 +36,7 @@ std::shared_ptr<const api::ResourceClaim> claim_for(const api::DeviceSubRequest&
 
 }  // namespace
 
-// How often each kind wants each thing, of claims of its own.
+// How often each kind wants each thing, from its own claims.
 void Session::find_things() {
   things_.clear();
   wants_.assign(kinds_.size(), {});
@@ -80,7 +80,7 @@ bool Session::count_things() {
   return true;
 }
 
-// At most so many members fit into the domain, if their devices are counted together.
+// Upper bound on the members that fit into the domain, if their devices are counted together.
 uint64_t Session::together(const Domain& domain, uint32_t need) {
   if (things_.empty()) return UINT64_MAX;
   std::vector<std::vector<uint32_t>> most(inventory_.core().node_count());  // by node, then kind

@@ -73,7 +73,7 @@ std::vector<uint32_t> Trial::undecided(uint32_t member) const {
 
 uint32_t Trial::next_of(uint32_t kind) const {
   const std::vector<uint32_t>& members = table_.kinds[kind].members;
-  // Members of a kind are placed in order and taken back in reverse.
+  // Members of a kind are placed in order and removed in reverse order.
   const uint32_t member = members[placed_of_kind_[kind]];
   DRA_CHECK(!is_placed(member));
   return member;

@@ -1,4 +1,4 @@
-// Trial: what a search has placed so far, in Nodes and in the inventory; undone step by step, and wholly when it goes.
+// Trial: what a search has placed so far, in Nodes and in the inventory; undone step by step, and by the destructor.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@
 
 namespace dra::gang {
 
-// What is decided for claims, by their number in the table.
+// The decisions for claims, by their number in the table.
 using ClaimResults = std::vector<std::pair<uint32_t, api::AllocationResult>>;
 
 class Trial {
  public:
-  static constexpr uint32_t kNoMember = UINT32_MAX;  // a step that decides claims alone
+  static constexpr uint32_t kNoMember = UINT32_MAX;  // a step that decides only claims
 
   struct Step {
     uint32_t member = kNoMember;
     NodeId node = inventory::kNone;
-    // Claims that the step decided, and what had been decided for them.
+    // Claims that the step decided, each with its earlier decision.
     std::vector<std::pair<uint32_t, std::optional<api::AllocationResult>>> before;
   };
 
@@ -34,7 +34,7 @@ class Trial {
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
 
-  // Claims among `results` that are decided already are decided anew.
+  // Claims in `results` that are already decided are decided again.
   void push(uint32_t member, NodeId node, ClaimResults results);
   void pop();
 
@@ -46,19 +46,19 @@ class Trial {
   // In order of placing; null: none.
   const std::vector<uint32_t>* members_on(NodeId node) const;
   const std::optional<api::AllocationResult>& decided(uint32_t claim) const { return decided_[claim]; }
-  // The claims of the member, and of the members on its node, that are not decided.
+  // The undecided claims of the member and of the members on its node.
   std::vector<uint32_t> undecided(uint32_t member) const;
-  // The first member of the kind that is not placed; the kind has one.
+  // The first unplaced member of the kind; there must be one.
   uint32_t next_of(uint32_t kind) const;
 
-  // Which members of each kind are where: equal for what differs only in which of a kind is which.
+  // Which kinds of members are on which nodes: equal if only members of one kind are swapped.
   inventory::Hash128 places() const { return sum_; }
-  // Of what the node's members are.
+  // The kinds of the node's members.
   inventory::Hash128 kinds_on(NodeId node) const;
 
   static inventory::Hash128 mark(uint32_t kind, NodeId node);
 
-  // The decisions of these claims do not count, until they do again.
+  // The decisions of these claims do not count until resume().
   void suspend(std::span<const uint32_t> claims);
   void resume(std::span<const uint32_t> claims);
 
