@@ -1,7 +1,7 @@
-// Amount: a quantity as a fixed-point number of nanos, for sums and comparisons that must be exact and fast.
+// Amount: a quantity as a fixed-point number of nano units, for exact and fast sums and comparisons.
 //
-// Kubernetes quantities have at most nine decimals. Values beyond 2^63-1 in magnitude are taken as 2^63-1, so a sum of
-// ten thousand million of them still fits.
+// Kubernetes quantities have at most nine decimals. Magnitudes beyond 2^63-1 are treated as 2^63-1, so a sum of ten
+// thousand million such values still fits.
 #pragma once
 
 #include <cstdint>

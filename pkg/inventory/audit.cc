@@ -1,5 +1,5 @@
-// Audit: everything derived from tables and holders, worked out again and compared. It goes claim by claim (whatever is
-// handed out too often has a holder), then device by device, so that it can stop anywhere and go on later.
+// Audit: recomputes everything derived from tables and holders, and compares. It visits claim by claim (anything
+// over-committed has a holder), then device by device, so that it can stop anywhere and resume later.
 #include <algorithm>
 #include <set>
 
@@ -26,9 +26,9 @@ class Audit {
   Audit(const Core& core, Layer layer, std::vector<AuditFinding>& findings)
       : core_(core), layer_(layer), findings_(findings) {}
 
-  // What is handed out too often among the devices that a claim holds and the counter sets they draw on. In an audit of
-  // all claims (`everybody`) each is reported when the first of its holders is looked at; otherwise once a lifetime of
-  // this object. Returns how many devices and holders were looked at.
+  // Over-commitments among the devices that a claim holds and the counter sets they use. An audit of all claims
+  // (`everybody`) reports each one at the first of its holders; otherwise each is reported once in the lifetime of this
+  // object. Returns how many devices and holders were visited.
   size_t claim(ClaimIndex index, bool everybody) {
     size_t work = 1;
     for (const Core::HeldRef& ref : core_.claim(index).held) {
@@ -38,7 +38,7 @@ class Audit {
     return work;
   }
 
-  // The kept state of the devices from `first` on, and of the counter sets whose first user is among them.
+  // Checks the cached state of the devices from `first` on, and of the counter sets whose first user is among them.
   size_t kept_state(const Pool& pool, uint32_t first, uint32_t end) {
     size_t work = 0;
     if (first == 0) work += pool.slices().size() / 8 + check_pool(pool);
@@ -94,7 +94,7 @@ class Audit {
     return uids;
   }
 
-  // `asked`: the claim this is done for, where only the first holder's counts; else kNone.
+  // `asked`: report only if this claim is the first holder; kNone: any holder.
   size_t device(const Pool& pool, StrId name, ClaimIndex asked) {
     const std::vector<const HolderRef*> counted = counted_holders(pool, name);
     if (counted.empty() || (asked != kNone && first_of(counted) != asked)) return 1;
@@ -112,13 +112,13 @@ class Audit {
     return work;
   }
 
-  // Different claims on one device that cannot be shared. One claim twice (with two shares) is one holder too many,
-  // too.
+  // Different claims on one device that cannot be shared. One claim twice (with two shares) is also one holder too
+  // many.
   void exclusive(const Pool& pool, StrId name, uint32_t number, const std::vector<const HolderRef*>& holders) {
     if (holders.size() < 2) return;
     bool all_shared =
         std::all_of(holders.begin(), holders.end(), [](const HolderRef* h) { return h->share != kNoStr; });
-    if (all_shared && number == kNone) return;  // the device is gone: nothing says it could not be shared
+    if (all_shared && number == kNone) return;  // no longer published: it may have been shareable
     AuditFinding& finding = add(AuditFinding::Kind::kDeviceOverCommitted, pool, text(name));
     set_claims(finding, uids_of(holders));
     finding.message = "device " + finding.device.text() + " is held " + std::to_string(holders.size()) +
@@ -146,7 +146,7 @@ class Audit {
     }
   }
 
-  // Every published set that a device draws on, once.
+  // Calls f for every published set that a device uses, once.
   template <class F>
   void for_each_set(const Pool& pool, uint32_t device, F&& f) const {
     uint32_t local;
@@ -155,7 +155,7 @@ class Audit {
       if (auto it = pool.sets_.find(set); it != pool.sets_.end()) f(set, it->second);
   }
 
-  // What holders draw from a set, worked out anew: by counter, in the order of CounterSet::counters.
+  // Recomputes what holders take from a set: by counter, in the order of CounterSet::counters.
   std::vector<Drawn> draw(const Pool& pool, const Pool::CounterSet& set, ClaimIndex* first) const {
     std::vector<Drawn> drawn(set.counters.size());
     *first = kNone;
@@ -192,7 +192,7 @@ class Audit {
     return set.users.size();
   }
 
-  // ---- what is kept against what it is made of
+  // ---- cached state compared with its sources
 
   void drift(const Pool& pool, std::string what) {
     AuditFinding& finding = add(AuditFinding::Kind::kDrift, pool, "");
@@ -214,7 +214,7 @@ class Audit {
     return set.users.size();
   }
 
-  // The order and numbers of the slices that count.
+  // Checks the order and numbers of the slices that count.
   size_t check_pool(const Pool& pool) {
     int64_t newest = 0;
     size_t seen = 0;

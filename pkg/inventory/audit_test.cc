@@ -1,4 +1,4 @@
-// The audit against books kept by this test: what is over-committed is reported by name, all of it and nothing else.
+// The audit compared with this test's own books: it names every over-commitment, and nothing else.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -12,7 +12,7 @@ namespace {
 
 using Key = std::tuple<AuditFinding::Kind, std::string, std::string, std::string>;  // kind, device, set, name
 
-// A pool of plain devices, devices over counters and shared devices; and who was given what of it.
+// A pool of plain devices, devices with counters and shared devices; and who got what.
 class Books {
  public:
   Books(Inventory& inventory, const std::string& driver, const std::string& pool, Random& random)
@@ -40,7 +40,7 @@ class Books {
     inventory.apply_slice(counters);
   }
 
-  // Gives a device (or 1 to 4 of a shared one) to a claim of its own; not when `careful` and it would be too much.
+  // Gives a device (or 1 to 4 of a shared one) to a new claim; if `careful`, only if that is not too much.
   void give(const std::string& claim, Random& random, bool careful) {
     const auto number = random.below(9);
     const std::string device = "d" + std::to_string(number);
@@ -107,7 +107,7 @@ class Books {
   std::vector<Held> held_;
 };
 
-// Piece by piece, each finding once; and the same as at once.
+// In portions, each finding once; equal to the audit in one call.
 std::map<Key, std::vector<std::string>> audited(const Inventory& inventory) {
   std::map<Key, std::vector<std::string>> found, in_pieces;
   std::vector<AuditFinding> findings;

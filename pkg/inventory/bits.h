@@ -45,7 +45,7 @@ inline void set_range(uint64_t* words, size_t from, size_t count) {
     from += in_word;
   }
 }
-// Puts `count` zero bits before bit `at` of `bits`: later bits move up.
+// Inserts `count` zero bits before bit `at` of `bits`: later bits move up.
 inline void insert_bits(Words& words, size_t bits, size_t at, size_t count) {
   if (count == 0) return;
   words.resize(words_for(bits + count), 0);
@@ -60,7 +60,7 @@ inline void insert_bits(Words& words, size_t bits, size_t at, size_t count) {
   for (size_t w = first; w < first + by_words; ++w) words[w] = 0;
   words[first] |= before;
 }
-// Takes the bits at .. at + count - 1 of `bits` away: later bits move down.
+// Removes the bits at .. at + count - 1 of `bits`: later bits move down.
 inline void remove_bits(Words& words, size_t bits, size_t at, size_t count) {
   if (count == 0) return;
   const size_t first = at >> 6, by_words = count >> 6, by_bits = count & 63;

@@ -77,13 +77,13 @@ void Core::note_change(PoolId id) {
 }
 
 Core::PoolBefore Core::before_change(const Pool& pool) const {
-  // The node's number, not the text: strings may be released by the change.
+  // Keeps the node's number, not the text: the change may release strings.
   return {pool.size(), pool.local_node == kNoStr ? kNone : find_node(pool.local_node_text), pool.wide};
 }
 
 void Core::after_change(Pool& pool, const PoolBefore& before) {
   device_count_ = device_count_ - before.devices + pool.size();
-  // A pool of several nodes that loses its devices leaves them all, and the log will not tell where it was.
+  // A pool of several nodes that loses its devices leaves all of them, and the log does not say where it was.
   const NodeId node_after = pool.local_node == kNoStr ? kNone : node_id(pool.local_node_text);
   const bool moved = before.node != node_after || (before.node == kNone && pool.size() == 0);
   if (before.devices > 0 && moved) ++moves_version_;
@@ -118,7 +118,7 @@ void Core::apply_slice(const api::ResourceSlice& slice) {
   auto known = slice_pool_.find(slice.metadata.name);
   Pool& pool = pool_for(slice.driver, slice.pool.name);
   if (known != slice_pool_.end() && known->second != pool.id) {
-    // Driver and pool name are immutable, but the slice may have been deleted and made anew unseen.
+    // Driver and pool name are immutable, but the slice may have been deleted and recreated between two observations.
     Pool& old = *pools_[known->second];
     take_slice(old, slice.metadata.name);
   }
@@ -211,7 +211,7 @@ bool Core::usable_on(const Where& place, NodeId node) const {
 
 const NodeView& Core::view(NodeId id) const {
   const Node& node = nodes_[id];
-  uint64_t tables = 0;  // grows when one of them changes
+  uint64_t tables = 0;  // grows when one of their tables changes
   for (PoolId pool : node.named_by) tables = std::max(tables, pools_[pool]->table_version);
   const bool current = node.view_named == node.named_version && node.view_places == places_version_;
   if (current && node.view_tables == tables) return node.view;
@@ -301,7 +301,7 @@ void Core::touch_rule_pools(const api::DeviceTaintRule& rule) {
 }
 
 void Core::apply_taint_rule(const api::DeviceTaintRule& rule) {
-  // What a status says of a rule taints nothing: it is written again and again while pods are evicted.
+  // A rule's status affects no taint, and is written repeatedly while pods are evicted: ignore it.
   api::DeviceTaintRule before;
   if (!rules_.apply(rule, &before)) return;
   if (before.has_selector) touch_rule_pools(before);
@@ -415,7 +415,7 @@ void Core::add_holder(Pool& pool, StrId device, ClaimIndex index, const api::Dev
     added.share = share;
     if (share != kNoStr) strings_.retain(share);
     for (const auto& [capacity, text] : result.consumed_capacity)
-      if (auto quantity = api::Quantity::parse(text); quantity && quantity->sign() >= 0)  // else: gives nothing back
+      if (auto quantity = api::Quantity::parse(text); quantity && quantity->sign() >= 0)  // else: counts as nothing
         added.consumed.emplace_back(strings_.intern(capacity), to_amount(*quantity));
     it->second.push_back(std::move(added));
     holder = it->second.end() - 1;

@@ -1,4 +1,4 @@
-// Core: the inventory's state as the allocator reads it. Not for other packages: they use Inventory.
+// Core: the inventory's state as the allocator reads it. Other packages use Inventory instead.
 #pragma once
 
 #include <deque>
@@ -16,17 +16,17 @@
 
 namespace dra::inventory {
 
-// A pool as one node sees it. An empty mask means: every device.
+// A pool as one node sees it. An empty mask means every device.
 struct Segment {
   PoolId pool = 0;
   Words mask;
-  bool conditional = false;  // one of its slices that have to do with the node has binding conditions: comes last
+  bool conditional = false;  // some slice relevant to the node has binding conditions: comes last
 };
 
-// The pools a node can use something of, in allocation order (pools with binding conditions last, then driver, name).
-// Incomplete and invalid pools are among them.
+// The pools with something usable on a node, in allocation order (pools with binding conditions last, then driver,
+// name). Includes incomplete and invalid pools.
 struct NodeView {
-  uint64_t stamp = 0;  // grows whenever the view is made anew; unique over all nodes
+  uint64_t stamp = 0;  // grows whenever the view is rebuilt; unique over all nodes
   std::vector<Segment> segments;
 };
 
@@ -41,7 +41,7 @@ class Core {
   ~Core();
 
   const Features& features() const { return features_; }
-  // Pools keep a reference to the features and have read some of them: see Inventory::set_features.
+  // Pools refer to the features and have already read some of them: see Inventory::set_features.
   void set_features(const Features& features);
   Strings& strings() { return strings_; }
   const Strings& strings() const { return strings_; }
@@ -60,22 +60,22 @@ class Core {
 
   // ---- pools
   size_t pool_slots() const { return pools_.size(); }
-  // Null for a number not in use.
+  // Null if the number is not in use.
   const Pool* pool(PoolId id) const { return pools_[id].get(); }
   const Pool* find_pool(std::string_view driver, std::string_view name) const;
   const std::vector<PoolId>& wide_pools() const { return wide_pools_; }
   const std::vector<PoolId>* pools_naming(NodeId node) const;
 
-  // Every pool whose table or use changed is noted here, in order. changes_end() is the number of changes ever;
-  // those before changes_begin() are forgotten, and who is behind that must start afresh.
+  // Records, in order, every pool whose table or use changed. changes_end() is the total number of changes. Those
+  // before changes_begin() are dropped; a reader that is further behind must start over.
   uint64_t changes_begin() const { return log_begin_; }
   uint64_t changes_end() const { return log_begin_ + log_.size(); }
   PoolId change(uint64_t at) const { return log_[at - log_begin_]; }
   // Grows when a pool enters or leaves the set of wide pools, or a node's labels change.
   uint64_t places_version() const { return places_version_; }
 
-  // Grows when a pool leaves the node (or nodes) it was on, or a node's labels change: when devices of a node may have
-  // changed without its pools being in the change log.
+  // Grows when a pool leaves the node (or nodes) it was on, or a node's labels change: then the devices of a node may
+  // have changed without a pool of that node in the change log.
   uint64_t moves_version() const { return moves_version_; }
 
   // ---- nodes
@@ -85,7 +85,7 @@ class Core {
   const api::StringMap& node_labels(NodeId id) const { return nodes_[id].labels; }
   size_t node_count() const { return nodes_.size(); }
   std::vector<NodeId> applied_nodes() const;
-  // Grows when a node comes, goes, or changes its labels.
+  // Grows when a node is added or removed, or its labels change.
   uint64_t nodes_version() const { return nodes_version_; }
   const NodeView& view(NodeId id) const;
   bool usable_on(const Where& place, NodeId node) const;
@@ -95,11 +95,11 @@ class Core {
   const std::map<std::string, ClassEntry, std::less<>>& classes() const { return classes_; }
   uint64_t classes_version() const { return classes_version_; }
   bool any_taints(const Pool& pool) const;
-  // Taints of the slice, then those of rules.
+  // Taints of the slice, then taints of rules.
   std::vector<const api::DeviceTaint*> taints(const Pool& pool, uint32_t device) const;
   const TaintRules& rules() const { return rules_; }
-  // Sets the bits of devices with a NoSchedule or NoExecute taint, and of those with one that is not NoSchedule with a
-  // key in `ignored`.
+  // Sets in `tainted` the devices with a NoSchedule or NoExecute taint, and in `barred` those with such a taint other
+  // than NoSchedule with a key in `ignored`.
   void mark_tainted(const Pool& pool, std::span<const std::string> ignored, Words& tainted, Words& barred) const;
 
   // ---- claims
@@ -113,7 +113,7 @@ class Core {
     std::string uid;
     std::vector<HeldRef> held;
     bool has_assumed = false;
-    uint64_t changed = 0;  // version() then
+    uint64_t changed = 0;  // version() at its last change
   };
   const ClaimUse* find_claim(std::string_view uid) const;
   const ClaimUse& claim(ClaimIndex index) const { return claims_[index]; }
@@ -132,15 +132,15 @@ class Core {
     bool applied = false;
     std::vector<PoolId> named_by;  // pools with a slice or device that names this node
     mutable NodeView view;
-    mutable uint64_t view_named = 0, view_places = 0, view_tables = 0;  // what the view was made from
+    mutable uint64_t view_named = 0, view_places = 0, view_tables = 0;  // versions that the view was built from
     uint64_t named_version = 1;
   };
 
   Pool& pool_for(std::string_view driver, std::string_view name);
-  // What of a pool is needed to follow a change of its slices.
+  // The state of a pool needed to process a change of its slices.
   struct PoolBefore {
     uint32_t devices;
-    NodeId node;  // that it is local to
+    NodeId node;  // the node that the pool is local to
     bool wide;
   };
   PoolBefore before_change(const Pool& pool) const;

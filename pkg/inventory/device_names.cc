@@ -2,7 +2,7 @@
 
 namespace dra::inventory {
 
-// Where the name is, or the empty entry where it would be. Only with entries.
+// The entry of the name, or the empty entry where it belongs. Requires at least one entry.
 size_t DeviceNames::place_of(StrId name) const {
   const size_t mask = entries_.size() - 1;
   size_t at = home(name);
@@ -50,12 +50,12 @@ void DeviceNames::grow() {
     if (entry.name != kNoStr) entries_[place_of(entry.name)] = entry;
 }
 
-// Moves later entries of the same run forward, so that no search ends too early.
+// Moves later entries of the same run forward, so that no search stops too early.
 void DeviceNames::close_gap(size_t gap) {
   const size_t mask = entries_.size() - 1;
   for (size_t at = (gap + 1) & mask; entries_[at].name != kNoStr; at = (at + 1) & mask) {
     const size_t distance = (at - home(entries_[at].name)) & mask;
-    if (distance < ((at - gap) & mask)) continue;  // it would come to stand before its home
+    if (distance < ((at - gap) & mask)) continue;  // it would end up before its home
     entries_[gap] = entries_[at];
     gap = at;
   }

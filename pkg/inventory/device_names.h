@@ -1,7 +1,7 @@
-// DeviceNames: from device names to the devices of one pool that bear them.
+// DeviceNames: maps device names to the devices of one pool that have them.
 //
 // A name has one device unless the pool is published wrongly or two of its generations count; then its devices form a
-// chain. Inserting takes constant time, erasing the length of the chain. About 16 bytes a device.
+// chain. Insertion takes constant time, removal time in the length of the chain. About 16 bytes per device.
 //
 // Not thread-safe.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace dra::inventory {
 
-// A device by the slot of its slice (a number that stays when slices before it come and go) and its place there.
+// A device as the slot of its slice (a number unaffected by other slices) and its position in the slice.
 using DeviceRef = uint32_t;
 inline constexpr DeviceRef kNoDevice = 0xffffffffu;
 inline constexpr uint32_t kLocalBits = 12;
@@ -29,12 +29,12 @@ inline uint32_t local_in(DeviceRef ref) {
 
 class DeviceNames {
  public:
-  // Enters the devices of a slot, by their names. Every name's number must be retained by the caller.
+  // Adds the devices of a slot, by name. The caller must retain the number of every name.
   void insert(uint32_t slot, const std::vector<StrId>& names);
   void erase(uint32_t slot, const std::vector<StrId>& names);
   void clear();
 
-  // kNoDevice when nothing bears the name; else the head of its chain.
+  // kNoDevice if no device has the name; else the head of its chain.
   DeviceRef find(StrId name) const;
   // kNoDevice at the end of a chain.
   DeviceRef next(DeviceRef ref) const { return next_[slot_in(ref)][local_in(ref)]; }

@@ -24,13 +24,13 @@ constexpr std::array<GateName, 9> kGateNames{{
     {"DRAFractionalCapacityRange", &Features::fractional_ranges},
 }};
 
-// Gates of the same feature that do not change what may be allocated: accepted, so that a cluster's list can be given
-// as it is.
+// Gates of the same feature that do not affect allocation: accepted, so that a cluster's list can be used
+// unchanged.
 constexpr std::array<std::string_view, 8> kOtherGates{
     "DynamicResourceAllocation",   "DRAResourceClaimDeviceStatus", "DRAResourceClaimGranularStatusAuthorization",
     "DRAExtendedResource",         "DRASchedulerFilterTimeout",    "DRAResourcePoolStatus",
     "DRAPartitionableDevicesType", "ResourceHealthStatus"};
-// The release in which what goes by the release changed.
+// The release that changed the features without a gate field.
 constexpr int kNewRules = 37;
 
 // Null for one of kOtherGates.

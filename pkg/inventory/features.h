@@ -1,5 +1,5 @@
-// Features: the DRA feature gates that change what an allocator may do, by their upstream names, and what differs
-// between releases of Kubernetes.
+// Features: the DRA feature gates that affect allocation, by their upstream names, and the differences between
+// Kubernetes releases.
 //
 //   auto choice = FeatureChoice::parse("DRAAdminAccess=false", "");   // --feature-gates, --kubernetes-version
 //   Features features = choice->on("v1.37.0");                        // gitVersion of GET /version
@@ -14,7 +14,7 @@
 
 namespace dra::inventory {
 
-// A plain value. The default is what a 1.36 cluster has with nothing set.
+// A plain value. The defaults are those of a 1.36 cluster without settings.
 struct Features {
   bool admin_access = true;        // DRAAdminAccess
   bool prioritized_list = true;    // DRAPrioritizedList
@@ -23,15 +23,15 @@ struct Features {
   bool consumable = true;          // DRAConsumableCapacity
   bool binding_conditions = true;  // DRADeviceBindingConditions
   bool list_attributes = false;    // DRAListTypeAttributes (alpha)
-  // DRADeviceTaintRules: off in 1.36, but where the rules are served somebody has switched it on. Off: not watched.
+  // DRADeviceTaintRules: off in 1.36, but a server that serves the rules has it enabled. Off: rules are not watched.
   bool taint_rules = true;
   bool fractional_ranges = false;  // DRAFractionalCapacityRange (1.37: on)
 
-  // No gate: selectors follow the rules of 1.37 (cel::Release::k137) instead of those of 1.36.
+  // No gate: selectors follow the rules of 1.37 (cel::Release::k137) instead of 1.36.
   bool selectors_of_137 = false;
 
-  // No gate: 1.36 lets a node go on using a complete older generation of a pool whose newer slices name other nodes
-  // only. The API says that only the highest generation counts, so this is for comparison with upstream's tables.
+  // No gate: 1.36 lets a node use a complete older generation of a pool whose newer slices name only other nodes. The
+  // API says that only the highest generation counts, so this is for comparison with upstream's tables.
   bool stale_generations = false;
 
   bool operator==(const Features&) const = default;
@@ -47,39 +47,39 @@ struct Features {
   static Features all() { return {.list_attributes = true, .fractional_ranges = true}; }
 };
 
-// Exactly the named gates on, all others off. DRA gates of 1.36 that change no allocation are accepted
-// and ignored; any other name is refused by name.
+// The named gates on, all others off. DRA gates of 1.36 that do not affect allocation are accepted and ignored; the
+// error for any other gate names it.
 Result<Features> features_from_gates(const std::vector<std::string>& enabled);
-// "Name=true,Name=false" over `base`, as --feature-gates takes it.
+// Applies "Name=true,Name=false", the syntax of --feature-gates, to `base`.
 Result<Features> features_from_flag(std::string_view text, Features base = {});
 
-// The minor version in "1.37", "v1.37.0-beta.0" or "v1.36.2+vendor"; nothing for other texts and other major versions.
+// The minor version in "1.37", "v1.37.0-beta.0" or "v1.36.2+vendor"; nullopt for other texts and major versions.
 std::optional<int> minor_version(std::string_view version);
 
-// The features to use where only the server's release is known ("v1.36.2", the gitVersion of GET /version; a text that
-// is no version counts as 1.36).
+// The features to use if only the server's release is known ("v1.36.2", the gitVersion of GET /version; a text that is
+// not a version counts as 1.36).
 //
-// No API tells which gates are on: discovery and OpenAPI list every field, whatever its gate, and /metrics is not open
-// to most clients. A server whose gate is off drops the gate's fields from what is written, so that a field in a stored
-// object shows that the gate is on, or was. Features whose rules read only such fields are therefore on. That includes
-// DRAListTypeAttributes, off by default upstream: a server whose gate is off refuses an attribute that holds a list,
-// and on devices without lists every selector that compiles without the gate has the same outcome with it
-// (ListAttributes.MakeNoDifferenceWhereNoDeviceHasAny in pkg/cel). What has no field of its own goes by the release:
-// from 1.37 on DRAFractionalCapacityRange and the rules of selectors.
+// No API reports which gates are on: discovery and OpenAPI list every field, whatever its gate, and /metrics is closed
+// to most clients. A server whose gate is off drops the gate's fields from what is written, so a field in a stored
+// object shows that the gate is or was on. Therefore features whose rules read only such fields are on. That includes
+// DRAListTypeAttributes, off by default upstream: a server whose gate is off refuses an attribute with a list, and on
+// devices without lists every selector that compiles without the gate has the same outcome with it
+// (ListAttributes.MakeNoDifferenceWhereNoDeviceHasAny in pkg/cel). Features without a field follow the release:
+// DRAFractionalCapacityRange and the selector rules from 1.37 on.
 Features features_of_release(std::string_view server_version);
 
-// What an operator says of gates and release. What is not said follows the server. A plain value.
+// The operator's choice of gates and release. Anything not chosen follows the server. A plain value.
 class FeatureChoice {
  public:
   FeatureChoice() = default;
-  // These, whatever the server.
+  // These features, whatever the server.
   explicit FeatureChoice(const Features& fixed) : fixed_(fixed) {}
-  // `gates`: "Name=true,Name=false". `version`: the release whose rules are used instead of the server's; empty: the
-  // server's. Errors name the part that is wrong and what is accepted.
+  // `gates`: "Name=true,Name=false". `version`: the release whose rules replace the server's; empty: the server's.
+  // Errors name the wrong part and what is accepted.
   static Result<FeatureChoice> parse(std::string_view gates, std::string_view version);
 
   Features on(std::string_view server_version) const;
-  // What was said of this gate; nothing where nothing was.
+  // The operator's choice for this gate; nullopt without one.
   std::optional<bool> said(bool Features::*gate) const;
 
  private:

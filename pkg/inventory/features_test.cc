@@ -1,4 +1,4 @@
-// Features: what a release means, what an operator says, and that the two do not get in each other's way.
+// Features: the meaning of a release, the operator's choice, and that neither interferes with the other.
 #include "pkg/inventory/features.h"
 
 #include <gtest/gtest.h>
@@ -71,8 +71,8 @@ TEST(Features, AReleaseMayBecomeKnownAfterTheSlices) {
   EXPECT_EQ(inventory.device_count(), 1u);
 }
 
-// DRAConsumableCapacity is switched off in the server while shared devices are published: they stay as they are in the
-// slices, but the share of a new allocation is dropped when it is written.
+// DRAConsumableCapacity is switched off in the server while shared devices are published: the slices keep them, but the
+// server drops the share of a new allocation when it is written.
 TEST(Features, AnAllocationWhoseShareTheServerDroppedHoldsTheWholeDevice) {
   Inventory inventory;
   api::ResourceSlice slice;

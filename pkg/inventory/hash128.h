@@ -1,5 +1,5 @@
-// Hash128: a running hash wide enough that equal hashes are taken for equal input (2^-64 for 2^32 inputs). The inputs
-// are numbers this process gave out itself (texts and shapes in use), never bytes from outside.
+// Hash128: a running hash so wide that equal hashes are treated as equal input (2^-64 for 2^32 inputs). The inputs are
+// numbers issued by this process (texts and shapes in use), never bytes from outside.
 #pragma once
 
 #include <cstddef>

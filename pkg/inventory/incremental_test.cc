@@ -1,5 +1,5 @@
-// What is kept step by step against the same built anew: whatever slices and claims came in whatever order, an
-// inventory is what it would be had it been given the present ones only.
+// Incremental state compared with a rebuilt one: after any order of slices and claims, an inventory equals one that
+// received only the current objects.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kSlices = 9;
 
-// A slice of the pool: of devices (some with names that others have, too), of counter sets, or of both.
+// A slice of the pool: with devices (some names shared with other slices), counter sets, or both.
 api::ResourceSlice random_slice(Random& random, int number) {
   api::ResourceSlice slice;
   slice.metadata.name = "s" + std::to_string(number);
@@ -64,7 +64,7 @@ api::AllocationResult random_allocation(Random& random) {
   return result;
 }
 
-// Everything that can be seen of an inventory, as text.
+// Everything observable about an inventory, as text.
 std::string picture(Inventory& inventory) {
   std::string text = std::to_string(inventory.device_count()) + " devices\n";
   for (const PoolInfo& pool : inventory.pools()) {

@@ -1,13 +1,13 @@
-// Inventory: which devices exist, where they can be used, and who holds what.
+// Inventory: which devices exist, where they can be used, and which claims hold them.
 //
-// It is fed with objects (slices, classes, nodes, taint rules, claims) and kept up to date in time proportional to the
-// change. It holds no objects: slices become compact tables (slice_table.h), so that 800,000 devices fit into 1 GiB.
+// Its input is objects (slices, classes, nodes, taint rules, claims); each change costs time proportional to its size.
+// It keeps no objects: slices become compact tables (slice_table.h), so that 800,000 devices fit into 1 GiB.
 //
 // Pools (KEP-4381; k8s.io/dynamic-resource-allocation/structured): all slices of one driver and pool name; only those
-// of the highest generation count; a pool is complete when their number equals the announced one. Use: per device a
-// multiset of holders, keyed by claim uid. A claim contributes what its status says (`apply_claim`, the observed layer)
-// and what was decided but is not in the stream yet (`assume`, the assumed layer); the union counts, each device once a
-// claim. Results with adminAccess hold nothing.
+// of the highest generation count; a pool is complete when their number equals the announced one. Use: each device has
+// a multiset of holders, keyed by claim uid. A claim contributes the allocation in its status (`apply_claim`, the
+// observed layer) and a decision not yet seen in the watch (`assume`, the assumed layer); their union counts, each
+// device once per claim. Results with adminAccess hold nothing.
 //
 // Not thread-safe: one thread owns it. Const functions may fill caches.
 #pragma once
@@ -26,7 +26,7 @@
 
 namespace dra::inventory {
 
-// Dense numbers. A node's number is kept as long as the inventory lives; a pool's too (numbers of pools without slices
+// Dense numbers. A node keeps its number for the inventory's lifetime; so does a pool (numbers of pools without slices
 // and holders are reused).
 using NodeId = uint32_t;
 using PoolId = uint32_t;
@@ -42,8 +42,8 @@ struct DeviceName {
 
 enum class PoolState : uint8_t {
   kComplete,
-  kIncomplete,  // fewer or more slices of the highest generation than announced: being updated
-  kInvalid,     // published wrongly; `reason` says what
+  kIncomplete,  // more or fewer slices of the highest generation than announced: being updated
+  kInvalid,     // published wrongly; see `reason`
 };
 std::string_view pool_state_name(PoolState state);  // "complete", "incomplete", "invalid"
 
@@ -51,11 +51,11 @@ struct PoolInfo {
   PoolId id = kNone;
   std::string driver;
   std::string name;
-  std::string node;  // where all slices name the same node; else empty
+  std::string node;  // the node, if all slices name the same one; else empty
   int64_t generation = 0;
   int64_t announced_slices = 0;
   int64_t seen_slices = 0;      // of the highest generation
-  int64_t obsolete_slices = 0;  // of lower ones
+  int64_t obsolete_slices = 0;  // of lower generations
   PoolState state = PoolState::kComplete;
   std::string reason;  // for kIncomplete and kInvalid: a sentence that names slice, device and field
   uint32_t devices = 0;
@@ -63,13 +63,13 @@ struct PoolInfo {
   uint32_t available = 0;  // neither held exclusively nor blocked by counters
 };
 
-// How many devices there are, and in which states; a device may be in several.
+// The number of devices by state; a device may be in several states.
 struct Usage {
   uint32_t total = 0;
   uint32_t used = 0;  // held by a claim
-  // Could be handed out now, all of them together: of a usable pool, without a taint that keeps claims away, not held
-  // exclusively, capacity left. Of devices that draw on the same counters those count that fit beside each other when
-  // they are taken in allocation order.
+  // Can be allocated now, all together: in a usable pool, without a taint that excludes claims, not held exclusively,
+  // with capacity left. Of devices that share counters, counts those that fit together when taken in allocation
+  // order.
   uint32_t free = 0;
   uint32_t tainted = 0;  // NoSchedule or NoExecute
   Usage& operator+=(const Usage& more);
@@ -86,14 +86,14 @@ struct Holder {
 struct DeviceInfo {
   DeviceName name;
   std::string slice;
-  std::string node;  // node name where the device is local to one
+  std::string node;  // the node, if the device is local to one
   bool allow_multiple_allocations = false;
   bool available = false;
   std::vector<api::DeviceTaint> taints;  // of the slice and of rules
   std::vector<Holder> holders;
 };
 
-// Something handed out more often than it exists, or a cached figure that differs from the recomputed one.
+// Something allocated more often than it exists, or a cached value that differs from the recomputed one.
 struct AuditFinding {
   enum class Kind : uint8_t {
     kDeviceOverCommitted,    // several claims hold a device that cannot be shared
@@ -110,7 +110,7 @@ struct AuditFinding {
 };
 std::string_view audit_kind_name(AuditFinding::Kind kind);
 
-// Which holders count.
+// Which holders count: all, or only those in claim statuses.
 enum class Layer : uint8_t { kAll, kObserved };
 
 class Core;  // what the allocator works on (core.h)
@@ -123,62 +123,62 @@ class Inventory {
   Inventory& operator=(const Inventory&) = delete;
 
   const Features& features() const;
-  // For a server whose release becomes known late, or changes. Once there are slices only what slices do not depend on
-  // may differ: fractional_ranges, selectors_of_137. Allocators must clear their caches afterwards.
+  // For a server whose release becomes known late, or changes. Once there are slices, only features that slices do not
+  // depend on may change: fractional_ranges, selectors_of_137. Allocators must clear their caches afterwards.
   void set_features(const Features& features);
 
-  // ---- what exists. Each replaces what was there under the same name. Nothing in an object is refused: what is wrong
-  // with a slice makes its pool unusable, with a reason in pools().
+  // ---- what exists. Each call replaces the object of the same name. No object is rejected: a fault in a slice makes
+  // its pool unusable, with a reason in pools().
   void apply_slice(const api::ResourceSlice& slice);
   void remove_slice(std::string_view name);
   void apply_class(const api::DeviceClass& device_class);
   void remove_class(std::string_view name);
   void apply_taint_rule(const api::DeviceTaintRule& rule);
   void remove_taint_rule(std::string_view name);
-  // A node need not be applied to be allocated on; without it, it has no labels. Pools may name unknown nodes.
+  // A node need not be applied to be allocated on, but then has no labels. Pools may name unknown nodes.
   NodeId apply_node(std::string_view name, const api::StringMap& labels);
-  // The number stays, the labels go.
+  // Keeps the node's number, drops its labels.
   void remove_node(std::string_view name);
 
   // ---- who holds what
-  // The claim's status.allocation becomes what is observed of this uid (none: nothing).
+  // The claim's status.allocation becomes the observed allocation of this uid (none: nothing).
   void apply_claim(const api::ResourceClaim& claim);
   void apply_allocation(std::string_view claim_uid, const api::AllocationResult& allocation);
   void remove_claim(std::string_view claim_uid);
-  // A decision: takes the devices at once. A second one for the same uid replaces the first.
+  // A decision: takes the devices immediately. A second one for the same uid replaces the first.
   void assume(std::string_view claim_uid, const api::AllocationResult& allocation);
   void forget(std::string_view claim_uid);
   void forget_all();
   bool assumed(std::string_view claim_uid) const;
 
-  // ---- looking
-  // The number of a node by name; made on first use.
+  // ---- queries
+  // The number of a node by name; assigned on first use.
   NodeId node_id(std::string_view name);
   std::string node_name(NodeId id) const;
   size_t node_count() const;
-  // All known nodes that have been applied and not removed, in order of name.
+  // All nodes that have been applied and not removed, by name.
   std::vector<NodeId> nodes() const;
 
   std::vector<PoolInfo> pools() const;  // by driver, then name
   std::optional<PoolInfo> pool(std::string_view driver, std::string_view name) const;
-  // NoSchedule taints with one of the ignored keys keep no device from being free.
+  // NoSchedule taints with an ignored key do not keep a device from being free.
   Usage usage(PoolId pool, std::span<const std::string> ignored_taints = {}) const;
   // The devices of a pool in allocation order (slice name, list position).
   std::vector<DeviceInfo> devices(PoolId pool) const;
   std::optional<DeviceInfo> device(const DeviceName& name) const;
-  // One taint of a device, and the uid of the DeviceTaintRule that it comes from (empty: of its slice).
+  // One taint of a device, and the uid of the DeviceTaintRule it comes from (empty: from the slice).
   struct PlacedTaint {
     api::DeviceTaint taint;
     std::string rule_uid;
-    std::string rule;  // its name
+    std::string rule;  // the rule's name
   };
-  // The taints of a device: of its slice, whatever the state of its pool, where the highest generation publishes such a
-  // device (twice: those of the first); then those of the rules that select its names, published or not.
+  // The taints of a device. First those of its slice, whatever the state of its pool, if the highest generation
+  // publishes the device (twice: those of the first); then those of the rules that select its names, published or not.
   std::vector<PlacedTaint> placed_taints(const DeviceName& name) const;
   std::vector<api::DeviceTaint> taints(const DeviceName& name) const;
-  // How many devices of the highest generations a rule's selector covers.
+  // The number of devices in the highest generations that a rule's selector matches.
   size_t count_selected(const api::DeviceTaintRule& rule) const;
-  // Whether any device of the pool has any taint.
+  // Whether any device of the pool has a taint.
   bool any_taints(std::string_view driver, std::string_view pool) const;
   std::vector<Holder> holders(const DeviceName& name) const;
   std::vector<std::string> classes() const;
@@ -188,27 +188,27 @@ class Inventory {
   // Grows with every change.
   uint64_t version() const;
 
-  // ---- proving
-  // Recomputes everything derived from tables and holders and compares; reports every over-commitment by name.
+  // ---- verification
+  // Recomputes everything derived from tables and holders and compares; names every over-commitment.
   std::vector<AuditFinding> audit() const;
-  // The same from `at` on, for about `work` devices and holders (a few hundred nanoseconds each); true when nothing is
-  // left. What changes between pieces is looked at before or after the change.
+  // The same in portions: from `at` on, for about `work` devices and holders (a few hundred nanoseconds each); true
+  // when nothing is left. A change between two portions is checked either before or after it.
   struct AuditPlace {
     uint32_t claim = 0;
     PoolId pool = 0;
     uint32_t device = 0;
   };
   bool audit_piece(AuditPlace& at, size_t work, std::vector<AuditFinding>& findings) const;
-  // What is kept of the slice is what the slice says.
+  // The stored form of the slice matches the slice.
   bool matches(const api::ResourceSlice& slice) const;
   // Devices that the claim holds in the observed layer, sorted.
   std::vector<DeviceName> observed_devices(std::string_view claim_uid) const;
-  // Claims that hold something have numbers below claim_numbers(), as long as they do.
+  // Claims that hold something have a number below claim_numbers() for as long as they do.
   std::optional<uint32_t> claim_number(std::string_view claim_uid) const;
   uint32_t claim_numbers() const;
-  // The claim's uid where it has not changed since version() was `since`; else empty.
+  // The claim's uid if it is unchanged since version() was `since`; else empty.
   std::string claim_unchanged_since(uint32_t number, uint64_t since) const;
-  // Over-commitments of the devices, counter sets and capacities that these claims touch (P2 of the arbitration).
+  // Over-commitments of devices, counter sets and capacities that these claims use (P2 of the arbitration).
   std::vector<AuditFinding> over_commitments(std::span<const std::string> claim_uids, Layer layer) const;
 
   // For pkg/allocator.

@@ -96,7 +96,7 @@ TEST(InventoryUse, HoldersAreAMultisetByClaim) {
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].kind, AuditFinding::Kind::kDeviceOverCommitted);
   EXPECT_EQ(findings[0].claims, (std::vector<std::string>{"c1", "c2"}));
-  inventory.remove_claim("c1");  // the other still holds it
+  inventory.remove_claim("c1");  // the other claim still holds it
   EXPECT_EQ(available(inventory), 1u);
   EXPECT_TRUE(inventory.audit().empty());
   inventory.remove_claim("c2");
@@ -171,7 +171,7 @@ TEST(InventoryUse, SharedCapacityIsSummedAndAudited) {
   EXPECT_EQ(inventory.audit()[0].name, "memory");
 }
 
-// Eight partitions and the whole of each of two GPUs: 18 are published, never more than 16 can be had.
+// Eight partitions plus the whole device of each of two GPUs: 18 are published, at most 16 fit together.
 TEST(InventoryUsage, FreeIsWhatCanBeHadTogether) {
   Inventory inventory;
   api::ResourceSlice devices = slice("b", "p", 1, 2, {});
@@ -193,7 +193,7 @@ TEST(InventoryUsage, FreeIsWhatCanBeHadTogether) {
   EXPECT_EQ(inventory.usage(pool).free, 15u);
   inventory.apply_allocation("d", holding({"g1-8"}));
   EXPECT_EQ(inventory.usage(pool).free, 7u);
-  std::swap(devices.devices[0], devices.devices[8]);  // the whole GPU first: it is what allocation would take
+  std::swap(devices.devices[0], devices.devices[8]);  // the whole GPU first: allocation would take it
   inventory.remove_claim("c");
   inventory.apply_slice(devices);
   EXPECT_EQ(inventory.usage(pool).free, 1u);
@@ -281,7 +281,7 @@ TEST(InventoryValues, CodesRoundTrip) {
   EXPECT_NE(encode_value(std::string("1.0.0")), encode_value(api::VersionText{"1.0.0"}));
 }
 
-// Whatever happens in whatever order: what is kept incrementally equals what can be recomputed, and nothing is left
+// Whatever happens in whatever order: incremental state equals recomputed state, and nothing is left
 // over.
 TEST(InventoryProperty, RandomHistoriesLeaveNoDrift) {
   for (uint64_t seed = 1; seed <= 30; ++seed) {

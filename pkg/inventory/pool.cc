@@ -103,8 +103,8 @@ void Pool::take_out(const SliceTable& slice) {
   if (slice.has_counter_sets) withdraw(slice);
 }
 
-// The slices of an older generation, when upstream would still use them: complete, all on one node, and nothing newer
-// there. Counters are left out of this.
+// The slices of an older generation, if upstream still uses them: complete, all on one node, and nothing newer on that
+// node. Excludes generations with counters.
 bool Pool::usable_though_stale(int64_t older, std::vector<const SliceTable*>* found) const {
   StrId node = kNoStr;
   for (const auto& [slice_name, slice] : slices_) {
@@ -183,7 +183,7 @@ std::vector<Amount> Pool::sum_consumed(uint32_t device, const std::vector<Holder
   return sums;
 }
 
-// Whether a device is in use, and what its holders consume, but not yet its counters.
+// Updates whether a device is in use, and what its holders consume, but not its counters.
 void Pool::set_held(uint32_t device) {
   auto it = holders.find(device_name(device));
   const bool any = it != holders.end() && !it->second.empty();
@@ -213,7 +213,7 @@ void Pool::refresh_available(uint32_t device) {
 
 namespace {
 
-// The least that a request can take of a capacity: all of it where nothing is said about requests.
+// The least that a request can take of a capacity: all of it without a request policy.
 Amount least_request(const CapacityEntry& entry) {
   if (!entry.policy) return entry.amount;
   if (entry.policy->range) return to_amount(entry.policy->range->min);
@@ -225,7 +225,7 @@ Amount least_request(const CapacityEntry& entry) {
 
 }  // namespace
 
-// A shared device of which some capacity is left that no request can take.
+// A shared device with a capacity of which no request can take any more.
 bool Pool::used_up(uint32_t device) const {
   const std::vector<Amount>* consumed = shared(device);
   if (consumed == nullptr) return false;
@@ -250,7 +250,7 @@ uint32_t Pool::count_free(const uint64_t* among) const {
       const auto device = static_cast<uint32_t>(w * 64 + static_cast<size_t>(std::countr_zero(word)));
       if (used_up(device)) continue;
       const CounterUse* end = uses_end(device);
-      // The counters of a device that is held already are taken.
+      // The counters of a held device are already taken.
       const bool draws = !test_bit(charged_.data(), device);
       bool fits = true;
       for (const CounterUse* use = uses_begin(device); draws && fits && use != end; ++use) {

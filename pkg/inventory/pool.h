@@ -1,9 +1,9 @@
-// Pool: the slices of one (driver, pool name) put together, and the state of its devices.
+// Pool: the slices of one (driver, pool name) combined, and the state of its devices.
 //
-// Devices are numbered 0..n-1 in allocation order: slices by name, then list position. A slice that comes, changes or
-// goes costs its own devices, the users of the counter sets it touches, and a word for every 64 devices of the pool;
-// only a change of the highest generation looks at all devices. Holders are kept by device name, so they survive every
-// change of slices and may come before them.
+// Devices are numbered 0..n-1 in allocation order: slices by name, then list position. Adding, changing or removing a
+// slice costs its own devices, the users of the counter sets it touches, and one word per 64 devices of the pool; only
+// a change of the highest generation visits all devices. Holders are keyed by device name, so they survive every change
+// of slices and may precede them.
 #pragma once
 
 #include <algorithm>
@@ -53,13 +53,13 @@ class Pool {
   Pool& operator=(const Pool&) = delete;
 
   // ---- table
-  // The slice that was replaced or removed; null when there was none. Numbers of texts that are no longer used stay
-  // valid until it is destroyed.
+  // Returns the slice that was replaced or removed, or null. Numbers of texts that are no longer used stay valid until
+  // it is destroyed.
   std::unique_ptr<SliceTable> put_slice(std::unique_ptr<SliceTable> slice);
   std::unique_ptr<SliceTable> remove_slice(std::string_view slice_name);
   bool has_slices() const { return !slices_.empty(); }
   const std::map<std::string, std::unique_ptr<SliceTable>, std::less<>>& slices() const { return slices_; }
-  // Nodes that slices and devices stopped and began to name since this was asked last. One may be in both: it is named.
+  // Nodes that slices and devices began and stopped naming since the last call. A node in both lists is named now.
   struct NodeChanges {
     std::vector<StrId> left, entered;
   };
@@ -99,31 +99,31 @@ class Pool {
     uint32_t local;
     return slice_of(device, &local).where_of(local);
   }
-  // Complete, incomplete or invalid, as far as this device is concerned (see Features::stale_generations).
+  // Complete, incomplete or invalid, for this device (see Features::stale_generations).
   PoolState state_of(uint32_t device) const { return device >= stale_first_ ? PoolState::kComplete : state; }
-  // The first device of an older generation; size() when there are none.
+  // The first device of an older generation; size() if there is none.
   uint32_t stale_first() const { return stale_first_; }
-  // Every number of a device's name: one, or one more a stale generation.
+  // Every number of a device's name: one, plus one per stale generation.
   template <class F>
   void for_each_named(StrId device_name, F&& f) const {
     for (DeviceRef ref = names_.find(device_name); ref != kNoDevice; ref = names_.next(ref)) f(number_of(ref));
   }
-  // The lowest; kNone when the pool publishes no such device.
+  // The lowest number; kNone if the pool publishes no such device.
   uint32_t find_device(StrId name) const;
-  // The counters that a device consumes. Those of a pool that does not publish them all are those of kUnpublished.
+  // The counters a device consumes. If the pool does not publish all of them, they are kUnpublished.
   const CounterUse* uses_begin(uint32_t device) const { return use_at(device, 0); }
   const CounterUse* uses_end(uint32_t device) const { return use_at(device, 1); }
 
   // ---- use
-  // The state of one device after its holders changed.
+  // Updates the state of one device after its holders changed.
   void refresh_device(uint32_t device);
-  // Exclusive: held at all; shared: held without a share.
+  // Exclusive devices: held at all; shared devices: held without a share and without consumed capacity.
   const uint64_t* in_use() const { return in_use_.data(); }
-  // Held by anybody: its counters are taken.
+  // Held by any claim: its counters are taken.
   const uint64_t* charged() const { return charged_.data(); }
-  // Not in use, and its counters fit (or are taken already).
+  // Not in use, and its counters fit (or are already taken).
   const uint64_t* available() const { return available_.data(); }
-  // Some entries may be unused. kUnpublished represents counters that no slice publishes (their pool is not complete).
+  // Some entries may be unused. kUnpublished represents counters that no slice publishes (the pool is not complete).
   static constexpr uint32_t kUnpublished = 0;
   const std::vector<Counter>& counters() const { return counters_; }
   // What holders consume of a shared device, by entry of its shape; null: nothing.
@@ -140,8 +140,8 @@ class Pool {
       if (counters_[use->counter].total - counters_[use->counter].consumed < use->amount) return false;
     return true;
   }
-  // How many of the devices in `among` could be handed out now, all together: not in use, with capacity left; and of
-  // those that draw on counters as many as fit beside each other, in order.
+  // How many of the devices in `among` can be allocated now, all together: not in use and with capacity left; of
+  // devices that share counters, those that fit together, in order.
   uint32_t count_free(const uint64_t* among) const;
   // Every device can be used on every node.
   bool everywhere() const { return everywhere_slices_ == live_.size(); }
@@ -152,19 +152,19 @@ class Pool {
   std::string driver_text;
   std::string name_text;
 
-  // What the slices say together.
+  // The combined content of the slices.
   PoolState state = PoolState::kIncomplete;
   std::string reason;
   int64_t generation = 0;
   int64_t announced = 0;
   int64_t seen = 0;
   int64_t obsolete = 0;
-  StrId local_node = kNoStr;  // all device slices name this node
+  StrId local_node = kNoStr;  // the node, if all device slices name the same one
   std::string local_node_text;
   std::vector<StrId> node_names;  // nodes named by slices or devices, unique; no references of its own
   bool wide = false;              // some slice or device is usable by selector or on all nodes
   bool has_conditions = false;
-  // Unique over all pools and time: changes with every change of the table (and taint rule that touches the pool).
+  // Unique over all pools and time: changes with every change of the table (and of a taint rule for the pool).
   uint64_t table_version = 0;
 
   std::unordered_map<StrId, std::vector<HolderRef>> holders;
@@ -190,7 +190,7 @@ class Pool {
     std::vector<CounterUse> uses;  // as SliceTable::uses
   };
   struct CounterSet {
-    // The slices that publish it, by name; one unless the pool is published wrongly. The first counts.
+    // The slices that publish it, by name; one unless the pool is published wrongly. The first one counts.
     std::vector<std::pair<const SliceTable*, const CounterSetTable*>> publishers;
     std::vector<std::pair<StrId, uint32_t>> counters;  // name; into counters_
     std::vector<DeviceRef> users;                      // devices that consume from it, each once
@@ -262,7 +262,7 @@ class Pool {
   std::map<std::string, std::unique_ptr<SliceTable>, std::less<>> slices_;
   std::map<int64_t, Generation> generations_;
 
-  // By position: slices that count and have devices, by name; those of older generations at the end.
+  // By position: slices that count and have devices, by name; slices of older generations at the end.
   std::vector<const SliceTable*> live_;
   std::vector<std::unique_ptr<Part>> parts_;
   std::vector<uint32_t> part_slots_;
@@ -275,13 +275,13 @@ class Pool {
   size_t stale_parts_ = 0;
   uint32_t stale_first_ = 0;
   DeviceNames names_;
-  std::map<std::string_view, uint32_t> twice_;  // names that the highest generation publishes again, and how often
+  std::map<std::string_view, uint32_t> twice_;  // names that the highest generation repeats, with counts
 
   std::unordered_map<StrId, uint32_t> places_;  // into node_names
-  std::vector<uint32_t> place_users_;           // by node_names: slices and devices that name it
+  std::vector<uint32_t> place_users_;           // by node_names: number of slices and devices that name it
   NodeChanges node_changes_;
   size_t wide_places_ = 0;
-  size_t node_slices_ = 0;  // usable on one node as a whole
+  size_t node_slices_ = 0;  // slices usable on one node as a whole
   size_t everywhere_slices_ = 0;
   size_t shareable_slices_ = 0;
   size_t conditional_slices_ = 0;

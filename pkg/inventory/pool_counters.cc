@@ -7,7 +7,7 @@
 namespace dra::inventory {
 namespace {
 
-// More than any sum of amounts.
+// Larger than any sum of amounts.
 constexpr Amount kEndless = static_cast<Amount>(1) << 120;
 
 void make_unique(std::vector<StrId>& ids) {
@@ -44,7 +44,7 @@ void Pool::withdraw(const SliceTable& slice) {
   }
 }
 
-// Counters that the set had before keep their place.
+// Counters that the set already had keep their position.
 void Pool::define(StrId set_name, CounterSet& set) {
   std::vector<std::pair<StrId, uint32_t>> before = std::exchange(set.counters, {});
   if (!set.publishers.empty()) {
@@ -117,7 +117,7 @@ void Pool::connect(Part& part) {
       sets_[set].users.push_back(device_ref(part.slot, local));
 }
 
-// After the consumption of its devices has been given back.
+// Call it after releasing what its devices consume.
 void Pool::disconnect(Part& part) {
   const SliceTable& slice = *part.table;
   if (!features_.partitionable) return;
@@ -129,7 +129,7 @@ void Pool::disconnect(Part& part) {
   unpublished_.erase(slice.name);
 }
 
-// The uses of one device of a set whose counters changed.
+// Updates one device that uses a set whose counters changed.
 void Pool::reconnect(DeviceRef ref, StrId set_name) {
   Part& part = *slots_[slot_in(ref)];
   const SliceTable& slice = *part.table;
@@ -178,7 +178,7 @@ void Pool::refresh_users(const std::vector<StrId>& set_names) {
   }
 }
 
-// Which slice consumes what no slice publishes; empty when none does.
+// Names a slice that consumes counters no slice publishes; empty if there is none.
 std::string Pool::unpublished_reason() const {
   for (const auto& [slice_name, slice] : naming_alone_)
     for (StrId set : slice->bare_sets)

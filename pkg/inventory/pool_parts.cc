@@ -1,4 +1,4 @@
-// The devices of one slice enter a pool and leave it: their numbers, names, places and holders.
+// How the devices of one slice enter and leave a pool: their numbers, names, locations and holders.
 #include <algorithm>
 
 #include "pkg/base/check.h"
@@ -111,7 +111,7 @@ void Pool::clear_parts() {
   shared_.clear();
 }
 
-// What follows from the order of slices and their first devices, from `position` on.
+// Recomputes what depends on the order of slices and their first devices, from `position` on.
 void Pool::renumber(size_t position) {
   slice_at_.resize(words());
   for (size_t s = position; s < first_.size(); ++s) {
@@ -122,8 +122,8 @@ void Pool::renumber(size_t position) {
   stale_first_ = stale_parts_ == 0 ? size_ : first_[live_.size() - stale_parts_];
 }
 
-// Names that the highest generation publishes more than once. Before the names of an added slice are entered, after
-// those of a removed one are erased.
+// Counts names that the highest generation publishes more than once. Call it before entering the names of an added
+// slice, and after erasing those of a removed one.
 void Pool::count_names(const SliceTable& slice, bool added) {
   auto published = [this](StrId device_name) {
     for (DeviceRef ref = names_.find(device_name); ref != kNoDevice; ref = names_.next(ref))

@@ -179,7 +179,7 @@ SliceTable::~SliceTable() {
 }
 
 bool SliceTable::same_as(const SliceTable& other) const {
-  // What cannot be read has shapes of its own each time.
+  // Unreadable capacities get a new shape each time.
   const bool same_shapes = shapes == other.shapes || (!problem.empty() && shapes.size() == other.shapes.size());
   return name == other.name && driver == other.driver && pool == other.pool && generation == other.generation &&
          announced == other.announced && where == other.where && has_counter_sets == other.has_counter_sets &&
@@ -312,7 +312,7 @@ void SliceTable::make_marks() {
   std::sort(marks.begin(), marks.end(), [](const ColumnMark& a, const ColumnMark& b) { return a.key < b.key; });
 }
 
-// Problems are noted; what is not a quantity counts as nothing.
+// Notes a problem; a text that is not a quantity counts as nothing.
 Amount SliceTable::counter_amount(const api::Device& device, const std::string& set, const std::string& counter,
                                   const std::string& text) {
   if (auto known = good_amounts_.find(text); known != good_amounts_.end()) return known->second;

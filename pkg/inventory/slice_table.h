@@ -1,7 +1,7 @@
-// SliceTable: one ResourceSlice by columns, about 100 bytes a device.
+// SliceTable: one ResourceSlice in columns, about 100 bytes per device.
 //
-// Attribute keys are normalised to "domain/name" (a bare name belongs to the driver's domain; where both spellings are
-// published the qualified one wins, as in selectors and constraints). Attribute values are texts in one encoding
+// Attribute keys are normalised to "domain/name" (a bare name belongs to the driver's domain; if both spellings are
+// published, the qualified one wins, as in selectors and constraints). Attribute values are texts in one encoding
 // (value_code.h). A slice that cannot be used has a `problem` and makes its pool invalid.
 #pragma once
 
@@ -21,7 +21,7 @@
 
 namespace dra::inventory {
 
-// The API allows 128; larger slices (from a server without that limit) are refused beyond this.
+// The API allows 128; larger slices (from a server without that limit) are rejected beyond this.
 inline constexpr size_t kMaxSliceDevices = 4096;
 
 struct CapacityPolicy {
@@ -42,7 +42,7 @@ struct CapacityEntry {
   std::optional<CapacityPolicy> policy;
 };
 
-// All capacities of a device; devices with equal ones share it. `serial` is never used twice.
+// All capacities of a device; devices with equal capacities share it. `serial` is never reused.
 struct CapacityShape {
   std::vector<CapacityEntry> entries;  // by name
   uint64_t serial = 0;
@@ -54,8 +54,8 @@ struct AttributeEntry {
   bool operator==(const AttributeEntry&) const = default;
 };
 
-// What one attribute is over all devices of a slice, as a hash: slices of many nodes have the same values in the same
-// places, and what is true of one is true of all that agree in everything a selector reads.
+// A hash of one attribute over all devices of a slice: slices of many nodes have the same values in the same places,
+// and a result for one slice holds for every slice that agrees in all columns a selector reads.
 struct ColumnMark {
   StrId key;
   Hash128 values;
@@ -73,7 +73,7 @@ enum DeviceFlag : uint8_t {
   kBindsToNode = 2,
   kHasConditions = 4,  // binding conditions
   kHasList = 8,        // a list attribute
-  kSpoiled = 16,       // an attribute no selector can be evaluated with
+  kSpoiled = 16,       // an attribute value for which no selector can be evaluated
   kConsumes = 32,      // consumesCounters is not empty
 };
 
@@ -101,10 +101,10 @@ struct CounterSetTable {
   bool operator==(const CounterSetTable&) const = default;
 };
 
-// Shapes in use, so that equal ones are shared.
+// Shapes in use, so that equal shapes are shared.
 class ShapeCache {
  public:
-  // The problem of a capacity ("capacity \"x\": ...") is written to `problem`.
+  // Writes a faulty capacity ("capacity \"x\": ...") to `problem`.
   std::shared_ptr<const CapacityShape> shape(const api::Device& device, std::string* problem);
 
  private:
@@ -120,13 +120,13 @@ class SliceTable {
   SliceTable(const SliceTable&) = delete;
   SliceTable& operator=(const SliceTable&) = delete;
 
-  // The same devices, counters and places, in texts and shapes of the same owners.
+  // Equal devices, counters and locations; both tables must use the same Strings and ShapeCache.
   bool same_as(const SliceTable& other) const;
 
   uint32_t size() const { return static_cast<uint32_t>(names.size()); }
   const AttributeEntry* attrs_begin(uint32_t i) const { return attrs.data() + attr_first[i]; }
   const AttributeEntry* attrs_end(uint32_t i) const { return attrs.data() + attr_first[i + 1]; }
-  // kNoStr when the device has no such attribute.
+  // kNoStr if the device has no such attribute.
   StrId attribute(uint32_t i, StrId key) const {
     for (const AttributeEntry* a = attrs_begin(i); a != attrs_end(i); ++a)
       if (a->key == key) return a->value;
@@ -147,7 +147,7 @@ class SliceTable {
   bool has_counter_sets = false;
   std::string problem;
 
-  // one entry a device
+  // one entry per device
   std::vector<StrId> names;
   std::vector<uint8_t> flags;
   std::vector<uint32_t> attr_first;  // size + 1
@@ -157,18 +157,18 @@ class SliceTable {
   std::vector<Where> device_where;  // only with per-device selection
 
   std::vector<AttributeEntry> attrs;
-  std::vector<ColumnMark> marks;  // one an attribute key, by key
+  std::vector<ColumnMark> marks;  // one per attribute key, by key
   Hash128 shape_mark;             // number of devices; flags and shape of each
   std::vector<std::shared_ptr<const CapacityShape>> shapes;
   std::vector<SliceCounterUse> uses;
   std::vector<Amount> amounts;
-  std::vector<StrId> bare_sets;                           // counter sets that a device names without any counter
+  std::vector<StrId> bare_sets;                           // counter sets that a device names without a counter
   std::vector<std::vector<api::DeviceTaint>> taint_sets;  // [0] is empty
   std::map<uint32_t, BindingConditions> conditions;
   std::vector<CounterSetTable> counter_sets;
 
  private:
-  // Devices of a slice mostly repeat their neighbours: `last` is the one before, or null.
+  // Devices of a slice mostly repeat the previous one: `last` is the previous device, or null.
   void add_device(const api::Device& device, const api::Device* last, ShapeCache& shape_cache);
   void add_shape(const api::Device& device, const api::Device* last, ShapeCache& shape_cache);
   void add_attributes(const api::Device& device, const api::Device* last);
@@ -184,7 +184,7 @@ class SliceTable {
   // Only while building.
   std::map<Amount, uint32_t> amount_index_;
   std::unordered_map<std::string_view, Amount> good_amounts_;  // by text
-  std::vector<StrId> last_keys_, last_values_;                 // of the device before, by its attributes
+  std::vector<StrId> last_keys_, last_values_;                 // of the previous device, by its attributes
 };
 
 }  // namespace dra::inventory

@@ -1,7 +1,7 @@
 // Strings: texts and attribute values as dense numbers with counted references.
 //
-// An inventory of 800,000 devices repeats the same few thousand names and values; each is kept once. A number is reused
-// after its last reference is gone; reuse_epoch() then grows, so that caches keyed by numbers know to start afresh.
+// An inventory of 800,000 devices repeats the same few thousand names and values; each is stored once. A number is
+// reused after its last reference is released; reuse_epoch() then grows, so that caches keyed by numbers start over.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class Strings {
   Strings& operator=(const Strings&) = delete;
 
   StrId intern(std::string_view text);      // takes a reference
-  StrId find(std::string_view text) const;  // kNoStr when there is none; takes no reference
+  StrId find(std::string_view text) const;  // kNoStr if unknown; takes no reference
   void retain(StrId id) { ++entry(id).refs; }
   void release(StrId id);
   std::string_view text(StrId id) const { return {entry(id).text, entry(id).size}; }
@@ -38,14 +38,14 @@ class Strings {
     uint32_t hash = 0;
   };
   struct Slot {
-    StrId id = kNoStr;  // kNoStr: empty, kTombstone: was used
+    StrId id = kNoStr;  // kNoStr: empty, kTombstone: deleted
     uint32_t hash = 0;
   };
-  // An open-addressing table. There are many, so that none takes long to grow.
+  // An open-addressing table. There are many shards, so that none takes long to grow.
   struct Shard {
     std::vector<Slot> slots;
     size_t live = 0;
-    size_t used = 0;  // with tombstones
+    size_t used = 0;  // including tombstones
   };
   static constexpr uint32_t kShardBits = 6;
   static constexpr uint32_t kChunkBits = 12;
@@ -57,7 +57,7 @@ class Strings {
   StrId new_id();
   static void grow(Shard& shard);
 
-  std::vector<std::unique_ptr<Entry[]>> chunks_;  // numbers never move
+  std::vector<std::unique_ptr<Entry[]>> chunks_;  // entries never move
   StrId next_ = 0;
   std::vector<StrId> free_;
   std::vector<Shard> shards_;

@@ -1,7 +1,7 @@
 // TaintRules: the DeviceTaintRules of a cluster, found by the names of a device. A rule's selector names driver, pool
-// and device, or leaves some of them open; a rule without selector is kept and matches nothing.
+// and device, or omits some of them; a rule without a selector is kept and matches nothing.
 //
-// A look-up costs the rules that match, not those that exist. Pointers stay valid until their rule changes.
+// A look-up costs the number of matching rules, not of all rules. Pointers stay valid until their rule changes.
 #pragma once
 
 #include <map>
@@ -16,14 +16,14 @@ namespace dra::inventory {
 
 class TaintRules {
  public:
-  // Replaces the rule of this name; `before` becomes what it was (a rule without selector where there was none). False
-  // when nothing that selects or taints is another.
+  // Replaces the rule of this name; sets `before` to the previous one (a rule without a selector if there was none).
+  // False if neither selector nor taint changed.
   bool apply(const api::DeviceTaintRule& rule, api::DeviceTaintRule* before);
-  // False when there is none of this name.
+  // False if there is no rule of this name.
   bool remove(std::string_view name, api::DeviceTaintRule* before);
 
   bool empty() const { return rules_.empty(); }
-  // Some rule selects a device of the pool, known or not.
+  // True if some rule selects a device of the pool, known or not.
   bool any(std::string_view driver, std::string_view pool) const;
   // The rules that select this device, by name.
   std::vector<const api::DeviceTaintRule*> of_device(std::string_view driver, std::string_view pool,
@@ -33,7 +33,7 @@ class TaintRules {
 
  private:
   using Names = std::map<std::string, const api::DeviceTaintRule*, std::less<>>;
-  // What a selector says, "" where it says nothing (the API allows no empty names).
+  // The names in a selector, "" for omitted ones (the API allows no empty names).
   using Place = std::pair<std::string, std::string>;  // driver, pool
   struct Bucket {
     Names every_device;
@@ -49,9 +49,9 @@ class TaintRules {
   std::map<Place, Bucket> buckets_;
 };
 
-// The selector of the rule covers this device.
+// True if the rule's selector matches this device.
 bool selects(const api::DeviceTaintRule& rule, std::string_view driver, std::string_view pool, std::string_view device);
-// ... some device of this pool.
+// True if it matches some device of this pool.
 bool selects_pool(const api::DeviceTaintRule& rule, std::string_view driver, std::string_view pool);
 
 }  // namespace dra::inventory

@@ -15,7 +15,7 @@ std::optional<std::string> some(SeededRandom& dice, const char* prefix) {
   return prefix + std::to_string(dice.below(3));
 }
 
-// The index against a look at every rule, through a history of changes.
+// The index compared with a scan of every rule, through a history of changes.
 TEST(TaintRules, FindsWhatALookAtEveryRuleFinds) {
   constexpr uint64_t kSeed = 11;
   SCOPED_TRACE(kSeed);
@@ -54,7 +54,7 @@ TEST(TaintRules, FindsWhatALookAtEveryRuleFinds) {
   }
 }
 
-// While pods are evicted a rule's status is written again and again: no cache of a pool may suffer.
+// While pods are evicted, a rule's status is written repeatedly: no cache of a pool may be invalidated.
 TEST(TaintRules, AStatusTaintsNothing) {
   Inventory inventory;
   api::ResourceSlice slice;
@@ -81,7 +81,7 @@ TEST(TaintRules, AStatusTaintsNothing) {
   EXPECT_GT(inventory.version(), version);
 }
 
-// An allocated device that nobody publishes any more is still named by rules.
+// Rules also select an allocated device that is no longer published.
 TEST(TaintRules, ReachDevicesThatAreNotPublished) {
   Inventory inventory;
   api::DeviceTaintRule rule;

@@ -13,11 +13,11 @@
 namespace dra::inventory {
 
 std::string encode_value(const api::DeviceAttribute& value);
-// The codes of the elements of a list; a scalar is a list of one. They point into `code`.
+// The codes of the elements of a list; a scalar is a list of one. The views point into `code`.
 std::vector<std::string_view> value_elements(std::string_view code);
-// What was encoded.
+// The value that was encoded.
 api::DeviceAttribute decode_value(std::string_view code);
-// For people: 5, true, "x".
+// The value as readable text: 5, true, "x".
 std::string value_text(std::string_view code);
 
 }  // namespace dra::inventory
