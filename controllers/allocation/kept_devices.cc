@@ -21,7 +21,7 @@ size_t running_members(const View& view, std::string_view group) {
       std::count_if(pods.begin(), pods.end(), [&](const api::Pod* pod) { return is_launched(view, *pod); }));
 }
 
-// Nobody else uses it: its devices become free with the pod.
+// Others use the claim, so its devices do not become free with the pod.
 bool is_used_by_others(const api::ResourceClaim& claim, const std::string& pod_uid) {
   return std::any_of(claim.status.reserved_for.begin(), claim.status.reserved_for.end(),
                      [&](const auto& consumer) { return consumer.uid != pod_uid; });

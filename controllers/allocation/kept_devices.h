@@ -1,13 +1,13 @@
-// KeptDevices: devices that are kept for a started group whose member failed or was deleted, until it comes again.
+// KeptDevices: devices kept for a launched group whose member failed or was deleted, until its successor comes.
 //
-// The claim of such a pod is freed before the pod's successor exists (a Job controller waits for 10 s), and whoever
-// waits for devices would take them: the group would go on short of a member, perhaps forever. So for
-// --gang-hold-timeout pods of the member's priority and below, of other groups or of none, are decided as if these
-// devices were still held. A higher priority passes.
+// The claim of such a pod is freed before its successor exists (a Job controller waits for 10 s), and any waiting pod
+// would take the devices: the group would run short of a member, perhaps forever. So for --gang-hold-timeout pods of
+// the member's priority and below, of other groups or of none, are decided as if these devices were still held. Pods of
+// a higher priority may take them.
 //
-// Kept in memory: a restart ends it. It ends as well when as many members run as before, when none runs any more (the
-// group was deleted, or failed as a whole), and when the group is no group any more. No device is kept that the member
-// did not have, and none for longer than the timeout, so that a tenant gains nothing over a pod that runs.
+// Kept in memory: a restart ends it. It also ends when as many members run as before, and when none runs any more (the
+// group was deleted, or failed as a whole). Only devices that the member had are kept, and none for longer than the
+// timeout, so that a tenant gains nothing that a running pod would not have.
 // Not thread-safe.
 #pragma once
 
@@ -29,22 +29,22 @@ namespace dra::allocation {
 
 class KeptDevices {
  public:
-  static constexpr size_t kMost = 256;  // claims; what comes beyond them is not kept
+  static constexpr size_t kMost = 256;  // claims; those beyond are not kept
 
-  // The pod ended (`after` null: it is gone). Returns for how long its devices are kept from now on; nothing: they are
-  // not, since it was no running member of a started group, has succeeded, or had none of its own.
+  // The pod ended (`after` null: it is gone). Returns how long its devices are kept from now on. Nothing: not kept,
+  // because it was no running member of a launched group, has succeeded, or had no claim of its own.
   std::optional<Duration> note_end(const reconcile::View& view, const api::Pod& before, const api::Pod* after,
                                    Duration timeout);
   bool empty() const { return kept_.empty(); }
-  // What a pod of this priority and group (its key, or empty) must leave, of what is not held: as one allocation.
+  // The unheld devices that a pod of this priority and group (its key, or empty) must leave, as one allocation.
   struct Kept {
     api::AllocationResult devices;
-    std::string shown;  // for people, one of the groups; empty: nothing is kept from it
+    std::string shown;  // in messages: one of the groups; empty: nothing is kept from the pod
   };
   Kept kept_from(int64_t priority, std::string_view group, WallTime now, const inventory::Inventory& inventory) const;
-  // Something is kept for the group.
+  // True when something is kept for the group.
   bool keeps_for(std::string_view group) const;
-  // Forgets what does not count any more. The causes that pods may wait for, which got it: to be woken.
+  // Forgets entries that no longer count. Returns the causes that their devices satisfy, to be unparked.
   std::set<reconcile::Cause> tidy(const reconcile::View& view);
 
  private:
@@ -61,7 +61,7 @@ class KeptDevices {
   std::map<std::string, One> kept_;  // by uid of the claim
 };
 
-// While it lives nobody gets these devices: they count as held. For the length of one decision.
+// While it lives the devices count as held, so nobody is allocated them. Lives for one decision.
 class KeptFromDecision {
  public:
   KeptFromDecision(inventory::Inventory& inventory, const api::AllocationResult& devices);

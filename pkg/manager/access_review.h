@@ -1,7 +1,7 @@
-// AccessReview: may the bearer of this token read that path? Asked of the API server with a TokenReview and a
-// SubjectAccessReview, as controllers of controller-runtime do; needs the role system:auth-delegator.
+// AccessReview: asks the API server whether the bearer of a token may read a path, by a TokenReview and a
+// SubjectAccessReview, as controllers of controller-runtime do. It needs the role system:auth-delegator.
 //
-// Answers are kept for ten seconds, at most 128 of them. Belongs to the reactor's thread.
+// Answers are cached for ten seconds, at most 128 of them. Belongs to the reactor's thread.
 #pragma once
 
 #include <functional>
@@ -16,13 +16,13 @@ namespace dra::manager {
 
 class AccessReview {
  public:
-  // 200: yes. 401: nobody's token. 403: somebody who may not. 503: the API server did not say.
+  // 200: yes. 401: the token is not valid. 403: the bearer may not. 503: the API server did not answer.
   using Done = std::function<void(int status)>;
 
   // Both must outlive it.
   AccessReview(Reactor& reactor, client::Transport& transport) : reactor_(reactor), rest_(transport) {}
 
-  // `verb` get on `path`. The callback may come before this returns.
+  // The verb is get, on `path`. The callback may run before this returns.
   void check(const std::string& token, const std::string& path, Done done);
 
  private:

@@ -1,5 +1,5 @@
-// ApiSink and RecorderSink: the runner's writes and live reads, and its events, by way of the client package. What the
-// server answers is in the stores before anybody acts on it.
+// ApiSink and RecorderSink: perform the runner's writes, live GETs and events through the client package. The stores
+// have the server's answer before anybody acts on it.
 //
 // Belongs to the reactor's thread.
 #pragma once
@@ -19,7 +19,7 @@ class ApiSink : public ObjectApi {
   // The writer must outlive this.
   explicit ApiSink(client::Writer& writer) : writer_(writer) {}
 
-  // Where objects of a kind are on the server, and which store gets the answers. The store must outlive this.
+  // Registers where objects of a kind are on the server, and which store gets the answers. The store must outlive this.
   void serve(reconcile::Kind kind, const client::Resource& resource, const client::ObjectType& type,
              client::ObjectStore& store);
 

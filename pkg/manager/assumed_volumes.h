@@ -1,8 +1,8 @@
-// AssumedVolumes: PersistentVolumeClaims and PersistentVolumes for pkg/placement, with what was decided about them and
-// is not written yet.
+// AssumedVolumes: PersistentVolumeClaims and PersistentVolumes for pkg/placement, including decisions about them that
+// are not written yet.
 //
-// A claim for which a node was chosen counts as having it selected, a volume that was chosen for a claim as reserved
-// for it, until no pod on whose behalf that was decided counts any more. What the server has said wins. Not
+// A claim for which a node was chosen counts as having it selected, and a volume chosen for a claim counts as reserved
+// for it, until none of the pods for which that was decided counts any more. What the server says wins. Not
 // thread-safe.
 #pragma once
 
@@ -23,7 +23,7 @@ class AssumedVolumes {
  public:
   using Claim = std::shared_ptr<const api::PersistentVolumeClaim>;
   using Volume = std::shared_ptr<const api::PersistentVolume>;
-  // How long the volume of a claim that was just bound may be unknown: the two come by different watches.
+  // How long the volume of a claim that was just bound may be unknown: the two come from different watches.
   static constexpr Duration kWatchLag = std::chrono::seconds(10);
 
   // Both must outlive it.
@@ -40,10 +40,10 @@ class AssumedVolumes {
   void forget(const std::string& pod_uid);
   bool has(const std::string& pod_uid) const { return by_pod_.contains(pod_uid); }
 
-  // As the server has them; nullptr when there is none.
+  // As the server has it; nullptr when there is none.
   Claim claim(const std::string& key) const;
   Volume volume(const std::string& name) const;
-  // The claim was bound a moment ago, and its volume is not known yet.
+  // The claim was bound a moment ago and its volume is not known yet.
   bool waits_for_volume(const std::string& claim_key) const;
 
   size_t size() const { return claims_.size() + volumes_.size(); }

@@ -1,7 +1,7 @@
-// ClusterAssumptions: what was decided and is not in the stream yet, kept in the inventory and the node tracker.
+// ClusterAssumptions: decisions that are not in the stream yet, kept in the inventory and the node tracker.
 //
 // An assumption about a claim's devices ends when the stream has the claim at or after the write, when the claim is
-// gone, or when the write surely failed. Not thread-safe: the reactor's thread owns it.
+// gone, or when the write certainly failed. Not thread-safe: the reactor's thread owns it.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class ClusterAssumptions : public Assumptions {
   // The stream of claims has reached this revision.
   void claims_reached(uint64_t revision);
   void claim_gone(const std::string& uid);
-  // A new term of leadership begins with none.
+  // A new term of leadership begins without assumptions.
   void drop_all();
   size_t size() const { return held_.size(); }
 
@@ -40,8 +40,8 @@ class ClusterAssumptions : public Assumptions {
   NodeTracker& nodes_;
   const Stores& stores_;
   struct Held {
-    uint64_t write = 0;                // the write that made it (Write::id)
-    std::optional<uint64_t> revision;  // confirmed: at which the stream takes over
+    uint64_t write = 0;                // the write that made the assumption (Write::id)
+    std::optional<uint64_t> revision;  // of the successful write: the stream takes over here
   };
 
   void end(const std::string& uid);

@@ -1,10 +1,10 @@
-// Audit: looks for devices, counters and capacities that are handed out more often than they exist, and for derived
-// state that differs from the same state rebuilt. It reports and never repairs: who has to give way is not its to say.
+// Audit: looks for over-committed devices, counters and capacities, and for derived state that differs from the same
+// state rebuilt. It reports and never repairs: it cannot say who must give way.
 //
-// One audit is a cycle of pieces, each a task of a few milliseconds at most, between which other tasks run: all use
-// recomputed from tables and holders; the holders compared with the claims of the stream in both directions (a holder
-// without a claim is a ghost that blocks its device); and the tables of slices compared with the slices, kDevicesACycle
-// devices a cycle and other ones each time. The next cycle begins a period after the last one began, or at once when it
+// One audit is a cycle of pieces, each a task of a few milliseconds at most, with other tasks in between: it recomputes
+// all uses from tables and holders; compares the holders with the claims of the stream in both directions (a holder
+// without a claim is a ghost that blocks its device); and compares the tables of slices with the slices, kDevicesACycle
+// devices per cycle and others each time. The next cycle begins one period after the last one began, or at once if that
 // took longer. A claim that gets an allocation in the stream is checked at once.
 //
 // Belongs to the reactor's thread.
@@ -36,9 +36,9 @@ class Audit {
 
   void start(Duration period);
   void stop();
-  // A claim in the stream got an allocation: is it free of conflicts?
+  // A claim in the stream got an allocation: reports its conflicts.
   void check(const api::ResourceClaim& claim);
-  // One whole audit without pauses; the number of findings.
+  // One whole audit without pauses; returns the number of findings.
   size_t run();
 
  private:
@@ -52,7 +52,7 @@ class Audit {
     size_t pieces = 0;
     inventory::Inventory::AuditPlace place;
     uint64_t version = 0;         // of the inventory when the comparison with claims began
-    std::string claim;            // the last one compared
+    std::string claim;            // the last claim compared
     std::vector<bool> in_stream;  // by number: claims of the inventory that the stream has
     uint32_t ghost = 0;           // the next number to look at
     size_t devices_left = kDevicesACycle;
@@ -78,11 +78,11 @@ class Audit {
   Instruments& instruments_;
   EventSink& events_;
   Cycle cycle_;
-  std::string next_slice_;  // after which the next comparison of slices goes on
+  std::string next_slice_;  // the next comparison of slices continues after this one
   Handle timer_;
   Duration period_{};
   bool reporting_ = false;
-  std::map<std::string, bool> reported_;  // findings that were told and still stand
+  std::map<std::string, bool> reported_;  // findings that were reported and still stand
 };
 
 }  // namespace dra::manager

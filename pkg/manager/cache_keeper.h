@@ -1,5 +1,5 @@
-// CacheKeeper: the allocator's caches go when most of the claims that filled them are gone, so that memory comes back
-// after a burst. What is still needed is made anew, within milliseconds.
+// CacheKeeper: drops the allocator's caches when most of the claims that filled them are gone, to free memory after a
+// burst. What is still needed is rebuilt within milliseconds.
 //
 // Belongs to the reactor's thread.
 #pragma once
@@ -17,9 +17,9 @@ namespace dra::manager {
 
 class CacheKeeper {
  public:
-  static constexpr size_t kManyClaims = 500;  // fewer fill little
+  static constexpr size_t kManyClaims = 500;  // fewer claims fill the caches little
 
-  // `claims` says how many there are now. All must outlive this.
+  // `claims` returns how many claims there are now. All must outlive this.
   CacheKeeper(Reactor& reactor, allocator::Allocator& allocator, std::function<size_t()> claims)
       : reactor_(reactor), allocator_(allocator), claims_(std::move(claims)) {}
 
@@ -33,7 +33,7 @@ class CacheKeeper {
   allocator::Allocator& allocator_;
   std::function<size_t()> claims_;
   Handle timer_;
-  size_t most_ = 0;  // claims since the caches were dropped
+  size_t most_ = 0;  // the most claims since the caches were dropped
 };
 
 }  // namespace dra::manager

@@ -1,8 +1,8 @@
-// DemandWatches: watches of what few pods need (labels of namespaces, volumes, workload controllers, Jobs), opened when
-// the first pod needs them and kept from then on. They feed the node tracker.
+// DemandWatches: watches of objects that few pods need (labels of namespaces, volumes, workload controllers, Jobs),
+// opened when the first pod needs them and kept from then on. They feed the node tracker.
 //
-// Each group has a role of its own. Without it the pods that need the group wait, and their reason names what is
-// missing; it is looked for again every minute. Belongs to the reactor's thread.
+// Each group has a role of its own. Without the role the pods that need the group wait, and their reason names what is
+// missing; the role is checked again every minute. Belongs to the reactor's thread.
 #pragma once
 
 #include <array>
@@ -21,9 +21,9 @@ namespace dra::manager {
 class DemandWatches {
  public:
   struct Hooks {
-    std::function<void()> pods_may_go_on;                         // all pods are to be looked at
+    std::function<void()> pods_may_go_on;                         // requeue all pods
     std::function<void(std::string_view claim)> volumes_changed;  // Reconciler::on_volumes()
-    std::function<void(Facts)> known;                             // for the first time
+    std::function<void(Facts)> known;                             // the facts became known for the first time
   };
   // All must outlive it.
   DemandWatches(Reactor& reactor, client::Transport& transport, Random& random,
@@ -31,9 +31,9 @@ class DemandWatches {
                 Hooks hooks);
   ~DemandWatches();
 
-  // May be called while a reconciler runs: what it leads to happens later.
+  // May be called while a reconciler runs: its effects follow in a later task.
   void need(Facts facts);
-  // Reads everything anew that is watched; calls `begun` for each before, `done` for each after.
+  // Lists again everything that is watched; calls `begun` before and `done` after each watch.
   void refresh(const std::function<void()>& begun, const std::function<void()>& done);
   void stop();
 
@@ -44,7 +44,7 @@ class DemandWatches {
   enum class State { kClosed, kNeeded, kMissing, kOpen, kKnown };
   struct Group {
     std::string_view role;
-    std::string what;  // for people: what needs it
+    std::string what;  // for messages: what needs it
     State state = State::kClosed;
     Handle timer;
   };

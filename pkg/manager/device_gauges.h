@@ -1,8 +1,8 @@
-// DeviceGauges: devices by state, for each driver, pool and class, computed when they are asked for and something has
+// DeviceGauges: counts devices by state for each driver, pool and class. Recomputed at a refresh if something has
 // changed since.
 //
-// Bounded: kMaxPools pools and kMaxClasses classes by name, the other pools together under "(others)"; devices judged
-// for classes in one refresh by kJudgedPerRefresh (what is left keeps its old figures until the next one).
+// Bounded: kMaxPools pools and kMaxClasses classes by name, the other pools together under "(others)"; at most
+// kJudgedPerRefresh devices judged for classes per refresh (the rest keeps its old counts until the next one).
 //
 // Not thread-safe: belongs to the reactor's thread.
 #pragma once
@@ -26,7 +26,7 @@ class DeviceGauges {
   static constexpr uint64_t kJudgedPerRefresh = 200'000;
 
   // Everything must outlive this.
-  // `ignored_taints`: keys of NoSchedule taints that keep nothing from devices (as the allocator's option).
+  // `ignored_taints`: keys of NoSchedule taints that do not keep anything off a device (like the allocator's option).
   DeviceGauges(metrics::Registry& registry, const inventory::Inventory& inventory, allocator::Allocator& allocator,
                std::vector<std::string> ignored_taints = {});
   void refresh();
@@ -43,7 +43,7 @@ class DeviceGauges {
   metrics::GaugeFamily& by_pool_;
   metrics::GaugeFamily& by_class_;
   std::map<std::string, inventory::Usage> usage_;
-  std::set<std::vector<std::string>> drivers_, pools_, classes_;  // served: label values without the state
+  std::set<std::vector<std::string>> drivers_, pools_, classes_;  // label values served, without the state
   uint64_t version_ = 0;
   size_t next_class_ = 0;  // where the last refresh ran out of its budget
   bool current_ = false;   // nothing was left over at version_

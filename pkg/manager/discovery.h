@@ -17,10 +17,10 @@ std::string git_version(std::string_view version_json);
 // missing and how to get it.
 Result<std::string> choose_dra_version(std::string_view api_group_json);
 
-// The versions of the group that may serve DeviceTaintRules, most wanted first: "v1", "v1beta2", "v1alpha3", as far as
-// the server has them. Empty for a body that cannot be read.
+// The versions of the group that may serve DeviceTaintRules and that the server has, most preferred first of "v1",
+// "v1beta2", "v1alpha3". Empty for an unreadable body.
 std::vector<std::string> versions_with_taint_rules(std::string_view api_group_json);
-// From the body of GET /apis/resource.k8s.io/VERSION (an APIResourceList): it serves this resource.
+// From the body of GET /apis/resource.k8s.io/VERSION (an APIResourceList): whether it serves this resource.
 bool serves_resource(std::string_view api_resource_list_json, std::string_view plural);
 
 }  // namespace dra::manager

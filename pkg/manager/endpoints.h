@@ -24,7 +24,7 @@ struct EndpointSources {
   metrics::Registry* registry = nullptr;
 };
 
-// Anybody learns which check fails, and only those who may read the path learn why.
+// Anybody may see which check fails; only those who may read the path see why.
 enum class Audience { kAnybody, kPermitted };
 
 // The answer to one request; never throws.

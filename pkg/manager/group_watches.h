@@ -1,7 +1,7 @@
-// GroupWatches: PodGroups of scheduling.k8s.io and scheduling.x-k8s.io, watched from the first pod on that names one.
+// GroupWatches: PodGroups of scheduling.k8s.io and scheduling.x-k8s.io, watched once the first pod names one.
 //
 // An API that is not served, or that this manager may not read, has no PodGroups here, and known() says why; both are
-// looked at again every minute. Belongs to the reactor's thread.
+// checked again every minute. Belongs to the reactor's thread.
 #pragma once
 
 #include <array>
@@ -21,18 +21,18 @@ class GroupWatches {
  public:
   struct Hooks {
     std::function<void(std::string_view group)> changed;  // Reconciler::on_group()
-    std::function<void()> known;                          // what known() says changed: look at all pods
+    std::function<void()> known;                          // the answer of known() changed: requeue all pods
   };
   // All must outlive it.
   GroupWatches(Reactor& reactor, client::Transport& transport, Random& random,
                const std::shared_ptr<client::ServerTraits>& traits, const Preflight& preflight, Hooks hooks);
   ~GroupWatches();
 
-  // May be called while a reconciler runs: what it leads to happens later.
+  // May be called while a reconciler runs: its effects follow in a later task.
   void need(reconcile::GroupApi api);
-  // The pod names a PodGroup: need() of its API.
+  // Calls need() for the API of the PodGroup that the pod names, if any.
   void look_at(const api::Pod& pod);
-  // Reads everything anew that is watched; calls `begun` for each before, `done` for each after.
+  // Lists again everything that is watched; calls `begun` before and `done` after each watch.
   void refresh(const std::function<void()>& begun, const std::function<void()>& done);
   void stop();
 
@@ -43,7 +43,7 @@ class GroupWatches {
   struct Watched {
     std::unique_ptr<client::Informer<api::PodGroup>> informer;
     bool needed = false, started = false, denied = false;
-    reconcile::GroupsKnown told{reconcile::GroupsKnown::State::kListing, ""};  // what was said last
+    reconcile::GroupsKnown told{reconcile::GroupsKnown::State::kListing, ""};  // last reported
     Handle timer;
   };
   Watched& of(reconcile::GroupApi api) { return watched_[static_cast<size_t>(api)]; }

@@ -1,5 +1,5 @@
-// Instruments: every metric of the manager, under upstream's names where the meaning is the same, and the sinks that
-// the runner and its queues write to.
+// Instruments: every metric of the manager, under upstream's name where the meaning is the same, and the sinks that the
+// runner and its queues write to.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ ClaimLabels claim_labels(const api::ResourceClaim& claim);
 // dra_build_info{version}.
 void add_build_info(metrics::Registry& registry, const std::string& version);
 
-// leader_election_slowpath_total{name} of this lease: renewals that had to read it first.
+// leader_election_slowpath_total{name} of this lease: renewals that had to read the lease first.
 metrics::Counter& slow_path_counter(metrics::Registry& registry, const std::string& lease);
 
 class Instruments : public MetricSink {
@@ -47,29 +47,29 @@ class Instruments : public MetricSink {
   queue::Observer* queue_observer(const std::string& name);
   void set_queue_figures(const std::string& name, Duration unfinished, Duration longest, size_t parked, size_t paced);
 
-  // Counted as changes come, so that no scrape lists all claims.
+  // Updated with every change, so that no scrape lists all claims.
   void count_claim(const api::ResourceClaim* before, const api::ResourceClaim* after);
   void set_leader(bool leader);
   void set_running(std::string_view controller, bool running);
-  // A check of /readyz.
+  // The result of a check of /readyz.
   void set_ready(const std::string& check, bool ok);
   void set_over_committed(double findings);
   void add_audit_differences(double differences);
-  // Of the last whole audit, and of its longest piece.
+  // The times of the last whole audit and of its longest piece.
   void set_audit_times(double whole_seconds, double piece_seconds);
   void count_request(const std::string& method, const std::string& code, const std::string& host, double seconds);
-  // A request was held back by our own rate limit or by the server's Retry-After.
+  // A request was delayed by our own rate limit or by the server's Retry-After.
   void observe_held(const std::string& method, const std::string& host, double seconds);
   // In the order of StuckClaims::kStates.
   void set_stuck(const std::array<size_t, 3>& counts);
-  // Pods that were let go and are not bound, and when the oldest of them was.
+  // Pods that we ungated and nobody has bound, and since when the oldest of them waits.
   void set_pinned(size_t pods, std::optional<WallTime> since);
-  // Counted at a scrape; nothing waits on a standby (forget_pending).
+  // Counted at a scrape; a standby counts nothing as waiting (forget_pending).
   void set_pending(const reconcile::View& view);
   void forget_pending() { pending_.clear(); }
   void pod_gone(const std::string& key) { pending_.gone(key); }
   void set_drivers(const std::map<std::string, Exclusivity::Driver>& drivers);
-  // Causes of failed requests that last, and the keys that wait for their end.
+  // Lasting causes of failed requests, and the keys that wait for them to end.
   void set_outages(size_t causes, size_t waiting);
   void set_missing_permissions(const std::vector<Preflight::Missing>& missing);
 

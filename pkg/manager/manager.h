@@ -1,8 +1,8 @@
-// Manager: the operator without its process. It finds out what the API server serves, keeps stores of everything in
-// step with it, and, while it leads, lets the reconcilers run.
+// Manager: the operator without its process. It discovers what the API server serves, keeps stores of everything up to
+// date with it and, while it leads, runs the reconcilers.
 //
-// States: discovering (what versions are served) -> syncing (stores fill) -> standing by -> leading. A lost term goes
-// back to standing by; a new one begins with stores that were read after it was won, and without assumptions.
+// States: discovering (which versions are served) -> syncing (stores fill) -> standing by -> leading. After a lost
+// term: standing by; a new term begins with stores read after it was won, and without assumptions.
 //
 // Everything belongs to the reactor's thread. The same class runs in the manager's process over the network and in the
 // sandbox's process over an in-process transport.
@@ -28,45 +28,45 @@
 namespace dra::manager {
 
 enum class ClaimTemplates {
-  kObserve,  // kube-controller-manager makes and cleans up claims; we only back it up
+  kObserve,  // kube-controller-manager makes and deletes claims; we only back it up
   kOwn,      // its resourceclaim-controller is off: we do both
 };
 
 // Who evicts the pods of devices with NoExecute taints.
 enum class DeviceTaintEviction {
-  kObserve,  // kube-controller-manager's device-taint-eviction-controller does (where it is on): we back it up
-  kOwn,      // it is off: we alone do
+  kObserve,  // kube-controller-manager's device-taint-eviction-controller (where it is on); we back it up
+  kOwn,      // we alone: it is off
 };
 
 struct ManagerOptions {
   ClaimTemplates claim_templates = ClaimTemplates::kObserve;
-  // Own: the operator vouches that kube-controller-manager's resourceclaim-controller is off (own_mode.h).
+  // With kOwn: the operator states that kube-controller-manager's resourceclaim-controller is off (own_mode.h).
   bool claim_controller_is_off = false;
   DeviceTaintEviction device_taint_eviction = DeviceTaintEviction::kObserve;
-  // Evictions a second; 0: no limit.
+  // Evictions per second; 0: no limit.
   double device_taint_eviction_rate = 50;
-  // A DeviceTaintRule that would evict more pods waits for an annotation; 0: no limit. With kOwn only.
+  // A DeviceTaintRule that would evict more pods than this waits for an annotation; 0: no limit. With kOwn only.
   uint64_t max_evictions_per_rule = 0;
   allocation::Options allocation;
-  // Which run, by name (controllers/list.inc).
+  // The controllers that run, by name (controllers/list.inc).
   std::vector<std::string> controllers = controller_names();
-  // The controllers' own flags that were given, by name without dashes (reconcile::Controller::flags).
+  // The flags given for the controllers themselves, by name without dashes (reconcile::Controller::flags).
   std::map<std::string, std::string> controller_flags;
-  // Gates and release; what is not said follows the server, which is asked at the start of each term.
+  // Feature gates and release. Those not set follow the server, which is asked at the start of each term.
   inventory::FeatureChoice features;
   // Taint keys (NoSchedule) that only our allocator ignores.
   std::vector<std::string> ignored_taints;
-  // The most steps that an attempt to decide may take: allocator::Options::max_step_budget.
+  // The most steps that one attempt to decide may take: allocator::Options::max_step_budget.
   uint64_t step_budget = allocator::kDefaultMaxStepBudget;
-  // How node and devices are chosen where no class says otherwise.
+  // How node and devices are chosen unless a class says otherwise.
   allocator::Strategy strategy = allocator::Strategy::kBestFit;
   // allocator::Options of the same names.
   bool strict_selector_errors = false;
   bool quantity_operators = false;
-  // --kube-api-qps and --kube-api-burst; 0: no limit of our own, the server's 429 is obeyed.
+  // --kube-api-qps and --kube-api-burst; 0: no limit of our own; the server's 429 is obeyed.
   client::PaceOptions pace;
   Duration audit_period = std::chrono::seconds(10);
-  // The lease of the leader election, whose permissions are checked with the others; nothing: there is none.
+  // The lease of the leader election, whose permissions are checked with the others; nothing: no leader election.
   struct LeaseRef {
     std::string ns, name;
   };
@@ -77,13 +77,13 @@ struct ManagerOptions {
   std::string identity = "dra-controller-manager";
   // Called right before each write of a reconciler is sent; may be empty.
   std::function<void(std::string_view controller, const reconcile::Write&)> on_write;
-  // Called right before each pass of a key ("pod:default/a"); may be empty.
+  // Called right before each reconcile of a key ("pod:default/a"); may be empty.
   std::function<void(std::string_view controller, const std::string& key)> on_pass;
 };
 
 // The options as controllers see them.
 reconcile::Settings settings_of(const ManagerOptions& options);
-// By driver: whether this manager alone hands out its devices, for /configz (exclusivity.h has what it means).
+// Per driver: whether only this manager allocates its devices, for /configz (see exclusivity.h).
 using Drivers = std::map<std::string, Exclusivity::Driver>;
 // The options and the drivers as JSON, for /configz.
 std::string config_json(const ManagerOptions& options, const Drivers& drivers);
@@ -91,8 +91,8 @@ std::string config_json(const ManagerOptions& options, const Drivers& drivers);
 struct HealthCheck {
   std::string name;
   bool ok = false;
-  std::string message;  // why it is not
-  std::string note;     // shown with ?verbose when it is
+  std::string message;  // why the check fails
+  std::string note;     // shown with ?verbose when it passes
 };
 
 class Manager {
@@ -105,24 +105,24 @@ class Manager {
   Manager& operator=(const Manager&) = delete;
 
   void start();
-  // Takes the lead as soon as the stores are in step; gives it up. Without an elector: lead() right after start().
+  // Takes the lead as soon as the stores are synced; gives it up. Without leader election: lead() right after start().
   void lead();
   void stop_leading();
-  // Ends watches. Writes in flight are not waited for; see busy().
+  // Ends watches. Does not wait for writes in flight; see busy().
   void stop();
-  // Writes out the events that are queued, within the limit.
+  // Sends the queued events, for `limit` at most.
   void flush_events(Duration limit, std::function<void()> done);
-  // Passes whose writes are in flight.
+  // Some reconciles have writes in flight.
   bool busy() const;
   bool leading() const;
-  // Pods that carry our gate, as far as the store knows; nothing before this manager leads.
+  // Pods that have our gate, as far as the store knows; nothing before this manager leads.
   std::optional<size_t> gated_pods() const;
-  // Leading, and nothing to do: no key ready, no pass under way. For tests and demos.
+  // Leading, with no key ready and no reconcile under way. For tests and demos.
   bool idle();
 
-  // Every driver that publishes slices, as far as they were seen. As costly as a scrape of the metrics.
+  // Every driver whose slices were seen. As costly as a scrape of the metrics.
   Drivers drivers() const;
-  // What must hold to be ready: the API is served, every store is in step.
+  // What must hold to be ready: the API is served, every store is synced.
   std::vector<HealthCheck> checks() const;
   bool ready() const;
 

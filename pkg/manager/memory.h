@@ -1,5 +1,5 @@
-// Memory: what the process remembers beside the objects, all of it bounded and none of it needed for correctness: which
-// instances are known to be gone, what was last said about which object, and since when an object is as it is.
+// Memory: what the process remembers besides the objects, all bounded and none needed for correctness: which instances
+// are known to be gone, the last events and notes about each object, and since when an object is unchanged.
 //
 // Not thread-safe: the reactor's thread owns it.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace dra::manager {
 
-// A map that forgets its oldest entries when it is full. A key that is put again keeps its age.
+// A map that forgets its oldest entries when it is full. Putting a key again does not renew its age.
 template <typename V>
 class BoundedMap {
  public:
@@ -29,7 +29,7 @@ class BoundedMap {
   BoundedMap& operator=(const BoundedMap&) = delete;
 
   void put(std::string_view key, V value) { at(key) = std::move(value); }
-  // Made where it is not known. Valid until the next call.
+  // Inserts the key if it is unknown. Valid until the next call.
   V& at(std::string_view key) {
     if (auto known = index_.find(key); known != index_.end()) return known->second->value;
     entries_.push_back({std::pmr::string(key, &pool_), {}});
@@ -58,7 +58,7 @@ class BoundedMap {
   using Entries = std::pmr::list<Entry>;
 
   size_t limit_;
-  // Small pieces that live long would lie between those of objects that come and go, and keep whole pages.
+  // Small, long-lived pieces would lie between those of short-lived objects and keep whole pages.
   std::pmr::unsynchronized_pool_resource pool_;
   Entries entries_{&pool_};  // oldest first
   std::pmr::unordered_map<std::string_view, typename Entries::iterator> index_{&pool_};
@@ -69,7 +69,7 @@ struct Noted {
   MonoTime at{};
 };
 
-// What was last said about an object, by topic; until the object is gone, or so many others were spoken of since.
+// The last note about an object, by topic; kept until the object is gone, or kMostObjects newer ones push it out.
 class Said {
   using Topics = std::vector<std::pair<std::string, Noted>>;
   struct Is {
@@ -79,7 +79,7 @@ class Said {
 
  public:
   static constexpr size_t kMostObjects = 32'768;
-  static constexpr size_t kMostTopics = 32;  // of one object; the oldest goes first
+  static constexpr size_t kMostTopics = 32;  // per object; the oldest topic goes first
 
   explicit Said(size_t most_objects = kMostObjects) : objects_(most_objects) {}
 
@@ -115,7 +115,7 @@ struct Memory {
   Said notes;
   BoundedMap<MonoTime> changed_at{4'000'000};  // "kind:key" -> when this process saw the last change
 
-  // The object is gone: nothing will be said about it any more.
+  // The object is gone: no further event or note will be about it.
   void forget(const std::string& uid) {
     events.forget(uid);
     notes.forget(uid);

@@ -1,5 +1,5 @@
-// MixSeed: a restarted manager learns what requests of late asked for from the claims in the cluster, so that best-fit
-// does not begin anew. Where there are few, templates say what may come.
+// MixSeed: a restarted manager learns from the claims in the cluster what recent requests asked for, so that best-fit
+// does not start from nothing. Where there are few claims, templates show what may come.
 //
 //   MixSeed seed(reactor, allocator, stores);
 //   seed.start();  // at the start of a term, once the stores are in step
@@ -26,9 +26,9 @@ class MixSeed {
  public:
   static constexpr size_t kMostClaims = 4096;
   static constexpr size_t kMostTemplates = 256;
-  static constexpr size_t kFewClaims = 256;  // fewer than these, and templates count as well
+  static constexpr size_t kFewClaims = 256;  // with fewer than these, templates count as well
   static constexpr size_t kPiece = 32;
-  static constexpr uint32_t kMostTries = 64;  // slices for one of them
+  static constexpr uint32_t kMostTries = 64;  // slices for one pod or template
 
   // All must outlive this. `stores` may be filled in later, before start().
   MixSeed(Reactor& reactor, allocator::Allocator& allocator, const Stores& stores)
@@ -39,13 +39,13 @@ class MixSeed {
     timer_.cancel();
     left_.clear();
   }
-  size_t left() const { return left_.size(); }  // pods and templates that are not learned from yet
+  size_t left() const { return left_.size(); }  // pods and templates not learned from yet
 
  private:
-  // The claims of one pod, or of nobody that is known.
+  // The claims of one pod, or of no known pod.
   struct Asked {
     std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
-    int64_t cpu_milli = -1;  // not known
+    int64_t cpu_milli = -1;  // unknown
   };
   void gather_claims();
   void gather_templates();
@@ -56,7 +56,7 @@ class MixSeed {
   const Stores& stores_;
   Handle timer_;
   std::vector<Asked> left_;  // the oldest last
-  uint32_t tries_ = 0;       // of the last one
+  uint32_t tries_ = 0;       // for the last one of left_
 };
 
 }  // namespace dra::manager

@@ -1,8 +1,8 @@
-// Neighbours: what else runs in the cluster, as far as it concerns the chosen modes. kube-controller-manager and
-// kube-scheduler are known by their leases in kube-system; which of their controllers are on cannot be read from there,
-// so this only advises.
+// Component probe: looks for kube-controller-manager and kube-scheduler, as far
+// as the chosen modes depend on them, by their leases in kube-system. A lease
+// does not show which controllers of a component are on, so this only advises.
 //
-// advice() is pure; look() belongs to the reactor's thread.
+// advice() is pure; look_at_neighbours() belongs to the reactor's thread.
 #pragma once
 
 #include <functional>
@@ -18,20 +18,20 @@ namespace dra::manager {
 
 enum class Neighbour { kUnknown, kAbsent, kPresent };
 
-// From the answer to GET of a component's lease: held and renewed within four of its durations means present.
+// From the answer to GET of a component's lease: present means held and renewed within four times its duration.
 Neighbour presence_of(const Result<std::string>& lease, WallTime now);
 
-// Where the lease of a component of the control plane is: in kube-system.
+// The path of the lease of a control-plane component, in kube-system.
 client::ObjectPath component_lease(const std::string& component);
 
 struct Neighbours {
   Neighbour controller_manager = Neighbour::kUnknown;
   Neighbour scheduler = Neighbour::kUnknown;
 };
-// What the operator has to know about modes that do not fit; one sentence each.
+// What the operator should know about modes that do not fit; one sentence each.
 std::vector<std::string> advice(const Neighbours& found, const ManagerOptions& options);
 
-// Asks for both leases, and logs what comes of it. The handles live in `calls`.
+// Reads both leases and logs the advice. The handles live in `calls`.
 void look_at_neighbours(client::RestClient& client, const Clock& clock, const ManagerOptions& options,
                         std::vector<Handle>& calls);
 

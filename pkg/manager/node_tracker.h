@@ -1,8 +1,8 @@
-// NodeTracker: nodes and the pods on them, kept up to date for pkg/placement: which nodes can take a pod.
+// NodeTracker: keeps nodes and the pods on them up to date for pkg/placement, which finds the nodes that fit a pod.
 //
-// A pod counts on the node it is bound to, and, from the decision on until the stream shows it bound or gone, on the
-// node that was chosen for it, together with the volumes that its claims get there. A pod that somebody nominated for a
-// node counts there for pods of the same priority or a lower one. Not thread-safe: the reactor's thread owns it.
+// A pod counts on the node it is bound to and, from the decision until the stream shows it bound or gone, on the node
+// chosen for it, together with the volumes that its claims get there. A pod that others nominated for a node counts
+// there for pods of the same priority or a lower one. Not thread-safe: the reactor's thread owns it.
 #pragma once
 
 #include <array>
@@ -21,12 +21,12 @@
 
 namespace dra::manager {
 
-// What is watched only from the first pod on that needs it.
+// Objects that are watched only once the first pod needs them.
 enum class Facts : uint8_t {
   kNamespaces,  // pods whose affinity selects namespaces by label
   kVolumes,     // pods with PersistentVolumeClaims
-  kWorkloads,   // pods of ReplicaSets and the like: spreading by default, a score only
-  kJobs,        // pods of Jobs that may be recreated
+  kWorkloads,   // pods of ReplicaSets and the like: default spreading, a score only
+  kJobs,        // pods of Jobs that may be evicted to be recreated
 };
 inline constexpr size_t kFactsKinds = 4;
 
@@ -34,7 +34,7 @@ class NodeTracker : public allocation::NodeChooser {
  public:
   // The clock must outlive it.
   explicit NodeTracker(const Clock& clock) : clock_(clock), volumes_(cluster_.storage, clock) {}
-  // Choices then come with the inventory's numbers of their nodes. It must outlive this.
+  // From then on choices carry the inventory's numbers of their nodes. The inventory must outlive this.
   void number_by(inventory::Inventory& inventory) { numbers_.emplace(inventory); }
 
   void set_node(std::shared_ptr<const api::Node> node) {
@@ -45,14 +45,14 @@ class NodeTracker : public allocation::NodeChooser {
     ++version_;
     cluster_.remove_node(name);
   }
-  // What the stream says of the pod: bound and not ended, it counts.
+  // The pod as the stream has it: it counts if it is bound and has not ended.
   void set_pod(const api::Pod& pod);
   void remove_pod(const std::string& uid);
   void assume(const api::Pod& pod, const std::string& node);
   void forget(const std::string& uid);
   void forget_all();
-  // The nodes are not chosen for the pod, or the pods of the controller, of this uid for a while. At most kMaxAvoided
-  // at a time: the oldest are dropped.
+  // For a while these nodes are not chosen for the pod, or the pods of the controller, with this uid. At most
+  // kMaxAvoided entries at a time: the oldest are dropped.
   void avoid(const std::string& uid, const std::vector<std::string>& nodes, Duration lasts, const std::string& why);
 
   void set_namespace(const api::Namespace& ns) {
@@ -67,12 +67,12 @@ class NodeTracker : public allocation::NodeChooser {
   AssumedVolumes& volumes() { return volumes_; }
   placement::WorkloadFacts& workloads() { return cluster_.workloads; }
   placement::ObjectsByKey<api::Job>& jobs() { return jobs_; }
-  // The reason of a pod one of whose volumes is to be bound; empty: this program may bind them, or needs not.
+  // Why a pod with a volume still to be bound must wait; empty: this program may bind volumes, or need not.
   void set_volumes_unbindable(std::string why) { volumes_unbindable_ = std::move(why); }
-  // `why`: the reason of a pod that needs these facts while they cannot be had; empty: they are only being listed, and
-  // nothing is given back for that.
+  // `why`: the reason of a pod that needs these facts while they are unavailable; empty: they are only being listed,
+  // and nothing is withdrawn for that.
   void set_known(Facts facts, bool known, std::string why);
-  // Called, possibly often and in the middle of a decision, when a pod needs facts that are unknown.
+  // Called when a pod needs facts that are unknown; possibly often, and in the middle of a decision.
   void on_needed(std::function<void(Facts)> callback) { needed_ = std::move(callback); }
 
   allocation::NodeChoice choose(const api::Pod& pod, const std::vector<std::string>& only) override;
@@ -93,7 +93,7 @@ class NodeTracker : public allocation::NodeChooser {
  private:
   struct Known {
     bool known = false;
-    std::string why;  // not; empty: they are being listed
+    std::string why;  // why not; empty: they are being listed
   };
   struct Avoided {
     std::string node, why;
@@ -101,16 +101,16 @@ class NodeTracker : public allocation::NodeChooser {
   };
 
   bool needs_namespaces(const placement::PodNeeds& needs) const;
-  // What the pod needs and is not known; nullptr: it can be decided upon. Asks for what is missing.
+  // The facts that the pod needs and that are unknown; nullptr: it can be decided. Requests what is missing.
   const Known* missing_facts(const placement::PodNeeds& needs);
   placement::Decision decide(const placement::PodNeeds& needs, const placement::DecisionOptions& options) const;
   placement::VolumePlan plan(const api::Pod& pod, const std::string& node);
   bool waits_for_volumes(const api::Pod& pod) const;
-  // One of its claims has no volume yet, and its class leaves that to whoever places the pod.
+  // One of its claims has no volume yet, and its class leaves the binding to whoever places the pod.
   bool has_volumes_to_bind(const api::Pod& pod) const;
   std::vector<const Avoided*> avoided_by(const api::Pod& pod) const;
   void drop_avoided(const api::Pod& pod, allocation::NodeChoice& choice) const;
-  // " persistentvolumeclaim ... names StorageClass ..., which does not exist."; empty: there are all.
+  // " persistentvolumeclaim ... names StorageClass ..., which does not exist."; empty: all exist.
   std::string absent_class(const api::Pod& pod) const;
   void prefer(std::string_view node, allocation::NodeChoice& choice) const;
 
@@ -120,20 +120,20 @@ class NodeTracker : public allocation::NodeChooser {
   placement::ObjectsByKey<api::Job> jobs_;
   std::optional<placement::NodeNumbers> numbers_;
   std::string volumes_unbindable_;
-  std::map<std::string, int32_t> nominated_;                  // pods that others nominated, by uid: their priority
+  std::map<std::string, int32_t> nominated_;                  // pods that others nominated: uid -> priority
   std::multimap<std::string, Avoided, std::less<>> avoided_;  // by uid of pod or controller
   std::array<Known, kFactsKinds> known_;
-  std::map<std::string, uint32_t, std::less<>> times_avoided_;  // by uid; at most kMaxAvoided, then all are forgotten
+  std::map<std::string, uint32_t, std::less<>> times_avoided_;  // by uid; if over kMaxAvoided, all are forgotten
   std::function<void(Facts)> needed_;
   // Of the last choose().
   struct Chosen {
     std::string uid;
-    bool pinned = false;  // not of all nodes
+    bool pinned = false;  // not chosen among all nodes
     placement::Decision decision;
   };
   Chosen last_;
   uint64_t version_ = 0;
-  // Supposed pods, by uid, and the node that each was assumed on before.
+  // Supposed pods, by uid, and the node on which each was assumed before.
   std::map<std::string, std::string, std::less<>> supposed_;
 };
 

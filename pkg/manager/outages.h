@@ -1,19 +1,19 @@
-// Outages: what the API server refuses or does not answer, by cause, and when what failed is tried again.
+// Outages: groups requests that the API server refuses or does not answer by cause, and says when to retry them.
 //
-// A cause is what was asked ("patch resourceclaims/status") and how it ended ("Unavailable 500"). Everything that fails
-// for one cause waits together: after a delay (50 ms, doubling to 8 s while tries fail) one item is tried, taken
-// round-robin by namespace. Each success doubles the number that is tried at once and the next follow without a delay,
-// so that what piled up in an outage goes through within 10 s of its end, while a lasting one costs a request in 8 s
-// instead of one for each object. What never failed is not held back: one namespace's refusals stop nobody else.
+// A cause is the request ("patch resourceclaims/status") and its result ("Unavailable 500"). All items that fail for
+// one cause wait together: after a delay (50 ms, doubling to 8 s while tries fail) one item is tried, round-robin by
+// namespace. Each success doubles the number tried at once, and the next tries follow without a delay. So the backlog
+// of an outage goes through within 10 s of its end, while a lasting outage costs one request in 8 s instead of one per
+// object. Items that never failed are not delayed: one namespace's refusals stop nobody else.
 //
-// Items that share a cause need not recover together. While a lasting cause is answered, one item of each namespace is
-// tried in 8 s; where the answer is about the object alone (a plain refusal other than 403), 256 items. So an item that
-// would be accepted by now waits 8 s for each 256 items of its cause at most, whatever becomes of the others.
+// Items that share a cause need not recover together. While the server answers for a lasting cause, one item each of up
+// to 16 namespaces is tried every 8 s. If the answer is about the object alone (a plain refusal other than 403), 256
+// items are: an item that would now be accepted waits at most 8 s per 256 items of its cause.
 //
 // A cause is reported once when it begins (at its first refusal, or its third error without one) and once when it ends,
-// and not more often than once a minute.
+// and at most once a minute.
 //
-// Belongs to the reactor's thread. Bounded: an item waits once; 256 causes, then all others are one.
+// Belongs to the reactor's thread. Bounded: an item waits once; beyond 256 causes all others count as one.
 #pragma once
 
 #include <cstdint>
@@ -57,15 +57,15 @@ class Outages {
   static constexpr size_t kMostCauses = 256;
   static constexpr Duration kQuiet = std::chrono::minutes(1);
 
-  // The reactor must outlive this. `report` may be empty; the log has its lines either way.
+  // The reactor must outlive this. `report` may be empty; the log gets its lines either way.
   Outages(Reactor& reactor, std::function<void(const OutageReport&)> report)
       : reactor_(reactor), report_(std::move(report)) {}
 
-  // The item failed; `retry` is called once when its turn has come (and by drain()). Never runs inside the call.
+  // The item failed. `retry` runs once, when the item's turn comes (or in drain()); never inside the call.
   void failed(const std::string& item, const Failure& failure, std::function<void()> retry);
-  // The item ended a try, or whatever else it does, without a failure.
+  // The item ended a try, or anything else, without a failure.
   void passed(const std::string& item);
-  // Ends every wait; returns what waited.
+  // Ends every wait; returns the retries that waited.
   std::vector<std::function<void()>> drain();
 
   size_t ongoing() const { return outages_.size(); }
@@ -82,32 +82,32 @@ class Outages {
     uint64_t refused = 0;
     bool reported = false;
     std::map<std::string, std::deque<Waiting>> waiting;  // by namespace
-    std::string last_namespace;                          // whose item was tried last
+    std::string last_namespace;                          // of the item tried last
     size_t waiting_count = 0;
-    std::set<std::string> trials;  // tried, and not ended yet
+    std::set<std::string> trials;  // being tried
     size_t window = 1;
     Duration delay = kFirstDelay;
     Duration pause{};  // the server's Retry-After
     Handle timer;
     bool armed = false;
-    bool lasting = false;  // the delay has been the longest once
+    bool lasting = false;  // the delay has reached its maximum
   };
 
   void leave(const std::string& item);
   void arm(const std::string& cause, Outage& outage, Duration delay);
-  // Where something waits there is a timer, whatever becomes of the items on trial.
+  // Keeps a timer armed while something waits, whatever happens to the items on trial.
   void keep_going(const std::string& cause, Outage& outage);
   void try_some(std::string cause);  // a copy: the timer that holds the original is replaced
   static size_t tries_at_once(const Outage& outage);
   Waiting take_next(Outage& outage);
   void report_begin(const std::string& cause, Outage& outage);
-  // Nothing waits for the cause any more: it is over. Else the others go on.
+  // Ends the cause if nothing waits for it any more; otherwise the others continue.
   bool end_if_empty(const std::string& cause);
 
   Reactor& reactor_;
   std::function<void(const OutageReport&)> report_;
   std::map<std::string, Outage> outages_;
-  std::unordered_map<std::string, std::string> cause_of_;  // by item: waiting, or on trial
+  std::unordered_map<std::string, std::string> cause_of_;  // by item, waiting or on trial
   std::map<std::string, MonoTime> reported_at_;
 };
 

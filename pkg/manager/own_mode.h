@@ -1,18 +1,18 @@
-// OwnMode: whether claims may be made from templates here. With --claim-templates=own they may only where
-// kube-controller-manager's resourceclaim-controller is off: two that generate claims make two for each entry, and
-// every second device is wasted.
+// OwnMode: decides whether this process may make claims from templates. With --claim-templates=own it may only if
+// kube-controller-manager's resourceclaim-controller is off: two controllers that generate claims make two for each
+// entry and waste every second device.
 //
-// The lease of kube-controller-manager says whether that component runs, and nothing says which of its controllers are
-// on. So where the lease is fresh the matter is disputed: nothing is made from templates, /readyz is not ready and the
-// operator gets an event, until
+// The lease of kube-controller-manager shows whether that component runs; nothing shows which of its controllers are
+// on. So while the lease is fresh the question is open ("disputed"): no claims are made from templates, /readyz is not
+// ready, and the operator gets an event, until
 //   - the lease is stale or gone, or
 //   - a pod has waited kPatience for a claim from an existing template: its controller would have made it, so it is
-//   off,
-//   - or from the start where --resourceclaim-controller-is-off says so.
-// Once settled it stays so until the lease was gone and comes back. What tenants can write (claims, their
+//     off,
+//   - or from the start if --resourceclaim-controller-is-off says so.
+// Once settled it stays settled until the lease is gone and comes back. What tenants can write (claims, their
 // managedFields) is never evidence, and nothing ends the process.
 //
-// Where the lease must not be read (403) nothing is known, and claims are made. Belongs to the reactor's thread.
+// If the lease may not be read (403) nothing is known, and claims are made. Belongs to the reactor's thread.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@
 
 namespace dra::manager {
 
-// The judgement, without I/O.
+// The decision, without I/O.
 class ClaimMakerDispute {
  public:
   static constexpr Duration kPatience = std::chrono::seconds(10);
@@ -35,26 +35,26 @@ class ClaimMakerDispute {
 
   // What the lease of kube-controller-manager says now.
   void saw(Neighbour controller_manager);
-  // The uids of pods that have waited for a claim since the last call; called every second or so while disputed.
+  // The uids of pods that waited for a claim since the last call; called every OwnMode::kPodPeriod while disputed.
   void saw_waiting(const std::vector<std::string>& uids, MonoTime now);
 
   bool may_make() const { return known_ && (!present_ || settled_); }
   bool disputed() const { return known_ && present_ && !settled_; }
-  // Why nothing is made; empty when something is.
+  // Why no claims are made; empty when they are.
   std::string why_not() const;
 
  private:
-  bool known_ = false;  // the lease was looked at
+  bool known_ = false;  // the lease was read
   bool present_ = false;
   bool settled_ = false;
   std::map<std::string, MonoTime> waiting_since_;
 };
 
-// Pods that want a claim from an existing template and have none, by uid; at most `limit`.
+// The uids of pods that need a claim from an existing template and have none; at most `limit`.
 std::vector<std::string> pods_without_claims(const reconcile::View& view, const std::vector<const api::Pod*>& pods,
                                              size_t limit);
 
-// Looks at the lease every 15 s, and at the waiting pods while the matter is disputed.
+// Reads the lease every 15 s, and looks at the waiting pods while the question is open.
 class OwnMode {
  public:
   static constexpr Duration kLeasePeriod = std::chrono::seconds(15);

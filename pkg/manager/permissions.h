@@ -1,6 +1,6 @@
 // Permissions: what the manager needs from the API server, as roles: those that the controllers describe, and a few of
-// its own. The preflight asks for exactly these, the informers that run are those whose kinds a permitted controller
-// may watch, and the ClusterRoles in charts/ are tested to be equal to it. Pure.
+// its own. The preflight asks for exactly these, informers run only for kinds that a permitted controller may watch,
+// and a test compares the ClusterRoles in charts/ with them. Pure.
 #pragma once
 
 #include <string>
@@ -17,38 +17,38 @@ struct ManagerOptions;
 using PermissionRule = reconcile::PermissionRule;
 
 struct PermissionRole {
-  std::string_view name;  // of the (Cluster)Role in charts/, behind "dra-controller-manager:"
-  // The controller that stays off without it; empty: nothing does.
+  std::string_view name;  // of the (Cluster)Role in charts/, after "dra-controller-manager:"
+  // The controller that stays off without the role; empty: none does.
   std::string_view controller;
-  // What does not work without it, behind "missing permission: ... (".
+  // What does not work without the role, after "missing permission: ... (".
   std::string_view without;
-  // In this namespace instead of the whole cluster; "$lease" stands for that of the leader election.
+  // In this namespace instead of the whole cluster; "$lease" means the namespace of the leader election.
   std::string_view ns;
   std::vector<PermissionRule> rules;
-  const reconcile::Role* described = nullptr;  // by its controller
+  const reconcile::Role* described = nullptr;  // if described by its controller
 };
 
 // True when this configuration runs the controller.
 bool controller_runs(const ManagerOptions& options, std::string_view controller);
 
-// What allocation needs for pods whose affinity selects namespaces by label, for those with PersistentVolumeClaims, and
-// for the scores of pods that ReplicaSets and the like made; and for no others.
+// What allocation needs only for pods whose affinity selects namespaces by label, for pods with PersistentVolumeClaims,
+// and for the scores of pods that ReplicaSets and the like made.
 inline constexpr std::string_view kNamespacesRole = "allocation-namespaces";
 inline constexpr std::string_view kVolumesRole = "allocation-volumes";
 inline constexpr std::string_view kBindVolumesRole = "allocation-bind-volumes";
 inline constexpr std::string_view kWorkloadsRole = "allocation-workloads";
-// For --recreate-pinned-pods: pods of Jobs.
+// For --recreate-pinned-pods with pods of Jobs.
 inline constexpr std::string_view kJobsRole = "allocation-recreate-jobs";
 // Reads PodGroups, where they are served (group_watches.h).
 inline constexpr std::string_view kGroupsRole = "allocation-groups";
 
-// The controllers', in the order of controllers/list.inc, then allocation's that cost single pods only, events,
-// neighbours and leader-election.
+// The controllers' roles, in the order of controllers/list.inc; then those of allocation that only single pods need,
+// events, neighbours and leader-election.
 const std::vector<PermissionRole>& permission_roles();
 
-// Those that this configuration needs.
+// The roles that this configuration needs.
 std::vector<const PermissionRole*> needed_roles(const ManagerOptions& options);
-// Each permission by itself.
+// Each permission of the role by itself.
 std::vector<client::Permission> permissions_of(const PermissionRole& role, const ManagerOptions& options);
 // "create resourceclaims.resource.k8s.io", "patch pods/status", `get leases.coordination.k8s.io "x" in namespace "y"`.
 std::string permission_text(const client::Permission& permission);

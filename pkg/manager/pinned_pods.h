@@ -1,7 +1,7 @@
-// PinnedPods: pods that were let go here (their claims are proven, our gate is lifted) and that nobody has bound yet,
-// and since when. A scheduler that is absent or refuses such a pod makes it wait with its devices; nothing else does.
+// PinnedPods: pods that we ungated (their claims are proven, our gate is lifted) and that nobody has bound yet, and
+// since when. Such a pod waits, with its devices, only for a scheduler that is absent or refuses it.
 //
-// Kept in step with changes of pods. Not thread-safe: belongs to the reactor's thread.
+// Kept up to date with changes of pods. Not thread-safe: belongs to the reactor's thread.
 #pragma once
 
 #include <optional>
@@ -18,13 +18,13 @@ class PinnedPods {
  public:
   struct Figures {
     size_t pods = 0;
-    // The oldest one's devices were handed out then, which is right before its gate was lifted; it survives a restart.
+    // When the oldest pod's devices were allocated, right before its gate was lifted; this survives a restart.
     std::optional<WallTime> since;
   };
 
-  // After each change of a pod; before is null for a new one, after for one that is gone.
+  // Call after each change of a pod; before is null for a new pod, after for one that is gone.
   void changed(const api::Pod* before, const api::Pod* after);
-  // Looks at the claims of the pods that are unbound and ungated.
+  // Reads the claims of pods that are unbound and ungated.
   Figures count(const reconcile::View& view) const;
 
  private:

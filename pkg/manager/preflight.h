@@ -1,6 +1,6 @@
-// Preflight: asks the API server by SelfSubjectAccessReview which of the needed permissions this client holds, and says
-// exactly which are missing. A server that does not answer reviews (no such API, or no permission to ask) is taken to
-// grant everything: what it refuses later is reported then.
+// Preflight: asks the API server by SelfSubjectAccessReview which of the needed permissions this client has, and
+// reports exactly which are missing. A server that does not answer reviews (no such API, or no permission to ask) is
+// taken to grant everything; what it refuses later is reported then.
 //
 // Belongs to the reactor's thread. At most eight reviews are in flight.
 #pragma once
@@ -24,23 +24,23 @@ class Preflight {
   static constexpr size_t kMostInFlight = 8;
   static constexpr Duration kRecheck = std::chrono::minutes(1);
 
-  // Everything must outlive it. `client` and `options` are used as they are when a round begins.
+  // Everything must outlive it. Each round uses `client` and `options` as they are when it begins.
   Preflight(Reactor& reactor, client::RestClient& client, const ManagerOptions& options)
       : reactor_(reactor), client_(client), options_(options) {}
 
-  // Asks now, and again every minute while something is missing. `answered` is called after each round, from a later
-  // task. Transient errors (no connection, 5xx) are asked again after 5 s, twice; then they count as granted.
+  // Asks now, and every minute while something is missing. `answered` is called after each round, from a later task. A
+  // review that gets a transient error (no connection, 5xx) is repeated after 5 s, twice; then it counts as granted.
   void start(std::function<void()> answered);
   void stop();
 
   bool done() const { return rounds_ > 0; }
-  // All roles that are needed for the controller are granted.
+  // All roles that the controller needs are granted.
   bool permits(std::string_view controller) const;
-  // The role is granted, as far as is known.
+  // The role is granted, as far as known.
   bool grants(std::string_view role) const;
 
-  // What people read: "this manager may not list jobs.batch, watch jobs.batch: bind the ClusterRole ..."; empty:
-  // granted.
+  // For messages: "this manager may not list jobs.batch, watch
+  // jobs.batch: bind the ClusterRole ..."; empty: granted.
   std::string why_not(std::string_view role) const;
 
   struct Missing {
@@ -50,7 +50,7 @@ class Preflight {
     std::string text() const { return "missing permission: " + permission + " (" + without + ")"; }
   };
   const std::vector<Missing>& missing() const { return missing_; }
-  // Why reviews could not be had; empty when they could.
+  // Why reviews were not answered; empty when they were.
   const std::string& trouble() const { return trouble_; }
 
  private:
@@ -76,7 +76,7 @@ class Preflight {
   size_t next_ = 0;
   int failed_rounds_ = 0;
   uint64_t rounds_ = 0;
-  bool refused_ = false;  // this round: reviews are not to be had at all
+  bool refused_ = false;  // this round: the server does not answer reviews
   std::string trouble_;
   std::vector<Missing> missing_;
   Handle timer_;

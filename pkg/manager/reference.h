@@ -1,4 +1,4 @@
-// What this program shows to the outside, for its reference page: every metric, event and condition with its meaning.
+// What this program exposes, for its reference page: every metric, event and condition with its meaning.
 //
 //   scripts/render-reference build/release/bin/dra-controller-manager > docs/user/reference.md
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace dra::manager {
 
-// Registers each metric that a manager serves, without a manager.
+// Registers every metric that a manager serves, without a manager.
 void register_metrics(metrics::Registry& registry);
 
 // {"metrics": [{name, type, labels, help}], "events": [{reason, type, on, meaning, whatToDo}], "conditions": [{type,

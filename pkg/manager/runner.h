@@ -1,18 +1,18 @@
-// Runner: turns changes into keys, keys into passes, and the effects of passes into writes.
+// Runner: turns changes into keys, runs the reconcilers for these keys, and performs the effects that they return.
 //
-// One queue a reconciler. One pass a key at a time: while a key's effects are under way it is not run again, and what
-// happens meanwhile is owed to it. One write in flight an object: a second pass that wants the same object waits for
-// the answer. The first write that fails drops the rest of its list unsent, with their assumptions.
+// One queue per reconciler. One reconcile per key at a time: a change while its effects are under way runs the key
+// again afterwards. One write in flight per object: a second reconcile that writes the same object waits for the
+// answer. The first write that fails drops the rest of its list unsent, with their assumptions.
 //
-// What follows a failed write: a lost race (conflict, AlreadyExists, gone) reads the object anew and backs off by the
-// queue (5 ms doubling to 60 s); an unknown outcome reads it before anything else is decided; what the server refuses
-// or does not answer waits with everything that failed for the same cause (outages.h).
+// After a failed write: a lost race (conflict, AlreadyExists, gone) reads the object again and backs off in the queue
+// (5 ms doubling to 60 s); an unknown outcome reads it before anything else is decided; what the server refuses or does
+// not answer waits together with everything that failed for the same cause (outages.h).
 //
-// Keys are taken round-robin by controller and namespace, within a namespace by the pods' priority.
+// Keys are taken round-robin by controller and namespace; within a namespace by the pods' priority.
 //
-// Paced outcomes wait in line for their reconciler's tokens (queue::Pacer), without occupying a pass.
+// Paced outcomes wait for their reconciler's tokens (queue::Pacer) without counting as under way.
 //
-// Belongs to the reactor's thread. Bounded: passes under way by kMaxPasses.
+// Belongs to the reactor's thread. Bounded: at most kMaxPasses reconciles under way.
 #pragma once
 
 #include <deque>
@@ -43,11 +43,11 @@ namespace dra::manager {
 class Runner {
  public:
   static constexpr size_t kMaxPasses = 512;
-  // Of one namespace and controller, so that one namespace cannot take all of them.
+  // Of one namespace and controller, so that one namespace cannot take them all.
   static constexpr size_t kMaxPassesOfNamespace = 128;
-  // What is left over of wake-ups gets at most a fifth of the time, and is not kept waiting longer than this.
+  // Keys left over from unparking get at most a fifth of the time, and wait no longer than this.
   static constexpr Duration kLongestLeftoverPause = std::chrono::seconds(1);
-  // A key that asks the server again and again within one pass is made to back off.
+  // A key that needs more rounds of live GETs than this in one reconcile backs off.
   static constexpr int kMaxConfirmRounds = 16;
 
   struct Sinks {
@@ -62,7 +62,7 @@ class Runner {
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
-  // Called with the reconciler's name right before each write is sent: for tests and tracing.
+  // Called with the reconciler's name right before each write is sent; for tests and tracing.
   using WriteObserver = std::function<void(std::string_view controller, const reconcile::Write&)>;
   void observe_writes(WriteObserver observer) { write_observer_ = std::move(observer); }
   using PassObserver = std::function<void(std::string_view controller, const std::string& key)>;
@@ -71,21 +71,21 @@ class Runner {
   // Called when a cause of failed requests begins and when it ends.
   void observe_outages(std::function<void(const OutageReport&)> observer) { outage_observer_ = std::move(observer); }
 
-  // The observer may be null. A reconciler that is added late is told of later changes only.
+  // The observer may be null. A reconciler added late sees later changes only.
   void add(const reconcile::Reconciler& reconciler, queue::Observer* observer = nullptr);
 
-  // Passes run from now on (leadership was won and the stores are in step). stop() starts no further write; what is in
-  // flight ends by itself. A stopped runner takes no note of changes: after start() it must be told of everything.
+  // Reconciles run from now on (leadership was won and the stores are synced). stop() begins no further write; writes
+  // in flight end by themselves. A stopped runner ignores changes: after start() it must be notified of every object.
   void start();
   void stop();
   bool running() const { return running_; }
-  // While a controller is held back it makes no pass and begins no write; its keys wait. May be called before add().
+  // While a controller is paused it runs no reconcile and begins no write; its keys wait. May be called before add().
   void hold_back(std::string_view controller, bool held);
-  // No pass under way, no key ready.
+  // No reconcile under way, no key ready.
   bool idle();
   size_t passes_under_way() const { return passes_.size(); }
 
-  // To be called after the stores, indexes and the inventory know of the change.
+  // Call after the stores, indexes and the inventory have the change.
   void pod_changed(const api::Pod* before, const api::Pod* after);
   void claim_changed(const api::ResourceClaim* before, const api::ResourceClaim* after);
   void streamed_claim_changed(const api::ResourceClaim* before, const api::ResourceClaim* after);
@@ -113,7 +113,7 @@ class Runner {
     std::unique_ptr<queue::WorkQueue> queue;
     reconcile::ParkingLot parked;
     std::optional<queue::Pacer> pacer;
-    // Left over keys of wake-ups: whether a batch of them is under way, what it took so far, when the next may begin.
+    // Leftover keys of unparking: whether a batch is under way, how long it took so far, when the next may begin.
     bool batch_runs = false;
     Duration batch_took{};
     size_t runs_since_batch = 0;
@@ -123,7 +123,7 @@ class Runner {
 
   template <typename Tell>
   void tell(Tell&& tell_reconciler);
-  // Of the parked keys only those that parked after `since` (the lot's time) are woken.
+  // Of the parked keys, unparks only those parked after `since` (the lot's time).
   void take(Lane& lane, reconcile::Triggers& triggers, uint64_t since = 0);
   void schedule();
   queue::Pump::Next next();
@@ -131,7 +131,7 @@ class Runner {
   void run_some();
   bool run_one(Lane& lane);
   void hand_out_leftovers(Lane& lane);
-  // What the reconciler said of a key that may have been parked: the lot learns it, and who is to be tried next runs.
+  // Tells the parking lot the outcome of a key that may have been parked; runs the keys that it wants tried next.
   void tell_lot(Lane& lane, const std::string& key, const reconcile::Outcome& outcome, bool parks);
   Place place_of(std::string_view key) const;
   bool may_run(const Lane& lane) const;
@@ -142,19 +142,19 @@ class Runner {
   void answered(uint64_t id, const reconcile::Write& write, Result<uint64_t> answer);
   void failed(Pass& pass, const reconcile::Write& write, const Error& error);
   struct Settlement;
-  // Reads the object that a failed write was about, until the server answers.
+  // Reads the object of a failed write; if the outcome of the write is unknown, until the server answers.
   void settle(std::shared_ptr<Settlement> settlement);
   void settled(Settlement& settlement, const Result<reconcile::Presence>& presence);
   void wait_for_recovery(const Pass& pass);
   void tell_refusal(const std::string& key, const reconcile::Write& write, const Error& error);
-  // A write for people alone, like one that was refused within the last minute.
+  // A write for people only, like one that was refused within the last minute.
   bool refused_lately(const reconcile::Write& write) const;
   void emit_news(reconcile::Event event, const std::string& topic);
-  // Of a claim or pod in the stores; null where there is none.
+  // The version of a claim or pod in the stores; null: none is stored.
   const std::string* stored_version(const reconcile::Ref& object) const;
-  // The stores have the object at the version that the write was bound to.
+  // The stores have the object at the version to which the write is bound.
   bool is_unchanged(const reconcile::Write& write) const;
-  // Bound to a version that the stores no longer have.
+  // The write is bound to a version that the stores no longer have.
   bool is_outdated(const reconcile::Write& write) const;
   void confirm(uint64_t id, const reconcile::Ref& object);
   void emit(const reconcile::Event& event);
@@ -178,8 +178,8 @@ class Runner {
   uint64_t next_id_ = 1;
   uint64_t passes_run_ = 0, writes_ = 0;
   std::unordered_map<uint64_t, std::unique_ptr<Pass>> passes_;
-  std::map<std::string, std::deque<uint64_t>> locked_;           // object -> passes that wait for it
-  std::multimap<MonoTime, std::pair<Lane*, std::string>> held_;  // keys taken for a while longer (Outcome::hold)
+  std::map<std::string, std::deque<uint64_t>> locked_;           // object -> reconciles that wait for it
+  std::multimap<MonoTime, std::pair<Lane*, std::string>> held_;  // keys paused for Outcome::hold
   BoundedMap<MonoTime> refused_for_people_{1024};                // what was written, and where -> when
   std::function<void(const OutageReport&)> outage_observer_;
   Outages outages_;

@@ -1,4 +1,4 @@
-// What the Runner knows of a pass that is under way. For runner.cc and runner_pass.cc only.
+// What the Runner knows of a reconcile under way. For runner.cc and runner_pass.cc only.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ struct Runner::Pass {
   Lane* lane = nullptr;
   std::string key;
   reconcile::Outcome outcome;
-  size_t at = 0;                    // the effect that is next, or under way
-  std::string lock;                 // the object this pass has locked
-  bool asked = false;               // a confirm was answered: run the key again with what is known now
-  bool broke_off = false;           // a write failed, or leadership went
-  bool waited = false;              // for another pass to let go of the object it is about to write
-  bool outdated = false;            // meanwhile the object became another: to be decided anew
-  bool left_out = false;            // a write for people was refused, or not tried
+  size_t at = 0;                    // the next effect, or the one under way
+  std::string lock;                 // the object that this reconcile has locked
+  bool asked = false;               // a live GET was answered: run the key again with what is known now
+  bool broke_off = false;           // a write failed, or leadership was lost
+  bool waited = false;              // for another reconcile to unlock the object it is about to write
+  bool outdated = false;            // the object changed meanwhile: decide again
+  bool left_out = false;            // a write for people was refused, or not sent
   bool refused_for_people = false;  // it was refused
   std::optional<Failure> failure;   // what the server refused or did not answer
   int rounds = 0;
-  bool paid = false;        // holds a token of the lane's pacer
-  uint64_t decided_at = 0;  // the time of the lane's parking lot when the reconciler ran
+  bool paid = false;        // holds a token of its reconciler's pacer
+  uint64_t decided_at = 0;  // the time of the queue's parking lot when the reconciler ran
   std::map<std::string, reconcile::Presence> confirmations;
 };
 

@@ -1,9 +1,9 @@
-// Serving: the manager's ports, on a thread of their own.
+// Serving: the manager's HTTP and HTTPS ports, on a thread of their own.
 //
-// Probes are answered from what the reactor said last, so that they wait neither for a long reconcile nor for other
-// requests; that it has said nothing for `stuck_after` is what makes /livez fail. Metrics and configuration are
-// computed on the reactor, metrics at most once a second. Over HTTPS they are for those who may read the path
-// (AccessReview); tokens are never read over plain HTTP. Why a probe fails is told to the same people, and logged.
+// Probes are answered from the reactor's last report, so that they wait neither for a long reconcile nor for other
+// requests; /livez fails when there was no report for `stuck_after`. Metrics and configuration are computed on the
+// reactor, metrics at most once a second. Over HTTPS only those who may read the path get them (AccessReview); tokens
+// are never read over plain HTTP. The same people see why a probe fails, and it is logged.
 //
 // Everything public is called on the reactor's thread.
 #pragma once
@@ -29,17 +29,17 @@ enum class MetricsAuthentication {
 
 struct ServingOptions {
   std::string bind_address = "127.0.0.1";
-  int metrics_port = -1;  // HTTP; 0: any free one, negative: none
+  int metrics_port = -1;  // HTTP; 0: any free port, negative: none
   int secure_port = 0;    // HTTPS; 0: none
-  // Asked at the start and once a minute, on the serving thread after the start: files may be replaced.
+  // Called at the start and then once a minute, on the serving thread after the start: files may be replaced.
   std::function<Result<http::Certificate>()> certificate;
   MetricsAuthentication authentication = MetricsAuthentication::kSecure;
   Duration stuck_after = std::chrono::seconds(60);
-  Duration answer_timeout = std::chrono::seconds(10);  // of what the reactor has to compute: then 503
+  Duration answer_timeout = std::chrono::seconds(10);  // for what the reactor computes; then 503
 };
 
-// How late the reactor comes to what is due, seen five times a second: the tasks that it runs take that long. The rule
-// is 20 ms at most.
+// How late the reactor starts due tasks because of the tasks that it runs; sampled five times a second. The rule is 20
+// ms at most.
 metrics::Histogram& reactor_delays(metrics::Registry& registry);
 
 // How long each task of the reactor took (AsioReactor::observe_tasks). The rule is 20 ms at most.
@@ -48,7 +48,7 @@ metrics::Histogram& reactor_tasks(metrics::Registry& registry);
 class Serving {
  public:
   // `reactor` and `access` must outlive it; `sources` are called on the reactor's thread. Errors name the address and
-  // the flag to look at.
+  // the flag to check.
   static Result<std::unique_ptr<Serving>> start(Reactor& reactor, EndpointSources sources, AccessReview& access,
                                                 ServingOptions options);
   ~Serving();

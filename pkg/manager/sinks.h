@@ -1,4 +1,4 @@
-// Sinks: where the runner's effects go, as interfaces: a server to write to and ask, a recorder of events, counters and
+// Sinks: interfaces for the runner's effects: a server to write to and read from, a recorder of events, counters and
 // assumptions. The manager implements them with client/; tests and simulations with objects in memory.
 #pragma once
 
@@ -14,12 +14,12 @@ class ObjectApi {
  public:
   virtual ~ObjectApi() = default;
 
-  // Performs the write once. What the server returns is in the stores before `done` is called; the value is the
-  // revision of the answer, 0 where it has none. Errors have the codes of client::write_error(). `done` never runs
-  // inside the call.
+  // Performs the write once. The stores have the server's answer before `done`
+  // runs; its value is the revision of the answer, or 0 if it has none. Errors
+  // have the codes of client::write_error(). `done` never runs inside the call.
   virtual void perform(const reconcile::Write& write, std::function<void(Result<uint64_t>)> done) = 0;
-  // A live GET; the answer is in the stores before `done` is called. kAbsent when there is no such object, or one of
-  // another uid than asked for.
+  // A live GET; the stores have the answer before `done` runs. kAbsent when there is no such object, or only one with
+  // another uid.
   virtual void get(const reconcile::Ref& object, std::function<void(Result<reconcile::Presence>)> done) = 0;
 };
 
@@ -34,17 +34,17 @@ class MetricSink {
  public:
   virtual ~MetricSink() = default;
   virtual void record(const reconcile::Metric& metric) = 0;
-  // A write was answered: its purpose, and "ok" or the code of its error.
+  // A write was answered: its purpose, and "ok" or the error's code.
   virtual void write_answered(const std::string& purpose, std::string_view result) = 0;
 };
 
-// Takes note of decisions before the stream knows of them. Of several writes of one claim only the first counts until
-// it was answered: what becomes of the others changes nothing for it.
+// Records decisions before the stream has them. Of several writes of one claim only the first counts until it is
+// answered: what happens to the others does not change that.
 class Assumptions {
  public:
   virtual ~Assumptions() = default;
   virtual void assume(const reconcile::Write& write) = 0;
-  // The write surely did not happen.
+  // The write certainly did not happen.
   virtual void forget(const reconcile::Write& write) = 0;
   // The write happened at this revision.
   virtual void confirmed(const reconcile::Write& write, uint64_t revision) = 0;

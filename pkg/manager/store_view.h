@@ -1,4 +1,4 @@
-// StoreView: the View of reconcilers over the stores of client/informer.
+// StoreView: the View that reconcilers get, over the stores of client/informer.
 //
 // Not thread-safe: the reactor's thread owns it and the stores.
 #pragma once
@@ -15,7 +15,7 @@ namespace dra::manager {
 
 class GroupWatches;
 
-// The stores of everything that reconcilers see. Pods and claims bear the indexes below (add_indexes()).
+// The stores of all objects that reconcilers see. Pods and claims have the indexes of add_indexes().
 struct Stores {
   client::Store<api::Pod>* pods = nullptr;
   client::Store<api::ResourceClaim>* claims = nullptr;
@@ -27,7 +27,7 @@ struct Stores {
   const GroupWatches* groups = nullptr;                        // null: PodGroups are not watched
 };
 
-// Must be called once, before the stores fill.
+// Call once, before the stores fill.
 void add_indexes(Stores& stores);
 
 class StoreView : public reconcile::View {
@@ -36,7 +36,7 @@ class StoreView : public reconcile::View {
   StoreView(const Stores& stores, const Memory& memory, const Clock& clock, std::string dra_api_version)
       : stores_(stores), memory_(memory), clock_(clock), dra_api_version_(std::move(dra_api_version)) {}
 
-  // The answers of live GETs that the key now running asked for: "kind:key#uid". Null: none.
+  // The answers to the live GETs that the running key asked for: "kind:key#uid". Null: none.
   void set_confirmations(const std::map<std::string, reconcile::Presence>* confirmations) {
     confirmations_ = confirmations;
   }

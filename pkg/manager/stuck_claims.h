@@ -1,8 +1,8 @@
-// StuckClaims: claims that have been in a state which should pass for longer than kStuckAfter, by state:
+// StuckClaims: claims that have been in a transient state for longer than kStuckAfter, by state:
 //   pending   not allocated although a living pod needs it
 //   unproven  allocated by us and not proven (docs/design/arbitration.md, P2 and P3)
 //   deleting  deleted and still there
-// Kept in step with changes; counting looks only at claims that are in such a state for that long.
+// Kept up to date with changes; counting reads only claims that have been in such a state that long.
 //
 // Not thread-safe: belongs to the reactor's thread.
 #pragma once
@@ -25,9 +25,9 @@ class StuckClaims {
   static constexpr Duration kStuckAfter = std::chrono::minutes(5);
   static constexpr std::array<const char*, 3> kStates{"pending", "unproven", "deleting"};
 
-  // After each change of a claim; before is null for a new one, after for one that is gone.
+  // Call after each change of a claim; before is null for a new claim, after for one that is gone.
   void changed(const api::ResourceClaim* before, const api::ResourceClaim* after, WallTime now);
-  // The figures now, in the order of kStates. `needed` says whether a living pod needs the claim of this store key.
+  // The counts now, in the order of kStates. `needed` returns whether a living pod needs the claim of this store key.
   std::array<size_t, 3> count(WallTime now, const std::function<bool(const std::string&)>& needed) const;
 
  private:

@@ -13,7 +13,7 @@
 
 namespace dra::manager {
 
-// The informers of everything that is watched; made once the served version is known.
+// The informers of everything that is watched; created once the served version is known.
 struct Watches {
   // All must outlive it. `version`: of resource.k8s.io; `rule_version`: where DeviceTaintRules are served, else empty.
   Watches(Reactor& reactor, client::Transport& transport, Random& random, const std::string& version,
@@ -29,7 +29,7 @@ struct Watches {
     f("deviceclasses", classes);
     if (taint_rules) f("devicetaintrules", *taint_rules);
   }
-  // Those that run; the others would be refused.
+  // The informers that run; the server would refuse the others.
   template <typename F>
   void each_started(F&& f) {
     each([&](const char* plural, auto& informer) {
