@@ -45,7 +45,7 @@ void AccessReview::who(uint64_t id) {
   Call& call = calls_.at(id);
   const Json body = {
       {"apiVersion", "authentication.k8s.io/v1"}, {"kind", "TokenReview"}, {"spec", {{"token", call.key.first}}}};
-  // A token that is not UTF-8 is nobody's.
+  // A token that is not UTF-8 belongs to nobody.
   call.request = rest_.create(
       {kTokenReviews, "", "", ""}, body.dump(-1, ' ', false, Json::error_handler_t::replace), {},
       [this, id](Result<std::string> answer) {

@@ -5,7 +5,7 @@ namespace dra::manager {
 void ClusterAssumptions::assume(const reconcile::Write& write) {
   if (write.assume) {
     Held& held = held_[write.object.uid];
-    // What was decided after an earlier write had its answer takes that write's place.
+    // A decision made after an earlier write was answered replaces that write's assumption.
     if (held.write == 0 || held.revision) {
       held = {write.id, std::nullopt};
       inventory_.assume(write.object.uid, *write.assume);
@@ -28,7 +28,7 @@ void ClusterAssumptions::confirmed(const reconcile::Write& write, uint64_t revis
   if (!write.assume) return;
   const std::string& uid = write.object.uid;
   if (revision != 0 && stores_.claims->core().stream_revision() >= revision) return end(uid);
-  // Another write of the claim may have been there first, and has lost.
+  // Another write of the claim may have been first, and has lost.
   Held& held = held_[uid];
   if (held.write != write.id) inventory_.assume(uid, *write.assume);
   held = {write.id, revision};

@@ -45,8 +45,8 @@ void Audit::check(const api::ResourceClaim& claim) {
   report(inventory_.over_commitments(std::span<const std::string>(&uid, 1), inventory::Layer::kObserved));
 }
 
-// A mark outlives its allocation where kube-controller-manager cleans up, so an outdated one alone is no news. It is
-// when the pod that the mark names, and that was let go with what was proven, has another allocation now.
+// A mark outlives its allocation where kube-controller-manager cleans up, so an outdated mark alone is not reported. It
+// is when the pod that the mark names was ungated with the proven allocation and now has another one.
 void Audit::check_mark(const api::ResourceClaim& claim) {
   if (!reconcile::is_mark_outdated(claim)) return;
   const std::string_view uid = reconcile::proven_for(claim);
@@ -126,7 +126,7 @@ bool Audit::piece() {
 }
 
 void Audit::end() {
-  // What is mended may be told again when it comes back.
+  // A finding that is gone may be reported again when it comes back.
   for (auto told = reported_.begin(); told != reported_.end();)
     told = cycle_.standing.contains(told->first) ? std::next(told) : reported_.erase(told);
   const auto over_committed =
@@ -158,7 +158,7 @@ void Audit::report(const std::vector<inventory::AuditFinding>& findings) {
   }
 }
 
-// The holders of the inventory against those that the claims in the stream say.
+// Compares the inventory's holders with those that the claims in the stream name.
 void Audit::compare_claims() {
   const auto claims = stores_.claims->list_stream_after(cycle_.claim, kClaimsAPiece);
   for (const auto& claim : claims) compare_claim(*claim);
@@ -186,12 +186,12 @@ void Audit::compare_claim(const api::ResourceClaim& claim) {
                {{"claim", log::ObjectRef{claim.metadata.ns, claim.metadata.name}}, {"device", device.text()}});
 }
 
-// Holders whose claim the stream does not have, and did not have since the comparison began.
+// Finds holders whose claim the stream does not have, and has not had since the comparison began.
 void Audit::look_for_ghosts() {
   for (size_t looked = 0; looked < kWorkAPiece; ++looked, ++cycle_.ghost) {
     if (cycle_.ghost >= inventory_.claim_numbers()) {
       const size_t slices = stores_.slices->core().size();
-      cycle_.slices_left = slices + 1;  // and the turn from the last to the first
+      cycle_.slices_left = slices + 1;  // plus the wrap from the last to the first
       if (slices != inventory_.slice_count()) {
         ++cycle_.differences;
         log::error("The inventory has other slices than the stream",
@@ -209,7 +209,7 @@ void Audit::look_for_ghosts() {
   }
 }
 
-// Some slices against what is kept of them.
+// Compares some slices with what the inventory keeps of them.
 void Audit::compare_slices() {
   for (size_t devices = 0; devices < kDevicesAPiece;) {
     if (cycle_.slices_left == 0 || cycle_.devices_left == 0) {
@@ -219,7 +219,7 @@ void Audit::compare_slices() {
     const auto next = stores_.slices->list_stream_after(next_slice_, 1);
     --cycle_.slices_left;
     next_slice_ = next.empty() ? "" : next.front()->metadata.key();
-    if (next.empty()) continue;  // from the beginning
+    if (next.empty()) continue;  // continue from the beginning
     const size_t count = next.front()->devices.size() + 1;
     devices += count;
     cycle_.devices_left -= std::min(cycle_.devices_left, count);

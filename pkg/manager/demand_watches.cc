@@ -14,7 +14,6 @@ namespace {
 
 constexpr const char* kStorage = "storage.k8s.io";
 
-// Puts a changed object into one of placement's stores.
 template <typename Store, typename T>
 void put(Store& store, const Change<T>& change) {
   if (change.after)
@@ -80,7 +79,7 @@ void DemandWatches::add_namespaces() {
           nodes_.set_namespace(*c.after);
         else
           nodes_.remove_namespace(c.before->metadata.name);
-        // A new namespace has no pods, and one that is gone has none left.
+        // A new namespace has no pods, and a deleted one has none left.
         if (c.before && c.after && c.before->metadata.labels != c.after->metadata.labels) hooks_.pods_may_go_on();
       });
 }
@@ -145,12 +144,12 @@ void DemandWatches::open(Facts facts) {
   Group& wanted = group(facts);
   if (!preflight_.grants(wanted.role)) {
     nodes_.set_known(facts, false, wanted.what + ", and " + preflight_.why_not(wanted.role));
-    if (std::exchange(wanted.state, State::kMissing) != State::kMissing) hooks_.pods_may_go_on();  // they say so
+    if (std::exchange(wanted.state, State::kMissing) != State::kMissing) hooks_.pods_may_go_on();  // new reason
     wanted.timer = reactor_.after(Preflight::kRecheck, [this, facts] { open(facts); });
     return;
   }
   if (std::exchange(wanted.state, State::kOpen) == State::kOpen) {
-    // Not all lists could be had so far: say why.
+    // Some lists have failed so far: say why.
     for (const Member& member : members_)
       if (member.facts == facts && !member.synced() && !member.trouble().empty())
         nodes_.set_known(facts, false,

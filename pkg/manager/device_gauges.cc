@@ -31,7 +31,7 @@ void remove_all(metrics::GaugeFamily& family, Labels labels) {
   }
 }
 
-// Serves exactly these.
+// Serves exactly these series.
 void serve(metrics::GaugeFamily& family, const std::map<Labels, inventory::Usage>& figures, std::set<Labels>& served) {
   for (auto old = served.begin(); old != served.end();) {
     if (figures.contains(*old)) {

@@ -7,7 +7,7 @@ namespace dra::manager {
 
 namespace {
 
-// The versions of an APIGroup; nothing for a body that is none.
+// The versions of an APIGroup; nothing if the body is not one.
 std::optional<std::set<std::string>> served_versions(std::string_view api_group_json) {
   const auto group = nlohmann::json::parse(api_group_json, nullptr, /*allow_exceptions=*/false);
   if (!group.is_object() || !group.contains("versions") || !group["versions"].is_array()) return std::nullopt;

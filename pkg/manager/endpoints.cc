@@ -40,7 +40,7 @@ Target parse_target(const std::string& target) {
   return parsed;
 }
 
-// As the Kubernetes components word it.
+// In the wording of the Kubernetes components.
 http::Response health(const std::string& name, const Target& target, std::vector<HealthCheck> checks,
                       Audience audience) {
   std::string lines;

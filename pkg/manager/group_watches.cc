@@ -25,7 +25,7 @@ GroupWatches::GroupWatches(Reactor& reactor, client::Transport& transport, Rando
   for (const GroupApi api : {GroupApi::kCore, GroupApi::kPlugins}) {
     client::ReflectorOptions options;
     options.resource = resource_of(api);
-    options.may_be_absent = true;  // alpha behind a gate, or a CustomResourceDefinition
+    options.may_be_absent = true;  // an alpha API behind a gate, or a CustomResourceDefinition
     auto informer =
         std::make_unique<client::Informer<api::PodGroup>>(reactor, transport, random, std::move(options), traits);
     informer->store().on_change([this, api](const client::Change<api::PodGroup>& change) {

@@ -26,7 +26,7 @@ const char* text_of(bool value) {
   return value ? "true" : "false";
 }
 
-// Serves exactly these series; `shown` are those of the last time.
+// Serves exactly these series; `shown` are those served last time.
 void show_exactly(metrics::GaugeFamily& family, const std::map<metrics::LabelValues, double>& figures,
                   std::set<metrics::LabelValues>& shown) {
   for (const auto& gone : shown)
@@ -191,7 +191,7 @@ Instruments::Instruments(metrics::Registry& r, std::string lease)
                        "[ALPHA] How long requests were held back by the client's rate limit or a Retry-After, "
                        "in seconds. Broken down by verb, and host.",
                        {"verb", "host"}, {0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60})) {
-  // Of closed sets every member is served from the start, so that a rate is seen from the first one on.
+  // Every member of a closed set is served from the start, so that a rate shows its first event.
   for (const char* status : {"success", "failure"})
     for (const char* admin_access : {"false", "true"})
       for (metrics::CounterFamily* family : {&creates_, &creates_137_}) family->with({status, admin_access});

@@ -40,9 +40,9 @@ using client::Informer;
 namespace {
 
 constexpr Duration kDiscoveryRetry = std::chrono::seconds(5);
-// The one that is held back while somebody else may be making the same claims.
+// The controller that is paused while somebody else may be making the same claims.
 constexpr std::string_view kClaimMaker = "claimtemplate";
-// Of one decision about devices. A selector that takes longer is evaluated in a slice of its own, 20 ms at most.
+// Per decision about devices. A selector that takes longer is evaluated in a slice of its own, 20 ms at most.
 constexpr uint64_t kSliceSteps = 20'000;
 constexpr Duration kSliceTime = std::chrono::milliseconds(6);
 
@@ -119,7 +119,7 @@ struct Manager::Impl {
     return chosen;
   }
 
-  // Controllers that run here and may do what they need; the same order at each start.
+  // Controllers that run here and have the permissions they need; in the same order at each start.
   std::vector<const reconcile::Reconciler*> permitted() const {
     std::vector<const reconcile::Reconciler*> list;
     for (const Made& made : controllers)
@@ -130,7 +130,7 @@ struct Manager::Impl {
 
   // ---- discovering
 
-  // The release first: slices are read by its rules. A server that hides its version counts as 1.36.
+  // Asks for the release first: its rules decide how slices are read. A server that hides its version counts as 1.36.
   void discover() {
     call = rest.get_raw("/version", [this](Result<std::string> answer) {
       if (stopped) return;
@@ -141,7 +141,7 @@ struct Manager::Impl {
     });
   }
 
-  // True when something is decided differently now.
+  // True when this changes any decision.
   bool follow_release(const std::string& server_version) {
     const inventory::Features features = options.features.on(server_version);
     if (features == inventory.features()) return false;
@@ -155,7 +155,7 @@ struct Manager::Impl {
     return true;
   }
 
-  // A control plane may have been upgraded since the last term. An error changes nothing.
+  // The control plane may have been upgraded since the last term. An error changes nothing.
   void ask_release_again() {
     release_call = rest.get_raw("/version", [this, mine = term](Result<std::string> answer) {
       if (!answer || stopped || mine != term) return;
@@ -185,7 +185,7 @@ struct Manager::Impl {
     });
   }
 
-  // Not from within the answer to the call before it, whose handle the next call replaces.
+  // Posted, because the next call replaces the handle of the call whose answer is running.
   void find_taint_rules_soon(const std::string& version, std::vector<std::string> candidates, size_t at) {
     reactor.post([this, version, candidates = std::move(candidates), at, alive = std::weak_ptr<bool>(alive_token)] {
       if (!alive.expired() && !stopped) find_taint_rules(version, candidates, at);
@@ -269,7 +269,7 @@ struct Manager::Impl {
     return manager::pods_without_claims(view, pods, ClaimMakerDispute::kMostPods);
   }
 
-  // Nothing is made from templates while somebody else may be making the same.
+  // Pauses the making of claims from templates while somebody else may be making the same claims.
   void hold_disputed() {
     const ClaimMakerDispute& dispute = own_mode.dispute();
     const bool held = judges_own_mode() && !dispute.may_make();
@@ -283,8 +283,8 @@ struct Manager::Impl {
     tell_operator(false, "ClaimTemplatesSettled", "claims are made from templates here: nobody else does");
   }
 
-  // Controllers that decide upon all claims or slices wait until each is readable or gone. The informers' health checks
-  // name the object.
+  // Pauses controllers that decide on all claims or slices until every such object is readable or gone. The informers'
+  // health checks name the object.
   void hold_unreadable() {
     std::map<reconcile::Kind, std::string> unreadable;
     if (std::string why = unreadable_text(watches->claims); !why.empty()) unreadable[reconcile::Kind::kClaim] = why;
@@ -317,7 +317,7 @@ struct Manager::Impl {
            " cannot be read: " + why + more + "; correct or delete it";
   }
 
-  // What the controllers that may run watch is watched; the others stay off until a later round finds their
+  // Starts the watches that permitted controllers need; the other controllers stay off until a later round finds their
   // permissions.
   void admit() {
     instruments.set_missing_permissions(preflight.missing());
@@ -336,7 +336,7 @@ struct Manager::Impl {
     await_sync();
   }
 
-  // Pods whose volumes would have to be bound here say so, before devices are taken for them; nobody else notices.
+  // Pods whose volumes would have to be bound here report it before devices are taken for them; other pods do not care.
   void judge_volume_binding() {
     std::string why = preflight.why_not(kBindVolumesRole);
     if (!why.empty()) why = "a PersistentVolumeClaim of this pod waits for its first consumer, and " + why;
@@ -346,7 +346,7 @@ struct Manager::Impl {
     look_at_everything_again();
   }
 
-  // A controller that is let in while others work already is shown everything that is there.
+  // A controller added while others already work is notified of every object.
   void open_lanes() {
     bool added = false;
     for (const reconcile::Reconciler* reconciler : permitted()) {
@@ -441,7 +441,7 @@ struct Manager::Impl {
     });
   }
 
-  // Called when that may have become true: after each list.
+  // Called after each list, which may have completed the sync.
   void await_sync() {
     if (stopped || !awaits_sync) return;
     if (!watches->synced()) return;
@@ -463,12 +463,12 @@ struct Manager::Impl {
     if (in_step) begin_term();
   }
 
-  // Whatever a term before this one (of ours or another's) left in flight is in the stores after a read that began now.
+  // A read that begins now includes every write that an earlier term (ours or another's) left in flight.
   void begin_term() {
     ++term;
     assumptions.drop_all();
     if (term > 1) ask_release_again();
-    // Nothing is watched yet when every controller lacks a permission; what is let in later is read later, too.
+    // Nothing is watched yet if every controller lacks a permission; what is watched later is read later.
     auto left = std::make_shared<int>(1);
     const auto one_less = [this, left, mine = term] {
       if (--*left == 0 && mine == term && wants_lead && !stopped) run();
@@ -486,7 +486,7 @@ struct Manager::Impl {
   void run() {
     log::info("Leading", {{"claimTemplates", options.claim_templates == ClaimTemplates::kOwn ? "own" : "observe"}});
     instruments.set_leader(true);
-    // Everything is looked at once: what was left half done by whoever led before is taken up.
+    // Everything is reconciled once, which continues what the last leader left half done.
     warn_of_extended_resources();
     recall_nodes();
     runner.start();
@@ -497,7 +497,7 @@ struct Manager::Impl {
     audit.start(options.audit_period);
   }
 
-  // Some class is served by best-fit.
+  // True when best-fit serves some class.
   bool weighs_requests() const {
     if (options.strategy == allocator::Strategy::kBestFit) return true;
     for (const api::DeviceClass* device_class : view.device_classes()) {
@@ -509,7 +509,7 @@ struct Manager::Impl {
     return false;
   }
 
-  // Pods that ask for these get no claim of ours: docs/install.md, "What gate mode does not serve".
+  // Pods that request these get no claim of ours: docs/install.md, "What gate mode does not serve".
   void warn_of_extended_resources() const {
     if (options.allocation.mode == allocation::Mode::kObserve) return;
     for (const api::DeviceClass* device_class : view.device_classes())
@@ -519,7 +519,7 @@ struct Manager::Impl {
             {{"deviceClass", device_class->metadata.name}, {"resource", *device_class->extended_resource_name}});
   }
 
-  // Pods that got devices of one node and are not bound yet count on that node, whoever decided so.
+  // Pods that have devices of one node and are not bound yet count on that node, whoever decided it.
   void recall_nodes() {
     for (const auto& claim : stores.claims->list()) {
       const std::string* node = claim->status.allocation ? api::only_node(*claim->status.allocation) : nullptr;
@@ -571,7 +571,7 @@ struct Manager::Impl {
     groups->stop();
   }
 
-  // Ready as long as some controller may run; what is missing is said all the same.
+  // Ready as long as some controller may run; missing permissions are reported all the same.
   HealthCheck permissions_check() const {
     std::vector<std::string> lines;
     for (const Preflight::Missing& missing : preflight.missing()) lines.push_back(missing.text());
@@ -580,7 +580,7 @@ struct Manager::Impl {
     return {"permissions", some, said, said};
   }
 
-  // What /readyz asks.
+  // The checks of /readyz.
   std::vector<HealthCheck> checks() {
     std::vector<HealthCheck> list;
     list.push_back({"api-discovery", watches != nullptr, trouble, ""});
@@ -596,7 +596,7 @@ struct Manager::Impl {
     return list;
   }
 
-  // What concerns the operator of the cluster is said on the Lease of the leader election, where there is one.
+  // Events for the cluster's operator are recorded on the Lease of the leader election, if there is one.
   void tell_operator(bool warning, reconcile::EventReason reason, const std::string& note) {
     if (!options.lease) return;
     client::EventRequest event;
@@ -675,7 +675,7 @@ struct Manager::Impl {
   std::unique_ptr<GroupWatches> groups;
   Handle call;
   Handle release_call;
-  std::vector<Handle> calls;  // about the neighbours
+  std::vector<Handle> calls;  // of the component probe
   Handle timer;
   std::string trouble = "the API server was not reached yet";
   bool awaits_sync = false;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kBetweenPieces{1};
 
-// The first of `most` by creation, the youngest first.
+// The `most` youngest objects by creation time, youngest first.
 template <class Object>
 std::vector<std::shared_ptr<const Object>> youngest(std::vector<std::shared_ptr<const Object>> all, size_t most) {
   const auto younger = [](const auto& a, const auto& b) {
@@ -42,7 +42,7 @@ void MixSeed::start() {
   if (!left_.empty()) timer_ = reactor_.after(kBetweenPieces, [this] { learn_some(); });
 }
 
-// Claims that wait are asked for soon anyway.
+// Waiting claims are skipped: they are requested soon anyway.
 void MixSeed::gather_claims() {
   std::vector<std::shared_ptr<const api::ResourceClaim>> allocated;
   for (auto& claim : stores_.claims->list())
@@ -82,7 +82,7 @@ void MixSeed::learn_some() {
     allocator::Request request;
     request.claims = left_.back().claims;
     request.cpu_milli = left_.back().cpu_milli;
-    // A slice that ended goes on with the next piece.
+    // If the slice ended, the next piece continues it.
     if (!allocator_.learn(request) && ++tries_ < kMostTries) break;
     tries_ = 0;
     left_.pop_back();

@@ -11,7 +11,7 @@ namespace dra::manager {
 
 namespace {
 
-// Nominated pods of lower priority that are set aside for one decision; more of them count.
+// The most nominated pods of lower priority that are set aside for one decision; those beyond count.
 constexpr size_t kMaxSetAside = 64;
 
 const std::string& controller_uid(const api::Pod& pod) {
@@ -39,7 +39,7 @@ void NodeTracker::set_pod(const api::Pod& pod) {
   }
   const placement::PlacedPod* counted = cluster_.pod(uid);
   const bool was_nominated = nominated_.contains(uid);
-  // An assumption about the pod stays, of the pod as it is now.
+  // An assumption about the pod stays, with the pod as it is now.
   if (counted && counted->assumed && !was_nominated)
     return cluster_.set_pod(pod, std::string(cluster_.rest(counted->node).name), true);
   if (reconcile::is_nominated_by_others(pod) && !pod.metadata.deleting()) {
@@ -74,7 +74,7 @@ void NodeTracker::forget(const std::string& uid) {
   remove_pod(uid);
 }
 
-// Nominations are the server's word, not an assumption.
+// Nominations come from the server and are not assumptions: they stay.
 void NodeTracker::forget_all() {
   for (const std::string& uid : cluster_.assumed_pods())
     if (!nominated_.contains(uid)) forget(uid);
@@ -125,8 +125,8 @@ void NodeTracker::set_known(Facts facts, bool known, std::string why) {
   known_[static_cast<size_t>(facts)] = {known, std::move(why)};
 }
 
-// Its own terms select namespaces by label, or a term of a pod on some node would mean this pod if its namespace had
-// certain labels.
+// The pod's own terms select namespaces by label, or a term of a pod on some node would match this pod if its namespace
+// had certain labels.
 bool NodeTracker::needs_namespaces(const placement::PodNeeds& needs) const {
   const api::ObjectMeta& pod = needs.pod().metadata;
   return needs.reads_namespaces() || cluster_.terms().depend_on_labels_of(pod.ns, pod.labels);
@@ -142,7 +142,7 @@ const NodeTracker::Known* NodeTracker::missing_facts(const placement::PodNeeds& 
   };
   if (needs_namespaces(needs)) need(Facts::kNamespaces);
   if (needs.reads_storage()) need(Facts::kVolumes);
-  // A score does without.
+  // Only a score needs these facts: the pod does not wait for them.
   if (is_spread_by_default(needs.pod()) && !known_[static_cast<size_t>(Facts::kWorkloads)].known && needed_)
     needed_(Facts::kWorkloads);
   return missing;
@@ -198,14 +198,14 @@ allocation::NodeChoice NodeTracker::choose(const api::Pod& pod, const std::vecto
   choice.depends_on_room = decision.depends_on_room();
   choice.watch_lags = choice.nodes.empty() && waits_for_volumes(pod);
   drop_avoided(pod, choice);
-  // The nomination first, as in kube-scheduler; above all the node that the pod was promised here.
+  // The nominated node comes first, as in kube-scheduler; before it only the node that we promised the pod.
   if (!pod.nominated_node_name.empty()) prefer(pod.nominated_node_name, choice);
   if (const placement::PlacedPod* counted = cluster_.pod(pod.metadata.uid); counted && counted->assumed)
     prefer(cluster_.rest(counted->node).name, choice);
   return choice;
 }
 
-// kube-scheduler says of such a claim only that it is unbound.
+// kube-scheduler says only that such a claim is unbound.
 std::string NodeTracker::absent_class(const api::Pod& pod) const {
   for (const api::PodVolume& volume : pod.volumes) {
     const auto claim = volumes_.claim(placement::claim_key(pod.metadata.ns, pod.metadata.name, volume));
@@ -346,7 +346,7 @@ uint32_t NodeTracker::times_avoided(const std::string& uid) const {
 }
 
 std::string NodeTracker::shape(const api::Pod& pod) const {
-  // A pod that asks too much is refused by itself; its text would take long.
+  // A pod with too many parts is refused by itself, and its text would take long.
   if (api::scheduling_parts(pod) > api::kMaxSchedulingParts) return "";
   return avoided_by(pod).empty() ? allocation::node_shape(pod) : "";
 }

@@ -9,7 +9,7 @@ namespace dra::manager {
 
 namespace {
 
-// The server as a whole does not answer: then it does not matter what was asked.
+// The server as a whole does not answer: what was asked does not matter.
 bool is_out_of_reach(const Error& error) {
   return error.http_status() == 0;
 }
@@ -19,13 +19,13 @@ std::string cause_text(const Failure& failure) {
   if (is_out_of_reach(error)) return std::string(code_name(error.code()));
   std::string text =
       failure.what + " " + std::string(code_name(error.code())) + " " + std::to_string(error.http_status());
-  // A quota is its namespace's, and what the server cannot accept is that of whoever wrote it.
+  // A quota concerns its namespace, and what the server cannot accept concerns whoever wrote it.
   if (error.code() == Code::kResourceExhausted || error.code() == Code::kInvalidArgument)
     text += " " + failure.object.ns;
   return text;
 }
 
-// The server understood and refused, so that one answer says it all.
+// The server understood and refused: one answer is enough to report.
 bool is_plain_refusal(const Error& error) {
   return error.http_status() >= 400 && error.http_status() < 500 && error.code() != Code::kTooManyRequests;
 }
@@ -69,7 +69,7 @@ void Outages::passed(const std::string& item) {
   arm(cause, outage, Duration::zero());
 }
 
-// The item waits no longer and is on trial no longer.
+// The item no longer waits and is no longer on trial.
 void Outages::leave(const std::string& item) {
   const auto known = cause_of_.find(item);
   if (known == cause_of_.end()) return;
@@ -91,12 +91,12 @@ void Outages::arm(const std::string& cause, Outage& outage, Duration delay) {
 
 void Outages::keep_going(const std::string& cause, Outage& outage) {
   if (outage.waiting_count == 0 || outage.armed) return;
-  // An item that never ends its try (it is held back, or paced) must not keep the others.
+  // An item that never ends its try (its controller is paused, or it is paced) must not stop the others.
   arm(cause, outage, std::max(outage.pause, outage.trials.empty() ? outage.delay : kLongestDelay));
 }
 
 size_t Outages::tries_at_once(const Outage& outage) {
-  // Lasting: maybe some are refused for good, and must not keep those that would be accepted by now.
+  // Lasting: some items may be refused for good, and must not stop those that would be accepted by now.
   size_t least = 1;
   const Error& error = outage.first.error;
   if (outage.lasting && !is_out_of_reach(error)) {

@@ -78,7 +78,7 @@ void OwnMode::judge(const std::function<void()>& news) {
 
 void OwnMode::look_at_lease() {
   call_ = client_.get(component_lease("kube-controller-manager"), [this](Result<std::string> lease) {
-    // Without an answer nothing is judged anew.
+    // Without an answer the dispute is not judged again.
     const bool answered = lease || lease.error().http_status() == 404 || lease.error().http_status() == 403;
     if (answered) judge([&] { dispute_.saw(presence_of(lease, reactor_.clock().wall_now())); });
     lease_timer_ = reactor_.after(kLeasePeriod, [this] { look_at_lease(); });

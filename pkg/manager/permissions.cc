@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kLease = "$lease";
 
-// Writes are merge and apply patches, hence patch and never update. get is for what is confirmed by a live read.
+// Writes are merge and apply patches, hence patch and never update. get is for live GETs.
 std::vector<PermissionRole> make_roles() {
   std::vector<PermissionRole> roles;
   for (const reconcile::Controller* controller : all_controllers())

@@ -11,7 +11,7 @@ namespace {
 constexpr Duration kRetryAfter = std::chrono::seconds(5);
 constexpr int kMostFailedRounds = 3;
 
-// No review will be answered: the API is absent, or asking itself is refused.
+// No review will be answered: the API is missing, or asking itself is refused.
 bool reviews_unavailable(const Error& error) {
   const int status = error.http_status();
   return status == 403 || status == 404 || status == 405;

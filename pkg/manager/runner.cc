@@ -17,10 +17,10 @@ namespace {
 
 constexpr Duration kAfterRefusalForPeople = std::chrono::seconds(8);
 constexpr size_t kPassesPerTask = 32;
-// No further pass is begun in a task that took so long: watches, probes and the lease get their turn.
+// No further reconcile begins in a task that took this long: watches, probes and the lease get their turn.
 constexpr Duration kTaskTime = std::chrono::milliseconds(4);
 
-// A key of a queue, among everything that waits for the server.
+// Names a key of a queue among everything that waits for the server.
 std::string lane_item(std::string_view controller, const std::string& key) {
   return std::string(controller) + "/" + key;
 }
@@ -65,7 +65,7 @@ void Runner::start() {
 
 void Runner::stop() {
   running_ = false;
-  // Whoever starts it again looks at everything. Until then nothing may pile up here.
+  // The next start() looks at everything, so nothing may pile up until then.
   for (const auto& [at, held] : held_) held.first->queue->done(held.second);
   held_.clear();
   for (const auto& lane : lanes_) {
@@ -91,7 +91,7 @@ bool Runner::idle() {
                       [](const auto& lane) { return lane->queue->has_ready() || lane->parked.has_leftovers(); });
 }
 
-// "pod:namespace/name": the namespace's turn, and of pods their priority within it.
+// "pod:namespace/name" -> the namespace and, for pods, their priority within it.
 Place Runner::place_of(std::string_view key) const {
   const std::optional<Key> parsed = reconcile::parse_key(key);
   if (!parsed) return {};
@@ -160,7 +160,7 @@ void Runner::volumes_changed(std::string_view claim) {
   tell([&](const reconcile::Reconciler& r, Triggers& out) { r.on_volumes(view_, claim, out); });
 }
 
-// ---- keys -> passes
+// ---- keys -> reconciles
 
 void Runner::schedule() {
   if (running_) pump_.schedule();
@@ -174,11 +174,11 @@ queue::Pump::Next Runner::next() {
   };
   let_held_go();
   if (!held_.empty()) due_at(held_.begin()->first);
-  // Where there is no room for a pass, the end of one leads back here; no timer has anything to say before that.
+  // At the limit no timer helps: the end of a reconcile leads back here.
   const bool room = passes_.size() < kMaxPasses;
   for (const auto& lane : lanes_) {
     if (room && may_run(*lane)) {
-      // Asked of every lane: it makes ready what is due, so that next_due() is in the future.
+      // Asked of every queue, because has_ready() makes due keys ready, so that next_due() is in the future.
       next.ready = lane->queue->has_ready() || next.ready;
       due_at(lane->queue->next_due());
       if (lane->parked.has_leftovers()) {
@@ -231,7 +231,7 @@ bool Runner::run_one(Lane& lane) {
   return true;
 }
 
-// A batch has been run when the queue is empty, or as many keys have run as could be in it.
+// A batch is done when the queue is empty, or as many keys have run as could be in the batch.
 void Runner::hand_out_leftovers(Lane& lane) {
   const MonoTime now = reactor_.clock().mono_now();
   if (lane.batch_runs && (!lane.queue->has_ready() || lane.runs_since_batch >= 2 * reconcile::ParkingLot::kBatch)) {
@@ -246,7 +246,7 @@ void Runner::hand_out_leftovers(Lane& lane) {
 }
 
 void Runner::tell_lot(Lane& lane, const std::string& key, const reconcile::Outcome& outcome, bool parks) {
-  if (outcome.goes_on) return;  // not ended: it stays on trial
+  if (outcome.goes_on) return;  // not over: it stays on trial
   std::vector<std::string> next;
   if (parks)
     next = lane.parked.park(key, *outcome.park);
@@ -270,14 +270,14 @@ void Runner::finish(uint64_t id) {
   if (pass->left_out && !outcome.park) outcome.park = std::move(outcome.park_unless_written);
   const bool failed = pass->broke_off || !outcome.retry.empty() || pass->asked;
   if (!running_) {
-    // A later term looks at everything.
+    // The next term looks at everything.
   } else if (pass->failure) {
     wait_for_recovery(*pass);
   } else if (pass->outdated) {
     lane.queue->add(pass->key);
   } else if (!failed) {
     lane.queue->forget(pass->key);
-    // What would have woken it while the server answered may have been missed.
+    // A change that would have unparked the key while the server answered may have been missed.
     if (pass->refused_for_people) lane.queue->add_after(pass->key, kAfterRefusalForPeople);
   } else {
     lane.queue->add_rate_limited(pass->key);
@@ -289,7 +289,7 @@ void Runner::finish(uint64_t id) {
     for (const reconcile::Cause& cause : outcome.wakes)
       for (const std::string& key : lane.parked.wake(cause)) lane.queue->add(key);
   if (outcome.hold && !failed && running_) {
-    // The key stays taken: what happens meanwhile is owed to it.
+    // The key stays taken: a change meanwhile makes it run afterwards.
     lane.queue->hold(pass->key);
     held_.emplace(reactor_.clock().mono_now() + *outcome.hold, std::make_pair(&lane, pass->key));
   } else {

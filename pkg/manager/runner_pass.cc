@@ -1,4 +1,4 @@
-// The effects of one pass: performed in order, and what follows a write that failed, came too late or had no answer.
+// Performs the effects of one reconcile in order, and handles writes that failed, came too late or had no answer.
 #include "pkg/manager/runner_pass.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::string lock_name(const Ref& object) {
   return reconcile::to_text({object.kind, object.store_key()});
 }
 
-// Somebody else was faster, or it is our own end: no failure of the server's.
+// Another writer was faster, or we are stopping: the server did not fail.
 bool is_lost_race(const Error& error) {
   switch (error.code()) {
     case Code::kConflict:
@@ -42,7 +42,7 @@ bool is_lost_race(const Error& error) {
   }
 }
 
-// "patch ResourceClaim/status": names a request by what is asked of the server, not by the object.
+// "patch ResourceClaim/status": names the request by what it asks of the server, without the object.
 std::string what_of(const Write& write) {
   static constexpr std::string_view kVerbs[] = {"create", "patch", "apply", "delete"};
   std::string what(kVerbs[static_cast<size_t>(write.verb)]);
@@ -50,7 +50,7 @@ std::string what_of(const Write& write) {
   return write.subresource.empty() ? what : what + "/" + write.subresource;
 }
 
-// The store's idea of the object is old: read it before the next pass.
+// The stored object is outdated: read it before the next reconcile.
 bool wants_read(const Error& error) {
   switch (error.code()) {
     case Code::kConflict:
@@ -64,13 +64,13 @@ bool wants_read(const Error& error) {
   }
 }
 
-// The server understood and refused.
+// The server understood the request and refused it.
 bool is_refusal(const Error& error) {
   return error.code() == Code::kInvalidArgument || error.code() == Code::kPermissionDenied ||
          (error.code() == Code::kResourceExhausted && error.http_status() == 403);
 }
 
-// Servers quote whole objects before they say what is wrong with them: the middle can go.
+// Servers quote whole objects before they say what is wrong: this drops the middle.
 std::string shortened(const std::string& message) {
   constexpr size_t kKept = 350;
   if (message.size() <= 2 * kKept) return message;
@@ -78,7 +78,7 @@ std::string shortened(const std::string& message) {
   return std::string(utf8_prefix(message, kKept)) + " ... " + message.substr(end);
 }
 
-// Of a write with unknown outcome: whether the claim is as an allocation or a withdrawal would have left it.
+// For a write with unknown outcome: the claim is as the allocation or withdrawal would have left it.
 bool has_happened(const Write& write, const api::ResourceClaim& now) {
   if (now.metadata.uid != write.object.uid) return false;
   if (write.assume) return now.status.allocation == write.assume;
@@ -101,14 +101,14 @@ void remember(Memory& memory, const reconcile::Note& note, MonoTime now) {
                     : memory.notes.put(note.uid, note.topic, {note.text, now});
 }
 
-// Writes that are refused together.
+// Writes with equal keys are refused together.
 std::string for_people_key(const Write& write) {
   return what_of(write) + " in " + write.object.ns;
 }
 
 }  // namespace
 
-// Runs the reconciler and begins with what it returns.
+// Runs the reconciler and starts performing its effects.
 void Runner::begin_effects(Lane& lane, const std::string& key, std::map<std::string, Presence> confirmations,
                            int rounds, bool paid) {
   const std::optional<Key> parsed = reconcile::parse_key(key);
@@ -121,7 +121,7 @@ void Runner::begin_effects(Lane& lane, const std::string& key, std::map<std::str
     outcome = lane.reconciler->reconcile(view_, *parsed);
     if (outcome.decided) log_decision(*parsed, *outcome.decided, reactor_.clock().mono_now() - began);
   } catch (const std::exception& bug) {
-    // A broken promise inside a reconciler: this key backs off, the others go on.
+    // A bug inside a reconciler: this key backs off, the others continue.
     log::error("A pass failed by a bug", {{"controller", lane.reconciler->name()}, {"key", key}, {"what", bug.what()}});
     outcome = {};
     outcome.retry = bug.what();
@@ -133,7 +133,7 @@ void Runner::begin_effects(Lane& lane, const std::string& key, std::map<std::str
             {"key", key},
             {"effects", outcome.effects.size()},
             {"parked", outcome.park.has_value()}});
-  // Devices and capacity are assumed to be taken as soon as this is decided: the next one need not wait for the answer.
+  // Devices and capacity are assumed taken as soon as this is decided: the next key need not wait for the answer.
   if (!outcome.park) tell_lot(lane, key, outcome, false);
   if (lane.pacer && !paid) {
     if (!outcome.paced) {
@@ -215,14 +215,14 @@ void Runner::send(uint64_t id) {
     return;
   }
   if (pass->waited && is_outdated(write)) {
-    // The server would refuse it, as it would refuse those of all others who waited: nobody needs to ask.
+    // The server would refuse this write, and those of all others that waited: do not send it.
     pass->broke_off = pass->outdated = true;
     drop_rest(*pass);
     return finish(id);
   }
   locked_.try_emplace(lock);
   pass->lock = lock;
-  sinks_.assumptions.assume(write);  // again, where another write of the object had been first
+  sinks_.assumptions.assume(write);  // again: another write of the object may have been first
   if (write_observer_) write_observer_(pass->lane->reconciler->name(), write);
   sinks_.api.perform(write, [this, alive = alive_, id](Result<uint64_t> answer) {
     if (!*alive) return;
@@ -243,7 +243,7 @@ void Runner::release(const std::string& object) {
   if (place == locked_.end()) return;
   std::deque<uint64_t> waiting = std::move(place->second);
   locked_.erase(place);
-  // They try again in their order; the first locks the object, the others wait once more.
+  // They try again in order: the first locks the object, the others wait once more.
   for (const uint64_t id : waiting)
     reactor_.post([this, alive = alive_, id] {
       if (*alive) step(id);
@@ -266,13 +266,13 @@ void Runner::answered(uint64_t id, const Write& write, Result<uint64_t> answer) 
   failed(*pass, write, answer.error());
 }
 
-// A failed write whose object is read before anything else is decided about it.
+// A failed write whose object must be read before anything else is decided about it.
 struct Runner::Settlement {
   uint64_t pass;
   Write write;
-  Ref object;  // whatever instance is there now
+  Ref object;  // any instance of that name
   bool unknown = false;
-  std::optional<Error> conflict;  // what looks like a lost race
+  std::optional<Error> conflict;  // set when the failure looks like a lost race
 };
 
 void Runner::failed(Pass& pass, const Write& write, const Error& error) {
@@ -295,7 +295,7 @@ void Runner::failed(Pass& pass, const Write& write, const Error& error) {
   auto settlement = std::make_shared<Settlement>(Settlement{id, write, write.object, unknown, std::nullopt});
   settlement->object.uid.clear();
   if (error.code() == Code::kConflict) settlement->conflict = error;
-  // The rest of the list goes; the failed write itself is dealt with here.
+  // drop_rest() drops the rest of the list; the failed write itself is handled here.
   ++pass.at;
   drop_rest(pass);
   if (wants_read(error)) return settle(std::move(settlement));
@@ -327,16 +327,16 @@ void Runner::settled(Settlement& settlement, const Result<Presence>& presence) {
     else
       give_up(pass, settlement.write);
   }
-  // Nobody was faster: the object is as it was. Then it is the object that the server cannot accept.
+  // Nobody was faster: the object is unchanged. So the server cannot accept the object itself.
   if (presence && settlement.conflict && is_unchanged(settlement.write))
     tell_refusal(pass.key, settlement.write, Error(Code::kInvalidArgument, settlement.conflict->message()));
   release(std::exchange(pass.lock, ""));
   finish(settlement.pass);
 }
 
-// The object's owner is told why nothing goes on: in the words that the controller has for it, or in general ones where
-// the object itself is at fault (a missing permission is everybody's, and told elsewhere). So is the owner of the pod
-// that the pass was for.
+// Records an event on the object that says why its write was refused: the reconciler's own event, or a general one if
+// the object itself is at fault (a missing permission concerns everybody and is reported elsewhere). The pod of this
+// reconcile gets the event too.
 void Runner::tell_refusal(const std::string& key, const Write& write, const Error& error) {
   if (write.failure_event) {
     reconcile::Event event = *write.failure_event;
@@ -352,7 +352,7 @@ void Runner::tell_refusal(const std::string& key, const Write& write, const Erro
     emit_news({reconcile::ref_of(*pod), true, "WriteRefused", "Write", note, ""}, write.purpose);
 }
 
-// `topic` tells apart what is said about one object for one reason, so that two refusals that take turns are no news.
+// `topic` separates events of one reason about one object, so that two alternating refusals are not repeated as news.
 void Runner::emit_news(reconcile::Event event, const std::string& topic) {
   const std::string known = topic.empty() ? event.reason.str() : event.reason + "/" + topic;
   if (view_.last_event(event.regarding.uid, known) == event.note) return;
@@ -399,7 +399,7 @@ void Runner::confirm(uint64_t id, const Ref& object) {
 }
 
 void Runner::emit(const reconcile::Event& event) {
-  if (!sinks_.events.emit(event)) return;  // not said: the next run of the key says it
+  if (!sinks_.events.emit(event)) return;  // dropped: the next reconcile of the key emits it again
   memory_.events.put(event.regarding.uid, event.reason.str(),
                      {event.signature.empty() ? event.note : event.signature, {}});
   memory_.notes.put(event.regarding.uid, "said/" + event.reason, {"said", reactor_.clock().mono_now()});
@@ -414,7 +414,7 @@ void Runner::confirmed(const Pass& pass, const Write& write, uint64_t revision) 
   schedule();
 }
 
-// A write surely did not happen: what was assumed of it is free again, for others as well. No event will say so.
+// The write certainly did not happen: what it assumed is free again, for others too, and no object changes to show it.
 void Runner::give_up(const Pass& pass, const Write& write) {
   sinks_.assumptions.forget(write);
   if (!write.assume && !write.assume_pod) return;

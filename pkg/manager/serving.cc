@@ -19,9 +19,9 @@ namespace {
 constexpr Duration kBeat = std::chrono::milliseconds(200);
 constexpr Duration kCertificateCheck = std::chrono::minutes(1);
 constexpr Duration kMetricsAge = std::chrono::seconds(1);
-constexpr size_t kMaxAsked = 16;  // requests that wait for the reactor
+constexpr size_t kMaxAsked = 16;  // requests waiting for the reactor
 
-// What the reactor said last. Safe from any thread.
+// The reactor's last report. Safe from any thread.
 class HealthBoard {
  public:
   struct Report {
@@ -72,7 +72,7 @@ bool is_probe(const std::string& path) {
   return false;
 }
 
-// Small: nothing that is asked here needs more, and what strangers can fill is what is set aside.
+// Small limits: requests here need no more, and strangers can fill whatever is reserved.
 http::ServerOptions server_options(const std::string& address, int port) {
   http::ServerOptions options;
   options.bind_address = address;
@@ -149,7 +149,7 @@ struct Serving::Core : std::enable_shared_from_this<Core> {
     return server;
   }
 
-  // On the reactor, again and again.
+  // Runs on the reactor every kBeat.
   void beat() {
     const MonoTime now = reactor.clock().mono_now();
     if (beat_due != MonoTime{}) delays.observe(std::chrono::duration<double>(now - beat_due).count());
@@ -161,7 +161,7 @@ struct Serving::Core : std::enable_shared_from_this<Core> {
     next_beat = reactor.after(kBeat, [this] { beat(); });
   }
 
-  // Probes are not told why they fail; the log is.
+  // Probes get no reason for a failure; the log does.
   void say_changes(const std::vector<HealthCheck>& checks) {
     for (const HealthCheck& check : checks) {
       const auto [known, fresh] = passing.emplace(check.name, check.ok);
@@ -175,7 +175,7 @@ struct Serving::Core : std::enable_shared_from_this<Core> {
     }
   }
 
-  // From here on: the serving thread.
+  // From here on: runs on the serving thread.
   void handle(http::Request request, std::shared_ptr<http::Responder> responder, bool is_secure) {
     const std::string path = request.target.substr(0, request.target.find('?'));
     const std::string token = is_secure ? bearer_token(request) : "";
@@ -192,7 +192,7 @@ struct Serving::Core : std::enable_shared_from_this<Core> {
     ask(std::move(request), path, open ? "" : token, std::move(responder), std::nullopt);
   }
 
-  // What the reactor said last, and whether it says anything.
+  // The reactor's last report, with a failing check added when the reactor has been silent for too long.
   EndpointSources probe_sources() const {
     HealthBoard::Report report = board.read();
     const Duration silent = reactor.clock().mono_now() - report.at;
@@ -210,11 +210,11 @@ struct Serving::Core : std::enable_shared_from_this<Core> {
 
   struct Asked {
     std::shared_ptr<http::Responder> responder;
-    std::optional<http::Response> otherwise;  // instead of a refusal
+    std::optional<http::Response> otherwise;  // sent instead of a refusal
     Handle limit;
   };
 
-  // Has the reactor answer, for the bearer of the token if there is one.
+  // Lets the reactor answer, for the bearer of the token if there is one.
   void ask(http::Request request, const std::string& path, const std::string& token,
            std::shared_ptr<http::Responder> responder, std::optional<http::Response> otherwise) {
     if (asked.size() >= kMaxAsked)
@@ -229,7 +229,7 @@ struct Serving::Core : std::enable_shared_from_this<Core> {
     });
   }
 
-  // On the reactor.
+  // Runs on the reactor.
   void answer_on_reactor(uint64_t id, const http::Request& request, const std::string& path, const std::string& token) {
     auto reply = [weak = weak_from_this(), id](http::Response response) {
       auto core = weak.lock();
@@ -243,7 +243,7 @@ struct Serving::Core : std::enable_shared_from_this<Core> {
     });
   }
 
-  // Metrics are computed once a second, however many ask for them.
+  // Metrics are computed at most once a second, however many requests come.
   http::Response compute(const http::Request& request, const std::string& path) {
     if (path != "/metrics") return answer(sources, request);
     const MonoTime now = reactor.clock().mono_now();
@@ -284,10 +284,10 @@ struct Serving::Core : std::enable_shared_from_this<Core> {
   ServingOptions options;
   metrics::Histogram& delays;
   HealthBoard board;
-  MonoTime beat_due{};                     // the reactor's
-  Handle next_beat;                        // the reactor's
-  std::map<std::string, bool> passing;     // the reactor's
-  std::optional<http::Response> rendered;  // the reactor's
+  MonoTime beat_due{};                     // of the reactor's thread
+  Handle next_beat;                        // of the reactor's thread
+  std::map<std::string, bool> passing;     // of the reactor's thread
+  std::optional<http::Response> rendered;  // of the reactor's thread
   MonoTime rendered_at{};
 
   AsioReactor front;

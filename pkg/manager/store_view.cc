@@ -11,7 +11,7 @@ using reconcile::Presence;
 
 namespace {
 
-// The store keeps the object alive for the length of the pass: nothing changes a store while a reconciler runs.
+// The store keeps the object alive during the reconcile: nothing changes a store while a reconciler runs.
 template <typename T>
 const T* bare(const client::ObjectPtr<T>& object) {
   return object.get();
@@ -65,7 +65,7 @@ const api::Node* StoreView::node(std::string_view name) const {
   return bare(stores_.nodes->get(name));
 }
 const api::Namespace* StoreView::ns(std::string_view) const {
-  return nullptr;  // no reconciler needs one yet, so none are watched
+  return nullptr;  // no reconciler needs namespaces yet, so none are watched
 }
 const api::DeviceClass* StoreView::device_class(std::string_view name) const {
   return bare(stores_.classes->get(name));

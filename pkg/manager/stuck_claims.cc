@@ -18,7 +18,7 @@ std::optional<State> state_of(const api::ResourceClaim& claim) {
   return std::nullopt;
 }
 
-// Since when a claim that is seen for the first time has been in its state, as far as it says so itself.
+// How long a claim that is new to us has been in its state, as far as its own timestamps say.
 WallTime began(const api::ResourceClaim& claim, State state, WallTime now) {
   const std::string* text = &claim.metadata.creation_timestamp;
   if (state == kUnproven) text = &claim.status.allocation->allocation_timestamp;

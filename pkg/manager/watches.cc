@@ -30,7 +30,7 @@ Watches::Watches(Reactor& reactor, client::Transport& transport, Random& random,
       classes(reactor, transport, random, watching(dra_kind(version, "deviceclasses", "DeviceClass", false)), traits) {
   if (rule_version.empty()) return;
   client::ReflectorOptions rules = watching(dra_kind(rule_version, "devicetaintrules", "DeviceTaintRule", false));
-  rules.may_be_absent = true;  // it may go while this program runs: behind a gate, in a version that ends
+  rules.may_be_absent = true;  // it may disappear meanwhile: behind a gate, or in a version that is removed
   taint_rules.emplace(reactor, transport, random, std::move(rules), traits);
 }
 
