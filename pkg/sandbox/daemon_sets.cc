@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kRevisionPointer = "/metadata/labels/controller-revision-hash";
 
-// What a DaemonSet's pods always tolerate (util.AddOrUpdateDaemonPodTolerations).
+// Tolerations of every DaemonSet's pods (util.AddOrUpdateDaemonPodTolerations).
 Json daemon_tolerations(const Json& spec) {
   Json list = spec.value("tolerations", Json::array());
   if (!list.is_array()) list = Json::array();
@@ -135,7 +135,7 @@ Step daemon_set_pass(const Json& set, const std::vector<const Json*>& pods, cons
     const Json allowed = set.value("/spec/updateStrategy/rollingUpdate/maxUnavailable"_json_pointer, Json(1));
     int64_t may_go = std::max<int64_t>(1, amount_of(allowed, desired, true, 1)) - (desired - available);
     for (const Json* pod : outdated) {
-      // A pod that is not ready costs nothing more.
+      // Deleting a pod that is not ready costs no availability.
       if (ready(*pod) && may_go-- <= 0) continue;
       step.calls.push_back(delete_pod(*pod));
     }

@@ -60,7 +60,7 @@ Json attributes(const std::vector<std::pair<std::string, Field>>& fields, const 
   return object;
 }
 
-// What all of a device's capacities and memory slices are worth as counters.
+// The counter amounts of all of a device's capacities and memory slices.
 Json counters(const Json& capacity, int64_t start, int64_t size) {
   Json object = Json::object();
   for (const auto& [name, value] : capacity.items()) object[counter_name(name)] = {{"value", value["value"]}};
@@ -84,7 +84,7 @@ void add_partitions(const DeviceModel& model, Scope scope, const Field& where, J
       scope.size = profile.size;
       Json capacity = Json::object();
       for (const auto& [name, value] : profile.capacity) capacity[name] = {{"value", value}};
-      // A partition inherits its parent's attributes except those that name one device; its own come on top.
+      // A partition inherits its parent's attributes except those that name one device; its own are added.
       Json own = parent["attributes"];
       own.update(attributes(partitions.attributes, scope));
       pool.devices.push_back(

@@ -1,5 +1,5 @@
-// Device models of a fleet: one model and a place give the devices that a driver would publish there. Internal to this
-// room.
+// Device models of a fleet: a model and a position give the devices that a driver would publish there. Internal to this
+// package.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,8 +13,8 @@
 
 namespace dra::sandbox {
 
-// A partition profile, as NVIDIA's driver derives it from NVML: which memory slices an instance may begin at and how
-// many it takes.
+// A partition profile, as NVIDIA's driver derives it from NVML: the memory slices at which an instance may begin, and
+// how many it takes.
 struct PartitionProfile {
   std::string name;
   int64_t id = 0;
@@ -37,7 +37,7 @@ struct DeviceModel {
   std::vector<std::pair<std::string, Field>> attributes;
   std::vector<std::pair<std::string, Field>> capacity;
   bool allow_multiple_allocations = false;
-  std::vector<std::pair<std::string, Field>> as_in_api;  // taints and what binding waits for, taken over as they are
+  std::vector<std::pair<std::string, Field>> as_in_api;  // taints and binding conditions, copied unchanged
   std::optional<Partitions> partitions;
 };
 
@@ -49,11 +49,11 @@ struct PoolContent {
 
 DeviceModel read_model(const Field& field);
 
-// Adds the devices of one instance of the model (itself and its partitions). `where` is blamed for texts that cannot be
-// filled in.
+// Adds the devices of one instance of the model (itself and its partitions). Errors in filling in texts name the field
+// `where`.
 void add_devices(const DeviceModel& model, const Scope& scope, const Field& where, PoolContent& pool);
 
-// fill(), with the field blamed for failures.
+// fill(); errors name the field.
 std::string fill_or_refuse(std::string_view text, const Scope& scope, const Field& where);
 
 }  // namespace dra::sandbox

@@ -24,7 +24,7 @@ Json& entry_of(Json& devices, const Json& result) {
   return devices.back();
 }
 
-// Adds the condition where it is not True yet; true when that changed anything.
+// Adds the condition unless it is already True; returns whether that changed anything.
 bool set_true(Json& entry, const std::string& type, const char* reason, WallTime now) {
   Json& list = entry["conditions"];
   if (!list.is_array()) list = Json::array();
@@ -39,7 +39,7 @@ bool set_true(Json& entry, const std::string& type, const char* reason, WallTime
   return true;
 }
 
-// True when something changed; a delay that has not passed asks for another look.
+// True if something changed; sets look_again for a delay that has not passed.
 bool bind_device(Json& entry, const Json& result, const DriverBehaviour& driver, const Json& claim, WallTime now,
                  Step& step) {
   const Json wanted = result.value("bindingConditions", Json::array());

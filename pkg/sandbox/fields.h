@@ -1,4 +1,4 @@
-// Checked access to a YAML document: every complaint names file, line, column and field. Internal to this package.
+// Checked access to a YAML document: every error names file, line, column and field. Internal to this package.
 #pragma once
 
 #include <initializer_list>
@@ -13,8 +13,8 @@
 
 namespace dra::sandbox {
 
-// Thrown while a fleet is read and turned into an Error by load_fleet(): reading has no other way out, and every step
-// of it can fail.
+// Thrown while a fleet is read, and turned into an Error by load_fleet(): every step of reading can fail, and
+// exceptions keep the steps short.
 struct FleetError {
   std::string message;
 };
@@ -33,11 +33,11 @@ class Field {
   // Refuses unless this is a map with no other keys than these.
   void allow(std::initializer_list<std::string_view> keys) const;
   bool has(std::string_view key) const;
-  Field at(std::string_view key) const;  // refuses when absent
+  Field at(std::string_view key) const;  // refuses if absent
   std::vector<Field> items() const;      // of a list; refuses anything else
   std::vector<std::pair<std::string, Field>> entries() const;
 
-  // Values. The ones with a key read a member of this map; the fallback stands for an absent one.
+  // Values. Those with a key read a member of this map and return the fallback if it is absent.
   std::string text() const;  // a string, or a number or boolean as its text
   std::string text(std::string_view key, std::string_view fallback) const;
   int64_t integer(int64_t min, int64_t max) const;

@@ -34,7 +34,7 @@ class FleetBuilder {
     if (root.has("drivers")) {
       for (const auto& [name, field] : root.at("drivers").entries()) add_driver(name, field);
     }
-    // Nodes come before the slices that are theirs.
+    // Nodes come before their slices.
     fleet_.objects.insert(fleet_.objects.end(), slices_.begin(), slices_.end());
     return std::move(fleet_);
   }
@@ -140,7 +140,7 @@ class FleetBuilder {
 
   void add_node_devices(const Field& field, const Scope& node_scope) {
     if (!field.has("devices")) return;
-    // A driver publishes one pool a node, named after the node.
+    // A driver publishes one pool per node, named after the node.
     std::map<std::string, PoolContent> by_driver;
     for (const Field& entry : field.at("devices").items()) {
       Scope scope = node_scope;

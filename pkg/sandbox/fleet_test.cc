@@ -37,7 +37,7 @@ TEST(FleetTest, DefaultFleetHasEveryKindOfDevice) {
   EXPECT_EQ(fleet.devices, 4U * (4 * 15 + 2) + 2U * (8 * 15 + 4) + 4 + 1 + 4);
 }
 
-// The API's limits hold for every slice, pools are whole, and partitions draw on counters that exist.
+// Every slice keeps the API's limits, pools are complete, and partitions draw on existing counters.
 TEST(FleetTest, SlicesAreSuchAsAnApiServerAccepts) {
   const Fleet fleet = must_load(default_fleet());
   std::map<std::string, size_t> slices_of_pool;

@@ -12,8 +12,8 @@ std::string pod_path(const Json& pod) {
   return "/api/v1/namespaces/" + text_at(pod, "/metadata/namespace") + "/pods/" + text_at(pod, "/metadata/name");
 }
 
-// The name of the claim behind one entry of spec.resourceClaims; empty when it is not known yet. `generated`: made from
-// a template.
+// The name of the claim behind one entry of spec.resourceClaims; empty if it is not known yet. `generated`: made from a
+// template.
 std::string claim_name(const Json& pod, const Json& entry, bool& generated) {
   generated = !entry.contains("resourceClaimName");
   if (!generated) return entry["resourceClaimName"].get<std::string>();
@@ -56,7 +56,7 @@ bool claims_ready(const Json& pod, const ClaimLookup& claims) {
   return extended.empty() || usable(claims(ns, extended), pod, true);
 }
 
-// The pod's conditions with these set to `status`; others, such as PodScheduled, are kept.
+// The pod's conditions with these set to `status`; other conditions, such as PodScheduled, are kept.
 Json conditions(const Json& pod, std::initializer_list<const char*> types, const char* status,
                 const std::string& reason, WallTime now) {
   Json list = pod.value("/status/conditions"_json_pointer, Json::array());
@@ -74,8 +74,8 @@ Json conditions(const Json& pod, std::initializer_list<const char*> types, const
   return list;
 }
 
-// An address of the range that RFC 2544 sets aside for benchmarks, spread by uid. Two pods may get the same one:
-// nothing listens there.
+// An address in the range that RFC 2544 reserves for benchmarks, spread by uid. Two pods may get the same one: nothing
+// listens there.
 std::string pod_ip(const Json& pod) {
   uint32_t hash = 2166136261U;
   for (const char c : text_at(pod, "/metadata/uid")) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
@@ -141,7 +141,7 @@ ApiCall finish(const Json& pod, int64_t exit_code, WallTime now) {
                             {"containerStatuses", container_statuses(pod, "containers", false, state)}});
 }
 
-// A number in an annotation; the fallback where it is absent or no number from 0 to a day's seconds.
+// A number in an annotation; the fallback if it is absent or not a number from 0 to a day's seconds.
 int64_t annotated(const Json& pod, std::string_view annotation, int64_t fallback) {
   const Json annotations = pod.value("/metadata/annotations"_json_pointer, Json::object());
   const std::string text = annotations.value(std::string(annotation), "");
@@ -155,7 +155,7 @@ void run_on(const Json& pod, WallTime now, Step& step) {
   parse_rfc3339(text_at(pod, "/status/startTime"), started);
   const std::optional<int64_t> seconds = run_seconds(pod);
   const int64_t asked = annotated(pod, kRunSecondsAnnotation, -1);
-  if (asked < 0 && !seconds) return;  // runs until it is deleted, or the annotation comes
+  if (asked < 0 && !seconds) return;  // runs until it is deleted, or the annotation is added
   const WallTime end = started + std::chrono::seconds(asked >= 0 ? asked : *seconds);
   if (now < end)
     step.look_again_in(end - now);
@@ -170,7 +170,7 @@ Step kubelet_pass(const Json& pod, const ClaimLookup& claims, WallTime now, cons
   Step step;
   if (text_at(pod, "/spec/nodeName").empty()) return step;
   if (!text_at(pod, "/metadata/deletionTimestamp").empty()) {
-    // The containers, being simulated, stop at once: the object may go.
+    // The containers are simulated and stop at once: the object may be deleted.
     const Json options = {{"gracePeriodSeconds", 0}, {"preconditions", {{"uid", text_at(pod, "/metadata/uid")}}}};
     step.calls.push_back({"DELETE", pod_path(pod), options.dump()});
     return step;

@@ -55,7 +55,7 @@ TEST(KubeletTest, LeavesUnboundPodsAlone) {
   EXPECT_TRUE(kubelet_pass(pod, Claims().lookup(), kNow).calls.empty());
 }
 
-// The four conditions of the real kubelet, each alone keeps the pod from running.
+// Each of the real kubelet's four conditions alone keeps the pod from running.
 TEST(KubeletTest, WaitsForClaims) {
   const Json by_name = bound_pod({{"resourceClaims", {{{"name", "gpu"}, {"resourceClaimName", "x"}}}}});
   Json by_template = bound_pod({{"resourceClaims", {{{"name", "gpu"}, {"resourceClaimTemplateName", "t"}}}}});
@@ -112,7 +112,7 @@ TEST(RunTimeTest, IsReadFromTheCommand) {
   EXPECT_EQ(seconds("sleep infinity"), -1);
   EXPECT_EQ(seconds("sh -c while true; do sleep 5; done"), -1);
   EXPECT_EQ(seconds("tail -f /dev/null"), -1);
-  // Nothing that a user may write breaks it.
+  // No user input breaks it.
   EXPECT_EQ(seconds("sleep"), 1);
   EXPECT_EQ(seconds("sleep -5 sleep x sleep 1.2.3 sleep . sleep 99999999999999999999"), 1);
   EXPECT_EQ(seconds("sleep 99999999999d"), 10LL * 365 * 24 * 3600);

@@ -9,7 +9,7 @@
 
 namespace dra::sandbox {
 
-// The values that placeholders stand for where a text is used.
+// The values of the placeholders at the place where a text is used.
 struct Scope {
   std::string node;
   int64_t index = 0;
@@ -23,8 +23,8 @@ struct Scope {
 };
 
 // Replaces {name}, {name%N}, {name/N} and {name+N}. {uuid} is a UUID derived from the scope's node, pool, device and
-// partition; the same scope gives the same one, and inside a partition {parentUUID} is its device's. An unknown name,
-// or a brace that is not closed, is refused.
+// partition: equal scopes give equal UUIDs. Inside a partition {parentUUID} is its device's. Refuses unknown names and
+// unclosed braces.
 Result<std::string> fill(std::string_view text, const Scope& scope);
 
 }  // namespace dra::sandbox

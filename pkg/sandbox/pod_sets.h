@@ -1,5 +1,5 @@
-// What the simulated workload controllers have in common: pods made from a template, their state, and status reports.
-// Internal to this package. Pure.
+// What the simulated workload controllers share: pods made from a template, their state, and status reports. Internal
+// to this package. Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,7 +13,7 @@ namespace dra::sandbox {
 bool finished(const Json& pod);
 bool deleting(const Json& object);
 bool ready(const Json& pod);
-// The pods that are ready.
+// The number of ready pods.
 int64_t ready_among(const std::vector<const Json*>& pods);
 
 // Ten characters that change when the template does.
@@ -35,14 +35,14 @@ inline constexpr OwnerKind kJobOwner{"batch/v1", "Job", "/apis/batch/v1", "jobs"
 // "/apis/apps/v1/namespaces/ns/replicasets/name"
 std::string object_path(const OwnerKind& kind, const Json& object);
 Json controller_reference(const OwnerKind& kind, const Json& owner);
-// The pod that the owner's template makes, with these labels on top.
+// A pod made from the owner's template, with these labels added.
 Json pod_of(const OwnerKind& kind, const Json& owner, const std::string& name, const Json& extra_labels);
 ApiCall create_pod(const Json& pod);
 ApiCall delete_pod(const Json& pod);
-// Patches /status where it says something new.
+// Patches /status if it differs.
 void report(const OwnerKind& kind, const Json& owner, const Json& status, Step& step);
 
-// The owner's conditions with this one added or replaced; an unchanged one keeps its times.
+// The owner's conditions with this one added or replaced; an unchanged condition keeps its times.
 struct WantedCondition {
   const char* type;
   const char* status;
@@ -51,7 +51,7 @@ struct WantedCondition {
 };
 Json with_conditions(const Json& owner, const std::vector<WantedCondition>& wanted, WallTime now);
 
-// An integer, or a percentage of `total`, rounded up or down; `fallback` where it is neither.
+// An integer, or a percentage of `total`, rounded up or down; `fallback` if it is neither.
 int64_t amount_of(const Json& value, int64_t total, bool round_up, int64_t fallback);
 
 }  // namespace dra::sandbox

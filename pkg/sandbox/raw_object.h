@@ -1,4 +1,4 @@
-// RawObject: any API object as its JSON document, for informers of kinds whose whole content matters (pod templates of
+// RawObject: any API object as its JSON document, for informers of kinds whose entire content matters (pod templates of
 // Deployments).
 #pragma once
 

@@ -8,7 +8,7 @@ namespace dra::sandbox {
 namespace {
 
 constexpr const char* kRevision = "deployment.kubernetes.io/revision";
-constexpr size_t kNameBase = 58;  // of generated names, as the API server cuts them
+constexpr size_t kNameBase = 58;  // of generated names, which the API server cuts to this length
 
 int64_t revision_of(const Json& object) {
   const Json annotations = object.value("/metadata/annotations"_json_pointer, Json::object());
@@ -30,11 +30,11 @@ ApiCall scale_set(const Json& set, int64_t replicas) {
           Json{{"metadata", {{"uid", text_at(set, "/metadata/uid")}}}, {"spec", {{"replicas", replicas}}}}.dump()};
 }
 
-// One rollout as a value: the set of today's template, the others, and the bounds that the strategy gives.
+// One rollout as a value: the set of the current template, the others, and the bounds from the strategy.
 struct Rollout {
   const Json& deployment;
   const Json* current = nullptr;
-  std::vector<const Json*> old;  // the newest first
+  std::vector<const Json*> old;  // newest first
   std::string hash;
   int64_t wanted = 0;
   int64_t surge = 0;
@@ -109,7 +109,7 @@ Json new_set(const Rollout& rollout) {
           {"spec", {{"replicas", rollout.replicas_of_current()}, {"selector", selector}, {"template", pod_template}}}};
 }
 
-// The old sets give up what the strategy allows: first pods that are not available, then others.
+// The old sets shrink as far as the strategy allows: first unavailable pods, then others.
 void shrink_old(const Rollout& rollout, Step& step) {
   if (rollout.recreate()) {
     for (const Json* set : rollout.old)
@@ -142,7 +142,7 @@ void drop_history(const Rollout& rollout, Step& step) {
   }
 }
 
-// A set that serves again gets the next revision, and the Deployment shows its set's.
+// A set that is used again gets the next revision, and the Deployment shows its set's revision.
 void number_revisions(const Rollout& rollout, Step& step) {
   int64_t revision = revision_of(*rollout.current);
   const auto annotate = [&](const OwnerKind& kind, const Json& object) {
@@ -218,7 +218,7 @@ Step replica_set_pass(const Json& set, const std::vector<const Json*>& pods, Ran
   for (const Json* pod : pods)
     if (!deleting(*pod) && !finished(*pod)) active.push_back(pod);
   const std::vector<const Json*> counted = active;
-  // The youngest go first, those that are not ready before those that are.
+  // Pods that are not ready are deleted first, then the youngest.
   std::sort(active.begin(), active.end(), [](const Json* a, const Json* b) {
     if (ready(*a) != ready(*b)) return ready(*a);
     const std::string at_a = text_at(*a, "/metadata/creationTimestamp"),

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kLongest = 10.0 * 365 * 24 * 3600;
 
-// Words of a shell line, parted at blanks, quotes and what ends a command.
+// Words of a shell line, split at blanks, quotes and command separators.
 std::vector<std::string> words_of(std::string_view text) {
   std::string plain(text);
   for (char& c : plain)
@@ -44,7 +44,7 @@ std::string command_of(const Json& container) {
   return text;
 }
 
-// Programs that wait for somebody to talk to them.
+// Programs that wait for connections.
 bool serves(const Json& container) {
   const auto has = [&](const char* key) { return container.contains(key) && !container[key].empty(); };
   return has("ports") || has("livenessProbe") || has("readinessProbe") || has("startupProbe");

@@ -1,4 +1,4 @@
-// How long the containers of a pod would run, read from their commands. Internal to this package. Pure.
+// How long the containers of a pod would run, derived from their commands. Internal to this package. Pure.
 #pragma once
 
 #include <optional>
@@ -7,14 +7,14 @@
 
 namespace dra::sandbox {
 
-// Seconds until the last container of the pod ends; nullopt: never by itself. A command ends after the sum of what
-// follows each `sleep` in it (`sleep 9999`, `sleep 2m; sleep 5`), at least one second; never with `sleep infinity`,
-// `tail -f` or a loop without an end (`while true`, `while :`). A container without a command runs its
-// image's, which is not known: one second, except for pause images and servers, recognised by an open port or a
-// probe. Sidecars and init containers do not count.
+// Seconds until the last container of the pod ends; nullopt: never by itself. A command ends after the sum of the
+// arguments of each `sleep` in it (`sleep 9999`, `sleep 2m; sleep 5`), at least one second; never with `sleep
+// infinity`, `tail -f` or an endless loop (`while true`, `while :`). A container without a command runs its image's,
+// which is unknown: one second, except for pause images and servers, recognised by an open port or a probe. Sidecars
+// and init containers do not count.
 std::optional<int64_t> run_seconds(const Json& pod);
 
-// The same for one text as a shell would read it. Bounded: at most ten years.
+// The same for one text, read as a shell would. Bounded: at most ten years.
 std::optional<int64_t> command_seconds(std::string_view command);
 
 }  // namespace dra::sandbox

@@ -42,7 +42,7 @@ class ExchangeResponder : public http::Responder {
     return true;
   }
   void end() override { exchange_->end(); }
-  // What was written is delivered as soon as the reactor gets to it.
+  // Written data is delivered as soon as the reactor runs.
   size_t buffered() const override { return 0; }
   void on_close(std::function<void()> callback) override { exchange_->on_gone(std::move(callback)); }
 

@@ -1,5 +1,5 @@
-// ServerHandler: lets a client's in-process transport talk to an embedded API server, without sockets. Neither side
-// knows the other.
+// ServerHandler: connects a client's in-process transport to an embedded API server without sockets. Neither side knows
+// the other.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@ namespace dra::sandbox {
 
 class ServerHandler : public client::RequestHandler {
  public:
-  // The server must outlive the handler. The user agent names the writer in managedFields, up to its first slash, where
-  // a request has no field manager.
+  // The server must outlive the handler. The user agent, up to its first slash, names the writer in managedFields if a
+  // request has no field manager.
   explicit ServerHandler(apiserver::Server& server, std::string user_agent = "dra-sandbox/in-process")
       : server_(server), user_agent_(std::move(user_agent)) {}
   void handle(const client::Request& request, const std::string& token,

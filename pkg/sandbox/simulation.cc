@@ -27,7 +27,7 @@ client::ReflectorOptions watching(const client::Resource& resource) {
   return options;
 }
 
-// Where an object of a fleet is created.
+// The collection path of a fleet's object.
 std::string collection_of(const Json& object) {
   const std::string kind = object.value("kind", "");
   if (kind == "Namespace") return "/api/v1/namespaces";
@@ -80,7 +80,7 @@ Simulation::Simulation(Reactor& reactor, client::Transport& transport, Random& r
       stateful_sets_(reactor, transport, random, watching(kStatefulSets), traits_),
       daemon_sets_(reactor, transport, random, watching(kDaemonSets), traits_),
       jobs_(reactor, transport, random, watching(kJobs), traits_),
-      // Owners count their pods: no pass before the first whole state of everything is there.
+      // Owners count their pods: no pass runs before the first complete list of every kind.
       runner_(reactor, transport, options.max_passes,
               {[this] { return synced(); }, [this](const std::string& key) { return run(key); },
                [this](const ApiCall& call, const client::Response& response) { feed(call, response); }}) {
@@ -219,7 +219,7 @@ Step Simulation::run_workload(const std::string& kind, const RawObject& owner) {
   return daemon_set_pass(*owner.document, documents(pods), documents(nodes), random_);
 }
 
-// Hands the answer of a create or patch to its store, so that the next pass counts it before the watch brings it.
+// Passes the answer of a create or patch to its store, so that the next pass counts it before the watch delivers it.
 void Simulation::feed(const ApiCall& call, const client::Response& response) {
   if (!response.ok() || call.method == "DELETE") return;
   // ".../namespaces/ns/pods/name/status"

@@ -2,8 +2,8 @@
 // server.
 //
 // It watches pods, claims, nodes and workloads, runs the passes of kubelet.h and workload.h for what changed, and
-// performs their requests (step_runner.h). With `volumes` it also plays those who bind, make and attach volumes
-// (volume_simulation.h), and kubelets wait for them. It talks through a Transport only, so it may run in the server's
+// performs their requests (step_runner.h). With `volumes` it also plays the components that bind, provision and attach
+// volumes (volume_simulation.h), and kubelets wait for them. It uses only a Transport, so it may run in the server's
 // process or beside any server.
 //
 // Belongs to the reactor's thread.
@@ -38,15 +38,15 @@ class Simulation {
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
 
-  // Creates the fleet's objects, several at a time; those that exist already stay as they are. `done` gets the first
-  // failure, which names the object, or success; late slices come after it. The fleet's drivers report from then on.
+  // Creates the fleet's objects, several at a time; existing ones stay as they are. `done` gets the first failure,
+  // which names the object, or success; late slices are created after that. From then on the fleet's drivers report.
   void publish(const Fleet& fleet, std::function<void(Result<void>)> done);
 
   void start();
-  // Ends all watches; passes under way are given up.
+  // Ends all watches; passes in progress are abandoned.
   void stop();
   bool synced() const;
-  // Of kubelets and workloads.
+  // Counts for kubelets and workloads.
   const SimulationStats& stats() const { return runner_.stats(); }
 
  private:
@@ -54,7 +54,7 @@ class Simulation {
 
   void watch_changes();
   void on_pod(const client::Change<RawObject>& change);
-  // Enqueues the object itself and the owner of what changed.
+  // Enqueues the changed object itself and its owner.
   void on_workload(const char* kind, const client::Change<RawObject>& change);
   void enqueue_owners(const RawObject& object);
   void wake_pods_of(const RawObject& claim);
@@ -77,7 +77,7 @@ class Simulation {
   client::Informer<RawObject> stateful_sets_;
   client::Informer<RawObject> daemon_sets_;
   client::Informer<RawObject> jobs_;
-  // The kinds that own pods or sets, by the first part of their queue keys.
+  // The kinds that own pods or sets, keyed by the first part of their queue keys.
   struct Workload {
     const char* kind;
     client::Informer<RawObject>& informer;
@@ -90,9 +90,9 @@ class Simulation {
   const std::array<client::Informer<RawObject>*, 8> informers_{
       &pods_, &claims_, &nodes_, &deployments_, &replica_sets_, &stateful_sets_, &daemon_sets_, &jobs_};
   DriverBehaviours drivers_;
-  std::vector<Handle> late_;  // slices that appear later
+  std::vector<Handle> late_;  // slices that are created later
   StepRunner runner_;
-  std::unique_ptr<VolumeSimulation> volumes_;  // null: nobody plays them
+  std::unique_ptr<VolumeSimulation> volumes_;  // null: volumes are not simulated
 };
 
 }  // namespace dra::sandbox

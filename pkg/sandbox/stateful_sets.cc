@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kRevisionLabel = "/metadata/labels/controller-revision-hash";
 
-// The number behind the set's name; -1 for a pod of another name.
+// The number after the set's name; -1 for a pod with another name.
 int64_t ordinal_of(const Json& set, const Json& pod) {
   const std::string prefix = text_at(set, "/metadata/name") + "-", name = text_at(pod, "/metadata/name");
   if (!name.starts_with(prefix) || name.size() == prefix.size() || name.size() > prefix.size() + 9) return -1;
@@ -39,7 +39,7 @@ Json pod_at(const Json& set, int64_t ordinal, const std::string& revision) {
   return pod;
 }
 
-// The volume claims of one pod come before it; one that exists stays as it is, whatever the template says today.
+// A pod's volume claims are created before it; an existing one stays as it is, whatever the template says now.
 void create_volume_claims(const Json& set, const Json& pod, Step& step) {
   for (const Json& claim : set.value("/spec/volumeClaimTemplates"_json_pointer, Json::array())) {
     const std::string ns = text_at(set, "/metadata/namespace");
@@ -67,7 +67,7 @@ Step stateful_set_pass(const Json& set, const std::vector<const Json*>& pods) {
   for (const Json* pod : pods)
     if (ordinal_of(set, *pod) >= 0) by_ordinal[ordinal_of(set, *pod)] = pod;
 
-  bool settled = true;  // all of the wanted pods are there and ready
+  bool settled = true;  // all wanted pods exist and are ready
   size_t created = 0;
   for (int64_t n = first; n < first + wanted && created < kMaxPodsPerPass; ++n) {
     const auto at = by_ordinal.find(n);
@@ -79,11 +79,11 @@ Step stateful_set_pass(const Json& set, const std::vector<const Json*>& pods) {
       step.calls.push_back(create_pod(pod));
       ++created;
     } else if (finished(*at->second) && !deleting(*at->second)) {
-      step.calls.push_back(delete_pod(*at->second));  // comes again in the next pass
+      step.calls.push_back(delete_pod(*at->second));  // the next pass creates it again
     }
     if (ordered) break;
   }
-  // What is beyond the wanted range goes from the highest number down; ordered, one at a time.
+  // Pods beyond the wanted range are deleted from the highest number down; if ordered, one at a time.
   bool condemned = false;
   for (auto at = by_ordinal.rbegin(); at != by_ordinal.rend(); ++at) {
     if (at->first >= first && at->first < first + wanted) continue;
@@ -94,7 +94,7 @@ Step stateful_set_pass(const Json& set, const std::vector<const Json*>& pods) {
   const int64_t partition = number_at(set, "/spec/updateStrategy/rollingUpdate/partition", 0);
   const bool rolls = text_at(set, "/spec/updateStrategy/type", "RollingUpdate") == "RollingUpdate";
   if (rolls && !condemned) {
-    // One outdated pod at a time, from the highest number; the next when all before it are ready again.
+    // One outdated pod at a time, from the highest number; the next one when all before it are ready again.
     for (auto at = by_ordinal.rbegin(); at != by_ordinal.rend() && at->first >= partition; ++at) {
       const Json& pod = *at->second;
       if (text_at(pod, kRevisionLabel) != revision) {

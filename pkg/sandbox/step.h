@@ -1,5 +1,5 @@
-// Step: what one pass of a simulated component wants done. Passes are pure functions of the objects they are given and
-// of the time; the simulation (simulation.h) performs their requests and runs them again when an object changes or
+// Step: the effects of one pass (reconcile) of a simulated component. Passes are pure functions of their objects and of
+// the time; the simulation (simulation.h) performs their requests and runs them again when an object changes or
 // `look_again` has passed.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace dra::sandbox {
 
 using Json = nlohmann::json;
 
-// One HTTP request to the API server. A refused one is logged and the pass runs again later.
+// One HTTP request to the API server. If it is refused, that is logged and the pass runs again later.
 struct ApiCall {
   std::string method;  // POST, PATCH (merge patch), DELETE
   std::string path;
@@ -32,19 +32,19 @@ struct Step {
   }
 };
 
-// Finds a claim by namespace and name; nullptr when there is none.
+// Finds a claim by namespace and name; nullptr if there is none.
 using ClaimLookup = std::function<const Json*(std::string_view ns, std::string_view name)>;
 
-// The annotations by which a pod tells the simulated kubelet how its containers end.
+// Pod annotations that control how the simulated kubelet ends the containers.
 inline constexpr std::string_view kRunSecondsAnnotation = "dra-sandbox/run-seconds";
 inline constexpr std::string_view kExitCodeAnnotation = "dra-sandbox/exit-code";
 
 // The object's "namespace/name".
 std::string object_key(const Json& object);
-// The value at a JSON pointer, or `fallback` where there is none or it is of another type.
+// The value at a JSON pointer; `fallback` if it is absent or of another type.
 std::string text_at(const Json& object, const char* pointer, std::string_view fallback = "");
 int64_t number_at(const Json& object, const char* pointer, int64_t fallback);
-// True when the object's controlling owner reference has this uid.
+// True if the object's controlling owner reference has this uid.
 bool controlled_by(const Json& object, std::string_view uid);
 
 }  // namespace dra::sandbox

@@ -9,7 +9,7 @@
 namespace dra::sandbox {
 namespace {
 
-// "already gone" and "already another" are what a late DELETE or PATCH finds; the next event settles the rest.
+// A late DELETE or PATCH finds the object deleted or replaced; the next event settles the rest.
 bool harmless(const client::Response& response) {
   return response.ok() || response.status == 404 || response.status == 409;
 }
@@ -40,7 +40,7 @@ StepRunner::~StepRunner() {
 void StepRunner::stop() {
   running_ = false;
   pump_.rest();
-  // The callbacks of calls under way hold their pass: dropping the handles ends both.
+  // Callbacks of calls in progress keep their pass alive: dropping the handles ends both.
   for (auto& [key, pass] : passes_) pass->calls.clear();
   passes_.clear();
 }
@@ -82,7 +82,7 @@ void StepRunner::perform(const std::string& key, Step step) {
     pass->calls.push_back(transport_.send(
         std::move(request), [this, pass, call](Result<client::Response> result) { call_done(pass, call, result); }));
   }
-  // The pass itself counts as one, so that an empty one ends like the others.
+  // The pass itself counts as a call, so that an empty one ends like the others.
   reactor_.post([this, pass] {
     static const client::Response kNothing{.status = 200};
     if (running_) call_done(pass, {}, kNothing);

@@ -1,7 +1,7 @@
-// StepRunner: runs the passes of a simulated component for the keys in its queue and performs what they want done.
+// StepRunner: runs the passes of a simulated component for the keys in its queue and performs their requests.
 //
-// One pass a key at a time; at most `max_passes` at once; a refused request makes the pass run again after a back-off.
-// Belongs to the reactor's thread.
+// One pass per key at a time; at most `max_passes` at once; after a refused request the pass runs again after a
+// back-off. Belongs to the reactor's thread.
 #pragma once
 
 #include <functional>
@@ -26,9 +26,9 @@ struct SimulationStats {
 class StepRunner {
  public:
   struct Hooks {
-    std::function<bool()> ready;                  // no pass before it is true
+    std::function<bool()> ready;                  // no pass runs before it is true
     std::function<Step(const std::string&)> run;  // the pass of one key
-    // The answer of a call that succeeded, so that the next pass sees it before a watch brings it.
+    // The answer of a call that succeeded, so that the next pass sees it before a watch delivers it.
     std::function<void(const ApiCall&, const client::Response&)> answered;
   };
   // Everything must outlive it.
@@ -38,7 +38,7 @@ class StepRunner {
   StepRunner& operator=(const StepRunner&) = delete;
 
   void start() { running_ = true; }
-  // Passes under way are given up.
+  // Passes in progress are abandoned.
   void stop();
   void add(const std::string& key);
   void schedule() { pump_.schedule(); }

@@ -41,20 +41,20 @@ bool going(const Json& object) {
   return !text_at(object, "/metadata/deletionTimestamp").empty();
 }
 
-// Only this version of the object is changed: a volume is never bound twice.
+// Changes only this version of the object: a volume is never bound twice.
 ApiCall patch(const std::string& path, const Json& object, Json body) {
   body["metadata"]["uid"] = text_at(object, "/metadata/uid");
   body["metadata"]["resourceVersion"] = text_at(object, "/metadata/resourceVersion");
   return {"PATCH", path, body.dump()};
 }
 
-// Patches /status, which has a version of its own by then.
+// Patches /status, which has another version by then.
 ApiCall patch_status(const std::string& path, const Json& object, Json status) {
   return {"PATCH", path + "/status",
           Json{{"metadata", {{"uid", text_at(object, "/metadata/uid")}}}, {"status", std::move(status)}}.dump()};
 }
 
-// The finalizers without this one; null when it is not among them.
+// The finalizers without this one; null if it is not present.
 Json without_finalizer(const Json& object, const char* name) {
   Json all = read(object, "/metadata/finalizers", Json::array());
   const auto found = std::find(all.begin(), all.end(), Json(name));
@@ -69,7 +69,7 @@ bool refers_to(const Json& volume, const Json& claim) {
          text_at(volume, "/spec/claimRef/uid", "") == text_at(claim, "/metadata/uid");
 }
 
-// Somebody reserved the volume for the claim by its name.
+// A user reserved the volume for the claim by its name.
 bool reserved_for(const Json& volume, const Json& claim) {
   return text_at(volume, "/spec/claimRef/uid").empty() &&
          text_at(volume, "/spec/claimRef/namespace") == text_at(claim, "/metadata/namespace") &&
@@ -110,7 +110,7 @@ Json claim_reference(const Json& claim) {
           {"resourceVersion", text_at(claim, "/metadata/resourceVersion")}};
 }
 
-// What binds both, as far as it is not done: the claim's side; the volume's side is volume_pass().
+// Binds the claim's side, unless that is done; volume_pass() binds the volume's side.
 void bind(const Json& claim, const Json& volume, Step& step) {
   const std::string name = text_at(volume, "/metadata/name");
   const std::string path = claim_path(claim);
@@ -119,7 +119,7 @@ void bind(const Json& claim, const Json& volume, Step& step) {
     if (text_at(claim, "/spec/volumeName").empty()) annotations[kBoundByController] = "yes";
     step.calls.push_back(
         patch(path, claim, {{"metadata", {{"annotations", annotations}}}, {"spec", {{"volumeName", name}}}}));
-    return;  // its answer brings the next pass
+    return;  // its answer triggers the next pass
   }
   const Json status{{"phase", "Bound"},
                     {"accessModes", read(volume, "/spec/accessModes", Json::array())},
@@ -141,7 +141,7 @@ const Json* smallest_fitting(const Json& claim, const std::vector<const Json*>& 
   return best;
 }
 
-// Where the volume can be used: the node's zone, or else the node.
+// From where the volume can be used: the node's zone, or else the node.
 Json affinity_of(const Json* node) {
   if (node == nullptr) return nullptr;
   const Json labels = read(*node, "/metadata/labels", Json::object());
@@ -168,7 +168,7 @@ void provision(const Json& claim, const Json& storage_class, const VolumeView& v
     return;
   }
   const std::string name = "pvc-" + text_at(claim, "/metadata/uid");
-  if (view.volume(name) != nullptr) return;  // somebody else's claimRef on it: nothing to be done
+  if (view.volume(name) != nullptr) return;  // another writer's claimRef is on it: nothing to do
   Json spec{{"capacity", {{"storage", text_at(claim, "/spec/resources/requests/storage")}}},
             {"accessModes", read(claim, "/spec/accessModes", Json::array())},
             {"storageClassName", text_at(storage_class, "/metadata/name")},
@@ -192,7 +192,7 @@ bool in_use(const std::vector<const Json*>& pods) {
   });
 }
 
-// The name that the attach/detach controller would make: the same for the same volume and node.
+// The attach/detach controller's name for it: equal for the same volume and node.
 std::string attachment_name(const std::string& volume, const std::string& node) {
   uint64_t hash = 14695981039346656037ULL;
   for (const char c : volume + "^" + node) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
@@ -202,7 +202,7 @@ std::string attachment_name(const std::string& volume, const std::string& node) 
   return out;
 }
 
-// The volume of a bound claim of the pod; nullptr while it has none.
+// The volume of a bound claim of the pod; nullptr if it has none.
 const Json* bound_volume(const std::string& key, const VolumeView& view) {
   const Json* claim = view.claim(key);
   if (claim == nullptr || text_at(*claim, "/status/phase") != "Bound") return nullptr;

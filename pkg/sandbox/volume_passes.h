@@ -1,12 +1,12 @@
-// What kube-controller-manager, a CSI provisioner and a CSI attacher do about volumes, as pure passes over the objects.
+// What kube-controller-manager, a CSI provisioner and a CSI attacher do for volumes, as pure passes over the objects.
 //
-// Claims: a volume that names the claim, or for a class with volumeBindingMode Immediate the smallest one that fits, is
-// bound to it; otherwise, unless the class says kubernetes.io/no-provisioner, one is made: at once, or for
-// WaitForFirstConsumer when volume.kubernetes.io/selected-node names a node, reachable from that node's zone (or, where
-// it has no zone, from that node alone). Volumes: Available, Bound, Released, or deleted with their claim as their
-// reclaim policy says. Attachments: CSI volumes of bound pods get a VolumeAttachment, attached at once, and lose it
-// with the last pod on the node. Finalizers kubernetes.io/pvc-protection and pv-protection go when nobody uses the
-// object any more.
+// Claims: bound to a volume that names the claim or, for a class with volumeBindingMode Immediate, to the smallest one
+// that fits. Otherwise, unless the class says kubernetes.io/no-provisioner, a volume is provisioned: at once, or for
+// WaitForFirstConsumer when volume.kubernetes.io/selected-node names a node, reachable from that node's zone (without a
+// zone, from that node alone). Volumes: Available, Bound, Released, or deleted with their claim, by their reclaim
+// policy. Attachments: CSI volumes of bound pods get a VolumeAttachment, attached at once; it is deleted with the last
+// pod on the node. Finalizers kubernetes.io/pvc-protection and pv-protection are removed when the object is no longer
+// used.
 //
 // Rules: k8s.io/kubernetes/pkg/controller/volume of Kubernetes 1.36 (persistentvolume, attachdetach); a class's
 // parameters make the provisioner fail (kRefusesParameter, kSilentParameter).
@@ -21,11 +21,11 @@
 
 namespace dra::sandbox {
 
-// Parameters of a StorageClass: the provisioner takes selected-node back on this node ("*": on all); answers nobody.
+// Parameters of a StorageClass: the provisioner clears selected-node for this node ("*": for all); never answers.
 inline constexpr const char* kRefusesParameter = "dra-sandbox/refuses";
 inline constexpr const char* kSilentParameter = "dra-sandbox/silent";
 
-// What the passes read. Objects live as long as the pass; nullptr: there is none.
+// What the passes read. Objects live as long as the pass; nullptr: absent.
 struct VolumeView {
   std::function<const Json*(const std::string&name)> volume, storage_class, node, attachment;
   std::function<const Json*(const std::string& key)> claim;  // "namespace/name"
@@ -33,16 +33,16 @@ struct VolumeView {
   std::function<std::vector<const Json*>(const std::string& key)> pods_of_claim;
 };
 
-// "namespace/name" of the claims that a pod's volumes use; generic ephemeral volumes included.
+// "namespace/name" of the claims that a pod's volumes use, including generic ephemeral volumes.
 std::vector<std::string> volume_claims_of(const Json& pod);
 
 Step volume_claim_pass(const Json& claim, const VolumeView& view);
 Step volume_pass(const Json& volume, const VolumeView& view);
-// The attachments that a bound pod still needs.
+// Creates the attachments that a bound pod lacks.
 Step attach_pass(const Json& pod, const VolumeView& view);
-// Detaches what no pod on the node uses.
+// Detaches a volume that no pod on the node uses.
 Step attachment_pass(const Json& attachment, const VolumeView& view);
-// The claims of an ephemeral volume of a pod that has none yet (kube-controller-manager's ephemeral-volume-controller).
+// Creates missing claims of a pod's ephemeral volumes (kube-controller-manager's ephemeral-volume-controller).
 Step ephemeral_pass(const Json& pod, const VolumeView& view);
 // All volumes of a bound pod are bound and attached: its kubelet may start it.
 bool volumes_ready(const Json& pod, const VolumeView& view);

@@ -88,7 +88,7 @@ TEST(VolumePasses, AnImmediateClaimTakesTheSmallestVolumeThatFits) {
 TEST(VolumePasses, WaitForFirstConsumerWaitsForANodeAndMakesTheVolumeInItsZone) {
   Things t;
   t.classes["fast"] = storage_class("WaitForFirstConsumer");
-  t.volumes["free"] = volume("free", "9Gi");  // whoever chooses the node chooses it, too
+  t.volumes["free"] = volume("free", "9Gi");  // the scheduler that chooses the node also binds the volume
   t.nodes["n1"] = {{"metadata", {{"labels", {{"topology.kubernetes.io/zone", "z1"}}}}}};
   Json c = claim();
   EXPECT_TRUE(volume_claim_pass(c, t.view()).calls.empty());
@@ -127,7 +127,7 @@ TEST(VolumePasses, AVolumeOfAClaimThatIsGoneIsReleasedOrDeleted) {
   EXPECT_EQ(Json::parse(retained.calls[0].body)["status"]["phase"], "Released");
   v["spec"]["persistentVolumeReclaimPolicy"] = "Delete";
   EXPECT_EQ(volume_pass(v, t.view()).calls.at(0).method, "DELETE");
-  t.claims["ns/c"] = claim();  // there it is
+  t.claims["ns/c"] = claim();  // now it exists
   EXPECT_EQ(Json::parse(volume_pass(v, t.view()).calls.at(0).body)["status"]["phase"], "Bound");
 }
 

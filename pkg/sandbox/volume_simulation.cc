@@ -67,7 +67,7 @@ VolumeView VolumeSimulation::make_view() {
   const auto by_key = [](client::Informer<RawObject>& informer) {
     return [&informer](const std::string& key) -> const Json* {
       const auto object = informer.store().get(key);
-      return object ? object->document.get() : nullptr;  // the store keeps it during the pass
+      return object ? object->document.get() : nullptr;  // the store keeps it alive during the pass
     };
   };
   VolumeView view;
@@ -120,7 +120,7 @@ void VolumeSimulation::watch_changes() {
   });
 }
 
-// A volume, or a class, that any claim may have waited for.
+// A change of a volume or class, for which any claim may have waited.
 void VolumeSimulation::wake_claims() {
   for (const auto& claim : claims_.store().list())
     if (text_at(*claim->document, "/spec/volumeName").empty()) runner_.add("claim/" + claim->metadata.key());

@@ -1,5 +1,5 @@
-// VolumeSimulation: the parts of a cluster that care for volumes: kube-controller-manager's binder and its controller
-// of ephemeral volumes, a CSI provisioner, and a CSI attacher (volume_passes.h). A client of an API server like
+// VolumeSimulation: the components that handle volumes: kube-controller-manager's binder and its controller of
+// ephemeral volumes, a CSI provisioner, and a CSI attacher (volume_passes.h). A client of an API server, like
 // Simulation.
 //
 // Belongs to the reactor's thread.
@@ -19,8 +19,8 @@ namespace dra::sandbox {
 
 class VolumeSimulation {
  public:
-  // `pods`: of whoever owns this, with an index "volume-claim" by volume_claims_of(). `pod_changed`: something that
-  // the pod ("namespace/name") waits for has changed. Everything must outlive it.
+  // `pods`: the owner's, with an index "volume-claim" by volume_claims_of(). `pod_changed`: something that the pod
+  // ("namespace/name") waits for has changed. Everything must outlive it.
   VolumeSimulation(Reactor& reactor, client::Transport& transport, Random& random, size_t max_passes,
                    client::Informer<RawObject>& pods, std::function<void(const std::string&)> pod_changed);
   ~VolumeSimulation();

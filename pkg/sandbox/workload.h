@@ -1,12 +1,12 @@
-// The simulated workload controllers: they make pods for Deployments (through ReplicaSets), StatefulSets, DaemonSets
-// and Jobs, and report status.
+// The simulated workload controllers: create pods for Deployments (through ReplicaSets), StatefulSets, DaemonSets and
+// Jobs, and report status.
 //
 // Each pass is a pure function of the owner and of what it owns; the simulation runs it again when one of them changes.
-// Names, labels, annotations and owner references are the real controllers' (1.36); the hashes in names are other
-// ones. Simplified on purpose: a pod is available as soon as it is ready (no minReadySeconds), a Deployment does not
-// scale its ReplicaSets in proportion while it is rolled out, a StatefulSet keeps no old template (a pod below its
-// partition that is lost comes back with the new one), a DaemonSet's maxSurge counts as maxUnavailable 1, and a Job
-// knows parallelism, completions, backoffLimit and suspend.
+// Names, labels, annotations and owner references equal the real controllers' (1.36); the hashes in names differ.
+// Simplified on purpose: a pod is available as soon as it is ready (no minReadySeconds), a Deployment does not scale
+// its ReplicaSets in proportion during a rollout, a StatefulSet keeps no old template (a lost pod below its partition
+// is recreated with the new one), a DaemonSet's maxSurge counts as maxUnavailable 1, and a Job supports parallelism,
+// completions, backoffLimit and suspend.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@
 
 namespace dra::sandbox {
 
-// At most this many pods are created in one pass; the next pass makes the rest.
+// At most this many pods are created in one pass; the next pass creates the rest.
 inline constexpr size_t kMaxPodsPerPass = 100;
 
 // `sets`: the ReplicaSets whose controller is the Deployment, in any order. Recreate and RollingUpdate.
@@ -26,8 +26,8 @@ Step replica_set_pass(const Json& set, const std::vector<const Json*>& pods, Ran
 Step stateful_set_pass(const Json& set, const std::vector<const Json*>& pods);
 Step job_pass(const Json& job, const std::vector<const Json*>& pods, Random& random, WallTime now);
 
-// `nodes`: all of the cluster. A pod is made for each node that its template's node selector and affinity match and
-// whose taints it tolerates, and bound there by its node affinity, as upstream; resources are the scheduler's business.
+// `nodes`: all nodes of the cluster. Creates a pod for each node that its template's node selector and affinity match
+// and whose taints it tolerates, and binds it there by node affinity, as upstream; resources are left to the scheduler.
 Step daemon_set_pass(const Json& set, const std::vector<const Json*>& pods, const std::vector<const Json*>& nodes,
                      Random& random);
 

@@ -11,7 +11,7 @@ namespace dra::sandbox::workload_test {
 
 const WallTime kNow = WallTime{std::chrono::seconds{1'800'000'000}};
 
-// Just enough of an API server to let passes act on: pods and sets by name, and the owner.
+// Just enough of an API server for passes to act on: pods and sets by name, and the owner.
 struct World {
   Json owner;
   std::map<std::string, Json> pods;
@@ -69,7 +69,7 @@ World workload(const char* name, int replicas) {
   return world;
 }
 
-// One round of a Deployment and its sets: every pass runs once, and `starting` pods become ready.
+// One round for a Deployment and its sets: every pass runs once, and `starting` pods become ready.
 void run_deployment(World& world, size_t starting) {
   world.perform(deployment_pass(world.owner, World::list(world.sets), kNow));
   const auto sets = world.sets;
@@ -103,8 +103,8 @@ TEST(DeploymentTest, MakesASetWhichMakesReplicasAndReportsThem) {
       << "a settled deployment is written again";
 }
 
-// Whatever the strategy and however slowly pods start: never more pods than allowed, never fewer ready ones, and in the
-// end the new template alone.
+// Whatever the strategy and however slowly pods start: never more pods than allowed, never fewer ready ones, and at the
+// end only the new template.
 TEST(DeploymentTest, ARolloutKeepsTheBoundsOfItsStrategy) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     SeededRandom random(seed);

@@ -1,4 +1,4 @@
-// CallChain: requests of a stand-in component, sent one after the other. The first one that is refused ends the chain.
+// CallChain: requests of a stand-in component, sent one after the other. The first refused request ends the chain.
 #pragma once
 
 #include <functional>
@@ -15,13 +15,13 @@ struct ChainedCall {
   std::string target;
   std::string body;
   std::string content_type = "application/merge-patch+json";
-  // Statuses that count as success besides 2xx (404 of a deletion).
+  // A status that counts as success besides 2xx (404 for a deletion).
   int also_fine = 0;
 };
 
 class CallChain : public std::enable_shared_from_this<CallChain> {
  public:
-  // `done` gets the status of the last call, 0 when there was no answer. It runs from a later task.
+  // `refusal`: status and body of the refused call, or the error if there was no answer. Runs from a later task.
   using Done = std::function<void(bool ok, const std::string& refusal)>;
   // Called with each answer; may add calls.
   using Answered = std::function<void(CallChain& chain, const client::Response&)>;

@@ -1,5 +1,5 @@
-// KeyWorker: what the stand-ins for Kubernetes' controllers have in common: a queue of keys, one worked off after the
-// other once everything that is watched is known. Belongs to the reactor's thread.
+// KeyWorker: what the stand-ins for Kubernetes' controllers share: a queue of keys, processed one after the other once
+// all watches have synced. Belongs to the reactor's thread.
 #pragma once
 
 #include <functional>
@@ -14,13 +14,13 @@ namespace dra::standin {
 
 class KeyWorker {
  public:
-  // No key is begun before `synced`: whoever changes what that answers calls look(). `work` begins a key and ends, now
-  // or later, with finish(). The reactor must outlive this.
+  // No key begins before `synced` returns true; call look() when its result may have changed. `work` begins a key and
+  // ends, now or later, with finish(). The reactor must outlive this.
   KeyWorker(Reactor& reactor, queue::BackOff backoff, std::function<bool()> synced,
             std::function<void(const std::string& key)> work);
 
   void add(std::string_view key);
-  // The key that is worked on is done; one that failed comes again after its back-off.
+  // Processing of the key has ended; a failed key is queued again after its back-off.
   void finish(const std::string& key, bool ok);
   void look() { pump_.schedule(); }
 

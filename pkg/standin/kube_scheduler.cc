@@ -50,7 +50,7 @@ struct KubeScheduler::Attempt {
   std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
   std::map<size_t, api::AllocationResult> decided;  // by index of the claim
   std::string node;
-  std::string why_not;  // without a node
+  std::string why_not;  // why there is no node
 };
 
 KubeScheduler::KubeScheduler(Reactor& reactor, client::Transport& transport, Random& random,
@@ -142,13 +142,13 @@ void KubeScheduler::on_pod(const client::Change<api::Pod>& change) {
     tracker_.set_pod(*change.after);
   else
     tracker_.remove_pod(change.before->metadata.uid);
-  if (on_node(change.before) && !on_node(change.after)) wake_all();  // it made room
+  if (on_node(change.before) && !on_node(change.after)) wake_all();  // it freed capacity
   if (!on_node(change.before) && on_node(change.after)) wake_those_who_look_at_pods();
   if (!change.after) {
     unschedulable_.erase(change.before->metadata.key());
     return;
   }
-  // A status patch alone (the unschedulable condition, say) is no reason to try again.
+  // A status patch alone (the unschedulable condition, for example) is not a reason to try again.
   const bool news = !change.before || change.before->scheduling_gates != change.after->scheduling_gates ||
                     change.before->resource_claim_statuses != change.after->resource_claim_statuses;
   if (news && wants_node(*change.after)) wake(change.after->metadata.key());
@@ -176,7 +176,7 @@ void KubeScheduler::on_volume(const std::string& claim) {
   for (const auto& pod : pods_.store().by_index("volumes", claim)) wake(pod->metadata.key());
 }
 
-// Affinity and spreading may be satisfied by a pod that came.
+// An added pod may satisfy affinity and spreading.
 void KubeScheduler::wake_those_who_look_at_pods() {
   const std::set<std::string> waiting = unschedulable_;
   for (const std::string& key : waiting)
@@ -278,7 +278,7 @@ bool KubeScheduler::waits_for_volumes(const std::shared_ptr<Attempt>& attempt) {
                                {"name", claim.name},
                                {"uid", claim.uid}}}}}}));
   }
-  unschedulable_.insert(key);  // a change of a volume brings it back
+  unschedulable_.insert(key);  // a change of a volume puts it back into the queue
   if (calls.empty()) {
     worker_.finish(key, true);
     return true;
@@ -292,7 +292,7 @@ bool KubeScheduler::filter(Attempt& attempt, std::vector<std::shared_ptr<const a
   std::vector<allocator::NodeId> order;
   std::vector<std::string> names;
   std::set<std::string> rejecting;
-  // Reserved until its volumes are there: other nodes are not looked at.
+  // Reserved until its volumes are bound: other nodes are not considered.
   std::vector<std::string> only;
   if (const auto binding = binding_.find(attempt.key); binding != binding_.end() && !binding->second.node.empty()) {
     if (reactor_.clock().mono_now() < binding->second.until)
@@ -389,7 +389,7 @@ void KubeScheduler::report_binding(const Attempt& attempt) {
                    .note = "Successfully assigned " + pod.key() + " to " + attempt.node});
 }
 
-// What bindClaim writes for one claim: nothing where the pod is in reservedFor already.
+// What bindClaim writes for one claim: nothing if the pod is already in reservedFor.
 void KubeScheduler::bind_claim_calls(const Attempt& attempt, size_t index, std::vector<ChainedCall>& calls) const {
   const api::ResourceClaim& claim = *attempt.claims[index];
   if (claim.status.allocation && reconcile::is_reserved_for(claim, attempt.pod->metadata.uid)) return;
@@ -416,7 +416,7 @@ void KubeScheduler::bind_claim_calls(const Attempt& attempt, size_t index, std::
     metadata["finalizers"].push_back(std::string(api::kDeleteProtectionFinalizer));
     calls.push_back({"PATCH", claim_path(claim) + "?fieldManager=kube-scheduler", Json{{"metadata", metadata}}.dump()});
   }
-  // Bound to the version that the finalizer's answer brings; see pre_bind().
+  // Bound to the version in the finalizer's answer; see pre_bind().
   calls.push_back({"PATCH", claim_path(claim) + "/status?fieldManager=kube-scheduler",
                    Json{{"metadata", version}, {"status", status}}.dump()});
 }
@@ -427,7 +427,7 @@ void KubeScheduler::pre_bind(const std::shared_ptr<Attempt>& attempt) {
   stats_.claim_writes += calls.size();
   stats_.allocations += attempt->decided.size();
   const api::Pod& pod = *attempt->pod;
-  // 1.35 and later: whoever looks on shall know the node before PreBind, which may take its time (KEP-5278).
+  // 1.35 and later: observers must know the node before PreBind, which may take long (KEP-5278).
   if (!attempt->claims.empty() && pod.nominated_node_name != attempt->node) {
     ++stats_.nominations;
     ChainedCall nominate{"PATCH", path_of(kPods, pod.metadata, "status"),
@@ -443,8 +443,8 @@ void KubeScheduler::pre_bind(const std::shared_ptr<Attempt>& attempt) {
   std::vector<ChainedCall> rest(calls.begin() + static_cast<long>(first.size()), calls.end());
   rest.push_back({"POST", path_of(kPods, pod.metadata, "binding"), binding.dump(), "application/json"});
   if (first.empty()) first = std::exchange(rest, {});
-  // Each call is added when the one before was answered: a status write of an object whose finalizer was just written
-  // carries the new version.
+  // Each call is added when the previous one was answered: a status write after a finalizer write must carry the new
+  // version.
   auto queue = std::make_shared<std::vector<ChainedCall>>(std::move(rest));
   auto at = std::make_shared<size_t>(0);
   chain_ = CallChain::run(

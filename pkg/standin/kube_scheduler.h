@@ -1,17 +1,17 @@
-// KubeScheduler: a stand-in for kube-scheduler 1.36 with its DynamicResources plugin, as far as it touches pods with
-// claims.
+// KubeScheduler: a stand-in for kube-scheduler 1.36 with its DynamicResources plugin, limited to its effects on pods
+// with claims.
 //
-// What it keeps of the original: gated pods are left alone; claims must exist, be undeleted and belong to the pod;
-// nodes are filtered by pkg/placement (volumes only when asked to) and by the selectors of allocated claims, without
-// another look at the devices; volumes are bound before anything else is written, for ten minutes at most;
-// unallocated claims are allocated first-fit (finalizer, then status); PreBind adds the
-// missing reservation, and with it a missing allocationTimestamp, which the API server refuses; any failure after that
-// strips the pod's reservations (Unreserve); when no node passes, an allocated claim that is reserved for nobody else
-// is deallocated (PostFilter); failing pods back off 1 to 10 s. One pod at a time. Nothing here looks at reservations
-// by other processes before it writes. With `reports`, pods get the condition PodScheduled and the events that people
-// look for.
+// It keeps these rules of the original: gated pods are left alone; claims must exist, not be deleted and belong
+// to the pod; nodes are filtered by pkg/placement (volumes only if asked) and by the selectors of allocated
+// claims, without checking the devices again; volumes are bound before anything else is written, for ten minutes
+// at most; unallocated claims are allocated first-fit (finalizer, then status); PreBind adds the missing
+// reservation, and with it a missing allocationTimestamp, which the API server refuses; any failure after that
+// removes the pod's reservations (Unreserve); if no node passes, an allocated claim that is reserved for nobody
+// else is deallocated (PostFilter); failing pods back off 1 to 10 s. One pod at a time. It does not check for
+// reservations by other processes before it writes. With `reports`, pods get the condition PodScheduled and the
+// usual events.
 //
-// The tests of gate mode and `dra-sandbox up --scheduling=gate` use this one class.
+// The tests of gate mode and `dra-sandbox up --scheduling=gate` both use this class.
 //
 // Belongs to the reactor's thread.
 #pragma once
@@ -39,7 +39,7 @@ namespace dra::standin {
 
 struct KubeSchedulerOptions {
   bool allocates = true;  // off: unallocated claims leave the pod pending
-  bool volumes = false;   // watches them; without, pods with PersistentVolumeClaims stay pending
+  bool volumes = false;   // watches them; if off, pods with PersistentVolumeClaims stay pending
   bool reports = false;   // writes PodScheduled=False and the events Scheduled and FailedScheduling
 };
 
@@ -50,7 +50,7 @@ class KubeScheduler : public Scheduler {
   ~KubeScheduler() override;
 
   void start();
-  // No pod is tried before it knows the cluster.
+  // No pod is tried before this is true.
   bool synced() const;
   SchedulerStats stats() override { return stats_; }
 
@@ -64,19 +64,19 @@ class KubeScheduler : public Scheduler {
   void wake_those_who_look_at_pods();
   void wake(const std::string& key);
   bool wants_node(const api::Pod& pod) const;
-  // The pod's claims; false while one is missing, deleted or not the pod's.
+  // The pod's claims; false if one is missing, deleted or not the pod's.
   bool claims_of(const api::Pod& pod, std::vector<std::shared_ptr<const api::ResourceClaim>>& out) const;
   void attempt(const std::string& key);
-  // Chooses a node and, where needed, devices; false when none fits.
+  // Chooses a node and, if needed, devices; false if no node fits.
   bool filter(Attempt& attempt, std::vector<std::shared_ptr<const api::ResourceClaim>>& unavailable);
-  // Asks for what the pod's volumes need on the node; false: they are bound.
+  // Requests what the pod's volumes need on the node; false: they are bound.
   bool waits_for_volumes(const std::shared_ptr<Attempt>& attempt);
   void on_volume(const std::string& claim);
   void post_filter(const Attempt& attempt, const std::vector<std::shared_ptr<const api::ResourceClaim>>& unavailable);
   void pre_bind(const std::shared_ptr<Attempt>& attempt);
   void bind_claim_calls(const Attempt& attempt, size_t index, std::vector<ChainedCall>& calls) const;
   void unreserve(const std::shared_ptr<Attempt>& attempt, const std::string& why);
-  // Ends an attempt that found no node: the event, and the condition where it is new.
+  // Ends an attempt that found no node: writes the event, and the condition if it is new.
   void report_failure(const api::Pod& pod, const std::string& why, std::vector<ChainedCall>& calls);
   void report_binding(const Attempt& attempt);
 
@@ -90,15 +90,15 @@ class KubeScheduler : public Scheduler {
   client::Informer<api::ResourceSlice> slices_;
   client::Informer<api::DeviceClass> classes_;
   client::Informer<api::Namespace> namespaces_;
-  // No pod is tried before all of them are in step.
+  // No pod is tried before all of them have synced.
   const std::array<client::ObjectStore*, 6> stores_{&pods_.core(),   &nodes_.core(),   &claims_.core(),
                                                     &slices_.core(), &classes_.core(), &namespaces_.core()};
   inventory::Inventory inventory_;
   allocator::Allocator allocator_;
   manager::NodeTracker tracker_;
   KeyWorker worker_;
-  // Pods whose volumes are being bound: the node, and until when; no node: the provisioner took it back, and the pod is
-  // not tried before.
+  // Pods whose volumes are being bound: the node and the deadline; no node: the provisioner rejected it, and the pod is
+  // not tried before `not_before`.
   struct Binding {
     std::string node;
     MonoTime until;
@@ -110,7 +110,7 @@ class KubeScheduler : public Scheduler {
   std::set<std::string> bound_;  // uids
   SchedulerStats stats_;
   std::shared_ptr<CallChain> chain_;
-  std::unique_ptr<client::RestClient> events_client_;  // null, as the next: nothing is reported
+  std::unique_ptr<client::RestClient> events_client_;  // null, like the next one: nothing is reported
   std::unique_ptr<client::EventRecorder> events_;
 };
 

@@ -1,4 +1,4 @@
-// Scheduler: what tests and the sandbox ask of the scheduler of a cluster, be it kube-scheduler itself or its stand-in.
+// Scheduler: what tests and the sandbox need from a cluster's scheduler, be it kube-scheduler itself or its stand-in.
 #pragma once
 
 #include <cstdint>
@@ -6,14 +6,14 @@
 
 namespace dra::standin {
 
-// Since the scheduler was started.
+// Counts since the scheduler was started.
 struct SchedulerStats {
-  uint64_t claim_writes = 0;   // of any kind, refused ones too
+  uint64_t claim_writes = 0;   // of any kind, including refused ones
   uint64_t allocations = 0;    // claims it allocated itself
   uint64_t deallocations = 0;  // PostFilter
   uint64_t nominations = 0;    // nodes it wrote to status.nominatedNodeName of pods
   uint64_t failures = 0;       // refused writes of claims and bindings
-  std::string last_failure;    // the API server's words
+  std::string last_failure;    // the API server's message
 };
 
 // A part of the cluster that runs until it is destroyed.

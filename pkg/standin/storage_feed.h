@@ -1,4 +1,4 @@
-// StorageFeed: watches volumes and what belongs to them for a node tracker, as the stand-in of kube-scheduler needs it.
+// StorageFeed: watches volumes and related kinds for a node tracker, as the stand-in of kube-scheduler needs them.
 // Belongs to the reactor's thread.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace dra::standin {
 
 class StorageFeed {
  public:
-  // `changed` gets the claim ("namespace/name") that is concerned, "" when any may be. All must outlive it.
+  // `changed` gets the affected claim ("namespace/name"), or "" if any may be affected. All must outlive it.
   StorageFeed(Reactor& reactor, client::Transport& transport, Random& random, manager::NodeTracker& tracker,
               std::function<void(const std::string& claim)> changed);
   void start();
