@@ -4,8 +4,8 @@
 
 namespace dra::inspect {
 
-std::string supposed_uid(const api::Pod& pod) {
-  return pod.metadata.uid + "/extended";
+std::string supposed_uid(const std::string& pod_uid) {
+  return pod_uid + "/extended";
 }
 
 std::optional<ByClass> asked_by_class(const Objects& objects, const api::Pod& pod) {
@@ -21,7 +21,7 @@ std::optional<ByClass> asked_by_class(const Objects& objects, const api::Pod& po
   auto claim = std::make_shared<api::ResourceClaim>();
   claim->metadata.ns = pod.metadata.ns;
   claim->metadata.name = pod.metadata.name + "-extended-resources";
-  claim->metadata.uid = supposed_uid(pod);
+  claim->metadata.uid = supposed_uid(pod.metadata.uid);
   claim->spec.requests = reconcile::plan_extended(pod, found.resources).requests;
   found.claim = std::move(claim);
   for (const auto& [name, node] : objects.nodes)

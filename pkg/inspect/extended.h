@@ -25,6 +25,6 @@ struct ByClass {
 std::optional<ByClass> asked_by_class(const Objects& objects, const api::Pod& pod);
 
 // The uid of the claim that is supposed for the pod.
-std::string supposed_uid(const api::Pod& pod);
+std::string supposed_uid(const std::string& pod_uid);
 
 }  // namespace dra::inspect

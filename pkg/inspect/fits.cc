@@ -146,8 +146,7 @@ class Fitting {
   }
 
   void take_back(const Copy& copy) {
-    for (const Claim& claim : copy.claims) state_.inventory.forget(claim->metadata.uid);
-    if (!copy.pod_uid.empty()) state_.cluster.remove_pod(copy.pod_uid);
+    state_.give_back(copy.pod_uid, copy.claims);
     for (const auto& [key, claim] : copy.replaced) claims_[key] = claim;
   }
 
@@ -288,6 +287,7 @@ std::string_view fit_name(Fit fit) {
 Result<std::vector<FitAnswer>> fits(const Objects& objects, const Manifest& manifest, const FitsOptions& options) {
   Objects together = objects;  // pointers only
   for (const auto& device_class : manifest.classes) together.classes[device_class->metadata.name] = device_class;
+  add_volume_claims(together, manifest);
   Sources sources{together, {}, {}, {}};
   for (const Workload& workload : manifest.workloads)
     if (!why_volumes_are_not_judged(objects, manifest, workload).empty()) sources.without_volumes.insert(&workload);

@@ -292,6 +292,91 @@ TEST(Fits, AVolumeThatIsNowhereIsNamedAndOneOfTheFileIsLeftOut) {
   EXPECT_NE(notes.front().find("PersistentVolumeClaim d is still to be made from the file"), std::string::npos);
 }
 
+// Local volumes of 10Gi, one a node, for claims of a class that waits for pods.
+Objects with_local_volumes(const std::vector<std::string>& nodes) {
+  Objects objects = four_gpus();
+  objects.storage_read = true;
+  auto local = std::make_shared<api::StorageClass>();
+  local->metadata.name = "local";
+  local->metadata.annotations["storageclass.kubernetes.io/is-default-class"] = "true";
+  local->provisioner = "kubernetes.io/no-provisioner";
+  local->volume_binding_mode = "WaitForFirstConsumer";
+  objects.storage_classes["local"] = local;
+  for (const std::string& node : nodes) {
+    auto volume = std::make_shared<api::PersistentVolume>();
+    volume->metadata.name = volume->metadata.uid = "on-" + node;
+    volume->storage = "10Gi";
+    volume->access_modes = {"ReadWriteOnce"};
+    volume->storage_class_name = "local";
+    volume->phase = "Available";
+    volume->node_affinity = api::NodeSelector{{{{}, {{"metadata.name", "In", {node}}}}}};
+    objects.volumes[volume->metadata.name] = volume;
+  }
+  return objects;
+}
+
+std::string pod_with(const std::string& name, const std::string& volume_claim) {
+  return "{apiVersion: v1, kind: Pod, metadata: {name: " + name +
+         "}, spec: {volumes: [{name: v, persistentVolumeClaim: {claimName: " + volume_claim +
+         "}}], containers: [{name: c}]}}\n---\n";
+}
+
+std::string volume_claim(const std::string& name) {
+  return "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: " + name +
+         "}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 5Gi}}}}\n---\n";
+}
+
+std::string fits_text(const Objects& objects, const std::string& text, const FitsOptions& options = {}) {
+  const auto manifest = read_manifest(text, "default");
+  EXPECT_TRUE(manifest);
+  const auto found = fits(objects, *manifest, options);
+  EXPECT_TRUE(found);
+  std::string said;
+  for (const FitAnswer& one : *found)
+    said += one.what + " " + std::string(fit_name(one.fit)) + " " + std::to_string(one.placed) + " on " +
+            (one.nodes.empty() ? "-" : one.nodes.front()) + "; ";
+  return said;
+}
+
+TEST(Fits, PodsCompeteForVolumesThatAreNotBound) {
+  const std::string node = four_gpus().nodes.begin()->first;
+  const std::string file = volume_claim("a") + volume_claim("b") + pod_with("one", "a") + pod_with("two", "b");
+  EXPECT_EQ(fits_text(with_local_volumes({}), file), "pod/one never 0 on -; pod/two never 0 on -; ");
+  EXPECT_EQ(fits_text(with_local_volumes({node}), file), "pod/one now 1 on " + node + "; pod/two when empty 0 on -; ")
+      << "the first takes the only volume";
+  EXPECT_EQ(fits_text(with_local_volumes({node}), volume_claim("a") + pod_with("one", "a") + pod_with("two", "a")),
+            "pod/one now 1 on " + node + "; pod/two now 1 on " + node + "; ")
+      << "two pods of one claim";
+}
+
+TEST(Fits, WhatWasOnlyCountedIsGivenBackWithItsVolume) {
+  const std::string node = four_gpus().nodes.begin()->first;
+  Objects objects = with_local_volumes({node});
+  api::Pod pod;
+  pod.metadata.ns = "default";
+  pod.metadata.name = pod.metadata.uid = "p";
+  api::PodVolume volume;
+  volume.name = "v";
+  volume.claim_name = "a";
+  pod.volumes = {volume};
+  auto claim = std::make_shared<api::PersistentVolumeClaim>();
+  claim->metadata.ns = "default";
+  claim->metadata.name = claim->metadata.uid = "a";
+  claim->access_modes = {"ReadWriteOnce"};
+  claim->storage = "5Gi";
+  claim->storage_class_name = "local";
+  objects.volume_claims["default/a"] = claim;
+  State taken(objects, {});
+  for (int round = 0; round < 3; ++round) {
+    const Placed placed = taken.place(&pod, {});
+    ASSERT_EQ(placed.outcome, allocator::Outcome::kFeasible) << placed.why;
+    taken.take(&pod, {}, placed);
+    EXPECT_TRUE(taken.cluster.storage.volumes.find("on-" + node)->claim_ref);
+    taken.give_back(pod.metadata.uid, {});
+    EXPECT_FALSE(taken.cluster.storage.volumes.find("on-" + node)->claim_ref);
+  }
+}
+
 // What a group that does not fit had tried to take is free for those behind it in the file.
 TEST(Fits, AGroupThatDoesNotFitKeepsNothing) {
   const std::string behind =

@@ -82,12 +82,14 @@ Result<Workload> workload_from(const std::string& kind, const json& object, cons
   workload.kind = kind;
   workload.name = string_at(object_at(object, "metadata"), "name");
   if (count != nullptr) workload.replicas = count_at(object_at(object, "spec"), count);
+  const json& claims = object_at(object_at(object, "spec"), "volumeClaimTemplates");
+  workload.makes_volume_claims = kind == "StatefulSet" && !claims.empty();
   json pod{{"apiVersion", "v1"},
            {"kind", "Pod"},
            {"metadata", object_at(pod_template, "metadata")},
            {"spec", object_at(pod_template, "spec")}};
   workload.group = group_of(pod["metadata"], pod["spec"]);
-  workload.has_volumes = has_volume_claims(pod["spec"]);
+  workload.has_volumes = workload.makes_volume_claims || has_volume_claims(pod["spec"]);
   pod["metadata"]["name"] = workload.name;
   pod["metadata"]["namespace"] = string_at(object_at(object, "metadata"), "namespace");
   auto read = api::decode<api::Pod>(pod.dump(-1, ' ', false, json::error_handler_t::replace));
@@ -107,6 +109,7 @@ Result<void> add_document(Manifest& manifest, json& object, const std::string& n
   put_namespace(object, ns);
   if (kind == "ResourceClaim") return keep(manifest.claims, decoded<api::ResourceClaim>(object));
   if (kind == "ResourceClaimTemplate") return keep(manifest.templates, decoded<api::ResourceClaimTemplate>(object));
+  if (kind == "PersistentVolumeClaim") return keep(manifest.volume_claims, decoded<api::PersistentVolumeClaim>(object));
   if (kind == "PodGroup") return keep(manifest.groups, group_from(object));
   const json& spec = object_at(object, "spec");
   const json& pod_template = object_at(spec, "template");

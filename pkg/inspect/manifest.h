@@ -24,8 +24,9 @@ struct Workload {
   std::string name;
   api::Pod pod;
   uint32_t replicas = 1;
-  std::string group;         // the pod group that its pods name, in their namespace; empty: none
-  bool has_volumes = false;  // of PersistentVolumeClaims
+  std::string group;                 // the pod group that its pods name, in their namespace; empty: none
+  bool has_volumes = false;          // of PersistentVolumeClaims
+  bool makes_volume_claims = false;  // a StatefulSet's volumeClaimTemplates
   std::string text() const { return to_lower(kind) + "/" + name; }
 };
 
@@ -42,6 +43,7 @@ struct Manifest {
   std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
   std::vector<std::shared_ptr<const api::ResourceClaimTemplate>> templates;
   std::vector<std::shared_ptr<const api::DeviceClass>> classes;
+  std::vector<std::shared_ptr<const api::PersistentVolumeClaim>> volume_claims;
   std::vector<std::string> skipped;  // "Service web"
 };
 

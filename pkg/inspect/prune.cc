@@ -21,7 +21,7 @@ bool is_read(const std::string& annotation) {
   return annotation.starts_with("dra-controller-manager/") || annotation.find("resource.k8s.io") != std::string::npos ||
          annotation.starts_with("resource.kubernetes.io/") || annotation == "volume.beta.kubernetes.io/storage-class" ||
          annotation == "volume.kubernetes.io/selected-node" || annotation == "pv.kubernetes.io/bind-completed" ||
-         annotation == "pv.kubernetes.io/bound-by-controller";
+         annotation == "pv.kubernetes.io/bound-by-controller" || annotation.ends_with("/is-default-class");
 }
 
 void prune_managed_fields(json& metadata) {

@@ -22,6 +22,7 @@ State::State(const Objects& given, StateOptions chosen)
       options(std::move(chosen)),
       inventory(options.features.on(given.server_version)),
       numbers_(inventory),
+      assumed_volumes_(cluster.storage, clock_),
       random_(1) {
   for (const auto& [name, one] : objects.classes) inventory.apply_class(*one);
   for (const auto& [name, node] : objects.nodes) {
@@ -170,15 +171,43 @@ void State::take(const api::Pod* pod, const std::vector<Claim>& claims, const Pl
     if (!claim->status.allocation && next < placed.results.size())
       inventory.assume(claim->metadata.uid, placed.results[next++]);
   // One more than there are claims: that for its extended resources.
-  if (pod != nullptr && next < placed.results.size()) inventory.assume(supposed_uid(*pod), placed.results[next]);
-  if (pod != nullptr) cluster.set_pod(*pod, placed.node, true);
+  if (pod != nullptr && next < placed.results.size())
+    inventory.assume(supposed_uid(pod->metadata.uid), placed.results[next]);
+  if (pod == nullptr) return;
+  take_volumes(*pod, placed.node);
+  cluster.set_pod(*pod, placed.node, true);
 }
 
-void State::give_back(const api::Pod* pod, const std::vector<Claim>& claims) {
+// As the manager does between the decision and the binding: two pods that wait get two volumes, and the second pod of a
+// claim goes where the first one takes it.
+void State::take_volumes(const api::Pod& pod, const std::string& node) {
+  const auto index = cluster.find_node(node);
+  if (volumes_ != placement::Volumes::kChecked || !has_volume_claims(pod) || !index) return;
+  // Where a claim serves its extended resources no node offers them.
+  const std::optional<ByClass> asked = asked_by_class(objects, pod);
+  for (const api::Pod* of : {&pod, asked ? &asked->rest : static_cast<const api::Pod*>(nullptr)}) {
+    if (of == nullptr) continue;
+    const auto needs = placement::PodNeeds::of(*of);
+    if (!needs) continue;
+    const std::vector<placement::NodeIndex> only{*index};
+    placement::DecisionOptions asked_for;
+    asked_for.volumes = volumes_;
+    asked_for.keep_plans = true;
+    asked_for.only = &only;
+    const placement::Cluster::Aside aside(cluster, pod.metadata.uid);
+    placement::Decision decision = placement::decide(cluster, *needs, asked_for);
+    if (decision.nodes.empty()) continue;
+    return assumed_volumes_.assume(pod.metadata.uid, pod.metadata.ns, node,
+                                   placement::plan_on(*index, std::move(decision)));
+  }
+}
+
+void State::give_back(const std::string& pod_uid, const std::vector<Claim>& claims) {
   for (const Claim& claim : claims) inventory.forget(claim->metadata.uid);
-  if (pod == nullptr) return;
-  inventory.forget(supposed_uid(*pod));
-  cluster.remove_pod(pod->metadata.uid);
+  if (pod_uid.empty()) return;
+  inventory.forget(supposed_uid(pod_uid));
+  assumed_volumes_.forget(pod_uid);
+  cluster.remove_pod(pod_uid);
 }
 
 Result<std::vector<Claim>> claims_of(const Objects& objects, const api::Pod& pod) {

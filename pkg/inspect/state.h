@@ -13,9 +13,11 @@
 #include <vector>
 
 #include "pkg/allocator/allocator.h"
+#include "pkg/base/clock.h"
 #include "pkg/base/random.h"
 #include "pkg/inspect/objects.h"
 #include "pkg/inventory/inventory.h"
+#include "pkg/placement/assumed_volumes.h"
 #include "pkg/placement/cluster.h"
 #include "pkg/placement/decision.h"
 #include "pkg/placement/node_numbers.h"
@@ -65,9 +67,10 @@ class State {
   // `claims`: all of the pod; those that are allocated say where it may go. `pod` null: claims alone, on any node.
   // `only`: this node alone, where not empty.
   Placed place(const api::Pod* pod, const std::vector<Claim>& claims, const std::string& only = "");
-  // Counts the answer as taken, under these uids; and takes it back.
+  // Counts the answer as taken, under these uids: devices, resources of the node, and volumes that are to be bound or
+  // made; and takes it back. `pod_uid` is empty for claims alone.
   void take(const api::Pod* pod, const std::vector<Claim>& claims, const Placed& placed);
-  void give_back(const api::Pod* pod, const std::vector<Claim>& claims);
+  void give_back(const std::string& pod_uid, const std::vector<Claim>& claims);
 
  private:
   // Without a look at extended resources that classes provide; `among`: only these nodes, where not empty.
@@ -75,9 +78,12 @@ class State {
   std::vector<inventory::NodeId> nodes_for(const api::Pod* pod, const std::vector<Claim>& allocated,
                                            const std::vector<std::string>& among, Placed& refused);
   bool usable(const std::vector<Claim>& allocated, const std::string& node) const;
+  void take_volumes(const api::Pod& pod, const std::string& node);
 
   placement::NodeNumbers numbers_;
   placement::Volumes volumes_ = placement::Volumes::kIgnored;
+  SystemClock clock_;
+  placement::AssumedVolumes assumed_volumes_;
   SeededRandom random_;
   std::unique_ptr<allocator::Allocator> allocator_;
 };

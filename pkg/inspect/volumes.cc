@@ -3,6 +3,33 @@
 #include <algorithm>
 
 namespace dra::inspect {
+namespace {
+
+bool is_default(const api::StorageClass& one) {
+  const api::StringMap& annotations = one.metadata.annotations;
+  return std::any_of(annotations.begin(), annotations.end(), [](const auto& entry) {
+    return entry.second == "true" && (entry.first == "storageclass.kubernetes.io/is-default-class" ||
+                                      entry.first == "storageclass.beta.kubernetes.io/is-default-class");
+  });
+}
+
+// The class that the claim gets: the one it names or, as the admission plugin DefaultStorageClass chooses, the youngest
+// of the default ones.
+std::string class_in(const Objects& objects, const api::PersistentVolumeClaim& claim) {
+  if (claim.storage_class_name) return *claim.storage_class_name;
+  const api::StorageClass* found = nullptr;
+  for (const auto& [name, one] : objects.storage_classes)
+    if (is_default(*one) && (found == nullptr || found->metadata.creation_timestamp < one->metadata.creation_timestamp))
+      found = one.get();
+  return found == nullptr ? placement::class_of(claim) : found->metadata.name;
+}
+
+bool waits_for_pods(const Objects& objects, const api::PersistentVolumeClaim& claim) {
+  const auto found = objects.storage_classes.find(class_in(objects, claim));
+  return found != objects.storage_classes.end() && found->second->volume_binding_mode == "WaitForFirstConsumer";
+}
+
+}  // namespace
 
 bool is_of_storage(std::string_view plural) {
   const auto& kinds = kinds_to_read();
@@ -39,14 +66,27 @@ std::string why_volumes_are_not_judged(const Objects& objects) {
 
 std::string why_volumes_are_not_judged(const Objects& objects, const Manifest& manifest, const Workload& workload) {
   if (std::string why = why_volumes_are_not_judged(objects); !why.empty()) return why;
+  if (workload.makes_volume_claims) return "the claims of its volumeClaimTemplates are made with its pods";
   for (const api::PodVolume& volume : workload.pod.volumes) {
     if (volume.ephemeral) return "the claim of volume " + quote(volume.name) + " is made with the pod";
-    const bool of_the_file = std::find(manifest.skipped.begin(), manifest.skipped.end(),
-                                       "PersistentVolumeClaim " + volume.claim_name) != manifest.skipped.end();
-    if (of_the_file && !objects.volume_claims.contains(workload.pod.metadata.ns + "/" + volume.claim_name))
-      return "PersistentVolumeClaim " + volume.claim_name + " is still to be made from the file";
+    const std::string key = workload.pod.metadata.ns + "/" + volume.claim_name;
+    for (const auto& claim : manifest.volume_claims)
+      if (claim->metadata.key() == key && !objects.volume_claims.contains(key) && !waits_for_pods(objects, *claim))
+        return "PersistentVolumeClaim " + volume.claim_name +
+               " is still to be made from the file, and gets its volume before its pods get a node";
   }
   return "";
+}
+
+void add_volume_claims(Objects& objects, const Manifest& manifest) {
+  for (const auto& claim : manifest.volume_claims) {
+    auto made = std::make_shared<api::PersistentVolumeClaim>(*claim);
+    made->metadata.uid = "fits-volume-" + claim->metadata.key();
+    made->storage_class_name = class_in(objects, *claim);
+    made->phase = "Pending";
+    made->volume_name.clear();
+    objects.volume_claims.try_emplace(claim->metadata.key(), std::move(made));
+  }
 }
 
 std::vector<std::string> trouble_of_volumes(const Objects& objects, const api::Pod& pod) {

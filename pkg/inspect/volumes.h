@@ -22,6 +22,8 @@ void add_storage(const Objects& objects, placement::StorageFacts& facts);
 std::string why_volumes_are_not_judged(const Objects& objects);
 // The same of a workload of a file: also where its claims are still to be made.
 std::string why_volumes_are_not_judged(const Objects& objects, const Manifest& manifest, const Workload& workload);
+// The claims of the file that are not in the cluster, as the server would store them.
+void add_volume_claims(Objects& objects, const Manifest& manifest);
 
 // What keeps claims of the pod from being bound, where no node is to blame: "PersistentVolumeClaim data names
 // StorageClass fast, which does not exist". One text a claim; none where volumes are not judged.

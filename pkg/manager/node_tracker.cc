@@ -289,9 +289,7 @@ placement::VolumePlan NodeTracker::plan(const api::Pod& pod, const std::string& 
   placement::DecisionOptions options;
   options.keep_plans = true;
   options.only = &only;
-  placement::Decision decision = decide(*needs, options);
-  const auto found = decision.plans.find(*index);
-  return found == decision.plans.end() ? placement::VolumePlan{} : std::move(found->second);
+  return placement::plan_on(*index, decide(*needs, options));
 }
 
 allocation::VolumeNeeds NodeTracker::volumes(const api::Pod& pod, const std::string& node) {

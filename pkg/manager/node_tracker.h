@@ -15,7 +15,7 @@
 #include "controllers/allocation/node_chooser.h"
 #include "controllers/allocation/shape.h"
 #include "pkg/api/core.h"
-#include "pkg/manager/assumed_volumes.h"
+#include "pkg/placement/assumed_volumes.h"
 #include "pkg/placement/decision.h"
 #include "pkg/placement/node_numbers.h"
 
@@ -64,7 +64,7 @@ class NodeTracker : public allocation::NodeChooser {
     cluster_.remove_namespace(name);
   }
   placement::StorageFacts& storage() { return cluster_.storage; }  // all but claims and volumes
-  AssumedVolumes& volumes() { return volumes_; }
+  placement::AssumedVolumes& volumes() { return volumes_; }
   placement::WorkloadFacts& workloads() { return cluster_.workloads; }
   placement::ObjectsByKey<api::Job>& jobs() { return jobs_; }
   // Why a pod with a volume still to be bound must wait; empty: this program may bind volumes, or need not.
@@ -116,7 +116,7 @@ class NodeTracker : public allocation::NodeChooser {
 
   const Clock& clock_;
   mutable placement::Cluster cluster_;
-  AssumedVolumes volumes_;
+  placement::AssumedVolumes volumes_;
   placement::ObjectsByKey<api::Job> jobs_;
   std::optional<placement::NodeNumbers> numbers_;
   std::string volumes_unbindable_;

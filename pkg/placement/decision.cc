@@ -263,6 +263,11 @@ bool Decision::depends_on_room() const {
   });
 }
 
+VolumePlan plan_on(NodeIndex node, Decision decision) {
+  const auto found = decision.plans.find(node);
+  return found == decision.plans.end() ? VolumePlan{} : std::move(found->second);
+}
+
 std::string Decision::summary() const {
   const size_t examined = candidates.size() + not_named;
   const std::string of = std::to_string(nodes.size()) + "/" + std::to_string(examined) + " nodes are available";

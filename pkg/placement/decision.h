@@ -129,5 +129,7 @@ struct Decision {
 };
 
 Decision decide(const Cluster& cluster, const PodNeeds& needs, const DecisionOptions& options = {});
+// What would be done about the pod's volumes on the node, as this decision says it (made with keep_plans).
+VolumePlan plan_on(NodeIndex node, Decision decision);
 
 }  // namespace dra::placement

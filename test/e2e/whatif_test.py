@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What `kubectl dra whatif` says against what then happens in the sandbox: random pods and Deployments on three nodes, a random change, the answer, the
 change itself; the same pods must run afterwards, and as many of each Deployment. Changes are of every verb: delete (a pod, a Deployment, a claim),
-drain, cordon, taint (a device or all of a node; NoExecute or NoSchedule), add-node and scale.
+drain, cordon, taint (a device or all of a node; NoExecute or NoSchedule), add-node and scale. Half of the pods of half of the worlds have volumes, too:
+claims that no volume is bound to yet and fewer local volumes than claims, so that pods compete for them; some pods share a claim.
 
 Usage: whatif_test.py FOLDER_OF_PROGRAMS [--worlds N] [--seed S]
 """
@@ -23,6 +24,8 @@ CLAIMS = rest.RESOURCE + "/namespaces/default/resourceclaims"
 RULES = "/apis/resource.k8s.io/v1beta2/devicetaintrules"
 MERGE = "application/merge-patch+json"
 NODES, DEVICES = 3, 4
+VOLUMES, VOLUME_CLAIMS = "/api/v1/persistentvolumes", "/api/v1/namespaces/default/persistentvolumeclaims"
+STORAGE_CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
 SLICES = rest.RESOURCE + "/resourceslices"
 NEW = "-new-"  # in the name of a node that was added: no kubelet is simulated there, so its pods are bound and never start
 
@@ -42,12 +45,24 @@ class World:
         self.box, self.programs, self.seed = box, programs, seed
         self.api = rest.Api(box.kubeconfig)
         self.random = random.Random(seed)
-        self.bare, self.deployments = [], {}
+        self.bare, self.deployments, self.volume_claims = [], {}, []
 
     def fill(self):
-        for i in range(self.random.randint(2, 5)):
+        count = self.random.randint(2, 5)
+        volumes = self.random.randint(1, count) if self.seed % 2 else 0
+        for i in range(volumes):
+            node = self.random.randrange(NODES)
+            terms = [{"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [f"node-{node}"]}]}]
+            self.api.create(VOLUMES, {"metadata": {"name": f"local-{i}"}, "spec": {"capacity": {"storage": "10Gi"}, "accessModes": ["ReadWriteOnce"],
+                            "storageClassName": "local", "persistentVolumeReclaimPolicy": "Retain", "local": {"path": "/data"},
+                            "nodeAffinity": {"required": {"nodeSelectorTerms": terms}}}})
+        for i in range(count):
             self.bare.append(f"pod-{i}")
-            self.api.create(PODS, rest.pod(f"pod-{i}", f"take-{self.random.randint(1, 4)}"))
+            pod = rest.pod(f"pod-{i}", f"take-{self.random.randint(1, 4)}")
+            if volumes and self.random.random() < 0.6:
+                claim = self.volume_claim()
+                pod["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": claim}}]
+            self.api.create(PODS, pod)
             time.sleep(1.05)  # ages are seconds, and the older pod comes first
         for i in range(self.random.randint(0, 2)):
             name = f"app{i}"
@@ -56,6 +71,14 @@ class World:
             self.api.create(DEPLOYMENTS, {"metadata": {"name": name}, "spec": {"replicas": self.deployments[name], "selector": {"matchLabels": {"app": name}},
                             "template": {"metadata": {"labels": {"app": name}}, "spec": template["spec"]}}})
             self.settle()
+
+    def volume_claim(self):
+        """The name of a claim: a new one, or the last one made."""
+        if not self.volume_claims or self.random.random() < 0.75:
+            self.volume_claims.append(f"data-{len(self.volume_claims)}")
+            self.api.create(VOLUME_CLAIMS, {"metadata": {"name": self.volume_claims[-1]}, "spec": {
+                "accessModes": ["ReadWriteOnce"], "storageClassName": "local", "resources": {"requests": {"storage": "5Gi"}}}})
+        return self.volume_claims[-1]
 
     def pods(self):
         return [pod for pod in self.api.items(PODS) if alive(pod)]
@@ -206,6 +229,12 @@ class World:
             self.cordon(f"node-{i}", False)
         self.bare, self.deployments = [], {}
         self.api.request("DELETE", RULES + "/ecc")
+        for name in self.volume_claims:
+            self.api.request("DELETE", f"{VOLUME_CLAIMS}/{name}")
+        self.box.wait_for(lambda: not self.api.items(VOLUME_CLAIMS) or self.api.items(PODS), 30, f"seed {self.seed}: claims of volumes to go")
+        for volume in self.api.items(VOLUMES):
+            self.api.request("DELETE", f"{VOLUMES}/{volume['metadata']['name']}")
+        self.volume_claims = []
         self.box.wait_for(lambda: not self.api.items(PODS) and not self.api.items(CLAIMS), 30, f"seed {self.seed}: an empty cluster")
 
     def settle_empty_deployments(self):
@@ -241,6 +270,8 @@ def main():
         out.write(rest.fleet(NODES, DEVICES))
     try:
         with sandbox.Sandbox(os.path.join(programs, "dra-sandbox"), ["--fleet", fleet]) as box:
+            rest.Api(box.kubeconfig).create(STORAGE_CLASSES, {"metadata": {"name": "local"}, "provisioner": "kubernetes.io/no-provisioner",
+                                            "volumeBindingMode": "WaitForFirstConsumer"})
             for count in range(1, 5):
                 rest.Api(box.kubeconfig).create(rest.RESOURCE + "/namespaces/default/resourceclaimtemplates", rest.template(f"take-{count}", count=count))
             wrong = [seed for seed in range(first, first + worlds) if not run_world(box, programs, seed)]

@@ -1,14 +1,13 @@
-#include "pkg/manager/assumed_volumes.h"
+#include "pkg/placement/assumed_volumes.h"
 
-namespace dra::manager {
+namespace dra::placement {
 
 void AssumedVolumes::set(Claim claim) {
   const std::string key = claim->metadata.key();
   const Claim before = this->claim(key);
-  if (before && !placement::is_bound(*before) && placement::is_bound(*claim) &&
-      !facts_.volumes.find(claim->volume_name))
+  if (before && !is_bound(*before) && is_bound(*claim) && !facts_.volumes.find(claim->volume_name))
     bound_at_[key] = clock_.mono_now();
-  if (!placement::is_bound(*claim)) bound_at_.erase(key);
+  if (!is_bound(*claim)) bound_at_.erase(key);
   const auto assumed = claims_.find(key);
   if (assumed == claims_.end()) return facts_.claims.set(std::move(claim));
   assumed->second.real = std::move(claim);
@@ -34,7 +33,7 @@ void AssumedVolumes::remove_volume(const std::string& name) {
 }
 
 void AssumedVolumes::show(const AssumedClaim& assumed) {
-  if (placement::is_bound(*assumed.real) || assumed.real->metadata.annotations.contains(api::kSelectedNodeAnnotation))
+  if (is_bound(*assumed.real) || assumed.real->metadata.annotations.contains(api::kSelectedNodeAnnotation))
     return facts_.claims.set(assumed.real);
   auto copy = std::make_shared<api::PersistentVolumeClaim>(*assumed.real);
   copy->metadata.annotations[api::kSelectedNodeAnnotation] = assumed.node;
@@ -50,7 +49,7 @@ void AssumedVolumes::show(const AssumedVolume& assumed) {
 }
 
 void AssumedVolumes::assume(const std::string& pod_uid, const std::string& ns, const std::string& node,
-                            const placement::VolumePlan& plan) {
+                            const VolumePlan& plan) {
   forget(pod_uid);
   OfPod of_pod;
   for (const std::string& name : plan.provision) {
@@ -112,4 +111,4 @@ bool AssumedVolumes::waits_for_volume(const std::string& claim_key) const {
   return bound && !facts_.volumes.find(bound->volume_name);
 }
 
-}  // namespace dra::manager
+}  // namespace dra::placement

@@ -1,5 +1,5 @@
-// AssumedVolumes: PersistentVolumeClaims and PersistentVolumes for pkg/placement, including decisions about them that
-// are not written yet.
+// AssumedVolumes: PersistentVolumeClaims and PersistentVolumes among the facts of a cluster, including decisions about
+// them that are not written yet.
 //
 // A claim for which a node was chosen counts as having it selected, and a volume chosen for a claim counts as reserved
 // for it, until none of the pods for which that was decided counts any more. What the server says wins. Not
@@ -17,7 +17,7 @@
 #include "pkg/placement/decision.h"
 #include "pkg/placement/storage_facts.h"
 
-namespace dra::manager {
+namespace dra::placement {
 
 class AssumedVolumes {
  public:
@@ -27,7 +27,7 @@ class AssumedVolumes {
   static constexpr Duration kWatchLag = std::chrono::seconds(10);
 
   // Both must outlive it.
-  AssumedVolumes(placement::StorageFacts& facts, const Clock& clock) : facts_(facts), clock_(clock) {}
+  AssumedVolumes(StorageFacts& facts, const Clock& clock) : facts_(facts), clock_(clock) {}
 
   void set(Claim claim);
   void set(Volume volume);
@@ -35,8 +35,7 @@ class AssumedVolumes {
   void remove_volume(const std::string& name);
 
   // The pod gets this plan on the node, in place of what was assumed for it before. `ns`: its namespace.
-  void assume(const std::string& pod_uid, const std::string& ns, const std::string& node,
-              const placement::VolumePlan& plan);
+  void assume(const std::string& pod_uid, const std::string& ns, const std::string& node, const VolumePlan& plan);
   void forget(const std::string& pod_uid);
   bool has(const std::string& pod_uid) const { return by_pod_.contains(pod_uid); }
 
@@ -66,7 +65,7 @@ class AssumedVolumes {
   void show(const AssumedClaim& assumed);
   void show(const AssumedVolume& assumed);
 
-  placement::StorageFacts& facts_;
+  StorageFacts& facts_;
   const Clock& clock_;
   std::map<std::string, AssumedClaim> claims_;
   std::map<std::string, AssumedVolume> volumes_;
@@ -74,4 +73,4 @@ class AssumedVolumes {
   std::map<std::string, MonoTime> bound_at_;  // claims that were bound while their volume was unknown
 };
 
-}  // namespace dra::manager
+}  // namespace dra::placement
