@@ -17,8 +17,8 @@ using namespace reconcile;
 
 namespace {
 
-// The unbound pod may have had a share of a node that was chosen for it: all of them but those that wait for devices
-// (of which there can be very many, and none of them frees anything).
+// The unbound pod may have counted on a node chosen for it. True for all but pods that wait for devices, of which there
+// can be very many and which free nothing.
 bool may_count_on_a_node(const View& view, const api::Pod& pod, const Options& options) {
   if (pod.scheduling_gates.empty()) return !pod.resource_claims.empty() || options.mode == Mode::kBind;
   const std::vector<std::string> keys = claim_keys_of(pod);
@@ -33,7 +33,7 @@ bool still_allocated(const api::ResourceClaim* before, const api::ResourceClaim*
          *after->status.allocation == *before->status.allocation;
 }
 
-// What affinity, spreading and free resources are read from changed of a pod that stays on its node.
+// For a pod that stays on its node: whether something changed that affinity, spreading or free resources are read from.
 bool placed_otherwise(const api::Pod& before, const api::Pod& after) {
   return before.metadata.labels != after.metadata.labels || before.metadata.deleting() != after.metadata.deleting();
 }
@@ -85,7 +85,7 @@ void AllocationReconciler::add_pod(const View& view, const api::Pod& pod, Trigge
   if (const api::Pod* leader = leader_of(view, group->key(), options_)) out.add(pod_key(leader->metadata.key()));
 }
 
-// A member ended, or was let go: the one that is reconciled for its group may be another now, or each goes for itself.
+// A member ended or was ungated: another pod may now be reconciled for its group, or each member for itself.
 void AllocationReconciler::wake_group(const View& view, const api::Pod* before, const api::Pod* after,
                                       Triggers& out) const {
   const std::optional<GroupRef> group = group_of(after ? *after : *before);
@@ -119,7 +119,7 @@ void AllocationReconciler::on_pod(const View& view, const api::Pod* before, cons
   if (has_node && (!had_node || placed_otherwise(*before, *after))) out.wake(std::string(kPodsCause));
   if (after && (role_of(*after, options_) != Role::kNone || (options_.mode == Mode::kGate && is_unschedulable(*after))))
     add_pod(view, *after, out);
-  // Only what happens while this process looks is counted: a counter begins at 0.
+  // Counts only refusals that this process sees happen: a counter begins at 0.
   if (before && !before->terminal() && after && is_refused_binding(*after, options_))
     out.add(pod_key(after->metadata.key()));
   wake_group(view, before, after, out);
@@ -130,7 +130,7 @@ void AllocationReconciler::on_claim(const View& view, const api::ResourceClaim* 
   const api::ResourceClaim& claim = after ? *after : *before;
   for (const api::Pod* pod : view.pods_of_claim(claim.metadata.key()))
     if (role_of(*pod, options_) != Role::kNone) add_pod(view, *pod, out);
-  // A pod that the claim is reserved for may not name it any more.
+  // The claim may be reserved for a pod that no longer names it.
   for (const api::ResourceClaimConsumerReference& consumer : claim.status.reserved_for) {
     const api::Pod* pod = view.pod(claim.metadata.ns + "/" + consumer.name);
     if (pod && pod->metadata.uid == consumer.uid && role_of(*pod, options_) == Role::kGated) add_pod(view, *pod, out);
@@ -143,7 +143,7 @@ void AllocationReconciler::on_streamed_claim(const View& view, const api::Resour
     std::set<Cause> causes;
     add_class_causes(before->spec, causes);
     add_driver_causes(*before->status.allocation, causes);
-    // A withdrawal: the pod's share of the node is free again, too.
+    // A withdrawal also frees the pod's capacity on the node.
     if (is_allocated_by_us(*before) && !is_proven(*before)) causes.insert(std::string(kRoomCause));
     for (const Cause& cause : causes) out.wake(cause);
   }
@@ -176,7 +176,7 @@ std::vector<std::string> failure_causes() {
 }
 
 void AllocationReconciler::on_node(const View&, const api::Node* before, const api::Node* after, Triggers& out) const {
-  if (!after) return out.wake(std::string(kPodsCause));  // a domain fewer to spread over
+  if (!after) return out.wake(std::string(kPodsCause));  // one domain fewer to spread over
   if (before && before->metadata.labels == after->metadata.labels && before->unschedulable == after->unschedulable &&
       before->allocatable == after->allocatable && before->taints == after->taints)
     return;
@@ -201,7 +201,7 @@ void AllocationReconciler::on_slice(const View&, const api::ResourceSlice* befor
   out.wake(std::string(kSlicesCause));
 }
 
-// A rule that goes, or changes, may free devices that pods wait for.
+// A deleted or changed rule may free devices that pods wait for.
 void AllocationReconciler::on_taint_rule(const View&, const api::DeviceTaintRule* before,
                                          const api::DeviceTaintRule* after, Triggers& out) const {
   const bool same_rule = before && after && before->metadata.generation == after->metadata.generation &&

@@ -13,7 +13,7 @@ using namespace reconcile;
 
 namespace {
 
-constexpr std::string_view kHeldBack = "devices-held-back";  // no uid of a claim
+constexpr std::string_view kHeldBack = "devices-held-back";  // not the uid of a claim
 
 const api::AllocatedDeviceStatus* status_of(const api::ResourceClaim& claim,
                                             const api::DeviceRequestAllocationResult& result) {
@@ -35,7 +35,7 @@ bool is_true(const api::Condition* condition) {
   return condition && condition->status == "True";
 }
 
-// What a driver says about a condition, as far as it says something.
+// Adds the driver's message about a condition, if there is one.
 std::string with_message(std::string text, const api::Condition* condition) {
   constexpr size_t kShown = 256;
   if (condition && !condition->message.empty()) text += ": " + condition->message.substr(0, kShown);
@@ -54,7 +54,7 @@ DevicePreparation judge_device(const api::ResourceClaim& claim, const api::Devic
     if (is_true(condition)) continue;
     const std::string why = with_message("condition " + quote(type) + " is not True", condition);
     WallTime allocated;
-    // Without a readable time of the allocation (we always write one) there is nothing to count from.
+    // Without a readable allocation time (we always write one) there is no start time to count from.
     if (!parse_rfc3339(claim.status.allocation->allocation_timestamp, allocated))
       return {State::kWaits, &result, why, {}};
     if (now >= allocated + kBindingTimeout) return {State::kFailed, &result, why + " after ten minutes", {}};
@@ -137,7 +137,7 @@ StepAnswer bind_conditions(const BindContext& context) {
   StepAnswer answer = StepAnswer::done();
   std::optional<WallTime> deadline;
   for (const ClaimState& state : context.state.claims) {
-    if (state.proven) continue;  // was ready then, and cannot be taken back any more
+    if (state.proven) continue;  // was ready then, and can no longer be withdrawn
     const DevicePreparation preparation = preparation_of(*state.claim, now);
     if (preparation.state == State::kReady) continue;
     const std::string what = "device " + device_text(*preparation.result) + " of claim \"" +
@@ -146,7 +146,7 @@ StepAnswer bind_conditions(const BindContext& context) {
       if (answer.kind == StepAnswer::Kind::kDone)
         answer = StepAnswer::wait("BindingConditionsPending", "waits on node " + context.node + " for " + what);
       if (preparation.deadline && (!deadline || *preparation.deadline < *deadline)) deadline = preparation.deadline;
-      // The driver's next word brings the pod back: only the end of its time needs a timer.
+      // The driver's next write requeues the pod: only the deadline needs a timer.
       if (deadline) answer.look_again = *deadline - now;
       continue;
     }

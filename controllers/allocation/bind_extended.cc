@@ -1,9 +1,9 @@
 // Extended resources of a DeviceClass in bind mode: the claim that serves them is made once devices and a node are
-// found for it, allocated and proven like any other, published in the pod's status, and only then the pod is bound.
+// found for it, then allocated and proven like any other and published in the pod's status; only then is the pod bound.
 //
-// Which resources a claim serves depends on the node: what a device plugin advertises there is the plugin's. So nodes
-// are tried in groups that leave the same resources to devices. A claim that fits no more is deleted, and the groups
-// are tried again: a pod that waits has none, and none counts against a quota.
+// Which resources a claim serves depends on the node, because the device plugins there serve what they advertise. So
+// nodes are tried in groups that leave the same resources to devices. A claim that no longer fits is deleted and the
+// groups are tried again: a waiting pod has no such claim, and none counts against a quota.
 #include <algorithm>
 #include <map>
 
@@ -22,9 +22,9 @@ using namespace reconcile;
 namespace {
 
 constexpr const char* kExtendedResource = "ExtendedResource";
-// Nodes differ in few of a pod's resources; more groups than this are left out.
+// The nodes differ in few of a pod's resources; groups beyond this number are left out.
 constexpr size_t kMaxGroups = 16;
-// Writes of the pod's status that changed nothing: then the API server does not keep the field.
+// After this many writes of the pod's status without effect, the API server is taken not to keep the field.
 constexpr uint64_t kMaxLostStatuses = 3;
 
 std::string names_of(const std::vector<ExtendedResource>& resources) {
@@ -34,7 +34,7 @@ std::string names_of(const std::vector<ExtendedResource>& resources) {
   return text;
 }
 
-// The claim as it will be. Its uid is none of a server's.
+// The claim as it will be made. No server gives out its uid.
 std::shared_ptr<const api::ResourceClaim> supposed_claim(const api::Pod& pod,
                                                          const std::vector<ExtendedResource>& claimed) {
   auto claim = std::make_shared<api::ResourceClaim>();
@@ -70,12 +70,12 @@ NodeChoice PodReconcile::choose_for_extended(std::vector<std::string> among) {
   return nodes_.choose(without_resources(pod_, *claimed_), among);
 }
 
-// What stands under the name of the claim and cannot be used is deleted where it is unallocated, taken back where the
-// allocation is ours and unproven, and else reported.
+// Handles an unusable claim with the reserved name: deletes it if unallocated, withdraws our unproven allocation, or
+// else reports it.
 bool PodReconcile::clear_extended_name() {
   const auto claim = view_.shared_claim(pod_.metadata.ns + "/" + extended_claim_name(pod_));
   if (!claim) return false;
-  if (claim->metadata.deleting()) return true;  // its end brings the pod back
+  if (claim->metadata.deleting()) return true;  // its deletion requeues the pod
   if (!is_extended_claim_of(pod_, *claim)) {
     waits(kExtendedResource,
           "claim \"" + claim->metadata.key() +
@@ -108,7 +108,7 @@ bool PodReconcile::drop_extended() {
 bool PodReconcile::make_extended() {
   if (extended_claim_) return true;
   if (clear_extended_name()) return false;
-  std::map<std::vector<std::string>, std::vector<ExtendedResource>> groups;  // by names: few are to be claimed first
+  std::map<std::vector<std::string>, std::vector<ExtendedResource>> groups;  // by names: few claimed come first
   for (const std::string& name : nodes_.all_nodes()) {
     const api::Node* node = view_.node(name);
     if (!node) continue;
@@ -161,7 +161,7 @@ bool PodReconcile::make_extended() {
   }
   if (give_back()) return false;
   if (!refuted) return no_node(none), false;
-  // The nodes of this group again: another group may have been looked at since.
+  // Chooses the nodes of this group again: another group may have been tried since.
   claimed_ = refuted->claimed;
   const NodeChoice choice = candidate_nodes();
   no_devices(refuted->request, numbers_of(choice, inventory_), refuted->found, "for " + names_of(extended_) + ": ");

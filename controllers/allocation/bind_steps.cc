@@ -35,7 +35,7 @@ bool PodReconcile::prepared(const NodeChoice& choice) {
   if (gives_up && answer.avoid_node > Duration::zero())
     outcome_.add(AvoidNodes{pod_.metadata.uid, {node}, answer.avoid_node, answer.note});
   for (Write& write : answer.writes) {
-    // What is written for the pod's sake holds its place on the node, too.
+    // A write made for the pod also keeps its place on the node.
     if (!gives_up && !write.assume_pod) write.assume_pod = AssumedPod{ref_of(pod_), node};
     outcome_.add(std::move(write));
   }
@@ -44,7 +44,7 @@ bool PodReconcile::prepared(const NodeChoice& choice) {
     if (give_back()) return false;
   }
   if (!outcome_.has_writes()) park(std::move(answer.wakes));
-  // What cannot be given back now (a claim that others share) is looked at again later.
+  // What cannot be freed now (a claim that others share) is retried later.
   outcome_.look_again_in(gives_up ? std::max<Duration>(answer.avoid_node, std::chrono::seconds(60))
                                   : answer.look_again);
   return false;

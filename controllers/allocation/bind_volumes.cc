@@ -1,9 +1,9 @@
-// Volumes that wait for their first consumer, as kube-scheduler's VolumeBinding plugin binds them before it binds a
-// pod: an unbound claim that a volume fits gets that volume (the volume's claimRef), any other gets its node
+// Volumes that wait for their first consumer, bound before the pod is, as by kube-scheduler's VolumeBinding plugin: an
+// unbound claim that a volume fits gets that volume (the volume's claimRef); any other claim gets its node
 // (volume.kubernetes.io/selected-node), for which the provisioner makes a volume. kube-controller-manager binds both.
 //
-// The mark below says on the object for which node and since when that was asked. With it, a selected-node that is gone
-// again means that the provisioner gave up there, and the time limit outlives this process.
+// The mark below records on the object for which node, and since when, this was requested. It shows that a
+// selected-node which has disappeared was given up by the provisioner, and it keeps the time limit across restarts.
 #include <nlohmann/json.hpp>
 
 #include "controllers/allocation/bind_steps.h"
@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// "<node> <time>" on a claim or a volume; listed among those that pkg/api keeps.
+// "<node> <time>" on a claim or a volume; one of the annotations that pkg/api keeps.
 constexpr const char* kVolumeBindingAnnotation = "dra-controller-manager/volume-binding";
 constexpr const char* kBoundByController = "pv.kubernetes.io/bound-by-controller";
 constexpr Duration kLimit = std::chrono::seconds(600);  // kube-scheduler's bindTimeoutSeconds
@@ -29,7 +29,7 @@ std::string mark(const std::string& node, WallTime now) {
   return node + " " + format_rfc3339(now);
 }
 
-// Since when the object is asked for the node; nothing when it is not, or when somebody else wrote nonsense.
+// Since when the node is requested on the object; nothing when it is not, or when somebody else wrote nonsense.
 std::optional<WallTime> asked_since(const api::ObjectMeta& metadata, const std::string& node, WallTime now) {
   const auto found = metadata.annotations.find(kVolumeBindingAnnotation);
   WallTime since;
@@ -67,7 +67,7 @@ Write write_unmarked(Kind kind, const api::ObjectMeta& metadata) {
 Write write_claim_ref(const VolumeNeeds::Pair& pair, const std::string& node, WallTime now) {
   const api::ObjectMeta& claim = pair.claim->metadata;
   Json annotations{{kVolumeBindingAnnotation, mark(node, now)}};
-  // One that somebody reserved for the claim by name is not given back by kube-controller-manager.
+  // kube-controller-manager does not release a volume that somebody reserved for the claim by name.
   if (!pair.volume->claim_ref) annotations[kBoundByController] = "yes";
   return patch(Kind::kVolume, pair.volume->metadata,
                {{"metadata", {{"annotations", std::move(annotations)}}},
@@ -141,7 +141,7 @@ class Waiting {
   const WallTime now_;
   std::vector<Write> writes_, unmark_;
   WallTime since_{};
-  std::string what_, given_up_;  // what is waited for longest; why it is given up
+  std::string what_, given_up_;  // what waits longest; why it is given up
 };
 
 }  // namespace

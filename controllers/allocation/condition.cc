@@ -19,7 +19,7 @@ constexpr size_t kMaxConditionMessage = 1024;
 constexpr std::string_view kUnschedulable = condition_reason(kAllocatedCondition, "Unschedulable");
 static_assert(kUnschedulable == condition_reason(kPodScheduledCondition, "Unschedulable"));
 constexpr std::string_view kAllocated = condition_reason(kAllocatedCondition, "Allocated");
-// Topics of notes: which kind of sentence was written last and when, and since when its figures are wrong.
+// Topics of notes: the kind of the last sentence written and when; and since when its numbers are outdated.
 constexpr std::string_view kWrittenNote = "condition";
 constexpr std::string_view kWrongNote = "condition-wrong";
 
@@ -28,7 +28,7 @@ std::string condition_message(const std::string& sentence) {
   return std::string(utf8_prefix(text, kMaxConditionMessage));
 }
 
-// Notes are short: kinds may quote what tenants write.
+// Keeps notes short: kinds may quote what tenants write.
 std::string kind_digest(const std::string& kind) {
   return std::to_string(std::hash<std::string>{}(kind));
 }
@@ -53,7 +53,7 @@ std::string without_numbers(std::string_view text) {
   return rest;
 }
 
-// How long the pod is still to be left alone; zero: its condition may be written now.
+// How long to wait before the pod's condition may be written; zero: now.
 Duration PodReconcile::pause_of_condition(const api::Condition* known, const std::string& kind) {
   const std::string& uid = pod_.metadata.uid;
   const std::optional<View::Noted> written = view_.note(uid, kWrittenNote);
@@ -63,10 +63,10 @@ Duration PodReconcile::pause_of_condition(const api::Condition* known, const std
     const Duration waited = std::chrono::duration_cast<Duration>(view_.now() - created);
     return std::max(kConditionPause - waited, written ? kConditionPause - written->age : Duration::zero());
   }
-  // Whoever wrote it, it was before the pod became as it is.
+  // Whoever wrote the condition did so before the pod's last change.
   const Duration unchanged = view_.unchanged_for(Kind::kPod, pod_.metadata.key());
   Duration pause = kConditionPause - (written ? written->age : unchanged);
-  // Where it is forgotten which kind was written, what differs counts as figures.
+  // If the kind last written is forgotten, a difference counts as one in numbers.
   if (!written || written->text == kind_digest(kind)) {
     const std::optional<View::Noted> wrong = view_.note(uid, kWrongNote);
     if (!wrong) outcome_.add(Note{uid, std::string(kWrongNote), "wrong"});
@@ -78,7 +78,7 @@ Duration PodReconcile::pause_of_condition(const api::Condition* known, const std
 void PodReconcile::show_waiting(const std::string& sentence, const std::string& kind) {
   const std::string_view type = condition_type(role_);
   WallTime created;
-  // A pod without a time of creation has not come from a server.
+  // A pod without a creation time does not come from a server.
   if (type.empty() || releasing() || !parse_rfc3339(pod_.metadata.creation_timestamp, created)) return;
   const std::string message = condition_message(sentence);
   const api::Condition* known = find_condition(pod_, type);
@@ -91,7 +91,7 @@ void PodReconcile::show_waiting(const std::string& sentence, const std::string& 
   if (const Duration pause = pause_of_condition(known, kind); pause > Duration::zero())
     return void(outcome_.look_again_in(pause));
   write_condition_of_pod("False", std::string(kUnschedulable), message, kind);
-  // The answer changes the pod, which runs the key again: parked now, it would miss what happens until the answer.
+  // The answer changes the pod, which runs the key again. Parked now, the key would miss what happens until then.
   outcome_.park_unless_written = std::exchange(outcome_.park, std::nullopt);
 }
 
@@ -107,17 +107,17 @@ void PodReconcile::write_condition_of_pod(const std::string& status, const std::
   outcome_.add(Note{pod_.metadata.uid, std::string(kWrongNote), ""});
 }
 
-// What kube-scheduler does when an attempt found no node and nobody to preempt (schedule_one.go,
-// handleSchedulingFailure with the nomination that DefaultPreemption overrides; seen of 1.36.2): whoever counts
-// capacity by nominations would count on the pod otherwise. Nominations by the controller claimtemplate are its own to
-// take back.
+// Does what kube-scheduler does after an attempt that found no node and nobody to preempt (schedule_one.go,
+// handleSchedulingFailure with the nomination that DefaultPreemption overrides; seen in 1.36.2): otherwise whoever
+// counts capacity by nominations would count this pod. Nominations by the controller claimtemplate are its own to
+// remove.
 void PodReconcile::drop_nomination() {
   if (role_ != Role::kToBind || !is_nominated_by_others(pod_)) return;
   outcome_.add(write_nomination_removed(pod_, "clear-nomination"));
   if (outcome_.park) outcome_.park_unless_written = std::exchange(outcome_.park, std::nullopt);
 }
 
-// True is written only where False was: most pods never had the condition.
+// Writes True only over False: most pods never had the condition.
 void PodReconcile::show_allocated(const std::string& message) {
   const std::string_view type = condition_type(role_);
   const api::Condition* known = type.empty() ? nullptr : find_condition(pod_, type);

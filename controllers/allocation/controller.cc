@@ -61,7 +61,7 @@ const reconcile::Controller& describe() {
       .flags = {{"recreate-pinned-pods", "false",
                  "true: in namespaces with the label dra-controller-manager/recreate-pinned-pods=true, evict pods that "
                  "kube-scheduler has not placed on the node of their devices for 10 minutes"}},
-      // An unreadable claim may hold any device, an unreadable slice any counter, an unreadable rule may taint any.
+      // An unreadable claim may hold any device, an unreadable slice any counter; an unreadable rule may taint any.
       .must_read_all_of = {reconcile::Kind::kClaim, reconcile::Kind::kSlice, reconcile::Kind::kTaintRule},
       .runs = nullptr,
       .make = make};

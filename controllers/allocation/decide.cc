@@ -1,4 +1,4 @@
-// P1: which devices, and with them which node.
+// P1: chooses devices, and with them the node.
 #include "controllers/allocation/pod_reconcile.h"
 
 #include <algorithm>
@@ -25,9 +25,9 @@ std::string devices_of(const std::vector<api::AllocationResult>& allocations) {
 }
 
 void PodReconcile::allocate() {
-  // Nothing more is taken beside a sibling that cannot be used.
+  // Takes no more devices beside a sibling that cannot be used.
   if (const Conflicts conflicts = conflicts_of_allocated(); !conflicts.empty()) return yield_to(conflicts);
-  // Before the nodes are looked at, which takes time as well.
+  // Before choosing nodes, which takes time as well.
   if (const Duration wait = allocator_.must_wait(pod_.metadata.ns); wait > Duration::zero()) {
     allocator::FoundNodes later;
     later.ask_again = wait;
@@ -58,10 +58,10 @@ void PodReconcile::allocate() {
       if (role_ != Role::kExplain) write_decision(request, found.decisions.front());
       return;
     case allocator::Outcome::kInfeasible:
-      // A sibling that was allocated before may be what stands in the way: it goes back first.
+      // A sibling allocated before may be in the way: it is freed first.
       return give_back() ? void() : no_devices(request, order, found);
     case allocator::Outcome::kBudgetSpent:
-      // The largest budget does not decide it here: elsewhere it may be easy.
+      // Even the largest budget does not decide it on these nodes; on others it may be easy.
       if (found.budget >= allocator_.options().max_step_budget && give_back()) return;
       return undecided(found);
     case allocator::Outcome::kUnfinished:
@@ -90,7 +90,7 @@ std::vector<allocator::Preference> PodReconcile::preferences() {
   std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
   for (const ClaimState& claim : state_.claims) claims.push_back(claim.claim);
   allocator::Preferences found = allocator::preferences_of(claims);
-  std::set<std::string> said;  // one event a claim
+  std::set<std::string> said;  // one event per claim
   for (const auto& [claim, why] : found.ignored)
     if (said.insert(claim->metadata.uid).second)
       complain_of(ref_of(Kind::kClaim, claim->metadata), "PreferenceIgnored",
@@ -117,7 +117,7 @@ NodeChoice PodReconcile::candidate_nodes() {
   if (restricted && only.empty())
     return {{}, "no node satisfies the node selectors of the allocated claims of this pod", false};
   NodeChoice choice = choose_among(std::move(only), restricted);
-  // Who has devices already stays where it is.
+  // A pod that has devices already stays where it is.
   if (!restricted) leave_kept(choice);
   return choice;
 }
@@ -149,8 +149,8 @@ void PodReconcile::write_decision(const allocator::Request& request, const alloc
 Write PodReconcile::allocation_write(const api::ResourceClaim& claim, api::AllocationResult allocation,
                                      const std::vector<api::ResourceClaimConsumerReference>& consumers,
                                      const std::string& node) const {
-  // A mark may be left of an allocation that the claim had before. It must not prove the new one, which may have the
-  // same devices within the same second; the precondition on the version says that no other mark is there.
+  // A mark of an earlier allocation of the claim may be left. It must not prove the new one, which may have the same
+  // devices within the same second. The precondition on the version makes sure that there is no other mark.
   WallTime now = view_.now();
   do {
     allocation.allocation_timestamp = format_rfc3339(now);

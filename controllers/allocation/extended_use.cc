@@ -1,5 +1,5 @@
-// Pods that ask for extended resources of a DeviceClass (pkg/reconcile/extended.h): held, or let go towards device
-// plugins.
+// Pods that request extended resources of a DeviceClass (pkg/reconcile/extended.h): kept gated, or ungated towards
+// nodes whose device plugins serve them.
 #include <algorithm>
 #include <map>
 
@@ -13,11 +13,11 @@ using namespace reconcile;
 namespace {
 
 constexpr const char* kHostnameLabel = "kubernetes.io/hostname";
-// Node affinity of more would not fit into an object; those beyond are left out.
+// The most host names in a node affinity: more would not fit into an object. Those beyond are left out.
 constexpr size_t kMaxHostnames = 1000;
 
-// The host names of nodes that advertise the resources. Names in matchFields stand for one node each and cannot be
-// listed, so the label does; a node without it, or that shares it with a node that does not advertise, is left out.
+// The host names of nodes that advertise the resources. matchFields cannot list several nodes, so the host name label
+// is used; a node without it, or sharing it with a node that does not advertise, is left out.
 std::vector<std::string> advertising_hosts(const View& view, const std::vector<std::string>& nodes,
                                            const std::vector<ExtendedResource>& resources) {
   std::map<std::string, bool> all_advertise;  // by host name
@@ -39,9 +39,9 @@ std::vector<std::string> advertising_hosts(const View& view, const std::vector<s
 }  // namespace
 
 bool PodReconcile::serves_extended() {
-  // What is bound is beyond help, and before an uninstall kube-scheduler gets its pods back.
+  // A bound pod cannot be helped, and before an uninstall kube-scheduler gets its pods back.
   if (extended_.empty() || role_ == Role::kBoundBare || role_ == Role::kExplain || releasing()) return true;
-  // A pod with claims is pinned to its node, whatever other nodes share the node's label.
+  // A pod with claims is pinned to its node, even if other nodes share the node's label.
   const std::vector<std::string> all = nodes_.all_nodes();
   if (state_.claims.empty() ? !advertising_hosts(view_, all, extended_).empty()
                             : std::any_of(all.begin(), all.end(), [&](const auto& node) { return advertises(node); }))
@@ -80,7 +80,7 @@ void PodReconcile::narrow_to_advertising(api::NodeSelectorTerm& term, const Node
   if (extended_.empty() || releasing() || serves_by_claim()) return;
   std::vector<std::string> hosts = advertising_hosts(view_, nodes_.all_nodes(), extended_);
   if (!choice.nodes.empty()) {
-    // The nodes that the claims allow too: a list of others could not be satisfied together with their selectors.
+    // Only hosts that the claims allow too: a list of others would contradict the claims' selectors.
     std::set<std::string_view> allowed;
     for (const std::string_view name : choice.nodes)
       if (const api::Node* node = view_.node(name))

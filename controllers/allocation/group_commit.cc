@@ -1,4 +1,4 @@
-// P2 to P4 for the members of a group: proven from one view, marked together, let go back to back.
+// P2 to P4 for the members of a group: proven from one view, marked together, ungated or bound back to back.
 #include <algorithm>
 #include <utility>
 
@@ -58,7 +58,7 @@ void GroupReconcile::commit() {
       member.steps->say_allocated();
     marks = marks || member.steps->outcome_.effects.size() > before;
   }
-  // Nothing of theirs needs a mark: no claims at all, or shared ones that others have proven.
+  // Nothing needs a mark: there are no claims, or only shared ones that others have proven.
   if (!marks) go();
 }
 
@@ -67,8 +67,8 @@ void GroupReconcile::forward() {
   for (Member& member : pods_) {
     PodReconcile& steps = *member.steps;
     if (!member.held || member.settled) continue;
-    // A member that was not marked with the others has its place taken only by what is proven or foreign: all else
-    // sees it, and gives way.
+    // Wait while every other holder in the conflict will give way. Only proven or foreign holders take the place of a
+    // member that was not marked with the others.
     if (const Conflicts found = steps.conflicts_of_allocated();
         !found.empty() && !timed_out() &&
         std::none_of(found.begin(), found.end(), [&](const auto& one) { return steps.stays(one); }))
@@ -92,7 +92,7 @@ void GroupReconcile::go() {
     PodReconcile& steps = *member.steps;
     if (!member.settled) continue;
     all_to_bind = all_to_bind && steps.role_ == Role::kToBind;
-    // Until the stream shows one of them bound, the node of the next one may be the same.
+    // Until the stream shows one of them bound, the next one may get the same node.
     if (steps.role_ == Role::kToBind && !member.pinned && std::exchange(roams, true)) {
       ++letting;
       continue;
@@ -105,7 +105,7 @@ void GroupReconcile::go() {
   }
   if (letting >= members_.min_count) return;
   const Duration left = members_.hold_timeout - held_for(true);
-  // A pod that is to be bound cannot leave what is marked: after a while those that can go do (G7).
+  // A pod to be bound cannot leave what is marked: after the timeout the pods that can go do (G7).
   if (committed_ && all_to_bind && !progress && letting > 0 && left <= Duration::zero()) return;
   for (Member& member : pods_) {
     Outcome& outcome = member.steps->outcome_;

@@ -18,7 +18,7 @@ bool waits_for_us(const api::Pod& pod, const Options& options) {
   return role == Role::kGated || role == Role::kToBind;
 }
 
-// By age, so that a member that comes later does not take over in the middle of a step.
+// By age, so that a later member does not take over in the middle of a step.
 bool is_older(const api::Pod* a, const api::Pod* b) {
   return std::tie(a->metadata.creation_timestamp, a->metadata.uid) <
          std::tie(b->metadata.creation_timestamp, b->metadata.uid);
@@ -31,7 +31,7 @@ bool is_launched(const View& view, const api::Pod& pod) {
   if (pod.terminal() || pod.metadata.deleting()) return false;
   if (!pod.node_name.empty()) return true;
   if (!pod.scheduling_gates.empty()) return false;
-  // Its gate was lifted: then it is on the list of users of its claims. Pods that never had the gate are on none.
+  // An ungated pod is on the list of users of its claims. Pods that never had the gate are on none.
   const std::vector<std::string> keys = claim_keys_of(pod);
   return std::any_of(keys.begin(), keys.end(), [&](const std::string& key) {
     const api::ResourceClaim* claim = view.claim(key);
@@ -50,7 +50,7 @@ GroupMembers members_of(const View& view, const Membership& membership, const Op
       members.launched = members.launched || is_launched(view, *pod);
       continue;
     }
-    // The pods of a Job say the count each for itself: the highest one holds, and a pod that says none is not one.
+    // Each pod of a Job states the count: the highest one counts, and a pod that states none is no member.
     if (membership.group.source == GroupRef::Source::kJob) {
       const Membership own = membership_of(view, *pod);
       if (own.state != Membership::State::kMember) continue;
@@ -66,7 +66,7 @@ const api::Pod* leader_of(const View& view, std::string_view group, const Option
   const api::Pod* leader = nullptr;
   for (const api::Pod* pod : view.pods_of_group(group)) {
     if (!waits_for_us(*pod, options) || (leader && is_older(leader, pod))) continue;
-    // The pods of a Job say each for itself whether they are members.
+    // Each pod of a Job states whether it is a member.
     if (group.starts_with("job:") && membership_of(view, *pod).state != Membership::State::kMember) continue;
     leader = pod;
   }

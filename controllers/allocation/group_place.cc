@@ -1,4 +1,4 @@
-// Nodes and devices for the members of a group, in one search.
+// Finds nodes and devices for the members of a group in one search.
 #include <algorithm>
 
 #include "controllers/allocation/bind_conditions.h"
@@ -14,7 +14,7 @@ namespace dra::allocation {
 using namespace reconcile;
 
 void GroupReconcile::decide(uint32_t needed) {
-  // Nothing more is taken beside what cannot be used.
+  // Takes no more devices beside some that cannot be used.
   if (const Conflicts found = conflicts(); !found.empty()) return yield_to(found);
   if (const Duration wait = tools_.allocator.must_wait(members_.group.ns); wait > Duration::zero()) {
     first_->outcome_.look_again_in(wait);
@@ -60,7 +60,7 @@ void GroupReconcile::decide(uint32_t needed) {
   not_found(decision, asked, nodes);
 }
 
-// What of the topology that was asked for does not count.
+// Reports what part of the requested topology is ignored.
 void GroupReconcile::say_ignored(const gang::Decision& decision) {
   std::string text = members_.topology.ignored;
   for (const std::string& level : decision.unknown_levels)
@@ -86,14 +86,14 @@ void GroupReconcile::write_decision(const std::vector<Member*>& asked, const gan
       if (writer == nullptr) writer = &steps;
       if (consumers.size() < api::kMaxReservedFor) consumers.push_back(pod_reference(steps.pod_));
     }
-    if (writer == nullptr) continue;  // of a member that is not placed
+    if (writer == nullptr) continue;  // its member is not placed
     writer->outcome_.add(writer->allocation_write(claim, decided.result, consumers, node));
     const std::string why = decision.domain.empty() ? "" : "is with its group in " + decision.domain;
     writer->outcome_.decided = Decided{true, node, devices_of({decided.result}), why};
     tools_.why_here.note(writer->pod_.metadata.uid, why);
   }
   for (const gang::Placed& placed : decision.members) asked[placed.member]->placed = asked[placed.member]->held;
-  // Nothing to be allocated, only nodes to be had: the group is as good as decided.
+  // Nothing to allocate, only nodes to find: the group is as good as decided.
   if (decision.claims.empty()) commit();
 }
 
@@ -108,7 +108,7 @@ void GroupReconcile::not_found(const gang::Decision& decision, const std::vector
     return;
   }
   if (committed_) return stuck();
-  // What members hold already may be what stands in the way of the others.
+  // What members hold already may be in the way of the others.
   if (outcome != Outcome::kUndecided && withdraw()) return;
   const std::string needs = std::to_string(members_.min_count) + " members must be placed together";
   if (outcome == Outcome::kUndecided) {
@@ -120,7 +120,7 @@ void GroupReconcile::not_found(const gang::Decision& decision, const std::vector
     return say(needs + "; " + (decision.error ? decision.error->message() : "their claims cannot be allocated"));
   }
   park(asked);
-  // No device would help: a class that does not exist, an expression that does not compile.
+  // More devices would not help: a class does not exist, or an expression does not compile.
   allocator::Request alone;
   for (const ClaimState& claim : asked[decision.guilty.value_or(0)]->steps->state_.claims)
     if (!claim.allocated()) alone.claims.push_back(claim.claim);

@@ -14,10 +14,10 @@ using namespace reconcile;
 
 namespace {
 
-// The topic of the note with which the first pod tells the others why the group waits.
+// The topic of the note in which the first pod leaves the others the reason why the group waits.
 constexpr std::string_view kGroupNote = "group";
 constexpr size_t kMaxNote = 512;
-// A group that is not complete is reported once no member has come for so long.
+// An incomplete group is reported once no member has come for this long.
 constexpr Duration kSettles = std::chrono::seconds(10);
 
 bool has_unmarked(const PodState& state) {
@@ -66,13 +66,13 @@ void GroupReconcile::judge() {
     member.marked = is_marked(steps.pod_, state);
     committed_ = committed_ || member.marked;
     if (!state.waits_for.empty()) continue;
-    // As for a single pod: what its extended resources need is made, or it waits.
+    // As for a single pod: makes what its extended resources need, or the pod waits.
     if (steps.serves_by_claim() ? steps.role_ == Role::kToBind && !steps.make_extended() : !steps.serves_extended())
       continue;
     member.ready = true;
     member.held = state.all_allocated();
     member.settled = member.held && state.all_settled();
-    // A pod without devices of one node gets its node in the search, and is bound to one that has room.
+    // A pod without devices of one node gets its node in the search, and is bound to a node with capacity.
     member.pinned = std::any_of(state.claims.begin(), state.claims.end(), [](const ClaimState& claim) {
       return claim.allocated() && api::only_node(*claim.claim->status.allocation) != nullptr;
     });
@@ -84,7 +84,7 @@ size_t GroupReconcile::count(bool Member::*what) const {
   return static_cast<size_t>(std::count_if(pods_.begin(), pods_.end(), [what](const Member& m) { return m.*what; }));
 }
 
-// Negative where clocks differ.
+// Negative when clocks differ.
 Duration GroupReconcile::since_last_member() const {
   Duration least = std::chrono::hours(1);
   for (const api::Pod* pod : members_.waiting) {
@@ -107,15 +107,15 @@ void GroupReconcile::wait_for_members() {
         break;
       }
   }
-  // Members went in the middle, or the count was raised: nothing is held for those that may never come.
+  // Members ended meanwhile, or the count was raised: hold nothing for members that may never come.
   if (withdraw()) return;
-  // While members are being made, each of them is no news.
+  // While members are still being created, each new one is not news.
   if (const Duration left = kSettles - since_last_member(); left > Duration::zero() && left <= kSettles)
     return void(first_->outcome_.look_again_in(left));
   say(text);
 }
 
-// ---- what is held
+// ---- held devices
 
 GroupReconcile::Conflicts GroupReconcile::conflicts() const {
   std::vector<std::string> uids;
@@ -174,7 +174,7 @@ Duration GroupReconcile::held_for(bool newest) const {
     for (const ClaimState& claim : member.steps->state_.claims) {
       if (!claim.allocated() || !claim.ours || (!newest && claim.proven)) continue;
       const std::optional<WallTime> at = allocated_at(*claim.claim);
-      // A server that keeps no time of allocation: at least so long.
+      // If the server drops the allocation time: the claim is allocated for at least this long.
       const Duration age = at ? std::chrono::duration_cast<Duration>(view_.now() - *at)
                               : view_.unchanged_for(Kind::kClaim, claim.claim->metadata.key());
       longest = longest ? (newest ? std::min(*longest, age) : std::max(*longest, age)) : age;
@@ -185,7 +185,7 @@ Duration GroupReconcile::held_for(bool newest) const {
 void GroupReconcile::watch_holds() {
   if (committed_ || !holds_something()) return;
   for (const Member& member : pods_)
-    if (member.steps->outcome_.has_writes()) return;  // the answers bring the group back
+    if (member.steps->outcome_.has_writes()) return;  // the answers requeue the group
   if (timed_out() && withdraw())
     return say("the devices of the members are given back, since the group could not be completed within " +
                std::to_string(std::chrono::duration_cast<std::chrono::seconds>(members_.hold_timeout).count()) + " s");
@@ -193,11 +193,11 @@ void GroupReconcile::watch_holds() {
       std::max<Duration>(members_.hold_timeout - held_for(false), std::chrono::milliseconds(100)));
 }
 
-// ---- what is said
+// ---- messages
 
 void GroupReconcile::say(const std::string& sentence) {
   const std::string text = members_.group.shown() + ": " + sentence;
-  std::string kind = text;  // figures alone are no news
+  std::string kind = text;  // a change in numbers alone is not news
   std::erase_if(kind, [](char c) { return c >= '0' && c <= '9'; });
   first_->waits("GroupWaits", text, kind);
   first_->outcome_.add(Note{first_->pod_.metadata.uid, std::string(kGroupNote), text.substr(0, kMaxNote)});
@@ -221,10 +221,10 @@ void GroupReconcile::park(const std::vector<Member*>& asked) {
   first_->waits_for_pods_ = waits_for_pods;
   first_->waits_for_room_ = waits_for_room;
   first_->park(causes);
-  first_->outcome_.park->shape.clear();  // like no other: single pods of its shape may fit
+  first_->outcome_.park->shape.clear();  // unlike any other: single pods of its shape may fit
 }
 
-// One pass writes one object once: a claim that members share has the write of the first of them.
+// One reconcile writes an object once: for a claim that members share, the first member's write counts.
 Outcome GroupReconcile::merged() {
   Outcome all = std::move(first_->outcome_);
   std::set<std::string> written;
@@ -250,12 +250,12 @@ Outcome GroupReconcile::merged() {
     if (!all.decided) all.decided = std::move(one.decided);
     all.goes_on = all.goes_on || one.goes_on;
   }
-  // Answers bring the group back, and what wakes it meanwhile must not be missed.
+  // The answers requeue the group; a parked group would miss what unparks it meanwhile.
   if (all.has_writes()) all.park.reset();
   return all;
 }
 
-// ---- of one pod
+// ---- one pod
 
 namespace {
 
@@ -270,7 +270,7 @@ Outcome reconcile_member(const View& view, const api::Pod& pod, Role role, const
                          const Membership& membership) {
   PodReconcile alone(view, pod, role, tools);
   if (membership.state == Membership::State::kWaits) return alone.wait_for_group(membership);
-  // Before anything is made of so many: each of them asks.
+  // Before anything is built from so many pods: each of them is reconciled.
   const std::vector<const api::Pod*> pods = view.pods_of_group(membership.group.key());
   if (pods.size() > kMaxGroupMembers) {
     if (std::any_of(pods.begin(), pods.end(), [&](const api::Pod* one) { return is_launched(view, *one); }))

@@ -13,7 +13,7 @@ using namespace reconcile;
 
 namespace {
 
-constexpr std::string_view kKept = "devices-kept-for-groups";  // no uid of a claim
+constexpr std::string_view kKept = "devices-kept-for-groups";  // not the uid of a claim
 
 size_t running_members(const View& view, std::string_view group) {
   const std::vector<const api::Pod*> pods = view.pods_of_group(group);
@@ -59,7 +59,7 @@ KeptDevices::Kept KeptDevices::kept_from(int64_t priority, std::string_view grou
   for (const auto& [uid, one] : kept_) {
     if (one.group == group || priority > one.priority || one.until <= now) continue;
     for (const api::DeviceRequestAllocationResult& result : one.devices.results) {
-      // Still held by the claim itself, or by a pod that was allowed to take it: it must not count twice.
+      // Still held by the claim itself, or by a pod that was allowed to take it: must not count twice.
       const std::vector<inventory::Holder> holders = inventory.holders({result.driver, result.pool, result.device});
       const bool held = !result.share_id ? !holders.empty()
                                          : std::any_of(holders.begin(), holders.end(),

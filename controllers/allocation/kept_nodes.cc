@@ -49,13 +49,13 @@ KeptDevices::Kept PodReconcile::leave_kept_devices(int64_t priority) {
   return kept;
 }
 
-// Takes the nodes out of the choice that are kept from the pod.
+// Removes from the choice the nodes that are kept from the pod.
 void PodReconcile::leave_kept(NodeChoice& choice) {
   if (kept_.empty() || choice.nodes.empty()) return;
   kept_.tidy(view_, options_);
   const std::optional<GroupRef> group = group_of(pod_);
   const std::string own = group ? group->key() : "";
-  if (kept_devices_.keeps_for(own)) return;  // its group is there already
+  if (kept_devices_.keeps_for(own)) return;  // its group already runs there
   const KeptNodes::One* keeper = nullptr;
   const size_t dropped = choice.drop_nodes([&](std::string_view node) {
     const KeptNodes::One* one = kept_.keeps(node, pod_, own);
@@ -63,7 +63,7 @@ void PodReconcile::leave_kept(NodeChoice& choice) {
     return one != nullptr;
   });
   if (dropped == 0) return;
-  // Nothing wakes the pod when they are not kept any more.
+  // Nothing unparks the pod when the nodes are no longer kept.
   outcome_.look_again_in(std::chrono::seconds(30));
   kept_from_ = "; " + std::to_string(dropped) + " more nodes are kept for " + keeper->shown;
   if (choice.nodes.empty())
@@ -84,14 +84,14 @@ int64_t GroupReconcile::lowest_priority() const {
   return lowest;
 }
 
-// Returns how many.
+// Returns how many nodes it keeps.
 size_t GroupReconcile::keep_nodes(const std::vector<Member*>& asked, GroupNodes& nodes) {
   struct Place {
     std::string node, domain;
     uint32_t now = 0, at_best = 0;
   };
   std::map<std::string, Place> places;
-  // Members are of few kinds; of each text one is asked.
+  // Members are of few kinds; one member per kind is asked.
   std::set<std::string> shapes;
   for (size_t i = 0; i < asked.size(); ++i) {
     constexpr size_t kMostKinds = 8;
@@ -105,7 +105,7 @@ size_t GroupReconcile::keep_nodes(const std::vector<Member*>& asked, GroupNodes&
     std::vector<allocator::NodeId> order;
     for (const gang::Candidate& candidate : nodes.candidates(i)) order.push_back(candidate.node);
     const allocator::Room room = tools_.allocator.room(request, order);
-    if (!room.finished) break;  // next time
+    if (!room.finished) break;  // try again in the next reconcile
     for (size_t n = 0; n < order.size(); ++n) {
       if (room.at_best[n] == 0) continue;
       const std::string name = tools_.inventory.node_name(order[n]);
@@ -121,7 +121,7 @@ size_t GroupReconcile::keep_nodes(const std::vector<Member*>& asked, GroupNodes&
         place.domain = *label;
     }
   }
-  // Of the domains that are large enough, the one that has most room now.
+  // Of the domains that are large enough, chooses the one with the most capacity now.
   std::map<std::string, std::pair<uint64_t, uint64_t>> domains;  // now, at best
   for (const auto& [name, place] : places) {
     domains[place.domain].first += std::min<uint64_t>(place.now, members_.min_count);

@@ -1,4 +1,4 @@
-// P8: a pod that our gate still holds leaves claims that are proven (pkg/reconcile/leaving.h).
+// P8: a pod that our gate still holds leaves proven claims (pkg/reconcile/leaving.h).
 #include <algorithm>
 
 #include "controllers/allocation/pod_reconcile.h"
@@ -20,13 +20,13 @@ bool PodReconcile::leave() {
     const auto announced = leaving.find(claim.claim->metadata.uid);
     if (announced == leaving.end()) return;
     const uint64_t version = version_of(*claim.claim).value_or(0);
-    // A newer version: left, or it changed first, and the announcement holds for nothing any more. At the announced one
-    // the pod is reserved or listed, unless the annotation was written by hand.
+    // A newer version: the pod left the claim, or the claim changed first and the announcement no longer counts. At the
+    // announced version the pod is reserved or listed, unless the annotation was written by hand.
     const bool has_part = claim.allocated() && (claim.reserved || claim.listed);
     if (version > announced->second || (version == announced->second && !has_part)) return;
     waits = true;
     if (version == announced->second) return leave_claim(claim);
-    // An older one: our view is behind, or the annotation was written by hand. A live GET tells.
+    // An older version: our view is behind, or the annotation was written by hand. A live GET decides.
     const Ref ref = ref_of(*claim.claim);
     if (view_.confirmed(ref) == Presence::kUnknown) outcome_.add(Confirm{ref});
     if (view_.confirmed(ref) == Presence::kPresent) void_announcements.insert(claim.claim->metadata.uid);
@@ -42,7 +42,7 @@ void PodReconcile::leave_claim(const ClaimState& claim) {
   const auto& consumers = claim.claim->status.reserved_for;
   const bool last = std::all_of(consumers.begin(), consumers.end(),
                                 [&](const auto& consumer) { return consumer.uid == pod_.metadata.uid; });
-  // The allocation stays for a pod that was let go with it and that kube-scheduler took out of reservedFor.
+  // The allocation stays for a pod that was ungated with it and that kube-scheduler took out of reservedFor.
   const Fate others = last ? fate_of_users(view_, *claim.claim, pod_.metadata.uid, outcome_) : Fate::kAlive;
   if (others == Fate::kUnsure) return;
   if (others == Fate::kAlive && claim.listed) return void(outcome_.add(write_unlisted(pod_, *claim.claim)));

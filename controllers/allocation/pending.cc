@@ -1,5 +1,5 @@
-// What dra_pending_pods counts: the pod waits, for devices of a class, for a cause. The manager keeps it by pod until
-// the pod waits no longer (pkg/manager/pending_pods.h).
+// What dra_pending_pods counts: the pod waits, for devices of a class, for a cause. The manager keeps the entry until
+// the pod no longer waits (pkg/manager/pending_pods.h).
 #include "controllers/allocation/causes.h"
 #include "controllers/allocation/pod_reconcile.h"
 
@@ -9,8 +9,8 @@ using namespace reconcile;
 
 namespace {
 
-// One label for the classes of the claims that are still to be allocated. A name that is no DeviceClass was chosen by a
-// tenant, so it gets no series of its own.
+// One label for the classes of the claims still to be allocated. A name without a DeviceClass comes from a tenant, so
+// it gets no series of its own.
 std::string class_label(const View& view, const std::vector<ClaimState>& claims) {
   std::set<std::string> names;
   for (const ClaimState& claim : claims)

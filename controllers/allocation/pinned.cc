@@ -15,7 +15,7 @@ using namespace reconcile;
 
 namespace {
 
-// Nodes of one pin that are told apart, and avoided by the next pod.
+// The most nodes of one pin that are listed, and that the next pod avoids.
 constexpr size_t kMostNodes = 64;
 constexpr size_t kMostOfASelector = 256;  // bytes of a selector
 
@@ -26,12 +26,12 @@ const api::Condition* unschedulable(const api::Pod& pod) {
   return found == pod.conditions.end() ? nullptr : &*found;
 }
 
-// What holds the pod to a node, or to those with certain labels.
+// What pins the pod to a node, or to nodes with certain labels.
 struct Pin {
-  std::vector<std::string> nodes;  // where it may be; none: they are gone
+  std::vector<std::string> nodes;  // where it may be; none: the nodes are gone
   std::string where;               // "node n1", "the nodes with rack in (a)"
   std::string claims;
-  bool too_many = false;  // nodes; then none is listed
+  bool too_many = false;  // too many nodes: none is listed
 };
 
 std::string text_of(const api::NodeSelectorRequirement& requirement) {
@@ -53,7 +53,7 @@ std::string text_of(const api::NodeSelector& selector) {
   return std::string(utf8_prefix(clean, kMostOfASelector));
 }
 
-// The nodes that all selectors match, and the pod's own required affinity: the pin was added to it with the gate's end.
+// The nodes that all selectors and the pod's own required affinity match: lifting the gate added the pin to the latter.
 void list_nodes(const api::Pod& pod, const std::vector<const api::NodeSelector*>& selectors, NodeChooser& chooser,
                 Pin& pin) {
   for (const std::string& node : chooser.all_nodes()) {
@@ -65,8 +65,8 @@ void list_nodes(const api::Pod& pod, const std::vector<const api::NodeSelector*>
   }
 }
 
-// What holds the pod where it is: the nodes of the devices that were proven for it here, by name or by every label that
-// the allocations' selectors use. Nothing when nothing of ours does.
+// What pins the pod: the nodes of the devices that we proved for it, by name or by every label in the selectors of the
+// allocations. Nothing when no allocation of ours does.
 std::optional<Pin> pin_of(const View& view, const api::Pod& pod, NodeChooser& chooser) {
   Pin pin;
   std::vector<const api::NodeSelector*> selectors;
@@ -75,7 +75,7 @@ std::optional<Pin> pin_of(const View& view, const api::Pod& pod, NodeChooser& ch
     if (claim->metadata.ns != pod.metadata.ns || !claim->status.allocation || !is_allocated_by_us(*claim) ||
         !is_proven(*claim))
       continue;
-    // Without a selector the devices can be reached from every node: they are no reason to be refused.
+    // Devices without a selector can be reached from every node: they are not why the pod is refused.
     if (!claim->status.allocation->node_selector) continue;
     selectors.push_back(&*claim->status.allocation->node_selector);
     if (const std::string* node = api::only_node(*claim->status.allocation)) only = node;
@@ -90,9 +90,9 @@ std::optional<Pin> pin_of(const View& view, const api::Pod& pod, NodeChooser& ch
   return pin;
 }
 
-// Why a pod of this Job is left; empty: it may be evicted. A Job that replaces failed pods alone does not count the
-// eviction of a pending pod itself (job_controller.go, isPodFailed), but the garbage collector of pods makes the pod
-// Failed (gc_controller.go, gcUnscheduledTerminatingPods): a Job that counts disrupted pods must be able to bear all
+// Why a pod of this Job is not evicted; empty: it may be. A Job that replaces only failed pods does not itself count
+// the eviction of a pending pod (job_controller.go, isPodFailed), but the pod garbage collector makes the pod Failed
+// (gc_controller.go, gcUnscheduledTerminatingPods): so a Job that counts disrupted pods must be able to bear all
 // evictions of its pods.
 std::string why_job_is_left(const api::Pod& pod, const api::OwnerReference& job, NodeChooser& nodes) {
   if (!job.api_version.starts_with("batch/")) return "it belongs to a Job of " + job.api_version;
@@ -108,7 +108,7 @@ std::string why_job_is_left(const api::Pod& pod, const api::OwnerReference& job,
          known.pod_replacement_policy + ", not Failed";
 }
 
-// Why the pod is left as it is; empty: it may be evicted.
+// Why the pod is not evicted; empty: it may be.
 std::string why_kept(const View& view, const api::Pod& pod, const Pin& pin, const Options& options,
                      NodeChooser& nodes) {
   if (!options.recreate_pinned_pods) return "--recreate-pinned-pods is off";
@@ -121,7 +121,7 @@ std::string why_kept(const View& view, const api::Pod& pod, const Pin& pin, cons
   if (owner->kind == "Job")
     if (std::string left = why_job_is_left(pod, *owner, nodes); !left.empty()) return left;
   if (pin.too_many) return "its devices can be used on more than " + std::to_string(kMostNodes) + " nodes";
-  // kube-scheduler takes the nomination back when nobody can be preempted for the pod either.
+  // kube-scheduler removes the nomination when it can preempt nobody for the pod either.
   if (!pod.nominated_node_name.empty()) return "it is nominated for node " + pod.nominated_node_name;
   // A claim that outlives the pod pins the next one to the same node.
   for (const api::ResourceClaim* claim : view.claims_reserved_for(pod.metadata.uid))
@@ -147,7 +147,7 @@ Write write_eviction(const api::Pod& pod) {
   return write;
 }
 
-// Figures change with every attempt of kube-scheduler: they are no news.
+// Numbers change with every attempt of kube-scheduler and are not news.
 std::string without_digits(std::string text) {
   std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
   return text;
@@ -191,7 +191,7 @@ Outcome look_at_pinned(const View& view, const api::Pod& pod, const Options& opt
             {ref_of(pod), true, "PinnedUnschedulable", "Schedule",
              "kube-scheduler: " + condition.message + "; " + holds + "; " + what,
              without_digits(condition.message) + pin->where + what});
-  // The nomination, the label or the condition may change without an event that brings the pod back.
+  // The nomination, the label or the condition may change without an event that requeues the pod.
   if (options.recreate_pinned_pods)
     outcome.look_again_in(kept.empty() ? std::max<Duration>(left, std::chrono::seconds(1)) : std::chrono::minutes(1));
   return outcome;

@@ -27,7 +27,7 @@ PodReconcile::PodReconcile(const View& view, const api::Pod& pod, Role role, con
 
 Outcome PodReconcile::run() {
   if (leave() || drop_abandoned()) {
-    // The answers bring the pod back.
+    // The answers requeue the pod.
   } else if (releasing() && (!state_.waits_for.empty() || !state_.all_allocated())) {
     release();
   } else if (!state_.waits_for.empty()) {
@@ -45,7 +45,7 @@ Outcome PodReconcile::run() {
 }
 
 Outcome PodReconcile::wait_for_group(const Membership& membership) {
-  // Its group was committed before: it goes forward.
+  // Its group was committed before, so it goes forward.
   if (is_marked(pod_, state_)) return run();
   if (leave() || drop_abandoned() || withdraw()) return std::move(outcome_);
   const std::string why = membership.group.shown() + ": " + membership.why;

@@ -15,7 +15,7 @@ using namespace reconcile;
 
 namespace {
 
-// The claim is there for the pod's entry and no other is, which could be published in its place.
+// The claim exists for the pod's entry, and no other claim does that could be published instead.
 bool is_only_claim(const View& view, const api::Pod& pod, const std::string& entry, const std::string& name) {
   bool found = false;
   for (const api::ResourceClaim* claim : view.claims_controlled_by(pod.metadata.uid)) {
@@ -46,12 +46,12 @@ bool is_named(const api::Pod& pod, const api::ResourceClaim& claim) {
   return std::find(keys.begin(), keys.end(), claim.metadata.key()) != keys.end();
 }
 
-// Somebody took the reservation away, and the pod is still on the list of users.
+// Somebody removed the reservation, and the pod is still on the list of users.
 bool is_left_listed(const api::Pod& pod, const api::ResourceClaim& claim) {
   return claim.status.allocation && !is_reserved_for(claim, pod.metadata.uid) && is_user(claim, pod.metadata.uid);
 }
 
-// Ours as the last one; before an uninstall, ours among others, which stay.
+// Our gate as the last one; before an uninstall also among others, which stay.
 bool has_our_gate(const api::Pod& pod, const Options& options) {
   return (pod.scheduling_gates.size() == 1 || options.release_gates) &&
          std::find(pod.scheduling_gates.begin(), pod.scheduling_gates.end(), kAllocationGate) !=
@@ -127,7 +127,7 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
       continue;
     state.claims.push_back(state_of(view, pod, std::move(claim)));
   }
-  // Only what was planned here, or what is allocated: nobody else can make the one, or write the other.
+  // Only a claim that was planned here, or one that is allocated: nobody else can make the former or write the latter.
   if (options.mode == Mode::kBind && !extended.empty()) {
     auto claim = view.shared_claim(pod.metadata.ns + "/" + extended_claim_name(pod));
     if (claim && !claim->metadata.deleting() && is_extended_claim_of(pod, *claim) &&
@@ -136,7 +136,7 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
       state.claims.push_back(state_of(view, pod, std::move(claim)));
     }
   }
-  // Rare: most reservations are of claims that were found above.
+  // Rare: most reservations are of claims found above.
   std::vector<const api::ResourceClaim*> others = view.claims_reserved_for(pod.metadata.uid);
   for (const std::string& key : claim_keys_of(pod))
     if (const api::ResourceClaim* claim = view.claim(key); claim && is_left_listed(pod, *claim))
@@ -148,7 +148,7 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
     if (claim->metadata.ns != pod.metadata.ns || std::any_of(state.claims.begin(), state.claims.end(), is_it) ||
         std::any_of(state.abandoned.begin(), state.abandoned.end(), is_it))
       continue;
-    // What the pod only does not name yet is not abandoned.
+    // A claim that the pod merely does not name yet is not abandoned.
     if (!claim->metadata.deleting() && (state.unpublished || is_named(pod, *claim))) continue;
     if (auto shared = view.shared_claim(claim->metadata.key()))
       state.abandoned.push_back(state_of(view, pod, std::move(shared)));
@@ -158,12 +158,12 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
 
 bool may_withdraw(const View& view, const ClaimState& state, const Options& options) {
   if (!state.allocated() || !state.ours || state.proven) return false;
-  // Proven, and somebody took the finalizer off: the proof is made again.
+  // Proven, but somebody removed the finalizer: the proof is made again.
   if (bears_mark_of(*state.claim, *state.claim->status.allocation)) return false;
   for (const api::ResourceClaimConsumerReference& consumer : state.claim->status.reserved_for) {
     if (!is_pod_reference(consumer)) return false;
     const api::Pod* pod = view.pod(state.claim->metadata.ns + "/" + consumer.name);
-    // A consumer that is gone is the lifecycle controller's to prune.
+    // The lifecycle controller removes consumers that are gone.
     if (!pod || pod->metadata.uid != consumer.uid) return false;
     const Role role = role_of(*pod, options);
     if (role != Role::kGated && role != Role::kToBind) return false;
@@ -189,10 +189,10 @@ std::string selected_nodes(const api::NodeSelector& selector) {
 
 }  // namespace
 
-// Where the pod is held by our gate its reservation is taken back by P8 (`pkg/reconcile/leaving.h`). Without a gate
-// there is nothing to fence: another manager may have bound the pod, and kubelet, which reads the claim once, may have
-// prepared its devices, all without a change of the claim. Then only the end of its consumers, confirmed by uid, frees
-// a marked claim (P5).
+// While our gate holds the pod, P8 takes back its reservation (`pkg/reconcile/leaving.h`). Without a gate there is
+// nothing to fence: another manager may have bound the pod, and kubelet, which reads the claim once, may have prepared
+// its devices, all without a change of the claim. Then a marked claim is freed only when its consumers are confirmed
+// gone, by uid (P5).
 std::string why_pinned(const api::Pod& pod, const ClaimState& state) {
   if (!state.allocated() || !state.claim->status.allocation->node_selector) return "";
   const char* why = "it is in use by others";

@@ -1,4 +1,4 @@
-// P2, P3 and P5: what is allocated is proven and marked, or withdrawn.
+// P2, P3 and P5: proves and marks allocations, or withdraws them.
 #include "controllers/allocation/pod_reconcile.h"
 
 #include <algorithm>
@@ -33,8 +33,8 @@ bool PodReconcile::stays(const inventory::AuditFinding& conflict) const {
   });
 }
 
-// Withdrawing helps only where an allocation of ours stands in the overlap itself: to withdraw the sibling of one
-// that stays would only begin the same over again.
+// Withdrawing helps only if an allocation of ours is part of the overlap itself: withdrawing the sibling of one that
+// stays would only repeat the conflict.
 void PodReconcile::yield_to(const Conflicts& conflicts) {
   const bool helps = std::any_of(state_.claims.begin(), state_.claims.end(), [&](const ClaimState& claim) {
     return withdrawable(claim) &&
@@ -44,7 +44,7 @@ void PodReconcile::yield_to(const Conflicts& conflicts) {
            });
   });
   if (helps && withdraw()) return count_failure("LostRace");
-  // Proven, and somebody who follows no protocol allocated the same devices since: the gate still holds the pod.
+  // Proven, and somebody outside the protocol allocated the same devices since; the gate still holds the pod.
   std::vector<ClaimState> in_conflict;
   for (const ClaimState& claim : state_.claims)
     if (claim.ours && claim.proven && std::any_of(conflicts.begin(), conflicts.end(), [&](const auto& conflict) {
@@ -59,9 +59,9 @@ void PodReconcile::yield_to(const Conflicts& conflicts) {
 }
 
 void PodReconcile::prove() {
-  // A claim that another pod is reserved for is proven by the reconciles of that pod.
+  // The reconciles of the pod for which a claim is reserved prove the claim.
   for (const ClaimState& claim : state_.claims)
-    if (claim.needs_proof() && !claim.in_stream) return;  // the stream brings the key back
+    if (claim.needs_proof() && !claim.in_stream) return;  // the stream requeues the key
   if (const Conflicts conflicts = conflicts_of_allocated(); !conflicts.empty()) return yield_to(conflicts);
   if (role_ != Role::kBoundBare) {
     const NodeChoice choice = candidate_nodes();
@@ -70,7 +70,7 @@ void PodReconcile::prove() {
     if (choice.nodes.empty() && !releasing()) return no_node(choice);
     if (!choice.nodes.empty() && !prepared(choice)) return;
   }
-  if (role_ == Role::kExplain) return;  // nothing stands in the way of a proof, and nobody writes one here
+  if (role_ == Role::kExplain) return;  // observe mode: nothing prevents a proof, but nobody writes one
   add_marks();
 }
 
@@ -81,7 +81,7 @@ void PodReconcile::add_marks() {
     std::vector<std::string> finalizers = object.metadata.finalizers;
     if (!object.metadata.has_finalizer(api::kDeleteProtectionFinalizer))
       finalizers.emplace_back(api::kDeleteProtectionFinalizer);
-    // A list that is left of an allocation before this one says nothing.
+    // A list left over from an earlier allocation says nothing.
     std::vector<User> users;
     if (bears_mark_of(object, *object.status.allocation)) users = users_of(object);
     if (!claim.listed || users.empty()) users.insert(users.begin(), {pod_.metadata.name, pod_.metadata.uid});
@@ -103,7 +103,7 @@ Event PodReconcile::allocated_event() const {
       ref_of(pod_), false, "Allocated", "Allocate", devices_words() + where + why_here_.clause(pod_.metadata.uid), ""};
 }
 
-// With the last proof, in bind mode; where a gate is lifted the event goes with that.
+// In bind mode the event goes with the last proof; in gate mode with the lifting of the gate.
 void PodReconcile::say_allocated() {
   for (auto effect = outcome_.effects.rbegin(); effect != outcome_.effects.rend(); ++effect)
     if (Write* write = std::get_if<Write>(&*effect)) {
@@ -114,7 +114,7 @@ void PodReconcile::say_allocated() {
 
 bool PodReconcile::withdrawable(const ClaimState& claim) const {
   if (role_ == Role::kExplain) return false;  // observe mode writes nothing but events
-  // What was allocated for another pod is that pod's to give back.
+  // An allocation made for another pod is that pod's to withdraw.
   if (!claim.reserved && !claim.claim->status.reserved_for.empty()) return false;
   return may_withdraw(view_, claim, options_);
 }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMostOfAMessage = 512;  // bytes of the kubelet's message
 
-// Somebody else used up what the node had for the pod.
+// Somebody else used the node's capacity that was meant for the pod.
 bool is_lost_race(std::string_view reason) {
   return reason.starts_with("OutOf") || reason == "NodePorts";
 }

@@ -1,4 +1,4 @@
-// P4: reservations, and the pod lifted from its gate or bound.
+// P4: reserves the claims, then ungates or binds the pod.
 #include "controllers/allocation/pod_reconcile.h"
 
 #include <algorithm>
@@ -16,16 +16,16 @@ constexpr std::chrono::milliseconds kOverlapPause{250};
 }
 
 void PodReconcile::use() {
-  // Observe mode writes nothing; for pods that others bound the lifecycle controller reserves.
+  // Observe mode writes nothing; for pods bound by others the lifecycle controller reserves.
   if (role_ == Role::kExplain || role_ == Role::kBoundBare) return;
-  // A foreign allocation may have come after the mark. Nobody is bound with a device that somebody else has.
+  // A foreign allocation may have come after the mark. No pod is bound with a device that somebody else holds.
   if (!releasing()) {
     Conflicts conflicts = conflicts_of_allocated();
     const bool overlap = !conflicts.empty();
     std::erase_if(conflicts, [&](const auto& conflict) { return !stays(conflict); });
     if (!conflicts.empty()) return yield_to(conflicts);
-    // An unproven allocation of ours gives way to a proven one, so it is waited for. To go at once would trust our
-    // mark, and a tenant may have written it: then the other's proof may be older, and its mark under way.
+    // An unproven allocation of ours gives way to a proven one, so wait for that. Going at once would trust our mark,
+    // which a tenant may have written: then the other's proof may be older, and its mark under way.
     if (overlap) return void(outcome_.look_again_in(kOverlapPause));
   }
   NodeChoice choice;
@@ -33,7 +33,7 @@ void PodReconcile::use() {
   if (role_ == Role::kToBind || !state_.claims.empty()) {
     choice = candidate_nodes();
     if (waits_for_watch(choice)) return;
-    // A pod that cannot run where its claims are must not hold them: others may be waiting for them.
+    // A pod that cannot run where its claims are must not hold them: others may wait for the devices.
     if (choice.nodes.empty() && !releasing()) return give_back() ? void() : no_node(choice);
   }
   if (role_ == Role::kToBind && !prepared(choice)) return;
@@ -46,8 +46,8 @@ bool PodReconcile::reserve(const NodeChoice& choice) {
   bool busy = false;
   for (const ClaimState& claim : state_.claims) {
     if (claim.reserved) {
-      // kube-scheduler must not see the pod without its gate before it sees the reservation: it would write its own
-      // and fail. Its streams are about as old as ours.
+      // kube-scheduler must see the reservation before it sees the pod ungated: otherwise it would write its own
+      // reservation and fail. Its watches are about as old as ours.
       busy = busy || (role_ == Role::kGated && !releasing() && !claim.reserved_in_stream);
       continue;
     }
@@ -63,7 +63,7 @@ bool PodReconcile::reserve(const NodeChoice& choice) {
     busy = true;
     consumers.push_back(pod_reference(pod_));
     Write write = write_reservations(*claim.claim, consumers, "reserve");
-    // From now on the pod counts on the node that it was judged for.
+    // From now on the pod counts on the node chosen for it.
     if (choice.nodes.size() == 1) write.assume_pod = AssumedPod{ref_of(pod_), std::string(choice.nodes.front())};
     outcome_.add(std::move(write));
   }
@@ -98,15 +98,15 @@ void PodReconcile::let_go(const NodeChoice& choice) {
                                 "Successfully assigned " + pod_.metadata.key() + " to " + node,
                                 ""};
     outcome_.add(std::move(write));
-    // Where all of its claims were proven by the reconciles of other pods, nothing has said so yet.
+    // If the reconciles of other pods proved all of its claims, no event has said so yet.
     if (!state_.claims.empty() && !view_.last_event(pod_.metadata.uid, "Allocated")) outcome_.add(allocated_event());
-    outcome_.hold = std::chrono::seconds(2);  // the answer is no pod: the stream shows it bound
+    outcome_.hold = std::chrono::seconds(2);  // the answer does not contain the pod: the stream shows it bound
     return;
   }
   api::NodeSelectorTerm term;
   for (const ClaimState& claim : state_.claims) {
     if (single_term(*claim.claim->status.allocation, term)) continue;
-    // An OR of terms cannot be added to the pod's own: one node of those it allows has to do.
+    // An OR of terms cannot be added to the pod's own terms: one node that they allow has to do.
     term = {};
     if (!choice.nodes.empty())
       term.match_fields.push_back({"metadata.name", "In", {std::string(choice.nodes.front())}});
@@ -117,8 +117,8 @@ void PodReconcile::let_go(const NodeChoice& choice) {
   lift_gate(term);
 }
 
-// kube-scheduler waits for the conditions when it binds. When one fails it takes the devices away and allocates anew,
-// on the node that the pod is pinned to: a foreign allocation that nobody proves.
+// kube-scheduler waits for the conditions when it binds. If one fails, it takes the devices away and allocates again on
+// the node to which the pod is pinned: a foreign allocation that nobody proves.
 void PodReconcile::warn_of_binding_conditions() {
   for (const ClaimState& claim : state_.claims)
     for (const api::DeviceRequestAllocationResult& result : claim.claim->status.allocation->results) {
@@ -152,8 +152,8 @@ void PodReconcile::lift_gate(const api::NodeSelectorTerm& term) {
   show_allocated(where);
 }
 
-// Release, with claims that are not there or not allocated: what is ours and unproven goes back or, where it is not
-// this pod's to give back, is proven (P7); then the gate goes, and kube-scheduler takes it from there.
+// Releasing, with claims missing or unallocated: our unproven allocations are withdrawn or, where they are not this
+// pod's to withdraw, proven (P7); then the gate is lifted and kube-scheduler takes over.
 void PodReconcile::release() {
   if (withdraw()) return;
   if (std::any_of(state_.claims.begin(), state_.claims.end(), [](const ClaimState& c) { return c.needs_proof(); }))

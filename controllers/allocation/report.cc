@@ -1,5 +1,5 @@
-// What nobody can mend here is reported: events on the pod and its claims, a metric, and the causes that the pod waits
-// for.
+// Reports what cannot be solved here: events on the pod and its claims, a metric, and the causes for which the pod
+// waits.
 #include "controllers/allocation/pod_reconcile.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using namespace reconcile;
 
 namespace {
 
-// The name under which dra_allocation_failures_total counts the main obstacle.
+// The cause under which dra_allocation_failures_total counts the main obstacle.
 std::string metric_cause(const verdict::Verdict& verdict) {
   using allocator::Cause;
   using verdict::DeviceProblem;
@@ -64,7 +64,7 @@ std::string metric_cause(const verdict::Verdict& verdict) {
 
 }  // namespace
 
-// The name of a claim of this namespace: what other namespaces hold is nobody's business here. Pools with very many
+// The claim's name, if it is in this namespace: pods may not learn what other namespaces hold. Pools with very many
 // holders are not searched.
 verdict::Holder PodReconcile::name_of_holder(std::string_view uid, std::string_view driver,
                                              std::string_view pool) const {
@@ -143,7 +143,7 @@ void PodReconcile::no_devices(const allocator::Request& request, const std::vect
   count_failure(metric_cause(verdict));
 }
 
-// The claims, or the classes they name, are at fault: nothing that a search could mend.
+// The claims, or the classes that they name, are at fault: no search can help.
 void PodReconcile::unusable(const allocator::Request& request, const std::vector<allocator::NodeId>& order,
                             const allocator::FoundNodes& found) {
   const std::string message = found.error ? found.error->message() : "the claims cannot be allocated";
@@ -185,7 +185,7 @@ std::set<Cause> PodReconcile::causes_of(const allocator::Request& request) const
   for (const auto& claim : request.claims)
     for (const std::string& name : classes_of(claim->spec)) {
       causes.insert(class_cause(name));
-      // New devices of one driver are no news to a pod that wants those of another.
+      // New devices of one driver do not concern a pod that requests those of another.
       const api::DeviceClass* known = view_.device_class(name);
       const std::optional<std::string> driver = known ? only_driver(*known) : std::nullopt;
       causes.insert(driver ? driver_cause(*driver) : std::string(kSlicesCause));
@@ -215,7 +215,7 @@ void PodReconcile::complain(EventReason reason, const std::string& note, const s
   complain_of(ref_of(pod_), reason, note, signature);
 }
 
-// Once, and again every half an hour while it holds: events are forgotten after an hour.
+// Once, and again every half hour while the reason holds: API servers delete events after an hour.
 void PodReconcile::complain_of(const Ref& object, EventReason reason, const std::string& note,
                                const std::string& signature) {
   constexpr Duration kAgain = std::chrono::minutes(30);
@@ -232,7 +232,7 @@ void PodReconcile::waits(EventReason reason, const std::string& note, const std:
 
 void PodReconcile::complain_about(const api::ResourceClaim& claim, const std::string& note,
                                   const std::string& signature) {
-  if (claim.metadata.resource_version.empty()) return;  // supposed, not made yet
+  if (claim.metadata.resource_version.empty()) return;  // supposed: the claim does not exist yet
   for (const api::Pod* pod : view_.pods_of_claim(claim.metadata.key())) {
     if (role_of(*pod, options_) == Role::kNone) continue;
     if (pod->metadata.uid != pod_.metadata.uid) return;

@@ -9,7 +9,7 @@ namespace dra::allocation {
 
 namespace {
 
-// Texts with their lengths, so that no two lists read alike.
+// A text of fields with their lengths, so that different lists never give the same text.
 class Text {
  public:
   Text& add(std::string_view text) {
@@ -49,7 +49,7 @@ class Text {
   std::string text_;
 };
 
-// Nobody but this pod can use the claim, and nothing is decided about it.
+// Only this pod can use the claim, and the claim is unallocated.
 bool is_the_pods_own(const api::Pod& pod, const ClaimState& claim) {
   const api::OwnerReference* owner = claim.claim->metadata.controller();
   return !claim.allocated() && owner && owner->uid == pod.metadata.uid;
@@ -61,7 +61,7 @@ std::string node_shape(const api::Pod& pod) {
   const auto has_terms = [](const api::PodAffinity& affinity) {
     return !affinity.required.empty() || !affinity.preferred.empty();
   };
-  // Rules that read other pods or storage are not worth a text: such a pod is like no other.
+  // Rules that read other pods or storage are not worth a text: such a pod is unlike any other.
   if (has_terms(pod.pod_affinity) || has_terms(pod.pod_anti_affinity) || !pod.topology_spread.empty() ||
       !pod.volumes.empty())
     return "";

@@ -15,7 +15,7 @@ using namespace reconcile;
 
 namespace {
 
-// Where the pod is, or goes: nothing where nobody knows yet.
+// The pod's current or future node; empty while unknown.
 std::string node_of(const View& view, const api::Pod& pod) {
   if (!pod.node_name.empty()) return pod.node_name;
   for (const std::string& key : claim_keys_of(pod)) {
@@ -58,12 +58,12 @@ Neighbours neighbours_of(const View& view, const api::Pod& pod, const Options& o
     if (other->metadata.uid != pod.metadata.uid && is_launched(view, *other) && !other->terminal())
       if (std::string node = node_of(view, *other); !node.empty()) nodes.insert(std::move(node));
   found.nodes.assign(nodes.begin(), nodes.end());
-  // Nobody asked for a domain, but the others are somewhere: near them, as near as there is room.
+  // The pod asked for no domain, but the others run somewhere: as near to them as there is capacity.
   if (found.wish.empty() && !found.nodes.empty()) found.wish.preferred = options.topology_levels.back();
   return found;
 }
 
-// True: the pod has got its devices, or waits for a reason that only the domain has.
+// True: the pod got its devices, or waits for a reason that only the domain has.
 bool PodReconcile::allocate_near(const Neighbours& near, allocator::Request& request) {
   gang::GangRequest asked;
   asked.uid = "pod:" + pod_.metadata.uid;
@@ -100,7 +100,7 @@ bool PodReconcile::allocate_near(const Neighbours& near, allocator::Request& req
       outcome_.goes_on = true;
       return true;
     case gang::Outcome::kImpossible:
-      // Where only a preference was asked for there is no room anywhere, and it is said why as always.
+      // Only a preference was requested, so no node has capacity: the usual code reports why.
       if (near.wish.required.empty()) return false;
       if (give_back()) return true;
       park(causes_of(request));
@@ -110,7 +110,7 @@ bool PodReconcile::allocate_near(const Neighbours& near, allocator::Request& req
       return true;
     case gang::Outcome::kUndecided:
     case gang::Outcome::kError:
-      // Without the domain the question is simpler, and what is wrong with the claims is said in the usual words.
+      // Without the domain the question is simpler, and errors in the claims are reported in the usual words.
       return false;
   }
   return false;

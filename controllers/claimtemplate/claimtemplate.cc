@@ -17,7 +17,7 @@ bool has_template_entries(const api::Pod& pod) {
                      [](const api::PodResourceClaim& entry) { return entry.resource_claim_template_name.has_value(); });
 }
 
-// Only for pods that can still start: a finished or deleted one gets no new claims.
+// Only for pods that can still start: a finished pod, or one being deleted, gets no new claims.
 bool wants_claims(const api::Pod& pod) {
   return !pod.terminal() && !pod.metadata.deleting() && has_template_entries(pod);
 }
@@ -33,7 +33,7 @@ bool is_held(const api::Pod& pod, const Options& options) {
          pod.scheduling_gates.front() == options.held_by_gate;
 }
 
-// The node in status.nominatedNodeName was put there by this controller.
+// This controller wrote the node in status.nominatedNodeName.
 bool nominated_by_us(const api::Pod& pod) {
   const std::vector<api::ManagedFieldsEntry>& managers = pod.metadata.managed_fields;
   return std::any_of(managers.begin(), managers.end(), [](const api::ManagedFieldsEntry& entry) {
@@ -41,7 +41,7 @@ bool nominated_by_us(const api::Pod& pod) {
   });
 }
 
-// One pass over one pod.
+// One reconcile of one pod.
 class Pass {
  public:
   Pass(const View& view, const api::Pod& pod, const Options& options)
@@ -75,7 +75,7 @@ class Pass {
     if (!create(entry) && published) complete_.push_back(*published);
   }
 
-  // True when the published claim is surely gone, or belongs to somebody else, so that the entry needs another one.
+  // True when the published claim is certainly gone or belongs to another pod, so that the entry needs another claim.
   bool replaceable(const api::PodResourceClaimStatus& published) {
     const std::string& name = *published.resource_claim_name;
     if (const api::ResourceClaim* claim = view_.claim(in_namespace(name))) return !is_for_pod(pod_, *claim);
@@ -92,8 +92,8 @@ class Pass {
     return false;
   }
 
-  // A claim made for this entry that nobody published: an earlier pass was cut off, or another controller made it. Of
-  // several the allocated one, then the one under our name, then the first by name: the same choice every time.
+  // An unpublished claim made for this entry: an earlier reconcile was cut off, or another controller made it. Of
+  // several, the allocated one, then the one with our name, then the first by name: always the same choice.
   const api::ResourceClaim* adoptable(const std::string& entry) const {
     const std::string our_name = generated_claim_name(pod_.metadata.name, entry, pod_.metadata.uid);
     const api::ResourceClaim* best = nullptr;
@@ -108,11 +108,11 @@ class Pass {
     return best;
   }
 
-  // Adds the create; false when it has to wait.
+  // Adds the create; false when it must wait.
   bool create(const api::PodResourceClaim& entry) {
     const std::string name = generated_claim_name(pod_.metadata.name, entry.name, pod_.metadata.uid);
     if (const api::ResourceClaim* taken = view_.claim(in_namespace(name))) {
-      // Our own is on its way out: its deletion brings the key back. Another's: somebody has to move it away.
+      // Our own claim is being deleted: its deletion requeues the key. Another's: somebody has to remove it.
       if (!is_for_pod(pod_, *taken))
         warn(entry.name, "the claim \"" + name +
                              "\" that would be created for it exists and is not controlled by this pod"
@@ -151,7 +151,7 @@ class Pass {
     if (view_.confirmed(ref) == Presence::kUnknown) {
       outcome_.add(Confirm{ref});
     } else if (view_.confirmed(ref) == Presence::kAbsent) {
-      // The template's add event brings the key back; no timer is needed.
+      // The template's add event requeues the key; no timer is needed.
       warn(entry.name, "resourceclaimtemplates \"" + *entry.resource_claim_template_name + "\" not found");
     }
   }
@@ -163,13 +163,13 @@ class Pass {
   void warn(const std::string& entry, const std::string& what) { warnings_.push_back(event(entry, what)); }
 
   void finish() {
-    // One warning a pass: two of one reason would take turns in being "new".
+    // One warning per reconcile: two of one reason would alternately count as new.
     if (!warnings_.empty()) {
       Event first = std::move(warnings_.front());
       for (size_t i = 1; i < warnings_.size(); ++i) first.note += "; " + warnings_[i].note;
       emit_once(view_, outcome_, std::move(first));
     }
-    // What exists is published before anything else is tried, so that one bad entry does not hold up the good ones.
+    // Publishes existing claims before trying anything else, so that one bad entry does not delay the good ones.
     const bool publish_now = publish_first_ && !creates_.empty();
     if (publish_now) publish();
     for (Write& create : creates_) outcome_.add(std::move(create));
@@ -178,11 +178,11 @@ class Pass {
     publish();
   }
 
-  // Which node the allocations of the pod's claims leave it, and how long the claim that is not allocated has been so.
+  // Finds the node that the allocations of the pod's claims leave it, and how long a claim has been unallocated.
   void look_at_allocations() {
     for (const api::PodResourceClaim& entry : pod_.resource_claims) {
       const api::PodResourceClaimStatus* wished = wished_for(entry.name);
-      if (wished && !wished->resource_claim_name) continue;  // needs none
+      if (wished && !wished->resource_claim_name) continue;  // needs no claim
       const std::optional<std::string>& name = wished ? wished->resource_claim_name : entry.resource_claim_name;
       const api::ResourceClaim* claim = name ? view_.claim(in_namespace(*name)) : nullptr;
       if (claim && entry.resource_claim_template_name && !is_for_pod(pod_, *claim)) claim = nullptr;
@@ -198,11 +198,11 @@ class Pass {
     }
   }
 
-  // What status.nominatedNodeName of ours is to say; empty: nothing. Of a node that others nominated we say nothing.
+  // What our status.nominatedNodeName should be; empty: nothing. Never replaces a node that others nominated.
   std::string node_to_nominate() const {
     const bool ours = nominated_by_us(pod_);
     if (!pod_.node_name.empty() || (!ours && (!held_ || !pod_.nominated_node_name.empty()))) return "";
-    if (!all_known_) return ours ? pod_.nominated_node_name : "";  // the claim may be on its way to us
+    if (!all_known_) return ours ? pod_.nominated_node_name : "";  // the claim may be on its way in the watch
     return all_allocated_ ? allocated_on_ : "";
   }
 
@@ -215,8 +215,8 @@ class Pass {
     return std::any_of(created_.begin(), created_.end(), [&](const auto& status) { return status.name == entry; });
   }
 
-  // What may wait for the allocation: names where there were none, of claims that allocation uses unpublished, and the
-  // end of a nomination.
+  // What may wait for the allocation: first names of claims that allocation can use unpublished, and the end of a
+  // nomination.
   bool may_wait() const {
     if (!held_ || (all_known_ && all_allocated_) || hopeless_ || unallocated_for_ >= options_.patience) return false;
     return std::all_of(complete_.begin(), complete_.end(), [&](const api::PodResourceClaimStatus& status) {
@@ -226,7 +226,7 @@ class Pass {
     });
   }
 
-  // Applies the complete set, and only when it says something new: a set with fewer entries would delete the others.
+  // Applies the complete set, and only if it is new: a set with fewer entries would delete the others.
   void publish() {
     if (held_ || nominated_by_us(pod_)) look_at_allocations();
     const std::string node = node_to_nominate();
@@ -248,16 +248,16 @@ class Pass {
   const Options& options_;
   const bool held_;
   Outcome outcome_;
-  std::vector<api::PodResourceClaimStatus> complete_;  // entries whose claim exists (or existed, and is not replaced)
-  std::vector<api::PodResourceClaimStatus> created_;   // entries whose claim this pass creates
+  std::vector<api::PodResourceClaimStatus> complete_;  // the claim exists (or existed, and is not replaced)
+  std::vector<api::PodResourceClaimStatus> created_;   // this reconcile creates the claim
   std::vector<Write> creates_;
   std::vector<Event> warnings_;
   bool publish_first_ = false;
   bool all_known_ = true;      // every entry's claim is in the view
-  bool hopeless_ = false;      // one is not, and this pass does not make it
-  bool all_allocated_ = true;  // of those that are
+  bool hopeless_ = false;      // one is not, and this reconcile does not create it
+  bool all_allocated_ = true;  // of the claims in the view
   Duration unallocated_for_{};
-  std::string allocated_on_;  // the one node, where there is one
+  std::string allocated_on_;  // the only node, if there is one
 };
 
 }  // namespace
@@ -279,11 +279,11 @@ void ClaimTemplateReconciler::on_pod(const View&, const api::Pod* before, const 
 
 void ClaimTemplateReconciler::on_claim(const View& view, const api::ResourceClaim* before,
                                        const api::ResourceClaim* after, Triggers& out) const {
-  // What matters of a claim is that it is there, whose it is and that it goes.
+  // Of a claim only its existence, its owner and its deletion matter.
   if (before && after && before->metadata.deleting() == after->metadata.deleting() &&
       before->metadata.owner_references == after->metadata.owner_references &&
       before->metadata.annotations == after->metadata.annotations) {
-    // And, for the pods that wait for a node, whether it is allocated.
+    // For pods that wait for a node, also whether it is allocated.
     if (before->status.allocation == after->status.allocation) return;
     for (const api::Pod* pod : view.pods_of_claim(after->metadata.key()))
       if (wants_claims(*pod) && (is_held(*pod, options_) || nominated_by_us(*pod)))

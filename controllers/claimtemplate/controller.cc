@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kDra = "resource.k8s.io";
 constexpr const char* kAllocationGate = "dra-controller-manager/allocation";
 
-// The names of the pods that allocation will let go come with their node.
+// Pods that allocation will ungate get their claim names together with their node.
 std::unique_ptr<reconcile::Reconciler> make(const Settings& settings, const reconcile::Tools&) {
   Options options;
   const auto& chosen = settings.controllers;

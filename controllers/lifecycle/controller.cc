@@ -9,7 +9,7 @@ using reconcile::Settings;
 namespace {
 
 constexpr const char* kDra = "resource.k8s.io";
-// How long kube-controller-manager is left to clean up by itself.
+// How long kube-controller-manager may take to clean up by itself.
 constexpr Duration kBackupGrace = std::chrono::seconds(30);
 
 std::unique_ptr<reconcile::Reconciler> make(const Settings& settings, const reconcile::Tools& tools) {

@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::string_view kTopic = "device-trouble";
 constexpr std::string_view kNone = "none";
-constexpr size_t kMaxTold = 3;  // devices that a note names
+constexpr size_t kMaxTold = 3;  // devices that an event names
 
-// What stays the same while nothing changes: no words, no times.
+// The text that changes only when the troubles do: without words and times.
 std::string signature_of(const std::vector<DeviceTrouble>& troubles) {
   std::set<std::string> parts;
   for (const DeviceTrouble& trouble : troubles)
@@ -36,7 +36,7 @@ std::string note_of(const std::vector<DeviceTrouble>& troubles) {
   return text;
 }
 
-// Tells what changed since the last event about this object.
+// Records an event about what changed since the last event about this object.
 void tell(const View& view, const Ref& about, const std::vector<DeviceTrouble>& troubles, Outcome& outcome) {
   const std::optional<std::string> last = view.last_event(about.uid, "DeviceTrouble");
   const std::string signature = signature_of(troubles);
@@ -53,7 +53,7 @@ void tell(const View& view, const Ref& about, const std::vector<DeviceTrouble>& 
                        1});
 }
 
-// Of all claims of the pod, so that it does not matter which of them brought the pass.
+// Of all claims of the pod, so that it does not matter which claim is reconciled.
 std::vector<DeviceTrouble> troubles_of_pod(const View& view, const api::Pod& pod) {
   std::vector<DeviceTrouble> all;
   if (pod.unhealthy_devices.empty()) return all;
@@ -66,8 +66,8 @@ std::vector<DeviceTrouble> troubles_of_pod(const View& view, const api::Pod& pod
   return all;
 }
 
-// What has lasted, and what need not last. False: what was told of this claim may still hold, and something new has to
-// last first.
+// Drops troubles that may pass by themselves and have not lasted long enough. False: what was reported of this claim
+// may still hold, while something new must last first.
 bool settle(const View& view, const api::ResourceClaim& claim, std::vector<DeviceTrouble>& troubles, Outcome& outcome) {
   std::vector<DeviceTrouble> passing;
   std::copy_if(troubles.begin(), troubles.end(), std::back_inserter(passing),
@@ -91,7 +91,7 @@ bool settle(const View& view, const api::ResourceClaim& claim, std::vector<Devic
 
 void report_device_troubles(const View& view, const inventory::Inventory& inventory, const api::ResourceClaim& claim,
                             Outcome& outcome) {
-  // Nobody has the devices, or their end is near: nothing is over either.
+  // Nobody has the devices, or the claim is about to go: this is no sign that a trouble is over.
   if (!claim.status.allocation || claim.status.reserved_for.empty() || claim.metadata.deleting()) return;
   std::vector<DeviceTrouble> troubles = troubles_of(claim, &inventory);
   if (settle(view, claim, troubles, outcome)) tell(view, ref_of(claim), troubles, outcome);

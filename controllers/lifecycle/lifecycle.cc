@@ -15,9 +15,9 @@ using namespace reconcile;
 
 namespace {
 
-// kube-scheduler's Unreserve took the pod out of a claim with which it was let go. Such a pod may be bound at any
-// moment, without another write of the claim. A pod that merely names the claim is not reserved before it is bound: it
-// may be unable to run there.
+// kube-scheduler's Unreserve removed the pod from a claim with which we ungated it. Such a pod may be bound at any
+// moment without another write of the claim. A pod that merely names the claim gets no reservation before it is bound:
+// it may be unable to run there.
 bool was_let_go_with(const api::Pod& pod, const api::ResourceClaim& claim) {
   return pod.scheduling_gates.empty() && is_proven(claim) && is_user(claim, pod.metadata.uid);
 }
@@ -36,23 +36,23 @@ bool names(const api::Pod& pod, const api::ResourceClaim& claim) {
   });
 }
 
-// Alive, and sure to use the claim: the only pods that get reservations here.
+// Alive and certain to use the claim: only such pods get reservations here.
 bool needs_reservation(const api::Pod& pod, const api::ResourceClaim& claim) {
   if (!may_need_reservations(pod)) return false;
   return !pod.node_name.empty() || was_let_go_with(pod, claim);
 }
 
-// The pod needs a reservation, and the claim is one that it may get.
+// The pod needs a reservation, and may get one of this claim.
 bool lacks_reservation(const api::Pod& pod, const api::ResourceClaim& claim) {
   if (!claim.status.allocation || claim.metadata.deleting()) return false;
   if (!needs_reservation(pod, claim) || is_reserved_for(claim, pod.metadata.uid)) return false;
-  // An allocation of ours may be used only once it is proven; the proof changes the claim and brings the key back.
+  // An allocation of ours may be used only once it is proven; the proof changes the claim, which requeues the key.
   if (needs_proof(claim) && !is_proven(claim)) return false;
   return names(pod, claim);
 }
 
-// One pass over one claim. The steps are tried in order; the first write ends the pass, because an object gets at most
-// one write a pass and its answer brings the key back.
+// One reconcile of one claim. The steps are tried in order; the first write ends the reconcile, because an object gets
+// at most one write per reconcile and the answer requeues the key.
 class ClaimPass {
  public:
   ClaimPass(const View& view, const api::ResourceClaim& claim, const Options& options)
@@ -60,7 +60,7 @@ class ClaimPass {
 
   Outcome run() {
     if (const Duration left = wait_for(options_.grace); left > Duration::zero()) {
-      // Nothing that calls for action: no timer either.
+      // Nothing needs to be done, so no timer either.
       if (!claim_.status.reserved_for.empty() || claim_.metadata.has_finalizer(api::kDeleteProtectionFinalizer))
         outcome_.look_again_in(left);
       return std::move(outcome_);
@@ -83,11 +83,11 @@ class ClaimPass {
     return reconcile::fate_of(view_, claim_.metadata.ns, {name, uid}, outcome_);
   }
 
-  // False when the server has to be asked about a consumer first.
+  // False when the server must first be asked about a consumer.
   bool sort_consumers() {
     bool sure = true;
     for (const api::ResourceClaimConsumerReference& consumer : status().reserved_for) {
-      Fate fate = Fate::kAlive;  // consumers of other kinds are not ours to judge
+      Fate fate = Fate::kAlive;  // other kinds of consumers are not ours to judge
       if (is_pod_reference(consumer)) fate = fate_of(consumer.name, consumer.uid);
       if (fate == Fate::kUnsure) sure = false;
       if (fate != Fate::kGone) remaining_.push_back(consumer);
@@ -95,8 +95,8 @@ class ClaimPass {
     return sure;
   }
 
-  // Takes the consumers that are gone off the list. The last one takes the allocation along, finalizer or not: without
-  // it upstream leaves the devices taken for ever. But not from a pod that kube-scheduler took off the list before.
+  // Removes consumers that are gone. The last one takes the allocation along, with or without the finalizer: without it
+  // upstream would never free the devices. Not if a pod that kube-scheduler removed may use it.
   bool prune() {
     if (remaining_.size() == status().reserved_for.size()) return false;
     if (remaining_.empty() && status().allocation) {
@@ -110,7 +110,7 @@ class ClaimPass {
     return true;
   }
 
-  // Living pods that use the claim, or may do so at any moment, without a reservation.
+  // Living pods without a reservation that use the claim, or may use it at any moment.
   std::vector<api::ResourceClaimConsumerReference> unreserved_consumers() const {
     std::vector<api::ResourceClaimConsumerReference> consumers;
     for (const api::Pod* pod : view_.pods_of_claim(claim_.metadata.key()))
@@ -134,8 +134,8 @@ class ClaimPass {
     return true;
   }
 
-  // Nobody has reserved a claim that is being deleted, or that bears our proof: its pods left it one way or another.
-  // True when nothing else is to be done about it.
+  // Frees a claim that nobody has reserved and that is being deleted or bears our proof: its pods left it one way or
+  // another. True when nothing else is to be done with it.
   bool free_unused() {
     if (!status().allocation || !remaining_.empty()) return false;
     if (!claim_.metadata.deleting() && !is_proven(claim_)) return false;
@@ -146,7 +146,7 @@ class ClaimPass {
       return true;
     }
     if (!claim_.metadata.deleting()) return true;
-    // The API server allows no new reservation of a claim that is being deleted. A gated pod leaves it soon.
+    // The API server allows no new reservation of a claim that is being deleted. A gated pod soon leaves it.
     if (const Duration left = wait_for(options_.finalizer_grace); left > Duration::zero())
       outcome_.look_again_in(left);
     else
@@ -158,7 +158,7 @@ class ClaimPass {
     return true;
   }
 
-  // Such a pod may be running: a binding can succeed although kube-scheduler saw it fail.
+  // A pod that is bound and names the claim may be running: a binding can succeed although kube-scheduler saw it fail.
   bool is_named_by_bound_pod() const {
     const std::vector<const api::Pod*> pods = view_.pods_of_claim(claim_.metadata.key());
     return std::any_of(pods.begin(), pods.end(), [&](const api::Pod* pod) {
@@ -186,7 +186,7 @@ class ClaimPass {
     return true;
   }
 
-  // The fate of the pod that controls the claim; alive where there is none, or when it is the garbage collector's turn.
+  // The fate of the pod that controls the claim; alive if there is none, or if the garbage collector handles it.
   Fate owner_fate() {
     const api::OwnerReference* owner = pod_owner(claim_);
     if (!owner) return Fate::kAlive;
@@ -195,14 +195,14 @@ class ClaimPass {
     return fate_of(owner->name, owner->uid);
   }
 
-  // A generated claim whose pod is finished goes although the pod object stays (a Job's). Whose pod object is gone is
-  // the garbage collector's, which is quicker in every cluster that has one; here it goes only if that does nothing.
+  // Deletes a generated claim whose pod is finished, although the pod object stays (as a Job's does). If the pod object
+  // is gone, that is the garbage collector's work, which is faster where there is one; this is only the fallback.
   bool delete_finished() {
     const api::OwnerReference* owner = pod_owner(claim_);
     if (!owner || claim_.metadata.deleting() || !remaining_.empty()) return false;
     const api::Pod* pod = view_.pod(claim_.metadata.ns + "/" + owner->name);
     if (!pod || pod->metadata.uid != owner->uid) {
-      // With another owner left, the garbage collector only takes this one's reference away.
+      // With another owner left, the garbage collector only removes this owner's reference.
       if (claim_.metadata.owner_references.size() > 1) return false;
       if (const Duration left = wait_for(options_.orphan_after); left > Duration::zero()) {
         outcome_.look_again_in(left);
@@ -214,8 +214,8 @@ class ClaimPass {
     return true;
   }
 
-  // An unproven allocation that we wrote, that nobody reserved, and that no living pod could use: its pod lost interest
-  // between two writes.
+  // Withdraws an unproven allocation that we wrote, that nobody reserved and that no living pod could use: its pod lost
+  // interest between two writes.
   bool withdraw_unused() {
     if (!is_allocated_by_us(claim_) || is_proven(claim_) || !remaining_.empty()) return false;
     for (const api::Pod* pod : view_.pods_of_claim(claim_.metadata.key()))
@@ -228,8 +228,8 @@ class ClaimPass {
     return true;
   }
 
-  // A claim that its pod does not name any more, and that was bound or let go with it. Nothing tells whether kubelet
-  // has prepared its devices, and no gate keeps it from doing so: only the end of the pod frees them.
+  // Reports a claim that its pod no longer names after it was ungated or bound with it. Nothing shows whether kubelet
+  // has prepared the devices, and no gate stops it: only the end of the pod frees them.
   bool report_superseded() {
     for (const api::ResourceClaimConsumerReference& consumer : remaining_) {
       if (!is_pod_reference(consumer)) continue;
@@ -260,8 +260,8 @@ class ClaimPass {
   std::vector<api::ResourceClaimConsumerReference> remaining_;
 };
 
-// Reserves what a pod lacks that somebody else bound, or that kube-scheduler took out of its claims. Each entry for
-// itself: a missing claim does not hold up the others.
+// Writes the reservations missing for a pod that somebody else bound, or that kube-scheduler removed from its claims.
+// Each entry on its own: a missing claim does not delay the others.
 Outcome reserve_for(const View& view, const api::Pod& pod, const Options& options) {
   Outcome outcome;
   for (const std::string& key : claim_keys_of(pod)) {
@@ -303,7 +303,7 @@ Outcome LifecycleReconciler::reconcile(const View& view, const Key& key) const {
     const api::ResourceClaim* claim = view.claim(key.object);
     if (!claim) return {};
     Outcome outcome = ClaimPass(view, *claim, options_).run();
-    // After the pass that has nothing else to do: the answer to a write or a question brings the key back.
+    // Only in a reconcile with nothing else to do: the answer to a write or a live GET requeues the key.
     if (inventory_ && outcome.effects.empty()) report_device_troubles(view, *inventory_, *claim, outcome);
     return outcome;
   }
@@ -324,7 +324,7 @@ void LifecycleReconciler::on_pod(const View& view, const api::Pod* before, const
     const api::Pod& pod = after ? *after : *before;
     for (const api::ResourceClaim* claim : view.claims_controlled_by(pod.metadata.uid))
       keys.insert(claim->metadata.key());
-    // A reservation does not need the pod to name the claim: whoever may write the status can put any pod there.
+    // A claim can be reserved for a pod that does not name it: whoever may write the status can add any pod.
     for (const api::ResourceClaim* claim : view.claims_reserved_for(pod.metadata.uid))
       keys.insert(claim->metadata.key());
     for (const std::string& key : keys) out.add_after(claim_key(key), options_.grace);
@@ -334,13 +334,13 @@ void LifecycleReconciler::on_pod(const View& view, const api::Pod* before, const
   if (before ? before->unhealthy_devices != after->unhealthy_devices : !after->unhealthy_devices.empty())
     for (const api::ResourceClaim* claim : view.claims_reserved_for(after->metadata.uid))
       out.add(claim_key(claim->metadata.key()));
-  // Another claim took the place of one: the old one is looked at.
+  // Another claim replaced one of the pod's: reconciles the old one.
   if (before && before->resource_claim_statuses != after->resource_claim_statuses)
     for (const api::ResourceClaim* claim : view.claims_reserved_for(after->metadata.uid))
       out.add_after(claim_key(claim->metadata.key()), options_.grace);
 }
 
-// Which devices a pool has may have changed.
+// The devices of the pool may have changed.
 void LifecycleReconciler::on_slice(const View& view, const api::ResourceSlice* before, const api::ResourceSlice* after,
                                    Triggers& out) const {
   if (!inventory_) return;

@@ -11,7 +11,7 @@ using reconcile::Settings;
 namespace {
 
 constexpr const char* kDra = "resource.k8s.io";
-// How long kube-controller-manager is given to evict before a pod that stays is reported.
+// How long kube-controller-manager may take to evict before a pod that stays is reported.
 constexpr Duration kReportAfter = std::chrono::seconds(30);
 
 std::unique_ptr<reconcile::Reconciler> make(const Settings& settings, const reconcile::Tools& tools) {

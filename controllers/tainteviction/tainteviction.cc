@@ -16,12 +16,12 @@ namespace {
 constexpr EventReason kReason = "DeviceTaintManagerEviction";
 constexpr std::string_view kConditionReason = condition_reason(kDisruptionTarget, "DeletionByDeviceTaintManager");
 constexpr const char* kConditionMessage = "Device Taint manager: deleting due to NoExecute taint";
-// What was last said about a pod, as the signature of its event.
+// The last event about a pod, as its signature.
 constexpr const char* kCancelled = "cancelled";
 constexpr const char* kStarted = "started";
-// A deadline further away is looked at again after this time.
+// A deadline further away is checked again after this time.
 constexpr Duration kLongestWait = std::chrono::hours(24);
-// Figures in the status of a rule are written again after this time, a change of what it does at once.
+// New numbers in the status of a rule are written after this time; a change of what it does is written at once.
 constexpr Duration kRuleStatusPeriod = std::chrono::seconds(10);
 
 Key rule_key(const api::DeviceTaintRule& rule) {
@@ -32,7 +32,7 @@ void tell(const View& view, Outcome& outcome, const api::Pod& pod, std::string n
   emit_once(view, outcome, {ref_of(pod), false, kReason, "Delete", std::move(note), std::move(signature)});
 }
 
-// Something was announced that has not been called off.
+// Something was announced and not cancelled.
 bool announced(const View& view, const api::Pod& pod) {
   const std::optional<std::string> last = view.last_event(pod.metadata.uid, kReason);
   return last && *last != kCancelled;
@@ -44,7 +44,7 @@ bool is_marked(const api::Pod& pod) {
   });
 }
 
-// The other controller did not do it. A reason of its own: this is no announcement that could be called off.
+// The other controller did not evict the pod. A reason of its own: this is no announcement to be cancelled.
 void report_left(const View& view, Outcome& outcome, const api::Pod& pod, const Verdict& verdict) {
   const std::string due = format_rfc3339(verdict.due);
   emit_once(view, outcome,
@@ -55,12 +55,12 @@ void report_left(const View& view, Outcome& outcome, const api::Pod& pod, const 
              "due " + due});
 }
 
-// Event, condition, deletion, in upstream's order; a crash in between is taken up by the next pass.
+// Event, condition, deletion, in upstream's order; after a crash in between the next reconcile continues.
 void evict(const View& view, Outcome& outcome, const api::Pod& pod, const Verdict& verdict) {
   tell(view, outcome, pod, "Marking for deletion: " + verdict.reason, kStarted);
   if (!is_marked(pod)) outcome.add(write_disruption_target(view, pod, kConditionReason, kConditionMessage));
   Write deletion = write_delete(Kind::kPod, pod.metadata, "evict");
-  // Bound to the instance, not to its version: the condition has just changed that, and kubelets do all the time.
+  // Bound to the instance, not its version: the condition just changed that, and kubelets do so all the time.
   deletion.resource_version.clear();
   for (const std::string& uid : verdict.rules) {
     deletion.tally.push_back(uid);
@@ -107,13 +107,13 @@ Outcome TaintEvictionReconciler::reconcile_rule(const View& view, const api::Dev
   Outcome outcome;
   const api::Condition* before = eviction_condition(rule);
   const bool current = before && before->observed_generation == rule.metadata.generation;
-  // A simulation is made once for each generation: recreating the rule makes another.
+  // Each generation is simulated once: recreating the rule makes another simulation.
   if (current && rule.taint.effect == "None" && before->reason == "NoEffect") return outcome;
   const api::Condition now = condition_for(view, inventory_, rule, options_.max_evictions_per_rule);
   if (now.status == "True") outcome.look_again_in(kRuleStatusPeriod);
   const bool same = current && before->status == now.status && before->reason == now.reason;
   if (same && before->message == now.message) return outcome;
-  // What pods wait for (the guard) is written at once, figures and the end of evictions in their turn.
+  // What pods wait for (the guard) is written at once; numbers and the end of evictions after kRuleStatusPeriod.
   const bool urgent = !same && options_.max_evictions_per_rule > 0 && now.status == "True";
   WallTime written;
   if (current && !urgent && parse_rfc3339(before->last_transition_time, written))
@@ -149,7 +149,7 @@ Outcome TaintEvictionReconciler::reconcile_pod(const View& view, const api::Pod&
     return outcome;
   }
   outcome.paced = true;
-  // The server is asked first: the pod may be finished, deleted or replaced by now.
+  // First a live GET: the pod may be finished, deleted or replaced by now.
   switch (view.confirmed(ref_of(*pod))) {
     case Presence::kUnknown:
       outcome.add(Confirm{ref_of(*pod)});
@@ -168,7 +168,7 @@ void TaintEvictionReconciler::add_if_concerned(const View& view, const api::Pod&
   const std::optional<Verdict> verdict = judge(view, inventory_, pod);
   if (verdict || announced(view, pod)) out.add(pod_key(pod.metadata.key()));
   if (!verdict || verdict->rules.empty() || !options_.evicts) return;
-  // With the guard pods wait for what the rule says.
+  // With the guard on, pods wait for the rule's status.
   const Duration delay = options_.max_evictions_per_rule > 0 ? std::chrono::milliseconds(100) : kRuleStatusPeriod;
   for (const api::DeviceTaintRule* rule : view.taint_rules())
     if (verdict->rules.contains(rule->metadata.uid)) out.add_after(rule_key(*rule), delay);
@@ -178,7 +178,7 @@ void TaintEvictionReconciler::on_pod(const View& view, const api::Pod*, const ap
   if (after) add_if_concerned(view, *after, out);
 }
 
-// A rule that came, went or changed what it selects or does; or whose status lets the waiting evictions begin.
+// A rule that was created, deleted, or changed in what it selects or does; or whose status starts waiting evictions.
 void TaintEvictionReconciler::on_taint_rule(const View& view, const api::DeviceTaintRule* before,
                                             const api::DeviceTaintRule* after, Triggers& out) const {
   if (after && options_.evicts) out.add(rule_key(*after));
@@ -209,8 +209,8 @@ void TaintEvictionReconciler::on_claim(const View& view, const api::ResourceClai
   add_pods_of(view, after ? *after : *before, out);
 }
 
-// Which taints count depends on the whole pool (its highest generation), so all claims on it are looked at when slices
-// come, go or change generation; otherwise only when there is, or was, a taint that evicts.
+// Which taints count depends on the whole pool (its highest generation). So all claims on it are checked when slices
+// are created, deleted or change generation; otherwise only when there is, or was, a taint that evicts.
 void TaintEvictionReconciler::on_slice(const View& view, const api::ResourceSlice* before,
                                        const api::ResourceSlice* after, Triggers& out) const {
   const bool same_pool = before && after && before->driver == after->driver && before->pool.name == after->pool.name;

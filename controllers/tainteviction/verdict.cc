@@ -13,7 +13,7 @@ using namespace reconcile;
 namespace {
 
 constexpr std::string_view kNoExecute = "NoExecute";
-// Longer tolerations are for ever: sums with them would leave the range of the clock.
+// Longer tolerations last forever: sums with them would leave the range of the clock.
 constexpr int64_t kForEver = int64_t{50} * 365 * 24 * 3600;
 
 // k8s.io/dynamic-resource-allocation/resourceclaim ToleratesTaint, key and value.
