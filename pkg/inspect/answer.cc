@@ -13,7 +13,7 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 
 OrderedJson json_of_cell(const Cell& cell) {
-  if (cell.text == "-" && cell.tone == Tone::kDim) return "";  // nothing, as people see it
+  if (cell.text == "-" && cell.tone == Tone::kDim) return "";  // users see nothing there
   if (cell.is_number) return OrderedJson::parse(cell.text, nullptr, false);
   return cell.text;
 }
@@ -51,7 +51,7 @@ std::string render(const Answer& answer, const RenderOptions& options) {
   if (options.format == Format::kJson)
     return json_of(answer).dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
   if (options.format == Format::kYaml) {
-    // The emitter takes objects in the order of their keys.
+    // The emitter prints objects in key order.
     const std::string text = json_of(answer).dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
     return yaml::emit(nlohmann::json::parse(text));
   }

@@ -1,6 +1,6 @@
-// Answer: what a verb found out, before it becomes text; and the forms in which it is printed.
+// Answer: a verb's result before it becomes text, and the forms in which it is printed.
 //
-// An answer is text lines and tables. A table is both what people read and what -o json and -o yaml give: each column
+// An answer is text lines and tables. A table is both what users read and what -o json and -o yaml print: each column
 // has a head and a key. Pure.
 #pragma once
 
@@ -15,10 +15,10 @@ namespace dra::inspect {
 
 // Exit statuses of the program.
 enum class Status : int {
-  kYes = 0,      // it fits, all is well, nothing is wrong
-  kNo = 1,       // it does not fit, something is wrong
+  kYes = 0,      // it fits, or all is well
+  kNo = 1,       // it does not fit, or something is wrong
   kUsage = 2,    // the command line or a file on it is wrong
-  kUnknown = 3,  // could not be found out: no server, no permission, budget spent
+  kUnknown = 3,  // unknown: no server, no permission, budget spent
 };
 
 enum class Tone : uint8_t { kPlain, kGood, kWarn, kBad, kDim };
@@ -56,10 +56,10 @@ struct Answer {
   std::string kind;                // in JSON: "DRATop"
   std::vector<std::string> lines;  // before the tables
   std::vector<Table> tables;
-  std::vector<std::string> after;  // lines behind them
-  std::vector<std::string> notes;  // behind them, on standard error for tables: what is hidden, what to do next
+  std::vector<std::string> after;  // lines after the tables
+  std::vector<std::string> notes;  // after those, on standard error for tables: what is hidden, what to do next
   Status status = Status::kYes;
-  // A document of its own (a manifest, a rule) that is printed instead, where there is one.
+  // A complete document (a manifest, a rule) that is printed instead, if not empty.
   std::string document;
 };
 
@@ -70,18 +70,18 @@ struct RenderOptions {
   Format format = Format::kTable;
   bool colour = false;
   bool headers = true;
-  // Columns of the page, for lines and for tables; 0: no end. Tables for programs are never broken.
+  // Width of the page in columns, for lines and for tables; 0: unlimited. Tables for programs are never broken.
   size_t width = 0;
   size_t table_width = 0;
 };
-// The text for standard output. Notes are in it for JSON and YAML only.
+// The text for standard output. It includes notes only for JSON and YAML.
 std::string render(const Answer& answer, const RenderOptions& options);
 
 // "1 device", "2 devices".
 std::string counted(uint64_t count, std::string_view singular);
-// The nearest of the known words, where one is near: "topp" -> "top".
+// The nearest known word, if one is near: "topp" -> "top".
 std::string nearest(std::string_view word, const std::vector<std::string>& known);
-// Control characters, which a terminal would obey, as "\xNN"; newlines stay.
+// Control characters, which a terminal would obey, become "\xNN"; newlines stay.
 std::string printable(std::string_view text);
 
 }  // namespace dra::inspect

@@ -54,7 +54,7 @@ void each_device(const Objects& objects, F&& f) {
       for (const api::Device& device : slice->devices) f(*slice, device);
 }
 
-// Names by domain that devices publish.
+// Published names by domain.
 std::map<std::string, std::set<std::string>> published(const Objects& objects, bool capacities) {
   std::map<std::string, std::set<std::string>> names;
   const auto add = [&](const std::string& driver, const std::string& full) {
@@ -105,7 +105,7 @@ struct Compiled {
   std::string refusal;
 };
 
-// As the API server judges a selector of a new object.
+// Compiles with the API server's rules for a selector in a new object.
 Compiled compile_new(const Objects& objects, const std::string& expression, const inventory::FeatureChoice& features) {
   cel::EnvironmentOptions options;
   options.list_attributes = features.said(&inventory::Features::list_attributes).value_or(any_list(objects));

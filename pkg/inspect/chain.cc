@@ -53,7 +53,7 @@ std::optional<BrokenLink> broken_device(const State& state, const api::ResourceC
   return std::nullopt;
 }
 
-// A device that its driver says is not ready, or that kubelet says it reports as unhealthy.
+// A device that its driver reports as not ready, or, according to kubelet, as unhealthy.
 std::optional<BrokenLink> unready_device(const State& state, const api::ResourceClaim& claim, const api::Pod* pod) {
   std::vector<reconcile::DeviceTrouble> troubles = reconcile::troubles_of(claim, nullptr);
   if (pod != nullptr)
@@ -211,7 +211,7 @@ Chain chain_of(const State& state, const api::Pod& pod) {
       found->entry = entry.name;
       chain.broken.push_back(std::move(*found));
     }
-  // The devices are as they should be, and kubelet still has not begun.
+  // The devices are as they should be, and yet kubelet has not begun.
   if (chain.broken.empty() && !pod.resource_claims.empty() && !pod.node_name.empty() && pod.phase == "Pending")
     for (const api::Condition& condition : pod.conditions)
       if (condition.type == "PodReadyToStartContainers" && condition.status == "False")

@@ -1,9 +1,9 @@
-// Chain: the links from a pod to its devices, and the first that is broken:
+// Chain: the links from a pod to its devices, and the first broken one:
 //
 //   pod -> entry -> template or claim -> allocation -> reservation -> node -> devices -> driver
 //
-// Pure over a State. What kubelet and kube-scheduler insist on: k8s.io/dynamic-resource-allocation/resourceclaim and
-// kubelet's DRA manager of 1.36.
+// Pure over a State. The rules are those of kubelet and kube-scheduler:
+// k8s.io/dynamic-resource-allocation/resourceclaim and kubelet's DRA manager of 1.36.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace dra::inspect {
 
 enum class Break : uint8_t {
   kTemplateMissing,
-  kClaimNotMade,  // the template is there, the claim is not yet
+  kClaimNotMade,  // the template exists, the claim does not yet
   kClaimMissing,
   kWrongOwner,  // the claim belongs to another pod, or to an older one of the same name
   kClaimStuck,  // being deleted, and kept by a finalizer that nobody needs any more
@@ -24,31 +24,31 @@ enum class Break : uint8_t {
   kAllocatedElsewhere,
   kNotReserved,
   kWrongReservation,  // reserved for an older pod of the same name
-  kDriverAbsent,      // the driver publishes nothing where the device was
-  kDeviceGone,        // the driver publishes, but not this device any more
+  kDriverAbsent,      // the driver publishes nothing in the device's pool
+  kDeviceGone,        // the driver publishes, but no longer this device
   kPoolUnusable,      // incomplete or invalid
   kDeviceTainted,     // NoExecute, not tolerated
   kPrepareFailing,    // the driver or kubelet reports it
-  kUnhealthy,         // the driver reports the device so, through kubelet
+  kUnhealthy,         // kubelet passes on that the driver reports the device so
 };
 std::string_view break_name(Break kind);  // "TemplateMissing"; part of the interface
 
 struct BrokenLink {
   Break kind = Break::kClaimMissing;
-  std::string entry;  // of the pod's resourceClaims
+  std::string entry;  // its name in the pod's resourceClaims
   std::string link;   // "claim -> allocation"
   std::string text;   // one sentence that names the objects
-  std::string to_do;  // what mends it, a command where there is one
+  std::string to_do;  // the remedy, as a command if there is one
 };
 
 struct Chain {
-  std::vector<BrokenLink> broken;    // of each entry the first, in the order of the entries
-  std::vector<Claim> claims;         // that the entries resolve to
-  std::vector<std::string> entries;  // of these claims
+  std::vector<BrokenLink> broken;    // for each entry the first, in the order of the entries
+  std::vector<Claim> claims;         // the claims that the entries resolve to
+  std::vector<std::string> entries;  // the entries of these claims
 };
 
 Chain chain_of(const State& state, const api::Pod& pod);
-// Of a claim by itself: what is broken from its allocation on; `pod` null: whichever pods it is reserved for.
+// For a claim alone: what is broken from its allocation on; `pod` null: for the pods it is reserved for.
 std::optional<BrokenLink> broken_claim(const State& state, const api::ResourceClaim& claim, const api::Pod* pod);
 
 }  // namespace dra::inspect

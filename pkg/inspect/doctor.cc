@@ -15,7 +15,7 @@ namespace {
 
 constexpr auto kLongWait = std::chrono::minutes(5);
 
-// Collects what checks find; a check that finds nothing is fine.
+// Collects the findings of checks; a check that finds nothing is fine.
 class Findings {
  public:
   void begin(std::string check, std::string fine) {
@@ -156,8 +156,8 @@ void check_stale_nodes(const Objects& objects, Findings& findings) {
   }
 }
 
-// A driver's pods come from a DaemonSet, as a rule. Which one cannot be seen; that none runs where its devices are
-// published, while some run elsewhere, can.
+// A driver's pods usually come from a DaemonSet. Which one cannot be seen; but it can be seen that none runs on a node
+// where its devices are published, while some run elsewhere.
 void check_driver_pods(const Objects& objects, Findings& findings) {
   std::set<std::string> with_daemons;
   for (const auto& [key, pod] : objects.pods) {
@@ -177,7 +177,7 @@ void check_driver_pods(const Objects& objects, Findings& findings) {
                    "see whether the driver's pod should run there: pods with these devices cannot start without it");
 }
 
-// "nvidia.com/gpu" of a device plugin beside slices of driver gpu.nvidia.com.
+// "nvidia.com/gpu" from a device plugin beside slices of driver gpu.nvidia.com.
 void check_device_plugins(const Objects& objects, Findings& findings) {
   findings.begin("device plugins", "no node offers the same devices by a device plugin, too");
   std::map<std::string, std::set<std::string>> drivers;
@@ -220,7 +220,7 @@ void check_claims(const State& state, Findings& findings) {
       findings.add(Health::kIll, broken->text, broken->to_do);
       continue;
     }
-    // The same rule as that of the event DeviceTrouble.
+    // The same rule as for the event DeviceTrouble.
     if (!claim->status.reserved_for.empty() && !claim->metadata.deleting())
       for (const reconcile::DeviceTrouble& trouble :
            reconcile::troubles_of(*claim, objects.hides("resourceslices") ? nullptr : &state.inventory))
@@ -254,7 +254,7 @@ void check_pods(const State& state, Findings& findings) {
   }
 }
 
-// Who made the allocations that are there.
+// Who made the existing allocations.
 void check_allocators(const Objects& objects, Findings& findings) {
   std::map<std::string, size_t> by;
   for (const auto& [key, claim] : objects.claims)

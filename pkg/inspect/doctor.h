@@ -1,4 +1,4 @@
-// doctor: is this cluster fit for dynamic resource allocation, and is anything stuck or handed out twice? Pure over a
+// doctor: is this cluster ready for dynamic resource allocation, and is anything stuck or allocated twice? Pure over a
 // State.
 #pragma once
 
@@ -16,14 +16,14 @@ struct Diagnosis {
   std::string check;  // "served versions", "stuck claims"; the closed set of docs/kubectl-dra.md
   Health health = Health::kFine;
   std::string finding;
-  std::string to_do;  // what mends it, a command where there is one
+  std::string to_do;  // the remedy, as a command if there is one
 };
 
-// One of each check that finds nothing, else one a finding, at most kMaxFindingsOfCheck of each check.
+// One diagnosis for a check that finds nothing, else one per finding, at most kMaxFindingsOfCheck for each check.
 inline constexpr size_t kMaxFindingsOfCheck = 20;
 std::vector<Diagnosis> diagnose(const State& state);
 
-// Status: kNo when something is ill, kUnknown when nothing is but something could not be seen.
+// Status: kNo if something is wrong, kUnknown if nothing is but something could not be seen.
 Answer doctor_answer(const std::vector<Diagnosis>& found, const Objects& objects);
 
 }  // namespace dra::inspect

@@ -12,7 +12,7 @@
 namespace dra::inspect {
 namespace {
 
-// What the driver says about a device: its Ready condition.
+// The driver's report about a device: its Ready condition.
 Cell health_cell(const Objects& objects, const api::ResourceClaim& claim,
                  const api::DeviceRequestAllocationResult& result) {
   for (const api::AllocatedDeviceStatus& device : claim.status.devices) {
@@ -70,7 +70,7 @@ void add_hidden(Answer& answer, const Objects& objects) {
     answer.notes.push_back("not visible: " + hidden.what + " (" + hidden.why + ")");
 }
 
-// What those who see the whole cluster have written into the pod.
+// Quotes conditions in the pod, written by components that see the whole cluster.
 bool quote_conditions(Answer& answer, const api::Pod& pod) {
   bool quoted = false;
   for (const api::Condition& condition : pod.conditions)
@@ -86,7 +86,7 @@ std::vector<std::string> only_node(const ExplainOptions& options) {
   return options.node.empty() ? std::vector<std::string>() : std::vector<std::string>{options.node};
 }
 
-// With the claim that is made for the extended resources of the pod, on the nodes where it is.
+// Judges with the claim that is created for the pod's extended resources, on the nodes that use it.
 JudgedPod judge_by_class(State& state, const ByClass& asked, const Chain& chain, const ExplainOptions& options) {
   std::vector<Claim> claims = chain.claims;
   std::vector<std::string> entries = chain.entries;
@@ -104,7 +104,7 @@ JudgedPod judge_by_class(State& state, const ByClass& asked, const Chain& chain,
   return judged;
 }
 
-// Where device plugins offer what it asks for, that is tried first, as it was always served.
+// Nodes whose device plugins offer what it asks for are tried first, as they always were.
 JudgedPod judge_waiting(State& state, const api::Pod& pod, const Chain& chain, const ExplainOptions& options) {
   const std::optional<ByClass> asked = asked_by_class(state.objects, pod);
   const auto by_claim = [&](const std::string& node) {
@@ -118,7 +118,7 @@ JudgedPod judge_waiting(State& state, const api::Pod& pod, const Chain& chain, c
   return judge_by_class(state, *asked, chain, options);
 }
 
-// Why it waits although everything is there.
+// Why it waits although everything is present.
 void explain_waiting(Answer& answer, State& state, const api::Pod& pod, const Chain& chain,
                      const ExplainOptions& options) {
   const Objects& objects = state.objects;
@@ -191,7 +191,7 @@ Answer explain_claim(State& state, const Claim& claim, const ExplainOptions& opt
     answer.lines.push_back(name + " is allocated and reserved for " + join(pods, ", ") + ".");
   if (broken) add_broken(answer, *broken, true);
   if (!claim->status.allocation && !claim->metadata.deleting()) {
-    // The first pod that waits for it says more than the claim alone.
+    // The first pod that waits for it gives more detail than the claim alone.
     for (const auto& [key, pod] : state.objects.pods) {
       if (pod->metadata.ns != claim->metadata.ns || pod->done()) continue;
       const std::vector<std::string> keys = reconcile::claim_keys_of(*pod);
@@ -213,8 +213,8 @@ Answer explain_claim(State& state, const Claim& claim, const ExplainOptions& opt
   return answer;
 }
 
-// Whether the pod belongs to the workload: by its controlling owner; a Deployment's pods by that of a ReplicaSet whose
-// name is the Deployment's and a hash.
+// Whether the pod belongs to the workload: by its controlling owner; a Deployment's pods by a ReplicaSet whose name is
+// the Deployment's plus a hash.
 bool belongs(const api::Pod& pod, const std::string& kind, const std::string& name) {
   const api::OwnerReference* owner = pod.metadata.controller();
   if (owner == nullptr) return false;

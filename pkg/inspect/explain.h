@@ -1,5 +1,5 @@
-// explain: which devices a pod or claim has, since when and by whom; or the first broken link on the way there; or, for
-// a pod that waits, why. Pure over a State.
+// explain: which devices a pod or claim has, since when and from whom; or the first broken link on the way there; or,
+// for a waiting pod, why it waits. Pure over a State.
 #pragma once
 
 #include <string>
@@ -17,10 +17,10 @@ struct ExplainOptions {
 };
 
 // `target`: "pod/X", "claim/X" or "resourceclaim/X", "deployment/X", "replicaset/X", "statefulset/X", "daemonset/X",
-// "job/X"; "X" is a pod. Errors: the object is not known (names that are near are suggested), or the kind is not.
+// "job/X"; "X" is a pod. Errors: the object is unknown (similar names are suggested), or the kind is.
 Result<Answer> explain(State& state, const std::string& target, const ExplainOptions& options);
 
-// Names of claims' allocators for people: "dra-controller-manager", "kube-scheduler", "unknown".
+// The name of a claim's allocator for users: "dra-controller-manager", "kube-scheduler", "unknown".
 std::string decided_by(const api::ResourceClaim& claim);
 
 }  // namespace dra::inspect

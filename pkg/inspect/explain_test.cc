@@ -1,4 +1,4 @@
-// explain names the broken link: one test a kind of breakage, each made from a world in which everything holds.
+// explain names the broken link: one test per kind of breakage, each made from a world in which everything holds.
 #include "pkg/inspect/explain.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kTaken = "2026-03-01T12:00:00Z";
 
-// A pod that runs on node a with device gpu-0, which its claim "c" has since an hour.
+// A pod that runs on node a with device gpu-0, which its claim "c" has held for an hour.
 struct SmallWorld {
   api::Pod pod;
   api::ResourceClaim claim;
@@ -201,7 +201,7 @@ TEST(Explain, WhatKubeletPassesOnOfADevicesHealth) {
   const std::string said = render(world.explained(), {});
   EXPECT_NE(said.find("XID 79"), std::string::npos) << said;
   EXPECT_NE(said.find("gpu.example.com/a/gpu-0"), std::string::npos) << said;
-  // An entry that is none of the pod's, and a pod that the claim is not reserved for, say nothing.
+  // An entry that is not the pod's is ignored, and so is a pod that the claim is not reserved for.
   world.pod.unhealthy_devices[0].entry = "another";
   EXPECT_EQ(world.broken(), "");
 }
@@ -249,7 +249,7 @@ TEST(Explain, WaitingPodSaysWhetherItFits) {
   EXPECT_EQ(world.explained().status, Status::kNo);
 }
 
-// What containers ask for by the name of an extended resource is served by devices of the class that has it.
+// What containers request by the name of an extended resource is served by devices of its class.
 TEST(Explain, ExtendedResourcesOfAClassAreAskedOfItsDevices) {
   SmallWorld world;
   world.device_class.extended_resource_name = "example.com/gpu";
@@ -277,7 +277,7 @@ TEST(Explain, ExtendedResourcesOfAClassAreAskedOfItsDevices) {
   };
   const std::string fits = explained("1", "");
   EXPECT_TRUE(fits.starts_with("fits\n")) << fits;
-  const std::string refused = explained("2", "");  // gpu-0 is the claim's
+  const std::string refused = explained("2", "");  // the claim has gpu-0
   EXPECT_TRUE(refused.starts_with("waits\n")) << refused;
   EXPECT_NE(refused.find("It asks for example.com/gpu, which DeviceClass gpu provides: by a claim.\n"),
             std::string::npos)
@@ -318,7 +318,7 @@ std::string page(const Answer& answer) {
   return text;
 }
 
-// The claim "data" as the change makes it, and a volume of node b.
+// The claim "data" after the change, and a volume of node b.
 void add_data(Objects& all, const std::function<void(api::PersistentVolumeClaim&)>& change) {
   auto claim = std::make_shared<api::PersistentVolumeClaim>();
   claim->metadata.ns = "ml";
@@ -382,7 +382,7 @@ TEST(Explain, VolumesThatMayNotBeListedAreNamedForPodsThatHaveSome) {
   EXPECT_TRUE(with_storage(world, hide).notes.empty());
 }
 
-// Without the kinds of storage; who decides sees them, and says so in the pod.
+// Without the storage kinds; the scheduler sees them and reports them in the pod's condition.
 TEST(Explain, APodWithVolumesQuotesWhatItsConditionSays) {
   SmallWorld world;
   world.claim.status = {};
@@ -443,7 +443,7 @@ TEST(Who, ListsHoldersAndSuggestsNames) {
 TEST(Who, SurvivesTwoClaimsOfOneUid) {
   SmallWorld world;
   Objects all = world.objects();
-  // As a forged snapshot may have it: the holder's uid leads to a claim without an allocation.
+  // As in a forged snapshot: the holder's uid leads to a claim without an allocation.
   auto forged = std::make_shared<api::ResourceClaim>(world.claim);
   forged->status = {};
   all.claim_by_uid[forged->metadata.uid] = forged;

@@ -5,7 +5,7 @@
 
 namespace dra::inspect {
 
-// Reads "a{b c{*}}": a field, and in braces those below it; "*" is anything.
+// Parses "a{b c{*}}": a field, and its children in braces; "*" is any field.
 struct FieldTreeBuilder {
   std::string_view text;
   size_t at = 0;

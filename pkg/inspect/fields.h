@@ -9,14 +9,14 @@ namespace dra::inspect {
 
 class FieldTree {
  public:
-  // Of a kind; null for kinds that are not known. Lives as long as the program.
+  // The tree of a kind; null for unknown kinds. Lives as long as the program.
   static const FieldTree* of(std::string_view kind);
 
-  // Null: no such field. Lists and maps of objects are looked through: the child is that of an element.
+  // Null: no such field. Lists and maps of objects are transparent: the child is that of an element.
   const FieldTree* child(std::string_view field) const;
   bool open() const { return open_; }  // any field may be here: maps, opaque parameters
   std::vector<std::string> children() const;
-  // The paths below this node at which a field of this name stands, the shortest first: "exactly".
+  // The paths below this node that end in a field of this name, the shortest first: "exactly".
   std::vector<std::string> places_of(std::string_view field) const;
 
  private:

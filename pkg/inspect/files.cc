@@ -13,7 +13,7 @@
 namespace dra::inspect {
 namespace {
 
-// A descriptor that closes itself; standard input stays open.
+// Closes its descriptor, except standard input.
 struct Descriptor {
   int fd = -1;
   ~Descriptor() {

@@ -9,7 +9,7 @@
 namespace dra::inspect {
 
 Result<std::string> read_file(const std::string& path, size_t max_bytes);
-// At once or not at all: a temporary file beside it and a rename. Readable by its owner alone.
+// Atomic: writes a temporary file beside it and renames that. Readable by its owner alone.
 Result<void> write_file(const std::string& path, std::string_view bytes);
 
 }  // namespace dra::inspect

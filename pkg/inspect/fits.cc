@@ -11,13 +11,13 @@ namespace {
 
 using allocator::Outcome;
 
-// What is asked about: a workload, a claim or a template.
+// The subject of a question: a workload, a claim or a template.
 struct Asked {
   std::string what;
   const Workload* workload = nullptr;
-  Claim claim;  // where there is no workload
+  Claim claim;  // if there is no workload
   uint32_t copies = 1;
-  // Of a pod group: its members, one a copy, of which so many must fit at once.
+  // For a pod group: its members, one per copy, and how many must fit at once.
   std::vector<const Workload*> members;
   uint32_t needed = 0;
 
@@ -39,7 +39,7 @@ Claim unallocated(const Claim& claim) {
   return copy;
 }
 
-// Runs one state: places copies one after the other and counts them.
+// One run over one state: places copies one after the other and counts them.
 class Fitting {
  public:
   Fitting(const Sources& sources, StateOptions options)
@@ -71,7 +71,7 @@ class Fitting {
   }
 
  private:
-  // Enough members, or none.
+  // Places enough members, or none.
   FitAnswer settle_group(const Asked& asked, FitAnswer answer, size_t before) {
     const std::string together = counted(asked.needed, "member") + " must fit at once";
     if (answer.placed >= asked.needed) {
@@ -126,7 +126,7 @@ class Fitting {
 
   struct Copy {
     std::string pod_uid;
-    std::map<std::string, Claim> replaced;  // of claims_, as they were
+    std::map<std::string, Claim> replaced;  // entries of claims_ before the change
     std::vector<Claim> claims;
   };
 
@@ -221,7 +221,7 @@ std::set<std::string> named_by_workloads(const Manifest& manifest) {
   return named;
 }
 
-// The group of the file that the workload's pods belong to.
+// The file's group to which the workload's pods belong.
 const PodGroup* group_of(const Workload& workload, const Manifest& manifest) {
   for (const PodGroup& group : manifest.groups)
     if (!workload.group.empty() && group.name == workload.group && group.ns == workload.pod.metadata.ns) return &group;
@@ -300,7 +300,7 @@ Result<std::vector<FitAnswer>> fits(const Objects& objects, const Manifest& mani
   StateOptions empty = options.state;
   empty.empty = true;
   Fitting now(sources, options.on_empty ? empty : options.state);
-  std::unique_ptr<Fitting> on_empty;  // each question by itself: made when first needed
+  std::unique_ptr<Fitting> on_empty;  // for each question alone: created when first needed
   std::vector<FitAnswer> answers;
   for (const Asked& asked : questions_of(manifest, options.copies)) {
     auto answer = now.run(asked, options.count_more);
@@ -368,7 +368,7 @@ Answer to_answer(const std::vector<FitAnswer>& found, const Manifest& manifest, 
   for (const std::string& skipped : manifest.skipped) answer.notes.push_back("not looked at: " + skipped);
   for (const Hidden& hidden : objects.hidden) {
     answer.notes.push_back("not visible: " + hidden.what + " (" + hidden.why + "); the answer may be wrong");
-    // Without these kinds devices may be held, and nodes full, that seem free.
+    // Without these kinds, held devices may seem free, and full nodes too.
     const bool decides = hidden.what != "namespaces" && hidden.what != "devicetaintrules" &&
                          !hidden.what.starts_with("resourceclaimtemplates");
     if (decides && answer.status != Status::kUsage) answer.status = Status::kUnknown;

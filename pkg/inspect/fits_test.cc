@@ -11,7 +11,7 @@
 namespace dra::inspect {
 namespace {
 
-// A claim that holds one device of the world, as the inventory of test/allocharness has it.
+// A claim that holds one device of the world, in the form of test/allocharness's inventory.
 void hold_device(Objects& objects, const oracle::DeviceName& name, std::optional<std::string> share,
                  const api::StringMap& consumed) {
   auto claim = std::make_shared<api::ResourceClaim>();
@@ -48,7 +48,7 @@ Objects objects_of(const oracle::World& world) {
   return objects;
 }
 
-// The claims of the world as those of one pod of the file.
+// The world's claims as the claims of one pod in a file.
 Manifest manifest_of(const oracle::World& world) {
   Manifest manifest;
   Workload workload{"Pod", "asked", {}, 1};
@@ -225,7 +225,7 @@ spec: {parallelism: 3, template: {spec: {resourceClaims: [{name: g, resourceClai
   EXPECT_EQ((*found)[0].fit, Fit::kNow);
 }
 
-// Two groups of the two kinds: members in a field of scheduling.k8s.io, and in a label of the coscheduling plugin.
+// One group of either API: members by a field of scheduling.k8s.io, or by a label of the coscheduling plugin.
 std::string gang(bool by_label, int minimum, int members) {
   const std::string group = by_label
                                 ? "{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, metadata: {name: g}, "
@@ -245,7 +245,7 @@ std::string gang(bool by_label, int minimum, int members) {
          "{claimName: d}}], containers: [{name: c, resources: {claims: [{name: g}]}}]}}}}";
 }
 
-// The node takes three pods: by hand, a group fits if and only if it asks for three members at most, and has as many.
+// The node has capacity for three pods: a group fits if and only if it asks for at most three members and has them.
 TEST(Fits, AGroupFitsAsAWholeOrNotAtAll) {
   const Objects objects = four_gpus();
   for (const bool by_label : {false, true})
@@ -416,7 +416,7 @@ TEST(Fits, RefusesHostileFilesWithOneSentence) {
   for (const char* text : {"[", "- 1", "a: &x [*x]", "kind: Pod\nspec: 7\nmetadata: []",
                            "{kind: ResourceClaim, spec: {devices: 3}}", "\x01\x02"}) {
     const auto manifest = read_manifest(text, "default");
-    if (manifest) continue;  // nothing of it is of use, and nothing broke
+    if (manifest) continue;  // nothing in it is usable, and nothing broke
     EXPECT_FALSE(manifest.error().message().empty()) << text;
   }
   EXPECT_FALSE(read_manifest(std::string(kMaxManifest + 1, ' '), "default"));

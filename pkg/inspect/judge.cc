@@ -5,7 +5,7 @@
 namespace dra::inspect {
 namespace {
 
-// Decisions that suggestions may cost: each takes well below a millisecond on most clusters.
+// Limit of decisions for suggestions: each takes well below a millisecond on most clusters.
 constexpr size_t kMaxTried = 1000;
 
 // The smallest changes that make it fit, each tried by the allocator.

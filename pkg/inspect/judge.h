@@ -1,4 +1,4 @@
-// What explain says about a pod or claims that wait: whether they fit, and in words why not. Pure over a State.
+// explain's statement about a pod or claims that wait: whether they fit, and if not, why. Pure over a State.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct JudgedPod {
   std::vector<std::string> lines;
 };
 
-// `pod` null: claims alone. `entries`: names of the claims in the pod. `nodes`: only these, where not empty.
+// `pod` null: claims alone. `entries`: names of the claims in the pod. `nodes`: only these; empty: all.
 JudgedPod judge_pod(State& state, const api::Pod* pod, const std::vector<Claim>& claims,
                     const std::vector<std::string>& entries, const std::vector<std::string>& nodes, size_t width,
                     bool wide);

@@ -6,7 +6,7 @@
 namespace dra::inspect {
 namespace {
 
-// At commas outside of parentheses.
+// Splits at commas outside of parentheses.
 std::vector<std::string> requirements_in(std::string_view text) {
   std::vector<std::string> parts(1);
   bool inside = false;

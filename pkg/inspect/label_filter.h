@@ -1,4 +1,4 @@
-// Label selectors as kubectl's -l takes them: "a=b,c!=d,e in (f,g),h,!i". Pure.
+// Label selectors in the syntax of kubectl's -l: "a=b,c!=d,e in (f,g),h,!i". Pure.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace dra::inspect {
 
-// An empty text selects everything. An error names the part that cannot be read.
+// An empty text selects everything. An error names the unreadable part.
 Result<api::LabelSelector> parse_label_selector(std::string_view text);
 
 }  // namespace dra::inspect

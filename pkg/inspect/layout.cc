@@ -7,10 +7,10 @@
 namespace dra::inspect {
 namespace {
 
-constexpr size_t kGap = 3;             // blanks between columns, as kubectl has them
-constexpr size_t kNarrowGap = 2;       // where they are scarce
-constexpr size_t kBesideAtLeast = 16;  // for a long cell beside its head
-constexpr size_t kReadable = 12;       // a column is not made narrower, unless its cells are
+constexpr size_t kGap = 3;             // blanks between columns, as in kubectl
+constexpr size_t kNarrowGap = 2;       // if space is scarce
+constexpr size_t kBesideAtLeast = 16;  // minimum for a long cell beside its head
+constexpr size_t kReadable = 12;       // minimum width of a column, unless its cells are narrower
 
 const char* colour_of(Tone tone) {
   switch (tone) {
@@ -34,7 +34,7 @@ size_t columns_of(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
-// The pieces between which a cell may be broken: behind blanks and commas. Blanks in front are part of the first.
+// The pieces between which a cell may be broken: after blanks and commas. Leading blanks belong to the first piece.
 std::vector<std::string> pieces_of(const std::string& text) {
   std::vector<std::string> pieces;
   std::string piece;
@@ -63,7 +63,7 @@ size_t longest_piece(const std::string& text) {
   return longest;
 }
 
-// A piece that is wider than the width keeps its line to itself.
+// A piece wider than the width gets a line of its own.
 std::vector<std::string> cell_lines(const std::string& text, size_t width) {
   std::vector<std::string> lines;
   std::string line;
@@ -78,7 +78,7 @@ std::vector<std::string> cell_lines(const std::string& text, size_t width) {
   return lines;
 }
 
-// The part of a table that is shown, as text.
+// The visible part of a table, as text.
 struct Grid {
   std::vector<std::string> heads;
   std::vector<std::vector<std::string>> rows;
@@ -105,7 +105,7 @@ Grid grid_of(const Table& table, const RenderOptions& options) {
   return grid;
 }
 
-// The most columns that `measure` gives for a cell of a column or its head.
+// The maximum of `measure` over a column's head and cells.
 template <class Measure>
 std::vector<size_t> widths_of(const Grid& grid, Measure measure) {
   std::vector<size_t> widths;
@@ -121,7 +121,7 @@ size_t total_of(const std::vector<size_t>& widths, size_t gap) {
   return total;
 }
 
-// Widths that add up to the page's, none below what is readable; empty: the page is too narrow for columns.
+// Widths that sum to the page's, none below what is readable; empty: the page is too narrow for columns.
 std::vector<size_t> fitted(const Grid& grid, const std::vector<size_t>& natural, size_t width) {
   std::vector<size_t> widths = widths_of(grid, longest_piece);
   for (size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], std::min(natural[i], kReadable));
@@ -165,7 +165,7 @@ void append_columns(std::string& out, const Grid& grid, const std::vector<size_t
     append_cells(out, grid.rows[r], grid.colour ? &grid.tones[r] : nullptr, widths, gap);
 }
 
-// A line a cell: its head and, behind it or below it, what it says.
+// One line per cell: its head and, beside it or below it, its text.
 void append_records(std::string& out, const Grid& grid, size_t width) {
   size_t label = 0;
   for (const std::string& head : grid.heads) label = std::max(label, columns_of(head));
@@ -226,8 +226,8 @@ std::string wrapped(std::string_view text, size_t width) {
       continue;
     }
     const size_t begin = std::min(line.find_first_not_of(' '), width / 2);
-    // Behind a name and a gap ("  --flag   what it does") lines go on below what follows the gap, or, where that is too
-    // far on the right, below the name.
+    // After a name and a gap (" --flag what it does"), continuation lines start below the text after the gap or, if
+    // that is too far right, below the name.
     const size_t gap = line.find("  ", begin), text_at = line.find_first_not_of(' ', gap);
     const bool has_gap = gap != std::string::npos && text_at != std::string::npos;
     if (has_gap && text_at > width / 2) {

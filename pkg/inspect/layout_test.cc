@@ -55,8 +55,8 @@ TEST(Layout, ANarrowPageHasALineACell) {
             "    3g.40gb\n");
 }
 
-// A table of random words: nothing is lost or cut at any width, and no line is longer than the page but for words that
-// are longer themselves.
+// A table of random words: nothing is lost or cut at any width, and no line is longer than the page except for single
+// words that are.
 TEST(Layout, NothingIsLostAtAnyWidth) {
   SeededRandom random(7);
   for (int round = 0; round < 300; ++round) {

@@ -95,7 +95,7 @@ class DocumentLinter {
     }
   }
 
-  // Where the field belongs: below here, or a field that is spelled nearly so.
+  // Where the field belongs: below here, or a field with a similar spelling.
   static std::string advice(const FieldTree& tree, const std::string& field) {
     const std::vector<std::string> places = tree.places_of(field);
     if (!places.empty()) return "; put " + field + " under " + places.front();
@@ -143,7 +143,7 @@ class DocumentLinter {
   size_t lines_before_ = 0;
 };
 
-// Whatever could not be met by an empty fleet.
+// Requests that even an empty fleet could not meet.
 void check_feasible(std::string_view text, const Objects& objects, const StateOptions& options, const std::string& ns,
                     std::vector<Finding>& findings) {
   const auto manifest = read_manifest(text, ns);

@@ -63,7 +63,7 @@ Result<PodGroup> group_from(const json& object) {
   if (version.starts_with("scheduling.x-k8s.io/")) {
     group.min_count = count_at(spec, "minMember");
   } else if (version.starts_with("scheduling.k8s.io/")) {
-    // A basic policy asks for nothing together.
+    // A basic policy does not require members to start together.
     group.min_count = count_at(object_at(object_at(spec, "schedulingPolicy"), "gang"), "minCount");
     const auto claims = spec.find("resourceClaims");
     group.has_claims = claims != spec.end() && claims->is_array() && !claims->empty();
@@ -75,7 +75,7 @@ Result<PodGroup> group_from(const json& object) {
   return group;
 }
 
-// The pod that a template makes, with the namespace and a name of the object that has it.
+// A pod made from the template, with the namespace and name of the object that contains it.
 Result<Workload> workload_from(const std::string& kind, const json& object, const json& pod_template,
                                const char* count) {
   Workload workload;

@@ -1,8 +1,8 @@
-// Manifest: the objects of a file that a user is about to apply, as far as they have to do with devices.
+// Manifest: the objects of a file that a user is about to apply, as far as they concern devices.
 //
-// Pods, and whatever makes pods from a template (Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, CronJob,
+// Pods, and kinds that create pods from a template (Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, CronJob,
 // ReplicationController), pod groups (scheduling.k8s.io/v1alpha2, scheduling.x-k8s.io/v1alpha1), claims, claim
-// templates and device classes; Lists are opened. Other kinds are skipped and named. Bounds: 16 MiB, 1,000 documents,
+// templates and device classes; Lists are expanded. Other kinds are skipped and named. Bounds: 16 MiB, 1,000 documents,
 // and those of pkg/yaml. Pure.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace dra::inspect {
 inline constexpr size_t kMaxManifest = size_t{16} << 20;
 inline constexpr size_t kMaxDocuments = 1000;
 
-// Pods of one kind: all copies are alike but for their names.
+// Pods of one kind: all copies are equal except for their names.
 struct Workload {
   std::string kind;  // "Deployment"
   std::string name;
@@ -47,10 +47,10 @@ struct Manifest {
   std::vector<std::string> skipped;  // "Service web"
 };
 
-// Objects without a namespace are of `ns`. Errors begin with the document's number, and name the field.
+// Objects without a namespace get `ns`. Errors begin with the document's number and name the field.
 Result<Manifest> read_manifest(std::string_view text, const std::string& ns);
 
-// The documents of a file, Lists opened, in order. For all verbs with -f.
+// The documents of a file in order, with Lists expanded. For all verbs with -f.
 Result<std::vector<nlohmann::json>> read_documents(std::string_view text);
 
 }  // namespace dra::inspect

@@ -32,7 +32,7 @@ class Migration {
  public:
   explicit Migration(std::vector<std::string>& lost) : lost_(lost) {}
 
-  // Whether the object changed, beyond the name of its version.
+  // Returns whether the object changed, apart from its version's name.
   bool run(json& object) {
     const std::string version = text_member(object, "apiVersion"), kind = text_member(object, "kind");
     what_ = kind + " " + (object.contains("metadata") ? text_member(object["metadata"], "name") : "");
@@ -79,7 +79,7 @@ class Migration {
          {"deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity"}) {
       const auto found = request.find(key);
       if (found == request.end()) continue;
-      // firstAvailable stands alone; servers then show an empty class beside it.
+      // firstAvailable is used alone; servers then show an empty class beside it.
       if (!(found->is_string() && found->get<std::string>().empty())) exactly[key] = *found;
       request.erase(found);
     }
@@ -173,7 +173,7 @@ std::string leading_comments(const std::string& text) {
   return comments;
 }
 
-// v1beta2 differs from v1 in its name alone.
+// v1beta2 differs from v1 only in its name.
 bool rename_version(std::string& text) {
   std::string out;
   bool renamed = false;

@@ -1,9 +1,9 @@
-// migrate: objects of older versions of resource.k8s.io as v1.
+// migrate: converts objects of older versions of resource.k8s.io to v1.
 //
-// Where only the version's name changes (v1beta2), the text is kept with its comments; elsewhere the document is
-// written anew below the comments that it begins with. What has no counterpart in v1 is named and left out. Documents
-// that need no change are kept as they are. Rules: k8s.io/api/resource of 1.26 (v1alpha1, v1alpha2), 1.31
-// (v1alpha3), 1.32 (v1beta1), 1.33 (v1beta2); core/v1 Pods before 1.31 (resourceClaims[].source). Pure.
+// If only the version's name changes (v1beta2), the text is kept with its comments; otherwise the document is rewritten
+// below its leading comments. Fields without a counterpart in v1 are reported and left out. Documents that need no
+// change are kept as they are. Rules: k8s.io/api/resource of 1.26 (v1alpha1, v1alpha2), 1.31 (v1alpha3), 1.32
+// (v1beta1), 1.33 (v1beta2); core/v1 Pods before 1.31 (resourceClaims[].source). Pure.
 #pragma once
 
 #include <string>
@@ -16,12 +16,12 @@ namespace dra::inspect {
 
 struct Migrated {
   std::string text;               // all documents
-  size_t changed = 0;             // of them
+  size_t changed = 0;             // number of changed documents
   std::vector<std::string> lost;  // "ResourceClaim a: spec.parametersRef has no counterpart ..."
 };
 Result<Migrated> migrate(std::string_view text);
 
-// The text on standard output, what is lost as notes. Status: kNo when something was lost.
+// The text on standard output, lost fields as notes. Status: kNo if something was lost.
 Answer migrate_answer(Migrated migrated);
 
 }  // namespace dra::inspect

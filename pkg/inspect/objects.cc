@@ -79,7 +79,7 @@ std::string why_no_devices(const Objects& objects) {
   const bool reads = std::any_of(kRead.begin(), kRead.end(), [&](const std::string& version) {
     return std::find(served.begin(), served.end(), version) != served.end();
   });
-  // Snapshots of other makers may leave the versions out.
+  // Snapshots from other programs may lack the versions.
   if (reads || !objects.slices.empty() || !objects.claims.empty() || !objects.classes.empty()) return "";
   return objects.origin + " serves no version of resource.k8s.io that is read here (" + join(kRead, ", ") + ")" +
          (served.empty() ? "" : ", but " + join(served, ", ")) + ": it cannot say anything about devices";

@@ -86,7 +86,7 @@ void prune_pod(json& pod) {
                "containerStatuses", "initContainerStatuses", "resources", "allocatedResources"});
 }
 
-// Handles and names of secrets are nobody's business.
+// Handles and names of secrets are confidential.
 void prune_storage(std::string_view plural, json& object) {
   if (plural == "storageclasses") object.erase("parameters");
   if (plural == "volumeattachments") object.erase("status");
@@ -104,7 +104,7 @@ void prune(std::string_view plural, json& object) {
   prune_metadata(object);
   if (plural == "pods") prune_pod(object);
   prune_storage(plural, object);
-  // Addresses, images by digest and system figures of nodes are read by nobody.
+  // Nothing reads addresses, image digests and system figures of nodes.
   if (plural == "nodes" && object.contains("status"))
     keep_only(object["status"], {"capacity", "allocatable", "conditions", "images"});
 }

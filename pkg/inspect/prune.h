@@ -6,9 +6,9 @@
 
 namespace dra::inspect {
 
-// Of a pod: metadata, what placement reads of the spec, the status. Of other kinds: everything. Of all metadata:
-// annotations of this project and of resource.k8s.io only, managedFields without their fields (but that of
-// status.nominatedNodeName, which decisions read).
+// Of a pod: metadata, the part of the spec that placement reads, the status. Of other kinds: everything. In all
+// metadata: only annotations of this project and of resource.k8s.io, and managedFields without their fields (except
+// that of status.nominatedNodeName, which decisions read).
 void prune(std::string_view plural, nlohmann::json& object);
 
 }  // namespace dra::inspect

@@ -90,7 +90,7 @@ std::string Redactor::renamed(const std::string& text) const {
 
 void Redactor::apply(json& value, std::string_view key, std::string_view parent) const {
   if (value.is_array()) {
-    // Objects in a list stand under the list's key, texts too.
+    // Elements of a list have the list's key; for objects it is also the parent's key.
     for (json& element : value) apply(element, key, element.is_string() ? parent : key);
   } else if (value.is_string()) {
     if (key == "message")

@@ -1,9 +1,9 @@
-// Redactor: names replaced by numbered ones in a snapshot.
+// Redactor: replaces names in a snapshot by numbered ones.
 //
 // Learns all names first, then replaces them where objects name other objects, and as values of labels and selectors.
-// Messages of conditions become empty. Names of requests, attributes and all else that only looks like a name stay. New
-// names are numbered in the order of the old ones, so whatever goes by order of names (pools, slices, nodes) goes the
-// same way. Not thread-safe.
+// Condition messages become empty. Names of requests and attributes, and other texts that only look like a name, stay.
+// New names are numbered in the order of the old ones, so anything sorted by name (pools, slices, nodes) keeps its
+// order. Not thread-safe.
 #pragma once
 
 #include <map>
@@ -17,9 +17,9 @@ namespace dra::inspect {
 class Redactor {
  public:
   void learn(std::string_view plural, const nlohmann::json& object);
-  // All names are known.
+  // Call when all names are known.
   void settle();
-  // `key`: under which the value stands in its object; `parent`: under which that object stands.
+  // `key`: the value's key in its object; `parent`: the key of that object.
   void apply(nlohmann::json& value, std::string_view key = {}, std::string_view parent = {}) const;
   // The new name of a text, or the text itself.
   std::string renamed(const std::string& text) const;

@@ -1,4 +1,4 @@
-// replay: a decision made again from what was read, and where it differs from what was decided. Pure.
+// replay: makes a decision again from what was read, and shows where it differs from the original. Pure.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace dra::inspect {
 
-// The pod (by name in `ns`) is taken from its node and its claims lose their devices, unless other pods use them, too;
-// all else stays. What came after the decision then weighs in: a difference is a hint, no proof. Status: kNo when it
-// differs.
+// The pod (by name in `ns`) is removed from its node and its claims lose their devices, unless other pods also use
+// them; everything else stays. Later changes influence the result: a difference is a hint, not a proof. Status: kNo if
+// it differs.
 Result<Answer> replay(const Objects& objects, const std::string& target, const std::string& ns,
                       const StateOptions& options);
 

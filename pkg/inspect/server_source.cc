@@ -12,7 +12,7 @@
 namespace dra::inspect {
 namespace {
 
-// One kind while its pages come.
+// One kind while its pages arrive.
 struct ListInProgress {
   KindToRead kind;
   client::Resource resource;
@@ -22,7 +22,7 @@ struct ListInProgress {
   int restarts = 0;
   bool done = false;
   std::optional<Error> error;  // it ended without an answer
-  std::string why_narrowed;    // the whole cluster was forbidden
+  std::string why_narrowed;    // why the whole cluster could not be listed
 };
 
 class Loader {
@@ -58,7 +58,7 @@ class Loader {
     }));
   }
 
-  // A refusal is no trouble: the gates are then not known.
+  // A refusal is harmless: the gates are then unknown.
   void ask_gates() {
     if (!options_.feature_gates) return ask_group();
     calls_.push_back(client_.get_raw("/metrics", [this](Result<std::string> answer) {
@@ -124,7 +124,7 @@ class Loader {
 
   void on_page(ListInProgress& list, Result<std::string> answer) {
     if (!answer) return on_error(list, answer.error());
-    // Decoded when all pages are there; here only where the list goes on.
+    // Decoded when all pages are there; here only if the list continues.
     list.token = continue_token(*answer);
     list.pages.push_back(std::move(*answer));
     if (list.token.empty()) {
@@ -150,7 +150,7 @@ class Loader {
       list.pages.clear();
       return ask_page(list);
     }
-    // Whatever the server says of storage, devices are still to be answered for.
+    // Whatever the server answers for storage kinds, questions about devices must still be answered.
     const bool can_do_without = error.http_status() == 403 || error.http_status() == 404 ||
                                 (list.kind.of_storage && error.http_status() >= 400 && error.http_status() != 401);
     if (!can_do_without) return give_up(error);
@@ -162,7 +162,7 @@ class Loader {
     if (!trouble_) trouble_ = error;
   }
 
-  // metadata stands in front of the items or behind them; the token is looked for in both, outside of items.
+  // metadata is before or after the items; the token is searched in both, but not inside items.
   static std::string continue_token(const std::string& page) {
     struct Handler : nlohmann::json_sax<nlohmann::json> {
       int depth = 0;
@@ -202,7 +202,7 @@ class Loader {
     return handler.token;
   }
 
-  // Enough for a note: what the server says of a refusal is long and the same for each kind.
+  // Enough for a note: the server's message about a refusal is long and the same for each kind.
   static std::string short_reason(const Error& error) {
     return error.http_status() == 403 ? "you may not list them" : error.message();
   }

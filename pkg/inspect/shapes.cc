@@ -34,7 +34,7 @@ std::string attribute_text(const api::Device& device, std::string_view wanted) {
   return "";
 }
 
-// Without a profile: the type, and what it takes of each counter, whichever set that is of.
+// Without a profile: the type, and the amounts of each counter, whichever set that belongs to.
 std::string shape_name(const api::Device& device, const CounterAmounts& use) {
   if (std::string profile = attribute_text(device, "profile"); !profile.empty()) return profile;
   std::string type = attribute_text(device, "type");
@@ -51,7 +51,7 @@ struct Partition {
   CounterAmounts use;
 };
 
-// The largest number of partitions that fit into what is left; exact within the steps.
+// The largest number of partitions that fit into what is left; exact within the step limit.
 class Packer {
  public:
   Packer(std::vector<const Partition*> parts, const CounterAmounts& left) : parts_(std::move(parts)), left_(left) {}
@@ -75,7 +75,7 @@ class Packer {
       try_from(at + 1, taken + 1);
       for (const auto& [counter, amount] : parts_[at]->use) left_[counter] += amount;
     }
-    // Those that take the same are interchangeable: if this one is left out, so are they.
+    // Partitions with equal amounts are interchangeable: if this one is left out, so are they.
     size_t next = at + 1;
     while (next < parts_.size() && parts_[next]->use == parts_[at]->use) ++next;
     try_from(next, taken);

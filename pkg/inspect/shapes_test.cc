@@ -1,4 +1,4 @@
-// What can still be cut, against trying every subset of the free devices.
+// What can still be allocated, compared with trying every subset of the free devices.
 #include "pkg/inspect/shapes.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ struct MigWorld {
   std::string describe;
 };
 
-// One or two devices that can be cut, of 4 to 8 memory slices each; some partitions held, some tainted.
+// One or two partitionable devices, of 4 to 8 memory slices each; some partitions held, some tainted.
 MigWorld random_mig_world(uint64_t seed) {
   SeededRandom random(seed);
   MigWorld world;
@@ -136,7 +136,7 @@ TEST(FreeShapes, TextNamesWhatIsFreeOnly) {
 }
 
 TEST(FreeShapes, ManyLookalikesAreCountedInBoundedTime) {
-  // 40 partitions of one shape over one counter each of 20: the greedy answer is found, and proven, without trying all.
+  // 40 partitions of one shape, each taking 1 of a counter of 20: the greedy answer is found and proven at once.
   auto slice = std::make_shared<api::ResourceSlice>();
   slice->metadata.name = "s";
   slice->driver = "d";

@@ -40,7 +40,7 @@ std::string compress(const std::string& text) {
   return out;
 }
 
-// Unpacks piece by piece and hands out whole lines, so that no more than a line is held beside the packed bytes.
+// Unpacks piece by piece and returns whole lines, so that memory has at most one line besides the packed bytes.
 class Unpacker {
  public:
   explicit Unpacker(std::string_view bytes) {
@@ -123,7 +123,7 @@ std::vector<Hidden> hidden_of(const json& header, const char* key) {
   return all;
 }
 
-// "pods outside namespace ml" names a namespace.
+// "pods outside namespace ml" contains a namespace's name.
 std::vector<Hidden> renamed(std::vector<Hidden> hidden, const Redactor& redactor) {
   constexpr std::string_view kWords = " outside namespace ";
   for (Hidden& entry : hidden)

@@ -7,13 +7,13 @@
 //
 // The file is gzip over lines. The first line is a JSON object with "format": "kubectl-dra snapshot" and "version": 1;
 // every other line is the plural of a kind, a tab, and a page of a list of it as JSON. A reader refuses other versions
-// and formats, and files beyond the bounds below, with one sentence. What no decision reads is left out when a snapshot
-// is written: of pods all of the spec but what placement reads (so no environment, no arguments), and all annotations
-// but this project's and those of resource.k8s.io.
+// and formats, and files beyond the bounds below, with one sentence. A snapshot leaves out what no decision reads: the
+// spec of pods except what placement reads (so no environment, no arguments), and annotations except this project's and
+// those of resource.k8s.io.
 //
 // Redaction replaces names of namespaces, nodes, pods, claims, templates, pools, slices, their owners and images by
-// numbered ones in the same order, wherever a value is such a name, so that decisions stay the same. Labels that are no
-// such name, device names, attributes, classes and selectors stay: decisions read them. Pure but for the files.
+// numbered ones in the same order, wherever a value is such a name, so that decisions stay the same. Other labels,
+// device names, attributes, classes and selectors stay: decisions read them. Pure except for the files.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,7 @@ namespace dra::inspect {
 inline constexpr int kSnapshotVersion = 1;
 inline constexpr size_t kMaxSnapshotFile = size_t{512} << 20;  // bytes on disk
 inline constexpr size_t kMaxSnapshotText = size_t{4} << 30;    // bytes unpacked
-inline constexpr size_t kMaxSnapshotLine = size_t{512} << 20;  // of one page
+inline constexpr size_t kMaxSnapshotLine = size_t{512} << 20;  // for one page
 
 class SnapshotWriter {
  public:
@@ -39,9 +39,9 @@ class SnapshotWriter {
 
   // An error says why the page cannot be read.
   Result<void> add(std::string_view plural, std::string_view page);
-  // The bytes of the file. `objects` says when and from where it was read, and what is hidden.
+  // The bytes of the file. `objects` tells when and from where it was read, and what is hidden.
   std::string bytes(const Objects& objects);
-  // Writes the file at once or not at all (a temporary file beside it, then a rename), readable by its owner alone.
+  // Writes the file atomically (a temporary file beside it, then a rename), readable by its owner alone.
   Result<void> write(const Objects& objects, const std::string& path);
 
  private:

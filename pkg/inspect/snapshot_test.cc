@@ -122,7 +122,7 @@ TEST(Snapshot, RedactedNamesNobody) {
   const auto objects = read_snapshot_bytes(bytes, "x.dra");
   ASSERT_TRUE(objects) << objects.error().message();
   EXPECT_TRUE(objects->redacted);
-  // What belongs together still does, and what only looks like a name is as it was.
+  // References between objects still hold, and texts that only look like names are unchanged.
   const api::Pod& pod = *objects->pods.begin()->second;
   EXPECT_TRUE(objects->nodes.contains(pod.node_name));
   EXPECT_EQ(pod.node_selector.begin()->second, pod.node_name);

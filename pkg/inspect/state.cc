@@ -109,7 +109,7 @@ std::vector<inventory::NodeId> State::nodes_for(const api::Pod* pod, const std::
   return nodes;
 }
 
-// Where device plugins offer an extended resource they serve it; elsewhere a claim does, with the devices of the class.
+// Device plugins that offer an extended resource serve it on their nodes; elsewhere a claim for the class does.
 Placed State::place(const api::Pod* pod, const std::vector<Claim>& claims, const std::string& only) {
   std::vector<std::string> among;
   if (!only.empty()) among.push_back(only);

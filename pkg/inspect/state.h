@@ -1,10 +1,10 @@
-// State: Objects put into the packages that decide: the inventory, placement's facts and an allocator over them.
+// State: loads Objects into the packages that decide: the inventory, placement's facts and an allocator over them.
 //
 //   State state(objects, {});
 //   Placed placed = state.place(pod, claims);   // the decision that the manager would make
 //
-// The same rules as the manager's: placement names the nodes that a pod may go to, best first, and the allocator takes
-// the first on which its claims fit. Not thread-safe.
+// The rules are the manager's: placement names the nodes that a pod may go to, best first, and the allocator takes the
+// first on which its claims fit. Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -29,13 +29,13 @@ struct Facts;
 namespace dra::inspect {
 
 struct StateOptions {
-  // With Objects::server_version: what State::inventory says of features.
+  // With Objects::server_version: decides State::inventory's features.
   inventory::FeatureChoice features;
   std::vector<std::string> ignored_taints;
   uint64_t step_budget = allocator::kDefaultMaxStepBudget;
-  // Words for refusals cost a second look at nodes and devices; without, Placed::why is empty for devices that lack.
+  // Explaining refusals examines nodes and devices again; if false, Placed::why stays empty if devices are lacking.
   bool explain_refusals = true;
-  // As if no claim were allocated and no pod were on a node. Claims that place() is asked about must not be allocated.
+  // As if no claim were allocated and no pod were on a node. Claims passed to place() must not be allocated.
   bool empty = false;
 };
 
@@ -45,8 +45,8 @@ struct Placed {
   allocator::Outcome outcome = allocator::Outcome::kInfeasible;
   std::string node;                            // kFeasible; empty for claims whose devices any node can use
   std::vector<api::AllocationResult> results;  // of the claims that were not allocated, in order
-  std::string why;                             // of all other outcomes: one sentence
-  bool node_refused = false;                   // no node was left before devices were looked at
+  std::string why;                             // for all other outcomes: one sentence
+  bool node_refused = false;                   // no node was left before devices were examined
 };
 
 class State {
@@ -61,11 +61,11 @@ class State {
   inventory::Inventory inventory;
   placement::Cluster cluster;
   allocator::Allocator& allocator() { return *allocator_; }
-  // What pkg/verdict judges; holders are named as far as they can be seen. Valid while this lives.
+  // The input of pkg/verdict; holders are named as far as they can be seen. Valid while this lives.
   verdict::Facts facts();
 
-  // `claims`: all of the pod; those that are allocated say where it may go. `pod` null: claims alone, on any node.
-  // `only`: this node alone, where not empty.
+  // `claims`: all of the pod; allocated ones restrict where it may go. `pod` null: claims alone, on any node. `only`:
+  // this node alone; empty: any.
   Placed place(const api::Pod* pod, const std::vector<Claim>& claims, const std::string& only = "");
   // Counts the answer as taken, under these uids: devices, resources of the node, and volumes that are to be bound or
   // made; and takes it back. `pod_uid` is empty for claims alone.
@@ -73,7 +73,7 @@ class State {
   void give_back(const std::string& pod_uid, const std::vector<Claim>& claims);
 
  private:
-  // Without a look at extended resources that classes provide; `among`: only these nodes, where not empty.
+  // Ignores extended resources that classes provide; `among`: only these nodes; empty: all.
   Placed place_as_is(const api::Pod* pod, const std::vector<Claim>& claims, const std::vector<std::string>& among);
   std::vector<inventory::NodeId> nodes_for(const api::Pod* pod, const std::vector<Claim>& allocated,
                                            const std::vector<std::string>& among, Placed& refused);
@@ -88,9 +88,9 @@ class State {
   std::unique_ptr<allocator::Allocator> allocator_;
 };
 
-// The claims of a pod as they are now; an error names the first entry without a usable claim.
+// The current claims of a pod; an error names the first entry without a usable claim.
 Result<std::vector<Claim>> claims_of(const Objects& objects, const api::Pod& pod);
-// A claim as the template's would be for the pod (or for nobody).
+// The claim that the template would give for the pod (or for no pod).
 Claim claim_from_template(const api::ResourceClaimTemplate& from, const std::string& ns, const std::string& name,
                           const std::string& uid);
 

@@ -10,7 +10,7 @@
 namespace dra::inspect {
 namespace {
 
-// "v1.36.2" -> 36 and 2; nullopt for a version that cannot be read.
+// "v1.36.2" -> 36 and 2; nullopt for an unreadable version.
 std::optional<std::pair<int, int>> minor_and_patch(const std::string& version) {
   int minor = 0, patch = 0;
   if (std::sscanf(version.c_str(), "v1.%d.%d", &minor, &patch) != 2) return std::nullopt;
@@ -19,7 +19,7 @@ std::optional<std::pair<int, int>> minor_and_patch(const std::string& version) {
 
 std::string rule_name(const std::string& driver, const std::string& pool, const std::string& device,
                       const api::DeviceTaint& taint) {
-  // A name for one rule a device, key and effect: applying twice finds the first one there.
+  // One rule name per device, key and effect: a second apply finds the first one's rule.
   uint64_t hash = 14695981039346656037u;
   for (const std::string* part : {&driver, &pool, &device, &taint.key, &taint.effect}) {
     for (const char c : *part) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
@@ -34,7 +34,7 @@ struct Aim {
   std::string driver, pool, device;  // empty: any
 };
 
-// The pools of the node and, where one is named, the device. An empty name aims at nothing: "$NODE" may be unset.
+// The pools of the node and, if named, the device. An empty name matches nothing: "$NODE" may be unset.
 std::vector<Aim> aims_at(const Objects& objects, const std::string& target) {
   if (target.empty()) return {};
   const size_t slash = target.find('/');

@@ -10,7 +10,7 @@
 namespace dra::inspect {
 namespace {
 
-constexpr uint64_t kLargestSteps = 200'000;  // of each count that is tried
+constexpr uint64_t kLargestSteps = 200'000;  // for each count that is tried
 constexpr const char* kAnyNode = "<shared>";
 
 struct Bin {

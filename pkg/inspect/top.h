@@ -1,4 +1,4 @@
-// top: how much there is, how much is used, free and bad, and what can still be had of it. Pure over a State.
+// top: how much exists, how much is used, free and unusable, and what can still be allocated. Pure over a State.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace dra::inspect {
 
-// What verbs that list things look at.
+// The objects that listing verbs cover.
 struct Scope {
   std::string ns;  // empty: all namespaces
   api::LabelSelector labels;
 };
 
-// By node and driver: devices, what can still be cut, shared capacity left. Nodes that match the labels.
+// By node and driver: devices, free shapes, shared capacity left. Nodes that match the labels.
 Answer top_nodes(State& state, const Scope& scope);
 // By device class: devices, and the largest request that fits one node.
 Answer top_classes(State& state);
@@ -23,7 +23,7 @@ Answer top_classes(State& state);
 Answer top_claims(const State& state, const Scope& scope);
 Answer top_namespaces(const State& state, const Scope& scope);
 
-// The largest count of the class that one node can give now; `exact` is false where the search ended by its budget.
+// The largest count of the class that one node can give now; `exact` is false if the search ended at its budget.
 struct LargestRequest {
   uint32_t count = 0;
   std::string node;

@@ -23,7 +23,7 @@ std::shared_ptr<T> named_object(const std::string& ns, const std::string& name) 
   return object;
 }
 
-// Two nodes with two GPUs each. Pod "run" of a ReplicaSet holds both of node a by a claim of its own.
+// Two nodes with two GPUs each. Pod "run" of a ReplicaSet holds both GPUs of node a by its own claim.
 struct TwoNodes {
   Objects objects;
 
@@ -115,7 +115,7 @@ TEST(WhatIf, DeleteFreesDevicesForThoseWhoWait) {
   TwoNodes world;
   world.add_pod("other", "b", {"gpu-0"});
   world.add_pod("waits", "", {});
-  // The pod comes back, but the older one that waits is first.
+  // The pod is recreated, but the older waiting pod is first.
   EXPECT_EQ(world.after({Change::Kind::kDelete, "pod/run", {}, 1}), (Texts{"ml/run waits a>", "ml/waits starts >a"}));
   EXPECT_EQ(world.after({Change::Kind::kDelete, "pod/none", {}, 1}), Texts{"pod \"ml/none\" is not known"});
 }
@@ -164,7 +164,7 @@ TEST(Replay, TheSameDecisionAndOthers) {
   EXPECT_EQ(same->status, Status::kYes) << render(*same, {});
   world.add_pod("second", "b", {"gpu-1", "gpu-0"});
   EXPECT_EQ(replay(world.objects, "second", "ml", {})->status, Status::kYes);
-  // On node a alone: now node b has none of what it asks for.
+  // On node a alone: then node b has none of what it asks for.
   auto claim = std::make_shared<api::ResourceClaim>(*world.objects.claims.at("ml/second-g"));
   claim->spec.requests[0].exactly->selectors = {"device.attributes[\"gpu.example.com\"].model == \"A100\""};
   world.objects.claims["ml/second-g"] = claim;
@@ -486,7 +486,7 @@ TEST(Migrate, SaysWhatAlpha2Loses) {
   EXPECT_NE(text.find("kind: DeviceClass"), std::string::npos) << text;
   EXPECT_NE(text.find("device.driver =="), std::string::npos) << text;
   EXPECT_NE(text.find("deviceClassName: c"), std::string::npos) << text;
-  // What comes out is right.
+  // The result is right.
   const auto findings = lint(text, nullptr, {}, "default");
   ASSERT_TRUE(findings);
   for (const Finding& finding : *findings) ADD_FAILURE() << finding.path << " " << finding.text;

@@ -58,7 +58,7 @@ void add_storage(const Objects& objects, placement::StorageFacts& facts) {
 std::string why_volumes_are_not_judged(const Objects& objects) {
   if (!objects.storage_read) return "the snapshot is without them";
   for (const Hidden& hidden : objects.hidden_storage)
-    // Of another namespace: not the claims of this pod. What CSI drivers report only keeps pods from some nodes.
+    // Claims hidden in other namespaces are not this pod's. What CSI drivers report only excludes some nodes.
     for (const char* needed : {"persistentvolumeclaims", "persistentvolumes", "storageclasses"})
       if (hidden.what == needed) return hidden.what + " are not visible (" + hidden.why + ")";
   return "";

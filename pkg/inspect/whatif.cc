@@ -11,12 +11,12 @@
 namespace dra::inspect {
 namespace {
 
-constexpr size_t kMostExplained = 100;  // refusals put into words: each costs a look at all nodes
+constexpr size_t kMostExplained = 100;  // refusals put into words: each examines all nodes
 constexpr std::string_view kOurGate = "dra-controller-manager/allocation";
 
 using PodPtr = std::shared_ptr<const api::Pod>;
 
-// Where each waiting pod went, by key; without a node: why not.
+// Where each waiting pod went, by key; or why it has no node.
 struct Outcomes {
   std::map<std::string, Placed> by_pod;
 };
@@ -27,7 +27,7 @@ bool can_be_decided(const api::Pod& pod) {
                      [](const std::string& gate) { return gate == kOurGate; });
 }
 
-// Decides all pods that wait, by priority, then age. The first `explained` refusals are put into words.
+// Decides all waiting pods by priority, then age. The first `explained` refusals are put into words.
 Outcomes decide_waiting(const Objects& objects, StateOptions options, size_t explained) {
   options.explain_refusals = explained > 0;
   State state(objects, std::move(options));
@@ -39,7 +39,7 @@ Outcomes decide_waiting(const Objects& objects, StateOptions options, size_t exp
     return a->metadata.creation_timestamp < b->metadata.creation_timestamp;
   });
   Outcomes outcomes;
-  std::map<std::string, Claim> taken;  // claims that a pod before took, as allocated
+  std::map<std::string, Claim> taken;  // claims that an earlier pod took, as allocated
   for (const PodPtr& pod : waiting) {
     Placed placed;
     auto claims = claims_of(objects, *pod);
@@ -66,7 +66,7 @@ Outcomes decide_waiting(const Objects& objects, StateOptions options, size_t exp
   return outcomes;
 }
 
-// Edits a copy of the objects and remembers which pods go.
+// Edits a copy of the objects and remembers which pods leave.
 class Simulation {
  public:
   Simulation(const Objects& objects, std::string ns) : after(objects), ns_(std::move(ns)) {}
@@ -74,7 +74,7 @@ class Simulation {
   Objects after;
   struct Leaving {
     PodPtr pod;
-    std::string successor;  // key of the pod that comes in its place; empty: none
+    std::string successor;  // key of the pod created in its place; empty: none
   };
   std::vector<Leaving> leaving;
 
@@ -151,7 +151,7 @@ class Simulation {
       if (pod->node_name == name && !pod->terminal()) pods.push_back(pod);
     for (const PodPtr& pod : pods) {
       const api::OwnerReference* owner = pod->metadata.controller();
-      // kubectl drain leaves DaemonSets' pods and those of the node itself.
+      // kubectl drain leaves DaemonSets' pods and the node's own (mirror) pods.
       if (owner != nullptr && (owner->kind == "DaemonSet" || owner->kind == "Node")) continue;
       evict(pod, true);
     }
@@ -184,7 +184,7 @@ class Simulation {
     return {};
   }
 
-  // A rule whose selector is empty, as --all writes it: also devices that no node has.
+  // A rule with an empty selector, as --all writes it: also covers devices without a node.
   Result<void> taint_all(const api::DeviceTaint& taint) {
     auto rule = std::make_shared<api::DeviceTaintRule>();
     rule->metadata.name = "whatif-all";
@@ -255,7 +255,7 @@ class Simulation {
     std::vector<PodPtr> pods = pods_of_workload(kind, name);
     if (pods.empty())
       return fail(Code::kNotFound, "no pod of " + kind + " " + quote(ns_ + "/" + name) + " is there to scale by");
-    // As the ReplicaSet controller: those without a node go first, then the youngest.
+    // Like the ReplicaSet controller: those without a node first, then the youngest.
     std::stable_sort(pods.begin(), pods.end(), [](const PodPtr& a, const PodPtr& b) {
       if (a->node_name.empty() != b->node_name.empty()) return b->node_name.empty();
       return a->metadata.creation_timestamp < b->metadata.creation_timestamp;
@@ -279,7 +279,7 @@ class Simulation {
     return pods;
   }
 
-  // The pod goes, with what it holds; where it comes back, as a new one.
+  // Removes the pod and what it holds; if it comes back, it is a new pod.
   void evict(PodPtr pod, bool comes_back) {
     Leaving gone{pod, ""};
     after.pods.erase(pod->metadata.key());
@@ -304,7 +304,7 @@ class Simulation {
       reserved.erase(std::remove_if(reserved.begin(), reserved.end(),
                                     [&](const auto& consumer) { return consumer.uid == pod.metadata.uid; }),
                      reserved.end());
-      // Nobody uses it any more: its devices are freed.
+      // No pod uses it any more: its devices are freed.
       if (reserved.empty()) copy->status = {};
       claim = std::move(copy);
     }
@@ -317,7 +317,7 @@ class Simulation {
     after.claims.erase(claim);
   }
 
-  // A new pod like this one, with new claims for its template entries; its key.
+  // A new pod like this one, with new claims for its template entries; returns its key.
   std::string add_successor(const api::Pod& model, const std::string& name) {
     auto pod = std::make_shared<api::Pod>(model);
     pod->metadata.name = name;
@@ -340,7 +340,7 @@ class Simulation {
     return key;
   }
 
-  // Ephemeral volumes come anew with the pod: unbound claims like those that the model had.
+  // Ephemeral volumes are recreated with the pod: unbound claims like the model's.
   void add_volume_claims(const api::Pod& model, const api::Pod& pod) {
     for (const api::PodVolume& volume : pod.volumes) {
       if (!volume.ephemeral) continue;
@@ -357,7 +357,7 @@ class Simulation {
     }
   }
 
-  // From the template or, where that is gone or hidden, like the claim that the model had.
+  // From the template or, if that is gone or hidden, like the model's claim.
   Claim claim_for(const api::Pod& model, const api::Pod& pod, const api::PodResourceClaim& entry) const {
     api::ResourceClaimTemplate like;
     const auto known = after.templates.find(pod.metadata.ns + "/" + *entry.resource_claim_template_name);

@@ -1,8 +1,8 @@
 // whatif: which pods would move, wait or start after a change. Simulated on a copy of what was read; writes nothing.
 //
-// The rules are those of the manager in bind mode on an otherwise idle cluster: pods that wait are decided by priority,
-// then age, each by placement and allocator, and what one takes the next does not have. A pod that goes and has a
-// controller (not a DaemonSet) comes back as a new one, with new claims from its templates. Nobody preempts. Pure.
+// The rules are the manager's in bind mode on an otherwise idle cluster: waiting pods are decided by priority, then
+// age, each by placement and allocator, and what one takes is gone for the next. A deleted pod with a controller (not a
+// DaemonSet) is recreated, with new claims from its templates. There is no preemption. Pure.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct Change {
   enum class Kind : uint8_t { kDelete, kDrain, kCordon, kTaint, kAddNode, kScale };
   Kind kind = Kind::kDelete;
   std::string target;  // kDelete: "pod/X", "claim/X", "deployment/X"; kScale: "deployment/X"; kTaint: "NODE[/DEVICE]";
-                       // else a node
+                       // otherwise a node
   api::DeviceTaint taint;  // kTaint
   uint32_t count = 1;      // kAddNode: how many; kScale: replicas
   bool all = false;        // kTaint, instead of a target: every device of the cluster
@@ -26,16 +26,16 @@ struct Change {
 Result<Change::Kind> change_kind_of(std::string_view word);
 
 enum class Fate : uint8_t {
-  kMoves,         // goes from its node and runs on another (or the same) one
-  kWaits,         // goes from its node and nothing takes it
-  kGone,          // goes and does not come back
+  kMoves,         // leaves its node and runs on another (or the same) one
+  kWaits,         // leaves its node, and no node accepts it
+  kGone,          // leaves and is not recreated
   kStarts,        // waited, and fits only after the change
   kStartsAnyway,  // waited, and fits with or without
   kStaysWaiting,
-  kNoLonger,  // waited, would have fitted, and does not after the change
+  kNoLonger,  // waited, would have fitted, and no longer does after the change
 };
 std::string_view fate_name(Fate fate);
-// The pod goes from where it is, whatever comes after.
+// The pod leaves its node, whatever comes after.
 bool is_of_leaving(Fate fate);
 
 struct PodFate {
@@ -44,14 +44,14 @@ struct PodFate {
   std::string before;  // node, or ""
   std::string after;   // node, or ""
   std::vector<std::string> devices;
-  std::string why;  // it waits
+  std::string why;  // why it waits
 };
 
-// Pods that are not concerned are left out. Errors: the object is not known.
+// Unaffected pods are left out. Errors: the object is not known.
 Result<std::vector<PodFate>> whatif(const Objects& objects, const Change& change, const StateOptions& options,
                                     const std::string& ns);
 
-// Status: kNo when a pod waits, or is gone, that ran before.
+// Status: kNo if a pod that ran before waits or is gone.
 Answer whatif_answer(const std::vector<PodFate>& fates, const Objects& objects);
 
 // "key=value:Effect", "key:Effect".

@@ -67,7 +67,7 @@ std::vector<ListedDevice> devices_on(State& state, const std::string& node, cons
         listed.push_back(std::move(one));
       }
   }
-  // Partitions behind the largest device of their counter set; all else in the order of the inventory.
+  // Partitions after the largest device of their counter set; the rest in the inventory's order.
   std::map<std::string, size_t> first_of_set;
   std::vector<std::pair<size_t, ListedDevice>> keyed;
   for (size_t i = 0; i < listed.size(); ++i) {
@@ -154,7 +154,7 @@ Result<Answer> who(State& state, const std::string& target) {
   std::vector<std::string> names;
   for (const ListedDevice& device : devices) {
     names.push_back(device.device->name);
-    // The first of a counter set that takes all of it is what the others are cut from.
+    // The first device of a counter set that takes all of it is the parent of the others.
     const bool partition = !device.parent.empty() && device.parent == parent;
     if (!device.parent.empty() && device.share >= 1) parent = device.parent;
     if (wanted.empty() || device.device->name == wanted) add_device_rows(table, state, node, device, partition);

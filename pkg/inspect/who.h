@@ -1,4 +1,4 @@
-// who: the devices of a node and their holders, partitions under the device that they are cut from. Pure over a State.
+// who: the devices of a node and their holders, with partitions below their parent device. Pure over a State.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace dra::inspect {
 
-// `target`: "NODE" or "NODE/DEVICE". Errors: the node or device is not known; names that are near are suggested.
+// `target`: "NODE" or "NODE/DEVICE". Errors: the node or device is not known; similar names are suggested.
 Result<Answer> who(State& state, const std::string& target);
 
 }  // namespace dra::inspect

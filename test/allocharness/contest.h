@@ -1,4 +1,4 @@
-// Contest: the allocator of this project on a world of the oracle.
+// Contest: runs this project's allocator on a world of the oracle.
 #pragma once
 
 #include <memory>
@@ -13,16 +13,16 @@
 
 namespace dra::allocharness {
 
-// An inventory filled from a world and an allocator over it. Not thread-safe.
+// An inventory filled from a world, and an allocator over it. Not thread-safe.
 class Contest {
  public:
-  // An error names a feature gate that is not known.
+  // An error names an unknown feature gate.
   static Result<std::unique_ptr<Contest>> make(const oracle::World& world, const allocator::Options& options = {});
 
-  // The claims on the first node of the world that fits.
+  // Decides the claims on the first node of the world that fits.
   allocator::Decision decide();
-  // Takes a device of the node (or of the world's first one) and gives it back, so that the next decision cannot lean
-  // on anything that depends on usage.
+  // Takes a device of the node (or of the world's first one) and releases it, so that the next decision cannot use
+  // caches that depend on usage.
   void disturb(inventory::NodeId node);
 
   inventory::Inventory& inventory() { return inventory_; }

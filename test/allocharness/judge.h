@@ -1,4 +1,4 @@
-// Judging decisions: against the exhaustive search, or against what a case file expects.
+// Judges decisions: against the exhaustive search, or against the expectation of a case file.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace dra::allocharness {
 
-// How the decision of this project's allocator differs from the oracle's, "" when it does not: feasible or not, and
-// whether the result obeys every rule. `undecided` is set when the oracle gave up within its steps (no difference then
-// beyond the rules). Also asked: the reasons of an infeasible decision add up, and the inventory's audit finds nothing
-// after the decision was taken.
+// How the decision of this project's allocator differs from the oracle's; "" if it does not. Compares feasibility, and
+// whether the result obeys every rule. `undecided` is set if the oracle exhausted its steps (then only the rules are
+// compared). Also checks that the reasons of an infeasible decision add up, and that the inventory's audit finds
+// nothing after the decision was applied.
 std::string difference(const oracle::World& world, bool* undecided = nullptr);
 
-// How a decision differs from what the case expects, "" when it does not.
+// How a decision differs from the case's expectation; "" if it does not.
 std::string unexpected(const oracle::Case& one, const allocator::Decision& decision, const std::string& node);
 
 struct Campaign {
@@ -32,7 +32,7 @@ struct CampaignResult {
   uint64_t feasible = 0;
   uint64_t undecided = 0;
   uint64_t failures = 0;
-  // One text a failure: the difference, the seed, and the shrunk world as a line of a case file.
+  // One text per failure: the difference, the seed, and the shrunk world as a line of a case file.
   std::string report;
 };
 
@@ -41,8 +41,8 @@ CampaignResult run_random(const Campaign& campaign);
 // Compares on every `stride`-th of the small worlds, from `first` on.
 CampaignResult run_small(uint64_t first, uint64_t stride, int max_failures = 5);
 
-// One input of a fuzzer: a line of a case file, however broken. Returns a broken promise of the allocator or inventory
-// (audit drift, counts that do not add up), "" when there is none.
+// One input of a fuzzer: a line of a case file, however broken. Returns a violated guarantee of the allocator or
+// inventory (audit drift, counts that do not add up); "" if there is none.
 std::string fuzz_one(std::string_view text);
 
 }  // namespace dra::allocharness

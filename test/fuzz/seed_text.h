@@ -1,4 +1,4 @@
-// Seeds stand one a line. In those of targets that read several lines \n and \r (two characters) are line ends.
+// A seed is one line. For targets that read several lines, \n and \r (two characters each) mean line ends.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Random pods, claims, templates, classes and slices in states that nobody should ever write: parts that are missing,
-// contradict each other, or name what does not exist. Stored documents: without apiVersion and kind.
+// Random pods, claims, templates, classes and slices in states that no client should write: parts are missing,
+// contradict each other, or name objects that do not exist. Stored documents: without apiVersion and kind.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@ namespace dra::impossible {
 
 using Json = nlohmann::json;
 
-// A merge patch of the document that the API server keeps of a valid object, or (shared ones) a document.
+// A merge patch for the API server's stored document of a valid object, or (shared ones) a document.
 struct Document {
   std::string table;  // of the API server's store
   std::string key;
@@ -23,9 +23,9 @@ struct Document {
 class Generator {
  public:
   explicit Generator(Random& random) : random_(random) {}
-  // Slices, classes: what everybody shares.
+  // Slices and classes, shared by all groups.
   std::vector<Document> shared();
-  // The objects of one namespace: some claims and templates, and pods around them.
+  // The objects of one namespace: some claims and templates, and pods that use them.
   std::vector<Document> group(const std::string& ns);
 
  private:

@@ -1,5 +1,5 @@
-// Api: what a person with kubectl does to a cluster, as synchronous calls of a test. Each call sends one request and
-// lets the world run until it is answered.
+// Api: a kubectl user's actions as synchronous calls of a test. Each call sends one request and runs the world until it
+// is answered.
 #pragma once
 
 #include <functional>
@@ -14,12 +14,12 @@ namespace dra::integration {
 
 using Json = nlohmann::json;
 
-// Something that lets a reactor run: simulated or real time.
+// Runs a reactor, in simulated or real time.
 class Driver {
  public:
   virtual ~Driver() = default;
   virtual Reactor& reactor() = 0;
-  // Runs until `done()` is true (looked at after each task, so it must be cheap) or `limit` has passed.
+  // Runs until `done()` is true (checked after each task, so it must be cheap) or `limit` has passed.
   virtual bool run_until(const std::function<bool()>& done, Duration limit) = 0;
   virtual void pass(Duration time) = 0;
 };
@@ -39,14 +39,14 @@ class Api {
               const std::string& content_type = "application/json", const std::string& accept = "application/json");
   // The path of an object, or (without a name) of its collection, from kind, namespace and name.
   static std::string path(const std::string& kind, const std::string& name = "", const std::string& ns = "default");
-  // Creates the object where its kind belongs. Throws std::runtime_error with the server's words when refused; so do
+  // Creates the object in its kind's collection. Throws std::runtime_error with the server's message if refused, as do
   // the calls below.
   Json create(const Json& object);
   Json get(const std::string& path);
   bool exists(const std::string& path);
   Json merge(const std::string& path, const Json& patch);
   void remove(const std::string& path);
-  // Without grace: the object goes at once, as with --force.
+  // Without grace period: the object is deleted at once, as with --force.
   void remove_now(const std::string& path);
   std::vector<Json> list(const std::string& kind);
 

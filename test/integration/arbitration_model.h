@@ -1,21 +1,21 @@
-// ArbitrationModel: the arbitration P1 to P7 ("why no two writers give one device twice") run by the real code of
-// reconcilers, runner, stores, inventory and allocator, against a server that is a few maps, in steps that a random
+// ArbitrationModel: the arbitration P1 to P7 ("why no two writers give one device twice"), run by the real code of
+// reconcilers, runner, stores, inventory and allocator, against a server made of a few maps, in steps that a random
 // source chooses.
 //
-// Several writers all believe that they lead. A step is one of: a writer's stream of pods or of claims delivers its
-// next event, each lagging for itself; a write reaches the server; an answer reaches its writer, or is lost; a writer
-// crashes and starts anew; a writer lists again; a pod comes or goes; a claim that several pods share is deleted, and
-// made again once it is gone; a node is cordoned or not any more, which each writer learns in its own time;
-// kube-scheduler binds a pod that was let go, or takes it out of reservedFor (Unreserve) and binds it later without
+// Several writers all believe that they lead. In each step one of these happens: a writer's watch of pods or of claims
+// delivers its next event (each lags independently); a write reaches the server; an answer reaches its writer, or is
+// lost; a writer crashes and restarts; a writer lists again; a pod is added or deleted; a claim that several pods share
+// is deleted, and recreated once it is gone; a node is cordoned or uncordoned, which each writer learns at its own
+// time; kube-scheduler binds an ungated pod, or takes it out of reservedFor (Unreserve) and binds it later without
 // another write of the claim, or takes it out after a binding whose answer was lost; time passes.
 //
-// With a forger, a tenant also marks claims of its own as proven, rightly or wrongly, and may take marks away.
+// With a forger, a tenant also marks its own claims as proven, rightly or wrongly, and may remove marks.
 //
-// With groups, the first member that is let go of each must find that so many members were marked before it as must be
-// placed together.
+// With groups: when the first member of a group is ungated, enough members for the group's minimum must have been
+// marked before it.
 //
-// The model notes each moment at which one device is used by way of two claims (a pod uses what is allocated and
-// reserved for it, as kubelet demands), and at which a claim loses its allocation under a pod that was let go with it.
+// The model records each moment at which one device is used through two claims (a pod uses what is allocated and
+// reserved for it, as kubelet requires), and at which a claim loses its allocation under a pod ungated with it.
 #pragma once
 
 #include <deque>
@@ -38,7 +38,7 @@ namespace dra::integration {
 enum class Forger : uint8_t {
   kNone,
   kMarks,       // marks claims as proven, rightly or wrongly, before the manager does
-  kTakesMarks,  // and takes marks away or spoils them
+  kTakesMarks,  // and removes or corrupts marks
   kUsers,       // takes its pods off the lists of users
 };
 
@@ -47,18 +47,18 @@ struct ArbitrationOptions {
   size_t writers = 3;
   size_t nodes = 3;
   size_t devices = 3;  // of each node
-  size_t pods = 14;    // at most so many at a time
-  size_t shared = 2;   // claims that any pod may name
+  size_t pods = 14;    // at most this many at a time
+  size_t shared = 2;   // number of claims that any pod may name
   // The durable mark of P3. Off: a writer acts on its own proof at once, and nobody else can see it.
   bool durable_proof = true;
-  // The announcement of P8 on the pod. Off: a writer takes reservations back on its own view of the gate.
+  // The announcement of P8 on the pod. Off: a writer withdraws reservations on its own view of the gate.
   bool durable_leaving = true;
-  // The list of the pods that may use a claim. Off: a writer lists a pod that shares a claim in its own view alone.
+  // The list of the pods that may use a claim. Off: a writer lists a pod that shares a claim only in its own view.
   bool durable_users = true;
   Forger forger = Forger::kNone;
   // Half of the pods come as groups of 2 to 4, all of which must be placed together.
   bool groups = false;
-  // A rolling update: half of the marks are written in the first form (pkg/reconcile/proof.h).
+  // A rolling update: half of the marks are in the first form (pkg/reconcile/proof.h).
   bool both_forms = false;
 };
 
@@ -66,7 +66,7 @@ struct ArbitrationStats {
   uint64_t steps = 0, allocations = 0, withdrawals = 0, proofs = 0, released = 0, conflicts = 0, lost = 0, crashes = 0,
            relists = 0, left = 0, unreserved = 0, enlisted = 0, unlisted = 0, shared_deletions = 0, forged = 0,
            first_forms = 0, groups = 0, groups_launched = 0,
-           forged_early = 0;  // true marks of allocations that nobody has proven yet
+           forged_early = 0;  // true marks of allocations that are not proven yet
 };
 
 class ArbitrationModel {
@@ -75,8 +75,8 @@ class ArbitrationModel {
   ~ArbitrationModel();
 
   void step();
-  // Nothing new happens, nobody crashes, everything is delivered, ten minutes pass. Then every pod that is still held
-  // back must find no devices: what is wrong, a sentence each.
+  // Nothing new happens, no writer crashes, everything is delivered, ten minutes pass. Then no devices may be available
+  // for any pod that is still gated. Returns what is wrong, one sentence each.
   std::vector<std::string> settle();
 
   const std::vector<std::string>& violations() const { return violations_; }
@@ -119,7 +119,7 @@ class ArbitrationModel {
   void add_group();
   void note_marks(const api::ResourceClaim& claim);
   void check_group(const api::Pod& pod);
-  // What is wrong with waiting groups once all is quiet.
+  // What is wrong with waiting groups once everything is quiet.
   void look_at_groups(std::vector<std::string>& findings) const;
   bool group_fits(const std::vector<std::shared_ptr<const api::Pod>>& members) const;
   void remove_pod();
@@ -142,9 +142,9 @@ class ArbitrationModel {
   std::vector<std::shared_ptr<const api::Node>> nodes_;
   std::vector<api::ResourceSlice> slices_;
   api::DeviceClass class_;
-  // Device -> who uses it: (claim, pod).
+  // Device -> its users: (claim, pod).
   std::map<std::string, std::set<std::pair<std::string, std::string>>> used_;
-  // Uid of a claim -> keys of the pods that were let go with its present allocation and are still there.
+  // Uid of a claim -> keys of the pods that were ungated with its present allocation and still exist.
   std::map<std::string, std::set<std::string>> let_go_with_;
   std::vector<std::unique_ptr<class ModelWriter>> writers_;
   std::set<std::string> marked_once_;                  // pods all of whose claims were proven at one moment

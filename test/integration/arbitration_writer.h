@@ -1,5 +1,5 @@
-// ModelWriter: one manager of the arbitration model. Its decisions are those of the real AllocationReconciler and
-// LifecycleReconciler, performed by the real Runner over the real stores.
+// ModelWriter: one manager of the arbitration model. The real AllocationReconciler and LifecycleReconciler make its
+// decisions; the real Runner performs them over the real stores.
 #pragma once
 
 #include <deque>

@@ -1,5 +1,5 @@
-// AuditedScheduler: kube-scheduler as a child process. What it did is read from kube-apiserver's audit log, which must
-// hold its writes of claims, claim status, pod status and bindings with requests and responses.
+// AuditedScheduler: kube-scheduler as a child process. Its writes are read from kube-apiserver's audit log, which must
+// contain requests and responses for claims, claim status, pod status and bindings.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ using standin::SchedulerStats;
 
 class AuditedScheduler : public Scheduler {
  public:
-  // `offset`: the bytes of the log that were there before this scheduler.
+  // `offset`: the log's size in bytes before this scheduler started.
   AuditedScheduler(std::unique_ptr<ChildProcess> process, std::string audit_log, uint64_t offset)
       : process_(std::move(process)), log_(std::move(audit_log)), offset_(offset) {}
 
@@ -28,7 +28,7 @@ class AuditedScheduler : public Scheduler {
 
   std::unique_ptr<ChildProcess> process_;
   std::string log_;
-  uint64_t offset_;  // how far the log was read
+  uint64_t offset_;  // how far the log has been read
   SchedulerStats stats_;
   std::set<std::string> allocated_;  // "<uid of the claim> <allocationTimestamp>"
 };

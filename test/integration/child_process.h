@@ -1,4 +1,4 @@
-// ChildProcess: a program that a test starts, with its output in a file, and that never outlives the test.
+// ChildProcess: a program that a test starts, with its output in a file; it never outlives the test.
 #pragma once
 
 #include <sys/types.h>
@@ -12,12 +12,12 @@ namespace dra::integration {
 
 class ChildProcess {
  public:
-  // Output of the program goes to `log`. Errors name the program: it is missing, or cannot be run.
+  // The program's output goes to `log`. Errors name the program: it is missing or cannot be run.
   static Result<ChildProcess> start(const std::string& program, const std::vector<std::string>& arguments,
                                     const std::string& log);
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&&) = delete;
-  // SIGTERM; SIGKILL when that has not helped within three seconds.
+  // SIGTERM; SIGKILL if it still runs after three seconds.
   ~ChildProcess();
 
   // Empty while it runs; afterwards how it ended ("etcd ended with exit code 1") and the end of its output.
@@ -29,7 +29,7 @@ class ChildProcess {
  private:
   ChildProcess(pid_t pid, std::string program, std::string log)
       : pid_(pid), program_(std::move(program)), log_(std::move(log)) {}
-  // Takes the exit status if there is one; true when it has ended.
+  // Takes the exit status if there is one; true if it has ended.
   bool reap();
 
   pid_t pid_;

@@ -1,8 +1,8 @@
-// ClaimController: a stand-in for kube-controller-manager's resourceclaim-controller (1.36): makes claims from
-// templates under random names, publishes them, reserves what bound pods need, prunes consumers that are gone,
+// ClaimController: a stand-in for kube-controller-manager's resourceclaim-controller (1.36): creates claims from
+// templates under random names, publishes them, reserves them for bound pods, prunes consumers that are gone,
 // deallocates and deletes.
 //
-// One key at a time; what is refused is tried again after a back-off. Belongs to the reactor's thread.
+// One key at a time; a refused write is retried after a back-off. Belongs to the reactor's thread.
 #pragma once
 
 #include <map>

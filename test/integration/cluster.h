@@ -1,8 +1,8 @@
 // Cluster: a control plane with nodes and devices, a watchdog, and the managers that a test starts and kills.
 //
-// Each has an embedded API server in simulated time to itself, unless KUBEBUILDER_ASSETS names a folder of binaries:
+// Each cluster has its own embedded API server in simulated time, unless KUBEBUILDER_ASSETS names a folder of binaries:
 // then all clusters of a program share one real control plane (docs/real-cluster.md), and each begins by wiping it.
-// What tests expect is the same; what differs is time. Waiting for something ends when it has happened. Waiting while
+// Tests expect the same of both; only time differs. Waiting for something ends when it has happened. Waiting while
 // nothing may happen is cut to DRA_REAL_PATIENCE seconds (15). A test that needs time itself to pass asks can_wait().
 #pragma once
 
@@ -25,7 +25,7 @@ namespace dra::integration {
 struct ClusterOptions {
   uint64_t seed = 1;
   ComponentOptions components;
-  // The embedded API server in any case: the test reaches into it, or repeats one run exactly.
+  // Always the embedded API server: the test accesses it directly, or repeats one run exactly.
   bool embedded = false;
   size_t nodes = 4;
   size_t devices = 4;  // of each node
@@ -39,10 +39,10 @@ class Cluster {
   Cluster& operator=(const Cluster&) = delete;
 
   ControlPlane& plane() { return *plane_; }
-  // The embedded server: only with ClusterOptions::embedded.
+  // Only with ClusterOptions::embedded.
   SimControlPlane& embedded() { return *embedded_; }
   Components& components() { return *components_; }
-  // No scheduler: undefined.
+  // Undefined without a scheduler.
   Scheduler& scheduler() { return *components_->scheduler(); }
   Api& api() { return api_; }
   Watchdog& watchdog() { return *watchdog_; }
@@ -51,7 +51,7 @@ class Cluster {
 
   // Gate mode, own claim templates: what most tests want.
   static manager::ManagerOptions manager_options();
-  // `start` off: made, and to be started by the caller.
+  // `start` false: created, to be started by the caller.
   Process& start(const std::string& name, ProcessOptions options, bool start = true);
   Process& start(const std::string& name = "m1");
   Process& process(const std::string& name) { return *processes_.at(name); }
@@ -59,12 +59,12 @@ class Cluster {
   // kill -9, from outside of everything that the process runs.
   void kill(const std::string& name);
 
-  // Lets time pass in steps until `done()`; false when `limit` has passed first. In real time, too.
+  // Lets time pass in steps until `done()`; false if `limit` has passed first. Also in real time.
   bool eventually(const std::function<bool()>& done, Duration limit, Duration step = std::chrono::milliseconds(100));
   void pass(Duration time);
   // pass() would let all of this time pass.
   bool can_wait(Duration time) const;
-  // For EXPECT_EQ(..., ""): what inspect() and the watchdog found, one line each.
+  // For EXPECT_EQ(..., ""): the findings of inspect() and the watchdog, one line each.
   std::string verdict(const VerdictOptions& options = {});
   std::string empty_verdict(const std::set<std::string>& kept_claims = {});
 
@@ -79,7 +79,7 @@ class Cluster {
   std::map<std::string, std::unique_ptr<Process>> processes_;
 };
 
-// The seeds a test runs with: `fallback` of them, or as many as the environment variable says. They are printed.
+// The seeds a test runs with: `fallback` of them, or as many as the environment variable specifies. Prints them.
 std::vector<uint64_t> seeds(const char* variable, size_t fallback);
 // A number from the environment.
 size_t from_environment(const char* variable, size_t fallback);

@@ -1,6 +1,6 @@
-// Components: what runs beside the API server of a test's cluster: kubelets, a scheduler, a claim controller, a garbage
-// collector. The scheduler and the controllers are the control plane's own where it has them, otherwise stand-ins; the
-// kubelets are simulated always.
+// Components: the components beside the API server of a test's cluster: kubelets, a scheduler, a claim controller, a
+// garbage collector. The scheduler and the controllers are the control plane's own if it has them, otherwise stand-ins;
+// the kubelets are always simulated.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@ namespace dra::integration {
 
 struct ComponentOptions {
   bool scheduler = true;
-  // The scheduler allocates claims that nobody allocated. The real one always does: off is for tests in which there is
-  // nothing to allocate for it, and says so to the stand-in.
+  // The scheduler allocates claims that nobody allocated. The real one always does; use false for tests in which there
+  // is nothing for it to allocate: the stand-in then allocates nothing.
   bool scheduler_allocates = true;
   bool kubelets = true;
-  // Simulated binder, provisioner and attacher of volumes, for which kubelets and the stand-in of kube-scheduler wait.
+  // Simulated binder, provisioner and attacher of volumes; kubelets and the stand-in of kube-scheduler wait for them.
   bool volumes = false;
   // kube-controller-manager's resourceclaim-controller.
   bool claim_controller = false;

@@ -1,4 +1,4 @@
-// ControlPlane: the world a manager runs in. One implementation is simulated and lives in this process
+// ControlPlane: the environment of a manager. One implementation is simulated and runs in this process
 // (sim_control_plane.h); the other starts the real binaries (real_control_plane.h).
 #pragma once
 
@@ -18,20 +18,20 @@ using standin::SchedulerStats;
 
 class ControlPlane : public Driver {
  public:
-  // For a component of its own: as an administrator, over a connection of its own.
+  // For one component: as an administrator, over its own connection.
   virtual client::Transport& transport() = 0;
-  // As whom this token stands for. The plane must outlive it.
+  // Connects as the user of this token. The plane must outlive it.
   virtual std::unique_ptr<client::Transport> connect(const std::string& token) = 0;
   // Time is simulated.
   virtual bool simulated() const = 0;
   virtual Random& random() = 0;
   const Clock& clock() { return reactor().clock(); }
 
-  // The programs that belong to this API server, ready to work. Null: it has none, and a stand-in takes the part. They
-  // throw std::runtime_error with the program's last words when it does not start.
+  // The programs that belong to this API server, ready to work. Null: it has none, and a stand-in is used. They throw
+  // std::runtime_error with the end of the program's output if it does not start.
   virtual std::unique_ptr<Scheduler> own_scheduler() { return nullptr; }
   virtual std::unique_ptr<Component> own_claim_controller() { return nullptr; }
-  // Objects go with their owners.
+  // Objects are deleted with their owners.
   virtual bool collects_garbage() const = 0;
 };
 

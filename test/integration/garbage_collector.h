@@ -1,5 +1,5 @@
-// GarbageCollector: a stand-in for kube-controller-manager's garbage collector, as far as claims go: a claim that a pod
-// controls is deleted when that pod is gone.
+// GarbageCollector: a stand-in for kube-controller-manager's garbage collector, for claims only: deletes a claim when
+// the pod that controls it is gone.
 //
 // Belongs to the reactor's thread.
 #pragma once
@@ -22,13 +22,13 @@ using standin::Component;
 
 class GarbageCollector : public Component {
  public:
-  // Both must outlive the collector. It works from the start.
+  // Both must outlive the collector, which starts at once.
   GarbageCollector(Reactor& reactor, client::Transport& transport, Random& random);
   ~GarbageCollector() override;
 
  private:
-  // Deletes the claim if the pod that controls it is not there. Watches lag: what the pods' watch does not know (yet)
-  // is asked of the server.
+  // Deletes the claim if the pod that controls it does not exist. Watches lag: a pod that the pods' watch does not know
+  // is looked up by a live GET.
   void check(const api::ResourceClaim& claim);
 
   Reactor& reactor_;

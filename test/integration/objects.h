@@ -23,7 +23,7 @@ Json claim_template(const std::string& name, const std::string& device_class = "
 
 struct Entry {
   std::string name;
-  std::string claim;           // one of the two
+  std::string claim;           // one of these two
   std::string claim_template;  //
 };
 inline Entry from_claim(std::string name, std::string claim) {
@@ -44,7 +44,7 @@ struct PodOptions {
 };
 Json pod(const std::string& name, const std::vector<Entry>& entries, const PodOptions& options = {});
 
-// An allocation of these devices of a node's pool, made by hand. Without a timestamp when the text is empty.
+// A handmade allocation of these devices of a node's pool. Without a timestamp if the text is empty.
 Json allocation(const std::string& node, const std::vector<std::string>& devices, const std::string& timestamp,
                 bool node_selector = true, const std::string& request = "gpu");
 Json pod_reference(const Json& pod);

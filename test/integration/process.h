@@ -1,6 +1,6 @@
-// Process: one dra-controller-manager as a process would run it, on the test's reactor: a Manager, perhaps an Elector,
-// a network of its own that can be made bad, and a guard that knows every write by name and can kill the process around
-// any of them.
+// Process: one dra-controller-manager as in a process of its own, on the test's reactor: a Manager, optionally an
+// Elector, its own network with configurable faults, and a guard that knows every write by name and can kill the
+// process around any of them.
 //
 // Destroying a Process is kill -9: nothing is finished, nothing is released.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace dra::integration {
 
-// Where a process dies: around the n-th write (from 1) of a write point, before it is sent or after it took effect and
+// Where a process dies: around the n-th write (from 1) of a write point, before it is sent, or after it took effect and
 // before the answer arrives.
 struct CrashPoint {
   std::string point;
@@ -28,7 +28,7 @@ struct CrashPoint {
   bool after = false;
 };
 
-// The name of a write point (docs/write-points.md): "<controller>/<purpose>" for what reconcilers write,
+// The name of a write point (docs/write-points.md): "<controller>/<purpose>" for writes of reconcilers,
 // "events/create", "events/update", "lease/create" and "lease/update".
 class WriteGuard : public client::Transport {
  public:
@@ -37,11 +37,11 @@ class WriteGuard : public client::Transport {
   Handle send(client::Request request, Done done) override;
   Handle stream(client::Request request, client::StreamCallbacks callbacks) override;
 
-  // A reconciler is about to write this object: the next write request for it bears this name.
+  // A reconciler is about to write this object: the next write request for it gets this name.
   void announce(std::string_view controller, const reconcile::Write& write);
   void crash_at(CrashPoint point, std::function<void()> crash);
   const std::map<std::string, size_t>& seen() const { return seen_; }
-  // Write requests that no announcement and no rule could name.
+  // Write requests that no announcement or rule names.
   const std::map<std::string, size_t>& unnamed() const { return unnamed_; }
   bool crashed() const { return crashed_; }
 

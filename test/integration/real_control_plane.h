@@ -1,8 +1,8 @@
-// RealControlPlane: etcd and kube-apiserver from a folder of binaries, and kube-scheduler and kube-controller-manager
-// where the folder has them, as a control plane for tests. Real time; an administrator's token; RBAC; no kubelets.
+// RealControlPlane: a control plane for tests from a folder of binaries: etcd and kube-apiserver, and kube-scheduler
+// and kube-controller-manager if present. Real time; an administrator's token; RBAC; no kubelets.
 //
-// Of kube-controller-manager runs the garbage collector, for as long as the plane does, and for tests that want it the
-// resourceclaim-controller. What kube-scheduler wrote is known from the API server's audit log.
+// Two controllers of kube-controller-manager run: the garbage collector, as long as the plane does, and the
+// resourceclaim-controller, for tests that want it. kube-scheduler's writes are known from the API server's audit log.
 #pragma once
 
 #include <memory>
@@ -20,8 +20,8 @@ namespace dra::integration {
 
 class RealControlPlane : public ControlPlane {
  public:
-  // Starts both programs of the folder and waits until /readyz answers 200 and the namespace "default" is there. An
-  // error says which program is missing, which one ended and its last words, or what /readyz said last.
+  // Starts both programs of the folder and waits until /readyz answers 200 and the namespace "default" exists. An error
+  // says which program is missing, which one ended and its last output, or /readyz's last answer.
   static Result<std::unique_ptr<RealControlPlane>> start(const std::string& folder, Duration patience);
   ~RealControlPlane() override;
 
@@ -38,7 +38,7 @@ class RealControlPlane : public ControlPlane {
   std::unique_ptr<Component> own_claim_controller() override;
   bool collects_garbage() const override { return garbage_collector_ != nullptr; }
 
-  // "etcd, kube-apiserver, kube-scheduler": the programs of the folder that are used.
+  // "etcd, kube-apiserver, kube-scheduler": the folder's programs in use.
   std::string programs() const;
 
  private:
@@ -48,18 +48,18 @@ class RealControlPlane : public ControlPlane {
   Result<void> await_ready(Duration patience);
   bool has(const std::string& program) const;
   Result<std::unique_ptr<ChildProcess>> run(const std::string& program, std::vector<std::string> arguments);
-  // Runs it as a client of the API server with this token and waits until it answers that it is ready.
+  // Runs it as a client of the API server with this token and waits until it reports that it is ready.
   Result<std::unique_ptr<ChildProcess>> run_client(const std::string& program, const std::string& token,
                                                    std::vector<std::string> arguments);
   client::ServerConfig config(int port, const std::string& token) const;
-  // The status of a GET, 0 when there was no answer; `said` is the answer's body or the error.
+  // The status of a GET; 0 if there was no answer. `said` is the answer's body or the error.
   int probe(client::Transport& transport, const std::string& target, std::string& said);
 
   SystemClock clock_;
   AsioReactor reactor_{clock_};
   SeededRandom random_{1};
   std::string folder_;
-  std::string directory_;  // data, keys and logs; removed in the end
+  std::string directory_;  // data, keys and logs; removed at the end
   std::unique_ptr<ChildProcess> etcd_;
   std::unique_ptr<ChildProcess> apiserver_;
   std::unique_ptr<ChildProcess> garbage_collector_;

@@ -1,5 +1,5 @@
-// Scenario: a workload that is played while one manager (or its successor) works, and what must be true in the end
-// whatever happened to the manager and its network meanwhile.
+// Scenario: a workload that runs while one manager (or its successor) works, and what must hold at the end, whatever
+// happened to the manager and its network meanwhile.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ struct RunOptions {
   std::optional<CrashPoint> crash;
   // The manager's network; empty: every message takes 0 to 20 ms. The random source lives as long as the run.
   std::function<client::FaultPlan(Random&)> network;
-  // From the start of a stage, or of the manager's successor.
+  // Counted from the start of a stage, or of the manager's successor.
   Duration patience = std::chrono::seconds(60);
 };
 
@@ -29,7 +29,7 @@ struct RunReport {
   std::map<std::string, size_t> seen;  // write points and how often, before the crash
   std::map<std::string, size_t> unnamed;
   bool crashed = false;
-  Duration longest_stage{};  // counted as `patience` is
+  Duration longest_stage{};  // counted like `patience`
 };
 
 // What a scenario acts on.
@@ -42,18 +42,18 @@ class Stage {
   Api& api() { return cluster_.api(); }
   Watchdog& watchdog() { return cluster_.watchdog(); }
 
-  // Starts the manager; when it is killed, its successor is started.
+  // Starts the manager; if it is killed, its successor is started.
   void begin();
-  // Ends this manager in good order and starts one with other options.
+  // Stops this manager gracefully and starts one with other options.
   void restart_with(const std::function<void(ProcessOptions&)>& change);
-  // On top of the network of the options: the manager's stream of claims lags by this much.
+  // In addition to the network of the options: the manager's watch of claims lags by this much.
   void delay_claims(Duration lag) { claim_lag_ = lag; }
 
   void await(const std::string& what, const std::function<bool()>& done);
   bool bound(const std::string& pod);
   bool all_bound(const std::vector<std::string>& pods);
   void check(const VerdictOptions& options = {});
-  // Deletes these pods and waits until nothing of them is left.
+  // Deletes these pods and waits until all of their objects are gone.
   void end(const std::vector<std::string>& pods, const std::set<std::string>& kept_claims = {});
   RunReport report();
 
@@ -79,7 +79,7 @@ struct Scenario {
   std::function<void(Stage&)> play;
 };
 
-// Every scenario; together they make the manager perform every write it knows.
+// Every scenario; together they make the manager perform every kind of write.
 const std::vector<Scenario>& scenarios();
 inline void PrintTo(const Scenario& scenario, std::ostream* out) {
   *out << scenario.name;

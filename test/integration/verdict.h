@@ -14,29 +14,29 @@
 
 namespace dra::integration {
 
-// Pods of this scheduler name are the manager's to bind.
+// The manager binds pods of this scheduler name.
 inline constexpr const char* kOurScheduler = "dra";
 
 struct VerdictOptions {
   // Pods that may stay unbound ("default/a"); every other unfinished pod must be bound.
   std::set<std::string> may_wait;
-  // Claims that are left out: made by hand in impossible states.
+  // Ignored claims: handmade in impossible states.
   std::set<std::string> ignored_claims;
   // Allocations must bear our proof.
   bool proven = true;
 };
 
-// Reads the whole cluster and returns what is wrong with it, a sentence each:
-// a device, counter or capacity handed out more often than it exists (a fresh inventory's audit); a pod entry without
-// exactly one claim, or published under another name; an unfinished pod that is not bound, or whose claims are not
-// reserved for it; a claim with a consumer or an owner that is gone; an allocation without finalizer, proof or
-// consumer; a finalizer without an allocation.
+// Reads the whole cluster and returns what is wrong with it, one sentence each: a device, counter or capacity
+// allocated more often than it exists (a fresh inventory's audit); a pod entry without exactly one claim, or published
+// under another name; an unfinished pod that is not bound, or whose claims are not reserved for it; a claim with a
+// consumer or an owner that is gone; an allocation without finalizer, proof or consumer; a finalizer without an
+// allocation.
 std::vector<std::string> inspect(Api& api, const VerdictOptions& options = {});
-// After everything was deleted: claims that are left, and devices that are held.
+// After everything was deleted: remaining claims, and devices that are still held.
 std::vector<std::string> inspect_empty(Api& api, const std::set<std::string>& kept_claims = {});
 
-// Watches the cluster and notes every moment at which two claims hold one device while a pod of each may use it (it has
-// no gate any more).
+// Watches the cluster and records every moment at which two claims hold one device while a pod of each may use it (the
+// pod has no gate any more).
 class Watchdog {
  public:
   // Both must outlive the watchdog.
@@ -44,7 +44,7 @@ class Watchdog {
   bool synced() const { return pods_.synced() && claims_.synced(); }
   const std::vector<std::string>& violations() const { return violations_; }
 
-  // As the watchdog sees the cluster now: cheap enough to be asked after every step.
+  // The watchdog's current view of the cluster: cheap enough to check after every step.
   size_t pods() { return pods_.core().size(); }
   size_t claims() { return claims_.core().size(); }
   size_t bound_pods() const { return bound_.size(); }
@@ -53,7 +53,7 @@ class Watchdog {
   std::shared_ptr<const api::Pod> pod(const std::string& key) const { return pods_.store().get(key); }
   std::shared_ptr<const api::ResourceClaim> claim(const std::string& key) const { return claims_.store().get(key); }
   std::vector<std::shared_ptr<const api::ResourceClaim>> all_claims() const { return claims_.store().list(); }
-  // Most claims ever seen at a time for one pod and entry.
+  // The most claims ever seen at one time for one pod and entry.
   size_t most_claims_per_entry() const { return most_per_entry_; }
 
  private:

@@ -1,4 +1,4 @@
-// The exhaustive allocator: tries every choice of alternatives and devices until one breaks no rule. Obviously right
+// The exhaustive allocator: tries every choice of alternatives and devices until one breaks no rule. Obviously correct
 // and slow; for small worlds only.
 #pragma once
 
@@ -17,12 +17,12 @@ enum class Answer { kFeasible, kInfeasible, kError, kTooBig };
 struct Verdict {
   Answer answer = Answer::kInfeasible;
   std::string node;                                        // where it fits
-  std::string error;                                       // of kError
+  std::string error;                                       // for kError
   std::vector<std::pair<std::string, std::string>> picks;  // (request of claim, device) of the solution, for messages
   uint64_t steps = 0;                                      // devices tried
 };
 
-// Calls `visit` with each set of picks that breaks no rule. False when `max_steps` devices were tried before the end.
+// Calls `visit` with each set of picks that breaks no rule. False if `max_steps` devices were tried before the end.
 bool for_each_solution(const Scene& scene, uint64_t max_steps,
                        const std::function<void(const std::vector<Pick>&)>& visit);
 

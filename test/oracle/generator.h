@@ -1,4 +1,4 @@
-// Makers of worlds: random ones from a seed, and all small ones by number.
+// Generators of worlds: random ones from a seed, and all small ones by number.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace dra::oracle {
 
-// What a random world may contain beyond the plain. All on: everything a served cluster can show.
+// What a random world may contain beyond plain objects. All on: everything that a real cluster can contain.
 struct Ingredients {
   bool several_nodes = true;
   bool per_device_nodes = true;
@@ -18,8 +18,8 @@ struct Ingredients {
   bool binding_conditions = true;
   bool odd_pools = true;        // incomplete, invalid, obsolete
   bool selector_errors = true;  // selectors that fail on some devices
-  bool limits = true;           // now and then more devices than a claim may have
-  bool gates_off = true;        // now and then without one of the gates
+  bool limits = true;           // sometimes more devices than a claim may have
+  bool gates_off = true;        // sometimes without one of the gates
   int max_claims = 3;
   int max_devices = 8;
 };

@@ -1,4 +1,4 @@
-// What the makers of random worlds share.
+// What the generators of random worlds share.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ class Dice {
   SeededRandom random_;
 };
 
-// `most`: as many devices as one request may ask for.
+// `most`: the largest number of devices for one request.
 api::ResourceClaim random_claim(int number, int most, const Ingredients& ingredients, Dice& dice);
 
 }  // namespace dra::oracle

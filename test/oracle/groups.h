@@ -1,5 +1,5 @@
-// Groups: small worlds with several pods, and a search by brute force for a place for enough of them. Obviously right
-// and slow: it tries every order, node and set of devices, one pod after the other.
+// Groups: small worlds with several pods, and a brute-force search for places for enough of them. Obviously correct and
+// slow: it tries every order, node and set of devices, one pod after the other.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 namespace dra::oracle {
 
 struct GroupMember {
-  std::vector<size_t> claims;  // of the world's; a claim of several members is shared
+  std::vector<size_t> claims;  // indexes of the world's claims; members may share a claim
   int64_t cpu = 0;
-  std::string shape;  // equal, not empty: the members differ in names alone
+  std::string shape;  // equal and not empty: the members differ only in names
 };
 
 struct GroupWorld {
-  // Its claims are those of all members; some have an allocation, whose devices the world says are held.
+  // Its claims are those of all members; some are allocated, and the world lists their devices as held.
   World world;
   std::vector<int64_t> cpu;  // free, by node
   std::vector<GroupMember> members;

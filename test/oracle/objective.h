@@ -1,6 +1,6 @@
-// The objective of best-fit (pkg/strategy/objective.h), worked out anew from the world and a set of picks, for a mix of
-// which nothing is known yet. With for_each_solution (exhaustive.h) the optimum is found by looking at all. For worlds
-// without facts about nodes.
+// The objective of best-fit (pkg/strategy/objective.h), computed independently from the world and a set of picks, for
+// an empty mix. With for_each_solution (exhaustive.h) the optimum is found by trying all solutions. For worlds without
+// facts about nodes.
 #pragma once
 
 #include <compare>
@@ -13,7 +13,7 @@
 
 namespace dra::oracle {
 
-// Field by field as strategy::Cost; smaller is better.
+// The same fields as strategy::Cost; smaller is better.
 struct Objective {
   int64_t rank = 0, uncertain = 0, lost = 0, broken = 0, size = 0, whole = 0, tight = 0;
   auto operator<=>(const Objective&) const = default;
@@ -23,7 +23,7 @@ struct Objective {
 // `picks` are of the scene, which must have no incomplete or invalid pools.
 Objective objective(const Scene& scene, const std::vector<Pick>& picks);
 
-// The picks that an allocator's results stand for; one entry per claim of the world.
+// The picks that an allocator's results describe; one entry per claim of the world.
 std::vector<Pick> picks_of(const Scene& scene, const std::vector<api::AllocationResult>& results);
 
 }  // namespace dra::oracle

@@ -1,6 +1,6 @@
-// Scene: a World seen from one node, with every rule that concerns one device or one request already answered, and
-// conflict(): whether a set of picks breaks a rule that concerns several. The exhaustive search and the checker both
-// stand on it. Written for being checked by eye against the documented rules, not for speed.
+// Scene: a World seen from one node, with every rule about one device or one request already evaluated, and conflict():
+// whether a set of picks breaks a rule about several. Both the exhaustive search and the checker use it. Written to be
+// checked by eye against the documented rules, not for speed.
 //
 // Sources of the rules: the API types' comments (resource.k8s.io/v1) and KEPs 4381, 4815, 4816, 4817, 5004, 5007, 5018,
 // 5055, 5075, 5491.
@@ -22,10 +22,10 @@ using CounterKey = std::pair<std::string, std::string>;  // counter set, counter
 struct ScenePool {
   std::string driver;
   std::string name;
-  bool incomplete = false;                // some slices of its generation are not there yet
+  bool incomplete = false;                // some slices of its generation are missing
   bool invalid = false;                   // duplicate names or unknown counters
-  bool conditional = false;               // a slice that has to do with the node has a device with binding conditions
-  std::map<CounterKey, Amount> counters;  // what the holders of today leave over
+  bool conditional = false;               // a slice relevant to the node has a device with binding conditions
+  std::map<CounterKey, Amount> counters;  // what current holders leave
 };
 
 struct SceneDevice {
@@ -34,9 +34,9 @@ struct SceneDevice {
   const api::ResourceSlice* slice = nullptr;
   const api::Device* device = nullptr;
   bool shared = false;                     // allowMultipleAllocations
-  bool held = false;                       // exclusively allocated to some other claim
-  bool shares_held = false;                // some other claim holds a share: its counters are paid for
-  std::map<std::string, Amount> consumed;  // of each capacity, by shares of today
+  bool held = false;                       // exclusively allocated to another claim
+  bool shares_held = false;                // another claim holds a share: its counters are paid for
+  std::map<std::string, Amount> consumed;  // of each capacity, by current shares
 };
 
 // `exactly` of a request, or one alternative of firstAvailable.
@@ -47,16 +47,16 @@ struct SceneOption {
   std::string result_name;  // "req" or "req/sub"
   const api::DeviceSubRequest* spec = nullptr;
   bool all = false;
-  int64_t count = 1;               // of ExactCount
-  std::vector<size_t> candidates;  // devices that selectors, gates and the sizes asked for admit, in pool order
-  std::vector<bool> tolerated;     // by candidate position: no taint stands against it
+  int64_t count = 1;               // for ExactCount
+  std::vector<size_t> candidates;  // devices that pass selectors, gates and requested sizes, in pool order
+  std::vector<bool> tolerated;     // by candidate position: every taint is tolerated
   bool impossible = false;         // All while a pool is incomplete or invalid
 };
 
 struct SceneRequest {
   size_t claim = 0;
   size_t request = 0;
-  std::vector<SceneOption> options;  // exactly one is to be satisfied
+  std::vector<SceneOption> options;  // exactly one must be satisfied
 };
 
 struct Pick {
@@ -68,22 +68,22 @@ struct Scene {
   const World* world = nullptr;
   const api::Node* node = nullptr;
   std::vector<ScenePool> pools;
-  std::vector<SceneDevice> devices;    // of usable pools, those this node may use
+  std::vector<SceneDevice> devices;    // of usable pools, those that this node may use
   std::vector<SceneRequest> requests;  // of all claims, in order
   // A problem that makes every decision an error: a class that does not exist, a selector of unknown form.
   std::string error;
-  // Some selector failed at run time on some device; the device counted as not matching.
+  // Some selector failed at run time on some device; that device counted as not matching.
   bool selector_errors = false;
 };
 
 Scene build_scene(const World& world, const api::Node& node, const SelectorJudge& judge = judge_selector);
 
-// What `picks` may not be, as a text naming the rule; "" when they break none. Breaking a rule stays broken when picks
-// are added. Whether requests got enough devices is not asked here.
+// The rule that `picks` break, as a text; "" if they break none. A broken rule stays broken when picks are added. Does
+// not check whether requests got enough devices.
 std::string conflict(const Scene& scene, const std::vector<Pick>& picks);
 
-// The amount of each of the device's capacities that `spec` takes of it; nullopt when it cannot be had whatever else is
-// allocated (a capacity the device lacks, above the largest admitted value).
+// The amount of each of the device's capacities that `spec` takes; nullopt if it cannot be had whatever else is
+// allocated (a capacity the device lacks, or a value above the largest admitted one).
 std::optional<std::map<std::string, Amount>> amounts_taken(const api::DeviceSubRequest& spec,
                                                            const api::Device& device);
 

@@ -1,5 +1,5 @@
-// What the oracle knows of CEL: a handful of expression forms, evaluated by hand, so that its verdicts do not depend on
-// the expression engine of the code it judges.
+// The oracle's part of CEL: a few expression forms, evaluated by hand, so that its verdicts do not depend on the
+// expression engine of the code it judges.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ namespace dra::oracle {
 
 enum class Truth { kFalse, kTrue, kError, kUnknownForm };
 
-// The truth of one selector for one device.
+// The value of one selector for one device.
 using SelectorJudge =
     std::function<Truth(const std::string& expression, const std::string& driver, const api::Device& device)>;
 

@@ -7,9 +7,9 @@
 
 namespace dra::oracle {
 
-// Takes things out of the world, one at a time, as long as `fails` stays true: nodes, claims, requests, alternatives,
-// constraints, selectors, tolerations, slices, devices, attributes, usage. Ends when nothing more can go or after
-// `max_tries` calls of `fails`.
+// Removes things from the world, one at a time, as long as `fails` stays true: nodes, claims, requests, alternatives,
+// constraints, selectors, tolerations, slices, devices, attributes, usage. Ends when nothing more can be removed or
+// after `max_tries` calls of `fails`.
 World shrink(World world, const std::function<bool(const World&)>& fails, int max_tries = 20'000);
 
 }  // namespace dra::oracle

@@ -1,4 +1,4 @@
-// World: everything one allocation decision depends on, in one value; and its text form, one JSON object a world, the
+// World: everything one allocation decision depends on, in one value, and its text form: one JSON object per world, the
 // format of the allocator's conformance files.
 #pragma once
 
@@ -35,20 +35,20 @@ struct World {
   std::vector<api::DeviceClass> classes;
   std::vector<api::ResourceSlice> slices;
   std::vector<api::ResourceClaim> claims;         // of one pod, none allocated
-  std::vector<api::DeviceTaintRule> taint_rules;  // "deviceTaintRules" in the text form; laid over the slices' taints
+  std::vector<api::DeviceTaintRule> taint_rules;  // "deviceTaintRules" in the text form; added to the slices' taints
   // Held by other claims: exclusively, as shares, and how much of each capacity the shares took.
   std::set<DeviceName> allocated;
   std::set<std::pair<DeviceName, std::string>> allocated_shares;
   std::map<DeviceName, api::StringMap> consumed;
 
-  // 1.36 lets a node go on using a complete older generation of a pool whose newer slices are for other nodes only. The
-  // API says that only the highest generation counts; upstream's tables need the former. Not part of the text form.
+  // 1.36 lets a node keep using a complete older generation of a pool whose newer slices are for other nodes only. The
+  // API says that only the highest generation counts; upstream's tables need the older one. Not part of the text form.
   bool stale_generations = false;
 
   bool on(std::string_view gate) const { return gates.count(gate) > 0; }
 };
 
-// What a conformance file expects, where it says so.
+// The expectation in a conformance file, if it has one.
 struct Expectation {
   std::optional<bool> feasible;
   bool error = false;
@@ -58,7 +58,7 @@ struct Expectation {
 struct Case {
   World world;
   Expectation expect;
-  std::string upstream_json;  // what was recorded of upstream's time, "" when nothing was
+  std::string upstream_json;  // recorded upstream times; "" if there are none
 };
 
 // kInvalidArgument names the field that is wrong.
@@ -66,7 +66,7 @@ Result<Case> read_case(std::string_view json);
 // One line; read_case gives the same world back.
 std::string write_case(const World& world, std::optional<bool> feasible = std::nullopt);
 
-// The gates that a world of all features has, by their upstream names.
+// The gates of a world with all features, by their upstream names.
 const std::set<std::string, std::less<>>& all_gates();
 
 }  // namespace dra::oracle

@@ -1,5 +1,5 @@
-// Where the test data with known answers lies: $DRA_CONFORMANCE_DIR, or ../shared/conformance, or else the small copy
-// in test/data/conformance, so that no suite is ever without any. Paths are relative to the top of the source tree.
+// Finds the test data with known answers: $DRA_CONFORMANCE_DIR, or ../shared/conformance, or else the small copy in
+// test/data/conformance, so that no suite ever lacks data. Paths are relative to the top of the source tree.
 #pragma once
 
 #include <cstdlib>
@@ -13,7 +13,7 @@ struct ConformanceData {
   bool whole = true;  // false: the small copy
 
   std::string file(const std::string& name) const { return folder + "/" + name; }
-  // A least number of cases, of the whole set: the small copy has some, at least.
+  // A minimum number of cases: `of_all` for the whole set, one for the small copy.
   int at_least(int of_all) const { return whole ? of_all : 1; }
 };
 
