@@ -12,8 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-// The bars: warm, a feasible decision on one node is at least 20 times faster than upstream's; others take at most 1
-// ms, over many nodes 50 us. Cold 5 ms and 50 ms.
+// The limits: warm, a feasible decision on one node is at least 20 times faster than upstream's; others take at most 1
+// ms, over many nodes 50 us. Cold: 5 ms and 50 ms.
 constexpr double kRatioBar = 20;
 constexpr double kWarmBarMicros = 1000;
 constexpr double kWarmBarMicrosManyNodes = 50;
@@ -29,7 +29,7 @@ struct Row {
   bool upstream_timed_out = false;
   double ratio = 0;
   uint64_t steps = 0;
-  std::string missed;  // which bar or expectation, "" when none
+  std::string missed;  // which limit or expectation was missed; "" if none
 };
 
 std::string missed_bars(const Row& row, const dra::oracle::Case& one, const dra::allocharness::Measurement& measured) {

@@ -14,7 +14,7 @@ struct Profile {
   int first, count;  // placements: starts first, first + slices, ...
 };
 
-// 7 + 7 + 3 + 2 = 19 placements; the second row stands for the variant with media engines.
+// 7 + 7 + 3 + 2 = 19 placements; the second row is the variant with media engines.
 constexpr std::array<Profile, 4> kProfiles = {{{"1g.10gb", "10Gi", 1, 0, 7},
                                                {"1g.10gb.me", "10Gi", 1, 0, 7},
                                                {"2g.20gb", "20Gi", 2, 0, 3},
@@ -111,7 +111,7 @@ std::vector<api::ResourceSlice> node_slices(int node, const std::string& product
   base.pool = {node_name(node), 1, 4};
   base.node_name = node_name(node);
   std::vector<api::ResourceSlice> out(4, base);
-  // 64 is the most a slice may have of devices with counters.
+  // A slice may have at most 64 devices with counters.
   constexpr size_t kPerSlice = 54;
   size_t filled = 0;
   auto add = [&](api::Device device) { out[filled++ / kPerSlice].devices.push_back(std::move(device)); };

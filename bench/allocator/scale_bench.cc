@@ -15,7 +15,7 @@
 namespace {
 
 using namespace dra;
-// Wall time by default; the thread's own processor time on a machine that is busy with other things.
+// Wall time by default; the thread's own processor time for a machine that is busy with other work.
 bool use_cpu_time = false;
 
 double micros_now() {
@@ -46,7 +46,7 @@ struct Figures {
   uint64_t feasible = 0;
   uint64_t infeasible = 0;
   uint64_t undecided = 0;
-  std::map<std::string, std::vector<double>> by_kind;  // micros of each decision, sorted
+  std::map<std::string, std::vector<double>> by_kind;  // microseconds per decision, sorted
 };
 
 double micros_since(double start) {
@@ -65,9 +65,9 @@ double quantile(const std::vector<double>& sorted, double q) {
   return sorted[std::min(sorted.size() - 1, static_cast<size_t>(q * static_cast<double>(sorted.size())))];
 }
 
-// Claims on seven tenths of the nodes, as evenly as it goes: three whole GPUs, then the smallest partitions of GPUs 3
-// to
-// 6. GPU 7 stays free.
+// Claims on seven tenths of the nodes, spread as evenly as possible: three
+// whole GPUs, then the smallest partitions of GPUs 3 to 6. GPU 7 stays
+// free.
 void hold_claims(inventory::Inventory& inventory, const Size& size) {
   const int loaded = std::max(1, size.nodes * 7 / 10);
   for (int c = 0; c < size.claims; ++c) {

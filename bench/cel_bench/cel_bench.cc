@@ -1,5 +1,5 @@
-// cel_bench: how long selectors take, how often they allocate, how long compiling takes, and what the same predicate
-// costs when written by hand in C++.
+// cel_bench: how long selectors take, how often they allocate memory, how long compiling takes, and what the same
+// predicate costs when handwritten in C++.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
@@ -66,7 +66,7 @@ struct Measurement {
   std::string outcome;
 };
 
-// The compiler may not leave out what computes this.
+// Keeps the compiler from removing the computation of `value`.
 void keep(bool value) {
   asm volatile("" : : "r"(value) : "memory");
 }
@@ -118,7 +118,7 @@ cel::DeviceInput issue_device() {
   return builder.build();
 }
 
-// What a programmer who knows the selector would write against the same device.
+// The handwritten equivalent of the selector, on the same device.
 Measurement measure_by_hand(const cel::DeviceInput& device) {
   const api::Quantity wanted = *api::Quantity::parse("40Gi");
   const auto predicate = [&] {
@@ -135,7 +135,7 @@ Measurement measure_by_hand(const cel::DeviceInput& device) {
   return m;
 }
 
-// The first `count` selectors of the group "typical" that compile and give a value.
+// The first `count` selectors of the group "typical" that compile and evaluate to a value.
 std::vector<Measurement> measure_typical(const std::string& path, size_t count) {
   std::vector<Measurement> all;
   std::ifstream in(path);

@@ -2,7 +2,7 @@
 //
 //   build/release/bench/gang/gang_bench
 //
-// Each round decides anew; masks and counts of the allocator are kept, as they are in the manager. CPU time counts.
+// Each round decides again; masks and counts of the allocator are kept, as in the manager. Measures CPU time.
 #include <benchmark/benchmark.h>
 
 #include "pkg/gang/cpu_nodes.h"
@@ -40,7 +40,7 @@ struct Bench {
     inventory.apply_slice(slice);
   }
 
-  // All devices but these, which are spread over the nodes.
+  // Holds all devices except this many, which are spread over the nodes.
   void hold_all_but(int free) {
     for (int i = free; i < kNodes * kGpus; ++i) hold(i % kNodes, i / kNodes);
   }
@@ -129,7 +129,7 @@ void BM_TooFewDevices(benchmark::State& state) {
   bench.add_members(static_cast<int>(state.range(0)), 1);
   bench.run(state, Outcome::kImpossible);
 }
-// Counting does not refute it: CPU is what is short.
+// Counting does not refute it: CPU is short.
 void BM_TooLittleCpu(benchmark::State& state) {
   Bench bench(kStrategies[state.range(1)]);
   bench.add_members(static_cast<int>(state.range(0)), 1);
@@ -138,7 +138,7 @@ void BM_TooLittleCpu(benchmark::State& state) {
   bench.run(state, Outcome::kImpossible);
 }
 
-// Two kinds, half of the members each. Only `nodes` nodes have devices, four each; one node more would do.
+// Two kinds, half of the members each. Only `nodes` nodes have devices, four each; one more node would suffice.
 void run_mixed(benchmark::State& state, int first_gpus, int second_gpus, int nodes) {
   Bench bench(kStrategies[state.range(1)]);
   const int half = static_cast<int>(state.range(0)) / 2;
@@ -147,18 +147,18 @@ void run_mixed(benchmark::State& state, int first_gpus, int second_gpus, int nod
   bench.add_members(half, second_gpus);
   bench.run(state, Outcome::kImpossible);
 }
-// 4 and 2 GPUs: the devices are too few in sum, though enough for either kind.
+// 4 and 2 GPUs: too few devices in sum, though enough for either kind alone.
 void BM_MixedTooFewDevices(benchmark::State& state) {
   const int half = static_cast<int>(state.range(0)) / 2;
   run_mixed(state, 4, 2, half + half / 2 - 1);
 }
-// 3 and 2 GPUs: the devices are enough in sum; where 3 are taken, one is left over.
+// 3 and 2 GPUs: enough devices in sum, but one is left over wherever 3 are taken.
 void BM_MixedLeftOver(benchmark::State& state) {
   const int half = static_cast<int>(state.range(0)) / 2;
   run_mixed(state, 3, 2, half + half / 2 - 1);
 }
 
-// CPU for 3 or twice 2 on each node: nothing counts that together, so it is left undecided.
+// CPU for 3 or twice 2 on each node: nothing counts that together, so it stays undecided.
 void BM_MixedUndecided(benchmark::State& state) {
   Bench bench(kStrategies[state.range(1)]);
   const int half = static_cast<int>(state.range(0)) / 2;

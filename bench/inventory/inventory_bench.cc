@@ -38,7 +38,7 @@ struct Figures {
   double rollover_seconds = 0;
 };
 
-// Wall time by default; the thread's own processor time on a machine that is busy with other things.
+// Wall time by default; the thread's own processor time for a machine that is busy with other work.
 bool use_cpu_time = false;
 
 double micros_now() {

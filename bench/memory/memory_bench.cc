@@ -1,5 +1,5 @@
-// memory_bench: what a stored pod, claim and slice cost, and whether stores, inventory and allocator stay as large as
-// they are while pods come and go.
+// memory_bench: the memory cost of a stored pod, claim and slice, and whether stores, inventory and allocator keep
+// their size while pods come and go.
 #include <malloc.h>
 
 #include <CLI/CLI.hpp>
@@ -177,8 +177,8 @@ void print_sizes() {
               slice128, slice128 / 128);
 }
 
-// Pods with a claim each come, get a device and go, `alive` at a time; true when what is allocated and what is resident
-// stay within a tenth of what they were after the first third.
+// Creates pods with a claim each, gives each a device and deletes it, `alive` at a time; true if allocated and resident
+// memory stay within a tenth of their values after the first third.
 bool churn(int pods, int nodes, int alive) {
   World world;
   std::vector<inventory::NodeId> ids;

@@ -2,7 +2,7 @@
 //
 //   build/release/bench/placement/placement_bench
 //
-// Pods belong to 400 workloads of 50; a third of those spread over zones and keep apart by host, as their pods' terms.
+// Pods belong to 400 workloads of 50; a third have anti-affinity by host. Spreading pods also spread over zones.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 
@@ -88,7 +88,7 @@ struct Fixture {
     const size_t before = heap();
     for (const auto& node : nodes) cluster.set_node(node);
     for (const api::Pod& pod : pods) cluster.set_pod(pod, "node-" + std::to_string(random.below(kNodes)), false);
-    // With the caches that decisions make.
+    // With warm caches for decisions.
     for (int workload = 0; workload < kWorkloads; ++workload) {
       const api::Pod pod = spreading_pod(workload);
       benchmark::DoNotOptimize(placement::decide(cluster, *placement::PodNeeds::of(pod)));
@@ -127,7 +127,7 @@ BENCHMARK(BM_DecidePlain)->Unit(benchmark::kMicrosecond);
 BENCHMARK(BM_DecideNodeAffinity)->Unit(benchmark::kMicrosecond);
 BENCHMARK(BM_DecideSpreadAndAntiAffinity)->Unit(benchmark::kMicrosecond);
 
-// A selector that was never asked for: the pods of its namespace are looked at once.
+// A new selector: the pods of its namespace are examined once.
 void BM_DecideNewSelector(benchmark::State& state) {
   Fixture& f = fixture();
   int next = 0;
@@ -139,7 +139,7 @@ void BM_DecideNewSelector(benchmark::State& state) {
 }
 BENCHMARK(BM_DecideNewSelector)->Unit(benchmark::kMicrosecond);
 
-// Asked about the node that a pod was given: spreading still counts all nodes.
+// Asks about the node that a pod was given: spreading still counts all nodes.
 void BM_DecideOneNode(benchmark::State& state) {
   Fixture& f = fixture();
   const api::Pod pod = state.range(0) ? spreading_pod(3) : affine_pod();
@@ -150,7 +150,7 @@ void BM_DecideOneNode(benchmark::State& state) {
 }
 BENCHMARK(BM_DecideOneNode)->Arg(0)->Arg(1)->Unit(benchmark::kMicrosecond);
 
-// A pod moves from node to node: taken off one, put on the other.
+// A pod moves from node to node: removed from one, added to the other.
 void BM_UpdatePod(benchmark::State& state) {
   Fixture& f = fixture();
   size_t i = 0;

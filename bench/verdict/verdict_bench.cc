@@ -1,4 +1,4 @@
-// What a verdict costs beside the decision that it explains, in a large fleet in which nothing is left.
+// The cost of a verdict compared with the decision that it explains, in a large fleet without free devices.
 //
 //   verdict_bench --nodes 5000 --devices 8 --pods 3000
 #include <CLI/CLI.hpp>
@@ -81,7 +81,7 @@ struct Times {
   }
 };
 
-// Of this thread, in microseconds: what others do on the machine does not count.
+// Processor time of this thread in microseconds: other load on the machine does not count.
 double processor_time() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

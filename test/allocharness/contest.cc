@@ -30,7 +30,7 @@ void Contest::fill(const oracle::World& world) {
   for (const api::DeviceClass& device_class : world.classes) inventory_.apply_class(device_class);
   for (const api::Node& node : world.nodes)
     nodes_.push_back(inventory_.apply_node(node.metadata.name, node.metadata.labels));
-  // Upstream's tables have slices of one name, which no API server would; they are told apart by a suffix.
+  // Upstream's tables contain slices with equal names, which no API server would; a suffix distinguishes them.
   std::map<std::string, int> names;
   for (api::ResourceSlice slice : world.slices) {
     const int seen = names[slice.metadata.name]++;
@@ -43,7 +43,7 @@ void Contest::fill(const oracle::World& world) {
     request_.claims.push_back(std::make_shared<const api::ResourceClaim>(claim));
 }
 
-// Every device and every share is held by a claim of its own; what was consumed of a device belongs to its first share.
+// Every device and every share is held by a claim of its own; a device's consumed capacity belongs to its first share.
 void Contest::hold(const oracle::World& world) {
   int holder = 0;
   auto apply = [&](api::DeviceRequestAllocationResult entry) {

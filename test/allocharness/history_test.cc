@@ -1,5 +1,5 @@
-// One allocator through a history of changes decides as a new one does: nothing it keeps (plans, masks, counts, values,
-// refutations) is ever out of date. And the inventory's books stay what its objects make them.
+// One allocator decides through a history of changes exactly as a new one does: nothing it caches (plans, masks,
+// counts, values, refutations) is ever stale. And the inventory's accounts always match its objects.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -54,7 +54,7 @@ class History {
     }
   }
 
-  // Whether the allocator that was there all the time and new ones decide the same; counts the outcomes.
+  // Whether the long-lived allocator and new ones decide the same; counts the outcomes.
   void compare(int* feasible, int* infeasible) {
     allocator::Request request = some_request();
     FoundNodes found = kept_->find_nodes(request, nodes_);
@@ -79,7 +79,7 @@ class History {
     ASSERT_EQ(text(last_), text(plain.results));
   }
 
-  // Only what this test itself hands out twice may be over-committed; nothing may have drifted.
+  // Only devices that this test itself allocates twice may be over-committed; nothing may have drifted.
   void audit() {
     for (const inventory::AuditFinding& finding : inventory_.audit())
       ASSERT_NE(finding.kind, inventory::AuditFinding::Kind::kDrift) << finding.message;
@@ -116,7 +116,7 @@ class History {
     inventory_.apply_taint_rule(rule);
   }
 
-  // Often one that was asked for before: what was found out about it is still kept.
+  // Often a repeated one: what was learnt about it is still cached.
   allocator::Request some_request() {
     if (!requests_.empty() && dice_.below(3) != 0) return requests_[dice_.below(requests_.size())];
     allocator::Request request;

@@ -37,7 +37,7 @@ std::string check_reasons(Contest& contest, bool infeasible) {
   return "";
 }
 
-// What was found to fit must not be explained away: every device of the decision is a combination's.
+// Reasons must not contradict a fit: every device of the decision counts as usable in a combination.
 std::string check_reasons_of_fit(Contest& contest, const Decision& decision) {
   const allocator::Reasons reasons = contest.allocator().explain(contest.request(), std::span(&decision.node, 1));
   std::map<std::pair<std::string, std::string>, uint32_t> taken;
@@ -55,7 +55,7 @@ std::string check_reasons_of_fit(Contest& contest, const Decision& decision) {
   return "";
 }
 
-// After the decision was taken nothing may be over-committed that was not before, and no cached figure be wrong.
+// After the decision is applied, nothing may be newly over-committed, and no cached figure may be wrong.
 std::string check_audit(Contest& contest, const Decision& decision, bool over_commitment_counts) {
   const std::vector<inventory::AuditFinding> before = contest.inventory().audit();
   for (size_t c = 0; c < decision.results.size(); ++c)
@@ -71,7 +71,7 @@ std::string check_audit(Contest& contest, const Decision& decision, bool over_co
   return "";
 }
 
-// The search goes through solutions in upstream's order, so first-fit must find the very same one.
+// The search visits solutions in upstream's order, so first-fit must find exactly the first one.
 std::string not_first(const oracle::World& world, const oracle::Verdict& verdict, const Decision& decision) {
   std::vector<std::pair<std::string, std::string>> got;
   for (size_t c = 0; c < decision.results.size(); ++c)
@@ -156,7 +156,7 @@ std::string difference(const oracle::World& world, bool* undecided) {
   std::string broken = oracle::broken_rule(world, (*contest)->inventory().node_name(decision.node), decision.results);
   if (!broken.empty()) return "the result is not valid: " + broken;
   if (std::string what = check_reasons_of_fit(**contest, decision); !what.empty()) return what;
-  // An administrator's access charges no holder, so only decisions without it must leave the books balanced.
+  // Every decision must leave the accounts balanced, also one with administrative access.
   return check_audit(**contest, decision, true);
 }
 
@@ -203,7 +203,7 @@ CampaignResult run_small(uint64_t first, uint64_t stride, int max_failures) {
 }
 
 std::string fuzz_one(std::string_view text) {
-  // What a fuzzer may make big without showing anything.
+  // Inputs that a fuzzer may enlarge without finding anything new.
   if (text.size() > 64 * 1024) return "";
   Result<oracle::Case> one = oracle::read_case(text);
   if (!one || one->world.nodes.size() > 16) return "";

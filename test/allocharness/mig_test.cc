@@ -1,5 +1,5 @@
 // Mixes of MIG partitions on one node of eight GPUs: the counters of real drivers, where first-fit runs into dead ends.
-// Every mix is decided, in bounded time, and the decision is the first in upstream's order.
+// Every mix is decided in bounded time, and the decision is the first in upstream's order.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ struct Partition {
   }
 };
 
-// In the order in which the slices below list them.
+// In the order of the slices below.
 std::vector<Partition> all_partitions() {
   std::vector<Partition> out;
   for (int gpu = 0; gpu < kGpus; ++gpu) {
@@ -58,7 +58,7 @@ std::vector<Partition> all_partitions() {
   return out;
 }
 
-// What is left of one GPU. The model is deliberately plain: it is what the allocator is compared with.
+// What is left of one GPU. The model is deliberately simple: the allocator is compared with it.
 struct Gpu {
   std::array<int, kCounters> left = kWhole;
   unsigned slices = 0xff;  // free memory slices
@@ -176,7 +176,7 @@ Counts counts_from(const Mix& mix, size_t first) {
   return counts;
 }
 
-// The first solution in upstream's order: of each request the first device after the one before, with which the rest
+// The first solution in upstream's order: for each request the first device after the previous one with which the rest
 // still fits.
 std::vector<std::string> first_fit(const Mix& mix, Feasibility& feasible) {
   static const std::vector<Partition> partitions = all_partitions();
@@ -270,7 +270,7 @@ TEST(MigMixes, AreAllDecidedWithinTheirTimeAsUpstreamWould) {
   const char* given = std::getenv("DRA_SEED");
   const uint64_t seed = given ? std::strtoull(given, nullptr, 10) : 1;
   constexpr int kMixes = 1500;
-  constexpr int kInFull = 25;  // each so many-th mix is compared device by device
+  constexpr int kInFull = 25;  // every this many-th mix is compared device by device
   SeededRandom random(seed);
   Feasibility feasible;
   std::vector<double> millis;
@@ -299,7 +299,7 @@ TEST(MigMixes, AreAllDecidedWithinTheirTimeAsUpstreamWould) {
             << " ms, p99 " << p99 << " ms, longest " << millis.back() << " ms, most steps " << most_steps << "\n";
   EXPECT_GT(fitting, kMixes / 5);
   EXPECT_LT(fitting, kMixes * 4 / 5);
-  // A step is half a microsecond at most; time itself depends on the machine and on sanitizers.
+  // A step takes at most half a microsecond; time itself depends on the machine and on sanitizers.
   EXPECT_LT(most_steps, 200'000u);
 }
 

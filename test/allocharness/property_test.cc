@@ -29,8 +29,8 @@ TEST(AllocatorProperty, RandomWorldsAgreeWithTheOracle) {
   EXPECT_LT(result.undecided, result.cases / 50 + 1);
 }
 
-// Worlds that were answered wrongly once. 2026233482 and 2027105131: a device was skipped as interchangeable with one
-// that had been tried before the classes were known.
+// Worlds that once failed. 2026233482 and 2027105131: a device was skipped as interchangeable with one that had been
+// tried before the classes were known.
 TEST(AllocatorProperty, WorldsThatFailedOnce) {
   for (const uint64_t seed : {2026233482, 2027105131}) {
     Campaign campaign;
@@ -42,7 +42,7 @@ TEST(AllocatorProperty, WorldsThatFailedOnce) {
   }
 }
 
-// Slices end where they like: the same devices come out, and the same answers.
+// Slices of any length give the same devices and the same answers.
 TEST(AllocatorProperty, SlicesChangeNoDecision) {
   const uint64_t first = from_environment("DRA_SEED", 1);
   std::cout << "random worlds from seed " << first << "\n";
@@ -51,7 +51,7 @@ TEST(AllocatorProperty, SlicesChangeNoDecision) {
     const oracle::World world = oracle::random_world(seed);
     auto whole = Contest::make(world);
     allocator::Options options;
-    options.slice.steps = 128 + seed % 128;  // an evaluation must fit, or nothing would go on
+    options.slice.steps = 128 + seed % 128;  // an evaluation must fit, or there would be no progress
     auto sliced = Contest::make(world, options);
     ASSERT_TRUE(whole && sliced);
     const allocator::FoundNodes expected = (*whole)->allocator().find_nodes((*whole)->request(), (*whole)->nodes());
@@ -82,8 +82,8 @@ TEST(AllocatorProperty, SmallWorldsAgreeWithTheOracle) {
   EXPECT_GT(result.cases, 1000u);
 }
 
-// What a fuzzer would try, repeatably: the text of a world with bytes changed, cut, repeated or swapped for others that
-// mean something.
+// Repeatable fuzzing: the text of a world with bytes changed, cut, repeated or replaced by meaningful
+// others.
 std::string mutated(const std::string& text, Random& random) {
   static const char* const kPieces[] = {"-1",        "0",
                                         "\"\"",      "null",
@@ -95,7 +95,7 @@ std::string mutated(const std::string& text, Random& random) {
   std::string out = text;
   const uint64_t changes = 1 + random.below(4);
   for (uint64_t i = 0; i < changes && !out.empty(); ++i) {
-    // After a colon begins a value: replacing it whole keeps the text JSON.
+    // A value begins after a colon: replacing all of it keeps the text JSON.
     size_t at = out.find(':', random.below(out.size()));
     if (at == std::string::npos) continue;
     ++at;

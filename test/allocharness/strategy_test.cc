@@ -20,7 +20,7 @@ uint64_t from_environment(const char* name, uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-// Worlds in which every pool is complete: what objective() is written for.
+// Worlds in which every pool is complete, as objective() requires.
 oracle::World world_of(uint64_t seed) {
   oracle::Ingredients with;
   with.odd_pools = with.taints = with.selector_errors = with.limits = with.gates_off = false;
@@ -46,7 +46,7 @@ Answer answer(const oracle::World& world, allocator::Strategy strategy) {
   if (found.decisions.empty()) return out;
   out.node = (*contest)->inventory().node_name(found.decisions[0].node);
   out.results = found.decisions[0].results;
-  // Results list the devices of a request in the order of slices: only which ones they are is compared.
+  // Results list a request's devices in the order of slices, so they are compared as a set.
   std::multiset<std::string> devices;
   for (size_t c = 0; c < out.results.size(); ++c)
     for (const api::DeviceRequestAllocationResult& one : out.results[c].results)
@@ -66,7 +66,7 @@ oracle::Objective objective_of(const oracle::World& world, const Answer& found) 
   return {};
 }
 
-// Nothing where there are too many solutions to look at.
+// Nothing if there are too many solutions to enumerate.
 std::optional<std::optional<oracle::Objective>> optimum(const oracle::World& world) {
   std::optional<oracle::Objective> best;
   for (const api::Node& node : world.nodes) {
@@ -106,7 +106,7 @@ TEST(Strategy, BestFitIsTheOptimumOfItsObjective) {
   EXPECT_GT(better, cases / 50);
 }
 
-// What plain packing and spreading choose is valid, and they find something exactly where first-fit does.
+// The choices of plain packing and spreading are valid, and they find a solution exactly when first-fit does.
 TEST(Strategy, PackAndSpreadFindWhatFirstFitFinds) {
   for (uint64_t seed = 0; seed < from_environment("DRA_CASES", 500); ++seed) {
     const oracle::World world = world_of(seed);

@@ -1,6 +1,6 @@
 // Any bytes as a selector: compiled in several environments and evaluated on several devices. Beyond not crashing, it
 // must hold that
-//  - compiling and evaluating twice gives the same,
+//  - compiling and evaluating twice gives the same result,
 //  - a refusal says why,
 //  - an evaluation stops near its cost limit,
 //  - attributes and capacities that Program::reads() does not name have no influence.
@@ -32,7 +32,7 @@ using Names = std::vector<std::pair<std::string, std::string>>;
     }                                                                       \
   } while (false)
 
-// One attribute or capacity: its name, and how it gets into a device.
+// One attribute or capacity: its name, and how to add it to a device.
 struct Entry {
   const char* name;
   bool capacity;
@@ -82,7 +82,7 @@ bool names_it(const Names& names, const std::string& driver, const std::string& 
   return std::find(names.begin(), names.end(), key) != names.end();
 }
 
-// The device with everything on it, or only with what an expression says it reads.
+// The device with all entries, or only with those that an expression reads.
 DeviceInput make_device(const Fleet& fleet, const dra::cel::Reads* only) {
   DeviceInputBuilder builder(fleet.driver, fleet.shared);
   for (const Entry& entry : fleet.entries) {
@@ -111,7 +111,7 @@ bool same(const EvalResult& a, const EvalResult& b) {
 void evaluate(const dra::cel::Program& program, const Environment& environment) {
   const bool lists = environment.options().list_attributes || environment.options().release == dra::cel::Release::k137;
   dra::cel::EvalLimits limits;
-  limits.cost = 200'000;  // a fifth of the usual: more inputs in the same time
+  limits.cost = 200'000;  // a fifth of the usual limit: more inputs in the same time
   for (const Fleet& fleet : fleets()) {
     const DeviceInput device = make_device(fleet, nullptr);
     const EvalResult first = program.evaluate(device, limits);

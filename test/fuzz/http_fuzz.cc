@@ -1,7 +1,7 @@
 // Any bytes on a connection to the HTTP server, whole or in two pieces. Beyond not crashing, it must hold that
-//  - the handler sees known methods only, and bodies within their limit,
-//  - what is answered is HTTP,
-//  - the connection is gone afterwards.
+//  - the handler sees only known methods, and bodies within their limit,
+//  - answers are HTTP,
+//  - the connection is closed afterwards.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -66,7 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   World& w = world();
   const std::string text = fuzz::seed_text(data, size);
   const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
-  const linger at_once{1, 0};  // no ports that wait for their end
+  const linger at_once{1, 0};  // leaves no ports in TIME_WAIT
   ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -79,7 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const size_t half = text.empty() ? 0 : static_cast<unsigned char>(text[0]) % (text.size() + 1);
   send_some(fd, std::string_view(text).substr(0, half));
   w.reactor.run_until([&] { return w.server->connections() > 0; }, std::chrono::seconds(5));
-  for (int round = 0; round < 3; ++round) {  // in which the first piece is read, if there is one
+  for (int round = 0; round < 3; ++round) {  // the server reads the first piece, if there is one
     bool over = false;
     w.reactor.post([&] { over = true; });
     w.reactor.run_until([&] { return over; }, std::chrono::seconds(5));

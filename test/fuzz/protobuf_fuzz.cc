@@ -1,7 +1,7 @@
-// Any bytes as the body of a protobuf watch, in pieces as a network cuts them; as hexadecimal digits, so that seeds are
+// Any bytes as the body of a protobuf watch, in pieces as a network cuts them; in hexadecimal digits, so that seeds are
 // lines of text. Beyond not crashing, it must hold that
 //  - how the bytes were cut makes no difference,
-//  - what is refused says why,
+//  - a refusal says why,
 //  - a frame means the same each time it is read (buffers are kept from one object to the next).
 #include <vector>
 
@@ -30,7 +30,7 @@ std::string bytes_of(const uint8_t* data, size_t size) {
   return out;
 }
 
-// The frames, and whether all of them were within the limit.
+// The frames, and whether all were within the limit.
 std::pair<std::vector<std::string>, bool> frames_of(std::string_view bytes, size_t piece) {
   client::FrameSplitter splitter(kMaxFrame);
   std::vector<std::string> frames;
@@ -86,7 +86,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     REQUIRE(cut == frames && cut_fits == fits);
   }
   for (const std::string& frame : frames) take(frame);
-  // Without the length, so that a change of size reaches the decoders too.
+  // Without the length, so that a change of size also reaches the decoders.
   take(bytes.substr(std::min<size_t>(bytes.size(), 4)));
   return 0;
 }

@@ -1,5 +1,5 @@
-// Runs a fuzz target over its seeds (one a line) and over mutations of them, without libFuzzer. Other arguments are
-// files to run as they are (what a fuzzer found).
+// Runs a fuzz target over its seeds (one per line) and over mutations of them, without libFuzzer. Further arguments are
+// files to run unchanged (a fuzzer's findings).
 #include <cstdint>
 #include <cstdio>
 #include <fstream>

@@ -2,7 +2,7 @@
 // claims, and patches of all kinds. The first byte chooses the request. Beyond not crashing, it must hold that
 //  - there is exactly one answer, and never "internal error",
 //  - the answer is JSON, and a refusal is a Status that says why,
-//  - a review changes nothing, and any other write at most the objects that it is about.
+//  - a review changes nothing, and any other write changes at most the objects that it is about.
 #include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -94,7 +94,7 @@ struct World {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0 || size > 16 * 1024) return 0;
-  // What one input leaves behind would make the next one hard to repeat; a world costs a millisecond.
+  // State left by one input would make the next one hard to reproduce; a new world costs a millisecond.
   static std::unique_ptr<World> world;
   if (!world) world = std::make_unique<World>();
   const Target& target = kTargets[data[0] % kTargets.size()];
@@ -105,7 +105,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   REQUIRE(body.is_object());
   if (answer.status >= 400) {
     REQUIRE(body.value("kind", "") == "Status");
-    // Server-side apply of an unknown field is a 500 without a reason, as from kube-apiserver.
+    // Server-side apply of an unknown field is a 500 without a reason, as with kube-apiserver.
     REQUIRE(body.value("reason", "") != "InternalError");
     REQUIRE(!body.value("message", "").empty());
   }
@@ -114,7 +114,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::fprintf(stderr, "%s %s: %d, %d writes\n", target.method, target.path, answer.status,
                  static_cast<int>(after - before));
   if (!target.changes || answer.status >= 400) REQUIRE(after == before);
-  REQUIRE(after <= before + 3);  // an eviction: marked, marked as deleted, gone
+  REQUIRE(after <= before + 3);  // an eviction: marked, marked as deleted, removed
   if (after != before) world.reset();
   return 0;
 }

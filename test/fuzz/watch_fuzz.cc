@@ -1,7 +1,7 @@
 // Any bytes as the body of a watch, in pieces as a network cuts them. Beyond not crashing, it must hold that
 //  - how the bytes were cut makes no difference,
-//  - an event that is accepted has an object that can be identified, or none of its fields are used,
-//  - what is refused says why.
+//  - an accepted event has an identifiable object, or none of its fields are used,
+//  - a refusal says why.
 #include <vector>
 
 #include "client/informer/wire.h"
@@ -16,7 +16,7 @@ using namespace dra;
 
 constexpr size_t kMaxLine = 4096;
 
-// The lines, and whether all of them were within the limit.
+// The lines, and whether all were within the limit.
 std::pair<std::vector<std::string>, bool> lines_of(std::string_view text, size_t piece) {
   client::LineSplitter splitter(kMaxLine);
   std::vector<std::string> lines;

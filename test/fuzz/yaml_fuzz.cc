@@ -1,8 +1,8 @@
 // Any bytes as YAML. Beyond not crashing, it must hold that
 //  - an error names a line, or is about the whole text,
-//  - noting keys that stand twice and positions does not change what is read, and refusing such keys fails just then,
-//  - what was read and is emitted reads back as the same,
-//  - what comes out is not far larger than what aliases and the text may make.
+//  - recording duplicate keys and positions does not change the result; refusing duplicates fails if there are any,
+//  - the result, emitted and read again, is the same,
+//  - the output is not much larger than aliases and the text allow.
 #include <nlohmann/json.hpp>
 
 #include "pkg/yaml/yaml.h"

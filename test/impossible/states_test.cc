@@ -1,7 +1,7 @@
-// Whatever stands in the store, every key comes to rest: few attempts at first, hardly any later, no write and no event
-// once nothing changes any more; and who is left waiting has been told why.
+// Whatever the store contains, every key comes to rest: few attempts at first, hardly any later, and no write and no
+// event once nothing changes any more; every pod that still waits has got an event that says why.
 //
-// DRA_IMPOSSIBLE_SEEDS=N tries N worlds a test instead of 4, DRA_SEED=S begins with seed S: a failure names its seed.
+// DRA_IMPOSSIBLE_SEEDS=N tries N worlds per test instead of 4, DRA_SEED=S begins with seed S: a failure names its seed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace dra::impossible::states_test {
 
 using namespace std::chrono_literals;
 
-// The bound on attempts: no key makes more than 12 attempts in the first 10 s, or more than one in 30 s
-// after 2 minutes, without a change.
+// The bound on attempts without a change: no key makes more than 12 attempts in the first 10 s; after 2 minutes, no key
+// makes two within 8 s.
 constexpr size_t kMostAtFirst = 12;
 constexpr size_t kGroups = 8;
 
@@ -64,7 +64,7 @@ class World {
   }
   size_t events() const { return events_.size(); }
 
-  // Keys with more attempts within 10 s of the start than allowed, beyond those that changes of its namespace explain.
+  // Keys with more attempts in the first 10 s than allowed, beyond one for each change in their namespace.
   std::string hot_at_first() {
     std::string hot;
     for (const auto& [key, times] : passes_) {
@@ -76,8 +76,8 @@ class World {
     }
     return hot;
   }
-  // Keys with two attempts within 8 s after `since`: what is refused for good is tried so often, and nothing more
-  // often.
+  // Keys with two attempts within 8 s after `since`: a write that is refused for good is retried every 8 s, and nothing
+  // is tried more often.
   std::string hot_after(MonoTime since) {
     std::string hot;
     for (const auto& [key, times] : passes_)
@@ -89,7 +89,7 @@ class World {
         }
     return hot;
   }
-  // Pods that our gate alone holds back and that nobody told why.
+  // Pods that only our gate holds back and that have no event.
   std::string left_in_the_dark() {
     std::set<std::string> told;
     for (const char* table : {"/events", "events.k8s.io/events"})
@@ -117,7 +117,7 @@ class World {
   }
 
  private:
-  // Creates a valid object of the name and then changes it in the store.
+  // Creates a valid object with this name and then changes it in the store.
   void spoil(const std::string& ns, const Document& document) {
     const std::string name = document.key.substr(document.key.find('/') + 1);
     Json valid = integration::claim(name);
@@ -160,7 +160,7 @@ TEST(ImpossibleStates, EveryKeyComesToRestAndEveryWaiterIsTold) {
     world.cluster().pass(110s);
     const size_t changes = world.changes(), events = world.events();
     const MonoTime since = world.now();
-    world.cluster().pass(6min);  // longer than parked pods wait for their next try
+    world.cluster().pass(6min);  // longer than the retry interval of parked pods
     EXPECT_EQ(world.hot_after(since), "");
     EXPECT_EQ(world.changes(), changes) << "writes although nothing changes";
     EXPECT_EQ(world.events_from(events), "") << "events although nothing changes";
@@ -169,7 +169,7 @@ TEST(ImpossibleStates, EveryKeyComesToRestAndEveryWaiterIsTold) {
   }
 }
 
-// The same while objects are deleted at any moment, by a user who does not wait.
+// The same while a user deletes objects at any moment without grace period.
 TEST(ImpossibleStates, DeletedAtAnyMoment) {
   for (const uint64_t seed : integration::seeds("DRA_IMPOSSIBLE_SEEDS", 4)) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -34,7 +34,7 @@ const Place& place_of(const std::string& kind) {
   return kPlaces.at(kind);
 }
 
-// Clients bear a name in managed fields.
+// Managed fields contain the client's name.
 std::string as_kubectl(const std::string& target) {
   return target.find('?') == std::string::npos ? target + "?fieldManager=kubectl" : target;
 }

@@ -15,7 +15,7 @@ using Json = nlohmann::json;
 using namespace std::chrono_literals;
 
 constexpr const char* kModelDriver = "gpu.example.com";
-constexpr size_t kLogLimit = 400;  // a stream that lags by more has to list again
+constexpr size_t kLogLimit = 400;  // a watch that lags by more must list again
 
 std::shared_ptr<const api::Node> make_node(const std::string& name) {
   auto node = std::make_shared<api::Node>();
@@ -206,7 +206,7 @@ ArbitrationModel::Applied ArbitrationModel::apply_to_pod(const reconcile::Write&
   return {revision_, nullptr, pods_.objects.at(key)};
 }
 
-// The pod was let go: from now on, until its object is gone, it may use what its claims say.
+// The pod was ungated: from now on, until its object is gone, it may use what its claims say.
 void ArbitrationModel::let_go(const api::Pod& pod) {
   for (const std::string& key : reconcile::claim_keys_of(pod)) {
     const auto claim = claims_.objects.find(key);
@@ -235,7 +235,7 @@ void ArbitrationModel::stop_using(const api::ResourceClaim& claim, const std::st
   for (const std::string& device : devices_in(claim)) used_[device].erase({claim.metadata.key(), pod});
 }
 
-// Somebody takes the allocation away.
+// A writer removes the allocation.
 void ArbitrationModel::freed(const api::ResourceClaim& claim) {
   for (const std::string& pod : let_go_with_[claim.metadata.uid])
     violations_.push_back("claim " + claim.metadata.key() + " was taken from " + pod + ", which was let go with it");
@@ -247,8 +247,8 @@ bool ArbitrationModel::has_user(const api::ResourceClaim& claim) const {
   return known != let_go_with_.end() && !known->second.empty();
 }
 
-// kube-scheduler's Unreserve: binding failed, and the pod goes out of reservedFor without a precondition. What is not
-// bound does not run; a binding that timed out may have happened.
+// kube-scheduler's Unreserve: binding failed, and the pod is taken out of reservedFor without a precondition. An
+// unbound pod does not run; a binding that timed out may have happened.
 void ArbitrationModel::unreserve() {
   std::vector<std::shared_ptr<const api::Pod>> released;
   for (const auto& [key, pod] : pods_.objects)
@@ -278,7 +278,7 @@ void ArbitrationModel::forge() {
   auto& annotations = claim->metadata.annotations;
   const std::string mark(reconcile::kProofAnnotation), users(reconcile::kProvenForAnnotation);
   uint64_t what = options_.forger == Forger::kUsers ? 0 : 1 + random_.below(6);
-  if (options_.forger == Forger::kMarks && proven && what <= 2) what = 3;  // a mark that holds is left
+  if (options_.forger == Forger::kMarks && proven && what <= 2) what = 3;  // a valid mark is left alone
   switch (what) {
     case 0:
       annotations[users] = "nobody/nobody-uid";
@@ -289,7 +289,7 @@ void ArbitrationModel::forge() {
     case 2:
       annotations.erase(mark);
       break;
-    default:  // what the manager would write, before it does
+    default:  // what the manager would write, before the manager does
       if (!claim->status.allocation) return;
       annotations[mark] =
           reconcile::proof_value(random_.below(4) == 0 ? "other-uid" : pod_uid, *claim->status.allocation);
@@ -331,7 +331,7 @@ void ArbitrationModel::add_group() {
   }
 }
 
-// The claim was proven just now: the pods that name it may have all of theirs.
+// The claim was just proven: now all claims of the pods that name it may be proven.
 void ArbitrationModel::note_marks(const api::ResourceClaim& claim) {
   for (const auto& [key, pod] : pods_.objects) {
     const std::vector<std::string> own = reconcile::claim_keys_of(*pod);
@@ -345,7 +345,7 @@ void ArbitrationModel::note_marks(const api::ResourceClaim& claim) {
   }
 }
 
-// The pod is let go.
+// Called when the pod is ungated.
 void ArbitrationModel::check_group(const api::Pod& pod) {
   const api::OwnerReference* owner = pod.metadata.controller();
   if (!owner || !launched_.insert(owner->uid).second) return;
@@ -367,7 +367,7 @@ void ArbitrationModel::add_pod() {
   put<api::Pod>(pods_, "d/" + name, pod);
 }
 
-// With its claims, which are put.
+// Also creates its claims.
 std::shared_ptr<api::Pod> ArbitrationModel::make_pod(const std::string& name, bool shares) {
   auto pod = std::make_shared<api::Pod>();
   pod->metadata.ns = "d";
@@ -403,7 +403,7 @@ void ArbitrationModel::delete_claim(const std::string& key) {
   put<api::ResourceClaim>(claims_, key, deleting);
 }
 
-// A pod goes, forced; its own claims are deleted with it.
+// A pod is deleted by force, and its own claims with it.
 void ArbitrationModel::remove_pod() {
   if (pods_.objects.empty()) return;
   auto victim = pods_.objects.begin();
@@ -417,7 +417,7 @@ void ArbitrationModel::remove_pod() {
     if (claim.starts_with(key + "-")) delete_claim(claim);
 }
 
-// kube-scheduler: what was let go is bound where its devices are, reserved or not.
+// kube-scheduler: binds an ungated pod where its devices are, reserved or not.
 void ArbitrationModel::bind_released() {
   std::vector<std::shared_ptr<api::Pod>> bound;
   for (const auto& [key, pod] : pods_.objects) {
@@ -479,8 +479,8 @@ void ArbitrationModel::step() {
   run_idle();
 }
 
-// The truth about whether the pod's claims could be allocated on some node, all together. What pods that were let go
-// use stays where it is.
+// The truth about whether the pod's claims could all be allocated together on some node. What ungated pods use stays
+// where it is.
 bool ArbitrationModel::fits(const api::Pod& pod) const {
   inventory::Inventory inventory;
   SeededRandom random(1);
@@ -516,7 +516,7 @@ bool ArbitrationModel::fits(const api::Pod& pod) const {
   return !order.empty() && allocator.find_nodes(request, order, 1).outcome == allocator::Outcome::kFeasible;
 }
 
-// How many devices each of the members wants on its node; on some nodes together.
+// The members' device counts, each on one node; the nodes may differ.
 bool ArbitrationModel::group_fits(const std::vector<std::shared_ptr<const api::Pod>>& members) const {
   std::set<std::string> own;
   std::vector<size_t> wants;

@@ -1,6 +1,6 @@
-// P1 to P7 under three writers that all lead, lagging streams, crashes, relists and lost answers (arbitration_model.h).
+// P1 to P7 under three writers that all lead, lagging watches, crashes, relists and lost answers (arbitration_model.h).
 //
-// DRA_ARBITRATION_STEPS: steps in all (100000); every 20,000 steps the world is let come to rest and looked at.
+// DRA_ARBITRATION_STEPS: steps in total (100000); every 20,000 steps the world comes to rest and is checked.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -13,7 +13,7 @@ namespace dra::integration::arbitration_test {
 
 namespace {
 
-// Random steps; from time to time the world is left alone, and must come to rest.
+// Random steps; from time to time the world is left alone and must come to rest.
 void walk(ArbitrationModel& model, size_t steps) {
   for (size_t i = 1; i <= steps; ++i) {
     model.step();
@@ -55,13 +55,13 @@ TEST(Arbitration, NoDeviceIsUsedTwiceAndNoPodThatFitsWaitsForEver) {
   EXPECT_GT(s.unlisted, 0u) << "no shared claim was left";
 }
 
-// Beside single pods: groups, of which no member is let go before all have been marked.
+// Groups beside single pods: no member of a group is ungated before all have been marked.
 TEST(Arbitration, NoGroupIsPartlyLetGoAndNoneThatFitsWaitsForEver) {
   const size_t steps = from_environment("DRA_ARBITRATION_STEPS", 100'000);
   ArbitrationOptions options;
   options.seed = from_environment("DRA_SEED", 1) + 2000;
   options.groups = true;
-  options.devices = 4;  // of each node: so that groups find room at times
+  options.devices = 4;  // per node, so that groups fit at times
   std::printf("seed %llu\n", static_cast<unsigned long long>(options.seed));
   ArbitrationModel model(options);
   ASSERT_NO_FATAL_FAILURE(walk(model, steps));
@@ -74,8 +74,8 @@ TEST(Arbitration, NoGroupIsPartlyLetGoAndNoneThatFitsWaitsForEver) {
   EXPECT_GT(s.withdrawals, 0u);
 }
 
-// A mark says that its writer saw no overlap; a tenant can write it all the same. But a mark that a stream brings comes
-// after all that was allocated before it, and an overlap that is seen keeps the gate, whatever the mark says.
+// A mark says that its writer saw no overlap; a tenant can forge it. But when a watch delivers a mark, it has delivered
+// everything allocated before it, and a visible overlap keeps the gate, whatever the mark says.
 TEST(Arbitration, AForgerOfMarksGainsNoDevice) {
   const size_t steps = from_environment("DRA_ARBITRATION_STEPS", 100'000) / 2;
   for (const uint64_t seed : {1, 2, 3}) {
@@ -87,7 +87,7 @@ TEST(Arbitration, AForgerOfMarksGainsNoDevice) {
     for (size_t i = 1; i <= steps; ++i) {
       model.step();
       if (i % 20'000 != 0 && i != steps) continue;
-      // What the tenant has spoilt for itself stays spoilt; nobody else waits for it.
+      // What the tenant corrupts for itself stays so; nobody else waits for it.
       for (const std::string& finding : model.settle())
         EXPECT_NE(finding.find(" d/t"), std::string::npos) << "after step " << i << ": " << finding;
     }
@@ -108,7 +108,7 @@ TEST(Arbitration, AForgerOfMarksGainsNoDevice) {
   }
 }
 
-// The model can find what it looks for: a violation with these words, for each of three seeds.
+// The model can find what it searches for: a violation with these words, for each of three seeds.
 void expect_counter_example(ArbitrationOptions options, const char* words) {
   for (const uint64_t seed : {1, 2, 3}) {
     options.seed = seed;
@@ -144,17 +144,17 @@ TEST(Arbitration, ARollingUpdateBetweenTheFormsOfMarksIsNotSeen) {
   EXPECT_GT(model.stats().released, steps / 400);
 }
 
-// What the marks policy of the chart is for: a mark that a tenant takes away from a claim of a pod that was let go
-// makes the allocation look unproven, and a writer whose view of the pod is behind withdraws it. The next pod gets a
-// device that is in use.
+// Why the chart has the marks policy: when a tenant removes the mark of an ungated pod's claim, the allocation
+// looks unproven, and a writer with an old view of the pod withdraws it. The next pod gets a device that is in
+// use.
 TEST(Arbitration, WithMarksTakenAwayTheCounterExampleIsFound) {
   ArbitrationOptions options;
   options.forger = Forger::kTakesMarks;
   expect_counter_example(options, "d/t");
 }
 
-// What the marks policy of the chart is for: the list of users is what remembers a pod that kube-scheduler took off
-// reservedFor, so a tenant who may rewrite the list loses its allocation under a pod that was let go.
+// Why the chart has the marks policy: only the list of users remembers a pod that kube-scheduler took out of
+// reservedFor, so a tenant who may rewrite the list makes an ungated pod lose its allocation.
 TEST(Arbitration, WithAForgedListOfUsersTheCounterExampleIsFound) {
   ArbitrationOptions options;
   options.forger = Forger::kUsers;
@@ -168,7 +168,7 @@ TEST(Arbitration, WithoutTheDurableProofTheCounterExampleIsFound) {
   expect_counter_example(options, "is used by");
 }
 
-// Nor does it overlook a pod that is let go with a claim that another writer took back.
+// It also finds a pod that is ungated with a claim that another writer withdrew.
 TEST(Arbitration, WithoutTheAnnouncementOfALeaveTheCounterExampleIsFound) {
   ArbitrationOptions options;
   options.durable_leaving = false;
@@ -185,8 +185,8 @@ TEST(Arbitration, WithoutTheAnnouncementOfALeaveTheCounterExampleIsFound) {
   EXPECT_GT(found, 0u);
 }
 
-// Nor an allocation that goes with the last reservation although a pod that was let go may use it: kube-scheduler's
-// Unreserve took that pod off the list of consumers.
+// It also finds an allocation that is removed with the last reservation although an ungated pod may use it:
+// kube-scheduler's Unreserve took that pod out of the consumers.
 TEST(Arbitration, WithoutTheListOfUsersTheCounterExampleIsFound) {
   ArbitrationOptions options;
   options.durable_users = false;

@@ -14,7 +14,7 @@ client::Entry entry_of(const std::shared_ptr<const T>& object) {
   return {object, meta, client::parse_revision(meta.resource_version).value_or(0)};
 }
 
-// One event of a table into a store, as the stream would bring it.
+// Applies one event of a table to a store, as the watch would.
 template <typename Table>
 bool deliver_next(const Table& table, client::ObjectStore& store) {
   for (const auto& event : table.log) {
@@ -80,7 +80,7 @@ ModelWriter::ModelWriter(ArbitrationModel& model)
   relist();
 }
 
-// As Manager wires its stores.
+// The wiring of Manager's stores.
 void ModelWriter::listen() {
   pods_.on_stream_change([this](const client::Change<api::Pod>& c) {
     if (c.before && !c.after) memory_.gone_uids.put(c.before->metadata.uid, true);
@@ -142,7 +142,7 @@ void ModelWriter::perform(const reconcile::Write& write, std::function<void(Resu
   const bool private_mark = !model_.options_.durable_proof && (write.purpose == "prove" || write.purpose == "enlist");
   const bool private_list = !model_.options_.durable_users && write.purpose == "enlist";
   if (private_mark || private_list) {
-    // P3, or the list of users, without its write of the claim: this writer's private knowledge.
+    // P3, or the list of users, without the write of the claim: this writer's private knowledge.
     if (auto known = claims_.get(write.object.store_key()); known && known->status.allocation) {
       auto marked = std::make_shared<api::ResourceClaim>(*known);
       marked->metadata.resource_version = std::to_string(++model_.revision_);
@@ -156,7 +156,7 @@ void ModelWriter::perform(const reconcile::Write& write, std::function<void(Resu
     }
   }
   if (!model_.options_.durable_leaving && write.purpose == "announce-leaving") {
-    // P8 without its write of the pod: the announcement is this writer's private knowledge.
+    // P8 without the write of the pod: the announcement is this writer's private knowledge.
     if (auto known = pods_.get(write.object.store_key())) {
       auto leaving = std::make_shared<api::Pod>(*known);
       leaving->metadata.resource_version = std::to_string(++model_.revision_);

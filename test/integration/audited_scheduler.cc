@@ -8,7 +8,7 @@
 namespace dra::integration {
 namespace {
 
-// The allocation in the answer was written by kube-scheduler: it owns the field.
+// kube-scheduler wrote the allocation in the answer: it owns the field.
 bool is_its_allocation(const Json& claim) {
   for (const Json& entry : claim.at("metadata").value("managedFields", Json::array()))
     if (entry.value("manager", "") == "kube-scheduler" && entry.value("subresource", "") == "status" &&
@@ -22,7 +22,7 @@ bool is_its_allocation(const Json& claim) {
 SchedulerStats AuditedScheduler::stats() {
   std::ifstream file(log_);
   file.seekg(static_cast<std::streamoff>(offset_));
-  for (std::string line; std::getline(file, line) && !file.eof();) {  // a line without its end is still being written
+  for (std::string line; std::getline(file, line) && !file.eof();) {  // a line without a newline is still being written
     offset_ += line.size() + 1;
     take(line);
   }
@@ -36,7 +36,7 @@ void AuditedScheduler::take(const std::string& line) {
   const std::string resource = target.value("resource", ""), part = target.value("subresource", "");
   if (resource == "pods" && part == "status") {
     const Json asked = event.value("requestObject", Json::object()).value("status", Json::object());
-    if (code < 400 && asked.value("nominatedNodeName", Json()).is_string()) ++stats_.nominations;  // null: taken back
+    if (code < 400 && asked.value("nominatedNodeName", Json()).is_string()) ++stats_.nominations;  // null: cleared
     return;
   }
   const bool of_claim = resource == "resourceclaims";

@@ -1,4 +1,4 @@
-// What an audit log says about kube-scheduler, from lines as kube-apiserver writes them.
+// Counts kube-scheduler's writes from audit log lines in kube-apiserver's format.
 #include "test/integration/audited_scheduler.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ class AuditLog : public testing::Test {
     if (!subresource.empty()) ref["subresource"] = subresource;
     return ref;
   }
-  // The claim as a status write answers it; `owner` wrote the allocation.
+  // The claim in the answer to a status write; `owner` wrote the allocation.
   static Json claim(const std::string& owner) {
     Json object{{"metadata", {{"uid", "u"}}}, {"status", Json::object()}};
     if (owner.empty()) return object;
@@ -75,7 +75,7 @@ TEST_F(AuditLog, AnAllocationIsItsOwnOnlyIfItWroteTheField) {
   write(event("update", target(), 200, claim("")));                        // the finalizer
   write(event("update", target("status"), 200, claim("kube-scheduler")));  // the allocation
   write(event("update", target("status"), 200, claim("kube-scheduler")));  // one more pod reserved
-  write(event("update", target("status"), 200, claim("somebody")));        // reserved what others allocated
+  write(event("update", target("status"), 200, claim("somebody")));        // another's allocation reserved
   EXPECT_EQ(scheduler.stats().claim_writes, 4u);
   EXPECT_EQ(scheduler.stats().allocations, 1u);
   EXPECT_EQ(scheduler.stats().deallocations, 0u);

@@ -1,5 +1,5 @@
-// Many pods at once while the manager's watch of claims is half a minute late: answers to its own writes are all it
-// knows.
+// Many pods at once while the manager's watch of claims is half a minute late: it knows only the answers to its own
+// writes.
 //
 // DRA_BURST_PODS: how many pods (1000).
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ TEST(Burst, OneClaimPerEntryAlthoughTheClaimWatchLags) {
   });
   manager.start();
   ASSERT_TRUE(cluster.eventually([&] { return manager.manager().leading(); }, 70s));
-  cluster.plane().pass(31s);  // the lag is real time on a real control plane, too
+  cluster.plane().pass(31s);  // the lag is also real time on a real control plane
   for (size_t i = 0; i < pods; ++i)
     cluster.api().create(pod("p" + std::to_string(i), {from_template("gpu", "one-gpu")}));
   cluster.plane().pass(90s);
@@ -40,7 +40,7 @@ TEST(Burst, OneClaimPerEntryAlthoughTheClaimWatchLags) {
   EXPECT_EQ(cluster.watchdog().claims(), pods);
   EXPECT_EQ(cluster.watchdog().most_claims_per_entry(), 1u);
   EXPECT_EQ(manager.guard().seen().at("claimtemplate/create-claim"), pods) << "no create was tried twice";
-  VerdictOptions waiting;  // 80 devices: most pods wait, and nobody binds
+  VerdictOptions waiting;  // 80 devices: most pods wait unbound
   for (size_t i = 0; i < pods; ++i) waiting.may_wait.insert("default/p" + std::to_string(i));
   EXPECT_EQ(cluster.verdict(waiting), "");
   std::printf("%zu pods, %zu claims, %zu creates\n", pods, cluster.watchdog().claims(),

@@ -19,9 +19,9 @@ namespace {
 constexpr size_t kMostOutput = 2000;
 constexpr int kGraceMilliseconds = 3000;
 
-// In the child, between fork and exec: only what is safe there.
+// In the child, between fork and exec: only async-signal-safe calls.
 [[noreturn]] void become(const char* program, char* const* arguments, int log, pid_t parent) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // also when the test is killed
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // the child also dies if the test is killed
   if (::getppid() != parent) ::_exit(127);
   ::dup2(log, STDOUT_FILENO);
   ::dup2(log, STDERR_FILENO);
@@ -59,7 +59,7 @@ ChildProcess::ChildProcess(ChildProcess&& other) noexcept
 ChildProcess::~ChildProcess() {
   if (reap()) return;
   ::kill(pid_, SIGTERM);
-  // Readable when the process has ended. Where the kernel has no such descriptors, it is not waited for.
+  // Readable when the process has ended. If the kernel lacks such descriptors, there is no waiting.
   pollfd ended{static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)), POLLIN, 0};
   if (ended.fd >= 0) {
     ::poll(&ended, 1, kGraceMilliseconds);

@@ -91,7 +91,7 @@ void ClaimController::work(const std::string& key) {
 
 void ClaimController::sync_pod(const std::string& key, const api::Pod& pod) {
   if (pod.metadata.deleting() || pod.terminal()) return worker_.finish(key, true);
-  std::map<std::string, std::string> names;  // the complete set: upstream's partial one is a bug of its own
+  std::map<std::string, std::string> names;  // the complete set; upstream's partial one is a bug there
   std::vector<ChainedCall> calls;
   bool news = false;
   auto& made = made_[pod.metadata.uid];
@@ -143,7 +143,7 @@ void ClaimController::sync_pod(const std::string& key, const api::Pod& pod) {
       calls.push_back(patch(*claim, "/status", {{"status", {{"reservedFor", consumers}}}}));
     }
   if (!news) return run(key, std::move(calls));
-  // Creates first; their answers name the claims that the apply then publishes.
+  // Creates come first; their answers name the claims that the apply then publishes.
   const size_t creates = static_cast<size_t>(
       std::count_if(calls.begin(), calls.end(), [](const ChainedCall& call) { return call.method == "POST"; }));
   auto left = std::make_shared<size_t>(creates);
@@ -192,7 +192,7 @@ void ClaimController::sync_claim(const std::string& key, const api::ResourceClai
   if (shrank || (finalizer && claim.metadata.deleting() && empty && claim.status.allocation)) {
     Json status{{"reservedFor", empty ? Json(nullptr) : remaining}};
     if (empty && finalizer) status["allocation"] = nullptr;
-    // Two writes, as upstream: the second one when the answer shows the finalizer without an allocation.
+    // Two writes, as upstream: the second one if the answer has the finalizer and no allocation.
     return run(key, {patch(claim, "/status", {{"status", status}})},
                [claim](CallChain& chain, const client::Response& answer) {
                  const Json object = Json::parse(answer.body, nullptr, false);

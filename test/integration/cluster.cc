@@ -12,7 +12,7 @@
 namespace dra::integration {
 namespace {
 
-// Faults are the subject of these tests: what the manager logs about them is only in the way, unless it is asked for.
+// These tests are about faults: the manager's logs about them only disturb, unless they are requested.
 void keep_quiet() {
   static const bool kLoud = std::getenv("DRA_INTEGRATION_LOG") != nullptr;
   if (kLoud)
@@ -27,7 +27,7 @@ std::string lines(const std::vector<std::string>& findings) {
   return text;
 }
 
-// The control plane that all clusters of the program share; null when KUBEBUILDER_ASSETS is not set.
+// The control plane that all clusters of the program share; null if KUBEBUILDER_ASSETS is not set.
 RealControlPlane* shared_real_plane() {
   static const char* const kFolder = std::getenv("KUBEBUILDER_ASSETS");
   if (!kFolder) return nullptr;

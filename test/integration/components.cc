@@ -28,7 +28,7 @@ Components::Components(ControlPlane& plane, const ComponentOptions& options) : p
 Components::~Components() {
   if (!kubelets_) return;
   kubelets_->stop();
-  // Their last posted task runs while they are still there.
+  // Their last posted task must run while they still exist.
   plane_.run_until([] { return false; }, std::chrono::milliseconds(1));
 }
 

@@ -1,9 +1,9 @@
-// The manager is killed around each of its writes (docs/write-points.md), before it is sent and after it took effect
-// but before the answer arrives. A successor starts. In the end everything must be as if nothing had happened.
+// The manager is killed around each of its writes (docs/write-points.md): before it is sent, or after it took effect
+// and before the answer arrives. A successor starts. At the end everything must be as if nothing had happened.
 //
-// In a short run each write point is met twice, once before and once after, in scenarios that take turns.
-// DRA_CRASH_SEEDS: so many seeds for each write point of each scenario, before and after; DRA_CRASH_POINT: only this
-// write point.
+// A short run meets each write point twice, once before and once after, in alternating scenarios.
+// DRA_CRASH_SEEDS: this many seeds for each write point of each scenario, before and after; DRA_CRASH_POINT: only
+// this write point.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ bool short_run() {
   return std::getenv("DRA_CRASH_SEEDS") == nullptr;
 }
 
-// A run without a crash; each is made once.
+// A run without a crash; each one runs only once.
 const RunReport& calm_run(const Scenario& scenario, uint64_t seed) {
   static std::map<std::pair<std::string, uint64_t>, RunReport> done;
   const std::pair<std::string, uint64_t> key(scenario.name, seed);
@@ -44,7 +44,7 @@ const RunReport& calm_run(const Scenario& scenario, uint64_t seed) {
 
 using Turn = std::tuple<std::string, std::string, bool>;  // scenario, write point, after
 
-// The turns of a short run: each write point before and after, the rarest first, in the scenario that sees it and has
+// The turns of a short run: each write point before and after, the rarest first, each in the scenario that has it and
 // the fewest turns so far.
 std::set<Turn> make_turns() {
   std::map<std::string, std::vector<std::string>> seen_by;
@@ -85,7 +85,7 @@ TEST_P(EveryScenario, EndsWell) {
 TEST(WritePoints, TheDocumentListsEveryWriteThatIsSeenAndNoOther) {
   const std::set<std::string> documented = documented_points();
   std::set<std::string> seen;
-  // Which writes a run needs depends on the order of events; a second seed helps the rare ones.
+  // The writes of a run depend on the order of events; a second seed helps find rare ones.
   for (uint64_t seed = 1; seed <= 2 && seen != documented; ++seed)
     for (const Scenario& scenario : scenarios())
       for (const auto& [point, count] : calm_run(scenario, seed).seen) seen.insert(point);

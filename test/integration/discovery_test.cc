@@ -1,5 +1,5 @@
-// What the manager makes of servers that serve other versions of resource.k8s.io, or none, and of a rival that makes
-// claims from templates.
+// How the manager handles servers that serve other versions of resource.k8s.io, or none, and a rival that makes claims
+// from templates.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -12,13 +12,13 @@ using namespace std::chrono_literals;
 
 const std::vector<std::string> kVersions = {"v1", "v1beta2", "v1beta1"};
 
-// A server alone, which serves exactly one version of the API, or none.
+// Only a server, which serves exactly one version of the API, or none.
 struct Bare {
   explicit Bare(const std::string& served) : plane(options(served)), api(plane, plane.transport()), version(served) {}
 
   static SimOptions options(const std::string& served) {
     SimOptions chosen;
-    chosen.withdrawn_versions.push_back("resource.k8s.io/v1alpha3");  // has DeviceTaintRules alone
+    chosen.withdrawn_versions.push_back("resource.k8s.io/v1alpha3");  // has only DeviceTaintRules
     for (const std::string& known : kVersions)
       if (known != served) chosen.withdrawn_versions.push_back("resource.k8s.io/" + known);
     return chosen;
@@ -40,7 +40,7 @@ struct Bare {
     ASSERT_EQ(made.status, 201) << made.body;
   }
 
-  // In v1beta1 a request has no `exactly` and a device keeps its attributes under `basic`.
+  // In v1beta1 a request has no `exactly`, and a device has its attributes under `basic`.
   void add_world() {
     post("nodes", node("n0"));
     post("deviceclasses", device_class());
@@ -111,7 +111,7 @@ class OwnModeBeside : public ::testing::Test {
     process.manager.lease = manager::ManagerOptions::LeaseRef{"kube-system", "dra-controller-manager"};
     manager = &cluster->start("m1", process);
   }
-  // kube-controller-manager's lease, renewed now. Nobody: it was released.
+  // kube-controller-manager's lease, renewed now. Empty holder: released.
   void lease(const std::string& holder) {
     const std::string path = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-controller-manager";
     Json made{{"apiVersion", "coordination.k8s.io/v1"},
@@ -166,7 +166,7 @@ TEST_F(OwnModeBeside, APodThatWaitsShowsThatTheClaimControllerIsOff) {
   begin(false);
   pass(30s);
   EXPECT_FALSE(manager->manager().ready());
-  // No evidence: nobody can make a claim from a template that is not there.
+  // Not evidence: no controller can create a claim from a template that does not exist.
   cluster->api().create(pod("forged", {from_template("gpu", "no-such-template")}));
   pass(1min);
   EXPECT_FALSE(manager->manager().ready());
@@ -188,7 +188,7 @@ TEST_F(OwnModeBeside, AReleasedLeaseSettlesItAndANewOneDisputesItAgain) {
   EXPECT_FALSE(manager->manager().ready());
 }
 
-// Whoever may create claims could make some that look like a rival's work: that is no evidence.
+// Any user who may create claims can fake a rival's claims: they are not evidence.
 TEST_F(OwnModeBeside, ForgedClaimsChangeNothing) {
   ClusterOptions options;
   options.embedded = true;

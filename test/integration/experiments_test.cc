@@ -1,5 +1,5 @@
-// Experiments that were made on a real 1.36 control plane, E2 to E35, each as a test of what this project makes of the
-// situation (docs/experiments.md says what was observed and why some do not apply).
+// Experiments made on a real 1.36 control plane, E2 to E35, each as a test of this project's behaviour in the same
+// situation (docs/experiments.md has the observations and says why some do not apply).
 #include "test/integration/world.h"
 
 namespace dra::integration::experiments_test {
@@ -197,7 +197,7 @@ TEST_F(Experiment, E11_ADeviceHandedOutTwiceIsReportedWithinTenSeconds) {
   }
   EXPECT_TRUE(within(10s, [&] { return reasons().contains("DeviceOverCommitted"); }));
   EXPECT_TRUE(allocated("a") && allocated("b")) << "never repaired by guessing";
-  // What we hand out stays clear of it.
+  // Our allocations avoid it.
   api().create(pod("p", {from_template("gpu", "one-gpu")}));
   ASSERT_TRUE(soon([&] { return bound("p"); }));
   const auto ours = get_claim(generated("p"))->status.allocation->results.front();
@@ -253,7 +253,7 @@ TEST_F(Experiment, E15_ADeletedGatedPodLeavesNothingWithinFourSeconds) {
 
 TEST_F(Experiment, E16_OurTimestampIsNow) {
   begin();
-  pass(1h);  // or less, but longer than what is tolerated below
+  pass(1h);  // at most; but longer than the toleration below
   api().create(pod("p", {from_template("gpu", "one-gpu")}));
   ASSERT_TRUE(within(2s, [&] { return bound("p"); }));
   WallTime stamped;

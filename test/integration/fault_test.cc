@@ -1,7 +1,7 @@
 // A bad network between the manager and the API server: refused, lost, hanging, throttled and failing requests, watches
-// that are cut, expire, fall silent or repeat themselves. In the end everything must be as if nothing had happened.
+// that are cut, expire, fall silent or repeat events. At the end everything must be as if nothing had happened.
 //
-// In a short run each kind of fault meets every third scenario, in turns. DRA_FAULT_SEEDS: so many seeds for each kind
+// In a short run each kind of fault meets every third scenario in turn. DRA_FAULT_SEEDS: this many seeds for each kind
 // in each scenario.
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using client::FaultPlan;
 using client::FaultRates;
 using namespace std::chrono_literals;
 
-// Answers a share of the writes with this status, unsent.
+// Answers a share of the writes with this status, without sending them.
 FaultPlan answered_with(Random& random, double share, int status, const std::string& reason, int retry_after = 0) {
   return [&random, share, status, reason, retry_after](const client::Request& request, bool streamed) {
     Fault fault;
@@ -88,7 +88,7 @@ TEST_P(Faults, EveryScenarioEndsWell) {
       RunOptions options;
       options.seed = seed;
       options.network = GetParam().plan;
-      // Time-outs of 30 s, a watch that is silent for 90 s before it is given up, and back-offs on top.
+      // Time-outs of 30 s, a watch that is silent for 90 s before it is given up, and back-offs in addition.
       options.patience = 600s;
       const RunReport report = run(scenario, options);
       longest = std::max(longest, report.longest_stage);

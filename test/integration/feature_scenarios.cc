@@ -67,7 +67,7 @@ std::string condition_reason(Stage& s, const std::string& rule) {
   return conditions.empty() ? "" : conditions[0].value("reason", "");
 }
 
-// A rule for one pool, guarded: two pods may go, four may not before the rule says so.
+// A rule for one pool, limited: two pods may be evicted, four may not before the rule is approved.
 void play_rules(Stage& s) {
   s.api().create(claim_template("one-gpu"));
   s.begin();
@@ -85,7 +85,7 @@ void play_rules(Stage& s) {
   s.end(pods);
 }
 
-// Devices that another takes while our view of claims is old: the claim that was made for them goes, and is made again.
+// Another writer takes devices while our view of claims is old: the claim made for them is deleted and created again.
 void play_extended(Stage& s) {
   s.api().merge(Api::path("DeviceClass", "gpu"), {{"spec", {{"extendedResourceName", kExtendedResource}}}});
   s.delay_claims(2s);
@@ -118,7 +118,7 @@ void play_extended(Stage& s) {
   s.end(pods, {"default/foreign"});
 }
 
-// One device of the two fails.
+// One of the two devices fails.
 void play_conditions(Stage& s) {
   s.api().create(claim_template("one-gpu"));
   s.api().merge(Api::path("ResourceSlice", std::string("n0-") + kDriver),

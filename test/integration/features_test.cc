@@ -1,5 +1,5 @@
-// Features at the size in which they are promised: a DeviceTaintRule for many pods, extended resources and binding
-// conditions in bind mode. DRA_FEATURE_PODS: pods of each (100; a rule evicts ten times as many).
+// Features at their promised size: a DeviceTaintRule for many pods, extended resources and binding conditions in bind
+// mode. DRA_FEATURE_PODS: pods of each (100; a rule evicts ten times as many).
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -36,7 +36,7 @@ std::string text_at(const Json& rule, const char* field) {
   return conditions.empty() ? "" : conditions[0].value(field, "");
 }
 
-// The first pod goes within a second, the rate is kept, none goes twice, and the simulation said how many.
+// The first pod is evicted within a second, the rate holds, no pod is evicted twice; the simulation gave the number.
 TEST(TaintRules, ManyPodsOfADriver) {
   const size_t count = 10 * pods_wanted();
   ClusterOptions options = embedded(10, count / 10);
@@ -89,7 +89,7 @@ TEST(TaintRules, ManyPodsOfADriver) {
 }
 
 // Some nodes have device plugins, the others devices of the class: every pod is bound, no device is used twice, each
-// claim is in its pod's status, and none is left.
+// claim is in its pod's status, and none remains.
 TEST(BindMode, ExtendedResources) {
   const size_t count = pods_wanted();
   Cluster cluster(embedded(10, count / 10));
@@ -121,8 +121,8 @@ TEST(BindMode, ExtendedResources) {
   EXPECT_EQ(cluster.empty_verdict(), "");
 }
 
-// A driver that sets the condition of most devices late, lets one device of each node fail and never says anything of
-// one: in the end every pod has a device that was prepared, no other is held, and nobody polled for it.
+// A driver sets the condition of most devices late, lets one device of each node fail and never reports on one: at the
+// end every pod has a prepared device, no other device is held, and nothing polled for it.
 TEST(BindMode, BindingConditionsSetLateFailingAndNever) {
   const size_t count = pods_wanted(), nodes = 10, devices = count / nodes + 2;
   Cluster cluster(embedded(nodes, devices));
@@ -163,7 +163,7 @@ TEST(BindMode, BindingConditionsSetLateFailingAndNever) {
     }
     return cluster.watchdog().bound_pods() == count;
   };
-  // All but the one whose device stays silent are bound soon.
+  // All pods except the one with the silent device are bound soon.
   EXPECT_TRUE(cluster.eventually([&] { return drive(), cluster.watchdog().bound_pods() >= count - 1; }, 120s, 500ms));
   cluster.pass(10s);
   const size_t quiet = requests;

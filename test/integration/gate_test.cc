@@ -1,4 +1,4 @@
-// The way of pods through gate mode, from creation to the last device given back.
+// Pods in gate mode, from creation to the release of the last device.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -40,7 +40,7 @@ TEST(Gate, TwoHundredPodsAreBoundAndLeaveNothingBehind) {
   EXPECT_EQ(cluster.scheduler().stats().nominations, 0u) << "the names came with the node";
 }
 
-// The claims are made and cleaned up by kube-controller-manager; what it does must not meet what we do.
+// kube-controller-manager creates and cleans up the claims; its writes must not conflict with ours.
 TEST(Gate, BesideTheClaimControllerOfKubeControllerManager) {
   ClusterOptions options;
   options.nodes = 10;

@@ -1,5 +1,5 @@
-// Groups that contend for devices: every one is placed whole, none blocks another, and nothing is held unmarked for
-// longer than the timeout.
+// Groups that compete for devices: each is placed whole, none blocks another, and nothing is held unmarked for longer
+// than the timeout.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -111,8 +111,8 @@ TEST(Groups, TwentyContendUnderTwoManagersThatBothLead) {
   contend(false, 2);
 }
 
-// A group has every device and another pod waits for one: a member that ends gets its place again, although its device
-// is free for ten seconds before it comes, as with a Job controller's back-off.
+// A group has every device and another pod waits for one: a replacement for an ended member gets its place, although
+// its device is free for ten seconds before it is created, as with a Job controller's back-off.
 TEST(Groups, AMemberThatComesAgainKeepsItsPlace) {
   ClusterOptions options;
   options.components.scheduler_allocates = false;
@@ -146,14 +146,14 @@ TEST(Groups, AMemberThatComesAgainKeepsItsPlace) {
     create(again, true);
     EXPECT_TRUE(cluster.eventually([&] { return bound(again); }, 5s)) << round;
   }
-  // One that does not come again leaves its device to others.
+  // A member that is not replaced leaves its device to others.
   cluster.api().remove_now("/api/v1/namespaces/default/pods/train-3");
   cluster.pass(25s);
   EXPECT_FALSE(bound("single"));
   EXPECT_TRUE(cluster.eventually([&] { return bound("single"); }, 10s)) << "--gang-hold-timeout";
 }
 
-// A label of a plugin that nobody installed here must not hold pods back.
+// A label of a plugin that is not installed here must not block pods.
 TEST(Groups, WithoutPodGroupsThePodIsPlacedAlone) {
   ClusterOptions options;
   options.embedded = true;

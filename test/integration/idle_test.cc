@@ -1,4 +1,4 @@
-// A cluster in which nothing happens, and keys that cannot succeed: what the manager may do meanwhile.
+// A cluster in which nothing happens, and keys that cannot succeed: the limits of the manager's activity.
 //
 // DRA_IDLE_CLAIMS: claims in the idle cluster (400).
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace dra::integration::idle_test {
 
 using namespace std::chrono_literals;
 
-// Ten minutes; on a real control plane as long as there is patience for.
+// Ten minutes; on a real control plane DRA_REAL_PATIENCE.
 TEST(Idle, TenMinutesWithoutAWriteButLeaseRenewals) {
   const size_t claims = from_environment("DRA_IDLE_CLAIMS", 400);
   ClusterOptions options;
@@ -49,7 +49,7 @@ TEST(Idle, TenMinutesWithoutAWriteButLeaseRenewals) {
               renewals);
 }
 
-// Attempts of one key under a write that always fails in some way.
+// Attempts of one key whose write always fails in some way.
 struct Attempts {
   size_t first_ten_seconds = 0;
   size_t longest_run_later = 0;  // most attempts in any 30 s after two minutes
@@ -109,7 +109,7 @@ TEST(Attempts, AreFewAndGetFewer) {
                 attempts.first_ten_seconds, attempts.longest_run_later);
     EXPECT_GE(attempts.first_ten_seconds, 1u) << name;
     EXPECT_LE(attempts.first_ten_seconds, 12u) << name;
-    // A lost race backs off by key; everything else is tried once in 8 s, for all objects of one cause together.
+    // A lost race backs off per key; any other failure is retried once in 8 s, for all objects of one cause together.
     EXPECT_LE(attempts.longest_run_later, name == std::string_view("409") ? 1u : 4u) << name;
   }
 }

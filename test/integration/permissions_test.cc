@@ -1,5 +1,5 @@
-// The roles in charts/ against the manager: they are what the table in pkg/manager/permissions.cc says, they suffice,
-// and without any one of their permissions exactly the controllers that need it stay off.
+// The roles in charts/ against the manager: they match the table in pkg/manager/permissions.cc, they suffice, and
+// without any one of their permissions exactly the controllers that need it stay off.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ Json roles_data() {
   return read_yaml(std::string(kChart) + "files/roles.yaml").at(0);
 }
 
-// The roles and their bindings as templates/rbac.yaml makes them when every mode is chosen.
+// The roles and their bindings that templates/rbac.yaml renders with every mode enabled.
 std::vector<Json> role_charts() {
   std::vector<Json> all;
   for (const Json& role : roles_data()) {
@@ -97,7 +97,7 @@ TEST(Charts, RolesAreWhatTheTableSays) {
   EXPECT_EQ(shipped, needed);
 }
 
-// What Helm makes of the data, by charts/install.yaml: the roles of the default modes, bound in their scope.
+// Helm's output from the data, by charts/install.yaml: the roles of the default modes, bound in their scope.
 TEST(Charts, EveryRenderedRoleIsTheDataAndBoundToTheServiceAccount) {
   std::map<std::string, std::multiset<std::string>> data, rendered;
   for (const Json& role : roles_data())
@@ -122,7 +122,7 @@ TEST(Charts, EveryRenderedRoleIsTheDataAndBoundToTheServiceAccount) {
   for (const auto& [name, permissions] : rendered) EXPECT_EQ(permissions, data[name]) << name;
 }
 
-// A cluster in which the charts' roles are installed, and a manager that has nothing but its service account's token.
+// A cluster with the charts' roles installed, and a manager that has only its service account's token.
 class Guarded {
  public:
   Guarded() : cluster_(cluster_options()) {
@@ -130,7 +130,7 @@ class Guarded {
       if (object["kind"] == "Namespace" || object["kind"] == "ServiceAccount") create(object);
   }
 
-  // `without`: "verb group/resource name", taken out of every role.
+  // `without`: "verb group/resource name", removed from every role.
   void install_roles(const std::string& without = "") {
     for (Json& object : role_charts()) {
       if (object.contains("rules")) object["rules"] = split_rules(object, without);
@@ -240,7 +240,7 @@ TEST(Permissions, TheShippedRolesSuffice) {
   EXPECT_TRUE(world.permissions_check().ok);
   EXPECT_EQ(world.permissions_check().note, "");
 
-  // A tainted device under a running pod: it goes, and what it held is given back.
+  // A tainted device under a running pod: the pod is evicted, and its devices are released.
   const std::string node = world.cluster().api().get(Api::path("Pod", "templated"))["spec"]["nodeName"];
   Json tainted = slice(node, 2);
   for (Json& device : tainted["spec"]["devices"])
@@ -255,20 +255,20 @@ TEST(Permissions, TheShippedRolesSuffice) {
     if (world.cluster().api().exists(Api::path("Pod", name))) world.cluster().api().remove(Api::path("Pod", name));
   EXPECT_TRUE(world.cluster().eventually([&] { return world.cluster().watchdog().held_devices() == 0; }, 60s));
   EXPECT_EQ(world.wrote(), (std::set<std::string>{"allocation", "claimtemplate", "lifecycle", "tainteviction"}));
-  // Nothing was refused, by either kind of answer.
+  // Nothing was refused, in either encoding.
   EXPECT_EQ(world.metrics().find("code=\"403\""), std::string::npos);
   EXPECT_EQ(world.metrics().find("result=\"PermissionDenied\""), std::string::npos);
 }
 
 TEST(Permissions, EachOneRemovedInTurn) {
   std::map<std::string, std::set<std::string>> needed_by;  // permission -> controllers
-  std::map<std::string, std::string> shown;                // permission -> as it is named
+  std::map<std::string, std::string> shown;                // permission -> its displayed name
   for (const manager::PermissionRole& role : manager::permission_roles())
     for (const client::Permission& p : permissions_of(role, all_controllers())) {
       needed_by[rule_text(p.verb, p)].insert(std::string(role.controller));
       shown[rule_text(p.verb, p)] = manager::permission_text(p);
     }
-  // Waiting for each to be noticed takes an hour of real time: there it is one of ten, unless DRA_PERMISSION_STEP=1.
+  // Noticing each takes an hour of real time in all: there only one in ten is tried, unless DRA_PERMISSION_STEP=1.
   const size_t step = from_environment("DRA_PERMISSION_STEP", Cluster({.nodes = 0}).plane().simulated() ? 1 : 10);
   size_t turn = 0;
   const std::set<std::string> all = {"allocation", "claimtemplate", "lifecycle", "tainteviction"};
@@ -293,7 +293,7 @@ TEST(Permissions, EachOneRemovedInTurn) {
     EXPECT_EQ(check.ok, controllers.size() < all.size()) << check.message;
     EXPECT_NE(world.metrics().find("dra_missing_permissions{permission=\"" + shown[permission].substr(0, 10)),
               std::string::npos);
-    // Those that need it do nothing, the others all of theirs.
+    // Controllers that need it write nothing, the others do all their work.
     for (const std::string& controller : world.wrote()) EXPECT_FALSE(controllers.contains(controller)) << controller;
     EXPECT_EQ(world.bound("handmade"), !off("allocation"));
     EXPECT_EQ(world.bound("templated"), !off("allocation") && !off("claimtemplate"));
@@ -305,7 +305,7 @@ TEST(Permissions, EachOneRemovedInTurn) {
         EXPECT_FALSE(claim["metadata"].contains("finalizers")) << claim;
       }
     }
-    // Granted later, it is noticed within a minute.
+    // When granted later, it is noticed within a minute.
     world.install_roles();
     EXPECT_TRUE(world.cluster().eventually(
         [&] { return world.permissions_check().note.empty() && world.bound("templated") && world.bound("handmade"); },
@@ -317,7 +317,7 @@ TEST(Permissions, EachOneRemovedInTurn) {
   }
 }
 
-// Labels of namespaces are missing to those pods alone whose affinity needs them, and they are told by what role.
+// Missing labels of namespaces affect only pods whose affinity needs them; their event names the role.
 TEST(Permissions, NamespacesAreMissingToThoseWhoSelectThem) {
   Guarded world;
   world.install_roles("list /namespaces ");
@@ -342,7 +342,7 @@ TEST(Permissions, NamespacesAreMissingToThoseWhoSelectThem) {
   EXPECT_TRUE(world.cluster().eventually([&] { return world.bound("choosy"); }, 180s));
 }
 
-// Each kind of volumes, removed in turn: pods with a PersistentVolumeClaim wait and name the role, others do not.
+// Each storage kind, removed in turn: pods with a PersistentVolumeClaim wait and name the role, others do not.
 TEST(Permissions, VolumesAreMissingToPodsWithVolumesAlone) {
   if (!Cluster({.nodes = 0}).plane().simulated()) GTEST_SKIP() << "an hour of real time";
   std::vector<std::string> permissions;
@@ -369,7 +369,7 @@ TEST(Permissions, VolumesAreMissingToPodsWithVolumesAlone) {
     EXPECT_TRUE(world.cluster().eventually(
         [&] { return said("bind the ClusterRole dra-controller-manager:allocation-volumes"); }, 30s));
     EXPECT_FALSE(world.bound("user"));
-    // Granted later, its reason is the volume's own.
+    // When it is granted later, the reason is the volume's own.
     world.install_roles();
     EXPECT_TRUE(world.cluster().eventually([&] { return said("\\\"data\\\" not found"); }, 180s));
   }

@@ -1,4 +1,4 @@
-// Pods whose node depends on other pods, in gate mode: none is let go towards a node that kube-scheduler would refuse.
+// Pods whose node depends on other pods, in gate mode: none is ungated towards a node that kube-scheduler would refuse.
 #include "test/integration/world.h"
 
 namespace dra::integration::placement_test {
@@ -112,7 +112,7 @@ TEST_F(Placement, APodWithoutClaimsThatGoesMakesRoom) {
   EXPECT_TRUE(soon([&] { return bound("second"); }, 60s));
 }
 
-// Labels of namespaces are watched from the first pod on that needs them.
+// Labels of namespaces are watched once the first pod needs them.
 TEST_F(Placement, NamespacesAreSelectedByLabel) {
   begin();
   api().merge(Api::path("Namespace", "default"), {{"metadata", {{"labels", {{"team", "x"}}}}}});

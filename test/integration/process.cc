@@ -9,7 +9,7 @@
 namespace dra::integration {
 namespace {
 
-// What a request is about: "resourceclaims/<namespace>/<name>", and the subresource.
+// The target of a request: "resourceclaims/<namespace>/<name>", and the subresource.
 struct Target {
   std::string plural, ns, name, subresource;
 };
@@ -25,7 +25,7 @@ Target parse_target(const std::string& target) {
     at = slash + 1;
   }
   Target result;
-  size_t i = !parts.empty() && parts[0] == "api" ? 2 : 3;  // behind /api/v1 or /apis/group/version
+  size_t i = !parts.empty() && parts[0] == "api" ? 2 : 3;  // after /api/v1 or /apis/group/version
   if (i + 1 < parts.size() && parts[i] == "namespaces") {
     result.ns = parts[i + 1];
     i += 2;

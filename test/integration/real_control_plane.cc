@@ -62,7 +62,7 @@ std::vector<std::string> etcd_arguments(const std::string& directory, int client
           "--unsafe-no-fsync"};
 }
 
-// What kube-scheduler writes, with the answers. Nothing else.
+// kube-scheduler's writes, with the answers, and nothing else.
 constexpr const char* kAuditPolicy = R"(apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -76,8 +76,8 @@ rules:
 - level: None
 )";
 
-// ServiceAccount is off because nobody makes service accounts; TaintNodesByCondition because nobody would take the
-// taint of new nodes away. Nobody here is to be throttled by the server.
+// ServiceAccount is off because nothing creates service accounts; TaintNodesByCondition because nothing would remove
+// the taint of new nodes. The server must not throttle any client here.
 std::vector<std::string> apiserver_arguments(const std::string& directory, int etcd, int port) {
   const std::string key = directory + "/service-account.key";
   return {"--etcd-servers=" + address(etcd),
@@ -259,7 +259,7 @@ Result<void> RealControlPlane::start_garbage_collector() {
 
 std::unique_ptr<Scheduler> RealControlPlane::own_scheduler() {
   if (!has("kube-scheduler")) return nullptr;
-  // Where the log ends now is where the new scheduler's part begins.
+  // The new scheduler's part of the log begins at its present end.
   const std::string log = directory_ + "/audit.log";
   std::error_code none_yet;
   const auto size = std::filesystem::file_size(log, none_yet);

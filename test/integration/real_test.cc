@@ -1,5 +1,5 @@
-// What the manager needs of an API server, asked of the embedded one and, when KUBEBUILDER_ASSETS names a folder with
-// etcd and kube-apiserver, of a real one (docs/real-cluster.md).
+// What the manager needs from an API server, checked with the embedded one and, if KUBEBUILDER_ASSETS names a folder
+// with etcd and kube-apiserver, with a real one (docs/real-cluster.md).
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 
 constexpr const char* kProtobuf = "application/vnd.kubernetes.protobuf";
 
-// A program that is not there, one that ends, one that never answers.
+// A missing program, one that ends, one that never answers.
 class Start : public testing::Test {
  protected:
   Start() {
@@ -62,7 +62,7 @@ TEST_F(Start, AMissingProgramIsNamed) {
 
 TEST_F(Start, AProgramThatEndsIsQuotedAndTheOtherIsStopped) {
   program("etcd", "exec sleep 60");
-  // Not before the other one has said who it is.
+  // Not before the other program has written its process id.
   program("kube-apiserver", "until [ -s " + folder_ + "/etcd.pid ]; do sleep 0.01; done\n" +
                                 "echo unknown flag: --secure-port >&2; exit 3");
   const std::string why = failure(30s);
@@ -74,7 +74,7 @@ TEST_F(Start, AServerThatNeverAnswersIsGivenUp) {
   program("etcd", "exec sleep 60");
   program("kube-apiserver", "echo still thinking; exec sleep 60");
   std::string why = failure(500ms);
-  // On a busy machine the programs may not have got anywhere yet.
+  // On a busy machine the programs may still be starting.
   for (int patience = 1; patience <= 16 && why.find("still thinking") == std::string::npos; patience *= 4)
     why = failure(std::chrono::seconds(patience));
   EXPECT_NE(why.find("was not ready in time"), std::string::npos) << why;
@@ -109,7 +109,7 @@ class Server : public testing::TestWithParam<Kind> {
   }
 
   static client::Resource claims() { return {"resource.k8s.io", "v1", "resourceclaims", "ResourceClaim", true}; }
-  // A patch of claim "c" as reconcilers write it, through the writer that performs theirs.
+  // A patch of claim "c" in the reconcilers' form, through the writer that performs theirs.
   Result<client::Written> patch(const std::string& subresource, const Json& body, const Json& at,
                                 const std::string& uid = "") {
     client::WriteRequest write;
@@ -160,7 +160,7 @@ TEST_P(Server, TakesAnAllocationOnceAndSaysWhoWroteIt) {
   const Json allocated = Json::parse(written->object);
   EXPECT_EQ(allocated["status"]["allocation"]["devices"]["results"][0]["device"], "gpu-0");
 
-  // Known to be ours by the owner of the field.
+  // The owner of the field shows that it is ours.
   const auto owns_allocation = [](const Json& field) {
     return field.value("subresource", "") == "status" && field["fieldsV1"].contains("f:status") &&
            field["fieldsV1"]["f:status"].contains("f:allocation");
@@ -170,7 +170,7 @@ TEST_P(Server, TakesAnAllocationOnceAndSaysWhoWroteIt) {
     if (owns_allocation(field)) owners.insert(field["manager"].get<std::string>());
   EXPECT_EQ(owners, std::set<std::string>{std::string(reconcile::kAllocationManager)});
 
-  // A rival that looked before that write, and one that looked after it.
+  // A rival that read before that write, and one that read after it.
   EXPECT_EQ(outcome(patch("status", allocated_on_n0(pod_made), fresh)), "Conflict");
   Json other = allocated_on_n0(pod_made);
   other["status"]["allocation"]["devices"]["results"][0]["device"] = "gpu-1";
@@ -197,7 +197,7 @@ TEST_P(Server, StreamsAListAndWhatComesAfterIt) {
   EXPECT_TRUE(plane_->run_until([&] { return informer.store().get("default/after") != nullptr; }, 30s));
 }
 
-// Objects in which as much as possible of what is read is set.
+// Objects in which as many as possible of the fields that we read are set.
 Json full_pod() {
   return Json::parse(R"({"apiVersion": "v1", "kind": "Pod",
     "metadata": {"name": "full", "namespace": "default", "labels": {"app": "x", "empty": ""},
@@ -330,7 +330,7 @@ TEST_P(Server, SaysTheSameInBothEncodings) {
   const auto expected = api::decode_list<api::ResourceClaim>(api_->call("GET", list).body);
   for (const api::ResourceClaim& one : expected->items)
     EXPECT_EQ(*informer.store().get(one.metadata.key()), one) << one.metadata.key();
-  // A revision that the server cannot know: the refusal is in protobuf, too.
+  // A revision that the server cannot know: the refusal is also in protobuf.
   const Answer refused = api_->call("GET", list + "?resourceVersion=x", "", "", kProtobuf);
   client::Response response;
   response.status = refused.status;

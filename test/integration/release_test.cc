@@ -1,5 +1,5 @@
-// Around the moment at which a pod is let go: a node changes while a pod waits for its turn, and kube-scheduler takes
-// reservations back. Nobody is reserved, ungated or pinned where it cannot run.
+// Around the moment at which a pod is ungated: a node changes while a pod waits for its turn, and kube-scheduler
+// withdraws reservations. No pod is reserved, ungated or pinned where it cannot run.
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -57,7 +57,7 @@ class NodeChanges : public World, public testing::WithParamInterface<NodeChange>
   }
 };
 
-// The second consumer of a shared claim waits unreserved while the first runs, and goes elsewhere when it has ended.
+// The second consumer of a shared claim waits unreserved while the first runs, then moves to another node.
 TEST_P(NodeChanges, ASecondConsumerDoesNotWaitForeverForANodeThatRefusesIt) {
   begin();
   label_nodes();
@@ -75,13 +75,13 @@ TEST_P(NodeChanges, ASecondConsumerDoesNotWaitForeverForANodeThatRefusesIt) {
   EXPECT_NE(node_of("second"), node);
 }
 
-// The node refuses the pod after its claim was proven and before the gate goes (the claim's name is published late).
+// The node refuses the pod after its claim was proven and before the gate is lifted (the claim's name comes late).
 TEST_P(NodeChanges, AGatedPodMovesAwayFromANodeThatRefusesIt) {
   begin(Claims::kOwn, /*manager=*/false);
   label_nodes();
   api().create(claim("shared"));
   start_manager();
-  // The reservation is in the stream late, and the gate waits for it.
+  // The watch delivers the reservation late, and the gate waits for it.
   api().create(consumer("first", {from_claim("gpu", "shared")}));
   ASSERT_TRUE(soon([&] { return bound("first"); }));
   manager().network().set_plan([](const client::Request& request, bool streamed) {
@@ -126,7 +126,7 @@ TEST_F(TwoNodes, APodWithClaimsOnDifferentNodesIsNotLetGo) {
 
 class LetGo : public World {};
 
-// kube-scheduler's Unreserve, seen with a volume that is not bound in time: the pod was let go and is pinned.
+// kube-scheduler's Unreserve, as seen when a volume is not bound in time: the pod was ungated and is pinned.
 TEST_F(LetGo, AReservationThatKubeSchedulerTookBackIsRestored) {
   begin(Claims::kOwn, /*manager=*/true, /*scheduler=*/false);
   for (const char* name : {"c", "shared"}) api().create(claim(name));
@@ -143,7 +143,7 @@ TEST_F(LetGo, AReservationThatKubeSchedulerTookBackIsRestored) {
   EXPECT_EQ(consumers("shared").size(), 2u) << "a pod that was not let go by us is kube-scheduler's to reserve for";
 }
 
-// Deleted while its pod is still gated: neither waits for the other.
+// A claim deleted while its pod is still gated: neither waits for the other.
 TEST_F(LetGo, AClaimThatIsDeletedUnderAGatedPodGoes) {
   begin(Claims::kOwn, /*manager=*/false);
   for (const char* node : {"n0", "n1"}) api().merge(Api::path("Node", node), {{"spec", {{"unschedulable", true}}}});
@@ -167,7 +167,7 @@ Json extended_consumer(const std::string& name, const char* resource, const char
   return object;
 }
 
-// kube-scheduler would make and allocate the claim of such a pod by itself, and nobody could prove that.
+// kube-scheduler would create and allocate such a pod's claim by itself, and nobody could prove that.
 TEST_F(LetGo, APodThatAsksForAnExtendedResourceOfAClassIsNotLetGoTowardsDra) {
   begin();
   Json offered = device_class("offered");
@@ -179,7 +179,7 @@ TEST_F(LetGo, APodThatAsksForAnExtendedResourceOfAClassIsNotLetGoTowardsDra) {
   EXPECT_TRUE(never([&] { return !gated("explicit") || !gated("implicit") || !gated("init"); }, 20s));
   EXPECT_TRUE(reasons().contains("ExtendedResource"));
   EXPECT_FALSE(reasons().contains("Allocated"));
-  // A device plugin comes up on n1.
+  // A device plugin starts on n1.
   api().merge(Api::path("Node", "n1") + "/status", {{"status", {{"allocatable", {{"example.com/gpu", "4"}}}}}});
   EXPECT_TRUE(soon([&] { return bound("explicit") && bound("init"); }));
   EXPECT_EQ(node_of("explicit"), "n1");

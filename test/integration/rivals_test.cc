@@ -1,4 +1,4 @@
-// Two managers that both lead for the whole run: the worst that leader election can let happen.
+// Two managers that both lead for the whole run: the worst case of leader election.
 //
 // DRA_RIVAL_PODS: how many pods (96); DRA_RIVAL_SEEDS: runs (2).
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace dra::integration::rivals_test {
 
 using namespace std::chrono_literals;
 
-// Delays of its own for every request, and streams that lag by up to `lag`, each for itself.
+// Random delays for every request, and watches that each lag independently by up to `lag`.
 client::FaultPlan lagging(Random& random, Duration lag) {
   return [&random, lag](const client::Request&, bool streamed) {
     client::Fault fault;
@@ -35,7 +35,7 @@ TEST(TwoLeaders, HandOutEveryDeviceOnceAndLeaveNoPodBehind) {
     Cluster cluster(options);
     SeededRandom chance(seed);
     cluster.api().create(claim_template("one-gpu"));
-    // Streams of about the same age make both decide at the same time; a late one makes decisions on what is long past.
+    // With watches of similar age both decide at the same time; a late one decides on an outdated state.
     const Duration lag = seed % 2 == 1 ? 30ms : 500ms;
     for (const char* name : {"a", "b"}) {
       ProcessOptions process;

@@ -81,7 +81,7 @@ bool Stage::all_bound(const std::vector<std::string>& pods) {
 }
 
 void Stage::check(const VerdictOptions& options) {
-  // What is under way (a reservation pruned, a finalizer removed) gets its time first.
+  // Work in progress (a reservation pruned, a finalizer removed) may finish first.
   std::string verdict;
   for (int i = 0; i < 40; ++i) {
     verdict = cluster_.verdict(options);
@@ -96,7 +96,7 @@ void Stage::end(const std::vector<std::string>& pods, const std::set<std::string
     if (watchdog().pod("default/" + pod)) api().remove(Api::path("Pod", pod));
   await("everything given back after the pods were deleted",
         [&] { return watchdog().claims() == kept_claims.size() && watchdog().held_devices() == 0; });
-  // The last writes are under way, and with them perhaps the crash of this run and its successor's start.
+  // The last writes are in progress, and with them perhaps this run's crash and its successor's start.
   cluster_.pass(std::chrono::seconds(2));
   std::string verdict;
   for (int i = 0; i < 40; ++i) {

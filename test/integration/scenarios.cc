@@ -39,7 +39,7 @@ void allocate_foreign(Api& api, const std::string& claim, const std::string& nod
                                                     {"reservedFor", {pod_reference(consumer)}}}}});
 }
 
-// Generated and shared claims, pods with two claims, a finished pod, pods that have to wait for devices; then
+// Generated and shared claims, pods with two claims, a finished pod, pods that must wait for devices; then
 // deletions.
 void play_templates(Stage& s) {
   s.api().create(claim_template("one-gpu"));
@@ -63,7 +63,7 @@ void play_templates(Stage& s) {
     const auto shared = s.watchdog().claim("default/shared");
     return shared && shared->status.reserved_for.size() == 1;
   });
-  // Its pod stays, as a Job's does, so no garbage collector takes it.
+  // Its pod stays, like a Job's, so no garbage collector deletes it.
   s.await("the claim of the finished pod deleted", [&] {
     const auto finished = s.watchdog().pod("default/job");
     return finished && finished->done() && s.watchdog().claims() == 15;
@@ -72,7 +72,7 @@ void play_templates(Stage& s) {
   s.end(together({single, doubles, sharing, waiting, {"job"}}), {"default/shared"});
 }
 
-// Pods that we bind ourselves, and pods that somebody else bound.
+// Pods that we bind ourselves, and pods that others bound.
 void play_bind(Stage& s) {
   s.api().create(claim_template("one-gpu"));
   s.begin();
@@ -97,7 +97,7 @@ void play_bind(Stage& s) {
   s.end(together({bind, bare}));
 }
 
-// Others hand out the devices that we are about to choose, while our view of claims is old.
+// Others allocate the devices that we are about to choose, while our view of claims is old.
 void play_rivals(Stage& s) {
   s.api().create(claim_template("one-gpu"));
   s.delay_claims(400ms);
@@ -113,7 +113,7 @@ void play_rivals(Stage& s) {
     s.api().create(claim("foreign" + number));
     const Json consumer = s.api().create(pod(foreign.back(), {from_claim("gpu", "foreign" + number)}, running));
     s.cluster().pass(1s);
-    // The rival takes the first device that is free by the latest state; so do we, by an older one.
+    // The rival takes the first free device of the latest state; we take that of an older state.
     size_t free = 0;
     while (s.watchdog().is_held(std::string(kDriver) + "/n0/gpu-" + std::to_string(free))) ++free;
     allocate_foreign(s.api(), "foreign" + number, "n0", "gpu-" + std::to_string(free), consumer);
@@ -125,7 +125,7 @@ void play_rivals(Stage& s) {
   s.end(together({names("v", 6), foreign}), {"default/foreign0", "default/foreign1", "default/foreign2"});
 }
 
-// A pod that somebody bound goes between the allocation of its claim and the reservation.
+// A pod bound by another is deleted between the allocation of its claim and the reservation.
 void play_unused(Stage& s) {
   s.delay_claims(2s);
   s.begin();
@@ -137,7 +137,7 @@ void play_unused(Stage& s) {
   s.api().create(pod("u0", {from_claim("gpu", "lonely")}, elsewhere));
   s.await("the claim allocated", [&] { return s.watchdog().held_devices() == 1; });
   s.api().remove_now(Api::path("Pod", "u0"));
-  s.cluster().plane().pass(75s);  // in real time, too: the grace of an unused allocation is a minute
+  s.cluster().plane().pass(75s);  // also in real time: the grace period of an unused allocation is a minute
   s.end({}, {"default/lonely"});
 }
 
@@ -175,7 +175,7 @@ void play_release(Stage& s) {
   s.end(pods);
 }
 
-// A device gets a NoExecute taint: its pod goes, and its Deployment-like successor gets another device.
+// A device gets a NoExecute taint: its pod is evicted, and its replacement, as by a Deployment, gets another device.
 void play_eviction(Stage& s) {
   s.api().create(claim_template("one-gpu"));
   s.begin();
@@ -192,7 +192,7 @@ void play_eviction(Stage& s) {
   s.end(pods);
 }
 
-// The reasons why a pod waits change and come back: the events about it become a series.
+// A pod's reasons to wait change and come back: the events about it become a series.
 void play_reasons(Stage& s) {
   s.api().create(claim_template("one-gpu"));
   const std::string path = Api::path("Node", "n0");
@@ -203,7 +203,7 @@ void play_reasons(Stage& s) {
   s.begin();
   const Json held = s.api().create(pod("p", {from_template("gpu", "one-gpu")}));
   s.cluster().pass(2s);
-  // A tenant forges the announcement that the pod leaves its claim at a version to come.
+  // A tenant forges the announcement that the pod leaves its claim at a future version.
   const auto waiting = s.watchdog().claim(
       "default/" + reconcile::generated_claim_name("p", "gpu", held["metadata"]["uid"].get<std::string>()));
   if (waiting)
@@ -222,7 +222,7 @@ void play_reasons(Stage& s) {
   s.end({"p"});
 }
 
-// The node of a shared claim is cordoned after its second consumer was reserved and before that is let go.
+// The node of a shared claim is cordoned after its second consumer was reserved and before that consumer is ungated.
 void play_moves(Stage& s) {
   s.api().create(claim("shared"));
   s.delay_claims(3s);
@@ -250,8 +250,8 @@ void play_moves(Stage& s) {
   s.end({"m0", "m1"}, {"default/shared"});
 }
 
-// Three pods share a claim. kube-scheduler takes them out of reservedFor again and again (Unreserve), and the others
-// end; then the claim is deleted. The last one that lives keeps the device.
+// Three pods share a claim. kube-scheduler takes them out of reservedFor again and again (Unreserve), and all but one
+// end; then the claim is deleted. The last living pod keeps the device.
 void play_shared(Stage& s) {
   const std::string path = Api::path("ResourceClaim", "shared");
   s.api().create(claim("shared"));
@@ -286,7 +286,7 @@ void play_shared(Stage& s) {
   s.end({"h0", "h1", "h2"});
 }
 
-// Two groups, of which one fits at a time, and one of pods with a claim that they share.
+// Two groups, of which only one fits at a time, and one group of pods that share a claim.
 void play_groups(Stage& s, const PodOptions& options) {
   s.api().create(claim_template("one-gpu"));
   s.api().create(claim("shared"));

@@ -9,18 +9,18 @@ using Names = std::vector<std::string>;
 
 class Situation : public World {
  protected:
-  // A pod that waits for somebody else's gate: its claims are made, and nothing is allocated.
+  // A pod that waits for another gate: its claims are created, and nothing is allocated.
   void held(const std::string& name, const std::vector<Entry>& entries) {
     api().create(pod(name, entries, {.gates = {"ext/hold"}}));
   }
-  // A bound pod that uses a claim made by hand and allocated by others.
+  // A bound pod that uses a handmade claim allocated by others.
   Json user_of(const std::string& name, const std::string& claim) {
     PodOptions options;
     options.gated = false;
     options.node = "n0";
     return api().create(pod(name, {from_claim("gpu", claim)}, options));
   }
-  // What our generated claim for a pod's entry would look like, made by another controller.
+  // The equivalent of our generated claim for a pod's entry, made by another controller.
   Json made_by_others(const Json& owner, const std::string& entry, const std::string& name) {
     Json object = claim(name);
     object["metadata"]["annotations"] = {{"resource.kubernetes.io/pod-claim-name", entry}};
@@ -101,7 +101,7 @@ TEST_F(Situation, FindExistingClaimByLabel) {
 TEST_F(Situation, FindCreatedClaimInCache) {
   begin(Claims::kOwn, /*manager=*/false);
   start_manager();
-  // The publication is refused once while the watch of claims stands still: the claim is known from the answer alone.
+  // The publication is refused once while the watch of claims is stopped: the claim is known only from the answer.
   int refusals = 1;
   manager().network().set_plan([&](const client::Request& request, bool) {
     client::Fault fault;

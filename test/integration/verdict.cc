@@ -85,7 +85,7 @@ class Inspection {
     if (options_.may_wait.contains(pod.metadata.key())) return;
     if (pod.node_name.empty()) return say(name + " is not bound");
     for (const std::string& key : reconcile::claim_keys_of(pod)) {
-      // Where a device plugin serves the pod no claim is made for its extended resources.
+      // If a device plugin serves the pod, no claim is created for its extended resources.
       if (!pod.extended_resource_claim_status && key == pod.metadata.ns + "/" + reconcile::extended_claim_name(pod))
         continue;
       const auto claim =
@@ -170,7 +170,7 @@ void Watchdog::on_pod(const client::Change<api::Pod>& change) {
     return;
   }
   if (!pod.node_name.empty()) bound_.insert(uid);
-  // A pod without a gate that is ours to bind uses nothing before it is bound.
+  // An ungated pod that is ours to bind uses nothing before it is bound.
   const bool waits = !pod.scheduling_gates.empty() || (pod.scheduler_name == kOurScheduler && pod.node_name.empty());
   if (waits || !released_.insert(uid).second) return;
   const auto claims = of_pod_.find(uid);

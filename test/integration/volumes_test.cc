@@ -1,5 +1,5 @@
-// Volumes beside devices, in bind mode and in gate mode: static local ones, ones made for the first consumer, zonal
-// ones that were bound before; and what goes wrong with them, which concerns nobody else.
+// Volumes beside devices, in bind mode and in gate mode: static local ones, ones provisioned for the first consumer,
+// zonal ones that were already bound; and their failures, which must not affect other pods.
 #include <cstdlib>
 #include <map>
 
@@ -110,7 +110,7 @@ class Volumes : public World, public testing::WithParamInterface<allocation::Mod
       if (event.value("/regarding/name"_json_pointer, "") == pod_name) out += event.value("note", "") + "\n";
     return out;
   }
-  // The volume of each claim is reachable from the pod's node, and no volume has two claims.
+  // Each claim's volume is reachable from the pod's node, and no volume has two claims.
   void expect_volumes_fit() {
     std::map<std::string, std::string> claim_of;
     for (const Json& object : api().list("PersistentVolumeClaim")) {
@@ -143,7 +143,7 @@ TEST_P(Volumes, OfAllKindsAreBoundAndAttachedBeforePodsRun) {
     EXPECT_TRUE(soon([&] { return running(name); }, 60s)) << name << ": " << events_of(name);
   expect_volumes_fit();
   EXPECT_EQ(cluster().verdict(), "");
-  // Attached volumes are CSI's, one for each pod that has one, and they are let go with the pod.
+  // Attached volumes are CSI's, one for each pod that has one, and they are detached with the pod.
   size_t csi = 0;
   for (const Json& v : api().list("PersistentVolume"))
     if (v["spec"].contains("csi") && v["status"].value("phase", "") == "Bound") ++csi;
@@ -179,7 +179,7 @@ TEST_P(Volumes, WhatOneNodeRefusesIsMadeOnAnother) {
   expect_volumes_fit();
 }
 
-// Each is the reason of its own pod, in words that name it; pods beside them do not notice.
+// Each failure is the reason of its own pod, in words that name it; other pods are not affected.
 TEST_P(Volumes, BadOnesAreNamed) {
   furnish();
   api().create(user("missing", "nowhere"));
@@ -204,7 +204,7 @@ TEST_P(Volumes, BadOnesAreNamed) {
     EXPECT_FALSE(bound(name)) << name;
   }
   EXPECT_EQ(cluster().watchdog().held_devices(), 1u) << "pods that cannot run hold no devices";
-  // Once there is what was missing, the pod goes on.
+  // Once the missing object exists, the pod proceeds.
   api().create(volume_claim("nowhere", "fast"));
   EXPECT_TRUE(soon([&] { return running("missing"); }, 60s)) << events_of("missing");
 }

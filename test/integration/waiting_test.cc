@@ -1,4 +1,4 @@
-// Many pods that wait for devices while others come and go: what that costs, and that nobody waits for a crowd.
+// Many pods that wait for devices while others come and go: what that costs, and that a crowd delays nobody.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -44,15 +44,15 @@ class Waiting : public ::testing::Test {
   std::map<std::string, size_t> passes;
 };
 
-// 800 pods wait, 300 nodes are full of devices in use, and 14 ordinary pods end a second: no device is freed, so hardly
-// anything is tried.
+// 800 pods wait, 300 nodes are full of devices in use, and 14 ordinary pods end per second: no device becomes free, so
+// hardly anything is tried.
 TEST_F(Waiting, OrdinaryPodsThatEndTryOneWaitingPodOfAShape) {
   constexpr size_t kNodes = 300, kWaiting = 800, kEndings = 14 * 10;
   begin(kNodes, 1);
   for (size_t i = 0; i < kNodes + kWaiting; ++i)
     cluster->api().create(pod("p" + std::to_string(i), {from_template("gpu", "one-gpu")}));
   ASSERT_TRUE(cluster->eventually([&] { return cluster->watchdog().bound_pods() == kNodes; }, 120s));
-  // The same twice, leading and not: the difference in time is what leading costs.
+  // The same twice, leading and not leading: the difference in time is the cost of leading.
   double seconds[2] = {};
   size_t tried = 0;
   for (const int round : {0, 1}) {
@@ -79,7 +79,7 @@ TEST_F(Waiting, OrdinaryPodsThatEndTryOneWaitingPodOfAShape) {
   EXPECT_LE(tried, 3 * kEndings);
 }
 
-// 1,000 pods of one namespace that nothing fits, then one of another namespace.
+// 1,000 pods of one namespace that fit nowhere, then one of another namespace.
 TEST_F(Waiting, ACrowdInOneNamespaceDoesNotDelayAnother) {
   begin(4, 4);
   cluster->api().create(claim_template("too-many", "gpu", 5));
@@ -95,7 +95,7 @@ TEST_F(Waiting, ACrowdInOneNamespaceDoesNotDelayAnother) {
   EXPECT_TRUE(cluster->eventually([&] { return cluster->watchdog().bound_pods() == 1; }, 2s, 20ms));
 }
 
-// Ten minutes: less than until events that still hold are said again.
+// Ten minutes: shorter than the interval at which events that still apply are repeated.
 TEST_F(Waiting, AnIdleClusterWithWaitingPodsWritesNothing) {
   const size_t waiting = from_environment("DRA_WAITING_PODS", 1000);
   begin(50, 4);

@@ -31,7 +31,7 @@ void wipe_kind(Api& api, const std::string& kind) {
     expect_ok("delete all " + kind, api.call("DELETE", Api::path(kind, "", ns), R"({"gracePeriodSeconds":0})"));
 }
 
-// Objects of these collections whose names begin with our name.
+// Objects of these collections whose names begin with ours.
 void wipe_ours(Api& api, const std::string& collection) {
   const Answer answer = api.call("GET", collection);
   expect_ok(collection, answer);
@@ -48,7 +48,7 @@ void wipe(Api& api) {
   for (const char* kind :
        {"Pod", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass", "Node", "Event"})
     wipe_kind(api, kind);
-  // All but the API server's own.
+  // All except the API server's own.
   for (const Json& lease : api.list("Lease"))
     if (!lease["metadata"]["name"].get<std::string>().starts_with("apiserver-"))
       api.remove(object_path("Lease", lease));

@@ -12,7 +12,7 @@ void World::begin(Claims claims, bool manager, bool scheduler) {
   options.components.scheduler = scheduler;
   options.components.volumes = volumes_;
   options.components.claim_controller = claims == Claims::kObserve;
-  cluster_.reset();  // two at a time would share a real control plane
+  cluster_.reset();  // two at once would share a real control plane
   cluster_ = std::make_unique<Cluster>(options);
   api().create(claim_template("one-gpu"));
   api().create(claim_template("two-gpus", "gpu", 2));

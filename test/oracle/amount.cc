@@ -5,10 +5,10 @@
 namespace dra::oracle {
 namespace {
 
-// Digits beyond these would overflow; no test quantity comes near.
+// More digits would overflow; no test quantity comes near that.
 constexpr size_t kMaxDigits = 27;
 
-// The factor of a suffix in nano units; 0 when unknown.
+// The factor of a suffix in nano units; 0 if unknown.
 Amount suffix_factor(std::string_view suffix) {
   const Amount nano = 1;
   if (suffix.empty()) return kOne;

@@ -30,7 +30,7 @@ class Checker {
   }
 
  private:
-  // Every entry belongs to an option; every request is served by exactly one.
+  // Every entry belongs to an option; exactly one option serves each request.
   std::string claim(size_t c, const api::AllocationResult& result) {
     std::set<std::string> served;
     for (const SceneRequest& request : scene_.requests) {
@@ -166,7 +166,7 @@ class Checker {
       const auto& selector = own ? device.device->node_selector : device.slice->node_selector;
       local = local || !node_name.empty() || (device.device->binds_to_node && world_.on("DRADeviceBindingConditions"));
       if (!selector || selector->terms.empty()) continue;
-      // Of several terms the first that holds for the node.
+      // Of several terms, the first that matches the node.
       const auto term = std::find_if(
           selector->terms.begin(), selector->terms.end(),
           [&](const api::NodeSelectorTerm& t) { return node_matches(api::NodeSelector{{t}}, *scene_.node); });
@@ -183,7 +183,7 @@ class Checker {
     return same(result.node_selector, expected) ? "" : "nodeSelector is not what its devices need";
   }
 
-  // Equal up to the order of requirements.
+  // Equal except for the order of requirements.
   static bool same(std::optional<api::NodeSelector> a, std::optional<api::NodeSelector> b) {
     auto before = [](const api::NodeSelectorRequirement& x, const api::NodeSelectorRequirement& y) {
       return std::tie(x.key, x.op, x.values) < std::tie(y.key, y.op, y.values);

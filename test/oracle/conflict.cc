@@ -1,4 +1,4 @@
-// The rules that concern several devices at once: use, counters, capacity, constraints, the limit of a claim.
+// The rules about several devices together: use, counters, capacity, constraints, the limit of a claim.
 #include <algorithm>
 #include <set>
 #include <variant>
@@ -22,7 +22,7 @@ struct ValueLister {
   }
 };
 
-// Every value of an attribute as text with its type in front; a scalar is a list of one.
+// Every value of an attribute as text prefixed by its type; a scalar is a list of one.
 std::optional<std::set<std::string>> values_of(const api::DeviceAttribute& attribute) {
   std::set<std::string> out = std::visit(ValueLister{}, attribute);
   if (out.empty()) return std::nullopt;
@@ -36,7 +36,7 @@ bool constraint_covers(const api::DeviceConstraint& constraint, const World& wor
                      [&](const std::string& name) { return name == request || name == option.result_name; });
 }
 
-// match: some value is common to all devices. distinct: no value is common to two.
+// match: all devices share some value. distinct: no two devices share a value.
 bool constraint_holds(const Scene& scene, const std::vector<Pick>& picks, const std::string& attribute, bool match) {
   std::optional<std::set<std::string>> common;
   std::set<std::string> seen;
@@ -80,15 +80,15 @@ std::string use_conflict(const Scene& scene, const std::vector<Pick>& picks) {
   for (size_t i = 0; i < picks.size(); ++i) {
     const SceneDevice& device = scene.devices[picks[i].device];
     const bool admin = picks[i].option->spec->admin_access;
-    // What was handed out without a share is in use as a whole, even if it could be shared.
+    // A device allocated without a share is in use as a whole, even if it could be shared.
     if (!admin && device.held) return device.name.text() + " is in use";
     for (size_t j = 0; j < i; ++j) {
       if (picks[j].device != picks[i].device) continue;
       const SceneOption &a = *picks[j].option, &b = *picks[i].option;
       if (a.claim == b.claim && a.request == b.request) return device.name.text() + " twice for one request";
       if (device.shared) continue;
-      // Admin access looks past other claims' use, not past its own claim's. What an earlier request of this decision
-      // took, even with admin access, is taken.
+      // Admin access ignores the use by other claims, but not by its own claim. A device that an earlier request of
+      // this decision took, even with admin access, is taken.
       if (!admin || a.claim == b.claim) return device.name.text() + " twice";
     }
   }
@@ -100,7 +100,7 @@ std::string counter_conflict(const Scene& scene, const std::vector<Pick>& picks)
   std::set<size_t> paid;
   for (const Pick& pick : picks) {
     const SceneDevice& device = scene.devices[pick.device];
-    // A shared device pays once however many hold it; any other pays for every pick, admin access included.
+    // A shared device pays once, however many hold it; any other pays for every pick, including admin access.
     if (device.shared && (device.shares_held || !paid.insert(pick.device).second)) continue;
     for (const auto& consumption : device.device->consumes_counters)
       for (const auto& [counter, value] : consumption.counters) {

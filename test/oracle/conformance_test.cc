@@ -1,4 +1,4 @@
-// The oracle against verdicts it did not make: an exhaustive search by other hands and documented semantics.
+// The oracle against verdicts from elsewhere: an independent exhaustive search and documented semantics.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -39,7 +39,7 @@ TEST(OracleConformance, CasesThatUpstreamGetsWrong) {
   expect_same_verdicts("allocator_upstream_wrong.jsonl", 5);
 }
 
-// Where upstream's tables name devices, the search finds the same ones: its order is upstream's first-fit order.
+// If upstream's tables name devices, the search finds the same ones: its order is upstream's first-fit order.
 TEST(OracleConformance, FirstFitOrder) {
   const test::ConformanceData data = test::conformance_data();
   std::ifstream file(data.file("allocator_first_fit.jsonl"));

@@ -1,5 +1,5 @@
-// The random worlds show everything the allocator has rules for: each ingredient is there, with and without a solution,
-// and matters: there are worlds that are decided otherwise without it.
+// The random worlds cover every rule of the allocator: each ingredient occurs, with and without a solution, and it
+// matters: some worlds are decided differently without it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace dra::oracle::coverage_test {
 namespace {
 
-// Takes the ingredient out; false when the world has none of it.
+// Removes the ingredient; false if the world has none of it.
 using Remove = std::function<bool(World&)>;
 
 struct Ingredient {
@@ -158,7 +158,7 @@ bool no_unknown_counters(World& world) {
   })(world);
 }
 
-// Were they current, what the older generation left behind could be had.
+// If they were current, what the older generation left would be available.
 bool obsolete_slices_current(World& world) {
   bool any = false;
   for (api::ResourceSlice& slice : world.slices) {

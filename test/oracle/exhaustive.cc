@@ -8,7 +8,7 @@ namespace {
 
 class Search {
  public:
-  // The search ends with the first solution of which `enough` is true; empty: with the first.
+  // The search ends with the first solution for which `enough` is true; without `enough`, with the first.
   Search(const Scene& scene, uint64_t max_steps, std::function<bool(const std::vector<Pick>&)> enough = nullptr)
       : scene_(scene), max_steps_(max_steps), enough_(std::move(enough)) {}
 
@@ -32,8 +32,8 @@ class Search {
     return option.all ? static_cast<int64_t>(option.candidates.size()) : option.count;
   }
 
-  // Whether the claim would have too many results with this option and the smallest ones of its later requests. Saves
-  // trying combinations that the limit refuses anyway.
+  // Whether the claim would have too many results with this option and the smallest options of its later requests.
+  // Avoids trying combinations that the limit refuses anyway.
   bool beyond_limit(size_t index, const SceneOption& option) const {
     int64_t results = size_of(option);
     for (const Pick& pick : picks_) results += pick.option->claim == option.claim;

@@ -76,13 +76,13 @@ class WorldMaker {
         term.match_expressions = {{"zone", "NotIn", {"zb"}}};
         break;
       default:
-        // Field requirements take one value, as the API server demands.
+        // Field requirements have one value, as the API server requires.
         term.match_fields = {{"metadata.name", "In", {dice_.chance(50) ? "n0" : "n1"}}};
     }
     return {{term}};
   }
 
-  // Rules: for nothing, for everything, for what their selectors name.
+  // Rules that match nothing, everything, or what their selectors name.
   void make_taint_rules() {
     const int rules = dice_.between(1, 2);
     for (int r = 0; r < rules; ++r) {
@@ -97,7 +97,7 @@ class WorldMaker {
     }
   }
 
-  // More devices than a claim may have results, all alike.
+  // More devices than a claim may have results, all equal.
   void make_crowd() {
     api::ResourceSlice slice;
     slice.metadata.name = "crowd";
@@ -159,7 +159,7 @@ class WorldMaker {
   void finish_pool(int number, std::vector<api::ResourceSlice> slices) {
     for (size_t s = 0; s < slices.size(); ++s) {
       slices[s].pool.resource_slice_count = static_cast<int64_t>(slices.size());
-      // Names whose order is not the order of making.
+      // Names whose order differs from the order of creation.
       slices[s].metadata.name = std::string(1, static_cast<char>('a' + dice_.below(3))) + "-" + std::to_string(number) +
                                 "-" + std::to_string(s);
     }
@@ -170,16 +170,16 @@ class WorldMaker {
           for (api::ResourceSlice& slice : slices)
             slice.pool.resource_slice_count = slices[0].pool.resource_slice_count;
           break;
-        case 1:  // invalid: a name twice
+        case 1:  // invalid: a duplicate name
           if (!slices[0].devices.empty()) {
             slices[0].devices.push_back(slices[0].devices[0]);
             ++devices_;
           }
           break;
-        case 2:  // invalid: a counter that nobody declares
+        case 2:  // invalid: a counter that is not declared
           if (!slices[0].devices.empty()) slices[0].devices[0].consumes_counters = {{"nowhere", {{"mem", "1"}}}};
           break;
-        default: {  // what an older generation left behind
+        default: {  // left by an older generation
           api::ResourceSlice old = slices[0];
           old.metadata.name = "0-old-" + std::to_string(number);
           --old.pool.generation;
@@ -204,7 +204,7 @@ class WorldMaker {
           break;
         case 1:
           device.node_selector = some_selector();
-          // The API lets devices, unlike slices, have several terms.
+          // In the API, devices, unlike slices, may have several terms.
           if (dice_.chance(25)) device.node_selector->terms.push_back(some_selector().terms[0]);
           break;
         default:
@@ -235,7 +235,7 @@ class WorldMaker {
     if (dice_.chance(85)) device.attributes[key("numa")] = int64_t{dice_.between(0, 1)};
     if (dice_.chance(30)) device.attributes[key("flag")] = dice_.chance(50);
     if (dice_.chance(80)) {
-      // Standard attributes have a domain of their own, so they tie devices of different drivers together.
+      // Standard attributes have their own domain, so they connect devices of different drivers.
       api::DeviceAttribute roots = std::string(dice_.one_of(kRoots));
       if (dice_.chance(40)) {
         std::vector<std::string> list = {dice_.one_of(kRoots)};
@@ -279,11 +279,11 @@ class WorldMaker {
       cores->second.request_policy = {"1", {}, api::CapacityRange{"500m", std::nullopt, std::nullopt}};
     switch (dice_.below(6)) {
       case 0:
-        break;  // no policy: who asks for nothing takes it all
-      case 3:   // a default alone may exceed what there is
+        break;  // no policy: a request without an amount takes it all
+      case 3:   // the default alone may exceed the capacity
         memory.request_policy = {dice_.chance(80) ? "4Gi" : "50Gi", {}, std::nullopt};
         break;
-      case 4:  // a default beside the grid that requests are rounded to
+      case 4:  // a default off the grid to which requests are rounded
         memory.request_policy = {"6Gi", {}, api::CapacityRange{"2Gi", "10Gi", std::nullopt}};
         break;
       case 1:
@@ -308,7 +308,7 @@ class WorldMaker {
     }
   }
 
-  // ---- who holds what today
+  // ---- current holders
 
   void make_usage() {
     const unsigned busy = dice_.chance(40) ? 0 : 25;
@@ -320,7 +320,7 @@ class WorldMaker {
           world_.allocated.insert(name);
           continue;
         }
-        // All capacities are in a share; of the policied one some, of the others everything.
+        // A share takes from all capacities: part of the one with a policy, all of the others.
         for (const auto& [capacity, value] : device.capacity)
           world_.consumed[name][capacity] = capacity == "memory" ? (dice_.chance(50) ? "5Gi" : "10Gi") : "1";
         world_.allocated_shares.insert({name, dice_.random().uuid()});

@@ -73,7 +73,7 @@ class ClaimMaker {
     toleration.effect = dice_.one_of(kEffects);
     toleration.key = dice_.chance(50) ? "k" : dice_.chance(50) ? "" : "l";
     toleration.op = dice_.chance(60) ? "Exists" : dice_.chance(70) ? "Equal" : "";
-    // An empty key may go with either operator, and Equal without a value means an empty one.
+    // An empty key is valid with either operator, and Equal without a value means an empty one.
     if (toleration.op != "Exists" && dice_.chance(85)) toleration.value = "v";
     return toleration;
   }
@@ -131,7 +131,7 @@ class ClaimMaker {
     api::DeviceConstraint out;
     out.requests = some_requests(spec);
     (dice_.chance(65) ? out.match_attribute : out.distinct_attribute) = dice_.one_of(kAttributes);
-    // With both, matchAttribute counts.
+    // If both are set, matchAttribute counts.
     if (dice_.chance(3)) out.match_attribute = out.distinct_attribute = dice_.one_of(kAttributes);
     return out;
   }

@@ -15,7 +15,7 @@ std::string text_of(Amount amount) {
   return std::to_string(static_cast<int64_t>(amount / kOne)) + "." + std::string(9 - fraction.size(), '0') + fraction;
 }
 
-// The devices are held from now on, each share under a number of its own.
+// From now on the devices are held, each share under its own number.
 void hold(World& world, const Scene& scene, const std::vector<Pick>& picks) {
   for (const Pick& pick : picks) {
     const SceneDevice& device = scene.devices[pick.device];
@@ -86,7 +86,7 @@ class GroupSearch {
 
  private:
   struct State {
-    World world;  // claims that are decided have their selector in status.allocation
+    World world;  // decided claims have their selector in status.allocation
     std::vector<int64_t> cpu;
     std::vector<int> node_of;
     std::set<std::string> devices;  // of decided claims
@@ -114,7 +114,7 @@ class GroupSearch {
     for (size_t m = 0; m < group_.members.size(); ++m)
       for (size_t n = 0; state.node_of[m] < 0 && n < state.cpu.size(); ++n)
         if (place_on(state, placed, m, n)) return true;
-    // A claim of several members may be decided for any node that one of them might go to.
+    // A shared claim may be decided for any node that one of its members might go to.
     for (size_t c = 0; c < state.world.claims.size(); ++c)
       for (size_t n = 0; users(c) > 1 && !state.world.claims[c].status.allocation && n < state.cpu.size(); ++n)
         if (in_domain(n) && any_cpu(n) &&
@@ -218,7 +218,7 @@ void allocate_some(GroupWorld& group, Dice& dice) {
   }
 }
 
-// One that fits on some node, as a rule: groups of which no member fits teach little.
+// Usually one that fits on some node: groups of which no member fits test little.
 api::ResourceClaim possible_claim(const World& world, const Ingredients& with, Dice& dice) {
   World alone = world;
   for (int tries = dice.between(1, 12);; --tries) {

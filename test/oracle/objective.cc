@@ -43,7 +43,7 @@ struct Group {
   std::vector<size_t> devices;
 };
 
-// One pool with everything in it, also what this node cannot use: counters are the pool's.
+// One pool with everything in it, including what this node cannot use: counters belong to the pool.
 class PoolFacts {
  public:
   PoolFacts(const World& world, const std::string& driver, const std::string& pool) : local_(true) {
@@ -74,7 +74,7 @@ class PoolFacts {
     for (const CounterKey& counter : group.counters) sum += millionths(left_.at(counter), total_.at(counter));
     return sum / static_cast<int64_t>(group.counters.size());
   }
-  // How much of the group's weight can no longer be had once `taken` are.
+  // How much of the group's weight becomes unavailable once `taken` are.
   int64_t lost_of(const Group& group, const std::set<size_t>& taken) const {
     int64_t lost = 0, all = 0;
     for (const size_t device : group.devices) {
@@ -162,7 +162,7 @@ int64_t size_of(const api::Device& device) {
   return std::llround(sum * 1000);
 }
 
-// What is left of a device is worth its size as long as nobody asked for anything.
+// The rest of a device is worth its size as long as nothing was requested.
 int64_t worth(int64_t free) {
   return std::clamp<int64_t>((free + 1) * 100 / kMillion, 0, 100) * 10'000;
 }

@@ -1,5 +1,5 @@
-// The judges judged: solver and checker agree with each other, the checker notices each broken rule, generators make
-// worlds worth judging.
+// Judges the judges: solver and checker agree, the checker detects each broken rule, generators make worlds worth
+// judging.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -53,7 +53,7 @@ TEST(Selectors, Forms) {
   EXPECT_EQ(judge("1 == 1"), Truth::kUnknownForm);
 }
 
-// The solution of the search in the form an allocator writes.
+// The search's solution in the form that an allocator writes.
 std::vector<api::AllocationResult> results_of(const World& world, const Verdict& verdict) {
   const auto node = std::find_if(world.nodes.begin(), world.nodes.end(),
                                  [&](const api::Node& n) { return n.metadata.name == verdict.node; });
@@ -96,7 +96,7 @@ TEST(Checker, AcceptsWhatTheSearchFindsUpToItsWrapping) {
     if (verdict.answer != Answer::kFeasible) continue;
     ++feasible;
     const std::string broken = broken_rule(world, verdict.node, results_of(world, verdict));
-    // The conversion above leaves out configuration and node selector, which are checked after everything else.
+    // The conversion above omits configuration and node selector, which are checked after everything else.
     EXPECT_TRUE(broken.empty() || broken.find("configurations") != std::string::npos ||
                 broken.find("nodeSelector") != std::string::npos)
         << "seed " << seed << ": " << broken;
@@ -231,7 +231,7 @@ TEST(Generator, SmallWorldsAreAllDifferent) {
 }
 
 TEST(Shrink, KeepsTheFailureAndDropsTheRest) {
-  // "Fails" when some device is held and some claim has a constraint: one of each must be left.
+  // "Fails" if some device is held and some claim has a constraint: one of each must remain.
   auto fails = [](const World& world) { return !world.allocated.empty() && !world.claims[0].spec.constraints.empty(); };
   int shrunk = 0;
   for (uint64_t seed = 0; seed < 100; ++seed) {

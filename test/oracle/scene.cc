@@ -15,7 +15,7 @@ std::optional<int64_t> decimal(const std::string& text) {
   return std::stoll(text);
 }
 
-// `value` is nullptr when the node has no such label.
+// `value` is nullptr if the node has no such label.
 bool requirement_holds(const api::NodeSelectorRequirement& r, const std::string* value) {
   const bool listed = value && std::find(r.values.begin(), r.values.end(), *value) != r.values.end();
   if (r.op == "In") return listed;
@@ -56,7 +56,7 @@ bool device_on_node(const api::ResourceSlice& slice, const api::Device& device, 
   return selection_matches(slice.node_name, slice.node_selector, slice.all_nodes, node);
 }
 
-// Whether the slice has to do with the node at all: counters always do.
+// Whether the slice is relevant to the node: counters always are.
 bool slice_relevant(const World& world, const api::ResourceSlice& slice, const api::Node& node) {
   if (uses_partitions(slice) && !world.on("DRAPartitionableDevices")) return false;
   if (!slice.shared_counters.empty()) return true;
@@ -67,8 +67,8 @@ bool slice_relevant(const World& world, const api::ResourceSlice& slice, const a
   return false;
 }
 
-// Duplicate device or counter set names, or a device that draws on a counter nobody declares: anywhere in the pool.
-// Counters are not looked at without their gate.
+// Duplicate device or counter set names, or a device that draws on an undeclared counter, anywhere in the pool.
+// Counters are ignored without their gate.
 bool pool_invalid(const World& world, const std::vector<const api::ResourceSlice*>& slices) {
   std::set<std::string> device_names, set_names;
   std::set<CounterKey> counters;
@@ -102,7 +102,7 @@ bool has_shares(const World& world, const DeviceName& name) {
   return share != world.allocated_shares.end() && share->first == name;
 }
 
-// Takes what today's holders consume out of the pool's counters; a shared device pays once however many hold it.
+// Deducts the current holders' consumption from the pool's counters; a shared device pays once however many hold it.
 void charge_holders(const World& world, const std::vector<const api::ResourceSlice*>& slices, ScenePool& pool) {
   for (const api::ResourceSlice* slice : slices)
     for (const api::CounterSet& set : slice->shared_counters)
@@ -133,7 +133,7 @@ SceneDevice make_device(const World& world, size_t pool, const api::ResourceSlic
   return out;
 }
 
-// One pool: what is current, whether it may be used, its counters and its devices for this node.
+// One pool: which slices are current, whether it is usable, its counters and its devices for this node.
 void add_pool(Scene& scene, const PoolKey& key, std::vector<const api::ResourceSlice*> slices) {
   const World& world = *scene.world;
   std::sort(slices.begin(), slices.end(), [](const api::ResourceSlice* a, const api::ResourceSlice* b) {
@@ -153,13 +153,13 @@ void add_pool(Scene& scene, const PoolKey& key, std::vector<const api::ResourceS
   }
   if (relevant.empty()) return;
   relevant = of_generation(relevant, newest_relevant);
-  // Counters are relevant everywhere, but a pool of which a node sees nothing else has nothing for it. (1.36 lets such
-  // a pool, while it is being updated, stop requests for All on every node of the cluster.)
+  // Counters are relevant everywhere, but a pool that shows a node only counters has no devices for it. (In 1.36 such a
+  // pool, while it is being updated, blocks requests for All on every node of the cluster.)
   if (std::none_of(relevant.begin(), relevant.end(),
                    [](const api::ResourceSlice* slice) { return slice->shared_counters.empty(); }))
     return;
-  // What is for this node may be the whole pool. Otherwise the rest must be looked at, and what there is may turn out
-  // to have been replaced by a generation that is elsewhere.
+  // The slices for this node may be the whole pool. Otherwise the other slices must be checked, and a generation on
+  // other nodes may have replaced those here.
   const int64_t announced = relevant.front()->pool.resource_slice_count;
   const bool whole_pool_here = static_cast<int64_t>(relevant.size()) == announced;
   if (newest_relevant < newest && !(whole_pool_here && world.stale_generations)) return;
@@ -218,7 +218,7 @@ bool taints_tolerated(const World& world, const api::DeviceSubRequest& spec, con
   return true;
 }
 
-// Without its gate a list is nothing a selector could be evaluated with.
+// Without its gate a selector cannot be evaluated with a list.
 bool unreadable(const World& world, const api::Device& device) {
   return !world.on("DRAListTypeAttributes") &&
          std::any_of(device.attributes.begin(), device.attributes.end(),
@@ -239,8 +239,8 @@ bool selected(Scene& scene, const std::vector<std::string>& selectors, const Sce
   return true;
 }
 
-// Whether what is asked for fits beside the shares of today. A device without room is no device for this request, so
-// that All does not stumble over it.
+// Whether the requested amounts fit beside the current shares. A device without enough capacity is not a candidate for
+// this request, so that All does not fail on it.
 bool sizes_admit(const World& world, const api::DeviceSubRequest& spec, const SceneDevice& device) {
   if (!world.on("DRAConsumableCapacity")) return true;
   const auto amounts = amounts_taken(spec, *device.device);

@@ -65,7 +65,7 @@ std::array<int64_t, 3> version_numbers(std::string_view text) {
   return out;
 }
 
-// What may follow device.attributes["D"].id, with the attribute at hand.
+// The part after device.attributes["D"].id, with the attribute given.
 Truth judge_attribute(std::string_view rest, const api::DeviceAttribute* attribute) {
   if (!attribute) return Truth::kError;
   const auto* text = std::get_if<std::string>(attribute);

@@ -6,7 +6,7 @@ namespace dra::oracle {
 namespace {
 
 // Every way of making a world one thing smaller, as functions of a number: apply(n, world) makes the n-th change and
-// says false when there are fewer.
+// returns false if there are fewer.
 class Reducer {
  public:
   explicit Reducer(World& world, size_t number) : world_(world), left_(number) {}
@@ -18,7 +18,7 @@ class Reducer {
   }
 
  private:
-  // Counts down to the change asked for; true when this is the one.
+  // Counts down to the requested change; true if this is the one.
   bool mine() {
     if (done_ || left_-- != 0) return false;
     return done_ = true;
@@ -42,7 +42,7 @@ class Reducer {
     return true;
   }
 
-  // A slice goes together with its share of the announced count.
+  // A slice is removed together with its share of the announced count.
   bool drop_slice() {
     for (size_t i = 0; i < world_.slices.size(); ++i) {
       if (!mine()) continue;
@@ -139,7 +139,7 @@ World shrink(World world, const std::function<bool(const World&)>& fails, int ma
   while (max_tries-- > 0) {
     World smaller = world;
     if (!Reducer(smaller, number).apply()) {
-      // Past the last change: once more from the start unless a whole round brought nothing.
+      // After the last change: once more from the start, unless a whole round removed nothing.
       if (since_success >= number) break;
       number = 0;
       since_success = 0;
