@@ -10,6 +10,7 @@
 #include "client/transport/curl_transport.h"
 #include "cmd/flag_hint.h"
 #include "cmd/kubectl-dra/verb.h"
+#include "pkg/api/topology_level.h"
 #include "pkg/base/strings.h"
 #include "pkg/inspect/label_filter.h"
 #include "pkg/inspect/layout.h"
@@ -64,6 +65,9 @@ void add_common(CLI::App& app, CommonFlags& common) {
   app.add_option("--kubernetes-version", common.kubernetes_version,
                  "decide by the rules of this release (1.36, 1.37) instead of the server's or the snapshot's");
   app.add_option("--ignore-taints", common.ignore_taints, "keys of NoSchedule taints that the manager ignores");
+  app.add_option("--strategy", common.strategy, "the manager's --strategy, where it is not best-fit")
+      ->check(CLI::IsMember({"first-fit", "best-fit", "pack", "spread"}));
+  app.add_option("--topology-levels", common.topology_levels, "the manager's --topology-levels, for groups");
 }
 
 // `options`: what to read; the server and the namespace come from the flags.
@@ -210,6 +214,14 @@ Result<inspect::StateOptions> Call::state_options() const {
   options.features = *features;
   for (const std::string& key : split(common.ignore_taints, ','))
     if (!key.empty()) options.ignored_taints.push_back(key);
+  if (const auto strategy = allocator::parse_strategy(common.strategy)) options.strategy = *strategy;
+  for (const std::string& level : split(common.topology_levels, ',')) {
+    if (level.empty()) continue;
+    if (!api::topology_level_problems(level).empty())
+      return fail(Code::kInvalidArgument, "--topology-levels: " + quote(level) +
+                                              " is neither the key of a label nor attribute:<domain>/<name>");
+    options.topology_levels.push_back(level);
+  }
   return options;
 }
 

@@ -1,10 +1,14 @@
 #include "pkg/inspect/fits.h"
 
 #include <algorithm>
+#include <charconv>
+#include <deque>
 #include <map>
 #include <set>
 
+#include "pkg/inspect/groups.h"
 #include "pkg/inspect/volumes.h"
+#include "pkg/reconcile/groups.h"
 
 namespace dra::inspect {
 namespace {
@@ -20,6 +24,7 @@ struct Asked {
   // For a pod group: its members, one per copy, and how many must fit at once.
   std::vector<const Workload*> members;
   uint32_t needed = 0;
+  reconcile::TopologyWish topology{};
 
   const Workload* of_copy(uint32_t copy) const { return members.empty() ? workload : members[copy % members.size()]; }
 };
@@ -46,11 +51,11 @@ class Fitting {
       : sources_(sources), claims_(sources.claims), state_(sources.objects, std::move(options)) {}
 
   Result<FitAnswer> run(const Asked& asked, bool count_more) {
+    if (asked.needed > 0) return run_group(asked);
     FitAnswer answer;
     answer.what = asked.what;
     answer.copies = asked.copies;
     Outcome outcome = Outcome::kFeasible;
-    const size_t before = undo_.size();
     for (; answer.placed < asked.copies; ++answer.placed) {
       auto placed = one_more(asked, answer.placed);
       if (!placed) return fail(placed.error());
@@ -65,63 +70,97 @@ class Fitting {
     answer.fit = outcome == Outcome::kFeasible                                   ? Fit::kNow
                  : outcome == Outcome::kInfeasible || outcome == Outcome::kError ? Fit::kNever
                                                                                  : Fit::kUnknown;
-    if (asked.needed > 0) return settle_group(asked, std::move(answer), before);
     if (answer.fit == Fit::kNow && count_more) add_more(asked, answer);
     return answer;
   }
 
  private:
-  // Places enough members, or none.
-  FitAnswer settle_group(const Asked& asked, FitAnswer answer, size_t before) {
+  // Enough members in one search, or none.
+  Result<FitAnswer> run_group(const Asked& asked) {
+    FitAnswer answer;
+    answer.what = asked.what;
+    answer.copies = asked.copies;
     const std::string together = counted(asked.needed, "member") + " must fit at once";
-    if (answer.placed >= asked.needed) {
-      if (answer.placed < asked.copies)
-        answer.why = std::to_string(answer.placed) + " of " + counted(asked.copies, "member") + " fit, " + together +
-                     "; the next: " + answer.why;
-      answer.fit = Fit::kNow;
+    if (asked.copies < asked.needed) {
+      answer.why = together + ", and the file has " + counted(asked.copies, "member") + " of the group";
       return answer;
     }
-    for (; undo_.size() > before; undo_.pop_back()) take_back(undo_.back());
-    if (asked.copies < asked.needed) {
-      answer.fit = Fit::kNever;
-      answer.why = together + ", and the file has " + counted(asked.copies, "member") + " of the group";
-    } else {
-      answer.why = together + ", and only " + std::to_string(answer.placed) + " do; the next: " + answer.why;
+    std::deque<Made> made;
+    GroupQuestion group{asked.what, asked.needed, {}, asked.topology};
+    for (uint32_t i = 0; i < asked.copies; ++i) {
+      auto one = make(asked, i);
+      if (!one) return fail(one.error());
+      made.push_back(std::move(*one));
+      group.members.push_back({&made.back().pod, made.back().claims, asked.of_copy(i)->text()});
     }
-    answer.placed = 0;
-    answer.nodes.clear();
-    answer.first.clear();
+    auto placed = place_group(state_, group);
+    if (!placed) {
+      answer.fit = placed.error().code() == Code::kUnsupported ? Fit::kUnknown : Fit::kNever;
+      answer.why = placed.error().message();
+      return answer;
+    }
+    answer.fit = placed->outcome == Outcome::kFeasible      ? Fit::kNow
+                 : placed->outcome == Outcome::kBudgetSpent ? Fit::kUnknown
+                                                            : Fit::kNever;
+    if (answer.fit != Fit::kNow) {
+      // Where not even one fits, that has a reason which names nodes and devices.
+      const Placed alone = state_.place(&made.front().pod, made.front().claims);
+      answer.why = alone.outcome == Outcome::kFeasible ? together + ": " + placed->why
+                                                       : together + ", and not one does: " + alone.why;
+    }
+    for (size_t i = 0; i < placed->members.size(); ++i) {
+      Placed& one = placed->members[i];
+      if (one.outcome != Outcome::kFeasible) continue;
+      keep(&made[i].pod, made[i].claims, one);
+      if (answer.nodes.size() < 100) answer.nodes.push_back(one.node);
+      if (++answer.placed == 1) answer.first = std::move(one.results);
+    }
+    if (answer.fit == Fit::kNow && answer.placed < asked.copies)
+      answer.why = std::to_string(answer.placed) + " of " + counted(asked.copies, "member") + " fit, " + together;
     return answer;
+  }
+
+  struct Made {
+    api::Pod pod;  // of a workload
+    std::vector<Claim> claims;
+  };
+  // A copy with names and uids of its own.
+  Result<Made> make(const Asked& asked, uint32_t copy) {
+    const Workload* workload = asked.of_copy(copy);
+    const std::string suffix = std::to_string(++copies_);
+    Made made;
+    if (workload == nullptr) {
+      auto claim = std::make_shared<api::ResourceClaim>(*asked.claim);
+      claim->metadata.uid = "fits-claim-" + suffix;
+      made.claims.push_back(std::move(claim));
+      return made;
+    }
+    made.pod = workload->pod;
+    made.pod.metadata.uid = "fits-pod-" + suffix;
+    made.pod.metadata.name += "-" + suffix;
+    made.pod.node_name.clear();
+    if (sources_.without_volumes.contains(workload))
+      std::erase_if(made.pod.volumes, [](const auto& one) { return one.ephemeral || !one.claim_name.empty(); });
+    auto found = claims_for(made.pod, suffix);
+    if (!found) return fail(found.error());
+    made.claims = std::move(*found);
+    return made;
   }
 
   // Places a copy and keeps it.
   Result<Placed> one_more(const Asked& asked, uint32_t copy) {
-    const Workload* workload = asked.of_copy(copy);
-    const std::string suffix = std::to_string(++copies_);
-    api::Pod pod;
-    std::vector<Claim> claims;
-    if (workload != nullptr) {
-      pod = workload->pod;
-      pod.metadata.uid = "fits-pod-" + suffix;
-      pod.metadata.name += "-" + suffix;
-      pod.node_name.clear();
-      if (sources_.without_volumes.contains(workload))
-        std::erase_if(pod.volumes, [](const auto& one) { return one.ephemeral || !one.claim_name.empty(); });
-      auto found = claims_for(pod, suffix);
-      if (!found) return fail(found.error());
-      claims = std::move(*found);
-    } else {
-      auto claim = std::make_shared<api::ResourceClaim>(*asked.claim);
-      claim->metadata.uid = "fits-claim-" + suffix;
-      claims.push_back(std::move(claim));
-    }
-    const api::Pod* of = workload != nullptr ? &pod : nullptr;
-    Placed placed = state_.place(of, claims);
-    if (placed.outcome != Outcome::kFeasible) return placed;
-    state_.take(of, claims, placed);
-    undo_.push_back({of != nullptr ? pod.metadata.uid : "", {}, claims});
-    keep_allocations(claims, placed, undo_.back());
+    auto made = make(asked, copy);
+    if (!made) return fail(made.error());
+    const api::Pod* pod = asked.of_copy(copy) != nullptr ? &made->pod : nullptr;
+    Placed placed = state_.place(pod, made->claims);
+    if (placed.outcome == Outcome::kFeasible) keep(pod, made->claims, placed);
     return placed;
+  }
+
+  void keep(const api::Pod* pod, const std::vector<Claim>& claims, const Placed& placed) {
+    state_.take(pod, claims, placed);
+    undo_.push_back({pod != nullptr ? pod->metadata.uid : "", {}, claims});
+    keep_allocations(claims, placed, undo_.back());
   }
 
   struct Copy {
@@ -229,13 +268,23 @@ const PodGroup* group_of(const Workload& workload, const Manifest& manifest) {
 }
 
 Asked question_of(const PodGroup& group, const Manifest& manifest) {
-  Asked asked{"podgroup/" + group.name, nullptr, nullptr, 0, {}, std::max(group.min_count, 1u)};
+  Asked asked{"podgroup/" + group.name, nullptr, nullptr, 0, {}, std::max(group.min_count, 1u), group.topology};
   for (const Workload& workload : manifest.workloads)
     if (group_of(workload, manifest) == &group)
       for (uint32_t i = 0; i < workload.replicas && asked.members.size() < kMaxCopies; ++i)
         asked.members.push_back(&workload);
   asked.copies = static_cast<uint32_t>(asked.members.size());
   return asked;
+}
+
+// How many pods of a Job must be placed together; 1: each by itself.
+uint32_t together_of(const Workload& workload) {
+  const auto text = workload.pod.metadata.annotations.find(std::string(reconcile::kGroupAnnotation));
+  uint32_t count = 0;
+  if (workload.kind != "Job" || text == workload.pod.metadata.annotations.end()) return 1;
+  const char* end = text->second.data() + text->second.size();
+  const auto read = std::from_chars(text->second.data(), end, count);
+  return read.ec == std::errc() && read.ptr == end ? count : 1;
 }
 
 std::vector<Asked> questions_of(const Manifest& manifest, uint32_t copies) {
@@ -254,10 +303,13 @@ std::vector<Asked> questions_of(const Manifest& manifest, uint32_t copies) {
                        {},
                        0});
   for (const PodGroup& group : manifest.groups) asked.push_back(question_of(group, manifest));
-  for (const Workload& workload : manifest.workloads)
-    if (!group_of(workload, manifest))
-      asked.push_back(
-          {workload.text(), &workload, nullptr, copies > 0 ? copies : std::min(workload.replicas, kMaxCopies), {}, 0});
+  for (const Workload& workload : manifest.workloads) {
+    if (group_of(workload, manifest)) continue;
+    const uint32_t together = together_of(workload);
+    const uint32_t all = copies > 0 && together <= 1 ? copies : std::min(workload.replicas, kMaxCopies);
+    asked.push_back({workload.text(), &workload, nullptr, all, {}, together <= 1 ? 0 : together});
+    if (together > 1) asked.back().topology = reconcile::topology_wish(workload.pod.metadata.annotations);
+  }
   return asked;
 }
 

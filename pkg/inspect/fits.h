@@ -36,8 +36,9 @@ struct FitAnswer {
   std::string why;                           // why not all fit
 };
 
-// A pod group is judged as a whole: its members are those of the file, and it fits if spec.minCount (minMember) of them
-// fit at once; else none of them is placed. `copies` does not multiply its members.
+// A group (a PodGroup, or a Job with the annotation) is judged as a whole, in one search: its members are those of the
+// file, and it fits if spec.minCount (minMember) of them fit at once; else none of them is placed. `copies` does not
+// multiply its members.
 //
 // One answer for each group and for each other workload, claim and template of the manifest that no workload of it
 // names, in the order of the file; each is placed beside those before it. An error names a claim or template that is

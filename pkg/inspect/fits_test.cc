@@ -377,6 +377,109 @@ TEST(Fits, WhatWasOnlyCountedIsGivenBackWithItsVolume) {
   }
 }
 
+// The device is one whole or two halves, and both pods would rather have the whole (kubernetes/kubernetes#138765):
+// one after the other they do not fit.
+TEST(Fits, AGroupIsDecidedInOneSearch) {
+  Objects objects;
+  auto node = std::make_shared<api::Node>();
+  node->metadata.name = "a";
+  node->allocatable = {{"pods", "10"}};
+  objects.nodes["a"] = node;
+  auto counters = std::make_shared<api::ResourceSlice>(), devices = std::make_shared<api::ResourceSlice>();
+  for (const auto& slice : {counters, devices}) {
+    slice->driver = "gpu.example.com";
+    slice->node_name = "a";
+    slice->pool = {"a", 1, 2};
+  }
+  counters->metadata.name = "counters";
+  devices->metadata.name = "devices";
+  counters->shared_counters.push_back({"set", {{"halves", "2"}}});
+  for (const auto& [name, halves] : {std::pair("whole", "2"), std::pair("half-0", "1"), std::pair("half-1", "1")}) {
+    api::Device& device = devices->devices.emplace_back();
+    device.name = name;
+    device.attributes["size"] = std::string(halves);
+    device.consumes_counters.push_back({"set", {{"halves", halves}}});
+  }
+  objects.slices["counters"] = counters;
+  objects.slices["devices"] = devices;
+  for (const std::string size : {"1", "2"}) {
+    auto one = std::make_shared<api::DeviceClass>();
+    one->metadata.name = size == "1" ? "half" : "whole";
+    one->selectors.push_back("device.attributes[\"gpu.example.com\"].size == \"" + size + "\"");
+    objects.classes[one->metadata.name] = one;
+  }
+  const std::string gang = R"({apiVersion: resource.k8s.io/v1, kind: ResourceClaimTemplate, metadata: {name: one},
+    spec: {spec: {devices: {requests: [{name: r, firstAvailable: [{name: a, deviceClassName: whole}, {name: b, deviceClassName: half}]}]}}}}
+---
+{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {parallelism: COUNT, template: {metadata: {annotations: {GROUP: "COUNT"}}, spec: {
+    resourceClaims: [{name: g, resourceClaimTemplateName: one}], containers: [{name: c, resources: {claims: [{name: g}]}}]}}}}
+)";
+  const auto ask = [&](int count, bool together) {
+    std::string text = gang;
+    for (size_t at; (at = text.find("COUNT")) != std::string::npos;) text.replace(at, 5, std::to_string(count));
+    text.replace(text.find("GROUP"), 5, together ? "dra-controller-manager/group" : "other");
+    const auto manifest = read_manifest(text, "default");
+    EXPECT_TRUE(manifest) << manifest.error().message();
+    const auto found = fits(objects, *manifest, {});
+    EXPECT_TRUE(found) << found.error().message();
+    return found->front();
+  };
+  EXPECT_EQ(ask(2, false).placed, 1u) << "the first takes the whole";
+  const FitAnswer both = ask(2, true);
+  EXPECT_EQ(both.fit, Fit::kNow) << both.why;
+  EXPECT_EQ(both.placed, 2u);
+  const FitAnswer three = ask(3, true);
+  EXPECT_EQ(three.fit, Fit::kNever);
+  EXPECT_EQ(three.placed, 0u);
+  EXPECT_NE(three.why.find("3 members must fit at once: "), std::string::npos) << three.why;
+}
+
+// Node a has a large GPU and node b a small one, which suffices.
+TEST(Fits, TheStrategyChoosesNodeAndDevices) {
+  Objects objects;
+  for (const std::string name : {"a", "b"}) {
+    auto node = std::make_shared<api::Node>();
+    node->metadata.name = name;
+    node->allocatable = {{"pods", "10"}, {"cpu", "8"}};
+    objects.nodes[name] = node;
+    auto slice = std::make_shared<api::ResourceSlice>();
+    slice->metadata.name = name;
+    slice->driver = "gpu.example.com";
+    slice->node_name = name;
+    slice->pool = {name, 1, 1};
+    api::Device& device = slice->devices.emplace_back();
+    device.name = "gpu-0";
+    device.capacity["memory"].value = name == "a" ? "80Gi" : "40Gi";
+    objects.slices[name] = slice;
+  }
+  auto gpu = std::make_shared<api::DeviceClass>();
+  gpu->metadata.name = "gpu";
+  objects.classes["gpu"] = gpu;
+  const auto manifest =
+      read_manifest(R"({apiVersion: resource.k8s.io/v1, kind: ResourceClaimTemplate, metadata: {name: one},
+    spec: {spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {resourceClaims: [{name: g, resourceClaimTemplateName: one}], containers: [{name: c}]}}
+)",
+                    "default");
+  ASSERT_TRUE(manifest) << manifest.error().message();
+  const auto node_of = [&](const StateOptions& state) {
+    FitsOptions options;
+    options.state = state;
+    const auto found = fits(objects, *manifest, options);
+    EXPECT_TRUE(found && found->front().placed == 1);
+    return found->front().nodes.front();
+  };
+  EXPECT_EQ(node_of({}), "b") << "the smallest that suffices";
+  StateOptions first_fit;
+  first_fit.strategy = allocator::Strategy::kFirstFit;
+  EXPECT_EQ(node_of(first_fit), "a");
+  auto said = std::make_shared<api::DeviceClass>(*gpu);
+  said->metadata.annotations["dra-controller-manager/strategy"] = "first-fit";
+  objects.classes["gpu"] = said;
+  EXPECT_EQ(node_of({}), "a");
+}
+
 // What a group that does not fit had tried to take is free for those behind it in the file.
 TEST(Fits, AGroupThatDoesNotFitKeepsNothing) {
   const std::string behind =

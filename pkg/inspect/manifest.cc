@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/api/decode.h"
+#include "pkg/api/scheduling.h"
 #include "pkg/yaml/yaml.h"
 
 namespace dra::inspect {
@@ -59,6 +60,10 @@ Result<PodGroup> group_from(const json& object) {
   PodGroup group;
   group.ns = string_at(object_at(object, "metadata"), "namespace");
   group.name = string_at(object_at(object, "metadata"), "name");
+  if (auto read = api::decode<api::PodGroup>(object.dump(-1, ' ', false, json::error_handler_t::replace))) {
+    group.topology = reconcile::topology_wish(read->metadata.annotations);
+    if (!read->topology_key.empty()) group.topology.required = read->topology_key;
+  }
   const std::string version = string_at(object, "apiVersion");
   if (version.starts_with("scheduling.x-k8s.io/")) {
     group.min_count = count_at(spec, "minMember");

@@ -18,10 +18,12 @@
 
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
+#include "pkg/api/scheduling.h"
 #include "pkg/api/storage.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/error.h"
 #include "pkg/base/strings.h"
+#include "pkg/reconcile/view.h"
 
 namespace dra::inspect {
 
@@ -59,6 +61,8 @@ struct Objects {
   ByKey<api::DeviceClass> classes;
   ByKey<api::ResourceSlice> slices;
   ByKey<api::DeviceTaintRule> taint_rules;
+  // Of each API whose PodGroups were read; they are asked for where a pod names one.
+  std::map<reconcile::GroupApi, ByKey<api::PodGroup>> pod_groups;
   ByKey<api::PersistentVolumeClaim> volume_claims;
   ByKey<api::PersistentVolume> volumes;
   ByKey<api::StorageClass> storage_classes;

@@ -74,8 +74,8 @@ void prune_pod(json& pod) {
   if (const auto spec = pod.find("spec"); spec != pod.end() && spec->is_object()) {
     keep_only(*spec, {"nodeName", "schedulerName", "restartPolicy", "nodeSelector", "affinity",
                       "topologySpreadConstraints", "volumes", "tolerations", "schedulingGates", "resourceClaims",
-                      "containers", "initContainers", "overhead", "resources", "priority", "priorityClassName",
-                      "terminationGracePeriodSeconds", "activeDeadlineSeconds"});
+                      "schedulingGroup", "containers", "initContainers", "overhead", "resources", "priority",
+                      "priorityClassName", "terminationGracePeriodSeconds", "activeDeadlineSeconds"});
     prune_containers(*spec, "containers");
     prune_containers(*spec, "initContainers");
     prune_volumes(*spec);

@@ -1,6 +1,7 @@
 #include "pkg/inspect/state.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "pkg/api/selectors.h"
 #include "pkg/inspect/extended.h"
@@ -10,6 +11,8 @@
 
 namespace dra::inspect {
 namespace {
+
+constexpr size_t kMostLearned = 512;  // of claims that are allocated, and of templates
 
 bool is_among(const std::vector<std::string>& names, const std::string& name) {
   return names.empty() || std::binary_search(names.begin(), names.end(), name);
@@ -45,7 +48,31 @@ State::State(const Objects& given, StateOptions chosen)
   allocator::Options limits;
   limits.ignored_taints = options.ignored_taints;
   limits.step_budget = limits.max_step_budget = options.step_budget;
+  limits.strategy = options.strategy;
   allocator_ = std::make_unique<allocator::Allocator>(inventory, limits, random_);
+}
+
+// The youngest last, as they came.
+void State::learn() {
+  if (std::exchange(learned_, true) || options.strategy != allocator::Strategy::kBestFit) return;
+  std::vector<Claim> asked;
+  for (const auto& [key, one] : objects.templates)
+    if (asked.size() < kMostLearned)
+      asked.push_back(claim_from_template(*one, one->metadata.ns, one->metadata.name, key));
+  std::vector<Claim> allocated;
+  for (const auto& [key, claim] : objects.claims)
+    if (claim->status.allocation) allocated.push_back(claim);
+  std::stable_sort(allocated.begin(), allocated.end(), [](const Claim& a, const Claim& b) {
+    return a->metadata.creation_timestamp < b->metadata.creation_timestamp;
+  });
+  if (allocated.size() > kMostLearned) allocated.erase(allocated.begin(), allocated.end() - kMostLearned);
+  asked.insert(asked.end(), allocated.begin(), allocated.end());
+  for (const Claim& claim : asked) {
+    allocator::Request request;
+    request.claims = {claim};
+    request.cpu_milli = -1;  // not known
+    allocator_->learn(request);
+  }
 }
 
 verdict::Facts State::facts() {
@@ -75,15 +102,14 @@ bool State::usable(const std::vector<Claim>& allocated, const std::string& node)
   });
 }
 
-std::vector<inventory::NodeId> State::nodes_for(const api::Pod* pod, const std::vector<Claim>& allocated,
-                                                const std::vector<std::string>& among, Placed& refused) {
-  std::vector<inventory::NodeId> nodes;
-  const auto consider = [&](const std::string& name) {
-    if (is_among(among, name) && usable(allocated, name)) nodes.push_back(inventory.node_id(name));
-  };
+State::Nodes State::nodes_for(const api::Pod* pod, const std::vector<Claim>& allocated,
+                              const std::vector<std::string>& among, Placed& refused, bool quickly) {
+  Nodes nodes;
+  const auto may_be = [&](const std::string& name) { return is_among(among, name) && usable(allocated, name); };
   if (pod == nullptr) {
-    for (const inventory::NodeId node : inventory.nodes()) consider(inventory.node_name(node));
-    if (nodes.empty()) refused.why = "no node is known that the claims could be used on";
+    for (const inventory::NodeId node : inventory.nodes())
+      if (may_be(inventory.node_name(node))) nodes.ids.push_back(node);
+    if (nodes.ids.empty()) refused.why = "no node is known that the claims could be used on";
     return nodes;
   }
   const auto needs = placement::PodNeeds::of(*pod);
@@ -94,16 +120,22 @@ std::vector<inventory::NodeId> State::nodes_for(const api::Pod* pod, const std::
   }
   placement::DecisionOptions asked;
   asked.volumes = volumes_;
+  std::vector<placement::NodeIndex> only;
+  for (const std::string& name : quickly ? among : std::vector<std::string>())
+    if (const auto node = cluster.find_node(name)) only.push_back(*node);
+  if (quickly) asked.only = &only;
   const placement::Cluster::Aside aside(cluster, pod->metadata.uid);
   const placement::Decision decision = placement::decide(cluster, *needs, asked);
   numbers_.follow(cluster);
   const bool all = among.empty() && allocated.empty();
-  for (const placement::RankedNode& ranked : decision.nodes)
-    if (all)
-      nodes.push_back(numbers_.of(ranked.node));
-    else
-      consider(cluster.rest(ranked.node).name);
-  if (nodes.empty())
+  nodes.cpu_milli = needs->charge().cpu;
+  for (const placement::RankedNode& ranked : decision.nodes) {
+    if (!all && !may_be(cluster.rest(ranked.node).name)) continue;
+    const placement::NodeRow& row = cluster.row(ranked.node);
+    nodes.ids.push_back(numbers_.of(ranked.node));
+    nodes.facts.push_back({row.cpu - row.used_cpu, ranked.preferred});
+  }
+  if (nodes.ids.empty())
     refused.why = !decision.nodes.empty() ? "its allocated claims cannot be used on any node that would take the pod"
                                           : decision.summary();
   return nodes;
@@ -134,8 +166,8 @@ Placed State::place_as_is(const api::Pod* pod, const std::vector<Claim>& claims,
   allocator::Request request;
   request.weigh_alternatives = pod != nullptr;
   for (const Claim& claim : claims) (claim->status.allocation ? allocated : request.claims).push_back(claim);
-  const std::vector<inventory::NodeId> nodes = nodes_for(pod, allocated, among, placed);
-  if (nodes.empty()) {
+  const Nodes nodes = nodes_for(pod, allocated, among, placed);
+  if (nodes.ids.empty()) {
     placed.node_refused = true;
     if (options.explain_refusals && placed.outcome == allocator::Outcome::kInfeasible) {
       placed.why = verdict::sentence(verdict::judge(facts(), {pod, claims, {}, among}));
@@ -146,11 +178,14 @@ Placed State::place_as_is(const api::Pod* pod, const std::vector<Claim>& claims,
   }
   if (request.claims.empty()) {
     placed.outcome = allocator::Outcome::kFeasible;
-    placed.node = inventory.node_name(nodes.front());
+    placed.node = inventory.node_name(nodes.ids.front());
     return placed;
   }
   request.preferences = allocator::preferences_of(claims).of;
-  allocator::FoundNodes found = allocator_->find_nodes(request, nodes, 1);
+  request.facts = nodes.facts;
+  request.cpu_milli = nodes.cpu_milli;
+  learn();
+  allocator::FoundNodes found = allocator_->find_nodes(request, nodes.ids, 1);
   placed.outcome = found.outcome;
   if (!found.decisions.empty()) {
     placed.node = inventory.node_name(found.decisions.front().node);

@@ -3,8 +3,9 @@
 //   State state(objects, {});
 //   Placed placed = state.place(pod, claims);   // the decision that the manager would make
 //
-// The rules are the manager's: placement names the nodes that a pod may go to, best first, and the allocator takes the
-// first on which its claims fit. Not thread-safe.
+// The rules are the manager's: placement names the nodes that a pod may go to, and the allocator chooses node and
+// devices by the strategy. best-fit learns what requests ask for from the claims and templates, as a manager that has
+// just started. Groups: groups.h. Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -32,6 +33,9 @@ struct StateOptions {
   // With Objects::server_version: decides State::inventory's features.
   inventory::FeatureChoice features;
   std::vector<std::string> ignored_taints;
+  // The manager's --strategy; classes may name another one.
+  allocator::Strategy strategy = allocator::Strategy::kBestFit;
+  std::vector<std::string> topology_levels;  // the manager's --topology-levels
   uint64_t step_budget = allocator::kDefaultMaxStepBudget;
   // Explaining refusals examines nodes and devices again; if false, Placed::why stays empty if devices are lacking.
   bool explain_refusals = true;
@@ -67,6 +71,17 @@ class State {
   // `claims`: all of the pod; allocated ones restrict where it may go. `pod` null: claims alone, on any node. `only`:
   // this node alone; empty: any.
   Placed place(const api::Pod* pod, const std::vector<Claim>& claims, const std::string& only = "");
+  // The nodes that the pod (null: claims alone) may go to, and what placement knows of them; none: `refused` says why.
+  // `quickly`: of `among` alone, and the reason counts them alone.
+  struct Nodes {
+    std::vector<inventory::NodeId> ids;
+    std::vector<allocator::NodeFacts> facts;  // of `ids`, or none
+    int64_t cpu_milli = 0;                    // that the pod wants
+  };
+  Nodes nodes_for(const api::Pod* pod, const std::vector<Claim>& allocated, const std::vector<std::string>& among,
+                  Placed& refused, bool quickly = false);
+  // What requests asked for of late, for best-fit; once, before the first decision.
+  void learn();
   // Counts the answer as taken, under these uids: devices, resources of the node, and volumes that are to be bound or
   // made; and takes it back. `pod_uid` is empty for claims alone.
   void take(const api::Pod* pod, const std::vector<Claim>& claims, const Placed& placed);
@@ -75,8 +90,6 @@ class State {
  private:
   // Ignores extended resources that classes provide; `among`: only these nodes; empty: all.
   Placed place_as_is(const api::Pod* pod, const std::vector<Claim>& claims, const std::vector<std::string>& among);
-  std::vector<inventory::NodeId> nodes_for(const api::Pod* pod, const std::vector<Claim>& allocated,
-                                           const std::vector<std::string>& among, Placed& refused);
   bool usable(const std::vector<Claim>& allocated, const std::string& node) const;
   void take_volumes(const api::Pod& pod, const std::string& node);
 
@@ -86,6 +99,7 @@ class State {
   placement::AssumedVolumes assumed_volumes_;
   SeededRandom random_;
   std::unique_ptr<allocator::Allocator> allocator_;
+  bool learned_ = false;
 };
 
 // The current claims of a pod; an error names the first entry without a usable claim.

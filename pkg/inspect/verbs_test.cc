@@ -149,6 +149,44 @@ TEST(WhatIf, ScaleUpAndDown) {
   EXPECT_EQ(world.after({Change::Kind::kScale, "deployment/set", {}, 0}), Texts{"ml/run gone a>"});
 }
 
+// Each member wants both GPUs of a node.
+TEST(WhatIf, AGroupStartsWholeOrNotAtAll) {
+  TwoNodes world;
+  const auto add_member = [&](const std::string& name, const std::string& node,
+                              const std::vector<std::string>& devices) {
+    world.add_pod(name, node, devices);
+    auto pod = std::make_shared<api::Pod>(*world.objects.pods.at("ml/" + name));
+    pod->metadata.owner_references = {{"batch/v1", "Job", "train", "uid-train", true}};
+    pod->metadata.annotations["dra-controller-manager/group"] = "2";
+    world.objects.pods["ml/" + name] = pod;
+  };
+  add_member("m-0", "", {});
+  add_member("m-1", "", {});
+  const Change nothing{Change::Kind::kCordon, "a", {}, 1};
+  EXPECT_EQ(world.after(nothing), (Texts{"ml/m-0 stays waiting >", "ml/m-1 stays waiting >"})) << "b takes one alone";
+  const Change remove{Change::Kind::kDelete, "deployment/set", {}, 1};
+  EXPECT_EQ(world.after(remove), (Texts{"ml/run gone a>", "ml/m-0 starts >a", "ml/m-1 starts >b"}));
+  const auto why = whatif(world.objects, nothing, {}, "ml");
+  ASSERT_TRUE(why);
+  EXPECT_NE(why->front().why.find("job ml/train: 2 members must be placed together: "), std::string::npos)
+      << why->front().why;
+  // Once a member runs the others join one by one; one that is made again comes first, as its group is older.
+  TwoNodes started;
+  std::swap(world, started);
+  world.objects.pods.erase("ml/run");
+  world.objects.claims.erase("ml/run-g");
+  add_member("m-0", "a", {"gpu-0", "gpu-1"});
+  add_member("m-1", "b", {"gpu-0", "gpu-1"});
+  world.add_pod("waits", "", {});
+  for (const char* name : {"ml/m-1", "ml/waits"}) {
+    auto pod = std::make_shared<api::Pod>(*world.objects.pods.at(name));
+    pod->metadata.creation_timestamp = "2026-03-01T11:30:00Z";
+    world.objects.pods[name] = pod;
+  }
+  EXPECT_EQ(world.after({Change::Kind::kDelete, "pod/m-1", {}, 1}),
+            (Texts{"ml/m-1 moves b>b", "ml/waits stays waiting >"}));
+}
+
 TEST(WhatIf, ChangesNothing) {
   const TwoNodes world;
   const auto before = world.objects.pods;

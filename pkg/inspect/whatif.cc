@@ -5,6 +5,7 @@
 #include <set>
 
 #include "pkg/inspect/volumes.h"
+#include "pkg/inspect/waiting.h"
 #include "pkg/placement/storage_facts.h"
 #include "pkg/reconcile/pod_claims.h"
 
@@ -12,59 +13,8 @@ namespace dra::inspect {
 namespace {
 
 constexpr size_t kMostExplained = 100;  // refusals put into words: each examines all nodes
-constexpr std::string_view kOurGate = "dra-controller-manager/allocation";
 
 using PodPtr = std::shared_ptr<const api::Pod>;
-
-// Where each waiting pod went, by key; or why it has no node.
-struct Outcomes {
-  std::map<std::string, Placed> by_pod;
-};
-
-bool can_be_decided(const api::Pod& pod) {
-  return pod.node_name.empty() && !pod.terminal() && !pod.metadata.deleting() &&
-         std::all_of(pod.scheduling_gates.begin(), pod.scheduling_gates.end(),
-                     [](const std::string& gate) { return gate == kOurGate; });
-}
-
-// Decides all waiting pods by priority, then age. The first `explained` refusals are put into words.
-Outcomes decide_waiting(const Objects& objects, StateOptions options, size_t explained) {
-  options.explain_refusals = explained > 0;
-  State state(objects, std::move(options));
-  std::vector<PodPtr> waiting;
-  for (const auto& [key, pod] : objects.pods)
-    if (can_be_decided(*pod)) waiting.push_back(pod);
-  std::stable_sort(waiting.begin(), waiting.end(), [](const PodPtr& a, const PodPtr& b) {
-    if (a->priority != b->priority) return a->priority > b->priority;
-    return a->metadata.creation_timestamp < b->metadata.creation_timestamp;
-  });
-  Outcomes outcomes;
-  std::map<std::string, Claim> taken;  // claims that an earlier pod took, as allocated
-  for (const PodPtr& pod : waiting) {
-    Placed placed;
-    auto claims = claims_of(objects, *pod);
-    if (!claims) {
-      placed.why = claims.error().message();
-    } else {
-      for (Claim& claim : *claims)
-        if (const auto known = taken.find(claim->metadata.key()); known != taken.end()) claim = known->second;
-      placed = state.place(pod.get(), *claims);
-      if (!placed.why.empty() && --explained == 0) state.options.explain_refusals = false;
-      if (placed.outcome == allocator::Outcome::kFeasible) {
-        state.take(pod.get(), *claims, placed);
-        size_t next = 0;
-        for (const Claim& claim : *claims) {
-          if (claim->status.allocation) continue;
-          auto copy = std::make_shared<api::ResourceClaim>(*claim);
-          copy->status.allocation = placed.results[next++];
-          taken[claim->metadata.key()] = std::move(copy);
-        }
-      }
-    }
-    outcomes.by_pod[pod->metadata.key()] = std::move(placed);
-  }
-  return outcomes;
-}
 
 // Edits a copy of the objects and remembers which pods leave.
 class Simulation {
@@ -438,14 +388,13 @@ Result<std::vector<PodFate>> whatif(const Objects& objects, const Change& change
                                     const std::string& ns) {
   Simulation simulation(objects, ns);
   if (auto applied = simulation.apply(change); !applied) return fail(applied.error());
-  const Outcomes before = decide_waiting(objects, options, 0);
-  const Outcomes after = decide_waiting(simulation.after, options, kMostExplained);
+  const std::map<std::string, Placed> before = decide_waiting(objects, options, 0);
+  const std::map<std::string, Placed> after = decide_waiting(simulation.after, options, kMostExplained);
   std::vector<PodFate> fates;
   std::set<std::string> told;
-  const auto fits_in = [](const Outcomes& outcomes, const std::string& key) {
-    const auto found = outcomes.by_pod.find(key);
-    return found != outcomes.by_pod.end() && found->second.outcome == allocator::Outcome::kFeasible ? &found->second
-                                                                                                    : nullptr;
+  const auto fits_in = [](const std::map<std::string, Placed>& outcomes, const std::string& key) {
+    const auto found = outcomes.find(key);
+    return found != outcomes.end() && found->second.outcome == allocator::Outcome::kFeasible ? &found->second : nullptr;
   };
   for (const Simulation::Leaving& gone : simulation.leaving) {
     PodFate fate{gone.pod->metadata.key(), Fate::kGone, gone.pod->node_name, "", {}, ""};
@@ -457,13 +406,13 @@ Result<std::vector<PodFate>> whatif(const Objects& objects, const Change& change
       if (placed) {
         fate.after = placed->node;
         fate.devices = device_names(*placed);
-      } else if (const auto why = after.by_pod.find(gone.successor); why != after.by_pod.end()) {
+      } else if (const auto why = after.find(gone.successor); why != after.end()) {
         fate.why = why->second.why;
       }
     }
     fates.push_back(std::move(fate));
   }
-  for (const auto& [key, placed] : after.by_pod) {
+  for (const auto& [key, placed] : after) {
     if (told.contains(key)) continue;
     const bool now = placed.outcome == allocator::Outcome::kFeasible, then = fits_in(before, key) != nullptr;
     const Fate kind = now ? (then ? Fate::kStartsAnyway : Fate::kStarts) : then ? Fate::kNoLonger : Fate::kStaysWaiting;

@@ -1,7 +1,7 @@
 // whatif: which pods would move, wait or start after a change. Simulated on a copy of what was read; writes nothing.
 //
 // The rules are the manager's in bind mode on an otherwise idle cluster: waiting pods are decided by priority, then
-// age, each by placement and allocator, and what one takes is gone for the next. A deleted pod with a controller (not a
+// age, groups whole, and what one takes is gone for the next (waiting.h). A deleted pod with a controller (not a
 // DaemonSet) is recreated, with new claims from its templates. There is no preemption. Pure.
 #pragma once
 

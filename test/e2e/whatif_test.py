@@ -2,7 +2,8 @@
 """What `kubectl dra whatif` says against what then happens in the sandbox: random pods and Deployments on three nodes, a random change, the answer, the
 change itself; the same pods must run afterwards, and as many of each Deployment. Changes are of every verb: delete (a pod, a Deployment, a claim),
 drain, cordon, taint (a device or all of a node; NoExecute or NoSchedule), add-node and scale. Half of the pods of half of the worlds have volumes, too:
-claims that no volume is bound to yet and fewer local volumes than claims, so that pods compete for them; some pods share a claim.
+claims that no volume is bound to yet and fewer local volumes than claims, so that pods compete for them; some pods share a claim. Half of the worlds have
+a Job whose pods are a group: they start together or not at all, and one that goes comes again; `kubectl dra fits` says first whether they fit.
 
 Usage: whatif_test.py FOLDER_OF_PROGRAMS [--worlds N] [--seed S]
 """
@@ -20,6 +21,8 @@ import sandbox  # noqa: E402
 
 PODS = "/api/v1/namespaces/default/pods"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
+KEPT = 33.0  # seconds: so long the devices of a member that went may be kept for its group (--gang-hold-timeout)
 CLAIMS = rest.RESOURCE + "/namespaces/default/resourceclaims"
 RULES = "/apis/resource.k8s.io/v1beta2/devicetaintrules"
 MERGE = "application/merge-patch+json"
@@ -35,7 +38,7 @@ def alive(pod):
 
 
 def workload_of(pod):
-    """A Deployment's name, or the pod's own."""
+    """A Deployment's or a Job's name, or the pod's own."""
     owners = pod["metadata"].get("ownerReferences", [])
     return owners[0]["name"].rsplit("-", 1)[0] if owners else pod["metadata"]["name"]
 
@@ -45,7 +48,7 @@ class World:
         self.box, self.programs, self.seed = box, programs, seed
         self.api = rest.Api(box.kubeconfig)
         self.random = random.Random(seed)
-        self.bare, self.deployments, self.volume_claims = [], {}, []
+        self.bare, self.deployments, self.jobs, self.volume_claims = [], {}, {}, []
 
     def fill(self):
         count = self.random.randint(2, 5)
@@ -71,6 +74,26 @@ class World:
             self.api.create(DEPLOYMENTS, {"metadata": {"name": name}, "spec": {"replicas": self.deployments[name], "selector": {"matchLabels": {"app": name}},
                             "template": {"metadata": {"labels": {"app": name}}, "spec": template["spec"]}}})
             self.settle()
+        if self.seed // 2 % 2 == 1:
+            self.add_group("job0", self.random.randint(2, 4), self.random.randint(1, 3))
+
+    def add_group(self, name, members, devices):
+        template = rest.pod("x", f"take-{devices}")
+        job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": {
+            "parallelism": members, "completions": members, "backoffLimit": 100, "template": {
+                "metadata": {"annotations": {"dra-controller-manager/group": str(members)}}, "spec": {**template["spec"], "restartPolicy": "Never"}}}}
+        job["spec"]["template"]["spec"]["containers"][0]["command"] = ["sleep", "9999"]
+        program = os.path.join(self.programs, "kubectl-dra")
+        answer = subprocess.run([program, "fits", "-f", "-", "--kubeconfig", self.box.kubeconfig, "-o", "json"], input=json.dumps(job), capture_output=True,
+                                text=True, timeout=60)
+        fits = json.loads(answer.stdout)["fits"][0]
+        self.jobs[name] = members
+        self.api.create(JOBS, job)
+        self.settle()
+        running = self.running()[name]
+        expected = members if fits["fits"] == "now" else 0
+        if running != expected or fits["placed"] != expected:
+            raise SystemExit(f"seed {self.seed}: fits says {fits}, and {running} of {members} members run")
 
     def volume_claim(self):
         """The name of a claim: a new one, or the last one made."""
@@ -84,7 +107,7 @@ class World:
         return [pod for pod in self.api.items(PODS) if alive(pod)]
 
     def expected_pods(self):
-        return len(self.bare) + sum(self.deployments.values())
+        return len(self.bare) + sum(self.deployments.values()) + sum(self.jobs.values())
 
     def state(self):
         pods, claims = self.api.items(PODS), self.api.items(CLAIMS)
@@ -99,14 +122,19 @@ class World:
             started = all(phase == "Running" or NEW in node for _, node, phase, _ in now[0] if node)
             if now != seen or not started or len(now[0]) != self.expected_pods():
                 seen, since = now, time.monotonic()
-            elif time.monotonic() - since > 1.0:
+            elif time.monotonic() - since > (KEPT if self.group_is_short() else 1.0):
                 return
             time.sleep(0.1)
         raise SystemExit(f"seed {self.seed}: the sandbox does not settle: {self.state()}, {self.expected_pods()} pods expected")
 
+    def group_is_short(self):
+        """Some member of a group runs, and another one does not."""
+        running = self.running()
+        return any(0 < running[name] < members for name, members in self.jobs.items())
+
     def running(self):
         """How many pods of each workload are on nodes."""
-        counts = {name: 0 for name in [*self.bare, *self.deployments]}
+        counts = {name: 0 for name in [*self.bare, *self.deployments, *self.jobs]}
         for pod in self.pods():
             if pod["spec"].get("nodeName"):
                 counts[workload_of(pod)] = counts.get(workload_of(pod), 0) + 1
@@ -123,7 +151,7 @@ class World:
         after = dict(before)
         for fate in fates:
             name = fate["pod"].split("/", 1)[1]
-            workload = name if name in self.bare else next(d for d in self.deployments if name.startswith(d + "-"))
+            workload = name if name in self.bare else next(d for d in [*self.deployments, *self.jobs] if name.startswith(d + "-"))
             if fate["what"] in ("waits", "gone") and fate["from"] != "-":
                 after[workload] -= 1
             elif fate["what"] in ("starts", "starts anyway"):
@@ -133,10 +161,15 @@ class World:
     def change(self):
         """(words for whatif, a function that does it)."""
         kinds = ["drain", "delete", "taint", "cordon", "add-node", "delete-claim"] + (["scale", "delete-deployment"] if self.deployments else [])
+        members = [pod["metadata"]["name"] for pod in self.pods() if workload_of(pod) in self.jobs and pod["spec"].get("nodeName")]
+        kinds += ["delete-member"] * 3 if members else []
         kind = self.random.choice(kinds)
         if kind == "cordon":
             node = f"node-{self.random.randrange(NODES)}"
             return ["cordon", node], lambda: self.cordon(node)
+        if kind == "delete-member":
+            name = self.random.choice(sorted(members))
+            return ["delete", "pod/" + name], lambda: self.api.request("DELETE", f"{PODS}/{name}")
         if kind == "add-node":
             like, count = f"node-{self.random.randrange(NODES)}", self.random.randint(1, 2)
             return ["add-node", "like", like, str(count)], lambda: self.add_nodes(like, count)
@@ -213,6 +246,8 @@ class World:
     def clean(self):
         for name in list(self.deployments):
             self.scale(name, 0)
+        for name in self.jobs:
+            self.api.request("DELETE", f"{JOBS}/{name}?propagationPolicy=Background")
         for pod in self.api.items(PODS):
             if NEW in pod["spec"].get("nodeName", ""):
                 self.api.request("DELETE", f"{PODS}/{pod['metadata']['name']}?gracePeriodSeconds=0")
@@ -227,7 +262,9 @@ class World:
             self.api.request("DELETE", f"{PODS}/{name}")
         for i in range(NODES):
             self.cordon(f"node-{i}", False)
-        self.bare, self.deployments = [], {}
+        self.bare, self.deployments, self.jobs = [], {}, {}
+        for pod in self.api.items(PODS):
+            self.api.request("DELETE", f"{PODS}/{pod['metadata']['name']}")
         self.api.request("DELETE", RULES + "/ecc")
         for name in self.volume_claims:
             self.api.request("DELETE", f"{VOLUME_CLAIMS}/{name}")

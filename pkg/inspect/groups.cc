@@ -1,0 +1,129 @@
+#include "pkg/inspect/groups.h"
+
+#include <algorithm>
+#include <map>
+
+#include "pkg/gang/gang.h"
+#include "pkg/gang/influence.h"
+#include "pkg/inspect/extended.h"
+#include "pkg/reconcile/groups.h"
+
+namespace dra::inspect {
+namespace {
+
+using allocator::Outcome;
+
+// What the search asks about nodes, answered by State.
+class StateNodes : public gang::Nodes {
+ public:
+  StateNodes(State& state, const GroupQuestion& group) : state_(state), group_(group) {
+    for (const GroupQuestion::Member& member : group.members)
+      influence_ = std::max(influence_, gang::influence_of(*member.pod));
+  }
+
+  Influence influence() const override { return influence_; }
+  uint64_t version() const override { return 1; }
+  std::vector<gang::Candidate> candidates(size_t member) override { return ask(member, {}); }
+  std::optional<gang::NodeFacts> look(size_t member, gang::NodeId node) override {
+    const std::vector<gang::Candidate> found = ask(member, {state_.inventory.node_name(node)});
+    if (found.empty()) return std::nullopt;
+    return found.front().facts;
+  }
+  void place(size_t member, gang::NodeId node) override {
+    Placed there;
+    there.node = state_.inventory.node_name(node);
+    state_.take(group_.members[member].pod, {}, there);
+  }
+  void take_back(size_t member) override { state_.give_back(group_.members[member].pod->metadata.uid, {}); }
+  const std::string* label(gang::NodeId node, const std::string& key) const override {
+    const auto known = state_.objects.nodes.find(state_.inventory.node_name(node));
+    if (known == state_.objects.nodes.end()) return nullptr;
+    const auto found = known->second->metadata.labels.find(key);
+    return found == known->second->metadata.labels.end() ? nullptr : &found->second;
+  }
+
+ private:
+  std::vector<gang::Candidate> ask(size_t member, const std::vector<std::string>& among) {
+    const GroupQuestion::Member& one = group_.members[member];
+    std::vector<Claim> allocated;
+    for (const Claim& claim : one.claims)
+      if (claim->status.allocation) allocated.push_back(claim);
+    Placed refused;
+    const State::Nodes nodes = state_.nodes_for(one.pod, allocated, among, refused, !among.empty());
+    std::vector<gang::Candidate> found;
+    for (size_t i = 0; i < nodes.ids.size(); ++i)
+      found.push_back({nodes.ids[i], nodes.facts.empty() ? gang::NodeFacts{} : nodes.facts[i]});
+    return found;
+  }
+
+  State& state_;
+  const GroupQuestion& group_;
+  Influence influence_ = Influence::kNode;
+};
+
+gang::GangRequest request_of(const GroupQuestion& group, const StateOptions& options) {
+  gang::GangRequest request;
+  request.uid = request.name = group.name;
+  request.min_count = group.min_count;
+  gang::Topology& topology = request.topology;
+  topology.levels = reconcile::levels_for(group.topology, options.topology_levels);
+  const auto place_of = [&](const std::string& key) -> std::optional<uint32_t> {
+    const auto found = std::find(topology.levels.begin(), topology.levels.end(), key);
+    if (key.empty() || found == topology.levels.end()) return std::nullopt;
+    return static_cast<uint32_t>(found - topology.levels.begin());
+  };
+  topology.required = place_of(group.topology.required);
+  topology.preferred = place_of(group.topology.preferred);
+  for (const GroupQuestion::Member& one : group.members) {
+    gang::Member& member = request.members.emplace_back();
+    member.name = one.pod->metadata.key();
+    member.uid = one.pod->metadata.uid;
+    member.claims = one.claims;
+    member.shape = one.shape;
+  }
+  return request;
+}
+
+GroupPlaced answer_of(State& state, const GroupQuestion& group, gang::Decision decision) {
+  GroupPlaced placed;
+  placed.why = decision.error ? decision.error->message() : decision.reason;
+  if (decision.outcome == gang::Outcome::kUndecided) placed.outcome = Outcome::kBudgetSpent;
+  if (decision.outcome == gang::Outcome::kError) placed.outcome = Outcome::kError;
+  if (decision.outcome != gang::Outcome::kFound) return placed;
+  placed.outcome = Outcome::kFeasible;
+  placed.members.resize(group.members.size());
+  for (Placed& one : placed.members) one.why = "nothing is left for it beside the others of its group";
+  std::map<std::string, const api::AllocationResult*> results;  // by uid of the claim
+  for (const gang::ClaimResult& claim : decision.claims) results[claim.claim->metadata.uid] = &claim.result;
+  for (const gang::Placed& found : decision.members) {
+    Placed& one = placed.members[found.member];
+    one.outcome = Outcome::kFeasible;
+    one.why.clear();
+    one.node = state.inventory.node_name(found.node);
+    for (const Claim& claim : group.members[found.member].claims)
+      if (const auto result = results.find(claim->metadata.uid); result != results.end() && !claim->status.allocation)
+        one.results.push_back(*result->second);
+  }
+  return placed;
+}
+
+}  // namespace
+
+Result<GroupPlaced> place_group(State& state, const GroupQuestion& group) {
+  if (group.members.size() > reconcile::kMaxGroupMembers)
+    return fail(Code::kResourceExhausted, group.name + " has " + std::to_string(group.members.size()) +
+                                              " pods, and at most " + std::to_string(reconcile::kMaxGroupMembers) +
+                                              " are placed together");
+  for (const GroupQuestion::Member& member : group.members) {
+    if (auto needs = placement::PodNeeds::of(*member.pod); !needs) return fail(needs.error());
+    if (asked_by_class(state.objects, *member.pod))
+      return fail(Code::kUnsupported,
+                  group.name + " asks for extended resources that a DeviceClass provides: it is not judged as a group");
+  }
+  state.learn();
+  gang::Gangs gangs(state.inventory, state.allocator(), {});
+  StateNodes nodes(state, group);
+  return answer_of(state, group, gangs.decide(request_of(group, state.options), nodes));
+}
+
+}  // namespace dra::inspect
