@@ -18,12 +18,12 @@ std::string node_name(int node);
 std::vector<api::ResourceSlice> node_slices(int node, const std::string& product = "A100");
 std::vector<api::DeviceClass> fleet_classes();
 
-// What a claim of today holds: a whole GPU, or the `slot`-th (0 to 6) of a GPU's smallest partitions.
+// What a present claim holds: a whole GPU, or the `slot`-th (0 to 6) of a GPU's smallest partitions.
 api::AllocationResult hold_gpu(int node, int gpu);
 api::AllocationResult hold_small(int node, int gpu, int slot);
 
 enum class Ask { kOneGpu, kMigPair, kEightGpus, kTooMany, kNoSuchProduct };
-// A fresh claim object with the uid given.
+// A new claim object with the given uid.
 std::shared_ptr<const api::ResourceClaim> make_claim(Ask ask, const std::string& uid);
 
 }  // namespace dra::bench

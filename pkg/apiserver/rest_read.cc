@@ -29,8 +29,8 @@ Status too_large_revision(uint64_t wanted, uint64_t current) {
   return s;
 }
 
-// Waits until the store reaches the revision that the call wants, then goes on; gives up after three seconds or the
-// request's own time limit.
+// Runs `go_on` when the store reaches the revision that the call wants; gives up after three seconds or the request's
+// own time limit.
 void when_reached(const Env& env, const CallPtr& call, uint64_t revision, std::function<void()> go_on) {
   if (revision <= env.store.revision()) {
     go_on();

@@ -213,7 +213,7 @@ class StrategicMerger {
     return out;
   }
 
-  // Elements named by the order follow it; the others keep their place relative to their neighbours.
+  // Elements named by the order follow it; the others keep their position relative to adjacent elements.
   static void reorder(Json& list, const Json& order, const std::string& merge_key) {
     if (!order.is_array() || !list.is_array()) return;
     auto key_of_item = [&](const Json& item) {

@@ -285,7 +285,6 @@ TEST_F(GangTest, KindsMakeRoomForEachOther) {
   EXPECT_EQ(request_.members[*decision.guilty].shape, "8 gpus, cpu 0");
 }
 
-// Slices of any length come to the same answer, also where the cluster changes in between.
 // Each kind would fit alone, and there are enough devices in sum. An exhaustive search would take forever.
 TEST_F(GangTest, AMixedGroupIsRefutedByCountingItsKindsTogether) {
   for (int n = 0; n < 47; ++n) add_node("n" + std::to_string(n), 4);

@@ -104,7 +104,7 @@ JudgedPod judge_by_class(State& state, const ByClass& asked, const Chain& chain,
   return judged;
 }
 
-// Nodes whose device plugins offer what it asks for are tried first, as they always were.
+// Nodes whose device plugins offer what it requests are tried first, as they always were.
 JudgedPod judge_waiting(State& state, const api::Pod& pod, const Chain& chain, const ExplainOptions& options) {
   const std::optional<ByClass> asked = asked_by_class(state.objects, pod);
   const auto by_claim = [&](const std::string& node) {

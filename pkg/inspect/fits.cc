@@ -75,7 +75,7 @@ class Fitting {
   }
 
  private:
-  // Enough members in one search, or none.
+  // Places enough members in one search, or none.
   Result<FitAnswer> run_group(const Asked& asked) {
     FitAnswer answer;
     answer.what = asked.what;
@@ -103,7 +103,7 @@ class Fitting {
                  : placed->outcome == Outcome::kBudgetSpent ? Fit::kUnknown
                                                             : Fit::kNever;
     if (answer.fit != Fit::kNow) {
-      // Where not even one fits, that has a reason which names nodes and devices.
+      // If not even one fits, its own reason names nodes and devices.
       const Placed alone = state_.place(&made.front().pod, made.front().claims);
       answer.why = alone.outcome == Outcome::kFeasible ? together + ": " + placed->why
                                                        : together + ", and not one does: " + alone.why;
@@ -124,7 +124,7 @@ class Fitting {
     api::Pod pod;  // of a workload
     std::vector<Claim> claims;
   };
-  // A copy with names and uids of its own.
+  // A copy with its own names and uids.
   Result<Made> make(const Asked& asked, uint32_t copy) {
     const Workload* workload = asked.of_copy(copy);
     const std::string suffix = std::to_string(++copies_);
@@ -277,7 +277,7 @@ Asked question_of(const PodGroup& group, const Manifest& manifest) {
   return asked;
 }
 
-// How many pods of a Job must be placed together; 1: each by itself.
+// How many pods of a Job must be placed together; 1: each alone.
 uint32_t together_of(const Workload& workload) {
   const auto text = workload.pod.metadata.annotations.find(std::string(reconcile::kGroupAnnotation));
   uint32_t count = 0;

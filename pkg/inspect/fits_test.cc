@@ -292,7 +292,7 @@ TEST(Fits, AVolumeThatIsNowhereIsNamedAndOneOfTheFileIsLeftOut) {
   EXPECT_NE(notes.front().find("PersistentVolumeClaim d is still to be made from the file"), std::string::npos);
 }
 
-// Local volumes of 10Gi, one a node, for claims of a class that waits for pods.
+// Local volumes of 10Gi, one per node, for claims of a class with WaitForFirstConsumer.
 Objects with_local_volumes(const std::vector<std::string>& nodes) {
   Objects objects = four_gpus();
   objects.storage_read = true;
@@ -377,8 +377,8 @@ TEST(Fits, WhatWasOnlyCountedIsGivenBackWithItsVolume) {
   }
 }
 
-// The device is one whole or two halves, and both pods would rather have the whole (kubernetes/kubernetes#138765):
-// one after the other they do not fit.
+// The device is one whole or two halves, and both pods prefer the whole (kubernetes/kubernetes#138765): one after the
+// other they do not fit.
 TEST(Fits, AGroupIsDecidedInOneSearch) {
   Objects objects;
   auto node = std::make_shared<api::Node>();
@@ -480,7 +480,7 @@ TEST(Fits, TheStrategyChoosesNodeAndDevices) {
   EXPECT_EQ(node_of({}), "a");
 }
 
-// What a group that does not fit had tried to take is free for those behind it in the file.
+// Capacity that an unplaceable group tried to take is free for those after it in the file.
 TEST(Fits, AGroupThatDoesNotFitKeepsNothing) {
   const std::string behind =
       "\n---\n{kind: Pod, apiVersion: v1, metadata: {name: p}, spec: {resourceClaims: [{name: g, "

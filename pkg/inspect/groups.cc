@@ -13,7 +13,7 @@ namespace {
 
 using allocator::Outcome;
 
-// What the search asks about nodes, answered by State.
+// Answers the search's questions about nodes from State.
 class StateNodes : public gang::Nodes {
  public:
   StateNodes(State& state, const GroupQuestion& group) : state_(state), group_(group) {

@@ -1,5 +1,5 @@
-// Groups: pods that are placed together or not at all, decided by pkg/gang in one search as the manager does. Beside
-// State, which places single pods. Not thread-safe.
+// Groups: pods that are placed together or not at all; pkg/gang decides them in one search, as in the manager.
+// Complements State, which places single pods. Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@ struct GroupQuestion {
   uint32_t min_count = 1;
   struct Member {
     const api::Pod* pod = nullptr;  // not null, and outlives the answer
-    std::vector<Claim> claims;      // all of the pod; those that members share are one object
-    std::string shape;              // members with the same text, other than "", are alike but for their names
+    std::vector<Claim> claims;      // all of the pod; members that share a claim have the same object
+    std::string shape;              // members with the same text, other than "", differ only in names
   };
   std::vector<Member> members;
   reconcile::TopologyWish topology;
@@ -25,13 +25,13 @@ struct GroupQuestion {
 
 struct GroupPlaced {
   allocator::Outcome outcome = allocator::Outcome::kInfeasible;
-  // kFeasible: of each member; those beyond min_count that found no place have another outcome. `results` are of the
-  // claims that were not allocated, in the member's order: members that share one both have it.
+  // kFeasible: one per member; members beyond min_count without a place have another outcome. `results` are for the
+  // claims that were not allocated, in the member's order: members that share a claim each have its result.
   std::vector<Placed> members;
-  std::string why;  // of all other outcomes: one clause
+  std::string why;  // for all other outcomes: one clause
 };
 
-// A group with members whose extended resources classes provide, or of too many pods, is an error that says so.
+// An error explains a refusal: too many pods, or members with extended resources that a class provides.
 Result<GroupPlaced> place_group(State& state, const GroupQuestion& group);
 
 }  // namespace dra::inspect

@@ -226,7 +226,7 @@ std::string wrapped(std::string_view text, size_t width) {
       continue;
     }
     const size_t begin = std::min(line.find_first_not_of(' '), width / 2);
-    // After a name and a gap (" --flag what it does"), continuation lines start below the text after the gap or, if
+    // After a name and a gap ("  --flag   what it does"), continuation lines start below the text after the gap or, if
     // that is too far right, below the name.
     const size_t gap = line.find("  ", begin), text_at = line.find_first_not_of(' ', gap);
     const bool has_gap = gap != std::string::npos && text_at != std::string::npos;

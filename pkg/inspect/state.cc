@@ -12,7 +12,7 @@
 namespace dra::inspect {
 namespace {
 
-constexpr size_t kMostLearned = 512;  // of claims that are allocated, and of templates
+constexpr size_t kMostLearned = 512;  // limit for allocated claims, and for templates
 
 bool is_among(const std::vector<std::string>& names, const std::string& name) {
   return names.empty() || std::binary_search(names.begin(), names.end(), name);
@@ -52,7 +52,7 @@ State::State(const Objects& given, StateOptions chosen)
   allocator_ = std::make_unique<allocator::Allocator>(inventory, limits, random_);
 }
 
-// The youngest last, as they came.
+// Templates first, then allocated claims, oldest first.
 void State::learn() {
   if (std::exchange(learned_, true) || options.strategy != allocator::Strategy::kBestFit) return;
   std::vector<Claim> asked;
@@ -213,12 +213,12 @@ void State::take(const api::Pod* pod, const std::vector<Claim>& claims, const Pl
   cluster.set_pod(*pod, placed.node, true);
 }
 
-// As the manager does between the decision and the binding: two pods that wait get two volumes, and the second pod of a
-// claim goes where the first one takes it.
+// As the manager does between the decision and the binding: two waiting pods get two volumes, and the second pod of a
+// claim goes where the first one binds it.
 void State::take_volumes(const api::Pod& pod, const std::string& node) {
   const auto index = cluster.find_node(node);
   if (volumes_ != placement::Volumes::kChecked || !has_volume_claims(pod) || !index) return;
-  // Where a claim serves its extended resources no node offers them.
+  // If a claim serves the pod's extended resources, no node offers them: then also tries the pod without them.
   const std::optional<ByClass> asked = asked_by_class(objects, pod);
   for (const api::Pod* of : {&pod, asked ? &asked->rest : static_cast<const api::Pod*>(nullptr)}) {
     if (of == nullptr) continue;

@@ -170,7 +170,7 @@ TEST(WhatIf, AGroupStartsWholeOrNotAtAll) {
   ASSERT_TRUE(why);
   EXPECT_NE(why->front().why.find("job ml/train: 2 members must be placed together: "), std::string::npos)
       << why->front().why;
-  // Once a member runs the others join one by one; one that is made again comes first, as its group is older.
+  // Once a member runs, the others join one by one; a recreated one comes first, as its group is older.
   TwoNodes started;
   std::swap(world, started);
   world.objects.pods.erase("ml/run");

@@ -13,8 +13,8 @@ bool is_default(const api::StorageClass& one) {
   });
 }
 
-// The class that the claim gets: the one it names or, as the admission plugin DefaultStorageClass chooses, the youngest
-// of the default ones.
+// The class that the claim gets: the one it names, or the newest default one, as the admission plugin
+// DefaultStorageClass chooses.
 std::string class_in(const Objects& objects, const api::PersistentVolumeClaim& claim) {
   if (claim.storage_class_name) return *claim.storage_class_name;
   const api::StorageClass* found = nullptr;

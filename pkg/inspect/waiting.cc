@@ -23,7 +23,7 @@ bool can_be_decided(const api::Pod& pod) {
                      [](const std::string& gate) { return gate == kOurGate; });
 }
 
-// What membership in groups is read from.
+// The view from which membership in groups is read.
 reconcile::MemoryView groups_in(const Objects& objects) {
   reconcile::MemoryView view;
   for (const auto& [key, pod] : objects.pods)
@@ -57,7 +57,7 @@ class Waiting {
              std::forward_as_tuple(a->priority, since[b.get()], b->metadata.creation_timestamp);
     });
     for (const PodPtr& pod : waiting) {
-      if (outcomes_.contains(pod->metadata.key())) continue;  // with its group
+      if (outcomes_.contains(pod->metadata.key())) continue;  // decided with its group
       const reconcile::Membership member = reconcile::membership_of(view_, *pod);
       if (member.state == reconcile::Membership::State::kWaits)
         outcomes_[pod->metadata.key()].why = member.group.shown() + ": " + member.why;
@@ -70,7 +70,7 @@ class Waiting {
   }
 
  private:
-  // A member runs, or has succeeded: the others join it one by one.
+  // A member runs or has succeeded: the others join one by one.
   bool is_started(const reconcile::Membership& member) const {
     const std::vector<const api::Pod*> pods = view_.pods_of_group(member.group.key());
     return std::any_of(pods.begin(), pods.end(), [](const api::Pod* pod) {
@@ -78,7 +78,7 @@ class Waiting {
     });
   }
 
-  // As they are after what was decided before.
+  // The claims after the earlier decisions.
   Result<std::vector<Claim>> claims_now(const api::Pod& pod) const {
     auto claims = claims_of(objects_, pod);
     if (claims)
@@ -163,7 +163,7 @@ class Waiting {
   const reconcile::MemoryView view_;
   State state_;
   size_t explained_;
-  std::map<std::string, Claim> taken_;  // claims that a pod before took, as allocated
+  std::map<std::string, Claim> taken_;  // claims that an earlier pod took, as allocated
   std::map<std::string, Placed> outcomes_;
 };
 

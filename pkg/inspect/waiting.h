@@ -1,5 +1,5 @@
-// Waiting: all pods that wait, decided one after the other as the manager does on an otherwise idle cluster: by
-// priority, then age; groups whole, in one search, at the turn of their oldest pod. Pure.
+// Waiting: decides all waiting pods one after the other, like the manager on an otherwise idle cluster: by priority,
+// then age; each group whole, in one search, at the turn of its oldest pod. Pure.
 #pragma once
 
 #include <map>
@@ -9,8 +9,8 @@
 
 namespace dra::inspect {
 
-// By key of the pod: where it goes, or why nowhere. Of refusals the first `explained` are put into words: each costs a
-// look at all nodes.
+// By key of the pod: where it goes, or why nowhere. The first `explained` refusals are put into words: each of those
+// examines all nodes.
 std::map<std::string, Placed> decide_waiting(const Objects& objects, StateOptions options, size_t explained);
 
 }  // namespace dra::inspect

@@ -35,7 +35,7 @@ Membership waiting(GroupRef group, std::string why, bool ordinary) {
   return member;
 }
 
-// `what` says where the count was read.
+// `what` names the field that the count was read from.
 Membership member_of(GroupRef group, int64_t min_count, const std::string& what) {
   if (min_count < 1) return alone(what + " is " + std::to_string(min_count) + ", which is not a number of pods");
   if (min_count == 1) return {};

@@ -67,9 +67,9 @@ struct Membership {
 };
 Membership membership_of(const View& view, const api::Pod& pod);
 
-// Since when the pod counts as waiting, where age decides who comes first: the creation of its group's oldest pod or of
-// its PodGroup, so that a member that failed and was made again keeps the group's place. Of a pod that is no member its
-// own. As in creationTimestamp.
+// The time since which the pod counts as waiting, used where age decides the order. For a member: the creation of its
+// group's oldest pod or of its PodGroup, so that a recreated member keeps the group's place. For other pods: their own
+// creation. In the format of creationTimestamp.
 std::string waits_since(const View& view, const api::Pod& pod);
 
 }  // namespace dra::reconcile

@@ -10,8 +10,8 @@
 // leaving removes the allocation too: one write then does both.
 //
 // An announcement is never withdrawn, since nobody knows how old the view is that another manager decides on; the patch
-// that lifts the gate removes the annotation. One that names a version which the server has not reached (somebody
-// else wrote it) announces nothing, fences nothing, and is removed.
+// that lifts the gate removes the annotation. One with a version that the server has not reached (written by another
+// client) announces nothing, fences nothing, and is removed.
 //
 // Pure functions.
 #pragma once

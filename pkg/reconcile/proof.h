@@ -25,7 +25,7 @@ std::string proof_value_of_first_form(std::string_view pod_uid, const api::Alloc
 std::string_view proven_for(const api::ResourceClaim& claim);
 // The claim's mark is of this allocation: if it were written now, it would count as proven at once.
 bool bears_mark_of(const api::ResourceClaim& claim, const api::AllocationResult& allocation);
-// The claim bears a mark, but of another allocation than it has: somebody replaced the allocation under the mark.
+// The claim's mark is of another allocation than it has now: another writer replaced the allocation under the mark.
 bool is_mark_outdated(const api::ResourceClaim& claim);
 // The claim bears a proof of exactly the allocation it has now, and the finalizer.
 bool is_proven(const api::ResourceClaim& claim);

@@ -17,8 +17,8 @@ namespace dra::reconcile {
 
 struct Triggers {
   std::vector<Key> keys;
-  std::vector<std::pair<Key, Duration>> later;  // keys that want a pass after a while
-  // Keys parked under these causes are woken, some at a time (parking.h).
+  std::vector<std::pair<Key, Duration>> later;  // keys to reconcile after a while
+  // Keys parked under these causes are unparked, some at a time (parking.h).
   std::vector<Cause> wakes;
   void add(Key key) { keys.push_back(std::move(key)); }
   void add_after(Key key, Duration delay) {

@@ -35,7 +35,7 @@ enum class GroupApi : uint8_t {
 // Whether the PodGroups of an API can be read here.
 struct GroupsKnown {
   enum class State : uint8_t {
-    kListing,  // not yet: wait; `why` where it fails
+    kListing,  // not yet: wait; `why` if that fails
     kKnown,    // a group that is not found does not exist
     kCannot,   // not served, or not permitted: `why` is a clause for people
   };
@@ -103,7 +103,7 @@ class View {
     Duration age{};  // since the note was made
   };
   // The last Note of this topic about this uid; nothing if there was none (or it is forgotten). The topic
-  // "said/<reason>" is noted with every event.
+  // "said/<reason>" is set with every event.
   virtual std::optional<Noted> note(std::string_view /*uid*/, std::string_view /*topic*/) const { return std::nullopt; }
 
   virtual WallTime now() const = 0;

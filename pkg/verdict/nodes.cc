@@ -72,7 +72,7 @@ class NodeGrouper {
     findings.nodes = static_cast<uint32_t>(decision_.candidates.size());
     findings.passed = static_cast<uint32_t>(decision_.nodes.size());
     if (!findings.refused.empty()) return findings;
-    // Where all nodes were looked at, those that are not refused below have passed.
+    // If all nodes were examined, those that are not refused below have passed.
     const bool all = decision_.candidates.size() == cluster_.nodes().size();
     findings.group_by_index.assign(cluster_.slots(), all ? NodeFindings::kNoGroup : NodeFindings::kUnknown);
     if (!all)
@@ -100,7 +100,7 @@ class NodeGrouper {
   }
 
  private:
-  // The one walk over all candidates; what follows looks at these only.
+  // The only walk over all candidates; later steps examine only these.
   void find_refused() {
     const placement::Verdict* const verdicts = decision_.verdicts.data();
     for (size_t i = 0, end = decision_.verdicts.size(); i < end; ++i)
@@ -115,7 +115,7 @@ class NodeGrouper {
     findings.group_by_index[node] = number;
   }
 
-  // Words are made once a key; the keys are what a verdict and few numbers of the node's row say.
+  // Texts are made once per key: the verdict and a few numbers of the node's row.
   uint16_t number_of(placement::NodeIndex node, const placement::Verdict& verdict) {
     const uint32_t taints = verdict.plugin == placement::Plugin::kTaintToleration ? cluster_.row(node).taints : 0;
     const auto [known, fresh] = keys_.try_emplace({verdict.plugin, verdict.reasons, verdict.unresolvable, taints}, 0);
@@ -131,7 +131,7 @@ class NodeGrouper {
     return known->second;
   }
 
-  // A group of this text, or a new one.
+  // The group with this text, or a new one.
   uint16_t make(NodeProblem problem, std::string text) {
     for (uint16_t i = 0; i < groups_.size(); ++i)
       if (groups_[i].problem == problem && groups_[i].text == text) return i;
@@ -194,7 +194,7 @@ class NodeGrouper {
     return clean(text, kMaxDetail);
   }
 
-  // kube-scheduler's, without their subject: "didn't match pod anti-affinity rules".
+  // kube-scheduler's words without their subject: "didn't match pod anti-affinity rules".
   std::string scheduler_words(const placement::Verdict& verdict) const {
     std::string text;
     for (const std::string& reason : decision_.reasons(verdict)) {
@@ -247,7 +247,7 @@ class NodeGrouper {
     return text;
   }
 
-  // Names resource groups, and puts the largest group first.
+  // Names the groups of resources and puts the largest group first.
   void finish(NodeFindings& findings) {
     for (const auto& [number, all] : shortages_) groups_[number].text = shortage_text(all, groups_[number].nodes > 1);
     std::vector<uint16_t> order(groups_.size());
@@ -269,8 +269,8 @@ class NodeGrouper {
   const placement::Cluster& cluster_;
   const placement::PodNeeds& needs_;
   const placement::Decision& decision_;
-  std::vector<size_t> refused_;                // into the candidates
-  std::vector<placement::NodeIndex> grouped_;  // in any group, each once
+  std::vector<size_t> refused_;                // indexes into the candidates
+  std::vector<placement::NodeIndex> grouped_;  // in any group, each node once
   std::vector<NodeGroup> groups_;
   std::map<Key, uint16_t> keys_;
   std::map<uint16_t, std::vector<Shortage>> shortages_;

@@ -54,7 +54,7 @@ struct NodeFindings {
   bool depends_on_pods = false;
 
   static constexpr uint16_t kNoGroup = 0xffff;  // the node passed
-  static constexpr uint16_t kUnknown = 0xfffe;  // no such node, or not asked about
+  static constexpr uint16_t kUnknown = 0xfffe;  // no such node, or not part of the decision
   uint16_t group_of(std::string_view node) const;
 
   const placement::Cluster* cluster = nullptr;
@@ -62,7 +62,7 @@ struct NodeFindings {
 };
 
 // Walks the decision's candidates once and does not evaluate labels or pods again. `pinned`: what is wrong with the
-// nodes that the decision was not asked about; empty: nothing, they are left out.
+// nodes outside the decision; empty: nothing, they are left out.
 NodeFindings findings_of(const placement::Cluster& cluster, const placement::PodNeeds& needs,
                          const placement::Decision& decision, const std::string& pinned = "");
 

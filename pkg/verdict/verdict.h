@@ -159,7 +159,7 @@ Verdict judge(const Facts& facts, const Question& question);
 // The same without the explanation: the node where it fits.
 std::optional<std::string> fits_on(const Facts& facts, const Question& question);
 
-// What explain() looks at.
+// The input of explain().
 struct DeviceFacts {
   inventory::Inventory& inventory;
   allocator::Allocator& allocator;

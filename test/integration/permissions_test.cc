@@ -155,7 +155,7 @@ class Guarded {
     process_->start();
   }
 
-  // A pod with a template and one with a claim made by hand.
+  // A pod with a template and one with a handmade claim.
   void add_pods() {
     Api& api = cluster_.api();
     api.create(claim_template("one-gpu"));

@@ -44,7 +44,7 @@ const std::vector<NodeChange>& node_changes() {
 
 class NodeChanges : public World, public testing::WithParamInterface<NodeChange> {
  protected:
-  // Gated, asks for a little CPU, and for a node with the label that "relabelled" takes away.
+  // Gated, requests a little CPU and a node with the label that "relabelled" removes.
   Json consumer(const std::string& name, const std::vector<Entry>& entries) {
     Json object = pod(name, entries, {.run_seconds = 100'000});
     object["spec"]["containers"][0]["resources"]["requests"] = {{"cpu", "1"}};

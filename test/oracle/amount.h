@@ -8,7 +8,7 @@
 
 namespace dra::oracle {
 
-// Value times 10^9. A quantity below 2^63 fits with room for sums.
+// Value times 10^9. A quantity below 2^63 fits, with headroom for sums.
 using Amount = __int128;
 inline constexpr Amount kOne = 1'000'000'000;
 
