@@ -24,7 +24,7 @@ struct ByClass {
 // known to be off.
 std::optional<ByClass> asked_by_class(const Objects& objects, const api::Pod& pod);
 
-// The uid of the claim that is supposed for the pod.
+// The uid of the claim that is assumed for the pod.
 std::string supposed_uid(const std::string& pod_uid);
 
 }  // namespace dra::inspect

@@ -26,7 +26,7 @@ struct Workload {
   api::Pod pod;
   uint32_t replicas = 1;
   std::string group;                 // the pod group that its pods name, in their namespace; empty: none
-  bool has_volumes = false;          // of PersistentVolumeClaims
+  bool has_volumes = false;          // uses PersistentVolumeClaims
   bool makes_volume_claims = false;  // a StatefulSet's volumeClaimTemplates
   std::string text() const { return to_lower(kind) + "/" + name; }
 };

@@ -61,7 +61,7 @@ struct Objects {
   ByKey<api::DeviceClass> classes;
   ByKey<api::ResourceSlice> slices;
   ByKey<api::DeviceTaintRule> taint_rules;
-  // Of each API whose PodGroups were read; they are asked for where a pod names one.
+  // For each API whose PodGroups were read; they are requested only if a pod names one.
   std::map<reconcile::GroupApi, ByKey<api::PodGroup>> pod_groups;
   ByKey<api::PersistentVolumeClaim> volume_claims;
   ByKey<api::PersistentVolume> volumes;

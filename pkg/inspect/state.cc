@@ -205,7 +205,7 @@ void State::take(const api::Pod* pod, const std::vector<Claim>& claims, const Pl
   for (const Claim& claim : claims)
     if (!claim->status.allocation && next < placed.results.size())
       inventory.assume(claim->metadata.uid, placed.results[next++]);
-  // One more than there are claims: that for its extended resources.
+  // One result more than there are claims: that for its extended resources.
   if (pod != nullptr && next < placed.results.size())
     inventory.assume(supposed_uid(pod->metadata.uid), placed.results[next]);
   if (pod == nullptr) return;

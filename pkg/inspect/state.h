@@ -4,7 +4,7 @@
 //   Placed placed = state.place(pod, claims);   // the decision that the manager would make
 //
 // The rules are the manager's: placement names the nodes that a pod may go to, and the allocator chooses node and
-// devices by the strategy. best-fit learns what requests ask for from the claims and templates, as a manager that has
+// devices by the strategy. best-fit learns from the claims and templates what requests ask for, like a manager that has
 // just started. Groups: groups.h. Not thread-safe.
 #pragma once
 
@@ -71,19 +71,19 @@ class State {
   // `claims`: all of the pod; allocated ones restrict where it may go. `pod` null: claims alone, on any node. `only`:
   // this node alone; empty: any.
   Placed place(const api::Pod* pod, const std::vector<Claim>& claims, const std::string& only = "");
-  // The nodes that the pod (null: claims alone) may go to, and what placement knows of them; none: `refused` says why.
-  // `quickly`: of `among` alone, and the reason counts them alone.
+  // The nodes that the pod (null: claims alone) may go to, and placement's facts about them; none: `refused` says why.
+  // `quickly`: examines only `among`, and the reason counts only those.
   struct Nodes {
     std::vector<inventory::NodeId> ids;
     std::vector<allocator::NodeFacts> facts;  // of `ids`, or none
-    int64_t cpu_milli = 0;                    // that the pod wants
+    int64_t cpu_milli = 0;                    // requested by the pod
   };
   Nodes nodes_for(const api::Pod* pod, const std::vector<Claim>& allocated, const std::vector<std::string>& among,
                   Placed& refused, bool quickly = false);
-  // What requests asked for of late, for best-fit; once, before the first decision.
+  // Learns the recent requests for best-fit; called once, before the first decision.
   void learn();
-  // Counts the answer as taken, under these uids: devices, resources of the node, and volumes that are to be bound or
-  // made; and takes it back. `pod_uid` is empty for claims alone.
+  // take() counts the answer as taken, under these uids: devices, resources of the node, and volumes to bind or
+  // provision; give_back() undoes that. `pod_uid` is empty for claims alone.
   void take(const api::Pod* pod, const std::vector<Claim>& claims, const Placed& placed);
   void give_back(const std::string& pod_uid, const std::vector<Claim>& claims);
 

@@ -212,7 +212,7 @@ class NamespaceKind : public Kind {
 
   void prepare_for_delete(const WriteContext&, Json& object) const override {
     object_member(object, "status")["phase"] = "Terminating";
-    object_member(object, "metadata").erase("deletionGracePeriodSeconds");  // as upstream
+    object_member(object, "metadata").erase("deletionGracePeriodSeconds");  // upstream's namespaces have none
   }
 
   StatusOr<void> admit_delete(const WriteContext&, const Json& object) const override {
