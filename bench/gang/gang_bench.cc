@@ -82,8 +82,9 @@ struct Bench {
     request.uid = request.name = "default/group";
   }
 
-  void run(benchmark::State& state, Outcome expected) {
+  void run(benchmark::State& state, Outcome expected, bool counted = true) {
     CpuNodes nodes(fleet, wants);
+    nodes.set_counted(counted);
     uint64_t steps = 0;
     for (auto _ : state) {
       const Decision decision = gangs.decide(request, nodes);
@@ -158,14 +159,21 @@ void BM_MixedLeftOver(benchmark::State& state) {
   run_mixed(state, 3, 2, half + half / 2 - 1);
 }
 
-// CPU for 3 or twice 2 on each node: nothing counts that together, so it stays undecided.
-void BM_MixedUndecided(benchmark::State& state) {
+// CPU for 3 or twice 2 on each node.
+void run_mixed_cpu(benchmark::State& state, Outcome expected, bool counted) {
   Bench bench(kStrategies[state.range(1)]);
   const int half = static_cast<int>(state.range(0)) / 2;
   bench.add_members(half, 1, 3000);
   bench.add_members(half, 1, 2000);
   for (int n = 0; n < kNodes; ++n) bench.fleet[static_cast<size_t>(n)].cpu = n < half + half / 2 - 1 ? 4000 : 0;
-  bench.run(state, Outcome::kUndecided);
+  bench.run(state, expected, counted);
+}
+void BM_MixedTooLittleCpu(benchmark::State& state) {
+  run_mixed_cpu(state, Outcome::kImpossible, true);
+}
+// Nothing counts what is short, so it stays undecided.
+void BM_MixedUndecided(benchmark::State& state) {
+  run_mixed_cpu(state, Outcome::kUndecided, false);
 }
 
 void sizes(benchmark::internal::Benchmark* bench) {
@@ -185,6 +193,7 @@ BENCHMARK(BM_TooFewDevices)->Apply(sizes);
 BENCHMARK(BM_TooLittleCpu)->Apply(sizes);
 BENCHMARK(BM_MixedTooFewDevices)->Apply(sizes);
 BENCHMARK(BM_MixedLeftOver)->Apply(sizes);
+BENCHMARK(BM_MixedTooLittleCpu)->Apply(sizes);
 BENCHMARK(BM_MixedUndecided)->Apply(sizes);
 
 }  // namespace

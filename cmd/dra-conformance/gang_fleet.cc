@@ -60,6 +60,17 @@ class GangFleet::PlacementNodes : public gang::Nodes {
     if (found.empty()) return std::nullopt;
     return found.front().facts;
   }
+  std::optional<gang::Resources> takes(size_t member) override {
+    return gang::Resources{needs_[member].charge().cpu, needs_[member].charge().memory, 1};
+  }
+  std::vector<gang::Resources> left(const std::vector<gang::NodeId>& nodes) override {
+    std::vector<gang::Resources> all;
+    for (const gang::NodeId node : nodes) {
+      const placement::NodeRow& row = fleet_.cluster_.row(index_of(node));
+      all.push_back({row.cpu - row.used_cpu, row.memory - row.used_memory, row.max_pods - row.pods});
+    }
+    return all;
+  }
   void place(size_t member, gang::NodeId node) override {
     fleet_.cluster_.set_pod(needs_[member].pod(), fleet_.node_name(node), true);
   }

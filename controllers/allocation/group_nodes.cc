@@ -36,6 +36,18 @@ std::optional<gang::NodeFacts> GroupNodes::look(size_t member, gang::NodeId node
   return choice.facts.empty() ? gang::NodeFacts{} : choice.facts.front();
 }
 
+std::optional<gang::Resources> GroupNodes::takes(size_t member) {
+  return nodes_.takes(pods_[member]->pod_);
+}
+
+std::vector<gang::Resources> GroupNodes::left(const std::vector<gang::NodeId>& nodes) {
+  std::vector<const api::Pod*> pods;
+  for (const PodReconcile* pod : pods_) pods.push_back(&pod->pod_);
+  std::vector<std::string> names;
+  for (const gang::NodeId node : nodes) names.push_back(inventory_.node_name(node));
+  return nodes_.left_for(pods, names);
+}
+
 void GroupNodes::place(size_t member, gang::NodeId node) {
   nodes_.suppose(pods_[member]->pod_, std::string(inventory_.node_name(node)));
 }

@@ -22,6 +22,8 @@ class GroupNodes : public gang::Nodes {
   uint64_t version() const override { return version_; }
   std::vector<gang::Candidate> candidates(size_t member) override;
   std::optional<gang::NodeFacts> look(size_t member, gang::NodeId node) override;
+  std::optional<gang::Resources> takes(size_t member) override;
+  std::vector<gang::Resources> left(const std::vector<gang::NodeId>& nodes) override;
   void place(size_t member, gang::NodeId node) override;
   void take_back(size_t member) override;
   const std::string* label(gang::NodeId node, const std::string& key) const override;

@@ -13,6 +13,7 @@
 #include "pkg/api/core.h"
 #include "pkg/api/storage.h"
 #include "pkg/base/clock.h"
+#include "pkg/gang/gang.h"
 #include "pkg/verdict/nodes.h"
 
 namespace dra::allocation {
@@ -111,6 +112,13 @@ class NodeChooser {
   // unknown, so no other pod is like it.
   virtual std::string shape(const api::Pod&) const { return ""; }
 
+  // For counting (pkg/gang): what the pod takes of its node; nothing: unknown. And what each of the nodes has left for
+  // these pods at most, if neither they nor nominated pods counted there; empty: unknown.
+  virtual std::optional<gang::Resources> takes(const api::Pod&) const { return std::nullopt; }
+  virtual std::vector<gang::Resources> left_for(const std::vector<const api::Pod*>& /*pods*/,
+                                                const std::vector<std::string>& /*nodes*/) const {
+    return {};
+  }
   // Counts the pod on the node until stop_supposing(), within
   // one search (group_nodes.h). Undo in reverse order.
   virtual void suppose(const api::Pod&, const std::string& /*node*/) {}

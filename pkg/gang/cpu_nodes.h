@@ -45,6 +45,15 @@ class CpuNodes : public Nodes {
     nodes_[at_.at(placed_.back().second)].cpu += wants_[member];
     placed_.pop_back();
   }
+  std::optional<Resources> takes(size_t member) override {
+    if (!counted_) return std::nullopt;
+    return Resources{wants_[member], 0, 0};
+  }
+  std::vector<Resources> left(const std::vector<NodeId>& nodes) override {
+    std::vector<Resources> all;
+    for (const NodeId node : nodes) all.push_back({at_.contains(node) ? nodes_[at_.at(node)].cpu : 0, 0, 0});
+    return all;
+  }
   const std::string* label(NodeId node, const std::string& key) const override {
     const auto& labels = nodes_[at_.at(node)].labels;
     const auto found = labels.find(key);
@@ -52,6 +61,8 @@ class CpuNodes : public Nodes {
   }
 
   size_t placed() const { return placed_.size(); }
+  // Off: CPU is not counted, as other rules are not.
+  void set_counted(bool counted) { counted_ = counted; }
   void set_influence(Influence influence) { influence_ = influence; }
   void set_cpu(NodeId node, int64_t cpu) {
     nodes_[at_.at(node)].cpu = cpu;
@@ -65,6 +76,7 @@ class CpuNodes : public Nodes {
   std::vector<std::pair<size_t, NodeId>> placed_;
   Influence influence_ = Influence::kNode;
   uint64_t version_ = 1;
+  bool counted_ = true;
 };
 
 }  // namespace dra::gang

@@ -74,6 +74,13 @@ struct Candidate {
   NodeFacts facts;
 };
 
+// What pods take of a node apart from devices, as far as it adds up.
+struct Resources {
+  int64_t cpu_milli = 0;
+  int64_t memory = 0;  // bytes
+  int64_t pods = 0;
+};
+
 // The search's questions about nodes, apart from devices. Implemented over pkg/placement by the controller.
 class Nodes {
  public:
@@ -94,6 +101,10 @@ class Nodes {
   virtual std::optional<NodeFacts> look(size_t member, NodeId node) = 0;
   // The member counts as a pod of the node. Only if look() would accept it.
   virtual void place(size_t member, NodeId node) = 0;
+  // For counting kinds of members together; nothing: unknown. What the member takes at least,
+  virtual std::optional<Resources> takes(size_t /*member*/) { return std::nullopt; }
+  // and what each of these nodes has left for members at most, while none is placed. look() refuses what exceeds it.
+  virtual std::vector<Resources> left(const std::vector<NodeId>& /*nodes*/) { return {}; }
   // Undoes the latest place() that is not undone yet, which must be this member's.
   virtual void take_back(size_t member) = 0;
   // Nothing: the node has no such label. Valid until the node changes.

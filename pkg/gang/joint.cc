@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
 
 namespace dra::gang {
@@ -9,6 +10,8 @@ namespace {
 
 constexpr int64_t kOne = 720'720;  // a weight of 1: divisible by 1 to 16
 constexpr int kMaxRounds = 8;
+constexpr size_t kMaxLooks = 200'000;  // at numbers of members of one kind on one node
+constexpr uint64_t kNoBound = std::numeric_limits<uint64_t>::max();
 
 using Set = std::vector<uint32_t>;  // members by kind
 using Weights = std::vector<int64_t>;
@@ -17,7 +20,8 @@ using Weights = std::vector<int64_t>;
 // list(): false if there are too many.
 class Sets {
  public:
-  Sets(const JointCount& count, const JointCount::Nodes& nodes) : count_(count), nodes_(nodes), left_(nodes.has) {}
+  Sets(const JointCount& count, const JointCount::Nodes& nodes, size_t& looked)
+      : count_(count), nodes_(nodes), left_(nodes.has), looked_(looked) {}
   bool list(std::vector<Set>& out) {
     out_ = &out;
     now_.assign(count_.kinds.size(), 0);
@@ -26,11 +30,11 @@ class Sets {
 
  private:
   uint32_t room_for(size_t kind) const {
-    uint32_t room = std::min(nodes_.most[kind], count_.kinds[kind].size);
+    uint64_t room = std::min(nodes_.most[kind], count_.kinds[kind].size);
     for (size_t thing = 0; thing < left_.size(); ++thing)
-      if (const uint32_t wants = count_.kinds[kind].wants[thing]; wants > 0)
+      if (const uint64_t wants = count_.kinds[kind].wants[thing]; wants > 0)
         room = std::min(room, left_[thing] / wants);
-    return room;
+    return static_cast<uint32_t>(room);
   }
   void take(size_t kind, uint32_t members) {
     now_[kind] = members;
@@ -41,13 +45,13 @@ class Sets {
     now_[kind] = 0;
   }
   bool add(size_t kind) {
-    if (++looked_ > 16 * JointCount::kMaxSets) return false;
+    if (++looked_ > kMaxLooks) return false;
     const uint32_t room = room_for(kind);
     if (kind + 1 == count_.kinds.size()) {
       now_[kind] = room;
       out_->push_back(now_);
       now_[kind] = 0;
-      return out_->size() <= JointCount::kMaxSets;
+      return out_->size() <= JointCount::kMaxWork;
     }
     for (uint32_t members = room + 1; members-- > 0;) {
       take(kind, members);
@@ -60,25 +64,76 @@ class Sets {
 
   const JointCount& count_;
   const JointCount::Nodes& nodes_;
-  std::vector<uint32_t> left_;
+  std::vector<uint64_t> left_;
   std::vector<Set>* out_ = nullptr;
   Set now_;
-  size_t looked_ = 0;
+  size_t& looked_;
 };
+
+// Nodes with the same maximal sets are one: by sets, how many.
+using Distinct = std::map<std::vector<Set>, uint32_t>;
+
+// False if there are too many.
+bool list_sets(const JointCount& count, Distinct& distinct) {
+  size_t looked = 0, work = 0;
+  const size_t square = count.kinds.size() * count.kinds.size();
+  for (const JointCount::Nodes& nodes : count.nodes) {
+    std::vector<Set> sets;
+    if (!Sets(count, nodes, looked).list(sets)) return false;
+    const size_t size = sets.size();
+    uint32_t& known = distinct[std::move(sets)];
+    if (known == 0) work += size * square;
+    known += nodes.count;
+    if (work > JointCount::kMaxWork) return false;
+  }
+  return true;
+}
+
+// What nodes have, rounded up to what the smallest member wants: fewer different nodes, and no fewer members fit.
+JointCount rounded(JointCount count) {
+  for (size_t thing = 0; !count.kinds.empty() && thing < count.kinds[0].wants.size(); ++thing) {
+    uint64_t unit = 0;
+    for (const JointCount::Kind& kind : count.kinds)
+      if (const uint64_t wants = kind.wants[thing]; wants > 0) unit = unit == 0 ? wants : std::min(unit, wants);
+    for (JointCount::Nodes& nodes : count.nodes)
+      if (unit > 0) nodes.has[thing] = (nodes.has[thing] + unit - 1) / unit * unit;
+  }
+  return count;
+}
+
+// As many of the members that want least of one thing as all nodes have of it in sum.
+uint64_t by_sums(const JointCount& count) {
+  uint64_t best = 0;
+  for (const JointCount::Kind& kind : count.kinds) best += kind.size;
+  for (size_t thing = 0; !count.kinds.empty() && thing < count.kinds[0].wants.size(); ++thing) {
+    uint64_t left = 0, members = 0;
+    for (const JointCount::Nodes& nodes : count.nodes) left += nodes.has[thing] * nodes.count;
+    std::vector<std::pair<uint64_t, uint32_t>> wants;
+    for (const JointCount::Kind& kind : count.kinds) wants.emplace_back(kind.wants[thing], kind.size);
+    std::sort(wants.begin(), wants.end());
+    for (const auto& [each, size] : wants) {
+      const uint64_t fit = each == 0 ? size : std::min<uint64_t>(size, left / each);
+      members += fit;
+      left -= fit * each;
+    }
+    best = std::min(best, members);
+  }
+  return best;
+}
 
 class Dual {
  public:
-  Dual(const JointCount& count, std::vector<std::vector<Set>> sets) : count_(count), sets_(std::move(sets)) {}
+  Dual(const JointCount& count, const Distinct& distinct) : count_(count), distinct_(distinct) {}
 
   // In members, times kOne.
   int64_t bound(const Weights& weights) const {
     int64_t sum = 0;
     for (size_t k = 0; k < weights.size(); ++k) sum += (kOne - weights[k]) * count_.kinds[k].size;
-    for (size_t n = 0; n < sets_.size(); ++n) {
+    for (const auto& [sets, nodes] : distinct_) {
       int64_t heaviest = 0;
-      for (const Set& set : sets_[n])
+      for (const Set& set : sets)
         heaviest = std::max(heaviest, std::inner_product(set.begin(), set.end(), weights.begin(), int64_t{0}));
-      sum += heaviest * count_.nodes[n].count;
+      sum += heaviest * nodes;
     }
     return sum;
   }
@@ -116,7 +171,7 @@ class Dual {
   }
 
   const JointCount& count_;
-  std::vector<std::vector<Set>> sets_;  // by count_.nodes
+  const Distinct& distinct_;
 };
 
 // Starting weights: all equal, and by what members want of each thing.
@@ -124,11 +179,13 @@ std::vector<Weights> beginnings(const JointCount& count) {
   std::vector<Weights> all = {Weights(count.kinds.size(), kOne)};
   const size_t things = count.kinds.empty() ? 0 : count.kinds[0].wants.size();
   for (size_t thing = 0; thing < things; ++thing) {
-    uint32_t most = 0;
+    uint64_t most = 0;
     for (const JointCount::Kind& kind : count.kinds) most = std::max(most, kind.wants[thing]);
     if (most == 0) continue;
     Weights weights;
-    for (const JointCount::Kind& kind : count.kinds) weights.push_back(kOne * kind.wants[thing] / most);
+    for (const JointCount::Kind& kind : count.kinds)
+      weights.push_back(static_cast<int64_t>(static_cast<double>(kOne) * static_cast<double>(kind.wants[thing]) /
+                                             static_cast<double>(most)));
     all.push_back(std::move(weights));
   }
   return all;
@@ -137,23 +194,22 @@ std::vector<Weights> beginnings(const JointCount& count) {
 }  // namespace
 
 uint64_t most_together(const JointCount& count, uint64_t need) {
-  constexpr uint64_t kNoBound = std::numeric_limits<uint64_t>::max();
-  if (count.kinds.empty() || count.kinds.size() > JointCount::kMaxKinds) return kNoBound;
-  if (count.nodes.size() > JointCount::kMaxNodesKinds) return kNoBound;
-  std::vector<std::vector<Set>> sets;
-  size_t all = 0;
-  for (const JointCount::Nodes& nodes : count.nodes) {
-    if (!Sets(count, nodes).list(sets.emplace_back())) return kNoBound;
-    if ((all += sets.back().size()) > JointCount::kMaxSets) return kNoBound;
+  if (count.kinds.empty()) return kNoBound;
+  const uint64_t sums = by_sums(count);
+  if (sums < need || count.kinds.size() > JointCount::kMaxKinds) return sums;
+  Distinct distinct;
+  if (!list_sets(count, distinct)) {
+    distinct.clear();
+    if (!list_sets(rounded(count), distinct)) return sums;
   }
-  const Dual dual(count, std::move(sets));
+  const Dual dual(count, distinct);
   const int64_t enough = static_cast<int64_t>(need) * kOne;
   int64_t best = std::numeric_limits<int64_t>::max();
   for (Weights& weights : beginnings(count)) {
     best = std::min(best, dual.improve(std::move(weights), enough));
     if (best < enough) break;
   }
-  return static_cast<uint64_t>(best / kOne);
+  return std::min(sums, static_cast<uint64_t>(best / kOne));
 }
 
 }  // namespace dra::gang

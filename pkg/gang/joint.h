@@ -9,7 +9,10 @@
 // and of 1 - w for every member (linear programming duality). The weights are searched for, and the bound is exact for
 // the weights found: integers only, no estimates. If a node could hold too many sets, there is no bound.
 //
-// Pure; at most about 5 million additions.
+// What is counted may be anything that sets add up on a node: devices of a sort, CPU, memory, pods. More kinds than
+// kMaxKinds are only counted in sum over all nodes.
+//
+// Pure; at most about 60 million additions, mostly far fewer.
 #pragma once
 
 #include <cstddef>
@@ -20,17 +23,16 @@ namespace dra::gang {
 
 struct JointCount {
   static constexpr size_t kMaxKinds = 6;
-  static constexpr size_t kMaxSets = 256;        // of members that one node could hold
-  static constexpr size_t kMaxNodesKinds = 128;  // different nodes
+  static constexpr size_t kMaxWork = 8192;  // sets that different nodes could hold, times the square of the kinds
 
   struct Kind {
     uint32_t size = 0;
-    std::vector<uint32_t> wants;  // of each thing that is counted
+    std::vector<uint64_t> wants;  // of each thing that is counted
   };
   struct Nodes {
     uint32_t count = 0;          // number of such nodes
     std::vector<uint32_t> most;  // members by kind, if alone
-    std::vector<uint32_t> has;   // of each thing that is counted
+    std::vector<uint64_t> has;   // of each thing that is counted
   };
   std::vector<Kind> kinds;
   std::vector<Nodes> nodes;

@@ -30,9 +30,27 @@ TEST(Joint, KindsThatShareNothingDoNotLimitEachOther) {
   EXPECT_GE(most_together(count, 20), 20u);
 }
 
-TEST(Joint, TooManySetsGiveNoBound) {
-  const JointCount count{{{100, {1}}, {100, {1}}, {100, {1}}}, {{1, {100, 100, 100}, {100}}}};
-  EXPECT_EQ(most_together(count, 300), UINT64_MAX);
+TEST(Joint, TooManySetsAreCountedInSum) {
+  JointCount count{{{100, {1}}, {100, {1}}, {100, {1}}}, {{1, {100, 100, 100}, {100}}}};
+  EXPECT_EQ(most_together(count, 300), 100u);
+  count.nodes[0].has[0] = 300;
+  EXPECT_GE(most_together(count, 300), 300u);
+}
+
+TEST(Joint, MoreKindsThanAreCombinedAreCountedInSum) {
+  JointCount count;
+  for (uint64_t kind = 1; kind <= 20; ++kind) count.kinds.push_back({1, {kind}});
+  count.nodes.push_back({10, std::vector<uint32_t>(20, 1), {20}});
+  EXPECT_EQ(most_together(count, 20), 19u) << "1 to 19 make 190, and there are 200";
+  count.nodes.push_back({1, std::vector<uint32_t>(20, 1), {10}});
+  EXPECT_GE(most_together(count, 20), 20u);
+}
+
+// A thousand nodes that all have something else left.
+TEST(Joint, NodesThatDifferInWhatMakesNoDifferenceAreOne) {
+  JointCount count{{{750, {3000}}, {1000, {2000}}}, {}};
+  for (uint32_t node = 0; node < 1000; ++node) count.nodes.push_back({1, {1, 2}, {4000 + node % 997}});
+  EXPECT_LT(most_together(count, 1750), 1750u) << "one or two on each: 500 nodes for 1000, and 500 for 750";
 }
 
 // The most that can be placed, by trying everything.
@@ -41,8 +59,8 @@ uint32_t tried(const JointCount& count) {
   uint32_t best = 0;
   std::vector<const JointCount::Nodes*> nodes;
   for (const JointCount::Nodes& one : count.nodes) nodes.insert(nodes.end(), one.count, &one);
-  const std::function<void(size_t, size_t, std::vector<uint32_t>)> place = [&](size_t node, size_t kind,
-                                                                               std::vector<uint32_t> left) {
+  const std::function<void(size_t, size_t, std::vector<uint64_t>)> place = [&](size_t node, size_t kind,
+                                                                               std::vector<uint64_t> left) {
     if (node == nodes.size()) {
       uint32_t sum = 0;
       for (const uint32_t members : placed) sum += members;
@@ -50,13 +68,13 @@ uint32_t tried(const JointCount& count) {
       return;
     }
     if (kind == count.kinds.size())
-      return place(node + 1, 0, node + 1 < nodes.size() ? nodes[node + 1]->has : std::vector<uint32_t>());
+      return place(node + 1, 0, node + 1 < nodes.size() ? nodes[node + 1]->has : std::vector<uint64_t>());
     for (uint32_t members = 0; members <= nodes[node]->most[kind]; ++members) {
       if (placed[kind] + members > count.kinds[kind].size) break;
-      std::vector<uint32_t> rest = left;
+      std::vector<uint64_t> rest = left;
       bool fits = true;
       for (size_t thing = 0; thing < rest.size(); ++thing) {
-        const uint32_t wants = members * count.kinds[kind].wants[thing];
+        const uint64_t wants = members * count.kinds[kind].wants[thing];
         fits = fits && wants <= rest[thing];
         rest[thing] -= std::min(rest[thing], wants);
       }

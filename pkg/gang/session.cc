@@ -96,6 +96,7 @@ bool Session::prepare(const GangRequest& request, Nodes& nodes) {
   }
   if (!std::exchange(things_known_, true)) find_things();
   if (!count_things()) return false;
+  find_resources(nodes);
   // Hardest first: those that must be together, then those with the least capacity.
   kind_order_.resize(kinds_.size());
   std::iota(kind_order_.begin(), kind_order_.end(), 0);

@@ -2,6 +2,7 @@
 // and the progress of the search.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -67,6 +68,7 @@ class Session {
 
   // together.cc
   void find_things();
+  void find_resources(Nodes& nodes);
   bool count_things();
   uint64_t together(const Domain& domain, uint32_t need);
 
@@ -99,7 +101,9 @@ class Session {
   bool prepared_ = false;
   bool things_known_ = false;
   std::vector<Thing> things_;
-  std::vector<std::vector<uint32_t>> wants_;  // by kind, then thing
+  std::vector<std::vector<uint64_t>> wants_;  // by kind, then thing
+  // Of CPU, memory and pods; by kind, and by node. Empty: unknown.
+  std::vector<std::array<uint64_t, 3>> takes_, left_;
   std::vector<std::string> levels_;
   mutable std::map<std::pair<NodeId, uint32_t>, std::optional<std::string>> attributes_;  // of nodes, by level
   std::vector<Domain> domains_;     // in the order in which they are tried

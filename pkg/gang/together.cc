@@ -1,5 +1,7 @@
-// Session: counts together what members of several kinds want of the same devices (joint.h).
+// Session: counts together what members of several kinds want of the same devices, and of the CPU, memory and number of
+// pods of their nodes (joint.h).
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "pkg/gang/joint.h"
@@ -12,6 +14,13 @@ namespace {
 
 constexpr size_t kMaxThings = 8;
 constexpr uint64_t kStepsOfBound = 2'000;  // about a millisecond
+constexpr size_t kMaxKindsCounted = 64;
+constexpr size_t kMaxDifferentNodes = 4096;
+
+std::array<uint64_t, 3> amounts_of(const Resources& resources) {
+  const auto at_least = [](int64_t amount) { return static_cast<uint64_t>(std::max<int64_t>(amount, 0)); };
+  return {at_least(resources.cpu_milli), at_least(resources.memory), at_least(resources.pods)};
+}
 
 // Devices of one sort: the request without its number. Nothing if the number does not add up: All takes everything, and
 // administrative access takes nothing.
@@ -40,7 +49,7 @@ std::shared_ptr<const api::ResourceClaim> claim_for(const api::DeviceSubRequest&
 void Session::find_things() {
   things_.clear();
   wants_.assign(kinds_.size(), {});
-  if (kinds_.size() < 2 || kinds_.size() > JointCount::kMaxKinds || !node_local_) return;
+  if (kinds_.size() < 2 || kinds_.size() > kMaxKindsCounted || !node_local_) return;
   for (uint32_t kind = 0; kind < kinds_.size(); ++kind)
     for (const uint32_t claim : table_.claims_of[table_.kinds[kind].members[0]]) {
       if (table_.claims[claim].shared()) continue;
@@ -53,13 +62,33 @@ void Session::find_things() {
           const std::string& ns = table_.claims[claim].object->metadata.ns;
           known = things_.insert(things_.end(), {*thing, claim_for(*thing, ns), {}, false});
         }
-        std::vector<uint32_t>& wants = wants_[kind];
+        std::vector<uint64_t>& wants = wants_[kind];
         wants.resize(kMaxThings, 0);
         wants[static_cast<size_t>(known - things_.begin())] +=
-            static_cast<uint32_t>(std::clamp<int64_t>(request.exactly->count, 1, 1'000));
+            static_cast<uint64_t>(std::clamp<int64_t>(request.exactly->count, 1, 1'000));
       }
     }
-  for (std::vector<uint32_t>& wants : wants_) wants.resize(things_.size(), 0);
+  for (std::vector<uint64_t>& wants : wants_) wants.resize(things_.size(), 0);
+}
+
+// What members take of nodes apart from devices, if Nodes knows; nothing is placed.
+void Session::find_resources(Nodes& nodes) {
+  takes_.clear();
+  left_.clear();
+  if (kinds_.size() < 2 || kinds_.size() > kMaxKindsCounted || !node_local_) return;
+  std::vector<std::array<uint64_t, 3>> takes;
+  for (const Kind& kind : table_.kinds) {
+    const std::optional<Resources> one = nodes.takes(kind.members[0]);
+    if (!one) return;
+    takes.push_back(amounts_of(*one));
+  }
+  const std::vector<NodeId> all = inventory_.nodes();
+  const std::vector<Resources> left = nodes.left(all);
+  if (left.size() != all.size()) return;
+  takes_ = std::move(takes);
+  left_.assign(inventory_.core().node_count(), {});
+  for (size_t i = 0; i < all.size(); ++i)
+    if (all[i] < left_.size()) left_[all[i]] = amounts_of(left[i]);
 }
 
 // False: the slice ended first.
@@ -82,7 +111,7 @@ bool Session::count_things() {
 
 // Upper bound on the members that fit into the domain, if their devices are counted together.
 uint64_t Session::together(const Domain& domain, uint32_t need) {
-  if (things_.empty()) return UINT64_MAX;
+  if (things_.empty() && takes_.empty()) return UINT64_MAX;
   std::vector<std::vector<uint32_t>> most(inventory_.core().node_count());  // by node, then kind
   for (uint32_t kind = 0; kind < kinds_.size(); ++kind)
     for (size_t i = 0; i < kinds_[kind].ids.size(); ++i) {
@@ -93,14 +122,23 @@ uint64_t Session::together(const Domain& domain, uint32_t need) {
   JointCount count;
   for (uint32_t kind = 0; kind < kinds_.size(); ++kind)
     count.kinds.push_back({static_cast<uint32_t>(table_.kinds[kind].members.size()), wants_[kind]});
-  std::map<std::pair<std::vector<uint32_t>, std::vector<uint32_t>>, uint32_t> alike;
+  for (size_t kind = 0; kind < takes_.size(); ++kind)
+    count.kinds[kind].wants.insert(count.kinds[kind].wants.end(), takes_[kind].begin(), takes_[kind].end());
+  std::map<std::pair<std::vector<uint32_t>, std::vector<uint64_t>>, uint32_t> alike;
   for (const NodeId node : domain.nodes) {
     const std::vector<uint32_t>& here = most[node];
     if (std::all_of(here.begin(), here.end(), [](uint32_t members) { return members == 0; })) continue;
-    std::vector<uint32_t> has;
-    for (const Thing& thing : things_) has.push_back(std::min<uint32_t>(thing.has[node], 1u << 20));
+    std::vector<uint64_t> has;
+    for (const Thing& thing : things_) has.push_back(thing.has[node]);
+    if (!takes_.empty()) has.insert(has.end(), left_[node].begin(), left_[node].end());
+    // More than all members could take there makes no difference.
+    for (size_t thing = 0; thing < has.size(); ++thing) {
+      uint64_t most_of_it = 0;
+      for (size_t kind = 0; kind < here.size(); ++kind) most_of_it += here[kind] * count.kinds[kind].wants[thing];
+      has[thing] = std::min(has[thing], most_of_it);
+    }
     ++alike[{here, std::move(has)}];
-    if (alike.size() > JointCount::kMaxNodesKinds) return UINT64_MAX;
+    if (alike.size() > kMaxDifferentNodes) return UINT64_MAX;
   }
   for (const auto& [what, nodes] : alike) count.nodes.push_back({nodes, what.first, what.second});
   progress_.steps += kStepsOfBound;

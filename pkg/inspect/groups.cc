@@ -29,6 +29,22 @@ class StateNodes : public gang::Nodes {
     if (found.empty()) return std::nullopt;
     return found.front().facts;
   }
+  std::optional<gang::Resources> takes(size_t member) override {
+    const auto needs = placement::PodNeeds::of(*group_.members[member].pod);
+    if (!needs) return std::nullopt;
+    return gang::Resources{needs->charge().cpu, needs->charge().memory, 1};
+  }
+  std::vector<gang::Resources> left(const std::vector<gang::NodeId>& nodes) override {
+    std::vector<gang::Resources> all;
+    for (const gang::NodeId id : nodes) {
+      gang::Resources& here = all.emplace_back();
+      const auto node = state_.cluster.find_node(state_.inventory.node_name(id));
+      if (!node) continue;
+      const placement::NodeRow& row = state_.cluster.row(*node);
+      here = {row.cpu - row.used_cpu, row.memory - row.used_memory, row.max_pods - row.pods};
+    }
+    return all;
+  }
   void place(size_t member, gang::NodeId node) override {
     Placed there;
     there.node = state_.inventory.node_name(node);

@@ -1,6 +1,7 @@
 #include "pkg/manager/node_tracker.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "pkg/api/pod_bounds.h"
@@ -78,6 +79,42 @@ void NodeTracker::forget(const std::string& uid) {
 void NodeTracker::forget_all() {
   for (const std::string& uid : cluster_.assumed_pods())
     if (!nominated_.contains(uid)) forget(uid);
+}
+
+std::optional<gang::Resources> NodeTracker::takes(const api::Pod& pod) const {
+  const Result<placement::PodNeeds> needs = placement::PodNeeds::of(pod);
+  if (!needs) return std::nullopt;
+  return gang::Resources{needs->charge().cpu, needs->charge().memory, 1};
+}
+
+// decide() sets aside the pod itself, and nominated pods of lower priority: here all of them do not count.
+std::vector<gang::Resources> NodeTracker::left_for(const std::vector<const api::Pod*>& pods,
+                                                   const std::vector<std::string>& nodes) const {
+  std::set<std::string_view> aside;
+  for (const api::Pod* pod : pods) aside.insert(pod->metadata.uid);
+  for (const auto& [uid, priority] : nominated_) aside.insert(uid);
+  std::map<placement::NodeIndex, gang::Resources> given_back;
+  for (const std::string_view uid : aside) {
+    const placement::PlacedPod* counted = cluster_.pod(uid);
+    if (counted == nullptr) continue;
+    gang::Resources& back = given_back[counted->node];
+    back.cpu_milli += counted->charge.cpu;
+    back.memory += counted->charge.memory;
+    back.pods += 1;
+  }
+  std::vector<gang::Resources> left;
+  left.reserve(nodes.size());
+  for (const std::string& name : nodes) {
+    gang::Resources& here = left.emplace_back();
+    const auto node = cluster_.find_node(name);
+    if (!node) continue;
+    const placement::NodeRow& row = cluster_.row(*node);
+    if (const auto back = given_back.find(*node); back != given_back.end()) here = back->second;
+    here.cpu_milli += row.cpu - row.used_cpu;
+    here.memory += row.memory - row.used_memory;
+    here.pods += row.max_pods - row.pods;
+  }
+  return left;
 }
 
 void NodeTracker::suppose(const api::Pod& pod, const std::string& node) {

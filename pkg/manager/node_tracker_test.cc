@@ -168,6 +168,25 @@ TEST_F(NodeTrackerTest, NominatedPodsCountForTheirEqualsAndThoseBelow) {
   EXPECT_EQ(chosen(other), "n1 n2");
 }
 
+TEST_F(NodeTrackerTest, WhatIsLeftForPodsLeavesOutThemAndThoseNominated) {
+  const api::Pod a = pod("a"), b = pod("b");
+  const auto cpu_left = [&](std::vector<const api::Pod*> pods) {
+    std::vector<int64_t> left;
+    for (const gang::Resources& one : tracker.left_for(pods, {"n1", "n2", "none"})) left.push_back(one.cpu_milli);
+    return left;
+  };
+  EXPECT_EQ(tracker.takes(a)->cpu_milli, 1000);
+  EXPECT_EQ(tracker.takes(a)->pods, 1);
+  EXPECT_EQ(cpu_left({&a}), (std::vector<int64_t>{2000, 2000, 0}));
+  tracker.assume(a, "n1");
+  EXPECT_EQ(cpu_left({&b}), (std::vector<int64_t>{1000, 2000, 0}));
+  EXPECT_EQ(cpu_left({&a, &b}), (std::vector<int64_t>{2000, 2000, 0})) << "a may go there again";
+  api::Pod nominated = pod("c");
+  nominated.nominated_node_name = "n2";
+  tracker.set_pod(nominated);
+  EXPECT_EQ(cpu_left({&b}), (std::vector<int64_t>{1000, 2000, 0})) << "a higher priority takes its place";
+}
+
 TEST_F(NodeTrackerTest, AnAvoidedNodeComesBack) {
   api::Pod owned = pod("p");
   owned.metadata.owner_references.push_back({"batch/v1", "Job", "job", "job-uid", true});
