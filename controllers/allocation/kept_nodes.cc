@@ -44,8 +44,10 @@ KeptDevices::Kept PodReconcile::leave_kept_devices(int64_t priority) {
   const std::optional<GroupRef> group = group_of(pod_);
   KeptDevices::Kept kept = kept_devices_.kept_from(priority, group ? group->key() : "", view_.now(), inventory_);
   if (!kept.shown.empty())
-    kept_from_ += "; " + std::to_string(kept.devices.results.size()) + " devices are kept for " + kept.shown +
-                  ", until its member that ended comes again";
+    kept_from_ += "; " +
+                  (kept.devices.results.size() == 1 ? "1 device is"
+                                                    : std::to_string(kept.devices.results.size()) + " devices are") +
+                  " kept for " + kept.shown + ", until its member that ended comes again";
   return kept;
 }
 

@@ -178,7 +178,7 @@ TEST_F(Returning, ItsDevicesAreKeptUntilItComesAgain) {
   ASSERT_EQ(out.later.size(), 1u) << "then they are free";
   EXPECT_EQ(out.later[0].second, options.gang_hold_timeout);
   EXPECT_EQ(single_pod().find("allocate"), std::string::npos);
-  EXPECT_NE(event().note.find("1 devices are kept for job default/train"), std::string::npos) << event().note;
+  EXPECT_NE(event().note.find("1 device is kept for job default/train"), std::string::npos) << event().note;
   EXPECT_EQ(single_pod(1), "allocate cp ") << "a higher priority passes";
   api::Pod again = member("e", "4", std::chrono::seconds(1));
   put_pod(again);

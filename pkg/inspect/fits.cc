@@ -422,7 +422,7 @@ Answer to_answer(const std::vector<FitAnswer>& found, const Manifest& manifest, 
     answer.notes.push_back("not visible: " + hidden.what + " (" + hidden.why + "); the answer may be wrong");
     // Without these kinds, held devices may seem free, and full nodes too.
     const bool decides = hidden.what != "namespaces" && hidden.what != "devicetaintrules" &&
-                         !hidden.what.starts_with("resourceclaimtemplates");
+                         !hidden.what.starts_with("podgroups") && !hidden.what.starts_with("resourceclaimtemplates");
     if (decides && answer.status != Status::kUsage) answer.status = Status::kUnknown;
   }
   return answer;

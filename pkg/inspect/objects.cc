@@ -54,6 +54,16 @@ const std::vector<KindToRead>& kinds_to_read() {
   return kKinds;
 }
 
+const std::vector<GroupsToRead>& groups_to_read() {
+  using reconcile::GroupApi;
+  static const std::vector<GroupsToRead> kGroups{
+      {GroupApi::kCore, "scheduling.k8s.io", "v1alpha2", "podgroups", "\"podGroupName\""},
+      {GroupApi::kPlugins, "scheduling.x-k8s.io", "v1alpha1", "podgroups.scheduling.x-k8s.io",
+       "\"scheduling.x-k8s.io/pod-group\""},
+  };
+  return kGroups;
+}
+
 Result<PageEnd> add_page(Objects& objects, std::string_view plural, std::string_view text) {
   if (plural == "namespaces") return add_items(objects, objects.namespaces, text);
   if (plural == "nodes") return add_items(objects, objects.nodes, text);
@@ -70,6 +80,8 @@ Result<PageEnd> add_page(Objects& objects, std::string_view plural, std::string_
   if (plural == "csidrivers") return add_items(objects, objects.csi_drivers, text);
   if (plural == "csistoragecapacities") return add_items(objects, objects.storage_capacities, text);
   if (plural == "volumeattachments") return add_items(objects, objects.attachments, text);
+  for (const GroupsToRead& groups : groups_to_read())
+    if (plural == groups.name) return add_items(objects, objects.pod_groups[groups.api], text);
   return fail(Code::kInvalidArgument, "lists of " + quote(plural) + " are not read");
 }
 

@@ -94,6 +94,15 @@ struct KindToRead {
 };
 const std::vector<KindToRead>& kinds_to_read();
 
+// PodGroups: read where a pod names one, and answers do without them.
+struct GroupsToRead {
+  reconcile::GroupApi api;
+  std::string_view group, version;
+  std::string_view name;     // for add_page(): both APIs call them podgroups
+  std::string_view mention;  // in the text of a page of pods, of those that name one
+};
+const std::vector<GroupsToRead>& groups_to_read();
+
 // What a page tells about the rest of its list.
 struct PageEnd {
   std::string continue_token;  // empty: the last page

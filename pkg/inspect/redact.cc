@@ -23,8 +23,8 @@ const json* member(const json& object, std::initializer_list<const char*> path) 
 bool names_object(std::string_view key, std::string_view parent) {
   using Words = std::set<std::string_view>;
   static const Words kNames{
-      "namespace",         "nodeName", "pool", "resourceClaimName", "resourceClaimTemplateName", "claimName", "image",
-      "nominatedNodeName", "values",   "names"};
+      "namespace",         "nodeName", "pool",  "resourceClaimName", "resourceClaimTemplateName", "claimName", "image",
+      "nominatedNodeName", "values",   "names", "podGroupName"};
   static const Words kOwners{"metadata", "ownerReferences", "reservedFor", "pool"};
   static const Words kMaps{"labels", "matchLabels", "nodeSelector", "annotations"};
   return kNames.contains(key) || kMaps.contains(parent) || (key == "name" && kOwners.contains(parent));
@@ -41,9 +41,9 @@ void Redactor::note(const char* kind, const json& object, const char* key) {
 
 void Redactor::learn(std::string_view plural, const json& object) {
   static const std::map<std::string_view, const char*> kKinds{
-      {"namespaces", "ns"},        {"nodes", "node"}, {"resourceslices", "slice"},
-      {"resourceclaims", "claim"}, {"pods", "pod"},   {"resourceclaimtemplates", "template"},
-      {"devicetaintrules", "rule"}};
+      {"namespaces", "ns"},         {"nodes", "node"},      {"resourceslices", "slice"},
+      {"resourceclaims", "claim"},  {"pods", "pod"},        {"resourceclaimtemplates", "template"},
+      {"devicetaintrules", "rule"}, {"podgroups", "group"}, {"podgroups.scheduling.x-k8s.io", "group"}};
   const auto kind = kKinds.find(plural);
   const json* metadata = member(object, {"metadata"});
   if (metadata == nullptr || !metadata->is_object()) return;
@@ -56,6 +56,8 @@ void Redactor::learn(std::string_view plural, const json& object) {
       if (const json* all = member(image, {"names"}); all && all->is_array())
         for (const json& name : *all)
           if (name.is_string()) names_["image"].insert(name.get<std::string>());
+  if (const json* labels = member(*metadata, {"labels"})) note("group", *labels, "scheduling.x-k8s.io/pod-group");
+  if (const json* group = member(object, {"spec", "schedulingGroup"})) note("group", *group, "podGroupName");
   if (const json* pool = member(object, {"spec", "pool"})) note("pool", *pool, "name");
   if (const json* spec = member(object, {"spec"})) note("node", *spec, "nodeName");
   for (const char* list : {"containers", "initContainers"})

@@ -18,6 +18,8 @@ struct ListInProgress {
   client::Resource resource;
   std::string ns;  // empty: everywhere
   std::string token;
+  std::string name;        // for add_page()
+  bool of_groups = false;  // PodGroups
   std::vector<std::string> pages;
   int restarts = 0;
   bool done = false;
@@ -110,10 +112,11 @@ class Loader {
                                 : dra_version_,
                         std::string(kind.plural), std::string(kind.kind), kind.namespaced};
       if (kind.namespaced && !options_.kinds.empty()) list->ns = options_.ns;
+      list->name = kind.plural;
       lists_.push_back(std::move(list));
     }
     begun_ = true;
-    for (auto& list : lists_) ask_page(*list);
+    for (size_t i = 0, all = lists_.size(); i < all; ++i) ask_page(*lists_[i]);
   }
 
   void ask_page(ListInProgress& list) {
@@ -128,11 +131,29 @@ class Loader {
     list.token = continue_token(*answer);
     list.pages.push_back(std::move(*answer));
     if (list.token.empty()) {
+      if (list.kind.plural == "pods" && options_.kinds.empty()) ask_groups(list);
       list.done = true;
     } else if (list.pages.size() >= kMaxPages) {
       give_up(Error(Code::kResourceExhausted, std::string(list.kind.plural) + " have more pages than are read"));
     } else {
       ask_page(list);
+    }
+  }
+
+  // PodGroups that pods name.
+  void ask_groups(const ListInProgress& pods) {
+    for (const GroupsToRead& groups : groups_to_read()) {
+      if (std::none_of(pods.pages.begin(), pods.pages.end(),
+                       [&](const std::string& page) { return page.find(groups.mention) != std::string::npos; }))
+        continue;
+      auto list = std::make_unique<ListInProgress>();
+      list->kind = {groups.group, "podgroups", "PodGroup", true};
+      list->resource = {std::string(groups.group), std::string(groups.version), "podgroups", "PodGroup", true};
+      list->name = groups.name;
+      list->of_groups = true;
+      list->ns = pods.ns;
+      lists_.push_back(std::move(list));
+      ask_page(*lists_.back());
     }
   }
 
@@ -151,8 +172,9 @@ class Loader {
       return ask_page(list);
     }
     // Whatever the server answers for storage kinds, questions about devices must still be answered.
-    const bool can_do_without = error.http_status() == 403 || error.http_status() == 404 ||
-                                (list.kind.of_storage && error.http_status() >= 400 && error.http_status() != 401);
+    const bool can_do_without =
+        error.http_status() == 403 || error.http_status() == 404 ||
+        ((list.kind.of_storage || list.of_groups) && error.http_status() >= 400 && error.http_status() != 401);
     if (!can_do_without) return give_up(error);
     list.error = error;
     list.done = true;
@@ -213,18 +235,20 @@ class Loader {
     for (auto& list : lists_) {
       const std::string plural(list->kind.plural);
       auto& hidden = list->kind.of_storage ? objects_.hidden_storage : objects_.hidden;
+      // If PodGroups are not served, the pods are in no group.
+      if (list->error && list->of_groups && list->error->http_status() == 404) continue;
       if (list->error) {
         hidden.push_back({plural, short_reason(*list->error)});
         continue;
       }
-      readable += list->kind.of_storage ? 0 : 1;
+      readable += list->kind.of_storage || list->of_groups ? 0 : 1;
       if (!list->why_narrowed.empty())
         hidden.push_back({plural + " outside namespace " + list->ns, list->why_narrowed});
       for (const std::string& page : list->pages) {
-        auto added = add_page(objects_, plural, page);
+        auto added = add_page(objects_, list->name, page);
         if (!added) return fail(added.error().wrap("the list of " + plural));
         if (options_.on_page)
-          if (auto seen = options_.on_page(plural, page); !seen) return fail(seen.error());
+          if (auto seen = options_.on_page(list->name, page); !seen) return fail(seen.error());
       }
       list->pages.clear();
     }

@@ -19,7 +19,7 @@ json list_of(std::vector<json> items) {
 const json kPod =
     json::parse(R"({"metadata":{"name":"train","namespace":"secret-ns","uid":"u1","annotations":{"x":"password"},
   "labels":{"kubernetes.io/hostname":"node-a"}},
-  "spec":{"nodeName":"node-a","nodeSelector":{"kubernetes.io/hostname":"node-a"},"containers":[{"name":"gpu","image":"registry/img:1",
+  "spec":{"nodeName":"node-a","schedulingGroup":{"podGroupName":"quiet-group"},"nodeSelector":{"kubernetes.io/hostname":"node-a"},"containers":[{"name":"gpu","image":"registry/img:1",
   "env":[{"name":"TOKEN","value":"hunter2"}],"args":["--key=hunter2"]}],"resourceClaims":[{"name":"gpu","resourceClaimName":"my-claim"}]},
   "status":{"phase":"Running","conditions":[{"type":"Ready","status":"True","message":"pod train is ready"}]}})");
 const json kClaim = json::parse(R"({"metadata":{"name":"my-claim","namespace":"secret-ns","uid":"c1"},
@@ -28,6 +28,8 @@ const json kClaim = json::parse(R"({"metadata":{"name":"my-claim","namespace":"s
   "reservedFor":[{"resource":"pods","name":"train","uid":"u1"}]}})");
 const json kSlice = json::parse(R"({"metadata":{"name":"node-a-slice"},"spec":{"driver":"d","nodeName":"node-a",
   "pool":{"name":"node-a-pool","generation":1,"resourceSliceCount":1},"devices":[{"name":"gpu-0","attributes":{"type":{"string":"gpu"}}}]}})");
+const json kGroup = json::parse(R"({"metadata":{"name":"quiet-group","namespace":"secret-ns"},
+  "spec":{"schedulingPolicy":{"gang":{"minCount":3}}}})");
 const json kNode =
     json::parse(R"({"metadata":{"name":"node-a"},"status":{"images":[{"names":["registry/img:1"],"sizeBytes":7}]}})");
 
@@ -41,6 +43,7 @@ std::string snapshot_bytes(bool redact) {
   EXPECT_TRUE(writer.add("resourceslices", list_of({kSlice}).dump()));
   EXPECT_TRUE(writer.add("resourceclaims", list_of({kClaim}).dump()));
   EXPECT_TRUE(writer.add("pods", list_of({kPod}).dump()));
+  EXPECT_TRUE(writer.add("podgroups", list_of({kGroup}).dump()));
   Objects objects;
   objects.taken = WallTime{std::chrono::seconds{1'700'000'000}};
   objects.server_version = "v1.36.2";
@@ -91,6 +94,8 @@ TEST(Snapshot, GivesBackWhatDecisionsRead) {
   ASSERT_TRUE(objects->claim_by_uid.contains("c1"));
   EXPECT_EQ(consumers_of(*objects, *objects->claim_by_uid.at("c1")), std::vector<std::string>{"train"});
   EXPECT_EQ(objects->slices.at("node-a-slice")->devices.at(0).name, "gpu-0");
+  EXPECT_EQ(objects->pods.at("secret-ns/train")->pod_group_name, "quiet-group");
+  EXPECT_EQ(objects->pod_groups.at(reconcile::GroupApi::kCore).at("secret-ns/quiet-group")->min_count, 3);
 }
 
 TEST(Snapshot, LeavesOutWhatNoDecisionReads) {
@@ -117,7 +122,7 @@ TEST(Snapshot, KeepsOfVolumesWhatDecides) {
 TEST(Snapshot, RedactedNamesNobody) {
   const std::string bytes = snapshot_bytes(true);
   const std::string text = unpack(bytes);
-  for (const char* name : {"secret-ns", "train", "my-claim", "node-a", "registry/img", "hush", "disk"})
+  for (const char* name : {"secret-ns", "train", "my-claim", "node-a", "registry/img", "hush", "quiet", "disk"})
     EXPECT_EQ(text.find(name), std::string::npos) << name << " in " << text;
   const auto objects = read_snapshot_bytes(bytes, "x.dra");
   ASSERT_TRUE(objects) << objects.error().message();
@@ -128,6 +133,7 @@ TEST(Snapshot, RedactedNamesNobody) {
   EXPECT_EQ(pod.node_selector.begin()->second, pod.node_name);
   EXPECT_TRUE(objects->claims.contains(pod.metadata.ns + "/" + *pod.resource_claims[0].resource_claim_name));
   EXPECT_EQ(pod.resource_claims[0].name, "gpu");
+  EXPECT_TRUE(objects->pod_groups.at(reconcile::GroupApi::kCore).contains(pod.metadata.ns + "/" + pod.pod_group_name));
   const api::ResourceSlice& slice = *objects->slices.begin()->second;
   EXPECT_EQ(slice.pool.name, objects->claims.begin()->second->status.allocation->results[0].pool);
   EXPECT_EQ(std::get<std::string>(slice.devices[0].attributes.at("type")), "gpu");

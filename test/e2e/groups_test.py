@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Groups of pods in the sandbox (`dra-sandbox up`, PodGroups of scheduling.k8s.io/v1alpha2): absurd ones, ones that change in the middle, and what they
-may share. Looked at all the time: no device twice, and no pod of a group runs before as many as it must have run have devices.
+may share. Looked at all the time: no device twice, and no pod of a group runs before as many as it must have run have devices. In bind mode, then in
+gate mode.
 
-Usage: groups_test.py FOLDER_OF_PROGRAMS"""
+Usage: groups_test.py FOLDER_OF_PROGRAMS [--mode bind|gate] [PART ...]"""
 import collections
 import os
+import random
 import sys
 import tempfile
 import time
@@ -19,16 +21,33 @@ kind: Fleet
 deviceClasses:
 - {name: gpu, selectors: ['device.driver == "gpu.example.com"']}
 - {name: link, selectors: ['device.driver == "link.example.com"']}
+- {name: card, selectors: ['device.driver == "card.example.com"']}
 models:
   gpu: {driver: gpu.example.com, name: "gpu-{device}"}
   link: {driver: link.example.com, name: "link-{device}"}
+  card:
+    driver: card.example.com
+    name: "card-{device}"
+    attributes: {type: card}
+    capacity: {memory: 4Gi}
+    partitions:
+      name: "card-{device}-{profile}-{start}"
+      counterSet: "card-{device}"
+      memorySlices: 4
+      attributes: {type: part}
+      profiles:
+      - {name: half, id: 1, size: 2, starts: [0, 2], capacity: {memory: 2Gi}}
+      - {name: quarter, id: 2, size: 1, starts: [0, 1, 2, 3], capacity: {memory: 1Gi}}
+  broken: {driver: card.example.com, name: "broken-{device}", attributes: {type: card}, taints: [{key: example.com/ecc, effect: NoSchedule}]}
 nodes:
 - {name: "node-{index}", count: 4, labels: {example.com/rack: "r{index}"}, devices: [{model: gpu, count: 4}, {model: link, count: 1}]}
+- {name: "parts-{index}", count: 2, devices: [{model: card, count: 2}, {model: broken, count: 1}]}
 """
 GROUPS = "/apis/scheduling.k8s.io/v1alpha2/namespaces/{}/podgroups"
 PODS = "/api/v1/namespaces/{}/pods"
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/{}/resourceclaims"
 PATCH = "application/merge-patch+json"
+GATES = []  # of pods, in gate mode
 
 
 def group(name, count, key=None, **metadata):
@@ -38,8 +57,14 @@ def group(name, count, key=None, **metadata):
     return {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": {"name": name, **metadata}, "spec": spec}
 
 
-def member(name, of, template, **spec):
+def alone(name, template):
     made = rest.pod(name, template)
+    made["spec"]["schedulingGates"] = [{"name": gate} for gate in GATES]
+    return made
+
+
+def member(name, of, template, **spec):
+    made = alone(name, template)
     made["spec"].update({"schedulingGroup": {"podGroupName": of}, "terminationGracePeriodSeconds": 0, **spec})
     return made
 
@@ -109,7 +134,7 @@ def absurd(t):
     t.create(PODS, *[member(f"lost-{i}", "missing", "one") for i in range(2)])
     t.says("so is one that does not exist", "does not exist")
     t.nothing_held("none of them holds anything")
-    t.create(PODS, rest.pod("alone", "one"))
+    t.create(PODS, alone("alone", "one"))
     t.eventually("and none is in the way of others", lambda: t.running() == ["alone"])
     t.clear()
 
@@ -140,7 +165,7 @@ def changes(t):
     t.eventually("members that wait take the places of those that go", lambda: len(t.running()) == 16)
     t.clear()
     t.create(GROUPS, group("s", 16))
-    t.create(PODS, *[member(f"s-{i}", "s", "one") for i in range(15)], rest.pod("other", "one"))
+    t.create(PODS, *[member(f"s-{i}", "s", "one") for i in range(15)], alone("other", "one"))
     t.says("a member is missing", "15 of 16 members")
     t.create(PODS, member("s-15", "s", "one"))
     t.says("the place of one is taken", "16 members must be placed together")
@@ -205,15 +230,120 @@ def near(t):
     t.clear()
 
 
+def preferences(t):
+    """Texts of `prefer` that are cyclic, contradict themselves, are too long or nonsense."""
+    long_text = ", ".join(f"same:a.example.com/x{i}" for i in range(10_000))
+    for i, text in enumerate(["same:a.example.com/x, same:b.example.com/x, same:a.example.com/x=100, same:b.example.com/x=-1", long_text,
+                              "same:same:same:, , =, same:=5, different:x", "same:gpu.example.com/none=100"]):
+        made = rest.template(f"absurd-{i}", count=2)
+        made["spec"]["metadata"] = {"annotations": {"dra-controller-manager/prefer": text}}
+        t.create("/apis/resource.k8s.io/v1/namespaces/{}/resourceclaimtemplates", made)
+        t.create(GROUPS, group(f"p{i}", 4))
+        t.create(PODS, *[member(f"p{i}-{m}", f"p{i}", f"absurd-{i}") for m in range(4)])
+        t.eventually(f"a group with absurd preferences runs ({text[:40]!r}, {len(text)} bytes)", lambda: len(t.running()) == 4, 20)
+        t.clear()
+
+
+def partitions(t):
+    """best-fit, partitions of shared counters and tainted devices in one group."""
+    for name, kind in (("whole", "card"), ("part", "part")):
+        body = {"deviceClassName": "card", "selectors": [{"cel": {"expression": f'device.attributes["card.example.com"].type == "{kind}"'}}]}
+        made = rest.template(name)
+        made["spec"]["spec"]["devices"]["requests"] = [{"name": "gpu", "exactly": body}]
+        t.create("/apis/resource.k8s.io/v1/namespaces/{}/resourceclaimtemplates", made)
+    # Four cards: two whole ones, and two cut into four quarters each (or halves) for eight parts, where those suffice.
+    t.create(GROUPS, group("mixed", 8))
+    t.create(PODS, *[member(f"mixed-{i}", "mixed", "whole" if i < 2 else "part") for i in range(8)])
+    t.eventually("two whole cards and six parts of others run together", lambda: len(t.running()) == 8, 20)
+    cards = collections.Counter()
+    for driver, pool, device in t.held():
+        cards[(pool, device.split("-")[1])] += 1
+        t.check(f"{device} is not tainted", not device.startswith("broken"))
+    t.check("no card is whole and cut at once", all(count == 1 or not any(d == f"card-{card}" and p == pool for _, p, d in t.held()) for (pool, card), count in cards.items()), cards)
+    t.clear()
+    t.create(GROUPS, group("five", 5))
+    t.create(PODS, *[member(f"five-{i}", "five", "whole") for i in range(5)])
+    t.says("five whole cards are more than there are without taints", "5 members must be placed together")
+    t.nothing_held("and nothing is held for them")
+    t.clear()
+
+
+def one_domain(t):
+    """Two groups that both must be in one rack, of which one has room: never half of each."""
+    t.create(GROUPS, *[group(f"fill-{i}", 4, "example.com/rack") for i in range(3)])
+    for i in range(3):
+        t.create(PODS, *[member(f"fill-{i}-{m}", f"fill-{i}", "one") for m in range(4)])
+    t.eventually("three racks are full", lambda: len(t.running()) == 12)
+    t.create(GROUPS, group("left", 3, "example.com/rack"), group("right", 3, "example.com/rack"))
+    pods = [member(f"{side}-{m}", side, "one") for side in ("left", "right") for m in range(3)]
+    random.Random(5).shuffle(pods)
+    t.create(PODS, *pods)
+
+    def sides():
+        names = [name.rsplit("-", 1)[0] for name in t.running()]
+        return sorted(count for side in ("left", "right") if (count := names.count(side)))
+    t.eventually("one of two groups gets the last rack", lambda: sides() == [3])
+    time.sleep(2)
+    t.check("the other one has nothing", sides() == [3] and len(t.held()) == 15, (sides(), len(t.held())))
+    for m in range(4):
+        t.api.request("DELETE", PODS.format("default") + f"/fill-0-{m}")
+    t.eventually("and gets the next one that is free", lambda: sides() == [3, 3])
+    t.clear()
+
+
+def torn_apart(t):
+    """Members, their PodGroup or its count go at random moments while the group is decided, marked and let go."""
+    chance = random.Random(11)
+    for round_ in range(12):
+        name = f"torn{round_}"
+        t.create(GROUPS, group(name, 8))
+        t.create(PODS, *[member(f"{name}-{i}", name, "one") for i in range(8)])
+        time.sleep(chance.uniform(0, 0.12))
+        what = chance.choice(["member", "group", "both"])
+        if what != "group":
+            t.api.request("DELETE", PODS.format("default") + f"/{name}-{chance.randrange(8)}?gracePeriodSeconds=0")
+        if what != "member":
+            t.api.request("DELETE", GROUPS.format("default") + "/" + name)
+        time.sleep(1.2)
+        held = t.held()
+        t.check(f"round {round_}, {what}: no device twice", all(len(claims) == 1 for claims in held.values()), held)
+        # Whoever runs goes on, and who does not holds nothing.
+        t.eventually("what waits holds nothing", lambda: len(t.held()) == len(t.running()), 45)
+        t.clear()
+
+
+def crowd(t):
+    """Far more pods than are placed together: refused by number, soon, and in nobody's way."""
+    t.create(PODS, *[member(f"crowd-{i}", "crowd", "one") for i in range(1_100)])
+    t.create(GROUPS, group("crowd", 4))
+    t.says("a crowd is refused by number", "and at most 1024 are placed together")
+    t.nothing_held("it holds nothing")
+    begin = time.monotonic()
+    t.create(PODS, alone("alone", "one"))
+    t.eventually("another pod runs", lambda: t.running() == ["alone"], 20)
+    print(f"      after {time.monotonic() - begin:.1f} s")
+    t.clear()
+
+
 def main():
+    parts = {part.__name__: part for part in (absurd, namespaces, changes, cordons, together, near, preferences, partitions, one_domain, torn_apart, crowd)}
+    wanted = [parts[name] for name in sys.argv[2:] if name in parts] or list(parts.values())
+    modes = [sys.argv[sys.argv.index("--mode") + 1]] if "--mode" in sys.argv else ["bind", "gate"]
+    # A crowd takes a minute, and the mode makes no difference to it.
+    return max(run(mode, [part for part in wanted if part != crowd or mode == modes[0]]) for mode in modes)
+
+
+def run(mode, parts):
+    print(f"{mode} mode", flush=True)
+    GATES[:] = ["dra-controller-manager/allocation"] if mode == "gate" else []
     program = os.path.join(sys.argv[1], "dra-sandbox")
     with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as fleet:
         fleet.write(FLEET)
         fleet.flush()
-        with sandbox.Sandbox(program, ["--fleet", fleet.name]) as box:
+        with sandbox.Sandbox(program, ["--fleet", fleet.name, "--scheduling", mode]) as box:
             t = Test(rest.Api(box.kubeconfig))
             t.create("/apis/resource.k8s.io/v1/namespaces/{}/resourceclaimtemplates", rest.template("one"))
-            for part in (absurd, namespaces, changes, cordons, together, near):
+            for part in parts:
                 part(t)
                 held = t.held()
                 t.check(f"{part.__name__}: no device is left over or held twice", not held, held)

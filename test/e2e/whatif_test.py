@@ -22,6 +22,7 @@ import sandbox  # noqa: E402
 PODS = "/api/v1/namespaces/default/pods"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
+GROUPS = "/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups"
 KEPT = 33.0  # seconds: so long the devices of a member that went may be kept for its group (--gang-hold-timeout)
 CLAIMS = rest.RESOURCE + "/namespaces/default/resourceclaims"
 RULES = "/apis/resource.k8s.io/v1beta2/devicetaintrules"
@@ -83,11 +84,19 @@ class World:
             "parallelism": members, "completions": members, "backoffLimit": 100, "template": {
                 "metadata": {"annotations": {"dra-controller-manager/group": str(members)}}, "spec": {**template["spec"], "restartPolicy": "Never"}}}}
         job["spec"]["template"]["spec"]["containers"][0]["command"] = ["sleep", "9999"]
+        objects = [job]
+        if self.random.random() < 0.5:  # the group of a PodGroup instead
+            job["spec"]["template"].pop("metadata")
+            job["spec"]["template"]["spec"]["schedulingGroup"] = {"podGroupName": name}
+            objects.insert(0, {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": {"name": name},
+                               "spec": {"schedulingPolicy": {"gang": {"minCount": members}}}})
         program = os.path.join(self.programs, "kubectl-dra")
-        answer = subprocess.run([program, "fits", "-f", "-", "--kubeconfig", self.box.kubeconfig, "-o", "json"], input=json.dumps(job), capture_output=True,
-                                text=True, timeout=60)
+        answer = subprocess.run([program, "fits", "-f", "-", "--kubeconfig", self.box.kubeconfig, "-o", "json"],
+                                input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}), capture_output=True, text=True, timeout=60)
         fits = json.loads(answer.stdout)["fits"][0]
         self.jobs[name] = members
+        if len(objects) > 1:
+            self.api.create(GROUPS, objects[0])
         self.api.create(JOBS, job)
         self.settle()
         running = self.running()[name]
@@ -248,6 +257,7 @@ class World:
             self.scale(name, 0)
         for name in self.jobs:
             self.api.request("DELETE", f"{JOBS}/{name}?propagationPolicy=Background")
+            self.api.request("DELETE", f"{GROUPS}/{name}")
         for pod in self.api.items(PODS):
             if NEW in pod["spec"].get("nodeName", ""):
                 self.api.request("DELETE", f"{PODS}/{pod['metadata']['name']}?gracePeriodSeconds=0")

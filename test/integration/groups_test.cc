@@ -153,6 +153,47 @@ TEST(Groups, AMemberThatComesAgainKeepsItsPlace) {
   EXPECT_TRUE(cluster.eventually([&] { return bound("single"); }, 10s)) << "--gang-hold-timeout";
 }
 
+// Small pods that come and go would take each device that becomes free before a group of four sees all four: from
+// --gang-starvation-after on the group gets them.
+TEST(Groups, SmallPodsDoNotKeepAGroupWaitingForever) {
+  ClusterOptions options;
+  options.components.scheduler_allocates = false;
+  options.nodes = 2;
+  options.devices = 2;
+  Cluster cluster(options);
+  if (!cluster.plane().simulated()) GTEST_SKIP() << "minutes of simulated time";
+  cluster.start();
+  cluster.api().create(claim_template("one-gpu"));
+  PodOptions how;
+  how.restart_policy = "Never";
+  const auto create = [&](const std::string& name, int seconds, bool member) {
+    how.run_seconds = seconds;
+    const Json one = pod(name, {from_template("gpu", "one-gpu")}, how);
+    cluster.api().create(member ? member_of_job(one, "train", 4) : one);
+  };
+  const auto started = [&] {
+    size_t bound = 0;
+    for (int i = 0; i < 4; ++i) {
+      const auto known = cluster.watchdog().pod("default/train-" + std::to_string(i));
+      bound += known && !known->node_name.empty();
+    }
+    return bound == 4;
+  };
+  int small = 0;
+  const auto for_a_while = [&](Duration time) {
+    for (Duration passed{}; passed < time && !started(); passed += 20s) {
+      create("small-" + std::to_string(small++), 50, false);
+      cluster.pass(20s);
+    }
+  };
+  for_a_while(60s);
+  for (int i = 0; i < 4; ++i) create("train-" + std::to_string(i), 1000, true);
+  for_a_while(280s);
+  ASSERT_FALSE(started()) << "two or three small pods run all the time";
+  for_a_while(180s);
+  EXPECT_TRUE(started());
+}
+
 // A label of a plugin that is not installed here must not block pods.
 TEST(Groups, WithoutPodGroupsThePodIsPlacedAlone) {
   ClusterOptions options;
