@@ -53,7 +53,7 @@ bool resized(const api::Pod& before, const api::Pod& after) {
 
 Outcome AllocationReconciler::reconcile(const View& view, const Key& key) const {
   std::set<Cause> freed;
-  if (!kept_devices_.empty()) freed = kept_devices_.tidy(view);
+  if (!kept_devices_.empty()) freed = kept_devices_.drop_expired(view.now());
   Outcome outcome = reconcile_pod(view, key);
   outcome.wakes.assign(freed.begin(), freed.end());
   return outcome;
@@ -112,7 +112,7 @@ void AllocationReconciler::on_pod(const View& view, const api::Pod* before, cons
     if (const std::optional<Duration> kept = kept_devices_.note_end(view, *before, after, options_.gang_hold_timeout))
       out.add_after(pod_key(before->metadata.key()), *kept);
   if (!kept_devices_.empty())
-    for (const Cause& cause : kept_devices_.tidy(view)) out.wake(cause);
+    for (const Cause& cause : kept_devices_.drop_settled(view, after ? *after : *before)) out.wake(cause);
   if ((had_node && !has_node) || (ended && !had_node && may_count_on_a_node(view, *before, options_)))
     out.wake(std::string(kRoomCause));
   if (had_node && has_node && resized(*before, *after)) out.wake(std::string(kRoomCause));

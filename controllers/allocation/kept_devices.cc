@@ -43,9 +43,13 @@ std::optional<Duration> KeptDevices::note_end(const View& view, const api::Pod& 
     if (claim == nullptr || !claim->status.allocation || is_used_by_others(*claim, before.metadata.uid)) continue;
     if (kept_.size() >= kMost && !kept_.contains(claim->metadata.uid)) continue;
     One& one = kept_[claim->metadata.uid];
-    one = {
-        group->key(), group->shown(),      before.metadata.uid, before.priority, others + 1, *claim->status.allocation,
-        {},           view.now() + timeout};
+    one = {};
+    one.group = group->key();
+    one.shown = group->shown();
+    one.priority = before.priority;
+    one.members = others + 1;
+    one.devices = *claim->status.allocation;
+    one.until = view.now() + timeout;
     add_class_causes(claim->spec, one.causes);
     add_driver_causes(one.devices, one.causes);
     any = true;
@@ -76,18 +80,25 @@ bool KeptDevices::keeps_for(std::string_view group) const {
   return std::any_of(kept_.begin(), kept_.end(), [&](const auto& entry) { return entry.second.group == group; });
 }
 
-std::set<Cause> KeptDevices::tidy(const View& view) {
+std::set<Cause> KeptDevices::drop_if(const std::function<bool(const One&)>& over) {
   std::set<Cause> causes;
-  std::map<std::string, size_t> running;  // by group
   std::erase_if(kept_, [&](const auto& entry) {
-    const One& one = entry.second;
-    const auto [found, asked] = running.try_emplace(one.group);
-    if (asked) found->second = running_members(view, one.group);
-    if (one.until > view.now() && found->second > 0 && found->second < one.members) return false;
-    causes.insert(one.causes.begin(), one.causes.end());
+    if (!over(entry.second)) return false;
+    causes.insert(entry.second.causes.begin(), entry.second.causes.end());
     return true;
   });
   return causes;
+}
+
+std::set<Cause> KeptDevices::drop_expired(WallTime now) {
+  return drop_if([&](const One& one) { return one.until <= now; });
+}
+
+std::set<Cause> KeptDevices::drop_settled(const View& view, const api::Pod& pod) {
+  const std::optional<GroupRef> group = group_of(pod);
+  if (!group || !keeps_for(group->key())) return {};
+  const size_t running = running_members(view, group->key());
+  return drop_if([&](const One& one) { return one.group == group->key() && (running == 0 || running >= one.members); });
 }
 
 KeptFromDecision::KeptFromDecision(inventory::Inventory& inventory, const api::AllocationResult& devices)

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -44,20 +45,23 @@ class KeptDevices {
   Kept kept_from(int64_t priority, std::string_view group, WallTime now, const inventory::Inventory& inventory) const;
   // True when something is kept for the group.
   bool keeps_for(std::string_view group) const;
-  // Forgets entries that no longer count. Returns the causes that their devices satisfy, to be unparked.
-  std::set<reconcile::Cause> tidy(const reconcile::View& view);
+  // Forgets what has been kept for long enough, or what is kept for the pod's group if as many of its members run as
+  // before, or none. Return the causes that the devices satisfy, to be unparked.
+  std::set<reconcile::Cause> drop_expired(WallTime now);
+  std::set<reconcile::Cause> drop_settled(const reconcile::View& view, const api::Pod& pod);
 
  private:
   struct One {
     std::string group;  // key
     std::string shown;
-    std::string member;  // uid of the pod
     int64_t priority = 0;
     size_t members = 0;  // that ran while this one did
     api::AllocationResult devices;
     std::set<reconcile::Cause> causes;
     WallTime until{};
   };
+  std::set<reconcile::Cause> drop_if(const std::function<bool(const One&)>& over);
+
   std::map<std::string, One> kept_;  // by uid of the claim
 };
 

@@ -225,7 +225,11 @@ TEST_F(Returning, NothingIsKeptForOneThatSucceeded) {
 
 TEST_F(Returning, NothingIsKeptOnceItRunsAgain) {
   end("d");
-  view.put(running("e", "n1"));
+  const api::Pod again = running("e", "n1");
+  view.put(again);
+  Triggers out;
+  reconciler_.on_pod(view, nullptr, &again, out);
+  EXPECT_NE(std::find(out.wakes.begin(), out.wakes.end(), "class/gpu"), out.wakes.end());
   EXPECT_EQ(single_pod(), "allocate cp ");
 }
 
