@@ -1,7 +1,9 @@
 #include "pkg/manager/group_watches.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "client/rest/discovery.h"
 #include "pkg/manager/permissions.h"
 #include "pkg/reconcile/groups.h"
 
@@ -12,33 +14,26 @@ using reconcile::GroupsKnown;
 
 namespace {
 
-client::Resource resource_of(GroupApi api) {
-  if (api == GroupApi::kCore) return {"scheduling.k8s.io", "v1alpha2", "podgroups", "PodGroup", true};
-  return {"scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", true};
+struct Source {
+  std::string group, version;  // that is known to have PodGroups
+};
+
+Source source_of(GroupApi api) {
+  if (api == GroupApi::kCore) return {"scheduling.k8s.io", "v1alpha2"};
+  return {"scheduling.x-k8s.io", "v1alpha1"};
 }
 
 }  // namespace
 
 GroupWatches::GroupWatches(Reactor& reactor, client::Transport& transport, Random& random,
                            const std::shared_ptr<client::ServerTraits>& traits, const Preflight& preflight, Hooks hooks)
-    : reactor_(reactor), preflight_(preflight), hooks_(std::move(hooks)) {
-  for (const GroupApi api : {GroupApi::kCore, GroupApi::kPlugins}) {
-    client::ReflectorOptions options;
-    options.resource = resource_of(api);
-    options.may_be_absent = true;  // an alpha API behind a gate, or a CustomResourceDefinition
-    auto informer =
-        std::make_unique<client::Informer<api::PodGroup>>(reactor, transport, random, std::move(options), traits);
-    informer->store().on_change([this, api](const client::Change<api::PodGroup>& change) {
-      hooks_.changed(reconcile::group_key(api, (change.after ? change.after : change.before)->metadata.key()));
-    });
-    informer->core().on_replaced([this, api] {
-      reactor_.post([this, api, alive = std::weak_ptr<bool>(alive_)] {
-        if (!alive.expired()) tell_if_new(api);
-      });
-    });
-    of(api).informer = std::move(informer);
-  }
-}
+    : reactor_(reactor),
+      transport_(transport),
+      client_(transport),
+      random_(random),
+      traits_(traits),
+      preflight_(preflight),
+      hooks_(std::move(hooks)) {}
 
 GroupWatches::~GroupWatches() {
   stop();
@@ -59,10 +54,52 @@ void GroupWatches::need(GroupApi api) {
 void GroupWatches::open(GroupApi api) {
   if (stopped_) return;
   Watched& watched = of(api);
-  watched.denied = !watched.started && !preflight_.grants(kGroupsRole);
-  if (!watched.denied && !std::exchange(watched.started, true)) watched.informer->start();
+  watched.denied = watched.informer == nullptr && !preflight_.grants(kGroupsRole);
+  const bool absent = watched.informer == nullptr || watched.informer->reflector().absent();
+  if (!watched.denied && absent)
+    watched.question = client::discover_group(
+        client_, source_of(api).group, [this, api](Result<std::optional<client::ServedGroup>> answer) {
+          ask(api, answer && *answer ? (*answer)->versions : std::vector<std::string>());
+        });
   tell_if_new(api);
   watched.timer = reactor_.after(Preflight::kRecheck, [this, api] { open(api); });
+}
+
+void GroupWatches::ask(GroupApi api, std::vector<std::string> versions) {
+  if (stopped_) return;
+  if (versions.empty()) return watch(api, source_of(api).version);
+  const std::string version = versions.front();
+  versions.erase(versions.begin());
+  using Resources = std::optional<std::vector<client::ServedResource>>;
+  of(api).question = client::discover_resources(
+      client_, source_of(api).group, version, [this, api, version, versions](Result<Resources> answer) {
+        const bool has = answer && *answer && std::any_of((*answer)->begin(), (*answer)->end(), [](const auto& one) {
+                           return one.name == "podgroups";
+                         });
+        has ? watch(api, version) : ask(api, versions);
+      });
+}
+
+void GroupWatches::watch(GroupApi api, const std::string& version) {
+  Watched& watched = of(api);
+  if (watched.informer && watched.version == version) return;
+  if (watched.informer) watched.informer->stop();
+  watched.version = version;
+  client::ReflectorOptions options;
+  options.resource = {source_of(api).group, version, "podgroups", "PodGroup", true};
+  options.may_be_absent = true;  // an API behind a gate, or a CustomResourceDefinition
+  watched.informer =
+      std::make_unique<client::Informer<api::PodGroup>>(reactor_, transport_, random_, std::move(options), traits_);
+  watched.informer->store().on_change([this, api](const client::Change<api::PodGroup>& change) {
+    hooks_.changed(reconcile::group_key(api, (change.after ? change.after : change.before)->metadata.key()));
+  });
+  watched.informer->core().on_replaced([this, api] {
+    reactor_.post([this, api, alive = std::weak_ptr<bool>(alive_)] {
+      if (!alive.expired()) tell_if_new(api);
+    });
+  });
+  watched.informer->start();
+  tell_if_new(api);
 }
 
 void GroupWatches::tell_if_new(GroupApi api) {
@@ -74,6 +111,7 @@ void GroupWatches::tell_if_new(GroupApi api) {
 }
 
 const api::PodGroup* GroupWatches::find(GroupApi api, std::string_view key) const {
+  if (of(api).informer == nullptr) return nullptr;
   return of(api).informer->store().get(key).get();  // the store keeps it alive while a reconciler runs
 }
 
@@ -83,6 +121,7 @@ GroupsKnown GroupWatches::known(GroupApi api) const {
     return {GroupsKnown::State::kCannot,
             "this manager may not list and watch them: bind the ClusterRole dra-controller-manager:" +
                 std::string(kGroupsRole)};
+  if (watched.informer == nullptr) return {GroupsKnown::State::kListing, ""};
   if (!watched.informer->synced()) return {GroupsKnown::State::kListing, watched.informer->reflector().trouble()};
   if (watched.informer->reflector().absent())
     return {GroupsKnown::State::kCannot, "the API server does not serve them"};
@@ -91,7 +130,7 @@ GroupsKnown GroupWatches::known(GroupApi api) const {
 
 void GroupWatches::refresh(const std::function<void()>& begun, const std::function<void()>& done) {
   for (Watched& watched : watched_) {
-    if (!watched.started || !watched.informer->synced() || watched.informer->reflector().absent()) continue;
+    if (!watched.informer || !watched.informer->synced() || watched.informer->reflector().absent()) continue;
     begun();
     watched.informer->core().drop_answers();
     watched.informer->reflector().refresh(done);
@@ -102,7 +141,8 @@ void GroupWatches::stop() {
   stopped_ = true;
   for (Watched& watched : watched_) {
     watched.timer.cancel();
-    if (watched.started) watched.informer->stop();
+    watched.question.cancel();
+    if (watched.informer) watched.informer->stop();
   }
 }
 

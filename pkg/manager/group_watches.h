@@ -9,8 +9,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "client/informer/informer.h"
+#include "client/rest/rest_client.h"
 #include "pkg/api/scheduling.h"
 #include "pkg/manager/preflight.h"
 #include "pkg/reconcile/view.h"
@@ -41,17 +43,26 @@ class GroupWatches {
 
  private:
   struct Watched {
-    std::unique_ptr<client::Informer<api::PodGroup>> informer;
-    bool needed = false, started = false, denied = false;
+    std::unique_ptr<client::Informer<api::PodGroup>> informer;  // null: the version is not known yet
+    std::string version;                                        // of `informer`
+    bool needed = false, denied = false;
+    Handle question;                                                           // which version has PodGroups
     reconcile::GroupsKnown told{reconcile::GroupsKnown::State::kListing, ""};  // last reported
     Handle timer;
   };
   Watched& of(reconcile::GroupApi api) { return watched_[static_cast<size_t>(api)]; }
   const Watched& of(reconcile::GroupApi api) const { return watched_[static_cast<size_t>(api)]; }
   void open(reconcile::GroupApi api);
+  // The first of these versions that has PodGroups is watched; if none has, the one that is known to have had them.
+  void ask(reconcile::GroupApi api, std::vector<std::string> versions);
+  void watch(reconcile::GroupApi api, const std::string& version);
   void tell_if_new(reconcile::GroupApi api);
 
   Reactor& reactor_;
+  client::Transport& transport_;
+  client::RestClient client_;
+  Random& random_;
+  const std::shared_ptr<client::ServerTraits> traits_;
   const Preflight& preflight_;
   Hooks hooks_;
   std::array<Watched, 2> watched_;

@@ -94,6 +94,79 @@ TEST(Discovery, WithoutTheApiItWaitsAndSaysWhy) {
   EXPECT_NE(checks[0].message.find("does not serve resource.k8s.io"), std::string::npos) << checks[0].message;
 }
 
+// A server that serves PodGroups as a later release would: in another version of scheduling.k8s.io only.
+class LaterGroups : public client::Transport {
+ public:
+  explicit LaterGroups(client::Transport& server) : server_(server) {}
+
+  Handle send(client::Request request, Done done) override {
+    if (translate(request.target, "/v1beta1", "/v1alpha2", request.target)) asked_for_it = true;
+    return server_.send(std::move(request), [done = std::move(done)](Result<client::Response> answer) {
+      if (answer) translate(answer->body, "v1alpha2", "v1beta1", answer->body);
+      done(std::move(answer));
+    });
+  }
+  Handle stream(client::Request request, client::StreamCallbacks callbacks) override {
+    translate(request.target, "/v1beta1", "/v1alpha2", request.target);
+    return server_.stream(std::move(request), std::move(callbacks));
+  }
+  bool asked_for_it = false;
+
+ private:
+  // In texts about scheduling.k8s.io alone.
+  static bool translate(const std::string& text, const std::string& from, const std::string& to, std::string& out) {
+    std::string made = text;
+    bool any = false;
+    if (text.find("scheduling.k8s.io/v1") != std::string::npos)
+      for (size_t at = made.find(from); at != std::string::npos; at = made.find(from, at + to.size())) {
+        made.replace(at, from.size(), to);
+        any = true;
+      }
+    out = std::move(made);
+    return any;
+  }
+  client::Transport& server_;
+};
+
+TEST(Discovery, PodGroupsOfALaterVersionAreFound) {
+  SimOptions chosen;
+  chosen.pod_groups = true;
+  SimControlPlane plane(chosen);
+  Api api(plane, plane.transport());
+  LaterGroups later(plane.transport());
+  api.create(node("n0"));
+  api.create(device_class());
+  api.create(slice("n0", 2));
+  api.create(claim_template("one-gpu"));
+  const auto add_member = [&](const std::string& name) {
+    Json member = pod(name, {from_template("gpu", "one-gpu")});
+    member["spec"]["schedulingGroup"] = {{"podGroupName", "g"}};
+    api.create(member);
+  };
+  const Answer made = api.call("POST", "/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups",
+                               Json{{"apiVersion", "scheduling.k8s.io/v1alpha2"},
+                                    {"kind", "PodGroup"},
+                                    {"metadata", {{"name", "g"}}},
+                                    {"spec", {{"schedulingPolicy", {{"gang", {{"minCount", 2}}}}}}}}
+                                   .dump());
+  ASSERT_EQ(made.status, 201) << made.body;
+  ProcessOptions options;
+  options.manager = Cluster::manager_options();
+  Process process(plane.reactor(), later, std::move(options));
+  process.start();
+  const auto gated = [&](const std::string& name) {
+    return api.get("/api/v1/namespaces/default/pods/" + name)["spec"].contains("schedulingGates");
+  };
+  add_member("a");
+  plane.pass(20s);
+  EXPECT_TRUE(later.asked_for_it);
+  EXPECT_TRUE(gated("a")) << "alone it waits for the other member";
+  add_member("b");
+  plane.pass(20s);
+  EXPECT_FALSE(gated("a"));
+  EXPECT_FALSE(gated("b"));
+}
+
 // --claim-templates=own beside kube-controller-manager, on an empty cluster.
 class OwnModeBeside : public ::testing::Test {
  protected:

@@ -10,6 +10,7 @@ apiserver::ServerOptions server_options(const SimOptions& sim) {
   options.tokens = apiserver::admin_token(kToken);
   options.housekeeping = true;
   options.withdrawn_versions = sim.withdrawn_versions;
+  options.pod_groups = sim.pod_groups;
   options.store.max_changes = 200'000;
   return options;
 }

@@ -18,6 +18,7 @@ struct SimOptions {
   uint64_t seed = 1;
   // ServerOptions of the same name.
   std::vector<std::string> withdrawn_versions;
+  bool pod_groups = false;
 };
 
 class SimControlPlane : public ControlPlane {
