@@ -222,7 +222,7 @@ class Allocator::Impl {
     reasons = explain_plan(*plan, scope, core_, selectors_, filters_, censuses_, meter_);
     charge_share(ns);
     meter_.begin_slice(half);
-    // Where the counts refute it already nobody reads a proof, which is a search on every node.
+    // If the counts already refute the request, nobody reads the proof, which needs a search on every node.
     if (scope.everywhere && !each_possible_alone(reasons)) return reasons;
     reasons.proof = proof_for(*plan, scope.passed.first(reasons.nodes_examined));
     charge_share(ns);
@@ -230,7 +230,7 @@ class Allocator::Impl {
   }
 
  private:
-  // `ties`: the preferences, as bits, that must be met.
+  // `ties`: the preferences that must be met, as bits.
   FoundNodes find_with(const Request& request, uint32_t ties, std::span<const NodeId> order, size_t limit) {
     FoundNodes found;
     std::shared_ptr<const Plan> plan = plan_for(request, ties);
@@ -249,8 +249,8 @@ class Allocator::Impl {
     return found;
   }
 
-  // The set of preferences that weighs most and that some node can meet. A later slice comes back to the set at hand
-  // at once: what the heavier ones were refuted by is remembered by node.
+  // Finds the heaviest set of preferences that some node can meet. A later slice returns to the current set quickly:
+  // the refutations of heavier sets are remembered per node.
   FoundNodes find_preferred(const Request& request, std::span<const NodeId> order, size_t limit) {
     DRA_CHECK(request.preferences.size() <= kMaxPreferences);
     uint64_t steps = 0;
@@ -274,7 +274,7 @@ class Allocator::Impl {
   static constexpr size_t kMaxPlans = 1024;
   static constexpr size_t kFreesOfPlan = 256;
   static constexpr size_t kMaxKeptPlanBytes = 8u << 20;
-  // Decisions that take less are not counted against a namespace.
+  // Shorter decisions are not charged to a namespace.
   static constexpr Duration kFreeSlice = std::chrono::milliseconds(1);
 
   static inventory::Usage usage_in(const inventory::Pool& pool, const FilterMask& mask) {
@@ -292,7 +292,7 @@ class Allocator::Impl {
     return request.claims.empty() ? "" : request.claims[0]->metadata.ns;
   }
 
-  // Of the slice at hand.
+  // Charges the current slice.
   void charge_share(const std::string& ns) {
     if (options_.slice.steps != 0 && meter_.slice_time() >= kFreeSlice) shares_.charge(ns, meter_.slice_time());
   }
@@ -302,8 +302,8 @@ class Allocator::Impl {
     plan_bytes_ = 0;
   }
 
-  // Nothing holds a FilterId, SelectorId, mask or count when this is called, but for the plans that are kept.
-  // `unknown` gets the name of a class whose annotation says nothing that is known.
+  // `unknown` becomes the name of a class whose annotation names no known strategy. See also plan_for() and
+  // trim().
   Strategy strategy_of(const Plan& plan, std::string& unknown) const {
     for (const PlanRequest& request : plan.requests)
       for (const PlanAlternative& alternative : request.alternatives) {
@@ -330,7 +330,7 @@ class Allocator::Impl {
     columns_.trim();
   }
 
-  // Never null. The caller has begun a slice.
+  // Never null. The caller must have begun a slice.
   std::shared_ptr<const Plan> plan_for(const Request& request, uint32_t ties = 0) {
     trim();
     std::vector<Preference> tied;
@@ -368,7 +368,7 @@ class Allocator::Impl {
     return true;
   }
 
-  // What refuted the claims: on the first node where every request alone has enough devices, else on the first node.
+  // The refutation on the first node where every request alone has enough devices, else on the first node.
   std::string proof_for(const Plan& plan, std::span<const NodeId> nodes) {
     constexpr size_t kMostNodes = 256;
     std::string proof;

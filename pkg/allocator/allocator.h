@@ -1,15 +1,15 @@
-// Allocator: which devices for the claims of one pod, on one node or on the first node that fits.
+// Allocator: chooses devices for the claims of one pod, on one node or on the first node that fits.
 //
 //   Allocator allocator(inventory, options, random);
 //   Decision d = allocator.allocate(Request{claims}, inventory.node_id("n0"));
 //   if (d.outcome == Outcome::kFeasible) for each claim i: inventory.assume(uid_i, d.results[i]);
 //
-// Exact: a decision is feasible, infeasible, or "budget spent"; never a guess. Pure: no I/O, no clock; it reads the
-// inventory and changes only caches of its own. Semantics: resource.k8s.io/v1 (API documentation) and
-// k8s.io/dynamic-resource-allocation/structured of 1.36, first-fit in upstream's order (claims, requests, alternatives;
-// pools by driver and name with binding conditions last; slices by name; devices as listed; combinations, not
-// permutations). docs/decisions and README.md name each place where upstream is wrong and the API's documentation is
-// followed.
+// Exact: a decision is feasible, infeasible, or "budget spent"; never a guess. Pure: no I/O, and no clock except to end
+// a slice (Options::slice); it reads the inventory and changes only its own caches. Semantics: resource.k8s.io/v1 (API
+// documentation) and k8s.io/dynamic-resource-allocation/structured of 1.36, first-fit in upstream's order (claims,
+// requests, alternatives; pools by driver and name with binding conditions last; slices by name; devices as listed;
+// combinations, not permutations). docs/decisions and README.md list where upstream is wrong and the API's
+// documentation is followed.
 //
 // Not thread-safe: one thread owns an allocator and its inventory.
 #pragma once
@@ -35,62 +35,62 @@ using inventory::NodeId;
 
 enum class Strategy : uint8_t {
   kFirstFit,  // the first solution in upstream's order, on the first node that fits
-  kBestFit,   // over all nodes: what leaves most of use to the requests of late (pkg/strategy)
-  kPack,      // devices and nodes in use first, the fullest that suffice
+  kBestFit,   // over all nodes: leaves the most that recent requests can use (pkg/strategy)
+  kPack,      // devices and nodes already in use first, the fullest that suffice
   kSpread,    // the emptiest first
 };
-// "first-fit", "best-fit", "pack" and "spread"; nothing for other texts.
+// "first-fit", "best-fit", "pack" and "spread"; nullopt for other texts.
 std::optional<Strategy> parse_strategy(std::string_view text);
 std::string_view strategy_name(Strategy strategy);
 
-// On a DeviceClass: how node and devices are chosen for requests of this class, whatever Options::strategy says.
+// On a DeviceClass: the strategy for requests of this class; overrides Options::strategy.
 inline constexpr std::string_view kStrategyAnnotation = "dra-controller-manager/strategy";
 
-// What placement knows of a node.
+// What placement knows about a node.
 struct NodeFacts {
   int64_t free_cpu_milli = 0;
-  int64_t preferred = 0;  // score of the pod's preferences (affinity, taints, spreading); more is better
+  int64_t preferred = 0;  // score of the pod's preferences (affinity, taints, spreading); higher is better
 };
 
-// One search step is one attempt to take one device (0.1 to 1 microsecond). The budget of the first attempt, and the
-// most that later ones may have: it doubles with each that ends without an answer.
+// One search step is one attempt to take one device (0.1 to 1 microsecond). The default is the budget of the first
+// attempt. It doubles after each attempt without an answer, up to the maximum.
 inline constexpr uint64_t kDefaultStepBudget = 50'000;
 inline constexpr uint64_t kDefaultMaxStepBudget = 3'200'000;
 
 struct Options {
   Strategy strategy = Strategy::kFirstFit;
-  // Off: a selector's run-time error makes that device unusable for that request, and is reported. On: it ends the
-  // decision with an error, in the order and under the conditions in which upstream meets it; so do an All request over
-  // an unusable pool or against a constraint. Conformance with upstream's tables needs it on.
+  // Off: if a selector fails at run time, the device is unusable for that request, and the failure is reported. On: it
+  // ends the decision with an error, in upstream's order and conditions; so does an All request with an unusable pool
+  // or under a constraint. Conformance with upstream's tables needs it on.
   bool strict_selector_errors = false;
   uint64_t step_budget = kDefaultStepBudget;
   uint64_t max_step_budget = kDefaultMaxStepBudget;
-  // Where one call of find_nodes, explain or class_usage ends at the latest, but for the selector being evaluated (20
-  // ms at most). Without steps: nowhere. On a simulated clock only steps count. The clock must outlive the allocator;
-  // it also measures the shares of namespaces (shares.h).
+  // The latest end of one call of find_nodes, explain or class_usage, except for the selector in progress (20 ms at
+  // most). Zero steps: no limit. On a simulated clock only steps count. The clock must outlive the allocator; it also
+  // measures the namespaces' shares (shares.h).
   SliceLimit slice;
-  // Keys of taints with effect NoSchedule that this allocator ignores ("devices that only we hand out").
+  // Keys of NoSchedule taints that this allocator ignores ("devices that only this allocator hands out").
   std::vector<std::string> ignored_taints;
   bool quantity_operators = false;  // pkg/cel EnvironmentOptions
 };
 
 struct Request {
-  // Of one pod, in the pod's order; allocated together or not at all. Must not be null. A plan is cached per object, so
+  // Of one pod, in the pod's order; allocated together or not at all. Must not be null. Plans are cached per object, so
   // pass the store's object, not a copy.
   std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
-  // With firstAvailable, find_nodes chooses among the first nodes that fit (NodeSearch::kScoredNodes) by how early the
-  // alternatives are that they offer, as kube-scheduler does; else the first node that fits is taken.
+  // For firstAvailable: find_nodes compares the first nodes that fit (NodeSearch::kScoredNodes) and prefers earlier
+  // alternatives, as kube-scheduler does. Otherwise it takes the first node that fits.
   bool weigh_alternatives = false;
-  // 0: that of the options, doubled with each attempt. For find_nodes it covers all nodes together.
+  // 0: that of the options, doubled per attempt. In find_nodes it covers all nodes together.
   uint64_t step_budget = 0;
-  // How find_nodes chooses; unset: as the first class of the requests says that bears kStrategyAnnotation, or else the
-  // options.
+  // The strategy of find_nodes. Unset: from the first class of the requests that has kStrategyAnnotation, otherwise
+  // from the options.
   std::optional<Strategy> strategy;
-  // What the pod wants of the node's CPU, and the nodes of the order, one by one; empty: unknown.
+  // The pod's CPU request, and facts for each node of the order; empty: unknown.
   int64_t cpu_milli = 0;
   std::span<const NodeFacts> facts;
-  // For find_nodes: devices that should agree in an attribute. Met wherever one of the nodes meets them, before
-  // anything else that the strategy weighs; at most kMaxPreferences. Not with strict_selector_errors.
+  // For find_nodes: devices that should agree in an attribute. They outrank everything else the strategy weighs: met if
+  // any node can meet them. At most kMaxPreferences. Not with strict_selector_errors.
   std::vector<Preference> preferences;
 };
 
@@ -98,8 +98,8 @@ enum class Outcome : uint8_t {
   kFeasible,
   kInfeasible,   // proven: nothing fits with the inventory as it is
   kBudgetSpent,  // neither found nor refuted within the step budget
-  kUnfinished,   // the slice ended first: asking again goes on
-  kError,        // the request or (strict) a selector is unusable; `error` says why
+  kUnfinished,   // the slice ended first: call again to continue
+  kError,        // the request or (strict) a selector is unusable; see `error`
 };
 std::string_view outcome_name(Outcome outcome);
 
@@ -112,50 +112,50 @@ struct Decision {
   std::vector<int> prioritized_scores;
   std::optional<Error> error;
   uint64_t steps = 0;
-  // Why this node, as a clause ("keeps 3 whole devices on a100-2"); empty with first-fit, where nothing is preferred.
+  // Why this node, as a clause ("keeps 3 whole devices on a100-2"); empty for first-fit, which has no preference.
   std::string reason;
-  // Which of Request::preferences are met, as bits.
+  // The Request::preferences that are met, as bits.
   uint32_t met = 0;
 };
 
 struct FoundNodes {
-  // Feasible ones only, at most `limit`: in the order asked or, weighed, best score first. One where the strategy is
-  // not first-fit.
+  // Only feasible ones, at most `limit`: in the order of the nodes or, if weighed, best score first. Exactly one if the
+  // strategy is not first-fit.
   std::vector<Decision> decisions;
   Outcome outcome =
-      Outcome::kInfeasible;  // kFeasible when any; kBudgetSpent when a node was left undecided and none fits
+      Outcome::kInfeasible;  // kFeasible if there is any; kBudgetSpent if a node is undecided and none fits
   std::optional<Error> error;
-  // kError: which of Request::claims is at fault; nothing: no single one.
+  // kError: the faulty one of Request::claims; nullopt: no single one.
   std::optional<uint32_t> guilty_claim;
   uint64_t steps = 0;
   uint32_t nodes_searched = 0;  // the rest was refuted by summaries
   uint64_t budget = 0;          // of the attempt, in steps
   uint32_t slices = 0;          // of the attempt, so far
-  // A class whose kStrategyAnnotation names no strategy: it was ignored.
+  // A class whose kStrategyAnnotation names no known strategy: it was ignored.
   std::string class_of_unknown_strategy;
-  Duration ask_again{};  // kUnfinished: no earlier than after this time, for the sake of others
+  Duration ask_again{};  // kUnfinished: do not call again before this time has passed, for the sake of other namespaces
 };
 
-// Of one node: several ways to serve a request.
+// Several ways to serve a request on one node.
 struct Solutions {
   std::vector<Decision> decisions;
-  // kFeasible: as many as asked for, there may be more. kInfeasible: there are no more. kBudgetSpent: perhaps.
+  // kFeasible: as many as requested, there may be more. kInfeasible: there are no more. kBudgetSpent: unknown.
   Outcome outcome = Outcome::kInfeasible;
   std::optional<Error> error;
   uint64_t steps = 0;
 };
 
-// How many requests like one might fit on nodes together, by counting devices.
+// How many equal requests might fit on nodes together, by counting devices.
 struct Room {
   static constexpr uint32_t kUnbounded = UINT32_MAX;
-  bool finished = false;               // else the slice ended: ask again
-  std::vector<uint32_t> now, at_best;  // by node of the order, at most; at best: if nobody held any device
-  // On all of them together; less than the sum where several nodes can use a device.
+  bool finished = false;               // else the slice ended: call again
+  std::vector<uint32_t> now, at_best;  // upper bounds by node of the order; at_best: if no device were held
+  // On all nodes together; less than the sum if several nodes can use a device.
   uint64_t total_now = UINT64_MAX, total_at_best = UINT64_MAX;
-  // Every device that could serve the request belongs to a pool of one node, so that what is taken on one node changes
-  // nothing on others.
+  // Every device that can serve the request belongs to a pool of one node, so an allocation on one node changes nothing
+  // on the others.
   bool node_local = false;
-  // Mode All means fewer devices where shared ones are used up: taking some may make the request possible.
+  // Mode All means fewer devices once shared ones are used up: taking some may make the request possible.
   bool order_matters = false;
 };
 
@@ -171,41 +171,41 @@ class Allocator {
 
   Decision allocate(const Request& request, NodeId node);
 
-  // The namespace used so much more than its share that find_nodes() would only answer kUnfinished for so long; zero:
-  // ask.
+  // How long find_nodes() would only answer kUnfinished because the namespace has used much more than its share; zero:
+  // call it now.
   Duration must_wait(const std::string& ns);
 
-  // The first `limit` nodes of `order` on which the request fits, without a search on nodes that summaries refute; with
-  // another strategy than first-fit the best of all, as far as the slice reaches.
+  // The first `limit` nodes of `order` on which the request fits, without a search on nodes that summaries refute. With
+  // a strategy other than first-fit: the best of all nodes that the slice reaches.
   FoundNodes find_nodes(const Request& request, std::span<const NodeId> order, size_t limit = 1);
 
-  // Strategies that weigh the requests of late count this one, as if it had been asked for (cpu_milli below 0: not
-  // known). False: the slice ended first, ask again. Costs about as much as planning the request.
+  // Counts this request in strategies that weigh recent requests, as if find_nodes() had been called (cpu_milli below
+  // 0: unknown). False: the slice ended first, call again. Costs about as much as planning the request.
   bool learn(const Request& request);
 
-  // What the request could be served with on the node, in upstream's order: `limit` solutions after the first `skip`.
-  // For a caller who combines requests of several nodes. One step budget covers all of them; no slice ends it.
+  // The ways to serve the request on the node, in upstream's order: `limit` solutions after the first `skip`. For a
+  // caller who combines requests on several nodes. One step budget covers all of them; slices do not apply.
   Solutions solutions(const Request& request, NodeId node, size_t skip, size_t limit);
 
-  // An upper bound, never a guess: more do not fit. Costs a few nanoseconds a node once masks are made.
+  // An upper bound, never a guess: more cannot fit. Costs a few nanoseconds per node once masks exist.
   Room room(const Request& request, std::span<const NodeId> order);
 
-  // Why the request does not fit on these nodes. Costs a pass over their devices, as many as a slice allows; meant for
-  // after a failure.
+  // Why the request does not fit on these nodes. Visits their devices, as many as a slice allows; meant for use after a
+  // failure.
   Reasons explain(const Request& request, const ExplainScope& scope);
   Reasons explain(const Request& request, std::span<const NodeId> nodes) {
     return explain(request, {false, nodes, {}});
   }
 
-  // The devices of complete pools that the class selects. Nothing when the class is unknown, one of its selectors is no
-  // expression, or the budget or a slice is used up before all devices are judged: what was judged is kept, so that the
-  // next call gets further. The budget shrinks by the devices judged anew; a slice that ends uses it up.
+  // The devices of complete pools that the class selects. Nullopt if the class is unknown, one of its selectors is
+  // invalid, or the budget or a slice ends before all devices are judged. Judged devices are cached, so that the next
+  // call gets further. The budget decreases by the devices newly judged; a slice that ends sets it to 0.
   std::optional<inventory::Usage> class_usage(const std::string& class_name, uint64_t& budget);
 
-  // Forgets everything cached (plans, masks, summaries), as is needed after Inventory::set_features. The memory is
-  // freed piece by piece, by later decisions and tidy().
+  // Drops all caches (plans, masks, summaries); required after Inventory::set_features. Later decisions and tidy() free
+  // the memory in portions.
   void clear_caches();
-  // Frees a piece of what caches dropped, 1 to 2 ms; returns whether more waits.
+  // Frees a portion of the dropped memory, 1 to 2 ms; returns whether more is left.
   bool tidy();
 
  private:

@@ -106,8 +106,8 @@ TEST_F(AllocatorTest, TakesTheFirstDevicesInOrderAndNamesTheNode) {
   EXPECT_EQ(allocate(claim({request("r", 1)})).results.at(0).results.at(0).device, "d2");
 }
 
-// What an allocator keeps of earlier explanations is what one that begins anew finds, whatever changed meanwhile; with
-// fewer devices in use than are looked at, and with more.
+// Cached explanations equal those of a new allocator, whatever changed in between; with fewer devices in use than are
+// examined, and with more.
 TEST_F(AllocatorTest, ExplanationsThatAreKeptUpToDateEqualNewOnes) {
   const auto text_of = [](const Reasons& reasons) {
     std::string text;
@@ -320,7 +320,7 @@ TEST_F(AllocatorTest, BadRequestsAreRefusedByName) {
   EXPECT_EQ(allocate(claim({r})).outcome, Outcome::kInfeasible);
 }
 
-// find_nodes with its summaries and refutations answers what one search per node would, through a history of changes.
+// find_nodes with summaries and refutations equals one search per node, through a history of changes.
 TEST_F(AllocatorTest, FindNodesAgreesWithASearchPerNode) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -1,5 +1,5 @@
-// Objects that no current API server would take, but an older one may have: what is wrong makes a pool or a request
-// unusable, with a reason; other pools go on; nothing crashes.
+// Objects that no current API server accepts, but an older one may have: a fault makes a pool or a request unusable,
+// with a reason; other pools still work; nothing crashes.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -65,7 +65,7 @@ class BadInput : public testing::Test {
 struct BadPool {
   const char* what;
   std::function<void(api::ResourceSlice&)> spoil;
-  std::vector<std::string> reason;  // what the pool's reason names
+  std::vector<std::string> reason;  // what the pool's reason mentions
 };
 
 api::CapacityRequestPolicy range(const std::string& min, const std::string& step) {
@@ -157,7 +157,7 @@ TEST_F(BadInput, APoolIsUnusableWithItsReasonAndOthersGoOn) {
     all.spec.requests[0].exactly->allocation_mode = "All";
     EXPECT_EQ(allocate(all).outcome, Outcome::kInfeasible);
   }
-  // Put right, it is used again.
+  // Once repaired, it is used again.
   inventory_.apply_slice(pool_of("bad", 2));
   EXPECT_EQ(allocate(claim_for(4)).outcome, Outcome::kFeasible);
 }
@@ -216,7 +216,7 @@ TEST_F(BadInput, HugeAndOddQuantitiesDoNotOverflow) {
   }
 }
 
-// What a broken writer put into a claim's status must not make room that is not there.
+// A faulty consumption in a claim's status must not add capacity.
 TEST_F(BadInput, NegativeConsumptionGivesNothingBack) {
   api::ResourceSlice slice = pool_of("shared", 1);
   slice.devices[0].allow_multiple_allocations = true;
@@ -281,7 +281,7 @@ TEST_F(BadInput, ARequestIsRefusedByNameAndReason) {
   EXPECT_EQ(allocate(claim_for(1)).outcome, Outcome::kFeasible);
 }
 
-// Fields that an older server did not know are read as their defaults.
+// Fields unknown to an older server get their defaults.
 TEST_F(BadInput, MissingFieldsMeanTheirDefaults) {
   api::ResourceClaim claim = claim_for(0);  // neither count nor mode: one device
   EXPECT_EQ(allocate(claim).results.at(0).results.size(), 1u);

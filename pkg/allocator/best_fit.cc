@@ -49,7 +49,7 @@ FoundNodes BestFit::find(const Plan& plan, const Request& request, Strategy stra
     best.cost = cost;
     best.node = order[i];
   }
-  // Nothing found is no proof: the search has the last word, and knows how to go on after a slice.
+  // Finding nothing is not a proof: the search decides, and can resume after a slice.
   if (best.node == inventory::kNone) return search_all();
   return conclude(place_on(best.node, best.cost), {});
 }
@@ -60,7 +60,7 @@ bool BestFit::note(const Plan& plan, const Request& request) {
   return !meter_.stopped();
 }
 
-// Nodes by name, for ties.
+// Ranks nodes by name, to break ties.
 void BestFit::rank_names() {
   if (name_rank_.size() == core_.node_count()) return;
   std::vector<NodeId> by_name(core_.node_count());
@@ -103,7 +103,7 @@ void BestFit::learn(const Plan& plan, const Request& request) {
   if (mix_.stale()) mix_.refresh();
 }
 
-// The kind and size of what a filter asks for, judged by the first device anywhere that it selects.
+// The kind and size of a filter's devices, judged by the first device it selects in any pool.
 BestFit::Demanded BestFit::demanded(FilterId filter) {
   if (const auto kept = demanded_.find(filter); kept != demanded_.end()) return kept->second;
   Demanded demand;
@@ -111,7 +111,7 @@ BestFit::Demanded BestFit::demanded(FilterId filter) {
     const Pool* pool = core_.pool(id);
     if (pool == nullptr || !pool->has_slices()) continue;
     const FilterMask* mask = filters_.mask(filter, *pool);
-    if (mask == nullptr) return {};  // the slice ended: next time
+    if (mask == nullptr) return {};  // the slice ended: retry in the next call
     const size_t device = inventory::next_bit(mask->selectable(), pool->words(), 0);
     if (device == SIZE_MAX) continue;
     demand.known = true;
@@ -144,7 +144,7 @@ bool BestFit::plain(const Plan& plan) {
   return request.alternatives.size() == 1 && !request.alternatives[0].all && !request.alternatives[0].admin;
 }
 
-// What the node would lose, worked out again only when something on it has changed.
+// What the node would lose; recomputed only when something on it has changed.
 BestFit::Priced BestFit::price(NodeId node, NodePrice& price) {
   if (price.stamp >= marks_.changed(node)) return price.fits ? Priced::kYes : Priced::kNo;
   price = {};
@@ -178,7 +178,7 @@ void BestFit::sum_up(const NodeView& view, const PlanAlternative& alternative, N
   }
 }
 
-// The devices of the node that was chosen.
+// Picks the devices on the chosen node.
 BestFit::Place BestFit::place_on(NodeId node, const strategy::Cost& cost) {
   Place place;
   place.cost = cost;
@@ -188,7 +188,7 @@ BestFit::Place BestFit::place_on(NodeId node, const strategy::Cost& cost) {
   const PlanAlternative& alternative = plan_->requests[0].alternatives[0];
   const NodeView& view = core_.view(node);
   if (gather(alternative, node) != Priced::kYes || !pick(view, alternative.count, picked_)) return place;
-  // In allocation order, as results have them.
+  // In allocation order, as in the results.
   std::sort(picked_.begin(), picked_.end(), [](const Choice& a, const Choice& b) {
     return std::pair(a.segment, a.device) < std::pair(b.segment, b.device);
   });
@@ -201,7 +201,7 @@ BestFit::Place BestFit::place_on(NodeId node, const strategy::Cost& cost) {
   return place;
 }
 
-// What was worked out with other prices or for another strategy is worth nothing any more.
+// Drops what was computed with other prices or for another strategy.
 void BestFit::drop_outdated() {
   if (kept_version_ == mix_.version() && kept_strategy_ == strategy_) return;
   prices_.clear();
@@ -244,7 +244,7 @@ const BestFit::NodeTotals& BestFit::totals_of(NodeId node) {
   return totals;
 }
 
-// Free devices, in millionths, beyond what the free CPU of the node can go with, at the usual CPU per device.
+// Free devices, in millionths, in excess of what the node's free CPU can serve at the usual CPU per device.
 int64_t BestFit::stranded(int64_t free_ppm, int64_t cpu_milli, int64_t free_cpu) {
   if (cpu_milli <= free_cpu || cpu_milli <= 0) return 0;
   int64_t product = 0;
@@ -267,8 +267,8 @@ strategy::Cost BestFit::node_cost(size_t position, NodeId node, const NodePrice&
   cost.lost = price.lost;
   cost.broken = price.broken;
   cost.size = price.size;
-  // Losses say all that matters of devices that are shared or whole; of partitions they are equal so often that the
-  // node would be chosen by its name.
+  // For shared or whole devices the losses are enough. For partitions they are so often equal that the node's name
+  // would decide.
   if (totals.partitioned) {
     cost.lost = without_rounding(price.lost);
     cost.whole = totals.whole;

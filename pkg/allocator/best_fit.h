@@ -1,17 +1,17 @@
-// BestFit: node and devices chosen together, over all nodes that fit, by the objective of pkg/strategy.
+// BestFit: chooses node and devices together, over all nodes that fit, by the objective of pkg/strategy.
 //
 //   BestFit chooser(core, filters, search, node_search, meter);
 //   FoundNodes found = chooser.find(plan, request, Strategy::kBestFit, order);
 //
-// A request for some devices of one kind, without constraints, is priced from what PoolValues keeps, without a search:
-// all nodes, exact (but where several are wanted of devices that draw on counters together, in more than
-// kMaxCombinations ways), and what a node would lose is kept until something on it changes (node_marks.h). Anything
-// else is searched for on every node as first-fit does, and then improved by going through the other solutions of each
-// node, exactly while kMaxImproveSteps last: what is found is never worse than first-fit's solution on any node that
-// the slice reached. test/allocharness/strategy_test.cc compares it with brute force. Where nothing is found, the
-// answer and its outcome are those of NodeSearch.
+// A request for devices of one kind, without constraints, is priced from PoolValues, without a search: on all nodes
+// and exactly (except several devices that share counters, if there are more than kMaxCombinations ways). What a node
+// would lose is cached until something on it changes (node_marks.h). Any other request is searched for on every node
+// as in first-fit; then the other solutions of each node are compared, exactly as long as kMaxImproveSteps last. The
+// result is never worse than first-fit's solution on any node that the slice reached.
+// test/allocharness/strategy_test.cc compares it with brute force. If nothing fits, answer and outcome are those of
+// NodeSearch.
 //
-// Ties end by name of node and device, so that the answer does not depend on the names of slices. One thread.
+// Ties are broken by name of node and device, so the answer does not depend on the names of slices. One thread.
 #pragma once
 
 #include <optional>
@@ -33,12 +33,12 @@ namespace dra::allocator {
 
 class BestFit {
  public:
-  // Search steps that one decision may spend on looking for something better than the first solution, over all nodes.
+  // Search steps that one decision may spend on improving its first solution, over all nodes.
   static constexpr uint64_t kMaxImproveSteps = 20'000;
-  // Of devices that draw on counters together: beyond it they are picked one after the other.
+  // For devices that share counters: with more combinations they are picked one after the other.
   static constexpr size_t kMaxCombinations = 64;
-  static constexpr size_t kMaxKeptPrices = 1 << 18;   // of nodes, about 15 MB
-  static constexpr uint64_t kLeastImproveSteps = 64;  // of each node, however many there are
+  static constexpr size_t kMaxKeptPrices = 1 << 18;   // one per node, about 15 MB
+  static constexpr uint64_t kLeastImproveSteps = 64;  // for each node, however many there are
 
   BestFit(inventory::Core& core, Filters& filters, Search& search, NodeSearch& node_search, Meter& meter)
       : core_(core),
@@ -50,7 +50,7 @@ class BestFit {
         marks_(core) {}
 
   FoundNodes find(const Plan& plan, const Request& request, Strategy strategy, std::span<const NodeId> order);
-  // Notes what the request asks for; false: the slice ended first.
+  // Records the request as demand; false: the slice ended first.
   bool note(const Plan& plan, const Request& request);
   void clear();
 
@@ -61,7 +61,7 @@ class BestFit {
     std::vector<Pick> picks;
     std::vector<uint32_t> chosen;  // alternative by request
   };
-  // One device that could be taken; the smaller, the better.
+  // One device that can be taken; smaller is better.
   struct Choice {
     bool uncertain = false;
     int64_t lost = 0;
@@ -72,28 +72,28 @@ class BestFit {
     uint32_t device = 0;
     auto operator<=>(const Choice&) const = default;
   };
-  // What a decision takes of a node, beside its devices' own losses.
+  // What a decision takes of a node, apart from the losses of its devices.
   struct Taken {
     int64_t units_ppm = 0;
-    int64_t cpu_milli = 0;  // that goes with these units
+    int64_t cpu_milli = 0;  // the usual CPU for these units
   };
   struct NodeTotals {
-    uint64_t stamp = 0;  // NodeMarks::now() then
+    uint64_t stamp = 0;  // NodeMarks::now() when computed
     int64_t free_ppm = 0;
     int64_t cpu_milli = 0;  // that the free devices would need
     int64_t whole = 0;
     int64_t tight_ppm = 0;
-    bool partitioned = false;  // some devices draw on counters together
+    bool partitioned = false;  // some devices share counters
   };
-  // What a request would lose on a node.
+  // What a node would lose by the request.
   struct NodePrice {
-    uint64_t stamp = 0;  // NodeMarks::now() then
+    uint64_t stamp = 0;  // NodeMarks::now() when computed
     int64_t lost = 0, size = 0;
     Taken taken;
     uint32_t broken = 0, uncertain = 0;
     bool fits = false;
   };
-  // Of a plain request: kept for each filter and count. The request that was asked for the longest time ago goes first.
+  // For plain requests: kept per filter and count. The least recently used entry is dropped first.
   struct Prices {
     uint64_t used = 0;
     std::vector<NodePrice> of;  // by node
@@ -120,7 +120,7 @@ class BestFit {
   std::optional<Choice> choice_of(const PlanAlternative& alternative, const inventory::Pool& pool,
                                   const PoolValue& value, uint32_t device);
   bool pick(const inventory::NodeView& view, uint32_t count, std::vector<Choice>& picked);
-  // Losses of groups are quotients, rounded down one by one: what differs by less than 100 is equal.
+  // The losses of groups are quotients, each rounded down: differences below 100 count as equal.
   static int64_t without_rounding(int64_t lost) { return (lost + 50) / 100 * 100; }
   static bool few_combinations(size_t of, uint32_t count);
   bool pick_best_combination(const inventory::NodeView& view, uint32_t count, std::vector<Choice>& picked);
@@ -157,12 +157,12 @@ class BestFit {
   std::unordered_map<FilterId, Demanded> demanded_;
   std::unordered_map<uint64_t, Prices> prices_;
   std::vector<NodeTotals> totals_;  // by node
-  uint64_t uses_ = 0;               // counts prices_for()
-  uint64_t kept_version_ = 0;       // of the mix
+  uint64_t uses_ = 0;               // number of prices_for() calls
+  uint64_t kept_version_ = 0;       // version of the mix
   Strategy kept_strategy_ = Strategy::kBestFit;
-  std::vector<uint32_t> name_rank_;  // of nodes
+  std::vector<uint32_t> name_rank_;  // by node
 
-  // of one call
+  // state of one call
   const Plan* plan_ = nullptr;
   const Request* request_ = nullptr;
   Strategy strategy_ = Strategy::kBestFit;

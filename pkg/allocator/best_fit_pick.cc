@@ -1,4 +1,4 @@
-// BestFit: the devices of one node that a request for one kind of device takes.
+// BestFit: picks the devices on one node for a request for one kind of device.
 #include <algorithm>
 #include <bit>
 #include <tuple>
@@ -13,7 +13,7 @@ using inventory::NodeView;
 using inventory::Pool;
 using strategy::kMillion;
 
-// Free shares are rounded down to millionths and requests up: a millionth is no difference.
+// Free shares are rounded down to millionths and requests up: a difference of one millionth is ignored.
 uint32_t cells_of(int64_t ppm) {
   return static_cast<uint32_t>(
       std::clamp<int64_t>((ppm + 1) * static_cast<int64_t>(strategy::kCells) / kMillion, 0, strategy::kCells));
@@ -21,7 +21,7 @@ uint32_t cells_of(int64_t ppm) {
 
 }  // namespace
 
-// The devices of the node that can be taken, into choices_.
+// Collects the available devices of the node in choices_.
 BestFit::Priced BestFit::gather(const PlanAlternative& alternative, NodeId node) {
   choices_.clear();
   const NodeView& view = core_.view(node);
@@ -77,7 +77,7 @@ std::optional<BestFit::Choice> BestFit::choice_of(const PlanAlternative& alterna
   const inventory::CapacityShape& shape = pool.shape(number);
   const int64_t need = need_ppm(alternative, shape);
   if (device.one_capacity && device.free_ppm + 1 < need) return std::nullopt;
-  // Only where millionths do not decide it are the exact amounts compared.
+  // Compares the exact amounts only if millionths do not decide.
   const std::vector<Amount>* held = device.free_ppm > need ? nullptr : pool.shared(number);
   if (held != nullptr) {
     const CapacityFit& fit = filters_.fit(filters_.get(alternative.filter), shape);
@@ -89,7 +89,7 @@ std::optional<BestFit::Choice> BestFit::choice_of(const PlanAlternative& alterna
   return choice;
 }
 
-// What the free rest of a device that can be shared is worth. Plain packing takes the fullest, spreading the emptiest.
+// The value of the free rest of a shareable device. Plain packing prefers the fullest, spreading the emptiest.
 int64_t BestFit::rest_value(const PoolValue& value, int64_t free_ppm) const {
   switch (strategy_) {
     case Strategy::kPack:
@@ -128,7 +128,7 @@ bool BestFit::few_combinations(size_t of, uint32_t count) {
   return combinations <= kMaxCombinations;
 }
 
-// Tries all of them. In the order of choices, so that the first of equal ones is the first by name.
+// Tries all combinations in the order of choices, so that of equal ones the first by name wins.
 bool BestFit::pick_best_combination(const NodeView& view, uint32_t count, std::vector<Choice>& picked) {
   struct Best {
     std::tuple<uint32_t, int64_t, int64_t, int64_t> cost;
@@ -163,7 +163,7 @@ bool BestFit::pick_best_combination(const NodeView& view, uint32_t count, std::v
   return best.has_value();
 }
 
-// Of devices that draw on counters together the first bears what all of them lose. False where they do not fit.
+// Charges the loss of all devices that share counters to the first of them. False if they do not fit together.
 bool BestFit::charge_groups(const NodeView& view, std::vector<Choice>& taken) {
   for (size_t i = 0; i < taken.size(); ++i) {
     const Pool& pool = pool_at(view, taken[i].segment);
@@ -185,7 +185,7 @@ bool BestFit::charge_groups(const NodeView& view, std::vector<Choice>& taken) {
   return true;
 }
 
-// Devices of one group change each other's losses: the cheapest first, then the group it belongs to is looked at again.
+// Devices of one group change each other's losses: takes the cheapest, then recomputes the group it belongs to.
 bool BestFit::pick_one_by_one(const NodeView& view, uint32_t count, std::vector<Choice>& picked) {
   std::vector<Choice> left = choices_;
   while (picked.size() < count) {

@@ -1,4 +1,4 @@
-// BestFit: claims of any form. The first solution of every node, then the others while steps last.
+// BestFit: claims of any form. Takes the first solution of every node, then compares others while steps last.
 #include <algorithm>
 #include <numeric>
 
@@ -9,7 +9,7 @@ namespace dra::allocator {
 using strategy::kMillion;
 FoundNodes BestFit::search_all() {
   const std::span<const NodeId> order = order_;
-  // Every node that fits, each with its first solution.
+  // All nodes that fit, each with its first solution.
   FoundNodes found = node_search_.find(*plan_, *request_, order, order.size());
   if (found.outcome != Outcome::kFeasible || plan_->requests.empty()) return found;
   std::vector<size_t> position(core_.node_count(), order.size());
@@ -29,7 +29,7 @@ FoundNodes BestFit::search_all() {
   return conclude(best, std::move(found));
 }
 
-// The best solution of the node, where it beats `best`.
+// Replaces `best` if the node has a better solution.
 void BestFit::improve(NodeId node, size_t position, uint64_t steps, Place& best) {
   Search::Terms terms;
   terms.budget = steps;
@@ -47,7 +47,7 @@ void BestFit::improve(NodeId node, size_t position, uint64_t steps, Place& best)
   search_.run(*plan_, node, terms);
 }
 
-// Whether the devices of this solution come before those of the best so far by name, request by request.
+// Whether this solution's devices precede those of the best one by name, request by request.
 bool BestFit::names_before(const Search& search, const Place& best) const {
   const std::vector<Pick>& picks = search.picks();
   const auto rank = [&](const Pick& pick) {
@@ -81,7 +81,7 @@ strategy::Cost BestFit::cost_of(const Search& search, NodeId node, size_t positi
   std::vector<OfGroup> groups;
   for (const Pick& pick : search.picks()) {
     const PlanAlternative& alternative = plan_->requests[pick.request].alternatives[pick.alternative];
-    if (alternative.admin) continue;  // takes nothing away
+    if (alternative.admin) continue;  // takes no capacity
     const BoardSegment& segment = search.board().segment_of(pick.local);
     const inventory::Pool& pool = *segment.pool;
     const auto place = static_cast<size_t>(&segment - search.board().segments().data());
@@ -133,7 +133,7 @@ strategy::Cost BestFit::cost_of(const Search& search, NodeId node, size_t positi
   return cost;
 }
 
-// Makes the result of the place that was chosen.
+// Makes the result for the chosen place.
 FoundNodes BestFit::conclude(const Place& best, FoundNodes found) {
   Search::Terms terms;
   terms.budget = UINT64_MAX / 2;
@@ -150,7 +150,7 @@ FoundNodes BestFit::conclude(const Place& best, FoundNodes found) {
     found.outcome = Outcome::kFeasible;
     return found;
   }
-  // The values disagree with the search: a defect, but the pod is served all the same.
+  // The values contradict the search: a bug, but the pod is served anyway.
   return node_search_.find(*plan_, *request_, order_, 1);
 }
 

@@ -20,7 +20,7 @@ bool Board::lay_out(const Plan& plan, inventory::NodeId node) {
     bool stale_only = !segment.mask.empty() &&
                       inventory::next_bit(segment.mask.data(), segment.mask.size(), 0) >= pool->stale_first();
     if (stale_only) {
-      // complete as far as this node can see
+      // complete as seen from this node
     } else if (pool->state == PoolState::kIncomplete && incomplete_ == nullptr) {
       incomplete_ = pool;
     } else if (pool->state == PoolState::kInvalid && invalid_ == nullptr) {
@@ -69,7 +69,7 @@ bool Board::lay_out_slot(const Plan& plan, size_t slot) {
   return true;
 }
 
-// Mode All does not mean shared devices whose capacity others have used up.
+// Mode All excludes shared devices whose capacity others have used up.
 void Board::drop_exhausted(FilterId id, const BoardSegment& segment, uint64_t* selectable) {
   Filter& filter = filters_.get(id);
   for (uint32_t device = 0; device < segment.pool->size(); ++device) {

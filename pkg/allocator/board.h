@@ -1,7 +1,7 @@
-// Board: the devices one decision can choose from, laid out side by side, and what use leaves of them.
+// Board: the devices one decision can choose from, side by side, and the counters that limit them.
 //
-// Every pool of the node's view starts at a multiple of 64, so that its bit sets are copied word by word. A device's
-// number on the board ("local") follows upstream's order, therefore smaller numbers are tried first.
+// Every pool of the node's view starts at a multiple of 64, so that its bit sets can be copied word by word. A device's
+// number on the board ("local") follows upstream's order; smaller numbers are tried first.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ struct BoardSegment {
   const inventory::Pool* pool = nullptr;
   uint32_t first_word = 0;
   uint32_t words = 0;
-  uint32_t first_counter = 0;  // its counters among all of the board
+  uint32_t first_counter = 0;  // first of its counters among all counters of the board
 };
 
 class Board {
  public:
   Board(inventory::Core& core, Filters& filters) : core_(core), filters_(filters) {}
 
-  // Lays out the node's pools for the plan. A few words per pool and filter, where masks are at hand; false: the slice
+  // Lays out the node's pools for the plan. Costs a few words per pool and filter if the masks exist. False: the slice
   // ended before they were made.
   bool lay_out(const Plan& plan, inventory::NodeId node);
 
@@ -37,19 +37,19 @@ class Board {
   inventory::NodeId node() const { return node_; }
 
   // By filter slot of the plan.
-  // Usable and, but for admin access, available now.
+  // Usable and, except for admin access, available now.
   uint64_t* candidates(uint32_t slot) { return candidates_.data() + slot * words_; }
   const uint64_t* candidates(uint32_t slot) const { return candidates_.data() + slot * words_; }
-  // As if everything were free (for admin access).
+  // As if every device were free (for admin access).
   const uint64_t* usable(uint32_t slot) const { return usable_.data() + slot * words_; }
-  // What mode All means (only laid out when the plan needs it).
+  // The devices that mode All means (only laid out if the plan needs them).
   const uint64_t* selectable(uint32_t slot) const { return selectable_.data() + slot * words_; }
-  // Devices on which a selector failed (only when any did).
+  // Devices on which a selector failed (only if any did).
   const uint64_t* failed(uint32_t slot) const { return failed_.data() + slot * words_; }
   bool any_failed() const { return any_failed_; }
   bool slot_failed(uint32_t slot) const { return any_failed_ && inventory::count_bits(failed(slot), words_) > 0; }
 
-  // The first pool that is not complete; null when all are.
+  // The first incomplete pool; null if there is none.
   const inventory::Pool* incomplete() const { return incomplete_; }
   const inventory::Pool* invalid() const { return invalid_; }
 

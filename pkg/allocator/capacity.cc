@@ -16,7 +16,7 @@ bool whole_thousandths(const Quantity& quantity) {
   return Quantity::from_scaled(quantity.milli_value(), kMilli) == quantity;
 }
 
-// The power of ten in whose units the range counts its steps.
+// The power of ten of the unit in which the range counts its steps.
 int32_t unit_of(const CapacityPolicy::Range& range, bool fractional) {
   const bool thousandths = fractional && whole_thousandths(range.min) &&
                            (!range.max || whole_thousandths(*range.max)) &&
@@ -24,16 +24,16 @@ int32_t unit_of(const CapacityPolicy::Range& range, bool fractional) {
   return thousandths ? kMilli : 0;
 }
 
-// min + the least multiple of step that reaches `requested`; nothing when that is beyond 64 bits.
+// min + the smallest multiple of step that reaches `requested`; nullopt beyond 64 bits.
 std::optional<Quantity> round_up(const Quantity& requested, const CapacityPolicy::Range& range, bool fractional) {
   if (requested < range.min) return range.min;
   if (!range.step) return requested;
   const int32_t unit = unit_of(range, fractional);
   const int64_t asked = requested.scaled_value(unit);
   const int64_t largest = std::numeric_limits<int64_t>::max();
-  if (asked == largest) return std::nullopt;  // what is larger saturates
+  if (asked == largest) return std::nullopt;  // larger values saturate
   const __int128 min = range.min.scaled_value(unit);
-  const __int128 step = range.step->scaled_value(unit);  // positive: pkg/inventory/slice_table.cc refuses others
+  const __int128 step = range.step->scaled_value(unit);  // positive: pkg/inventory/slice_table.cc rejects others
   const __int128 value = min + (asked - min + step - 1) / step * step;
   if (value > largest) return std::nullopt;
   const auto format = fractional ? range.step->format() : Quantity::Format::kBinarySI;
@@ -42,7 +42,7 @@ std::optional<Quantity> round_up(const Quantity& requested, const CapacityPolicy
   return amount % 1000 == 0 ? Quantity::from_int64(amount / 1000, format) : Quantity::from_scaled(amount, unit, format);
 }
 
-// Nothing: more is asked for than the policy can count.
+// Nullopt: the policy cannot count that much.
 std::optional<Quantity> amount_for(const CapacityEntry& entry, const Quantity* requested, bool fractional) {
   if (requested == nullptr)
     return entry.policy && entry.policy->default_value ? *entry.policy->default_value : entry.value;

@@ -1,4 +1,4 @@
-// Consumable capacity (KEP-5075): what a request takes of each capacity of a device, by the request policies.
+// Consumable capacity (KEP-5075): the amount a request takes of each capacity of a device, by the request policies.
 #pragma once
 
 #include <map>
@@ -11,16 +11,16 @@ namespace dra::allocator {
 
 using CapacityRequests = std::map<std::string, api::Quantity, std::less<>>;
 
-// Why a device cannot satisfy a capacity request at all; kNone: it can.
+// Whether a device can satisfy a capacity request, and with which amounts.
 struct CapacityFit {
   bool fits = false;
-  std::string short_of;                    // the capacity that does not fit, when not
+  std::string short_of;                    // the capacity that does not fit, if any
   std::vector<inventory::Amount> amounts;  // by entry of the shape
-  std::vector<api::Quantity> quantities;   // the same, as consumedCapacity writes them
+  std::vector<api::Quantity> quantities;   // the same, as written in consumedCapacity
 };
 
-// `fractional`: DRAFractionalCapacityRange. Steps of a range then count in thousandths where its least, most and step
-// are whole thousandths, and in whole units, rounded up, otherwise and without the gate.
+// `fractional`: DRAFractionalCapacityRange. Then the steps of a range count in thousandths if its minimum, maximum and
+// step are whole thousandths; otherwise, and without the gate, in whole units, rounded up.
 CapacityFit fit_capacity(const inventory::CapacityShape& shape, const CapacityRequests& requests, bool fractional);
 
 }  // namespace dra::allocator

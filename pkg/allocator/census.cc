@@ -29,7 +29,7 @@ bool Census::update(inventory::Core& core, DeviceJudge& judge, Meter& meter) {
         pools_.resize(id + 1);
         driver_of_.resize(id + 1);
       }
-      if (pools_[id].known) pending_.push_back(id);  // else it is pending already
+      if (pools_[id].known) pending_.push_back(id);  // else it is already pending
       forget(id);
     }
   }
@@ -67,7 +67,7 @@ bool Census::count(inventory::Core& core, DeviceJudge& judge, Meter& meter, Pool
     tally.node = core.find_node(pool->local_node_text);
   while (tally.next < size) {
     if (tally.next % 8 == 7) meter.charge(1);
-    // Not even one device more: a claim may have hundreds of alternatives, and a selector may take 20 ms.
+    // Not even one more device: a claim may have hundreds of alternatives, and a selector may take 20 ms.
     if (meter.stopped()) return false;
     const DeviceCause cause = judge.alone(filter_, admin_, *pool, tally.next);
     add(*pool, tally, cause);
@@ -114,7 +114,7 @@ uint16_t Census::group_of(const DeviceCause& cause) {
   if (!fresh) return known->second;
   if (groups_.size() >= kMaxGroups) {
     index_.erase(known);
-    // Of the same cause if there is one, so that nothing is counted as what it is not.
+    // Prefer a group of the same cause, so that no device is counted under a wrong cause.
     for (size_t i = groups_.size(); i-- > 0;)
       if (groups_[i].cause.cause == cause.cause) return static_cast<uint16_t>(i);
   }

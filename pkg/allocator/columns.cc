@@ -46,7 +46,7 @@ std::unique_ptr<Column> Columns::make(const inventory::NodeView& view, StrId key
   };
   for (const inventory::Segment& segment : view.segments) {
     const Pool& pool = *core_.pool(segment.pool);
-    // A constraint should name a qualified attribute; a bare name means the driver's.
+    // A constraint should name a qualified attribute; a bare name belongs to the driver's domain.
     StrId pool_key = key;
     if (name.find('/') == std::string_view::npos)
       pool_key = core_.strings().find(pool.driver_text + "/" + std::string(name));

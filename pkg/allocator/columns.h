@@ -1,6 +1,6 @@
-// Columns: the values of one attribute over the devices a node sees, for constraints.
+// Columns: the values of one attribute over the devices visible to a node, for constraints.
 //
-// Values are numbered per column; a list is several values of one device. Kept until the node's view changes.
+// Values are numbered per column; a list counts as several values of one device. Valid until the node's view changes.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ inline constexpr uint32_t kListFlag = 0x80000000u;  // low bits: index into Colu
 struct Column {
   std::vector<uint32_t> value;               // by local device
   std::vector<std::vector<uint32_t>> lists;  // sorted value numbers
-  std::vector<inventory::Words> with;        // by value: the devices that have it; empty when there are too many
+  std::vector<inventory::Words> with;        // by value: the devices that have it; empty if there are too many
   uint32_t values = 0;
 
-  // The values of a device; `scratch` may hold them.
+  // The values of a device; `scratch` may be used to store them.
   const uint32_t* begin(uint32_t device) const {
     uint32_t v = value[device];
     return v & kListFlag ? lists[v & ~kListFlag].data() : &value[device];

@@ -47,7 +47,7 @@ uint32_t ComponentStates::intern_make(std::vector<Kind> kinds, uint32_t counters
 
 uint32_t ComponentStates::intern_state(uint32_t make, std::vector<uint32_t> left, std::vector<Amount> residual) {
   const std::vector<Kind>& kinds = makes_[make].kinds;
-  // What nobody could take, or would take, makes no difference.
+  // Ignore devices and counters that nobody could or would take.
   std::vector<Amount> useful(residual.size(), 0);
   for (size_t k = 0; k < kinds.size(); ++k) {
     if (left[k] == 0) continue;
@@ -86,7 +86,7 @@ const ComponentStates::State* ComponentStates::get(uint32_t state, uint64_t& wor
   return &asked;
 }
 
-// The first device taken is of some kind, and no later one is of a kind before it: so each set of devices is met once.
+// The first device taken has some kind, and no later one has an earlier kind: so each set of devices is visited once.
 bool ComponentStates::expand(uint32_t id, uint64_t& work, uint64_t limit) {
   if (full() || work > limit) return false;
   State& state = *states_[id];
@@ -116,7 +116,7 @@ bool ComponentStates::expand(uint32_t id, uint64_t& work, uint64_t limit) {
   return true;
 }
 
-// False: too many.
+// False: too many vectors.
 bool ComponentStates::add_maximal(std::vector<Vector>& vectors, Vector v, uint64_t& work) const {
   work += 1 + vectors.size() / 16;
   for (Vector other : vectors)

@@ -1,12 +1,12 @@
-// ComponentStates: what devices that compete for counters can give together, by demand class.
+// ComponentStates: how many devices that compete for counters can be taken together, by demand class.
 //
-// A component is a set of devices connected by shared counters: a GPU with its partitions. Its state is what is left of
-// its counters and devices. For each state, `get` lists the maximal numbers of devices by class that can be taken from
-// it
-// ("3 small and 1 large, or 7 small"). Components of one make (equal devices, equal uses, in equal order) share states,
-// so a node of eight equal GPUs and a fleet of such nodes are worked out once.
+// A component is a set of devices connected by shared counters: a GPU with its partitions. Its state is the
+// remaining counters and devices. For each state, `get` lists the maximal numbers of devices by class that
+// can be taken from it ("3 small and 1 large, or 7 small"). Components of one make (equal devices, equal
+// uses, in equal order) share states, so a node of eight equal GPUs, or a fleet of such nodes, is computed
+// once.
 //
-// Bounded: kMaxStates states of kMaxVectors vectors each, kMaxStateBytes in all; beyond, `get` returns null. One
+// Bounded: kMaxStates states of kMaxVectors vectors each, kMaxStateBytes in total; beyond that `get` returns null. One
 // thread.
 #pragma once
 
@@ -21,8 +21,8 @@
 
 namespace dra::allocator {
 
-// Numbers of devices by demand class: one lane of eight bits a class, each at most kMaxLane, so that comparing takes a
-// few instructions.
+// Numbers of devices by demand class: eight bits per class, each at most kMaxLane, so that a comparison takes a few
+// instructions.
 using Vector = unsigned __int128;
 inline constexpr size_t kMaxClasses = 16;
 inline constexpr uint64_t kMaxLane = 126;
@@ -35,7 +35,7 @@ inline Vector unit_vector(size_t lane) {
 inline uint64_t lane_of(Vector v, size_t lane) {
   return static_cast<uint64_t>(v >> (8 * lane)) & 0xff;
 }
-// Every lane of `a` is at least that of `b`.
+// True if every lane of `a` is at least that of `b`.
 inline bool covers(Vector a, Vector b) {
   return (((a | kLaneTops) - b) & kLaneTops) == kLaneTops;
 }
@@ -57,7 +57,7 @@ class ComponentStates {
 
   // Devices with equal classes and equal counter uses.
   struct Kind {
-    uint32_t classes = 0;                                      // a bit each
+    uint32_t classes = 0;                                      // one bit per class
     std::vector<std::pair<uint32_t, inventory::Amount>> uses;  // counter of the component, amount
   };
   struct State {
@@ -69,17 +69,17 @@ class ComponentStates {
     Vector most = 0;                          // by class
   };
 
-  // Forgets everything. Nobody asks for more than `cap`.
+  // Drops everything. No later question asks for more than `cap`.
   void reset(Vector cap);
   Vector cap() const { return cap_; }
   bool full() const { return states_.size() > kMaxStates || bytes_ > kMaxStateBytes; }
 
-  // The number of a make; equal makes have one number.
+  // The number of a make; equal makes share a number.
   uint32_t intern_make(std::vector<Kind> kinds, uint32_t counters);
-  // The number of a state; states between which no question can tell have one number.
+  // The number of a state; states that no question can distinguish share a number.
   uint32_t intern_state(uint32_t make, std::vector<uint32_t> left, std::vector<inventory::Amount> residual);
-  // Null: too many states or vectors, or `work`, which grows by the number of vectors handled, is beyond `limit`;
-  // states that were worked out on the way are kept.
+  // Null: too many states or vectors, or `work`, which counts the vectors handled, exceeds `limit`; states computed so
+  // far are kept.
   const State* get(uint32_t state, uint64_t& work, uint64_t limit);
 
  private:

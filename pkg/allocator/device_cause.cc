@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMaxExpression = 1024;
 
-// Whole mebibytes and more as "40Gi", everything else as a plain number.
+// Whole mebibytes and more as "40Gi", other amounts as a plain number.
 std::string quantity_text(Amount amount) {
   constexpr Amount kMebi = Amount{inventory::kNanosPerUnit} << 20;
   if (amount < kMebi || amount % kMebi != 0 || amount / inventory::kNanosPerUnit > INT64_MAX)
@@ -28,7 +28,7 @@ std::string quantity_text(Amount amount) {
 DeviceCause DeviceJudge::alone(FilterId id, bool admin, const Pool& pool, uint32_t device) {
   Filter& filter = filters_.get(id);
   DeviceCause found;
-  // What the class does not select is no reason for anything, in whatever state it is.
+  // A device that the class does not select is never a reason, whatever its state.
   if (selectors(filter.class_selectors, Cause::kClassSelector, pool, device, found)) return found;
   if (pool.state_of(device) == PoolState::kIncomplete) return {Cause::kPoolIncomplete, -1, ""};
   if (pool.state_of(device) == PoolState::kInvalid) return {Cause::kPoolInvalid, -1, ""};

@@ -1,4 +1,4 @@
-// DeviceJudge: what speaks against one device for a filter, other devices aside. Internal to
+// DeviceJudge: why one device does not suit a filter, ignoring other devices. Internal to
 // explain.cc.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace dra::allocator {
 struct DeviceCause {
   Cause cause = Cause::kCombination;
   int index = -1;      // of a selector
-  std::string detail;  // what is counted together
+  std::string detail;  // causes with equal detail are counted together
 };
 
 class DeviceJudge {
@@ -21,11 +21,11 @@ class DeviceJudge {
   DeviceJudge(inventory::Core& core, Selectors& selectors, Filters& filters)
       : core_(core), selectors_(selectors), filters_(filters) {}
 
-  // In the order of Cause; nodes and constraints are not looked at.
+  // In the order of Cause; ignores nodes and constraints.
   DeviceCause alone(FilterId filter, bool admin, const inventory::Pool& pool, uint32_t device);
-  // The same for people, with the figures of this device. Empty: `detail` says it all.
+  // The same as readable text, with this device's amounts. Empty: `detail` is complete.
   std::string example(FilterId filter, const inventory::Pool& pool, uint32_t device, const DeviceCause& found);
-  // Codes of an attribute's values, comparable across pools; empty: it has none.
+  // Codes of an attribute's values, comparable across pools; empty if the device has none.
   std::vector<std::string> values_of(const inventory::Pool& pool, uint32_t device, const std::string& attribute) const;
 
  private:

@@ -21,19 +21,19 @@ using inventory::PoolId;
 using inventory::test_bit;
 using inventory::Words;
 
-// A pool as the scope sees it. Empty masks mean: all.
+// A pool as the scope sees it. Empty masks mean all devices.
 struct PoolInScope {
   const Pool* pool = nullptr;
-  NodeId node = inventory::kNone;  // where all its devices are; kNone: there is no such node
+  NodeId node = inventory::kNone;  // the node of all its devices; kNone: no such node
   bool reached = false;            // some device is usable on a node that the pod can go to
-  Words here, reach;               // asked about; usable on a node that the pod can go to
+  Words here, reach;               // in the scope; usable on a node that the pod can go to
 
   bool is_here(uint32_t device) const { return here.empty() || test_bit(here.data(), device); }
   bool is_reached(uint32_t device) const { return reached && (reach.empty() || test_bit(reach.data(), device)); }
 };
 
-// A count for each node. Most explanations come from a fleet in which few nodes have anything left, so a table of all
-// nodes is made with the first of them.
+// A count per node. In most explanations few nodes have anything left, so the table of all nodes is created with the
+// first count.
 class CountByNode {
  public:
   void add(NodeId node, uint32_t count, size_t nodes) {
@@ -51,9 +51,9 @@ class CountByNode {
 
 // Usable devices by node.
 struct UsableOnNodes {
-  CountByNode passed, refused;                  // of pools with one node
-  uint32_t wide = 0;                            // of pools that every node can use
-  std::vector<std::pair<PoolId, Words>> other;  // of pools that some nodes can use
+  CountByNode passed, refused;                  // in pools of one node
+  uint32_t wide = 0;                            // in pools that every node can use
+  std::vector<std::pair<PoolId, Words>> other;  // in pools that some nodes can use
 };
 
 class Explainer {
@@ -81,7 +81,7 @@ class Explainer {
   }
 
  private:
-  // Pools of which a slice is usable on one of the nodes, and the devices usable on any of them.
+  // Collects the pools with a slice usable on one of the nodes, and the devices usable on any of them.
   void collect(const ExplainScope& scope, uint32_t& examined) {
     size_t devices = 0;
     std::map<PoolId, PoolInScope> found;
@@ -116,7 +116,7 @@ class Explainer {
     for (auto& [id, one] : found) pools_.push_back(std::move(one));
   }
 
-  // The pod can go to the node.
+  // Whether the pod can go to the node.
   bool passes(NodeId node, const ExplainScope& scope) {
     if (passes_.empty()) {
       passes_.assign(core_.node_count(), false);
@@ -126,7 +126,7 @@ class Explainer {
     return passes_[node];
   }
 
-  // ---- the whole fleet: counted before, but for what depends on the pod's nodes and on other devices
+  // ---- the whole fleet: from the census, except what depends on the pod's nodes and on other devices
 
   RequestReason from_census(uint32_t r, const PlanAlternative& alternative, const ExplainScope& scope) {
     const std::shared_ptr<Census> kept = censuses_.of(alternative.filter, alternative.admin);
@@ -173,7 +173,7 @@ class Explainer {
     return std::any_of(tally.counts.begin(), tally.counts.end(), [&](const auto& c) { return c.first == group; });
   }
 
-  // One device of the group, found anew: the pool where one was last may have changed.
+  // Finds a device of the group again: the pool where one was last seen may have changed.
   void show_example(const Census& census, uint16_t group, const PlanAlternative& alternative, CauseCount& count) {
     PoolId id = census.groups()[group].pool;
     if (id >= census.pools().size() || !has_group(census.pools()[id], group)) {
@@ -182,7 +182,7 @@ class Explainer {
       if (found == census.pools().end()) return;
       id = static_cast<PoolId>(found - census.pools().begin());
     }
-    // What the class does not select is never shown.
+    // Never show a device that the class does not select.
     if (count.cause == Cause::kClassSelector) return;
     const Pool& pool = *core_.pool(id);
     for (uint32_t device = 0; device < census.pools()[id].next && !out_of_time(); ++device) {
@@ -194,7 +194,7 @@ class Explainer {
     }
   }
 
-  // Of the first devices that are held.
+  // Adds the holders of the first held devices.
   void add_holders(Census& census, bool all_counted, std::vector<CauseCount>& counts) {
     HolderCounts holders(core_);
     for (CauseCount& count : counts) {
@@ -210,7 +210,7 @@ class Explainer {
       if (!held && std::any_of(counts.begin(), counts.end(), [&](const CauseCount& other) {
             return &other < &count && other.cause == Cause::kCounterShort;
           }))
-        continue;  // devices are not told apart by counter here
+        continue;  // devices cannot be attributed to one counter here
       for (PoolId id = 0; id < census.pools().size() && !count.holders_sampled; ++id) {
         const Words& mask = held ? census.pools()[id].held_mask : census.pools()[id].short_mask;
         for (size_t w = 0; w < mask.size(); ++w)
@@ -230,7 +230,7 @@ class Explainer {
       }
   }
 
-  // Usable devices: those that a constraint rules out, those of nodes that the pod cannot go to, and the rest.
+  // Splits usable devices: ruled out by a constraint, on nodes that the pod cannot go to, and the rest.
   void split_usable(uint32_t r, const PlanAlternative& alternative, const ExplainScope& scope, const Census& census,
                     RequestReason& reason) {
     UsableOnNodes usable;
@@ -349,7 +349,7 @@ class Explainer {
       reason.devices_asked += pool.size();
       Words of_several;
       bool selected = false;
-      // The first device is judged in any case, but not for hundreds of alternatives.
+      // Judge at least the first device, but not for hundreds of alternatives.
       for (uint32_t device = 0; device < pool.size(); ++device) {
         if (out_of_time() && (reason.devices_examined > 0 || judged_late_++ >= kMostJudgedLate)) break;
         DeviceCause found = judge(alternative, one, device);
@@ -396,12 +396,12 @@ class Explainer {
     }
   }
 
-  // How often the request may have the device: one that is shared as often as it asks, as far as is known here.
+  // How often the request may take the device: for a shared device an upper bound, as often as it asks.
   static uint32_t serves(const PlanAlternative& alternative, const PoolInScope& one, uint32_t device) {
     return one.pool->shareable(device) && !alternative.all ? std::max(1u, alternative.count) : 1;
   }
 
-  // The most on a node that the pod can go to; notes the others that have enough.
+  // The most devices on a node that the pod can go to; marks other nodes that have enough.
   uint32_t count_on_nodes(uint32_t r, const PlanAlternative& alternative, UsableOnNodes& usable,
                           const ExplainScope& scope) {
     const auto of_several = [&](NodeId node) {
@@ -430,13 +430,13 @@ class Explainer {
     return pool.driver_text + "/" + pool.name_text + "/" + std::string(core_.strings().text(pool.device_name(device)));
   }
 
-  // Every so often a device has to be looked at, or time would not be counted where selectors are cheap.
+  // Charges every eighth device: otherwise cheap selectors would never advance the meter.
   bool out_of_time() {
     if (++looked_at_ % 8 == 0) meter_.charge(1);
     return meter_.stopped();
   }
 
-  // For each match constraint of the alternative: the values of which the usable devices have enough for it.
+  // For each match constraint of the alternative: the values that enough usable devices have.
   void find_common_values(const PlanAlternative& alternative, bool everywhere) {
     common_.clear();
     for (uint32_t c : alternative.constraints) {
@@ -454,12 +454,12 @@ class Explainer {
         common = std::move(enough);
         first = false;
       }
-      if (meter_.stopped()) return;  // what is common to all is not known
+      if (meter_.stopped()) return;  // the common values are unknown
       if (!first) common_.emplace(c, std::move(common));
     }
   }
 
-  // The values of an attribute over devices that are usable alone, and how many have each.
+  // The values of an attribute over devices that are usable alone, with the number of devices for each.
   std::map<std::string, uint32_t> values_had(const PlanAlternative& alternative, const std::string& attribute,
                                              bool everywhere) {
     std::map<std::string, uint32_t> had;
@@ -492,7 +492,7 @@ class Explainer {
     return found.cause == Cause::kCombination ? constrained(alternative, one, device) : found;
   }
 
-  // Of a device that is usable alone.
+  // For a device that is usable alone.
   DeviceCause constrained(const PlanAlternative& alternative, const PoolInScope& one, uint32_t device) const {
     for (uint32_t c : alternative.constraints) {
       const PlanConstraint& spec = plan_.constraints[c];
@@ -514,10 +514,10 @@ class Explainer {
   DeviceJudge judge_;
   static constexpr uint32_t kMostJudgedLate = 8;
   uint64_t looked_at_ = 0;
-  uint32_t judged_late_ = 0;    // after the time was over
+  uint32_t judged_late_ = 0;    // after the time was up
   PoolId last_looked_at_ = 0;   // for holders
   std::vector<bool> passes_;    // by node; see passes()
-  std::vector<uint32_t> able_;  // by node: the first so many requests have enough devices there
+  std::vector<uint32_t> able_;  // by node: this many leading requests have enough devices there
   std::vector<PoolInScope> pools_;
   std::set<std::string, std::less<>> drivers_;
   std::map<uint32_t, std::set<std::string>> common_;

@@ -1,4 +1,4 @@
-// Explain: the look at all devices that says why each of them did not do. Only after a failure.
+// Explain: visits all devices to find why each of them did not fit. Only used after a failure.
 #pragma once
 
 #include "pkg/allocator/census.h"

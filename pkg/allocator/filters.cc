@@ -13,7 +13,7 @@ constexpr size_t kFreesOfFilter = 16;
 constexpr size_t kFreesOfAnswer = 3;
 constexpr size_t kFreesOfFit = 4;
 constexpr size_t kMaxFits = 4096;
-constexpr size_t kAllocationBytes = 16;  // what an allocation takes beside its object
+constexpr size_t kAllocationBytes = 16;  // the overhead of one allocation
 
 void add_text(std::string& key, std::string_view text) {
   key += std::to_string(text.size());
@@ -44,7 +44,7 @@ std::string filter_key(const Filter& filter) {
 }  // namespace
 
 // k8s.io/dynamic-resource-allocation/resourceclaim ToleratesTaint: an empty key with Exists matches every key, an empty
-// effect every effect.
+// effect matches every effect.
 bool tolerates(const std::vector<api::DeviceToleration>& tolerations, const api::DeviceTaint& taint) {
   return std::any_of(tolerations.begin(), tolerations.end(), [&](const api::DeviceToleration& t) {
     if (!t.effect.empty() && t.effect != taint.effect) return false;
@@ -124,7 +124,7 @@ std::string Filters::disabled_feature(const inventory::Pool& pool, uint32_t devi
   return {};
 }
 
-// The selectors of one device from `next` on; false when the slice ended first.
+// Evaluates the selectors of one device from `next` on; false if the slice ended first.
 bool Filters::judge(Filter& filter, const Pool& pool, uint32_t device, uint32_t& next, Truth& truth) {
   const size_t of_class = filter.class_selectors.size();
   const size_t all = of_class + filter.request_selectors.size();
@@ -184,7 +184,7 @@ const SliceAnswer* Filters::answer(Filter& filter, const Pool& pool, size_t slic
 
 namespace {
 
-// Sets in `to`, from bit `at` on, the bits of `from`. Bits of `from` beyond its devices are zero.
+// Copies the set bits of `from` into `to`, starting at bit `at`. Bits of `from` beyond its devices are zero.
 void or_bits(uint64_t* to, size_t at, const inventory::Words& from) {
   size_t shift = at & 63;
   to += at >> 6;
@@ -197,7 +197,7 @@ void or_bits(uint64_t* to, size_t at, const inventory::Words& from) {
 
 }  // namespace
 
-// Sets up the mask for the pool as it is, unless it is there already or begun.
+// Sets up the mask for the current pool, unless it exists or is in progress.
 void Filters::begin_mask(Filter& filter, const Pool& pool, FilterMask& mask) {
   if (mask.table_version == pool.table_version && mask.size_ > 0) return;
   if (filter.fits.size() > kMaxFits) waste_.take(filter.fits, kFreesOfFit);

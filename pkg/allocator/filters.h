@@ -1,9 +1,9 @@
-// Filters: which devices of a pool a request could use if nothing else were there ("candidates").
+// Filters: the devices of a pool that a request could use if nothing else were allocated ("candidates").
 //
-// A filter is everything of a request that depends on the device alone: class and request selectors, tolerations,
-// capacity requests. Its answer for a pool is three bit sets, kept until the pool's table changes or room is needed.
-// Making them can take long; it stops when the meter's slice ends, and goes on from there when asked again.
-//   selectable  the selectors hold, the capacity request fits, the gates allow it
+// A filter is the part of a request that depends on the device alone: class and request selectors, tolerations,
+// capacity requests. Its answer for a pool is three bit sets, kept until the pool's table changes or memory is needed.
+// Making them may take long; it stops when the meter's slice ends, and the next call continues.
+//   selectable  the selectors are true, the capacity request fits, the gates allow it
 //   usable      selectable, and every taint is tolerated
 //   failed      a selector ended with an error
 #pragma once
@@ -30,26 +30,26 @@ class FilterMask {
 
   const uint64_t* selectable() const { return words_.data(); }
   const uint64_t* usable() const { return words_.data() + (tainted_ ? size_ : 0); }
-  const uint64_t* failed() const { return words_.data() + (tainted_ ? 2 : 1) * size_; }  // only when any_failed
+  const uint64_t* failed() const { return words_.data() + (tainted_ ? 2 : 1) * size_; }  // only if any_failed
 
  private:
   friend class Filters;
   bool ready_ = false;
-  size_t next_slice_ = 0;  // the first slice that is not in it yet, until it is ready
+  size_t next_slice_ = 0;  // the first slice not yet in it, until it is ready
   bool tainted_ = false;   // usable differs from selectable
   size_t size_ = 0;
   inventory::Words words_;
 };
 
-// The masks of one filter by pool, in pieces: a filter that only few pools were asked for takes little in a large
-// fleet.
+// The masks of one filter by pool, in pieces: in a large fleet a filter used for few pools needs little
+// memory.
 class MaskTable {
  public:
   FilterMask* find(inventory::PoolId pool) const {
     const size_t piece = pool / kPiece;
     return piece < pieces_.size() && pieces_[piece] ? (*pieces_[piece])[pool % kPiece].get() : nullptr;
   }
-  // Adds to `bytes` what is allocated for it.
+  // Adds the bytes allocated for it to `bytes`.
   FilterMask& make(inventory::PoolId pool, size_t& bytes);
   void drop(Waste& waste) { waste.take(pieces_, 2 * kPiece); }
 
@@ -59,11 +59,11 @@ class MaskTable {
   std::vector<std::unique_ptr<Piece>> pieces_;
 };
 
-// The answer for one slice, taints aside: shared by all slices that agree in what the filter reads.
+// The answer for one slice without taints: shared by all slices that agree in what the filter reads.
 struct SliceAnswer {
   inventory::Words selectable, failed;
   bool any_failed = false;
-  // Where to go on: the device, and its first selector that has not been evaluated.
+  // Where to continue: the device, and its first selector not yet evaluated.
   uint32_t next_device = 0;
   uint32_t next_selector = 0;
 };
@@ -81,45 +81,45 @@ struct Filter {
   size_t bytes = 0;        // of masks, answers and fits
 };
 
-// Whether the tolerations of a request (or the allocator's own exceptions) let a tainted device be used.
+// Whether the tolerations of a request (or the allocator's own exceptions) permit a tainted device.
 bool tolerates(const std::vector<api::DeviceToleration>& tolerations, const api::DeviceTaint& taint);
 
 class Filters {
  public:
   static constexpr size_t kMaxFilters = 2048;
-  static constexpr size_t kMaxBytes = 8u << 20;  // of masks, answers and fits, when trim() was called
+  static constexpr size_t kMaxBytes = 8u << 20;  // of masks, answers and fits, after trim()
   static constexpr size_t kMaxTextBytes = 8u << 20;
 
-  // All but the texts must outlive this.
+  // All arguments except the texts must outlive this.
   Filters(inventory::Core& core, Selectors& selectors, std::vector<std::string> ignored_taints, Meter& meter,
           Waste& waste)
       : core_(core), selectors_(selectors), ignored_taints_(std::move(ignored_taints)), meter_(meter), waste_(waste) {}
 
   FilterId intern(Filter filter);
   Filter& get(FilterId id) { return *filters_[id]; }
-  // Null: the slice ended first, by its limit or because kMaxBytes are made in it. What was found out is kept, so that
-  // asking again goes on.
+  // Null: the slice ended first, by its limit or because kMaxBytes were made in it. Results so far are kept, so that
+  // the next call continues.
   const FilterMask* mask(FilterId id, const inventory::Pool& pool) {
     Filter& filter = *filters_[id];
     const FilterMask* kept = filter.masks.find(pool.id);
     return kept != nullptr && is_ready(*kept, pool) ? kept : make_mask(filter, pool);
   }
-  // mask() will not have to look at devices.
+  // True if mask() need not visit devices.
   bool has_mask(FilterId id, const inventory::Pool& pool) const {
     const FilterMask* kept = filters_[id]->masks.find(pool.id);
     return kept != nullptr && is_ready(*kept, pool);
   }
   const CapacityFit& fit(Filter& filter, const inventory::CapacityShape& shape);
-  // Whether a NoSchedule or NoExecute taint keeps this filter from the device; the first one, or null.
+  // The first NoSchedule or NoExecute taint that excludes the device for this filter, or null.
   const api::DeviceTaint* untolerated(const Filter& filter, const inventory::Pool& pool, uint32_t device) const;
-  // The gate whose absence makes the device unusable; empty when none.
+  // The disabled gate that makes the device unusable; empty if there is none.
   std::string disabled_feature(const inventory::Pool& pool, uint32_t device) const;
-  // Too many filters: the owner should clear() when no FilterId is in use.
+  // Too many filters: the owner should call clear() when no FilterId is in use.
   bool full() const { return filters_.size() > kMaxFilters || text_bytes_ > kMaxTextBytes; }
   void clear();
-  // The filter is of use now. Masks of filters that have not been for longest go first.
+  // Marks the filter as used now. Masks of the least recently used filters are dropped first.
   void touch(FilterId id) { filters_[id]->last_used = ++clock_; }
-  // Drops masks, answers and fits beyond kMaxBytes. When none of them is in use.
+  // Drops masks, answers and fits beyond kMaxBytes. Call it when none of them is in use.
   void trim();
   size_t bytes() const { return bytes_; }
 

@@ -11,7 +11,7 @@ void HolderCounts::add(CauseCount* count, Cause cause, const inventory::Pool& po
     return;
   }
   if (cause == Cause::kInUse) return add_holders(count, pool, device);
-  // Devices that are held and draw on a counter that this one draws on.
+  // Devices that are held and use a counter that this one uses.
   for (uint32_t other = 0; other < pool.size(); ++other) {
     if (other == device || !inventory::test_bit(pool.charged(), other)) continue;
     const bool shares =

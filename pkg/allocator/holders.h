@@ -1,4 +1,4 @@
-// HolderCounts: which claims hold the devices that a cause counts, or what their counters give. Internal to explain.cc.
+// HolderCounts: the claims that hold the devices of a cause, or consume their counters. Internal to explain.cc.
 #pragma once
 
 #include <vector>
@@ -12,15 +12,15 @@ class HolderCounts {
  public:
   explicit HolderCounts(const inventory::Core& core) : core_(core) {}
 
-  // The count must stay where it is until finish(). Looks at the first kMostLooks devices only.
+  // `count` must stay valid until finish(). Examines only the first kMostLooks devices.
   void add(CauseCount* count, Cause cause, const inventory::Pool& pool, uint32_t device);
-  // Puts the holders into the counts, most devices first.
+  // Writes the holders into the counts, most devices first.
   void finish();
 
  private:
   static constexpr size_t kMostLooks = 256;
-  static constexpr size_t kMostCounterLooks = 8;  // each looks at all devices of the pool
-  // One device of one claim; sorted and added up by finish(), which is cheaper than a map for each device.
+  static constexpr size_t kMostCounterLooks = 8;  // each visits all devices of the pool
+  // One device of one claim; finish() sorts and sums them, which is cheaper than a map for each device.
   struct Held {
     CauseCount* count = nullptr;
     inventory::ClaimIndex claim = 0;

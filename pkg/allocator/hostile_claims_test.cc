@@ -1,5 +1,5 @@
-// Claims as large as an API server takes them: no call takes long, each answer comes in the end, and nobody pays for it
-// but the namespace that asks.
+// Claims as large as an API server accepts: no call takes long, each gets an answer in the end, and only the requesting
+// namespace pays for it.
 #include <gtest/gtest.h>
 
 #include <malloc.h>
@@ -27,13 +27,13 @@ double cpu_millis() {
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
 }
 
-// Real time, and what is waited for on top.
+// Real time plus simulated waiting.
 class RealTimeAndMore : public ManualClock {
  public:
   MonoTime mono_now() const override {
     return stands ? ManualClock::mono_now() : real_.mono_now() + ManualClock::mono_now().time_since_epoch();
   }
-  bool stands = false;  // no real time: shares do not fill while a slow machine works
+  bool stands = false;  // ignores real time: shares do not fill while a slow machine works
 
  private:
   SystemClock real_;
@@ -61,7 +61,7 @@ class HostileClaims : public testing::Test {
     inventory_.apply_class(any);
   }
 
-  // One device each, of a kind of its own.
+  // Nodes with one device each, every device of its own kind.
   void add_nodes(int count) {
     for (int i = 0; i < count; ++i) {
       const std::string name = "n" + std::to_string(i);
@@ -106,7 +106,7 @@ class HostileClaims : public testing::Test {
     return all;
   }
 
-  // Asks until there is an answer.
+  // Calls until there is an answer.
   FoundNodes decide(const std::vector<ClaimPtr>& claims, int most_calls = 2000) {
     FoundNodes found;
     const size_t before = mallinfo2().uordblks;
@@ -124,7 +124,7 @@ class HostileClaims : public testing::Test {
     return found;
   }
 
-  // As the manager does.
+  // As the manager does it.
   void make(uint64_t steps = 20'000, Duration time = std::chrono::milliseconds(6)) {
     Options options;
     options.slice = {steps, time, &clock_};
@@ -140,7 +140,7 @@ class HostileClaims : public testing::Test {
   double longest_ = 0, grown_ = 0;
 };
 
-// Generous, for slow machines: it took seconds.
+// Generous, for slow machines: without slices it took seconds.
 constexpr double kLongestCall = 150;
 constexpr double kMostMiB = 64;
 
@@ -181,7 +181,7 @@ TEST_F(HostileClaims, TooMuchSelectorTextIsRefused) {
   EXPECT_LT(grown_, kMostMiB);
 }
 
-// 256 selectors that differ, on 10,000 nodes that differ.
+// 256 different selectors, on 10,000 different nodes.
 TEST_F(HostileClaims, TheLargestClaimIsDecidedInSlices) {
   add_nodes(std::getenv("DRA_LONG") ? 10'000 : 200);
   make();
@@ -193,7 +193,7 @@ TEST_F(HostileClaims, TheLargestClaimIsDecidedInSlices) {
   EXPECT_LT(grown_, kMostMiB);
 }
 
-// Only the last alternative of each request can be had.
+// Only the last alternative of each request is available.
 TEST_F(HostileClaims, AThousandAlternativesAreCountedInSlices) {
   add_nodes(std::getenv("DRA_LONG") ? 10'000 : 200);
   make();
@@ -206,7 +206,7 @@ TEST_F(HostileClaims, AThousandAlternativesAreCountedInSlices) {
   EXPECT_LT(grown_, kMostMiB);
 }
 
-// However short the slices: each call gets further.
+// However short the slices, each call makes progress.
 TEST_F(HostileClaims, PlanningGoesOnInTheShortestSlices) {
   add_nodes(1);
   make(1'000);
@@ -216,11 +216,11 @@ TEST_F(HostileClaims, PlanningGoesOnInTheShortestSlices) {
   EXPECT_NE(decide(all).outcome, Outcome::kUnfinished);
 }
 
-// A refusal costs, so it is paid for: the namespace's next long decision gets short slices.
+// A refusal costs time, so it is charged: the namespace's next long decision gets short slices.
 TEST_F(HostileClaims, RefusedClaimsAreChargedToTheirNamespace) {
   add_nodes(1);
   clock_.stands = true;
-  make(20'000, Duration::zero());  // by steps alone
+  make(20'000, Duration::zero());  // steps only
   const auto long_one = claims({1, 32, 8, 0}, [](int, int r, int a) {
     return std::vector<std::string>{std::to_string(r * 8 + a) + " >= 0 || \"" + std::string(500, 'y') + "\" == \"\""};
   });
@@ -240,7 +240,7 @@ TEST_F(HostileClaims, RefusedClaimsAreChargedToTheirNamespace) {
   EXPECT_GT(found.ask_again, Duration::zero());
 }
 
-// Explaining costs as much as deciding does, and no more.
+// Explaining costs as much as deciding, and no more.
 TEST_F(HostileClaims, ExplainingTheLargestClaimEnds) {
   add_nodes(100);
   make();

@@ -27,7 +27,7 @@ bool is_attribute(std::string_view text) {
   });
 }
 
-// Empty: it was understood.
+// Empty: the text is valid.
 std::string read_one(std::string_view text, PreferText::One& out) {
   constexpr size_t kShown = 64;
   const std::string shown = quote(std::string(text.substr(0, kShown)));
@@ -47,7 +47,7 @@ std::string read_one(std::string_view text, PreferText::One& out) {
   return "";
 }
 
-// More than one device may serve it.
+// True if more than one device may serve it.
 bool may_take_several(const api::DeviceRequest& request) {
   const auto several = [](const api::DeviceSubRequest& one) { return one.allocation_mode == "All" || one.count > 1; };
   return request.exactly ? several(*request.exactly)

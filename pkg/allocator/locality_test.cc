@@ -1,4 +1,4 @@
-// Preferences against brute force: 500 worlds of GPUs, NICs and CPUs on two NUMA nodes, with every strategy.
+// Preferences compared with brute force: 500 worlds of GPUs, NICs and CPUs on two NUMA nodes, with every strategy.
 #include "pkg/allocator/locality.h"
 
 #include <gtest/gtest.h>
@@ -32,8 +32,8 @@ struct Ask {
 
 struct LocalWorld {
   std::vector<std::vector<OneDevice>> nodes;
-  std::vector<Ask> asks;  // a claim each
-  // The device of one more claim, which is allocated: it keeps the pod to the first node.
+  std::vector<Ask> asks;  // one claim each
+  // The device of one more, allocated claim: it ties the pod to the first node.
   std::optional<OneDevice> allocated;
 };
 
@@ -85,7 +85,7 @@ LocalWorld random_local_world(uint64_t seed) {
   return world;
 }
 
-// Weight of what the devices of each claim meet.
+// The weight of the preferences that these devices meet.
 int weight_met(const LocalWorld& world, const std::vector<std::vector<OneDevice>>& taken) {
   std::map<std::string, int> weights;
   std::map<std::string, std::vector<const OneDevice*>> tied;
@@ -108,7 +108,7 @@ int weight_met(const LocalWorld& world, const std::vector<std::vector<OneDevice>
   return sum;
 }
 
-// The most that any place meets; nothing: the claims fit nowhere.
+// The maximum weight any placement meets; nullopt: the claims fit nowhere.
 std::optional<int> brute_force(const LocalWorld& world) {
   std::optional<int> best;
   for (const auto& node : world.nodes) {

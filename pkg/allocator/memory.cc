@@ -1,12 +1,12 @@
-// Search: classes of interchangeable devices, and states that were left without a solution.
+// Search: classes of interchangeable devices, and states proven to have no solution.
 //
-// Two devices are interchangeable when every candidate set, constraint column, counter and capacity sees them alike.
-// If no solution takes the first of them in some place, none takes the second there: swapping the two would turn it
-// into one with the first (in one request later picks have larger numbers, so the swap keeps their order).
+// Two devices are interchangeable if every candidate set, constraint column, counter and capacity treats them alike. If
+// no solution takes the first of them at some place, none takes the second there: swapping the two would turn it into
+// one with the first (within a request later picks have larger numbers, so the swap keeps their order).
 //
-// A state is (request, alternative, devices placed, position) with what the rest of the search can still notice:
-// devices taken among the candidates to come, values of constraints with members to come, counters and shared
-// capacities that those candidates draw on, results of the claim. States are told apart by 128-bit hashes.
+// A state is (request, alternative, devices placed, position) with everything the rest of the search can still observe:
+// devices taken among later candidates, values of constraints with later members, counters and shared capacities that
+// those candidates use, results of the claim. States are identified by 128-bit hashes.
 #include <algorithm>
 #include <map>
 
@@ -40,7 +40,7 @@ void Search::set_up_memory() {
   remembering_ = true;
   size_t words = board_.words();
   size_t requests = plan_->requests.size();
-  // Classes, by the exact text of everything that matters.
+  // Classes, keyed by the exact text of everything that matters.
   std::unordered_map<std::string, uint32_t> classes;
   class_of_.assign(words * 64, 0);
   inventory::Words any(words, 0);
@@ -73,7 +73,7 @@ void Search::set_up_memory() {
     }
     class_of_[local] = classes.try_emplace(key, static_cast<uint32_t>(classes.size())).first->second;
   }
-  // What the rest of the search draws on, by request.
+  // What the rest of the search uses, by request.
   future_.assign(requests + 1, inventory::Words(words, 0));
   last_user_.assign(requests, std::vector<uint32_t>(board_.counters(), 0));
   future_user_.assign(requests + 1, std::vector<uint8_t>(board_.counters(), 0));
@@ -97,14 +97,14 @@ void Search::set_up_memory() {
 }
 
 void Search::add_dead(const inventory::Hash128& state) {
-  // All buckets at once: moving more states than this to new ones takes long.
+  // Allocates all buckets at once: rehashing more states than this takes long.
   constexpr size_t kFewStates = 40'000;
   if (dead_.size() >= kMaxDeadStates) return;
   if (dead_.size() == kFewStates) dead_.reserve(kMaxDeadStates);
   dead_.insert(state);
 }
 
-// What this decision has taken of a device that can be shared; 0: nothing.
+// What this decision has taken of a shareable device; 0: nothing.
 uint64_t Search::shared_state(uint32_t local) const {
   for (const SharedUse& use : shared_) {
     if (use.local != local) continue;
@@ -159,7 +159,7 @@ Hash128 Search::state_key(uint32_t r, uint32_t a, uint32_t placed, uint32_t from
     mix.add(uint64_t{counter} + 0x200000000ull);
     mix.add_amount(charged_[counter]);
   }
-  // In no order of their own: add what does not depend on it.
+  // These are unordered: combine them with a sum.
   uint64_t sum_a = 0;
   uint64_t sum_b = 0;
   for (const SharedUse& use : shared_) {

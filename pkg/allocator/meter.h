@@ -1,11 +1,11 @@
-// Meter: what deciding costs, in steps of about half a microsecond, and whether the slice at hand is used up.
+// Meter: counts the cost of deciding, in steps of about half a microsecond, and reports when the current slice is over.
 //
 //   meter.begin_slice({20'000, std::chrono::milliseconds(6), &clock});
 //   while (there is work) { if (meter.stopped()) return not_done_yet; do a little; meter.charge(steps); }
 //
-// A slice ends by steps or, where a clock is given, by time, whichever comes first. On a simulated clock no time passes
-// within a slice, so there steps alone end it and a run stays the same from one time to the next. What does the work
-// keeps its state, so that the next slice goes on from there. One thread.
+// A slice ends by steps or, with a clock, by time, whichever comes first. On a simulated clock no time passes within a
+// slice, so only steps end it and runs are reproducible. The worker keeps its state, so that it can continue in the
+// next slice. One thread.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace dra::allocator {
 inline constexpr Duration kStepTime = std::chrono::nanoseconds(500);
 
 struct SliceLimit {
-  uint64_t steps = 0;  // 0: no end
-  Duration time{};     // 0: steps alone
+  uint64_t steps = 0;  // 0: no limit
+  Duration time{};     // 0: only steps count
   const Clock* clock = nullptr;
 };
 
@@ -36,15 +36,15 @@ class Meter {
     if (used_ >= next_look_) look();
   }
   bool stopped() const { return stopped_; }
-  // Whether something that may take so many steps should begin in this slice. Where it would not fit into any, it may
-  // begin early in one.
+  // Whether work of this many steps should begin in this slice. Work that fits no slice may begin in the first eighth
+  // of one.
   bool has_room_for(uint64_t steps) const {
     const uint64_t used = used_ - begun_;
     return !stopped_ && (limit_.steps == 0 || used + steps <= limit_.steps || used <= limit_.steps / 8);
   }
-  // Since the meter was made.
+  // Steps since the meter was created.
   uint64_t used() const { return used_; }
-  // What the slice has cost so far: as the clock shows it or, on a clock that stands, as steps do.
+  // The cost of the slice so far: by the clock or, if the clock stands still, by steps.
   Duration slice_time() const {
     const Duration by_steps = kStepTime * static_cast<int64_t>(used_ - begun_);
     if (limit_.clock == nullptr || limit_.time <= Duration::zero()) return by_steps;

@@ -11,7 +11,7 @@ namespace dra::allocator {
 
 namespace {
 
-constexpr size_t kMostDevices = 4096;  // looked at for their attributes
+constexpr size_t kMostDevices = 4096;  // whose attributes are examined
 constexpr size_t kMostText = 8192;     // of a selector
 constexpr size_t kShown = 3;
 
@@ -20,7 +20,7 @@ std::string_view skip_blanks(std::string_view text) {
   return at == std::string_view::npos ? std::string_view() : text.substr(at);
 }
 
-// A quoted text at the beginning; what follows it is left in `text`.
+// Reads a quoted text at the front; `text` becomes what follows it.
 std::optional<std::string> take_quoted(std::string_view& text) {
   text = skip_blanks(text);
   if (text.empty() || (text[0] != '"' && text[0] != '\'')) return std::nullopt;
@@ -40,7 +40,7 @@ std::optional<std::string> take_name(std::string_view& text) {
   return name;
 }
 
-// The drivers that `device.driver == "x"` names.
+// The drivers in `device.driver == "x"`.
 std::vector<std::string> drivers_named(std::string_view text) {
   constexpr std::string_view kDriver = "device.driver";
   std::vector<std::string> names;
@@ -53,7 +53,7 @@ std::vector<std::string> drivers_named(std::string_view text) {
   return names;
 }
 
-// The attributes that `device.attributes["domain"].name` and `["domain"]["name"]` name, as "domain/name".
+// The attributes in `device.attributes["domain"].name` and `["domain"]["name"]`, as "domain/name".
 std::vector<std::string> attributes_named(std::string_view text) {
   constexpr std::string_view kAttributes = "device.attributes";
   std::vector<std::string> names;
@@ -77,7 +77,7 @@ std::optional<std::string> most_like(const std::string& wanted, const std::set<s
   return closest(wanted, std::vector<std::string>(known.begin(), known.end()));
 }
 
-// The attributes that devices have, as "domain/name".
+// The attributes of all devices, as "domain/name".
 std::set<std::string> attributes_of_devices(const inventory::Core& core) {
   std::set<std::string> names;
   size_t looked_at = 0;

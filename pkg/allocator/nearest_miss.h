@@ -1,4 +1,4 @@
-// Nearest miss: where the selectors of a class choose no device at all, what comes nearest.
+// Nearest miss: if the selectors of a class match no device at all, the closest near-match.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 namespace dra::allocator {
 
 // "no device has driver gpu.nvidia.com; drivers here: gpu.example.com", "no device has attribute \"productname\": did
-// you mean \"productName\"?". Looks at a bounded number of devices. Read from the text of the expressions, so it may
-// find nothing: then it is empty.
+// you mean \"productName\"?". Visits a bounded number of devices. Derived from the text of the expressions, so it may
+// find nothing; then it is empty.
 std::string nearest_miss(const inventory::Core& core, const std::vector<std::string>& selectors);
 
 }  // namespace dra::allocator

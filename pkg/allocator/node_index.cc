@@ -35,7 +35,7 @@ NodeCounts* NodeIndex::counts(FilterId filter, bool admin) {
   return &counts;
 }
 
-// A pool of a node that nobody has asked for yet need not be counted.
+// A pool of a node that has not been queried yet need not be counted.
 bool NodeIndex::note_change(NodeCounts& counts, PoolId id) {
   bool known = id < counts.by_pool_.size() && counts.by_pool_[id].known;
   const Pool* pool = core_.pool(id);

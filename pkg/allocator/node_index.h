@@ -1,9 +1,9 @@
-// NodeIndex: per filter, how many available candidates each node has, kept up to date from the inventory's change log.
+// NodeIndex: per filter, the number of available candidates on each node, kept up to date from the change log.
 //
-// It bounds from above what a search could find on a node, so that a fleet of which one node fits is mostly not
+// It gives an upper bound for a search on a node, so that most nodes of a fleet in which one node fits are not
 // searched. Pools that several nodes can use count for every node. The pools of one node are counted when that node is
-// first asked for: who finds something on the first nodes never pays for the others. Counting makes masks, so it stops
-// when the meter's slice ends and goes on when asked again.
+// first queried: a request that fits on the first nodes never pays for the others. Counting makes masks, so it stops
+// when the meter's slice ends; the next call continues.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class NodeCounts {
   FilterId filter_ = 0;
   bool admin_ = false;
   bool made_ = false;           // the pools of several nodes are counted
-  inventory::PoolId next_ = 0;  // until then: the first that is not
+  inventory::PoolId next_ = 0;  // until then: the first pool not counted
   uint64_t last_used_ = 0;      // NodeIndex::clock_
   uint64_t seen_ = 0;           // position in the change log
   struct OfNode : Count {
@@ -45,39 +45,39 @@ class NodeCounts {
 
 class NodeIndex {
  public:
-  // All must outlive this.
+  // All arguments must outlive this.
   NodeIndex(inventory::Core& core, Filters& filters, Meter& meter, Waste& waste)
       : core_(core), filters_(filters), meter_(meter), waste_(waste) {}
 
   static constexpr size_t kMaxBytes = 4u << 20;
 
-  // The counts of a filter as of now; null: the slice ended first. `admin`: of all usable devices, whether available or
-  // not. The pointer is good until clear() or trim().
+  // The current counts of a filter; null: the slice ended first. `admin`: counts all usable devices, available or not.
+  // The pointer is valid until clear() or trim().
   NodeCounts* counts(FilterId filter, bool admin);
-  // At most so many devices can be had on the node; valid while the inventory does not change after counts(). False:
-  // the slice ended first.
+  // An upper bound for the devices available on the node; valid while the inventory does not change after counts().
+  // False: the slice ended first.
   bool bound(NodeCounts& counts, inventory::NodeId node, NodeCounts::Count& most) {
     if ((node >= counts.by_node_.size() || !counts.by_node_[node].asked) && !ask(counts, node)) return false;
     const NodeCounts::OfNode& here = counts.by_node_[node];
     most = {counts.everywhere_.candidates + here.candidates, counts.everywhere_.shareable + here.shareable};
     return true;
   }
-  // Of the counted devices, those of pools that are not local to one node.
+  // The part of the counted devices that is in pools not local to one node.
   static uint32_t not_local(const NodeCounts& counts) { return counts.everywhere_.candidates; }
-  // Of how many filters the counts may be asked for one decision, so that they stay within kMaxBytes until trim().
+  // For how many filters one decision may request counts, so that they stay within kMaxBytes until trim().
   size_t most_filters() const {
     const size_t of_one = sizeof(NodeCounts) + core_.pool_slots() * sizeof(NodeCounts::Contribution) +
                           core_.node_count() * sizeof(NodeCounts::OfNode);
     return std::clamp<size_t>(kMaxBytes / of_one, kFewestFilters, kMostFilters);
   }
   void clear() { waste_.take(counts_, kFreesOfCounts); }
-  // Drops the counts that were not asked for longest, beyond kMaxBytes.
+  // Drops the least recently used counts beyond kMaxBytes.
   void trim();
 
  private:
-  static constexpr size_t kFreesOfCounts = 1000;  // of two large vectors, as long as so many small frees take
+  static constexpr size_t kFreesOfCounts = 1000;  // two large vectors take as long as this many small frees
   static constexpr size_t kFewestFilters = 8;
-  static constexpr size_t kMostFilters = 64;  // and so that looking at a node takes no longer than a microsecond
+  static constexpr size_t kMostFilters = 64;  // so that a check of one node takes at most a microsecond
 
   bool ask(NodeCounts& counts, inventory::NodeId node);
   bool update(NodeCounts& counts, inventory::PoolId id);

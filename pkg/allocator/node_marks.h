@@ -1,10 +1,10 @@
-// NodeMarks: when something on a node last changed, so that what was worked out for it may be kept.
+// NodeMarks: when something on a node last changed, so that results computed for it can be reused.
 //
 //   marks.follow();                                // once a decision
-//   if (kept.stamp >= marks.changed(node)) ...     // kept.stamp = marks.now() when it was worked out
+//   if (kept.stamp >= marks.changed(node)) ...     // kept.stamp = marks.now() when it was computed
 //
-// Follows the inventory's log: what claims take of a pool that is local to a node marks that node; anything else
-// (slices, pools of several nodes, labels) marks all of them, since it is seldom or hard to attribute. One thread.
+// Follows the inventory's log: claims that use a pool local to one node mark that node; any other change (slices, pools
+// of several nodes, labels) marks all nodes, because it is rare or hard to attribute. One thread.
 #pragma once
 
 #include <algorithm>
@@ -20,17 +20,17 @@ class NodeMarks {
   explicit NodeMarks(const inventory::Core& core) : core_(core) {}
 
   void follow();
-  // At least 1; the node must have been known to the inventory at follow().
+  // At least 1; the inventory must have known the node at follow().
   uint64_t changed(inventory::NodeId node) const { return std::max(changed_[node], all_changed_); }
   uint64_t now() const { return now_; }
 
  private:
   const inventory::Core& core_;
   std::vector<uint64_t> changed_;  // by node
-  std::vector<uint64_t> tables_;   // version of the slices by pool, as of the last look
+  std::vector<uint64_t> tables_;   // version of the slices by pool, at the last look
   uint64_t now_ = 1;
   uint64_t all_changed_ = 1;
-  uint64_t seen_ = 0;           // of the log
+  uint64_t seen_ = 0;           // position in the log
   uint64_t nodes_version_ = 0;  // Core::nodes_version()
 };
 

@@ -1,4 +1,4 @@
-// NodeSearch for callers who place several requests together: all solutions of a node, and upper bounds by counting.
+// NodeSearch for callers that place several requests together: all solutions of a node, and upper bounds by counting.
 #include <algorithm>
 #include <map>
 
@@ -33,7 +33,7 @@ void NodeSearch::solutions(const Plan& plan, NodeId node, uint64_t budget, size_
                                               : Outcome::kInfeasible;
 }
 
-// Bounds by the devices of one filter, of which a request wants `wanted` (0: no bound). False: the slice ended.
+// Bounds by the devices of one filter, of which a request needs `wanted` (0: no bound). False: the slice ended.
 bool NodeSearch::bound_room(NodeCounts& counts, uint64_t wanted, std::span<const NodeId> order,
                             std::vector<uint32_t>& by_node, uint64_t& total, bool& shareable) {
   constexpr size_t kNodesPerStep = 64;
@@ -57,7 +57,7 @@ bool NodeSearch::count_room(const Plan& plan, std::span<const NodeId> order, Roo
   room.now.assign(order.size(), Room::kUnbounded);
   room.at_best = room.now;
   room.node_local = true;
-  // Devices that the requests must have of one filter. With alternatives nothing is known of any filter alone.
+  // Devices of one filter that the requests must have. With alternatives, no single filter is required.
   struct Wanted {
     uint64_t devices = 0;
     bool all = false;

@@ -10,10 +10,10 @@ namespace dra::allocator {
 
 namespace {
 
-// An attempt that goes on over slices may cost so many times its budget of search steps, with all that is evaluated for
-// it; then it counts as undecided.
+// An attempt that continues over slices may cost this many times its budget of search steps, including evaluation; then
+// it counts as undecided.
 constexpr uint64_t kWorkPerBudget = 16;
-// The part of the budget that one node of several may take before the others had their turn.
+// The part of the budget that one of several nodes may use before the others had their turn.
 constexpr uint64_t kFirstShare = 16;
 
 int score_of(const Decision& decision) {
@@ -62,9 +62,9 @@ void NodeSearch::decide(const Plan& plan, NodeId node, const Search::Terms& term
 // False: the slice ended.
 bool NodeSearch::make_bounds(const Plan& plan) {
   bounds_.clear();
-  if (options_.strict_selector_errors) return true;  // errors must be met where upstream meets them
+  if (options_.strict_selector_errors) return true;  // errors must occur where upstream meets them
   std::unordered_map<NodeCounts*, uint64_t> sums;
-  // Bounds only save searches: claims with very many alternatives do without those of the later ones.
+  // Bounds only save searches: with very many alternatives, the later ones get none.
   const size_t most = index_.most_filters();
   size_t needs = 0;
   // Pointers into the index stay valid: it is a node-based map.
@@ -85,7 +85,7 @@ bool NodeSearch::make_bounds(const Plan& plan) {
   return true;
 }
 
-// Asked for every node of the fleet: plain loops.
+// Runs for every node of the fleet: plain loops.
 NodeSearch::Within NodeSearch::within_bounds(NodeId node) {
   constexpr size_t kNeedsPerStep = 64;
   for (const Bound& bound : bounds_) {
@@ -116,7 +116,7 @@ FoundNodes NodeSearch::find(const Plan& plan, const Request& request, std::span<
   best_score_ = 0;
   for (const PlanRequest& one : plan.requests) best_score_ += one.prioritized ? 8 : 0;
   undecided_ = slice_ended_ = false;
-  // A step budget of the caller's stands for this call alone.
+  // A step budget from the caller applies to this call alone.
   if (request.step_budget != 0) known_->end_attempt(known_->budget);
   if (!make_bounds(plan)) {
     slice_ended_ = true;
@@ -127,7 +127,7 @@ FoundNodes NodeSearch::find(const Plan& plan, const Request& request, std::span<
   return std::move(found_);
 }
 
-// One round over the nodes: those not known as undecided, or those that are.
+// One round over the nodes: either those known as undecided, or the others.
 NodeSearch::Go NodeSearch::visit_all(std::span<const NodeId> order, bool undecided) {
   const size_t nodes = core_.node_count();
   for (NodeId node : order) {
@@ -152,7 +152,7 @@ NodeSearch::Go NodeSearch::visit_all(std::span<const NodeId> order, bool undecid
 
 NodeSearch::Go NodeSearch::visit(NodeId node, uint64_t share) {
   ++found_.nodes_searched;
-  // Only one search is kept to go on with: that of the node searched last.
+  // Only one search is kept for resumption: that of the node searched last.
   if (known_->begun != node) refutations_.forget_begun(*known_);
   known_->begun = node;
   Search::Terms terms;
@@ -175,7 +175,7 @@ NodeSearch::Go NodeSearch::conclude(NodeId node, Decision decision) {
       slice_ended_ = true;
       return Go::kStop;
     case Outcome::kBudgetSpent:
-      known_->begun_steps = 0;  // a share of its own each time
+      known_->begun_steps = 0;  // a new share each time
       known_->undecided.add(node);
       undecided_ = true;
       return Go::kOn;
@@ -200,8 +200,8 @@ void NodeSearch::finish() {
   known_->work += meter_.used() - used_before_;
   found_.slices = ++known_->slices;
   if (!found_.decisions.empty()) {
-    // As kube-scheduler scores nodes: by how early the alternatives are that they offer. The order given decides
-    // between equals.
+    // As kube-scheduler scores nodes: by how early the offered alternatives are. Ties keep the given
+    // order.
     if (weighs_)
       std::stable_sort(found_.decisions.begin(), found_.decisions.end(),
                        [](const Decision& a, const Decision& b) { return score_of(a) > score_of(b); });

@@ -1,11 +1,11 @@
-// NodeSearch: which of many nodes the claims fit on, without a search on nodes that summaries or earlier searches
+// NodeSearch: finds nodes on which the claims fit, without a search on nodes that summaries or earlier searches
 // refute.
 //
-// Nodes are taken in the order given; those that an earlier attempt left undecided come last. Each gets a part of what
-// is left of the attempt's budget. Where alternatives (firstAvailable) are to be weighed, up to kScoredNodes nodes that
-// fit are compared, and those come first on which earlier alternatives could be had.
+// Nodes are tried in the given order; those that an earlier attempt left undecided come last. Each gets a share of the
+// attempt's remaining budget. To weigh alternatives (firstAvailable), it compares up to kScoredNodes nodes that fit,
+// and ranks those with earlier alternatives first.
 //
-// One thread. Everything it works with belongs to the allocator.
+// One thread. It owns none of its collaborators; they belong to the allocator.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ namespace dra::allocator {
 
 class NodeSearch {
  public:
-  // As kube-scheduler's percentageOfNodesToScore: of how many nodes that fit one is chosen.
+  // Like kube-scheduler's percentageOfNodesToScore: how many nodes that fit are compared.
   static constexpr size_t kScoredNodes = 64;
 
   NodeSearch(inventory::Core& core, const Options& options, NodeIndex& index, Refutations& refutations, Search& search,
@@ -42,14 +42,14 @@ class NodeSearch {
   bool count_room(const Plan& plan, std::span<const NodeId> order, Room& room);
 
  private:
-  // What a node must have at least: counts of one filter, or one of several (alternatives).
+  // The least a node must have: candidates of one filter, or of one of several (alternatives).
   struct Need {
     NodeCounts* counts;
     uint64_t devices;
   };
   struct Bound {
     std::vector<Need> any_of;
-    bool sum = false;  // of several requests: shared devices may serve more than one of them
+    bool sum = false;  // of several requests: a shared device may serve more than one
   };
   enum class Within : uint8_t { kYes, kNo, kSliceEnded };
   enum class Go : uint8_t { kOn, kStop };
@@ -74,15 +74,15 @@ class NodeSearch {
   std::vector<Bound> bounds_;
   uint64_t needs_looked_at_ = 0;
 
-  // of one call
+  // state of one call
   const Plan* plan_ = nullptr;
   Refutations::Nodes* known_ = nullptr;
   FoundNodes found_;
   uint64_t budget_ = 0;
-  uint64_t used_before_ = 0;  // Meter::used
+  uint64_t used_before_ = 0;  // Meter::used() at the start
   size_t limit_ = 0;
-  size_t wanted_ = 0;   // to choose from
-  size_t perfect_ = 0;  // of those found: nothing can be better
+  size_t wanted_ = 0;   // nodes to choose from
+  size_t perfect_ = 0;  // found nodes that nothing can beat
   int best_score_ = 0;
   bool weighs_ = false;
   bool undecided_ = false;

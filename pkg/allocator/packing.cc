@@ -23,7 +23,7 @@ uint64_t least_count(const PlanRequest& request) {
   return least;
 }
 
-// Whether packing can count the request: each of its alternatives takes devices that nobody else can have, too.
+// Whether packing can count the request: every alternative takes devices exclusively.
 bool countable(const PlanRequest& request) {
   return !request.alternatives.empty() &&
          std::none_of(request.alternatives.begin(), request.alternatives.end(),
@@ -43,7 +43,7 @@ bool Packing::set_up(const Plan& plan, const Board& board) {
   Vector cap = 0;
   for (size_t c = 0; c < kMaxClasses; ++c)
     cap |= unit_vector(c) * std::min(demand_.empty() ? 0 : demand_[0][c], kMaxLane);
-  // A request with alternatives wants their union first and then one of them.
+  // For a request with alternatives the demand is first their union and then one of them.
   for (const PlanRequest& request : plan.requests)
     if (request.prioritized)
       for (const PlanAlternative& alternative : request.alternatives)
@@ -60,7 +60,7 @@ bool Packing::set_up(const Plan& plan, const Board& board) {
   return decides();
 }
 
-// A class for each filter that a request counts devices of, and one for each request with alternatives: their union.
+// A class for each filter from which a request counts devices, and one per request with alternatives: their union.
 void Packing::find_classes(const Plan& plan) {
   members_.clear();
   live_classes_ = 0;
@@ -105,7 +105,7 @@ uint32_t Packing::classes_of(uint32_t local) const {
   return classes;
 }
 
-// Joins devices that draw on one counter, across counter sets.
+// Joins devices that use the same counter, across counter sets.
 void Packing::find_components() {
   std::vector<uint32_t> parent(board_->counters());
   std::iota(parent.begin(), parent.end(), 0);
@@ -172,7 +172,7 @@ void Packing::add_component(const std::vector<uint32_t>& devices) {
       return k.classes == kind.classes && k.uses == kind.uses;
     });
     if (same == kinds.end()) {
-      if (kinds.size() == kMaxKinds) {  // whoever could be served here is not counted at all
+      if (kinds.size() == kMaxKinds) {  // classes that could be served here are not counted at all
         for (uint32_t other : devices) live_classes_ &= ~classes_of(other);
         return;
       }
@@ -185,7 +185,7 @@ void Packing::add_component(const std::vector<uint32_t>& devices) {
   components_.push_back(std::move(added));
 }
 
-// Without counters, and with one class, counting devices says as much.
+// Without counters and with one class, counting devices is enough.
 bool Packing::decides() const {
   return live_classes_ != 0 && (!components_.empty() || (live_classes_ & (live_classes_ - 1)) != 0);
 }
@@ -251,11 +251,11 @@ bool Packing::possible(const Wanted& wanted, const Words& taken, const std::vect
   failed_.clear();
   work_limit_ = work_ + kMaxWork;
   const bool answer = !lay_levels(demand) || cover(0, demand);
-  if (work_ <= work_limit_) answers_.emplace(key, answer);  // else nothing is known
+  if (work_ <= work_limit_) answers_.emplace(key, answer);  // else the answer is unknown
   return answer;
 }
 
-// False: a component is too complicated to say.
+// False: a component is too complicated to decide.
 bool Packing::lay_levels(Vector wanted) {
   levels_.clear();
   levels_.resize(now_.size() + 1);
@@ -265,7 +265,7 @@ bool Packing::lay_levels(Vector wanted) {
     if (levels_[i].state == nullptr) return false;
     for (size_t c = 0; c < kMaxClasses; ++c) alone[c] = std::max(alone[c], lane_of(levels_[i].state->most, c));
   }
-  // The fewer of a class a component can give, the heavier is one of it.
+  // The fewer devices of a class a component can provide, the heavier each of them.
   for (size_t c = 0; c < kMaxClasses; ++c) weights_[c] = alone[c] == 0 ? 0 : 1'000'000 / alone[c];
   Level& last = levels_.back();
   for (const auto& [classes, left] : singles_left_) {
@@ -298,7 +298,7 @@ bool Packing::cover(size_t level, Vector wanted) {
   key.add(static_cast<uint64_t>(wanted));
   key.add(static_cast<uint64_t>(wanted >> 64));
   if (failed_.contains(key)) return false;
-  // The heaviest first: dense choices leave room.
+  // The heaviest first: dense choices leave more for the rest.
   std::vector<std::pair<uint64_t, Vector>> choices;
   choices.reserve(here.state->vectors.size());
   for (Vector v : here.state->vectors) {
@@ -323,8 +323,8 @@ bool Packing::singles_cover(Vector wanted) const {
   for (auto& row : given) row.fill(0);
   for (size_t c = 0; c < kMaxClasses; ++c) {
     for (uint64_t more = lane_of(wanted, c); more > 0; --more) {
-      // Breadth-first from the class to a group with a device left; a class may take a device of another, which then
-      // looks further.
+      // Breadth-first search from the class to a group with a device left; a class may take a device from another
+      // class, which then searches on.
       std::vector<size_t> queue{c};
       std::array<std::pair<size_t, size_t>, kMaxClasses> from;  // class -> the class that wants its device, the group
       uint32_t seen = 1u << c;

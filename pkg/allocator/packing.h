@@ -1,21 +1,21 @@
-// Packing: can the devices still wanted be had together, as far as counters and numbers of devices decide it?
+// Packing: can the remaining devices be taken together, as far as counters and numbers of devices decide it?
 //
 // Devices of partitionable hardware compete for counters (a GPU's memory slices), so whether a mix of requests fits is
 // a packing problem. A depth-first search over devices meets its dead ends late, and the same ones again and again.
-// This class answers for a whole state of the search at once:
+// This class answers for a whole search state at once:
 //
-//   if (packing.set_up(plan, board))                                       // once, when the search is not short
+//   if (packing.set_up(plan, board))                                       // once, if the search takes long
 //     if (!packing.possible({r + 1, &alternative, 2}, taken, charged)) ... // no solution below this state
 //
-// How: candidates that share counters form a component (a GPU with its partitions); a filter of the plan is a demand
-// class. ComponentStates lists what each component can still give, as vectors by class. A depth-first search over
-// components then looks for one vector of each whose sum, with the devices that need no counters, covers what is
-// wanted.
+// How: candidates that share counters form a component (a GPU with its partitions); each filter of the plan is a
+// demand class. ComponentStates lists what each component can still provide, as vectors by class. A depth-first search
+// over components then looks for one vector of each whose sum, with the devices that need no counters, covers the
+// demand.
 //
-// "Not possible" is a proof. The question is a relaxation (constraints, administrative access, shared devices and mode
-// All are left out; alternatives count as their union), so "possible" promises nothing, except where none of these
-// occurs: there it is exact, and the search never goes back. Bounded by kMaxWork and the limits of ComponentStates;
-// beyond them the answer is "possible".
+// "Not possible" is a proof. The question is a relaxation (constraints, admin access, shared devices and mode All are
+// ignored; alternatives count as their union), so "possible" guarantees nothing, except if none of these occurs: then
+// it is exact, and the search never backtracks. Bounded by kMaxWork and the limits of ComponentStates; beyond them the
+// answer is "possible".
 #pragma once
 
 #include <array>
@@ -34,15 +34,15 @@ namespace dra::allocator {
 
 class Packing {
  public:
-  static constexpr size_t kMaxKinds = 128;       // of a component; the classes of larger ones are left out
-  static constexpr size_t kMaxDevices = 4096;    // with counters, of a node; beyond, packing says nothing
-  static constexpr uint64_t kMaxWork = 100'000;  // of one question, some 20 ns each
+  static constexpr size_t kMaxKinds = 128;       // per component; the classes of larger ones are ignored
+  static constexpr size_t kMaxDevices = 4096;    // with counters, per node; beyond, packing does not decide
+  static constexpr uint64_t kMaxWork = 100'000;  // per question, some 20 ns each
   static constexpr size_t kMaxAnswers = 50'000;
 
-  // Prepares for the plan on the node of the board. False: there is nothing that packing could decide.
+  // Prepares for the plan on the board's node. False: packing cannot decide anything here.
   bool set_up(const Plan& plan, const Board& board);
 
-  // All that requests from `first` on want, and `count` devices of `current`.
+  // The demand of all requests from `first` on, plus `count` devices of `current`.
   struct Wanted {
     uint32_t first = 0;
     const PlanAlternative* current = nullptr;
@@ -65,7 +65,7 @@ class Packing {
     uint32_t classes = 0;
     inventory::Words devices;
   };
-  // A component in the search for a cover, and what it and all after it, singles included, give at most.
+  // A component in the cover search, and the maximum that it and all later levels, singles included, provide.
   struct Level {
     const ComponentStates::State* state = nullptr;
     Vector most = 0;
@@ -91,16 +91,16 @@ class Packing {
   uint64_t work_ = 0;
 
   std::vector<inventory::Words> members_;                  // candidates by class
-  uint32_t live_classes_ = 0;                              // a bit each: those that packing can speak about
+  uint32_t live_classes_ = 0;                              // one bit per class: those that packing can decide
   std::vector<uint32_t> slot_class_;                       // by filter slot of the plan
-  std::vector<std::array<uint64_t, kMaxClasses>> demand_;  // by request: of it and later ones, by class
+  std::vector<std::array<uint64_t, kMaxClasses>> demand_;  // by request: its own and later demand, by class
 
-  std::string shape_;  // of the plan whose components states_ holds
+  std::string shape_;  // of the plan whose components states_ contains
   ComponentStates states_;
   std::vector<Component> components_;
   std::vector<Singles> singles_;
 
-  // of one question
+  // state of one question
   std::vector<uint32_t> now_;  // states of the components
   std::vector<Level> levels_;
   std::vector<std::pair<uint32_t, uint64_t>> singles_left_;  // classes, devices

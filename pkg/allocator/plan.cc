@@ -13,8 +13,8 @@ namespace {
 // In steps (meter.h).
 constexpr uint64_t kAlternativeSteps = 2;
 constexpr size_t kTextPerStep = 1024;     // bytes of selectors looked up
-constexpr size_t kMembersPerStep = 8;     // alternatives asked whether a constraint means them
-constexpr size_t kProgramTextBytes = 16;  // what the shortest program takes, as if it were text (selectors.cc)
+constexpr size_t kMembersPerStep = 8;     // alternatives checked for membership in a constraint
+constexpr size_t kProgramTextBytes = 16;  // size of the shortest program, in bytes of text (selectors.cc)
 
 }  // namespace
 
@@ -80,7 +80,7 @@ class Planner {
     return true;
   }
 
-  // Of all claims together: no single one is at fault.
+  // Concerns all claims together: no single one is at fault.
   bool too_large(size_t more_alternatives) {
     const size_t alternatives = at_.alternatives + more_alternatives;
     std::string what;
@@ -210,7 +210,7 @@ class Planner {
     plan_.bytes += expression.size() + sizeof expression;
     meter_.charge(1 + expression.size() / kTextPerStep);
     if (plan_.unfinished) return 0;
-    // At least one is compiled in each slice, or a request of many would never be made.
+    // Compile at least one per slice, or a request with many would never be finished.
     if (meter_.stopped() && made_any_ && !selectors_.knows(expression)) {
       plan_.unfinished = true;
       return 0;

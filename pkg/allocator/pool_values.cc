@@ -22,7 +22,7 @@ int64_t part_of(Amount part, Amount whole) {
   return static_cast<int64_t>((part >> 32) * kMillion / std::max<Amount>(whole >> 32, 1));
 }
 
-// The sum of the logarithms of the capacities: of two devices with the same ones, the larger has more.
+// The sum of the logarithms of the capacities: of two devices with the same capacities, the larger has more.
 int64_t size_of(const inventory::CapacityShape& shape) {
   double sum = 0;
   for (const inventory::CapacityEntry& entry : shape.entries)
@@ -64,7 +64,7 @@ uint32_t PoolValues::kind_of(const std::string& driver) {
   return kinds_.try_emplace(driver, static_cast<uint32_t>(kinds_.size())).first->second;
 }
 
-// What depends on the slices alone.
+// Computes what depends on the slices alone.
 void PoolValues::lay_out(const Pool& pool, PoolValue& value) {
   value = {};
   value.kind = kind_of(pool.driver_text);
@@ -86,7 +86,7 @@ void PoolValues::lay_out(const Pool& pool, PoolValue& value) {
   make_groups(pool, value);
 }
 
-// Counters that one device draws on belong together.
+// Groups counters that are used by one device.
 void PoolValues::make_groups(const Pool& pool, PoolValue& value) {
   std::vector<uint32_t> joined(pool.counters().size());
   std::iota(joined.begin(), joined.end(), 0);
@@ -124,7 +124,7 @@ void PoolValues::make_groups(const Pool& pool, PoolValue& value) {
     }
 }
 
-// What depends on use.
+// Computes what depends on use.
 void PoolValues::refresh(const Pool& pool, PoolValue& value) {
   value.free_ppm = value.tight_ppm = 0;
   value.whole = 0;
@@ -188,10 +188,10 @@ bool PoolValues::fits_beside(const Pool& pool, uint32_t device, const std::vecto
 }
 
 int64_t PoolValues::lost_by(const Pool& pool, const GroupValue& group, const std::vector<uint32_t>& taken) {
-  // Few counters: plain loops over small vectors.
+  // There are few counters: plain loops over small vectors.
   std::vector<std::pair<uint32_t, Amount>> charged;
   for (const uint32_t device : taken) {
-    if (test_bit(pool.charged(), device)) continue;  // its counters are taken already
+    if (test_bit(pool.charged(), device)) continue;  // its counters are already taken
     for (const CounterUse* use = pool.uses_begin(device); use != pool.uses_end(device); ++use) {
       const auto found =
           std::find_if(charged.begin(), charged.end(), [&](const auto& one) { return one.first == use->counter; });

@@ -1,18 +1,18 @@
-// PoolValues: what the devices of each pool are worth, and what taking one of them would lose, kept until the pool
+// PoolValues: the value of each pool's devices, and what taking one of them would lose, cached until the pool
 // changes.
 //
 //   PoolValues values(core);
-//   values.follow();                                   // once a decision: drops what changed since
+//   values.follow();                                   // once per decision: drops what changed since
 //   const PoolValue& pool = values.of(id);
 //   pool.devices[d].free                               // hundredths of a device that can be shared
-//   pool.devices[d].lost                               // by taking the device, of one that draws on counters
+//   pool.devices[d].lost                               // by taking it, for a device that uses counters
 //
-// A group is a set of devices that draw on counters together (the partitions of one GPU). Every device of it that can
-// be had is worth its part of the group's counters; taking one loses those that no longer fit ("least broken"). A
-// device that can be shared is priced by its free rest (pkg/strategy). Any other is worth a whole device.
+// A group is a set of devices that share counters (the partitions of one GPU). Every available device of it is worth
+// its part of the group's counters; taking one loses those that no longer fit ("least broken"). A shareable device is
+// priced by its free rest (pkg/strategy). Any other is worth a whole device.
 //
-// One thread; reads the inventory's change log, so the work follows the change: a device taken costs its pool's devices
-// once, and its group's devices squared.
+// One thread. Reads the inventory's change log, so work is proportional to the change: taking a device costs one visit
+// to its pool's devices, and its group's devices squared.
 #pragma once
 
 #include <memory>
@@ -26,13 +26,13 @@
 namespace dra::allocator {
 
 struct DeviceValue {
-  uint32_t group = inventory::kNone;  // of devices that draw on counters
+  uint32_t group = inventory::kNone;  // of devices that use counters
   bool shareable = false;
   bool one_capacity = false;
   bool whole = false;      // nothing of it, or of its group, is in use
-  int64_t free_ppm = 0;    // of its scarcest capacity, in millionths; 0: cannot be had
-  int64_t lost = 0;        // of a group: by taking it, in millionths of a whole device
-  int64_t units_ppm = 0;   // of a whole device, as far as CPU of the node is needed beside it
+  int64_t free_ppm = 0;    // of its scarcest capacity, in millionths; 0: unavailable
+  int64_t lost = 0;        // in a group: by taking it, in millionths of a whole device
+  int64_t units_ppm = 0;   // of a whole device, as far as CPU of the node is needed with it
   int64_t size = 0;        // grows with its capacities; comparable among devices of one kind
   uint32_t name_rank = 0;  // by name within the pool
 };
@@ -40,7 +40,7 @@ struct DeviceValue {
 struct GroupValue {
   std::vector<uint32_t> devices;        // ascending
   std::vector<uint32_t> counters;       // of the pool
-  std::vector<inventory::Amount> left;  // of the counters, when `lost` was worked out
+  std::vector<inventory::Amount> left;  // of the counters, when `lost` was computed
   std::vector<int64_t> weights;         // of the devices
   int64_t total = 0;                    // of the weights
   int64_t free_ppm = 0;                 // of its counters on average
@@ -55,10 +55,10 @@ struct PoolValue {
   uint64_t table_version = 0;
   bool current = false;
   uint64_t epoch = 0;  // grows over all pools with every change
-  // Of all devices that are not of a group, and of groups.
+  // Totals over all devices without a group, and over groups.
   int64_t free_ppm = 0;
   uint32_t whole = 0;
-  int64_t tight_ppm = 0;  // free in devices and groups that are in use
+  int64_t tight_ppm = 0;  // free capacity in devices and groups that are in use
 };
 
 class PoolValues {
@@ -68,12 +68,12 @@ class PoolValues {
   void follow();
   // Valid until follow().
   const PoolValue& of(inventory::PoolId id);
-  // What the devices `taken` (of one group) lose together, as of now.
+  // What the devices `taken` (of one group) lose together, at present.
   static int64_t lost_by(const inventory::Pool& pool, const GroupValue& group, const std::vector<uint32_t>& taken);
-  // Whether the device's counters fit beside those of `taken`.
+  // Whether the device's counters fit together with those of `taken`.
   static bool fits_beside(const inventory::Pool& pool, uint32_t device, const std::vector<uint32_t>& taken);
   void clear() { pools_.clear(); }
-  // Drivers are numbered in the order in which they are met.
+  // Drivers are numbered in the order in which they are first seen.
   uint32_t kind_of(const std::string& driver);
 
  private:

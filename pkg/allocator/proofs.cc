@@ -1,12 +1,12 @@
-// Search: proofs that there is no solution, made before much is tried.
+// Search: proofs that there is no solution, attempted before much is tried.
 //
 //  - values: a match constraint needs one value that every request in it can get often enough (all values of a list
 //  count);
-//  - numbers (Hall's condition): requests whose candidates all lie in one set cannot want more than that set can give,
-//    where counters and shared capacities bound what it gives;
+//  - numbers (Hall's condition): requests whose candidates all lie in one set cannot take more than that set can
+//    provide, where counters and shared capacities limit what it provides;
 //  - a distinct constraint cannot have more members than there are values;
 //  - packing: counters and numbers of devices together (packing.h).
-// Sets considered are the requests' own candidate sets and their union, so the proofs are sound but not complete.
+// The sets considered are the requests' own candidate sets and their union, so the proofs are sound but not complete.
 #include <algorithm>
 #include <map>
 
@@ -41,7 +41,7 @@ void Search::set_up_proofs() {
   if (prove_constraints() && prove_counts()) prove_packing();
 }
 
-// False when refuted.
+// False if refuted.
 bool Search::prove_packing() {
   packs_ = packing_.set_up(*plan_, board_);
   if (!packs_) return true;
@@ -61,13 +61,13 @@ bool Search::cannot_pack(uint32_t r, const PlanAlternative& alternative, uint32_
   return !possible;
 }
 
-// False when refuted.
+// False if refuted.
 bool Search::prove_constraints() {
   for (const PlanConstraint& spec : plan_->constraints) {
     auto number = static_cast<uint32_t>(&spec - plan_->constraints.data());
     const Column& column = *plan_columns_[spec.column];
     if (column.with.empty()) continue;
-    // The requests that are in it whatever alternative is chosen.
+    // The requests that are members whatever alternative is chosen.
     std::vector<uint32_t> members;
     uint64_t wanted = 0;
     for (uint32_t r : spec.requests) {
@@ -172,7 +172,7 @@ bool Search::prove_counts() {
 
 // An upper bound on how many picks these requests can make among the devices of `mask`.
 uint64_t Search::most_devices(const Words& mask, const std::vector<uint32_t>& requests) const {
-  struct Group {  // devices that draw on one counter set first
+  struct Group {  // devices whose first counter is in one counter set
     uint64_t devices = 0;
     std::map<uint32_t, std::pair<uint64_t, Amount>> counters;  // counter -> users, least amount
   };
@@ -184,7 +184,7 @@ uint64_t Search::most_devices(const Words& mask, const std::vector<uint32_t>& re
     const Pool& pool = *segment.pool;
     uint32_t device = board_.device_of(segment, static_cast<uint32_t>(local));
     if (pool.shareable(device)) {
-      // Each request takes a device at most once a device it wants; the least amount anybody asks bounds the shares.
+      // A request takes a device at most once; the smallest requested amount bounds the number of shares.
       const inventory::CapacityShape& shape = pool.shape(device);
       const std::vector<Amount>* held = pool.shared(device);
       uint64_t shares = requests.size();

@@ -1,12 +1,12 @@
-// Reasons: why a request could not be satisfied, counted by cause. The data of pkg/verdict, which makes sentences of
-// it.
+// Reasons: why a request could not be satisfied, counted by cause. pkg/verdict turns this data into
+// sentences.
 //
-// Each device that was asked about is counted once per request and alternative, under the first cause of the enum below
-// that applies, so the counts of one RequestReason add up to its `devices_examined`; where selectors take long that is
-// not all of them. A device that nothing speaks against alone is counted as kCombination; the proof that refuted the
-// whole is in `proof`: too few devices left for a request, no value common to enough of them, more wanted than counters
-// and capacities give (Hall's condition), or a search without result. With several nodes it is that of the first node
-// on which every request by itself has enough devices, else of the first.
+// Each device in the scope is counted once per request and alternative, under the first applicable cause of the enum
+// below. So the counts of one RequestReason add up to its `devices_examined`, which is not all devices if selectors
+// take long. A device usable on its own is counted as kCombination; `proof` then gives what refuted the whole: too few
+// devices left for a request, no value common to enough of them, demand beyond counters and capacities (Hall's
+// condition), or an exhausted search. With several nodes it is from the first node on which every request alone has
+// enough devices, else from the first node.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,17 @@
 
 namespace dra::allocator {
 
-// The closed set of causes, in the order in which they are looked for. The names (cause_name) are part of the
+// The closed set of causes, in the order in which they are checked. The names (cause_name) are part of the
 // interface.
 enum class Cause : uint8_t {
-  kWrongNode,      // WrongNode: the device cannot be used on the nodes asked about
-  kClassSelector,  // ClassSelector: `index` of the selector of the class that refuses it or, with `detail`, fails on it
+  kWrongNode,      // WrongNode: the device cannot be used on the nodes in the scope
+  kClassSelector,  // ClassSelector: `index` of the class's selector that rejects it or, with `detail`, fails on it
   kPoolIncomplete,   // PoolIncomplete: the pool is being updated
   kPoolInvalid,      // PoolInvalid: the pool was published wrongly
   kFeatureDisabled,  // FeatureDisabled: the device needs a feature gate that is off
-  kRequestSelector,  // RequestSelector: `index` of the selector of the request
-  kEvaluationError,  // EvaluationError: a selector of the request failed on it; `detail` says how
-  kTaint,            // Taint: `detail` is "key=value:effect" of the first one not tolerated
+  kRequestSelector,  // RequestSelector: `index` of the request's selector
+  kEvaluationError,  // EvaluationError: a selector of the request failed on it; see `detail`
+  kTaint,            // Taint: `detail` is "key=value:effect" of the first taint not tolerated
   kCapacityShort,    // CapacityShort: `detail` is the capacity's name
   kInUse,            // InUse: held by another claim
   kCounterShort,     // CounterShort: `detail` is "set/counter"
@@ -37,13 +37,13 @@ enum class Cause : uint8_t {
   kLimit,            // Limit: more than 32 results
   kNodeRefused,      // NodeRefused: usable alone, but the pod cannot go to any of its nodes (ExplainScope::passed)
   kCombination,      // Combination: usable alone, but not together with the rest
-  // Causes of a request without any device:
+  // Causes of a request without devices:
   kClassMissing,    // ClassMissing: `detail` is the class
-  kInvalidRequest,  // InvalidRequest: the request cannot be satisfied by anything; `detail` says why
+  kInvalidRequest,  // InvalidRequest: nothing can satisfy the request; see `detail`
 };
 std::string_view cause_name(Cause cause);
 
-// A claim that holds devices, or what their counters give.
+// A claim that holds devices, or consumes their counters.
 struct HeldBy {
   std::string claim_uid;
   std::string driver, pool;  // of the first device
@@ -56,13 +56,13 @@ struct CauseCount {
   std::string detail;
   std::string device;  // driver/pool/device: the first one counted here, for administrators
   uint32_t devices = 0;
-  // For people: the selector's expression, "device takes 40Gi memory of set gpu-0, 20Gi left", a pool's reason. Of the
-  // first device; not part of what is counted together.
+  // For people: the selector's expression, "device takes 40Gi memory of set gpu-0, 20Gi left", a pool's reason. From
+  // the first device; does not affect which causes are counted together.
   std::string example;
   // kInUse and kCounterShort: most devices first, at most kMaxHolders; and how many more there are.
   std::vector<HeldBy> holders;
   uint32_t more_holders = 0;
-  bool holders_sampled = false;  // there may be more still: not all of the devices were looked at
+  bool holders_sampled = false;  // there may be even more: not all of the devices were examined
 };
 inline constexpr size_t kMaxHolders = 8;
 inline constexpr size_t kMaxAble = 4096;
@@ -72,30 +72,30 @@ struct RequestReason {
   std::string request;  // "req" or "req/sub"
   std::string device_class;
   uint32_t devices_examined = 0;
-  uint32_t devices_asked = 0;      // how many there are
+  uint32_t devices_asked = 0;      // number of devices in the scope
   uint32_t devices_wanted = 0;     // 0: mode All
   std::vector<CauseCount> counts;  // in the order of the enum; they add up to devices_examined
-  uint32_t most_on_one_node = 0;   // usable alone (kCombination), on the node that has most of them
-  // Of several devices wanted: selected ones, whatever stands in their way, on the node that has most of them (or fewer
-  // there); UINT32_MAX: some node has enough, or it is not known.
+  uint32_t most_on_one_node = 0;   // usable alone (kCombination), on the node with the most
+  // If several devices are wanted: devices the selectors match, whatever else excludes them, on the node with the most
+  // (an upper bound); UINT32_MAX: some node has enough, or it is unknown.
   uint32_t most_there = UINT32_MAX;
-  std::string nearest_miss;  // where the class selects no device: "no device has driver gpu.nvidia.com"
+  std::string nearest_miss;  // if the class selects no device: "no device has driver gpu.nvidia.com"
 };
 
 struct Reasons;
 // Some alternative of every request has enough usable devices on one node.
 bool each_possible_alone(const Reasons& reasons);
 
-// Which nodes an explanation is about.
+// The nodes an explanation is about.
 struct ExplainScope {
-  // The devices of all pools are counted, whatever their nodes; else those of `passed` and `others`.
+  // Count the devices of all pools, whatever their nodes; otherwise those of `passed` and `others`.
   bool everywhere = false;
-  std::span<const inventory::NodeId> passed;  // that the pod can go to
-  std::span<const inventory::NodeId> others;  // that it cannot
+  std::span<const inventory::NodeId> passed;  // nodes that the pod can go to
+  std::span<const inventory::NodeId> others;  // nodes that it cannot
 };
 
-// An explanation looks at no more devices than this (it would take longer than the decision's own budget): further
-// nodes are left out, and nodes_examined says so.
+// An explanation examines no more devices than this (it would take longer than the decision's own budget): further
+// nodes are omitted; see nodes_examined.
 inline constexpr uint32_t kMaxExplainedDevices = 50'000;
 
 // The proof of a search that tried everything.
@@ -105,9 +105,9 @@ struct Reasons {
   std::vector<RequestReason> requests;
   uint32_t nodes_asked = 0;
   uint32_t nodes_examined = 0;
-  std::vector<std::string> drivers;  // of pools with selected or unexamined devices, sorted: who could change this
-  std::string proof;                 // never empty for what was found infeasible on at least one known node
-  // Nodes of which each has enough devices for every request by itself, but that the pod cannot go to; the first
+  std::vector<std::string> drivers;  // of pools with selected or unexamined devices, sorted: they could change this
+  std::string proof;                 // never empty for a request found infeasible on at least one known node
+  // Nodes that each have enough devices for every request alone, but that the pod cannot go to; the first
   // kMaxAble.
   std::vector<inventory::NodeId> able_though_refused;
   // All of it on one line of at most 1 KiB: for tests and logs.

@@ -12,7 +12,7 @@ Refutations::Nodes& Refutations::of(const std::string& shape) {
   for (uint64_t at = nodes.seen_; at < core_.changes_end() && !afresh; ++at) {
     const inventory::Pool* pool = core_.pool(core_.change(at));
     if (pool == nullptr || pool->local_node == inventory::kNoStr) {
-      // Gone, or of several nodes: which of them it mattered to is not known. Without devices it mattered to none.
+      // Removed, or on several nodes: unknown which nodes it affected. A pool without devices affects none.
       afresh = pool == nullptr || pool->size() > 0;
       continue;
     }
@@ -53,7 +53,7 @@ void Refutations::clear() {
   waste_.take(shapes_, 4);
 }
 
-// Searches that were not gone on with for longest lose their dead states: they begin again.
+// Drops the dead states of the least recently continued searches: those searches start over.
 void Refutations::trim() {
   size_t bytes = 0;
   for (const auto& [shape, nodes] : shapes_) bytes += shape.size();

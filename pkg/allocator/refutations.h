@@ -1,13 +1,13 @@
-// Refutations: what searches have found out about nodes for claims of some shape, without having found devices.
+// Refutations: what searches that found no devices learned about nodes, per shape of claims.
 //
-// Kept per shape of claims (everything of them that decides feasibility) until anything on the node changes:
-//  - refuted nodes, so that a fleet in which many nodes look possible to summaries is searched once, not with every
-//  claim
-//    that waits;
+// Kept per shape of claims (everything about them that decides feasibility) until anything on the node changes:
+//  - refuted nodes, so that a fleet in which many nodes look
+//    possible to summaries is searched once, not for every waiting
+//    claim;
 //  - undecided nodes, which come last in the next attempt, so that hard nodes do not starve an easy one;
-//  - the search that a slice or budget ended, with the states it proved dead, so that it goes on instead of again;
-//  - what the attempt at hand has spent, and its budget.
-// Bounded by kMaxShapes, kMaxShapeBytes and kMaxDeadStates; what was used longest ago goes first.
+//  - the search that a slice or budget ended, with the states it proved dead, so that it continues, not restarts;
+//  - the cost of the current attempt, and its budget.
+// Bounded by kMaxShapes, kMaxShapeBytes and kMaxDeadStates; the least recently used goes first.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@
 
 namespace dra::allocator {
 
-// States of one search, by hash, that hold no solution.
+// States of one search, by hash, that have no solution.
 using DeadStates = std::unordered_set<inventory::Hash128, inventory::Hash128Hash>;
-inline constexpr size_t kMaxDeadStates = 200'000;  // of all searches kept, about 10 MiB
+inline constexpr size_t kMaxDeadStates = 200'000;  // of all kept searches, about 10 MiB
 
 class Refutations {
  public:
@@ -48,11 +48,11 @@ class Refutations {
   struct Nodes {
     NodeSet refuted;
     NodeSet undecided;
-    // The search to go on with.
+    // The search to continue.
     inventory::NodeId begun = inventory::kNone;
     uint64_t begun_steps = 0;
     DeadStates dead;
-    // The attempt at hand: steps of searches, all steps, and slices so far; 0 as budget: that of the options.
+    // The current attempt: search steps, all steps, and slices so far; a budget of 0 means that of the options.
     uint64_t spent = 0;
     uint64_t work = 0;
     uint32_t slices = 0;
@@ -74,16 +74,16 @@ class Refutations {
   // Both must outlive this.
   Refutations(const inventory::Core& core, Waste& waste) : core_(core), waste_(waste) {}
 
-  // As of now. The reference is good until the next call.
+  // The current knowledge. The reference is valid until the next call.
   Nodes& of(const std::string& shape);
-  // The search to go on with begins again.
+  // Makes the kept search start over.
   void forget_begun(Nodes& nodes);
   void clear();
   void trim();
 
  private:
   static constexpr size_t kMaxShapes = 256;
-  static constexpr size_t kMaxShapeBytes = 4u << 20;  // of their texts
+  static constexpr size_t kMaxShapeBytes = 4u << 20;  // of the shapes' texts
 
   std::unordered_map<std::string, Nodes>::iterator oldest();
   void drop_oldest();

@@ -67,7 +67,7 @@ class ResultMaker {
       added.consumed_capacity[shape.entries[i].name] = pick.fit->quantities[i].to_string();
   }
 
-  // One term metadata.name In [node] when any device is local to the node, else the devices' own requirements together.
+  // One term metadata.name In [node] if any device is local to the node, else the devices' own requirements combined.
   Result<std::optional<api::NodeSelector>> node_selector(uint32_t claim) const {
     api::NodeSelectorTerm term;
     auto merge = [](std::vector<api::NodeSelectorRequirement>& into,
@@ -106,8 +106,8 @@ class ResultMaker {
     return std::optional<api::NodeSelector>(std::move(selector));
   }
 
-  // Terms are alternatives, a result has one: the first that holds for the node, so that the claim is never said to be
-  // usable where a device is not.
+  // Terms are alternatives, a result has one: the first that matches the node, so that the claim never appears usable
+  // where a device is not.
   const api::NodeSelectorTerm& matching_term(const api::NodeSelector& selector) const {
     inventory::NodeId node = search_.board().node();
     for (const api::NodeSelectorTerm& term : selector.terms)
@@ -137,7 +137,7 @@ class ResultMaker {
     }
   }
 
-  // Entries without requests as they are; others when one of their requests is in the result.
+  // Entries without requests are copied; others if one of their requests is in the result.
   void add_claim_config(uint32_t claim, api::AllocationResult& result) const {
     for (const api::DeviceClaimConfig& config : plan_.claims[claim]->spec.config) {
       bool applies = config.requests.empty();

@@ -1,4 +1,4 @@
-// From picks to the AllocationResults that go into the claims' status (KEP-4381).
+// Turns picks into the AllocationResults of the claims' status (KEP-4381).
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace dra::allocator {
 
-// One result per claim of the plan. Fails only when `strict`, where upstream does: a device whose node selector has
-// several terms (the API lets devices have them). Otherwise the first term that holds for the node is taken.
+// One result per claim of the plan. Fails only if `strict`, where upstream does: on a device whose node selector has
+// several terms (the API allows that). Otherwise the first term that matches the node is used.
 Result<std::vector<api::AllocationResult>> make_results(const Plan& plan, const Search& search,
                                                         const inventory::Core& core, Random& random, bool strict);
 

@@ -44,8 +44,8 @@ bool Search::begin(const Plan& plan, inventory::NodeId node, const Terms& terms)
   return true;
 }
 
-// The devices that others must agree with are members of the constraint from the beginning. False: one cannot be seen
-// from this node, or they do not agree themselves.
+// Adds the anchors as members of their constraint before the search. False: one is not visible from this node, or they
+// do not agree with each other.
 bool Search::take_anchors() {
   for (uint32_t c = 0; c < plan_->constraints.size(); ++c) {
     const PlanConstraint& spec = plan_->constraints[c];
@@ -68,7 +68,7 @@ Search::End Search::run(const Plan& plan, inventory::NodeId node, const Terms& t
   End end = End::kBudget;
   if (begin(plan, node, terms)) {
     end = find(terms);
-    // Laying out a node costs for each filter and column, too.
+    // Laying out a node costs time for each filter and column, too.
     const size_t looked_at = board_.words() * plan.filters.size() / 8 + plan.filters.size() / 4 + plan.columns.size();
     meter_.charge(1 + looked_at + steps_ - metered_);
   } else {
@@ -118,19 +118,19 @@ bool Search::look() {
   meter_.charge(steps_ - metered_);
   metered_ = steps_;
   next_look_ = std::min(budget_ + 1, steps_ + kLookEvery);
-  slice_ended_ = meter_.stopped() && steps_ > 1;  // a slice that is used up still makes one step
+  slice_ended_ = meter_.stopped() && steps_ > 1;  // a used-up slice still makes one step
   if (steps_ > budget_ || slice_ended_) out_of_budget_ = true;
   return !out_of_budget_;
 }
 
 void Search::set_up_shortcuts() {
-  constexpr uint64_t kStepsPerWord = 16;  // every device is looked at
+  constexpr uint64_t kStepsPerWord = 16;  // visits every device
   meter_.charge(kStepsPerWord * board_.words());
   set_up_proofs();
   if (!refuted_) set_up_memory();
 }
 
-// Every request has enough candidates by itself; and in strict mode, the checks upstream makes before it searches.
+// Whether every request alone has enough candidates; in strict mode also makes upstream's checks before a search.
 bool Search::counts_suffice() {
   for (const PlanRequest& request : plan_->requests) {
     bool possible = false;
@@ -198,7 +198,7 @@ bool Search::alternative(uint32_t r, uint32_t a) {
   return place_one(r, a, 0, 0);
 }
 
-// Mode All: every selectable device, in order; one that cannot be had ends it.
+// Mode All: every selectable device, in order; fails if one is unavailable.
 bool Search::place_all(uint32_t r, uint32_t a) {
   const PlanAlternative& alternative = plan_->requests[r].alternatives[a];
   if (board_.incomplete() != nullptr || board_.invalid() != nullptr) return false;
@@ -269,7 +269,7 @@ bool Search::place_one(uint32_t r, uint32_t a, uint32_t placed, uint32_t from) {
         if (refuted_) return false;
       }
     }
-    // Memory may have been set up deep below this device: its kind is looked up only now, when it is given back.
+    // set_up_memory() may have run deep below this device: look up its kind only now, after giving it back.
     if (remembering_) tried.push_back(kind_of(device));
   }
   if (keyed) add_dead(key);

@@ -1,13 +1,13 @@
-// Search: the first solution in upstream's order, or the certainty that there is none.
+// Search: the first solution in upstream's order, or proof that there is none.
 //
-// A depth-first search over requests, alternatives and devices in the documented order. What it leaves out can never
-// hold a solution, so the first one found is upstream's:
-//  - a constraint's value, once fixed, must be had by enough candidates of every request still to come;
-//  - interchangeable devices (class_of) are tried once in each place;
+// A depth-first search over requests, alternatives and devices in the documented order. Everything it skips is proven
+// to contain no solution, so the first solution found is upstream's:
+//  - once a constraint's value is fixed, enough candidates of every later request must have it;
+//  - interchangeable devices (class_of) are tried once at each place;
 //  - a state proven dead (dead_) is not entered again;
 //  - proofs (proofs.cc) refute the whole before much is tried;
-//  - packing (packing.h) refutes a state whose wants cannot be met together from what is left of counters.
-// The last four are set up only after kQuickSteps steps: most requests end before.
+//  - packing (packing.h) refutes a state whose demand cannot be met from the remaining counters.
+// The last four are set up only after kQuickSteps steps: most requests end earlier.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct Pick {
   uint32_t local = 0;
   uint32_t request = 0;
   uint32_t alternative = 0;
-  const CapacityFit* fit = nullptr;  // of shared devices
+  const CapacityFit* fit = nullptr;  // for shared devices
 };
 
 class Search {
@@ -39,20 +39,20 @@ class Search {
   struct Terms {
     bool strict = false;
     uint64_t budget = 0;
-    // Try to refute match constraints before the first step; pays where most nodes do not fit.
+    // Try to refute match constraints before the first step; pays off if most nodes do not fit.
     bool prove_first = false;
-    // In: states proven dead by an earlier run for the same shape of claims, on this node, as it still is. Out, after
-    // kBudget: those known now. Null: neither.
+    // In: states proven dead by an earlier run for the same shape of claims on this unchanged node. Out, after kBudget:
+    // those known now. Null: neither.
     DeadStates* dead = nullptr;
-    // Called with every solution in turn, in order, instead of ending at the first: the search goes on until the
-    // visitor returns true or nothing is left. No solution is left out, so many steps may be needed.
+    // If set, the search calls it with every solution, in order, instead of stopping at the first, until it returns
+    // true or nothing is left. No solution is skipped, so this may need many steps.
     std::function<bool(const Search&)> visit;
-    // Take these and nothing else: kFound when they can be had, else kNone. The picks of an earlier run of this plan.
+    // Take exactly these picks of an earlier run of this plan: kFound if they are available, else kNone.
     const std::vector<Pick>* fixed = nullptr;
     const std::vector<uint32_t>* fixed_alternatives = nullptr;  // by request
   };
 
-  // All must outlive this.
+  // All arguments must outlive this.
   Search(inventory::Core& core, Filters& filters, Columns& columns, Meter& meter, Waste& waste)
       : board_(core, filters), core_(core), filters_(filters), columns_(columns), meter_(meter), waste_(waste) {}
 
@@ -63,9 +63,9 @@ class Search {
   uint64_t steps() const { return steps_; }
   // After kBudget: the slice ended, not the budget.
   bool slice_ended() const { return slice_ended_; }
-  // After kNone: what refuted the claims on this node; never empty. Until the next run.
+  // After kNone: what refuted the claims on this node; never empty. Valid until the next run.
   std::string proof() const;
-  // After kNone: whether a request alone was refuted by the number of devices left for it.
+  // After kNone: whether too few devices were left for a single request.
   bool too_few() const { return too_few_ != nullptr; }
   const std::string& error() const { return error_; }
   const Board& board() const { return board_; }
@@ -75,9 +75,9 @@ class Search {
 
   struct MatchState {
     uint32_t members = 0;
-    uint32_t values = 0;         // how many are left
-    uint32_t single = 0;         // the value when one is left
-    std::vector<uint32_t> many;  // sorted, when more are
+    uint32_t values = 0;         // number of values left
+    uint32_t single = 0;         // the value if one is left
+    std::vector<uint32_t> many;  // sorted, if more are left
   };
   struct SavedMatch {
     uint32_t constraint;
@@ -93,7 +93,7 @@ class Search {
   bool begin(const Plan& plan, inventory::NodeId node, const Terms& terms);
   bool take_anchors();
   End find(const Terms& terms);
-  // One step more; false: the budget or the slice is used up.
+  // Counts one step; false: the budget or the slice is used up.
   bool step() { return ++steps_ < next_look_ || look(); }
   bool look();
   void set_up_shortcuts();
@@ -108,7 +108,7 @@ class Search {
     return alternative.admin ? board_.usable(alternative.slot) : board_.candidates(alternative.slot);
   }
 
-  // take.cc: one device in and out again
+  // take.cc: takes one device, and gives it back
   bool take(uint32_t r, uint32_t a, uint32_t local);
   void give_back();
   bool take_constraint(uint32_t constraint, uint32_t local, bool* changed);
@@ -124,7 +124,7 @@ class Search {
   // proofs.cc
   void set_up_proofs();
   bool prove_packing();
-  // No solution is below this state: `placed` devices of the alternative are taken.
+  // True if there is no solution below this state: `placed` devices of the alternative are taken.
   bool cannot_pack(uint32_t r, const PlanAlternative& alternative, uint32_t placed);
   bool prove_constraints();
   bool prove_counts();
@@ -134,7 +134,7 @@ class Search {
   // memory.cc: classes of interchangeable devices, dead states
   void set_up_memory();
   uint64_t shared_state(uint32_t local) const;
-  // Devices of one kind are interchangeable now.
+  // Devices of equal kind are interchangeable now.
   uint64_t kind_of(uint32_t local) const {
     return (static_cast<uint64_t>(class_of_[local]) << 32) ^ shared_state(local);
   }
@@ -149,12 +149,12 @@ class Search {
 
   const Plan* plan_ = nullptr;
   bool strict_ = false;
-  bool naive_ = false;  // strict, and there is something upstream might meet as an error: no short cuts
+  bool naive_ = false;  // strict, and upstream might meet an error: no short cuts
   uint64_t budget_ = 0;
   const std::function<bool(const Search&)>* visit_ = nullptr;
   uint64_t steps_ = 0;
-  uint64_t metered_ = 0;    // of steps_
-  uint64_t next_look_ = 0;  // at the budget and the meter
+  uint64_t metered_ = 0;    // part of steps_ already charged to the meter
+  uint64_t next_look_ = 0;  // when to check budget and meter
   bool out_of_budget_ = false;
   bool slice_ended_ = false;
   bool anchors_agree_ = true;
@@ -162,13 +162,13 @@ class Search {
   const PlanRequest* too_few_ = nullptr;  // a request without enough candidates
   std::string proof_;
   std::string error_;
-  std::string all_error_;  // strict: a constraint against mode All; an error unless there is a solution all the same
+  std::string all_error_;  // strict: a constraint against mode All; an error unless there is a solution
 
   std::vector<const Column*> plan_columns_;
   std::vector<Pick> picks_;
   std::vector<uint32_t> chosen_;
   std::vector<uint32_t> results_;                  // by claim
-  inventory::Words taken_;                         // devices that cannot be shared, by anybody of this decision
+  inventory::Words taken_;                         // unshareable devices taken by this decision
   std::vector<MatchState> match_;                  // by constraint
   std::vector<std::vector<uint8_t>> used_values_;  // by distinct constraint, by value
   std::vector<SavedMatch> saved_;
@@ -176,7 +176,7 @@ class Search {
   std::vector<SharedUse> shared_;
 
   Packing packing_;
-  bool packs_ = false;  // packing_ is set up, and has something to say
+  bool packs_ = false;  // packing_ is set up and can decide something
 
   // memory.cc
   bool remembering_ = false;

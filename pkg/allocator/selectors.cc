@@ -13,17 +13,17 @@ using inventory::StrId;
 
 namespace {
 
-// In steps (meter.h). pkg/cel/cel.h says what a unit of cost and of work takes.
+// In steps (meter.h). pkg/cel/cel.h gives the time of a unit of cost and of work.
 constexpr uint64_t kEvaluationSteps = 4;
 constexpr uint64_t kCostPerStep = 25;
 constexpr uint64_t kWorkPerStep = 100;
 constexpr uint64_t kCompileSteps = 20;
 constexpr size_t kCompiledPerStep = 2;  // bytes of the expression
-// The frees of a kept selector: its tree, its texts.
+// The frees of one kept selector: its tree, its texts.
 constexpr size_t kFreesOfSelector = 64;
-// A map that is filled beyond this many outcomes gets all its buckets at once: moving 100,000 to new ones takes 8 ms.
+// Beyond this many outcomes a map gets all its buckets at once: rehashing 100,000 outcomes takes 8 ms.
 constexpr size_t kFewOutcomes = 4096;
-// What a compiled program takes, estimated: its tree grows with the expression.
+// The estimated size of a compiled program: its tree grows with the expression.
 constexpr size_t kProgramBytes = 1024;
 constexpr size_t kProgramBytesPerByte = 64;
 
@@ -187,7 +187,7 @@ void Selectors::mark(SelectorId id, const SliceTable& slice, inventory::Hash128&
 Truth Selectors::evaluate(SelectorId id, const Pool& pool, uint32_t device, Keep keep) {
   Entry& entry = *entries_[id];
   if (!entry.program) return Truth::kError;
-  if (epoch_ != core_.strings().reuse_epoch()) {  // numbers in the keys may mean something else now
+  if (epoch_ != core_.strings().reuse_epoch()) {  // numbers in the keys may have been reused
     drop_outcomes();
     epoch_ = core_.strings().reuse_epoch();
   }

@@ -1,8 +1,8 @@
-// Selectors: compiled expressions and their truth by what they read.
+// Selectors: compiled expressions, and their outcome for what they read.
 //
 // The outcome of a selector is a function of the driver, allowMultipleAllocations, the attributes and capacities it
 // reads (cel::Program::reads), and whether the device is spoiled. So it is evaluated once per distinct tuple of these,
-// whatever the number of devices. Outcomes are kept by 128-bit hashes of the tuples, a bounded number of them.
+// whatever the number of devices. Outcomes are cached by 128-bit hashes of the tuples, up to a bound.
 #pragma once
 
 #include <memory>
@@ -23,34 +23,34 @@ enum class Truth : uint8_t { kFalse, kTrue, kError };
 
 class Selectors {
  public:
-  static constexpr size_t kMaxOutcomes = 40'000;  // of each of two generations: about 3.5 MiB together
+  static constexpr size_t kMaxOutcomes = 40'000;  // per generation of two: about 3.5 MiB together
   static constexpr size_t kMaxProgramBytes = 16u
-                                             << 20;  // as full() estimates them; those of one pod fit (kMaxPlanBytes)
+                                             << 20;  // as estimated by full(); those of one pod fit (kMaxPlanBytes)
 
-  // The meter and the waste must outlive this; the meter is charged with what compiling and evaluating cost.
+  // The meter and the waste must outlive this; compiling and evaluating are charged to the meter.
   Selectors(inventory::Core& core, bool quantity_operators, Meter& meter, Waste& waste);
   ~Selectors();
 
-  // Whether intern() would compile nothing.
+  // True if intern() would compile nothing.
   bool knows(const std::string& expression) const { return index_.contains(expression); }
   SelectorId intern(const std::string& expression);
-  // Why the expression does not compile, and a hint where there is one; empty when it does.
+  // Why the expression does not compile, with a hint if there is one; empty if it does.
   const std::string& compile_error(SelectorId id) const { return entries_[id]->error; }
   const std::string& expression(SelectorId id) const { return entries_[id]->expression; }
   enum class Keep : bool { kNo, kYes };
-  // The steps that evaluating it took at most so far.
+  // The most steps any evaluation has taken so far.
   uint64_t most_steps(SelectorId id) const { return entries_[id]->most_steps; }
-  // Takes up to some 20 ms where the expression is made to; ask the meter before each. `keep`: remember the outcome.
+  // May take up to some 20 ms for a hostile expression; check the meter before each call. `keep`: cache the outcome.
   Truth evaluate(SelectorId id, const inventory::Pool& pool, uint32_t device, Keep keep = Keep::kYes);
-  // The message of a run-time error, evaluated anew.
+  // The message of a run-time error, by evaluating again.
   std::string error_text(SelectorId id, const inventory::Pool& pool, uint32_t device);
-  // Adds what the selector reads of all devices of the slice: equal hashes, equal outcomes device by device. Holds as
-  // long as no text is replaced (Strings::reuse_epoch).
+  // Adds what the selector reads of all devices of the slice: equal hashes mean equal outcomes device by device. Valid
+  // until a text number is reused (Strings::reuse_epoch).
   void mark(SelectorId id, const inventory::SliceTable& slice, inventory::Hash128& hash) const;
   size_t size() const { return entries_.size(); }
-  // Too many programs are kept: the owner should clear() when no SelectorId is in use.
+  // Too many programs are kept: the owner should call clear() when no SelectorId is in use.
   bool full() const { return program_bytes_ > kMaxProgramBytes; }
-  // Forgets everything, and reads the inventory's features anew.
+  // Drops everything, and reads the inventory's features again.
   void clear();
 
  private:
@@ -80,8 +80,8 @@ class Selectors {
   size_t program_bytes_ = 0;
   Meter& meter_;
   Waste& waste_;
-  // When `recent_` is full it becomes `older_`; what is asked for again moves back. So the outcomes that nobody asked
-  // for longest go first.
+  // When `recent_` is full it becomes `older_`; an outcome that is used again moves back. So the least recently used
+  // outcomes are dropped first.
   Outcomes recent_, older_;
 };
 

@@ -35,7 +35,7 @@ TEST(Tolerations, KeyOperatorValueAndEffect) {
       {{"", "", "", "", {}}, false, true},
       {{"l", "Exists", "", "", {}}, false, false},
       {{"k", "Near", "v", "", {}}, false, false},         // an operator of a newer server
-      {{"k", "Exists", "", "", int64_t{0}}, true, true},  // seconds are the eviction's business
+      {{"k", "Exists", "", "", int64_t{0}}, true, true},  // seconds only affect eviction
   };
   for (size_t i = 0; i < rows.size(); ++i) {
     EXPECT_EQ(tolerates({rows[i].toleration}, taint), rows[i].tolerates_taint) << "row " << i;
@@ -51,7 +51,7 @@ api::Quantity amount(const std::string& text) {
   return *api::Quantity::parse(text);
 }
 
-// What is consumed when `asked` (empty: nothing is asked) of a device with `capacity`; "-" when it does not fit.
+// What is consumed when `asked` (empty: no request) of a device with `capacity`; "-" if it does not fit.
 std::string consumed(const std::string& capacity, const std::optional<inventory::CapacityPolicy>& policy,
                      const std::string& asked, bool fractional = false) {
   inventory::CapacityShape shape;
@@ -80,7 +80,7 @@ inventory::CapacityPolicy ranged(const std::string& normal, const std::string& m
 }
 
 TEST(RequestPolicies, WithoutOne) {
-  EXPECT_EQ(consumed("10Gi", {}, ""), "10Gi");  // who asks for nothing gets everything
+  EXPECT_EQ(consumed("10Gi", {}, ""), "10Gi");  // a request without capacity gets all of it
   EXPECT_EQ(consumed("10Gi", {}, "3Gi"), "3Gi");
   EXPECT_EQ(consumed("10Gi", {}, "11Gi"), "-");
   EXPECT_EQ(consumed("10Gi", {}, "0"), "0");
@@ -93,13 +93,13 @@ TEST(RequestPolicies, DefaultAlone) {
   policy.default_value = amount("4Gi");
   EXPECT_EQ(consumed("10Gi", policy, ""), "4Gi");
   EXPECT_EQ(consumed("10Gi", policy, "5Gi"), "5Gi");
-  EXPECT_EQ(consumed("3Gi", policy, ""), "-");  // a default may exceed what there is
+  EXPECT_EQ(consumed("3Gi", policy, ""), "-");  // a default may exceed the capacity
 }
 
 TEST(RequestPolicies, Range) {
   const auto policy = ranged("2Gi", "1Gi", "8Gi", "");
   EXPECT_EQ(consumed("10Gi", policy, ""), "2Gi");
-  EXPECT_EQ(consumed("10Gi", policy, "1"), "1Gi");  // below the least: the least
+  EXPECT_EQ(consumed("10Gi", policy, "1"), "1Gi");  // below the minimum: the minimum
   EXPECT_EQ(consumed("10Gi", policy, "0"), "1Gi");
   EXPECT_EQ(consumed("10Gi", policy, "3.5Gi"), amount("3.5Gi").to_string());  // no grid
   EXPECT_EQ(consumed("10Gi", policy, "8Gi"), "8Gi");
@@ -109,19 +109,19 @@ TEST(RequestPolicies, Range) {
 TEST(RequestPolicies, RangeWithSteps) {
   const auto policy = ranged("3Gi", "1Gi", "9Gi", "2Gi");
   EXPECT_EQ(consumed("20Gi", policy, "1Gi"), "1Gi");
-  EXPECT_EQ(consumed("20Gi", policy, "2Gi"), "3Gi");  // from the least, not from zero
+  EXPECT_EQ(consumed("20Gi", policy, "2Gi"), "3Gi");  // steps count from the minimum, not from zero
   EXPECT_EQ(consumed("20Gi", policy, "3Gi"), "3Gi");
   EXPECT_EQ(consumed("20Gi", policy, "3221225473"), "5Gi");
   EXPECT_EQ(consumed("20Gi", policy, "9Gi"), "9Gi");
-  EXPECT_EQ(consumed("20Gi", policy, "9663676417"), "-");         // the next step is beyond the most
+  EXPECT_EQ(consumed("20Gi", policy, "9663676417"), "-");         // the next step is beyond the maximum
   EXPECT_EQ(consumed("4Gi", policy, "4Gi"), "-");                 // the next step is beyond the device
-  EXPECT_EQ(consumed("20", ranged("4", "1", "", "2"), ""), "4");  // a default may lie beside the grid
+  EXPECT_EQ(consumed("20", ranged("4", "1", "", "2"), ""), "4");  // a default may be off the grid
   EXPECT_EQ(consumed("20", ranged("4", "1", "", "2"), "4"), "5");
   EXPECT_EQ(consumed("20", ranged("", "500m", "", "1"), "1200m"),
             "2");  // whole units, rounded up, as the API defines it
 }
 
-// DRAFractionalCapacityRange: every row as without the gate, and with it.
+// DRAFractionalCapacityRange: every row without the gate, and with it.
 TEST(RequestPolicies, FractionalRanges) {
   struct Row {
     const char *capacity, *min, *max, *step, *asked, *whole, *fractional;
@@ -133,15 +133,15 @@ TEST(RequestPolicies, FractionalRanges) {
       {"4", "100m", "1", "100m", "250m", "1", "300m"},
       {"4", "100m", "1", "100m", "1", "1", "1"},
       {"4", "100m", "1", "100m", "1001m", "-", "-"},
-      {"4", "100m", "", "100m", "50m", "100m", "100m"},  // below the least: the least, in either count
+      {"4", "100m", "", "100m", "50m", "100m", "100m"},  // below the minimum: the minimum, in either count
       {"4", "100m", "", "1500m", "3", "3", "3100m"},     // whole: the step is 2, from 1
       {"20Gi", "1Gi", "9Gi", "2Gi", "2Gi", "3Gi", "3Gi"},
-      {"4", "0", "", "100u", "1", "1", "1"},                  // no whole thousandths: whole units
+      {"4", "0", "", "100u", "1", "1", "1"},                  // not whole thousandths: whole units
       {"8E", "0", "", "100m", "8E", "7629394531250Mi", "-"},  // beyond 64 bits in thousandths: not counted
       {"8E", "0", "", "5E", "6E", "-", "-"},                  // the next step is beyond 64 bits
-      {"4", "0", "", "1", "9223372036854775807", "-", "-"},   // so is what is asked for, as far as is known
+      {"4", "0", "", "1", "9223372036854775807", "-", "-"},   // the request itself saturates
       {"4", "0", "4", "250m", "1e30", "-", "-"},              // far beyond
-      {"4", "0", "4", "250m", "333333n", "1", "250m"},        // asked: no whole thousandth, rounded up
+      {"4", "0", "4", "250m", "333333n", "1", "250m"},        // the request is not a whole thousandth: rounded up
   };
   for (const Row& row : rows) {
     const auto policy = ranged("", row.min, row.max, row.step);
@@ -151,7 +151,7 @@ TEST(RequestPolicies, FractionalRanges) {
   }
 }
 
-// Against the definition: the least min + n * step that is not below what is asked for, found by counting.
+// Compared with the definition: the smallest min + n * step that is not below the request, found by counting.
 TEST(RequestPolicies, FractionalRangesAgreeWithCounting) {
   constexpr int64_t kMost = 6000;  // thousandths
   for (const int64_t min : {0, 1, 100, 250, 1000, 1500})
@@ -188,7 +188,7 @@ TEST(RequestPolicies, ValidValues) {
 class Semantics : public testing::Test {
  protected:
   void start(const Features& features = Features::all(), const Options& options = {}) {
-    allocator_.reset();  // it refers to its inventory
+    allocator_.reset();  // it refers to the inventory
     inventory_ = std::make_unique<Inventory>(features);
     api::DeviceClass device_class;
     device_class.metadata.name = "any";
@@ -309,7 +309,7 @@ TEST_F(Semantics, NodeSelectorIsTheNodeOrTheDevicesOwnOrNothing) {
   const auto node = allocate(claim({body(3)})).results.at(0).node_selector;
   ASSERT_TRUE(node);
   EXPECT_EQ(*node, (api::NodeSelector{{{{}, {{"metadata.name", "In", {"n0"}}}}}}));
-  // A device that binds to the node is as good as local.
+  // A device that binds to the node counts as local.
   everywhere.devices[0].binds_to_node = true;
   inventory_->apply_slice(everywhere);
   inventory_->remove_slice("s-b");
@@ -351,7 +351,7 @@ TEST_F(Semantics, MatchAttributeCountsWhereBothAreSet) {
 TEST_F(Semantics, EveryGateByItself) {
   struct Row {
     bool Features::*gate;
-    const char* without;  // the outcome when the gate is off
+    const char* without;  // the outcome with the gate off
     std::function<void(api::ResourceSlice&, api::ResourceClaim&)> change;
   };
   const std::vector<Row> rows = {
@@ -399,7 +399,7 @@ TEST_F(Semantics, EveryGateByItself) {
       EXPECT_EQ(outcome_name(allocate(wanted).outcome), on ? "Feasible" : rows[i].without);
     }
   }
-  // Taints are not looked at without their gate.
+  // Taints are ignored without their gate.
   for (bool on : {true, false}) {
     Features features = Features::all();
     features.device_taints = on;
@@ -421,7 +421,7 @@ TEST_F(Semantics, AConstraintAgainstAllIsAnErrorWhenStrictAndNothingElseFits) {
   EXPECT_EQ(result(wanted), "Error");
 }
 
-// Reading devices for the first time counts as well; what was read is kept, so that asking again comes further.
+// Reading devices for the first time counts as well; results are cached, so that the next call gets further.
 TEST_F(Semantics, ASliceTooSmallForANewSelectorIsReportedAndMakesProgress) {
   Options options;
   options.slice.steps = 130;
@@ -459,7 +459,7 @@ TEST_F(Semantics, EveryInfeasibleAnswerHasAProof) {
   EXPECT_EQ(proof(claim({body(4)})), "node n0: request \"r\" wants 4 devices, 2 are left for it");
   api::ResourceClaim matching = claim({body(3)});
   matching.spec.constraints.push_back({{}, "drv/parity", std::nullopt});
-  // On the second node the numbers suffice, the values do not.
+  // On the second node the numbers suffice, but not the values.
   EXPECT_EQ(proof(matching), "node n1: no choice among the devices left satisfies all requests");
   api::ResourceClaim distinct = claim({body(3)});
   distinct.spec.constraints.push_back({{}, std::nullopt, "drv/parity"});

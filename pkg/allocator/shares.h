@@ -1,9 +1,9 @@
-// Shares: how much of the time each namespace, and all of them together, may spend on decisions that take long.
+// Shares: how much processor time each namespace, and all of them together, may spend on long decisions.
 //
-// A bucket of processor time for each: a namespace has kBurst at hand and gets kPart of the time that passes; all
-// namespaces together have theirs. Whoever has used up its bucket is asked to come back later, and until then gets
-// slices of kShortSlice steps, which are enough for ordinary claims; a namespace that owes more than kMostOwed gets
-// none. Namespaces that have a full bucket again are forgotten. One thread.
+// A token bucket of processor time for each: a namespace can save up kBurst and receives kPart of the time that passes;
+// all namespaces together have a bucket of their own. A namespace whose bucket is empty is asked to call later, and
+// until then gets slices of kShortSlice steps, enough for ordinary claims; one that owes more than kMostOwed gets none.
+// Namespaces with a full bucket are forgotten. One thread.
 #pragma once
 
 #include <algorithm>
@@ -24,18 +24,18 @@ class Shares {
 
   // Time until the namespace may have a full slice; zero: now.
   Duration wait(const std::string& ns) { return std::max(wait_for_all(), wait_for(ns)); }
-  // The same for what it has spent itself.
+  // The same, counting only its own use.
   Duration wait_for(const std::string& ns);
-  // A slice of the namespace took that long.
+  // Charges a slice of this duration to the namespace.
   void charge(const std::string& ns, Duration took);
 
  private:
   struct Bucket {
-    double nanos = 0;  // at hand; below zero: owed
+    double nanos = 0;  // available; below zero: owed
     MonoTime at{};
   };
   struct Rate {
-    double part;   // of the time that passes
+    double part;   // share of the passing time
     double burst;  // nanoseconds
   };
   static constexpr Rate kNamespace = {0.2, 100e6};

@@ -1,4 +1,4 @@
-// Decisions in slices, budgets that grow, and the shares of namespaces.
+// Decisions in slices, growing budgets, and the shares of namespaces.
 #include <gtest/gtest.h>
 
 #include <malloc.h>
@@ -74,7 +74,7 @@ class SlicesTest : public testing::Test {
   void make(const Options& options) { allocator_ = std::make_unique<Allocator>(inventory_, options, random_); }
 
   // Five shared devices of 100 (or as many as given) for six large and some small shares: the sums fit, the shares do
-  // not, and only trying shows it.
+  // not, and only a search shows it.
   void add_puzzle(const std::string& node, int devices = 5) {
     api::ResourceSlice s = slice_of(node, "d", devices);
     for (api::Device& device : s.devices) device.allow_multiple_allocations = true;
@@ -111,7 +111,7 @@ TEST_F(SlicesTest, TheBudgetDoublesUntilTheClaimIsDecided) {
     ASSERT_LT(attempts, 12);
   }
   EXPECT_GT(attempts, 1);
-  // Decided claims leave no larger budget behind.
+  // Decided claims do not keep a larger budget.
   inventory_.apply_slice(slice_of("n0", "e", 1));
   EXPECT_EQ(allocator_->find_nodes({{claim}}, nodes_).budget, 100u);
 }
@@ -174,7 +174,7 @@ TEST_F(SlicesTest, ASearchGoesOnWhereTheSliceEnded) {
   } while (found.outcome == Outcome::kUnfinished);
   EXPECT_EQ(found.outcome, Outcome::kInfeasible);
   EXPECT_GT(slices, 2);
-  EXPECT_LT(steps, 4 * whole.steps + 1000);  // beginning anew each time would take forever
+  EXPECT_LT(steps, 4 * whole.steps + 1000);  // restarting each time would never finish
 }
 
 TEST_F(SlicesTest, CostlySelectorsAreEvaluatedInSlices) {
@@ -185,7 +185,7 @@ TEST_F(SlicesTest, CostlySelectorsAreEvaluatedInSlices) {
   options.slice.steps = 20'000;
   options.step_budget = 10'000'000;
   make(options);
-  // True on every device, after some hundred thousand units of cost; different on each, as the name differs.
+  // True on every device, after some hundred thousand units of cost; the name makes each one different.
   std::string inner = "true";
   for (const char* v : {"c", "b", "a"}) {
     std::string list;
@@ -222,7 +222,7 @@ TEST_F(SlicesTest, CostlySelectorsAreEvaluatedInSlices) {
   EXPECT_LT(reasons.requests[0].devices_examined, 1024u);
 }
 
-// 64 selectors that read everything of 10,000 devices which all differ.
+// 64 selectors that read everything of 10,000 different devices.
 TEST_F(SlicesTest, WhatIsKeptStaysWithinItsBytes) {
   constexpr int kNodes = 80;
   for (int n = 0; n < kNodes; ++n) {
@@ -266,11 +266,11 @@ TEST_F(SlicesTest, EarlierAlternativesDecideBetweenNodes) {
   ASSERT_EQ(found.decisions.size(), 1u);
   EXPECT_EQ(inventory_.node_name(found.decisions[0].node), "new");
   EXPECT_EQ(found.decisions[0].prioritized_scores, std::vector<int>{8});
-  EXPECT_EQ(found.nodes_searched, 2u);  // nothing can be better than the first alternative
+  EXPECT_EQ(found.nodes_searched, 2u);  // nothing beats the first alternative
   found = allocator_->find_nodes({{claim_of({request})}, true}, nodes_, 3);
   ASSERT_EQ(found.decisions.size(), 3u);
   EXPECT_EQ(inventory_.node_name(found.decisions[2].node), "old");
-  // Without alternatives the first node is taken, and no other is looked at.
+  // Without alternatives the first node is taken, and no other is examined.
   found = allocator_->find_nodes({{claim_of({exactly("r", {})})}, true}, nodes_);
   ASSERT_EQ(found.decisions.size(), 1u);
   EXPECT_EQ(inventory_.node_name(found.decisions[0].node), "old");
@@ -281,13 +281,13 @@ TEST(SharesTest, ANamespaceThatUsedItsShareWaits) {
   ManualClock clock;
   Shares shares(&clock);
   const Duration slice = std::chrono::milliseconds(10);
-  // Its burst is free.
+  // The burst is free.
   for (int i = 0; i < 10; ++i) {
     EXPECT_EQ(shares.wait("greedy"), Duration::zero());
     shares.charge("greedy", slice);
   }
   shares.charge("greedy", slice);
-  // A fifth of the time: 10 ms are paid for after 50.
+  // A fifth of the time: 10 ms are paid off after 50.
   EXPECT_EQ(shares.wait("greedy"), std::chrono::milliseconds(50));
   EXPECT_EQ(shares.wait("other"), Duration::zero());
   clock.advance(std::chrono::milliseconds(50));

@@ -1,4 +1,4 @@
-// Search: taking one device, with everything that speaks against it, and giving it back.
+// Search: taking one device, with all checks, and giving it back.
 #include <algorithm>
 
 #include "pkg/allocator/search.h"
@@ -114,7 +114,7 @@ void Search::give_back() {
     }
     last = last && !inventory::test_bit(pool.charged(), device);
   } else {
-    // With admin access a device can be picked by two claims of one decision.
+    // With admin access two claims of one decision can pick the same device.
     bool still = plan_->any_admin && std::any_of(picks_.begin(), picks_.end(),
                                                  [&](const Pick& other) { return other.local == pick.local; });
     if (!still) inventory::clear_bit(taken_.data(), pick.local);
@@ -136,7 +136,7 @@ bool Search::take_constraint(uint32_t constraint, uint32_t local, bool* changed)
     return true;
   }
   MatchState& state = match_[constraint];
-  if (state.members > 0 && state.values == 1) {  // nearly always
+  if (state.members > 0 && state.values == 1) {  // the usual case
     if (std::find(begin, end, state.single) == end) return false;
     ++state.members;
     saved_.push_back({constraint, {}});  // only the count changed
@@ -179,7 +179,7 @@ void Search::drop_constraint(uint32_t constraint, uint32_t local) {
   saved_.pop_back();
 }
 
-// Candidates of an alternative, at or after `from`, that have one of the values a constraint has left.
+// Candidates of an alternative, from `from` on, that have one of the constraint's remaining values.
 size_t Search::count_with(const PlanAlternative& alternative, const Column& column, const MatchState& state,
                           uint32_t from) const {
   const uint64_t* candidates = pool_of_choice(alternative);
@@ -199,7 +199,7 @@ size_t Search::count_with(const PlanAlternative& alternative, const Column& colu
   return count;
 }
 
-// After a constraint's values shrank: can every request still to come get enough devices with one of them?
+// After a constraint's values shrank: can every later request still get enough devices with one of them?
 bool Search::look_ahead(uint32_t constraint, uint32_t r, uint32_t a, uint32_t placed, uint32_t local) {
   const PlanConstraint& spec = plan_->constraints[constraint];
   const Column& column = *plan_columns_[spec.column];

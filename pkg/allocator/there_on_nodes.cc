@@ -33,7 +33,7 @@ class There {
     for (const Census::Group& group : census.groups()) meaning_.push_back(counts_as(group.cause.cause));
   }
 
-  // Of the pool; kEnough: not known.
+  // For one pool; kEnough: unknown.
   uint32_t in_pool(inventory::PoolId id) const {
     uint32_t there = 0;
     for (const auto& [group, devices] : census_.pools()[id].counts) {
@@ -64,7 +64,7 @@ uint32_t most_there_on_a_node(const Census& census, const inventory::Core& core,
                               std::span<const inventory::NodeId> passed,
                               const std::function<bool(inventory::NodeId)>& passes) {
   const There there(census, core);
-  // Most fleets are alike all over, so that the first node answers.
+  // Most fleets are uniform, so that the first node answers.
   for (const inventory::NodeId node : passed.first(std::min<size_t>(passed.size(), kTriedFirst)))
     if (node < core.node_count() && there.has_enough(node, enough)) return kEnough;
   std::vector<uint32_t> on_node;

@@ -1,11 +1,11 @@
-// Waste: what caches have dropped, freed piece by piece. Freeing 100,000 small nodes at once takes 20 ms and more,
-// which is longer than anything may run on the reactor.
+// Waste: frees what caches have dropped, in portions. Freeing 100,000 small nodes at once takes 20 ms and more, longer
+// than any task may run on the reactor.
 //
 //   waste.take(outcomes, 1);       // `outcomes` is empty now
-//   waste.free_some();             // once a decision
+//   waste.free_some();             // once per decision
 //
-// A decision frees about as much as a slice can fill at most, so what waits here is never more than the caches held.
-// One thread.
+// A decision frees about as much as one slice can allocate, so the waste never exceeds what the caches contained. One
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@ namespace dra::allocator {
 
 class Waste {
  public:
-  // Not `in_pieces`: what is taken over is freed there and then. For those that decide without slices.
+  // Not `in_pieces`: frees at once. For owners that decide without slices.
   explicit Waste(bool in_pieces) : in_pieces_(in_pieces) {}
 
-  // Frees in one call of free_some(): 1 to 2 ms.
+  // The frees in one call of free_some(): 1 to 2 ms.
   static constexpr size_t kFreesACall = 16'384;
 
-  // Takes over all elements of a vector, set or map. `frees_each`: about how many times each of them calls free().
+  // Takes over all elements of a vector, set or map. `frees_each`: about how many free() calls each element needs.
   template <class Container>
   void take(Container& dropped, size_t frees_each) {
     if (dropped.empty()) return;
@@ -44,7 +44,7 @@ class Waste {
   class Heap {
    public:
     virtual ~Heap() = default;
-    // Elements with about so many frees in all, at least one; returns how many frees that was, at most `frees`.
+    // Destroys elements with about `frees` frees in total, at least one; returns the number of frees, at most `frees`.
     virtual size_t free(size_t frees) = 0;
     virtual bool empty() const = 0;
   };

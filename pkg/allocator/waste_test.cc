@@ -38,7 +38,7 @@ TEST(Waste, IsFreedInPiecesAndInTheEndWhole) {
   EXPECT_EQ(living, 0);
 }
 
-// An element that costs more than a call may free still goes.
+// An element that needs more frees than one call allows is still freed.
 TEST(Waste, LargeElementsGoOneByOne) {
   int living = 0;
   Waste waste(true);
