@@ -302,8 +302,7 @@ class Allocator::Impl {
     plan_bytes_ = 0;
   }
 
-  // `unknown` becomes the name of a class whose annotation names no known strategy. See also plan_for() and
-  // trim().
+  // `unknown` becomes the name of a class whose annotation names no known strategy.
   Strategy strategy_of(const Plan& plan, std::string& unknown) const {
     for (const PlanRequest& request : plan.requests)
       for (const PlanAlternative& alternative : request.alternatives) {
@@ -317,6 +316,7 @@ class Allocator::Impl {
     return options_.strategy;
   }
 
+  // Only the cached plans may hold a FilterId, SelectorId, mask or count when this is called.
   void trim() {
     waste_.free_some();
     if (filters_.full() || selectors_.full()) {

@@ -22,8 +22,8 @@ namespace dra::allocator {
 // The closed set of causes, in the order in which they are checked. The names (cause_name) are part of the
 // interface.
 enum class Cause : uint8_t {
-  kWrongNode,      // WrongNode: the device cannot be used on the nodes in the scope
-  kClassSelector,  // ClassSelector: `index` of the class's selector that rejects it or, with `detail`, fails on it
+  kWrongNode,        // WrongNode: the device cannot be used on the nodes in the scope
+  kClassSelector,    // ClassSelector: `index` of the class's selector that rejects it or, with `detail`, fails on it
   kPoolIncomplete,   // PoolIncomplete: the pool is being updated
   kPoolInvalid,      // PoolInvalid: the pool was published wrongly
   kFeatureDisabled,  // FeatureDisabled: the device needs a feature gate that is off
@@ -33,7 +33,7 @@ enum class Cause : uint8_t {
   kCapacityShort,    // CapacityShort: `detail` is the capacity's name
   kInUse,            // InUse: held by another claim
   kCounterShort,     // CounterShort: `detail` is "set/counter"
-  kConstraint,       // Constraint: `detail` is the attribute: missing on the device, or no value that is common enough
+  kConstraint,       // Constraint: `detail` is the attribute: missing on the device, or no value is common to enough
   kLimit,            // Limit: more than 32 results
   kNodeRefused,      // NodeRefused: usable alone, but the pod cannot go to any of its nodes (ExplainScope::passed)
   kCombination,      // Combination: usable alone, but not together with the rest
