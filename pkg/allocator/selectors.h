@@ -23,9 +23,9 @@ enum class Truth : uint8_t { kFalse, kTrue, kError };
 
 class Selectors {
  public:
-  static constexpr size_t kMaxOutcomes = 40'000;  // per generation of two: about 3.5 MiB together
+  static constexpr size_t kMaxOutcomes = 40'000;  // of each of two generations: about 3.5 MiB together
   static constexpr size_t kMaxProgramBytes = 16u
-                                             << 20;  // as estimated by full(); those of one pod fit (kMaxPlanBytes)
+                                             << 20;  // as full() estimates them; those of one pod fit (kMaxPlanBytes)
 
   // The meter and the waste must outlive this; compiling and evaluating are charged to the meter.
   Selectors(inventory::Core& core, bool quantity_operators, Meter& meter, Waste& waste);
