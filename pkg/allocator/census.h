@@ -41,8 +41,8 @@ class Census {
   // The holders of devices in use, found in the pools up to `last`: visiting a few hundred holders again for each pod
   // costs more than everything else. Dropped when one of these pools changes.
   struct HolderSample {
-    inventory::PoolId last = 0;  // kNone: the sample is complete, so any changed pool may add to it
-    CauseCount count;            // only its holders matter
+    inventory::PoolId last;  // kNone: the sample is complete, so any changed pool may add to it
+    CauseCount count;        // only its holders matter
   };
   std::optional<HolderSample> in_use;
 

@@ -222,7 +222,7 @@ class Explainer {
     holders.finish();
     for (const CauseCount& count : counts)
       if (count.cause == Cause::kInUse && !census.in_use && all_counted) {
-        census.in_use.emplace();
+        census.in_use = Census::HolderSample{inventory::kNone, {}};
         census.in_use->last = count.holders_sampled ? last_looked_at_ : inventory::kNone;
         census.in_use->count.holders = count.holders;
         census.in_use->count.more_holders = count.more_holders;

@@ -113,9 +113,9 @@ void count_claim(QuotaUsage& usage, const ObjectReader& reader, const Json& clai
   const QuotaUsage paid = paid_by_pod(reader, claim);
   for (const auto& [name, count] : by_class) {
     usage[name + std::string(kPerClass)] = api::Quantity::from_int64(count);
-    const auto owed = [&](const std::string& resource) {
+    const auto owed = [&, devices = count](const std::string& resource) {
       const auto pays = paid.find(resource);
-      const int64_t left = count - (pays == paid.end() ? 0 : pays->second.value());
+      const int64_t left = devices - (pays == paid.end() ? 0 : pays->second.value());
       if (left > 0) usage[resource] = api::Quantity::from_int64(left);
     };
     owed(std::string(kImplicit) + name);
