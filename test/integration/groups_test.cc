@@ -111,24 +111,32 @@ TEST(Groups, TwentyContendUnderTwoManagersThatBothLead) {
   contend(false, 2);
 }
 
-// A group has every device and another pod waits for one: a replacement for an ended member gets its place, although
-// its device is free for ten seconds before it is created, as with a Job controller's back-off.
-TEST(Groups, AMemberThatComesAgainKeepsItsPlace) {
+// Kube-scheduler allocates nothing.
+ClusterOptions two_nodes_of_two() {
   ClusterOptions options;
   options.components.scheduler_allocates = false;
   options.nodes = 2;
   options.devices = 2;
-  Cluster cluster(options);
+  return options;
+}
+
+// A pod for one device that ends by itself; `member`: one of the four of Job "train".
+void create_pod(Cluster& cluster, const std::string& name, int seconds, bool member) {
+  PodOptions how;
+  how.restart_policy = "Never";
+  how.run_seconds = seconds;
+  const Json one = pod(name, {from_template("gpu", "one-gpu")}, how);
+  cluster.api().create(member ? member_of_job(one, "train", 4) : one);
+}
+
+// A group has every device and another pod waits for one: a replacement for an ended member gets its place, although
+// its device is free for ten seconds before it is created, as with a Job controller's back-off.
+TEST(Groups, AMemberThatComesAgainKeepsItsPlace) {
+  Cluster cluster(two_nodes_of_two());
   if (!cluster.plane().simulated()) GTEST_SKIP() << "minutes of simulated time";
   cluster.start();
   cluster.api().create(claim_template("one-gpu"));
-  PodOptions how;
-  how.restart_policy = "Never";
-  how.run_seconds = 1000;
-  const auto create = [&](const std::string& name, bool member) {
-    const Json one = pod(name, {from_template("gpu", "one-gpu")}, how);
-    cluster.api().create(member ? member_of_job(one, "train", 4) : one);
-  };
+  const auto create = [&](const std::string& name, bool member) { create_pod(cluster, name, 1000, member); };
   const auto bound = [&](const std::string& name) {
     const auto known = cluster.watchdog().pod("default/" + name);
     return known && !known->node_name.empty();
@@ -156,20 +164,12 @@ TEST(Groups, AMemberThatComesAgainKeepsItsPlace) {
 // Small pods that come and go would take each device that becomes free before a group of four sees all four: from
 // --gang-starvation-after on the group gets them.
 TEST(Groups, SmallPodsDoNotKeepAGroupWaitingForever) {
-  ClusterOptions options;
-  options.components.scheduler_allocates = false;
-  options.nodes = 2;
-  options.devices = 2;
-  Cluster cluster(options);
+  Cluster cluster(two_nodes_of_two());
   if (!cluster.plane().simulated()) GTEST_SKIP() << "minutes of simulated time";
   cluster.start();
   cluster.api().create(claim_template("one-gpu"));
-  PodOptions how;
-  how.restart_policy = "Never";
   const auto create = [&](const std::string& name, int seconds, bool member) {
-    how.run_seconds = seconds;
-    const Json one = pod(name, {from_template("gpu", "one-gpu")}, how);
-    cluster.api().create(member ? member_of_job(one, "train", 4) : one);
+    create_pod(cluster, name, seconds, member);
   };
   const auto started = [&] {
     size_t bound = 0;
