@@ -13,7 +13,7 @@
 #include "client/informer/store.h"
 #include "pkg/allocator/allocator.h"
 #include "pkg/base/random.h"
-#include "pkg/inventory/core.h"
+#include "pkg/inventory/device_index.h"
 
 namespace {
 
@@ -220,7 +220,7 @@ bool churn(int pods, int nodes, int alive) {
     if (i + 1 != pods / 3 && i + 1 != pods * 2 / 3 && i + 1 != pods) continue;
     std::printf("after %d pods: %.1f MiB resident, %.1f MiB allocated, %zu claims, %zu texts\n", i + 1, resident_mib(),
                 static_cast<double>(allocated()) / 1048576, world.inventory.claim_count(),
-                world.inventory.core().strings().size());
+                world.inventory.device_index().strings().size());
     if (i + 1 == pods / 3) resident_then = resident_mib(), allocated_then = allocated();
   }
   return resident_mib() <= resident_then * 1.1 &&

@@ -243,7 +243,7 @@ void EventRecorder::answered(const SeriesPtr& series, const Result<std::string>&
       drop(series);
     }
   } else {
-    tell_refusal(answer.error());
+    record_refusal(answer.error());
     drop(series);
   }
   if (again) enqueue(series);
@@ -252,10 +252,10 @@ void EventRecorder::answered(const SeriesPtr& series, const Result<std::string>&
 }
 
 // Logs one line a minute: a refusal of one event mostly applies to all.
-void EventRecorder::tell_refusal(const Error& error) {
+void EventRecorder::record_refusal(const Error& error) {
   const MonoTime now = reactor_.clock().mono_now();
-  if (refusal_told_ && now - *refusal_told_ < kTick) return;
-  refusal_told_ = now;
+  if (refusal_recorded_ && now - *refusal_recorded_ < kTick) return;
+  refusal_recorded_ = now;
   log::warning("Events are refused", {{"err", error}, {"dropped", stats_.dropped + 1}});
 }
 

@@ -93,7 +93,7 @@ class EventRecorder {
   void send(const SeriesPtr& series);
   void answered(const SeriesPtr& series, const Result<std::string>& answer);
   void tick();
-  void tell_refusal(const Error& error);
+  void record_refusal(const Error& error);
   void drop(const SeriesPtr& series);
   void check_flushed();
 
@@ -108,7 +108,7 @@ class EventRecorder {
   FairLine queue_;  // of keys of series_
   size_t in_flight_ = 0;
   Handle answered_call_;
-  std::optional<MonoTime> refusal_told_;
+  std::optional<MonoTime> refusal_recorded_;
   Handle ticker_;
   Handle flush_timer_;
   std::function<void()> flushed_;

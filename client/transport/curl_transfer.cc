@@ -238,7 +238,7 @@ void Transfer::set_name(const ServerConfig& config) {
 
 void Transfer::rewind() {
   response = Response{};
-  head_complete = open_told = false;
+  head_complete = open_reported = false;
   lines.clear();
   splitter_ = StreamSplitter(kMaxLineBytes);
   sent_ = 0;

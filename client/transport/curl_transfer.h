@@ -60,7 +60,7 @@ struct Transfer {
   // Collected by libcurl's callbacks.
   Response response;
   bool head_complete = false;
-  bool open_told = false;
+  bool open_reported = false;
   uint64_t arrived = 0;         // bytes of the body
   uint64_t arrived_before = 0;  // as of the last check for stalls
   MonoTime next_nudge{};

@@ -318,7 +318,7 @@ void CurlTransport::Impl::deliver_all() {
   // Streams first: deliver received data before the end. Callbacks may change the map.
   std::vector<std::shared_ptr<Transfer>> with_news;
   for (auto& [id, transfer] : open_streams_) {
-    if ((!transfer->lines.empty() || (transfer->head_is_success() && !transfer->open_told))) {
+    if ((!transfer->lines.empty() || (transfer->head_is_success() && !transfer->open_reported))) {
       with_news.push_back(transfer);
     }
   }
@@ -333,8 +333,8 @@ void CurlTransport::Impl::deliver_all() {
 void CurlTransport::Impl::deliver_lines(const std::shared_ptr<Transfer>& transfer) {
   auto alive = [&] { return transfers_.count(transfer->id) > 0; };
   if (!alive()) return;
-  if (!transfer->open_told && transfer->head_is_success()) {
-    transfer->open_told = true;
+  if (!transfer->open_reported && transfer->head_is_success()) {
+    transfer->open_reported = true;
     transfer->timer.cancel();
     if (transfer->callbacks.on_open) transfer->callbacks.on_open(transfer->response);
   }

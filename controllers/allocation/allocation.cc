@@ -78,7 +78,7 @@ Outcome AllocationReconciler::reconcile_pod(const View& view, const Key& key) co
   return steps.run();
 }
 
-void AllocationReconciler::add_pod(const View& view, const api::Pod& pod, Triggers& out) const {
+void AllocationReconciler::add_pod(const View& view, const api::Pod& pod, EnqueueRequests& out) const {
   out.add(pod_key(pod.metadata.key()));
   const std::optional<GroupRef> group = group_of(pod);
   if (!group) return;
@@ -87,7 +87,7 @@ void AllocationReconciler::add_pod(const View& view, const api::Pod& pod, Trigge
 
 // A member ended or was ungated: another pod may now be reconciled for its group, or each member for itself.
 void AllocationReconciler::wake_group(const View& view, const api::Pod* before, const api::Pod* after,
-                                      Triggers& out) const {
+                                      EnqueueRequests& out) const {
   const std::optional<GroupRef> group = group_of(after ? *after : *before);
   if (!group || (after && role_of(*after, options_) != Role::kNone)) return;
   if (before && after && role_of(*before, options_) == Role::kNone && before->terminal() == after->terminal()) return;
@@ -98,13 +98,13 @@ void AllocationReconciler::wake_group(const View& view, const api::Pod* before, 
   if (const api::Pod* leader = leader_of(view, group->key(), options_)) out.add(pod_key(leader->metadata.key()));
 }
 
-void AllocationReconciler::on_group(const View& view, std::string_view group, Triggers& out) const {
+void AllocationReconciler::on_group(const View& view, std::string_view group, EnqueueRequests& out) const {
   for (const api::Pod* pod : view.pods_of_group(group))
     if (role_of(*pod, options_) != Role::kNone) out.add(pod_key(pod->metadata.key()));
 }
 
 void AllocationReconciler::on_pod(const View& view, const api::Pod* before, const api::Pod* after,
-                                  Triggers& out) const {
+                                  EnqueueRequests& out) const {
   const bool had_node = before && !before->node_name.empty() && !before->terminal();
   const bool has_node = after && !after->node_name.empty() && !after->terminal();
   const bool ended = before && !before->terminal() && (!after || after->terminal());
@@ -112,11 +112,11 @@ void AllocationReconciler::on_pod(const View& view, const api::Pod* before, cons
     if (const std::optional<Duration> kept = kept_devices_.note_end(view, *before, after, options_.gang_hold_timeout))
       out.add_after(pod_key(before->metadata.key()), *kept);
   if (!kept_devices_.empty())
-    for (const Cause& cause : kept_devices_.drop_settled(view, after ? *after : *before)) out.wake(cause);
+    for (const Cause& cause : kept_devices_.drop_settled(view, after ? *after : *before)) out.unpark(cause);
   if ((had_node && !has_node) || (ended && !had_node && may_count_on_a_node(view, *before, options_)))
-    out.wake(std::string(kRoomCause));
-  if (had_node && has_node && resized(*before, *after)) out.wake(std::string(kRoomCause));
-  if (has_node && (!had_node || placed_otherwise(*before, *after))) out.wake(std::string(kPodsCause));
+    out.unpark(std::string(kCapacityCause));
+  if (had_node && has_node && resized(*before, *after)) out.unpark(std::string(kCapacityCause));
+  if (has_node && (!had_node || placed_otherwise(*before, *after))) out.unpark(std::string(kPodsCause));
   if (after && (role_of(*after, options_) != Role::kNone || (options_.mode == Mode::kGate && is_unschedulable(*after))))
     add_pod(view, *after, out);
   // Counts only refusals that this process sees happen: a counter begins at 0.
@@ -126,7 +126,7 @@ void AllocationReconciler::on_pod(const View& view, const api::Pod* before, cons
 }
 
 void AllocationReconciler::on_claim(const View& view, const api::ResourceClaim* before, const api::ResourceClaim* after,
-                                    Triggers& out) const {
+                                    EnqueueRequests& out) const {
   const api::ResourceClaim& claim = after ? *after : *before;
   for (const api::Pod* pod : view.pods_of_claim(claim.metadata.key()))
     if (role_of(*pod, options_) != Role::kNone) add_pod(view, *pod, out);
@@ -138,14 +138,14 @@ void AllocationReconciler::on_claim(const View& view, const api::ResourceClaim* 
 }
 
 void AllocationReconciler::on_streamed_claim(const View& view, const api::ResourceClaim* before,
-                                             const api::ResourceClaim* after, Triggers& out) const {
+                                             const api::ResourceClaim* after, EnqueueRequests& out) const {
   if (before && before->status.allocation && !still_allocated(before, after)) {
     std::set<Cause> causes;
     add_class_causes(before->spec, causes);
     add_driver_causes(*before->status.allocation, causes);
     // A withdrawal also frees the pod's capacity on the node.
-    if (is_allocated_by_us(*before) && !is_proven(*before)) causes.insert(std::string(kRoomCause));
-    for (const Cause& cause : causes) out.wake(cause);
+    if (is_allocated_by_us(*before) && !is_proven(*before)) causes.insert(std::string(kCapacityCause));
+    for (const Cause& cause : causes) out.unpark(cause);
   }
   const bool to_prove = after && needs_proof(*after) && !is_proven(*after);
   const bool reserved = after && (!before || before->status.reserved_for != after->status.reserved_for);
@@ -154,18 +154,18 @@ void AllocationReconciler::on_streamed_claim(const View& view, const api::Resour
     if (role_of(*pod, options_) != Role::kNone) add_pod(view, *pod, out);
 }
 
-void AllocationReconciler::on_write_given_up(const View& view, const Write& write, Triggers& out) const {
+void AllocationReconciler::on_write_given_up(const View& view, const Write& write, EnqueueRequests& out) const {
   std::set<Cause> causes;
-  if (write.assume_pod) causes.insert(std::string(kRoomCause));
+  if (write.assume_pod) causes.insert(std::string(kCapacityCause));
   if (write.assume) {
     if (const api::ResourceClaim* claim = view.claim(write.object.store_key())) add_class_causes(claim->spec, causes);
     add_driver_causes(*write.assume, causes);
   }
-  for (const Cause& cause : causes) out.wake(cause);
+  for (const Cause& cause : causes) out.unpark(cause);
 }
 
-void AllocationReconciler::on_room_released(const View&, Triggers& out) const {
-  out.wake(std::string(kRoomCause));
+void AllocationReconciler::on_capacity_released(const View&, EnqueueRequests& out) const {
+  out.unpark(std::string(kCapacityCause));
 }
 
 std::vector<std::string> failure_causes() {
@@ -175,40 +175,41 @@ std::vector<std::string> failure_causes() {
   return names;
 }
 
-void AllocationReconciler::on_node(const View&, const api::Node* before, const api::Node* after, Triggers& out) const {
-  if (!after) return out.wake(std::string(kPodsCause));  // one domain fewer to spread over
+void AllocationReconciler::on_node(const View&, const api::Node* before, const api::Node* after,
+                                   EnqueueRequests& out) const {
+  if (!after) return out.unpark(std::string(kPodsCause));  // one domain fewer to spread over
   if (before && before->metadata.labels == after->metadata.labels && before->unschedulable == after->unschedulable &&
       before->allocatable == after->allocatable && before->taints == after->taints)
     return;
-  out.wake(std::string(kNodesCause));
+  out.unpark(std::string(kNodesCause));
 }
 
-void AllocationReconciler::on_volumes(const View& view, std::string_view claim, Triggers& out) const {
-  if (claim.empty()) return out.wake(std::string(kVolumesCause));
+void AllocationReconciler::on_volumes(const View& view, std::string_view claim, EnqueueRequests& out) const {
+  if (claim.empty()) return out.unpark(std::string(kVolumesCause));
   for (const api::Pod* pod : view.pods_of_volume_claim(claim))
     if (const Role role = role_of(*pod, options_); role != Role::kNone && role != Role::kBoundBare)
       add_pod(view, *pod, out);
 }
 
 void AllocationReconciler::on_class(const View&, const api::DeviceClass* before, const api::DeviceClass* after,
-                                    Triggers& out) const {
-  out.wake(class_cause((after ? after : before)->metadata.name));
+                                    EnqueueRequests& out) const {
+  out.unpark(class_cause((after ? after : before)->metadata.name));
 }
 
 void AllocationReconciler::on_slice(const View&, const api::ResourceSlice* before, const api::ResourceSlice* after,
-                                    Triggers& out) const {
-  out.wake(driver_cause((after ? after : before)->driver));
-  out.wake(std::string(kSlicesCause));
+                                    EnqueueRequests& out) const {
+  out.unpark(driver_cause((after ? after : before)->driver));
+  out.unpark(std::string(kSlicesCause));
 }
 
 // A deleted or changed rule may free devices that pods wait for.
 void AllocationReconciler::on_taint_rule(const View&, const api::DeviceTaintRule* before,
-                                         const api::DeviceTaintRule* after, Triggers& out) const {
+                                         const api::DeviceTaintRule* after, EnqueueRequests& out) const {
   const bool same_rule = before && after && before->metadata.generation == after->metadata.generation &&
                          before->metadata.uid == after->metadata.uid;
   if (!before || same_rule || !before->has_selector) return;
-  if (before->driver) out.wake(driver_cause(*before->driver));
-  out.wake(std::string(kSlicesCause));
+  if (before->driver) out.unpark(driver_cause(*before->driver));
+  out.unpark(std::string(kSlicesCause));
 }
 
 }  // namespace dra::allocation

@@ -76,24 +76,24 @@ class AllocationReconciler : public reconcile::Reconciler {
   reconcile::Outcome reconcile(const reconcile::View& view, const reconcile::Key& key) const override;
 
   void on_pod(const reconcile::View& view, const api::Pod* before, const api::Pod* after,
-              reconcile::Triggers& out) const override;
+              reconcile::EnqueueRequests& out) const override;
   void on_claim(const reconcile::View& view, const api::ResourceClaim* before, const api::ResourceClaim* after,
-                reconcile::Triggers& out) const override;
+                reconcile::EnqueueRequests& out) const override;
   void on_streamed_claim(const reconcile::View& view, const api::ResourceClaim* before, const api::ResourceClaim* after,
-                         reconcile::Triggers& out) const override;
-  void on_room_released(const reconcile::View& view, reconcile::Triggers& out) const override;
+                         reconcile::EnqueueRequests& out) const override;
+  void on_capacity_released(const reconcile::View& view, reconcile::EnqueueRequests& out) const override;
   void on_write_given_up(const reconcile::View& view, const reconcile::Write& write,
-                         reconcile::Triggers& out) const override;
+                         reconcile::EnqueueRequests& out) const override;
   void on_node(const reconcile::View& view, const api::Node* before, const api::Node* after,
-               reconcile::Triggers& out) const override;
-  void on_volumes(const reconcile::View& view, std::string_view claim, reconcile::Triggers& out) const override;
-  void on_group(const reconcile::View& view, std::string_view group, reconcile::Triggers& out) const override;
+               reconcile::EnqueueRequests& out) const override;
+  void on_volumes(const reconcile::View& view, std::string_view claim, reconcile::EnqueueRequests& out) const override;
+  void on_group(const reconcile::View& view, std::string_view group, reconcile::EnqueueRequests& out) const override;
   void on_class(const reconcile::View& view, const api::DeviceClass* before, const api::DeviceClass* after,
-                reconcile::Triggers& out) const override;
+                reconcile::EnqueueRequests& out) const override;
   void on_slice(const reconcile::View& view, const api::ResourceSlice* before, const api::ResourceSlice* after,
-                reconcile::Triggers& out) const override;
+                reconcile::EnqueueRequests& out) const override;
   void on_taint_rule(const reconcile::View& view, const api::DeviceTaintRule* before, const api::DeviceTaintRule* after,
-                     reconcile::Triggers& out) const override;
+                     reconcile::EnqueueRequests& out) const override;
 
  private:
   static gang::Options gang_options(const allocator::Allocator& allocator) {
@@ -103,9 +103,9 @@ class AllocationReconciler : public reconcile::Reconciler {
   }
   reconcile::Outcome reconcile_pod(const reconcile::View& view, const reconcile::Key& key) const;
   // Adds the pod, and the pod that is reconciled for its group.
-  void add_pod(const reconcile::View& view, const api::Pod& pod, reconcile::Triggers& out) const;
+  void add_pod(const reconcile::View& view, const api::Pod& pod, reconcile::EnqueueRequests& out) const;
   void wake_group(const reconcile::View& view, const api::Pod* before, const api::Pod* after,
-                  reconcile::Triggers& out) const;
+                  reconcile::EnqueueRequests& out) const;
 
   Options options_;
   inventory::Inventory& inventory_;

@@ -24,13 +24,13 @@ class FakeNodes : public NodeChooser {
   std::vector<std::string> names{"n1", "n2"};
   std::set<std::string> refused;  // full, cordoned, ...
   bool depends_on_pods = false;
-  bool depends_on_room = true;
+  bool depends_on_capacity = true;
   bool watch_lags = false;
   std::map<std::string, allocator::NodeFacts> facts;  // of all nodes, or of none
   NodeChoice choose(const api::Pod&, const std::vector<std::string>& only) override {
     NodeChoice choice;
     choice.depends_on_pods = depends_on_pods;
-    choice.depends_on_room = depends_on_room;
+    choice.depends_on_capacity = depends_on_capacity;
     choice.watch_lags = watch_lags;
     for (const std::string& name : names)
       if (!refused.contains(name) && (only.empty() || std::find(only.begin(), only.end(), name) != only.end()))

@@ -195,7 +195,7 @@ TEST_F(Allocation, NoNodeForThePodItself) {
   nodes.refused = {"n1", "n2"};
   ASSERT_EQ(pass(), "event FailedScheduling, parked");
   EXPECT_EQ(event().note, "0/2 nodes are available: 2 Insufficient cpu.");
-  EXPECT_EQ(last.park->causes, (std::vector<Cause>{"nodes", "room"}));
+  EXPECT_EQ(last.park->causes, (std::vector<Cause>{"nodes", "capacity"}));
 }
 
 }  // namespace dra::allocation::allocation_test

@@ -147,7 +147,7 @@ StepAnswer bind_conditions(const BindContext& context) {
         answer = StepAnswer::wait("BindingConditionsPending", "waits on node " + context.node + " for " + what);
       if (preparation.deadline && (!deadline || *preparation.deadline < *deadline)) deadline = preparation.deadline;
       // The driver's next write requeues the pod: only the deadline needs a timer.
-      if (deadline) answer.look_again = *deadline - now;
+      if (deadline) answer.requeue_after = *deadline - now;
       continue;
     }
     if (!state.ours) return StepAnswer::wait("BindingConditionsFailed", what + "; others allocated it");

@@ -49,7 +49,7 @@ TEST_F(BindConditions, NothingIsProvenBeforeAllAreTrue) {
       event().note,
       "waits on node n1 for device gpu.example.com/n1/gpu-0 of claim \"default/c\": condition \"Attached\" is not "
       "True");
-  EXPECT_EQ(last.look_again, options.retry_parked) << "the driver's word brings the pod back, not a timer";
+  EXPECT_EQ(last.requeue_after, options.retry_parked) << "the driver's word brings the pod back, not a timer";
   remember();
   says("Attached", "True");
   EXPECT_EQ(pass(), "event BindingConditionsPending, parked");
@@ -83,7 +83,7 @@ TEST_F(BindConditions, AFailureGivesTheDevicesBackAndAvoidsThem) {
 TEST_F(BindConditions, TenMinutesAfterTheAllocationItIsGivenUp) {
   view.time += kBindingTimeout - 1s;
   EXPECT_EQ(pass(), "event BindingConditionsPending, parked");
-  EXPECT_EQ(last.look_again, Duration(1s));
+  EXPECT_EQ(last.requeue_after, Duration(1s));
   view.time += 1s;
   EXPECT_EQ(pass(), "event BindingConditionsFailed, avoid-device p, withdraw c");
 }
@@ -111,7 +111,7 @@ TEST_F(BindConditions, WhatOthersAllocatedIsReportedOnly) {
   put(claim);
   says("Broken", "True");
   EXPECT_EQ(pass(), "event BindingConditionsFailed, parked");
-  EXPECT_GE(*last.look_again, Duration(60s));
+  EXPECT_GE(*last.requeue_after, Duration(60s));
 }
 
 TEST_F(BindConditions, AnnotationsThatAreNoneAreLeftOut) {

@@ -81,7 +81,7 @@ bool PodReconcile::clear_extended_name() {
           "claim \"" + claim->metadata.key() +
               "\" has the name of the claim for this pod's extended resources and is not the pod's; delete it",
           "name");
-    outcome_.look_again_in(std::chrono::seconds(60));
+    outcome_.requeue_in(std::chrono::seconds(60));
     return true;
   }
   if (!claim->status.allocation && claim->status.reserved_for.empty()) {
@@ -93,7 +93,7 @@ bool PodReconcile::clear_extended_name() {
           "claim \"" + claim->metadata.key() +
               "\" is allocated and does not ask for what this pod does (its classes changed?); delete the pod",
           "stale");
-    outcome_.look_again_in(std::chrono::seconds(60));
+    outcome_.requeue_in(std::chrono::seconds(60));
   }
   return true;
 }
@@ -159,7 +159,7 @@ bool PodReconcile::make_extended() {
         refuted = Refuted{std::move(request), found, claimed};
     }
   }
-  if (give_back()) return false;
+  if (withdraw_all()) return false;
   if (!refuted) return no_node(none), false;
   // Chooses the nodes of this group again: another group may have been tried since.
   claimed_ = refuted->claimed;
@@ -191,7 +191,7 @@ bool PodReconcile::publish_extended() {
           "the API server does not keep status.extendedResourceClaimStatus of this pod: kubelet cannot find the "
           "devices. Switch the feature gate DRAExtendedResource on in kube-apiserver",
           "status");
-    outcome_.look_again_in(std::chrono::seconds(60));
+    outcome_.requeue_in(std::chrono::seconds(60));
     return false;
   }
   Write write = write_extended_status(pod_, wanted);

@@ -21,7 +21,7 @@ StepAnswer run_bind_steps(const BindContext& context, std::span<const BindStep> 
 }
 
 bool PodReconcile::waits_for_watch(const NodeChoice& choice) {
-  if (choice.watch_lags) outcome_.look_again_in(std::chrono::seconds(1));
+  if (choice.watch_lags) outcome_.requeue_in(std::chrono::seconds(1));
   return choice.watch_lags;
 }
 
@@ -41,12 +41,12 @@ bool PodReconcile::prepared(const NodeChoice& choice) {
   }
   if (gives_up) {
     count_failure("NotReadyToBind");
-    if (give_back()) return false;
+    if (withdraw_all()) return false;
   }
   if (!outcome_.has_writes()) park(std::move(answer.wakes));
   // What cannot be freed now (a claim that others share) is retried later.
-  outcome_.look_again_in(gives_up ? std::max<Duration>(answer.avoid_node, std::chrono::seconds(60))
-                                  : answer.look_again);
+  outcome_.requeue_in(gives_up ? std::max<Duration>(answer.avoid_node, std::chrono::seconds(60))
+                               : answer.requeue_after);
   return false;
 }
 

@@ -33,13 +33,13 @@ struct BindContext {
 struct StepAnswer {
   enum class Kind {
     kDone,
-    kWait,    // `writes` advance it; the pod is requeued after `look_again` or by one of `wakes`
+    kWait,    // `writes` advance it; the pod is requeued after `requeue_after` or by one of `wakes`
     kGiveUp,  // not on this node: devices and capacity are freed, and the node is avoided for a while
   };
   Kind kind = Kind::kDone;
   // kWait, kGiveUp: at most one per object; in kGiveUp none of the pod's ResourceClaims (they are withdrawn).
   std::vector<reconcile::Write> writes;
-  Duration look_again = std::chrono::seconds(60);
+  Duration requeue_after = std::chrono::seconds(60);
   // Besides changes of the pod, its claims and its PersistentVolumeClaims, which always requeue it.
   std::set<reconcile::Cause> wakes;
   // kGiveUp, and kWait where people should know: one event per change.

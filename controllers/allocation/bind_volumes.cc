@@ -125,7 +125,8 @@ class Waiting {
         StepAnswer::wait(long_enough ? reconcile::EventReason("WaitingForVolumes") : reconcile::EventReason(),
                          "devices are allocated on node " + node_ + "; waits, for 10 minutes at most, for " + what_);
     if (!what_.empty())
-      answer.look_again = std::chrono::duration_cast<Duration>(since_ + (long_enough ? kLimit : kWorthAnEvent) - now_);
+      answer.requeue_after =
+          std::chrono::duration_cast<Duration>(since_ + (long_enough ? kLimit : kWorthAnEvent) - now_);
     answer.writes = std::move(writes_);
     return answer;
   }

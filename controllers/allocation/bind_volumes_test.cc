@@ -92,8 +92,8 @@ TEST_F(BindVolumes, AProvisionerThatNeverAnswersIsGivenUpAfterTenMinutes) {
   remember();
   view.time += std::chrono::seconds(568);
   EXPECT_EQ(pass(), "parked");
-  ASSERT_TRUE(last.look_again);
-  EXPECT_LE(*last.look_again, std::chrono::seconds(1));
+  ASSERT_TRUE(last.requeue_after);
+  EXPECT_LE(*last.requeue_after, std::chrono::seconds(1));
   view.time += std::chrono::seconds(1);
   EXPECT_EQ(pass(), "event FailedScheduling, unmark-volume data, withdraw c");
   EXPECT_NE(event().note.find("persistentvolumeclaim \"data\""), std::string::npos) << event().note;
@@ -146,7 +146,7 @@ TEST_F(BindVolumes, WhatIsNotListedYetIsWaitedFor) {
   nodes.refused = {"n1", "n2"};
   nodes.watch_lags = true;
   EXPECT_EQ(pass(), "");
-  EXPECT_EQ(last.look_again, Duration(std::chrono::seconds(1)));
+  EXPECT_EQ(last.requeue_after, Duration(std::chrono::seconds(1)));
   proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
   EXPECT_EQ(pass(), "");
   nodes.watch_lags = false;

@@ -13,9 +13,9 @@ namespace dra::allocation {
 
 inline constexpr std::string_view kNodesCause = "nodes";  // a node came or changed
 // A pod freed capacity of a node: only for pods that some node refused because of what others use there.
-inline constexpr std::string_view kRoomCause = "room";
+inline constexpr std::string_view kCapacityCause = "capacity";
 // A pod came onto a node, or changed there in what affinity and spreading read. A pod that waits for this also waits
-// for kRoomCause, which is unparked when a pod leaves a node.
+// for kCapacityCause, which is unparked when a pod leaves a node.
 inline constexpr std::string_view kPodsCause = "pods";
 // A volume, a storage class or a CSI driver's report changed: for pods with PersistentVolumeClaims.
 inline constexpr std::string_view kVolumesCause = "volumes";

@@ -89,7 +89,7 @@ void PodReconcile::show_waiting(const std::string& sentence, const std::string& 
     return;
   }
   if (const Duration pause = pause_of_condition(known, kind); pause > Duration::zero())
-    return void(outcome_.look_again_in(pause));
+    return void(outcome_.requeue_in(pause));
   write_condition_of_pod("False", std::string(kUnschedulable), message, kind);
   // The answer changes the pod, which runs the key again. Parked now, the key would miss what happens until then.
   outcome_.park_unless_written = std::exchange(outcome_.park, std::nullopt);

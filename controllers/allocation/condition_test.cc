@@ -58,7 +58,7 @@ class ConditionTest : public AllocationTest {
 TEST_F(ConditionTest, SaysWhatTheEventSaysOnceThePodHasWaited) {
   put_waiting(10s);
   EXPECT_FALSE(step());
-  EXPECT_LE(*last.look_again, 20s);
+  EXPECT_LE(*last.requeue_after, 20s);
   EXPECT_TRUE(last.park);
   const std::string note = "no node can provide 3 x gpu: 4 devices usable, but at most 2 on one node";
   view.time += 21s;
@@ -104,7 +104,7 @@ TEST_F(ConditionTest, FiguresAreMendedAfterHalfAMinute) {
   nodes.names = {"n1", "n2"};
   const std::string before = condition().message;
   EXPECT_FALSE(step()) << "only figures: " << before;
-  EXPECT_EQ(*last.look_again, 30s);
+  EXPECT_EQ(*last.requeue_after, 30s);
   view.time += 29s;
   EXPECT_FALSE(step());
   view.time += 1s;
@@ -118,7 +118,7 @@ TEST_F(ConditionTest, NewsWaitForTheLastWriteToBeHalfAMinuteOld) {
   view.time += 10s;
   nodes.refused = {"n1", "n2"};
   EXPECT_FALSE(step());
-  EXPECT_EQ(*last.look_again, 20s);
+  EXPECT_EQ(*last.requeue_after, 20s);
   view.time += 20s;
   EXPECT_TRUE(step());
 }

@@ -26,7 +26,7 @@ std::string devices_of(const std::vector<api::AllocationResult>& allocations) {
 
 void PodReconcile::allocate() {
   // Takes no more devices beside a sibling that cannot be used.
-  if (const Conflicts conflicts = conflicts_of_allocated(); !conflicts.empty()) return yield_to(conflicts);
+  if (const Conflicts conflicts = conflicts_of_allocated(); !conflicts.empty()) return withdraw_for(conflicts);
   // Before choosing nodes, which takes time as well.
   if (const Duration wait = allocator_.must_wait(pod_.metadata.ns); wait > Duration::zero()) {
     allocator::FoundNodes later;
@@ -35,7 +35,7 @@ void PodReconcile::allocate() {
   }
   const NodeChoice choice = candidate_nodes();
   if (waits_for_watch(choice)) return;
-  if (choice.nodes.empty()) return give_back() ? void() : no_node(choice);
+  if (choice.nodes.empty()) return withdraw_all() ? void() : no_node(choice);
   allocator::Request request;
   request.weigh_alternatives = true;
   request.facts = choice.facts;
@@ -59,15 +59,15 @@ void PodReconcile::allocate() {
       return;
     case allocator::Outcome::kInfeasible:
       // A sibling allocated before may be in the way: it is freed first.
-      return give_back() ? void() : no_devices(request, order, found);
+      return withdraw_all() ? void() : no_devices(request, order, found);
     case allocator::Outcome::kBudgetSpent:
       // Even the largest budget does not decide it on these nodes; on others it may be easy.
-      if (found.budget >= allocator_.options().max_step_budget && give_back()) return;
+      if (found.budget >= allocator_.options().max_step_budget && withdraw_all()) return;
       return undecided(found);
     case allocator::Outcome::kUnfinished:
       return unfinished(found);
     case allocator::Outcome::kError:
-      return give_back() ? void() : unusable(request, order, found);
+      return withdraw_all() ? void() : unusable(request, order, found);
   }
 }
 
@@ -130,7 +130,7 @@ NodeChoice PodReconcile::choose_among(std::vector<std::string> only, bool restri
     choice = serves_by_claim() ? nodes_.choose(without_resources(pod_, extended_), only) : nodes_.choose(pod_, only);
   keep_advertising(choice);
   waits_for_pods_ = choice.depends_on_pods;
-  waits_for_room_ = choice.depends_on_room;
+  waits_for_capacity_ = choice.depends_on_capacity;
   return choice;
 }
 

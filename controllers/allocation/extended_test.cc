@@ -164,11 +164,11 @@ TEST_F(Extended, TheNewestClassProvidesANameThatSeveralHave) {
 TEST_F(Extended, WaitsForNodesAndForItsClass) {
   view.put(asking("example.com/gpu"));
   pass();
-  EXPECT_EQ(last.park->causes, (std::vector<Cause>{"class/gpu", "nodes", "room"}));
+  EXPECT_EQ(last.park->causes, (std::vector<Cause>{"class/gpu", "nodes", "capacity"}));
   const AllocationReconciler reconciler(options, inventory, allocator, nodes);
-  Triggers out;
+  EnqueueRequests out;
   reconciler.on_class(view, &view.classes.at("gpu"), nullptr, out);
-  EXPECT_EQ(out.wakes, std::vector<Cause>{"class/gpu"}) << "a class that is gone provides nothing any more";
+  EXPECT_EQ(out.causes, std::vector<Cause>{"class/gpu"}) << "a class that is gone provides nothing any more";
 }
 
 TEST_F(Extended, OnlyPodsWithClaimsAreReportedAsAllocated) {

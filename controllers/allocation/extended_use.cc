@@ -46,7 +46,7 @@ bool PodReconcile::serves_extended() {
   if (state_.claims.empty() ? !advertising_hosts(view_, all, extended_).empty()
                             : std::any_of(all.begin(), all.end(), [&](const auto& node) { return advertises(node); }))
     return true;
-  if (give_back()) return false;
+  if (withdraw_all()) return false;
   std::set<Cause> causes{std::string(kNodesCause)};
   std::string what;
   for (const ExtendedResource& resource : extended_) {

@@ -36,7 +36,7 @@ void GroupReconcile::commit() {
     for (const ClaimState& claim : member.steps->state_.claims)
       if (claim.needs_proof() && !claim.in_stream) return;  // the stream brings the group back
   }
-  if (const Conflicts found = conflicts(); !found.empty()) return yield_to(found);
+  if (const Conflicts found = conflicts(); !found.empty()) return withdraw_for(found);
   bool prepared = true;
   for (Member& member : pods_) {
     PodReconcile& steps = *member.steps;
@@ -72,7 +72,7 @@ void GroupReconcile::forward() {
     if (const Conflicts found = steps.conflicts_of_allocated();
         !found.empty() && !timed_out() &&
         std::none_of(found.begin(), found.end(), [&](const auto& one) { return steps.stays(one); }))
-      steps.outcome_.look_again_in(std::chrono::seconds(1));
+      steps.outcome_.requeue_in(std::chrono::seconds(1));
     else
       steps.prove();
     waits = true;  // for the answers, the stream, or what the proof waits for
@@ -86,7 +86,7 @@ void GroupReconcile::forward() {
 }
 
 void GroupReconcile::go() {
-  size_t letting = 0;
+  size_t lifting = 0;
   bool roams = false, progress = false, all_to_bind = true;
   for (Member& member : pods_) {
     PodReconcile& steps = *member.steps;
@@ -94,39 +94,39 @@ void GroupReconcile::go() {
     all_to_bind = all_to_bind && steps.role_ == Role::kToBind;
     // Until the stream shows one of them bound, the next one may get the same node.
     if (steps.role_ == Role::kToBind && !member.pinned && std::exchange(roams, true)) {
-      ++letting;
+      ++lifting;
       continue;
     }
     steps.use();
     if (lets_go(steps.outcome_))
-      ++letting;
+      ++lifting;
     else
       progress = progress || steps.outcome_.has_writes();
   }
-  if (letting >= members_.min_count) return;
+  if (lifting >= members_.min_count) return;
   const Duration left = members_.hold_timeout - held_for(true);
   // A pod to be bound cannot leave what is marked: after the timeout the pods that can go do (G7).
-  if (committed_ && all_to_bind && !progress && letting > 0 && left <= Duration::zero()) return;
+  if (committed_ && all_to_bind && !progress && lifting > 0 && left <= Duration::zero()) return;
   for (Member& member : pods_) {
     Outcome& outcome = member.steps->outcome_;
     if (!lets_go(outcome)) continue;
     std::erase_if(outcome.effects, [](const Effect& effect) { return lets_go(effect); });
-    outcome.hold.reset();
+    outcome.min_interval.reset();
   }
-  if (committed_) first_->outcome_.look_again_in(std::max<Duration>(left, std::chrono::seconds(1)));
+  if (committed_) first_->outcome_.requeue_in(std::max<Duration>(left, std::chrono::seconds(1)));
 }
 
 void GroupReconcile::stuck() {
   const Duration left = members_.hold_timeout - held_for(true);
   if (left > Duration::zero()) {
     say("a member lost its place after the group was committed; another is looked for");
-    return void(first_->outcome_.look_again_in(left));
+    return void(first_->outcome_.requeue_in(left));
   }
   bool back = false;
   for (Member& member : pods_)
-    if (member.steps->role_ == Role::kGated) back = member.steps->give_back() || back;
+    if (member.steps->role_ == Role::kGated) back = member.steps->withdraw_all() || back;
   if (!back) go();
-  first_->outcome_.look_again_in(members_.hold_timeout);
+  first_->outcome_.requeue_in(members_.hold_timeout);
 }
 
 }  // namespace dra::allocation

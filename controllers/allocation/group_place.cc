@@ -15,9 +15,9 @@ using namespace reconcile;
 
 void GroupReconcile::decide(uint32_t needed) {
   // Takes no more devices beside some that cannot be used.
-  if (const Conflicts found = conflicts(); !found.empty()) return yield_to(found);
+  if (const Conflicts found = conflicts(); !found.empty()) return withdraw_for(found);
   if (const Duration wait = tools_.allocator.must_wait(members_.group.ns); wait > Duration::zero()) {
-    first_->outcome_.look_again_in(wait);
+    first_->outcome_.requeue_in(wait);
     first_->outcome_.goes_on = true;
     return;
   }
@@ -56,7 +56,7 @@ void GroupReconcile::decide(uint32_t needed) {
   const gang::Decision decision = tools_.gangs.decide(request, nodes);
   say_ignored(decision);
   if (decision.outcome == gang::Outcome::kFound) return write_decision(asked, decision);
-  if (nodes.watch_lags()) return void(first_->outcome_.look_again_in(std::chrono::seconds(1)));
+  if (nodes.watch_lags()) return void(first_->outcome_.requeue_in(std::chrono::seconds(1)));
   not_found(decision, asked, nodes);
 }
 
@@ -102,7 +102,7 @@ void GroupReconcile::not_found(const gang::Decision& decision, const std::vector
   Outcome outcome = decision.outcome;
   if (outcome == Outcome::kUnfinished) {
     constexpr uint32_t kWorthAnEvent = 16;  // slices: about 100 ms
-    first_->outcome_.look_again_in(decision.ask_again);
+    first_->outcome_.requeue_in(decision.ask_again);
     first_->outcome_.goes_on = true;
     if (decision.slices >= kWorthAnEvent) say("where its members fit takes long to find: it is decided in slices");
     return;
@@ -131,7 +131,7 @@ void GroupReconcile::not_found(const gang::Decision& decision, const std::vector
   if (decision.never) {
     tools_.kept.drop(members_.group.key());
   } else if (const Duration left = until_starving(); left > Duration::zero()) {
-    first_->outcome_.look_again_in(left);
+    first_->outcome_.requeue_in(left);
   } else if (const size_t count = keep_nodes(asked, nodes); count > 0) {
     kept += "; since it waits for so long, " + std::to_string(count) + " nodes are kept for it";
   }

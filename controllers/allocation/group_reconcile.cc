@@ -111,7 +111,7 @@ void GroupReconcile::wait_for_members() {
   if (withdraw()) return;
   // While members are still being created, each new one is not news.
   if (const Duration left = kSettles - since_last_member(); left > Duration::zero() && left <= kSettles)
-    return void(first_->outcome_.look_again_in(left));
+    return void(first_->outcome_.requeue_in(left));
   say(text);
 }
 
@@ -151,11 +151,11 @@ bool GroupReconcile::others_give_way(const Conflicts& conflicts) const {
   return true;
 }
 
-void GroupReconcile::yield_to(const Conflicts& found) {
-  if (!timed_out() && others_give_way(found)) return void(first_->outcome_.look_again_in(std::chrono::seconds(1)));
+void GroupReconcile::withdraw_for(const Conflicts& found) {
+  if (!timed_out() && others_give_way(found)) return void(first_->outcome_.requeue_in(std::chrono::seconds(1)));
   if (withdraw()) return first_->count_failure("LostRace");
   first_->waits("DeviceConflict", "held back: " + found.front().message, found.front().message);
-  first_->outcome_.look_again_in(std::chrono::seconds(30));
+  first_->outcome_.requeue_in(std::chrono::seconds(30));
 }
 
 bool GroupReconcile::withdraw() {
@@ -189,7 +189,7 @@ void GroupReconcile::watch_holds() {
   if (timed_out() && withdraw())
     return say("the devices of the members are given back, since the group could not be completed within " +
                std::to_string(std::chrono::duration_cast<std::chrono::seconds>(members_.hold_timeout).count()) + " s");
-  first_->outcome_.look_again_in(
+  first_->outcome_.requeue_in(
       std::max<Duration>(members_.hold_timeout - held_for(false), std::chrono::milliseconds(100)));
 }
 
@@ -206,20 +206,20 @@ void GroupReconcile::say(const std::string& sentence) {
 
 void GroupReconcile::park(const std::vector<Member*>& asked) {
   std::set<Cause> causes;
-  bool waits_for_pods = false, waits_for_room = false;
+  bool waits_for_pods = false, waits_for_capacity = false;
   for (const Member* member : asked) {
     allocator::Request request;
     for (const ClaimState& claim : member->steps->state_.claims)
       if (!claim.allocated()) request.claims.push_back(claim.claim);
     causes.merge(member->steps->causes_of(request));
     waits_for_pods = waits_for_pods || member->steps->waits_for_pods_;
-    waits_for_room = waits_for_room || member->steps->waits_for_room_;
+    waits_for_capacity = waits_for_capacity || member->steps->waits_for_capacity_;
   }
   // Devices of other drivers may decide which nodes belong together.
   for (const std::string& level : {members_.topology.required, members_.topology.preferred})
     if (level.starts_with(api::kAttributeLevel)) causes.insert(std::string(kSlicesCause));
   first_->waits_for_pods_ = waits_for_pods;
-  first_->waits_for_room_ = waits_for_room;
+  first_->waits_for_capacity_ = waits_for_capacity;
   first_->park(causes);
   first_->outcome_.park->shape.clear();  // unlike any other: single pods of its shape may fit
 }
@@ -238,8 +238,9 @@ Outcome GroupReconcile::merged() {
     Outcome& one = steps.outcome_;
     for (Effect& effect : one.effects)
       if (is_new(effect)) all.effects.push_back(std::move(effect));
-    if (one.look_again) all.look_again_in(*one.look_again);
-    if (one.hold && (!all.hold || *all.hold < *one.hold)) all.hold = one.hold;
+    if (one.requeue_after) all.requeue_in(*one.requeue_after);
+    if (one.min_interval && (!all.min_interval || *all.min_interval < *one.min_interval))
+      all.min_interval = one.min_interval;
     if (one.park && !all.park) {
       all.park = std::move(one.park);
       all.park->shape.clear();

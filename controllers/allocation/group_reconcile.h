@@ -73,7 +73,7 @@ class GroupReconcile {
   Conflicts conflicts() const;
   // The conflict is only with single pods, or groups that rank behind this one, and they have nothing proven.
   bool others_give_way(const Conflicts& conflicts) const;
-  void yield_to(const Conflicts& conflicts);
+  void withdraw_for(const Conflicts& conflicts);
   // Withdraws everything unmarked, in the same order whichever manager does it; false when there is nothing.
   bool withdraw();
   bool holds_something() const;

@@ -72,7 +72,7 @@ TEST_F(GroupTest, TooFewMembersWaitAndHoldNothing) {
   }
   view.emitted.clear();
   EXPECT_EQ(pass("a"), "") << "others may be on their way";
-  EXPECT_EQ(last.look_again, std::chrono::seconds(6));
+  EXPECT_EQ(last.requeue_after, std::chrono::seconds(6));
   hold("b", "n1", "gpu-0");  // decided when there were three
   EXPECT_EQ(pass("a"), "withdraw cb");
 }
@@ -104,7 +104,7 @@ TEST_F(GroupTest, NoMemberIsMarkedBeforeAllAreAllocated) {
   const api::ResourceClaim b = hold("b", "n1", "gpu-1");
   lag(b);
   EXPECT_EQ(pass("a"), "");
-  EXPECT_LE(last.look_again.value_or(std::chrono::hours(1)), options.gang_hold_timeout);
+  EXPECT_LE(last.requeue_after.value_or(std::chrono::hours(1)), options.gang_hold_timeout);
   view.streamed_claims.clear();
   EXPECT_EQ(pass("b"), "");
   EXPECT_EQ(pass("a"), "prove ca, prove cb");
@@ -116,7 +116,7 @@ TEST_F(GroupTest, HoldsThatCannotBeCompletedGoBackTogether) {
   hold("b", "n1", "gpu-1");
   nodes.refused = {"n2"};
   EXPECT_EQ(pass("a"), "withdraw ca, withdraw cb");
-  EXPECT_GE(last.hold.value_or(Duration::zero()), std::chrono::milliseconds(20));
+  EXPECT_GE(last.min_interval.value_or(Duration::zero()), std::chrono::milliseconds(20));
 }
 
 TEST_F(GroupTest, HoldsGoBackAfterTheTimeout) {

@@ -66,7 +66,7 @@ void PodReconcile::leave_kept(NodeChoice& choice) {
   });
   if (dropped == 0) return;
   // Nothing unparks the pod when the nodes are no longer kept.
-  outcome_.look_again_in(std::chrono::seconds(30));
+  outcome_.requeue_in(std::chrono::seconds(30));
   kept_from_ = "; " + std::to_string(dropped) + " more nodes are kept for " + keeper->shown;
   if (choice.nodes.empty())
     choice.why_none = "the nodes that would take the pod are kept for " + keeper->shown +
@@ -106,16 +106,16 @@ size_t GroupReconcile::keep_nodes(const std::vector<Member*>& asked, GroupNodes&
     if (shapes.size() > kMostKinds) break;
     std::vector<allocator::NodeId> order;
     for (const gang::Candidate& candidate : nodes.candidates(i)) order.push_back(candidate.node);
-    const allocator::Room room = tools_.allocator.room(request, order);
-    if (!room.finished) break;  // try again in the next reconcile
+    const allocator::FitCounts fits = tools_.allocator.fit_counts(request, order);
+    if (!fits.finished) break;  // try again in the next reconcile
     for (size_t n = 0; n < order.size(); ++n) {
-      if (room.at_best[n] == 0) continue;
+      if (fits.at_best[n] == 0) continue;
       const std::string name = tools_.inventory.node_name(order[n]);
       Place& place = places[name];
       const bool first = place.node.empty();
       place.node = name;
-      place.now = std::max(place.now, room.now[n]);
-      place.at_best = first ? room.at_best[n] : std::min(place.at_best, room.at_best[n]);
+      place.now = std::max(place.now, fits.now[n]);
+      place.at_best = first ? fits.at_best[n] : std::min(place.at_best, fits.at_best[n]);
       const std::string& required = members_.topology.required;
       if (required.starts_with(api::kAttributeLevel))
         place.domain = gang::attribute_of_node(tools_.inventory, order[n], required).value_or("");

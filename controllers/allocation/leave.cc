@@ -28,13 +28,13 @@ bool PodReconcile::leave() {
     if (version == announced->second) return leave_claim(claim);
     // An older version: our view is behind, or the annotation was written by hand. A live GET decides.
     const Ref ref = ref_of(*claim.claim);
-    if (view_.confirmed(ref) == Presence::kUnknown) outcome_.add(Confirm{ref});
+    if (view_.confirmed(ref) == Presence::kUnknown) outcome_.add(LiveGet{ref});
     if (view_.confirmed(ref) == Presence::kPresent) void_announcements.insert(claim.claim->metadata.uid);
   };
   for (const ClaimState& claim : state_.claims) look_at(claim);
   for (const ClaimState& claim : state_.abandoned) look_at(claim);
   if (!void_announcements.empty()) remove_void(void_announcements);
-  if (outcome_.has_writes()) outcome_.hold = retreat_delay(pod_, state_);
+  if (outcome_.has_writes()) outcome_.min_interval = retreat_delay(pod_, state_);
   return waits;
 }
 

@@ -92,7 +92,7 @@ TEST_F(LeavingClaims, AProvenClaimIsLeftWhenItsNodeRefusesThePodBeforeTheGateGoe
   EXPECT_TRUE(body()["status"]["allocation"].is_null());
   EXPECT_TRUE(body()["status"]["reservedFor"].is_null());
   EXPECT_EQ(write().release_pod, "p-uid");
-  EXPECT_TRUE(last.hold);
+  EXPECT_TRUE(last.min_interval);
   left(claim);
   nodes.refused = {"n1"};
   ASSERT_EQ(pass(), "allocate c");
@@ -173,16 +173,16 @@ TEST_F(LeavingClaims, TheLastReservationDoesNotTakeTheAllocationFromAPodThatWasL
   ASSERT_EQ(pass(), "announce-leaving p");
   announced();
   EXPECT_EQ(pass(), "") << "the first pod is not in our view: the server is asked";
-  EXPECT_TRUE(last.has_confirms());
+  EXPECT_TRUE(last.has_live_gets());
   const Ref first{Kind::kPod, "default", "first", "first-uid"};
-  view.confirm(first, Presence::kPresent);
+  view.live_get(first, Presence::kPresent);
   ASSERT_EQ(pass(), "unlist c");
   EXPECT_EQ(body()["metadata"]["annotations"][kProvenForAnnotation], "first/first-uid");
   shared = unlisted(shared);
   ASSERT_EQ(pass(), "leave c");
   EXPECT_FALSE(body()["status"].contains("allocation"));
   EXPECT_TRUE(body()["status"]["reservedFor"].is_null());
-  view.confirm(first, Presence::kAbsent);
+  view.live_get(first, Presence::kAbsent);
   ASSERT_EQ(pass(), "leave c");
   EXPECT_TRUE(body()["status"].contains("allocation")) << "the first pod is gone";
 }
@@ -208,10 +208,10 @@ TEST_F(LeavingClaims, AForgedAnnouncementHoldsNothing) {
   const api::ResourceClaim claim = proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
   for (const bool releasing : {false, true}) {
     options.release_gates = releasing;
-    view.confirmations.clear();
+    view.live_answers.clear();
     EXPECT_EQ(pass(), "") << "our view may be behind: the server is asked";
-    EXPECT_TRUE(last.has_confirms());
-    view.confirm({Kind::kClaim, "default", "c", "c-uid"}, Presence::kPresent);
+    EXPECT_TRUE(last.has_live_gets());
+    view.live_get({Kind::kClaim, "default", "c", "c-uid"}, Presence::kPresent);
     ASSERT_EQ(pass(), "remove-void-leaving p");
     EXPECT_EQ(body()["metadata"]["annotations"][kLeavingAnnotation], "other@3");
     ASSERT_TRUE(write().success_event);

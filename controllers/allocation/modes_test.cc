@@ -36,7 +36,7 @@ TEST_F(Modes, BindsOnlyAfterTheProof) {
   EXPECT_EQ(write().subresource, "binding");
   EXPECT_EQ(body()["target"]["name"], "n2");
   EXPECT_EQ(body()["metadata"]["uid"], "p-uid");
-  EXPECT_TRUE(last.hold);
+  EXPECT_TRUE(last.min_interval);
 }
 
 // One event a pod says which devices it got, also where the reconciles of another pod proved all of its claims.

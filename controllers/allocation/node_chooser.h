@@ -36,7 +36,7 @@ struct NodeChoice {
   // The inventory's numbers of the nodes, one per node; empty when the chooser does not know them (see numbers_of()).
   std::vector<allocator::NodeId> numbers{};
   // Some node was refused because of what others use there (or may be): a pod that leaves may change that.
-  bool depends_on_room = true;
+  bool depends_on_capacity = true;
 
   // Drops the nodes for which `drop` is true, and their facts and numbers; returns how many.
   template <class Predicate>
@@ -51,7 +51,7 @@ struct NodeChoice {
       ++kept;
     }
     nodes.resize(kept);
-    if (kept < before) depends_on_room = true;  // the caller's reason is unknown here
+    if (kept < before) depends_on_capacity = true;  // the caller's reason is unknown here
     if (!facts.empty()) facts.resize(kept);
     if (!numbers.empty()) numbers.resize(kept);
     return before - kept;

@@ -73,7 +73,7 @@ class Starving : public OrderTest {
 
 TEST_F(Starving, ASmallerPodPassesAYoungGroup) {
   group_of_four(std::chrono::minutes(4));
-  EXPECT_EQ(last.look_again, std::chrono::minutes(1)) << "then nodes are kept";
+  EXPECT_EQ(last.requeue_after, std::chrono::minutes(1)) << "then nodes are kept";
   EXPECT_EQ(small_pod(), "allocate cp ");
 }
 
@@ -82,7 +82,7 @@ TEST_F(Starving, AfterAWhileNobodyOfItsPriorityPasses) {
   EXPECT_NE(event().note.find("2 nodes are kept for it"), std::string::npos) << event().note;
   EXPECT_EQ(small_pod(), "event FailedScheduling ");
   EXPECT_NE(event().note.find("kept for job default/train"), std::string::npos) << event().note;
-  EXPECT_EQ(last.look_again, std::chrono::seconds(30));
+  EXPECT_EQ(last.requeue_after, std::chrono::seconds(30));
   EXPECT_EQ(small_pod(-1), "event FailedScheduling ");
   EXPECT_EQ(small_pod(1), "allocate cp ") << "a higher priority passes";
 }
@@ -154,12 +154,12 @@ class Returning : public OrderTest {
     return pod;
   }
   // As the watch and the lifecycle controller do it.
-  Triggers end(const std::string& name, const std::string& phase = "Failed") {
+  EnqueueRequests end(const std::string& name, const std::string& phase = "Failed") {
     const api::Pod before = *view.pod("default/" + name);
     api::Pod after = before;
     after.phase = phase;
     view.put(after);
-    Triggers out;
+    EnqueueRequests out;
     reconciler_.on_pod(view, &before, &after, out);
     put(make_claim("c" + name));
     return out;
@@ -174,9 +174,9 @@ class Returning : public OrderTest {
 };
 
 TEST_F(Returning, ItsDevicesAreKeptUntilItComesAgain) {
-  const Triggers out = end("d");
-  ASSERT_EQ(out.later.size(), 1u) << "then they are free";
-  EXPECT_EQ(out.later[0].second, options.gang_hold_timeout);
+  const EnqueueRequests out = end("d");
+  ASSERT_EQ(out.delayed.size(), 1u) << "then they are free";
+  EXPECT_EQ(out.delayed[0].second, options.gang_hold_timeout);
   EXPECT_EQ(single_pod().find("allocate"), std::string::npos);
   EXPECT_NE(event().note.find("1 device is kept for job default/train"), std::string::npos) << event().note;
   EXPECT_EQ(single_pod(1), "allocate cp ") << "a higher priority passes";
@@ -210,16 +210,16 @@ TEST_F(Returning, NothingIsKeptForAGroupThatGoes) {
     api::Pod after = before;
     after.metadata.deletion_timestamp = format_rfc3339(view.time);
     view.put(after);
-    Triggers out;
+    EnqueueRequests out;
     reconciler_.on_pod(view, &before, &after, out);
-    const bool woken = std::find(out.wakes.begin(), out.wakes.end(), "class/gpu") != out.wakes.end();
+    const bool woken = std::find(out.causes.begin(), out.causes.end(), "class/gpu") != out.causes.end();
     EXPECT_EQ(woken, std::string(name) == "c");
   }
   EXPECT_EQ(single_pod(), "allocate cp ");
 }
 
 TEST_F(Returning, NothingIsKeptForOneThatSucceeded) {
-  EXPECT_TRUE(end("d", "Succeeded").later.empty());
+  EXPECT_TRUE(end("d", "Succeeded").delayed.empty());
   EXPECT_EQ(single_pod(), "allocate cp ");
 }
 
@@ -227,9 +227,9 @@ TEST_F(Returning, NothingIsKeptOnceItRunsAgain) {
   end("d");
   const api::Pod again = running("e", "n1");
   view.put(again);
-  Triggers out;
+  EnqueueRequests out;
   reconciler_.on_pod(view, nullptr, &again, out);
-  EXPECT_NE(std::find(out.wakes.begin(), out.wakes.end(), "class/gpu"), out.wakes.end());
+  EXPECT_NE(std::find(out.causes.begin(), out.causes.end(), "class/gpu"), out.causes.end());
   EXPECT_EQ(single_pod(), "allocate cp ");
 }
 

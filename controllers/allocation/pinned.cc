@@ -193,7 +193,7 @@ Outcome look_at_pinned(const View& view, const api::Pod& pod, const Options& opt
              without_digits(condition.message) + pin->where + what});
   // The nomination, the label or the condition may change without an event that requeues the pod.
   if (options.recreate_pinned_pods)
-    outcome.look_again_in(kept.empty() ? std::max<Duration>(left, std::chrono::seconds(1)) : std::chrono::minutes(1));
+    outcome.requeue_in(kept.empty() ? std::max<Duration>(left, std::chrono::seconds(1)) : std::chrono::minutes(1));
   return outcome;
 }
 

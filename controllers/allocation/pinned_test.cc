@@ -51,7 +51,7 @@ TEST_F(Pinned, IsEvictedAfterTenMinutesAndItsOwnerGoesElsewhere) {
   EXPECT_EQ(avoided.nodes, std::vector<std::string>{"n1"});
   view.time -= std::chrono::seconds(1);
   EXPECT_EQ(pass(), "event PinnedUnschedulable");
-  EXPECT_EQ(last.look_again, Duration(std::chrono::seconds(1)));
+  EXPECT_EQ(last.requeue_after, Duration(std::chrono::seconds(1)));
 }
 
 TEST_F(Pinned, TheReasonIsKubeSchedulersAndWhatHolds) {

@@ -57,7 +57,7 @@ Outcome PodReconcile::wait_for_group(const Membership& membership) {
 Outcome PodReconcile::wait_with_group(const std::string& why) {
   if (!why.empty()) show_waiting(why, why);
   count_pending("GroupWaits");
-  outcome_.look_again_in(std::chrono::seconds(60));
+  outcome_.requeue_in(std::chrono::seconds(60));
   return std::move(outcome_);
 }
 

@@ -79,7 +79,7 @@ class PodReconcile {
   // True when every holder in the conflict, the pod's own claims aside, is proven or not ours: none will give way.
   bool stays(const inventory::AuditFinding& conflict) const;
   // Gives way to the other holders in the overlap, or reports the conflict.
-  void yield_to(const Conflicts& conflicts);
+  void withdraw_for(const Conflicts& conflicts);
   void prove();
   // P3: one write for each claim that needs a mark.
   void add_marks();
@@ -100,7 +100,7 @@ class PodReconcile {
   // Withdraws or leaves claims that are reserved for the pod and no longer of use to it.
   bool drop_abandoned();
   // Nothing fits: frees what pins the pod. Withdraws what is unproven (P5), else leaves what is proven (P8).
-  bool give_back() {
+  bool withdraw_all() {
     if (withdraw()) return true;
     const bool left = leave_unlisted(state_.claims);
     return announce_leaving(state_.claims) || left || drop_extended();
@@ -145,7 +145,7 @@ class PodReconcile {
   bool reserve(const NodeChoice& choice);
   // Lists the pod as a user of its claims before its gate is lifted. True when something was or cannot be written.
   bool enlist();
-  void let_go(const NodeChoice& choice);
+  void lift_gate(const NodeChoice& choice);
   void warn_of_binding_conditions();
   std::string devices_words() const;
   reconcile::Event allocated_event() const;
@@ -213,9 +213,9 @@ class PodReconcile {
   const std::shared_ptr<const api::ResourceClaim> extended_claim_;
   // The extended resources that the claim serves, or is supposed to serve while nodes are tried.
   std::optional<std::vector<reconcile::ExtendedResource>> claimed_;
-  std::string kept_from_;        // a clause: what the last choice left out for a group
-  bool waits_for_pods_ = false;  // the last choice of nodes depended on other pods
-  bool waits_for_room_ = true;   // or on the capacity that others use there
+  std::string kept_from_;           // a clause: what the last choice left out for a group
+  bool waits_for_pods_ = false;     // the last choice of nodes depended on other pods
+  bool waits_for_capacity_ = true;  // or on the capacity that others use there
   reconcile::Outcome outcome_;
 };
 

@@ -125,9 +125,9 @@ TEST_F(Protocol, TheGateGoesOnceTheStreamShowsTheReservations) {
   EXPECT_EQ(pass(), "lift-gate p");
   options.release_gates = false;
   view.streamed_claims.clear();
-  Triggers triggers;
-  AllocationReconciler(options, inventory, allocator, nodes).on_streamed_claim(view, &claim, &reserved, triggers);
-  EXPECT_EQ(triggers.keys, std::vector<Key>{pod_key("default/p")});
+  EnqueueRequests enqueued;
+  AllocationReconciler(options, inventory, allocator, nodes).on_streamed_claim(view, &claim, &reserved, enqueued);
+  EXPECT_EQ(enqueued.keys, std::vector<Key>{pod_key("default/p")});
   EXPECT_EQ(pass(), "lift-gate p");
 }
 
@@ -138,8 +138,8 @@ TEST_F(Protocol, YieldsToAnOverlapWhileUnmarked) {
   allocated("c", "n1", "gpu-0", true, {"p"});
   allocated("theirs", "n1", "gpu-0", false, {"other"});
   ASSERT_EQ(pass(), "withdraw c");
-  EXPECT_TRUE(last.hold) << "rivals must not meet again at once";
-  EXPECT_GE(*last.hold, 20ms);
+  EXPECT_TRUE(last.min_interval) << "rivals must not meet again at once";
+  EXPECT_GE(*last.min_interval, 20ms);
   EXPECT_EQ(write().release_pod, "p-uid");
 }
 
@@ -168,7 +168,7 @@ TEST_F(Protocol, AnInnocentSiblingIsNotWithdrawnForAConflictThatStays) {
     allocated("c2", "n1", "gpu-1", true, {"p"});
     const std::string expected = c.marked ? "announce-leaving p" : "event DeviceConflict";
     EXPECT_EQ(pass(), expected);
-    EXPECT_TRUE(c.marked || last.look_again);
+    EXPECT_TRUE(c.marked || last.requeue_after);
     put(make_claim("c2"));
     EXPECT_EQ(pass(), expected) << "nothing is allocated beside it";
     EXPECT_TRUE(c.marked || event().note.find("gpu-0") != std::string::npos);
@@ -191,7 +191,7 @@ TEST_F(Protocol, AConflictSeenAfterTheMarkKeepsTheGate) {
   // ours.
   allocated("theirs", "n1", "gpu-0", true, {"other"});
   EXPECT_EQ(pass(), "") << "it is not gone yet";
-  EXPECT_TRUE(last.look_again);
+  EXPECT_TRUE(last.requeue_after);
   put(make_claim("theirs"));
   EXPECT_EQ(pass(), "lift-gate p");
 }
@@ -205,7 +205,7 @@ TEST_F(Protocol, AConflictSeenAfterTheMarkKeepsAPodFromBeingBound) {
   ASSERT_EQ(pass(), "bind p");
   allocated("theirs", "n1", "gpu-0", false, {"other"});
   EXPECT_EQ(pass(), "event DeviceConflict");
-  EXPECT_TRUE(last.look_again);
+  EXPECT_TRUE(last.requeue_after);
 }
 
 TEST_F(Protocol, AMarkedClaimIsNeverWithdrawn) {

@@ -35,7 +35,7 @@ bool PodReconcile::stays(const inventory::AuditFinding& conflict) const {
 
 // Withdrawing helps only if an allocation of ours is part of the overlap itself: withdrawing the sibling of one that
 // stays would only repeat the conflict.
-void PodReconcile::yield_to(const Conflicts& conflicts) {
+void PodReconcile::withdraw_for(const Conflicts& conflicts) {
   const bool helps = std::any_of(state_.claims.begin(), state_.claims.end(), [&](const ClaimState& claim) {
     return withdrawable(claim) &&
            std::any_of(conflicts.begin(), conflicts.end(), [&](const inventory::AuditFinding& conflict) {
@@ -55,18 +55,18 @@ void PodReconcile::yield_to(const Conflicts& conflicts) {
   const bool left = leave_unlisted(in_conflict);
   if (announce_leaving(in_conflict) || left) return count_failure("LostRace");
   waits("DeviceConflict", "held back: " + conflicts.front().message, conflicts.front().message);
-  outcome_.look_again_in(std::chrono::seconds(30));
+  outcome_.requeue_in(std::chrono::seconds(30));
 }
 
 void PodReconcile::prove() {
   // The reconciles of the pod for which a claim is reserved prove the claim.
   for (const ClaimState& claim : state_.claims)
     if (claim.needs_proof() && !claim.in_stream) return;  // the stream requeues the key
-  if (const Conflicts conflicts = conflicts_of_allocated(); !conflicts.empty()) return yield_to(conflicts);
+  if (const Conflicts conflicts = conflicts_of_allocated(); !conflicts.empty()) return withdraw_for(conflicts);
   if (role_ != Role::kBoundBare) {
     const NodeChoice choice = candidate_nodes();
     if (waits_for_watch(choice)) return;
-    if (choice.nodes.empty() && (releasing() ? withdraw() : give_back())) return;
+    if (choice.nodes.empty() && (releasing() ? withdraw() : withdraw_all())) return;
     if (choice.nodes.empty() && !releasing()) return no_node(choice);
     if (!choice.nodes.empty() && !prepared(choice)) return;
   }
@@ -128,7 +128,7 @@ bool PodReconcile::withdraw() {
     outcome_.add(std::move(write));
     any = true;
   }
-  if (any) outcome_.hold = retreat_delay(pod_, state_);
+  if (any) outcome_.min_interval = retreat_delay(pod_, state_);
   return any;
 }
 

@@ -23,9 +23,9 @@ class Refused : public AllocationTest {
   std::string after(const api::Pod* before, const api::Pod& now) {
     view.put(now);
     const AllocationReconciler reconciler(options, inventory, allocator, nodes);
-    reconcile::Triggers triggers;
-    reconciler.on_pod(view, before, &now, triggers);
-    return triggers.keys.empty() ? "not looked at" : pass();
+    reconcile::EnqueueRequests enqueued;
+    reconciler.on_pod(view, before, &now, enqueued);
+    return enqueued.keys.empty() ? "not looked at" : pass();
   }
   std::string counted() const {
     for (const reconcile::Effect& effect : last.effects)

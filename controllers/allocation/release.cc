@@ -23,10 +23,10 @@ void PodReconcile::use() {
     Conflicts conflicts = conflicts_of_allocated();
     const bool overlap = !conflicts.empty();
     std::erase_if(conflicts, [&](const auto& conflict) { return !stays(conflict); });
-    if (!conflicts.empty()) return yield_to(conflicts);
+    if (!conflicts.empty()) return withdraw_for(conflicts);
     // An unproven allocation of ours gives way to a proven one, so wait for that. Going at once would trust our mark,
     // which a tenant may have written: then the other's proof may be older, and its mark under way.
-    if (overlap) return void(outcome_.look_again_in(kOverlapPause));
+    if (overlap) return void(outcome_.requeue_in(kOverlapPause));
   }
   NodeChoice choice;
   // Without claims the gate has nothing to wait for, and kube-scheduler finds the node.
@@ -34,12 +34,12 @@ void PodReconcile::use() {
     choice = candidate_nodes();
     if (waits_for_watch(choice)) return;
     // A pod that cannot run where its claims are must not hold them: others may wait for the devices.
-    if (choice.nodes.empty() && !releasing()) return give_back() ? void() : no_node(choice);
+    if (choice.nodes.empty() && !releasing()) return withdraw_all() ? void() : no_node(choice);
   }
   if (role_ == Role::kToBind && !prepared(choice)) return;
   const bool reserving = reserve(choice);
   if (outcome_.has_writes() || enlist() || reserving) return;
-  if (!state_.unpublished || releasing()) let_go(choice);
+  if (!state_.unpublished || releasing()) lift_gate(choice);
 }
 
 bool PodReconcile::reserve(const NodeChoice& choice) {
@@ -86,7 +86,7 @@ bool PodReconcile::enlist() {
   return busy;
 }
 
-void PodReconcile::let_go(const NodeChoice& choice) {
+void PodReconcile::lift_gate(const NodeChoice& choice) {
   if (role_ == Role::kToBind) {
     if (!publish_extended()) return;
     const std::string node(choice.nodes.front());
@@ -100,7 +100,7 @@ void PodReconcile::let_go(const NodeChoice& choice) {
     outcome_.add(std::move(write));
     // If the reconciles of other pods proved all of its claims, no event has said so yet.
     if (!state_.claims.empty() && !view_.last_event(pod_.metadata.uid, "Allocated")) outcome_.add(allocated_event());
-    outcome_.hold = std::chrono::seconds(2);  // the answer does not contain the pod: the stream shows it bound
+    outcome_.min_interval = std::chrono::seconds(2);  // the answer does not contain the pod: the stream shows it bound
     return;
   }
   api::NodeSelectorTerm term;

@@ -107,7 +107,7 @@ void PodReconcile::ignore_group(const std::string& why) {
 
 void PodReconcile::no_node(const NodeChoice& choice) {
   park({std::string(kNodesCause)});
-  if (choice.ask_again) outcome_.look_again_in(*choice.ask_again);
+  if (choice.ask_again) outcome_.requeue_in(*choice.ask_again);
   const std::string pins = what_pins();
   std::string note = choice.why_none;
   std::string signature = without_numbers(note);
@@ -171,7 +171,7 @@ void PodReconcile::undecided(const allocator::FoundNodes& found) {
 
 void PodReconcile::unfinished(const allocator::FoundNodes& found) {
   constexpr uint32_t kWorthAnEvent = 16;  // slices: about 100 ms
-  outcome_.look_again_in(found.ask_again);
+  outcome_.requeue_in(found.ask_again);
   outcome_.goes_on = true;
   if (found.slices < kWorthAnEvent) return;
   waits("AllocationInSlices",
@@ -195,12 +195,12 @@ std::set<Cause> PodReconcile::causes_of(const allocator::Request& request) const
 
 void PodReconcile::park(const std::set<Cause>& causes) {
   std::vector<Cause> all(causes.begin(), causes.end());
-  if (waits_for_room_) all.emplace_back(kRoomCause);
+  if (waits_for_capacity_) all.emplace_back(kCapacityCause);
   if (waits_for_pods_) all.emplace_back(kPodsCause);
   if (!volume_claim_keys_of(pod_).empty()) all.emplace_back(kVolumesCause);
   outcome_.park = Park{std::move(all), pod_.priority, waits_since(view_, pod_),
                        shape_of(pod_, nodes_.shape(pod_), state_.claims, waits_for_pods_)};
-  outcome_.look_again_in(options_.retry_parked);
+  outcome_.requeue_in(options_.retry_parked);
 }
 
 std::string PodReconcile::what_pins() const {

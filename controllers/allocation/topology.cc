@@ -81,7 +81,7 @@ bool PodReconcile::allocate_near(const Neighbours& near, allocator::Request& req
   const std::vector<PodReconcile*> self{this};
   GroupNodes nodes(self, view_, inventory_, nodes_);
   gang::Decision decision = gangs_.decide(asked, nodes);
-  if (nodes.watch_lags()) return outcome_.look_again_in(std::chrono::seconds(1)), true;
+  if (nodes.watch_lags()) return outcome_.requeue_in(std::chrono::seconds(1)), true;
   switch (decision.outcome) {
     case gang::Outcome::kFound: {
       allocator::Decision found;
@@ -96,13 +96,13 @@ bool PodReconcile::allocate_near(const Neighbours& near, allocator::Request& req
       return true;
     }
     case gang::Outcome::kUnfinished:
-      outcome_.look_again_in(decision.ask_again);
+      outcome_.requeue_in(decision.ask_again);
       outcome_.goes_on = true;
       return true;
     case gang::Outcome::kImpossible:
       // Only a preference was requested, so no node has capacity: the usual code reports why.
       if (near.wish.required.empty()) return false;
-      if (give_back()) return true;
+      if (withdraw_all()) return true;
       park(causes_of(request));
       waits("FailedScheduling", "in one domain of " + near.wish.required + ": " + decision.reason,
             "domain of " + near.wish.required);

@@ -17,23 +17,23 @@ TEST_F(Wakes, FreedDevicesWakeWhoCouldUseThem) {
   const api::ResourceClaim before = allocated("c", "n1", "gpu-0", false, {});
   api::ResourceClaim after = before;
   after.status = {};
-  Triggers triggers;
-  reconciler.on_streamed_claim(view, &before, &after, triggers);
-  EXPECT_EQ(triggers.wakes, (std::vector<Cause>{"class/gpu", "driver/gpu.example.com"}));
-  triggers = {};
-  reconciler.on_streamed_claim(view, &before, nullptr, triggers);
-  EXPECT_EQ(triggers.wakes.size(), 2u);
-  triggers = {};
-  reconciler.on_streamed_claim(view, &before, &before, triggers);
-  EXPECT_TRUE(triggers.wakes.empty());
+  EnqueueRequests enqueued;
+  reconciler.on_streamed_claim(view, &before, &after, enqueued);
+  EXPECT_EQ(enqueued.causes, (std::vector<Cause>{"class/gpu", "driver/gpu.example.com"}));
+  enqueued = {};
+  reconciler.on_streamed_claim(view, &before, nullptr, enqueued);
+  EXPECT_EQ(enqueued.causes.size(), 2u);
+  enqueued = {};
+  reconciler.on_streamed_claim(view, &before, &before, enqueued);
+  EXPECT_TRUE(enqueued.causes.empty());
 }
 
 TEST_F(Wakes, WhatCountedOnANodeWakesWhoWaitsForRoom) {
   const AllocationReconciler reconciler(options, inventory, allocator, nodes);
   const auto wakes_when_gone = [&](const api::Pod& pod) {
-    Triggers triggers;
-    reconciler.on_pod(view, &pod, nullptr, triggers);
-    return triggers.wakes == std::vector<Cause>{"room"};
+    EnqueueRequests enqueued;
+    reconciler.on_pod(view, &pod, nullptr, enqueued);
+    return enqueued.causes == std::vector<Cause>{"capacity"};
   };
   put(make_claim("c"));
   EXPECT_FALSE(wakes_when_gone(make_pod("p", {"c"}))) << "waits itself";
@@ -46,18 +46,18 @@ TEST_F(Wakes, WhatCountedOnANodeWakesWhoWaitsForRoom) {
   EXPECT_FALSE(wakes_when_gone(make_pod("p", {}, false))) << "none of ours";
   api::ResourceClaim after = before;
   after.status = {};
-  Triggers triggers;
-  reconciler.on_streamed_claim(view, &before, &after, triggers);
-  EXPECT_EQ(triggers.wakes, (std::vector<Cause>{"class/gpu", "driver/gpu.example.com", "room"})) << "withdrawn";
+  EnqueueRequests enqueued;
+  reconciler.on_streamed_claim(view, &before, &after, enqueued);
+  EXPECT_EQ(enqueued.causes, (std::vector<Cause>{"class/gpu", "driver/gpu.example.com", "capacity"})) << "withdrawn";
 }
 
 // Affinity waits for pods that come, spreading for those that come elsewhere.
 TEST_F(Wakes, PodsOnNodesWakeWhoWaitsForPods) {
   const AllocationReconciler reconciler(options, inventory, allocator, nodes);
   const auto wakes = [&](const api::Pod* before, const api::Pod* after) {
-    Triggers triggers;
-    reconciler.on_pod(view, before, after, triggers);
-    return triggers.wakes;
+    EnqueueRequests enqueued;
+    reconciler.on_pod(view, before, after, enqueued);
+    return enqueued.causes;
   };
   const api::Pod pending = make_pod("p", {}, false);
   api::Pod bound = pending;
@@ -71,15 +71,15 @@ TEST_F(Wakes, PodsOnNodesWakeWhoWaitsForPods) {
   api::Pod smaller = bound;
   smaller.containers.resize(1);
   smaller.containers[0].requests["cpu"] = "1";
-  EXPECT_EQ(wakes(&bound, &smaller), std::vector<Cause>{"room"}) << "resized in place";
-  EXPECT_EQ(wakes(&bound, nullptr), std::vector<Cause>{"room"}) << "who waits for pods waits for room, too";
+  EXPECT_EQ(wakes(&bound, &smaller), std::vector<Cause>{"capacity"}) << "resized in place";
+  EXPECT_EQ(wakes(&bound, nullptr), std::vector<Cause>{"capacity"}) << "who waits for pods waits for room, too";
 
   view.put(make_pod("w", {"c"}));
   put(make_claim("c"));
   nodes.refused = {"n1", "n2"};
   nodes.depends_on_pods = true;
   pass("w");
-  EXPECT_EQ(last.park->causes, (std::vector<Cause>{"nodes", "room", "pods"}));
+  EXPECT_EQ(last.park->causes, (std::vector<Cause>{"nodes", "capacity", "pods"}));
 }
 
 // Hundreds of pods may wait for devices while others come and go every moment.
@@ -88,21 +88,21 @@ TEST_F(Wakes, WhoIsRefusedByNoNodeForWhatOthersHaveThereDoesNotWaitForRoom) {
   api::ResourceClaim none_fits = make_claim("c");
   none_fits.spec.requests[0].exactly->selectors = {"false"};
   put(none_fits);
-  nodes.depends_on_room = false;
+  nodes.depends_on_capacity = false;
   pass("w");
   ASSERT_TRUE(last.park);
-  EXPECT_EQ(std::count(last.park->causes.begin(), last.park->causes.end(), kRoomCause), 0);
+  EXPECT_EQ(std::count(last.park->causes.begin(), last.park->causes.end(), kCapacityCause), 0);
   EXPECT_EQ(std::count(last.park->causes.begin(), last.park->causes.end(), kNodesCause), 1);
   NodeChoice choice = nodes.choose({}, {});
   choice.drop_nodes([](std::string_view node) { return node == "n1"; });
-  EXPECT_TRUE(choice.depends_on_room) << "the caller had a reason of its own";
+  EXPECT_TRUE(choice.depends_on_capacity) << "the caller had a reason of its own";
 }
 
 TEST_F(Wakes, RoomThatAWithdrawalLeavesWakesWhoWaitsForRoom) {
   const AllocationReconciler reconciler(options, inventory, allocator, nodes);
-  Triggers out;
-  reconciler.on_room_released(view, out);
-  EXPECT_EQ(out.wakes, std::vector<Cause>{"room"});
+  EnqueueRequests out;
+  reconciler.on_capacity_released(view, out);
+  EXPECT_EQ(out.causes, std::vector<Cause>{"capacity"});
 }
 
 TEST_F(Wakes, ANodeWakesWhenItsTaintsChangeAndNotWhenItsStatusDoes) {
@@ -111,12 +111,12 @@ TEST_F(Wakes, ANodeWakesWhenItsTaintsChangeAndNotWhenItsStatusDoes) {
   before.metadata.name = "n1";
   before.taints = {{"a", "b", "NoSchedule", ""}};
   api::Node after = before;
-  Triggers triggers;
-  reconciler.on_node(view, &before, &after, triggers);
-  EXPECT_TRUE(triggers.wakes.empty());
+  EnqueueRequests enqueued;
+  reconciler.on_node(view, &before, &after, enqueued);
+  EXPECT_TRUE(enqueued.causes.empty());
   after.taints[0].effect = "PreferNoSchedule";
-  reconciler.on_node(view, &before, &after, triggers);
-  EXPECT_EQ(triggers.wakes, std::vector<Cause>{"nodes"});
+  reconciler.on_node(view, &before, &after, enqueued);
+  EXPECT_EQ(enqueued.causes, std::vector<Cause>{"nodes"});
 }
 
 // A class without selectors takes devices of any driver: those of the second have to wake, too.
@@ -156,9 +156,9 @@ TEST_F(Wakes, ASliceWakesWhoCouldUseItsDriver) {
   const AllocationReconciler reconciler(options, inventory, allocator, nodes);
   api::ResourceSlice slice;
   slice.driver = "other.example.com";
-  Triggers triggers;
-  reconciler.on_slice(view, nullptr, &slice, triggers);
-  EXPECT_EQ(triggers.wakes, (std::vector<Cause>{"driver/other.example.com", "slices"}));
+  EnqueueRequests enqueued;
+  reconciler.on_slice(view, nullptr, &slice, enqueued);
+  EXPECT_EQ(enqueued.causes, (std::vector<Cause>{"driver/other.example.com", "slices"}));
   const auto parked_under = [&](const std::string& cause) {
     return std::find(last.park->causes.begin(), last.park->causes.end(), cause) != last.park->causes.end();
   };
@@ -182,9 +182,9 @@ TEST_F(Wakes, TheStreamReachingOurWriteBringsThePodBack) {
   const AllocationReconciler reconciler(options, inventory, allocator, nodes);
   view.put(make_pod("p", {"c"}));
   const api::ResourceClaim claim = allocated("c", "n1", "gpu-0", true, {"p"});
-  Triggers triggers;
-  reconciler.on_streamed_claim(view, nullptr, &claim, triggers);
-  EXPECT_EQ(triggers.keys, std::vector<Key>{pod_key("default/p")});
+  EnqueueRequests enqueued;
+  reconciler.on_streamed_claim(view, nullptr, &claim, enqueued);
+  EXPECT_EQ(enqueued.keys, std::vector<Key>{pod_key("default/p")});
 }
 
 }  // namespace dra::allocation::wakes_test

@@ -84,7 +84,7 @@ class Pass {
       case Presence::kAbsent:
         return true;
       case Presence::kUnknown:
-        outcome_.add(Confirm{ref});
+        outcome_.add(LiveGet{ref});
         return false;
       case Presence::kPresent:
         return false;
@@ -146,10 +146,10 @@ class Pass {
     WallTime created;
     if (parse_rfc3339(pod_.metadata.creation_timestamp, created))
       if (const auto age = std::chrono::duration_cast<Duration>(view_.now() - created); age < kTemplateMayFollow)
-        return void(outcome_.look_again_in(kTemplateMayFollow - age));
+        return void(outcome_.requeue_in(kTemplateMayFollow - age));
     const Ref ref{Kind::kClaimTemplate, pod_.metadata.ns, *entry.resource_claim_template_name, ""};
     if (view_.confirmed(ref) == Presence::kUnknown) {
-      outcome_.add(Confirm{ref});
+      outcome_.add(LiveGet{ref});
     } else if (view_.confirmed(ref) == Presence::kAbsent) {
       // The template's add event requeues the key; no timer is needed.
       warn(entry.name, "resourceclaimtemplates \"" + *entry.resource_claim_template_name + "\" not found");
@@ -239,7 +239,7 @@ class Pass {
         set.push_back(*wished);
       }
     if (!news) return;
-    if (may_wait()) return void(outcome_.look_again_in(options_.patience - unallocated_for_));
+    if (may_wait()) return void(outcome_.requeue_in(options_.patience - unallocated_for_));
     outcome_.add(write_claim_statuses(pod_, set, node, "publish-claim-names"));
   }
 
@@ -269,7 +269,8 @@ Outcome ClaimTemplateReconciler::reconcile(const View& view, const Key& key) con
   return Pass(view, *pod, options_).run();
 }
 
-void ClaimTemplateReconciler::on_pod(const View&, const api::Pod* before, const api::Pod* after, Triggers& out) const {
+void ClaimTemplateReconciler::on_pod(const View&, const api::Pod* before, const api::Pod* after,
+                                     EnqueueRequests& out) const {
   if (!after || !wants_claims(*after)) return;
   if (before && before->resource_claim_statuses == after->resource_claim_statuses &&
       is_held(*before, options_) == is_held(*after, options_))
@@ -278,7 +279,7 @@ void ClaimTemplateReconciler::on_pod(const View&, const api::Pod* before, const 
 }
 
 void ClaimTemplateReconciler::on_claim(const View& view, const api::ResourceClaim* before,
-                                       const api::ResourceClaim* after, Triggers& out) const {
+                                       const api::ResourceClaim* after, EnqueueRequests& out) const {
   // Of a claim only its existence, its owner and its deletion matter.
   if (before && after && before->metadata.deleting() == after->metadata.deleting() &&
       before->metadata.owner_references == after->metadata.owner_references &&
@@ -302,7 +303,7 @@ void ClaimTemplateReconciler::on_claim(const View& view, const api::ResourceClai
 }
 
 void ClaimTemplateReconciler::on_claim_template(const View& view, const api::ResourceClaimTemplate*,
-                                                const api::ResourceClaimTemplate* after, Triggers& out) const {
+                                                const api::ResourceClaimTemplate* after, EnqueueRequests& out) const {
   if (!after) return;
   for (const api::Pod* pod : view.pods_of_template(after->metadata.key()))
     if (wants_claims(*pod)) out.add(pod_key(pod->metadata.key()));

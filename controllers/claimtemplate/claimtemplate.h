@@ -31,11 +31,11 @@ class ClaimTemplateReconciler : public reconcile::Reconciler {
   reconcile::Outcome reconcile(const reconcile::View& view, const reconcile::Key& key) const override;
 
   void on_pod(const reconcile::View& view, const api::Pod* before, const api::Pod* after,
-              reconcile::Triggers& out) const override;
+              reconcile::EnqueueRequests& out) const override;
   void on_claim(const reconcile::View& view, const api::ResourceClaim* before, const api::ResourceClaim* after,
-                reconcile::Triggers& out) const override;
+                reconcile::EnqueueRequests& out) const override;
   void on_claim_template(const reconcile::View& view, const api::ResourceClaimTemplate* before,
-                         const api::ResourceClaimTemplate* after, reconcile::Triggers& out) const override;
+                         const api::ResourceClaimTemplate* after, reconcile::EnqueueRequests& out) const override;
 
  private:
   Options options_;

@@ -87,9 +87,9 @@ TEST_F(ClaimTemplate, RecreatesAPublishedClaimOnlyAfterItsAbsenceIsConfirmed) {
   view.put(make_template("tpl"));
   const Outcome first = pass();
   EXPECT_TRUE(writes(first).empty());
-  ASSERT_EQ(only<Confirm>(first).size(), 1u);
-  EXPECT_EQ(only<Confirm>(first)[0].object, (Ref{Kind::kClaim, "default", "lost", ""}));
-  view.confirm({Kind::kClaim, "default", "lost", ""}, Presence::kAbsent);
+  ASSERT_EQ(only<LiveGet>(first).size(), 1u);
+  EXPECT_EQ(only<LiveGet>(first)[0].object, (Ref{Kind::kClaim, "default", "lost", ""}));
+  view.live_get({Kind::kClaim, "default", "lost", ""}, Presence::kAbsent);
   const std::vector<Write> w = writes(pass());
   ASSERT_EQ(w.size(), 2u);
   EXPECT_EQ(published(w[1]), std::vector<std::string>{"gpu=" + generated("gpu")});
@@ -97,20 +97,20 @@ TEST_F(ClaimTemplate, RecreatesAPublishedClaimOnlyAfterItsAbsenceIsConfirmed) {
 
 TEST_F(ClaimTemplate, MissingTemplateIsConfirmedThenReportedOnce) {
   view.put(make_pod("p", {"gpu"}));
-  ASSERT_EQ(only<Confirm>(pass()).size(), 1u);
-  view.confirm({Kind::kClaimTemplate, "default", "tpl", ""}, Presence::kAbsent);
+  ASSERT_EQ(only<LiveGet>(pass()).size(), 1u);
+  view.live_get({Kind::kClaimTemplate, "default", "tpl", ""}, Presence::kAbsent);
   const Outcome outcome = pass();
   EXPECT_TRUE(writes(outcome).empty());
-  EXPECT_FALSE(outcome.look_again) << "the template's arrival wakes the pod, no timer";
+  EXPECT_FALSE(outcome.requeue_after) << "the template's arrival wakes the pod, no timer";
   const std::vector<Event> events = only<Event>(outcome);
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].note, "PodResourceClaim gpu: resourceclaimtemplates \"tpl\" not found");
   view.emitted[{"p-uid", "FailedResourceClaimCreation"}] = events[0].signature;
   EXPECT_TRUE(pass().effects.empty());
-  Triggers triggers;
+  EnqueueRequests enqueued;
   view.put(make_template("tpl"));
-  reconciler.on_claim_template(view, nullptr, view.claim_template("default/tpl"), triggers);
-  EXPECT_EQ(triggers.keys, std::vector<Key>{pod_key("default/p")});
+  reconciler.on_claim_template(view, nullptr, view.claim_template("default/tpl"), enqueued);
+  EXPECT_EQ(enqueued.keys, std::vector<Key>{pod_key("default/p")});
   EXPECT_EQ(writes(pass()).size(), 2u);
 }
 
@@ -118,10 +118,10 @@ TEST_F(ClaimTemplate, ATemplateMayFollowItsPodWithinTwoSeconds) {
   api::Pod pod = make_pod("p", {"gpu"});
   pod.metadata.creation_timestamp = format_rfc3339(view.time - std::chrono::milliseconds(500));
   view.put(pod);
-  view.confirm({Kind::kClaimTemplate, "default", "tpl", ""}, Presence::kAbsent);
+  view.live_get({Kind::kClaimTemplate, "default", "tpl", ""}, Presence::kAbsent);
   const Outcome young = pass();
   EXPECT_TRUE(young.effects.empty());
-  EXPECT_TRUE(young.look_again);
+  EXPECT_TRUE(young.requeue_after);
   view.time += std::chrono::seconds(3);
   EXPECT_EQ(only<Event>(pass()).size(), 1u);
 }
@@ -186,9 +186,9 @@ TEST_F(ClaimTemplate, WaitsForAnOwnClaimThatIsBeingDeleted) {
   view.put(going);
   EXPECT_TRUE(pass().effects.empty());
   view.claims.clear();
-  Triggers triggers;
-  reconciler.on_claim(view, &going, nullptr, triggers);
-  EXPECT_EQ(triggers.keys, std::vector<Key>{pod_key("default/p")});
+  EnqueueRequests enqueued;
+  reconciler.on_claim(view, &going, nullptr, enqueued);
+  EXPECT_EQ(enqueued.keys, std::vector<Key>{pod_key("default/p")});
 }
 
 TEST_F(ClaimTemplate, DoesNotTouchTheTemplate) {  // upstream writes the annotation into the cached template
@@ -208,7 +208,7 @@ TEST_F(ClaimTemplate, LosingOneOfThreeClaimsSettlesInTwoWrites) {  // upstream a
   view.put(make_template("tpl"));
   EXPECT_TRUE(pass().effects.empty());
   view.claims.erase("default/claim-b");
-  view.confirm({Kind::kClaim, "default", "claim-b", ""}, Presence::kAbsent);
+  view.live_get({Kind::kClaim, "default", "claim-b", ""}, Presence::kAbsent);
   const std::vector<Write> w = writes(pass());
   ASSERT_EQ(w.size(), 2u);
   EXPECT_EQ(published(w[1]), (std::vector<std::string>{"a=claim-a", "b=" + generated("b"), "c=claim-c"}));
@@ -223,7 +223,7 @@ TEST_F(ClaimTemplate, DeletingThePublishedClaimMakesANewOne) {  // upstream find
   view.put(make_template("tpl"));
   pod.resource_claim_statuses = {{"gpu", generated("gpu")}};
   view.put(pod);
-  view.confirm({Kind::kClaim, "default", generated("gpu"), ""}, Presence::kAbsent);
+  view.live_get({Kind::kClaim, "default", generated("gpu"), ""}, Presence::kAbsent);
   const std::vector<Write> w = writes(pass());
   ASSERT_EQ(w.size(), 1u) << "the same name again: nothing new to publish";
   EXPECT_EQ(w[0].verb, Verb::kCreate);
@@ -234,7 +234,7 @@ TEST_F(ClaimTemplate, OneBadEntryDoesNotHoldUpTheGoodOnes) {
   pod.resource_claims[0].resource_claim_template_name = "absent";
   view.put(pod);
   view.put(make_template("tpl"));
-  view.confirm({Kind::kClaimTemplate, "default", "absent", ""}, Presence::kAbsent);
+  view.live_get({Kind::kClaimTemplate, "default", "absent", ""}, Presence::kAbsent);
   const std::vector<Write> w = writes(pass());
   ASSERT_EQ(w.size(), 2u);
   EXPECT_EQ(published(w[1]), std::vector<std::string>{"good=" + generated("good")});
@@ -276,12 +276,12 @@ TEST_F(ClaimTemplate, TemplateEventsWakeItsPodsInItsNamespaceOnly) {
   elsewhere.metadata.ns = "other";
   view.put(elsewhere);
   const api::ResourceClaimTemplate made = make_template("tpl");
-  Triggers triggers;
-  reconciler.on_claim_template(view, nullptr, &made, triggers);
-  EXPECT_EQ(triggers.keys, std::vector<Key>{pod_key("default/uses")});
-  triggers = {};
-  reconciler.on_claim_template(view, &made, nullptr, triggers);
-  EXPECT_TRUE(triggers.keys.empty());
+  EnqueueRequests enqueued;
+  reconciler.on_claim_template(view, nullptr, &made, enqueued);
+  EXPECT_EQ(enqueued.keys, std::vector<Key>{pod_key("default/uses")});
+  enqueued = {};
+  reconciler.on_claim_template(view, &made, nullptr, enqueued);
+  EXPECT_TRUE(enqueued.keys.empty());
 }
 
 }  // namespace dra::claimtemplate::claimtemplate_test

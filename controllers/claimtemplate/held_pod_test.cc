@@ -47,10 +47,10 @@ class HeldPod : public ClaimTemplate {
 TEST_F(HeldPod, GetsItsNamesWithTheNodeOfItsAllocation) {
   EXPECT_EQ(pass_publishes(), "nothing");
   EXPECT_EQ(writes(last).size(), 1u) << "the claim is created all the same";
-  EXPECT_EQ(last.look_again, Duration(std::chrono::seconds(5)));
+  EXPECT_EQ(last.requeue_after, Duration(std::chrono::seconds(5)));
   put_claim("gpu", "", std::chrono::seconds(2));
   EXPECT_EQ(pass_publishes(), "nothing");
-  EXPECT_EQ(last.look_again, Duration(std::chrono::seconds(3)));
+  EXPECT_EQ(last.requeue_after, Duration(std::chrono::seconds(3)));
   put_claim("gpu", "n1");
   EXPECT_EQ(pass_publishes(), "names@n1");
   put_claim("gpu", "*");
@@ -62,7 +62,7 @@ TEST_F(HeldPod, GetsItsNamesWithoutANodeWhenNoneIsFoundInTime) {
   EXPECT_EQ(pass_publishes(), "names@");
   publish_names();
   EXPECT_EQ(pass_publishes(), "nothing");
-  EXPECT_FALSE(last.look_again);
+  EXPECT_FALSE(last.requeue_after);
   put_claim("gpu", "n1");
   EXPECT_EQ(pass_publishes(), "nothing") << "kube-scheduler nominates then; it is not worth a write of its own";
 }
@@ -84,7 +84,7 @@ TEST_F(HeldPod, ANodeThatWasNominatedFollowsTheAllocation) {
   EXPECT_EQ(pass_publishes(), "nothing");
   put_claim("gpu", "");
   EXPECT_EQ(pass_publishes(), "nothing") << "withdrawn just now, and most likely allocated anew in a moment";
-  EXPECT_TRUE(last.look_again);
+  EXPECT_TRUE(last.requeue_after);
   put_claim("gpu", "n2");
   EXPECT_EQ(pass_publishes(), "names@n2");
   put_claim("gpu", "", std::chrono::seconds(5));
@@ -123,7 +123,7 @@ TEST_F(HeldPod, ANominationIsKeptWhileTheClaimIsOnItsWayToUsAndGoesWithTheAlloca
 
 TEST_F(HeldPod, AReplacedClaimIsPublishedAtOnce) {
   pod.resource_claim_statuses = {{"gpu", "gone"}};
-  view.confirm({Kind::kClaim, "default", "gone", ""}, Presence::kAbsent);
+  view.live_get({Kind::kClaim, "default", "gone", ""}, Presence::kAbsent);
   EXPECT_EQ(pass_publishes(), "names@") << "allocation looks for the published one as long as it is published";
   api::ResourceClaim strangers = make_claim("gone", make_pod("other", {}), "gpu");
   strangers.status.allocation.emplace();
@@ -138,7 +138,7 @@ TEST_F(HeldPod, WaitsForNothingThatCannotCome) {
   EXPECT_EQ(pass_publishes(), "names@") << "the user's claim is not there";
   publish_names();
   EXPECT_EQ(pass_publishes(), "nothing");
-  EXPECT_FALSE(last.look_again) << "its arrival brings the pod back";
+  EXPECT_FALSE(last.requeue_after) << "its arrival brings the pod back";
   pod.resource_claim_statuses.clear();
   pod.resource_claims.push_back({"newer", std::nullopt, std::nullopt});
   EXPECT_EQ(pass_publishes(), "names@");
@@ -161,17 +161,17 @@ TEST_F(HeldPod, WakesWithItsGateAndItsAllocation) {
   put_claim("gpu", "");
   const api::ResourceClaim before = *view.claim("default/" + generated("gpu"));
   put_claim("gpu", "n1");
-  Triggers triggers;
-  reconciler.on_claim(view, &before, view.claim("default/" + generated("gpu")), triggers);
-  EXPECT_EQ(triggers.keys, std::vector<Key>{pod_key("default/p")});
+  EnqueueRequests enqueued;
+  reconciler.on_claim(view, &before, view.claim("default/" + generated("gpu")), enqueued);
+  EXPECT_EQ(enqueued.keys, std::vector<Key>{pod_key("default/p")});
   const api::Pod held = pod;
   pod.scheduling_gates = {};
   view.put(pod);
-  triggers = {};
-  reconciler.on_claim(view, &before, view.claim("default/" + generated("gpu")), triggers);
-  EXPECT_TRUE(triggers.keys.empty());
-  reconciler.on_pod(view, &held, &pod, triggers);
-  EXPECT_EQ(triggers.keys, std::vector<Key>{pod_key("default/p")});
+  enqueued = {};
+  reconciler.on_claim(view, &before, view.claim("default/" + generated("gpu")), enqueued);
+  EXPECT_TRUE(enqueued.keys.empty());
+  reconciler.on_pod(view, &held, &pod, enqueued);
+  EXPECT_EQ(enqueued.keys, std::vector<Key>{pod_key("default/p")});
 }
 
 }  // namespace dra::claimtemplate::held_pod_test

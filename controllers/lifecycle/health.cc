@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kTopic = "device-trouble";
 constexpr std::string_view kNone = "none";
-constexpr size_t kMaxTold = 3;  // devices that an event names
+constexpr size_t kMaxNamed = 3;  // devices that an event names
 
 // The text that changes only when the troubles do: without words and times.
 std::string signature_of(const std::vector<DeviceTrouble>& troubles) {
@@ -29,15 +29,15 @@ std::string signature_of(const std::vector<DeviceTrouble>& troubles) {
 
 std::string note_of(const std::vector<DeviceTrouble>& troubles) {
   std::string text;
-  for (size_t i = 0; i < std::min(troubles.size(), kMaxTold); ++i)
+  for (size_t i = 0; i < std::min(troubles.size(), kMaxNamed); ++i)
     text += (i == 0 ? "" : "; ") + std::string(trouble_name(troubles[i].kind)) + ": device " + troubles[i].device +
             ": " + troubles[i].why + (troubles[i].since.empty() ? "" : " (since " + troubles[i].since + ")");
-  if (troubles.size() > kMaxTold) text += "; and " + std::to_string(troubles.size() - kMaxTold) + " more";
+  if (troubles.size() > kMaxNamed) text += "; and " + std::to_string(troubles.size() - kMaxNamed) + " more";
   return text;
 }
 
 // Records an event about what changed since the last event about this object.
-void tell(const View& view, const Ref& about, const std::vector<DeviceTrouble>& troubles, Outcome& outcome) {
+void record(const View& view, const Ref& about, const std::vector<DeviceTrouble>& troubles, Outcome& outcome) {
   const std::optional<std::string> last = view.last_event(about.uid, "DeviceTrouble");
   const std::string signature = signature_of(troubles);
   if (last ? *last == signature : troubles.empty()) return;
@@ -82,7 +82,7 @@ bool settle(const View& view, const api::ResourceClaim& claim, std::vector<Devic
   if (!same) outcome.add(Note{claim.metadata.uid, std::string(kTopic), signature});
   const Duration age = same ? noted->age : Duration::zero();
   if (age >= kTroubleLasts) return true;
-  outcome.look_again_in(kTroubleLasts - age);
+  outcome.requeue_in(kTroubleLasts - age);
   std::erase_if(troubles, [](const DeviceTrouble& trouble) { return may_pass(trouble.kind); });
   return view.last_event(claim.metadata.uid, "DeviceTrouble").value_or(std::string(kNone)) == kNone;
 }
@@ -94,12 +94,12 @@ void report_device_troubles(const View& view, const inventory::Inventory& invent
   // Nobody has the devices, or the claim is about to go: this is no sign that a trouble is over.
   if (!claim.status.allocation || claim.status.reserved_for.empty() || claim.metadata.deleting()) return;
   std::vector<DeviceTrouble> troubles = troubles_of(claim, &inventory);
-  if (settle(view, claim, troubles, outcome)) tell(view, ref_of(claim), troubles, outcome);
+  if (settle(view, claim, troubles, outcome)) record(view, ref_of(claim), troubles, outcome);
   for (const api::ResourceClaimConsumerReference& consumer : claim.status.reserved_for) {
     if (!is_pod_reference(consumer)) continue;
     const api::Pod* pod = view.pod(claim.metadata.ns + "/" + consumer.name);
     if (pod && pod->metadata.uid == consumer.uid && !pod->done())
-      tell(view, ref_of(*pod), troubles_of_pod(view, *pod), outcome);
+      record(view, ref_of(*pod), troubles_of_pod(view, *pod), outcome);
   }
 }
 

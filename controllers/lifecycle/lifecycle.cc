@@ -18,7 +18,7 @@ namespace {
 // kube-scheduler's Unreserve removed the pod from a claim with which we ungated it. Such a pod may be bound at any
 // moment without another write of the claim. A pod that merely names the claim gets no reservation before it is bound:
 // it may be unable to run there.
-bool was_let_go_with(const api::Pod& pod, const api::ResourceClaim& claim) {
+bool was_ungated_with(const api::Pod& pod, const api::ResourceClaim& claim) {
   return pod.scheduling_gates.empty() && is_proven(claim) && is_user(claim, pod.metadata.uid);
 }
 
@@ -39,7 +39,7 @@ bool names(const api::Pod& pod, const api::ResourceClaim& claim) {
 // Alive and certain to use the claim: only such pods get reservations here.
 bool needs_reservation(const api::Pod& pod, const api::ResourceClaim& claim) {
   if (!may_need_reservations(pod)) return false;
-  return !pod.node_name.empty() || was_let_go_with(pod, claim);
+  return !pod.node_name.empty() || was_ungated_with(pod, claim);
 }
 
 // The pod needs a reservation, and may get one of this claim.
@@ -62,7 +62,7 @@ class ClaimPass {
     if (const Duration left = wait_for(options_.grace); left > Duration::zero()) {
       // Nothing needs to be done, so no timer either.
       if (!claim_.status.reserved_for.empty() || claim_.metadata.has_finalizer(api::kDeleteProtectionFinalizer))
-        outcome_.look_again_in(left);
+        outcome_.requeue_in(left);
       return std::move(outcome_);
     }
     if (sort_consumers())
@@ -148,7 +148,7 @@ class ClaimPass {
     if (!claim_.metadata.deleting()) return true;
     // The API server allows no new reservation of a claim that is being deleted. A gated pod soon leaves it.
     if (const Duration left = wait_for(options_.finalizer_grace); left > Duration::zero())
-      outcome_.look_again_in(left);
+      outcome_.requeue_in(left);
     else
       emit_once(view_, outcome_,
                 {ref_of(claim_), true, "DeletionWaits", "Deallocate",
@@ -170,9 +170,9 @@ class ClaimPass {
     if (status().allocation || !remaining_.empty()) return false;
     if (!claim_.metadata.has_finalizer(api::kDeleteProtectionFinalizer)) return false;
     if (!claim_.metadata.deleting() && owner_fate() != Fate::kGone) {
-      if (has_confirms()) return true;
+      if (has_live_gets()) return true;
       if (const Duration left = wait_for(options_.finalizer_grace); left > Duration::zero()) {
-        outcome_.look_again_in(left);
+        outcome_.requeue_in(left);
         return false;
       }
     }
@@ -205,11 +205,11 @@ class ClaimPass {
       // With another owner left, the garbage collector only removes this owner's reference.
       if (claim_.metadata.owner_references.size() > 1) return false;
       if (const Duration left = wait_for(options_.orphan_after); left > Duration::zero()) {
-        outcome_.look_again_in(left);
+        outcome_.requeue_in(left);
         return false;
       }
     }
-    if (owner_fate() != Fate::kGone) return has_confirms();
+    if (owner_fate() != Fate::kGone) return has_live_gets();
     outcome_.add(write_delete(Kind::kClaim, claim_.metadata, "delete-claim"));
     return true;
   }
@@ -221,7 +221,7 @@ class ClaimPass {
     for (const api::Pod* pod : view_.pods_of_claim(claim_.metadata.key()))
       if (!pod->done()) return false;
     if (const Duration left = wait_for(options_.sweep_after); left > Duration::zero()) {
-      outcome_.look_again_in(left);
+      outcome_.requeue_in(left);
       return false;
     }
     outcome_.add(write_deallocation(claim_, "withdraw-unused"));
@@ -251,7 +251,7 @@ class ClaimPass {
     });
   }
 
-  bool has_confirms() const { return outcome_.has_confirms(); }
+  bool has_live_gets() const { return outcome_.has_live_gets(); }
 
   const View& view_;
   const api::ResourceClaim& claim_;
@@ -277,7 +277,7 @@ Outcome reserve_for(const View& view, const api::Pod& pod, const Options& option
     }
     const Duration age = view.unchanged_for(Kind::kClaim, claim->metadata.key());
     if (age < options.grace) {
-      outcome.look_again_in(options.grace - age);
+      outcome.requeue_in(options.grace - age);
       continue;
     }
     std::vector<api::ResourceClaimConsumerReference> consumers = claim->status.reserved_for;
@@ -314,7 +314,8 @@ Outcome LifecycleReconciler::reconcile(const View& view, const Key& key) const {
   return {};
 }
 
-void LifecycleReconciler::on_pod(const View& view, const api::Pod* before, const api::Pod* after, Triggers& out) const {
+void LifecycleReconciler::on_pod(const View& view, const api::Pod* before, const api::Pod* after,
+                                 EnqueueRequests& out) const {
   if (!after || after->done()) {
     if (before && after && before->done()) return;
     std::set<std::string> keys;
@@ -342,7 +343,7 @@ void LifecycleReconciler::on_pod(const View& view, const api::Pod* before, const
 
 // The devices of the pool may have changed.
 void LifecycleReconciler::on_slice(const View& view, const api::ResourceSlice* before, const api::ResourceSlice* after,
-                                   Triggers& out) const {
+                                   EnqueueRequests& out) const {
   if (!inventory_) return;
   const api::ResourceSlice& slice = after ? *after : *before;
   for (const api::ResourceClaim* claim : view.claims_on_pool(slice.driver, slice.pool.name))
@@ -350,7 +351,7 @@ void LifecycleReconciler::on_slice(const View& view, const api::ResourceSlice* b
 }
 
 void LifecycleReconciler::on_claim(const View& view, const api::ResourceClaim*, const api::ResourceClaim* after,
-                                   Triggers& out) const {
+                                   EnqueueRequests& out) const {
   if (!after) return;
   out.add(claim_key(after->metadata.key()));
   if (!after->status.allocation) return;

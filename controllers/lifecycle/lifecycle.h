@@ -34,11 +34,11 @@ class LifecycleReconciler : public reconcile::Reconciler {
   reconcile::Outcome reconcile(const reconcile::View& view, const reconcile::Key& key) const override;
 
   void on_pod(const reconcile::View& view, const api::Pod* before, const api::Pod* after,
-              reconcile::Triggers& out) const override;
+              reconcile::EnqueueRequests& out) const override;
   void on_claim(const reconcile::View& view, const api::ResourceClaim* before, const api::ResourceClaim* after,
-                reconcile::Triggers& out) const override;
+                reconcile::EnqueueRequests& out) const override;
   void on_slice(const reconcile::View& view, const api::ResourceSlice* before, const api::ResourceSlice* after,
-                reconcile::Triggers& out) const override;
+                reconcile::EnqueueRequests& out) const override;
 
  private:
   Options options_;

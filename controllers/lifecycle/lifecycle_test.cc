@@ -64,17 +64,17 @@ class Lifecycle : public testing::Test {
         EXPECT_FALSE(write->object.uid.empty());
         EXPECT_FALSE(write->resource_version.empty()) << "every write is preconditioned";
         say(write->purpose);
-      } else if (const Confirm* confirm = std::get_if<Confirm>(&effect)) {
+      } else if (const LiveGet* confirm = std::get_if<LiveGet>(&effect)) {
         say("confirm " + confirm->object.name);
       } else if (const Event* event = std::get_if<Event>(&effect)) {
         say("event " + event->reason);
       }
     }
-    if (last.look_again) say("look again");
+    if (last.requeue_after) say("look again");
     return did;
   }
   Json body() const { return Json::parse(std::get<Write>(last.effects.at(0)).body); }
-  void gone(const std::string& pod) { view.confirm({Kind::kPod, "default", pod, pod + "-uid"}, Presence::kAbsent); }
+  void gone(const std::string& pod) { view.live_get({Kind::kPod, "default", pod, pod + "-uid"}, Presence::kAbsent); }
   // The write takes effect, as the server would have it.
   void deallocated() {
     view.claims.at("default/c").status = {};
@@ -99,7 +99,7 @@ TEST_F(Lifecycle, StaysReservedForALivingPod) {
 TEST_F(Lifecycle, StaysReservedForAPodThatOnlyTheServerKnows) {
   view.put(allocated({"p"}));
   EXPECT_EQ(pass(), "confirm p");
-  view.confirm({Kind::kPod, "default", "p", "p-uid"}, Presence::kPresent);
+  view.live_get({Kind::kPod, "default", "p", "p-uid"}, Presence::kPresent);
   EXPECT_EQ(pass(), "");
 }
 
@@ -259,7 +259,7 @@ TEST_F(Lifecycle, WhosePodIsAbsentIsTheGarbageCollectorsFirst) {
   view.put(owned(make_claim(), "p"));
   view.ages["claim:default/c"] = 1s;
   EXPECT_EQ(pass(), "look again");
-  EXPECT_EQ(last.look_again, 1s);
+  EXPECT_EQ(last.requeue_after, 1s);
   view.ages["claim:default/c"] = 3s;
   EXPECT_EQ(pass(), "confirm p");
   gone("p");
@@ -279,11 +279,11 @@ TEST_F(Lifecycle, AnExtendedResourceClaimGoesWithItsPodLikeAnyOther) {
   pod.phase = "Failed";
   pod.extended_resource_claim_status = api::PodExtendedResourceClaimStatus{"c", {}};
   view.put(pod);
-  Triggers triggers;
+  EnqueueRequests enqueued;
   api::Pod before = pod;
   before.phase = "Running";
-  reconciler.on_pod(view, &before, &pod, triggers);
-  EXPECT_EQ(triggers.keys, std::vector<Key>{claim_key("default/c")});
+  reconciler.on_pod(view, &before, &pod, enqueued);
+  EXPECT_EQ(enqueued.keys, std::vector<Key>{claim_key("default/c")});
   view.put(owned(allocated({"p"}), "p"));
   EXPECT_EQ(pass(), "deallocate");
 }
@@ -426,37 +426,37 @@ TEST_F(Lifecycle, EveryStateReachedIsStable) {
 
 TEST_F(Lifecycle, ClaimEvents) {
   const api::ResourceClaim claim = make_claim();
-  Triggers triggers;
-  reconciler.on_claim(view, nullptr, &claim, triggers);
-  EXPECT_EQ(triggers.keys, std::vector<Key>{claim_key("default/c")});
-  triggers = {};
-  reconciler.on_claim(view, &claim, nullptr, triggers);
-  EXPECT_TRUE(triggers.keys.empty());
+  EnqueueRequests enqueued;
+  reconciler.on_claim(view, nullptr, &claim, enqueued);
+  EXPECT_EQ(enqueued.keys, std::vector<Key>{claim_key("default/c")});
+  enqueued = {};
+  reconciler.on_claim(view, &claim, nullptr, enqueued);
+  EXPECT_TRUE(enqueued.keys.empty());
   view.put(make_pod("p", "c"));
   const api::ResourceClaim now = allocated({});
   view.put(now);
-  reconciler.on_claim(view, &claim, &now, triggers);
-  EXPECT_EQ(triggers.keys, (std::vector<Key>{claim_key("default/c"), pod_key("default/p")}));
+  reconciler.on_claim(view, &claim, &now, enqueued);
+  EXPECT_EQ(enqueued.keys, (std::vector<Key>{claim_key("default/c"), pod_key("default/p")}));
 }
 
 TEST_F(Lifecycle, PodEvents) {
   api::Pod pod = make_pod("p", "c");
-  Triggers triggers;
-  reconciler.on_pod(view, nullptr, &pod, triggers);
-  EXPECT_TRUE(triggers.keys.empty()) << "running, nothing to reserve";
+  EnqueueRequests enqueued;
+  reconciler.on_pod(view, nullptr, &pod, enqueued);
+  EXPECT_TRUE(enqueued.keys.empty()) << "running, nothing to reserve";
   api::Pod done = pod;
   done.phase = "Succeeded";
-  reconciler.on_pod(view, &pod, &done, triggers);
-  EXPECT_EQ(triggers.keys, std::vector<Key>{claim_key("default/c")});
-  triggers = {};
-  reconciler.on_pod(view, &pod, nullptr, triggers);
-  EXPECT_EQ(triggers.keys, std::vector<Key>{claim_key("default/c")});
-  triggers = {};
+  reconciler.on_pod(view, &pod, &done, enqueued);
+  EXPECT_EQ(enqueued.keys, std::vector<Key>{claim_key("default/c")});
+  enqueued = {};
+  reconciler.on_pod(view, &pod, nullptr, enqueued);
+  EXPECT_EQ(enqueued.keys, std::vector<Key>{claim_key("default/c")});
+  enqueued = {};
   LifecycleReconciler backup(Options{30s, 5s, 2s, 60s});
-  backup.on_pod(view, &pod, nullptr, triggers);
-  EXPECT_TRUE(triggers.keys.empty());
-  ASSERT_EQ(triggers.later.size(), 1u);
-  EXPECT_EQ(triggers.later[0].second, 30s);
+  backup.on_pod(view, &pod, nullptr, enqueued);
+  EXPECT_TRUE(enqueued.keys.empty());
+  ASSERT_EQ(enqueued.delayed.size(), 1u);
+  EXPECT_EQ(enqueued.delayed[0].second, 30s);
 }
 
 TEST_F(Lifecycle, APodThatDoesNotNameItsClaimFreesItAllTheSame) {
@@ -465,10 +465,10 @@ TEST_F(Lifecycle, APodThatDoesNotNameItsClaimFreesItAllTheSame) {
   view.put(allocated({"p"}));
   EXPECT_EQ(pass(), "") << "alive";
   view.pods.clear();
-  view.confirm({Kind::kPod, "default", "p", "p-uid"}, Presence::kAbsent);
-  Triggers triggers;
-  reconciler.on_pod(view, &pod, nullptr, triggers);
-  ASSERT_EQ(triggers.keys, std::vector<Key>{claim_key("default/c")});
+  view.live_get({Kind::kPod, "default", "p", "p-uid"}, Presence::kAbsent);
+  EnqueueRequests enqueued;
+  reconciler.on_pod(view, &pod, nullptr, enqueued);
+  ASSERT_EQ(enqueued.keys, std::vector<Key>{claim_key("default/c")});
   EXPECT_EQ(pass(), "deallocate");
 }
 
@@ -478,7 +478,7 @@ TEST_F(Lifecycle, AsABackUpItActsOnlyOnWhatHasStood) {
   gone("p");
   view.ages["claim:default/c"] = 10s;
   EXPECT_TRUE(backup.reconcile(view, claim_key("default/c")).effects.empty());
-  EXPECT_EQ(backup.reconcile(view, claim_key("default/c")).look_again, 20s);
+  EXPECT_EQ(backup.reconcile(view, claim_key("default/c")).requeue_after, 20s);
   view.ages["claim:default/c"] = 31s;
   EXPECT_TRUE(backup.reconcile(view, claim_key("default/c")).has_writes());
 }
@@ -539,7 +539,7 @@ TEST_F(Unreserved, TheLastReservationDoesNotTakeTheAllocationFromAPodThatWasLetG
   proven({"a"}, {"a", "x"});
   gone("a");
   EXPECT_EQ(pass(), "confirm x") << "our view of pods may lack it";
-  view.confirm({Kind::kPod, "default", "x", "x-uid"}, Presence::kPresent);
+  view.live_get({Kind::kPod, "default", "x", "x-uid"}, Presence::kPresent);
   ASSERT_EQ(pass(), "prune-reservations");
   EXPECT_FALSE(status().contains("allocation"));
   EXPECT_TRUE(status()["reservedFor"].is_null());
@@ -577,7 +577,7 @@ TEST_F(Unreserved, NorDoesTheDeletionOfTheClaim) {
 TEST_F(Unreserved, AProvenClaimThatNobodyUsesIsFreedAtOnce) {
   proven({}, {"p"});
   EXPECT_EQ(pass(), "confirm p");
-  view.confirm({Kind::kPod, "default", "p", "p-uid"}, Presence::kPresent);
+  view.live_get({Kind::kPod, "default", "p", "p-uid"}, Presence::kPresent);
   EXPECT_EQ(pass(), "");
   gone("p");
   put_unbound("r");  // names the claim, and could use it only where it is
@@ -596,9 +596,9 @@ TEST_F(Lifecycle, AClaimThatItsRunningPodNoLongerNamesIsReported) {
   const api::Pod before = pod;
   pod.resource_claim_statuses = {{"gpu", "d"}};
   view.put(pod);
-  Triggers triggers;
-  reconciler.on_pod(view, &before, &pod, triggers);
-  EXPECT_EQ(triggers.keys, std::vector<Key>{claim_key("default/c")});
+  EnqueueRequests enqueued;
+  reconciler.on_pod(view, &before, &pod, enqueued);
+  EXPECT_EQ(enqueued.keys, std::vector<Key>{claim_key("default/c")});
   EXPECT_EQ(pass(), "event ClaimSuperseded");
   pod.scheduling_gates = {"dra-controller-manager/allocation"};
   pod.node_name.clear();

@@ -28,7 +28,7 @@ Key rule_key(const api::DeviceTaintRule& rule) {
   return {Kind::kTaintRule, rule.metadata.name};
 }
 
-void tell(const View& view, Outcome& outcome, const api::Pod& pod, std::string note, std::string signature) {
+void record(const View& view, Outcome& outcome, const api::Pod& pod, std::string note, std::string signature) {
   emit_once(view, outcome, {ref_of(pod), false, kReason, "Delete", std::move(note), std::move(signature)});
 }
 
@@ -57,7 +57,7 @@ void report_left(const View& view, Outcome& outcome, const api::Pod& pod, const 
 
 // Event, condition, deletion, in upstream's order; after a crash in between the next reconcile continues.
 void evict(const View& view, Outcome& outcome, const api::Pod& pod, const Verdict& verdict) {
-  tell(view, outcome, pod, "Marking for deletion: " + verdict.reason, kStarted);
+  record(view, outcome, pod, "Marking for deletion: " + verdict.reason, kStarted);
   if (!is_marked(pod)) outcome.add(write_disruption_target(view, pod, kConditionReason, kConditionMessage));
   Write deletion = write_delete(Kind::kPod, pod.metadata, "evict");
   // Bound to the instance, not its version: the condition just changed that, and kubelets do so all the time.
@@ -110,7 +110,7 @@ Outcome TaintEvictionReconciler::reconcile_rule(const View& view, const api::Dev
   // Each generation is simulated once: recreating the rule makes another simulation.
   if (current && rule.taint.effect == "None" && before->reason == "NoEffect") return outcome;
   const api::Condition now = condition_for(view, inventory_, rule, options_.max_evictions_per_rule);
-  if (now.status == "True") outcome.look_again_in(kRuleStatusPeriod);
+  if (now.status == "True") outcome.requeue_in(kRuleStatusPeriod);
   const bool same = current && before->status == now.status && before->reason == now.reason;
   if (same && before->message == now.message) return outcome;
   // What pods wait for (the guard) is written at once; numbers and the end of evictions after kRuleStatusPeriod.
@@ -119,7 +119,7 @@ Outcome TaintEvictionReconciler::reconcile_rule(const View& view, const api::Dev
   if (current && !urgent && parse_rfc3339(before->last_transition_time, written))
     if (const Duration left = written + kRuleStatusPeriod - view.now();
         left > Duration::zero() && left <= kRuleStatusPeriod)
-      return outcome.look_again_in(left);
+      return outcome.requeue_in(left);
   outcome.add(write_rule_condition(view, rule, now));
   if (now.reason == "WaitsForApproval")
     emit_once(view, outcome,
@@ -134,14 +134,14 @@ Outcome TaintEvictionReconciler::reconcile_pod(const View& view, const api::Pod&
   const std::optional<Verdict> verdict = judge(view, inventory_, *pod, reading(view));
   if (!verdict) {
     const bool stays = !pod->terminal() && !pod->metadata.deleting();
-    if (stays && announced(view, *pod)) tell(view, outcome, *pod, "Cancelling deletion", kCancelled);
+    if (stays && announced(view, *pod)) record(view, outcome, *pod, "Cancelling deletion", kCancelled);
     return outcome;
   }
   if (const Duration left = verdict->due + options_.grace - view.now(); left > Duration::zero()) {
     const std::string due = format_rfc3339(verdict->due);
     if (options_.grace == Duration::zero())
-      tell(view, outcome, *pod, "Will be deleted at " + due + ": " + verdict->reason, "due " + due);
-    outcome.look_again_in(std::min(left, kLongestWait));
+      record(view, outcome, *pod, "Will be deleted at " + due + ": " + verdict->reason, "due " + due);
+    outcome.requeue_in(std::min(left, kLongestWait));
     return outcome;
   }
   if (!options_.evicts) {
@@ -152,7 +152,7 @@ Outcome TaintEvictionReconciler::reconcile_pod(const View& view, const api::Pod&
   // First a live GET: the pod may be finished, deleted or replaced by now.
   switch (view.confirmed(ref_of(*pod))) {
     case Presence::kUnknown:
-      outcome.add(Confirm{ref_of(*pod)});
+      outcome.add(LiveGet{ref_of(*pod)});
       break;
     case Presence::kPresent:
       evict(view, outcome, *pod, *verdict);
@@ -163,7 +163,7 @@ Outcome TaintEvictionReconciler::reconcile_pod(const View& view, const api::Pod&
   return outcome;
 }
 
-void TaintEvictionReconciler::add_if_concerned(const View& view, const api::Pod& pod, Triggers& out) const {
+void TaintEvictionReconciler::add_if_concerned(const View& view, const api::Pod& pod, EnqueueRequests& out) const {
   if (pod.node_name.empty()) return;
   const std::optional<Verdict> verdict = judge(view, inventory_, pod);
   if (verdict || announced(view, pod)) out.add(pod_key(pod.metadata.key()));
@@ -174,13 +174,14 @@ void TaintEvictionReconciler::add_if_concerned(const View& view, const api::Pod&
     if (verdict->rules.contains(rule->metadata.uid)) out.add_after(rule_key(*rule), delay);
 }
 
-void TaintEvictionReconciler::on_pod(const View& view, const api::Pod*, const api::Pod* after, Triggers& out) const {
+void TaintEvictionReconciler::on_pod(const View& view, const api::Pod*, const api::Pod* after,
+                                     EnqueueRequests& out) const {
   if (after) add_if_concerned(view, *after, out);
 }
 
 // A rule that was created, deleted, or changed in what it selects or does; or whose status starts waiting evictions.
 void TaintEvictionReconciler::on_taint_rule(const View& view, const api::DeviceTaintRule* before,
-                                            const api::DeviceTaintRule* after, Triggers& out) const {
+                                            const api::DeviceTaintRule* after, EnqueueRequests& out) const {
   if (after && options_.evicts) out.add(rule_key(*after));
   const uint64_t guard = options_.max_evictions_per_rule;
   const bool same_rule = before && after && before->metadata.generation == after->metadata.generation &&
@@ -200,19 +201,20 @@ void TaintEvictionReconciler::on_taint_rule(const View& view, const api::DeviceT
   }
 }
 
-void TaintEvictionReconciler::add_pods_of(const View& view, const api::ResourceClaim& claim, Triggers& out) const {
+void TaintEvictionReconciler::add_pods_of(const View& view, const api::ResourceClaim& claim,
+                                          EnqueueRequests& out) const {
   for (const api::Pod* pod : view.pods_of_claim(claim.metadata.key())) add_if_concerned(view, *pod, out);
 }
 
 void TaintEvictionReconciler::on_claim(const View& view, const api::ResourceClaim* before,
-                                       const api::ResourceClaim* after, Triggers& out) const {
+                                       const api::ResourceClaim* after, EnqueueRequests& out) const {
   add_pods_of(view, after ? *after : *before, out);
 }
 
 // Which taints count depends on the whole pool (its highest generation). So all claims on it are checked when slices
 // are created, deleted or change generation; otherwise only when there is, or was, a taint that evicts.
 void TaintEvictionReconciler::on_slice(const View& view, const api::ResourceSlice* before,
-                                       const api::ResourceSlice* after, Triggers& out) const {
+                                       const api::ResourceSlice* after, EnqueueRequests& out) const {
   const bool same_pool = before && after && before->driver == after->driver && before->pool.name == after->pool.name;
   const bool same_set = same_pool && before->pool.generation == after->pool.generation;
   if (same_set && !has_no_execute(*before) && !has_no_execute(*after)) return;

@@ -36,13 +36,13 @@ class TaintEvictionReconciler : public reconcile::Reconciler {
   reconcile::Pace pace() const override { return options_.pace; }
 
   void on_pod(const reconcile::View& view, const api::Pod* before, const api::Pod* after,
-              reconcile::Triggers& out) const override;
+              reconcile::EnqueueRequests& out) const override;
   void on_claim(const reconcile::View& view, const api::ResourceClaim* before, const api::ResourceClaim* after,
-                reconcile::Triggers& out) const override;
+                reconcile::EnqueueRequests& out) const override;
   void on_slice(const reconcile::View& view, const api::ResourceSlice* before, const api::ResourceSlice* after,
-                reconcile::Triggers& out) const override;
+                reconcile::EnqueueRequests& out) const override;
   void on_taint_rule(const reconcile::View& view, const api::DeviceTaintRule* before, const api::DeviceTaintRule* after,
-                     reconcile::Triggers& out) const override;
+                     reconcile::EnqueueRequests& out) const override;
 
  private:
   reconcile::Outcome reconcile_pod(const reconcile::View& view, const api::Pod& pod) const;
@@ -51,8 +51,8 @@ class TaintEvictionReconciler : public reconcile::Reconciler {
   RuleReading reading(const reconcile::View& view) const;
   // Adds the pod if it has a deadline, or had one that was announced, and the rules that evict it: their numbers
   // change.
-  void add_if_concerned(const reconcile::View& view, const api::Pod& pod, reconcile::Triggers& out) const;
-  void add_pods_of(const reconcile::View& view, const api::ResourceClaim& claim, reconcile::Triggers& out) const;
+  void add_if_concerned(const reconcile::View& view, const api::Pod& pod, reconcile::EnqueueRequests& out) const;
+  void add_pods_of(const reconcile::View& view, const api::ResourceClaim& claim, reconcile::EnqueueRequests& out) const;
 
   Options options_;
   const inventory::Inventory& inventory_;

@@ -94,13 +94,13 @@ class Cluster {
  private:
   template <typename T>
   using Tell = void (TaintEvictionReconciler::*)(const reconcile::View&, const T*, const T*,
-                                                 reconcile::Triggers&) const;
+                                                 reconcile::EnqueueRequests&) const;
   template <typename T>
   void deliver(Tell<T> tell, const T* before, const T* after) {
-    reconcile::Triggers triggers;
-    (reconciler.*tell)(view, before, after, triggers);
-    ready.insert(triggers.keys.begin(), triggers.keys.end());
-    for (const auto& [key, delay] : triggers.later) later.emplace(key, view.time + delay);
+    reconcile::EnqueueRequests enqueued;
+    (reconciler.*tell)(view, before, after, enqueued);
+    ready.insert(enqueued.keys.begin(), enqueued.keys.end());
+    for (const auto& [key, delay] : enqueued.delayed) later.emplace(key, view.time + delay);
   }
   template <typename T>
   void change(reconcile::MemoryView::Table<T>& table, const T& object, Tell<T> tell) {
@@ -122,17 +122,17 @@ class Cluster {
   void say(const std::string& what) { did += (did.empty() ? "" : ", ") + what; }
 
   void run(const reconcile::Key& key) {
-    view.confirmations.clear();
+    view.live_answers.clear();
     reconcile::Outcome outcome = reconciler.reconcile(view, key);
-    if (outcome.has_confirms()) {
+    if (outcome.has_live_gets()) {
       EXPECT_TRUE(outcome.paced) << "who is about to evict waits for its turn";
       for (const reconcile::Effect& effect : outcome.effects)
-        if (const reconcile::Confirm* confirm = std::get_if<reconcile::Confirm>(&effect))
-          view.confirm(confirm->object, presence);
+        if (const reconcile::LiveGet* confirm = std::get_if<reconcile::LiveGet>(&effect))
+          view.live_get(confirm->object, presence);
       outcome = reconciler.reconcile(view, key);
-      EXPECT_FALSE(outcome.has_confirms());
+      EXPECT_FALSE(outcome.has_live_gets());
     }
-    if (outcome.look_again) later[key] = view.time + *outcome.look_again;
+    if (outcome.requeue_after) later[key] = view.time + *outcome.requeue_after;
     EXPECT_TRUE(!outcome.has_writes() || outcome.paced || key.kind == reconcile::Kind::kTaintRule);
     for (const reconcile::Effect& effect : outcome.effects) {
       if (const reconcile::Event* event = std::get_if<reconcile::Event>(&effect)) {

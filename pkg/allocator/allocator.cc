@@ -59,16 +59,16 @@ class Allocator::Impl {
  public:
   Impl(inventory::Inventory& inventory, Options options, Random& random)
       : options_(std::move(options)),
-        core_(inventory.core()),
+        device_index_(inventory.device_index()),
         waste_(options_.slice.steps != 0),
-        selectors_(core_, options_.quantity_operators, meter_, waste_),
-        filters_(core_, selectors_, options_.ignored_taints, meter_, waste_),
-        columns_(core_),
-        index_(core_, filters_, meter_, waste_),
-        refutations_(core_, waste_),
-        search_(core_, filters_, columns_, meter_, waste_),
-        node_search_(core_, options_, index_, refutations_, search_, meter_, random),
-        best_fit_(core_, filters_, search_, node_search_, meter_),
+        selectors_(device_index_, options_.quantity_operators, meter_, waste_),
+        filters_(device_index_, selectors_, options_.ignored_taints, meter_, waste_),
+        columns_(device_index_),
+        index_(device_index_, filters_, meter_, waste_),
+        refutations_(device_index_, waste_),
+        search_(device_index_, filters_, columns_, meter_, waste_),
+        node_search_(device_index_, options_, index_, refutations_, search_, meter_, random),
+        best_fit_(device_index_, filters_, search_, node_search_, meter_),
         shares_(options_.slice.clock) {}
 
   const Options& options() const { return options_; }
@@ -94,7 +94,7 @@ class Allocator::Impl {
     std::shared_ptr<const Plan> plan = plan_for(request);
     Decision decision;
     decision.node = node;
-    if (refused(*plan, decision.outcome, decision.error) || node >= core_.node_count()) return decision;
+    if (refused(*plan, decision.outcome, decision.error) || node >= device_index_.node_count()) return decision;
     Search::Terms terms;
     terms.strict = options_.strict_selector_errors;
     terms.budget = request.step_budget == 0 ? options_.step_budget : request.step_budget;
@@ -106,28 +106,28 @@ class Allocator::Impl {
     meter_.begin_slice({});
     std::shared_ptr<const Plan> plan = plan_for(request);
     Solutions out;
-    if (refused(*plan, out.outcome, out.error) || node >= core_.node_count() || limit == 0) return out;
+    if (refused(*plan, out.outcome, out.error) || node >= device_index_.node_count() || limit == 0) return out;
     const uint64_t budget = request.step_budget == 0 ? options_.step_budget : request.step_budget;
     node_search_.solutions(*plan, node, budget, skip, limit, out);
     return out;
   }
 
-  Room room(const Request& request, std::span<const NodeId> order) {
+  FitCounts fit_counts(const Request& request, std::span<const NodeId> order) {
     meter_.begin_slice(options_.slice);
     std::shared_ptr<const Plan> plan = plan_for(request);
-    Room room;
-    if (plan->unfinished) return room;
+    FitCounts fits;
+    if (plan->unfinished) return fits;
     Outcome outcome;
     std::optional<Error> error;
     if (refused(*plan, outcome, error)) {
-      room.finished = room.node_local = true;
-      room.now.assign(order.size(), 0);
-      room.at_best = room.now;
-      room.total_now = room.total_at_best = 0;
-      return room;
+      fits.finished = fits.node_local = true;
+      fits.now.assign(order.size(), 0);
+      fits.at_best = fits.now;
+      fits.total_now = fits.total_at_best = 0;
+      return fits;
     }
-    room.finished = node_search_.count_room(*plan, order, room);
-    return room;
+    fits.finished = node_search_.count_fits(*plan, order, fits);
+    return fits;
   }
 
   Duration must_wait(const std::string& ns) {
@@ -163,7 +163,7 @@ class Allocator::Impl {
   }
 
   std::optional<inventory::Usage> class_usage(const std::string& class_name, uint64_t& budget) {
-    const inventory::ClassEntry* entry = core_.find_class(class_name);
+    const inventory::ClassEntry* entry = device_index_.find_class(class_name);
     if (entry == nullptr) return std::nullopt;
     meter_.begin_slice(options_.slice);
     trim();
@@ -176,8 +176,8 @@ class Allocator::Impl {
     const FilterId filter = filters_.intern(std::move(bare));
     filters_.touch(filter);
     inventory::Usage usage;
-    for (inventory::PoolId id = 0; id < core_.pool_slots(); ++id) {
-      const inventory::Pool* pool = core_.pool(id);
+    for (inventory::PoolId id = 0; id < device_index_.pool_slots(); ++id) {
+      const inventory::Pool* pool = device_index_.pool(id);
       if (pool == nullptr || !pool->has_slices()) continue;
       if (!filters_.has_mask(filter, *pool)) {
         if (budget == 0) return std::nullopt;
@@ -219,7 +219,7 @@ class Allocator::Impl {
       charge_share(ns);
       return reasons;
     }
-    reasons = explain_plan(*plan, scope, core_, selectors_, filters_, censuses_, meter_);
+    reasons = explain_plan(*plan, scope, device_index_, selectors_, filters_, censuses_, meter_);
     charge_share(ns);
     meter_.begin_slice(half);
     // If the counts already refute the request, nobody reads the proof, which needs a search on every node.
@@ -342,16 +342,16 @@ class Allocator::Impl {
       hash = (hash ^ reinterpret_cast<uintptr_t>(claim.get())) * 0x9e3779b97f4a7c15ull;
     }
     std::shared_ptr<Plan>& plan = plans_[hash];
-    if (plan && !plan->unfinished && plan->classes_version == core_.classes_version() &&
+    if (plan && !plan->unfinished && plan->classes_version == device_index_.classes_version() &&
         plan->claims == request.claims && plan->ties == tied)
       return plan;
-    if (!plan || plan->classes_version != core_.classes_version() || plan->claims != request.claims ||
+    if (!plan || plan->classes_version != device_index_.classes_version() || plan->claims != request.claims ||
         plan->ties != tied) {
       if (plan) plan_bytes_ -= plan->bytes;
-      plan = begin_plan(request.claims, std::move(tied), core_);
+      plan = begin_plan(request.claims, std::move(tied), device_index_);
     }
     plan_bytes_ -= plan->bytes;
-    go_on(*plan, core_, selectors_, filters_, meter_);
+    go_on(*plan, device_index_, selectors_, filters_, meter_);
     plan_bytes_ += plan->bytes;
     return plan;
   }
@@ -374,14 +374,14 @@ class Allocator::Impl {
     std::string proof;
     uint64_t steps = 0;
     for (NodeId node : nodes.first(std::min(nodes.size(), kMostNodes))) {
-      if (node >= core_.node_count()) continue;
+      if (node >= device_index_.node_count()) continue;
       if (steps >= options_.step_budget || (meter_.stopped() && !proof.empty())) break;
       Search::Terms terms;
       terms.budget = options_.step_budget - steps;
       const Search::End end = search_.run(plan, node, terms);
       steps += search_.steps() + 1;
       if (end == Search::End::kFound || (search_.too_few() && !proof.empty())) continue;
-      proof = (nodes.size() > 1 ? "node " + core_.node_name(node) + ": " : "") +
+      proof = (nodes.size() > 1 ? "node " + device_index_.node_name(node) + ": " : "") +
               (end == Search::End::kBudget ? "undecided within the step budget" : search_.proof());
       if (!search_.too_few()) break;
     }
@@ -389,7 +389,7 @@ class Allocator::Impl {
   }
 
   Options options_;
-  inventory::Core& core_;
+  inventory::DeviceIndex& device_index_;
   Meter meter_;
   Waste waste_;
   Selectors selectors_;
@@ -428,8 +428,8 @@ bool Allocator::learn(const Request& request) {
 Solutions Allocator::solutions(const Request& request, NodeId node, size_t skip, size_t limit) {
   return impl_->solutions(request, node, skip, limit);
 }
-Room Allocator::room(const Request& request, std::span<const NodeId> order) {
-  return impl_->room(request, order);
+FitCounts Allocator::fit_counts(const Request& request, std::span<const NodeId> order) {
+  return impl_->fit_counts(request, order);
 }
 std::optional<inventory::Usage> Allocator::class_usage(const std::string& class_name, uint64_t& budget) {
   return impl_->class_usage(class_name, budget);

@@ -146,7 +146,7 @@ struct Solutions {
 };
 
 // How many equal requests might fit on nodes together, by counting devices.
-struct Room {
+struct FitCounts {
   static constexpr uint32_t kUnbounded = UINT32_MAX;
   bool finished = false;               // else the slice ended: call again
   std::vector<uint32_t> now, at_best;  // upper bounds by node of the order; at_best: if no device were held
@@ -188,7 +188,7 @@ class Allocator {
   Solutions solutions(const Request& request, NodeId node, size_t skip, size_t limit);
 
   // An upper bound, never a guess: more cannot fit. Costs a few nanoseconds per node once masks exist.
-  Room room(const Request& request, std::span<const NodeId> order);
+  FitCounts fit_counts(const Request& request, std::span<const NodeId> order);
 
   // Why the request does not fit on these nodes. Visits their devices, as many as a slice allows; meant for use after a
   // failure.

@@ -38,7 +38,7 @@ FoundNodes BestFit::find(const Plan& plan, const Request& request, Strategy stra
   Prices& prices = prices_for(plan);
   Place best;
   for (size_t i = 0; i < order.size(); ++i) {
-    if (order[i] >= core_.node_count()) continue;
+    if (order[i] >= device_index_.node_count()) continue;
     NodePrice& price = prices.of[order[i]];
     const Priced priced = this->price(order[i], price);
     if (priced == Priced::kSliceEnded || meter_.stopped()) break;
@@ -62,11 +62,11 @@ bool BestFit::note(const Plan& plan, const Request& request) {
 
 // Ranks nodes by name, to break ties.
 void BestFit::rank_names() {
-  if (name_rank_.size() == core_.node_count()) return;
-  std::vector<NodeId> by_name(core_.node_count());
+  if (name_rank_.size() == device_index_.node_count()) return;
+  std::vector<NodeId> by_name(device_index_.node_count());
   std::iota(by_name.begin(), by_name.end(), 0);
   std::sort(by_name.begin(), by_name.end(),
-            [&](NodeId a, NodeId b) { return core_.node_name(a) < core_.node_name(b); });
+            [&](NodeId a, NodeId b) { return device_index_.node_name(a) < device_index_.node_name(b); });
   name_rank_.resize(by_name.size());
   for (uint32_t rank = 0; rank < by_name.size(); ++rank) name_rank_[by_name[rank]] = rank;
 }
@@ -107,8 +107,8 @@ void BestFit::learn(const Plan& plan, const Request& request) {
 BestFit::Demanded BestFit::demanded(FilterId filter) {
   if (const auto kept = demanded_.find(filter); kept != demanded_.end()) return kept->second;
   Demanded demand;
-  for (inventory::PoolId id = 0; id < core_.pool_slots() && !demand.known; ++id) {
-    const Pool* pool = core_.pool(id);
+  for (inventory::PoolId id = 0; id < device_index_.pool_slots() && !demand.known; ++id) {
+    const Pool* pool = device_index_.pool(id);
     if (pool == nullptr || !pool->has_slices()) continue;
     const FilterMask* mask = filters_.mask(filter, *pool);
     if (mask == nullptr) return {};  // the slice ended: retry in the next call
@@ -153,7 +153,7 @@ BestFit::Priced BestFit::price(NodeId node, NodePrice& price) {
     const PlanAlternative& alternative = plan_->requests[0].alternatives[0];
     const Priced gathered = gather(alternative, node);
     if (gathered == Priced::kSliceEnded) return gathered;
-    const NodeView& view = core_.view(node);
+    const NodeView& view = device_index_.view(node);
     price.fits = gathered == Priced::kYes && pick(view, alternative.count, picked_);
     if (price.fits) sum_up(view, alternative, price);
   } else {
@@ -186,7 +186,7 @@ BestFit::Place BestFit::place_on(NodeId node, const strategy::Cost& cost) {
   place.chosen.assign(plan_->requests.size(), 0);
   if (plan_->requests.empty()) return place;
   const PlanAlternative& alternative = plan_->requests[0].alternatives[0];
-  const NodeView& view = core_.view(node);
+  const NodeView& view = device_index_.view(node);
   if (gather(alternative, node) != Priced::kYes || !pick(view, alternative.count, picked_)) return place;
   // In allocation order, as in the results.
   std::sort(picked_.begin(), picked_.end(), [](const Choice& a, const Choice& b) {
@@ -214,25 +214,25 @@ BestFit::Prices& BestFit::prices_for(const Plan& plan) {
   const uint64_t key = plan.requests.empty() ? UINT64_MAX
                                              : uint64_t{plan.requests[0].alternatives[0].filter} << 32 |
                                                    plan.requests[0].alternatives[0].count;
-  const size_t most = std::max<size_t>(kMaxKeptPrices / std::max<size_t>(core_.node_count(), 1), 1);
+  const size_t most = std::max<size_t>(kMaxKeptPrices / std::max<size_t>(device_index_.node_count(), 1), 1);
   if (!prices_.contains(key) && prices_.size() >= most)
     prices_.erase(std::min_element(prices_.begin(), prices_.end(),
                                    [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
   Prices& prices = prices_[key];
   prices.used = ++uses_;
-  prices.of.resize(core_.node_count());
+  prices.of.resize(device_index_.node_count());
   return prices;
 }
 
 // ---- the node
 
 const BestFit::NodeTotals& BestFit::totals_of(NodeId node) {
-  if (totals_.size() < core_.node_count()) totals_.resize(core_.node_count());
+  if (totals_.size() < device_index_.node_count()) totals_.resize(device_index_.node_count());
   NodeTotals& totals = totals_[node];
   if (totals.stamp >= marks_.changed(node)) return totals;
   totals = {};
   totals.stamp = marks_.now();
-  for (const inventory::Segment& segment : core_.view(node).segments) {
+  for (const inventory::Segment& segment : device_index_.view(node).segments) {
     const PoolValue& value = values_.of(segment.pool);
     if (!value.local) continue;  // the same for every node
     totals.free_ppm += value.free_ppm;

@@ -1,6 +1,6 @@
 // BestFit: chooses node and devices together, over all nodes that fit, by the objective of pkg/strategy.
 //
-//   BestFit chooser(core, filters, search, node_search, meter);
+//   BestFit chooser(device_index, filters, search, node_search, meter);
 //   FoundNodes found = chooser.find(plan, request, Strategy::kBestFit, order);
 //
 // A request for devices of one kind, without constraints, is priced from PoolValues, without a search: on all nodes
@@ -40,14 +40,14 @@ class BestFit {
   static constexpr size_t kMaxKeptPrices = 1 << 18;   // one per node, about 15 MB
   static constexpr uint64_t kLeastImproveSteps = 64;  // for each node, however many there are
 
-  BestFit(inventory::Core& core, Filters& filters, Search& search, NodeSearch& node_search, Meter& meter)
-      : core_(core),
+  BestFit(inventory::DeviceIndex& device_index, Filters& filters, Search& search, NodeSearch& node_search, Meter& meter)
+      : device_index_(device_index),
         filters_(filters),
         search_(search),
         node_search_(node_search),
         meter_(meter),
-        values_(core),
-        marks_(core) {}
+        values_(device_index),
+        marks_(device_index) {}
 
   FoundNodes find(const Plan& plan, const Request& request, Strategy strategy, std::span<const NodeId> order);
   // Records the request as demand; false: the slice ended first.
@@ -127,7 +127,7 @@ class BestFit {
   bool charge_groups(const inventory::NodeView& view, std::vector<Choice>& taken);
   bool pick_one_by_one(const inventory::NodeView& view, uint32_t count, std::vector<Choice>& picked);
   const inventory::Pool& pool_at(const inventory::NodeView& view, uint32_t segment) const {
-    return *core_.pool(view.segments[segment].pool);
+    return *device_index_.pool(view.segments[segment].pool);
   }
   int64_t need_ppm(const PlanAlternative& alternative, const inventory::CapacityShape& shape);
   strategy::Cost node_cost(size_t position, NodeId node, const NodePrice& price);
@@ -146,7 +146,7 @@ class BestFit {
 
   void rank_names();
 
-  inventory::Core& core_;
+  inventory::DeviceIndex& device_index_;
   Filters& filters_;
   Search& search_;
   NodeSearch& node_search_;

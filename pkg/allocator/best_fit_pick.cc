@@ -24,7 +24,7 @@ uint32_t cells_of(int64_t ppm) {
 // Collects the available devices of the node in choices_.
 BestFit::Priced BestFit::gather(const PlanAlternative& alternative, NodeId node) {
   choices_.clear();
-  const NodeView& view = core_.view(node);
+  const NodeView& view = device_index_.view(node);
   for (uint32_t s = 0; s < view.segments.size(); ++s) {
     const Pool& pool = pool_at(view, s);
     const FilterMask* mask = filters_.mask(alternative.filter, pool);

@@ -12,7 +12,7 @@ FoundNodes BestFit::search_all() {
   // All nodes that fit, each with its first solution.
   FoundNodes found = node_search_.find(*plan_, *request_, order, order.size());
   if (found.outcome != Outcome::kFeasible || plan_->requests.empty()) return found;
-  std::vector<size_t> position(core_.node_count(), order.size());
+  std::vector<size_t> position(device_index_.node_count(), order.size());
   for (size_t i = order.size(); i-- > 0;)
     if (order[i] < position.size()) position[order[i]] = i;
   Place best;
@@ -54,7 +54,7 @@ bool BestFit::names_before(const Search& search, const Place& best) const {
     const BoardSegment& segment = search.board().segment_of(pick.local);
     const auto at = static_cast<size_t>(&segment - search.board().segments().data());
     const uint32_t device = search.board().device_of(segment, pick.local);
-    return std::tuple(pick.request, at, core_.strings().text(segment.pool->device_name(device)));
+    return std::tuple(pick.request, at, device_index_.strings().text(segment.pool->device_name(device)));
   };
   std::vector<std::tuple<uint32_t, size_t, std::string>> ours, theirs;
   for (const Pick& pick : picks) ours.emplace_back(rank(pick));
@@ -85,7 +85,7 @@ strategy::Cost BestFit::cost_of(const Search& search, NodeId node, size_t positi
     const BoardSegment& segment = search.board().segment_of(pick.local);
     const inventory::Pool& pool = *segment.pool;
     const auto place = static_cast<size_t>(&segment - search.board().segments().data());
-    uncertain += core_.view(node).segments[place].conditional;
+    uncertain += device_index_.view(node).segments[place].conditional;
     const uint32_t number = search.board().device_of(segment, pick.local);
     const PoolValue& value = values_.of(pool.id);
     const DeviceValue& device = value.devices[number];
@@ -155,7 +155,7 @@ FoundNodes BestFit::conclude(const Place& best, FoundNodes found) {
 }
 
 std::string BestFit::reason(const Place& place) {
-  const std::string node = core_.node_name(place.node);
+  const std::string node = device_index_.node_name(place.node);
   const int64_t left = totals_of(place.node).whole - place.cost.broken;
   if (place.cost.broken == 0) return "breaks no whole device on " + node;
   if (left > 0)

@@ -8,7 +8,7 @@ using inventory::Segment;
 
 bool Board::lay_out(const Plan& plan, inventory::NodeId node) {
   node_ = node;
-  view_ = &core_.view(node);
+  view_ = &device_index_.view(node);
   segments_.clear();
   word_segment_.clear();
   words_ = 0;
@@ -16,7 +16,7 @@ bool Board::lay_out(const Plan& plan, inventory::NodeId node) {
   any_failed_ = false;
   incomplete_ = invalid_ = nullptr;
   for (const Segment& segment : view_->segments) {
-    const Pool* pool = core_.pool(segment.pool);
+    const Pool* pool = device_index_.pool(segment.pool);
     bool stale_only = !segment.mask.empty() &&
                       inventory::next_bit(segment.mask.data(), segment.mask.size(), 0) >= pool->stale_first();
     if (stale_only) {

@@ -9,7 +9,7 @@
 
 #include "pkg/allocator/columns.h"
 #include "pkg/allocator/plan.h"
-#include "pkg/inventory/core.h"
+#include "pkg/inventory/device_index.h"
 
 namespace dra::allocator {
 
@@ -22,7 +22,7 @@ struct BoardSegment {
 
 class Board {
  public:
-  Board(inventory::Core& core, Filters& filters) : core_(core), filters_(filters) {}
+  Board(inventory::DeviceIndex& device_index, Filters& filters) : device_index_(device_index), filters_(filters) {}
 
   // Lays out the node's pools for the plan. Costs a few words per pool and filter if the masks exist. False: the slice
   // ended before they were made.
@@ -57,7 +57,7 @@ class Board {
   bool lay_out_slot(const Plan& plan, size_t slot);
   void drop_exhausted(FilterId id, const BoardSegment& segment, uint64_t* selectable);
 
-  inventory::Core& core_;
+  inventory::DeviceIndex& device_index_;
   Filters& filters_;
   const inventory::NodeView* view_ = nullptr;
   inventory::NodeId node_ = 0;

@@ -7,23 +7,23 @@ namespace dra::allocator {
 using inventory::Pool;
 using inventory::PoolId;
 
-bool Census::update(inventory::Core& core, DeviceJudge& judge, Meter& meter) {
-  const bool lost = !begun_ || seen_ < core.changes_begin();
+bool Census::update(inventory::DeviceIndex& device_index, DeviceJudge& judge, Meter& meter) {
+  const bool lost = !begun_ || seen_ < device_index.changes_begin();
   if (lost) {
     groups_.clear();
     index_.clear();
     drivers_.clear();
-    pools_.assign(core.pool_slots(), {});
+    pools_.assign(device_index.pool_slots(), {});
     pools_with_usable_.clear();
     in_use.reset();
-    driver_of_.assign(core.pool_slots(), "");
+    driver_of_.assign(device_index.pool_slots(), "");
     devices_ = 0;
     pending_.clear();
-    for (PoolId id = 0; id < core.pool_slots(); ++id) pending_.push_back(id);
+    for (PoolId id = 0; id < device_index.pool_slots(); ++id) pending_.push_back(id);
     std::reverse(pending_.begin(), pending_.end());  // taken from the end
   } else {
-    for (uint64_t at = seen_; at < core.changes_end(); ++at) {
-      const PoolId id = core.change(at);
+    for (uint64_t at = seen_; at < device_index.changes_end(); ++at) {
+      const PoolId id = device_index.change(at);
       for (auto fresh = static_cast<PoolId>(pools_.size()); fresh <= id; ++fresh) pending_.push_back(fresh);
       if (id >= pools_.size()) {
         pools_.resize(id + 1);
@@ -34,10 +34,10 @@ bool Census::update(inventory::Core& core, DeviceJudge& judge, Meter& meter) {
     }
   }
   begun_ = true;
-  seen_ = core.changes_end();
+  seen_ = device_index.changes_end();
   while (!pending_.empty()) {
     const PoolId id = pending_.back();
-    if (!pools_[id].known && !count(core, judge, meter, id)) return false;
+    if (!pools_[id].known && !count(device_index, judge, meter, id)) return false;
     pending_.pop_back();
   }
   return true;
@@ -59,12 +59,12 @@ void Census::forget(PoolId id) {
   tally = {};
 }
 
-bool Census::count(inventory::Core& core, DeviceJudge& judge, Meter& meter, PoolId id) {
-  const Pool* pool = core.pool(id);
+bool Census::count(inventory::DeviceIndex& device_index, DeviceJudge& judge, Meter& meter, PoolId id) {
+  const Pool* pool = device_index.pool(id);
   PoolTally& tally = pools_[id];
   const uint32_t size = pool == nullptr ? 0 : pool->size();
   if (size > 0 && tally.next == 0 && pool->local_node != inventory::kNoStr && !pool->wide)
-    tally.node = core.find_node(pool->local_node_text);
+    tally.node = device_index.find_node(pool->local_node_text);
   while (tally.next < size) {
     if (tally.next % 8 == 7) meter.charge(1);
     // Not even one more device: a claim may have hundreds of alternatives, and a selector may take 20 ms.

@@ -50,7 +50,7 @@ class Census {
 
   // Follows the change log and counts what is not counted yet. False: the slice ended first; the counts so far are
   // valid anyway.
-  bool update(inventory::Core& core, DeviceJudge& judge, Meter& meter);
+  bool update(inventory::DeviceIndex& device_index, DeviceJudge& judge, Meter& meter);
 
   const std::vector<Group>& groups() const { return groups_; }
   // By PoolId; a pool that is not known may be partly counted.
@@ -65,7 +65,7 @@ class Census {
  private:
   friend class Censuses;
   void forget(inventory::PoolId id);
-  bool count(inventory::Core& core, DeviceJudge& judge, Meter& meter, inventory::PoolId id);
+  bool count(inventory::DeviceIndex& device_index, DeviceJudge& judge, Meter& meter, inventory::PoolId id);
   void add(const inventory::Pool& pool, PoolTally& tally, const DeviceCause& cause);
   uint16_t group_of(const DeviceCause& cause);
 

@@ -20,13 +20,13 @@ const Column& Columns::get(const inventory::NodeView& view, StrId key) {
   if (!kept) {
     kept = make(view, key);
     kept_values_ += kept->value.size() + kept->with.size() * (kept->value.size() / 64 + 4);
-    core_.strings().retain(key);
+    device_index_.strings().retain(key);
   }
   return *kept;
 }
 
 void Columns::clear() {
-  for (const auto& [key, column] : kept_) core_.strings().release(key.key);
+  for (const auto& [key, column] : kept_) device_index_.strings().release(key.key);
   kept_.clear();
   kept_values_ = 0;
 }
@@ -39,17 +39,17 @@ std::unique_ptr<Column> Columns::make(const inventory::NodeView& view, StrId key
   auto column = std::make_unique<Column>();
   std::unordered_map<std::string_view, uint32_t> numbers;
   std::unordered_map<StrId, uint32_t> scalars;
-  std::string_view name = core_.strings().text(key);
-  bool lists = core_.features().list_attributes;
+  std::string_view name = device_index_.strings().text(key);
+  bool lists = device_index_.features().list_attributes;
   auto number = [&](std::string_view code) {
     return numbers.try_emplace(code, static_cast<uint32_t>(numbers.size())).first->second;
   };
   for (const inventory::Segment& segment : view.segments) {
-    const Pool& pool = *core_.pool(segment.pool);
+    const Pool& pool = *device_index_.pool(segment.pool);
     // A constraint should name a qualified attribute; a bare name belongs to the driver's domain.
     StrId pool_key = key;
     if (name.find('/') == std::string_view::npos)
-      pool_key = core_.strings().find(pool.driver_text + "/" + std::string(name));
+      pool_key = device_index_.strings().find(pool.driver_text + "/" + std::string(name));
     for (uint32_t device = 0; device < pool.words() * 64; ++device) {
       StrId value =
           device < pool.size() && pool_key != inventory::kNoStr ? pool.attribute(device, pool_key) : inventory::kNoStr;
@@ -61,7 +61,7 @@ std::unique_ptr<Column> Columns::make(const inventory::NodeView& view, StrId key
         column->value.push_back(it->second);
         continue;
       }
-      std::string_view code = core_.strings().text(value);
+      std::string_view code = device_index_.strings().text(value);
       std::vector<uint32_t> elements;
       bool is_list = !code.empty() && code[0] == 'l';
       if (!is_list || lists)

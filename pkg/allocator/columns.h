@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "pkg/inventory/core.h"
+#include "pkg/inventory/device_index.h"
 
 namespace dra::allocator {
 
@@ -35,7 +35,7 @@ struct Column {
 
 class Columns {
  public:
-  explicit Columns(inventory::Core& core) : core_(core) {}
+  explicit Columns(inventory::DeviceIndex& device_index) : device_index_(device_index) {}
   ~Columns() { clear(); }
   const Column& get(const inventory::NodeView& view, inventory::StrId key);
   void clear();
@@ -52,7 +52,7 @@ class Columns {
   };
   std::unique_ptr<Column> make(const inventory::NodeView& view, inventory::StrId key) const;
 
-  inventory::Core& core_;
+  inventory::DeviceIndex& device_index_;
   std::unordered_map<Key, std::unique_ptr<Column>, KeyHash> kept_;
   size_t kept_values_ = 0;
 };

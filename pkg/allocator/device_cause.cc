@@ -35,10 +35,10 @@ DeviceCause DeviceJudge::alone(FilterId id, bool admin, const Pool& pool, uint32
   if (std::string gate = filters_.disabled_feature(pool, device); !gate.empty())
     return {Cause::kFeatureDisabled, -1, gate};
   if (selectors(filter.request_selectors, Cause::kRequestSelector, pool, device, found)) return found;
-  if (core_.features().device_taints)
+  if (device_index_.features().device_taints)
     if (const api::DeviceTaint* taint = filters_.untolerated(filter, pool, device))
       return {Cause::kTaint, -1, taint->key + (taint->value.empty() ? "" : "=" + taint->value) + ":" + taint->effect};
-  if (core_.features().consumable && capacity(filter, pool, device, found)) return found;
+  if (device_index_.features().consumable && capacity(filter, pool, device, found)) return found;
   if (admin) return found;
   if (test_bit(pool.in_use(), device)) return {Cause::kInUse, -1, ""};
   if (test_bit(pool.available(), device)) return found;
@@ -46,7 +46,8 @@ DeviceCause DeviceJudge::alone(FilterId id, bool admin, const Pool& pool, uint32
   if (use == nullptr) return {Cause::kCounterShort, -1, ""};
   const inventory::Counter& counter = pool.counters()[use->counter];
   return {Cause::kCounterShort, -1,
-          std::string(core_.strings().text(counter.set)) + "/" + std::string(core_.strings().text(counter.name))};
+          std::string(device_index_.strings().text(counter.set)) + "/" +
+              std::string(device_index_.strings().text(counter.name))};
 }
 
 bool DeviceJudge::selectors(const std::vector<SelectorId>& list, Cause cause, const Pool& pool, uint32_t device,
@@ -112,8 +113,8 @@ std::string DeviceJudge::counter_example(const Pool& pool, uint32_t device) cons
   const inventory::CounterUse* use = short_counter(pool, device);
   if (use == nullptr) return "";
   const inventory::Counter& counter = pool.counters()[use->counter];
-  return "takes " + quantity_text(use->amount) + " " + std::string(core_.strings().text(counter.name)) +
-         " of counter set " + std::string(core_.strings().text(counter.set)) + ", " +
+  return "takes " + quantity_text(use->amount) + " " + std::string(device_index_.strings().text(counter.name)) +
+         " of counter set " + std::string(device_index_.strings().text(counter.set)) + ", " +
          quantity_text(counter.total - counter.consumed) + " left of " + quantity_text(counter.total);
 }
 
@@ -132,13 +133,13 @@ std::string DeviceJudge::capacity_example(Filter& filter, const Pool& pool, uint
 }
 
 std::vector<std::string> DeviceJudge::values_of(const Pool& pool, uint32_t device, const std::string& attribute) const {
-  const inventory::StrId key =
-      core_.strings().find(attribute.find('/') == std::string::npos ? pool.driver_text + "/" + attribute : attribute);
+  const inventory::StrId key = device_index_.strings().find(
+      attribute.find('/') == std::string::npos ? pool.driver_text + "/" + attribute : attribute);
   const inventory::StrId value = key == inventory::kNoStr ? key : pool.attribute(device, key);
   std::vector<std::string> codes;
   if (value == inventory::kNoStr) return codes;
-  const std::string_view code = core_.strings().text(value);
-  if (!core_.features().list_attributes && !code.empty() && code[0] == 'l') return codes;
+  const std::string_view code = device_index_.strings().text(value);
+  if (!device_index_.features().list_attributes && !code.empty() && code[0] == 'l') return codes;
   for (std::string_view element : inventory::value_elements(code)) codes.emplace_back(element);
   return codes;
 }

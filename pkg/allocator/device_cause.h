@@ -18,8 +18,8 @@ struct DeviceCause {
 
 class DeviceJudge {
  public:
-  DeviceJudge(inventory::Core& core, Selectors& selectors, Filters& filters)
-      : core_(core), selectors_(selectors), filters_(filters) {}
+  DeviceJudge(inventory::DeviceIndex& device_index, Selectors& selectors, Filters& filters)
+      : device_index_(device_index), selectors_(selectors), filters_(filters) {}
 
   // In the order of Cause; ignores nodes and constraints.
   DeviceCause alone(FilterId filter, bool admin, const inventory::Pool& pool, uint32_t device);
@@ -36,7 +36,7 @@ class DeviceJudge {
   std::string counter_example(const inventory::Pool& pool, uint32_t device) const;
   std::string capacity_example(Filter& filter, const inventory::Pool& pool, uint32_t device, const std::string& name);
 
-  inventory::Core& core_;
+  inventory::DeviceIndex& device_index_;
   Selectors& selectors_;
   Filters& filters_;
 };

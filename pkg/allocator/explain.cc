@@ -58,9 +58,13 @@ struct UsableOnNodes {
 
 class Explainer {
  public:
-  Explainer(const Plan& plan, inventory::Core& core, Selectors& selectors, Filters& filters, Censuses& censuses,
-            Meter& meter)
-      : plan_(plan), core_(core), meter_(meter), censuses_(censuses), judge_(core, selectors, filters) {}
+  Explainer(const Plan& plan, inventory::DeviceIndex& device_index, Selectors& selectors, Filters& filters,
+            Censuses& censuses, Meter& meter)
+      : plan_(plan),
+        device_index_(device_index),
+        meter_(meter),
+        censuses_(censuses),
+        judge_(device_index, selectors, filters) {}
 
   Reasons run(const ExplainScope& scope) {
     Reasons reasons;
@@ -86,9 +90,9 @@ class Explainer {
     size_t devices = 0;
     std::map<PoolId, PoolInScope> found;
     const auto add = [&](NodeId node, bool passed) {
-      if (node >= core_.node_count()) return;
-      for (const inventory::Segment& segment : core_.view(node).segments) {
-        const Pool& pool = *core_.pool(segment.pool);
+      if (node >= device_index_.node_count()) return;
+      for (const inventory::Segment& segment : device_index_.view(node).segments) {
+        const Pool& pool = *device_index_.pool(segment.pool);
         auto [known, fresh] = found.try_emplace(segment.pool);
         PoolInScope& one = known->second;
         if (fresh) {
@@ -119,7 +123,7 @@ class Explainer {
   // Whether the pod can go to the node.
   bool passes(NodeId node, const ExplainScope& scope) {
     if (passes_.empty()) {
-      passes_.assign(core_.node_count(), false);
+      passes_.assign(device_index_.node_count(), false);
       for (const NodeId one : scope.passed)
         if (one < passes_.size()) passes_[one] = true;
     }
@@ -131,10 +135,10 @@ class Explainer {
   RequestReason from_census(uint32_t r, const PlanAlternative& alternative, const ExplainScope& scope) {
     const std::shared_ptr<Census> kept = censuses_.of(alternative.filter, alternative.admin);
     Census& census = *kept;
-    const bool all = census.update(core_, judge_, meter_);
+    const bool all = census.update(device_index_, judge_, meter_);
     RequestReason reason = about(r, alternative);
     reason.devices_examined = census.devices();
-    reason.devices_asked = all ? census.devices() : static_cast<uint32_t>(core_.device_count());
+    reason.devices_asked = all ? census.devices() : static_cast<uint32_t>(device_index_.device_count());
     uint32_t selected = 0;
     std::vector<CauseCount> counts;
     counts.reserve(census.groups().size());
@@ -157,16 +161,16 @@ class Explainer {
     split_usable(r, alternative, scope, census, reason);
     std::stable_sort(reason.counts.begin(), reason.counts.end(),
                      [](const CauseCount& a, const CauseCount& b) { return a.cause < b.cause; });
-    if (selected == 0 && all) reason.nearest_miss = nearest_miss(core_, alternative.device_class->selectors);
+    if (selected == 0 && all) reason.nearest_miss = nearest_miss(device_index_, alternative.device_class->selectors);
     if (reason.devices_wanted > 1 && all && reason.most_on_one_node < reason.devices_wanted)
-      reason.most_there = most_there_on_a_node(census, core_, reason.devices_wanted, scope.passed,
+      reason.most_there = most_there_on_a_node(census, device_index_, reason.devices_wanted, scope.passed,
                                                [&](NodeId node) { return passes(node, scope); });
     return reason;
   }
 
   void add_all_drivers() {
-    for (PoolId id = 0; id < core_.pool_slots(); ++id)
-      if (const Pool* pool = core_.pool(id)) drivers_.insert(pool->driver_text);
+    for (PoolId id = 0; id < device_index_.pool_slots(); ++id)
+      if (const Pool* pool = device_index_.pool(id)) drivers_.insert(pool->driver_text);
   }
 
   static bool has_group(const Census::PoolTally& tally, uint16_t group) {
@@ -184,7 +188,7 @@ class Explainer {
     }
     // Never show a device that the class does not select.
     if (count.cause == Cause::kClassSelector) return;
-    const Pool& pool = *core_.pool(id);
+    const Pool& pool = *device_index_.pool(id);
     for (uint32_t device = 0; device < census.pools()[id].next && !out_of_time(); ++device) {
       const DeviceCause found = judge_.alone(alternative.filter, alternative.admin, pool, device);
       if (found.cause != count.cause || found.index != count.index || found.detail != count.detail) continue;
@@ -196,7 +200,7 @@ class Explainer {
 
   // Adds the holders of the first held devices.
   void add_holders(Census& census, bool all_counted, std::vector<CauseCount>& counts) {
-    HolderCounts holders(core_);
+    HolderCounts holders(device_index_);
     for (CauseCount& count : counts) {
       if (count.cause == Cause::kInUse && census.in_use) {
         const CauseCount& known = census.in_use->count;
@@ -215,7 +219,8 @@ class Explainer {
         const Words& mask = held ? census.pools()[id].held_mask : census.pools()[id].short_mask;
         for (size_t w = 0; w < mask.size(); ++w)
           for (uint64_t bits = mask[w]; bits != 0 && !count.holders_sampled; bits &= bits - 1)
-            holders.add(&count, count.cause, *core_.pool(id), static_cast<uint32_t>(64 * w) + std::countr_zero(bits));
+            holders.add(&count, count.cause, *device_index_.pool(id),
+                        static_cast<uint32_t>(64 * w) + std::countr_zero(bits));
         if (held) last_looked_at_ = id;
       }
     }
@@ -243,7 +248,7 @@ class Explainer {
       const auto id = static_cast<PoolId>(at);
       const Census::PoolTally& tally = census.pools()[id];
       PoolInScope one;
-      one.pool = core_.pool(id);
+      one.pool = device_index_.pool(id);
       one.node = tally.node;
       if (one.node != inventory::kNone) {
         one.reached = passes(one.node, scope);
@@ -282,7 +287,7 @@ class Explainer {
                  std::map<std::pair<Cause, std::string>, CauseCount>& counts) const {
     const DeviceCause found{one.reached ? Cause::kCombination : Cause::kNodeRefused, -1, ""};
     if (one.node != inventory::kNone)
-      (one.reached ? usable.passed : usable.refused).add(one.node, tally.usable, core_.node_count());
+      (one.reached ? usable.passed : usable.refused).add(one.node, tally.usable, device_index_.node_count());
     else if (one.pool->everywhere())
       usable.wide += tally.usable;
     uint32_t first = 0;
@@ -308,9 +313,9 @@ class Explainer {
   std::map<PoolId, Words> reach_of_shared_pools(const ExplainScope& scope) {
     std::map<PoolId, Words> reach;
     for (const NodeId node : scope.passed) {
-      if (node >= core_.node_count() || out_of_time()) continue;
-      for (const inventory::Segment& segment : core_.view(node).segments) {
-        const Pool& pool = *core_.pool(segment.pool);
+      if (node >= device_index_.node_count() || out_of_time()) continue;
+      for (const inventory::Segment& segment : device_index_.view(node).segments) {
+        const Pool& pool = *device_index_.pool(segment.pool);
         if (is_local(pool) || pool.everywhere()) continue;
         Words& words = reach[segment.pool];
         words.resize(pool.words(), 0);
@@ -324,7 +329,7 @@ class Explainer {
 
   static bool is_local(const Pool& pool) { return pool.local_node != inventory::kNoStr && !pool.wide; }
   NodeId local_node(const Pool& pool) const {
-    return is_local(pool) ? core_.find_node(pool.local_node_text) : inventory::kNone;
+    return is_local(pool) ? device_index_.find_node(pool.local_node_text) : inventory::kNone;
   }
 
   RequestReason about(uint32_t r, const PlanAlternative& alternative) const {
@@ -339,7 +344,7 @@ class Explainer {
   RequestReason explain_alternative(uint32_t r, const PlanAlternative& alternative, const ExplainScope& scope) {
     RequestReason reason = about(r, alternative);
     std::map<std::tuple<Cause, int, std::string>, CauseCount> counts;
-    HolderCounts holders(core_);
+    HolderCounts holders(device_index_);
     UsableOnNodes usable;
     find_common_values(alternative, false);
     const bool too_many = !alternative.all && alternative.count > api::kMaxAllocationResults;
@@ -378,7 +383,7 @@ class Explainer {
     for (auto& [key, count] : counts) reason.counts.push_back(std::move(count));
     reason.most_on_one_node = count_on_nodes(r, alternative, usable, scope);
     if (!any_selected && reason.devices_examined == reason.devices_asked)
-      reason.nearest_miss = nearest_miss(core_, alternative.device_class->selectors);
+      reason.nearest_miss = nearest_miss(device_index_, alternative.device_class->selectors);
     return reason;
   }
 
@@ -387,7 +392,8 @@ class Explainer {
     const bool passed = found.cause == Cause::kCombination;
     if (!passed && found.cause != Cause::kNodeRefused) return;
     if (one.node != inventory::kNone) {
-      (passed ? usable.passed : usable.refused).add(one.node, serves(alternative, one, device), core_.node_count());
+      (passed ? usable.passed : usable.refused)
+          .add(one.node, serves(alternative, one, device), device_index_.node_count());
     } else if (one.pool->everywhere()) {
       usable.wide += serves(alternative, one, device);
     } else {
@@ -407,7 +413,7 @@ class Explainer {
     const auto of_several = [&](NodeId node) {
       uint32_t count = 0;
       if (usable.other.empty()) return count;
-      for (const inventory::Segment& segment : core_.view(node).segments)
+      for (const inventory::Segment& segment : device_index_.view(node).segments)
         for (const auto& [pool, words] : usable.other)
           for (size_t w = 0; pool == segment.pool && w < words.size(); ++w)
             count += static_cast<uint32_t>(
@@ -417,9 +423,9 @@ class Explainer {
     uint32_t most = 0;
     const bool of_one_node = usable.wide == 0 && usable.other.empty();
     for (const NodeId node : of_one_node ? std::span(usable.passed.counted()) : scope.passed)
-      if (node < core_.node_count() && !out_of_time())
+      if (node < device_index_.node_count() && !out_of_time())
         most = std::max(most, usable.passed[node] + usable.wide + of_several(node));
-    if (!usable.refused.counted().empty()) able_.resize(core_.node_count(), 0);
+    if (!usable.refused.counted().empty()) able_.resize(device_index_.node_count(), 0);
     const uint32_t wanted = alternative.all ? 1 : alternative.count;
     for (const NodeId node : usable.refused.counted())
       if (able_[node] == r && !passes(node, scope) && usable.refused[node] + usable.wide >= wanted) able_[node] = r + 1;
@@ -427,7 +433,8 @@ class Explainer {
   }
 
   std::string device_text(const Pool& pool, uint32_t device) const {
-    return pool.driver_text + "/" + pool.name_text + "/" + std::string(core_.strings().text(pool.device_name(device)));
+    return pool.driver_text + "/" + pool.name_text + "/" +
+           std::string(device_index_.strings().text(pool.device_name(device)));
   }
 
   // Charges every eighth device: otherwise cheap selectors would never advance the meter.
@@ -469,12 +476,12 @@ class Explainer {
     if (everywhere) {
       const std::shared_ptr<Census> kept = censuses_.of(alternative.filter, alternative.admin);
       Census& census = *kept;
-      census.update(core_, judge_, meter_);
+      census.update(device_index_, judge_, meter_);
       for (PoolId id = 0; id < census.pools().size(); ++id) {
         const Words& mask = census.pools()[id].usable_mask;
         for (size_t w = 0; w < mask.size(); ++w)
           for (uint64_t bits = mask[w]; bits != 0 && !out_of_time(); bits &= bits - 1)
-            add(*core_.pool(id), static_cast<uint32_t>(64 * w) + std::countr_zero(bits));
+            add(*device_index_.pool(id), static_cast<uint32_t>(64 * w) + std::countr_zero(bits));
       }
       return had;
     }
@@ -508,7 +515,7 @@ class Explainer {
   }
 
   const Plan& plan_;
-  inventory::Core& core_;
+  inventory::DeviceIndex& device_index_;
   Meter& meter_;
   Censuses& censuses_;
   DeviceJudge judge_;
@@ -525,9 +532,9 @@ class Explainer {
 
 }  // namespace
 
-Reasons explain_plan(const Plan& plan, const ExplainScope& scope, inventory::Core& core, Selectors& selectors,
-                     Filters& filters, Censuses& censuses, Meter& meter) {
-  return Explainer(plan, core, selectors, filters, censuses, meter).run(scope);
+Reasons explain_plan(const Plan& plan, const ExplainScope& scope, inventory::DeviceIndex& device_index,
+                     Selectors& selectors, Filters& filters, Censuses& censuses, Meter& meter) {
+  return Explainer(plan, device_index, selectors, filters, censuses, meter).run(scope);
 }
 
 }  // namespace dra::allocator

@@ -7,7 +7,7 @@
 
 namespace dra::allocator {
 
-Reasons explain_plan(const Plan& plan, const ExplainScope& scope, inventory::Core& core, Selectors& selectors,
-                     Filters& filters, Censuses& censuses, Meter& meter);
+Reasons explain_plan(const Plan& plan, const ExplainScope& scope, inventory::DeviceIndex& device_index,
+                     Selectors& selectors, Filters& filters, Censuses& censuses, Meter& meter);
 
 }  // namespace dra::allocator

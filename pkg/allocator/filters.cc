@@ -103,12 +103,13 @@ const CapacityFit& Filters::fit(Filter& filter, const inventory::CapacityShape& 
   if (it != filter.fits.end()) return it->second;
   account(filter,
           sizeof(CapacityFit) + 64 + shape.entries.size() * (sizeof(inventory::Amount) + sizeof(api::Quantity)));
-  return filter.fits.emplace(shape.serial, fit_capacity(shape, filter.capacity, core_.features().fractional_ranges))
+  return filter.fits
+      .emplace(shape.serial, fit_capacity(shape, filter.capacity, device_index_.features().fractional_ranges))
       .first->second;
 }
 
 const api::DeviceTaint* Filters::untolerated(const Filter& filter, const inventory::Pool& pool, uint32_t device) const {
-  for (const api::DeviceTaint* taint : core_.taints(pool, device)) {
+  for (const api::DeviceTaint* taint : device_index_.taints(pool, device)) {
     if (taint->effect != "NoSchedule" && taint->effect != "NoExecute") continue;
     bool ignored = taint->effect == "NoSchedule" &&
                    std::find(ignored_taints_.begin(), ignored_taints_.end(), taint->key) != ignored_taints_.end();
@@ -119,8 +120,9 @@ const api::DeviceTaint* Filters::untolerated(const Filter& filter, const invento
 
 std::string Filters::disabled_feature(const inventory::Pool& pool, uint32_t device) const {
   uint8_t flags = pool.flags(device);
-  if ((flags & inventory::kConsumes) && !core_.features().partitionable) return "DRAPartitionableDevices";
-  if ((flags & inventory::kHasConditions) && !core_.features().binding_conditions) return "DRADeviceBindingConditions";
+  if ((flags & inventory::kConsumes) && !device_index_.features().partitionable) return "DRAPartitionableDevices";
+  if ((flags & inventory::kHasConditions) && !device_index_.features().binding_conditions)
+    return "DRADeviceBindingConditions";
   return {};
 }
 
@@ -140,7 +142,7 @@ bool Filters::judge(Filter& filter, const Pool& pool, uint32_t device, uint32_t&
 
 bool Filters::go_on(Filter& filter, const Pool& pool, size_t slice, SliceAnswer& made) {
   const uint32_t count = pool.live()[slice]->size();
-  const bool check_capacity = core_.features().consumable;
+  const bool check_capacity = device_index_.features().consumable;
   for (; made.next_device < count; ++made.next_device) {
     if (made.next_device % 4 == 3) meter_.charge(1);
     if (meter_.stopped()) return false;
@@ -161,9 +163,9 @@ bool Filters::go_on(Filter& filter, const Pool& pool, size_t slice, SliceAnswer&
 const SliceAnswer* Filters::answer(Filter& filter, const Pool& pool, size_t slice) {
   constexpr size_t kMaxAnswers = 4096;
   meter_.charge(1);
-  if (filter.answers_epoch != core_.strings().reuse_epoch()) {
+  if (filter.answers_epoch != device_index_.strings().reuse_epoch()) {
     drop_answers(filter);
-    filter.answers_epoch = core_.strings().reuse_epoch();
+    filter.answers_epoch = device_index_.strings().reuse_epoch();
   }
   const inventory::SliceTable& table = *pool.live()[slice];
   inventory::Hash128 key = table.shape_mark;
@@ -204,7 +206,7 @@ void Filters::begin_mask(Filter& filter, const Pool& pool, FilterMask& mask) {
   mask.table_version = pool.table_version;
   mask.ready_ = mask.any_failed = false;
   mask.next_slice_ = 0;
-  mask.tainted_ = core_.features().device_taints && core_.any_taints(pool);
+  mask.tainted_ = device_index_.features().device_taints && device_index_.any_taints(pool);
   mask.size_ = pool.words();
   const size_t before = mask.words_.size();
   mask.words_.assign((mask.tainted_ ? 2 : 1) * mask.size_, 0);

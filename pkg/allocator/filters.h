@@ -17,7 +17,7 @@
 
 #include "pkg/allocator/capacity.h"
 #include "pkg/allocator/selectors.h"
-#include "pkg/inventory/core.h"
+#include "pkg/inventory/device_index.h"
 
 namespace dra::allocator {
 
@@ -91,9 +91,13 @@ class Filters {
   static constexpr size_t kMaxTextBytes = 8u << 20;
 
   // All arguments except the texts must outlive this.
-  Filters(inventory::Core& core, Selectors& selectors, std::vector<std::string> ignored_taints, Meter& meter,
-          Waste& waste)
-      : core_(core), selectors_(selectors), ignored_taints_(std::move(ignored_taints)), meter_(meter), waste_(waste) {}
+  Filters(inventory::DeviceIndex& device_index, Selectors& selectors, std::vector<std::string> ignored_taints,
+          Meter& meter, Waste& waste)
+      : device_index_(device_index),
+        selectors_(selectors),
+        ignored_taints_(std::move(ignored_taints)),
+        meter_(meter),
+        waste_(waste) {}
 
   FilterId intern(Filter filter);
   Filter& get(FilterId id) { return *filters_[id]; }
@@ -140,7 +144,7 @@ class Filters {
     bytes_ += more;
   }
 
-  inventory::Core& core_;
+  inventory::DeviceIndex& device_index_;
   Selectors& selectors_;
   std::vector<std::string> ignored_taints_;
   std::vector<std::unique_ptr<Filter>> filters_;

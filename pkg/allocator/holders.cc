@@ -51,7 +51,7 @@ void HolderCounts::finish() {
     for (const Tally& tally : order) {
       if (count->holders.size() == kMaxHolders) break;
       count->holders.push_back(
-          {core_.claim(tally.claim).uid, tally.pool->driver_text, tally.pool->name_text, tally.devices});
+          {device_index_.claim(tally.claim).uid, tally.pool->driver_text, tally.pool->name_text, tally.devices});
     }
     count->more_holders = static_cast<uint32_t>(order.size() - count->holders.size());
   }

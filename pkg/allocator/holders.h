@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "pkg/allocator/reasons.h"
-#include "pkg/inventory/core.h"
+#include "pkg/inventory/device_index.h"
 
 namespace dra::allocator {
 
 class HolderCounts {
  public:
-  explicit HolderCounts(const inventory::Core& core) : core_(core) {}
+  explicit HolderCounts(const inventory::DeviceIndex& device_index) : device_index_(device_index) {}
 
   // `count` must stay valid until finish(). Examines only the first kMostLooks devices.
   void add(CauseCount* count, Cause cause, const inventory::Pool& pool, uint32_t device);
@@ -29,7 +29,7 @@ class HolderCounts {
 
   void add_holders(CauseCount* count, const inventory::Pool& pool, uint32_t device);
 
-  const inventory::Core& core_;
+  const inventory::DeviceIndex& device_index_;
   std::vector<Held> held_;
   size_t looks_ = 0, counter_looks_ = 0;
 };

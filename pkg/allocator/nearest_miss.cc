@@ -78,19 +78,19 @@ std::optional<std::string> most_like(const std::string& wanted, const std::set<s
 }
 
 // The attributes of all devices, as "domain/name".
-std::set<std::string> attributes_of_devices(const inventory::Core& core) {
+std::set<std::string> attributes_of_devices(const inventory::DeviceIndex& device_index) {
   std::set<std::string> names;
   size_t looked_at = 0;
   std::set<inventory::StrId> keys;
-  for (inventory::PoolId id = 0; id < core.pool_slots() && looked_at < kMostDevices; ++id) {
-    const inventory::Pool* pool = core.pool(id);
+  for (inventory::PoolId id = 0; id < device_index.pool_slots() && looked_at < kMostDevices; ++id) {
+    const inventory::Pool* pool = device_index.pool(id);
     if (pool == nullptr) continue;
     for (const inventory::SliceTable* slice : pool->live()) {
       looked_at += slice->size();
       for (const inventory::ColumnMark& mark : slice->marks) keys.insert(mark.key);
     }
   }
-  for (const inventory::StrId key : keys) names.emplace(core.strings().text(key));
+  for (const inventory::StrId key : keys) names.emplace(device_index.strings().text(key));
   return names;
 }
 
@@ -106,10 +106,10 @@ std::string some_of(const std::set<std::string>& names) {
 
 }  // namespace
 
-std::string nearest_miss(const inventory::Core& core, const std::vector<std::string>& selectors) {
+std::string nearest_miss(const inventory::DeviceIndex& device_index, const std::vector<std::string>& selectors) {
   std::set<std::string> drivers;
-  for (inventory::PoolId id = 0; id < core.pool_slots(); ++id)
-    if (const inventory::Pool* pool = core.pool(id); pool != nullptr && pool->has_slices())
+  for (inventory::PoolId id = 0; id < device_index.pool_slots(); ++id)
+    if (const inventory::Pool* pool = device_index.pool(id); pool != nullptr && pool->has_slices())
       drivers.insert(pool->driver_text);
   for (const std::string& selector : selectors)
     for (const std::string& name : drivers_named(std::string_view(selector).substr(0, kMostText))) {
@@ -118,7 +118,7 @@ std::string nearest_miss(const inventory::Core& core, const std::vector<std::str
       if (const auto like = most_like(name, drivers)) return miss + ": did you mean " + *like + "?";
       return miss + (drivers.empty() ? "" : " (drivers here: " + some_of(drivers) + ")");
     }
-  const std::set<std::string> known = attributes_of_devices(core);
+  const std::set<std::string> known = attributes_of_devices(device_index);
   for (const std::string& selector : selectors)
     for (const std::string& name : attributes_named(std::string_view(selector).substr(0, kMostText))) {
       if (known.contains(name)) continue;

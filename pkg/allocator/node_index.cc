@@ -14,21 +14,21 @@ constexpr size_t kEntriesPerStep = 128;  // of a vector that is made
 
 NodeCounts* NodeIndex::counts(FilterId filter, bool admin) {
   NodeCounts& counts = counts_[uint64_t{filter} * 2 + admin];
-  if (counts.last_used_ == 0 || counts.seen_ < core_.changes_begin()) {
+  if (counts.last_used_ == 0 || counts.seen_ < device_index_.changes_begin()) {
     counts = NodeCounts{};
     counts.filter_ = filter;
     counts.admin_ = admin;
-    counts.seen_ = core_.changes_end();
+    counts.seen_ = device_index_.changes_end();
   }
   counts.last_used_ = ++clock_;
   filters_.touch(filter);
-  for (; counts.next_ < core_.pool_slots() && !counts.made_; ++counts.next_)
-    if (const Pool* pool = core_.pool(counts.next_); pool != nullptr && pool->local_node == inventory::kNoStr)
+  for (; counts.next_ < device_index_.pool_slots() && !counts.made_; ++counts.next_)
+    if (const Pool* pool = device_index_.pool(counts.next_); pool != nullptr && pool->local_node == inventory::kNoStr)
       if (!update(counts, counts.next_)) return nullptr;
   counts.made_ = true;
   PoolId last = inventory::kNone;
-  for (; counts.seen_ < core_.changes_end(); ++counts.seen_) {
-    const PoolId id = core_.change(counts.seen_);
+  for (; counts.seen_ < device_index_.changes_end(); ++counts.seen_) {
+    const PoolId id = device_index_.change(counts.seen_);
     if (id != last && !note_change(counts, id)) return nullptr;
     last = id;
   }
@@ -38,11 +38,11 @@ NodeCounts* NodeIndex::counts(FilterId filter, bool admin) {
 // A pool of a node that has not been queried yet need not be counted.
 bool NodeIndex::note_change(NodeCounts& counts, PoolId id) {
   bool known = id < counts.by_pool_.size() && counts.by_pool_[id].known;
-  const Pool* pool = core_.pool(id);
+  const Pool* pool = device_index_.pool(id);
   if (!known) {
     if (pool == nullptr) return true;
     if (pool->local_node != inventory::kNoStr) {
-      NodeId node = core_.find_node(core_.strings().text(pool->local_node));
+      NodeId node = device_index_.find_node(device_index_.strings().text(pool->local_node));
       if (node >= counts.by_node_.size() || !counts.by_node_[node].asked) return true;
     }
   }
@@ -51,23 +51,23 @@ bool NodeIndex::note_change(NodeCounts& counts, PoolId id) {
 
 bool NodeIndex::ask(NodeCounts& counts, NodeId node) {
   if (node >= counts.by_node_.size()) {
-    meter_.charge(core_.node_count() / kEntriesPerStep);
-    counts.by_node_.resize(core_.node_count());
+    meter_.charge(device_index_.node_count() / kEntriesPerStep);
+    counts.by_node_.resize(device_index_.node_count());
   }
-  for (PoolId id : *core_.pools_naming(node))
-    if (core_.pool(id)->local_node != inventory::kNoStr && !update(counts, id)) return false;
+  for (PoolId id : *device_index_.pools_naming(node))
+    if (device_index_.pool(id)->local_node != inventory::kNoStr && !update(counts, id)) return false;
   counts.by_node_[node].asked = true;
   return true;
 }
 
 bool NodeIndex::update(NodeCounts& counts, PoolId id) {
   if (counts.by_pool_.size() <= id) {
-    meter_.charge(core_.pool_slots() / kEntriesPerStep);
-    counts.by_pool_.resize(core_.pool_slots());
+    meter_.charge(device_index_.pool_slots() / kEntriesPerStep);
+    counts.by_pool_.resize(device_index_.pool_slots());
   }
   NodeCounts::Contribution& kept = counts.by_pool_[id];
   NodeCounts::Contribution now;
-  const Pool* pool = core_.pool(id);
+  const Pool* pool = device_index_.pool(id);
   now.known = pool != nullptr;
   if (pool != nullptr && pool->size() > 0) {
     const FilterMask* made = filters_.mask(counts.filter_, *pool);
@@ -80,11 +80,12 @@ bool NodeIndex::update(NodeCounts& counts, PoolId id) {
       for (; word != 0; word &= word - 1)
         now.shareable += pool->shareable(static_cast<uint32_t>(w * 64 + static_cast<size_t>(std::countr_zero(word))));
     }
-    if (pool->local_node != inventory::kNoStr) now.node = core_.find_node(core_.strings().text(pool->local_node));
+    if (pool->local_node != inventory::kNoStr)
+      now.node = device_index_.find_node(device_index_.strings().text(pool->local_node));
   }
   auto place = [&counts, this](NodeId node) -> NodeCounts::Count& {
     if (node == inventory::kNone) return counts.everywhere_;
-    if (counts.by_node_.size() <= node) counts.by_node_.resize(core_.node_count());
+    if (counts.by_node_.size() <= node) counts.by_node_.resize(device_index_.node_count());
     return counts.by_node_[node];
   };
   NodeCounts::Count& before = place(kept.node);

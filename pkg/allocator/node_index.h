@@ -46,8 +46,8 @@ class NodeCounts {
 class NodeIndex {
  public:
   // All arguments must outlive this.
-  NodeIndex(inventory::Core& core, Filters& filters, Meter& meter, Waste& waste)
-      : core_(core), filters_(filters), meter_(meter), waste_(waste) {}
+  NodeIndex(inventory::DeviceIndex& device_index, Filters& filters, Meter& meter, Waste& waste)
+      : device_index_(device_index), filters_(filters), meter_(meter), waste_(waste) {}
 
   static constexpr size_t kMaxBytes = 4u << 20;
 
@@ -66,8 +66,8 @@ class NodeIndex {
   static uint32_t not_local(const NodeCounts& counts) { return counts.everywhere_.candidates; }
   // For how many filters one decision may request counts, so that they stay within kMaxBytes until trim().
   size_t most_filters() const {
-    const size_t of_one = sizeof(NodeCounts) + core_.pool_slots() * sizeof(NodeCounts::Contribution) +
-                          core_.node_count() * sizeof(NodeCounts::OfNode);
+    const size_t of_one = sizeof(NodeCounts) + device_index_.pool_slots() * sizeof(NodeCounts::Contribution) +
+                          device_index_.node_count() * sizeof(NodeCounts::OfNode);
     return std::clamp<size_t>(kMaxBytes / of_one, kFewestFilters, kMostFilters);
   }
   void clear() { waste_.take(counts_, kFreesOfCounts); }
@@ -83,7 +83,7 @@ class NodeIndex {
   bool update(NodeCounts& counts, inventory::PoolId id);
   bool note_change(NodeCounts& counts, inventory::PoolId id);
 
-  inventory::Core& core_;
+  inventory::DeviceIndex& device_index_;
   Filters& filters_;
   Meter& meter_;
   Waste& waste_;

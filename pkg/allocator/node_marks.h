@@ -11,13 +11,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "pkg/inventory/core.h"
+#include "pkg/inventory/device_index.h"
 
 namespace dra::allocator {
 
 class NodeMarks {
  public:
-  explicit NodeMarks(const inventory::Core& core) : core_(core) {}
+  explicit NodeMarks(const inventory::DeviceIndex& device_index) : device_index_(device_index) {}
 
   void follow();
   // At least 1; the inventory must have known the node at follow().
@@ -25,13 +25,13 @@ class NodeMarks {
   uint64_t now() const { return now_; }
 
  private:
-  const inventory::Core& core_;
+  const inventory::DeviceIndex& device_index_;
   std::vector<uint64_t> changed_;  // by node
   std::vector<uint64_t> tables_;   // version of the slices by pool, at the last look
   uint64_t now_ = 1;
   uint64_t all_changed_ = 1;
   uint64_t seen_ = 0;           // position in the log
-  uint64_t nodes_version_ = 0;  // Core::nodes_version()
+  uint64_t nodes_version_ = 0;  // DeviceIndex::nodes_version()
 };
 
 }  // namespace dra::allocator

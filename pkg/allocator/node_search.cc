@@ -44,7 +44,7 @@ void NodeSearch::decide(const Plan& plan, NodeId node, const Search::Terms& term
     case Search::End::kFound:
       break;
   }
-  auto results = make_results(plan, search_, core_, random_, options_.strict_selector_errors);
+  auto results = make_results(plan, search_, device_index_, random_, options_.strict_selector_errors);
   if (!results) {
     decision.outcome = Outcome::kError;
     decision.error = results.error();
@@ -129,7 +129,7 @@ FoundNodes NodeSearch::find(const Plan& plan, const Request& request, std::span<
 
 // One round over the nodes: either those known as undecided, or the others.
 NodeSearch::Go NodeSearch::visit_all(std::span<const NodeId> order, bool undecided) {
-  const size_t nodes = core_.node_count();
+  const size_t nodes = device_index_.node_count();
   for (NodeId node : order) {
     if (node >= nodes) continue;
     if (!options_.strict_selector_errors && known_->refuted.contains(node)) continue;

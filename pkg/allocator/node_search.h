@@ -25,9 +25,9 @@ class NodeSearch {
   // Like kube-scheduler's percentageOfNodesToScore: how many nodes that fit are compared.
   static constexpr size_t kScoredNodes = 64;
 
-  NodeSearch(inventory::Core& core, const Options& options, NodeIndex& index, Refutations& refutations, Search& search,
-             Meter& meter, Random& random)
-      : core_(core),
+  NodeSearch(inventory::DeviceIndex& device_index, const Options& options, NodeIndex& index, Refutations& refutations,
+             Search& search, Meter& meter, Random& random)
+      : device_index_(device_index),
         options_(options),
         index_(index),
         refutations_(refutations),
@@ -37,9 +37,9 @@ class NodeSearch {
 
   FoundNodes find(const Plan& plan, const Request& request, std::span<const NodeId> order, size_t limit);
   void decide(const Plan& plan, NodeId node, const Search::Terms& terms, Decision& decision);
-  // See Allocator::solutions() and Allocator::room(); false: the slice ended. In node_room.cc.
+  // See Allocator::solutions() and Allocator::fit_counts(); false: the slice ended. In node_fits.cc.
   void solutions(const Plan& plan, NodeId node, uint64_t budget, size_t skip, size_t limit, Solutions& out);
-  bool count_room(const Plan& plan, std::span<const NodeId> order, Room& room);
+  bool count_fits(const Plan& plan, std::span<const NodeId> order, FitCounts& fits);
 
  private:
   // The least a node must have: candidates of one filter, or of one of several (alternatives).
@@ -56,7 +56,7 @@ class NodeSearch {
 
   bool make_bounds(const Plan& plan);
   Within within_bounds(NodeId node);
-  bool bound_room(NodeCounts& counts, uint64_t wanted, std::span<const NodeId> order, std::vector<uint32_t>& by_node,
+  bool bound_fits(NodeCounts& counts, uint64_t wanted, std::span<const NodeId> order, std::vector<uint32_t>& by_node,
                   uint64_t& total, bool& shareable);
   Go visit_all(std::span<const NodeId> order, bool undecided);
   Go visit(NodeId node, uint64_t share);
@@ -64,7 +64,7 @@ class NodeSearch {
   bool enough() const { return found_.decisions.size() >= wanted_ || perfect_ >= limit_; }
   void finish();
 
-  inventory::Core& core_;
+  inventory::DeviceIndex& device_index_;
   const Options& options_;
   NodeIndex& index_;
   Refutations& refutations_;

@@ -20,8 +20,13 @@ constexpr size_t kProgramTextBytes = 16;  // size of the shortest program, in by
 
 class Planner {
  public:
-  Planner(Plan& plan, inventory::Core& core, Selectors& selectors, Filters& filters, Meter& meter)
-      : plan_(plan), at_(plan.progress_), core_(core), selectors_(selectors), filters_(filters), meter_(meter) {}
+  Planner(Plan& plan, inventory::DeviceIndex& device_index, Selectors& selectors, Filters& filters, Meter& meter)
+      : plan_(plan),
+        at_(plan.progress_),
+        device_index_(device_index),
+        selectors_(selectors),
+        filters_(filters),
+        meter_(meter) {}
 
   void run() {
     if (plan_.claims.size() > kMaxPlanClaims)
@@ -122,7 +127,7 @@ class Planner {
     } else {
       added.prioritized = true;
       plan_.any_prioritized = true;
-      if (!core_.features().prioritized_list)
+      if (!device_index_.features().prioritized_list)
         refuse(false, what + ": has subrequests, but the DRAPrioritizedList feature is disabled");
       std::vector<std::string> names;
       for (const api::DeviceSubRequest& sub : request.first_available) {
@@ -148,9 +153,9 @@ class Planner {
     added.spec = &spec;
     added.admin = spec.admin_access;
     plan_.any_admin = plan_.any_admin || added.admin;
-    if (added.admin && !core_.features().admin_access)
+    if (added.admin && !device_index_.features().admin_access)
       refuse(false, what + ": asks for admin access, but the DRAAdminAccess feature is disabled");
-    if (!spec.capacity_requests.empty() && !core_.features().consumable)
+    if (!spec.capacity_requests.empty() && !device_index_.features().consumable)
       refuse(false, what + ": has capacity requests, but the DRAConsumableCapacity feature is disabled");
     if (spec.allocation_mode == "All") {
       added.all = true;
@@ -193,7 +198,7 @@ class Planner {
 
   void add_class(PlanAlternative& added, Filter& filter, const std::string& what) {
     const std::string& name = added.spec->device_class_name;
-    const inventory::ClassEntry* entry = core_.find_class(name);
+    const inventory::ClassEntry* entry = device_index_.find_class(name);
     if (entry == nullptr) {
       refuse(false, what + ": device class " + quote(name) + " does not exist", Cause::kClassMissing);
       return;
@@ -226,7 +231,7 @@ class Planner {
     const std::vector<api::DeviceConstraint>& list = plan_.claims[c]->spec.constraints;
     for (size_t i = 0; i < list.size(); ++i) {
       const api::DeviceConstraint& spec = list[i];
-      bool distinct = !spec.match_attribute && spec.distinct_attribute && core_.features().consumable;
+      bool distinct = !spec.match_attribute && spec.distinct_attribute && device_index_.features().consumable;
       if (!spec.match_attribute && !distinct) {
         refuse(false, claim_text(c) + ", constraint #" + std::to_string(i) +
                           ": neither matchAttribute nor a supported distinctAttribute is set");
@@ -255,10 +260,10 @@ class Planner {
   }
 
   void add_column(PlanConstraint& constraint) {
-    inventory::StrId key = core_.strings().intern(constraint.attribute);
+    inventory::StrId key = device_index_.strings().intern(constraint.attribute);
     const auto [column, fresh] = at_.column_of.try_emplace(key, static_cast<uint32_t>(plan_.columns.size()));
     constraint.column = column->second;
-    fresh ? plan_.columns.push_back(key) : core_.strings().release(key);
+    fresh ? plan_.columns.push_back(key) : device_index_.strings().release(key);
   }
 
   void add_tie(const Preference& tie) {
@@ -301,7 +306,7 @@ class Planner {
 
   Plan& plan_;
   Plan::Progress& at_;
-  inventory::Core& core_;
+  inventory::DeviceIndex& device_index_;
   Selectors& selectors_;
   Filters& filters_;
   Meter& meter_;
@@ -310,20 +315,20 @@ class Planner {
 };
 
 Plan::~Plan() {
-  for (inventory::StrId key : columns) core_.strings().release(key);
+  for (inventory::StrId key : columns) device_index_.strings().release(key);
 }
 
 std::shared_ptr<Plan> begin_plan(const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims,
-                                 std::vector<Preference> ties, inventory::Core& core) {
-  auto plan = std::make_shared<Plan>(claims, std::move(ties), core);
-  plan->classes_version = core.classes_version();
+                                 std::vector<Preference> ties, inventory::DeviceIndex& device_index) {
+  auto plan = std::make_shared<Plan>(claims, std::move(ties), device_index);
+  plan->classes_version = device_index.classes_version();
   plan->unfinished = true;
   return plan;
 }
 
-void go_on(Plan& plan, inventory::Core& core, Selectors& selectors, Filters& filters, Meter& meter) {
+void go_on(Plan& plan, inventory::DeviceIndex& device_index, Selectors& selectors, Filters& filters, Meter& meter) {
   plan.unfinished = false;
-  Planner(plan, core, selectors, filters, meter).run();
+  Planner(plan, device_index, selectors, filters, meter).run();
 }
 
 }  // namespace dra::allocator

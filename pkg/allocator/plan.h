@@ -61,8 +61,8 @@ struct PlanConstraint {
 
 struct Plan {
   Plan(std::vector<std::shared_ptr<const api::ResourceClaim>> claim_objects, std::vector<Preference> demanded,
-       inventory::Core& core)
-      : claims(std::move(claim_objects)), ties(std::move(demanded)), core_(core) {}
+       inventory::DeviceIndex& device_index)
+      : claims(std::move(claim_objects)), ties(std::move(demanded)), device_index_(device_index) {}
   ~Plan();
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
@@ -108,13 +108,13 @@ struct Plan {
     std::unordered_map<inventory::StrId, uint32_t> column_of;
   };
   Progress progress_;
-  inventory::Core& core_;
+  inventory::DeviceIndex& device_index_;
 };
 
 // Never null: errors in the claims are in Plan::error.
 std::shared_ptr<Plan> begin_plan(const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims,
-                                 std::vector<Preference> ties, inventory::Core& core);
+                                 std::vector<Preference> ties, inventory::DeviceIndex& device_index);
 // Plans what is missing, or a part of it (see Plan::unfinished). Each call makes progress, however short the slice.
-void go_on(Plan& plan, inventory::Core& core, Selectors& selectors, Filters& filters, Meter& meter);
+void go_on(Plan& plan, inventory::DeviceIndex& device_index, Selectors& selectors, Filters& filters, Meter& meter);
 
 }  // namespace dra::allocator

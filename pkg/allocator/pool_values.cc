@@ -37,22 +37,22 @@ Amount left_of(const inventory::Counter& counter) {
 }  // namespace
 
 void PoolValues::follow() {
-  if (seen_ < core_.changes_begin()) {
+  if (seen_ < device_index_.changes_begin()) {
     pools_.clear();
-    seen_ = core_.changes_end();
+    seen_ = device_index_.changes_end();
   }
-  for (; seen_ < core_.changes_end(); ++seen_) {
-    const inventory::PoolId id = core_.change(seen_);
+  for (; seen_ < device_index_.changes_end(); ++seen_) {
+    const inventory::PoolId id = device_index_.change(seen_);
     if (id < pools_.size() && pools_[id]) pools_[id]->current = false;
   }
 }
 
 const PoolValue& PoolValues::of(inventory::PoolId id) {
-  if (id >= pools_.size()) pools_.resize(core_.pool_slots());
+  if (id >= pools_.size()) pools_.resize(device_index_.pool_slots());
   std::unique_ptr<PoolValue>& kept = pools_[id];
   if (!kept) kept = std::make_unique<PoolValue>();
   if (kept->current) return *kept;
-  const Pool& pool = *core_.pool(id);
+  const Pool& pool = *device_index_.pool(id);
   if (kept->table_version != pool.table_version || kept->devices.size() != pool.size()) lay_out(pool, *kept);
   refresh(pool, *kept);
   kept->current = true;
@@ -80,7 +80,7 @@ void PoolValues::lay_out(const Pool& pool, PoolValue& value) {
   std::vector<uint32_t> by_name(pool.size());
   std::iota(by_name.begin(), by_name.end(), 0);
   std::sort(by_name.begin(), by_name.end(), [&](uint32_t a, uint32_t b) {
-    return core_.strings().text(pool.device_name(a)) < core_.strings().text(pool.device_name(b));
+    return device_index_.strings().text(pool.device_name(a)) < device_index_.strings().text(pool.device_name(b));
   });
   for (uint32_t rank = 0; rank < by_name.size(); ++rank) value.devices[by_name[rank]].name_rank = rank;
   make_groups(pool, value);

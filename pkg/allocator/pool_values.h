@@ -1,7 +1,7 @@
 // PoolValues: the value of each pool's devices, and what taking one of them would lose, cached until the pool
 // changes.
 //
-//   PoolValues values(core);
+//   PoolValues values(device_index);
 //   values.follow();                                   // once per decision: drops what changed since
 //   const PoolValue& pool = values.of(id);
 //   pool.devices[d].free                               // hundredths of a device that can be shared
@@ -20,7 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "pkg/inventory/core.h"
+#include "pkg/inventory/device_index.h"
 #include "pkg/strategy/prices.h"
 
 namespace dra::allocator {
@@ -63,7 +63,7 @@ struct PoolValue {
 
 class PoolValues {
  public:
-  explicit PoolValues(const inventory::Core& core) : core_(core) {}
+  explicit PoolValues(const inventory::DeviceIndex& device_index) : device_index_(device_index) {}
 
   void follow();
   // Valid until follow().
@@ -82,7 +82,7 @@ class PoolValues {
   static void refresh(const inventory::Pool& pool, PoolValue& value);
   static void refresh_group(const inventory::Pool& pool, GroupValue& group, PoolValue& value);
 
-  const inventory::Core& core_;
+  const inventory::DeviceIndex& device_index_;
   std::vector<std::unique_ptr<PoolValue>> pools_;
   std::unordered_map<std::string, uint32_t> kinds_;
   uint64_t seen_ = 0;

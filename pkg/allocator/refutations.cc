@@ -8,15 +8,15 @@ Refutations::Nodes& Refutations::of(const std::string& shape) {
   if (shapes_.size() >= kMaxShapes && !shapes_.contains(shape)) drop_oldest();
   Nodes& nodes = shapes_[shape];
   nodes.last_used_ = ++clock_;
-  bool afresh = nodes.seen_ < core_.changes_begin() || nodes.moves_ != core_.moves_version();
-  for (uint64_t at = nodes.seen_; at < core_.changes_end() && !afresh; ++at) {
-    const inventory::Pool* pool = core_.pool(core_.change(at));
+  bool afresh = nodes.seen_ < device_index_.changes_begin() || nodes.moves_ != device_index_.moves_version();
+  for (uint64_t at = nodes.seen_; at < device_index_.changes_end() && !afresh; ++at) {
+    const inventory::Pool* pool = device_index_.pool(device_index_.change(at));
     if (pool == nullptr || pool->local_node == inventory::kNoStr) {
       // Removed, or on several nodes: unknown which nodes it affected. A pool without devices affects none.
       afresh = pool == nullptr || pool->size() > 0;
       continue;
     }
-    const inventory::NodeId node = core_.find_node(core_.strings().text(pool->local_node));
+    const inventory::NodeId node = device_index_.find_node(device_index_.strings().text(pool->local_node));
     nodes.refuted.remove(node);
     nodes.undecided.remove(node);
     if (node == nodes.begun) forget_begun(nodes);
@@ -26,8 +26,8 @@ Refutations::Nodes& Refutations::of(const std::string& shape) {
     nodes.undecided.clear();
     forget_begun(nodes);
   }
-  nodes.seen_ = core_.changes_end();
-  nodes.moves_ = core_.moves_version();
+  nodes.seen_ = device_index_.changes_end();
+  nodes.moves_ = device_index_.moves_version();
   return nodes;
 }
 

@@ -16,7 +16,7 @@
 #include <unordered_set>
 
 #include "pkg/allocator/waste.h"
-#include "pkg/inventory/core.h"
+#include "pkg/inventory/device_index.h"
 #include "pkg/inventory/hash128.h"
 
 namespace dra::allocator {
@@ -67,12 +67,12 @@ class Refutations {
    private:
     friend class Refutations;
     uint64_t seen_ = 0;   // position in the change log
-    uint64_t moves_ = 0;  // Core::moves_version
+    uint64_t moves_ = 0;  // DeviceIndex::moves_version
     uint64_t last_used_ = 0;
   };
 
   // Both must outlive this.
-  Refutations(const inventory::Core& core, Waste& waste) : core_(core), waste_(waste) {}
+  Refutations(const inventory::DeviceIndex& device_index, Waste& waste) : device_index_(device_index), waste_(waste) {}
 
   // The current knowledge. The reference is valid until the next call.
   Nodes& of(const std::string& shape);
@@ -88,7 +88,7 @@ class Refutations {
   std::unordered_map<std::string, Nodes>::iterator oldest();
   void drop_oldest();
 
-  const inventory::Core& core_;
+  const inventory::DeviceIndex& device_index_;
   Waste& waste_;
   std::unordered_map<std::string, Nodes> shapes_;
   uint64_t clock_ = 0;

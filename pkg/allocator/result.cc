@@ -14,8 +14,9 @@ using inventory::Where;
 
 class ResultMaker {
  public:
-  ResultMaker(const Plan& plan, const Search& search, const inventory::Core& core, Random& random, bool strict)
-      : plan_(plan), search_(search), core_(core), random_(random), strict_(strict) {}
+  ResultMaker(const Plan& plan, const Search& search, const inventory::DeviceIndex& device_index, Random& random,
+              bool strict)
+      : plan_(plan), search_(search), device_index_(device_index), random_(random), strict_(strict) {}
 
   Result<std::vector<api::AllocationResult>> run() {
     std::vector<api::AllocationResult> results(plan_.claims.size());
@@ -53,7 +54,7 @@ class ResultMaker {
     added.request = alternative.name;
     added.driver = segment.pool->driver_text;
     added.pool = segment.pool->name_text;
-    added.device = core_.strings().text(slice.names[local]);
+    added.device = device_index_.strings().text(slice.names[local]);
     added.admin_access = alternative.admin;
     added.tolerations = alternative.spec->tolerations;
     if (const inventory::BindingConditions* conditions = slice.conditions_of(local)) {
@@ -80,7 +81,7 @@ class ResultMaker {
       uint32_t local;
       const SliceTable& slice = slice_of(pick, &local);
       const Where& place = slice.where_of(local);
-      bool binds = core_.features().binding_conditions && (slice.flags[local] & inventory::kBindsToNode) != 0;
+      bool binds = device_index_.features().binding_conditions && (slice.flags[local] & inventory::kBindsToNode) != 0;
       if (place.kind == Where::kNode || binds) {
         std::optional<api::NodeSelector> selector(std::in_place);
         selector->terms.resize(1);
@@ -88,7 +89,7 @@ class ResultMaker {
         api::NodeSelectorRequirement& requirement = selector->terms[0].match_fields[0];
         requirement.key = "metadata.name";
         requirement.op = "In";
-        requirement.values.push_back(core_.node_name(search_.board().node()));
+        requirement.values.push_back(device_index_.node_name(search_.board().node()));
         return selector;
       }
       if (place.kind != Where::kSelector || place.selector->terms.empty()) continue;
@@ -111,7 +112,7 @@ class ResultMaker {
   const api::NodeSelectorTerm& matching_term(const api::NodeSelector& selector) const {
     inventory::NodeId node = search_.board().node();
     for (const api::NodeSelectorTerm& term : selector.terms)
-      if (api::matches(term, core_.node_name(node), core_.node_labels(node))) return term;
+      if (api::matches(term, device_index_.node_name(node), device_index_.node_labels(node))) return term;
     return selector.terms[0];
   }
 
@@ -154,7 +155,7 @@ class ResultMaker {
 
   const Plan& plan_;
   const Search& search_;
-  const inventory::Core& core_;
+  const inventory::DeviceIndex& device_index_;
   Random& random_;
   const bool strict_;
 };
@@ -162,8 +163,9 @@ class ResultMaker {
 }  // namespace
 
 Result<std::vector<api::AllocationResult>> make_results(const Plan& plan, const Search& search,
-                                                        const inventory::Core& core, Random& random, bool strict) {
-  return ResultMaker(plan, search, core, random, strict).run();
+                                                        const inventory::DeviceIndex& device_index, Random& random,
+                                                        bool strict) {
+  return ResultMaker(plan, search, device_index, random, strict).run();
 }
 
 }  // namespace dra::allocator

@@ -11,6 +11,7 @@ namespace dra::allocator {
 // One result per claim of the plan. Fails only if `strict`, where upstream does: on a device whose node selector has
 // several terms (the API allows that). Otherwise the first term that matches the node is used.
 Result<std::vector<api::AllocationResult>> make_results(const Plan& plan, const Search& search,
-                                                        const inventory::Core& core, Random& random, bool strict);
+                                                        const inventory::DeviceIndex& device_index, Random& random,
+                                                        bool strict);
 
 }  // namespace dra::allocator

@@ -55,7 +55,7 @@ bool Search::take_anchors() {
         return one.pool->driver_text == anchor.driver && one.pool->name_text == anchor.pool;
       });
       if (segment == board_.segments().end()) return false;
-      const inventory::StrId name = core_.strings().find(anchor.device);
+      const inventory::StrId name = device_index_.strings().find(anchor.device);
       const uint32_t device = name == inventory::kNoStr ? inventory::kNone : segment->pool->find_device(name);
       bool changed = false;
       if (device == inventory::kNone || !take_constraint(c, segment->first_word * 64 + device, &changed)) return false;
@@ -219,7 +219,7 @@ bool Search::place_all(uint32_t r, uint32_t a) {
   results += static_cast<uint32_t>(picks_.size() - before);
   if (complete && request(r + 1)) return true;
   results -= static_cast<uint32_t>(picks_.size() - before);
-  while (picks_.size() > before) give_back();
+  while (picks_.size() > before) undo_pick();
   return false;
 }
 
@@ -262,7 +262,7 @@ bool Search::place_one(uint32_t r, uint32_t a, uint32_t placed, uint32_t from) {
       ++results;
       if (!cannot_pack(r, alternative, placed + 1) && place_one(r, a, placed + 1, device + 1)) return true;
       --results;
-      give_back();
+      undo_pick();
       if (stopped()) return false;
       if (steps_ > kQuickSteps && !remembering_ && !naive_ && visit_ == nullptr) {
         set_up_shortcuts();

@@ -53,8 +53,13 @@ class Search {
   };
 
   // All arguments must outlive this.
-  Search(inventory::Core& core, Filters& filters, Columns& columns, Meter& meter, Waste& waste)
-      : board_(core, filters), core_(core), filters_(filters), columns_(columns), meter_(meter), waste_(waste) {}
+  Search(inventory::DeviceIndex& device_index, Filters& filters, Columns& columns, Meter& meter, Waste& waste)
+      : board_(device_index, filters),
+        device_index_(device_index),
+        filters_(filters),
+        columns_(columns),
+        meter_(meter),
+        waste_(waste) {}
 
   End run(const Plan& plan, inventory::NodeId node, const Terms& terms);
 
@@ -110,7 +115,7 @@ class Search {
 
   // take.cc: takes one device, and gives it back
   bool take(uint32_t r, uint32_t a, uint32_t local);
-  void give_back();
+  void undo_pick();
   bool take_constraint(uint32_t constraint, uint32_t local, bool* changed);
   void drop_constraint(uint32_t constraint, uint32_t local);
   bool fits_shared(const inventory::Pool& pool, uint32_t device, uint32_t local, const CapacityFit& fit);
@@ -141,7 +146,7 @@ class Search {
   inventory::Hash128 state_key(uint32_t r, uint32_t a, uint32_t placed, uint32_t from) const;
 
   Board board_;
-  inventory::Core& core_;
+  inventory::DeviceIndex& device_index_;
   Filters& filters_;
   Columns& columns_;
   Meter& meter_;

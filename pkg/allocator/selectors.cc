@@ -57,23 +57,23 @@ struct AddAttribute {
 
 }  // namespace
 
-cel::DeviceInput device_input(const inventory::Core& core, const Pool& pool, uint32_t device) {
+cel::DeviceInput device_input(const inventory::DeviceIndex& device_index, const Pool& pool, uint32_t device) {
   uint32_t local;
   const SliceTable& slice = pool.slice_of(device, &local);
   cel::DeviceInputBuilder builder(pool.driver_text, (slice.flags[local] & inventory::kMultiple) != 0);
   for (const AttributeEntry* a = slice.attrs_begin(local); a != slice.attrs_end(local); ++a)
-    std::visit(AddAttribute{builder, core.strings().text(a->key)},
-               inventory::decode_value(core.strings().text(a->value)));
+    std::visit(AddAttribute{builder, device_index.strings().text(a->key)},
+               inventory::decode_value(device_index.strings().text(a->value)));
   for (const inventory::CapacityEntry& entry : pool.shape(device).entries)
     builder.add_capacity(entry.name, entry.value);
   return builder.build();
 }
 
-Selectors::Selectors(inventory::Core& core, bool quantity_operators, Meter& meter, Waste& waste)
-    : core_(core),
+Selectors::Selectors(inventory::DeviceIndex& device_index, bool quantity_operators, Meter& meter, Waste& waste)
+    : device_index_(device_index),
       quantity_operators_(quantity_operators),
-      environment_(selector_environment(core.features(), quantity_operators)),
-      lists_(core.features().list_attributes),
+      environment_(selector_environment(device_index.features(), quantity_operators)),
+      lists_(device_index.features().list_attributes),
       meter_(meter),
       waste_(waste) {}
 
@@ -83,13 +83,13 @@ Selectors::~Selectors() {
 
 void Selectors::clear() {
   forget();
-  environment_ = selector_environment(core_.features(), quantity_operators_);
-  lists_ = core_.features().list_attributes;
+  environment_ = selector_environment(device_index_.features(), quantity_operators_);
+  lists_ = device_index_.features().list_attributes;
 }
 
 void Selectors::forget() {
   for (const auto& entry : entries_)
-    for (StrId key : entry->keys) core_.strings().release(key);
+    for (StrId key : entry->keys) device_index_.strings().release(key);
   waste_.take(entries_, kFreesOfSelector);
   waste_.take(index_, 2);
   drop_outcomes();
@@ -118,7 +118,7 @@ SelectorId Selectors::intern(const std::string& expression) {
       entry->all_attributes = reads.all_attributes;
       entry->capacities = reads.all_capacities || !reads.capacities.empty();
       for (const auto& [domain, name] : reads.attributes)
-        entry->keys.push_back(core_.strings().intern(domain + "/" + name));
+        entry->keys.push_back(device_index_.strings().intern(domain + "/" + name));
     } else {
       entry->error = result.error->message;
       if (!result.error->hint.empty()) entry->error += "\nhint: " + result.error->hint;
@@ -187,13 +187,13 @@ void Selectors::mark(SelectorId id, const SliceTable& slice, inventory::Hash128&
 Truth Selectors::evaluate(SelectorId id, const Pool& pool, uint32_t device, Keep keep) {
   Entry& entry = *entries_[id];
   if (!entry.program) return Truth::kError;
-  if (epoch_ != core_.strings().reuse_epoch()) {  // numbers in the keys may have been reused
+  if (epoch_ != device_index_.strings().reuse_epoch()) {  // numbers in the keys may have been reused
     drop_outcomes();
-    epoch_ = core_.strings().reuse_epoch();
+    epoch_ = device_index_.strings().reuse_epoch();
   }
   const inventory::Hash128 key = make_key(id, pool, device);
   if (const Truth* known = find_outcome(key)) return *known;
-  const cel::EvalResult result = entry.program->evaluate(device_input(core_, pool, device));
+  const cel::EvalResult result = entry.program->evaluate(device_input(device_index_, pool, device));
   const uint64_t steps = kEvaluationSteps + result.cost / kCostPerStep + result.work / kWorkPerStep;
   entry.most_steps = std::max(entry.most_steps, steps);
   meter_.charge(steps);
@@ -205,7 +205,7 @@ Truth Selectors::evaluate(SelectorId id, const Pool& pool, uint32_t device, Keep
 std::string Selectors::error_text(SelectorId id, const Pool& pool, uint32_t device) {
   const Entry& entry = *entries_[id];
   if (!entry.program) return "does not compile: " + entry.error;
-  cel::EvalResult result = entry.program->evaluate(device_input(core_, pool, device));
+  cel::EvalResult result = entry.program->evaluate(device_input(device_index_, pool, device));
   return result.hint.empty() ? result.message : result.message + " (" + result.hint + ")";
 }
 

@@ -13,7 +13,7 @@
 #include "pkg/allocator/meter.h"
 #include "pkg/allocator/waste.h"
 #include "pkg/cel/cel.h"
-#include "pkg/inventory/core.h"
+#include "pkg/inventory/device_index.h"
 
 namespace dra::allocator {
 
@@ -28,7 +28,7 @@ class Selectors {
                                              << 20;  // as full() estimates them; those of one pod fit (kMaxPlanBytes)
 
   // The meter and the waste must outlive this; compiling and evaluating are charged to the meter.
-  Selectors(inventory::Core& core, bool quantity_operators, Meter& meter, Waste& waste);
+  Selectors(inventory::DeviceIndex& device_index, bool quantity_operators, Meter& meter, Waste& waste);
   ~Selectors();
 
   // True if intern() would compile nothing.
@@ -70,7 +70,7 @@ class Selectors {
   void drop_outcomes();
   void keep_outcome(const inventory::Hash128& key, Truth truth);
 
-  inventory::Core& core_;
+  inventory::DeviceIndex& device_index_;
   bool quantity_operators_;
   cel::Environment environment_;
   bool lists_;
@@ -86,6 +86,6 @@ class Selectors {
 };
 
 // The device as selectors see it.
-cel::DeviceInput device_input(const inventory::Core& core, const inventory::Pool& pool, uint32_t device);
+cel::DeviceInput device_input(const inventory::DeviceIndex& device_index, const inventory::Pool& pool, uint32_t device);
 
 }  // namespace dra::allocator

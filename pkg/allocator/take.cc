@@ -94,7 +94,7 @@ bool Search::take(uint32_t r, uint32_t a, uint32_t local) {
   return true;
 }
 
-void Search::give_back() {
+void Search::undo_pick() {
   Pick pick = picks_.back();
   picks_.pop_back();
   const PlanAlternative& alternative = plan_->requests[pick.request].alternatives[pick.alternative];

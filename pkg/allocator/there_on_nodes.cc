@@ -28,7 +28,8 @@ Counts counts_as(Cause cause) {
 
 class There {
  public:
-  There(const Census& census, const inventory::Core& core) : census_(census), core_(core) {
+  There(const Census& census, const inventory::DeviceIndex& device_index)
+      : census_(census), device_index_(device_index) {
     meaning_.reserve(census.groups().size());
     for (const Census::Group& group : census.groups()) meaning_.push_back(counts_as(group.cause.cause));
   }
@@ -40,12 +41,12 @@ class There {
       if (meaning_[group] == Counts::kAsUnknown) return kEnough;
       if (meaning_[group] == Counts::kAsThere) there += devices;
     }
-    return there > 0 && core_.pool(id)->any_shareable() ? kEnough : there;
+    return there > 0 && device_index_.pool(id)->any_shareable() ? kEnough : there;
   }
 
   bool has_enough(inventory::NodeId node, uint32_t enough) const {
     uint32_t sum = 0;
-    for (const inventory::Segment& segment : core_.view(node).segments) {
+    for (const inventory::Segment& segment : device_index_.view(node).segments) {
       const uint32_t there = segment.pool < census_.pools().size() ? in_pool(segment.pool) : 0;
       if (there == kEnough || (sum += there) >= enough) return true;
     }
@@ -54,19 +55,19 @@ class There {
 
  private:
   const Census& census_;
-  const inventory::Core& core_;
+  const inventory::DeviceIndex& device_index_;
   std::vector<Counts> meaning_;
 };
 
 }  // namespace
 
-uint32_t most_there_on_a_node(const Census& census, const inventory::Core& core, uint32_t enough,
+uint32_t most_there_on_a_node(const Census& census, const inventory::DeviceIndex& device_index, uint32_t enough,
                               std::span<const inventory::NodeId> passed,
                               const std::function<bool(inventory::NodeId)>& passes) {
-  const There there(census, core);
+  const There there(census, device_index);
   // Most fleets are uniform, so that the first node answers.
   for (const inventory::NodeId node : passed.first(std::min<size_t>(passed.size(), kTriedFirst)))
-    if (node < core.node_count() && there.has_enough(node, enough)) return kEnough;
+    if (node < device_index.node_count() && there.has_enough(node, enough)) return kEnough;
   std::vector<uint32_t> on_node;
   uint32_t most = 0, shared = 0;
   for (inventory::PoolId id = 0; id < census.pools().size(); ++id) {
@@ -77,7 +78,7 @@ uint32_t most_there_on_a_node(const Census& census, const inventory::Core& core,
     if (node == inventory::kNone) {
       shared += in_pool;
     } else {
-      if (on_node.size() <= node) on_node.resize(core.node_count(), 0);
+      if (on_node.size() <= node) on_node.resize(device_index.node_count(), 0);
       most = std::max(most, on_node[node] += in_pool);
     }
     if (most + shared >= enough) return kEnough;

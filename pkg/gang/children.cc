@@ -3,7 +3,7 @@
 
 #include "pkg/api/selectors.h"
 #include "pkg/gang/domain_search.h"
-#include "pkg/inventory/core.h"
+#include "pkg/inventory/device_index.h"
 
 namespace dra::gang {
 
@@ -26,13 +26,13 @@ allocator::Request DomainSearch::request_for(uint32_t member, const std::vector<
 
 // The member's claims that are allocated or already decided can be used there.
 bool DomainSearch::usable(uint32_t member, NodeId node) const {
-  const inventory::Core& core = world_.inventory.core();
+  const inventory::DeviceIndex& device_index = world_.inventory.device_index();
   for (const api::NodeSelector* selector : world_.table.selectors_of[member])
-    if (!api::matches(*selector, core.node_name(node), core.node_labels(node))) return false;
+    if (!api::matches(*selector, device_index.node_name(node), device_index.node_labels(node))) return false;
   for (const uint32_t claim : world_.table.claims_of[member]) {
     const std::optional<api::AllocationResult>& decided = trial_.decided(claim);
     if (decided && decided->node_selector &&
-        !api::matches(*decided->node_selector, core.node_name(node), core.node_labels(node)))
+        !api::matches(*decided->node_selector, device_index.node_name(node), device_index.node_labels(node)))
       return false;
   }
   return true;

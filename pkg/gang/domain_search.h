@@ -31,14 +31,14 @@ struct KindNodes {
   bool ready = false;
   std::vector<Candidate> candidates;  // best first; the selectors of allocated claims hold
   std::vector<NodeId> ids;            // of `candidates`
-  allocator::Room room;               // by candidate; of the kind's claims except those decided first
+  allocator::FitCounts fits;          // by candidate; of the kind's claims except those decided first
 };
 
 struct Domain {
   std::optional<uint32_t> level;
   std::string text;  // "rack=r7"; empty: the cluster
   std::vector<NodeId> nodes;
-  uint64_t room = 0;          // upper bound of members of the group that fit, by counting
+  uint64_t fits = 0;          // upper bound of members of the group that fit, by counting
   uint64_t spare = 0;         // the same for any number of members: distinguishes small domains from large ones
   uint64_t at_best = 0;       // the same if no claim held any device
   bool holds_placed = false;  // some members of the group are already there

@@ -4,7 +4,7 @@
 #include "pkg/api/topology_level.h"
 #include "pkg/gang/levels.h"
 #include "pkg/gang/session.h"
-#include "pkg/inventory/core.h"
+#include "pkg/inventory/device_index.h"
 
 namespace dra::gang {
 
@@ -36,7 +36,7 @@ void Session::make_domains(const GangRequest& request, const Nodes& nodes) {
   no_domain_.clear();
   levels_ = request.topology.levels;
   std::vector<NodeId> all;
-  std::vector<bool> seen(inventory_.core().node_count(), false);
+  std::vector<bool> seen(inventory_.device_index().node_count(), false);
   for (const KindNodes& kind : kinds_)
     for (const NodeId node : kind.ids)
       if (!seen[node]) {
@@ -52,7 +52,7 @@ void Session::make_domains(const GangRequest& request, const Nodes& nodes) {
   if (required) return;
   Domain cluster;
   cluster.nodes = std::move(all);
-  count_room(cluster);
+  count_fits(cluster);
   domains_.push_back(std::move(cluster));
   paths_.emplace_back();
 }
@@ -81,7 +81,7 @@ void Session::add_level(uint32_t level, const GangRequest& request, const Nodes&
     domain.holds_placed = here > 0;
     if (required && static_cast<size_t>(here) < request.placed.size()) continue;
     domain.level = level;
-    count_room(domain);
+    count_fits(domain);
     made.emplace_back(path, std::move(domain));
   }
   if (made.empty())
@@ -97,19 +97,19 @@ void Session::add_level(uint32_t level, const GangRequest& request, const Nodes&
 }
 
 // Upper bound on the members of the kind, by counting.
-uint64_t Session::room_of_kind(uint32_t kind, const Domain& domain) const {
-  std::vector<bool> in(inventory_.core().node_count(), false);
+uint64_t Session::fit_count_of_kind(uint32_t kind, const Domain& domain) const {
+  std::vector<bool> in(inventory_.device_index().node_count(), false);
   for (const NodeId node : domain.nodes) in[node] = true;
   const uint64_t size = table_.kinds[kind].members.size();
   uint64_t sum = 0;
   for (size_t i = 0; i < kinds_[kind].ids.size() && sum < size; ++i)
-    if (in[kinds_[kind].ids[i]]) sum += std::min<uint64_t>(kinds_[kind].room.now[i], size);
-  return std::min({sum, size, kinds_[kind].room.total_now});
+    if (in[kinds_[kind].ids[i]]) sum += std::min<uint64_t>(kinds_[kind].fits.now[i], size);
+  return std::min({sum, size, kinds_[kind].fits.total_now});
 }
 
-void Session::count_room(Domain& domain) {
+void Session::count_fits(Domain& domain) {
   constexpr uint64_t kMostOfNode = 1u << 16;  // nodes that no device limits count as equal
-  std::vector<bool> in(inventory_.core().node_count(), false);
+  std::vector<bool> in(inventory_.device_index().node_count(), false);
   for (const NodeId node : domain.nodes) in[node] = true;
   for (uint32_t k = 0; k < kinds_.size(); ++k) {
     const KindNodes& kind = kinds_[k];
@@ -117,12 +117,12 @@ void Session::count_room(Domain& domain) {
     uint64_t now = 0, at_best = 0;
     for (size_t i = 0; i < kind.ids.size(); ++i) {
       if (!in[kind.ids[i]]) continue;
-      now += std::min<uint64_t>(kind.room.now[i], size);
-      at_best += std::min<uint64_t>(kind.room.at_best[i], size);
-      domain.spare += std::min<uint64_t>(kind.room.now[i], kMostOfNode);
+      now += std::min<uint64_t>(kind.fits.now[i], size);
+      at_best += std::min<uint64_t>(kind.fits.at_best[i], size);
+      domain.spare += std::min<uint64_t>(kind.fits.now[i], kMostOfNode);
     }
-    domain.room += std::min({now, size, kind.room.total_now});
-    domain.at_best += std::min({at_best, size, kind.room.total_at_best});
+    domain.fits += std::min({now, size, kind.fits.total_now});
+    domain.at_best += std::min({at_best, size, kind.fits.total_at_best});
     meter_.charge(kind.ids.size() / 64 + 1);
   }
 }

@@ -384,7 +384,7 @@ TEST_F(CliqueTest, ARequiredAttributeIsADomain) {
   EXPECT_EQ(decision.domain, "attribute:gpu.example.com/clique=\"b\"");
   hold("n2", 0);
   decision = decide();
-  EXPECT_EQ(decision.outcome, Outcome::kImpossible) << "n4 and n5 have room, and are in no clique";
+  EXPECT_EQ(decision.outcome, Outcome::kImpossible) << "n4 and n5 have fits, and are in no clique";
   EXPECT_NE(decision.reason.find("clique"), std::string::npos) << decision.reason;
   EXPECT_FALSE(decision.never);
 }

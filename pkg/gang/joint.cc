@@ -30,33 +30,33 @@ class Sets {
 
  private:
   uint32_t room_for(size_t kind) const {
-    uint64_t room = std::min(nodes_.most[kind], count_.kinds[kind].size);
+    uint64_t fits = std::min(nodes_.most[kind], count_.kinds[kind].size);
     for (size_t thing = 0; thing < left_.size(); ++thing)
       if (const uint64_t wants = count_.kinds[kind].wants[thing]; wants > 0)
-        room = std::min(room, left_[thing] / wants);
-    return static_cast<uint32_t>(room);
+        fits = std::min(fits, left_[thing] / wants);
+    return static_cast<uint32_t>(fits);
   }
   void take(size_t kind, uint32_t members) {
     now_[kind] = members;
     for (size_t thing = 0; thing < left_.size(); ++thing) left_[thing] -= members * count_.kinds[kind].wants[thing];
   }
-  void give_back(size_t kind) {
+  void undo(size_t kind) {
     for (size_t thing = 0; thing < left_.size(); ++thing) left_[thing] += now_[kind] * count_.kinds[kind].wants[thing];
     now_[kind] = 0;
   }
   bool add(size_t kind) {
     if (++looked_ > kMaxLooks) return false;
-    const uint32_t room = room_for(kind);
+    const uint32_t fits = room_for(kind);
     if (kind + 1 == count_.kinds.size()) {
-      now_[kind] = room;
+      now_[kind] = fits;
       out_->push_back(now_);
       now_[kind] = 0;
       return out_->size() <= JointCount::kMaxWork;
     }
-    for (uint32_t members = room + 1; members-- > 0;) {
+    for (uint32_t members = fits + 1; members-- > 0;) {
       take(kind, members);
       const bool more = add(kind + 1);
-      give_back(kind);
+      undo(kind);
       if (!more) return false;
     }
     return true;

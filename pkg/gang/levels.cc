@@ -2,20 +2,20 @@
 
 #include "pkg/api/topology_level.h"
 #include "pkg/inventory/bits.h"
-#include "pkg/inventory/core.h"
+#include "pkg/inventory/device_index.h"
 #include "pkg/inventory/value_code.h"
 
 namespace dra::gang {
 
 std::optional<std::string> attribute_of_node(const inventory::Inventory& inventory, inventory::NodeId node,
                                              std::string_view key) {
-  const inventory::Core& core = inventory.core();
-  const inventory::StrId attribute = core.strings().find(key.substr(api::kAttributeLevel.size()));
+  const inventory::DeviceIndex& device_index = inventory.device_index();
+  const inventory::StrId attribute = device_index.strings().find(key.substr(api::kAttributeLevel.size()));
   if (attribute == inventory::kNoStr) return std::nullopt;
   inventory::StrId value = inventory::kNoStr;
   uint32_t looked = 0;
-  for (const inventory::Segment& segment : core.view(node).segments) {
-    const inventory::Pool& pool = *core.pool(segment.pool);
+  for (const inventory::Segment& segment : device_index.view(node).segments) {
+    const inventory::Pool& pool = *device_index.pool(segment.pool);
     for (size_t s = 0; s < pool.live().size(); ++s) {
       const inventory::SliceTable& slice = *pool.live()[s];
       for (uint32_t i = 0; i < slice.size(); ++i) {
@@ -29,7 +29,7 @@ std::optional<std::string> attribute_of_node(const inventory::Inventory& invento
     }
   }
   if (value == inventory::kNoStr) return std::nullopt;
-  const std::string_view code = core.strings().text(value);
+  const std::string_view code = device_index.strings().text(value);
   // A list of one is its element.
   const std::vector<std::string_view> elements = inventory::value_elements(code);
   if (elements.size() != 1) return std::nullopt;

@@ -26,16 +26,16 @@ void Session::note_refuted(const Domain& domain, const GangRequest& request) {
   Refuted refuted;
   refuted.known = true;
   refuted.domain = &domain;
-  refuted.counted = domain.room < request.min_count;
-  refuted.placed = refuted.counted ? domain.room : memory_.most_placed;
+  refuted.counted = domain.fits < request.min_count;
+  refuted.placed = refuted.counted ? domain.fits : memory_.most_placed;
   if (request.min_count == request.members.size())
     for (const uint32_t kind : kind_order_) {
       const uint64_t size = table_.kinds[kind].members.size();
-      uint64_t room = room_of_kind(kind, domain);
-      if (!refuted.counted && !memory_.alone.empty()) room = std::min<uint64_t>(room, memory_.alone[kind]);
-      if (room >= size || refuted.kind) continue;
+      uint64_t fits = fit_count_of_kind(kind, domain);
+      if (!refuted.counted && !memory_.alone.empty()) fits = std::min<uint64_t>(fits, memory_.alone[kind]);
+      if (fits >= size || refuted.kind) continue;
       refuted.kind = kind;
-      refuted.room_for_kind = room;
+      refuted.fits_of_kind = fits;
     }
   if (!best_.known || refuted.placed > best_.placed) best_ = refuted;
 }
@@ -47,7 +47,7 @@ std::string Session::largest(const GangRequest& request) const {
                                 : "there is";
   if (table_.kinds.size() > 1 && best_.kind) {
     const std::vector<uint32_t>& members = table_.kinds[*best_.kind].members;
-    return where + " room for " + std::to_string(best_.room_for_kind) + " of " + counted_members(members.size()) +
+    return where + " room for " + std::to_string(best_.fits_of_kind) + " of " + counted_members(members.size()) +
            " like " + request.members[members[0]].name;
   }
   return where + " room for " + (table_.kinds.size() > 1 ? "no more than " : "") + std::to_string(best_.placed) +
@@ -63,11 +63,11 @@ bool Session::never_anywhere(const GangRequest& request) const {
     allocator::Request own;
     for (const uint32_t claim : table_.claims_of[kind.members[0]])
       if (!table_.claims[claim].shared()) own.claims.push_back(table_.claims[claim].object);
-    const allocator::Room room = allocator_.room(own, all);
-    if (!room.finished) return false;
+    const allocator::FitCounts fits = allocator_.fit_counts(own, all);
+    if (!fits.finished) return false;
     uint64_t of_kind = 0;
-    for (const uint32_t members : room.at_best) of_kind += std::min<uint64_t>(members, kind.members.size());
-    at_best += std::min({of_kind, uint64_t{kind.members.size()}, room.total_at_best});
+    for (const uint32_t members : fits.at_best) of_kind += std::min<uint64_t>(members, kind.members.size());
+    at_best += std::min({of_kind, uint64_t{kind.members.size()}, fits.total_at_best});
   }
   return at_best < request.min_count;
 }
@@ -85,7 +85,7 @@ Decision Session::impossible(const GangRequest& request) const {
     decision.reason = within_bound(decision.reason + ", and too little even if all devices were free");
   if (best_.kind || table_.kinds.size() == 1) {
     const std::vector<uint32_t>& members = table_.kinds[best_.kind.value_or(0)].members;
-    decision.guilty = members[std::min<uint64_t>(best_.kind ? best_.room_for_kind : best_.placed, members.size() - 1)];
+    decision.guilty = members[std::min<uint64_t>(best_.kind ? best_.fits_of_kind : best_.placed, members.size() - 1)];
   }
   return decision;
 }

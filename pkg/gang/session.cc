@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "pkg/api/selectors.h"
-#include "pkg/inventory/core.h"
+#include "pkg/inventory/device_index.h"
 
 namespace dra::gang {
 
@@ -90,9 +90,9 @@ bool Session::prepare(const GangRequest& request, Nodes& nodes) {
   node_local_ = nodes.influence() == Nodes::Influence::kNode && !any_order_;
   std::vector<uint64_t> room(kinds_.size(), 0);
   for (uint32_t kind = 0; kind < kinds_.size(); ++kind) {
-    node_local_ = node_local_ && kinds_[kind].room.node_local && !kinds_[kind].room.order_matters;
-    any_order_ = any_order_ || kinds_[kind].room.order_matters;
-    for (const uint32_t now : kinds_[kind].room.now) room[kind] += std::min<uint32_t>(now, kMaxMembers);
+    node_local_ = node_local_ && kinds_[kind].fits.node_local && !kinds_[kind].fits.order_matters;
+    any_order_ = any_order_ || kinds_[kind].fits.order_matters;
+    for (const uint32_t now : kinds_[kind].fits.now) room[kind] += std::min<uint32_t>(now, kMaxMembers);
   }
   if (!std::exchange(things_known_, true)) find_things();
   if (!count_things()) return false;
@@ -118,10 +118,10 @@ bool Session::find_first_claims() {
     if (!table_.claims[claim].shared()) continue;
     allocator::Request alone;
     alone.claims.push_back(table_.claims[claim].object);
-    const allocator::Room room = allocator_.room(alone, all);
-    if (!room.finished) return false;
-    first_claims_order_matters_ = first_claims_order_matters_ || room.order_matters;
-    if (room.node_local) continue;
+    const allocator::FitCounts fits = allocator_.fit_counts(alone, all);
+    if (!fits.finished) return false;
+    first_claims_order_matters_ = first_claims_order_matters_ || fits.order_matters;
+    if (fits.node_local) continue;
     is_first_[claim] = true;
     first_claims_.push_back(claim);
   }
@@ -138,13 +138,13 @@ bool Session::prepare_kind(uint32_t kind, Nodes& nodes) {
   const uint32_t member = table_.kinds[kind].members[0];
   if (made.candidates.empty()) {
     made.candidates = nodes.candidates(member);
-    const inventory::Core& core = inventory_.core();
+    const inventory::DeviceIndex& device_index = inventory_.device_index();
     std::erase_if(made.candidates, [&](const Candidate& candidate) {
-      return candidate.node >= core.node_count() ||
+      return candidate.node >= device_index.node_count() ||
              !std::all_of(table_.selectors_of[member].begin(), table_.selectors_of[member].end(),
                           [&](const api::NodeSelector* selector) {
-                            return api::matches(*selector, core.node_name(candidate.node),
-                                                core.node_labels(candidate.node));
+                            return api::matches(*selector, device_index.node_name(candidate.node),
+                                                device_index.node_labels(candidate.node));
                           });
     });
     for (const Candidate& candidate : made.candidates) made.ids.push_back(candidate.node);
@@ -155,8 +155,8 @@ bool Session::prepare_kind(uint32_t kind, Nodes& nodes) {
   allocator::Request own;
   for (const uint32_t claim : table_.claims_of[member])
     if (!table_.claims[claim].shared()) own.claims.push_back(table_.claims[claim].object);
-  made.room = allocator_.room(own, made.ids);
-  made.ready = made.room.finished;
+  made.fits = allocator_.fit_counts(own, made.ids);
+  made.ready = made.fits.finished;
   return made.ready;
 }
 
@@ -168,9 +168,9 @@ Decision Session::search(const GangRequest& request, Nodes& nodes) {
                                   nodes,   options_, meter_,      tied_,         node_local_, any_order_, changed_};
   for (; at_domain_ < domains_.size(); ++at_domain_) {
     Domain& domain = domains_[at_domain_];
-    if (!std::exchange(domain.joint, true) && domain.room >= request.min_count)
-      domain.room = std::min(domain.room, together(domain, request.min_count));
-    if (domain.room < request.min_count) {
+    if (!std::exchange(domain.joint, true) && domain.fits >= request.min_count)
+      domain.fits = std::min(domain.fits, together(domain, request.min_count));
+    if (domain.fits < request.min_count) {
       memory_ = {};
       note_refuted(domain, request);
       continue;

@@ -36,7 +36,7 @@ class Session {
     uint64_t placed = 0;
     bool counted = false;          // by counting, not by a search
     std::optional<uint32_t> kind;  // there is not enough capacity for this kind even alone
-    uint64_t room_for_kind = 0;
+    uint64_t fits_of_kind = 0;
   };
 
   // Devices that members of several kinds may want: one request for one of them.
@@ -60,11 +60,11 @@ class Session {
   // domains.cc
   void make_domains(const GangRequest& request, const Nodes& nodes);
   void add_level(uint32_t level, const GangRequest& request, const Nodes& nodes, const std::vector<NodeId>& all);
-  void count_room(Domain& domain);
+  void count_fits(Domain& domain);
   const std::string* value_of(NodeId node, uint32_t level, const Nodes& nodes) const;
   std::optional<std::string> path_of(NodeId node, uint32_t level, const Nodes& nodes) const;
   std::vector<const Domain*> chain_from(const Domain& domain, const Nodes& nodes) const;
-  uint64_t room_of_kind(uint32_t kind, const Domain& domain) const;
+  uint64_t fit_count_of_kind(uint32_t kind, const Domain& domain) const;
 
   // together.cc
   void find_things();

@@ -6,7 +6,7 @@
 
 #include "pkg/gang/joint.h"
 #include "pkg/gang/session.h"
-#include "pkg/inventory/core.h"
+#include "pkg/inventory/device_index.h"
 
 namespace dra::gang {
 
@@ -86,7 +86,7 @@ void Session::find_resources(Nodes& nodes) {
   const std::vector<Resources> left = nodes.left(all);
   if (left.size() != all.size()) return;
   takes_ = std::move(takes);
-  left_.assign(inventory_.core().node_count(), {});
+  left_.assign(inventory_.device_index().node_count(), {});
   for (size_t i = 0; i < all.size(); ++i)
     if (all[i] < left_.size()) left_[all[i]] = amounts_of(left[i]);
 }
@@ -99,11 +99,11 @@ bool Session::count_things() {
     if (thing.counted) continue;
     allocator::Request one;
     one.claims.push_back(thing.claim);
-    const allocator::Room room = allocator_.room(one, all);
-    if (!room.finished) return false;
-    thing.has.assign(inventory_.core().node_count(), 0);
+    const allocator::FitCounts fits = allocator_.fit_counts(one, all);
+    if (!fits.finished) return false;
+    thing.has.assign(inventory_.device_index().node_count(), 0);
     for (size_t i = 0; i < all.size(); ++i)
-      if (all[i] < thing.has.size()) thing.has[all[i]] = room.now[i];
+      if (all[i] < thing.has.size()) thing.has[all[i]] = fits.now[i];
     thing.counted = true;
   }
   return true;
@@ -112,12 +112,12 @@ bool Session::count_things() {
 // Upper bound on the members that fit into the domain, if their devices are counted together.
 uint64_t Session::together(const Domain& domain, uint32_t need) {
   if (things_.empty() && takes_.empty()) return UINT64_MAX;
-  std::vector<std::vector<uint32_t>> most(inventory_.core().node_count());  // by node, then kind
+  std::vector<std::vector<uint32_t>> most(inventory_.device_index().node_count());  // by node, then kind
   for (uint32_t kind = 0; kind < kinds_.size(); ++kind)
     for (size_t i = 0; i < kinds_[kind].ids.size(); ++i) {
       std::vector<uint32_t>& here = most[kinds_[kind].ids[i]];
       if (here.empty()) here.assign(kinds_.size(), 0);
-      here[kind] = std::min(kinds_[kind].room.now[i], static_cast<uint32_t>(table_.kinds[kind].members.size()));
+      here[kind] = std::min(kinds_[kind].fits.now[i], static_cast<uint32_t>(table_.kinds[kind].members.size()));
     }
   JointCount count;
   for (uint32_t kind = 0; kind < kinds_.size(); ++kind)

@@ -185,7 +185,7 @@ class Fitting {
   }
 
   void take_back(const Copy& copy) {
-    state_.give_back(copy.pod_uid, copy.claims);
+    state_.release(copy.pod_uid, copy.claims);
     for (const auto& [key, claim] : copy.replaced) claims_[key] = claim;
   }
 

@@ -372,7 +372,7 @@ TEST(Fits, WhatWasOnlyCountedIsGivenBackWithItsVolume) {
     ASSERT_EQ(placed.outcome, allocator::Outcome::kFeasible) << placed.why;
     taken.take(&pod, {}, placed);
     EXPECT_TRUE(taken.cluster.storage.volumes.find("on-" + node)->claim_ref);
-    taken.give_back(pod.metadata.uid, {});
+    taken.release(pod.metadata.uid, {});
     EXPECT_FALSE(taken.cluster.storage.volumes.find("on-" + node)->claim_ref);
   }
 }

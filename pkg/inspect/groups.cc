@@ -50,7 +50,7 @@ class StateNodes : public gang::Nodes {
     there.node = state_.inventory.node_name(node);
     state_.take(group_.members[member].pod, {}, there);
   }
-  void take_back(size_t member) override { state_.give_back(group_.members[member].pod->metadata.uid, {}); }
+  void take_back(size_t member) override { state_.release(group_.members[member].pod->metadata.uid, {}); }
   const std::string* label(gang::NodeId node, const std::string& key) const override {
     const auto known = state_.objects.nodes.find(state_.inventory.node_name(node));
     if (known == state_.objects.nodes.end()) return nullptr;

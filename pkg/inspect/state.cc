@@ -237,7 +237,7 @@ void State::take_volumes(const api::Pod& pod, const std::string& node) {
   }
 }
 
-void State::give_back(const std::string& pod_uid, const std::vector<Claim>& claims) {
+void State::release(const std::string& pod_uid, const std::vector<Claim>& claims) {
   for (const Claim& claim : claims) inventory.forget(claim->metadata.uid);
   if (pod_uid.empty()) return;
   inventory.forget(supposed_uid(pod_uid));

@@ -83,9 +83,9 @@ class State {
   // Learns the recent requests for best-fit; called once, before the first decision.
   void learn();
   // take() counts the answer as taken, under these uids: devices, resources of the node, and volumes to bind or
-  // provision; give_back() undoes that. `pod_uid` is empty for claims alone.
+  // provision; release() undoes that. `pod_uid` is empty for claims alone.
   void take(const api::Pod* pod, const std::vector<Claim>& claims, const Placed& placed);
-  void give_back(const std::string& pod_uid, const std::vector<Claim>& claims);
+  void release(const std::string& pod_uid, const std::vector<Claim>& claims);
 
  private:
   // Ignores extended resources that classes provide; `among`: only these nodes; empty: all.

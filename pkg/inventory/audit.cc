@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "pkg/inventory/core.h"
+#include "pkg/inventory/device_index.h"
 
 namespace dra::inventory {
 
@@ -23,17 +23,17 @@ std::string_view audit_kind_name(AuditFinding::Kind kind) {
 
 class Audit {
  public:
-  Audit(const Core& core, Layer layer, std::vector<AuditFinding>& findings)
-      : core_(core), layer_(layer), findings_(findings) {}
+  Audit(const DeviceIndex& device_index, Layer layer, std::vector<AuditFinding>& findings)
+      : device_index_(device_index), layer_(layer), findings_(findings) {}
 
   // Over-commitments among the devices that a claim holds and the counter sets they use. An audit of all claims
   // (`everybody`) reports each one at the first of its holders; otherwise each is reported once in the lifetime of this
   // object. Returns how many devices and holders were visited.
   size_t claim(ClaimIndex index, bool everybody) {
     size_t work = 1;
-    for (const Core::HeldRef& ref : core_.claim(index).held) {
+    for (const DeviceIndex::HeldRef& ref : device_index_.claim(index).held) {
       if (!everybody && !seen_devices_.emplace(ref.pool, ref.device).second) continue;
-      work += device(*core_.pool(ref.pool), ref.device, everybody ? index : kNone);
+      work += device(*device_index_.pool(ref.pool), ref.device, everybody ? index : kNone);
     }
     return work;
   }
@@ -59,7 +59,7 @@ class Audit {
     std::vector<std::string> claims;
   };
 
-  std::string text(StrId id) const { return std::string(core_.strings().text(id)); }
+  std::string text(StrId id) const { return std::string(device_index_.strings().text(id)); }
 
   std::vector<const HolderRef*> counted_holders(const Pool& pool, StrId name) const {
     std::vector<const HolderRef*> counted;
@@ -90,7 +90,7 @@ class Audit {
 
   std::vector<std::string> uids_of(const std::vector<const HolderRef*>& holders) const {
     std::vector<std::string> uids;
-    for (const HolderRef* holder : holders) uids.push_back(core_.claim(holder->claim).uid);
+    for (const HolderRef* holder : holders) uids.push_back(device_index_.claim(holder->claim).uid);
     return uids;
   }
 
@@ -257,7 +257,7 @@ class Audit {
       drift(pool, "the kept consumption of device " + text(name) + " differs from its holders");
   }
 
-  const Core& core_;
+  const DeviceIndex& device_index_;
   Layer layer_;
   std::vector<AuditFinding>& findings_;
   std::set<std::pair<PoolId, StrId>> seen_devices_, seen_sets_;
@@ -272,14 +272,14 @@ void sort_findings(std::vector<AuditFinding>& findings) {
 }  // namespace
 
 bool Inventory::audit_piece(AuditPlace& at, size_t work, std::vector<AuditFinding>& findings) const {
-  Audit audit(*core_, Layer::kAll, findings);
-  for (size_t done = 0; at.claim < core_->claim_slots(); ++at.claim) {
+  Audit audit(*device_index_, Layer::kAll, findings);
+  for (size_t done = 0; at.claim < device_index_->claim_slots(); ++at.claim) {
     if (done >= work) return false;
     done += audit.claim(at.claim, true);
   }
   constexpr uint32_t kStretch = 64;
-  for (size_t done = 0; at.pool < core_->pool_slots();) {
-    const Pool* pool = core_->pool(at.pool);
+  for (size_t done = 0; at.pool < device_index_->pool_slots();) {
+    const Pool* pool = device_index_->pool(at.pool);
     if (pool == nullptr || (at.device > 0 && at.device >= pool->size())) {
       ++at.pool;
       at.device = 0;
@@ -306,9 +306,9 @@ std::vector<AuditFinding> Inventory::audit() const {
 
 std::vector<AuditFinding> Inventory::over_commitments(std::span<const std::string> claim_uids, Layer layer) const {
   std::vector<AuditFinding> findings;
-  Audit audit(*core_, layer, findings);
+  Audit audit(*device_index_, layer, findings);
   for (const std::string& uid : claim_uids)
-    if (const std::optional<ClaimIndex> index = core_->claim_index(uid)) audit.claim(*index, false);
+    if (const std::optional<ClaimIndex> index = device_index_->claim_index(uid)) audit.claim(*index, false);
   std::erase_if(findings, [&](const AuditFinding& finding) {
     return std::none_of(claim_uids.begin(), claim_uids.end(), [&](const std::string& uid) {
       return std::binary_search(finding.claims.begin(), finding.claims.end(), uid);
@@ -319,17 +319,17 @@ std::vector<AuditFinding> Inventory::over_commitments(std::span<const std::strin
 }
 
 bool Inventory::matches(const api::ResourceSlice& slice) const {
-  return core_->matches(slice);
+  return device_index_->matches(slice);
 }
 
 std::vector<DeviceName> Inventory::observed_devices(std::string_view claim_uid) const {
   std::vector<DeviceName> devices;
-  const Core::ClaimUse* claim = core_->find_claim(claim_uid);
+  const DeviceIndex::ClaimUse* claim = device_index_->find_claim(claim_uid);
   for (size_t i = 0; claim != nullptr && i < claim->held.size(); ++i) {
-    const Core::HeldRef& ref = claim->held[i];
-    const Pool& pool = *core_->pool(ref.pool);
+    const DeviceIndex::HeldRef& ref = claim->held[i];
+    const Pool& pool = *device_index_->pool(ref.pool);
     if (!ref.assumed)
-      devices.push_back({pool.driver_text, pool.name_text, std::string(core_->strings().text(ref.device))});
+      devices.push_back({pool.driver_text, pool.name_text, std::string(device_index_->strings().text(ref.device))});
   }
   std::sort(devices.begin(), devices.end());
   devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
@@ -337,17 +337,17 @@ std::vector<DeviceName> Inventory::observed_devices(std::string_view claim_uid) 
 }
 
 std::optional<uint32_t> Inventory::claim_number(std::string_view claim_uid) const {
-  return core_->claim_index(claim_uid);
+  return device_index_->claim_index(claim_uid);
 }
 
 std::string Inventory::claim_unchanged_since(uint32_t number, uint64_t since) const {
-  if (number >= core_->claim_slots()) return {};
-  const Core::ClaimUse& claim = core_->claim(number);
+  if (number >= device_index_->claim_slots()) return {};
+  const DeviceIndex::ClaimUse& claim = device_index_->claim(number);
   return claim.changed <= since ? claim.uid : std::string();
 }
 
 uint32_t Inventory::claim_numbers() const {
-  return static_cast<uint32_t>(core_->claim_slots());
+  return static_cast<uint32_t>(device_index_->claim_slots());
 }
 
 }  // namespace dra::inventory

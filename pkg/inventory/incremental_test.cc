@@ -5,7 +5,7 @@
 #include <map>
 
 #include "pkg/base/random.h"
-#include "pkg/inventory/core.h"
+#include "pkg/inventory/device_index.h"
 
 namespace dra::inventory::incremental_test {
 namespace {
@@ -81,8 +81,8 @@ std::string picture(Inventory& inventory) {
   }
   for (const char* name : {"n0", "n1", "n2"}) {
     text += std::string(name) + ":";
-    for (const Segment& segment : inventory.core().view(inventory.node_id(name)).segments) {
-      const Pool& pool = *inventory.core().pool(segment.pool);
+    for (const Segment& segment : inventory.device_index().view(inventory.node_id(name)).segments) {
+      const Pool& pool = *inventory.device_index().pool(segment.pool);
       text += " " + pool.name_text + (segment.conditional ? "?" : "") + "[";
       for (uint32_t d = 0; d < pool.size(); ++d)
         text += segment.mask.empty() || test_bit(segment.mask.data(), d) ? '1' : '0';
@@ -133,7 +133,7 @@ void test_histories(const Features& features, uint64_t seeds) {
     }
     for (int number = 0; number < kSlices; ++number) inventory.remove_slice("s" + std::to_string(number));
     for (const auto& [claim, allocation] : claims) inventory.remove_claim(claim);
-    EXPECT_EQ(inventory.core().strings().size(), 0u) << "names are leaked";
+    EXPECT_EQ(inventory.device_index().strings().size(), 0u) << "names are leaked";
   }
 }
 

@@ -2,17 +2,17 @@
 
 #include <algorithm>
 
-#include "pkg/inventory/core.h"
+#include "pkg/inventory/device_index.h"
 
 namespace dra::inventory {
 namespace {
 
-PoolInfo describe_pool(const Core& core, const Pool& pool) {
+PoolInfo describe_pool(const DeviceIndex& device_index, const Pool& pool) {
   PoolInfo info;
   info.id = pool.id;
   info.driver = pool.driver_text;
   info.name = pool.name_text;
-  if (pool.local_node != kNoStr) info.node = core.strings().text(pool.local_node);
+  if (pool.local_node != kNoStr) info.node = device_index.strings().text(pool.local_node);
   info.generation = pool.generation;
   info.announced_slices = pool.announced;
   info.seen_slices = pool.seen;
@@ -25,14 +25,14 @@ PoolInfo describe_pool(const Core& core, const Pool& pool) {
   return info;
 }
 
-std::vector<Holder> describe_holders(const Core& core, const Pool& pool, StrId device) {
+std::vector<Holder> describe_holders(const DeviceIndex& device_index, const Pool& pool, StrId device) {
   std::vector<Holder> list;
   auto it = pool.holders.find(device);
   if (it == pool.holders.end()) return list;
   for (const HolderRef& ref : it->second) {
     Holder holder;
-    holder.claim_uid = core.claim(ref.claim).uid;
-    if (ref.share != kNoStr) holder.share_id = core.strings().text(ref.share);
+    holder.claim_uid = device_index.claim(ref.claim).uid;
+    if (ref.share != kNoStr) holder.share_id = device_index.strings().text(ref.share);
     holder.observed = ref.observed;
     holder.assumed = ref.assumed;
     list.push_back(std::move(holder));
@@ -40,18 +40,18 @@ std::vector<Holder> describe_holders(const Core& core, const Pool& pool, StrId d
   return list;
 }
 
-DeviceInfo describe_device(const Core& core, const Pool& pool, uint32_t device) {
+DeviceInfo describe_device(const DeviceIndex& device_index, const Pool& pool, uint32_t device) {
   DeviceInfo info;
   uint32_t local;
   const SliceTable& slice = pool.slice_of(device, &local);
-  info.name = {pool.driver_text, pool.name_text, std::string(core.strings().text(slice.names[local]))};
+  info.name = {pool.driver_text, pool.name_text, std::string(device_index.strings().text(slice.names[local]))};
   info.slice = slice.name;
   const Where& place = slice.where_of(local);
-  if (place.kind == Where::kNode) info.node = core.strings().text(place.node);
+  if (place.kind == Where::kNode) info.node = device_index.strings().text(place.node);
   info.allow_multiple_allocations = (slice.flags[local] & kMultiple) != 0;
   info.available = pool.state_of(device) == PoolState::kComplete && test_bit(pool.available(), device);
-  for (const api::DeviceTaint* taint : core.taints(pool, device)) info.taints.push_back(*taint);
-  info.holders = describe_holders(core, pool, slice.names[local]);
+  for (const api::DeviceTaint* taint : device_index.taints(pool, device)) info.taints.push_back(*taint);
+  info.holders = describe_holders(device_index, pool, slice.names[local]);
   return info;
 }
 
@@ -69,91 +69,92 @@ std::string_view pool_state_name(PoolState state) {
   return "invalid";
 }
 
-Inventory::Inventory(const Features& features) : core_(std::make_unique<Core>(features)) {}
+Inventory::Inventory(const Features& features) : device_index_(std::make_unique<DeviceIndex>(features)) {}
 Inventory::~Inventory() = default;
 
 const Features& Inventory::features() const {
-  return core_->features();
+  return device_index_->features();
 }
 void Inventory::set_features(const Features& features) {
-  core_->set_features(features);
+  device_index_->set_features(features);
 }
 void Inventory::apply_slice(const api::ResourceSlice& slice) {
-  core_->apply_slice(slice);
+  device_index_->apply_slice(slice);
 }
 void Inventory::remove_slice(std::string_view name) {
-  core_->remove_slice(name);
+  device_index_->remove_slice(name);
 }
 void Inventory::apply_class(const api::DeviceClass& device_class) {
-  core_->apply_class(device_class);
+  device_index_->apply_class(device_class);
 }
 void Inventory::remove_class(std::string_view name) {
-  core_->remove_class(name);
+  device_index_->remove_class(name);
 }
 void Inventory::apply_taint_rule(const api::DeviceTaintRule& rule) {
-  core_->apply_taint_rule(rule);
+  device_index_->apply_taint_rule(rule);
 }
 void Inventory::remove_taint_rule(std::string_view name) {
-  core_->remove_taint_rule(name);
+  device_index_->remove_taint_rule(name);
 }
 NodeId Inventory::apply_node(std::string_view name, const api::StringMap& labels) {
-  return core_->apply_node(name, labels);
+  return device_index_->apply_node(name, labels);
 }
 void Inventory::remove_node(std::string_view name) {
-  core_->remove_node(name);
+  device_index_->remove_node(name);
 }
 void Inventory::apply_claim(const api::ResourceClaim& claim) {
-  core_->set_allocation(claim.metadata.uid, claim.status.allocation ? &*claim.status.allocation : nullptr, false);
+  device_index_->set_allocation(claim.metadata.uid, claim.status.allocation ? &*claim.status.allocation : nullptr,
+                                false);
 }
 void Inventory::apply_allocation(std::string_view claim_uid, const api::AllocationResult& allocation) {
-  core_->set_allocation(claim_uid, &allocation, false);
+  device_index_->set_allocation(claim_uid, &allocation, false);
 }
 void Inventory::remove_claim(std::string_view claim_uid) {
-  core_->set_allocation(claim_uid, nullptr, false);
+  device_index_->set_allocation(claim_uid, nullptr, false);
 }
 void Inventory::assume(std::string_view claim_uid, const api::AllocationResult& allocation) {
-  core_->set_allocation(claim_uid, &allocation, true);
+  device_index_->set_allocation(claim_uid, &allocation, true);
 }
 void Inventory::forget(std::string_view claim_uid) {
-  core_->set_allocation(claim_uid, nullptr, true);
+  device_index_->set_allocation(claim_uid, nullptr, true);
 }
 void Inventory::forget_all() {
-  core_->forget_all();
+  device_index_->forget_all();
 }
 bool Inventory::assumed(std::string_view claim_uid) const {
-  const Core::ClaimUse* claim = core_->find_claim(claim_uid);
+  const DeviceIndex::ClaimUse* claim = device_index_->find_claim(claim_uid);
   return claim != nullptr && claim->has_assumed;
 }
 NodeId Inventory::node_id(std::string_view name) {
-  return core_->node_id(name);
+  return device_index_->node_id(name);
 }
 std::string Inventory::node_name(NodeId id) const {
-  return id < core_->node_count() ? core_->node_name(id) : std::string();
+  return id < device_index_->node_count() ? device_index_->node_name(id) : std::string();
 }
 size_t Inventory::node_count() const {
-  return core_->node_count();
+  return device_index_->node_count();
 }
 std::vector<NodeId> Inventory::nodes() const {
-  return core_->applied_nodes();
+  return device_index_->applied_nodes();
 }
 size_t Inventory::device_count() const {
-  return core_->device_count();
+  return device_index_->device_count();
 }
 size_t Inventory::claim_count() const {
-  return core_->claim_count();
+  return device_index_->claim_count();
 }
 size_t Inventory::slice_count() const {
-  return core_->slice_count();
+  return device_index_->slice_count();
 }
 uint64_t Inventory::version() const {
-  return core_->version();
+  return device_index_->version();
 }
 
 std::vector<PoolInfo> Inventory::pools() const {
   std::vector<PoolInfo> list;
-  for (PoolId id = 0; id < core_->pool_slots(); ++id)
-    if (const Pool* pool = core_->pool(id); pool != nullptr && pool->has_slices())
-      list.push_back(describe_pool(*core_, *pool));
+  for (PoolId id = 0; id < device_index_->pool_slots(); ++id)
+    if (const Pool* pool = device_index_->pool(id); pool != nullptr && pool->has_slices())
+      list.push_back(describe_pool(*device_index_, *pool));
   std::sort(list.begin(), list.end(), [](const PoolInfo& a, const PoolInfo& b) {
     return std::tie(a.driver, a.name) < std::tie(b.driver, b.name);
   });
@@ -161,9 +162,9 @@ std::vector<PoolInfo> Inventory::pools() const {
 }
 
 std::optional<PoolInfo> Inventory::pool(std::string_view driver, std::string_view name) const {
-  const Pool* pool = core_->find_pool(driver, name);
+  const Pool* pool = device_index_->find_pool(driver, name);
   if (pool == nullptr || !pool->has_slices()) return std::nullopt;
-  return describe_pool(*core_, *pool);
+  return describe_pool(*device_index_, *pool);
 }
 
 Usage& Usage::operator+=(const Usage& more) {
@@ -176,12 +177,12 @@ Usage& Usage::operator+=(const Usage& more) {
 
 Usage Inventory::usage(PoolId id, std::span<const std::string> ignored_taints) const {
   Usage usage;
-  const Pool* pool = id < core_->pool_slots() ? core_->pool(id) : nullptr;
+  const Pool* pool = id < device_index_->pool_slots() ? device_index_->pool(id) : nullptr;
   if (pool == nullptr) return usage;
   usage.total = pool->size();
   usage.used = static_cast<uint32_t>(count_bits(pool->charged(), pool->words()));
   Words tainted(pool->words(), 0), barred(pool->words(), 0);
-  if (core_->features().device_taints) core_->mark_tainted(*pool, ignored_taints, tainted, barred);
+  if (device_index_->features().device_taints) device_index_->mark_tainted(*pool, ignored_taints, tainted, barred);
   usage.tainted = static_cast<uint32_t>(count_bits(tainted.data(), tainted.size()));
   if (pool->state != PoolState::kComplete) return usage;
   for (uint64_t& word : barred) word = ~word;
@@ -191,30 +192,31 @@ Usage Inventory::usage(PoolId id, std::span<const std::string> ignored_taints) c
 
 std::vector<DeviceInfo> Inventory::devices(PoolId id) const {
   std::vector<DeviceInfo> list;
-  const Pool* pool = id < core_->pool_slots() ? core_->pool(id) : nullptr;
-  for (uint32_t i = 0; pool != nullptr && i < pool->size(); ++i) list.push_back(describe_device(*core_, *pool, i));
+  const Pool* pool = id < device_index_->pool_slots() ? device_index_->pool(id) : nullptr;
+  for (uint32_t i = 0; pool != nullptr && i < pool->size(); ++i)
+    list.push_back(describe_device(*device_index_, *pool, i));
   return list;
 }
 
 std::optional<DeviceInfo> Inventory::device(const DeviceName& name) const {
-  const Pool* pool = core_->find_pool(name.driver, name.pool);
-  StrId id = core_->strings().find(name.device);
+  const Pool* pool = device_index_->find_pool(name.driver, name.pool);
+  StrId id = device_index_->strings().find(name.device);
   uint32_t device = pool == nullptr || id == kNoStr ? kNone : pool->find_device(id);
   if (device == kNone) return std::nullopt;
-  return describe_device(*core_, *pool, device);
+  return describe_device(*device_index_, *pool, device);
 }
 
 std::vector<Inventory::PlacedTaint> Inventory::placed_taints(const DeviceName& name) const {
   std::vector<PlacedTaint> list;
-  const Pool* pool = core_->find_pool(name.driver, name.pool);
-  const StrId id = pool == nullptr ? kNoStr : core_->strings().find(name.device);
+  const Pool* pool = device_index_->find_pool(name.driver, name.pool);
+  const StrId id = pool == nullptr ? kNoStr : device_index_->strings().find(name.device);
   if (const uint32_t device = id == kNoStr ? kNone : pool->find_device(id); device != kNone) {
     uint32_t local = 0;
     const SliceTable& slice = pool->slice_of(device, &local);
     for (const api::DeviceTaint& taint : slice.taint_sets[slice.taints_of[local]]) list.push_back({taint, "", ""});
   }
-  if (core_->rules().empty()) return list;
-  for (const api::DeviceTaintRule* rule : core_->rules().of_device(name.driver, name.pool, name.device))
+  if (device_index_->rules().empty()) return list;
+  for (const api::DeviceTaintRule* rule : device_index_->rules().of_device(name.driver, name.pool, name.device))
     list.push_back({rule->taint, rule->metadata.uid, rule->metadata.name});
   return list;
 }
@@ -227,12 +229,12 @@ std::vector<api::DeviceTaint> Inventory::taints(const DeviceName& name) const {
 
 size_t Inventory::count_selected(const api::DeviceTaintRule& rule) const {
   size_t count = 0;
-  for (PoolId id = 0; id < core_->pool_slots(); ++id) {
-    const Pool* pool = core_->pool(id);
+  for (PoolId id = 0; id < device_index_->pool_slots(); ++id) {
+    const Pool* pool = device_index_->pool(id);
     if (pool == nullptr || !selects_pool(rule, pool->driver_text, pool->name_text)) continue;
     if (!rule.device) {
       count += pool->size();
-    } else if (const StrId device = core_->strings().find(*rule.device); device != kNoStr) {
+    } else if (const StrId device = device_index_->strings().find(*rule.device); device != kNoStr) {
       pool->for_each_named(device, [&count](uint32_t) { ++count; });
     }
   }
@@ -240,20 +242,20 @@ size_t Inventory::count_selected(const api::DeviceTaintRule& rule) const {
 }
 
 bool Inventory::any_taints(std::string_view driver, std::string_view name) const {
-  const Pool* pool = core_->find_pool(driver, name);
-  return pool != nullptr && core_->any_taints(*pool);
+  const Pool* pool = device_index_->find_pool(driver, name);
+  return pool != nullptr && device_index_->any_taints(*pool);
 }
 
 std::vector<Holder> Inventory::holders(const DeviceName& name) const {
-  const Pool* pool = core_->find_pool(name.driver, name.pool);
-  StrId id = core_->strings().find(name.device);
+  const Pool* pool = device_index_->find_pool(name.driver, name.pool);
+  StrId id = device_index_->strings().find(name.device);
   if (pool == nullptr || id == kNoStr) return {};
-  return describe_holders(*core_, *pool, id);
+  return describe_holders(*device_index_, *pool, id);
 }
 
 std::vector<std::string> Inventory::classes() const {
   std::vector<std::string> names;
-  for (const auto& [name, entry] : core_->classes()) names.push_back(name);
+  for (const auto& [name, entry] : device_index_->classes()) names.push_back(name);
   return names;
 }
 

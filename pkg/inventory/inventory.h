@@ -113,7 +113,7 @@ std::string_view audit_kind_name(AuditFinding::Kind kind);
 // Which holders count: all, or only those in claim statuses.
 enum class Layer : uint8_t { kAll, kObserved };
 
-class Core;  // what the allocator works on (core.h)
+class DeviceIndex;  // what the allocator works on (device_index.h)
 
 class Inventory {
  public:
@@ -212,11 +212,11 @@ class Inventory {
   std::vector<AuditFinding> over_commitments(std::span<const std::string> claim_uids, Layer layer) const;
 
   // For pkg/allocator.
-  Core& core() { return *core_; }
-  const Core& core() const { return *core_; }
+  DeviceIndex& device_index() { return *device_index_; }
+  const DeviceIndex& device_index() const { return *device_index_; }
 
  private:
-  std::unique_ptr<Core> core_;
+  std::unique_ptr<DeviceIndex> device_index_;
 };
 
 }  // namespace dra::inventory

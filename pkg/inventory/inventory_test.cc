@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "pkg/base/random.h"
-#include "pkg/inventory/core.h"
+#include "pkg/inventory/device_index.h"
 #include "pkg/inventory/value_code.h"
 
 namespace dra::inventory::inventory_test {
@@ -260,12 +260,12 @@ TEST(InventoryNodes, ViewsFollowSelectorsAndLabels) {
   inventory.apply_slice(slice("l", "local", 1, 1, {"d0"}, "n0"));
   NodeId n0 = inventory.apply_node("n0", {{"zone", "a"}});
   NodeId n1 = inventory.apply_node("n1", {{"zone", "b"}});
-  EXPECT_EQ(inventory.core().view(n0).segments.size(), 2u);
-  EXPECT_EQ(inventory.core().view(n1).segments.size(), 0u);
+  EXPECT_EQ(inventory.device_index().view(n0).segments.size(), 2u);
+  EXPECT_EQ(inventory.device_index().view(n1).segments.size(), 0u);
   inventory.apply_node("n1", {{"zone", "a"}});
-  EXPECT_EQ(inventory.core().view(n1).segments.size(), 1u);
+  EXPECT_EQ(inventory.device_index().view(n1).segments.size(), 1u);
   inventory.remove_slice("w");
-  EXPECT_EQ(inventory.core().view(n1).segments.size(), 0u);
+  EXPECT_EQ(inventory.device_index().view(n1).segments.size(), 0u);
 }
 
 TEST(InventoryValues, CodesRoundTrip) {
@@ -344,7 +344,7 @@ TEST(InventoryProperty, RandomHistoriesLeaveNoDrift) {
     for (const char* name : {"s-p", "s-q", "z-p", "z-q"}) inventory.remove_slice(name);
     EXPECT_EQ(inventory.claim_count(), 0u);
     EXPECT_EQ(inventory.device_count(), 0u);
-    EXPECT_EQ(inventory.core().strings().size(), 0u) << "names are leaked";
+    EXPECT_EQ(inventory.device_index().strings().size(), 0u) << "names are leaked";
   }
 }
 

@@ -50,13 +50,13 @@ void Audit::check(const api::ResourceClaim& claim) {
 void Audit::check_mark(const api::ResourceClaim& claim) {
   if (!reconcile::is_mark_outdated(claim)) return;
   const std::string_view uid = reconcile::proven_for(claim);
-  const bool let_go =
+  const bool ungated =
       std::any_of(claim.status.reserved_for.begin(), claim.status.reserved_for.end(), [&](const auto& consumer) {
         if (consumer.uid != uid) return false;
         const auto pod = stores_.pods->get(claim.metadata.ns + "/" + consumer.name);
         return pod && pod->metadata.uid == uid && pod->scheduling_gates.empty();
       });
-  if (!let_go) return;
+  if (!ungated) return;
   log::error("An allocation was replaced under its proof",
              {{"claim", log::ObjectRef{claim.metadata.ns, claim.metadata.name}}});
   events_.emit({reconcile::ref_of(claim), true, "AllocationReplaced", "Audit",

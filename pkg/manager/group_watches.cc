@@ -61,7 +61,7 @@ void GroupWatches::open(GroupApi api) {
         client_, source_of(api).group, [this, api](Result<std::optional<client::ServedGroup>> answer) {
           ask(api, answer && *answer ? (*answer)->versions : std::vector<std::string>());
         });
-  tell_if_new(api);
+  record_if_new(api);
   watched.timer = reactor_.after(Preflight::kRecheck, [this, api] { open(api); });
 }
 
@@ -95,14 +95,14 @@ void GroupWatches::watch(GroupApi api, const std::string& version) {
   });
   watched.informer->core().on_replaced([this, api] {
     reactor_.post([this, api, alive = std::weak_ptr<bool>(alive_)] {
-      if (!alive.expired()) tell_if_new(api);
+      if (!alive.expired()) record_if_new(api);
     });
   });
   watched.informer->start();
-  tell_if_new(api);
+  record_if_new(api);
 }
 
-void GroupWatches::tell_if_new(GroupApi api) {
+void GroupWatches::record_if_new(GroupApi api) {
   if (stopped_) return;
   GroupsKnown now = known(api);
   if (now.state == of(api).told.state && now.why == of(api).told.why) return;

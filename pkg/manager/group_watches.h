@@ -56,7 +56,7 @@ class GroupWatches {
   // The first of these versions that has PodGroups is watched; if none has, the one that is known to have had them.
   void ask(reconcile::GroupApi api, std::vector<std::string> versions);
   void watch(reconcile::GroupApi api, const std::string& version);
-  void tell_if_new(reconcile::GroupApi api);
+  void record_if_new(reconcile::GroupApi api);
 
   Reactor& reactor_;
   client::Transport& transport_;

@@ -13,6 +13,7 @@
 #include "pkg/manager/assumptions.h"
 #include "pkg/manager/audit.h"
 #include "pkg/manager/cache_keeper.h"
+#include "pkg/manager/component_probe.h"
 #include "pkg/manager/demand_watches.h"
 #include "pkg/manager/device_gauges.h"
 #include "pkg/manager/discovery.h"
@@ -21,7 +22,6 @@
 #include "pkg/manager/instruments.h"
 #include "pkg/manager/memory.h"
 #include "pkg/manager/mix_seed.h"
-#include "pkg/manager/neighbours.h"
 #include "pkg/manager/node_tracker.h"
 #include "pkg/manager/own_mode.h"
 #include "pkg/manager/permissions.h"
@@ -80,8 +80,8 @@ struct Manager::Impl {
       controllers.push_back({controller, controller->make(settings, {inventory, allocator, nodes})});
     instruments.set_leader(false);
     runner.observe_writes(options.on_write);
-    runner.observe_passes(options.on_pass);
-    runner.observe_outages([this](const OutageReport& report) { tell_outage(report); });
+    runner.observe_reconciles(options.on_pass);
+    runner.observe_outages([this](const OutageReport& report) { report_outage(report); });
     nodes.on_needed([this](Facts facts) {
       if (demand) demand->need(facts);
     });
@@ -179,7 +179,7 @@ struct Manager::Impl {
       }
       trouble.clear();
       log::info("API server found", {{"resource.k8s.io", *version}});
-      look_at_neighbours(rest, reactor.clock(), options, calls);
+      probe_components(rest, reactor.clock(), options, calls);
       if (!inventory.features().device_taints || !inventory.features().taint_rules) return watch_all(*version, "");
       find_taint_rules_soon(*version, versions_with_taint_rules(*answer), 0);
     });
@@ -274,13 +274,13 @@ struct Manager::Impl {
     const ClaimMakerDispute& dispute = own_mode.dispute();
     const bool held = judges_own_mode() && !dispute.may_make();
     runner.hold_back(kClaimMaker, held);
-    if (dispute.disputed() == std::exchange(told_dispute, dispute.disputed())) return;
+    if (dispute.disputed() == std::exchange(reported_dispute, dispute.disputed())) return;
     if (held) {
       log::warning("Claims are not made from templates", {{"why", dispute.why_not()}});
-      return tell_operator(true, "ClaimTemplatesDisputed", dispute.why_not());
+      return report_to_operator(true, "ClaimTemplatesDisputed", dispute.why_not());
     }
     log::info("Claims are made from templates: nobody else does");
-    tell_operator(false, "ClaimTemplatesSettled", "claims are made from templates here: nobody else does");
+    report_to_operator(false, "ClaimTemplatesSettled", "claims are made from templates here: nobody else does");
   }
 
   // Pauses controllers that decide on all claims or slices until every such object is readable or gone. The informers'
@@ -331,7 +331,7 @@ struct Manager::Impl {
         more = true;
       });
     }
-    if (!more && in_step) return open_lanes();
+    if (!more && in_step) return start_controllers();
     awaits_sync = true;
     await_sync();
   }
@@ -347,7 +347,7 @@ struct Manager::Impl {
   }
 
   // A controller added while others already work is notified of every object.
-  void open_lanes() {
+  void start_controllers() {
     bool added = false;
     for (const reconcile::Reconciler* reconciler : permitted()) {
       if (!open.insert(reconciler->name()).second) continue;
@@ -446,7 +446,7 @@ struct Manager::Impl {
     if (stopped || !awaits_sync) return;
     if (!watches->synced()) return;
     awaits_sync = false;
-    open_lanes();
+    start_controllers();
     if (std::exchange(in_step, true)) return;
     log::info("Stores are in step with the API server", {{"pods", watches->pods.core().size()},
                                                          {"claims", watches->claims.core().size()},
@@ -597,7 +597,7 @@ struct Manager::Impl {
   }
 
   // Events for the cluster's operator are recorded on the Lease of the leader election, if there is one.
-  void tell_operator(bool warning, reconcile::EventReason reason, const std::string& note) {
+  void report_to_operator(bool warning, reconcile::EventReason reason, const std::string& note) {
     if (!options.lease) return;
     client::EventRequest event;
     event.regarding = {"coordination.k8s.io/v1", "Lease", options.lease->ns, options.lease->name, "", ""};
@@ -607,13 +607,13 @@ struct Manager::Impl {
     recorder.record(event);
   }
 
-  void tell_outage(const OutageReport& report) {
+  void report_outage(const OutageReport& report) {
     const reconcile::Ref& first = report.failure.object;
     const std::string what = report.failure.what + ", first for " + first.store_key();
     if (report.over)
-      return tell_operator(false, "RequestsSucceed",
-                           what + ": works again after " + std::to_string(report.refused) + " failures");
-    tell_operator(true, "RequestsFail", what + ": " + to_string(report.failure.error));
+      return report_to_operator(false, "RequestsSucceed",
+                                what + ": works again after " + std::to_string(report.refused) + " failures");
+    report_to_operator(true, "RequestsFail", what + ": " + to_string(report.failure.error));
   }
 
   Drivers drivers() {
@@ -669,7 +669,7 @@ struct Manager::Impl {
   };
   std::vector<Made> controllers;
   OwnMode own_mode;
-  bool told_dispute = false;
+  bool reported_dispute = false;
   std::unique_ptr<Watches> watches;
   std::unique_ptr<DemandWatches> demand;
   std::unique_ptr<GroupWatches> groups;

@@ -232,7 +232,7 @@ allocation::NodeChoice NodeTracker::choose(const api::Pod& pod, const std::vecto
   }
   if (choice.nodes.empty()) choice.why_none = decision.summary() + absent_class(pod);
   choice.depends_on_pods = decision.depends_on_pods();
-  choice.depends_on_room = decision.depends_on_room();
+  choice.depends_on_capacity = decision.depends_on_capacity();
   choice.watch_lags = choice.nodes.empty() && waits_for_volumes(pod);
   drop_avoided(pod, choice);
   // The nominated node comes first, as in kube-scheduler; before it only the node that we promised the pod.

@@ -366,18 +366,18 @@ TEST_F(NodeTrackerTest, TheNodeThatAPodWasPromisedStaysFirst) {
 
 // A pod that leaves frees cpu, but takes no taint away.
 TEST_F(NodeTrackerTest, OnlyWhatOthersHaveOnANodeDependsOnRoom) {
-  EXPECT_FALSE(tracker.choose(pod("p"), {}).depends_on_room);
-  EXPECT_TRUE(tracker.choose(pod("p", "", "3"), {}).depends_on_room);
+  EXPECT_FALSE(tracker.choose(pod("p"), {}).depends_on_capacity);
+  EXPECT_TRUE(tracker.choose(pod("p", "", "3"), {}).depends_on_capacity);
   auto tainted = std::make_shared<api::Node>();
   tainted->metadata.name = "n3";
   tainted->allocatable = {{"cpu", "2"}, {"memory", "1Gi"}, {"pods", "10"}};
   tainted->taints = {{"a", "b", "NoSchedule", ""}};
   tracker.set_node(tainted);
-  EXPECT_FALSE(tracker.choose(pod("p"), {}).depends_on_room);
+  EXPECT_FALSE(tracker.choose(pod("p"), {}).depends_on_capacity);
   tracker.avoid("uid", {"n1"}, 1min, "refused");
   api::Pod avoids = pod("p");
   avoids.metadata.owner_references.push_back({"apps/v1", "ReplicaSet", "set", "uid", true});
-  EXPECT_TRUE(tracker.choose(avoids, {}).depends_on_room) << "a node was dropped for another reason";
+  EXPECT_TRUE(tracker.choose(avoids, {}).depends_on_capacity) << "a node was dropped for another reason";
 }
 
 }  // namespace dra::manager::node_tracker_test

@@ -7,9 +7,9 @@
 
 namespace dra::manager {
 
-void ClaimMakerDispute::saw(Neighbour controller_manager) {
+void ClaimMakerDispute::saw(ComponentPresence controller_manager) {
   known_ = true;
-  present_ = controller_manager == Neighbour::kPresent;
+  present_ = controller_manager == ComponentPresence::kPresent;
   if (!present_) settled_ = false;
   if (!disputed()) waiting_since_.clear();
 }

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "client/rest/rest_client.h"
-#include "pkg/manager/neighbours.h"
+#include "pkg/manager/component_probe.h"
 #include "pkg/reactor/reactor.h"
 #include "pkg/reconcile/view.h"
 
@@ -34,7 +34,7 @@ class ClaimMakerDispute {
   static constexpr size_t kMostPods = 64;  // remembered as waiting
 
   // What the lease of kube-controller-manager says now.
-  void saw(Neighbour controller_manager);
+  void saw(ComponentPresence controller_manager);
   // The uids of pods that waited for a claim since the last call; called every OwnMode::kPodPeriod while disputed.
   void saw_waiting(const std::vector<std::string>& uids, MonoTime now);
 

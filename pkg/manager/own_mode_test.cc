@@ -14,36 +14,36 @@ TEST(ClaimMakerDispute, IsJudgedByTheLease) {
   ClaimMakerDispute dispute;
   EXPECT_FALSE(dispute.may_make()) << "nobody looked yet";
   EXPECT_FALSE(dispute.disputed());
-  dispute.saw(Neighbour::kAbsent);
+  dispute.saw(ComponentPresence::kAbsent);
   EXPECT_TRUE(dispute.may_make());
   EXPECT_EQ(dispute.why_not(), "");
-  dispute.saw(Neighbour::kPresent);
+  dispute.saw(ComponentPresence::kPresent);
   EXPECT_TRUE(dispute.disputed());
   EXPECT_NE(dispute.why_not().find("-resourceclaim-controller"), std::string::npos);
-  dispute.saw(Neighbour::kUnknown);
+  dispute.saw(ComponentPresence::kUnknown);
   EXPECT_TRUE(dispute.may_make()) << "the lease must not be read: nothing is known against it";
 }
 
 TEST(ClaimMakerDispute, OnePodThatWaitsLongEnoughSettlesIt) {
   ClaimMakerDispute dispute;
-  dispute.saw(Neighbour::kPresent);
+  dispute.saw(ComponentPresence::kPresent);
   dispute.saw_waiting({"a"}, kStart);
   dispute.saw_waiting({"b"}, kStart + 6s);  // a got its claim
   dispute.saw_waiting({"a", "b"}, kStart + 12s);
   EXPECT_TRUE(dispute.disputed()) << "each waited less than 10 s at a stretch";
-  dispute.saw(Neighbour::kPresent);
+  dispute.saw(ComponentPresence::kPresent);
   dispute.saw_waiting({"b"}, kStart + 16s);
   EXPECT_FALSE(dispute.disputed());
-  dispute.saw(Neighbour::kPresent);
+  dispute.saw(ComponentPresence::kPresent);
   EXPECT_TRUE(dispute.may_make()) << "settled as long as that component runs";
-  dispute.saw(Neighbour::kAbsent);
-  dispute.saw(Neighbour::kPresent);
+  dispute.saw(ComponentPresence::kAbsent);
+  dispute.saw(ComponentPresence::kPresent);
   EXPECT_TRUE(dispute.disputed()) << "it was started anew";
 }
 
 TEST(ClaimMakerDispute, RemembersABoundedNumberOfPods) {
   ClaimMakerDispute dispute;
-  dispute.saw(Neighbour::kPresent);
+  dispute.saw(ComponentPresence::kPresent);
   std::vector<std::string> many;
   for (size_t i = 0; i < 10 * ClaimMakerDispute::kMostPods; ++i) many.push_back(std::to_string(10'000 + i));
   dispute.saw_waiting(many, kStart);

@@ -60,7 +60,7 @@ std::vector<PermissionRole> make_roles() {
        {{"scheduling.k8s.io", "podgroups", {"list", "watch"}, ""},
         {"scheduling.x-k8s.io", "podgroups", {"list", "watch"}, ""}}},
       {"events", "", "no events are recorded", "", {{"events.k8s.io", "events", {"create", "patch"}, ""}}},
-      {"neighbours",
+      {"component-probe",
        "",
        "whether kube-controller-manager and kube-scheduler run is not known",
        "kube-system",

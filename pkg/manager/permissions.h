@@ -43,7 +43,7 @@ inline constexpr std::string_view kJobsRole = "allocation-recreate-jobs";
 inline constexpr std::string_view kGroupsRole = "allocation-groups";
 
 // The controllers' roles, in the order of controllers/list.inc; then those of allocation that only single pods need,
-// events, neighbours and leader-election.
+// events, component-probe and leader-election.
 const std::vector<PermissionRole>& permission_roles();
 
 // The roles that this configuration needs.

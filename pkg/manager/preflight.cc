@@ -110,13 +110,13 @@ void Preflight::end_round() {
       missing_.push_back(
           {permission_text(questions_[i].permission), std::string(role->name), std::string(role->without)});
   }
-  tell_changes(before);
+  notify_changes(before);
   ++rounds_;
   if (!missing_.empty() || unknown) timer_ = reactor_.after(kRecheck, [this] { begin_round(); });
   on_round_();
 }
 
-void Preflight::tell_changes(const std::vector<Missing>& before) const {
+void Preflight::notify_changes(const std::vector<Missing>& before) const {
   const auto is_in = [](const std::vector<Missing>& list, const Missing& wanted) {
     return std::any_of(list.begin(), list.end(), [&](const Missing& m) { return m.text() == wanted.text(); });
   };

@@ -64,7 +64,7 @@ class Preflight {
   void ask_more();
   void answered(size_t index, Result<client::AccessAnswer> answer);
   void end_round();
-  void tell_changes(const std::vector<Missing>& before) const;
+  void notify_changes(const std::vector<Missing>& before) const;
 
   Reactor& reactor_;
   client::RestClient& client_;

@@ -6,12 +6,12 @@
 
 #include "pkg/base/check.h"
 #include "pkg/log/log.h"
-#include "pkg/manager/runner_pass.h"
+#include "pkg/manager/runner_reconcile.h"
 
 namespace dra::manager {
 
+using reconcile::EnqueueRequests;
 using reconcile::Key;
-using reconcile::Triggers;
 
 namespace {
 
@@ -21,7 +21,7 @@ constexpr size_t kPassesPerTask = 32;
 constexpr Duration kTaskTime = std::chrono::milliseconds(4);
 
 // Names a key of a queue among everything that waits for the server.
-std::string lane_item(std::string_view controller, const std::string& key) {
+std::string work_item(std::string_view controller, const std::string& key) {
   return std::string(controller) + "/" + key;
 }
 
@@ -44,18 +44,18 @@ Runner::~Runner() {
 }
 
 void Runner::add(const reconcile::Reconciler& reconciler, queue::Observer* observer) {
-  auto lane = std::make_unique<Lane>();
-  lane->reconciler = &reconciler;
-  const auto place = [this, parked = &lane->parked](std::string_view key) {
+  auto controller = std::make_unique<ControllerQueue>();
+  controller->reconciler = &reconciler;
+  const auto place = [this, parked = &controller->parked](std::string_view key) {
     Place of_key = place_of(key);
     of_key.rank = parked->rank_of(std::string(key));
     return of_key;
   };
-  const queue::Fairness fairness{place, kMaxPassesOfNamespace};
-  lane->queue = std::make_unique<queue::WorkQueue>(reactor_.clock(), queue::BackOff{}, observer, fairness);
+  const queue::Fairness fairness{place, kMaxRunsOfNamespace};
+  controller->queue = std::make_unique<queue::WorkQueue>(reactor_.clock(), queue::BackOff{}, observer, fairness);
   if (const reconcile::Pace pace = reconciler.pace(); pace.per_second > 0)
-    lane->pacer.emplace(reactor_.clock(), pace.per_second, std::max(1.0, pace.burst));
-  lanes_.push_back(std::move(lane));
+    controller->pacer.emplace(reactor_.clock(), pace.per_second, std::max(1.0, pace.burst));
+  controllers_.push_back(std::move(controller));
 }
 
 void Runner::start() {
@@ -66,29 +66,30 @@ void Runner::start() {
 void Runner::stop() {
   running_ = false;
   // The next start() looks at everything, so nothing may pile up until then.
-  for (const auto& [at, held] : held_) held.first->queue->done(held.second);
-  held_.clear();
-  for (const auto& lane : lanes_) {
-    lane->queue->clear();
-    lane->parked.clear();
+  for (const auto& [at, held] : paused_) held.first->queue->done(held.second);
+  paused_.clear();
+  for (const auto& controller : controllers_) {
+    controller->queue->clear();
+    controller->parked.clear();
   }
   for (const auto& retry : outages_.drain()) retry();
   pump_.rest();
 }
 
 void Runner::hold_back(std::string_view controller, bool held) {
-  held ? void(held_back_.emplace(controller)) : void(held_back_.erase(std::string(controller)));
+  held ? void(blocked_.emplace(controller)) : void(blocked_.erase(std::string(controller)));
   schedule();
 }
 
-bool Runner::may_run(const Lane& lane) const {
-  return running_ && !held_back_.contains(lane.reconciler->name());
+bool Runner::may_run(const ControllerQueue& controller) const {
+  return running_ && !blocked_.contains(controller.reconciler->name());
 }
 
 bool Runner::idle() {
-  if (!passes_.empty()) return false;
-  return std::none_of(lanes_.begin(), lanes_.end(),
-                      [](const auto& lane) { return lane->queue->has_ready() || lane->parked.has_leftovers(); });
+  if (!runs_.empty()) return false;
+  return std::none_of(controllers_.begin(), controllers_.end(), [](const auto& controller) {
+    return controller->queue->has_ready() || controller->parked.has_leftovers();
+  });
 }
 
 // "pod:namespace/name" -> the namespace and, for pods, their priority within it.
@@ -105,59 +106,59 @@ Place Runner::place_of(std::string_view key) const {
 // ---- changes -> keys
 
 template <typename Tell>
-void Runner::tell(Tell&& tell_reconciler) {
+void Runner::notify(Tell&& notify_reconciler) {
   if (!running_) return;
-  for (const auto& lane : lanes_) {
-    Triggers triggers;
-    tell_reconciler(*lane->reconciler, triggers);
-    take(*lane, triggers);
+  for (const auto& controller : controllers_) {
+    EnqueueRequests enqueued;
+    notify_reconciler(*controller->reconciler, enqueued);
+    take(*controller, enqueued);
   }
   schedule();
 }
 
-void Runner::take(Lane& lane, Triggers& triggers, uint64_t since) {
-  for (const Key& key : triggers.keys) lane.queue->add(reconcile::to_text(key));
-  for (const auto& [key, delay] : triggers.later) lane.queue->add_after(reconcile::to_text(key), delay);
-  for (const reconcile::Cause& cause : triggers.wakes)
-    for (const std::string& key : lane.parked.wake(cause, since)) lane.queue->add(key);
+void Runner::take(ControllerQueue& controller, EnqueueRequests& enqueued, uint64_t since) {
+  for (const Key& key : enqueued.keys) controller.queue->add(reconcile::to_text(key));
+  for (const auto& [key, delay] : enqueued.delayed) controller.queue->add_after(reconcile::to_text(key), delay);
+  for (const reconcile::Cause& cause : enqueued.causes)
+    for (const std::string& key : controller.parked.wake(cause, since)) controller.queue->add(key);
 }
 
 void Runner::pod_changed(const api::Pod* before, const api::Pod* after) {
   if (before && !after) {
     const std::string key = reconcile::to_text(reconcile::pod_key(before->metadata.key()));
-    for (const auto& lane : lanes_)
-      for (const std::string& next : lane->parked.end(key)) lane->queue->add(next);
+    for (const auto& controller : controllers_)
+      for (const std::string& next : controller->parked.end(key)) controller->queue->add(next);
   }
-  tell([&](const reconcile::Reconciler& r, Triggers& out) { r.on_pod(view_, before, after, out); });
+  notify([&](const reconcile::Reconciler& r, EnqueueRequests& out) { r.on_pod(view_, before, after, out); });
 }
 void Runner::claim_changed(const api::ResourceClaim* before, const api::ResourceClaim* after) {
-  tell([&](const reconcile::Reconciler& r, Triggers& out) { r.on_claim(view_, before, after, out); });
+  notify([&](const reconcile::Reconciler& r, EnqueueRequests& out) { r.on_claim(view_, before, after, out); });
 }
 void Runner::streamed_claim_changed(const api::ResourceClaim* before, const api::ResourceClaim* after) {
-  tell([&](const reconcile::Reconciler& r, Triggers& out) { r.on_streamed_claim(view_, before, after, out); });
+  notify([&](const reconcile::Reconciler& r, EnqueueRequests& out) { r.on_streamed_claim(view_, before, after, out); });
 }
 void Runner::template_changed(const api::ResourceClaimTemplate* before, const api::ResourceClaimTemplate* after) {
-  tell([&](const reconcile::Reconciler& r, Triggers& out) { r.on_claim_template(view_, before, after, out); });
+  notify([&](const reconcile::Reconciler& r, EnqueueRequests& out) { r.on_claim_template(view_, before, after, out); });
 }
 void Runner::node_changed(const api::Node* before, const api::Node* after) {
-  tell([&](const reconcile::Reconciler& r, Triggers& out) { r.on_node(view_, before, after, out); });
+  notify([&](const reconcile::Reconciler& r, EnqueueRequests& out) { r.on_node(view_, before, after, out); });
 }
 void Runner::class_changed(const api::DeviceClass* before, const api::DeviceClass* after) {
-  tell([&](const reconcile::Reconciler& r, Triggers& out) { r.on_class(view_, before, after, out); });
+  notify([&](const reconcile::Reconciler& r, EnqueueRequests& out) { r.on_class(view_, before, after, out); });
 }
 void Runner::taint_rule_changed(const api::DeviceTaintRule* before, const api::DeviceTaintRule* after) {
-  tell([&](const reconcile::Reconciler& r, Triggers& out) { r.on_taint_rule(view_, before, after, out); });
+  notify([&](const reconcile::Reconciler& r, EnqueueRequests& out) { r.on_taint_rule(view_, before, after, out); });
 }
 void Runner::slice_changed(const api::ResourceSlice* before, const api::ResourceSlice* after) {
-  tell([&](const reconcile::Reconciler& r, Triggers& out) { r.on_slice(view_, before, after, out); });
+  notify([&](const reconcile::Reconciler& r, EnqueueRequests& out) { r.on_slice(view_, before, after, out); });
 }
 
 void Runner::group_changed(std::string_view group) {
-  tell([&](const reconcile::Reconciler& r, Triggers& out) { r.on_group(view_, group, out); });
+  notify([&](const reconcile::Reconciler& r, EnqueueRequests& out) { r.on_group(view_, group, out); });
 }
 
 void Runner::volumes_changed(std::string_view claim) {
-  tell([&](const reconcile::Reconciler& r, Triggers& out) { r.on_volumes(view_, claim, out); });
+  notify([&](const reconcile::Reconciler& r, EnqueueRequests& out) { r.on_volumes(view_, claim, out); });
 }
 
 // ---- keys -> reconciles
@@ -172,147 +173,150 @@ queue::Pump::Next Runner::next() {
   const auto due_at = [&next](std::optional<MonoTime> at) {
     if (at && (!next.due || *at < *next.due)) next.due = at;
   };
-  let_held_go();
-  if (!held_.empty()) due_at(held_.begin()->first);
+  resume_paused();
+  if (!paused_.empty()) due_at(paused_.begin()->first);
   // At the limit no timer helps: the end of a reconcile leads back here.
-  const bool room = passes_.size() < kMaxPasses;
-  for (const auto& lane : lanes_) {
-    if (room && may_run(*lane)) {
+  const bool room = runs_.size() < kMaxRuns;
+  for (const auto& controller : controllers_) {
+    if (room && may_run(*controller)) {
       // Asked of every queue, because has_ready() makes due keys ready, so that next_due() is in the future.
-      next.ready = lane->queue->has_ready() || next.ready;
-      due_at(lane->queue->next_due());
-      if (lane->parked.has_leftovers()) {
-        const bool may_begin = lane->batch_runs || reactor_.clock().mono_now() >= lane->next_batch_at;
-        may_begin ? void(next.ready = true) : due_at(lane->next_batch_at);
+      next.ready = controller->queue->has_ready() || next.ready;
+      due_at(controller->queue->next_due());
+      if (controller->parked.has_leftovers()) {
+        const bool may_begin = controller->batch_runs || reactor_.clock().mono_now() >= controller->next_batch_at;
+        may_begin ? void(next.ready = true) : due_at(controller->next_batch_at);
       }
     }
-    if (lane->pacer) due_at(lane->pacer->next_due());
+    if (controller->pacer) due_at(controller->pacer->next_due());
   }
   return next;
 }
 
-void Runner::let_held_go() {
+void Runner::resume_paused() {
   const MonoTime now = reactor_.clock().mono_now();
-  while (!held_.empty() && held_.begin()->first <= now) {
-    const auto [lane, key] = held_.begin()->second;
-    held_.erase(held_.begin());
-    lane->queue->add(key);
-    lane->queue->done(key);
+  while (!paused_.empty() && paused_.begin()->first <= now) {
+    const auto [controller, key] = paused_.begin()->second;
+    paused_.erase(paused_.begin());
+    controller->queue->add(key);
+    controller->queue->done(key);
   }
-  for (const auto& lane : lanes_)
-    if (lane->pacer)
-      for (const std::string& key : lane->pacer->let_in()) lane->queue->add(key);
+  for (const auto& controller : controllers_)
+    if (controller->pacer)
+      for (const std::string& key : controller->pacer->let_in()) controller->queue->add(key);
 }
 
 void Runner::run_some() {
   const MonoTime until = reactor_.clock().mono_now() + kTaskTime;
-  for (size_t ran = 0; running_ && ran < kPassesPerTask && passes_.size() < kMaxPasses; ++ran) {
+  for (size_t ran = 0; running_ && ran < kPassesPerTask && runs_.size() < kMaxRuns; ++ran) {
     if (ran > 0 && reactor_.clock().mono_now() >= until) break;
     bool any = false;
-    for (size_t i = 0; i < lanes_.size() && !any; ++i) {
-      Lane& lane = *lanes_[next_lane_++ % lanes_.size()];
-      any = run_one(lane);
+    for (size_t i = 0; i < controllers_.size() && !any; ++i) {
+      ControllerQueue& controller = *controllers_[next_controller_++ % controllers_.size()];
+      any = run_one(controller);
     }
     if (!any) break;
   }
 }
 
-bool Runner::run_one(Lane& lane) {
-  if (!may_run(lane)) return false;
-  if (lane.parked.has_leftovers()) hand_out_leftovers(lane);
-  std::optional<std::string> key = lane.queue->get();
+bool Runner::run_one(ControllerQueue& controller) {
+  if (!may_run(controller)) return false;
+  if (controller.parked.has_leftovers()) hand_out_leftovers(controller);
+  std::optional<std::string> key = controller.queue->get();
   if (!key) return false;
-  ++lane.runs_since_batch;
-  lane.parked.begin(*key);
-  if (pass_observer_) pass_observer_(lane.reconciler->name(), *key);
+  ++controller.runs_since_batch;
+  controller.parked.begin(*key);
+  if (reconcile_observer_) reconcile_observer_(controller.reconciler->name(), *key);
   const MonoTime began = reactor_.clock().mono_now();
-  begin_effects(lane, *key, {}, 0, false);
-  if (lane.batch_runs) lane.batch_took += reactor_.clock().mono_now() - began;
+  begin_effects(controller, *key, {}, 0, false);
+  if (controller.batch_runs) controller.batch_took += reactor_.clock().mono_now() - began;
   return true;
 }
 
 // A batch is done when the queue is empty, or as many keys have run as could be in the batch.
-void Runner::hand_out_leftovers(Lane& lane) {
+void Runner::hand_out_leftovers(ControllerQueue& controller) {
   const MonoTime now = reactor_.clock().mono_now();
-  if (lane.batch_runs && (!lane.queue->has_ready() || lane.runs_since_batch >= 2 * reconcile::ParkingLot::kBatch)) {
-    lane.next_batch_at = now + std::min(4 * lane.batch_took, kLongestLeftoverPause);
-    lane.batch_runs = false;
+  if (controller.batch_runs &&
+      (!controller.queue->has_ready() || controller.runs_since_batch >= 2 * reconcile::ParkingLot::kBatch)) {
+    controller.next_batch_at = now + std::min(4 * controller.batch_took, kLongestLeftoverPause);
+    controller.batch_runs = false;
   }
-  if (lane.batch_runs || now < lane.next_batch_at) return;
-  for (const std::string& key : lane.parked.next_batch()) lane.queue->add(key);
-  lane.batch_runs = true;
-  lane.batch_took = Duration::zero();
-  lane.runs_since_batch = 0;
+  if (controller.batch_runs || now < controller.next_batch_at) return;
+  for (const std::string& key : controller.parked.next_batch()) controller.queue->add(key);
+  controller.batch_runs = true;
+  controller.batch_took = Duration::zero();
+  controller.runs_since_batch = 0;
 }
 
-void Runner::tell_lot(Lane& lane, const std::string& key, const reconcile::Outcome& outcome, bool parks) {
+void Runner::notify_lot(ControllerQueue& controller, const std::string& key, const reconcile::Outcome& outcome,
+                        bool parks) {
   if (outcome.goes_on) return;  // not over: it stays on trial
   std::vector<std::string> next;
   if (parks)
-    next = lane.parked.park(key, *outcome.park);
+    next = controller.parked.park(key, *outcome.park);
   else if (!outcome.retry.empty())
-    lane.parked.fail(key);
+    controller.parked.fail(key);
   else
-    next = lane.parked.end(key);
+    next = controller.parked.end(key);
   if (!running_) return;
-  for (const std::string& other : next) lane.queue->add(other);
+  for (const std::string& other : next) controller.queue->add(other);
 }
 
 void Runner::finish(uint64_t id) {
-  auto found = passes_.find(id);
-  DRA_CHECK(found != passes_.end());
-  std::unique_ptr<Pass> pass = std::move(found->second);
-  passes_.erase(found);
-  Lane& lane = *pass->lane;
-  if (pass->asked && !pass->broke_off && may_run(lane) && pass->rounds < kMaxConfirmRounds)
-    return begin_effects(lane, pass->key, std::move(pass->confirmations), pass->rounds + 1, pass->paid);
-  reconcile::Outcome& outcome = pass->outcome;
-  if (pass->left_out && !outcome.park) outcome.park = std::move(outcome.park_unless_written);
-  const bool failed = pass->broke_off || !outcome.retry.empty() || pass->asked;
+  auto found = runs_.find(id);
+  DRA_CHECK(found != runs_.end());
+  std::unique_ptr<Run> run = std::move(found->second);
+  runs_.erase(found);
+  ControllerQueue& controller = *run->controller;
+  if (run->asked && !run->broke_off && may_run(controller) && run->rounds < kMaxLiveGetRounds)
+    return begin_effects(controller, run->key, std::move(run->live_answers), run->rounds + 1, run->paid);
+  reconcile::Outcome& outcome = run->outcome;
+  if (run->left_out && !outcome.park) outcome.park = std::move(outcome.park_unless_written);
+  const bool failed = run->broke_off || !outcome.retry.empty() || run->asked;
   if (!running_) {
     // The next term looks at everything.
-  } else if (pass->failure) {
-    wait_for_recovery(*pass);
-  } else if (pass->outdated) {
-    lane.queue->add(pass->key);
+  } else if (run->failure) {
+    wait_for_recovery(*run);
+  } else if (run->outdated) {
+    controller.queue->add(run->key);
   } else if (!failed) {
-    lane.queue->forget(pass->key);
+    controller.queue->forget(run->key);
     // A change that would have unparked the key while the server answered may have been missed.
-    if (pass->refused_for_people) lane.queue->add_after(pass->key, kAfterRefusalForPeople);
+    if (run->refused_for_people) controller.queue->add_after(run->key, kAfterRefusalForPeople);
   } else {
-    lane.queue->add_rate_limited(pass->key);
+    controller.queue->add_rate_limited(run->key);
   }
-  if (!pass->failure) outages_.passed(lane_item(pass->lane->reconciler->name(), pass->key));
-  if (outcome.look_again && !failed && running_) lane.queue->add_after(pass->key, *outcome.look_again);
-  tell_lot(lane, pass->key, outcome, outcome.park && !failed && running_);
+  if (!run->failure) outages_.passed(work_item(run->controller->reconciler->name(), run->key));
+  if (outcome.requeue_after && !failed && running_) controller.queue->add_after(run->key, *outcome.requeue_after);
+  notify_lot(controller, run->key, outcome, outcome.park && !failed && running_);
   if (running_)
     for (const reconcile::Cause& cause : outcome.wakes)
-      for (const std::string& key : lane.parked.wake(cause)) lane.queue->add(key);
-  if (outcome.hold && !failed && running_) {
+      for (const std::string& key : controller.parked.wake(cause)) controller.queue->add(key);
+  if (outcome.min_interval && !failed && running_) {
     // The key stays taken: a change meanwhile makes it run afterwards.
-    lane.queue->hold(pass->key);
-    held_.emplace(reactor_.clock().mono_now() + *outcome.hold, std::make_pair(&lane, pass->key));
+    controller.queue->pause(run->key);
+    paused_.emplace(reactor_.clock().mono_now() + *outcome.min_interval, std::make_pair(&controller, run->key));
   } else {
-    lane.queue->done(pass->key);
+    controller.queue->done(run->key);
   }
   schedule();
 }
 
-void Runner::wait_for_recovery(const Pass& pass) {
-  outages_.failed(lane_item(pass.lane->reconciler->name(), pass.key), *pass.failure,
-                  [this, lane = pass.lane, key = pass.key] {
+void Runner::wait_for_recovery(const Run& run) {
+  outages_.failed(work_item(run.controller->reconciler->name(), run.key), *run.failure,
+                  [this, controller = run.controller, key = run.key] {
                     if (!running_) return;
-                    lane->queue->add(key);
+                    controller->queue->add(key);
                     schedule();
                   });
 }
 
 std::vector<Runner::QueueFigures> Runner::figures() const {
   std::vector<QueueFigures> all;
-  for (const auto& lane : lanes_)
-    all.push_back({std::string(lane->reconciler->name()), lane->queue->depth(), lane->queue->delayed(),
-                   lane->queue->processing(), lane->parked.size(), lane->pacer ? lane->pacer->waiting() : 0,
-                   lane->queue->unfinished_work(), lane->queue->longest_running()});
+  for (const auto& controller : controllers_)
+    all.push_back({std::string(controller->reconciler->name()), controller->queue->depth(),
+                   controller->queue->delayed(), controller->queue->processing(), controller->parked.size(),
+                   controller->pacer ? controller->pacer->waiting() : 0, controller->queue->unfinished_work(),
+                   controller->queue->longest_running()});
   return all;
 }
 

@@ -12,7 +12,7 @@
 //
 // Paced outcomes wait for their reconciler's tokens (queue::Pacer) without counting as under way.
 //
-// Belongs to the reactor's thread. Bounded: at most kMaxPasses reconciles under way.
+// Belongs to the reactor's thread. Bounded: at most kMaxRuns reconciles under way.
 #pragma once
 
 #include <deque>
@@ -42,13 +42,13 @@ namespace dra::manager {
 
 class Runner {
  public:
-  static constexpr size_t kMaxPasses = 512;
+  static constexpr size_t kMaxRuns = 512;
   // Of one namespace and controller, so that one namespace cannot take them all.
-  static constexpr size_t kMaxPassesOfNamespace = 128;
+  static constexpr size_t kMaxRunsOfNamespace = 128;
   // Keys left over from unparking get at most a fifth of the time, and wait no longer than this.
   static constexpr Duration kLongestLeftoverPause = std::chrono::seconds(1);
   // A key that needs more rounds of live GETs than this in one reconcile backs off.
-  static constexpr int kMaxConfirmRounds = 16;
+  static constexpr int kMaxLiveGetRounds = 16;
 
   struct Sinks {
     ObjectApi& api;
@@ -65,9 +65,9 @@ class Runner {
   // Called with the reconciler's name right before each write is sent; for tests and tracing.
   using WriteObserver = std::function<void(std::string_view controller, const reconcile::Write&)>;
   void observe_writes(WriteObserver observer) { write_observer_ = std::move(observer); }
-  using PassObserver = std::function<void(std::string_view controller, const std::string& key)>;
+  using ReconcileObserver = std::function<void(std::string_view controller, const std::string& key)>;
   // Called when a key is taken from its queue.
-  void observe_passes(PassObserver observer) { pass_observer_ = std::move(observer); }
+  void observe_reconciles(ReconcileObserver observer) { reconcile_observer_ = std::move(observer); }
   // Called when a cause of failed requests begins and when it ends.
   void observe_outages(std::function<void(const OutageReport&)> observer) { outage_observer_ = std::move(observer); }
 
@@ -83,7 +83,7 @@ class Runner {
   void hold_back(std::string_view controller, bool held);
   // No reconcile under way, no key ready.
   bool idle();
-  size_t passes_under_way() const { return passes_.size(); }
+  size_t passes_under_way() const { return runs_.size(); }
 
   // Call after the stores, indexes and the inventory have the change.
   void pod_changed(const api::Pod* before, const api::Pod* after);
@@ -108,7 +108,7 @@ class Runner {
   const Outages& outages() const { return outages_; }
 
  private:
-  struct Lane {  // a reconciler and its queue
+  struct ControllerQueue {  // a reconciler and its queue
     const reconcile::Reconciler* reconciler;
     std::unique_ptr<queue::WorkQueue> queue;
     reconcile::ParkingLot parked;
@@ -119,34 +119,34 @@ class Runner {
     size_t runs_since_batch = 0;
     MonoTime next_batch_at{};
   };
-  struct Pass;
+  struct Run;
 
   template <typename Tell>
-  void tell(Tell&& tell_reconciler);
+  void notify(Tell&& notify_reconciler);
   // Of the parked keys, unparks only those parked after `since` (the lot's time).
-  void take(Lane& lane, reconcile::Triggers& triggers, uint64_t since = 0);
+  void take(ControllerQueue& controller, reconcile::EnqueueRequests& enqueued, uint64_t since = 0);
   void schedule();
   queue::Pump::Next next();
-  void let_held_go();
+  void resume_paused();
   void run_some();
-  bool run_one(Lane& lane);
-  void hand_out_leftovers(Lane& lane);
+  bool run_one(ControllerQueue& controller);
+  void hand_out_leftovers(ControllerQueue& controller);
   // Tells the parking lot the outcome of a key that may have been parked; runs the keys that it wants tried next.
-  void tell_lot(Lane& lane, const std::string& key, const reconcile::Outcome& outcome, bool parks);
+  void notify_lot(ControllerQueue& controller, const std::string& key, const reconcile::Outcome& outcome, bool parks);
   Place place_of(std::string_view key) const;
-  bool may_run(const Lane& lane) const;
-  void begin_effects(Lane& lane, const std::string& key, std::map<std::string, reconcile::Presence> confirmations,
-                     int rounds, bool paid);
+  bool may_run(const ControllerQueue& controller) const;
+  void begin_effects(ControllerQueue& controller, const std::string& key,
+                     std::map<std::string, reconcile::Presence> live_answers, int rounds, bool paid);
   void step(uint64_t id);
   void send(uint64_t id);
   void answered(uint64_t id, const reconcile::Write& write, Result<uint64_t> answer);
-  void failed(Pass& pass, const reconcile::Write& write, const Error& error);
+  void failed(Run& run, const reconcile::Write& write, const Error& error);
   struct Settlement;
   // Reads the object of a failed write; if the outcome of the write is unknown, until the server answers.
   void settle(std::shared_ptr<Settlement> settlement);
   void settled(Settlement& settlement, const Result<reconcile::Presence>& presence);
-  void wait_for_recovery(const Pass& pass);
-  void tell_refusal(const std::string& key, const reconcile::Write& write, const Error& error);
+  void wait_for_recovery(const Run& run);
+  void record_refusal(const std::string& key, const reconcile::Write& write, const Error& error);
   // A write for people only, like one that was refused within the last minute.
   bool refused_lately(const reconcile::Write& write) const;
   void emit_news(reconcile::Event event, const std::string& topic);
@@ -156,31 +156,31 @@ class Runner {
   bool is_unchanged(const reconcile::Write& write) const;
   // The write is bound to a version that the stores no longer have.
   bool is_outdated(const reconcile::Write& write) const;
-  void confirm(uint64_t id, const reconcile::Ref& object);
+  void live_get(uint64_t id, const reconcile::Ref& object);
   void emit(const reconcile::Event& event);
   void release(const std::string& object);
-  void confirmed(const Pass& pass, const reconcile::Write& write, uint64_t revision);
-  void give_up(const Pass& pass, const reconcile::Write& write);
-  void drop_rest(Pass& pass);
+  void confirmed(const Run& run, const reconcile::Write& write, uint64_t revision);
+  void give_up(const Run& run, const reconcile::Write& write);
+  void drop_rest(Run& run);
   void finish(uint64_t id);
-  Pass* find(uint64_t id);
+  Run* find(uint64_t id);
 
   Reactor& reactor_;
   StoreView& view_;
   Memory& memory_;
   Sinks sinks_;
   WriteObserver write_observer_;
-  PassObserver pass_observer_;
-  std::vector<std::unique_ptr<Lane>> lanes_;
-  size_t next_lane_ = 0;
+  ReconcileObserver reconcile_observer_;
+  std::vector<std::unique_ptr<ControllerQueue>> controllers_;
+  size_t next_controller_ = 0;
   bool running_ = false;
-  std::set<std::string, std::less<>> held_back_;
+  std::set<std::string, std::less<>> blocked_;
   uint64_t next_id_ = 1;
   uint64_t passes_run_ = 0, writes_ = 0;
-  std::unordered_map<uint64_t, std::unique_ptr<Pass>> passes_;
-  std::map<std::string, std::deque<uint64_t>> locked_;           // object -> reconciles that wait for it
-  std::multimap<MonoTime, std::pair<Lane*, std::string>> held_;  // keys paused for Outcome::hold
-  BoundedMap<MonoTime> refused_for_people_{1024};                // what was written, and where -> when
+  std::unordered_map<uint64_t, std::unique_ptr<Run>> runs_;
+  std::map<std::string, std::deque<uint64_t>> locked_;                        // object -> reconciles that wait for it
+  std::multimap<MonoTime, std::pair<ControllerQueue*, std::string>> paused_;  // keys paused for Outcome::hold
+  BoundedMap<MonoTime> refused_for_people_{1024};                             // what was written, and where -> when
   std::function<void(const OutageReport&)> outage_observer_;
   Outages outages_;
   queue::Pump pump_;

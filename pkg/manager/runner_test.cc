@@ -97,14 +97,14 @@ class Scripted : public Reconciler {
     passes.push_back(to_text(key));
     return next ? next(view, key) : Outcome{};
   }
-  void on_pod(const View&, const api::Pod*, const api::Pod* after, Triggers& out) const override {
+  void on_pod(const View&, const api::Pod*, const api::Pod* after, EnqueueRequests& out) const override {
     if (after) out.add(pod_key(after->metadata.key()));
   }
-  void on_write_given_up(const View&, const Write& write, Triggers& out) const override {
+  void on_write_given_up(const View&, const Write& write, EnqueueRequests& out) const override {
     given_up.push_back(write.object.name);
-    out.wake("devices");
+    out.unpark("devices");
   }
-  void on_room_released(const View&, Triggers& out) const override { out.wake("nodes"); }
+  void on_capacity_released(const View&, EnqueueRequests& out) const override { out.unpark("nodes"); }
   std::function<Outcome(const View&, const Key&)> next;
   mutable std::vector<std::string> passes, given_up;
 };
@@ -340,7 +340,7 @@ TEST_F(RunnerTest, AQuestionIsAnsweredBeforeTheKeyRunsAgain) {
   const Ref pod{Kind::kPod, "d", "x", "x-uid"};
   scripted.next = [&](const View& v, const Key&) {
     Outcome outcome;
-    if (v.confirmed(pod) == Presence::kUnknown) outcome.add(Confirm{pod});
+    if (v.confirmed(pod) == Presence::kUnknown) outcome.add(LiveGet{pod});
     if (v.confirmed(pod) == Presence::kAbsent) outcome.add(write("prune", "a"));
     return outcome;
   };
@@ -354,7 +354,7 @@ TEST_F(RunnerTest, KeysThatComeDueWhileThereIsNoRoomForAPassWaitInSilence) {
   runner.add(second);
   second.next = [](const View&, const Key&) {
     Outcome outcome;
-    outcome.look_again_in(1s);
+    outcome.requeue_in(1s);
     return outcome;
   };
   poke("early");
@@ -366,7 +366,7 @@ TEST_F(RunnerTest, KeysThatComeDueWhileThereIsNoRoomForAPassWaitInSilence) {
     outcome.add(write("long", key.object));
     return outcome;
   };
-  for (size_t i = 0; i < Runner::kMaxPasses + 10; ++i) poke("p" + std::to_string(i), "n" + std::to_string(i % 9));
+  for (size_t i = 0; i < Runner::kMaxRuns + 10; ++i) poke("p" + std::to_string(i), "n" + std::to_string(i % 9));
   const size_t looks = second.passes.size();
   reactor.advance(2s);  // CheckFailed where tasks keep making tasks
   EXPECT_LE(reactor.run_until_idle(1000), 1000u);
@@ -493,7 +493,7 @@ TEST_F(RunnerTest, ACrowdInOneNamespaceDelaysAnotherByOnePass) {
   poke("alone", "other");
   reactor.run_until_idle();
   EXPECT_EQ(scripted.passes.at(1), "pod:other/alone");
-  EXPECT_EQ(server.in_flight.size(), Runner::kMaxPassesOfNamespace + 1);
+  EXPECT_EQ(server.in_flight.size(), Runner::kMaxRunsOfNamespace + 1);
   poke("second", "other");
   reactor.run_until_idle();
   EXPECT_EQ(scripted.passes.back(), "pod:other/second") << "although the crowd has all it may have";
@@ -583,7 +583,7 @@ TEST_F(RunnerTest, WaitingPodsOfOneShapeGoBeforeAYoungerOneOfAnother) {
 TEST_F(RunnerTest, HeldKeysWaitWhateverHappens) {
   scripted.next = [this](const View&, const Key&) {
     Outcome outcome;
-    if (scripted.passes.size() == 1) outcome.hold = 2s;
+    if (scripted.passes.size() == 1) outcome.min_interval = 2s;
     return outcome;
   };
   poke("p");
@@ -598,7 +598,7 @@ TEST_F(RunnerTest, HeldKeysWaitWhateverHappens) {
 TEST_F(RunnerTest, HeldKeysDoNotKeepOthersOfTheirNamespace) {
   scripted.next = [](const View&, const Key&) {
     Outcome outcome;
-    outcome.hold = 2s;
+    outcome.min_interval = 2s;
     return outcome;
   };
   for (int i = 0; i < 1000; ++i) poke("p" + std::to_string(i));
@@ -616,7 +616,7 @@ TEST_F(RunnerTest, OfAShapeNoOtherIsTriedWhileOneGoesOn) {
       fails.assume = api::AllocationResult{};
       outcome.add(std::move(fails));
     } else if (open) {
-      outcome.look_again = 100ms;
+      outcome.requeue_after = 100ms;
       outcome.goes_on = true;
     } else {
       outcome.park = Park{{"devices"}, 0, "", "one device"};
@@ -656,7 +656,7 @@ TEST_F(RunnerTest, PacedOutcomesWaitForTheirTurn) {
     if (std::count(server.log.begin(), server.log.end(), "evict " + object.name) > 0) return outcome;
     outcome.paced = true;
     if (v.confirmed(object) == Presence::kUnknown)
-      outcome.add(Confirm{object});
+      outcome.add(LiveGet{object});
     else
       outcome.add(write("evict", object.name));
     return outcome;

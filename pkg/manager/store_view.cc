@@ -48,7 +48,7 @@ void add_indexes(Stores& stores) {
   });
 }
 
-std::string StoreView::confirmation_key(const reconcile::Ref& object) {
+std::string StoreView::live_get_key(const reconcile::Ref& object) {
   return reconcile::to_text({object.kind, object.store_key()}) + "#" + object.uid;
 }
 
@@ -127,9 +127,9 @@ uint64_t StoreView::tallied(std::string_view uid) const {
 }
 
 Presence StoreView::confirmed(const reconcile::Ref& object) const {
-  if (confirmations_) {
-    auto found = confirmations_->find(confirmation_key(object));
-    if (found != confirmations_->end()) return found->second;
+  if (live_answers_) {
+    auto found = live_answers_->find(live_get_key(object));
+    if (found != live_answers_->end()) return found->second;
   }
   if (object.kind == Kind::kPod && !object.uid.empty() && memory_.gone_uids.find(object.uid)) return Presence::kAbsent;
   return Presence::kUnknown;

@@ -37,10 +37,10 @@ class StoreView : public reconcile::View {
       : stores_(stores), memory_(memory), clock_(clock), dra_api_version_(std::move(dra_api_version)) {}
 
   // The answers to the live GETs that the running key asked for: "kind:key#uid". Null: none.
-  void set_confirmations(const std::map<std::string, reconcile::Presence>* confirmations) {
-    confirmations_ = confirmations;
+  void set_live_answers(const std::map<std::string, reconcile::Presence>* live_answers) {
+    live_answers_ = live_answers;
   }
-  static std::string confirmation_key(const reconcile::Ref& object);
+  static std::string live_get_key(const reconcile::Ref& object);
   void set_dra_api_version(std::string version) { dra_api_version_ = std::move(version); }
 
   const api::Pod* pod(std::string_view key) const override;
@@ -80,7 +80,7 @@ class StoreView : public reconcile::View {
   const Clock& clock_;
   std::string dra_api_version_;
   std::string taint_rule_api_version_ = "resource.k8s.io/v1";
-  const std::map<std::string, reconcile::Presence>* confirmations_ = nullptr;
+  const std::map<std::string, reconcile::Presence>* live_answers_ = nullptr;
 };
 
 }  // namespace dra::manager

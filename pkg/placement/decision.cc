@@ -246,7 +246,7 @@ bool Decision::depends_on_pods() const {
   });
 }
 
-bool Decision::depends_on_room() const {
+bool Decision::depends_on_capacity() const {
   if (error || pod_refused_by != Plugin::kNone) return true;
   return std::any_of(verdicts.begin(), verdicts.end(), [](const Verdict& verdict) {
     switch (verdict.plugin) {

@@ -117,7 +117,7 @@ struct Decision {
   // Some node was refused because of where other pods are, or are not.
   bool depends_on_pods() const;
   // Some node was refused for something that a pod which leaves may change, or nobody can say.
-  bool depends_on_room() const;
+  bool depends_on_capacity() const;
 
   // In kube-scheduler's words and order.
   std::vector<std::string> reasons(const Verdict& verdict) const;

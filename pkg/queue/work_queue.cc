@@ -101,7 +101,7 @@ void WorkQueue::done(std::string_view key) {
   if (dirty_.contains(key)) push_ready(key);
 }
 
-void WorkQueue::hold(std::string_view key) {
+void WorkQueue::pause(std::string_view key) {
   auto running = processing_.find(key);
   DRA_CHECK(running != processing_.end());
   if (std::exchange(running->second.held, true)) return;

@@ -82,7 +82,7 @@ class WorkQueue {
   // The reconcile is over; a key added meanwhile is ready again.
   void done(std::string_view key);
   // The reconcile is over, but the key stays processing until done(): it no longer counts as work or against its group.
-  void hold(std::string_view key);
+  void pause(std::string_view key);
 
   // Removes every waiting key, ready or delayed, and all failure counts. Keys being processed still need done().
   void clear();

@@ -46,8 +46,8 @@ TEST(WorkQueue, AHeldKeyDoesNotCountAgainstItsGroup) {
   queue.add("b");
   ASSERT_EQ(queue.get(), "a");
   EXPECT_EQ(queue.get(), std::nullopt) << "the group has all it may have";
-  queue.hold("a");
-  queue.hold("a");
+  queue.pause("a");
+  queue.pause("a");
   EXPECT_EQ(queue.get(), "b");
   queue.add("a");
   queue.done("b");

@@ -87,7 +87,7 @@ struct Write {
 };
 
 // A live GET: asks the API server whether the object exists. The key runs again with the answer in the view.
-struct Confirm {
+struct LiveGet {
   Ref object;
 };
 
@@ -108,7 +108,7 @@ struct Note {
   std::string text;
 };
 
-using Effect = std::variant<Write, Confirm, Event, Metric, AvoidNodes, Note>;
+using Effect = std::variant<Write, LiveGet, Event, Metric, AvoidNodes, Note>;
 
 // The decision about the key's pod, for the log.
 struct Decided {
@@ -133,23 +133,23 @@ struct Park {
 struct Outcome {
   std::vector<Effect> effects;
   // Run the key again after this time even if nothing changes.
-  std::optional<Duration> look_again;
+  std::optional<Duration> requeue_after;
   // The key does not run again until this time has passed since its writes were answered, whatever changes.
-  std::optional<Duration> hold;
+  std::optional<Duration> min_interval;
   // The key is parked until a change matches one of the causes.
   std::optional<Park> park;
   // Replaces `park` if a write for people was refused or skipped: then no answer runs the key again.
   std::optional<Park> park_unless_written;
-  // The reconcile did only part of its work and goes on at look_again. Its decision is not known yet, so no other key
-  // of its shape is tried in its place.
+  // The reconcile did only part of its work and goes on at requeue_after. Its decision is not known yet, so no other
+  // key of its shape is tried in its place.
   bool goes_on = false;
   // The effects are costly for users and count against the reconciler's pace (reconciler.h). When the pace is used up,
   // they are dropped, and the key runs again when its turn comes.
   bool paced = false;
   // The reconcile could not decide (a budget was spent): run it again after the key's back-off. A sentence for the log.
   std::string retry;
-  // Unparks keys of this reconciler that are parked under these causes, as by Triggers::wakes: what was kept in memory
-  // for others is free again, and no object shows it.
+  // Unparks keys of this reconciler that are parked under these causes, as by EnqueueRequests::wakes: what was kept in
+  // memory for others is free again, and no object shows it.
   std::vector<Cause> wakes;
   // One line in the log, with the time that the reconcile took.
   std::optional<Decided> decided;
@@ -158,12 +158,12 @@ struct Outcome {
     effects.push_back(std::move(effect));
     return *this;
   }
-  Outcome& look_again_in(Duration delay) {
-    if (!look_again || delay < *look_again) look_again = delay;
+  Outcome& requeue_in(Duration delay) {
+    if (!requeue_after || delay < *requeue_after) requeue_after = delay;
     return *this;
   }
   bool has_writes() const;
-  bool has_confirms() const;
+  bool has_live_gets() const;
 };
 
 }  // namespace dra::reconcile

@@ -15,7 +15,7 @@ const T* find_in(const MemoryView::Table<T>& table, std::string_view key) {
   return found == table.end() ? nullptr : &found->second;
 }
 
-std::string confirmation_key(const Ref& object) {
+std::string live_get_key(const Ref& object) {
   return to_text({object.kind, object.store_key()}) + "#" + object.uid;
 }
 
@@ -39,8 +39,8 @@ void MemoryView::put(api::DeviceClass device_class) {
 void MemoryView::put(api::DeviceTaintRule rule) {
   rules.insert_or_assign(rule.metadata.key(), std::move(rule));
 }
-void MemoryView::confirm(const Ref& object, Presence presence) {
-  confirmations[confirmation_key(object)] = presence;
+void MemoryView::live_get(const Ref& object, Presence presence) {
+  live_answers[live_get_key(object)] = presence;
 }
 
 const api::Pod* MemoryView::pod(std::string_view key) const {
@@ -165,8 +165,8 @@ std::vector<const api::Pod*> MemoryView::pods_of_volume_claim(std::string_view k
 }
 
 Presence MemoryView::confirmed(const Ref& object) const {
-  auto found = confirmations.find(confirmation_key(object));
-  return found == confirmations.end() ? Presence::kUnknown : found->second;
+  auto found = live_answers.find(live_get_key(object));
+  return found == live_answers.end() ? Presence::kUnknown : found->second;
 }
 
 Duration MemoryView::unchanged_for(Kind kind, std::string_view key) const {

@@ -30,7 +30,7 @@ class MemoryView : public View {
   // Claims whose state in the watch differs from `claims`.
   Table<api::ResourceClaim> streamed_claims;
   // By kind, store key and uid.
-  std::map<std::string, Presence> confirmations;
+  std::map<std::string, Presence> live_answers;
   std::map<std::string, Duration> ages;                                // by to_text(Key); default: one hour
   std::map<std::pair<std::string, std::string>, std::string> emitted;  // (uid, reason) -> signature
   std::map<std::string, uint64_t, std::less<>> tallies;                // by uid
@@ -43,7 +43,7 @@ class MemoryView : public View {
   void put(api::Node node);
   void put(api::DeviceClass device_class);
   void put(api::DeviceTaintRule rule);
-  void confirm(const Ref& object, Presence presence);
+  void live_get(const Ref& object, Presence presence);
 
   const api::Pod* pod(std::string_view key) const override;
   const api::ResourceClaim* claim(std::string_view key) const override;

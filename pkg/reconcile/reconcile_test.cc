@@ -344,8 +344,8 @@ TEST(Users, ALongListLosesThoseThatAreGone) {
   EXPECT_FALSE(outcome.has_writes());
   EXPECT_EQ(outcome.effects.size(), 40u);
   for (int i = 0; i < 40; ++i)
-    view.confirm({Kind::kPod, "default", "n" + std::to_string(i), std::to_string(i)},
-                 i == 7 ? Presence::kPresent : Presence::kAbsent);
+    view.live_get({Kind::kPod, "default", "n" + std::to_string(i), std::to_string(i)},
+                  i == 7 ? Presence::kPresent : Presence::kAbsent);
   outcome = {};
   ASSERT_EQ(enlist(view, pod, claim, outcome), Enlisting::kWritten);
   const nlohmann::json body = nlohmann::json::parse(std::get<Write>(outcome.effects.at(0)).body);
@@ -359,7 +359,7 @@ TEST(Users, AFullListIsNotAddedTo) {
   list = "n/1";
   for (size_t i = 1; i < kMaxUsers; ++i) list += ",n/1";
   MemoryView view;
-  view.confirm({Kind::kPod, "", "n", "1"}, Presence::kPresent);
+  view.live_get({Kind::kPod, "", "n", "1"}, Presence::kPresent);
   Outcome outcome;
   EXPECT_EQ(enlist(view, pod, claim, outcome), Enlisting::kFull);
   EXPECT_TRUE(outcome.effects.empty());

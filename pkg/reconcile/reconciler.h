@@ -15,19 +15,19 @@
 
 namespace dra::reconcile {
 
-struct Triggers {
+struct EnqueueRequests {
   std::vector<Key> keys;
-  std::vector<std::pair<Key, Duration>> later;  // keys to reconcile after a while
+  std::vector<std::pair<Key, Duration>> delayed;  // keys to reconcile after a while
   // Keys parked under these causes are unparked, some at a time (parking.h).
-  std::vector<Cause> wakes;
+  std::vector<Cause> causes;
   void add(Key key) { keys.push_back(std::move(key)); }
   void add_after(Key key, Duration delay) {
     if (delay > Duration::zero())
-      later.emplace_back(std::move(key), delay);
+      delayed.emplace_back(std::move(key), delay);
     else
       keys.push_back(std::move(key));
   }
-  void wake(Cause cause) { wakes.push_back(std::move(cause)); }
+  void unpark(Cause cause) { causes.push_back(std::move(cause)); }
 };
 
 // How many paced outcomes (Outcome::paced) are performed; per_second 0 means no limit. The live GETs that one run of a
@@ -47,33 +47,33 @@ class Reconciler {
   // The names of the controllers that run here: called at the start and when they change, never during a run.
   virtual void others_run(const std::set<std::string_view>& /*names*/) {}
 
-  virtual void on_pod(const View&, const api::Pod* /*before*/, const api::Pod* /*after*/, Triggers&) const {}
+  virtual void on_pod(const View&, const api::Pod* /*before*/, const api::Pod* /*after*/, EnqueueRequests&) const {}
   virtual void on_claim(const View&, const api::ResourceClaim* /*before*/, const api::ResourceClaim* /*after*/,
-                        Triggers&) const {}
+                        EnqueueRequests&) const {}
   // Only the watch layer changed: it has caught up with an answer, or moved on.
   virtual void on_streamed_claim(const View&, const api::ResourceClaim* /*before*/, const api::ResourceClaim* /*after*/,
-                                 Triggers&) const {}
+                                 EnqueueRequests&) const {}
   // A write of this reconciler that assumed devices or capacity on a node certainly did not happen: both are free
   // again, and no object changed. Unparks only keys parked after the write was decided: keys parked earlier did not fit
   // then either, and a write that is refused again and again must not run them again and again.
-  virtual void on_write_given_up(const View&, const Write&, Triggers&) const {}
+  virtual void on_write_given_up(const View&, const Write&, EnqueueRequests&) const {}
   // The resources that an assumed pod held on its node are free (Write::release_pod). The watch may have delivered the
   // write before; keys that it unparked did not see this capacity yet.
-  virtual void on_room_released(const View&, Triggers&) const {}
+  virtual void on_capacity_released(const View&, EnqueueRequests&) const {}
   virtual void on_claim_template(const View&, const api::ResourceClaimTemplate* /*before*/,
-                                 const api::ResourceClaimTemplate* /*after*/, Triggers&) const {}
-  virtual void on_node(const View&, const api::Node* /*before*/, const api::Node* /*after*/, Triggers&) const {}
+                                 const api::ResourceClaimTemplate* /*after*/, EnqueueRequests&) const {}
+  virtual void on_node(const View&, const api::Node* /*before*/, const api::Node* /*after*/, EnqueueRequests&) const {}
   // A change in where volumes can be used. `claim`: the PersistentVolumeClaim that changed ("namespace/name"); empty: a
   // volume, a storage class or what a CSI driver reports changed.
-  virtual void on_volumes(const View&, std::string_view /*claim*/, Triggers&) const {}
+  virtual void on_volumes(const View&, std::string_view /*claim*/, EnqueueRequests&) const {}
   // A PodGroup was added, changed or deleted, or whether PodGroups can be read. `group`: GroupRef::key() of groups.h.
-  virtual void on_group(const View&, std::string_view /*group*/, Triggers&) const {}
+  virtual void on_group(const View&, std::string_view /*group*/, EnqueueRequests&) const {}
   virtual void on_class(const View&, const api::DeviceClass* /*before*/, const api::DeviceClass* /*after*/,
-                        Triggers&) const {}
+                        EnqueueRequests&) const {}
   virtual void on_slice(const View&, const api::ResourceSlice* /*before*/, const api::ResourceSlice* /*after*/,
-                        Triggers&) const {}
+                        EnqueueRequests&) const {}
   virtual void on_taint_rule(const View&, const api::DeviceTaintRule* /*before*/, const api::DeviceTaintRule* /*after*/,
-                             Triggers&) const {}
+                             EnqueueRequests&) const {}
 };
 
 }  // namespace dra::reconcile

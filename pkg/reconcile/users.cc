@@ -86,7 +86,7 @@ Fate fate_of(const View& view, const std::string& ns, const User& user, Outcome&
     case Presence::kUnknown:
       break;
   }
-  outcome.add(Confirm{ref});
+  outcome.add(LiveGet{ref});
   return Fate::kUnsure;
 }
 

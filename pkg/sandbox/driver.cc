@@ -39,7 +39,7 @@ bool set_true(Json& entry, const std::string& type, const char* reason, WallTime
   return true;
 }
 
-// True if something changed; sets look_again for a delay that has not passed.
+// True if something changed; sets requeue_after for a delay that has not passed.
 bool bind_device(Json& entry, const Json& result, const DriverBehaviour& driver, const Json& claim, WallTime now,
                  Step& step) {
   const Json wanted = result.value("bindingConditions", Json::array());
@@ -48,7 +48,7 @@ bool bind_device(Json& entry, const Json& result, const DriverBehaviour& driver,
   parse_rfc3339(text_at(claim, "/status/allocation/allocationTimestamp"), since);
   const WallTime due = since + *driver.binding_delay;
   if (now < due) {
-    step.look_again_in(due - now);
+    step.requeue_in(due - now);
     return false;
   }
   const Json failures = result.value("bindingFailureConditions", Json::array());

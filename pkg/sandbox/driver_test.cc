@@ -26,7 +26,7 @@ TEST(DriverTest, BindsAfterItsDelayOnceAndKeepsForeignEntries) {
                      {"devices", {{{"driver", "other"}, {"pool", "p"}, {"device", "x"}, {"data", {{"a", 1}}}}}}};
   const Step early = driver_pass(claim, drivers, now);
   EXPECT_TRUE(early.calls.empty());
-  EXPECT_EQ(early.look_again, Duration(std::chrono::seconds(2)));
+  EXPECT_EQ(early.requeue_after, Duration(std::chrono::seconds(2)));
   const Step due = driver_pass(claim, drivers, now + std::chrono::seconds(2));
   ASSERT_EQ(due.calls.size(), 1U);
   const Json body = Json::parse(due.calls[0].body);

@@ -158,7 +158,7 @@ void run_on(const Json& pod, WallTime now, Step& step) {
   if (asked < 0 && !seconds) return;  // runs until it is deleted, or the annotation is added
   const WallTime end = started + std::chrono::seconds(asked >= 0 ? asked : *seconds);
   if (now < end)
-    step.look_again_in(end - now);
+    step.requeue_in(end - now);
   else
     step.calls.push_back(finish(pod, annotated(pod, kExitCodeAnnotation, 0), now));
 }

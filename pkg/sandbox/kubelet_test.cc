@@ -84,7 +84,7 @@ TEST(KubeletTest, EndsPodsThatMayEnd) {
   pod["status"] = {{"phase", "Running"}, {"startTime", format_rfc3339(kNow)}};
   Step step = kubelet_pass(pod, Claims().lookup(), kNow + std::chrono::seconds(10));
   EXPECT_TRUE(step.calls.empty());
-  EXPECT_EQ(step.look_again, Duration(std::chrono::seconds(20)));
+  EXPECT_EQ(step.requeue_after, Duration(std::chrono::seconds(20)));
   step = kubelet_pass(pod, Claims().lookup(), kNow + std::chrono::seconds(30));
   ASSERT_EQ(step.calls.size(), 1U);
   const Json body = Json::parse(step.calls[0].body);

@@ -1,6 +1,6 @@
 // Step: the effects of one pass (reconcile) of a simulated component. Passes are pure functions of their objects and of
 // the time; the simulation (simulation.h) performs their requests and runs them again when an object changes or
-// `look_again` has passed.
+// `requeue_after` has passed.
 #pragma once
 
 #include <functional>
@@ -25,10 +25,10 @@ struct ApiCall {
 
 struct Step {
   std::vector<ApiCall> calls;
-  std::optional<Duration> look_again;
+  std::optional<Duration> requeue_after;
 
-  void look_again_in(Duration delay) {
-    if (!look_again || delay < *look_again) look_again = delay;
+  void requeue_in(Duration delay) {
+    if (!requeue_after || delay < *requeue_after) requeue_after = delay;
   }
 };
 

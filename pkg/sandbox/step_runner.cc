@@ -20,7 +20,7 @@ struct StepRunner::Pass {
   std::string key;
   size_t outstanding = 0;
   bool failed = false;
-  std::optional<Duration> look_again;
+  std::optional<Duration> requeue_after;
   std::vector<Handle> calls;
 };
 
@@ -69,7 +69,7 @@ void StepRunner::begin_passes() {
 void StepRunner::perform(const std::string& key, Step step) {
   auto pass = std::make_shared<Pass>();
   pass->key = key;
-  pass->look_again = step.look_again;
+  pass->requeue_after = step.requeue_after;
   pass->outstanding = step.calls.size() + 1;
   passes_[key] = pass;
   for (ApiCall& call : step.calls) {
@@ -108,7 +108,7 @@ void StepRunner::call_done(const std::shared_ptr<Pass>& pass, const ApiCall& cal
     queue_.add_rate_limited(key);
   } else {
     queue_.forget(key);
-    if (pass->look_again) queue_.add_after(key, *pass->look_again);
+    if (pass->requeue_after) queue_.add_after(key, *pass->requeue_after);
   }
   queue_.done(key);
   schedule();

@@ -200,14 +200,14 @@ ArbitrationModel::Applied ArbitrationModel::apply_to_pod(const reconcile::Write&
     pod->scheduling_gates.clear();
     ++stats_.released;
     check_group(*pod);
-    let_go(*pod);
+    lift_gate(*pod);
   }
   put<api::Pod>(pods_, key, pod);
   return {revision_, nullptr, pods_.objects.at(key)};
 }
 
 // The pod was ungated: from now on, until its object is gone, it may use what its claims say.
-void ArbitrationModel::let_go(const api::Pod& pod) {
+void ArbitrationModel::lift_gate(const api::Pod& pod) {
   for (const std::string& key : reconcile::claim_keys_of(pod)) {
     const auto claim = claims_.objects.find(key);
     if (claim == claims_.objects.end() || !claim->second->status.allocation ||
@@ -221,7 +221,7 @@ void ArbitrationModel::let_go(const api::Pod& pod) {
 
 void ArbitrationModel::use(const api::Pod& pod, const api::ResourceClaim& claim) {
   const std::string key = claim.metadata.key();
-  let_go_with_[claim.metadata.uid].insert(pod.metadata.key());
+  ungated_with_[claim.metadata.uid].insert(pod.metadata.key());
   for (const std::string& device : devices_in(claim)) {
     auto& users = used_[device];
     for (const auto& [other_claim, user] : users)
@@ -237,14 +237,14 @@ void ArbitrationModel::stop_using(const api::ResourceClaim& claim, const std::st
 
 // A writer removes the allocation.
 void ArbitrationModel::freed(const api::ResourceClaim& claim) {
-  for (const std::string& pod : let_go_with_[claim.metadata.uid])
+  for (const std::string& pod : ungated_with_[claim.metadata.uid])
     violations_.push_back("claim " + claim.metadata.key() + " was taken from " + pod + ", which was let go with it");
-  let_go_with_.erase(claim.metadata.uid);
+  ungated_with_.erase(claim.metadata.uid);
 }
 
 bool ArbitrationModel::has_user(const api::ResourceClaim& claim) const {
-  const auto known = let_go_with_.find(claim.metadata.uid);
-  return known != let_go_with_.end() && !known->second.empty();
+  const auto known = ungated_with_.find(claim.metadata.uid);
+  return known != ungated_with_.end() && !known->second.empty();
 }
 
 // kube-scheduler's Unreserve: binding failed, and the pod is taken out of reservedFor without a precondition. An
@@ -411,7 +411,7 @@ void ArbitrationModel::remove_pod() {
   const auto pod = victim->second;
   const std::string key = pod->metadata.key();
   for (auto& [device, users] : used_) std::erase_if(users, [&](const auto& use) { return use.second == key; });
-  for (auto& [claim, users] : let_go_with_) users.erase(key);
+  for (auto& [claim, users] : ungated_with_) users.erase(key);
   put<api::Pod>(pods_, key, nullptr);
   for (const std::string& claim : reconcile::claim_keys_of(*pod))
     if (claim.starts_with(key + "-")) delete_claim(claim);

@@ -106,7 +106,7 @@ class ArbitrationModel {
   Applied apply(const reconcile::Write& write);
   Applied apply_to_claim(const reconcile::Write& write);
   Applied apply_to_pod(const reconcile::Write& write);
-  void let_go(const api::Pod& pod);
+  void lift_gate(const api::Pod& pod);
   void use(const api::Pod& pod, const api::ResourceClaim& claim);
   void stop_using(const api::ResourceClaim& claim, const std::string& pod);
   void freed(const api::ResourceClaim& claim);
@@ -145,7 +145,7 @@ class ArbitrationModel {
   // Device -> its users: (claim, pod).
   std::map<std::string, std::set<std::pair<std::string, std::string>>> used_;
   // Uid of a claim -> keys of the pods that were ungated with its present allocation and still exist.
-  std::map<std::string, std::set<std::string>> let_go_with_;
+  std::map<std::string, std::set<std::string>> ungated_with_;
   std::vector<std::unique_ptr<class ModelWriter>> writers_;
   std::set<std::string> marked_once_;                  // pods all of whose claims were proven at one moment
   std::map<std::string, std::set<std::string>> ever_;  // uid of a group -> keys of all pods that it ever had

@@ -351,19 +351,19 @@ TEST_P(Server, LetsTheManagerTakeAGatedPodToItsNode) {
   manager.start();
   ASSERT_TRUE(plane_->run_until([&] { return manager.manager().leading(); }, 30s));
   api_->create(pod("p", {from_template("gpu", "one-gpu")}));
-  Json let_go;
-  for (int i = 0; i < 300 && let_go.is_null(); ++i) {
+  Json ungated;
+  for (int i = 0; i < 300 && ungated.is_null(); ++i) {
     plane_->pass(100ms);
     const Json now = api_->get(Api::path("Pod", "p"));
-    if (!now["spec"].contains("schedulingGates")) let_go = now;
+    if (!now["spec"].contains("schedulingGates")) ungated = now;
   }
-  ASSERT_FALSE(let_go.is_null()) << "the gate was not lifted within 30 s";
-  const std::string affinity = let_go["spec"]["affinity"].dump();
+  ASSERT_FALSE(ungated.is_null()) << "the gate was not lifted within 30 s";
+  const std::string affinity = ungated["spec"]["affinity"].dump();
   EXPECT_NE(affinity.find(R"("metadata.name","operator":"In","values":["n0"])"), std::string::npos) << affinity;
   const std::vector<Json> made = api_->list("ResourceClaim");
   ASSERT_EQ(made.size(), 1u);
   EXPECT_TRUE(made[0]["metadata"]["annotations"].contains(std::string(reconcile::kProofAnnotation)));
-  EXPECT_EQ(made[0]["status"]["reservedFor"][0]["uid"], let_go["metadata"]["uid"]);
+  EXPECT_EQ(made[0]["status"]["reservedFor"][0]["uid"], ungated["metadata"]["uid"]);
 }
 
 INSTANTIATE_TEST_SUITE_P(Embedded, Server, testing::Values(Kind::kEmbedded), [](const auto&) { return "Server"; });

@@ -124,10 +124,10 @@ TEST_F(TwoNodes, APodWithClaimsOnDifferentNodesIsNotLetGo) {
   EXPECT_TRUE(soon([&] { return bound("both"); }));
 }
 
-class LetGo : public World {};
+class Ungated : public World {};
 
 // kube-scheduler's Unreserve, as seen when a volume is not bound in time: the pod was ungated and is pinned.
-TEST_F(LetGo, AReservationThatKubeSchedulerTookBackIsRestored) {
+TEST_F(Ungated, AReservationThatKubeSchedulerTookBackIsRestored) {
   begin(Claims::kOwn, /*manager=*/true, /*scheduler=*/false);
   for (const char* name : {"c", "shared"}) api().create(claim(name));
   api().create(pod("p", {from_claim("gpu", "c"), from_claim("more", "shared")}));
@@ -144,7 +144,7 @@ TEST_F(LetGo, AReservationThatKubeSchedulerTookBackIsRestored) {
 }
 
 // A claim deleted while its pod is still gated: neither waits for the other.
-TEST_F(LetGo, AClaimThatIsDeletedUnderAGatedPodGoes) {
+TEST_F(Ungated, AClaimThatIsDeletedUnderAGatedPodGoes) {
   begin(Claims::kOwn, /*manager=*/false);
   for (const char* node : {"n0", "n1"}) api().merge(Api::path("Node", node), {{"spec", {{"unschedulable", true}}}});
   const Json held = api().create(pod("p", {from_claim("gpu", "c")}));
@@ -168,7 +168,7 @@ Json extended_consumer(const std::string& name, const char* resource, const char
 }
 
 // kube-scheduler would create and allocate such a pod's claim by itself, and nobody could prove that.
-TEST_F(LetGo, APodThatAsksForAnExtendedResourceOfAClassIsNotLetGoTowardsDra) {
+TEST_F(Ungated, APodThatAsksForAnExtendedResourceOfAClassIsNotLetGoTowardsDra) {
   begin();
   Json offered = device_class("offered");
   offered["spec"]["extendedResourceName"] = "example.com/gpu";

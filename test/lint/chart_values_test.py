@@ -105,7 +105,7 @@ class Chart(unittest.TestCase):
                     self.assertIn(said, errors)
 
     def test_each_mode_brings_its_roles(self):
-        always = {"allocation", "allocation-groups", "allocation-namespaces", "allocation-volumes", "allocation-workloads", "events", "leader-election", "neighbours"}
+        always = {"allocation", "allocation-groups", "allocation-namespaces", "allocation-volumes", "allocation-workloads", "events", "leader-election", "component-probe"}
         for helm in HELMS:
             for settings, roles in (([], always | {"lifecycle", "tainteviction"}),
                                     (['claimTemplates="own"'], always | {"lifecycle", "tainteviction", "claimtemplate"}),

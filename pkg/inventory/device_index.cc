@@ -1,4 +1,4 @@
-#include "pkg/inventory/core.h"
+#include "pkg/inventory/device_index.h"
 
 #include <algorithm>
 
@@ -26,7 +26,7 @@ bool erase_value(std::vector<PoolId>& list, PoolId id) {
 
 }  // namespace
 
-Core::~Core() {
+DeviceIndex::~DeviceIndex() {
   for (ClaimUse& claim : claims_)
     for (HeldRef& held : claim.held) {
       strings_.release(held.device);
@@ -35,7 +35,7 @@ Core::~Core() {
   pools_.clear();
 }
 
-void Core::set_features(const Features& features) {
+void DeviceIndex::set_features(const Features& features) {
   Features same = features;
   same.fractional_ranges = features_.fractional_ranges;
   same.selectors_of_137 = features_.selectors_of_137;
@@ -45,7 +45,7 @@ void Core::set_features(const Features& features) {
 
 // ---- pools
 
-Pool& Core::pool_for(std::string_view driver, std::string_view name) {
+Pool& DeviceIndex::pool_for(std::string_view driver, std::string_view name) {
   std::string key = pool_key(driver, name);
   if (auto it = pool_index_.find(key); it != pool_index_.end()) return *pools_[it->second];
   PoolId id;
@@ -62,12 +62,12 @@ Pool& Core::pool_for(std::string_view driver, std::string_view name) {
   return *pools_[id];
 }
 
-const Pool* Core::find_pool(std::string_view driver, std::string_view name) const {
+const Pool* DeviceIndex::find_pool(std::string_view driver, std::string_view name) const {
   auto it = pool_index_.find(pool_key(driver, name));
   return it == pool_index_.end() ? nullptr : pools_[it->second].get();
 }
 
-void Core::note_change(PoolId id) {
+void DeviceIndex::note_change(PoolId id) {
   ++version_;
   log_.push_back(id);
   if (log_.size() > kMaxLog) {
@@ -76,12 +76,12 @@ void Core::note_change(PoolId id) {
   }
 }
 
-Core::PoolBefore Core::before_change(const Pool& pool) const {
+DeviceIndex::PoolBefore DeviceIndex::before_change(const Pool& pool) const {
   // Keeps the node's number, not the text: the change may release strings.
   return {pool.size(), pool.local_node == kNoStr ? kNone : find_node(pool.local_node_text), pool.wide};
 }
 
-void Core::after_change(Pool& pool, const PoolBefore& before) {
+void DeviceIndex::after_change(Pool& pool, const PoolBefore& before) {
   device_count_ = device_count_ - before.devices + pool.size();
   // A pool of several nodes that loses its devices leaves all of them, and the log does not say where it was.
   const NodeId node_after = pool.local_node == kNoStr ? kNone : node_id(pool.local_node_text);
@@ -105,7 +105,7 @@ void Core::after_change(Pool& pool, const PoolBefore& before) {
   note_change(pool.id);
 }
 
-void Core::drop_if_unused(Pool& pool) {
+void DeviceIndex::drop_if_unused(Pool& pool) {
   if (pool.has_slices() || !pool.holders.empty()) return;
   PoolId id = pool.id;
   pool_index_.erase(pool_key(pool.driver_text, pool.name_text));
@@ -114,7 +114,7 @@ void Core::drop_if_unused(Pool& pool) {
   note_change(id);
 }
 
-void Core::apply_slice(const api::ResourceSlice& slice) {
+void DeviceIndex::apply_slice(const api::ResourceSlice& slice) {
   auto known = slice_pool_.find(slice.metadata.name);
   Pool& pool = pool_for(slice.driver, slice.pool.name);
   if (known != slice_pool_.end() && known->second != pool.id) {
@@ -128,7 +128,7 @@ void Core::apply_slice(const api::ResourceSlice& slice) {
   after_change(pool, before);
 }
 
-void Core::take_slice(Pool& pool, std::string_view name) {
+void DeviceIndex::take_slice(Pool& pool, std::string_view name) {
   {
     const PoolBefore before = before_change(pool);
     const std::unique_ptr<SliceTable> gone = pool.remove_slice(name);
@@ -137,7 +137,7 @@ void Core::take_slice(Pool& pool, std::string_view name) {
   drop_if_unused(pool);
 }
 
-void Core::remove_slice(std::string_view name) {
+void DeviceIndex::remove_slice(std::string_view name) {
   auto it = slice_pool_.find(name);
   if (it == slice_pool_.end()) return;
   Pool& pool = *pools_[it->second];
@@ -147,12 +147,12 @@ void Core::remove_slice(std::string_view name) {
 
 // ---- nodes
 
-NodeId Core::find_node(std::string_view name) const {
+NodeId DeviceIndex::find_node(std::string_view name) const {
   auto it = node_index_.find(name);
   return it == node_index_.end() ? kNone : it->second;
 }
 
-NodeId Core::node_id(std::string_view name) {
+NodeId DeviceIndex::node_id(std::string_view name) {
   if (NodeId id = find_node(name); id != kNone) return id;
   auto id = static_cast<NodeId>(nodes_.size());
   nodes_.emplace_back().name = name;
@@ -160,7 +160,7 @@ NodeId Core::node_id(std::string_view name) {
   return id;
 }
 
-NodeId Core::apply_node(std::string_view name, const api::StringMap& labels) {
+NodeId DeviceIndex::apply_node(std::string_view name, const api::StringMap& labels) {
   NodeId id = node_id(name);
   Node& node = nodes_[id];
   if (node.applied && node.labels == labels) return id;
@@ -173,7 +173,7 @@ NodeId Core::apply_node(std::string_view name, const api::StringMap& labels) {
   return id;
 }
 
-void Core::remove_node(std::string_view name) {
+void DeviceIndex::remove_node(std::string_view name) {
   NodeId id = find_node(name);
   if (id == kNone) return;
   nodes_[id].labels.clear();
@@ -184,7 +184,7 @@ void Core::remove_node(std::string_view name) {
   ++version_;
 }
 
-std::vector<NodeId> Core::applied_nodes() const {
+std::vector<NodeId> DeviceIndex::applied_nodes() const {
   std::vector<NodeId> ids;
   for (NodeId id = 0; id < nodes_.size(); ++id)
     if (nodes_[id].applied) ids.push_back(id);
@@ -192,11 +192,11 @@ std::vector<NodeId> Core::applied_nodes() const {
   return ids;
 }
 
-const std::vector<PoolId>* Core::pools_naming(NodeId node) const {
+const std::vector<PoolId>* DeviceIndex::pools_naming(NodeId node) const {
   return node < nodes_.size() ? &nodes_[node].named_by : nullptr;
 }
 
-bool Core::usable_on(const Where& place, NodeId node) const {
+bool DeviceIndex::usable_on(const Where& place, NodeId node) const {
   switch (place.kind) {
     case Where::kNode:
       return strings_.text(place.node) == nodes_[node].name;
@@ -209,7 +209,7 @@ bool Core::usable_on(const Where& place, NodeId node) const {
   }
 }
 
-const NodeView& Core::view(NodeId id) const {
+const NodeView& DeviceIndex::view(NodeId id) const {
   const Node& node = nodes_[id];
   uint64_t tables = 0;  // grows when one of their tables changes
   for (PoolId pool : node.named_by) tables = std::max(tables, pools_[pool]->table_version);
@@ -223,7 +223,7 @@ const NodeView& Core::view(NodeId id) const {
   return node.view;
 }
 
-NodeView Core::make_view(const Node& node, NodeId id) const {
+NodeView DeviceIndex::make_view(const Node& node, NodeId id) const {
   NodeView view;
   std::vector<PoolId> ids = node.named_by;
   for (PoolId wide : wide_pools_)
@@ -267,7 +267,7 @@ NodeView Core::make_view(const Node& node, NodeId id) const {
 
 // ---- classes and taint rules
 
-void Core::apply_class(const api::DeviceClass& device_class) {
+void DeviceIndex::apply_class(const api::DeviceClass& device_class) {
   ClassEntry& entry = classes_[device_class.metadata.name];
   bool same =
       entry.object && entry.object->selectors == device_class.selectors && entry.object->config == device_class.config;
@@ -278,7 +278,7 @@ void Core::apply_class(const api::DeviceClass& device_class) {
   ++version_;
 }
 
-void Core::remove_class(std::string_view name) {
+void DeviceIndex::remove_class(std::string_view name) {
   auto it = classes_.find(name);
   if (it == classes_.end()) return;
   classes_.erase(it);
@@ -286,12 +286,12 @@ void Core::remove_class(std::string_view name) {
   ++version_;
 }
 
-const ClassEntry* Core::find_class(std::string_view name) const {
+const ClassEntry* DeviceIndex::find_class(std::string_view name) const {
   auto it = classes_.find(name);
   return it == classes_.end() ? nullptr : &it->second;
 }
 
-void Core::touch_rule_pools(const api::DeviceTaintRule& rule) {
+void DeviceIndex::touch_rule_pools(const api::DeviceTaintRule& rule) {
   for (const auto& pool : pools_) {
     if (!pool || !selects_pool(rule, pool->driver_text, pool->name_text)) continue;
     pool->table_version = next_serial_++;
@@ -300,7 +300,7 @@ void Core::touch_rule_pools(const api::DeviceTaintRule& rule) {
   ++version_;
 }
 
-void Core::apply_taint_rule(const api::DeviceTaintRule& rule) {
+void DeviceIndex::apply_taint_rule(const api::DeviceTaintRule& rule) {
   // A rule's status affects no taint, and is written repeatedly while pods are evicted: ignore it.
   api::DeviceTaintRule before;
   if (!rules_.apply(rule, &before)) return;
@@ -308,18 +308,18 @@ void Core::apply_taint_rule(const api::DeviceTaintRule& rule) {
   touch_rule_pools(rule);
 }
 
-void Core::remove_taint_rule(std::string_view name) {
+void DeviceIndex::remove_taint_rule(std::string_view name) {
   api::DeviceTaintRule rule;
   if (rules_.remove(name, &rule)) touch_rule_pools(rule);
 }
 
-bool Core::any_taints(const Pool& pool) const {
+bool DeviceIndex::any_taints(const Pool& pool) const {
   for (const SliceTable* slice : pool.live())
     if (slice->taint_sets.size() > 1) return true;
   return rules_.any(pool.driver_text, pool.name_text);
 }
 
-std::vector<const api::DeviceTaint*> Core::taints(const Pool& pool, uint32_t device) const {
+std::vector<const api::DeviceTaint*> DeviceIndex::taints(const Pool& pool, uint32_t device) const {
   std::vector<const api::DeviceTaint*> list;
   uint32_t local;
   const SliceTable& slice = pool.slice_of(device, &local);
@@ -330,7 +330,8 @@ std::vector<const api::DeviceTaint*> Core::taints(const Pool& pool, uint32_t dev
   return list;
 }
 
-void Core::mark_tainted(const Pool& pool, std::span<const std::string> ignored, Words& tainted, Words& barred) const {
+void DeviceIndex::mark_tainted(const Pool& pool, std::span<const std::string> ignored, Words& tainted,
+                               Words& barred) const {
   auto mark = [&](const api::DeviceTaint& taint, size_t from, size_t count) {
     if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") return;
     set_range(tainted.data(), from, count);
@@ -352,7 +353,7 @@ void Core::mark_tainted(const Pool& pool, std::span<const std::string> ignored, 
   }
 }
 
-bool Core::matches(const api::ResourceSlice& slice) {
+bool DeviceIndex::matches(const api::ResourceSlice& slice) {
   const Pool* pool = find_pool(slice.driver, slice.pool.name);
   if (pool == nullptr) return false;
   auto it = pool->slices().find(slice.metadata.name);
@@ -361,17 +362,17 @@ bool Core::matches(const api::ResourceSlice& slice) {
 
 // ---- claims
 
-std::optional<ClaimIndex> Core::claim_index(std::string_view uid) const {
+std::optional<ClaimIndex> DeviceIndex::claim_index(std::string_view uid) const {
   auto it = claim_index_.find(uid);
   return it == claim_index_.end() ? std::nullopt : std::optional<ClaimIndex>(it->second);
 }
 
-const Core::ClaimUse* Core::find_claim(std::string_view uid) const {
+const DeviceIndex::ClaimUse* DeviceIndex::find_claim(std::string_view uid) const {
   auto it = claim_index_.find(uid);
   return it == claim_index_.end() ? nullptr : &claims_[it->second];
 }
 
-void Core::drop_layer(ClaimIndex index, bool assumed) {
+void DeviceIndex::drop_layer(ClaimIndex index, bool assumed) {
   ClaimUse& claim = claims_[index];
   std::vector<HeldRef> rest;
   for (const HeldRef& held : claim.held) {
@@ -403,8 +404,8 @@ void Core::drop_layer(ClaimIndex index, bool assumed) {
   claim.held = std::move(rest);
 }
 
-void Core::add_holder(Pool& pool, StrId device, ClaimIndex index, const api::DeviceRequestAllocationResult& result,
-                      bool assumed, StrId share) {
+void DeviceIndex::add_holder(Pool& pool, StrId device, ClaimIndex index,
+                             const api::DeviceRequestAllocationResult& result, bool assumed, StrId share) {
   auto [it, fresh] = pool.holders.try_emplace(device);
   if (fresh) strings_.retain(device);
   auto holder = std::find_if(it->second.begin(), it->second.end(),
@@ -423,7 +424,7 @@ void Core::add_holder(Pool& pool, StrId device, ClaimIndex index, const api::Dev
   (assumed ? holder->assumed : holder->observed) = true;
 }
 
-void Core::set_allocation(std::string_view uid, const api::AllocationResult* allocation, bool assumed) {
+void DeviceIndex::set_allocation(std::string_view uid, const api::AllocationResult* allocation, bool assumed) {
   bool any = allocation != nullptr && std::any_of(allocation->results.begin(), allocation->results.end(),
                                                   [](const auto& result) { return !result.admin_access; });
   auto known = claim_index_.find(uid);
@@ -472,7 +473,7 @@ void Core::set_allocation(std::string_view uid, const api::AllocationResult* all
   free_claims_.push_back(index);
 }
 
-void Core::forget_all() {
+void DeviceIndex::forget_all() {
   std::vector<std::string> uids;
   for (const auto& [uid, index] : claim_index_)
     if (claims_[index].has_assumed) uids.push_back(uid);

@@ -1,4 +1,4 @@
-// Core: the inventory's state as the allocator reads it. Other packages use Inventory instead.
+// DeviceIndex: the inventory's state as the allocator reads it. Other packages use Inventory instead.
 #pragma once
 
 #include <deque>
@@ -35,10 +35,10 @@ struct ClassEntry {
   uint64_t serial = 0;  // unique; changes with every change of the class
 };
 
-class Core {
+class DeviceIndex {
  public:
-  explicit Core(const Features& features) : features_(features) {}
-  ~Core();
+  explicit DeviceIndex(const Features& features) : features_(features) {}
+  ~DeviceIndex();
 
   const Features& features() const { return features_; }
   // Pools refer to the features and have already read some of them: see Inventory::set_features.

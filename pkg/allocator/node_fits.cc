@@ -13,7 +13,7 @@ void NodeSearch::solutions(const Plan& plan, NodeId node, uint64_t budget, size_
   terms.budget = budget;
   terms.visit = [&](const Search& search) {
     if (seen++ < skip) return false;
-    auto results = make_results(plan, search, core_, random_, false);
+    auto results = make_results(plan, search, device_index_, random_, false);
     if (!results) {
       out.error = results.error();
       return true;
@@ -34,13 +34,13 @@ void NodeSearch::solutions(const Plan& plan, NodeId node, uint64_t budget, size_
 }
 
 // Bounds by the devices of one filter, of which a request needs `wanted` (0: no bound). False: the slice ended.
-bool NodeSearch::bound_room(NodeCounts& counts, uint64_t wanted, std::span<const NodeId> order,
+bool NodeSearch::bound_fits(NodeCounts& counts, uint64_t wanted, std::span<const NodeId> order,
                             std::vector<uint32_t>& by_node, uint64_t& total, bool& shareable) {
   constexpr size_t kNodesPerStep = 64;
   uint64_t devices = NodeIndex::not_local(counts);
   shareable = false;
   for (size_t i = 0; i < order.size(); ++i) {
-    if (order[i] >= core_.node_count()) continue;
+    if (order[i] >= device_index_.node_count()) continue;
     if (i % kNodesPerStep == 0) meter_.charge(1);
     NodeCounts::Count most;
     if (!index_.bound(counts, order[i], most)) return false;
@@ -53,10 +53,10 @@ bool NodeSearch::bound_room(NodeCounts& counts, uint64_t wanted, std::span<const
   return true;
 }
 
-bool NodeSearch::count_room(const Plan& plan, std::span<const NodeId> order, Room& room) {
-  room.now.assign(order.size(), Room::kUnbounded);
-  room.at_best = room.now;
-  room.node_local = true;
+bool NodeSearch::count_fits(const Plan& plan, std::span<const NodeId> order, FitCounts& fits) {
+  fits.now.assign(order.size(), FitCounts::kUnbounded);
+  fits.at_best = fits.now;
+  fits.node_local = true;
   // Devices of one filter that the requests must have. With alternatives, no single filter is required.
   struct Wanted {
     uint64_t devices = 0;
@@ -71,21 +71,21 @@ bool NodeSearch::count_room(const Plan& plan, std::span<const NodeId> order, Roo
       wanted.all = wanted.all || (alternative.all && !alternative.admin);
     }
   if (wants.size() > index_.most_filters() / 2) {
-    room.node_local = false;
-    room.order_matters = plan.any_all;
+    fits.node_local = false;
+    fits.order_matters = plan.any_all;
     return true;
   }
   for (const auto& [filter, wanted] : wants) {
     NodeCounts* usable = index_.counts(filter.first, true);
     if (usable == nullptr) return false;
-    if (NodeIndex::not_local(*usable) > 0) room.node_local = false;
+    if (NodeIndex::not_local(*usable) > 0) fits.node_local = false;
     if (wanted.devices == 0 && !wanted.all) continue;
     bool shareable = false;
-    if (!bound_room(*usable, wanted.devices, order, room.at_best, room.total_at_best, shareable)) return false;
-    room.order_matters = room.order_matters || (wanted.all && shareable);
+    if (!bound_fits(*usable, wanted.devices, order, fits.at_best, fits.total_at_best, shareable)) return false;
+    fits.order_matters = fits.order_matters || (wanted.all && shareable);
     if (wanted.devices == 0) continue;
     NodeCounts* available = index_.counts(filter.first, false);
-    if (available == nullptr || !bound_room(*available, wanted.devices, order, room.now, room.total_now, shareable))
+    if (available == nullptr || !bound_fits(*available, wanted.devices, order, fits.now, fits.total_now, shareable))
       return false;
   }
   return true;

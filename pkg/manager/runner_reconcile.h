@@ -1,4 +1,4 @@
-// What the Runner knows of a reconcile under way. For runner.cc and runner_pass.cc only.
+// What the Runner knows of a reconcile under way. For runner.cc and runner_reconcile.cc only.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace dra::manager {
 
-struct Runner::Pass {
+struct Runner::Run {
   uint64_t id = 0;
-  Lane* lane = nullptr;
+  ControllerQueue* controller = nullptr;
   std::string key;
   reconcile::Outcome outcome;
   size_t at = 0;                    // the next effect, or the one under way
@@ -27,7 +27,7 @@ struct Runner::Pass {
   int rounds = 0;
   bool paid = false;        // holds a token of its reconciler's pacer
   uint64_t decided_at = 0;  // the time of the queue's parking lot when the reconciler ran
-  std::map<std::string, reconcile::Presence> confirmations;
+  std::map<std::string, reconcile::Presence> live_answers;
 };
 
 }  // namespace dra::manager

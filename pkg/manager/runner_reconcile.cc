@@ -1,5 +1,5 @@
 // Performs the effects of one reconcile in order, and handles writes that failed, came too late or had no answer.
-#include "pkg/manager/runner_pass.h"
+#include "pkg/manager/runner_reconcile.h"
 
 #include <algorithm>
 #include <functional>
@@ -15,11 +15,11 @@
 namespace dra::manager {
 
 using reconcile::Effect;
+using reconcile::EnqueueRequests;
 using reconcile::Key;
 using reconcile::kind_name;
 using reconcile::Presence;
 using reconcile::Ref;
-using reconcile::Triggers;
 using reconcile::Write;
 
 namespace {
@@ -109,124 +109,125 @@ std::string for_people_key(const Write& write) {
 }  // namespace
 
 // Runs the reconciler and starts performing its effects.
-void Runner::begin_effects(Lane& lane, const std::string& key, std::map<std::string, Presence> confirmations,
-                           int rounds, bool paid) {
+void Runner::begin_effects(ControllerQueue& controller, const std::string& key,
+                           std::map<std::string, Presence> live_answers, int rounds, bool paid) {
   const std::optional<Key> parsed = reconcile::parse_key(key);
   DRA_CHECK(parsed.has_value());
   ++passes_run_;
-  view_.set_confirmations(&confirmations);
+  view_.set_live_answers(&live_answers);
   reconcile::Outcome outcome;
   const MonoTime began = reactor_.clock().mono_now();
   try {
-    outcome = lane.reconciler->reconcile(view_, *parsed);
+    outcome = controller.reconciler->reconcile(view_, *parsed);
     if (outcome.decided) log_decision(*parsed, *outcome.decided, reactor_.clock().mono_now() - began);
   } catch (const std::exception& bug) {
     // A bug inside a reconciler: this key backs off, the others continue.
-    log::error("A pass failed by a bug", {{"controller", lane.reconciler->name()}, {"key", key}, {"what", bug.what()}});
+    log::error("A run failed by a bug",
+               {{"controller", controller.reconciler->name()}, {"key", key}, {"what", bug.what()}});
     outcome = {};
     outcome.retry = bug.what();
   }
-  view_.set_confirmations(nullptr);
+  view_.set_live_answers(nullptr);
   if (log::enabled(5))
     log::v(5, "Pass",
-           {{"controller", lane.reconciler->name()},
+           {{"controller", controller.reconciler->name()},
             {"key", key},
             {"effects", outcome.effects.size()},
             {"parked", outcome.park.has_value()}});
   // Devices and capacity are assumed taken as soon as this is decided: the next key need not wait for the answer.
-  if (!outcome.park) tell_lot(lane, key, outcome, false);
-  if (lane.pacer && !paid) {
+  if (!outcome.park) notify_lot(controller, key, outcome, false);
+  if (controller.pacer && !paid) {
     if (!outcome.paced) {
-      lane.pacer->leave(key);
-    } else if (!(paid = lane.pacer->enter(key))) {
-      lane.queue->done(key);
+      controller.pacer->leave(key);
+    } else if (!(paid = controller.pacer->enter(key))) {
+      controller.queue->done(key);
       return schedule();
     }
   }
-  auto pass = std::make_unique<Pass>();
-  pass->id = next_id_++;
-  pass->lane = &lane;
-  pass->key = key;
-  pass->outcome = std::move(outcome);
-  pass->confirmations = std::move(confirmations);
-  pass->rounds = rounds;
-  pass->paid = paid;
-  pass->decided_at = lane.parked.time();
-  for (Effect& effect : pass->outcome.effects)
+  auto run = std::make_unique<Run>();
+  run->id = next_id_++;
+  run->controller = &controller;
+  run->key = key;
+  run->outcome = std::move(outcome);
+  run->live_answers = std::move(live_answers);
+  run->rounds = rounds;
+  run->paid = paid;
+  run->decided_at = controller.parked.time();
+  for (Effect& effect : run->outcome.effects)
     if (Write* write = std::get_if<Write>(&effect)) {
       write->id = ++writes_;
       sinks_.assumptions.assume(*write);
     }
-  const uint64_t id = pass->id;
-  passes_.emplace(id, std::move(pass));
+  const uint64_t id = run->id;
+  runs_.emplace(id, std::move(run));
   step(id);
 }
 
-Runner::Pass* Runner::find(uint64_t id) {
-  auto found = passes_.find(id);
-  return found == passes_.end() ? nullptr : found->second.get();
+Runner::Run* Runner::find(uint64_t id) {
+  auto found = runs_.find(id);
+  return found == runs_.end() ? nullptr : found->second.get();
 }
 
 // ---- effects, one after the other
 
 void Runner::step(uint64_t id) {
-  Pass* pass = find(id);
-  while (pass && pass->at < pass->outcome.effects.size()) {
-    const Effect& effect = pass->outcome.effects[pass->at];
-    if (!may_run(*pass->lane)) {
-      pass->broke_off = true;
-      drop_rest(*pass);
+  Run* run = find(id);
+  while (run && run->at < run->outcome.effects.size()) {
+    const Effect& effect = run->outcome.effects[run->at];
+    if (!may_run(*run->controller)) {
+      run->broke_off = true;
+      drop_rest(*run);
       break;
     }
     if (const auto* event = std::get_if<reconcile::Event>(&effect)) {
       emit(*event);
-      ++pass->at;
+      ++run->at;
     } else if (const auto* note = std::get_if<reconcile::Note>(&effect)) {
       remember(memory_, *note, reactor_.clock().mono_now());
-      ++pass->at;
+      ++run->at;
     } else if (const auto* metric = std::get_if<reconcile::Metric>(&effect)) {
       sinks_.metrics.record(*metric);
-      ++pass->at;
+      ++run->at;
     } else if (const auto* avoided = std::get_if<reconcile::AvoidNodes>(&effect)) {
       sinks_.assumptions.avoid(*avoided);
-      ++pass->at;
-    } else if (const auto* question = std::get_if<reconcile::Confirm>(&effect)) {
-      return confirm(id, question->object);
+      ++run->at;
+    } else if (const auto* question = std::get_if<reconcile::LiveGet>(&effect)) {
+      return live_get(id, question->object);
     } else {
       return send(id);
     }
   }
-  if (pass) finish(id);
+  if (run) finish(id);
 }
 
 void Runner::send(uint64_t id) {
-  Pass* pass = find(id);
-  if (!pass) return;
-  const Write& write = std::get<Write>(pass->outcome.effects[pass->at]);
+  Run* run = find(id);
+  if (!run) return;
+  const Write& write = std::get<Write>(run->outcome.effects[run->at]);
   if (write.for_people && refused_lately(write)) {
-    pass->left_out = true;
-    ++pass->at;
+    run->left_out = true;
+    ++run->at;
     return step(id);
   }
   const std::string lock = lock_name(write.object);
   if (auto busy = locked_.find(lock); busy != locked_.end()) {
-    pass->waited = true;
+    run->waited = true;
     busy->second.push_back(id);
     return;
   }
-  if (pass->waited && is_outdated(write)) {
+  if (run->waited && is_outdated(write)) {
     // The server would refuse this write, and those of all others that waited: do not send it.
-    pass->broke_off = pass->outdated = true;
-    drop_rest(*pass);
+    run->broke_off = run->outdated = true;
+    drop_rest(*run);
     return finish(id);
   }
   locked_.try_emplace(lock);
-  pass->lock = lock;
+  run->lock = lock;
   sinks_.assumptions.assume(write);  // again: another write of the object may have been first
-  if (write_observer_) write_observer_(pass->lane->reconciler->name(), write);
+  if (write_observer_) write_observer_(run->controller->reconciler->name(), write);
   sinks_.api.perform(write, [this, alive = alive_, id](Result<uint64_t> answer) {
     if (!*alive) return;
-    Pass* answered_pass = find(id);
+    Run* answered_pass = find(id);
     if (!answered_pass) return;
     answered(id, std::get<Write>(answered_pass->outcome.effects[answered_pass->at]), std::move(answer));
   });
@@ -251,62 +252,64 @@ void Runner::release(const std::string& object) {
 }
 
 void Runner::answered(uint64_t id, const Write& write, Result<uint64_t> answer) {
-  Pass* pass = find(id);
+  Run* run = find(id);
   sinks_.metrics.write_answered(write.purpose, answer ? std::string_view("ok") : code_name(answer.error().code()));
   for (const reconcile::Metric& metric : answer ? write.on_success : write.on_failure) sinks_.metrics.record(metric);
   if (answer) {
-    confirmed(*pass, write, *answer);
+    confirmed(*run, write, *answer);
     for (const std::string& uid : write.tally) memory_.tallies.put(uid, view_.tallied(uid) + 1);
     if (write.success_event) emit(*write.success_event);
-    const std::string lock = std::exchange(pass->lock, "");
-    ++pass->at;
+    const std::string lock = std::exchange(run->lock, "");
+    ++run->at;
     release(lock);
     return step(id);
   }
-  failed(*pass, write, answer.error());
+  failed(*run, write, answer.error());
 }
 
 // A failed write whose object must be read before anything else is decided about it.
 struct Runner::Settlement {
-  uint64_t pass;
+  uint64_t run;
   Write write;
   Ref object;  // any instance of that name
   bool unknown = false;
   std::optional<Error> conflict;  // set when the failure looks like a lost race
 };
 
-void Runner::failed(Pass& pass, const Write& write, const Error& error) {
-  const uint64_t id = pass.id;
-  log::v(
-      is_refusal(error) ? 2 : 4, "Write failed",
-      {{"controller", pass.lane->reconciler->name()}, {"key", pass.key}, {"purpose", write.purpose}, {"err", error}});
-  if (is_refusal(error)) tell_refusal(pass.key, write, error);
+void Runner::failed(Run& run, const Write& write, const Error& error) {
+  const uint64_t id = run.id;
+  log::v(is_refusal(error) ? 2 : 4, "Write failed",
+         {{"controller", run.controller->reconciler->name()},
+          {"key", run.key},
+          {"purpose", write.purpose},
+          {"err", error}});
+  if (is_refusal(error)) record_refusal(run.key, write, error);
   if (write.for_people && !is_lost_race(error) && !client::outcome_unknown(error)) {
     refused_for_people_.put(for_people_key(write), reactor_.clock().mono_now());
-    pass.left_out = pass.refused_for_people = true;
-    ++pass.at;
-    release(std::exchange(pass.lock, ""));
+    run.left_out = run.refused_for_people = true;
+    ++run.at;
+    release(std::exchange(run.lock, ""));
     return step(id);
   }
-  pass.broke_off = true;
-  if (!is_lost_race(error)) pass.failure = Failure{what_of(write), error, write.object};
+  run.broke_off = true;
+  if (!is_lost_race(error)) run.failure = Failure{what_of(write), error, write.object};
   const bool unknown = client::outcome_unknown(error);
-  if (!unknown) give_up(pass, write);
+  if (!unknown) give_up(run, write);
   auto settlement = std::make_shared<Settlement>(Settlement{id, write, write.object, unknown, std::nullopt});
   settlement->object.uid.clear();
   if (error.code() == Code::kConflict) settlement->conflict = error;
   // drop_rest() drops the rest of the list; the failed write itself is handled here.
-  ++pass.at;
-  drop_rest(pass);
+  ++run.at;
+  drop_rest(run);
   if (wants_read(error)) return settle(std::move(settlement));
-  release(std::exchange(pass.lock, ""));
+  release(std::exchange(run.lock, ""));
   finish(id);
 }
 
 void Runner::settle(std::shared_ptr<Settlement> settlement) {
   sinks_.api.get(settlement->object, [this, alive = alive_, settlement](Result<Presence> presence) {
-    if (!*alive || !find(settlement->pass)) return;
-    const std::string item = "settle/" + std::to_string(settlement->pass);
+    if (!*alive || !find(settlement->run)) return;
+    const std::string item = "settle/" + std::to_string(settlement->run);
     const bool denied = !presence && presence.error().code() == Code::kPermissionDenied;
     if (!presence && settlement->unknown && running_ && !denied)
       return outages_.failed(
@@ -318,26 +321,26 @@ void Runner::settle(std::shared_ptr<Settlement> settlement) {
 }
 
 void Runner::settled(Settlement& settlement, const Result<Presence>& presence) {
-  Pass& pass = *find(settlement.pass);
+  Run& run = *find(settlement.run);
   if (settlement.unknown) {
     const api::ResourceClaim* now = view_.claim(settlement.object.store_key());
     const bool happened = presence && now && has_happened(settlement.write, *now);
     if (happened)
-      confirmed(pass, settlement.write, client::parse_revision(now->metadata.resource_version).value_or(0));
+      confirmed(run, settlement.write, client::parse_revision(now->metadata.resource_version).value_or(0));
     else
-      give_up(pass, settlement.write);
+      give_up(run, settlement.write);
   }
   // Nobody was faster: the object is unchanged. So the server cannot accept the object itself.
   if (presence && settlement.conflict && is_unchanged(settlement.write))
-    tell_refusal(pass.key, settlement.write, Error(Code::kInvalidArgument, settlement.conflict->message()));
-  release(std::exchange(pass.lock, ""));
-  finish(settlement.pass);
+    record_refusal(run.key, settlement.write, Error(Code::kInvalidArgument, settlement.conflict->message()));
+  release(std::exchange(run.lock, ""));
+  finish(settlement.run);
 }
 
 // Records an event on the object that says why its write was refused: the reconciler's own event, or a general one if
 // the object itself is at fault (a missing permission concerns everybody and is reported elsewhere). The pod of this
 // reconcile gets the event too.
-void Runner::tell_refusal(const std::string& key, const Write& write, const Error& error) {
+void Runner::record_refusal(const std::string& key, const Write& write, const Error& error) {
   if (write.failure_event) {
     reconcile::Event event = *write.failure_event;
     event.note += ": " + shortened(error.message());
@@ -378,22 +381,22 @@ bool Runner::is_outdated(const Write& write) const {
   return stored && !write.resource_version.empty() && *stored != write.resource_version;
 }
 
-void Runner::confirm(uint64_t id, const Ref& object) {
+void Runner::live_get(uint64_t id, const Ref& object) {
   sinks_.api.get(object, [this, alive = alive_, id, object](Result<Presence> presence) {
     if (!*alive) return;
-    Pass* pass = find(id);
-    if (!pass) return;
+    Run* run = find(id);
+    if (!run) return;
     if (!presence) {
-      log::v(4, "Reading an object failed", {{"key", pass->key}, {"err", presence.error()}});
-      pass->broke_off = true;
-      pass->failure = Failure{"get " + std::string(kind_name(object.kind)), presence.error(), object};
-      ++pass->at;
-      drop_rest(*pass);
+      log::v(4, "Reading an object failed", {{"key", run->key}, {"err", presence.error()}});
+      run->broke_off = true;
+      run->failure = Failure{"get " + std::string(kind_name(object.kind)), presence.error(), object};
+      ++run->at;
+      drop_rest(*run);
       return finish(id);
     }
-    pass->confirmations[StoreView::confirmation_key(object)] = *presence;
-    pass->asked = true;
-    ++pass->at;
+    run->live_answers[StoreView::live_get_key(object)] = *presence;
+    run->asked = true;
+    ++run->at;
     step(id);
   });
 }
@@ -405,29 +408,29 @@ void Runner::emit(const reconcile::Event& event) {
   memory_.notes.put(event.regarding.uid, "said/" + event.reason, {"said", reactor_.clock().mono_now()});
 }
 
-void Runner::confirmed(const Pass& pass, const Write& write, uint64_t revision) {
+void Runner::confirmed(const Run& run, const Write& write, uint64_t revision) {
   sinks_.assumptions.confirmed(write, revision);
   if (write.release_pod.empty()) return;
-  Triggers triggers;
-  pass.lane->reconciler->on_room_released(view_, triggers);
-  take(*pass.lane, triggers);
+  EnqueueRequests enqueued;
+  run.controller->reconciler->on_capacity_released(view_, enqueued);
+  take(*run.controller, enqueued);
   schedule();
 }
 
 // The write certainly did not happen: what it assumed is free again, for others too, and no object changes to show it.
-void Runner::give_up(const Pass& pass, const Write& write) {
+void Runner::give_up(const Run& run, const Write& write) {
   sinks_.assumptions.forget(write);
   if (!write.assume && !write.assume_pod) return;
-  Triggers triggers;
-  pass.lane->reconciler->on_write_given_up(view_, write, triggers);
-  take(*pass.lane, triggers, pass.decided_at);
+  EnqueueRequests enqueued;
+  run.controller->reconciler->on_write_given_up(view_, write, enqueued);
+  take(*run.controller, enqueued, run.decided_at);
   schedule();
 }
 
-void Runner::drop_rest(Pass& pass) {
-  for (size_t i = pass.at; i < pass.outcome.effects.size(); ++i)
-    if (const Write* write = std::get_if<Write>(&pass.outcome.effects[i])) give_up(pass, *write);
-  pass.at = pass.outcome.effects.size();
+void Runner::drop_rest(Run& run) {
+  for (size_t i = run.at; i < run.outcome.effects.size(); ++i)
+    if (const Write* write = std::get_if<Write>(&run.outcome.effects[i])) give_up(run, *write);
+  run.at = run.outcome.effects.size();
 }
 
 }  // namespace dra::manager
