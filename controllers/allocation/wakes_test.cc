@@ -28,7 +28,7 @@ TEST_F(Wakes, FreedDevicesWakeWhoCouldUseThem) {
   EXPECT_TRUE(enqueued.causes.empty());
 }
 
-TEST_F(Wakes, WhatCountedOnANodeWakesWhoWaitsForRoom) {
+TEST_F(Wakes, WhatCountedOnANodeWakesWhoWaitsForCapacity) {
   const AllocationReconciler reconciler(options, inventory, allocator, nodes);
   const auto wakes_when_gone = [&](const api::Pod& pod) {
     EnqueueRequests enqueued;
@@ -48,7 +48,7 @@ TEST_F(Wakes, WhatCountedOnANodeWakesWhoWaitsForRoom) {
   after.status = {};
   EnqueueRequests enqueued;
   reconciler.on_streamed_claim(view, &before, &after, enqueued);
-  EXPECT_EQ(enqueued.causes, (std::vector<Cause>{"class/gpu", "driver/gpu.example.com", "capacity"})) << "withdrawn";
+  EXPECT_EQ(enqueued.causes, (std::vector<Cause>{"capacity", "class/gpu", "driver/gpu.example.com"})) << "withdrawn";
 }
 
 // Affinity waits for pods that come, spreading for those that come elsewhere.
@@ -72,7 +72,7 @@ TEST_F(Wakes, PodsOnNodesWakeWhoWaitsForPods) {
   smaller.containers.resize(1);
   smaller.containers[0].requests["cpu"] = "1";
   EXPECT_EQ(wakes(&bound, &smaller), std::vector<Cause>{"capacity"}) << "resized in place";
-  EXPECT_EQ(wakes(&bound, nullptr), std::vector<Cause>{"capacity"}) << "who waits for pods waits for room, too";
+  EXPECT_EQ(wakes(&bound, nullptr), std::vector<Cause>{"capacity"}) << "who waits for pods waits for capacity, too";
 
   view.put(make_pod("w", {"c"}));
   put(make_claim("c"));

@@ -3,13 +3,13 @@
 conditions and a shared claim, under a taint rule; a rule that is deleted while it evicts; a StatefulSet that is scaled while its claims go; a quota
 that is used up half-way. Usage: together_test.py FOLDER_OF_PROGRAMS"""
 import collections
-import json
 import os
 import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+import api as rest  # noqa: E402
 import sandbox  # noqa: E402
 from workloads_test import Checks, workload  # noqa: E402
 
@@ -33,6 +33,9 @@ models:
 nodes:
 - {name: "node-{index}", count: 2, devices: [{model: gpu, count: 4}, {model: nic, count: 40}, {model: fabric, count: 4}]}
 """
+
+
+RULES = "/apis/resource.k8s.io/v1beta2/devicetaintrules"
 
 
 def template(name, device_class):
@@ -107,11 +110,13 @@ def rule_deleted(t):
     t.apply(template("nic", "nic.example.com"), *[{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"many-{i:02}"},
                                                    "spec": pod_spec(("nic", "nic", "resourceClaimTemplateName"))} for i in range(80)])
     t.eventually("80 pods run", lambda: len(running(t)) == 80, 60)
-    path = os.path.join(t.box.folder, "rule.json")
-    with open(path, "w", encoding="utf-8") as out:
-        json.dump(rule("all", driver="nic.example.com"), out)
-    # 50 evictions a second: 80 take longer than the rule lives.
-    t.sh(f"kubectl create -f {path}; sleep 0.3; kubectl delete devicetaintrule all")
+    # 50 evictions a second: 80 take longer than the rule lives, which is deleted after the first of them. Without kubectl, whose start can take a
+    # second on a busy machine.
+    server = rest.Api(t.box.kubeconfig)
+    server.create(RULES, rule("all", driver="nic.example.com"))
+    t.eventually("the first pods go", lambda: len(server.items("/api/v1/namespaces/default/pods")) < 80)
+    status, _ = server.request("DELETE", RULES + "/all")
+    t.check("the rule is deleted", status == 200, status)
     time.sleep(2)
     left = len(running(t))
     time.sleep(3)
