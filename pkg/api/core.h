@@ -142,8 +142,8 @@ struct PodExtendedResourceClaimStatus {
   bool operator==(const PodExtendedResourceClaimStatus&) const = default;
 };
 
-// Of a pod or container that is resized in place: status.resources.requests and status.allocatedResources, or the same
-// two of an entry of status.containerStatuses.
+// The resources of a pod or container that is resized in place: status.resources.requests and
+// status.allocatedResources, or the same two fields of an entry of status.containerStatuses.
 struct ResizedResources {
   ResourceList in_force;
   ResourceList allocated;
@@ -151,10 +151,10 @@ struct ResizedResources {
 };
 
 // A device that kubelet reports as Unhealthy, in status.containerStatuses[].allocatedResourcesStatus[] (KEP-4680). Kept
-// are the first kMaxUnhealthyDevices of entries of this pod's own spec.resourceClaims; texts are cut at kMaxHealthText.
+// are the first kMaxUnhealthyDevices of the pod's own spec.resourceClaims; texts are cut at kMaxHealthText.
 struct UnhealthyDevice {
   std::string entry;    // of spec.resourceClaims
-  std::string request;  // of the claim; empty: not said
+  std::string request;  // of the claim; empty: unknown
   std::string id;       // as kubelet names it: DRIVER/POOL/DEVICE, or a CDI name
   std::string message;  // the driver's; may be empty
   bool operator==(const UnhealthyDevice&) const = default;
@@ -186,7 +186,7 @@ struct Pod {
   PodAffinity pod_affinity;
   PodAffinity pod_anti_affinity;
   std::vector<TopologySpreadConstraint> topology_spread;
-  size_t scheduling_parts_dropped = 0;  // pod_bounds.h: more rules than are kept, and so none of them
+  size_t scheduling_parts_dropped = 0;  // pod_bounds.h: above the limit, so no rules are kept
   std::vector<PodVolume> volumes;
   std::vector<Toleration> tolerations;
   std::vector<std::string> scheduling_gates;
@@ -203,19 +203,19 @@ struct Pod {
   // status
   std::string phase;  // Pending, Running, Succeeded, Failed, Unknown
   std::string nominated_node_name;
-  Rare<KubeletRefusal> refusal;  // only of phase Failed
+  Rare<KubeletRefusal> refusal;  // only in phase Failed
   std::vector<Condition> conditions;
   std::vector<PodResourceClaimStatus> resource_claim_statuses;
   Rare<PodExtendedResourceClaimStatus> extended_resource_claim_status;
-  // Containers (init containers included) whose status names resources, and the pod itself, where that differs from
-  // what the spec requests: most never do, and need no memory.
+  // Containers (init containers included) whose status reports other resources than the spec requests; most pods have
+  // none and need no memory for them. `resized` below is the same for the pod itself.
   std::vector<ResizedContainer> resized_containers;
   std::vector<UnhealthyDevice> unhealthy_devices;  // each once, whichever containers use it
   Rare<ResizedResources> resized;                  // only with pod_requests
 
   bool terminal() const { return phase == "Succeeded" || phase == "Failed"; }
-  // No longer in need of its claims: finished, or deleted before it was bound to a node (as kube-controller-manager has
-  // it).
+  // The pod no longer needs its claims: it is finished, or was deleted before it was bound to a node (the rule of
+  // kube-controller-manager).
   bool done() const { return terminal() || (metadata.deleting() && node_name.empty()); }
   bool operator==(const Pod&) const = default;
 };
@@ -228,8 +228,8 @@ struct Taint {
   bool operator==(const Taint&) const = default;
 };
 
-// One name of an image on a node. Nodes list up to 50 images with long names, which are only ever compared: a hash of
-// the name is kept (image_hash()), an eighth of its size.
+// One name of an image on a node. Nodes list up to 50 images with long names that are only compared, so only a hash of
+// each name is kept (image_hash()), an eighth of its size.
 struct NodeImage {
   uint64_t name_hash = 0;
   int64_t size_bytes = 0;

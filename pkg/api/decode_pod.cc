@@ -265,7 +265,7 @@ bool read_resource_status(const WireValue& v, Pod& out, Trouble& t) {
          });
 }
 
-// Keeps of the resources what differs from the spec of the container with that name, and of the devices what ails them.
+// Keeps the resources that differ from the spec of the container with that name, and the unhealthy devices.
 bool read_container_statuses(const WireValue& list, const std::vector<Container>& containers, Pod& out, Trouble& t) {
   if (list.kind() != WireValue::Kind::kArray) return t.wrong_type(list, "an array");
   size_t index = 0;
@@ -286,7 +286,7 @@ bool read_container_statuses(const WireValue& list, const std::vector<Container>
   });
 }
 
-// After the spec was read.
+// Call after the spec was read.
 bool read_container_and_pod_resources(const WireValue& v, Pod& out, Trouble& t) {
   if (!field_with(v, "containerStatuses", t,
                   [&](const WireValue& list) { return read_container_statuses(list, out.containers, out, t); }) ||
@@ -299,7 +299,7 @@ bool read_container_and_pod_resources(const WireValue& v, Pod& out, Trouble& t) 
   return true;
 }
 
-// Every message of a kubelet that admits a pod not begins so; the reasons are an open set.
+// Every message of a kubelet that does not admit a pod begins like this; the reasons are an open set.
 bool read_refusal(const WireValue& v, Pod& out, Trouble& t) {
   if (out.phase != "Failed") return true;
   KubeletRefusal refusal;

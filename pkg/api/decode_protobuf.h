@@ -1,10 +1,10 @@
-// decode_protobuf<T>(): an API object in Kubernetes' protobuf encoding -> struct, for the kinds of which there are
-// many: Pod, Node, ResourceClaim, ResourceSlice. The result is that of decode<T>() for the same object in JSON.
+// decode_protobuf<T>(): an API object in Kubernetes' protobuf encoding -> struct, for the numerous kinds: Pod, Node,
+// ResourceClaim, ResourceSlice. The result is that of decode<T>() for the same object in JSON.
 //
 // `bytes` is what a server sends with application/vnd.kubernetes.protobuf: "k8s\0" and a runtime.Unknown that names
 // apiVersion and kind and holds the object's message. Anything else is kInvalidArgument: another kind, a version
-// without a table, contents that are encoded once more, a message that ends early or whose lengths lie. Unknown fields
-// are skipped, as in JSON. Safe on any bytes, from any thread.
+// without a table, contents with another encoding inside, a truncated message or wrong lengths. Unknown fields are
+// skipped, as in JSON. Safe on any bytes, from any thread.
 //
 // Source: apimachinery's runtime/serializer/protobuf and generated.proto of runtime and meta/v1.
 #pragma once
@@ -34,17 +34,17 @@ inline constexpr bool kReadsProtobuf<ResourceSlice> = true;
 template <class T>
 Result<T> decode_protobuf(std::string_view bytes);
 
-// A list fails as a whole: protobuf has no items that are of the wrong type and leave the others readable.
+// A list fails as a whole: in protobuf no item can have a wrong type and leave the others readable.
 template <class T>
 Result<DecodedList<T>> decode_protobuf_list(std::string_view bytes);
 
-// Of an object of any kind: for bookmarks.
+// The metadata of an object of any kind, for bookmarks.
 Result<ObjectMeta> protobuf_metadata(std::string_view bytes);
 
-// A metav1.Status as JSON text, as the server sends it to those that ask for JSON.
+// A metav1.Status as JSON text, as the server sends it to clients that ask for JSON.
 Result<std::string> protobuf_status(std::string_view bytes);
 
-// One frame of a watch without its length: a metav1.WatchEvent.
+// One frame of a watch without its length prefix: a metav1.WatchEvent.
 struct ProtobufEvent {
   std::string_view type;    // "ADDED", ...
   std::string_view object;  // in its envelope

@@ -153,7 +153,7 @@ bool read(const WireValue& v, DeviceClass& out, Trouble& t) {
 
 namespace {
 
-// The first member of a rule's selector that is none of those in use.
+// The first member of a rule's selector that is not one of those in use.
 std::string unknown_selector_field(const WireValue& selector) {
   std::string unknown;
   selector.each_member([&](std::string_view key, const WireValue& value) {

@@ -40,7 +40,7 @@ bool read_csi_driver(const WireValue& v, CsiNodeDriver& out, Trouble& t) {
          section(v, "allocatable", t, [&](const WireValue& a) { return field(a, "count", out.count, t); });
 }
 
-// The kinds that are a selector with a name.
+// The kinds that consist of a selector and a name.
 template <class T>
 bool read_selecting(const WireValue& v, T& out, Trouble& t) {
   return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&

@@ -72,7 +72,7 @@ TEST(Decode, OfDevicesHealthPodKeepsWhatIsUnhealthyOfItsOwnEntries) {
                        statuses + "]}}");
   };
   const std::string sick = R"({"resourceID": "d/p/x", "health": "Unhealthy", "message": "XID 79"})";
-  // Two containers with one device; a healthy one; entries of nobody, of a device plugin.
+  // Two containers with one device; a healthy one; entries of no claim and of a device plugin.
   const auto read = pod(status("claim:gpu/main", sick) + "," + status("claim:gpu/main", sick) + "," +
                         status("claim:gpu", R"({"resourceID": "d/p/y", "health": "Healthy"}, null)") + "," +
                         status("claim:other", sick) + "," + status("example.com/gpu", sick));
@@ -264,7 +264,7 @@ TEST(Decode, ParametersMayBeNestedAsDeepAsAnApiServerAllows) {
     ASSERT_THAT(claim.spec.config, SizeIs(1));
     EXPECT_EQ(claim.spec.config[0].opaque->parameters_json, parameters);
   }
-  // What no server can hold is refused, without a stack as deep as the text.
+  // Nesting deeper than any server can store is refused, without a stack as deep as the text.
   EXPECT_FALSE(decode<ResourceClaim>(R"({"spec":)" + std::string(1'000'000, '[')));
 }
 
@@ -310,7 +310,7 @@ TEST(Decode, PodGroupsOfBothApis) {
   EXPECT_EQ(pod->pod_group_name, "g");
 }
 
-// What others fill an object with costs nothing once it is read.
+// Metadata that others fill in costs no memory once it is read.
 TEST(Decode, MetadataThatNobodyReadsIsNotKept) {
   std::string text = R"({"metadata": {"name": "p", "namespace": "ns", "annotations": {"theirs": ")" +
                      std::string(250'000, 'x') + R"(", "resource.kubernetes.io/pod-claim-name": "c",
@@ -344,7 +344,7 @@ TEST(Decode, TaintRuleSelector) {
   EXPECT_TRUE(rule->has_selector);
   EXPECT_EQ(rule->pool, "p");
   EXPECT_EQ(rule->driver, std::nullopt);
-  // Fields of 1.34, and of versions to come, narrow in a way that cannot be judged here.
+  // Fields of 1.34, and of future versions, narrow the selector in a way that cannot be evaluated here.
   Result<DeviceTaintRule> unknown =
       decode<DeviceTaintRule>(R"({"spec": {"deviceSelector": {"driver": "d", "deviceClassName": "c"}}})");
   EXPECT_FALSE(unknown->has_selector);

@@ -348,7 +348,7 @@ json to_json(const Node& value) {
 
 namespace {
 
-// A value with bytes that are no UTF-8 is written with replacement characters instead of throwing.
+// A value with bytes that are not UTF-8 is written with replacement characters instead of throwing.
 template <class T>
 std::string text_of(const T& value) {
   return to_json(value).dump(-1, ' ', false, json::error_handler_t::replace);

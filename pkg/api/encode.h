@@ -1,9 +1,9 @@
 // encode(): structs of resource.h (and the parts of meta.h they use) -> JSON, the inverse of decode<T>().
 //
-// What is written is what a client would send: fields with their zero value are left out unless the API type always
-// has them; `status` of a claim only where it holds something. Only fields the structs hold are written, so this is for
-// new objects, statuses and allocations, never for writing back an object that was read. An attribute that is
-// monostate becomes {} and raw JSON text that does not parse becomes null. Pure.
+// Writes what a client would send: a field with its zero value is left out unless the API type always has it, and a
+// claim's `status` is left out when it is empty. Only the fields of the structs are written, so use this for new
+// objects, statuses and allocations, never to write back an object that was read. A monostate attribute becomes {}, and
+// raw JSON text that does not parse becomes null. Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -9,7 +9,7 @@
 namespace dra::api::detail {
 namespace {
 
-// Copies one character, or what stands for a byte that is none; returns how far to go on.
+// Copies one character, or the replacement for a byte that is not one; returns how many bytes to advance.
 size_t copy_character(std::string_view text, size_t at, std::string& out) {
   const size_t length = utf8_length(text, at);
   if (length == 0) {

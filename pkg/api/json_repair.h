@@ -1,6 +1,6 @@
-// What an API server passes on although a strict parser refuses the whole document for it: opaque parameters are
-// checked by Go's encoding/json for their grammar only. Internal to pkg/api and the client's wire format. Pure; one
-// pass; safe on any bytes.
+// Repairs JSON that an API server passes on but a strict parser refuses: Go's encoding/json checks only the
+// grammar of opaque parameters. Internal to pkg/api and the client's wire format. Pure; one pass; safe on any
+// bytes.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace dra::api::detail {
 
-// Bytes that are no UTF-8 become U+FFFD, as Go's decoder reads them; halves of surrogate pairs (\ud800 alone) become
+// Bytes that are not UTF-8 become U+FFFD, as in Go's decoder; halves of surrogate pairs (\ud800 alone) become
 // \ufffd, as in Go; numbers that neither an int64, a uint64 nor a finite double can hold become the string `tag` +
 // digits.
 std::string with_plain_values(std::string_view text, std::string_view tag);
 
-// Undoes the last: "<tag>123" becomes 123.
+// Undoes the replacement of numbers: "<tag>123" becomes 123.
 std::string with_numbers_back(std::string text, std::string_view tag);
 
 }  // namespace dra::api::detail

@@ -25,7 +25,7 @@ struct OwnerReference {
   bool operator==(const OwnerReference&) const = default;
 };
 
-// Which field manager wrote last to which subresource. Of the fields themselves one is kept.
+// Which field manager wrote last to which subresource. Of the managed fields only one bit is kept (nominates_node).
 struct ManagedFieldsEntry {
   std::string manager;
   std::string operation;        // "Apply" or "Update"
@@ -109,8 +109,8 @@ struct NodeSelector {
   bool operator==(const NodeSelector&) const = default;
 };
 
-// The nodes among which all that the selector matches are, where it names them (metadata.name In, as allocations of
-// local devices do); null where it does not.
+// The node names to which the selector is restricted (metadata.name In, as in allocations of node-local devices);
+// nullptr if it is not restricted by name.
 inline const std::vector<std::string>* named_nodes(const NodeSelector& selector) {
   if (selector.terms.size() != 1) return nullptr;
   for (const NodeSelectorRequirement& field : selector.terms.front().match_fields)

@@ -37,7 +37,7 @@ bool qualified_shape(std::string_view t) {
   return std::all_of(t.begin(), t.end(), [](char c) { return alnum(c) || c == '-' || c == '_' || c == '.'; });
 }
 
-// Upstream counts bytes in all of them, and says so in those of label keys and values only.
+// Upstream counts bytes everywhere, but says "bytes" only for label keys and values.
 std::string too_long(size_t most, const char* unit) {
   return "must be no more than " + std::to_string(most) + " " + unit;
 }

@@ -1,5 +1,5 @@
-// Formats of names (k8s.io/apimachinery/pkg/util/validation and .../pkg/api/validate/content, Kubernetes 1.36): each
-// function returns what is wrong with a text, in the words of an API server, and nothing when the text is right. Pure.
+// Formats of names (k8s.io/apimachinery/pkg/util/validation and .../pkg/api/validate/content, Kubernetes 1.36). Each
+// function returns what is wrong with a text, in the API server's words, and nothing for a valid text. Pure.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ using Problems = std::vector<std::string>;
 
 inline constexpr size_t kDnsLabelMax = 63;
 inline constexpr size_t kDnsSubdomainMax = 253;
-inline constexpr size_t kLabelMax = 63;  // label values, and label keys behind their prefix
+inline constexpr size_t kLabelMax = 63;  // label values, and label keys after their prefix
 
 Problems dns_label_problems(std::string_view text);       // RFC 1123, at most 63 bytes
 Problems dns_subdomain_problems(std::string_view text);   // RFC 1123, at most 253 bytes

@@ -12,7 +12,7 @@ namespace {
 size_t parts(const std::vector<std::string>& values) {
   return values.size();
 }
-// Of node selectors and of label selectors.
+// For node selectors and for label selectors.
 template <typename Requirement>
 size_t requirement_parts(const std::vector<Requirement>& requirements) {
   size_t sum = 0;

@@ -1,6 +1,6 @@
-// How much a pod may ask of scheduling rules. Each node is compared with every term of a pod, so a pod with thousands
-// of them would take the decisions of all others a second, and a megabyte of memory; its own reason says what is too
-// much.
+// How many scheduling rules a pod may have. Every node is compared with every term of a pod, so a pod with thousands of
+// terms would delay the decisions of all other pods by a second and take a megabyte of memory. Such a pod is refused
+// with a reason that says what is too much.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@ namespace dra::api {
 // Terms, requirements, values, constraints and tolerations, together. Pods of operators that name every node of a
 // large cluster have fewer.
 inline constexpr size_t kMaxSchedulingParts = 4096;
-// What a term of pod affinity and a spread constraint count: each is compared with groups of pods on each node.
+// What one term of pod affinity or one spread constraint counts as: each is compared with groups of pods on each node.
 inline constexpr size_t kPartsOfAPodTerm = 16;
 
-// Of the pod as it was decoded, also where it was too much to be kept.
+// Counts the rules of the pod as it was decoded, even if drop_beyond_bounds() has cleared them.
 size_t scheduling_parts(const Pod& pod);
-// Clears the scheduling rules of a pod that has more than kMaxSchedulingParts, and notes their number.
+// Clears the scheduling rules of a pod that has more than kMaxSchedulingParts, and records their number.
 void drop_beyond_bounds(Pod& pod);
-// kResourceExhausted, with the number and the limit, where the pod has more.
+// Fails with kResourceExhausted, the number and the limit, if the pod has more.
 Result<void> check_bounds(const Pod& pod);
 
 }  // namespace dra::api

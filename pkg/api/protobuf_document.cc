@@ -15,7 +15,7 @@ using schema::FieldType;
 
 namespace {
 
-constexpr size_t kKeptFields = 4096;  // of one document to the next
+constexpr size_t kKeptFields = 4096;  // kept from one document to the next
 
 bool is_integer(FieldType type) {
   return type == FieldType::kInt32 || type == FieldType::kInt64 || type == FieldType::kBool;
@@ -26,7 +26,7 @@ bool is_unread(FieldType type) {
   return type == FieldType::kBytes || type == FieldType::kDouble || type == FieldType::kIntOrString;
 }
 
-// Most texts are, and are short.
+// Most texts are ASCII, and short.
 bool is_ascii(std::string_view text) {
   unsigned char all = 0;
   for (const char c : text) all |= static_cast<unsigned char>(c);
@@ -67,8 +67,8 @@ struct ProtobufDocument::Field {
   std::string_view bytes;
 };
 
-// What a WireValue keeps: of objects the fields first..end of the message; of lists and maps the same, where those with
-// the number of `first` are meant; of everything else the field `first`.
+// What a WireValue keeps: for an object, the fields first..end of the message; for a list or map also these, of which
+// those with the number of `first` belong to it; for everything else the field `first`.
 struct ProtobufDocument::Reader {
   ProtobufDocument* document = nullptr;
   uint32_t first = 0;
@@ -96,7 +96,7 @@ struct ProtobufDocument::Reader {
     return false;
   }
 
-  // Appends the fields of a message. `base`: of an inlined struct.
+  // Appends the fields of a message. `base` is that of an inlined struct.
   bool parse(std::string_view message, const ProtobufShape& shape, uint32_t base) const {
     WireReader reader(message);
     while (reader.next()) {
@@ -123,7 +123,7 @@ struct ProtobufDocument::Reader {
     return true;
   }
 
-  // The value of the field `at`, which is no list or map.
+  // The value of the field `at`, which is not a list or map.
   bool single(const ProtobufType& type, uint32_t at, WireValue& out) const {
     const Field& field = document->fields_[at];
     if (field.wire != (is_integer(type.type) ? kWireVarint : kWireBytes))
@@ -181,13 +181,13 @@ struct ProtobufDocument::Reader {
       }
       return false;
     }
-    // The last one counts, should a field come twice.
+    // If a field comes twice, the last one counts.
     for (uint32_t at = end; at > first; --at)
       if (document->fields_[at - 1].number == member.number) return single(*member.type, at - 1, out);
     return false;
   }
 
-  // Calls visit(index of the field) for those of this list or map; false when visit does.
+  // Calls visit(index of the field) for each element of this list or map; false when visit returns false.
   template <class F>
   bool each(F&& visit) const {
     const uint32_t number = field().number;
@@ -196,7 +196,7 @@ struct ProtobufDocument::Reader {
     return true;
   }
 
-  // Forgets the messages that were opened since.
+  // Closes the messages that were opened since.
   void close_to(size_t mark) const { document->fields_.resize(mark); }
 
   bool packed(const ProtobufType& element, std::string_view bytes, WireValue::ElementVisitor visitor,

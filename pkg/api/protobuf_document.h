@@ -9,11 +9,11 @@
 //   if (!document.ok()) ...   // the message was broken: what was read means nothing
 //
 // `shape` comes from protobuf_shape.h. As in JSON, a field that is not set is absent, and so is a plain field (no `*`
-// and no `!` in the table) that is zero. Fields that no table names are skipped. Fields of type bytes, double and
-// IntOrString are not read by anybody and always absent.
+// and no `!` in the table) that is zero. Fields that no table names are skipped. Nothing reads fields of type bytes,
+// double and IntOrString, so they are always absent.
 //
 // Bounds: the depth is that of the types; a document has at most kMaxFields fields open at a time. Only messages that
-// somebody looks into are parsed: a broken one that nobody reads is not noticed. Values are valid until the next
+// somebody reads are parsed, so a malformed one that nobody reads goes unnoticed. Values are valid until the next
 // open(); an element of a list or map until its visitor returns. Not thread-safe.
 #pragma once
 
@@ -38,7 +38,7 @@ class ProtobufDocument {
   ProtobufDocument(const ProtobufDocument&) = delete;
   ProtobufDocument& operator=(const ProtobufDocument&) = delete;
 
-  // Forgets everything before. `message` must outlive the values.
+  // Invalidates all earlier values. `message` must outlive the values.
   WireValue open(std::string_view message, const ProtobufShape& shape);
 
   bool ok() const { return problem_.empty(); }
@@ -62,7 +62,7 @@ class ProtobufDocument {
   static std::string raw(const WireValue& value);
 
   std::vector<Field> fields_;          // of the messages that are open
-  std::deque<std::string> texts_;      // of values that do not stand in the message as text: times, repaired UTF-8
+  std::deque<std::string> texts_;      // of values that are not in the message as text: times, repaired UTF-8
   std::deque<JsonDocument> embedded_;  // of fields that hold JSON
   std::string problem_;
 };

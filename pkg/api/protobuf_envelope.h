@@ -1,4 +1,4 @@
-// What stands around the messages of objects: runtime.Unknown, lists. Internal to pkg/api. Views point into the bytes.
+// What wraps the messages of objects: runtime.Unknown and lists. Internal to pkg/api. Views point into the bytes.
 #pragma once
 
 #include <string_view>

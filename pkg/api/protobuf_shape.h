@@ -1,4 +1,4 @@
-// The schema tables compiled for reading protobuf: which field a JSON name is, and of what type. Internal to pkg/api.
+// The schema tables compiled for reading protobuf: the field and type of each JSON name. Internal to pkg/api.
 //
 // An inlined struct is a message of its own in protobuf and part of its parent in JSON. Its fields are members of the
 // parent's shape here, with a number made of both (join_numbers()).
@@ -43,7 +43,7 @@ struct ProtobufShape {
       if (const Member& found = members[slots[at] - 1u]; found.name == member) return &found;
     return nullptr;
   }
-  // Once, when the members are complete.
+  // Call once, when the members are complete.
   void index() {
     for (size_t i = 0; i < members.size(); ++i) {
       size_t at = slot_of(members[i].name);
@@ -69,8 +69,8 @@ inline uint32_t join_numbers(uint32_t outer, uint32_t inner) {
   return outer * kNumbersEnd + inner;
 }
 
-// The shape of the messages of ("v1", "Pod"), ("resource.k8s.io/v1", "ResourceClaim"), ("v1", "Status") ...; nullptr
-// where no table in use has it. Compiled on first use. Safe from any thread.
+// The shape of the messages of ("v1", "Pod"), ("resource.k8s.io/v1", "ResourceClaim"), ("v1", "Status") ...; nullptr if
+// no table in use has it. Compiled on first use. Safe from any thread.
 const ProtobufShape* protobuf_shape(std::string_view api_version, std::string_view kind);
 
 }  // namespace dra::api::detail

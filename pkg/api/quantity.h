@@ -2,7 +2,7 @@
 //
 // A quantity is a decimal number with a suffix ("500m", "40Gi", "1e3"). Its value is coefficient * 10^exponent. As
 // upstream, it has two forms: *small* (an int64 coefficient; nearly every quantity in use) and *big* (any precision).
-// The form is visible in one place only: as_int64() answers for small ones alone.
+// The form is visible in one place only: as_int64() has a value only for small ones.
 //
 // Where this type differs from upstream, on purpose:
 //  - comparing never writes out the zeros of a large exponent, so quantity("1e999999999") is harmless;
@@ -66,7 +66,7 @@ class Quantity {
   friend std::weak_ordering operator<=>(const Quantity& a, const Quantity& b) { return a.compare(b) <=> 0; }
 
   // CEL's isInteger/asInteger (Quantity.AsInt64): the value, when this is a small quantity with exponent >= 0 that
-  // fits. "1.0", "1000m" and "1Pi" are none. For a plain integer that is rounded up, use value().
+  // fits. "1.0", "1000m" and "1Pi" have none. For a plain integer that is rounded up, use value().
   std::optional<int64_t> as_int64() const;
   // Quantity.AsApproximateFloat64; may be infinite.
   double approximate() const;
@@ -92,7 +92,7 @@ class Quantity {
   // except that small quantities parsed from some already short spellings keep them, as upstream ("1.500").
   std::string to_string() const;
 
-  // 64-bit words of the coefficient: what arithmetic takes time for.
+  // 64-bit words of the coefficient; the time of arithmetic depends on it.
   size_t words() const { return rest_ ? words_slow() : 1; }
 
   // Equal values hash equally.

@@ -92,7 +92,7 @@ double to_double(const BigInt& v) {
     if (bits > 1100) return v.sign() * std::numeric_limits<double>::infinity();
     if (bits > 64) {
       shift = static_cast<int>(bits - 64);
-      // What is shifted out only matters as "something is there": 64 bits leave more than the one guard bit needed.
+      // The bits shifted out only matter as "not zero": 64 bits leave more than the one guard bit needed.
       const bool sticky = static_cast<int64_t>(mp::lsb(magnitude)) < shift;
       magnitude >>= shift;
       if (sticky) magnitude |= 1;

@@ -41,7 +41,7 @@ std::string_view take_digits(std::string_view& text) {
   return digits;
 }
 
-// False when the text is not of the shape <number><letters><signed digits>.
+// False when the text does not have the shape <number><letters><signed digits>.
 bool scan(std::string_view text, Scanned& out) {
   if (!text.empty() && (text[0] == '-' || text[0] == '+')) {
     out.negative = text[0] == '-';
@@ -123,19 +123,19 @@ int64_t digits_value(std::string_view a, std::string_view b) {
   return value;
 }
 
-// How many leading and fractional digits a binary suffix leaves to the small form.
+// How many leading and fractional digits the small form can have with a binary suffix.
 int64_t binary_small_digits(int32_t bits) {
   return 15 - bits * 3 / 10 - 1;
 }
 
-// Upstream keeps the text of a small quantity where a quick look says that it is canonical already.
+// Upstream keeps the text of a small quantity if a quick check says that it is canonical already.
 bool keeps_spelling(const Scanned& s, const Suffix& suffix, int32_t exponent, int64_t value) {
   if (suffix.base == 2) return (value & 7) != 0;
   const char first = s.whole.front();
   if (exponent % 3 != 0 || first == '0') return false;
   const std::string_view tail = s.fraction.size() >= 3 ? s.fraction : std::string_view{};
   if (!tail.empty()) return !tail.ends_with("000");
-  // The last three digits reach over the point.
+  // The last three digits, which may reach across the point.
   std::string last(s.whole.substr(s.whole.size() - std::min<size_t>(s.whole.size(), 3)));
   last += s.fraction;
   return !last.ends_with("000");

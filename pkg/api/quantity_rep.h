@@ -16,7 +16,7 @@ struct Quantity::Rest {
   std::string spelling;    // what to_string() gives, when not the canonical form
 };
 
-// Makes and takes apart quantities.
+// Constructs and takes apart quantities.
 struct QuantityOps {
   static Quantity small(int64_t coefficient, int32_t exponent, Quantity::Format format) {
     return Quantity(coefficient, exponent, format);

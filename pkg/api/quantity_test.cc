@@ -52,7 +52,7 @@ TEST(Quantity, ParsesAndPrintsCanonically) {
       {"99999999999999999999", "99999999999999999999"},
       {"1e99", "1e99"},
       {"1e100", "10e99"},
-      // Kept as written, because a quick look takes them for canonical.
+      // Kept as written, because upstream's quick check takes them for canonical.
       {"1.500", "1.500"},
       {"+5", "+5"},
       {"05", "05"},
@@ -137,7 +137,7 @@ TEST(Quantity, Arithmetic) {
   EXPECT_EQ(Quantity::from_int64(0).sub(Quantity::from_int64(INT64_MIN))->compare(q("9223372036854775808")), 0);
   EXPECT_EQ(q("3").mul(4)->as_int64(), 12);
   EXPECT_EQ(q("9E").mul(1000)->compare(q("9000E")), 0);
-  // Never hangs and never lies: either exact or refused.
+  // Never hangs and is never inexact: either exact or refused.
   EXPECT_FALSE(q("1e2147483647").add(q("1")));
   EXPECT_EQ(q("1e999999999").add(q("1")).error().code(), Code::kResourceExhausted);
   EXPECT_TRUE(q("1e999999999").add(q("0")));

@@ -1,5 +1,5 @@
-// Rare<T>: an optional whose value lies on the heap, for members that few of many stored objects have: an absent one
-// takes eight bytes. Copies are deep. The face is std::optional's, as far as it is used.
+// Rare<T>: an optional whose value lives on the heap, for members that few stored objects have: an absent one takes
+// eight bytes. Copies are deep. The interface is the part of std::optional's that is used here.
 #pragma once
 
 #include <memory>

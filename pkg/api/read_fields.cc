@@ -105,7 +105,7 @@ bool read_owner(const WireValue& v, OwnerReference& out, Trouble& t) {
          field(v, "name", out.name, t) && field(v, "uid", out.uid, t) && field(v, "controller", out.controller, t);
 }
 
-// Of the fields themselves only one bit is kept.
+// Only one bit of the managed fields is kept.
 bool read_managed_fields(const WireValue& v, ManagedFieldsEntry& out, Trouble& t) {
   if (!expect_object(v, t) || !field(v, "manager", out.manager, t) || !field(v, "operation", out.operation, t) ||
       !field(v, "subresource", out.subresource, t))
@@ -130,8 +130,8 @@ bool read_node_requirement(const WireValue& v, NodeSelectorRequirement& out, Tro
 
 namespace {
 
-// The annotations that this project reads, and the longest value that means something. One that is not listed here is
-// not there for anybody.
+// The annotations that this project reads, and the longest value that is valid. An annotation that is not listed here
+// is dropped when an object is decoded.
 struct UsedAnnotation {
   std::string_view key;
   size_t longest;
@@ -142,21 +142,21 @@ constexpr UsedAnnotation kUsedAnnotations[] = {
     {"dra-controller-manager/proven", 512},
     {"dra-controller-manager/proven-for", 32'768},
     {"dra-controller-manager/allow-evictions", 32},
-    {"dra-controller-manager/strategy", 64},  // of classes
-    {"dra-controller-manager/prefer", 513},   // of claims; what is longer than 512 is ignored
+    {"dra-controller-manager/strategy", 64},  // on classes
+    {"dra-controller-manager/prefer", 513},   // on claims; a value longer than 512 is ignored
     {"dra-controller-manager/avoided-devices", 4096},
-    {"dra-controller-manager/group", 32},                // of pods
-    {"dra-controller-manager/topology-required", 320},   // of pods and PodGroups
-    {"dra-controller-manager/topology-preferred", 320},  // the same
+    {"dra-controller-manager/group", 32},                // on pods
+    {"dra-controller-manager/topology-required", 320},   // on pods and PodGroups
+    {"dra-controller-manager/topology-preferred", 320},  // likewise
     {"dra-controller-manager/leaving", 8192},            // an entry of 58 bytes for each of up to 64 claims
     {"dra-controller-manager/volume-binding", 320},
-    // Of volumes and their claims: kube-scheduler's, and those that it reads.
+    // On volumes and their claims: kube-scheduler's annotation, and those that it reads.
     {kSelectedNodeAnnotation, 256},
     {"pv.kubernetes.io/bind-completed", 16},
     {"volume.beta.kubernetes.io/storage-class", 256},
 };
 
-// Ours, and the others': a server merges the entries of those that update.
+// Limits for our entries and for those of others: a server merges the entries of managers that update.
 constexpr size_t kMaxOwnManagers = 64;
 constexpr size_t kMaxManagers = 16;
 

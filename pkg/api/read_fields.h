@@ -1,7 +1,7 @@
-// Reading JSON members into struct fields, and saying where it went wrong. Internal to pkg/api.
+// Reads JSON members into struct fields and reports where a value has the wrong type. Internal to pkg/api.
 //
-// Every reader returns false on the first wrong type; the path is put together while the calls return, so that success
-// costs nothing. Depth is bounded by the types.
+// Every reader returns false on the first wrong type. The path is assembled while the calls return, so success costs
+// nothing. Depth is bounded by the types.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,7 @@ bool read(const WireValue& value, std::optional<T>& out, Trouble& trouble) {
   return read(value, out.emplace(), trouble);
 }
 
-// f(WireValue, T&, Trouble&) reads one element. A null element leaves a default T, as Go's decoder has it.
+// f(WireValue, T&, Trouble&) reads one element. A null element leaves a default T, as in Go's decoder.
 template <class T, class F>
 bool read_list(const WireValue& value, std::vector<T>& out, Trouble& trouble, F&& f) {
   if (value.kind() != WireValue::Kind::kArray) return trouble.wrong_type(value, "an array");
@@ -113,9 +113,9 @@ bool section(const WireValue& object, std::string_view name, Trouble& trouble, F
                     [&](const WireValue& value) { return expect_object(value, trouble) && f(value); });
 }
 
-// metadata of the kinds that stores keep, as far as this project looks at it: anybody who may write an object may fill
-// the rest of it. Dropped are generateName; annotations but those in use (and what is too long in them); managedFields
-// beyond the first sixteen of other managers and sixty-four of ours; and labels, unless they are wanted.
+// metadata of the kinds that stores keep, reduced to what this project reads, because anybody who may write an object
+// may fill the rest. Drops generateName; unused annotations and overlong values of used ones; managedFields beyond 16
+// entries of other managers and 64 of ours; and labels, unless they are wanted.
 enum class Labels : uint8_t { kDropped, kKept };
 bool read_metadata_in_use(const WireValue& object, ObjectMeta& out, Labels labels, Trouble& trouble);
 // The map of quantities `name`, if present.

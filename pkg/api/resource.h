@@ -1,9 +1,9 @@
 // The kinds of resource.k8s.io/v1 as structs: DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice,
 // DeviceTaintRule.
 //
-// Field names follow the API type (k8s.io/api/resource/v1) in snake_case. An std::optional is a pointer field of the
-// API type whose absence means something else than its zero value. Quantities are the text of the wire ("80Gi"),
-// because a bad one must reach the inventory, which says why the pool is unusable; parse them with Quantity
+// Field names follow the API type (k8s.io/api/resource/v1) in snake_case. A std::optional is a pointer field of the API
+// type whose absence differs in meaning from its zero value. Quantities are the text of the wire ("80Gi"), because a
+// bad one must reach the inventory, which reports why the pool is unusable; parse them with Quantity
 // (pkg/api/quantity.h). Opaque parameters are raw JSON text. Lists keep their order. v1beta1 and v1beta2 objects are
 // read as v1 (decode.h converts them).
 #pragma once
@@ -30,7 +30,7 @@ inline constexpr size_t kMaxReservedFor = 256;
 // ---- ResourceSlice
 // -----------------------------------------------------------------------------------------------------------
 
-// A version attribute: semver 2.0.0 text. A type of its own, so that the variant below tells it from a plain string.
+// A version attribute: semver 2.0.0 text. Its own type, to distinguish it from a plain string in the variant below.
 struct VersionText {
   std::string text;
   bool operator==(const VersionText&) const = default;
@@ -39,7 +39,7 @@ struct VersionText {
 // Exactly one member of the API's union; monostate: none or more than one was set (the device is then unusable).
 using DeviceAttribute = std::variant<std::monostate, int64_t, bool, std::string, VersionText, std::vector<int64_t>,
                                      std::vector<bool>, std::vector<std::string>, std::vector<VersionText>>;
-// One of the members that hold a list (DRAListTypeAttributes).
+// The value is a list (DRAListTypeAttributes).
 inline bool is_list(const DeviceAttribute& value) {
   return value.index() >= 5;
 }
@@ -82,7 +82,7 @@ struct DeviceCounterConsumption {
 struct DeviceTaint {
   std::string key;
   std::string value;
-  std::string effect;  // None, NoSchedule, NoExecute; others are for newer servers
+  std::string effect;  // None, NoSchedule, NoExecute; others come from newer servers
   std::string time_added;
   bool operator==(const DeviceTaint&) const = default;
 };
@@ -221,7 +221,7 @@ struct AllocationResult {
   bool operator==(const AllocationResult&) const = default;
 };
 
-// The one node that the allocation can be used on, where its selector names it; null where it does not.
+// The one node on which the allocation can be used, if its selector names exactly one; else nullptr.
 inline const std::string* only_node(const AllocationResult& allocation) {
   const auto* names = allocation.node_selector ? named_nodes(*allocation.node_selector) : nullptr;
   return names && names->size() == 1 ? &names->front() : nullptr;
@@ -270,8 +270,8 @@ struct ResourceClaimTemplate {
 struct DeviceTaintRule {
   ObjectMeta metadata;
   // Without deviceSelector the rule matches nothing; an empty one matches every device. A selector with a field that
-  // this version does not know (until 1.34: deviceClassName, selectors) narrows in a way that nobody here can judge:
-  // the rule counts as one without selector, and `unknown_selector` names the field.
+  // this version does not know (until 1.34: deviceClassName, selectors) cannot be evaluated here: the rule counts as
+  // one without a selector, and `unknown_selector` names the field.
   bool has_selector = false;
   std::string unknown_selector;
   std::optional<std::string> driver;

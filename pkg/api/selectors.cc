@@ -12,7 +12,7 @@ bool alphanumeric(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-// Labels hold no sign: a valid label value begins with a letter or digit.
+// Label values have no sign: a valid one begins with a letter or digit.
 std::optional<int64_t> decimal_integer(std::string_view text) {
   int64_t out = 0;
   auto [stopped, error] = std::from_chars(text.data(), text.data() + text.size(), out);

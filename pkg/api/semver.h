@@ -1,4 +1,4 @@
-// Semver: semantic versions as device attributes of type `version` and CEL's semver() have them.
+// Semver: semantic versions as in device attributes of type `version` and in CEL's semver().
 //
 // Strict rules of semver.org 2.0 as github.com/blang/semver/v4 implements them; parse_normalized() adds the `normalize`
 // argument of k8s.io/apiserver/pkg/cel/library. Error texts are upstream's.

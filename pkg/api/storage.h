@@ -15,7 +15,7 @@
 
 namespace dra::api {
 
-// On a PersistentVolumeClaim that waits for its first consumer: the node for which a volume is to be made.
+// Annotation of a PersistentVolumeClaim that waits for its first consumer: the node for which to provision a volume.
 inline constexpr const char* kSelectedNodeAnnotation = "volume.kubernetes.io/selected-node";
 
 struct PersistentVolumeClaim {
@@ -105,7 +105,7 @@ struct StatefulSet {
 struct Job {
   ObjectMeta metadata;
   std::string pod_replacement_policy;  // TerminatingOrFailed or Failed
-  // Its podFailurePolicy does not count pods that were disrupted: the first rule on DisruptionTarget ignores them.
+  // Its podFailurePolicy does not count disrupted pods: its first rule on DisruptionTarget ignores them.
   bool ignores_disruption = false;
   int64_t backoff_limit = 6;             // the API's default
   bool backoff_limit_per_index = false;  // such a limit may be 0

@@ -1,4 +1,4 @@
-// Keys of topology levels: those of node labels, and attributes of devices behind kAttributeLevel. Pure.
+// Keys of topology levels: a key of node labels, or a device attribute prefixed with kAttributeLevel. Pure.
 #pragma once
 
 #include <string_view>
@@ -7,10 +7,10 @@
 
 namespace dra::api {
 
-// "attribute:gpu.example.com/clique": no key of a label has a colon.
+// "attribute:gpu.example.com/clique": label keys have no colon.
 inline constexpr std::string_view kAttributeLevel = "attribute:";
 
-// The name of an attribute or capacity of devices with its domain: domain/name, where the name is a C identifier.
+// Checks the name of a device attribute or capacity with its domain: domain/name, where the name is a C identifier.
 Problems device_attribute_problems(std::string_view text);
 Problems topology_level_problems(std::string_view text);
 

@@ -26,12 +26,12 @@ dom::element element_of(const std::byte* storage) {
   return element;
 }
 
-// Parsers keep their buffers; a few small ones a thread are worth keeping, a big one is not.
+// Parsers keep their buffers; a few small ones per thread are worth keeping, a big one is not.
 constexpr size_t kKeptCapacity = size_t{1} << 20;
 constexpr size_t kFirstCapacity = 4096;
 constexpr size_t kKeptParsers = 4;
 
-// kube-apiserver reads (and so stores) JSON nested up to 10,000 deep (encoding/json); a list is two levels around that.
+// kube-apiserver reads (and so stores) JSON nested up to 10,000 deep (encoding/json); a list adds two levels.
 constexpr size_t kMaxDepth = 10'240;
 
 // Marks numbers that no C++ number holds. Nobody outside this process can know it, so no object can contain it.
@@ -40,7 +40,7 @@ const std::string& number_tag() {
   return tag;
 }
 
-// Refusals of a value that is right JSON: what the parser cannot represent. (Wrong JSON stays wrong when repaired.)
+// Errors about a value in well-formed JSON that the parser cannot represent. (Malformed JSON stays so when repaired.)
 bool is_about_a_value(simdjson::error_code code) {
   return code == simdjson::NUMBER_ERROR || code == simdjson::UTF8_ERROR || code == simdjson::STRING_ERROR;
 }
@@ -159,7 +159,7 @@ std::string WireValue::raw() const {
 struct JsonDocument::Parser {
   dom::parser parser;
 
-  // Grows the parser's buffers for `bytes`, with room for the depth; the parser itself would keep to 1,024.
+  // Grows the parser's buffers for `bytes`, with space for the depth; the parser itself would limit that to 1,024.
   simdjson::error_code parse(std::string_view text, dom::element& root) {
     if (parser.max_depth() < kMaxDepth) {
       const simdjson::error_code code = parser.allocate(std::max(text.size(), kFirstCapacity), kMaxDepth);

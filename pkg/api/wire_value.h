@@ -2,9 +2,9 @@
 // (ProtobufDocument), which keeps the parsers' headers out of other files.
 //
 // Internal to pkg/api. A WireValue is three words and is valid while its document lives. The depth of a JSON document
-// is bounded (10,240, more than any API server accepts). What Go reads and a strict parser does not (numbers of any
-// size, bytes that are no UTF-8, halves of surrogate pairs) is read as Go reads it, and a number of any size keeps its
-// digits in raw(). Not thread-safe across one document; different documents are independent.
+// is bounded (10,240, more than any API server accepts). What Go accepts and a strict parser does not (numbers of any
+// size, bytes that are not UTF-8, halves of surrogate pairs) is read as Go reads it, and a number of any size keeps its
+// digits in raw(). One document is not thread-safe; different documents are independent.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ class WireValue {
   bool get(double& out) const;
   bool get(std::string_view& out) const;
 
-  // The member of this object, false when absent or when this is no object.
+  // The member of this object, false when absent or when this is not an object.
   bool find(std::string_view key, WireValue& out) const;
   // Calls f(WireValue) or f(std::string_view key, WireValue) until it returns false; returns whether all were seen.
   template <class F>
@@ -48,7 +48,7 @@ class WireValue {
   }
   // Number of elements or members; a hint for reserve().
   size_t size() const;
-  // The value as compact JSON text. Of protobuf: of numbers and of fields that hold JSON only.
+  // The value as compact JSON text. In protobuf documents only numbers and fields that hold JSON have one.
   std::string raw() const;
 
  private:
@@ -59,14 +59,14 @@ class WireValue {
   bool each_element_impl(ElementVisitor visitor, void* context) const;
   bool each_member_impl(MemberVisitor visitor, void* context) const;
 
-  // Of JSON the parser's element; of protobuf what ProtobufDocument keeps there.
+  // For JSON the parser's element; for protobuf what ProtobufDocument keeps there.
   alignas(8) std::byte storage_[16] = {};
   const void* protobuf_type_ = nullptr;  // nullptr: JSON
 };
 
 class JsonDocument {
  public:
-  // Copies the text once (the parser wants padding behind it).
+  // Copies the text once (the parser needs padding after it).
   static Result<JsonDocument> parse(std::string_view text);
 
   JsonDocument(JsonDocument&&) noexcept;

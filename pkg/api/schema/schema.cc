@@ -112,7 +112,7 @@ ValueType* innermost(ValueType& v) {
   return at;
 }
 
-// Collects the JSON-visible fields of a type; inlined structs stand for their own fields.
+// Collects the JSON-visible fields of a type; an inlined struct is replaced by its own fields.
 void flatten(const ObjectType& type, std::map<std::string, const Field*, std::less<>>& out, int depth) {
   DRA_CHECK(depth < kMaxTypeNesting);
   for (const auto& f : type.fields) {

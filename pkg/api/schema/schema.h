@@ -1,12 +1,12 @@
 // Schemas: the shapes of kinds as tables, one for each group and version.
 //
-// One table drives everything that depends on a kind's fields. The client reads protobuf by the numbers
-// (pkg/api/protobuf_document.h); the embedded API server has all the rest of it: strict decoding (unknown and duplicate
-// fields, type mismatches), normalisation (what Go's `omitempty` drops or prints), protobuf bodies and answers, the
-// merge keys of strategic merge patch, the list types of server-side apply, and the OpenAPI documents. The facts come
-// from staging/src/k8s.io/api (generated.proto numbers, json tags, patchStrategy, listType).
+// One table drives everything that depends on a kind's fields. The client reads protobuf by the field numbers
+// (pkg/api/protobuf_document.h). The embedded API server uses the rest: strict decoding (unknown and duplicate fields,
+// type mismatches), normalisation (what Go's `omitempty` drops or prints), protobuf requests and responses, the merge
+// keys of strategic merge patch, the list types of server-side apply, and the OpenAPI documents. The facts come from
+// staging/src/k8s.io/api (generated.proto numbers, json tags, patchStrategy, listType).
 //
-// Table text, one type a paragraph; a line is `<protobuf number> <json name> <type> [flags]`:
+// Table text: one paragraph per type; each further line is `<protobuf number> <json name> <type> [flags]`:
 //
 //     type PodSpec
 //     1 volumes []Volume map=name merge=name,retainKeys
@@ -17,14 +17,14 @@
 //
 //     type LabelSelector atomic
 //
-// Types: string int32 int64 bool double bytes Time MicroTime Quantity IntOrString Raw (any JSON, a RawExtension)
-// Fields (FieldsV1), Verb... or a type's name; `*T` pointer, `[]T` list, `map[string]T` map. A type of this table is
-// named bare, one of another table in full ("meta/v1.ObjectMeta", "core/v1.PodSpec"); bare names fall back to meta/v1.
+// Types: string int32 int64 bool double bytes Time MicroTime Quantity IntOrString Raw (any JSON, a RawExtension) Fields
+// (FieldsV1), Verb... or a type's name; `*T` pointer, `[]T` list, `map[string]T` map. A type of the same package is
+// named bare, others in full ("meta/v1.ObjectMeta", "core/v1.PodSpec"); bare names fall back to meta/v1.
 // Flags: `!` always present in output (no omitempty: null list or map, "" string, 0 number, {} struct);
 //   `atomic` `set` `map=k1,k2` list type for apply (default atomic for lists; structs and maps default to granular);
 //   `merge` or `merge=key` patchStrategy merge (primitives without key), `retainKeys` beside it;
 //   `default=TEXT` of a map key that may be absent (protocol of a port);
-//   `inline` the struct's fields stand in the parent's JSON, though protobuf nests them.
+//   `inline` the struct's fields appear in the parent's JSON, though protobuf nests them.
 // Presence rule: `*T` keeps what was sent unless null; a plain value without `!` is dropped when it is zero or empty;
 // a plain struct (no `*`) is always printed unless flagged `omitzero`.
 //
@@ -104,11 +104,11 @@ struct ObjectType {
 
 class SchemaSet {
  public:
-  // Adds the tables of one package ("core/v1"). Error: the line that is wrong.
+  // Adds the tables of one package ("core/v1"). The error names the faulty line.
   Result<void> add(std::string_view package, std::string_view table);
-  // Resolves names among all added packages; call once, after the last add. Error: the unknown name.
+  // Resolves names among all added packages; call once, after the last add. The error names the unknown type.
   Result<void> link();
-  // nullptr when there is no such type. Package as "resource/v1beta1", "core/v1", "events/v1".
+  // nullptr when there is no such type. The package is "resource/v1beta1", "core/v1", "events/v1" ...
   const ObjectType* find(std::string_view package, std::string_view name) const;
   const std::map<std::string, std::unique_ptr<ObjectType>, std::less<>>& types() const { return types_; }
 
@@ -123,15 +123,15 @@ struct SchemaTable {
   std::string_view text;
 };
 
-// The tables of what a client of this project reads as protobuf: meta/v1, core/v1 and resource/v1, v1beta1 and v1beta2,
-// as far as pods, nodes, claims and slices reach.
+// The tables of the types that the client reads as protobuf: what pods, nodes, claims and slices use of meta/v1,
+// core/v1 and resource/v1, v1beta1 and v1beta2.
 const std::vector<SchemaTable>& tables_in_use();
 
-// The type that an apiVersion and a kind name: ("resource.k8s.io/v1", "ResourceClaim"), ("v1", "Status"). nullptr for
-// lists and where no table has it.
+// The type of an apiVersion and a kind: ("resource.k8s.io/v1", "ResourceClaim"), ("v1", "Status"). nullptr for lists
+// and for types that no table has.
 const ObjectType* find_message_type(const SchemaSet& schemas, std::string_view api_version, std::string_view kind);
 
-// The set of such tables, linked. A table that cannot be read is a bug (DRA_CHECK).
+// Links a set of tables. A table that cannot be read is a bug (DRA_CHECK).
 SchemaSet link_tables(const std::vector<SchemaTable>& tables);
 
 }  // namespace dra::api::schema

@@ -1,5 +1,5 @@
-// The texts of the schema tables, one function a file. Format: pkg/api/schema/schema.h. Only types that a kind in use
-// reaches are there.
+// The texts of the schema tables, one function per file, in the format of pkg/api/schema/schema.h. They list only types
+// that are reachable from a kind in use.
 #pragma once
 
 #include <string_view>
