@@ -38,7 +38,7 @@ inline constexpr std::string_view kMapInsert = "cel.@mapInsert";
 inline constexpr std::string_view kSortByKeys = "@sortByAssociatedKeys";
 }  // namespace op
 
-// The hidden accumulator of macros. '@' is no token, so no expression can name it.
+// The hidden accumulator of macros. '@' is not a token, so no expression can name it.
 inline constexpr std::string_view kAccumulator = "@result";
 inline constexpr std::string_view kUnusedVariable = "#unused";
 
@@ -82,7 +82,7 @@ struct Expr {
 
   // Written by the checker.
   const Type* type = nullptr;
-  std::string_view variable;             // kIdent, kSelect: the variable or type name it stands for, or empty
+  std::string_view variable;             // kIdent, kSelect: the variable or type name it denotes, or empty
   bool is_type_name = false;             // `variable` is a type ("int")
   const Overload** overloads = nullptr;  // kCall: all that match
   uint32_t overload_count = 0;

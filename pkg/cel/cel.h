@@ -44,9 +44,9 @@ struct EnvironmentOptions {
   bool quantity_operators = false;
 };
 
-// A variable or function of a generic environment, for expressions that are no device selectors (conformance tests).
-// Types are written as the checker prints them: "int", "list(string)", "map(string, dyn)", "tuple(<T>, <U>)"; a name
-// in angle brackets is a type parameter.
+// A variable or function of a generic environment, for expressions other than device selectors (conformance tests).
+// Types are written as the checker prints them: "int", "list(string)", "map(string, dyn)", "tuple(<T>, <U>)"; a name in
+// angle brackets is a type parameter.
 struct VariableDecl {
   std::string name;
   std::string type;
@@ -64,7 +64,7 @@ class Environment {
  public:
   Environment() : Environment(EnvironmentOptions{}) {}
   explicit Environment(const EnvironmentOptions& options);
-  // The same functions, but with variables of the caller's instead of `device`, without the rule on the output type.
+  // The same functions, but with the caller's variables instead of `device`, and without the rule on the output type.
   // Declared functions can be type-checked, not called.
   static Environment generic(const EnvironmentOptions& options, std::string container,
                              const std::vector<VariableDecl>& variables, const std::vector<FunctionDecl>& functions);
@@ -89,11 +89,11 @@ struct CompileError {
   // Of the first issue: line from 1, column from 1 in code points; -1 and 0 where there is no position.
   int line = -1;
   int column = 0;
-  // What to write instead, where we know ("use .compareTo(...) >= 0"); else empty. Not part of upstream's text.
+  // What to write instead, if known ("use .compareTo(...) >= 0"); else empty. Not part of upstream's text.
   std::string hint;
 };
 
-// What an API server's validation answers to a new selector.
+// The answer of an API server's validation to a new selector.
 enum class ApiVerdict : uint8_t { kAccepted, kInvalid, kInternalError, kTooComplex, kTooLong };
 std::string_view verdict_name(ApiVerdict verdict);
 
@@ -172,7 +172,7 @@ struct CompileResult {
 // Takes any bytes. Compiling needs no device and does no I/O; safe from many threads.
 CompileResult compile(std::string_view expression, const Environment& environment);
 
-// What the API server says to this expression in a new or changed object, given compile()'s result in its environment
+// The API server's answer to this expression in a new or changed object, given compile()'s result in its environment
 // (new_expressions on).
 ApiVerdict api_verdict(std::string_view expression, const CompileResult& result);
 

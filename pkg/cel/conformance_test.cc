@@ -1,5 +1,5 @@
-// The vectors of other implementations (cel_dra.json, cel_spec.json), where they are at hand. Deviations on purpose are
-// named in docs/cel-deviations.json. DRA_CEL_VERBOSE=1 prints every difference.
+// The vectors of other implementations (cel_dra.json, cel_spec.json), where they are available. Intended deviations are
+// listed in docs/cel-deviations.json. DRA_CEL_VERBOSE=1 prints every difference.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -2,8 +2,8 @@
 //
 // Rules (k8s.io/dynamic-resource-allocation/cel, compile.go): a name without domain belongs to the driver's domain; a
 // qualified name is split at its first '/'. Where both forms name the same attribute, the qualified one wins. One value
-// that cannot be converted (a version that is no semver, no value at all, a list where lists are off) spoils the whole
-// device: every selector fails on it, whatever it reads.
+// that cannot be converted (a malformed semver, no value at all, a list where lists are off) spoils the whole device:
+// every selector fails on it, whatever it reads.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +66,7 @@ class DeviceInputBuilder {
   // An attribute without a value: spoils the device.
   DeviceInputBuilder& add_empty(std::string_view name);
   DeviceInputBuilder& add_capacity(std::string_view name, const api::Quantity& value);
-  // Parses the text; one that is no quantity spoils the device.
+  // Parses the text; a malformed quantity spoils the device.
   DeviceInputBuilder& add_capacity_text(std::string_view name, std::string_view text);
 
   // Call once.

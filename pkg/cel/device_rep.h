@@ -40,7 +40,7 @@ struct MemberIndex {
   }
 };
 
-// What nodes that read a device directly need.
+// What the nodes need that read a device directly.
 struct DeviceFacts {
   Value driver;
   Value allow_multiple;

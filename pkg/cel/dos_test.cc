@@ -1,6 +1,6 @@
-// Expressions that are cheap by upstream's own reckoning and take it seconds, gigabytes or forever. Here each is
-// refused, stopped, or done in 10 ms of an optimised build on a quiet machine: the line printed at the end says how
-// long the slowest took. What the test asserts leaves a margin for other machines: it catches what is not bounded at
+// Expressions that are cheap by upstream's cost model but take it seconds, gigabytes or forever. Here each is
+// refused, stopped, or done in 10 ms of an optimised build on a quiet machine: the line printed at the end gives
+// the time of the slowest. The assertion leaves a margin for other machines: it catches only what is not bounded at
 // all.
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ double cpu_millis() {
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
 }
 
-// The longest that anything took, for the reader.
+// The slowest expression, for the reader of the output.
 struct Slowest {
   ~Slowest() { std::printf("slowest: %.1f ms: %s\n", millis, expression.c_str()); }
   double millis = 0;
@@ -113,7 +113,7 @@ std::string grown(const std::string& letter, int levels, int times) {
 }
 
 TEST(Dos, ChainsOfReplacements) {
-  // What the fuzz target found: 223 bytes that took seconds.
+  // Found by the fuzz target: 223 bytes that took seconds.
   EXPECT_FALSE(expect_quick(grown("a", 6, 20) + ".size() > 2").ok());
   EXPECT_FALSE(expect_quick(grown("ab", 6, 15) + ".size() > 2").ok());
   EXPECT_FALSE(

@@ -45,7 +45,7 @@ struct Environment::Rep {
   NameMap<const Type*> device_fields;
 };
 
-// What the name of a type stands for in an expression (type(int)), or null. `exists`: whether evaluation knows it.
+// The type that a type's name denotes in an expression (type(int)), or null. `exists`: whether evaluation knows it.
 const Type* type_name_type(std::string_view name, bool& exists);
 // Whether `T{...}` names a message type.
 bool is_message_type(std::string_view name);

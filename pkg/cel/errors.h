@@ -10,7 +10,7 @@
 namespace dra::cel {
 
 enum class CompileCategory : uint8_t {
-  kSyntax,              // not a sentence of the grammar
+  kSyntax,              // does not follow the grammar
   kReservedIdentifier,  // a word kept for later versions of the language
   kInvalidLiteral,      // a number or escape sequence out of range
   kRecursionLimit,      // nested deeper than 250
@@ -22,10 +22,10 @@ enum class CompileCategory : uint8_t {
   kUnresolved,          // an object type without known fields (kubernetes.Quantity)
   kNoMatchingOverload,  // no form of the function takes these types
   kTypeMismatch,        // list or map literals of mixed types, non-bool operands of && and ||
-  kComprehensionRange,  // a macro over something that is no list or map
+  kComprehensionRange,  // a macro over something that is neither list nor map
   kLiteralValidator,    // duration("x"), timestamp("x"), matches("[")
   kFormatValidator,     // "%d".format(["x"])
-  kOutputType,          // the expression is no predicate
+  kOutputType,          // the expression is not a predicate
   kProgram,             // a constant part cannot be evaluated (an internal error upstream)
   kPanic,               // upstream's compiler crashes here; refused with a message instead
   kUnsupported,         // part of the language that this implementation refuses (protobuf message literals)

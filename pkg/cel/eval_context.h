@@ -47,10 +47,10 @@ inline uint64_t tenth_cost(uint64_t n) {
 inline constexpr size_t kMaxTextBytes = 1u << 20;
 inline constexpr size_t kMaxListBytes = 16u << 20;
 // Steps of work that one evaluation may do, and the weight (value_weight) that one value may have. Upstream's cost
-// reflects the work of most operations but not of all, and not the size of what they make; so every operation also
-// spends steps, before it works: one for an element it looks at, for 16 bytes that are compared or copied, for 4 bytes
-// that a function reads closely, and what was measured for those that take longer. A step is about 5 ns of optimised
-// code, so that an evaluation ends within some 10 ms unless its cost has paid for more.
+// reflects the work of most operations but not of all, and not the size of their results; so every operation also
+// spends steps, before it works: one per element that it reads, per 16 bytes that it compares or copies, per 4 bytes
+// that a function parses, and a measured number for slower functions. A step is about 5 ns of optimised code, so that
+// an evaluation ends within some 10 ms unless its cost has paid for more.
 inline constexpr uint64_t kMaxWork = 2'000'000;
 
 struct EvalContext {
@@ -61,7 +61,7 @@ struct EvalContext {
   const struct DeviceFacts* facts = nullptr;
   const Value* const* variables = nullptr;  // generic environments: by variable index, null: unbound
   Value* locals = nullptr;
-  const Node** lazy = nullptr;  // per local: what a kLazyKind slot stands for
+  const Node** lazy = nullptr;  // per local: the initialiser of a kLazyKind slot
   uint64_t cost = 0;
   uint64_t cost_at_abort = 0;
   uint64_t cost_limit = 0;
@@ -77,17 +77,17 @@ struct EvalContext {
     if (cost > cost_limit) over_cost();
   }
   void over_cost();
-  // Notes that one operation is about to make a list or map (a text) of this many bytes. False: the evaluation is
-  // aborted.
+  // Reserves memory for a list, map or text of this many bytes that one operation is about to make. False: the
+  // evaluation is aborted.
   bool reserve(size_t bytes) { return bytes <= kMaxListBytes ? reserve_any(bytes) : over_size(); }
   bool reserve_text(size_t bytes) { return bytes <= kMaxTextBytes ? reserve_any(bytes) : over_size(); }
-  // Notes work that the cost does not reflect. False: the evaluation is aborted, for that or for the memory in use.
+  // Records work that the cost does not reflect. False: the evaluation is aborted, for that or for the memory in use.
   bool spend(uint64_t steps) {
     work = saturating_add(work, steps);
     return (work <= kMaxWork && arena.used() <= memory_limit) || over_work();
   }
   bool over_work();
-  // What a function may use, and the settlement of what it took.
+  // The budget of a library function, and the settlement of what it used.
   lib::Budget budget() const;
   void settle(const lib::Budget& left);
   // The size of a value as upstream's cost tracker sees it. Counting the code points of long texts is work.
@@ -102,8 +102,8 @@ struct EvalContext {
   Value abort(RuntimeCategory category, std::string_view message);
   Value no_overload();
   Value no_overload(std::string_view function);
-  // Of an operator or size() whose first operand has no such operation: upstream names the function, unless the
-  // operand's type dispatches calls itself (strings and times).
+  // The error of an operator or size() whose first operand has no such operation: upstream names the function, unless
+  // the operand's type dispatches calls itself (strings and times).
   Value no_operation(std::string_view function, const Value& operand);
   Value no_overload_call(std::string_view function, const Value* args, size_t count);
 

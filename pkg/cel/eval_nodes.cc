@@ -54,7 +54,7 @@ bool is_qualifier_key(Kind kind) {
          kind == Kind::kDouble;
 }
 
-// The element number a key stands for. False: `out` is the error.
+// The index that a key denotes. False: `out` is the error.
 bool list_index(EvalContext& c, const Value& key, int64_t& index, Value& out) {
   switch (key.kind) {
     case Kind::kInt:

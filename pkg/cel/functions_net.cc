@@ -47,7 +47,7 @@ Value is_cidr(EvalContext&, const Value* a) {
 Value contains_ip(EvalContext&, const Value* a) {
   return Value::of_bool(a[0].cidr->contains(*a[1].ip));
 }
-// Upstream answers a text that is no address with "no such overload".
+// For a text that is not an address, upstream fails with "no such overload".
 Value contains_ip_string(EvalContext& c, const Value* a) {
   auto ip = lib::parse_ip(a[1].str());
   return ip ? Value::of_bool(a[0].cidr->contains(*ip)) : c.no_overload();

@@ -11,7 +11,7 @@ namespace {
 Value text_or_error(EvalContext& c, const lib::Outcome<std::string_view>& v) {
   return v ? Value::of_string(*v) : failed(c, v.error());
 }
-// A text that was built in the arena: its making is work as well.
+// A text that was built in the arena: building it is work as well.
 Value made_text(EvalContext& c, const lib::Budget& left, const lib::Outcome<std::string_view>& v) {
   c.settle(left);
   if (!v) return failed(c, v.error());
@@ -37,7 +37,7 @@ Value starts_with(EvalContext&, const Value* a) {
 Value ends_with(EvalContext&, const Value* a) {
   return Value::of_bool(a[0].length >= a[1].length && a[0].str().substr(a[0].length - a[1].length) == a[1].str());
 }
-// Patterns that no one knew before. Compiling takes far longer than the cost model has it.
+// Patterns known only at run time. Compiling them takes far longer than the cost model assumes.
 lib::Outcome<std::shared_ptr<const lib::Regex>> dynamic_regex(EvalContext& c, std::string_view pattern) {
   constexpr uint64_t kEach = 2000;
   constexpr uint64_t kInstruction = 80;

@@ -16,7 +16,7 @@ Value timestamp_field(EvalContext&, const Value* a) {
 
 template <TimeField kField>
 Value timestamp_field_in_zone(EvalContext& c, const Value* a) {
-  // A zone that is not known yet, or to no one, is looked for in the file system.
+  // A zone that is not loaded yet, or does not exist, is looked up in the file system.
   constexpr uint64_t kLookup = 600;
   if (!lib::zone_is_at_hand(a[1].str()) && !c.spend(kLookup)) return aborted(c);
   auto v = lib::timestamp_field({a[0].i, a[0].length, a[0].offset_minutes}, kField, a[1].str());

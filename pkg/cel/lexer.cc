@@ -198,7 +198,7 @@ class Lexer {
     return recover_prefix(prefix);
   }
 
-  // A prefix before something that is no string is a word of its own.
+  // A prefix before something that is not a string is a word of its own.
   bool recover_prefix(size_t prefix) {
     if (prefix == 0) return false;
     bad_length_ = 0;

@@ -55,7 +55,7 @@ struct Lexeme {
   uint32_t length = 0;
 };
 
-// Splits valid UTF-8. What is no token becomes an issue and is skipped. The last lexeme is kEnd.
+// Splits valid UTF-8. Text that is not a token becomes an issue and is skipped. The last lexeme is kEnd.
 std::vector<Lexeme> lex(std::string_view source, Issues& issues);
 
 // The value of a string or bytes literal, prefix and quotes included in `literal`. False: `problem` says why.

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::string_view kConversions[] = {"bool", "bytes",  "double",    "duration", "dyn",
                                              "int",  "string", "timestamp", "type",     "uint"};
-// Pure functions of constants that are worked out once. Unlike conversions they keep their cost and their errors stay
-// values.
+// Pure functions of constants that are evaluated only once. Unlike conversions they keep their cost, and their errors
+// remain values.
 constexpr std::string_view kFolded[] = {"quantity", "isQuantity", "semver", "isSemver", "ip",
                                         "isIP",     "cidr",       "isCIDR", "url",      "isURL"};
 
@@ -329,7 +329,7 @@ class Lowering {
     return out;
   }
 
-  // A conversion of a constant: upstream works it out when it builds the program, and fails there.
+  // A conversion of a constant: upstream evaluates it when it builds the program, and fails there.
   const Node* converted(const Node* node) {
     EvalContext c(arena_);
     c.cost_limit = UINT64_MAX;
@@ -458,7 +458,7 @@ class Lowering {
     return make<InNode>(by_size(e), element, container);
   }
 
-  // The values of a constant list, with every number in each kind it converts to; null when one is no such value.
+  // The values of a constant list, with every number in each kind it converts to; null if a value is not a plain key.
   const MapRep* constant_set(const ListRep& list) {
     std::vector<Value> keys;
     for (uint32_t i = 0; i < list.size; ++i) {

@@ -124,7 +124,7 @@ bool fill_overload(Arena& arena, const OverloadSpec& spec, Overload& out) {
     if (type == nullptr) return false;
     out.params.push_back(type);
     out.guards.push_back(guard_of(type));
-    if (spec.cost == CostRule::kQuadratic) out.guards.back().first = ~0u;  // they say themselves what cannot be sorted
+    if (spec.cost == CostRule::kQuadratic) out.guards.back().first = ~0u;  // they report what cannot be sorted
   }
   std::string_view result = text.substr(close + 1);
   while (!result.empty() && result.front() == ' ') result.remove_prefix(1);

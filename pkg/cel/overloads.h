@@ -15,7 +15,7 @@
 
 namespace dra::cel {
 
-// An implementation gets arguments that fit the overload's guards and are no errors. Receivers come first.
+// An implementation gets arguments that fit the overload's guards and are not errors. Receivers come first.
 using Function = Value (*)(EvalContext&, const Value* args);
 
 // How a call is charged. Rules are looked up by overload id, then by function name, then by overload id again (cel-go
@@ -106,7 +106,7 @@ void add_kubernetes_specs(SpecList& out);
 void add_net_specs(SpecList& out);
 void add_authz_specs(SpecList& out);
 
-// False when the signature is none.
+// False when the signature is malformed.
 bool fill_overload(Arena& arena, const OverloadSpec& spec, Overload& out);
 
 // Every overload of the tables, made once; never changes.

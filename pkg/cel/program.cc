@@ -8,7 +8,7 @@ namespace {
 constexpr size_t kInlineLocals = 16;
 constexpr size_t kInlineBytes = 2048;
 
-// Budget for locals: on the stack for ordinary expressions.
+// Space for locals: on the stack for ordinary expressions.
 struct Locals {
   Locals(uint32_t count, Arena& arena, EvalContext& c) {
     c.locals = count <= kInlineLocals ? reinterpret_cast<Value*>(values) : arena.array<Value>(count);

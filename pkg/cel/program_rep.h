@@ -21,7 +21,7 @@ struct Program::Rep {
   uint32_t locals = 0;
 };
 
-// What building a program can end with besides a program: "program instantiation failed: ...", without position.
+// Why building a program can fail: "program instantiation failed: ...", without position.
 struct LoweringError {
   CompileCategory category;
   std::string message;

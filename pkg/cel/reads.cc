@@ -9,7 +9,7 @@
 namespace dra::cel {
 namespace {
 
-// What an expression stands for, as far as the tree shows.
+// What an expression refers to, as far as the tree shows.
 struct Place {
   enum class Kind { kOther, kDevice, kAttributes, kCapacities, kAttributeDomain, kCapacityDomain };
   Kind kind = Kind::kOther;
@@ -34,7 +34,7 @@ class ReadFinder {
  private:
   using PlaceKind = Place::Kind;
 
-  // The value itself matters: a place stands for everything below it.
+  // The value itself matters: a place includes everything below it.
   void use(const Expr* e) {
     Place p = place(e);
     switch (p.kind) {

@@ -1,4 +1,4 @@
-// Type variables and what they stand for (cel-go checker/types.go, mapping.go). Internal to pkg/cel.
+// Type variables and their bindings (cel-go checker/types.go, mapping.go). Internal to pkg/cel.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@ class TypeInference {
 
   const Type* fresh();
 
-  // Whether a value of type `from` can be used as `to`; on success notes what variables must stand for.
+  // Whether a value of type `from` can be used as `to`; on success records what that binds the variables to.
   bool assignable(const Type* from, const Type* to);
   // The result type of a call of this overload, or null when the arguments do not fit.
   const Type* match(const Overload& overload, const std::vector<const Type*>& args);

@@ -66,7 +66,7 @@ std::string checker_text(const Type* type);
 std::string runtime_text(const Type* type);
 
 // Reads the spelling of declarations: "map(string, <T>)", "optional(<V>)", "quantity", "timestamp", "tuple(<T>, <U>)".
-// Type parameters become kParam types numbered by their order of appearance in `names`. Null when the text is no type.
+// Type parameters become kParam types numbered by their order of appearance in `names`. Null for a malformed text.
 const Type* parse_type(Arena& arena, std::string_view text, std::vector<std::string>& names);
 
 }  // namespace dra::cel

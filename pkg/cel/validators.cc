@@ -57,7 +57,7 @@ class Validators {
     }
     if (!valid) {
       std::string text = "invalid " + std::string(e->name) + " argument";
-      // Where upstream goes on; it has no such words.
+      // Upstream has no such limit, so these words are ours.
       if (e->name == "matches" && patterns_.exhausted()) text += ": too many or too large regular expressions";
       issues_.add(CompileCategory::kLiteralValidator, arg->offset, std::move(text));
     }

@@ -441,7 +441,7 @@ const MapRep* make_map(Arena& arena, MapEntry* entries, size_t count) {
 
 namespace {
 
-// What messages show of a value at most, about: a few of these make a message.
+// About how many bytes of a value a message shows at most: a message has a few of these.
 constexpr size_t kMaxShown = 1024;
 
 std::string shown(std::string_view text) {

@@ -269,11 +269,11 @@ std::string_view go_type_name(const Value& v);
 uint64_t code_points(std::string_view text);
 uint64_t string_size(const Value& v);
 
-// Of quantities of many digits (what arithmetic takes), versions and URLs.
+// The weight of quantities of many digits (the work of their arithmetic), versions and URLs.
 uint64_t opaque_weight(const Value& v);
 
-// How much there is to look at in a value: elements of lists and maps, all the way down and counted each time they are
-// reached, and texts by 16 bytes. Evaluations spend it where upstream's cost does not reflect the work.
+// How many parts of a value there are to read: elements of lists and maps, at every depth and counted each time they
+// are reached, and texts by 16 bytes. Evaluations spend it where upstream's cost does not reflect the work.
 inline uint64_t value_weight(const Value& v) {
   switch (v.kind) {
     case Kind::kString:
@@ -296,7 +296,7 @@ inline uint64_t value_weight(const Value& v) {
 // The weight of a list of these values, saturating.
 uint32_t list_weight(const Value* items, size_t count);
 
-// What `==` says.
+// The result of `==`.
 enum class Equality : uint8_t { kFalse, kTrue, kError };
 Equality equal(const Value& a, const Value& b);
 
@@ -310,7 +310,7 @@ int compare_keys(const Value& a, const Value& b);
 // not bytes and not versions; lists, maps and quantities by identity.
 bool valid_key(const Value& v);
 
-// The outcome of int, uint or double against each other, as == and < have it.
+// The order of int, uint or double against each other, as in == and <.
 Order compare_numbers(const Value& a, const Value& b);
 
 // The value of `key`, or null. Numeric keys of different kinds find each other (cel-go common/types/map.go).

@@ -24,7 +24,7 @@ Outcome<std::vector<char>> format_verbs(std::string_view format);
 // "index N out of range" or "too many arguments supplied to string.format (expected N, got M)", or empty.
 std::string check_format_arguments(size_t verbs, size_t arguments);
 
-// At most the budget's bytes; takes steps of it.
+// The result has at most the budget's bytes; uses its steps.
 Outcome<std::string> format_text(std::string_view format, const ListRep& arguments, Budget& budget);
 
 }  // namespace dra::cel::lib

@@ -14,7 +14,7 @@ struct NamedFormat {
   std::string_view name;
   // Code points of the expression upstream charges validate() for.
   uint64_t regex_size;
-  // Messages why the text is not of this format; none when it is.
+  // Messages that say why the text is not of this format; none when it is.
   std::vector<std::string> (*validate)(std::string_view text);
 };
 

@@ -167,7 +167,7 @@ Ip mask_address(const Ip& ip, int bits) {
   return masked;
 }
 
-// Go's Atoi after its check for signs and leading zeros; -1 when it is no number, 1000 for very large ones.
+// Go's Atoi after its check for signs and leading zeros; -1 when it is not a number, 1000 for very large ones.
 int parse_prefix_bits(std::string_view text) {
   if (text.empty() || (text.size() > 1 && text.front() == '0')) return -1;
   int bits = 0;

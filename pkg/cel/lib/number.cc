@@ -114,7 +114,7 @@ bool scan_float(std::string_view text, FloatParts& out) {
   return text.find('_') == std::string_view::npos || underscores_placed_well(text);
 }
 
-// What the digits and exponent mean. None when that is too large; too small ones are 0.
+// The value of the digits and exponent. None when it is too large; a value that is too small is 0.
 std::optional<double> value_of(const FloatParts& parts) {
   std::string_view digits = parts.digits;
   const size_t zeros = std::min(digits.find_first_not_of('0'), digits.size());

@@ -70,7 +70,7 @@ struct AtomWeights {
 };
 constexpr AtomWeights kPlainWeights{250, 8};
 constexpr AtomWeights kReducedWeights{10, 2};
-// Copies that may be absent nest, and take the longer to lay out.
+// Optional copies nest, and take longer to lay out.
 constexpr size_t kOptionalWeight = 4;
 
 // Adds up a pattern, atom by atom.
@@ -186,7 +186,7 @@ class WeightScan {
   AtomWeights weights_;
   size_t sum_ = 0;
   size_t last_ = 0;
-  std::vector<size_t> groups_;  // what stands before each open group
+  std::vector<size_t> groups_;  // the weight before each open group
 };
 
 // The pattern in the syntax of this RE2: (?<name>...) becomes (?P<name>...).

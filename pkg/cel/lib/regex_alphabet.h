@@ -23,8 +23,8 @@ class ReducedAlphabet {
   // Bytes 0x80 to 0xBF: RE2 sees no upper and lower case in them.
   static constexpr size_t kMaxClasses = 6;
 
-  // None where the pattern needs more classes, where something in it is not understood, and where a class is not
-  // well-formed: such patterns are left to RE2. `pattern` is valid UTF-8, with named groups as (?P<name>...).
+  // None if the pattern needs more classes, has a part that is not understood here, or has a malformed class: such
+  // patterns are left to RE2. `pattern` is valid UTF-8, with named groups as (?P<name>...).
   static std::optional<ReducedAlphabet> reduce(std::string_view pattern);
 
   ReducedAlphabet(ReducedAlphabet&&) noexcept;
@@ -37,7 +37,7 @@ class ReducedAlphabet {
   // Instructions of the classes together: what making them took.
   size_t size() const;
 
-  // One byte for each code point; bytes that are no valid UTF-8 count as U+FFFD each, as in Go. `offsets`, unless null,
+  // One byte for each code point; each byte that is not valid UTF-8 counts as U+FFFD, as in Go. `offsets`, unless null,
   // receives where each code point begins in the text, and the end of the text.
   std::string encode(std::string_view text, std::vector<uint32_t>* offsets) const;
 

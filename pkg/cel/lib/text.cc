@@ -125,7 +125,7 @@ std::string_view map_bytes(Arena& arena, std::string_view text, Map map) {
   return {begin, text.size()};
 }
 
-// Go's version 0.26 gives an offset back for an empty needle, wherever it is; its successor checks it first.
+// cel-go 0.26 finds an empty needle at any offset; its successor first checks that the offset is within the text.
 bool answers_empty_needle(std::string_view text, int64_t from, OffsetRules rules) {
   return rules == OffsetRules::k136 || (from >= 0 && from <= count_points(text));
 }

@@ -1,9 +1,9 @@
-// The string functions: cel-go ext/strings.go, version 2. Positions are code points; a byte that is no valid UTF-8
+// The string functions: cel-go ext/strings.go, version 2. Positions are code points; a byte that is not valid UTF-8
 // counts as one.
 //
-// Results that are parts of the input are views of it; others are built in the arena and never larger than the
-// budget's bytes (category kSizeLimit). Where a text falls into pieces, each takes steps of the budget. Pure and safe
-// from any thread.
+// Results that are parts of the input are views of it; others are built in the arena and never larger than the budget's
+// bytes (category kSizeLimit). Each piece into which a text is split takes steps of the budget. Pure and safe from any
+// thread.
 #pragma once
 
 #include <cstddef>

@@ -136,7 +136,7 @@ TEST(Text, PiecesTakeSteps) {
 TEST(Text, TrimQuoteCase) {
   Arena arena;
   EXPECT_EQ(trim(" \t\n\v\f\r\xC2\x85\xC2\xA0\xE3\x80\x80text\xE2\x80\x8A "), "text");
-  EXPECT_EQ(trim("\xE2\x80\x8B"), "\xE2\x80\x8B");  // the zero-width space is none
+  EXPECT_EQ(trim("\xE2\x80\x8B"), "\xE2\x80\x8B");  // the zero-width space is not white space
   EXPECT_EQ(trim("  "), "");
   EXPECT_EQ(*quote(arena, {kLimit}, "a\n\"\\\a\xff"), "\"a\\n\\\"\\\\\\a\xEF\xBF\xBD\"");
   EXPECT_EQ(lower_ascii(arena, "TacoC\xC3\x86t"), "tacoc\xC3\x86t");
