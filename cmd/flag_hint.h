@@ -10,7 +10,7 @@
 
 namespace dra::cmd {
 
-// "; did you mean --scheduling?" for the first argument that looks like a flag and is none of the app's; else empty.
+// "; did you mean --scheduling?" for the first argument that looks like a flag but is not one of the app's; else empty.
 inline std::string flag_hint(const CLI::App& app, const std::vector<std::string>& arguments) {
   std::vector<std::string> known;
   for (const CLI::Option* option : app.get_options())

@@ -55,7 +55,7 @@ struct Tally {
   }
 };
 
-// False when the line could not be read at all.
+// False when the line could not be read.
 bool run_line(const std::string& text, const AllocatorFlags& flags, std::ostream* out, Tally& tally) {
   Result<oracle::Case> one = oracle::read_case(text);
   if (!one) {
@@ -63,7 +63,7 @@ bool run_line(const std::string& text, const AllocatorFlags& flags, std::ostream
     return false;
   }
   allocator::Options options;
-  // Conformance with upstream's tables includes when it gives up with an error, and its idea of stale pools.
+  // Agreement with upstream's tables includes the errors on which it gives up, and its treatment of stale pools.
   options.strict_selector_errors = one->world.stale_generations = flags.strategy == "first-fit";
   Result<std::unique_ptr<allocharness::Contest>> contest = allocharness::Contest::make(one->world, options);
   if (!contest) {

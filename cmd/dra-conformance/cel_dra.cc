@@ -19,7 +19,7 @@ uint64_t cost_of(const Json& cost) {
   return cost.is_string() ? std::stoull(cost.get<std::string>()) : cost.get<uint64_t>();
 }
 
-// Categories whose texts are not the parser generator's own.
+// Categories whose texts do not come from the parser generator.
 bool has_stable_text(const std::string& category) {
   static constexpr std::array<std::string_view, 4> kOwn = {"syntax", "panic", "invalid_literal", "reserved_identifier"};
   return std::find(kOwn.begin(), kOwn.end(), category) == kOwn.end();
@@ -99,7 +99,7 @@ class DraSuite : public CelSuite {
     return o;
   }
 
-  // The block of the file that this environment is judged by; blocks that would repeat v136 are left out there.
+  // The block of the file with the expectations for this environment; the file omits blocks equal to v136.
   const Json& expectation(const Json& vector) const {
     const cel::EnvironmentOptions& env = options_.environment;
     const char* const name = env.release == cel::Release::k137 ? "v137"
@@ -162,7 +162,7 @@ class DraSuite : public CelSuite {
       verdict.expect(false, "compiles, want " + wanted);
       return;
     }
-    // Where upstream's compiler crashes any refusal is right.
+    // Where upstream's compiler crashes, any refusal is right.
     verdict.expect(wanted == "panic" || category(o) == wanted, "compile error " + category(o) + ", want " + wanted);
     if (options_.messages && has_stable_text(wanted) && expected.contains("message")) {
       const std::string message = expected["message"];  // cut at 600 characters

@@ -45,7 +45,7 @@ std::unique_ptr<CelSuite> make_spec_suite(const nlohmann::json& file, const CelO
 
 // Values as cel_spec.json tags them: {"int": "42"}, {"list": [...]} ...
 nlohmann::ordered_json tagged_value(const cel::Value& value);
-// The value lives in the arena. Null kinds for tags nobody knows.
+// The value lives in the arena. Unknown tags give a null.
 cel::Value value_from_tagged(const nlohmann::json& tagged, cel::Arena& arena);
 bool same_tagged(const nlohmann::json& a, const nlohmann::json& b);
 

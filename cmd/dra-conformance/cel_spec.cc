@@ -1,4 +1,4 @@
-// cel_spec.json: the CEL specification's own tests, with what the DRA environment makes of each.
+// cel_spec.json: the CEL specification's own tests, with the outcome of each in the DRA environment.
 #include <nlohmann/json.hpp>
 
 #include "cmd/dra-conformance/cel_run.h"
@@ -25,7 +25,7 @@ cel::Environment environment_of(const Json& test, const CelOptions& options) {
   return cel::Environment::generic(options.environment, test.value("container", ""), variables, functions);
 }
 
-// What came out of one test.
+// The outcome of one test.
 struct SpecOutcome {
   cel::CompileResult compiled;
   bool failed = false;

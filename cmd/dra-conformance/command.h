@@ -2,7 +2,7 @@
 //
 //   const RegisterCommand kCel("cel", "device selectors", &run_cel);
 //
-// and needs to be named nowhere else.
+// and needs no mention elsewhere.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace dra::conformance {
 
-// Gets what stands behind the subcommand's name (in order) and returns the exit code: 0 when everything asked for was
+// Gets the arguments after the subcommand's name (in order) and returns the exit code: 0 when everything requested was
 // done and nothing failed, 1 when cases failed, 2 for wrong usage or unreadable files.
 using Run = int (*)(const std::vector<std::string>& arguments);
 

@@ -1,7 +1,7 @@
-// dra-conformance gang: groups of pods that come, wait and depart, each placed as a whole or not at all.
+// dra-conformance gang: groups of pods that arrive, wait and depart, each placed as a whole or not at all.
 //
 // The list (docs/user/strategies.md has its format) is in simulated time: each event has a time in seconds. A group
-// that does not fit waits; after each departure those that wait are tried again, oldest first.
+// that does not fit waits; after each departure the waiting groups are tried again, oldest first.
 #include <algorithm>
 #include <chrono>
 #include <fstream>

@@ -40,7 +40,7 @@ std::shared_ptr<const api::ResourceClaim> fleet_claim(const FleetMembers& member
 
 }  // namespace
 
-// The nodes as placement sees them. The pods of the lists neither seek nor avoid each other.
+// The nodes as placement sees them. The pods of the lists have no affinity to each other.
 class GangFleet::PlacementNodes : public gang::Nodes {
  public:
   PlacementNodes(GangFleet& fleet, const Waiting& group) : fleet_(fleet) {
@@ -116,7 +116,7 @@ void GangFleet::add_node(const FleetNode& node) {
   object->metadata.labels = node.labels;
   object->allocatable = {{"cpu", std::to_string(node.cpu_milli) + "m"},
                          {"memory", std::to_string(node.memory_mib) + "Mi"},
-                         {"pods", "100000"}};  // the lists know no limit of pods
+                         {"pods", "100000"}};  // the lists have no limit of pods
   cluster_.set_node(object);
   const inventory::NodeId id = inventory_.apply_node(node.name, node.labels);
   const placement::NodeIndex index = *cluster_.find_node(node.name);

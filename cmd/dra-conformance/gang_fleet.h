@@ -1,4 +1,4 @@
-// GangFleet: a cluster of nodes with GPUs in which groups of pods come, wait, are placed together and depart.
+// GangFleet: a cluster of nodes with GPUs in which groups of pods arrive, wait, are placed together and depart.
 #pragma once
 
 #include <map>
@@ -22,7 +22,7 @@ struct FleetNode {
   std::string model;
 };
 
-// Members that are alike.
+// Members of a group that are alike.
 struct FleetMembers {
   std::string name;
   int count = 1;
@@ -44,7 +44,7 @@ class GangFleet {
   explicit GangFleet(allocator::Strategy strategy);
 
   void add_node(const FleetNode& node);
-  // Where the answer is "found" the members are on their nodes from now on.
+  // If the answer is "found", the members are on their nodes from now on.
   gang::Decision place(const FleetGroup& group);
   void remove(const std::string& group);
 

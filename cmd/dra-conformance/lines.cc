@@ -15,7 +15,7 @@ std::string locate(const std::string& path) {
   return test::conformance_data().file(path);
 }
 
-// zlib reads files that are not compressed as they are.
+// zlib also reads files that are not compressed.
 bool each_line(const std::string& path, const std::function<void(const std::string&)>& f) {
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
   if (!file) return false;

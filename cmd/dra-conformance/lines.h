@@ -1,4 +1,4 @@
-// Reading files of cases line by line, compressed or not.
+// Reads files of cases line by line, compressed or not.
 #pragma once
 
 #include <functional>
@@ -6,7 +6,7 @@
 
 namespace dra::conformance {
 
-// A name without folder that is not here is looked for where the files of cases are kept:
+// A name without a folder that does not exist here is looked up where the files of cases are kept:
 // test/support/conformance_data.h.
 std::string locate(const std::string& path);
 

@@ -42,7 +42,7 @@ void Fleet::add_node(const std::string& name, int64_t cpu_milli, int64_t memory_
   node->metadata.name = name;
   node->allocatable = {{"cpu", std::to_string(cpu_milli) + "m"},
                        {"memory", std::to_string(memory_mib) + "Mi"},
-                       {"pods", "100000"}};  // the lists know no limit of pods
+                       {"pods", "100000"}};  // the lists have no limit of pods
   cluster_.set_node(node);
   const inventory::NodeId id = inventory_.apply_node(name, {});
   const placement::NodeIndex index = *cluster_.find_node(name);

@@ -19,12 +19,12 @@ struct ListFlags {
   std::string out;
   allocator::Strategy strategy = allocator::Strategy::kBestFit;
 };
-// Parses --in, --out and --strategy. An exit code instead where there is nothing to run.
+// Parses --in, --out and --strategy. Returns an exit code instead if there is nothing to run.
 std::optional<int> parse_list_flags(const std::vector<std::string>& arguments, const char* name, const char* summary,
                                     ListFlags& flags);
 
-// A cluster of nodes with devices, in which pods are decided one by one as the manager does it: placement says which
-// nodes are left, the allocator chooses one of them and its devices, both count what was decided.
+// A cluster of nodes with devices, in which pods are decided one by one as the manager does it: placement filters the
+// nodes, the allocator chooses one of them and its devices, and both count what was decided.
 class Fleet {
  public:
   Fleet(const inventory::Features& features, allocator::Strategy strategy);
@@ -37,11 +37,11 @@ class Fleet {
     std::string node;
     api::AllocationResult devices;
   };
-  // The claim may be null: the pod then wants CPU and memory alone. Nothing: it fits nowhere.
+  // The claim may be null: the pod then wants CPU and memory only. Nothing: the pod fits nowhere.
   std::optional<Placed> place(const api::Pod& pod, std::shared_ptr<const api::ResourceClaim> claim);
   void remove(const std::string& pod_uid);
 
-  // Of one decision each, in nanoseconds: placement, allocator, and writing down what was decided.
+  // Of each decision, in nanoseconds: placement, allocator, and recording the decision.
   const std::vector<int64_t>& nanos() const { return nanos_; }
   int64_t percentile(double share) const;
   uint64_t undecided() const { return undecided_; }

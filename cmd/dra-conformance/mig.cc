@@ -1,8 +1,8 @@
 // dra-conformance mig: partitions of GPUs that come and go.
 //
 // A GPU is a counter set of memory slices (one counter each) and compute slices, with one device for each profile and
-// start ("gpu-3-3g.40gb-4"). Line 1 of the list says how many nodes and GPUs there are, each further line is an add or
-// a remove. An add wants `count` partitions of one profile on one node; what is refused is lost.
+// start ("gpu-3-3g.40gb-4"). Line 1 of the list gives the numbers of nodes and GPUs, each further line is an add or a
+// remove. An add requests `count` partitions of one profile on one node; a refused add is not retried.
 #include <array>
 #include <chrono>
 #include <fstream>

@@ -1,4 +1,4 @@
-// dra-conformance packing: tasks with slices of GPUs, whole GPUs or none, placed one by one, none of which ever leaves.
+// dra-conformance packing: tasks with slices of GPUs, whole GPUs or none, placed one by one; no task ever ends.
 //
 // A GPU is a device that can be shared with a capacity of 1000 milli (step 1), its model an attribute; CPU and memory
 // belong to the node. A task is a pod with one claim. Line 1 of the list has the nodes, each further line a task.

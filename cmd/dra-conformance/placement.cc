@@ -22,7 +22,7 @@ using placement::Cluster;
 using placement::Decision;
 using placement::Plugin;
 
-// Aspects of an answer, each judged by itself.
+// Aspects of an answer, each judged separately.
 const std::vector<std::string> kAspects = {"feasible", "refusals", "scores", "volumes"};
 
 template <class T>

@@ -1,5 +1,5 @@
 // Kinds of flag values that CLI11 does not have: a word of a fixed set, a duration, a list. Each is checked while it is
-// parsed, and what is wrong with it becomes CLI11's own error ("--strategy: x not in {...}").
+// parsed, and an invalid value becomes CLI11's own error ("--strategy: x not in {...}").
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -20,7 +20,7 @@ inline std::vector<std::string> names(const std::string& list) {
   return found;
 }
 
-// The default is the word of what `out` is.
+// The default shown is the word for the current value of `out`.
 template <class T>
 CLI::Option* add_choice(CLI::App& app, const std::string& name, T& out,
                         const std::vector<std::pair<std::string, T>>& choices, const std::string& help) {
@@ -47,7 +47,7 @@ struct DurationFlag {
 CLI::Option* add_duration(CLI::App& app, const std::string& name, Duration& out, const DurationFlag& flag,
                           const std::string& help);
 
-// A number from `least` to `most`, both of them allowed; NaN is not a number.
+// A number from `least` to `most`, both included; NaN is refused.
 template <class T>
 CLI::Validator in_range(T least, T most) {
   const auto wrong = [least, most](const std::string& given) -> std::string {

@@ -22,13 +22,13 @@ constexpr const char* kDescription =
     "scheduling gate dra-controller-manager/allocation are touched. A device is never shared by accident only if all\n"
     "consumers of its driver opt in, or the devices bear a NoSchedule taint named by --ignore-taints.";
 
-// The texts of flags whose meaning needs more than the flag itself.
+// The texts of flags whose meaning depends on other flags or needs parsing.
 struct Texts {
   std::string controllers = "*", feature_gates, kubernetes_version, cel_extensions;
   std::string lease_kind = "leases";
 };
 
-// "*" is all, "-name" takes one away; nothing but takings-away means all but those.
+// "*" means all, "-name" removes one; a list of removals only means all but those.
 Result<std::vector<std::string>> chosen_controllers(const std::string& list) {
   std::vector<std::string> chosen;
   const auto put = [&chosen](const std::string& name) {
@@ -56,7 +56,7 @@ Result<std::vector<std::string>> chosen_controllers(const std::string& list) {
   return chosen;
 }
 
-// What --cel-extensions names is switched on. The first name that is not known, as one sentence; empty when all are.
+// Switches on what --cel-extensions names. Returns the first unknown name, as one sentence; empty when all are known.
 std::string switch_on_cel_extensions(const std::string& list, manager::ManagerOptions& options) {
   for (const std::string& name : names(list)) {
     if (name != "quantity-operators")
@@ -66,7 +66,7 @@ std::string switch_on_cel_extensions(const std::string& list, manager::ManagerOp
   return "";
 }
 
-// Topology levels are keys of labels or attributes of devices, and few.
+// Topology levels are label keys or device attributes, and few.
 std::string wrong_level(const std::vector<std::string>& levels) {
   if (levels.size() > gang::kMaxTopologyLevels)
     return "--topology-levels has more than " + std::to_string(gang::kMaxTopologyLevels) + " levels";
@@ -76,7 +76,7 @@ std::string wrong_level(const std::vector<std::string>& levels) {
   return "";
 }
 
-// Flags that need each other. The first that is wrong, as one sentence; empty when all is well.
+// Checks flags that depend on each other. Returns the first fault as one sentence; empty when there is none.
 std::string wrong_combination(const Flags& flags) {
   const manager::ManagerOptions& options = flags.manager;
   const allocation::Mode mode = options.allocation.mode;
@@ -102,7 +102,7 @@ std::string wrong_combination(const Flags& flags) {
   return "";
 }
 
-// The first thing that is wrong, as one sentence; empty when all is well.
+// The first fault as one sentence; empty when there is none.
 std::string settle(const Texts& texts, Flags& flags) {
   const auto controllers = chosen_controllers(texts.controllers);
   if (!controllers) return controllers.error().message();
@@ -321,7 +321,7 @@ Parsed parse_flags(const std::vector<std::string>& arguments, const std::string&
     parsed.exit_status = 1;
     return parsed;
   }
-  std::reverse(reversed.begin(), reversed.end());  // as CLI11 wants them
+  std::reverse(reversed.begin(), reversed.end());  // CLI11 expects this order
   try {
     app.parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {

@@ -1,4 +1,4 @@
-// The command line of dra-controller-manager, after kube-controller-manager's.
+// The command line of dra-controller-manager, modelled on kube-controller-manager's.
 #pragma once
 
 #include <optional>
@@ -22,12 +22,12 @@ struct Flags {
   std::string lease_name = "dra-controller-manager";
   std::string lease_namespace = "kube-system";
 
-  // With --release-gates: end once no pod carries our gate, or after this time; zero: go on until a signal.
+  // With --release-gates: end once no pod has our gate, or after this time; zero: run until a signal.
   Duration release_deadline{};
 
   std::string bind_address = "::";  // every address, of both families
   int metrics_port = 8080;          // 0: any free one; -1: none
-  // The same over HTTPS; 0: not served. Without files a self-signed certificate is made at the start.
+  // The same over HTTPS; 0: not served. Without certificate files a self-signed certificate is made at the start.
   int secure_port = 0;
   std::string tls_certificate_file;
   std::string tls_key_file;
@@ -38,7 +38,7 @@ struct Flags {
   Duration shutdown_timeout = std::chrono::seconds(10);
 };
 
-// What became of the arguments: flags to run with, or a text and an exit status to end with at once.
+// The result of parsing: flags to run with, or a text and an exit status to end with at once.
 struct Parsed {
   std::optional<Flags> flags;
   std::string text;  // for standard output when the status is 0, for standard error otherwise

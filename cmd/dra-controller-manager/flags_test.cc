@@ -139,7 +139,7 @@ TEST(Flags, BadOnesEndInOneLineAndStatus1) {
   }
 }
 
-// Every flag that users of kube-controller-manager (1.36) may bring along.
+// Every flag that users of kube-controller-manager (1.36) may have in use.
 TEST(Flags, OfKubeControllerManagerExistOrAreRefusedWithAReplacement) {
   const std::vector<std::string> known = {"--kubeconfig=k",
                                           "--master=https://a",
@@ -214,7 +214,7 @@ TEST(Flags, OfKubeControllerManagerExistOrAreRefusedWithAReplacement) {
             std::string::npos);
 }
 
-// What the documents tell users to type exists, or is said to be refused.
+// Every flag that the documents mention exists, or is said to be refused.
 TEST(Flags, TheDocumentsNameFlagsThatExist) {
   const std::string help = parse({"--help"}).text;
   // Of kubectl, jq and helm.

@@ -17,7 +17,7 @@ constexpr std::string_view kOpenSsl =
 constexpr std::string_view kNotShared = "each process has its port to itself; choose another --secure-port";
 constexpr std::string_view kGates = "use --feature-gates for the DRA features of the cluster";
 
-// Names as they are, or what they begin with before a "*".
+// Names as they are, or, with a trailing "*", prefixes of names.
 struct Foreign {
   std::string_view name, instead;
 };

@@ -1,6 +1,6 @@
 // dra-controller-manager: the operator as a process. Flags in, exit status out: 0 after an orderly end, 1 otherwise.
-// Flags that cannot be read are refused as a command line does ("error: ..."); whatever ends a process that has begun
-// is a line of its log.
+// Flags that cannot be read are refused as on any command line ("error: ..."); once the process runs, whatever ends it
+// is logged as one line.
 #include <unistd.h>
 
 #include <csignal>
@@ -29,11 +29,11 @@ namespace dra::cmd {
 namespace {
 
 constexpr const char* kVersion = DRA_VERSION;
-// How long the API server may be out of reach at the start before that ends the process.
+// How long the API server may be unreachable at the start before the process ends.
 constexpr Duration kFirstContact = std::chrono::seconds(10);
-// How long a credential plugin may go on once the process ends.
+// How long a credential plugin may keep running once the process ends.
 constexpr Duration kCredentialPatience = std::chrono::milliseconds(500);
-// How often a run that only releases gates looks whether any are left.
+// How often a run with --release-gates checks whether any gates are left.
 constexpr Duration kReleaseLook = std::chrono::milliseconds(500);
 
 std::string host_name() {
@@ -48,7 +48,7 @@ Result<std::string> read_serving_file(const std::string& path) {
   return text.str();
 }
 
-// The files that the flags name, or one made for this run.
+// The certificate from the files that the flags name, or one made for this run.
 Result<http::Certificate> serving_certificate(const Flags& flags) {
   if (flags.tls_certificate_file.empty()) return http::make_self_signed_certificate(host_name());
   auto certificate = read_serving_file(flags.tls_certificate_file);
@@ -96,7 +96,7 @@ class Process {
     return status_;
   }
 
-  // The first one ends the process in order, the second one at once.
+  // The first signal ends the process in order, the second at once.
   void on_signal() {
     if (stopping_) {
       status_ = 1;
@@ -123,7 +123,7 @@ class Process {
     options.metrics_port = flags_.metrics_port;
     options.secure_port = flags_.secure_port;
     options.authentication = flags_.metrics_authentication;
-    // Files may be replaced; what was made for this run stays.
+    // Files may be replaced; the self-made certificate stays.
     if (flags_.tls_certificate_file.empty()) {
       auto own = flags_.secure_port == 0 ? http::Certificate{} : serving_certificate(flags_);
       options.certificate = [own] { return own; };
@@ -146,7 +146,7 @@ class Process {
     return checks;
   }
 
-  // The server must answer once before anything starts; what kind of trouble there is, is said in one line.
+  // The server must answer once before anything starts; a failure is reported in one line.
   void contact() {
     give_up_at_ = reactor_.clock().mono_now() + kFirstContact;
     try_contact();
@@ -188,7 +188,7 @@ class Process {
     elector_->start();
   }
 
-  // A run before or after an uninstall: its end is that no gate is left, seen twice, or that time is up.
+  // A run before or after an uninstall. It ends when two checks in a row find no gate, or when time is up.
   void watch_release() {
     if (stopping_) return;
     const std::optional<size_t> gated = manager_->gated_pods();
@@ -213,7 +213,7 @@ class Process {
     if (!stopping_) stop();
   }
 
-  // No further write starts; what is in flight is waited for, events are written, the lease is released last.
+  // Starts no further write, waits for those in flight, writes events, and releases the lease last.
   void stop() {
     stopping_ = true;
     call_.cancel();
@@ -222,7 +222,7 @@ class Process {
     patience_ = reactor_.after(kCredentialPatience, [this] { cancel_credentials(); });
     drain();
   }
-  // A credential plugin that hangs must not keep the process: whoever waits for it is answered, its workers end.
+  // A credential plugin that hangs must not block the process: its waiters get an answer, its workers end.
   void cancel_credentials() {
     if (config_.credentials) config_.credentials->cancel();
   }
@@ -263,7 +263,7 @@ int run(const Flags& flags) {
   log::configure({flags.log_format, flags.verbosity, nullptr, nullptr});
   SystemClock clock;
   AsioReactor reactor(clock);
-  // Before anything that takes time: a signal that comes early waits for run() instead of killing the process.
+  // Before anything that takes time: an early signal then waits for run() instead of killing the process.
   Process* process = nullptr;
   const Handle signals = reactor.on_signals({SIGINT, SIGTERM}, [&process](int) { process->on_signal(); });
   SeededRandom random(entropy_seed());

@@ -38,7 +38,7 @@ std::string kubeconfig_text(const std::string& url, const std::string& certifica
          token + "\"\n";
 }
 
-// Through a temporary file, readable by its owner only: whoever waits for the file never sees half of it.
+// Writes through a temporary file that only its owner can read, so that no reader sees a half-written file.
 Result<void> write_private_file(const std::string& path, const std::string& text) {
   const std::string temporary = path + "." + secret_text(8);
   auto wrong = [&](const char* what) {
@@ -67,7 +67,7 @@ bool is_loopback(const std::string& address) {
   return address == "::1" || address.starts_with("127.");
 }
 
-// The administrator's token: of this start alone, or the one that was asked for, which nobody else may reach.
+// The administrator's token: a new one for this run, or the requested one, which nobody else may be able to read.
 Result<std::string> administrator_token(const EndpointOptions& options) {
   if (options.authorization == apiserver::AuthorizationMode::kAlwaysAllow && !is_loopback(options.bind_address))
     return fail(Code::kInvalidArgument,

@@ -17,13 +17,13 @@ namespace dra::sandbox_program {
 struct EndpointOptions {
   std::string bind_address = "127.0.0.1";
   uint16_t port = 0;
-  std::string token;  // of the administrator; start() makes a random one when it is empty
+  std::string token;  // of the administrator; if it is empty, start() makes a random one
   std::string certificate_file;
   std::string key_file;
   std::string kubeconfig_file;
   std::string data_dir;
   std::string runtime_config;
-  bool pod_groups = false;  // apiserver::ServerOptions; --runtime-config says otherwise
+  bool pod_groups = false;  // apiserver::ServerOptions; --runtime-config can override it
   apiserver::AuthorizationMode authorization = apiserver::AuthorizationMode::kRbac;
 };
 // Adds --bind-address, --port, --token, --cert, --key, --kubeconfig, --data-dir, --authorization-mode and
@@ -45,7 +45,7 @@ class ApiEndpoint {
 
  private:
   ApiEndpoint() = default;
-  // Looks at the files once a minute.
+  // Checks the files once a minute.
   void reload_later(AsioReactor& reactor, const EndpointOptions& options);
 
   std::string url_;

@@ -1,4 +1,4 @@
-// dra-sandbox apiserver: the API server alone. No controllers: nothing happens but what clients write.
+// dra-sandbox apiserver: the API server alone. There are no controllers: only clients change objects.
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>

@@ -2,7 +2,7 @@
 //
 //   const RegisterCommand kUp("up", "API server, simulated fleet and controller manager in one process", &run_up);
 //
-// and needs to be named nowhere else.
+// and needs no mention elsewhere.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ class App;
 
 namespace dra::sandbox_program {
 
-// Gets what stands behind the subcommand's name (in order) and returns the exit code: 0 after a clean stop, 1 when
+// Gets the arguments after the subcommand's name (in order) and returns the exit code: 0 after a clean stop, 1 when
 // something failed while running, 2 for wrong usage.
 using Run = int (*)(const std::vector<std::string>& arguments);
 
@@ -30,8 +30,8 @@ class RegisterCommand {
   RegisterCommand(const char* name, const char* summary, Run run);
 };
 
-// Parses; where the program ends with that (help was asked for, or the usage is wrong, which one line on standard error
-// tells), its exit code.
+// Parses the arguments. Returns an exit code if the program ends here: help was requested, or the usage is wrong (then
+// one line on standard error says how).
 std::optional<int> parse_or_exit(CLI::App& app, const std::vector<std::string>& arguments);
 
 }  // namespace dra::sandbox_program

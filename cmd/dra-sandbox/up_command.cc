@@ -32,7 +32,7 @@ struct UpOptions {
   bool without_manager = false;
   allocation::Mode scheduling = allocation::Mode::kBind;
   int metrics_port = -1;           // of the manager; negative: none
-  std::string kubernetes_version;  // whose rules the manager follows; empty: the server's
+  std::string kubernetes_version;  // whose rules the manager follows; empty: those of the server
 };
 
 Result<sandbox::Fleet> read_fleet(const std::string& path) {
@@ -51,13 +51,13 @@ manager::ManagerOptions manager_options(const UpOptions& up, const inventory::Fe
   options.claim_templates = manager::ClaimTemplates::kOwn;
   options.device_taint_eviction = manager::DeviceTaintEviction::kOwn;
   options.allocation.mode = up.scheduling;
-  // No other scheduler runs in bind mode: the default one's pods are ours.
+  // No other scheduler runs in bind mode, so pods of the default scheduler are ours.
   if (up.scheduling == allocation::Mode::kBind) options.allocation.scheduler_names = {"default-scheduler"};
   options.identity = "dra-sandbox";
   return options;
 }
 
-// Everything that runs, in the order in which it is made; destroyed in the opposite order.
+// Everything that runs, in the order of construction; destroyed in reverse.
 class Session {
  public:
   Session(const UpOptions& options, sandbox::Fleet fleet, inventory::FeatureChoice features)
@@ -97,7 +97,7 @@ class Session {
       start_manager();
   }
 
-  // The stand-in holds kube-scheduler's Lease, by which managers know that somebody binds.
+  // The stand-in holds kube-scheduler's Lease, by which managers know that a scheduler binds pods.
   void start_scheduler(std::function<void()> started) {
     scheduler_ = std::make_unique<standin::KubeScheduler>(
         reactor_, *transport_, random_, standin::KubeSchedulerOptions{.volumes = true, .reports = true});
@@ -153,7 +153,7 @@ class Session {
     return {};
   }
 
-  // Says that the sandbox is ready once everything in it is.
+  // Logs that the sandbox is ready once everything in it is.
   void announce_when_ready() {
     if (!simulation_->synced() || (scheduler_ != nullptr && !scheduler_->synced()) ||
         (manager_ != nullptr && !manager_->ready())) {
@@ -209,7 +209,7 @@ class Session {
   std::unique_ptr<sandbox::ServerHandler> handler_;
   std::unique_ptr<client::InProcessTransport> transport_;
   std::unique_ptr<sandbox::Simulation> simulation_;
-  std::unique_ptr<standin::KubeScheduler> scheduler_;  // null in bind mode, as what holds its Lease
+  std::unique_ptr<standin::KubeScheduler> scheduler_;  // null in bind mode, like its Lease below
   std::unique_ptr<client::RestClient> lease_client_;
   std::unique_ptr<client::Elector> lease_;
   std::unique_ptr<manager::Manager> manager_;

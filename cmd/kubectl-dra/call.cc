@@ -26,7 +26,7 @@ constexpr Duration kPatience = std::chrono::seconds(60);  // for one request
 constexpr Duration kPatienceOfCompletion = std::chrono::seconds(3);
 constexpr size_t kNarrowest = 20, kWidest = 1000;  // a page
 
-// As kubectl: a kubeconfig comes first, a pod's service account only where there is none.
+// As in kubectl: a kubeconfig takes precedence; a pod's service account is used only without one.
 Result<client::ServerConfig> server_config(const CommonFlags& common, const client::ConfigContext& context) {
   std::map<std::string, std::string> environment = client::process_environment();
   const auto home = environment.find("HOME");
@@ -36,7 +36,7 @@ Result<client::ServerConfig> server_config(const CommonFlags& common, const clie
   return client::load_config({common.kubeconfig, common.context, common.server}, environment, context);
 }
 
-// Says how a verb is written, where CLI11 would only know its flags.
+// Prints how a verb is written, where CLI11 would print only its flags.
 class HelpFormatter : public CLI::Formatter {
  public:
   explicit HelpFormatter(std::string usage) : usage_(std::move(usage)) { column_width(34); }
@@ -73,7 +73,7 @@ void add_common(CLI::App& app, CommonFlags& common) {
 // `options`: what to read; the server and the namespace come from the flags.
 Result<inspect::Objects> read_cluster(CommonFlags& common, inspect::ServerOptions options) {
   if (!common.from.empty()) return inspect::read_snapshot(common.from);
-  // What clients log of single failures is in the error already.
+  // The error already contains what clients log about single failures.
   log::configure({.sink = [](std::string_view) {}});
   SystemClock clock;
   AsioReactor reactor(clock);

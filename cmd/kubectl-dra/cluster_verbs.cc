@@ -43,7 +43,7 @@ Result<inspect::Answer> run_migrate(Call& call) {
   return inspect::migrate_answer(std::move(*migrated));
 }
 
-// Whether a kube-scheduler leads here; nothing where that cannot be read.
+// Whether a kube-scheduler is leading here; nothing if that cannot be read.
 std::optional<bool> scheduler_runs(Call& call) {
   const auto answer = call.request([](client::RestClient& client, client::RestClient::Done done) {
     return client.get({kLeases, "kube-system", "kube-scheduler", ""}, std::move(done));
@@ -81,7 +81,7 @@ Result<inspect::Answer> run_taint(Call& call) {
   question.scheduler_is_safe = call.switches["scheduler-gate-is-off"];
   auto plan = inspect::plan_taint(objects, question, *options);
   if (!plan) return fail(plan.error());
-  // Who cannot see all pods cannot know how many would go.
+  // A user who cannot see all pods cannot know how many would be evicted.
   if (plan->refusal.empty() && question.taint.effect == "NoExecute" &&
       (objects.hides("pods") || objects.hides("resourceclaims")))
     plan->refusal = "pods or claims are not visible, so it is not known which pods would go";

@@ -1,7 +1,7 @@
 // Shell completion, and kubectl's: a program kubectl_complete-dra that prints candidates and a directive.
 //
-// Names of objects are read from the cluster that the flags among the words choose: lists of the kinds that can stand
-// there, and no longer than somebody waits who has pressed a key (Call::load_kinds()). Where that fails nothing is
+// Names of objects are read from the cluster that the flags among the words choose: only lists of the kinds that
+// can follow, and with a timeout short enough for a key press (Call::load_kinds()). If that fails, nothing is
 // offered.
 #include <algorithm>
 #include <cstdio>
@@ -47,7 +47,7 @@ Words joined_at_equals(const Words& words) {
   return joined;
 }
 
-// Those that all verbs have.
+// The flags of all verbs.
 const Words& flags_with_values() {
   static const Words kFlags{"-n",
                             "--namespace",
@@ -77,7 +77,7 @@ bool takes_value(const Verb& verb, const std::string& flag) {
   });
 }
 
-// The words before the one that is completed: flags that say which cluster is meant, and the others.
+// The words before the one to complete, split into the flags that choose the cluster and the others.
 struct Line {
   Call call;
   Words words;
@@ -157,7 +157,7 @@ void offer_flags(const Verb& verb, const Offers& offer) {
   if (verb.can_watch) offer("--watch");
 }
 
-// The value of a flag; true: files are.
+// Offers values of a flag; true: file names are offered.
 bool offer_value(const Verb& verb, const std::string& flag, Call& call, const Offers& offer) {
   if (flag == "-f" || flag == "--filename" || flag == "--from" || flag == "--kubeconfig") return true;
   if (flag == "-o" || flag == "--output")
@@ -173,7 +173,7 @@ bool offer_value(const Verb& verb, const std::string& flag, Call& call, const Of
   return false;
 }
 
-// What can stand as the next word; `before`: the words of the verb so far. True: files.
+// Offers what can be the next word; `before`: the words of the verb so far. True: file names are offered.
 bool offer_word(const Verb& verb, const Words& before, Call& call, const Offers& offer) {
   if (verb.name == "snapshot") return true;
   std::set<std::string> kinds;
@@ -194,7 +194,7 @@ bool offer_word(const Verb& verb, const Words& before, Call& call, const Offers&
         offer(one);
     }
   }
-  // A node may have hundreds of devices: they are offered behind its name.
+  // A node may have hundreds of devices: they are offered only after the node's name.
   if (kinds.contains("@devices") && offer.typed().find('/') == std::string::npos) kinds.erase("@devices");
   if (kinds.contains("@devices")) kinds.erase("@nodes");
   offer_objects(call, kinds, offer);
@@ -264,7 +264,7 @@ int complete(const std::vector<std::string>& given) {
   for (const Verb& verb : verbs()) {
     if (verb.name != given[0]) continue;
     Words words = joined_at_equals(given);
-    // What bash cut off is there already, and is not offered again.
+    // What bash cut off is there already and is not offered again.
     const bool cut =
         words.size() < given.size() && words.back() != last && words.back().ends_with(last == "=" ? "" : last);
     const std::string typed = words.back();

@@ -31,7 +31,7 @@ Result<inspect::Answer> run_fits(Call& call) {
   options.copies = *copies;
   const auto text = inspect::read_file(call.value("filename"), inspect::kMaxManifest);
   if (!text) return fail(text.error());
-  // Read before the cluster: what is wrong with the file is said at once.
+  // Parsed before the cluster is read, so that a fault in the file is reported at once.
   if (auto early = inspect::read_manifest(*text, "default"); !early)
     return fail(early.error().wrap(call.value("filename")));
   const auto loaded = call.load();

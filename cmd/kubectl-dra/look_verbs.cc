@@ -21,7 +21,7 @@ Result<inspect::Answer> run_top(Call& call) {
     return fail(Code::kInvalidArgument, "-l selects nodes, claims or namespaces; top classes takes none");
   auto labels = inspect::parse_label_selector(call.common.selector);
   if (!labels) return fail(labels.error());
-  // Namespaced things of all namespaces, unless -n chooses one.
+  // Objects of all namespaces, unless -n chooses one.
   inspect::Scope scope{call.common.all_namespaces ? "" : call.common.ns, std::move(*labels)};
   const auto loaded = call.load_state();
   if (!loaded) return fail(loaded.error());

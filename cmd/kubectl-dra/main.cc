@@ -1,5 +1,5 @@
-// kubectl-dra: answers questions about devices, as `kubectl dra VERB` or by itself. Exit status: 0 yes, 1 no, 2 wrong
-// usage, 3 could not be found out.
+// kubectl-dra: answers questions about devices, as `kubectl dra VERB` or on its own. Exit status: 0 yes, 1 no, 2 wrong
+// usage, 3 unknown.
 #include <unistd.h>
 
 #include <cerrno>
@@ -130,13 +130,13 @@ RegisterVerb::RegisterVerb(Verb verb) {
   all.insert(std::upper_bound(all.begin(), all.end(), verb, before), std::move(verb));
 }
 
-// Nobody can be told if that fails.
+// If that fails, there is no way to report it.
 int complain(const std::string& message, inspect::Status status) {
   std::fprintf(stderr, "kubectl-dra: %s\n", inspect::printable(join(split(message, '\n'), " ")).c_str());
   return static_cast<int>(status);
 }
 
-// Everything or nothing: a pipe may be closed at the other end.
+// All or nothing: a pipe may be closed at the other end.
 bool print(const std::string& text) {
   size_t at = 0;
   while (at < text.size()) {

@@ -19,14 +19,14 @@ namespace dra::kubectl {
 
 // Flags that all verbs have.
 struct CommonFlags {
-  bool asks_feature_gates = false;  // the verb wants to know those of the server
-  bool without_devices = false;     // the verb has an answer where resource.k8s.io is not served
+  bool asks_feature_gates = false;  // the verb needs the server's feature gates
+  bool without_devices = false;     // the verb has an answer even if resource.k8s.io is not served
   std::string kubeconfig, context, server, ns, selector, output, from;
   std::string feature_gates, kubernetes_version, ignore_taints, strategy, topology_levels;
   bool all_namespaces = false, watch = false, no_headers = false, times = false;
 };
 
-// One run of a verb: its flags, its words, and the cluster when it asks for it.
+// One run of a verb: its flags, its words, and the cluster if the verb needs it.
 class Call {
  public:
   CommonFlags common;
@@ -37,22 +37,22 @@ class Call {
   // How long load() took: reading, decoding and, for a state, filling the packages that decide.
   Duration load_time{};
   using OnPage = std::function<Result<void>(std::string_view, std::string_view)>;
-  // The cluster, from the server or the snapshot; it lives as long as the call. `on_page` sees pages as a server sends
+  // The cluster, from the server or the snapshot; it lives as long as the call. `on_page` gets pages as a server sends
   // them.
   Result<const inspect::Objects*> load(const OnPage& on_page = nullptr);
-  // Only these kinds, and namespaced ones of ns() alone, within a time somebody at a keyboard waits: for completion.
+  // Only these kinds, and namespaced ones of ns() alone, with a timeout short enough for completion at a keyboard.
   Result<const inspect::Objects*> load_kinds(const std::vector<std::string>& kinds);
-  // load() gives this cluster from now on.
+  // Makes load() return this cluster from now on.
   void use(std::shared_ptr<const inspect::Objects> objects) { objects_ = std::move(objects); }
-  // The cluster in the packages that decide; as load().
+  // The cluster loaded into the packages that decide; errors as in load().
   Result<inspect::State*> load_state();
-  // One request to the server; taint and untaint alone use it to write.
+  // One request to the server; only taint and untaint use it to write.
   using Ask = std::function<Handle(client::RestClient&, client::RestClient::Done)>;
   Result<std::string> request(const Ask& ask);
   // The namespace of -n, or of the context (known once the cluster is loaded), or "default".
   std::string ns() const;
   Result<inspect::StateOptions> state_options() const;
-  // Columns of the terminal; elsewhere COLUMNS, or 80 for text and no end (0) for tables, which programs may read.
+  // Columns of the terminal; elsewhere COLUMNS, or 80 for text and no limit (0) for tables, which programs may read.
   size_t width() const;
   size_t table_width() const;
   const std::string& value(const std::string& name) { return values[name]; }
@@ -77,12 +77,12 @@ struct Verb {
   std::string usage;     // "top [nodes|classes|claims|namespaces]"
   std::vector<Flag> flags;
   size_t min_words = 0, max_words = 0;
-  // What can stand as the first word, for completion: words themselves, or "@pods", "@claims", "@workloads", "@nodes",
+  // What can be the first word, for completion: words themselves, or "@pods", "@claims", "@workloads", "@nodes",
   // "@devices".
   std::vector<std::string> completes;
   Result<inspect::Answer> (*run)(Call&) = nullptr;
   bool needs_cluster = true;  // false: flags about servers are not offered
-  bool can_watch = false;     // -w: asking again writes nothing and reads no standard input
+  bool can_watch = false;     // -w: running it again writes nothing and reads no standard input
 };
 
 const std::vector<Verb>& verbs();
@@ -96,17 +96,17 @@ class RegisterVerb {
 int complete(const std::vector<std::string>& words);
 // The script of `completion SHELL`; nothing for an unknown one.
 std::optional<std::string> completion_script(const std::string& shell);
-// Fills the call; nothing when it may run, else the exit status (help was printed, or an error).
+// Fills the call; nothing when it can run, else the exit status (help was printed, or an error).
 std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& arguments, Call& call);
-// The status that an error ends the program with.
+// The exit status for an error.
 inspect::Status status_of(const Error& error);
 // Prints the text on standard output; false: nobody reads it any more.
 bool print(const std::string& text);
-// A line on standard error; gives the status.
+// Prints a line on standard error; returns the status.
 int complain(const std::string& message, inspect::Status status);
-// Prints the answer and, on standard error, its notes; its status. Nothing: standard output is closed, which was said.
+// Prints the answer and, on standard error, its notes; returns its status. Nothing: standard output is closed.
 std::optional<int> show(const inspect::Answer& answer, const Call& call, inspect::Format format);
-// Asks until a signal ends it (with the status of the answer that is shown), or asking fails.
+// Asks again until a signal ends it (with the status of the shown answer), or until asking fails.
 int watch(const Verb& verb, const Call& call, inspect::Format format);
 
 }  // namespace dra::kubectl

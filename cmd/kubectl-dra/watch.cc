@@ -1,8 +1,8 @@
 // -w: asks again and again, and prints the answer when it changes.
 //
-// Each round reads the lists anew. A round begins 2 s after the one before at the earliest, and later where reading
-// takes long: at most a tenth of the time is spent on it. Ages alone are no change: rounds are compared as if all of
-// them had been read at the time of the first.
+// Each round reads the lists anew. A round begins at least 2 s after the previous one, and later if reading takes long:
+// reading takes at most a tenth of the time. Changed ages alone do not count as a change: rounds are compared as if all
+// of them had been read at the time of the first.
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,9 +19,9 @@ namespace {
 constexpr Duration kWatchEvery = std::chrono::seconds(2);
 constexpr Duration kRetryAtMost = std::chrono::seconds(30);
 constexpr Duration kGiveUpAfter = std::chrono::minutes(5);  // without an answer
-constexpr int kReadingShare = 9;                            // so many times as long as reading took is waited
+constexpr int kReadingShare = 9;                            // pause after a round, in multiples of its reading time
 
-// What Ctrl-C ends the program with: the status of the answer that is shown.
+// The exit status on Ctrl-C: that of the answer that is shown.
 std::atomic<int> g_status{static_cast<int>(inspect::Status::kUnknown)};
 static_assert(std::atomic<int>::is_always_lock_free);
 
@@ -68,7 +68,7 @@ int watch(const Verb& verb, const Call& call, inspect::Format format) {
   for (;; std::this_thread::sleep_for(pause)) {
     auto round = read_round(call);
     if (!round) {
-      // A server that is restarted comes back; what could not be read at all is said once and for all.
+      // A server that restarts comes back; a failure of the first read is final.
       if (!first || clock.mono_now() - answered > kGiveUpAfter)
         return complain(round.error().message(), status_of(round.error()));
       if (trouble.empty()) complain(round.error().message() + "; trying again", inspect::Status::kUnknown);
@@ -82,7 +82,7 @@ int watch(const Verb& verb, const Call& call, inspect::Format format) {
     const auto objects = round->call.load();
     if (!first) first = (*objects)->taken;
     const auto text = comparable(verb, *round, *first, format);
-    // What was there before is gone: that is an answer.
+    // What was shown before no longer exists: that is an answer.
     if (!text)
       return complain(text.error().message(), !shown.empty() && text.error().code() == Code::kNotFound
                                                   ? inspect::Status::kNo

@@ -1,7 +1,7 @@
-// AffinityTerms: the inter-pod affinity terms that pods on nodes carry, by term: on which nodes, how many.
+// AffinityTerms: the inter-pod affinity terms of the pods on nodes: for each distinct term, on which nodes, how often.
 //
-// Pods of one workload carry equal terms, so a pending pod is matched against a few terms instead of all pods. A term
-// is found by the label that its selector asks for. Not thread-safe.
+// Pods of one workload have equal terms, so a pending pod is matched against a few terms instead of all pods. A term is
+// looked up by the label that its selector requires. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,9 @@ struct AffinityTerm {
   Selector selector;
 
   static AffinityTerm of(const api::PodAffinityTerm& term, const std::string& own_namespace);
-  // A pod with these labels, in a namespace of this name and labels, is one that the term means.
+  // Whether the term matches a pod with these labels in a namespace of this name and labels.
   bool matches(const std::string& ns, const api::StringMap& ns_labels, const api::StringMap& labels) const;
-  // It selects namespaces by label: neither all nor none of them.
+  // It selects namespaces by label: some but not all of them.
   bool reads_namespace_labels() const;
   std::string text() const;
 };
@@ -53,15 +53,15 @@ class AffinityTerms {
     std::unordered_map<NodeIndex, Totals> on_nodes;
   };
 
-  // The terms of a pod, each held until release().
+  // Adds the terms of a pod, each until release().
   std::vector<Carried> acquire(const api::Pod& pod);
   void release(const std::vector<Carried>& carried);
   void add(const std::vector<Carried>& carried, NodeIndex node, int64_t sign);
 
-  // Those that mean a pod with these labels in this namespace. Valid until the next change.
+  // The terms that match a pod with these labels in this namespace. Valid until the next change.
   std::vector<const Entry*> matching(const std::string& ns, const api::StringMap& ns_labels,
                                      const api::StringMap& labels) const;
-  // Whether some term means a pod with these labels depends on the labels of its namespace.
+  // Whether the labels of its namespace decide if some term matches a pod with these labels.
   bool depend_on_labels_of(const std::string& ns, const api::StringMap& labels) const;
   size_t terms() const { return by_text_.size(); }
 

@@ -1,8 +1,8 @@
-// AssumedVolumes: PersistentVolumeClaims and PersistentVolumes among the facts of a cluster, including decisions about
-// them that are not written yet.
+// AssumedVolumes: PersistentVolumeClaims and PersistentVolumes of a cluster, with the decisions about them that are not
+// written yet.
 //
-// A claim for which a node was chosen counts as having it selected, and a volume chosen for a claim counts as reserved
-// for it, until none of the pods for which that was decided counts any more. What the server says wins. Not
+// A claim counts as having its chosen node selected, and a volume as reserved for the claim it was chosen for, as
+// long as one of the pods for which that was decided counts. The server's state takes precedence. Not
 // thread-safe.
 #pragma once
 
@@ -23,7 +23,7 @@ class AssumedVolumes {
  public:
   using Claim = std::shared_ptr<const api::PersistentVolumeClaim>;
   using Volume = std::shared_ptr<const api::PersistentVolume>;
-  // How long the volume of a claim that was just bound may be unknown: the two come from different watches.
+  // How long the volume of a newly bound claim may be unknown: the two come from different watches.
   static constexpr Duration kWatchLag = std::chrono::seconds(10);
 
   // Both must outlive it.
@@ -34,12 +34,12 @@ class AssumedVolumes {
   void remove_claim(const std::string& key);
   void remove_volume(const std::string& name);
 
-  // The pod gets this plan on the node, in place of what was assumed for it before. `ns`: its namespace.
+  // Assumes this plan for the pod on the node, in place of any earlier one. `ns`: the pod's namespace.
   void assume(const std::string& pod_uid, const std::string& ns, const std::string& node, const VolumePlan& plan);
   void forget(const std::string& pod_uid);
   bool has(const std::string& pod_uid) const { return by_pod_.contains(pod_uid); }
 
-  // As the server has it; nullptr when there is none.
+  // As the server has it, without assumptions; nullptr when there is none.
   Claim claim(const std::string& key) const;
   Volume volume(const std::string& name) const;
   // The claim was bound a moment ago and its volume is not known yet.

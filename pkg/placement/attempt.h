@@ -1,4 +1,4 @@
-// Attempt: one pod while it is decided; what the plugins of plugins.h share. Internal to pkg/placement.
+// Attempt: one pod while it is decided; the state that plugins (plugins.h) share. Internal to pkg/placement.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,7 @@ struct Attempt {
     decision.pod_reason = std::move(reason);
   }
 
-  // Calls f(node) -> Verdict for the candidates that nobody refused yet.
+  // Calls f(node) -> Verdict for the candidates that no plugin has refused yet.
   template <class F>
   void filter(F&& f) {
     for (size_t i = 0; i < decision.candidates.size(); ++i)
@@ -36,7 +36,7 @@ struct Attempt {
   }
 };
 
-// A verdict that names one reason, by its place in the plugin's list.
+// A verdict with one reason, given by its position in the plugin's list.
 inline Verdict refuse(Plugin plugin, bool unresolvable, unsigned reason = 0) {
   return {plugin, unresolvable, uint64_t{1} << reason};
 }

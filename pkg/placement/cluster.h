@@ -6,8 +6,8 @@
 //   cluster.set_pod(*pod, pod->node_name, false);
 //   Decision decision = decide(cluster, *needs);   // decision.h
 //
-// A pod may be on a node that is not known (yet): it counts as soon as the node is. Not thread-safe: decide() updates
-// caches (label columns, counts of pods by selector) that are kept up to date afterwards.
+// A pod may be on a node that is not known (yet): it counts as soon as the node is known. Not thread-safe: decide()
+// updates caches (label columns, counts of pods by selector) that are kept up to date afterwards.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,12 @@
 
 namespace dra::placement {
 
-// The figures that every decision reads of every node, close together.
+// The fields of a node that every decision reads, close together in memory.
 struct NodeRow {
   bool known = false;  // there is a Node object
   bool unschedulable = false;
   bool deleting = false;
-  uint32_t taints = 0;                                               // number of its set of taints
+  uint32_t taints = 0;                                               // number of its distinct set of taints
   int64_t cpu = 0, memory = 0, ephemeral_storage = 0, max_pods = 0;  // allocatable
   int64_t used_cpu = 0, used_memory = 0, used_ephemeral_storage = 0, pods = 0;
   int64_t score_cpu = 0, score_memory = 0;  // in use as scores count it
@@ -80,7 +80,7 @@ class Cluster {
   const PlacedPod* pod(std::string_view uid) const;
   std::vector<std::string> assumed_pods() const;
 
-  // While it lives the pod counts nowhere: it is no obstacle to itself.
+  // While this object lives the pod counts nowhere, so that it is no obstacle to its own placement.
   class Aside {
    public:
     Aside(Cluster& cluster, std::string_view uid);
@@ -97,13 +97,13 @@ class Cluster {
   const std::vector<NodeIndex>& nodes() const;
   std::optional<NodeIndex> find_node(std::string_view name) const;  // known ones only
   size_t slots() const { return rows_.size(); }                     // every NodeIndex is below
-  // Grows when a NodeIndex comes to mean another name. At least 1.
+  // Grows when a NodeIndex is reused for another name. At least 1.
   uint64_t slots_version() const { return slots_version_; }
   const NodeRow& row(NodeIndex node) const { return rows_[node]; }
   const NodeRest& rest(NodeIndex node) const { return rest_[node]; }
   const std::vector<api::Taint>& taints(uint32_t set) const { return taint_sets_[set].taints; }
   size_t taint_sets() const { return taint_sets_.size(); }
-  // How many nodes have the image, by image_hash(), when a node was set last.
+  // How many nodes had the image, by image_hash(), when a node was last set.
   size_t nodes_with_image(uint64_t name_hash) const;
   // How many pods on known nodes name the claim ("namespace/name") as a persistentVolumeClaim.
   size_t users_of_claim(const std::string& key) const;
@@ -118,7 +118,7 @@ class Cluster {
   const PodCounts::PerNode& matching(const PodQuery& query) const { return counts_.matching(query); }
   void begin_decision() const;
 
-  // For tests: what is kept.
+  // For tests: how many of each are stored.
   size_t kept_nodes() const { return by_name_.size(); }
   size_t kept_label_sets() const { return counts_.sets(); }
   size_t kept_terms() const { return terms_.terms(); }

@@ -55,7 +55,7 @@ void run_filters(Attempt& attempt) {
   filter_resources(attempt);
 }
 
-// PreFilters first, in order; the first refusal of the whole pod ends the attempt.
+// Runs the PreFilters first, in order; the first that refuses the whole pod ends the attempt.
 void run(Attempt& attempt) {
   prefilter_node_affinity(attempt);
   if (attempt.stopped()) return;
@@ -80,9 +80,9 @@ void run(Attempt& attempt) {
   filter_inter_pod_affinity(attempt);
 }
 
-// There are few scores and there may be many nodes: each finds its place by counting.
+// There are few distinct scores and perhaps many nodes, so this is a counting sort.
 std::vector<RankedNode> best_first(const Scores& scores) {
-  std::array<size_t, kMaxTotalScore + 1> place{};  // by how much is missing to the most
+  std::array<size_t, kMaxTotalScore + 1> place{};  // by the distance to the highest score
   const auto missing = [](int64_t score) {
     return static_cast<size_t>(std::clamp<int64_t>(kMaxTotalScore - score, 0, kMaxTotalScore));
   };
@@ -274,7 +274,7 @@ std::string Decision::summary() const {
   if (error) return *error;
   if (pod_refused_by != Plugin::kNone) return of + ": " + pod_reason + ".";
   if (examined == 0) return "0/0 nodes are available: there are no nodes.";
-  std::map<std::pair<Plugin, uint64_t>, size_t> kinds;  // few: words are made once for each
+  std::map<std::pair<Plugin, uint64_t>, size_t> kinds;  // few: the words are made once for each
   for (const Verdict& verdict : verdicts)
     if (verdict.plugin != Plugin::kNone) ++kinds[{verdict.plugin, verdict.reasons}];
   std::map<std::string, size_t> counts;

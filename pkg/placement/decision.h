@@ -1,4 +1,4 @@
-// Placement: which nodes a pod may go to, in which order, and why not to the others.
+// Placement: on which nodes a pod can run, in which order, and why not on the others.
 //
 //   Result<PodNeeds> needs = PodNeeds::of(pod);
 //   Decision decision = decide(cluster, *needs);
@@ -23,7 +23,7 @@
 
 namespace dra::placement {
 
-// In the order in which they refuse.
+// In the order in which they are applied.
 enum class Plugin : uint8_t {
   kNone,
   kNodeDeletion,  // ours: a node that is being deleted takes no pods
@@ -42,14 +42,14 @@ enum class Plugin : uint8_t {
 };
 std::string_view plugin_name(Plugin plugin);
 
-// Which of the rules depend on volumes. A caller that does not watch storage leaves them out.
+// Whether the rules that depend on volumes apply. A caller that does not watch storage leaves them out.
 enum class Volumes : uint8_t { kIgnored, kChecked };
 
-// What a pod needs, worked out once. Refers to the pod, which must outlive it.
+// What a pod needs, computed once. Refers to the pod, which must outlive it.
 class PodNeeds {
  public:
-  // `ignored`: see pending_charge(). An error says that the pod asks too much (api::check_bounds), or names the field
-  // that cannot be read: a quantity or a label selector.
+  // `ignored`: see pending_charge(). The error says that the pod has too many rules (api::check_bounds), or names the
+  // field that cannot be read: a quantity or a label selector.
   static Result<PodNeeds> of(const api::Pod& pod, const std::function<bool(const std::string&)>& ignored = nullptr);
 
   const api::Pod& pod() const { return *pod_; }
@@ -57,7 +57,7 @@ class PodNeeds {
   const std::vector<AffinityTerm>& affinity() const { return affinity_; }            // required
   const std::vector<AffinityTerm>& anti_affinity() const { return anti_affinity_; }  // required
 
-  // Its rules read labels of namespaces: some term selects namespaces other than all or none.
+  // Its rules read labels of namespaces: some term selects some but not all namespaces.
   bool reads_namespaces() const;
   // It has volumes that are claims.
   bool reads_storage() const;
@@ -69,7 +69,7 @@ class PodNeeds {
   std::vector<AffinityTerm> affinity_, anti_affinity_;
 };
 
-// Why a node was refused: by the first plugin that did.
+// Why a node was refused, by the first plugin that refused it.
 struct Verdict {
   Plugin plugin = Plugin::kNone;  // kNone: not refused
   bool unresolvable = false;      // preemption cannot help (UnschedulableAndUnresolvable)
@@ -79,7 +79,7 @@ struct Verdict {
 struct RankedNode {
   NodeIndex node = 0;
   int64_t score = 0;      // 0 to kMaxTotalScore
-  int64_t preferred = 0;  // of it: what the pod prefers (node and pod affinity, taints, spreading)
+  int64_t preferred = 0;  // the part of it that the pod prefers (node and pod affinity, taints, spreading)
 };
 inline constexpr int64_t kMaxTotalScore = 1200;
 
@@ -92,31 +92,31 @@ struct VolumePlan {
 struct DecisionOptions {
   Volumes volumes = Volumes::kChecked;
   bool keep_plans = false;  // fill Decision::plans
-  // Score only what the pod prefers, and leave the nodes in the order of the candidates: for a caller who weighs all of
-  // them anyway (best-fit).
+  // Score only what the pod prefers, and leave the nodes in the order of the candidates: for a caller that weighs all
+  // of them anyway (best-fit).
   bool preferences_only = false;
   // Only these nodes, in this order; nullptr: all. Other nodes still count for spreading and affinity.
   const std::vector<NodeIndex>* only = nullptr;
 };
 
 struct Decision {
-  // Those the pod may go to: highest score first, ties in the order of the candidates (see preferences_only).
+  // Where the pod can run: highest score first, ties in the order of the candidates (see preferences_only).
   std::vector<RankedNode> nodes;
   std::vector<NodeIndex> candidates;
   std::vector<Verdict> verdicts;  // of the candidates
-  // The pod was refused before any node was looked at: by this plugin (always UnschedulableAndUnresolvable).
+  // The plugin that refused the pod before any node was examined (always UnschedulableAndUnresolvable).
   Plugin pod_refused_by = Plugin::kNone;
   std::string pod_reason;
   // The attempt failed: an object that the rules need is broken. Nothing else is set.
   std::optional<std::string> error;
   std::map<NodeIndex, VolumePlan> plans;
-  // NodeAffinity's name terms left the candidates only; so many others count as refused by no plugin in particular.
+  // NodeAffinity's name terms narrowed the candidates; the other `not_named` nodes count as refused by no plugin.
   bool narrowed_by_name = false;
   size_t not_named = 0;
 
   // Some node was refused because of where other pods are, or are not.
   bool depends_on_pods() const;
-  // Some node was refused for something that a pod which leaves may change, or nobody can say.
+  // Some node was refused for a reason that may end when a pod leaves, or that cannot be judged.
   bool depends_on_capacity() const;
 
   // In kube-scheduler's words and order.
@@ -124,12 +124,12 @@ struct Decision {
   // "0/5 nodes are available: 2 node(s) were unschedulable, 3 Insufficient cpu." At most 1 KiB.
   std::string summary() const;
 
-  // The pod's resources beside cpu, memory and ephemeral storage, which bits of a verdict stand for.
+  // The pod's resources beside cpu, memory and ephemeral storage, which have bits of a verdict.
   std::vector<std::string> other_resources;
 };
 
 Decision decide(const Cluster& cluster, const PodNeeds& needs, const DecisionOptions& options = {});
-// What would be done about the pod's volumes on the node, as this decision says it (made with keep_plans).
+// What this decision would do about the pod's volumes on the node (made with keep_plans).
 VolumePlan plan_on(NodeIndex node, Decision decision);
 
 }  // namespace dra::placement

@@ -1,4 +1,4 @@
-// The words and the order of answers. Whether they are kube-scheduler's: dra-conformance placement.
+// The words and the order of answers. dra-conformance placement compares them with kube-scheduler's.
 #include "pkg/placement/decision.h"
 
 #include <gmock/gmock.h>
@@ -103,7 +103,7 @@ TEST(Decision, TermsOfPodAffinityAreBounded) {
   EXPECT_THAT(needs.error().message(), HasSubstr("one of pod affinity or spread counts 16"));
 }
 
-// 100 pods with 2,000 terms each made each of 2,000 nodes' decisions take 0.3 s, and every other pod wait for seconds.
+// 100 pods with 2,000 terms each made a decision over 2,000 nodes take 0.3 s, and every other pod wait for seconds.
 TEST(Decision, NodeTermsValuesAndTolerationsAreBoundedTogether) {
   api::Pod pod = pod_of("{}");
   api::NodeSelectorRequirement in{"key", "In", std::vector<std::string>(api::kMaxSchedulingParts - 3, "value")};

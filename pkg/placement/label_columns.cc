@@ -40,7 +40,7 @@ const LabelColumn& LabelColumns::column(const std::string& key) {
   return *column;
 }
 
-// Also forgets columns most of whose values no node has any more: nodes that come and go leave their names behind.
+// Also forgets columns most of whose values no node has any more: deleted nodes leave their names behind.
 void LabelColumns::trim() {
   std::erase_if(columns_, [this](const auto& entry) { return entry.second->values.size() > 2 * known_ + 64; });
   while (columns_.size() > kMaxColumns)

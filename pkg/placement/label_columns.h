@@ -1,7 +1,7 @@
-// LabelColumns: the labels of all nodes, by column: for a key, the number of each node's value.
+// LabelColumns: the labels of all nodes as one column per key, which holds the number of each node's value.
 //
-// A rule that reads one label of 5,000 nodes compares small numbers instead of searching 5,000 maps. Columns are made
-// when a key is first asked for and kept up to date from then on; trim() forgets those not asked for lately, so that
+// A rule that reads one label of 5,000 nodes compares small numbers instead of searching 5,000 maps. A column is made
+// when its key is first needed and kept up to date from then on; trim() forgets those not used recently, so that
 // selectors with ever new keys cost time, not memory. Not thread-safe.
 #pragma once
 
@@ -26,7 +26,7 @@ struct LabelColumn {
   int32_t find(std::string_view value) const;
 
   std::vector<int32_t> of_node;
-  std::vector<std::string> values;  // by number; some may be in use no more
+  std::vector<std::string> values;  // by number; some may no longer be in use
   std::unordered_map<std::string, int32_t, StringHash, std::equal_to<>> numbers;
   uint64_t last_use = 0;
 };
@@ -35,7 +35,7 @@ class LabelColumns {
  public:
   static constexpr size_t kMaxColumns = 256;
 
-  // `labels` must live until the next call for the node; nullptr: the node is gone.
+  // `labels` must live until the next call for the node; nullptr: the node was deleted.
   void set(NodeIndex node, const api::StringMap* labels);
   // The same labels are now at this address.
   void moved(NodeIndex node, const api::StringMap* labels) { labels_[node] = labels; }

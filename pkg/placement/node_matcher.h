@@ -1,7 +1,7 @@
 // NodeMatcher: a pod's nodeSelector and required node affinity, or any node selector, against many nodes.
 //
-// For many nodes the rules are worked out once per value of each label that they read (LabelColumn); for a few nodes
-// the labels are looked up. The answers are those of api::matches().
+// For many nodes the rules are evaluated once per value of each label that they read (LabelColumn); for a few nodes the
+// labels are looked up. The answers are those of api::matches().
 #pragma once
 
 #include <memory>
@@ -31,7 +31,7 @@ class TermMatcher {
 
 class NodeMatcher {
  public:
-  // `many`: more nodes are going to be asked about than columns are worth making for. All must outlive it.
+  // `many`: so many nodes will be matched that making columns pays off. All arguments must outlive it.
   NodeMatcher(const Cluster& cluster, const api::StringMap& node_selector,
               const std::optional<api::NodeSelector>& required, bool many);
   NodeMatcher(const Cluster& cluster, const api::Pod& pod, bool many);
@@ -43,7 +43,7 @@ class NodeMatcher {
   const api::StringMap& node_selector_;
   const std::optional<api::NodeSelector>& required_;
   bool many_;
-  // nodeSelector as column and number of the wanted value.
+  // nodeSelector as columns and the numbers of the required values.
   std::vector<std::pair<const LabelColumn*, int32_t>> wanted_;
   std::vector<TermMatcher> terms_;
 };

@@ -4,7 +4,7 @@
 //   for (const RankedNode& node : decision.nodes) order.push_back(numbers.of(node.node));
 //
 // A look-up by name for each of 5,000 nodes costs more than the rest of a decision, so each name is looked up once. The
-// inventory never gives a name another number; a cluster gives its slots to other names now and then, which follow()
+// inventory never changes the number of a name; a cluster sometimes reuses a slot for another name, which follow()
 // notices. One cluster and one inventory for the life of the table; one thread.
 #pragma once
 
@@ -26,7 +26,7 @@ class NodeNumbers {
     version_ = cluster.slots_version();
     numbers_.assign(cluster.slots(), inventory::kNone);
   }
-  // Of a slot that has a name; follow() must have seen it.
+  // `node` must have a name, and follow() must have seen it.
   inventory::NodeId of(NodeIndex node) {
     inventory::NodeId& number = numbers_[node];
     if (number == inventory::kNone) number = inventory_.node_id(cluster_->rest(node).name);

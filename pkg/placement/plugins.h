@@ -1,6 +1,6 @@
 // The filters and scores of the default profile, one file each in plugins/. Internal to pkg/placement.
 //
-// A filter judges the candidates that the filters before it left; a score adds its weighted share, 0 to 100 times the
+// A filter judges the candidates that earlier filters have left; a score adds its weighted share, 0 to 100 times the
 // weight, to each feasible node. The rules are those of kube-scheduler 1.36.2.
 #pragma once
 
@@ -15,18 +15,18 @@ namespace dra::placement {
 
 using Words = std::vector<std::string_view>;  // the reasons of a plugin, by bit of Verdict::reasons
 
-// The nodes that are left, and their totals.
+// The remaining nodes and their total scores.
 struct Scores {
   std::vector<NodeIndex> nodes;
   std::vector<int64_t> totals;
-  std::vector<int64_t> preferred;  // of the totals: what the pod prefers
+  std::vector<int64_t> preferred;  // the part of the totals that the pod prefers
 };
 
 void filter_node_deletion(Attempt& attempt);
 void filter_node_unschedulable(Attempt& attempt);
 void filter_node_name(Attempt& attempt);
 void filter_taints(Attempt& attempt);
-// May refuse the pod, or leave only the nodes that all terms name.
+// May refuse the pod, or leave only the nodes that every term allows by name.
 void prefilter_node_affinity(Attempt& attempt);
 void filter_node_affinity(Attempt& attempt);
 void filter_ports(Attempt& attempt);
@@ -74,7 +74,7 @@ extern const Words kVolumeRestrictionWords, kVolumeBindingWords, kTopologySpread
 
 inline constexpr int64_t kMaxPluginScore = 100;
 
-// The label of pods of a namespace for which a term of the pending pod is meant.
+// The namespaces whose pods a term of the pending pod can match.
 NamespaceSet namespaces_of(const Cluster& cluster, const AffinityTerm& term);
 
 }  // namespace dra::placement

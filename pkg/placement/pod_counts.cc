@@ -11,7 +11,7 @@ std::string label_set_text(const std::string& ns, const api::StringMap& labels) 
   return out;
 }
 
-// Every part's anchor is a label of what matches; the first will do.
+// Each part's anchor is a label of every matching pod; the first is enough.
 const std::string& anchor_of(const PodQuery& query) {
   static const std::string kNoAnchor;
   for (const PodQuery::Part& part : query.parts)
@@ -134,7 +134,7 @@ void PodCounts::forget(QueryId id) {
   queries_.erase(known);
 }
 
-// Forgets an eighth at once: finding the oldest costs a look at all.
+// Forgets an eighth at once: finding the oldest means visiting all of them.
 void PodCounts::trim() {
   if (queries_.size() <= kMaxQueries) return;
   std::vector<std::pair<uint64_t, QueryId>> by_age;

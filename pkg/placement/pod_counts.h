@@ -4,8 +4,8 @@
 //   counts.add(labels, node, terminating, +1);
 //   for (const auto& [node, count] : counts.matching(query)) ...
 //
-// A query is answered from all label sets of its namespaces once, and kept up to date from then on: a pod costs the
-// queries that it matches. trim() forgets the queries not asked for lately. Not thread-safe.
+// A query is first answered from all label sets of its namespaces and kept up to date from then on: a pod then costs
+// only the queries that it matches. trim() forgets the queries not used recently. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace dra::placement {
 
-// Pods that are in one of the namespaces and match the selector, for every part.
+// Pods that are in one of a part's namespaces and match its selector, for every part.
 struct PodQuery {
   struct Part {
     NamespaceSet namespaces;
@@ -43,7 +43,7 @@ class PodCounts {
   };
   using PerNode = std::unordered_map<NodeIndex, Count>;
 
-  // Each acquire() needs one release(); pods of the set must have been taken off before the last one.
+  // Each acquire() needs one release(); remove all pods of the set before the last one.
   SetId acquire(const std::string& ns, const api::StringMap& labels);
   void release(SetId set);
   void add(SetId set, NodeIndex node, bool terminating, int32_t change);

@@ -9,7 +9,7 @@
 namespace dra::placement {
 namespace {
 
-// Exact until everything is summed: rounding each container up would ask for more than kube-scheduler does.
+// Exact until everything is summed: rounding each container up would request more than kube-scheduler does.
 using Exact = std::map<std::string, api::Quantity, std::less<>>;
 
 Result<Exact> exact_of(const api::ResourceList& list) {
@@ -24,7 +24,7 @@ Result<Exact> exact_of(const api::ResourceList& list) {
   return out;
 }
 
-// A sum with more digits than a quantity can have is more than any node offers, and so is the larger operand.
+// A sum with more digits than a quantity can have exceeds every node, and so does the larger operand.
 void add_to(Exact& sum, const Exact& more) {
   for (const auto& [name, quantity] : more) {
     api::Quantity& total = sum[name];
@@ -57,7 +57,7 @@ bool resize_infeasible(const api::Pod& pod) {
   return false;
 }
 
-// The most of spec, what is in force and what is allocated.
+// The largest of spec, what is in force and what is allocated.
 Result<Exact> resized(const api::Pod& pod, const api::ResourceList& spec, const api::ResizedResources& status) {
   Result<Exact> out = exact_of(status.in_force);
   if (!out) return out;
@@ -82,10 +82,10 @@ enum class Counted { kSpec, kSpecAndStatus };
 struct Counting {
   Counted counted = Counted::kSpec;
   bool pod_level = true;
-  Exact defaults;  // of containers that do not name the resource
+  Exact defaults;  // for containers that do not name the resource
 };
 
-// What scores count for containers that do not say.
+// What scores count for containers without requests.
 Exact score_defaults() {
   return {{"cpu", api::Quantity::from_scaled(100, -3)}, {"memory", api::Quantity::from_int64(200 << 20)}};
 }
@@ -189,7 +189,7 @@ bool has_pod_level_requests(const api::Pod& pod) {
                                          [](const auto& entry) { return pod_level_resource(entry.first); });
 }
 
-// With pod-level requests a default stands in only for a resource that nobody names.
+// With pod-level requests a default applies only to a resource that no container names.
 Exact bound_score_defaults(const api::Pod& pod, const Exact& requests) {
   Exact out = score_defaults();
   if (has_pod_level_requests(pod))

@@ -1,5 +1,5 @@
-// What a pod asks of a node, in the units of kube-scheduler: cpu in thousandths, everything else in whole units (bytes,
-// counts), rounded up after everything was summed.
+// What a pod requests of a node, in the units of kube-scheduler: cpu in thousandths, everything else in whole units
+// (bytes, counts), rounded up after summing.
 //
 // Sums saturate at the ends of int64 instead of wrapping. Plain values.
 #pragma once
@@ -22,15 +22,15 @@ using Amounts = std::map<std::string, int64_t, std::less<>>;
 int64_t saturating_add(int64_t a, int64_t b);
 int64_t amount_of(const Amounts& amounts, std::string_view name);
 
-// An error names the resource whose quantity cannot be read.
+// The error names the resource whose quantity cannot be read.
 Result<Amounts> amounts_of(const api::ResourceList& list);
 
-// What one pod asks for.
+// What one pod requests.
 struct Charge {
   int64_t cpu = 0;
   int64_t memory = 0;
   int64_t ephemeral_storage = 0;
-  // As scores count it: a container that does not say asks for 100m and 200Mi.
+  // As scores count it: a container without a request counts 100m and 200Mi.
   int64_t score_cpu = 0;
   int64_t score_memory = 0;
   std::vector<std::pair<std::string, int64_t>> others;  // more than 0, by name
@@ -38,20 +38,20 @@ struct Charge {
   bool operator==(const Charge&) const = default;
 };
 
-// What a pod that waits for a node asks for: the sum over containers and sidecars, or what some init container needs
-// beside the sidecars started before it, whichever is more; pod-level requests replace that for the resources they
-// name; overhead comes on top (KEP-753, KEP-2837, k8s.io/component-helpers resource.PodRequests). Resources for which
-// `ignored` is true are left out (those that a claim provides instead of the node). An error names the container and
-// resource.
+// The requests of a pending pod: the sum over containers and sidecars, or what some init container needs beside the
+// sidecars started before it, whichever is more; pod-level requests replace that for the resources they name;
+// overhead is added (KEP-753, KEP-2837, k8s.io/component-helpers resource.PodRequests). Resources for which
+// `ignored` is true are left out (those that a claim provides instead of the node). The error names the container
+// and resource.
 Result<Charge> pending_charge(const api::Pod& pod, const std::function<bool(const std::string&)>& ignored = nullptr);
 
-// What a bound pod takes from its node. While it is resized in place that is the most of what its spec asks for, what
-// the kubelet has allocated and what is in force, per container and for the whole pod; its spec does not count when the
+// What a bound pod takes from its node. During an in-place resize that is the largest of its spec's request, what the
+// kubelet has allocated and what is in force, per container and for the whole pod; the spec does not count once the
 // kubelet has called the resize infeasible (KEP-1287, KEP-5419). Requests that cannot be read count as nothing: the API
-// server does not let such pods in.
+// server does not accept such pods.
 Charge bound_charge(const api::Pod& pod);
 
-// The same port and protocol, and the same address unless one of them is 0.0.0.0, which is all addresses.
+// Same port and protocol, and the same address unless one of them is 0.0.0.0, which covers all addresses.
 bool ports_conflict(const api::HostPort& a, const api::HostPort& b);
 
 }  // namespace dra::placement

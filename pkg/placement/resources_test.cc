@@ -28,7 +28,7 @@ Charge pending(const std::string& spec) {
 }
 
 TEST(PendingCharge, InitContainersSidecarsAndOverhead) {
-  // Running: 1 + sidecar 0.5 = 1.5. Starting: init 2 beside no sidecar, then 1.2 beside sidecar 0.5 = 1.7. Overhead
+  // Running: 1 + sidecar 0.5 = 1.5. Starting: init 2 without a sidecar, then 1.2 beside sidecar 0.5 = 1.7. Overhead
   // 0.1.
   const Charge charge =
       pending(R"({"containers": [{"name": "a", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}],
@@ -91,7 +91,7 @@ TEST(PendingCharge, IgnoredResourcesAreNotAskedOfTheNode) {
               ElementsAre());
 }
 
-// KEP-1287: what a container asks for, has and is promised, whichever is most; its spec is void once refused.
+// KEP-1287: the largest of what a container requests, has and was allocated; its spec is void once it is infeasible.
 Charge bound(const std::string& status) {
   return bound_charge(pod_with(R"({"nodeName": "n",
       "containers": [{"name": "a", "resources": {"requests": {"cpu": "2", "memory": "1Gi"}}}],
@@ -101,7 +101,7 @@ Charge bound(const std::string& status) {
 
 TEST(BoundCharge, ResizesInPlace) {
   EXPECT_EQ(bound("{}").cpu, 3000);
-  // Shrinking from 4 to 2: 4 until it has happened.
+  // Shrinking from 4 to 2: counts 4 until the resize is done.
   const Charge shrinking = bound(R"({"containerStatuses": [{"name": "a", "resources": {"requests": {"cpu": "4"}},
                                      "allocatedResources": {"cpu": "3", "memory": "2Gi"}}]})");
   EXPECT_EQ(shrinking.cpu, 5000);
@@ -111,7 +111,7 @@ TEST(BoundCharge, ResizesInPlace) {
   EXPECT_EQ(bound(R"({"initContainerStatuses": [{"name": "s", "resources": {"requests": {"cpu": "5"}}}]})").cpu, 7000);
 }
 
-// Growing from 1 to 2: deferred keeps the claim on the 2, infeasible gives it up.
+// Growing from 1 to 2: while deferred the pod still claims 2; infeasible, it does not.
 TEST(BoundCharge, PendingResizes) {
   const auto pending_because = [](const std::string& reason) {
     return bound(R"({"conditions": [{"type": "PodResizePending", "status": "True", "reason": ")" + reason +

@@ -8,7 +8,7 @@
 namespace dra::placement {
 namespace {
 
-// No label and no operator contains these.
+// Neither labels nor operators contain these.
 constexpr char kNext = '\x1f';
 constexpr char kEnd = '\x1e';
 

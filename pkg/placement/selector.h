@@ -1,5 +1,5 @@
-// Selector: a label selector in the form by which facts about pods are kept: parsed once, with a text that is equal for
-// equal selectors, and with the label that it asks for, so that only selectors that can match are tried.
+// Selector: a parsed label selector, with a text that is equal for equal selectors and with a label that every match
+// has, so that an index tries only the selectors that can match.
 //
 // Plain value.
 #pragma once
@@ -16,7 +16,7 @@ class Selector {
  public:
   // Matches nothing.
   Selector() = default;
-  // An absent selector, or one that cannot be parsed, matches nothing; an empty one everything.
+  // An absent selector, or one that cannot be parsed, matches nothing; an empty one matches everything.
   explicit Selector(const std::optional<api::LabelSelector>& selector);
   static Selector everything() { return Selector(api::LabelSelector{}); }
 
@@ -28,7 +28,7 @@ class Selector {
   bool matches_everything() const { return !nothing_ && requirements_.empty(); }
   // Equal for equal selectors, whatever the order of their requirements.
   const std::string& text() const { return text_; }
-  // A label that whatever matches has, as anchor_text() writes it; empty when there is none.
+  // A label that everything it matches has, as anchor_text() writes it; empty when there is none.
   const std::string& anchor() const { return anchor_; }
 
  private:

@@ -1,6 +1,6 @@
 // StorageFacts and WorkloadFacts: what filters read about volumes and about the controllers of pods, by name.
 //
-// Plain stores: whoever watches the kinds puts objects in and takes them out. Not thread-safe.
+// Plain stores: the code that watches these kinds adds and removes the objects. Not thread-safe.
 #pragma once
 
 #include <map>
@@ -39,7 +39,7 @@ class ObjectsByKey {
   std::map<std::string, std::shared_ptr<const T>> objects_;
 };
 
-// Objects that are looked for by one of their fields, too.
+// Objects that are also looked up by one of their fields.
 template <class T, std::string T::*Field>
 class ObjectsByField {
  public:
@@ -88,7 +88,7 @@ struct WorkloadFacts {
   ObjectsByKey<api::StatefulSet> stateful_sets;
 };
 
-// The claim has its volume, and kube-controller-manager is done with both.
+// The claim has its volume, and kube-controller-manager has finished binding both.
 bool is_bound(const api::PersistentVolumeClaim& claim);
 // The class of a claim: its beta annotation or spec.storageClassName; "" without one.
 std::string class_of(const api::PersistentVolumeClaim& claim);

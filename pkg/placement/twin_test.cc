@@ -1,5 +1,5 @@
-// The facts that a Cluster keeps up to date against two slow ones: a Cluster made anew from all objects, for
-// everything, and for the filters that count pods a reading of the rules that walks over all pods.
+// Compares the facts that a Cluster keeps up to date with two slow twins: a Cluster rebuilt from all objects, for
+// everything, and, for the filters that count pods, a reading of the rules that walks over all pods.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -25,7 +25,7 @@ bool selects(const std::optional<api::LabelSelector>& selector, const api::Strin
   return selector && api::matches(*selector, labels);
 }
 
-// `pending`: the owner's namespace selector is also tried on no labels at all.
+// `pending`: the namespace selector of the owner's term is also tried on an empty set of labels.
 bool term_means(const World& world, const api::PodAffinityTerm& term, const api::Pod& owner, const api::Pod& other,
                 bool pending) {
   const std::string& ns = other.metadata.ns;
@@ -47,7 +47,7 @@ const std::string* label(const api::Node& node, const std::string& key) {
   return found == node.metadata.labels.end() ? nullptr : &found->second;
 }
 
-// Every pod that is on a known node.
+// Every pod on a known node.
 template <class F>
 void each_placed(const World& world, F&& f) {
   for (const auto& [uid, pod] : world.pods) {
@@ -311,7 +311,7 @@ void compare(const World& world, const Cluster& cluster, const api::Pod& pod) {
   std::set<std::string> feasible;
   for (const auto& [name, score] : scores) feasible.insert(name);
   EXPECT_EQ(feasible, obviously_feasible(world, pod));
-  // Asked about one node, the answer for it is the same.
+  // A decision about one node alone gives the same answer for it.
   for (const NodeIndex node : cluster.nodes()) {
     const std::vector<NodeIndex> only = {node};
     DecisionOptions options;

@@ -33,7 +33,7 @@ void Mix::refresh() {
   kinds_.resize(counts_.size());
   for (size_t kind = 0; kind < counts_.size(); ++kind) {
     Counts& counts = counts_[kind];
-    // Weights are brought back to about 1 before they grow out of bounds.
+    // Rescales the weights to about 1 before they overflow.
     for (double& devices : counts.devices) devices /= weight_;
     counts.cpu_milli /= weight_;
     counts.whole_devices /= weight_;

@@ -1,12 +1,12 @@
-// Mix: what requests have asked for lately, per kind of device, and the prices that follow from it.
+// Mix: what requests have recently asked for, per kind of device, and the prices that follow from it.
 //
 //   mix.note(Seen{claim_hash, kind, cells, count, cpu_milli});   // once a request, found or not
 //   if (mix.stale()) mix.refresh();
 //   const Kind& kind = mix.kind(k);                     // prices and cores per device, as of the last refresh
 //
-// A request counts once, however often it is asked again. Old requests are forgotten slowly: after kMemory newer ones a
-// request counts half. Prices are made anew after 100 requests, then whenever half as many again have come, and then
-// every kMemory: seldom, because everything that is worked out from them starts afresh. A restarted manager notes what
+// A request counts once, however often it is decided again. Old requests fade: after kMemory newer ones a request
+// counts half. Prices are recomputed after 100 requests, then whenever half as many again have come, and then every
+// kMemory requests: rarely, because everything derived from them is then recomputed too. A restarted manager notes what
 // the claims in the cluster ask for (pkg/manager/mix_seed.h).
 //
 // Deterministic; one thread; bounded by kMaxKinds and kMaxRemembered.
@@ -25,12 +25,12 @@ struct Seen {
   uint32_t kind = 0;
   uint32_t cells = kCells;  // of each device; kCells: a whole one
   uint32_t count = 1;       // devices
-  int64_t cpu_milli = 0;    // that the pod wants beside them; negative: not known
+  int64_t cpu_milli = 0;    // that the pod requests beside them; negative: not known
 };
 
 struct Kind {
   PriceTable prices = price_rests({});
-  // How much CPU of a node one device of this kind goes with; 0: nobody knows yet.
+  // How much CPU of a node goes with one device of this kind; 0: not known yet.
   int64_t cpu_milli_per_device = 0;
 };
 
@@ -41,10 +41,10 @@ class Mix {
   static constexpr size_t kMaxRemembered = 1 << 16;
 
   void note(const Seen& seen);
-  // Enough has changed for prices to be made anew.
+  // Enough has changed for prices to be recomputed.
   bool stale() const { return noted_ >= refresh_at_; }
   void refresh();
-  // Kinds that nobody has asked for have plain prices.
+  // A kind that no request has asked for has plain prices.
   const Kind& kind(uint32_t kind) const { return kind < kinds_.size() ? kinds_[kind] : plain_; }
   // Grows with every refresh.
   uint64_t version() const { return version_; }

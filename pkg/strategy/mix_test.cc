@@ -52,7 +52,7 @@ TEST(Mix, OldRequestsAreForgottenSlowly) {
     if (mix.stale()) mix.refresh();
   }
   mix.refresh();
-  // Of the weight 1/4 : 1/2+1: the newer ones have six sevenths.
+  // The weights are 1/4 : 1/2+1, so the newer requests have six sevenths.
   EXPECT_NEAR(static_cast<double>(mix.kind(0).cpu_milli_per_device), 9000 - 8000 / 7.0, 100);
 }
 

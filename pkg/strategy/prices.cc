@@ -9,7 +9,7 @@ namespace dra::strategy {
 namespace {
 
 constexpr size_t kRounds = 300;
-constexpr size_t kSettled = kRounds / 2;  // rounds before these are not averaged
+constexpr size_t kSettled = kRounds / 2;  // earlier rounds are not averaged
 constexpr double kStep = 0.1;
 
 struct Size {
@@ -39,7 +39,7 @@ Fillings fill(const std::vector<Size>& sizes) {
   return out;
 }
 
-// What the best filling of a whole device serves becomes cheaper, in proportion to the part of its demand it serves.
+// Lowers the prices of the sizes that the best filling of a whole device serves, in proportion to their served demand.
 void cheapen(std::vector<Size>& sizes, const Fillings& fillings) {
   std::vector<double> served(sizes.size(), 0);
   for (size_t cells = kCells; cells > 0;) {

@@ -19,7 +19,7 @@ struct Domains {
   bool has(NodeIndex node) const { return column->value_of(node) != LabelColumn::kNone; }
   size_t domain_of(NodeIndex node) const { return static_cast<size_t>(column->value_of(node) + 1); }
   int64_t sum_of(NodeIndex node) const { return sums[domain_of(node)]; }
-  // Nodes without the key, and nodes that are not known, change nothing.
+  // Ignores nodes without the key and nodes that are not known.
   void add(NodeIndex node, int64_t amount) {
     if (has(node)) sums[domain_of(node)] += amount;
   }

@@ -21,7 +21,7 @@ PodQuery query_of(const Cluster& cluster, const std::vector<const AffinityTerm*>
   return query;
 }
 
-// The required affinity terms: the pods counted are those that match every term.
+// The required affinity terms; counts the pods that match every term.
 class RequiredAffinity {
  public:
   explicit RequiredAffinity(const Attempt& attempt) : terms_(attempt.needs.affinity()), domains_(attempt.cluster) {
@@ -55,7 +55,7 @@ class RequiredAffinity {
   const std::vector<AffinityTerm>& terms_;
   DomainsByKey domains_;
   std::vector<const Domains*> of_term_;
-  // A pod with affinity to its like is allowed to be the first of them.
+  // A pod with affinity to pods like itself may be the first of them.
   bool first_of_its_kind_ = false;
 };
 
@@ -67,8 +67,8 @@ bool occupied(const DomainsByKey& domains, NodeIndex node) {
 }  // namespace
 
 NamespaceSet namespaces_of(const Cluster& cluster, const AffinityTerm& term) {
-  // kube-scheduler turns the namespace selector into names, but tries it on an empty set of labels, too: one that only
-  // excludes labels chooses every namespace.
+  // kube-scheduler resolves the namespace selector to names, but also tries it on an empty set of labels: a selector
+  // that only excludes labels selects every namespace.
   if (term.namespace_selector.matches({})) return {true, {}};
   NamespaceSet out{false, term.namespaces};
   if (term.namespace_selector.matches_nothing()) return out;

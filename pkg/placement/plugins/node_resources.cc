@@ -23,7 +23,7 @@ int64_t least_requested(int64_t allocatable, int64_t requested) {
   return static_cast<int64_t>(static_cast<__int128>(allocatable - requested) * kMaxPluginScore / allocatable);
 }
 
-// 100 where cpu and memory are used alike; a resource that the node does not offer is not looked at.
+// 100 where cpu and memory are used equally; a resource that the node does not offer is ignored.
 int64_t balance(const NodeRow& row, int64_t cpu, int64_t memory) {
   if (row.cpu == 0 || row.memory == 0) return kMaxPluginScore;
   const double cpu_share = std::min(static_cast<double>(cpu) / static_cast<double>(row.cpu), 1.0);

@@ -22,7 +22,7 @@ std::optional<AttachedVolume> attached_volume(const StorageFacts& storage, const
   }
   const api::StorageClass* storage_class = storage.classes.find(class_of(*claim));
   if (!storage_class || storage_class->provisioner.empty()) return std::nullopt;
-  // Not a handle that a volume can have: each claim counts by itself until it is bound.
+  // A handle that no volume can have: each claim counts by itself until it is bound.
   return AttachedVolume{storage_class->provisioner, "\n" + claim_key};
 }
 

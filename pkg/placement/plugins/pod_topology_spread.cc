@@ -1,4 +1,4 @@
-// PodTopologySpread: constraints that must hold filter, the others, or the default ones, score.
+// PodTopologySpread: hard constraints filter; the others, or the default constraints, score.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -44,7 +44,7 @@ std::vector<SpreadRule> rules_of(const api::Pod& pod, std::string_view action) {
   return out;
 }
 
-// What the pod's services and its controller select by.
+// The selector of the pod's services and controller.
 Selector default_selector(const WorkloadFacts& workloads, const api::ObjectMeta& pod) {
   Selector out = Selector::everything();
   for (const auto& [key, service] : workloads.services) {
@@ -86,7 +86,7 @@ const PodCounts::PerNode& counted_pods(const Attempt& attempt, const SpreadRule&
   return attempt.cluster.matching(query);
 }
 
-// Which nodes a rule counts: those that its policies let through.
+// The nodes that a rule counts: those that its policies include.
 class Included {
  public:
   explicit Included(const Attempt& attempt)
@@ -111,7 +111,7 @@ std::vector<Domains> domains_of(const Attempt& attempt, const std::vector<Spread
   return out;
 }
 
-// The pods in the emptiest domain; 0 when there are fewer domains than the rule wants.
+// The number of pods in the emptiest domain; 0 when there are fewer domains than the rule requires.
 int64_t least_sum(const Domains& domains, const std::vector<uint8_t>& exists, int32_t min_domains) {
   int64_t least = std::numeric_limits<int64_t>::max();
   int64_t number = 0;
@@ -157,7 +157,7 @@ void filter_topology_spread(Attempt& attempt) {
 
 namespace {
 
-// The score of one rule, added to each node: pods in its domain, weighed by the number of domains.
+// The score of one rule, added to each node: pods in its domain, weighted by the number of domains.
 class SoftRule {
  public:
   SoftRule(const Attempt& attempt, const SpreadRule& rule, Domains& domains)

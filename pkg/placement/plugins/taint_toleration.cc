@@ -1,4 +1,4 @@
-// TaintToleration. Nodes share few sets of taints: each set is looked at once.
+// TaintToleration. Nodes share few sets of taints: each set is evaluated once.
 #include <algorithm>
 
 #include "pkg/api/selectors.h"

@@ -58,13 +58,13 @@ bool reaches(const api::PersistentVolume& volume, const NodeRest& node) {
   return !volume.node_affinity || api::matches(*volume.node_affinity, node.name, node.node->metadata.labels);
 }
 
-// Things of which each node can use some: most of them say so by one label (the host name, a zone), and are only looked
-// at for nodes with that label. Items have numbers in the order in which they are preferred.
+// Items of which each node can use some. Most can be used only from nodes with certain values of one label (the host
+// name, a zone) and are tried only for those nodes. Items are numbered in order of preference.
 class ByNode {
  public:
   explicit ByNode(const Cluster& cluster) : cluster_(cluster) {}
 
-  // `values` of the label `key` are all that can use it.
+  // Only nodes with one of these `values` of the label `key` can use the item.
   void add_for(uint32_t item, const std::string& key, const std::vector<std::string>& values) {
     Column& column = columns_[key];
     if (!column.labels) column.labels = &cluster_.column(key);
@@ -74,7 +74,7 @@ class ByNode {
   }
   void add_for_any(uint32_t item) { anywhere_.push_back(item); }
 
-  // The first item that the node may be able to use and for which fits(item) holds.
+  // The first item that the node may be able to use and for which fits(item) is true.
   template <class F>
   std::optional<uint32_t> first(NodeIndex node, F&& fits) const {
     uint32_t best = std::numeric_limits<uint32_t>::max();
@@ -102,7 +102,7 @@ class ByNode {
   std::vector<uint32_t> anywhere_;
 };
 
-// A claim that waits for the first consumer, with what could serve it.
+// A claim that waits for its first consumer, with the volumes and capacities that could serve it.
 struct DelayedClaim {
   DelayedClaim(const Cluster& cluster, const api::PersistentVolumeClaim& c)
       : claim(&c),
@@ -128,7 +128,7 @@ struct DelayedClaim {
   const api::PersistentVolumeClaim* claim;
   std::string class_name;
   api::Quantity request;
-  const api::PersistentVolume* reserved = nullptr;    // one that names this claim: no other is tried
+  const api::PersistentVolume* reserved = nullptr;    // a volume that names this claim: no other is tried
   std::vector<const api::PersistentVolume*> volumes;  // smallest first
   ByNode by_node;                                     // of volumes
   const api::StorageClass* storage_class = nullptr;
@@ -198,7 +198,7 @@ const api::PersistentVolume* find_volume(const DelayedClaim& delayed, const Clus
   return found ? delayed.volumes[*found] : nullptr;
 }
 
-// The claims that are used, in the order of the pod's volumes; stops the attempt at the first that cannot be.
+// The claims in use, in the order of the pod's volumes; stops the attempt at the first that is unusable.
 std::vector<const api::PersistentVolumeClaim*> usable_claims(Attempt& attempt) {
   std::vector<const api::PersistentVolumeClaim*> out;
   const api::ObjectMeta& pod = attempt.pod().metadata;
@@ -237,7 +237,7 @@ struct VolumeBinding::State {
   std::vector<DelayedClaim> delayed;  // in the order of the pod's volumes
   std::vector<const DelayedClaim*> by_size;
 
-  // The bits of all reasons that hold on the node.
+  // The bits of all reasons that apply to the node.
   uint64_t judge(const Cluster& cluster, NodeIndex node, VolumePlan* plan) const;
   uint64_t judge_delayed(const Cluster& cluster, NodeIndex node, VolumePlan* plan) const;
 };

@@ -36,7 +36,7 @@ bool disk_taken(const api::Pod& pod, const NodeRest& node) {
   return false;
 }
 
-// A claim with ReadWriteOncePod that some pod names already, wherever it runs.
+// A claim with ReadWriteOncePod that another pod names already, wherever it runs.
 bool exclusive_claim_taken(const Attempt& attempt) {
   for (const api::PodVolume& volume : attempt.pod().volumes) {
     if (volume.claim_name.empty()) continue;

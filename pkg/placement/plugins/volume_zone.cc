@@ -10,7 +10,7 @@ namespace {
 
 struct ZoneLabel {
   std::string key;
-  std::string newer;  // of a beta label: what replaced it
+  std::string newer;  // of a beta label: the label that replaced it
 };
 const std::array<ZoneLabel, 4>& zone_labels() {
   static const std::array<ZoneLabel, 4> kLabels = {
@@ -46,7 +46,7 @@ VolumeZone::VolumeZone(Attempt& attempt) {
   for (const api::PodVolume& pod_volume : attempt.pod().volumes) {
     if (pod_volume.claim_name.empty()) continue;
     const auto* claim = attempt.cluster.storage.claims.find(claim_key(pod.ns, pod.name, pod_volume));
-    // Claims without a volume got past VolumeBinding: they wait for their first consumer.
+    // Claims without a volume passed VolumeBinding, because they wait for their first consumer.
     if (!claim || claim->volume_name.empty()) continue;
     const api::PersistentVolume* volume = attempt.cluster.storage.volumes.find(claim->volume_name);
     if (!volume) {
