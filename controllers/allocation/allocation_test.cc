@@ -1,5 +1,5 @@
-// Whose pods are touched, and P1 of the protocol (docs/design/arbitration.md): what is allocated, and what is said when
-// nothing fits.
+// Whose pods are touched, and P1 of the protocol (docs/design/arbitration.md): what is allocated, and what is reported
+// when nothing fits.
 #include <nlohmann/json.hpp>
 
 #include "controllers/allocation/allocation_fixture.h"
@@ -12,7 +12,7 @@ using Json = nlohmann::json;
 
 using Allocation = AllocationTest;
 
-// ---- who is ours
+// ---- which pods are ours
 
 TEST_F(Allocation, OnlyOptedInPodsAreTouched) {
   struct Case {
@@ -126,7 +126,7 @@ TEST_F(Allocation, WhatDoesNotFitParksWithItsReasonAndIsSaidOnce) {
   EXPECT_EQ(pass(), "parked");
 }
 
-// Tries in vain while the figures change, and the causes only now and then: nothing is said but what is news.
+// Retries in vain while the figures keep changing and the causes rarely do: only a new cause is reported.
 TEST_F(Allocation, RetriesSayNothingUntilTheCauseChanges) {
   view.put(make_pod("p", {"c"}));
   put(make_claim("c", 3));

@@ -1,4 +1,4 @@
-// Groups that are wrong, absurd or taken away in the middle: a reason by name, bounded work, nothing held.
+// Groups that are wrong, absurd or deleted halfway: a precise reason, bounded work, no device held.
 #include <chrono>
 
 #include "controllers/allocation/allocation_fixture.h"
@@ -46,7 +46,7 @@ TEST_F(BadGroups, TenThousandMembersAreRefusedByNumber) {
     ASSERT_EQ(pass("m" + std::to_string(10'000 + 97 * i)), "event GroupWaits");
   });
   EXPECT_NE(note().find("10000 pods, and at most 1024"), std::string::npos) << note();
-  // The view of tests looks through all pods for those of a group: a pass costs a few such looks, whoever asks.
+  // The tests' view scans all pods for those of a group: a reconcile costs a few scans, whichever member it is for.
   size_t found = 0;
   const double looks = seconds_of([&](int) { found += view.pods_of_group("job:default/job-uid").size(); });
   EXPECT_EQ(found, 200'000u);
@@ -60,7 +60,7 @@ TEST_F(BadGroups, AMinimumAboveTheMembersHoldsNothing) {
   EXPECT_NE(note().find("2 of 3 members are ready"), std::string::npos) << note();
 }
 
-// The same Job by name and uid in two namespaces: two groups, and neither is complete.
+// The same Job name and uid in two namespaces: these are two groups, and neither is complete.
 TEST_F(BadGroups, MembersOfSeveralNamespacesAreNoGroup) {
   put_pod(member("a", "2"));
   put_pod(member("b", "2", "other"));

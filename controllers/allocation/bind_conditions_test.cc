@@ -1,4 +1,4 @@
-// Bind mode waits for what drivers say about devices that they must prepare, and takes other devices when that fails.
+// Bind mode waits for what drivers report about devices that they must prepare, and takes other devices on failure.
 #include "controllers/allocation/bind_conditions.h"
 
 #include <nlohmann/json.hpp>
@@ -21,7 +21,7 @@ class BindConditions : public AllocationTest {
     view.put(pod);
     preparing("gpu-0");
   }
-  // Claim c is allocated the device, whose driver has said nothing yet.
+  // Claim c is allocated the device, about which its driver has reported nothing yet.
   void preparing(const std::string& device) {
     api::ResourceClaim claim = allocated("c", "n1", device, true, {"p"});
     claim.status.allocation->allocation_timestamp = format_rfc3339(view.time);
@@ -88,7 +88,7 @@ TEST_F(BindConditions, TenMinutesAfterTheAllocationItIsGivenUp) {
   EXPECT_EQ(pass(), "event BindingConditionsFailed, avoid-device p, withdraw c");
 }
 
-// Two claims on shares of one device: each share has conditions of its own.
+// Two claims on shares of one device: each share has its own conditions.
 TEST_F(BindConditions, SharesAreToldApart) {
   api::ResourceClaim claim = view.claims.at("default/c");
   claim.status.allocation->results[0].share_id = "one";
@@ -98,7 +98,7 @@ TEST_F(BindConditions, SharesAreToldApart) {
   EXPECT_TRUE(preparation_of(claim, view.time).why.find("Attached") != std::string::npos);
 }
 
-// What is proven was ready then; it cannot be taken back, and must not be given up again and again.
+// A proven device was ready when it was proven: it cannot be withdrawn, and must not be given up again and again.
 TEST_F(BindConditions, WhatFailsAfterTheProofIsLeftToTheNode) {
   proven(view.claims.at("default/c"), "p");
   says("Broken", "True");

@@ -1,5 +1,5 @@
-// Extended resources of a DeviceClass in bind mode: from the first pass over the pod to its binding, and what stands in
-// the way.
+// Extended resources of a DeviceClass in bind mode: from the first reconcile of the pod to its binding, and what can
+// prevent it.
 #include <nlohmann/json.hpp>
 
 #include "controllers/allocation/allocation_fixture.h"
@@ -38,7 +38,7 @@ class BindExtended : public AllocationTest {
     name = extended_claim_name(pod);
     view.put(pod);
   }
-  // The claim as the API server stores what the last pass created.
+  // The claim that the last reconcile created, as the API server stores it.
   void create() {
     const Json made = body();
     api::ResourceClaim claim = make_claim(name);
@@ -109,7 +109,7 @@ TEST_F(BindExtended, WhereADevicePluginAdvertisesNoClaimIsMade) {
   put_node("n2", "4");
   EXPECT_EQ(pass(), "bind p");
   EXPECT_EQ(body()["target"]["name"], "n2");
-  // The plugin's node is full: the devices of the other one serve.
+  // The node of the plugin is full: the devices of the other one are used.
   nodes.refused = {"n2"};
   EXPECT_EQ(pass(), "create-extended-claim " + name);
   create();
@@ -124,7 +124,7 @@ TEST_F(BindExtended, APodThatFitsNowhereHasNoClaim) {
       << event().note;
 }
 
-// Autoscalers and people read the condition, whether devices were asked for by a claim or by a resource's name.
+// Autoscalers and users read the condition, whether devices were requested by a claim or by a resource name.
 TEST_F(BindExtended, APodThatFitsNowhereHasItsCondition) {
   ask("3");
   api::Pod pod = view.pods.at("default/p");
@@ -142,7 +142,7 @@ TEST_F(BindExtended, APodThatFitsNowhereHasItsCondition) {
   EXPECT_EQ(status["message"], event().note);
 }
 
-// The devices that it was made for are gone before it is allocated: it goes, too, and the nodes are tried anew.
+// The devices are taken before the claim is allocated: the claim is deleted, and the nodes are tried anew.
 TEST_F(BindExtended, AClaimThatFitsNoMoreGoes) {
   ask("2");
   pass();
@@ -154,7 +154,7 @@ TEST_F(BindExtended, AClaimThatFitsNoMoreGoes) {
   EXPECT_EQ(pass(), "event FailedAllocation, parked");
 }
 
-// An allocation that cannot be used goes back before its claim does.
+// An unusable allocation is withdrawn before its claim is deleted.
 TEST_F(BindExtended, WhatIsAllocatedIsWithdrawnFirst) {
   pass();
   create();
@@ -205,7 +205,7 @@ TEST_F(BindExtended, AForgedStatusIsReplaced) {
   EXPECT_EQ(pass(), "publish-extended-claim p");
 }
 
-// DRAExtendedResource is off in the API server: it drops what is written.
+// DRAExtendedResource is off in the API server, which drops the status that we write.
 TEST_F(BindExtended, AServerThatDropsTheStatusIsNamed) {
   pass();
   create();
@@ -222,7 +222,7 @@ TEST_F(BindExtended, AServerThatDropsTheStatusIsNamed) {
   EXPECT_EQ(pass(), "") << "and nothing is written any more";
 }
 
-// The class goes in the middle: what is not proven goes back, and the pod waits like any that no class provides for.
+// A newer class now provides the resource: the unproven claim is deleted and created for that class.
 TEST_F(BindExtended, WhenTheClassChangesTheClaimIsMadeAnew) {
   pass();
   create();

@@ -1,4 +1,4 @@
-// Bind mode: volumes that wait for the first consumer are bound before the pod's devices are proven.
+// Bind mode: volumes that wait for their first consumer are bound before the pod's devices are proven.
 #include <nlohmann/json.hpp>
 
 #include "controllers/allocation/allocation_fixture.h"
@@ -27,7 +27,7 @@ class BindVolumes : public AllocationTest {
     nodes.volume_needs.bind = {
         {std::make_shared<api::PersistentVolumeClaim>(claim), std::make_shared<api::PersistentVolume>(volume)}};
   }
-  // As after the write of the pass before.
+  // The state after the write of the previous reconcile.
   void select(const std::string& node) {
     claim.metadata.annotations["volume.kubernetes.io/selected-node"] = node;
     claim.metadata.annotations["dra-controller-manager/volume-binding"] = node + " " + format_rfc3339(view.time);
@@ -67,7 +67,7 @@ TEST_F(BindVolumes, AVolumeThatIsThereIsReservedForTheClaim) {
   EXPECT_EQ(pass(), "parked") << "kube-controller-manager binds the claim";
 }
 
-// As in kube-scheduler: a volume that an administrator reserved is not marked as one that a controller may give back.
+// As in kube-scheduler: a volume that an administrator reserved is not marked as one that a controller may release.
 TEST_F(BindVolumes, AReservationByNameIsCompleted) {
   volume.claim_ref = {"default", "data", ""};
   bind();
@@ -99,7 +99,7 @@ TEST_F(BindVolumes, AProvisionerThatNeverAnswersIsGivenUpAfterTenMinutes) {
   EXPECT_NE(event().note.find("persistentvolumeclaim \"data\""), std::string::npos) << event().note;
 }
 
-// A pod without ResourceClaims has nothing to give back but its place on the node.
+// A pod without ResourceClaims has nothing to withdraw but its place on the node.
 TEST_F(BindVolumes, WithoutClaimsThePodWaitsElsewhere) {
   api::Pod pod = make_pod("q", {}, false);
   pod.scheduler_name = "ours";
@@ -123,7 +123,7 @@ TEST_F(BindVolumes, AMarkThatCannotBeReadIsWrittenAnew) {
   }
 }
 
-// Another pod's claim: what is proven is not taken back, and the reason says what holds it.
+// The volume is given up after the claim was proven: the claim is not withdrawn, and the pod still binds.
 TEST_F(BindVolumes, GivenUpAfterTheProofSaysWhatStays) {
   proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
   select("n1");
@@ -141,7 +141,7 @@ TEST_F(BindVolumes, GatedPodsAreNotPrepared) {
   EXPECT_EQ(pass(), "prove c");
 }
 
-// After a restart, while volumes are listed: nothing is given back.
+// After a restart, while volumes are being listed: nothing is withdrawn.
 TEST_F(BindVolumes, WhatIsNotListedYetIsWaitedFor) {
   nodes.refused = {"n1", "n2"};
   nodes.watch_lags = true;

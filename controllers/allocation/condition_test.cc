@@ -1,4 +1,4 @@
-// The condition that says why a pod waits: what it says, and how seldom it is written.
+// The condition that says why a pod waits: its text, and how rarely it is written.
 #include "controllers/allocation/condition.h"
 
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 class ConditionTest : public AllocationTest {
  protected:
-  // A pod that wants more devices than there are, and has waited for so long.
+  // A pod that wants more devices than there are, and has waited for this long.
   api::Pod put_waiting(Duration age, int count = 3, bool gated = true) {
     api::Pod pod = make_pod("p", {"c"}, gated);
     pod.metadata.creation_timestamp = format_rfc3339(view.time - age);
@@ -20,7 +20,7 @@ class ConditionTest : public AllocationTest {
     if (!view.claim("default/c")) put(make_claim("c", count));
     return pod;
   }
-  // A pass whose effects are carried out; true: the condition was written.
+  // Runs one reconcile and carries out its effects; true: the condition was written.
   bool step() {
     pass();
     remember();
@@ -51,7 +51,7 @@ class ConditionTest : public AllocationTest {
     return written;
   }
   const api::Condition& condition() const { return view.pod("default/p")->conditions.at(0); }
-  // One device fewer to be had.
+  // Makes one device fewer available.
   void hold(int device) { allocated("x" + std::to_string(device), "n1", "gpu-" + std::to_string(device), false, {}); }
 };
 
@@ -97,7 +97,7 @@ TEST_F(ConditionTest, FiguresAreMendedAfterHalfAMinute) {
   ASSERT_TRUE(step());
   view.time += 5min;
   ASSERT_FALSE(step());
-  hold(0);  // the words have a new part: news
+  hold(0);  // the message has a new part, so it is written
   ASSERT_TRUE(step());
   view.time += 5min;
   hold(1);
@@ -123,7 +123,7 @@ TEST_F(ConditionTest, NewsWaitForTheLastWriteToBeHalfAMinuteOld) {
   EXPECT_TRUE(step());
 }
 
-// Figures and words that change every second for an hour.
+// Figures and messages that change every second for an hour.
 TEST_F(ConditionTest, NeverMoreThanOneWriteInHalfAMinute) {
   put_waiting(60s);
   size_t writes = 0;

@@ -27,7 +27,7 @@ api::Pod pod_of(const std::vector<Asks>& inits, const std::vector<Asks>& contain
   return pod;
 }
 
-// "0x1 1x1 | c0:1 i0:1,0": counts by container index; who uses which container's request.
+// "0x1 1x1 | c0:1 i0:1,0": counts by container index; which container uses which request.
 std::string text_of(const ExtendedPlan& plan) {
   const auto number = [](const std::string& name) { return name.substr(10, name.find("-request") - 10); };
   std::string text;
@@ -110,7 +110,7 @@ TEST(ExtendedClaim, KnowsItsOwnAndNoOther) {
   EXPECT_FALSE(is_as_planned(pod, resources, more));
 }
 
-// What cannot be counted asks for nothing that could be planned; what is beyond reason stays a number.
+// Amounts that cannot be counted request nothing; an absurdly large amount stays a number.
 TEST(ExtendedClaim, AmountsThatAreNone) {
   for (const char* odd : {"x", "", "-3", "0"}) {
     api::Pod pod = pod_of({}, {{"c0", 1}});

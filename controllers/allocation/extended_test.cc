@@ -1,5 +1,5 @@
-// Pods that ask for extended resources of a DeviceClass: kube-scheduler would allocate for them, and nobody could prove
-// it.
+// Pods that request extended resources of a DeviceClass: kube-scheduler would allocate for them, and nobody could prove
+// those allocations.
 #include <nlohmann/json.hpp>
 
 #include "controllers/allocation/allocation_fixture.h"
@@ -116,8 +116,8 @@ TEST_F(Extended, ClaimsOfTheSamePodAreNotTakenInVain) {
   EXPECT_EQ(pass(), "announce-leaving p");
 }
 
-// The claim pins the pod to its node. A list of hosts, of the first thousand nodes or without shared labels, may lack
-// it.
+// The claim pins the pod to its node, even if the node is missing from the list of hosts (of the first thousand nodes,
+// or without shared labels).
 TEST_F(Extended, AClaimDecidesTheNodeAndTheListOfHostsDoesNotContradict) {
   view.put(asking("example.com/gpu", "1", {"c"}));
   put_node("n2", "4");
@@ -139,7 +139,7 @@ TEST_F(Extended, AClaimDecidesTheNodeAndTheListOfHostsDoesNotContradict) {
   };
   EXPECT_EQ(term()["matchFields"][0]["values"][0], "n2");
   EXPECT_FALSE(term().contains("matchExpressions"));
-  // Devices that can be used everywhere.
+  // Devices that can be used from every node.
   api::ResourceClaim anywhere = allocated("c", "n2", "gpu-0", true, {"p"});
   anywhere.status.allocation->node_selector.reset();
   proven(anywhere, "p");
@@ -182,7 +182,7 @@ TEST_F(Extended, OnlyPodsWithClaimsAreReportedAsAllocated) {
   EXPECT_EQ(write().success_event->reason, "Allocated");
 }
 
-// Devices with binding conditions: kube-scheduler waits for these, and takes the devices away when they fail.
+// Devices with binding conditions: kube-scheduler waits for them, and withdraws the devices when they fail.
 TEST_F(Extended, GateModeWarnsOfBindingConditions) {
   api::ResourceClaim claim = allocated("c", "n1", "gpu-0", true, {"p"});
   claim.status.allocation->results[0].binding_conditions = {"example.com/attached"};

@@ -1,4 +1,4 @@
-// Pods of groups: decided together, marked together, let go together.
+// Pods of groups: decided together, marked together, ungated together.
 #include "controllers/allocation/allocation_fixture.h"
 #include "pkg/reconcile/groups.h"
 
@@ -12,7 +12,7 @@ class GroupTest : public AllocationTest {
  protected:
   GroupTest() { quiet_claims = true; }
 
-  // A member of Job "train", whose pods say `count`; the younger the later in the alphabet. Claim "c<name>".
+  // A member of Job "train", whose pods say `count`; later letters are younger. Its claim is "c<name>".
   api::Pod member(const std::string& name, const std::string& count = "2", bool gated = true) {
     api::Pod pod = make_pod(name, {"c" + name}, gated);
     if (!gated) pod.scheduler_name = "ours";
@@ -27,14 +27,14 @@ class GroupTest : public AllocationTest {
       put(make_claim("c" + std::string(1, name)));
     }
   }
-  // The claim of the member is allocated by us, at the time that the view has.
+  // We have allocated the member's claim, at the current time of the view.
   api::ResourceClaim hold(const std::string& name, const std::string& node, const std::string& device) {
     api::ResourceClaim claim = allocated("c" + name, node, device, true, {name});
     claim.status.allocation->allocation_timestamp = format_rfc3339(view.time);
     put(claim);
     return claim;
   }
-  // The stream has the claim in an older version.
+  // The watch still has the claim in an older version.
   void lag(const api::ResourceClaim& claim) {
     api::ResourceClaim old = claim;
     old.metadata.resource_version = "1";
@@ -73,7 +73,7 @@ TEST_F(GroupTest, TooFewMembersWaitAndHoldNothing) {
   view.emitted.clear();
   EXPECT_EQ(pass("a"), "") << "others may be on their way";
   EXPECT_EQ(last.requeue_after, std::chrono::seconds(6));
-  hold("b", "n1", "gpu-0");  // decided when there were three
+  hold("b", "n1", "gpu-0");  // decided when there were three members
   EXPECT_EQ(pass("a"), "withdraw cb");
 }
 
@@ -100,7 +100,7 @@ TEST_F(GroupTest, AClassThatDoesNotExistIsTheReason) {
 TEST_F(GroupTest, NoMemberIsMarkedBeforeAllAreAllocated) {
   put_members("ab");
   hold("a", "n1", "gpu-0");
-  EXPECT_EQ(pass("a"), "allocate cb");  // taken up where a crash left it
+  EXPECT_EQ(pass("a"), "allocate cb");  // continues where a crash interrupted it
   const api::ResourceClaim b = hold("b", "n1", "gpu-1");
   lag(b);
   EXPECT_EQ(pass("a"), "");
@@ -172,7 +172,7 @@ TEST_F(GroupTest, AMemberThatLostItsPlaceGetsAnotherBeforeAnyGateIsLifted) {
   put_members("ab");
   proven(hold("a", "n1", "gpu-0"), "a");
   EXPECT_EQ(pass("a"), "allocate cb");
-  // Nowhere: after the timeout the gated members leave what they have (P8).
+  // No node fits: after the timeout the gated members leave what they have (P8).
   nodes.refused = {"n2"};
   allocated("foreign", "n1", "gpu-1", false, {});
   EXPECT_EQ(pass("a"), "event GroupWaits");

@@ -1,5 +1,5 @@
-// The node is judged again before a reservation and before the gate goes; and P8: what a pod that cannot run gives back
-// although it is proven.
+// The node is judged again before a reservation and before the gate is lifted; and P8: what a pod that cannot run
+// releases although it is proven.
 #include <nlohmann/json.hpp>
 
 #include "controllers/allocation/allocation_fixture.h"
@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 class LeavingClaims : public AllocationTest {
  protected:
   LeavingClaims() { quiet_claims = true; }
-  // The server took the last announcement.
+  // The server has accepted the last announcement.
   void announced(const std::string& name = "p") {
     api::Pod pod = view.pods.at("default/" + name);
     pod.metadata.annotations[std::string(kLeavingAnnotation)] =
@@ -24,7 +24,7 @@ class LeavingClaims : public AllocationTest {
     pod.metadata.resource_version = "12";
     view.put(pod);
   }
-  // The server took the last "leave".
+  // The server has accepted the last "leave".
   void left(api::ResourceClaim claim) {
     const Json status = body()["status"];
     if (status.contains("allocation")) claim.status.allocation.reset();
@@ -35,7 +35,7 @@ class LeavingClaims : public AllocationTest {
     claim.metadata.resource_version = "6";
     put(claim);
   }
-  // The server took the last "unlist".
+  // The server has accepted the last "unlist".
   api::ResourceClaim unlisted(api::ResourceClaim claim) {
     const Json value = body()["metadata"]["annotations"][kProvenForAnnotation];
     claim.metadata.annotations[std::string(kProvenForAnnotation)] = value.is_null() ? "" : value.get<std::string>();
@@ -59,7 +59,7 @@ TEST_F(LeavingClaims, ASecondConsumerIsNotReservedWhereItsNodeRefusesIt) {
   EXPECT_NE(event().note.find("pins this pod to node n1"), std::string::npos) << event().note;
   nodes.names = {"n2"};
   EXPECT_EQ(pass(), "event FailedScheduling, parked") << "the node is gone";
-  // The first ends and takes the allocation along: the second goes where it fits.
+  // The first pod ends and its allocation is removed: the second goes where it fits.
   api::ResourceClaim freed = shared;
   freed.status = {};
   put(freed);
@@ -76,7 +76,7 @@ TEST_F(LeavingClaims, ASecondConsumerCountsOnItsNodeOnceItIsReserved) {
   EXPECT_EQ(write().assume_pod->node, "n1");
 }
 
-// Between the proof and the gate the node was cordoned, tainted, filled or deleted: the pod goes elsewhere.
+// Between the proof and lifting the gate the node was cordoned, tainted, filled or deleted: the pod goes elsewhere.
 TEST_F(LeavingClaims, AProvenClaimIsLeftWhenItsNodeRefusesThePodBeforeTheGateGoes) {
   view.put(make_pod("p", {"c"}));
   const api::ResourceClaim claim = proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
@@ -106,7 +106,7 @@ TEST_F(LeavingClaims, AProvenClaimIsLeftWhenItsNodeRefusesThePodBeforeTheGateGoe
   EXPECT_TRUE(body()["metadata"]["annotations"][kLeavingAnnotation].is_null()) << "the announcement goes with the gate";
 }
 
-// The same device in the same second: without care the new allocation would equal the one that the mark is of.
+// Same device, same second: without care the new allocation would equal the one that was marked as proven.
 TEST_F(LeavingClaims, AMarkThatOutlivedItsAllocationDoesNotProveTheNextOne) {
   view.put(make_pod("p", {"c"}));
   api::ResourceClaim claim = make_claim("c");
@@ -163,7 +163,7 @@ TEST_F(LeavingClaims, OfASharedClaimOnlyTheOwnReservationIsTakenBack) {
   EXPECT_EQ(pass(), "event FailedScheduling, parked") << "unreserved, with the reason";
 }
 
-// kube-scheduler took the first pod out of reservedFor, and may bind it all the same.
+// kube-scheduler removed the first pod from reservedFor, and may still bind it.
 TEST_F(LeavingClaims, TheLastReservationDoesNotTakeTheAllocationFromAPodThatWasLetGo) {
   view.put(make_pod("p", {"c"}));
   api::ResourceClaim shared = proven(allocated("c", "n1", "gpu-0", true, {"first", "p"}), "first");
@@ -199,8 +199,8 @@ TEST_F(LeavingClaims, ClaimsOnDifferentNodesDoNotLetThePodGo) {
   EXPECT_TRUE(body(1)["status"].contains("allocation"));
 }
 
-// Only the manager writes the annotation, but a tenant who may patch pods can forge it: "<claim>@<a version to come>"
-// would hold the pod forever.
+// Only the manager writes the annotation, but a tenant who may patch pods can forge it: "<claim>@<a future version>"
+// would gate the pod forever.
 TEST_F(LeavingClaims, AForgedAnnouncementHoldsNothing) {
   api::Pod pod = make_pod("p", {"c"});
   pod.metadata.annotations[std::string(kLeavingAnnotation)] = "c-uid@999999,other@3";
@@ -232,7 +232,7 @@ TEST_F(LeavingClaims, APodThatAnnouncedTooOftenKeepsWhatItHas) {
   EXPECT_EQ(pass(), "event FailedAllocation, event FailedScheduling, parked");
 }
 
-// Somebody took the reservation away and deleted the claim: the pod is still on its list.
+// Somebody removed the reservation and deleted the claim: the pod is still on the claim's list of users.
 TEST_F(LeavingClaims, ADeletedClaimIsLeftThoughItIsNotReserved) {
   view.put(make_pod("p", {"c"}));
   api::ResourceClaim claim = proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
@@ -253,7 +253,7 @@ TEST_F(LeavingClaims, AProvenSiblingDoesNotKeepAPodFromTheNodeThatFits) {
   EXPECT_EQ(pass(), "announce-leaving p") << "n1 has no second device, n2 has two";
 }
 
-// A view cannot fence a pod without a gate: there only the end of the pod frees the claim (P5).
+// A view cannot fence a pod without a gate: then only the end of the pod frees the claim (P5).
 TEST_F(LeavingClaims, OnlyAGateFencesALeave) {
   options.mode = Mode::kBind;
   api::Pod pod = make_pod("p", {"c"}, false);

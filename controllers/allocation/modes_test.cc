@@ -1,4 +1,4 @@
-// Bind mode (P7), observe mode, and the way out: --release-gates.
+// Bind mode (P7), observe mode, and uninstalling: --release-gates.
 #include <nlohmann/json.hpp>
 
 #include "controllers/allocation/allocation_fixture.h"
@@ -11,7 +11,7 @@ using Json = nlohmann::json;
 
 class Modes : public AllocationTest {
  protected:
-  // Of bind mode and without a gate: ours to bind, unless it names a node already.
+  // A pod of bind mode without a gate: ours to bind, unless it names a node already.
   api::Pod put_ungated(std::vector<std::string> claims, const std::string& node = "") {
     options.mode = Mode::kBind;
     api::Pod pod = make_pod("p", std::move(claims), false);
@@ -39,7 +39,7 @@ TEST_F(Modes, BindsOnlyAfterTheProof) {
   EXPECT_TRUE(last.min_interval);
 }
 
-// One event a pod says which devices it got, also where the reconciles of another pod proved all of its claims.
+// One event per pod says which devices it got, even if reconciles of another pod proved all of its claims.
 TEST_F(Modes, SaysAllocatedWhereOthersProved) {
   put_ungated({"c"});
   proven(allocated("c", "n2", "gpu-0", true, {"q", "p"}), "q");
@@ -77,7 +77,7 @@ TEST_F(Modes, ObserveExplainsAndWritesNothing) {
   EXPECT_EQ(pass(), "event FailedAllocation, event FailedAllocation, parked");
 }
 
-// What a former gate or bind mode left behind is looked at, too, but neither marked nor taken back.
+// Allocations left by an earlier gate or bind mode are checked, but neither marked nor withdrawn.
 TEST_F(Modes, ObserveNeitherProvesNorWithdraws) {
   quiet_claims = true;
   options.mode = Mode::kObserve;
@@ -112,7 +112,7 @@ TEST_F(Modes, ReleasingLiftsEveryGateAndAllocatesNothing) {
   EXPECT_EQ(pass(), "lift-gate p");
 }
 
-// Neither for pods that have no gate of ours: those of bind mode, and those that others bound.
+// Nor for pods without our gate: those of bind mode, and those that others have bound.
 TEST_F(Modes, ReleasingTakesNothingNewForAnyPod) {
   api::Pod pod = put_ungated({"c"});
   put(make_claim("c"));
@@ -130,7 +130,7 @@ TEST_F(Modes, ReleasingTakesNothingNewForAnyPod) {
   EXPECT_EQ(pass(), "bind p");
 }
 
-// Claims that are missing, being deleted, not created or somebody else's keep no gate.
+// Claims that are missing, being deleted, not created or owned by somebody else do not keep the gate.
 TEST_F(Modes, ReleasingDoesNotWaitForClaims) {
   options.release_gates = true;
   view.put(make_pod("p", {"missing"}));
@@ -166,7 +166,7 @@ TEST_F(Modes, ReleasingTakesOurGateFromAmongOthers) {
   EXPECT_EQ(body()["spec"]["schedulingGates"], Json::parse(R"([{"name":"a/b"},{"name":"c/d"}])"));
 }
 
-// P2 and P3 hold on the way out, too: what another gated pod allocated is proven before this one may use it.
+// P2 and P3 apply to an uninstall, too: what another gated pod allocated is proven before this pod may use it.
 TEST_F(Modes, ReleasingProvesWhatIsNotThisPodsToGiveBack) {
   options.release_gates = true;
   view.put(make_pod("p", {"shared", "c"}));

@@ -1,4 +1,4 @@
-// Order: who may pass a group that waits, and for how long. And domains of nodes, for groups and single pods.
+// Order: which pods may overtake a waiting group, and for how long. And domains of nodes, for groups and single pods.
 #include "controllers/allocation/allocation_fixture.h"
 #include "pkg/reconcile/groups.h"
 #include "pkg/reconcile/topology.h"
@@ -24,7 +24,7 @@ class OrderTest : public AllocationTest {
     view.put(pod);
     put(make_claim("c" + pod.metadata.name));
   }
-  // As AllocationTest::pass(), with one reconciler for all passes.
+  // Like AllocationTest::pass(), with one reconciler for all reconciles.
   std::string run(const std::string& pod) {
     last = reconciler_.reconcile(view, pod_key("default/" + pod));
     std::string did;
@@ -153,7 +153,7 @@ class Returning : public OrderTest {
     pod.phase = "Running";
     return pod;
   }
-  // As the watch and the lifecycle controller do it.
+  // Does what the watch and the lifecycle controller do.
   EnqueueRequests end(const std::string& name, const std::string& phase = "Failed") {
     const api::Pod before = *view.pod("default/" + name);
     api::Pod after = before;
@@ -234,7 +234,7 @@ TEST_F(Returning, NothingIsKeptOnceItRunsAgain) {
 }
 
 TEST_F(Returning, ItWaitsAsLongAsItsGroup) {
-  const auto waits_since = [&] {  // a pod that is told why it waits parks unless that cannot be written
+  const auto waits_since = [&] {  // a pod whose reason is reported parks unless that cannot be written
     const std::optional<Park>& park = last.park ? last.park : last.park_unless_written;
     return park ? park->since : "not parked";
   };
@@ -375,7 +375,7 @@ TEST_F(Domains, WhoJoinsLaterGoesNearTheOthers) {
   last = near.reconcile(view, pod_key("default/b"));
   EXPECT_EQ(node_of("cb"), "n3");
   EXPECT_EQ(last.decided->why, "is near its group, in rack=r2");
-  // A required domain is that of the others, and full.
+  // A required domain is the domain of the other members, which is full.
   put(allocated("y", "n3", "gpu-1", false, {}));
   api::Pod bound = member("b", "2", std::chrono::seconds(1));
   bound.metadata.annotations[std::string(kTopologyRequiredAnnotation)] = "rack";

@@ -1,4 +1,4 @@
-// Gate mode: pods that kube-scheduler refuses on the node of their devices.
+// Gate mode: pods that kube-scheduler rejects on the node of their devices.
 #include "controllers/allocation/pinned.h"
 
 #include <nlohmann/json.hpp>
@@ -26,7 +26,7 @@ class Pinned : public AllocationTest {
     claim.metadata.owner_references.push_back({"v1", "Pod", "p", "p-uid", true});
     put(claim);
   }
-  // What a pass does with this change of the pod.
+  // What a reconcile does after this change of the pod.
   template <typename F>
   std::string with(F&& change) {
     api::Pod changed = pod;
@@ -116,7 +116,7 @@ TEST_F(Pinned, APodOfAJobGoesOnlyWhereThatIsNoFailure) {
   kept("3 pods of its controller were evicted");
 }
 
-// A slice may select its nodes by labels; then every one of these is the pin.
+// A slice may select its nodes by labels; then the pod is pinned to every one of them.
 TEST_F(Pinned, ThePinIsEveryNodeThatTheLabelsOfTheAllocationSelect) {
   nodes.names = {"n1", "n2", "n3"};
   nodes.node_labels = {{"n1", {{"rack", "a"}}}, {"n2", {{"rack", "b"}}}, {"n3", {{"rack", "a"}}}};
@@ -134,7 +134,7 @@ TEST_F(Pinned, ThePinIsEveryNodeThatTheLabelsOfTheAllocationSelect) {
   EXPECT_EQ(pass(), "event PinnedUnschedulable");
   EXPECT_NE(event().note.find("on the nodes with rack In (a) for this pod"), std::string::npos) << event().note;
 
-  // An OR of terms was pinned by name: the pod's own affinity says to which of them.
+  // With several terms the allocation does not say to which node the pod is pinned: the pod's own affinity does.
   reachable_from({rack_a, rack_b});
   const auto pinned_by_name = [](api::Pod& p) {
     p.node_affinity.emplace().required = api::NodeSelector{{{{}, {{"metadata.name", "In", {"n2"}}}}}};
@@ -142,13 +142,13 @@ TEST_F(Pinned, ThePinIsEveryNodeThatTheLabelsOfTheAllocationSelect) {
   EXPECT_EQ(with(pinned_by_name), "event PinnedUnschedulable");
   EXPECT_NE(event().note.find("on node n2 for this pod"), std::string::npos) << event().note;
 
-  // Devices that every node reaches hold nobody anywhere.
+  // Devices that every node reaches pin the pod to none.
   reachable_from({});
   claim.status.allocation->node_selector.reset();
   claim = proven(claim, "p");
   EXPECT_EQ(pass(), "");
 
-  // So many that the next pod would have nowhere to go.
+  // So many nodes that the next pod would have none left.
   nodes.names.clear();
   nodes.node_labels.clear();
   for (int i = 0; i < 65; ++i) {

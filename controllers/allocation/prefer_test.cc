@@ -1,4 +1,4 @@
-// Soft locality: what claims prefer is met where it can be, and the pod and the claim are told.
+// Soft locality: what claims prefer is met where possible, and events report it on the pod and the claim.
 #include <gtest/gtest.h>
 
 #include "controllers/allocation/allocation_fixture.h"

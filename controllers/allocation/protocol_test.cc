@@ -1,5 +1,5 @@
-// P2 to P6 of the protocol (docs/design/arbitration.md), as what one pass returns for a given state, and the whole way
-// of a gated pod.
+// P2 to P6 of the protocol (docs/design/arbitration.md), as what one reconcile returns for a given state, and the whole
+// course of a gated pod.
 #include <nlohmann/json.hpp>
 
 #include "controllers/allocation/allocation_fixture.h"
@@ -38,7 +38,7 @@ TEST_F(Protocol, AMarkForAnotherAllocationIsNoProof) {
   EXPECT_EQ(pass(), "prove c");
 }
 
-// Each phase of a pod under a mark of the first form: what is done is what is done under one of the second.
+// Each phase of a pod under a mark of the first form: the outcome is the same as under one of the second.
 TEST_F(Protocol, MarksOfTheFirstFormCountInEveryPhase) {
   struct Phase {
     const char* name;
@@ -151,7 +151,7 @@ TEST_F(Protocol, SiblingsAreWithdrawnTogether) {
   EXPECT_EQ(pass(), "withdraw c, withdraw d");
 }
 
-// Of two claims the shared one clashes for good: taking back the other, to allocate it anew, would never end.
+// The shared one of two claims has a lasting conflict: withdrawing and reallocating the other would never end.
 TEST_F(Protocol, AnInnocentSiblingIsNotWithdrawnForAConflictThatStays) {
   quiet_claims = true;
   view.put(make_pod("p", {"c1", "c2"}));
@@ -175,7 +175,7 @@ TEST_F(Protocol, AnInnocentSiblingIsNotWithdrawnForAConflictThatStays) {
   }
 }
 
-// Somebody who follows no protocol allocated the device after the mark and before the gate goes.
+// A client that does not follow the protocol allocated the device after the mark and before the gate was lifted.
 TEST_F(Protocol, AConflictSeenAfterTheMarkKeepsTheGate) {
   view.put(make_pod("p", {"c", "d"}));
   proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
@@ -187,8 +187,8 @@ TEST_F(Protocol, AConflictSeenAfterTheMarkKeepsTheGate) {
   options.release_gates = true;
   EXPECT_EQ(pass(), "lift-gate p") << "before an uninstall the gate goes in any case";
   options.release_gates = false;
-  // Of two allocations of ours the one without a mark gives way, unless its mark is under way: then a tenant wrote
-  // ours.
+  // Of two allocations of ours the one without a mark gives way, unless its mark is being written: in that case a
+  // tenant wrote our mark.
   allocated("theirs", "n1", "gpu-0", true, {"other"});
   EXPECT_EQ(pass(), "") << "it is not gone yet";
   EXPECT_TRUE(last.requeue_after);
@@ -216,7 +216,7 @@ TEST_F(Protocol, AMarkedClaimIsNeverWithdrawn) {
   EXPECT_EQ(pass(), "withdraw d");
 }
 
-// A pod without a gate cannot leave a marked claim whose node is gone or full, although it could go elsewhere: the
+// A pod without a gate cannot leave a marked claim whose node is deleted or full, although it could go elsewhere: the
 // event says what keeps it there.
 TEST_F(Protocol, WhatAMarkedClaimPinsThePodToIsSaid) {
   quiet_claims = true;
@@ -266,7 +266,7 @@ TEST_F(Protocol, NotWithdrawnWhileAReservedPodMayRun) {
   EXPECT_EQ(pass(), "event DeviceConflict");
 }
 
-// Managed fields can be cleared by anybody: what is not ours for certain is proven before it is used, and never freed.
+// Anybody can clear managed fields: what is not certainly ours is proven before it is used, and never withdrawn.
 TEST_F(Protocol, WhatNobodyCanAttributeIsProvenAndNeverGivenBack) {
   view.put(make_pod("p", {"c"}));
   api::ResourceClaim claim = allocated("c", "n1", "gpu-0", true, {"p"});
@@ -336,7 +336,7 @@ TEST_F(Protocol, ASharedClaimGetsThePodBeforeItGoes) {
   EXPECT_EQ(pass(), "reserve c");
   EXPECT_EQ(body()["status"]["reservedFor"].size(), 2u);
   EXPECT_FALSE(body()["status"].contains("allocation"));
-  // Then it is listed: reservedFor may lose it again while it runs.
+  // Then it is listed as a user: reservedFor may lose it again while it runs.
   api::ResourceClaim reserved = view.claims.at("default/c");
   reserved.status.reserved_for.push_back({"", "pods", "p", "p-uid"});
   put(reserved);

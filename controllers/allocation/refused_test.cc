@@ -1,4 +1,4 @@
-// Bind mode: pods that were bound here and refused by the kubelet; nominations that come to nothing.
+// Bind mode: pods that were bound here and rejected by the kubelet; nominations that come to nothing.
 #include "controllers/allocation/refused.h"
 
 #include <nlohmann/json.hpp>
@@ -19,7 +19,7 @@ class Refused : public AllocationTest {
     pod.refusal = {"OutOfcpu",
                    "Pod was rejected: Node didn't have enough resource: cpu, requested: 1, used: 2, capacity: 2"};
   }
-  // Whether the change brings the pod to the reconciler, and what that then does.
+  // Whether the change enqueues the pod, and what the reconciler then does.
   std::string after(const api::Pod* before, const api::Pod& now) {
     view.put(now);
     const AllocationReconciler reconciler(options, inventory, allocator, nodes);
@@ -95,7 +95,7 @@ class Nominated : public AllocationTest {
   api::Pod pod;
 };
 
-// As kube-scheduler 1.36.2 does after an attempt that found no node and nobody to preempt.
+// As kube-scheduler 1.36.2 does after an attempt that found neither a node nor a pod to preempt.
 TEST_F(Nominated, IsClearedWhenNothingFits) {
   quiet_claims = true;
   nodes.refused = {"n1", "n2"};

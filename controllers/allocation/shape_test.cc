@@ -5,12 +5,12 @@
 
 #include "controllers/allocation/allocation_fixture.h"
 
-// Which waiting pods are tried as one.
+// Which waiting pods have one shape and are tried as one.
 namespace dra::allocation::shape_test {
 
 class Shape : public AllocationTest {
  protected:
-  // Of a pod with one claim from a template.
+  // The shape of a pod with one claim from a template.
   std::string shape(const std::string& name, const std::function<void(api::Pod&, api::ResourceClaim&)>& change = {},
                     bool depends_on_pods = false) {
     api::Pod pod = make_pod(name, {"c"});
@@ -31,7 +31,7 @@ TEST_F(Shape, PodsOfOneTemplateAreAlike) {
   EXPECT_EQ(shape("a"), shape("b"));
 }
 
-// The API server and the controllers of Jobs and StatefulSets give each pod a label with its name or index.
+// The API server and the controllers of Jobs and StatefulSets label each pod with its name or index.
 TEST_F(Shape, LabelsTellPodsApartOnlyWhereOtherPodsMeanThemByTheirs) {
   const auto labelled = [](api::Pod& p, api::ResourceClaim&) {
     p.metadata.labels["apps.kubernetes.io/pod-index"] = p.metadata.name;

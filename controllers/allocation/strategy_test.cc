@@ -1,4 +1,4 @@
-// The strategy: by flag (the allocator's option) or by class, and what the pod and the class are told of it.
+// The strategy: by flag (the allocator's option) or by class, and what events report about it on the pod and the class.
 #include <gtest/gtest.h>
 
 #include "controllers/allocation/allocation_fixture.h"
@@ -10,7 +10,7 @@ using reconcile::Write;
 
 class StrategyOfClass : public AllocationTest {
  protected:
-  // One device of n1 is held: what packs goes there, what spreads to n2.
+  // One device of n1 is taken: packing goes there, spreading to n2.
   StrategyOfClass() {
     allocated("x", "n1", "gpu-0", false, {});
     view.put(make_pod("p", {"c"}));
@@ -59,7 +59,7 @@ TEST_F(StrategyOfClass, WhatIsNoStrategyIsIgnoredAndSaidOnce) {
   EXPECT_EQ(pass(), "allocate c");
 }
 
-// The preference of a node comes before what the devices say; the node that the pod was promised before everything.
+// A node that the pod prefers precedes what the devices say; the node promised to the pod precedes everything.
 TEST_F(StrategyOfClass, ThePodsPreferenceComesFirst) {
   annotate("best-fit");
   nodes.facts = {{"n1", {1000, 0}}, {"n2", {1000, 3}}};

@@ -1,4 +1,4 @@
-// What brings a waiting pod back.
+// What unparks a waiting pod.
 #include <nlohmann/json.hpp>
 
 #include "controllers/allocation/allocation_fixture.h"
@@ -51,7 +51,7 @@ TEST_F(Wakes, WhatCountedOnANodeWakesWhoWaitsForCapacity) {
   EXPECT_EQ(enqueued.causes, (std::vector<Cause>{"capacity", "class/gpu", "driver/gpu.example.com"})) << "withdrawn";
 }
 
-// Affinity waits for pods that come, spreading for those that come elsewhere.
+// Affinity waits for pods that arrive, spreading for pods that arrive elsewhere.
 TEST_F(Wakes, PodsOnNodesWakeWhoWaitsForPods) {
   const AllocationReconciler reconciler(options, inventory, allocator, nodes);
   const auto wakes = [&](const api::Pod* before, const api::Pod* after) {
@@ -82,7 +82,7 @@ TEST_F(Wakes, PodsOnNodesWakeWhoWaitsForPods) {
   EXPECT_EQ(last.park->causes, (std::vector<Cause>{"nodes", "capacity", "pods"}));
 }
 
-// Hundreds of pods may wait for devices while others come and go every moment.
+// Hundreds of pods may wait for devices while others come and go all the time.
 TEST_F(Wakes, WhoIsRefusedByNoNodeForWhatOthersHaveThereDoesNotWaitForRoom) {
   view.put(make_pod("w", {"c"}));
   api::ResourceClaim none_fits = make_claim("c");
@@ -119,7 +119,7 @@ TEST_F(Wakes, ANodeWakesWhenItsTaintsChangeAndNotWhenItsStatusDoes) {
   EXPECT_EQ(enqueued.causes, std::vector<Cause>{"nodes"});
 }
 
-// A class without selectors takes devices of any driver: those of the second have to wake, too.
+// A class without selectors takes devices of any driver: those of the second driver must unpark the pod, too.
 TEST_F(Wakes, WaitsForEveryDriverThatCouldServe) {
   api::ResourceSlice slice;
   slice.metadata.name = "z-slice";

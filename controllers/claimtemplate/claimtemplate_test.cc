@@ -1,5 +1,5 @@
-// The situations of kube-controller-manager's resourceclaim controller that concern the making of claims, and the
-// defects of it that were reproduced on 1.36, each as a table of what a pass returns.
+// The situations of kube-controller-manager's resourceclaim controller that concern the creation of claims, and its
+// defects that were reproduced on 1.36, each as a table of what a reconcile returns.
 #include <nlohmann/json.hpp>
 
 #include "controllers/claimtemplate/claimtemplate_fixture.h"
@@ -129,7 +129,7 @@ TEST_F(ClaimTemplate, ATemplateMayFollowItsPodWithinTwoSeconds) {
 TEST_F(ClaimTemplate, AdoptsAClaimThatWasMadeButNotPublished) {
   const api::Pod pod = make_pod("p", {"gpu"});
   view.put(pod);
-  view.put(make_claim("p-gpu-x7x7x", pod, "gpu"));  // made by another controller, no template needed any more
+  view.put(make_claim("p-gpu-x7x7x", pod, "gpu"));  // made by another controller; no template is needed any more
   const std::vector<Write> w = writes(pass());
   ASSERT_EQ(w.size(), 1u);
   EXPECT_EQ(published(w[0]), std::vector<std::string>{"gpu=p-gpu-x7x7x"});
@@ -198,7 +198,7 @@ TEST_F(ClaimTemplate, DoesNotTouchTheTemplate) {  // upstream writes the annotat
   EXPECT_TRUE(view.templates.at("default/tpl").claim_annotations.empty());
 }
 
-TEST_F(ClaimTemplate, LosingOneOfThreeClaimsSettlesInTwoWrites) {  // upstream alternates for ever, 250 writes in 12 s
+TEST_F(ClaimTemplate, LosingOneOfThreeClaimsSettlesInTwoWrites) {  // upstream alternates forever, 250 writes in 12 s
   api::Pod pod = make_pod("p", {"a", "b", "c"});
   for (const char* entry : {"a", "b", "c"}) {
     view.put(make_claim(std::string("claim-") + entry, pod, entry));
@@ -245,7 +245,7 @@ TEST_F(ClaimTemplate, AfterAFailedCreateTheOthersArePublishedFirst) {
   view.put(pod);
   view.put(make_template("tpl"));
   EXPECT_EQ(writes(pass()).size(), 3u);
-  view.put(make_claim(generated("a"), pod, "a"));  // the first create worked, the second was refused
+  view.put(make_claim(generated("a"), pod, "a"));  // the first create succeeded, the second was refused
   const std::vector<Write> w = writes(pass());
   ASSERT_EQ(w.size(), 2u);
   EXPECT_EQ(published(w[0]), std::vector<std::string>{"a=" + generated("a")});

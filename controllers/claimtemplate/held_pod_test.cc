@@ -1,4 +1,4 @@
-// Pods that the gate holds get their names with their node.
+// Gated pods get their claim names together with their node.
 #include <nlohmann/json.hpp>
 
 #include "controllers/claimtemplate/claimtemplate_fixture.h"
@@ -25,7 +25,7 @@ class HeldPod : public ClaimTemplate {
     view.put(claim);
     view.ages[to_text(claim_key(claim.metadata.key()))] = age;
   }
-  // What a pass publishes: "names@node", "" without a node; "nothing" where it publishes nothing.
+  // What a reconcile publishes: "names@node", "" without a node; "nothing" if it publishes nothing.
   std::string pass_publishes() {
     view.put(pod);
     last = pass();

@@ -1,4 +1,4 @@
-// What is told of devices in use: once per change, only about the claim's own devices, and not while a driver restarts.
+// Reports about devices in use: once per change, only about the claim's own devices, and not while a driver restarts.
 #include "controllers/lifecycle/health.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ class Health : public testing::Test {
     pod.resource_claims.push_back({"gpu", "c", std::nullopt});
   }
 
-  // The notes of the events of one pass; "+" before one that says that all is well again.
+  // The notes of the events of one reconcile; "+" before one that reports recovery.
   std::string pass() {
     view.put(claim);
     view.put(pod);
@@ -137,7 +137,7 @@ TEST_F(Health, ForgedEntriesSayNothing) {
   claim.status.devices.push_back({"drv", "n1", "dev-0", "another-share", {ready("False", "NotOfThisShare")}});
   pod.unhealthy_devices.push_back({"another-entry", "", "drv/n1/dev-0", ""});
   EXPECT_EQ(pass(), "");
-  // A pod of the name, but not the one that the claim is reserved for.
+  // A pod of the same name, but not the one for which the claim is reserved.
   pod.unhealthy_devices[0].entry = "gpu";
   claim.status.reserved_for[0].uid = "an-older-pod";
   EXPECT_EQ(troubles_of(pod, claim).size(), 0u);

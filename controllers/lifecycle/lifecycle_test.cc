@@ -53,7 +53,7 @@ api::ResourceClaim owned(api::ResourceClaim claim, const std::string& pod) {
 
 class Lifecycle : public testing::Test {
  protected:
-  // What a pass over the claim does, in short: the purposes of its writes, "confirm <name>", "look again".
+  // What a reconcile of the claim does: the purposes of its writes, "confirm <name>" for a live GET, "look again".
   std::string pass() { return run(claim_key("default/c")); }
   std::string run(const Key& key) {
     last = reconciler.reconcile(view, key);
@@ -75,7 +75,7 @@ class Lifecycle : public testing::Test {
   }
   Json body() const { return Json::parse(std::get<Write>(last.effects.at(0)).body); }
   void gone(const std::string& pod) { view.live_get({Kind::kPod, "default", pod, pod + "-uid"}, Presence::kAbsent); }
-  // The write takes effect, as the server would have it.
+  // Applies the write as the server would.
   void deallocated() {
     view.claims.at("default/c").status = {};
     view.claims.at("default/c").metadata.resource_version = "6";
@@ -388,7 +388,7 @@ TEST_F(Lifecycle, ATerminalPodIsNeverReservedAgain) {  // upstream oscillates, 2
 }
 
 TEST_F(Lifecycle, EveryStateReachedIsStable) {
-  // The passes that follow one another end, whatever the start: no state makes writes for ever.
+  // Reconciles come to an end from every start: no state causes writes forever.
   for (const bool finalizer : {false, true})
     for (const bool owner : {false, true})
       for (const char* phase : {"Running", "Succeeded", ""}) {
@@ -483,11 +483,11 @@ TEST_F(Lifecycle, AsABackUpItActsOnlyOnWhatHasStood) {
   EXPECT_TRUE(backup.reconcile(view, claim_key("default/c")).has_writes());
 }
 
-// kube-scheduler takes a pod that we let go out of reservedFor when binding fails, and may bind it later without
+// kube-scheduler removes a pod that we ungated from reservedFor when binding fails, and may bind it later without
 // another write of the claim.
 class Unreserved : public Lifecycle {
  protected:
-  // Proven, reserved for some, and with these users.
+  // A proven claim, reserved for some pods, with these pods listed as users.
   api::ResourceClaim proven(std::vector<std::string> reserved, std::vector<std::string> users) {
     api::ResourceClaim claim = allocated(std::move(reserved));
     claim.metadata.managed_fields.push_back({std::string(kAllocationManager), "Update", "status"});
@@ -580,7 +580,7 @@ TEST_F(Unreserved, AProvenClaimThatNobodyUsesIsFreedAtOnce) {
   view.live_get({Kind::kPod, "default", "p", "p-uid"}, Presence::kPresent);
   EXPECT_EQ(pass(), "");
   gone("p");
-  put_unbound("r");  // names the claim, and could use it only where it is
+  put_unbound("r");  // names the claim, and can use it only on the claim's node
   EXPECT_EQ(pass(), "deallocate");
 }
 

@@ -1,4 +1,4 @@
-// What calls an eviction off that was announced, or moves it.
+// What cancels or moves an eviction that was announced.
 #include "controllers/tainteviction/tainteviction_fixture.h"
 
 namespace dra::tainteviction::called_off_test {

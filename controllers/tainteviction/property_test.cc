@@ -1,4 +1,4 @@
-// That no change of an object is missed, against a process that looks at everything.
+// Checks against a process that reads everything that no change of an object is missed.
 #include "controllers/tainteviction/tainteviction_fixture.h"
 #include "controllers/tainteviction/verdict.h"
 #include "pkg/base/random.h"
@@ -11,8 +11,8 @@ using namespace std::chrono_literals;
 
 // ---- a property
 
-// After any sequence of changes, what the keys that were triggered left behind is what a process that starts now and
-// looks at everything would decide: no change of an object is missed.
+// After any sequence of changes, the state that the enqueued keys have produced equals what a process that starts now
+// and reads everything would decide: no change of an object is missed.
 TEST(TaintEvictionProperty, NoTriggerIsMissing) {
   for (uint64_t seed = 1; seed <= 300; ++seed) {
     SeededRandom random(seed);

@@ -1,4 +1,4 @@
-// DeviceTaintRules: the status that upstream gives them, evictions by them, and the guard before many.
+// DeviceTaintRules: the status that upstream writes, evictions by rules, and the guard against many of them.
 #include <nlohmann/json.hpp>
 
 #include "controllers/tainteviction/rules.h"
@@ -23,7 +23,7 @@ class TaintRules : public TaintEviction {
     made.taint = taint(now - 1s, effect);
     return made;
   }
-  // Pod number i holds a claim of its own on a device of its own, in one of two namespaces.
+  // Pod number i has its own claim on its own device, in one of two namespaces.
   void put_pods(int count, std::vector<api::DeviceToleration> tolerations = {}) {
     for (int i = 0; i < count; ++i) {
       const std::string number = std::to_string(i), ns = i % 2 == 0 ? "even" : "odd";
@@ -90,7 +90,7 @@ TEST_F(TaintRules, SelectsByEachNameThatItGives) {
   }
 }
 
-// The words of kube-controller-manager 1.36.2.
+// In the words of kube-controller-manager 1.36.2.
 TEST_F(TaintRules, StatusOfEachEffect) {
   cluster.put(slice({}));
   put_pods(3);
@@ -134,7 +134,7 @@ TEST_F(TaintRules, StatusFollowsTheEvictions) {
   EXPECT_EQ(evicted(), 2u);
   cluster.advance(10s);
   EXPECT_EQ(said(), "False/Completed: 2 pods evicted since starting the controller.");
-  // What was done stays done for the next process.
+  // A completed rule stays completed for the next process.
   cluster.restart();
   cluster.advance(10s);
   EXPECT_EQ(condition().reason, "Completed");
@@ -156,7 +156,7 @@ TEST_F(TaintRules, FiguresAreWrittenEveryTenSecondsAtMost) {
   EXPECT_EQ(condition().reason, "Completed");
 }
 
-// What the simulation says is what happens when the effect becomes NoExecute.
+// When the effect becomes NoExecute, what the simulation said happens.
 TEST_F(TaintRules, TheSimulationEqualsWhatThenHappens) {
   cluster.put(slice({}));
   put_pods(40);
@@ -216,7 +216,7 @@ TEST_F(GuardedRules, UpToTheLimitNobodyIsAsked) {
   cluster.put(rule());
   cluster.settle();
   EXPECT_EQ(evicted(), 3u);
-  // The status says so before the first pod goes.
+  // The status says so before the first pod is evicted.
   EXPECT_EQ(cluster.writes.front().purpose, "rule-status");
 }
 
@@ -245,7 +245,7 @@ TEST_F(GuardedRules, BeyondItARuleWaitsForItsAnnotation) {
   EXPECT_EQ(said(), "False/Completed: 4 pods evicted since starting the controller.");
 }
 
-// kube-scheduler that ignores rules hands the same devices out again: not without end.
+// A kube-scheduler that ignores rules hands the same devices out again: evictions do not go on without end.
 TEST_F(GuardedRules, PodsThatComeOneByOneCountTogether) {
   cluster.put(rule());
   for (int i = 0; i < 6; ++i) {
@@ -257,7 +257,7 @@ TEST_F(GuardedRules, PodsThatComeOneByOneCountTogether) {
   EXPECT_EQ(evicted(), 3u);
 }
 
-// The watch of pods may lag behind: the status was written for those that were known.
+// The watch of pods may lag: the status was written for the pods known then.
 TEST_F(GuardedRules, PodsThatAreSeenLateDoNotGoByAnOldStatus) {
   put_pods(3);
   cluster.put(rule());

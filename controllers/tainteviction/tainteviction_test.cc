@@ -1,5 +1,5 @@
-// The situations of kube-controller-manager's device taint eviction that slices alone can bring about, in simulated
-// time, and those of its weaknesses that concern them.
+// The situations of kube-controller-manager's device taint eviction that slices alone can cause, in simulated time, and
+// its weaknesses that concern them.
 #include <nlohmann/json.hpp>
 
 #include "controllers/tainteviction/tainteviction_fixture.h"
@@ -285,7 +285,7 @@ TEST_F(TaintEviction, TheWrongClaimReplaced) {
   EXPECT_EQ(cluster.settle(), kEvicted);
 }
 
-// ---- the server's word, and failures
+// ---- live GETs, and failures
 
 TEST_F(TaintEviction, WhatIsGoneByTheServersWordIsLeftAlone) {
   cluster.presence = Presence::kAbsent;
@@ -329,7 +329,7 @@ TEST_F(TaintEviction, ATaintWithoutATime) {
   EXPECT_EQ(cluster.settle(), kEvicted);
 }
 
-// ---- beside kube-controller-manager's own
+// ---- beside kube-controller-manager's own controller
 
 class Observer : public TaintEviction {
  protected:

@@ -7,7 +7,7 @@
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
 
-// The audit finds what is handed out twice and what drifted, within its period, tells it once, and changes nothing.
+// The audit finds double allocations and drift within its period, reports them once, and changes nothing.
 namespace dra::manager::audit_test {
 
 using namespace std::chrono_literals;
@@ -31,7 +31,7 @@ class AuditTest : public testing::Test, public EventSink {
     return true;
   }
 
-  // Into the store, and (unless the derived state is to drift) into the inventory.
+  // Puts the claim into the store, and (unless the derived state is to drift) into the inventory.
   void claim(const std::string& name, const std::string& device, bool tell = true) {
     auto made = std::make_shared<api::ResourceClaim>();
     made->metadata.ns = "d";
@@ -106,17 +106,17 @@ TEST_F(AuditTest, ADoubleAllocationIsToldOnceWithinTenSecondsAndLeftAlone) {
 
 TEST_F(AuditTest, DriftIsCounted) {
   slice(4);
-  claim("a", "d0", false);  // the inventory was not told
+  claim("a", "d0", false);  // the inventory was not updated
   audit.run();
   EXPECT_TRUE(says("dra_audit_differences_total 1")) << registry.text();
   inventory.apply_claim(*claims.get("d/a"));
   api::AllocationResult ghost;
   ghost.results.push_back({"r", "drv", "p", "d3"});
-  inventory.apply_allocation("ghost-uid", ghost);  // a holder that no claim says
+  inventory.apply_allocation("ghost-uid", ghost);  // a holder that is in no claim
   audit.run();
   EXPECT_TRUE(says("dra_audit_differences_total 2"));
   inventory.remove_claim("ghost-uid");
-  slice(5, false);  // the pool has grown, the inventory was not told
+  slice(5, false);  // the pool has grown, the inventory was not updated
   audit.run();
   EXPECT_TRUE(says("dra_audit_differences_total 3"));
   EXPECT_TRUE(events.empty()) << "drift is ours, no object's";
@@ -124,7 +124,7 @@ TEST_F(AuditTest, DriftIsCounted) {
 
 TEST_F(AuditTest, EverySliceIsReadAnewInTurn) {
   for (int i = 0; i < 100; ++i) slice(400, true, "pool-" + std::to_string(100 + i));
-  slice(401, false, "pool-177");  // the inventory was not told
+  slice(401, false, "pool-177");  // the inventory was not updated
   audit.run();
   EXPECT_TRUE(says("dra_audit_differences_total 0"));
   audit.run();

@@ -37,7 +37,7 @@ struct World {
     claim = made;
   }
 
-  // In how many slices of ten steps it is decided: more where nothing is kept of decisions before it.
+  // How many slices of ten steps the decision takes: more if nothing is cached from earlier decisions.
   int slices() {
     const allocator::NodeId node = inventory.node_id("n");
     allocator::Request request;

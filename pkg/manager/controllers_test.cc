@@ -1,4 +1,4 @@
-// What stands about controllers outside of their folders is what they say of themselves.
+// What other folders state about controllers equals what the controllers declare themselves.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -56,7 +56,7 @@ TEST(Controllers, DescribeThemselvesCompletely) {
   EXPECT_EQ(find_controller("gardener"), nullptr);
 }
 
-// Kinds that no controller can watch would never be listed, and every pass would wait for them.
+// A kind that the manager has no store for would never be listed, and every reconcile would wait for it.
 TEST(Controllers, WatchOnlyWhatTheManagerHasStoresFor) {
   const std::set<std::string> stores{"pods",           "nodes",         "resourceclaims",  "resourceclaimtemplates",
                                      "resourceslices", "deviceclasses", "devicetaintrules"};

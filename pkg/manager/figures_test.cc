@@ -11,7 +11,7 @@
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
 
-// Figures that are computed when they are asked for: devices by state, and claims that are stuck.
+// Figures computed at each scrape: devices by state, and stuck claims.
 namespace dra::manager::figures_test {
 
 using namespace std::chrono_literals;
@@ -249,7 +249,7 @@ TEST(Pending, PodsByClassAndCauseUntilTheyWaitNoLonger) {
   EXPECT_EQ(pending.count(view), (Counts{{{"gpu", "InUse"}, 2}, {{"gpu", "NoNode"}, 1}}));
   pending.waits({{"pod", "d/a"}, {"uid", "a-uid"}, {"gated", "true"}, {"class", "gpu"}, {"cause", "Taint"}});
   EXPECT_EQ(pending.count(view), (Counts{{{"gpu", "InUse"}, 1}, {{"gpu", "NoNode"}, 1}, {{"gpu", "Taint"}, 1}}));
-  put("a", "a-uid", false);  // let go
+  put("a", "a-uid", false);  // ungated
   EXPECT_EQ(pending.count(view), (Counts{{{"gpu", "InUse"}, 1}, {{"gpu", "NoNode"}, 1}}));
   put("b", "another-uid", true);
   EXPECT_EQ(pending.count(view), (Counts{{{"gpu", "NoNode"}, 1}}));

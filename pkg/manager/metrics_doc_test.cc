@@ -1,4 +1,4 @@
-// docs/metrics.md lists what is registered: no more, no less, with these types and labels.
+// docs/metrics.md lists exactly the registered metrics, with these types and labels.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -24,7 +24,7 @@ std::map<std::string, std::string> documented() {
   for (std::string line; std::getline(in, line);) {
     if (!line.starts_with("| `")) continue;
     const std::vector<std::string> cells = split(line, '|');
-    if (cells.size() != 7) continue;  // of another table
+    if (cells.size() != 7) continue;  // a row of another table
     std::string name(trim(cells[1])), labels(trim(cells[3]));
     std::erase(name, '`');
     std::erase_if(labels, [](char c) { return c == '`' || c == ' '; });
@@ -49,7 +49,7 @@ TEST(MetricsDocumentation, IsWhatIsRegistered) {
   EXPECT_EQ(documented(), registered);
 }
 
-// That no reason lacks its meaning, the compiler sees; that no meaning lacks its reason is seen here.
+// The compiler checks that every reason has a meaning; this checks that every meaning has a reason.
 TEST(ReasonsTable, HasNoEntryThatNobodyWrites) {
   std::string sources;
   for (const char* room : {"controllers", "pkg/manager", "pkg/reconcile"})
@@ -71,7 +71,7 @@ TEST(ReasonsTable, HasNoEntryThatNobodyWrites) {
     EXPECT_NE(sources.find('"' + std::string(condition.reason) + '"'), std::string::npos) << condition.reason;
 }
 
-// Of a closed set every member is there from the start: a counter that comes into being at 1 has no rate.
+// Each member of a closed set is served from the start: a counter that first appears at 1 has no rate.
 TEST(MetricsDocumentation, FailuresAreServedBeforeTheFirst) {
   metrics::Registry registry;
   const Instruments instruments(registry);

@@ -1,4 +1,4 @@
-// After a restart best-fit weighs what claims and templates in the cluster ask for, as if it had decided them.
+// After a restart best-fit weighs the requests of claims and templates in the cluster, as if it had decided them.
 #include "pkg/manager/mix_seed.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ api::ResourceClaimSpec asking_for(const std::string& memory) {
   return spec;
 }
 
-// Two devices that can be shared: that of node a has 50 left, that of node b 69.
+// Two devices that can be shared: node a's has 50 left, node b's 69.
 class MixSeedTest : public testing::Test {
  protected:
   MixSeedTest()
@@ -86,7 +86,7 @@ class MixSeedTest : public testing::Test {
     claim->status.allocation.emplace();
     put(claims_core, claim, number);
   }
-  // Of a claim that asks for 19: the rest of a would be 31, of which nobody who asks for 50 can make use.
+  // The node for a claim that asks for 19: on a that would leave 31, of no use to requests for 50.
   std::string chosen() {
     auto claim = std::make_shared<api::ResourceClaim>();
     claim->metadata.uid = "asked-" + std::to_string(++asked);

@@ -1,5 +1,5 @@
-// NodeTracker: pods that are promised a node count there with their volumes; nominated ones for their equals; nodes
-// that are avoided come back.
+// NodeTracker: assumed pods count on their node with their volumes; nominated pods count for pods of no higher
+// priority; avoided nodes come back.
 #include "pkg/manager/node_tracker.h"
 
 #include <gtest/gtest.h>
@@ -106,7 +106,7 @@ TEST_F(NodeTrackerTest, AClaimIsMadeForOneNodeOnly) {
   EXPECT_EQ(chosen(pod("r", "shared")), "n1 n2");
 }
 
-// What the server says afterwards wins, whoever wrote it.
+// What the server reports afterwards takes precedence, whoever wrote it.
 TEST_F(NodeTrackerTest, AnAssumptionYieldsToTheServer) {
   auto volume = add_volume("pv", "n1");
   add_claim("a", "local");
@@ -205,7 +205,7 @@ TEST_F(NodeTrackerTest, AnAvoidedNodeComesBack) {
   EXPECT_EQ(chosen(owned), "n1 n2");
 }
 
-// Strategies weigh all nodes by these facts: they go with their nodes wherever those go.
+// Strategies weigh all nodes by these facts: reordered nodes keep their facts.
 TEST_F(NodeTrackerTest, FactsFollowTheirNodes) {
   add_node("n3");
   tracker.assume(pod("on-n1", "", "500m"), "n1");
@@ -225,7 +225,7 @@ TEST_F(NodeTrackerTest, FactsFollowTheirNodes) {
   EXPECT_GT(some.facts[0].preferred, some.facts[1].preferred) << "the promised node before all others";
 }
 
-// The inventory's numbers, too; also where a name comes into the slot of another that is gone.
+// So do the inventory's numbers, also when a node takes the slot of a deleted one.
 TEST_F(NodeTrackerTest, NumbersFollowTheirNodes) {
   inventory::Inventory inventory;
   for (const char* name : {"n9", "n2", "n1"}) inventory.node_id(name);
@@ -249,7 +249,7 @@ TEST_F(NodeTrackerTest, NumbersFollowTheirNodes) {
   check(others);
 }
 
-// Several nodes at once are one time: a pin by labels holds a pod to all of them.
+// Several nodes at once count as one time: a pin by labels holds a pod to all of them.
 TEST_F(NodeTrackerTest, NodesThatAreAvoidedTogetherCountOnce) {
   add_node("n3");
   tracker.avoid("p", {"n1", "n3", "n1"}, 60s, "no space");
@@ -261,7 +261,7 @@ TEST_F(NodeTrackerTest, NodesThatAreAvoidedTogetherCountOnce) {
   EXPECT_EQ(chosen(pod("p")), "n2 n3");
 }
 
-// Without the permission to bind volumes, pods whose volumes would be bound here say so; nobody else notices.
+// Without permission to bind volumes, only pods whose volumes would be bound here report it.
 TEST_F(NodeTrackerTest, VolumesThatMayNotBeBoundConcernTheirPodsAlone) {
   add_claim("waits", "fast");
   add_claim("bound", "local", "pv");
@@ -282,18 +282,18 @@ TEST_F(NodeTrackerTest, VolumesThatMayNotBeBoundConcernTheirPodsAlone) {
   EXPECT_EQ(chosen(pod("p", "waits")), "n1 n2");
 }
 
-// Affinities that no node can match, or that cannot be parsed: the pod's own reason, and nobody else's.
+// Affinities that no node can match or that cannot be parsed give their own pod a reason and affect no other pod.
 TEST_F(NodeTrackerTest, VolumesWithABrokenAffinityConcernTheirPodsAlone) {
   const std::string host = "kubernetes.io/hostname";
   const std::vector<api::NodeSelector> broken = {
       {},                                                               // no terms
       {{api::NodeSelectorTerm{}}},                                      // a term without requirements
-      {{api::NodeSelectorTerm{{{host, "Near", {"n1"}}}, {}}}},          // an operator that there is not
+      {{api::NodeSelectorTerm{{{host, "Near", {"n1"}}}, {}}}},          // an unknown operator
       {{api::NodeSelectorTerm{{{host, "In", {}}}, {}}}},                // In without values
-      {{api::NodeSelectorTerm{{{host, "Gt", {"n1"}}}, {}}}},            // Gt of no number
+      {{api::NodeSelectorTerm{{{host, "Gt", {"n1"}}}, {}}}},            // Gt with a value that is not a number
       {{api::NodeSelectorTerm{{{host, "Exists", {"n1"}}}, {}}}},        // Exists with values
-      {{api::NodeSelectorTerm{{{host, "In", {"not a value!"}}}, {}}}},  // no label value
-      {{api::NodeSelectorTerm{{}, {{"metadata.uid", "In", {"n1"}}}}}},  // a field that there is not
+      {{api::NodeSelectorTerm{{{host, "In", {"not a value!"}}}, {}}}},  // not a label value
+      {{api::NodeSelectorTerm{{}, {{"metadata.uid", "In", {"n1"}}}}}},  // an unknown field
       {std::vector<api::NodeSelectorTerm>(5000)},                       // thousands of them
   };
   for (size_t i = 0; i < broken.size(); ++i) {
@@ -308,7 +308,7 @@ TEST_F(NodeTrackerTest, VolumesWithABrokenAffinityConcernTheirPodsAlone) {
     EXPECT_EQ(none.why_none, "0/2 nodes are available: 2 node(s) didn't match PersistentVolume's node affinity.") << i;
     EXPECT_EQ(chosen(pod("q")), "n1 n2") << i;
   }
-  // The one term that can be read counts, wherever it is.
+  // The one term that can be read counts, at any position.
   auto volume = std::make_shared<api::PersistentVolume>(*add_volume("good", "n1"));
   volume->node_affinity = broken.back();
   volume->node_affinity->terms.push_back({{{host, "In", {"n2"}}}, {}});
@@ -364,7 +364,7 @@ TEST_F(NodeTrackerTest, TheNodeThatAPodWasPromisedStaysFirst) {
   EXPECT_EQ(chosen(pod("p")), "n2 n1");
 }
 
-// A pod that leaves frees cpu, but takes no taint away.
+// A pod that leaves a node frees cpu, but removes no taint.
 TEST_F(NodeTrackerTest, OnlyWhatOthersHaveOnANodeDependsOnRoom) {
   EXPECT_FALSE(tracker.choose(pod("p"), {}).depends_on_capacity);
   EXPECT_TRUE(tracker.choose(pod("p", "", "3"), {}).depends_on_capacity);

@@ -7,7 +7,7 @@
 #include "pkg/base/random.h"
 #include "pkg/reactor/sim_reactor.h"
 
-// What fails for one cause waits together: few tries while it lasts, all of them soon after its end, fair to
+// Retries that fail for one cause wait together: few attempts while it lasts, all of them soon after its end, fair to
 // namespaces.
 namespace dra::manager::outages_test {
 
@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 class OutagesTest : public testing::Test {
  protected:
-  // The item asks the server now; where it is refused it waits for its turn.
+  // The item sends its request now; if it is refused, the item waits for its turn.
   void ask(const std::string& ns, const std::string& name) {
     ++asked;
     ++asked_by[ns];
@@ -35,7 +35,7 @@ class OutagesTest : public testing::Test {
   std::vector<OutageReport> reports;
   Outages outages{reactor, [this](const OutageReport& report) { reports.push_back(report); }};
   std::function<bool(const std::string& ns)> refuse = [](const std::string&) { return true; };
-  std::function<bool(const std::string& item)> refuse_one;  // beside refuse(), where there is one
+  std::function<bool(const std::string& item)> refuse_one;  // in addition to refuse(), if set
   Code code = Code::kUnavailable;
   int status = 500;
   size_t asked = 0;
@@ -93,7 +93,7 @@ TEST_F(OutagesTest, OneThatComesAndGoesIsToldOnceAMinute) {
   EXPECT_LE(begun, 11u);
 }
 
-// What one namespace does wrong for good takes every second try, not all of them.
+// One namespace with lasting errors takes every second attempt, not all of them.
 TEST_F(OutagesTest, ANamespaceFullOfRefusalsDoesNotKeepAnother) {
   for (int i = 0; i < 5000; ++i) ask("hostile", std::to_string(i));
   ask("other", "a");
@@ -104,7 +104,7 @@ TEST_F(OutagesTest, ANamespaceFullOfRefusalsDoesNotKeepAnother) {
   EXPECT_LE(asked_by["hostile"], 5000u + 30);
 }
 
-// A hundred objects that the server will never accept, and one that it does by now.
+// A hundred objects that the server will never accept, and one that it accepts again.
 TEST_F(OutagesTest, OneThatRecoversAloneDoesNotWaitForTheOthers) {
   code = Code::kInvalidArgument;
   status = 422;
@@ -122,7 +122,7 @@ TEST_F(OutagesTest, OneThatRecoversAloneDoesNotWaitForTheOthers) {
   }
 }
 
-// What the server cannot accept of one namespace is no cause for another to wait.
+// An invalid object in one namespace does not make another namespace wait.
 TEST_F(OutagesTest, RefusalsOfObjectsAreCausesByNamespace) {
   code = Code::kInvalidArgument;
   status = 422;
@@ -134,7 +134,7 @@ TEST_F(OutagesTest, RefusalsOfObjectsAreCausesByNamespace) {
   EXPECT_TRUE(done.contains("other/a"));
 }
 
-// A server that fails for some namespaces alone (an admission webhook of theirs): one of each is tried.
+// A server that fails only for some namespaces (because of their admission webhook): one item of each is tried.
 TEST_F(OutagesTest, EachNamespaceIsTriedWhileALastingErrorIsAnswered) {
   for (int n = 0; n < 12; ++n)
     for (int i = 0; i < 50; ++i) ask("ns" + std::to_string(n), std::to_string(i));
@@ -144,7 +144,7 @@ TEST_F(OutagesTest, EachNamespaceIsTriedWhileALastingErrorIsAnswered) {
   EXPECT_TRUE(std::any_of(done.begin(), done.end(), [](const std::string& item) { return item.starts_with("ns7/"); }));
 }
 
-// Quotas are each a namespace's own: one that is used up is no reason to wait for another.
+// Each namespace has its own quotas: an exhausted one does not make another namespace wait.
 TEST_F(OutagesTest, QuotasAreCausesByNamespace) {
   code = Code::kResourceExhausted;
   status = 403;
@@ -176,7 +176,7 @@ TEST_F(OutagesTest, AnItemThatDoesNotEndItsTryKeepsNobody) {
   EXPECT_EQ(done.size(), 10u);
 }
 
-// The only item on trial fails for another cause, and one that came meanwhile waits for the first.
+// The only item on trial fails for another cause, while a newer item waits for the first cause.
 TEST_F(OutagesTest, WhoMovesToAnotherCauseLeavesNobodyWaitingForever) {
   const auto fail_with = [this](const std::string& item, int with) {
     outages.failed(item, {"patch Pod", Error(Code::kUnavailable, with, "", "no"), {}},
@@ -195,12 +195,12 @@ TEST_F(OutagesTest, DrainGivesBackEveryRetryAndForgetsTheRest) {
   for (int i = 0; i < 10; ++i) ask("d", std::to_string(i));
   EXPECT_EQ(outages.drain().size(), 10u);
   EXPECT_EQ(outages.ongoing(), 0u);
-  outages.passed("d/1");  // unknown by now
+  outages.passed("d/1");  // no longer known
   reactor.advance(1min);
   EXPECT_EQ(asked, 10u);
 }
 
-// Whatever is asked and answered in whatever order: nothing is lost, nothing waits twice.
+// In any order of requests and answers nothing is lost and nothing waits twice.
 TEST_F(OutagesTest, NothingIsLostInAnyOrderOfFailuresAndSuccesses) {
   for (uint64_t seed = 1; seed <= 50; ++seed) {
     SCOPED_TRACE(seed);

@@ -9,7 +9,7 @@
 #include "pkg/reactor/sim_reactor.h"
 #include "pkg/reconcile/writes.h"
 
-// The runner with reconcilers and a server that the tests script: order, exclusion, failures and what follows them.
+// The runner with scripted reconcilers and a scripted server: order, exclusion, failures and their consequences.
 namespace dra::manager::runner_test {
 
 using namespace reconcile;
@@ -135,7 +135,7 @@ class RunnerTest : public testing::Test {
     made.purpose = purpose;
     return made;
   }
-  // These effects the first time, nothing after that.
+  // Has these effects the first time, nothing after that.
   void once(std::vector<Effect> effects) {
     scripted.next = [this, effects](const View&, const Key&) {
       Outcome outcome;
@@ -209,7 +209,7 @@ TEST_F(RunnerTest, AnUnknownOutcomeKeepsTheAssumptionUntilAReadSettlesIt) {
   EXPECT_EQ(scripted.passes.size(), 2u);
 }
 
-// What was assumed is free again without any object having changed: those who wait for it have to be told.
+// The assumption is released without a change of any object, so the pods waiting for those devices must be notified.
 TEST_F(RunnerTest, DevicesOfAWriteThatDidNotHappenAreSaidToBeFree) {
   for (const bool unknown : {false, true}) {
     SCOPED_TRACE(unknown);
@@ -230,7 +230,7 @@ TEST_F(RunnerTest, DevicesOfAWriteThatDidNotHappenAreSaidToBeFree) {
   }
 }
 
-// One object that the server refuses for ever must not run everybody who waits, time and again.
+// One object that the server refuses forever must not run all waiting keys again and again.
 TEST_F(RunnerTest, AWriteThatDidNotHappenWakesWhoParkedSinceItWasDecidedOn) {
   server.failures.emplace("take", Error(Code::kInvalidArgument, 422, "Invalid", "spec is no good"));
   scripted.next = [](const View&, const Key& key) {
@@ -257,7 +257,7 @@ TEST_F(RunnerTest, AWriteThatDidNotHappenWakesWhoParkedSinceItWasDecidedOn) {
   EXPECT_EQ(passes["pod:d/meanwhile"], 2);
 }
 
-// The stream's news of the write, and whom that woke, may have come before the answer.
+// The watch event of the write, and the keys that it unparked, may come before the answer.
 TEST_F(RunnerTest, RoomIsSaidToBeFreeWhenTheAnswerIsThere) {
   for (const bool known : {true, false}) {
     SCOPED_TRACE(known ? "answered" : "no answer, but it happened");
@@ -368,7 +368,7 @@ TEST_F(RunnerTest, KeysThatComeDueWhileThereIsNoRoomForAPassWaitInSilence) {
   };
   for (size_t i = 0; i < Runner::kMaxRuns + 10; ++i) poke("p" + std::to_string(i), "n" + std::to_string(i % 9));
   const size_t looks = second.passes.size();
-  reactor.advance(2s);  // CheckFailed where tasks keep making tasks
+  reactor.advance(2s);  // CheckFailed if tasks keep making tasks
   EXPECT_LE(reactor.run_until_idle(1000), 1000u);
   server.unmute();
   reactor.advance(1s);
@@ -377,7 +377,7 @@ TEST_F(RunnerTest, KeysThatComeDueWhileThereIsNoRoomForAPassWaitInSilence) {
   EXPECT_TRUE(runner.idle());
 }
 
-// 800 pods whose writes are refused: it is reported once, costs little, and is over within 10 s of its end.
+// 800 pods whose writes are refused: reported once, few requests, and done within 10 s of its end.
 TEST_F(RunnerTest, AnOutageIsReportedOnceAndRetriedSoonAfterItsEnd) {
   constexpr size_t kPods = 800;
   for (const Error& error : {Error(Code::kPermissionDenied, 403, "Forbidden", "cannot patch resource"),
@@ -460,7 +460,7 @@ TEST_F(RunnerTest, AnEventThatWasDroppedIsNotTakenAsTold) {
   EXPECT_EQ(notes.events, std::vector<std::string>{"DeletionWaits: for devices"});
 }
 
-// Leadership goes while writes wait for the server: nothing is left that could run, or that would keep the process.
+// Leadership is lost while writes wait for the server: nothing is left that could run or block the end of the process.
 TEST_F(RunnerTest, StoppingEndsWhatWaitsForTheServer) {
   server.failures.emplace("first", Error(Code::kDeadlineExceeded, "no answer in time"));
   server.failures.emplace("refused", Error(Code::kInvalidArgument, 422, "Invalid", "no"));
@@ -481,7 +481,7 @@ TEST_F(RunnerTest, StoppingEndsWhatWaitsForTheServer) {
   EXPECT_EQ(server.log.size(), asked);
 }
 
-// 5,000 keys of one namespace, then one of another: it is the second to run, and its write is not the 5,001st in
+// 5,000 keys of one namespace, then one of another: it runs second, and its write is not the 5,001st in
 // flight.
 TEST_F(RunnerTest, ACrowdInOneNamespaceDelaysAnotherByOnePass) {
   scripted.next = [](const View&, const Key& key) {
@@ -515,7 +515,7 @@ TEST_F(RunnerTest, PodsOfANamespaceRunByPriority) {
   EXPECT_EQ(scripted.passes, (std::vector<std::string>{"pod:d/b", "pod:d/c", "pod:d/a"}));
 }
 
-// 5,000 pods that want the same: a change that helps none of them runs one, one that helps three runs four.
+// 5,000 pods with equal requests: a change that helps none of them runs one, one that helps three runs four.
 TEST_F(RunnerTest, OfWaitingPodsOfAShapeOneIsTriedAndTheNextWhenItFits) {
   size_t devices = 0;
   scripted.next = [&](const View&, const Key& key) {
@@ -534,7 +534,7 @@ TEST_F(RunnerTest, OfWaitingPodsOfAShapeOneIsTriedAndTheNextWhenItFits) {
   };
   server.failures.emplace("take", Error(Code::kConflict, 409, "Conflict", "lost"));
   poke("frees");
-  reactor.run_until_idle();  // under way while the others park
+  reactor.run_until_idle();  // in flight while the others park
   for (int i = 0; i < 5000; ++i) poke("p" + std::to_string(i));
   reactor.run_until_idle();
   EXPECT_EQ(scripted.passes.size(), 5001u);
@@ -548,7 +548,7 @@ TEST_F(RunnerTest, OfWaitingPodsOfAShapeOneIsTriedAndTheNextWhenItFits) {
   EXPECT_TRUE(std::count(server.log.begin(), server.log.end(), "get x") == 1);
 }
 
-// Five devices, three old pods that want one each and a younger one that wants four: the old ones all come first.
+// Five devices, three old pods that want one each and a younger one that wants four: all old ones run first.
 TEST_F(RunnerTest, WaitingPodsOfOneShapeGoBeforeAYoungerOneOfAnother) {
   size_t devices = 0;
   scripted.next = [&](const View&, const Key& key) {
@@ -606,7 +606,7 @@ TEST_F(RunnerTest, HeldKeysDoNotKeepOthersOfTheirNamespace) {
   EXPECT_EQ(scripted.passes.size(), 1000u);
 }
 
-// A key that goes on says nothing yet about the others of its shape.
+// A key with unfinished work says nothing yet about the others of its shape.
 TEST_F(RunnerTest, OfAShapeNoOtherIsTriedWhileOneGoesOn) {
   bool open = false;
   scripted.next = [&](const View&, const Key& key) {
@@ -645,8 +645,8 @@ class Slow : public Scripted {
   Pace pace() const override { return {10, 5}; }
 };
 
-// 600 keys that want to do something costly: the first burst at once, the others at the rate and in their order,
-// without occupying passes that other reconcilers need; a question before the write costs no second token.
+// 600 keys with a costly write: the first burst at once, the others at the rate and in order, without occupying
+// reconciles that other controllers need; a live GET before the write costs no second token.
 TEST_F(RunnerTest, PacedOutcomesWaitForTheirTurn) {
   constexpr int kKeys = 600;
   Slow slow;
@@ -673,7 +673,7 @@ TEST_F(RunnerTest, PacedOutcomesWaitForTheirTurn) {
   reactor.advance(950ms);
   EXPECT_GE(evicted(), 14);
   EXPECT_LE(evicted(), 15);
-  for (int i = 0; i < 20; ++i) poke("p" + std::to_string(kKeys - 1));  // who asks often is not served sooner
+  for (int i = 0; i < 20; ++i) poke("p" + std::to_string(kKeys - 1));  // enqueueing often does not help
   reactor.advance(10s);
   EXPECT_GE(evicted(), 114);
   EXPECT_LE(evicted(), 115);
@@ -697,7 +697,7 @@ TEST_F(RunnerTest, StoppingStartsNoFurtherWriteAndTheWorkIsTakenUpAgain) {
   EXPECT_EQ(scripted.passes.size(), 2u);
 }
 
-// A standby sees as many objects come and go as a leader does.
+// A standby sees as many objects come and go as the leader.
 TEST_F(RunnerTest, NothingPilesUpWhileStopped) {
   poke("before");
   runner.stop();
@@ -713,8 +713,8 @@ TEST_F(RunnerTest, NothingPilesUpWhileStopped) {
   EXPECT_EQ(scripted.passes.size(), 1u);
 }
 
-// Many pods want to write one claim, each decided on the version that it saw: the first is sent, the others, who wait
-// for it, see that the claim is another now and decide anew, without asking the server.
+// Many pods want to write one claim, each decided on the version that it saw. The first write is sent; the others,
+// which wait for it, see that the claim has changed and decide anew, without a request to the server.
 TEST_F(RunnerTest, WhatWaitedAndIsOutdatedIsDecidedAnew) {
   constexpr int kPods = 20;
   const auto put = [this](uint64_t revision) {
@@ -737,7 +737,7 @@ TEST_F(RunnerTest, WhatWaitedAndIsOutdatedIsDecidedAnew) {
   };
   for (int i = 0; i < kPods; ++i) poke("p" + std::to_string(i));
   reactor.advance(5ms);
-  put(6);  // what the first one wrote
+  put(6);  // what the first write produced
   reactor.advance(1s);
   EXPECT_EQ(server.log, std::vector<std::string>{"reserve c"});
   EXPECT_EQ(scripted.passes.size(), 2u * kPods - 1);
@@ -813,7 +813,7 @@ TEST_F(RunnerTest, ARefusalIsToldOnce) {
   EXPECT_EQ(notes.events, std::vector<std::string>{"FailedResourceClaimCreation: x: quota"});
 }
 
-// Without words of the reconciler's own: the object and the pod that the pass was for are told, once and briefly.
+// Without an event of the reconciler's own, one brief event goes to the object and to the pod of the reconcile.
 TEST_F(RunnerTest, ARefusalIsToldToTheObjectAndToThePodOfThePass) {
   auto pod = std::make_shared<api::Pod>();
   pod->metadata.ns = "d";
@@ -839,7 +839,7 @@ TEST_F(RunnerTest, ARefusalIsToldToTheObjectAndToThePodOfThePass) {
   EXPECT_EQ(notes.events[2], "WriteRefused: the API server refuses to name: no such entry");
 }
 
-// A write for people that is refused holds up nothing: not the rest of the list, not the key, and not the server.
+// A refused write for people blocks nothing: not the remaining writes, not the key, and not the server.
 TEST_F(RunnerTest, ARefusedWriteForPeopleIsLeftOut) {
   server.failures.emplace("show", Error(Code::kPermissionDenied, 403, "Forbidden", "no"));
   size_t shown = 0, marked = 0;
@@ -873,7 +873,7 @@ TEST_F(RunnerTest, ARefusedWriteForPeopleIsLeftOut) {
   EXPECT_EQ(shown, refused + 20) << "after a minute it is tried again";
 }
 
-// A conflict is a lost race only where somebody was faster.
+// A conflict is a lost race only if somebody else was faster.
 TEST_F(RunnerTest, AConflictWithNobodyIsARefusal) {
   for (const bool raced : {true, false}) {
     SCOPED_TRACE(raced);

@@ -12,7 +12,7 @@
 
 #include "pkg/reactor/asio_reactor.h"
 
-// The ports while the reactor works, while it does not, and for whom.
+// The ports while the reactor runs and while it is stuck, with and without permission.
 namespace dra::manager::serving_test {
 
 using namespace std::chrono_literals;
@@ -63,7 +63,7 @@ std::string ask_secure(uint16_t port, const std::string& path, const std::string
   return out;
 }
 
-// An API server that knows two tokens; the bearer of "reader" may read /metrics and /readyz.
+// An API server that knows two tokens; the user "reader" may read /metrics and /readyz.
 class Reviews : public client::Transport {
  public:
   explicit Reviews(Reactor& reactor) : reactor_(reactor) {}
@@ -116,7 +116,7 @@ class ServingTest : public ::testing::Test {
     ASSERT_TRUE(serving_);
   }
 
-  // Asks in a thread of its own while the reactor runs.
+  // Sends the request from its own thread while the reactor runs.
   template <typename F>
   std::string while_it_runs(F ask) {
     std::string answer;
@@ -142,7 +142,7 @@ class ServingTest : public ::testing::Test {
   std::unique_ptr<Serving> serving_;
 };
 
-// Whoever may read metrics may ask as often as he likes: they are computed once a second.
+// Clients may read metrics as often as they like: they are computed once a second.
 TEST_F(ServingTest, MetricsAreComputedOnceASecond) {
   int computed = 0;
   registry_.before_collect([&computed] { ++computed; });
@@ -157,7 +157,7 @@ TEST_F(ServingTest, MetricsAreComputedOnceASecond) {
   EXPECT_GE(computed, 1);
 }
 
-// Nothing runs the reactor here: it is as busy as can be.
+// Nothing runs the reactor here, as if it were stuck.
 TEST_F(ServingTest, ProbesDoNotWaitForTheReactorAndStuckIsSaidInTime) {
   ServingOptions options;
   options.stuck_after = 400ms;
@@ -175,7 +175,7 @@ TEST_F(ServingTest, ProbesDoNotWaitForTheReactorAndStuckIsSaidInTime) {
   const std::string stuck = ask_plain(serving_->metrics_port(), "/livez");
   EXPECT_TRUE(stuck.starts_with("HTTP/1.1 500 ")) << stuck;
   EXPECT_NE(stuck.find("[-]reactor failed: reason withheld"), std::string::npos) << stuck;
-  // It comes round again: alive.
+  // The reactor runs again: alive.
   while_it_runs([] {
     std::this_thread::sleep_for(300ms);
     return std::string();
