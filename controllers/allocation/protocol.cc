@@ -189,10 +189,10 @@ std::string selected_nodes(const api::NodeSelector& selector) {
 
 }  // namespace
 
-// While our gate holds the pod, P8 takes back its reservation (`pkg/reconcile/leaving.h`). Without a gate there is
+// While our gate holds the pod, P8 withdraws its reservation (`pkg/reconcile/leaving.h`). Without a gate there is
 // nothing to fence: another manager may have bound the pod, and kubelet, which reads the claim once, may have prepared
-// its devices, all without a change of the claim. Then a marked claim is freed only when its consumers are confirmed
-// gone, by uid (P5).
+// its devices, all without a change of the claim. Then a marked claim is freed only when live GETs have shown that its
+// consumers are gone, by uid (P5).
 std::string why_pinned(const api::Pod& pod, const ClaimState& state) {
   if (!state.allocated() || !state.claim->status.allocation->node_selector) return "";
   const char* why = "it is in use by others";

@@ -1,9 +1,9 @@
 // Shares: how much processor time each namespace, and all of them together, may spend on long decisions.
 //
-// A token bucket of processor time for each: a namespace can save up kBurst and receives kPart of the time that passes;
-// all namespaces together have a bucket of their own. A namespace whose bucket is empty is asked to call later, and
-// until then gets slices of kShortSlice steps, enough for ordinary claims; one that owes more than kMostOwed gets none.
-// Namespaces with a full bucket are forgotten. One thread.
+// Each has a token bucket of processor time: a namespace can save up 100 ms and receives 20 % of the time that passes
+// (kNamespace); all together have a bucket of their own (kAll). A namespace whose bucket is empty is asked to call
+// later, and until then gets slices of kShortSlice steps, enough for ordinary claims; one that owes more than kMostOwed
+// gets none. Namespaces with a full bucket are forgotten. One thread.
 #pragma once
 
 #include <algorithm>

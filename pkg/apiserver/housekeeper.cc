@@ -268,7 +268,7 @@ struct Housekeeper::State : std::enable_shared_from_this<Housekeeper::State> {
         if (!doc->at("metadata").contains("deletionTimestamp")) erase_object(k.get(), doc->at("metadata"));
       }
     }
-    if (!empty) return;  // the last deletion enqueued this again
+    if (!empty) return;  // the last deletion enqueues this again
     const Kind* kind = env.kinds.find({"", "v1"}, "namespaces");
     Call call = make_call(kind, "", name);
     call.path.subresource = "finalize";

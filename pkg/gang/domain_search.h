@@ -42,7 +42,7 @@ struct Domain {
   uint64_t spare = 0;         // the same for any number of members: distinguishes small domains from large ones
   uint64_t at_best = 0;       // the same if no claim held any device
   bool holds_placed = false;  // some members of the group are already there
-  bool joint = false;         // `room` also counts kinds together
+  bool joint = false;         // `fits` also counts kinds together
 };
 
 // What is kept between slices.

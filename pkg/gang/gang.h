@@ -139,8 +139,8 @@ struct Decision {
   // kFound: the level (of Topology::levels) and the domain that contains them, "rack=r7"; no level: the cluster.
   std::optional<uint32_t> level;
   std::string domain;
-  // kImpossible, kUndecided: a clause that names the obstacle ("the largest rack (rack=r7) has room for 12 of 16
-  // members"). At most kMaxReason bytes.
+  // kImpossible, kUndecided: a clause that names the obstacle ("the largest domain of level rack (rack=r7) has room for
+  // 12 of 16 members"). At most kMaxReason bytes.
   std::string reason;
   // kImpossible: it would not fit even if no claim held any device ("never", as far as devices can be counted).
   bool never = false;

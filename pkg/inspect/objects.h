@@ -103,7 +103,7 @@ struct GroupsToRead {
 };
 const std::vector<GroupsToRead>& groups_to_read();
 
-// What a page tells about the rest of its list.
+// What a page says about the rest of its list.
 struct PageEnd {
   std::string continue_token;  // empty: the last page
   size_t items = 0;

@@ -39,7 +39,7 @@ class SnapshotWriter {
 
   // An error says why the page cannot be read.
   Result<void> add(std::string_view plural, std::string_view page);
-  // The bytes of the file. `objects` tells when and from where it was read, and what is hidden.
+  // The bytes of the file. `objects` says when and from where it was read, and what is hidden.
   std::string bytes(const Objects& objects);
   // Writes the file atomically (a temporary file beside it, then a rename), readable by its owner alone.
   Result<void> write(const Objects& objects, const std::string& path);

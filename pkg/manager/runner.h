@@ -131,7 +131,7 @@ class Runner {
   void run_some();
   bool run_one(ControllerQueue& controller);
   void hand_out_leftovers(ControllerQueue& controller);
-  // Tells the parking lot the outcome of a key that may have been parked; runs the keys that it wants tried next.
+  // Notifies the parking lot of the outcome of a key that may have been parked; runs the keys that it wants tried next.
   void notify_lot(ControllerQueue& controller, const std::string& key, const reconcile::Outcome& outcome, bool parks);
   Place place_of(std::string_view key) const;
   bool may_run(const ControllerQueue& controller) const;
@@ -179,7 +179,7 @@ class Runner {
   uint64_t passes_run_ = 0, writes_ = 0;
   std::unordered_map<uint64_t, std::unique_ptr<Run>> runs_;
   std::map<std::string, std::deque<uint64_t>> locked_;                        // object -> reconciles that wait for it
-  std::multimap<MonoTime, std::pair<ControllerQueue*, std::string>> paused_;  // keys paused for Outcome::hold
+  std::multimap<MonoTime, std::pair<ControllerQueue*, std::string>> paused_;  // keys paused for Outcome::min_interval
   BoundedMap<MonoTime> refused_for_people_{1024};                             // what was written, and where -> when
   std::function<void(const OutageReport&)> outage_observer_;
   Outages outages_;

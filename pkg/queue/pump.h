@@ -33,7 +33,7 @@ class Pump {
   Pump& operator=(const Pump&) = delete;
 
   void schedule();
-  // Cancels the timer; schedule() looks again.
+  // Cancels the timer until the next schedule().
   void rest();
 
  private:

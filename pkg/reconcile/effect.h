@@ -148,7 +148,7 @@ struct Outcome {
   bool paced = false;
   // The reconcile could not decide (a budget was spent): run it again after the key's back-off. A sentence for the log.
   std::string retry;
-  // Unparks keys of this reconciler that are parked under these causes, as by EnqueueRequests::wakes: what was kept in
+  // Unparks keys of this reconciler that are parked under these causes, as by EnqueueRequests::causes: what was kept in
   // memory for others is free again, and no object shows it.
   std::vector<Cause> wakes;
   // One line in the log, with the time that the reconcile took.

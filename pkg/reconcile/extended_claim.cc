@@ -18,7 +18,7 @@ struct Asking {
   bool runs_beside(const Asking& init_container) const { return !init && (!sidecar || index > init_container.index); }
 };
 
-// In the order in which their requests are used: sidecars, then containers; `init_last` after them.
+// In the order in which their requests are used: sidecars, then containers, then the other init containers.
 std::vector<Asking> askers(const api::Pod& pod) {
   std::vector<Asking> sidecars, inits, containers;
   size_t index = 0;

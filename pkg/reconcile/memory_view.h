@@ -1,5 +1,5 @@
 // MemoryView: a View over objects that a test or simulation puts in by hand. An object put in is in both layers, cache
-// and watch, unless stream_claim() says otherwise. Not thread-safe.
+// and watch, unless streamed_claims has a different state of it. Not thread-safe.
 #pragma once
 
 #include <functional>

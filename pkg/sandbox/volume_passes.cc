@@ -119,7 +119,7 @@ void bind(const Json& claim, const Json& volume, Step& step) {
     if (text_at(claim, "/spec/volumeName").empty()) annotations[kBoundByController] = "yes";
     step.calls.push_back(
         patch(path, claim, {{"metadata", {{"annotations", annotations}}}, {"spec", {{"volumeName", name}}}}));
-    return;  // its answer enqueued the next pass
+    return;  // its answer enqueues the next pass
   }
   const Json status{{"phase", "Bound"},
                     {"accessModes", read(volume, "/spec/accessModes", Json::array())},

@@ -2,7 +2,7 @@
 //
 //   mix.note(Seen{claim_hash, kind, cells, count, cpu_milli});   // once a request, found or not
 //   if (mix.stale()) mix.refresh();
-//   const Kind& kind = mix.kind(k);                     // prices and cores per device, as of the last refresh
+//   const Kind& kind = mix.kind(k);                     // prices and CPU per device, as of the last refresh
 //
 // A request counts once, however often it is decided again. Old requests fade: after kMemory newer ones a request
 // counts half. Prices are recomputed after 100 requests, then whenever half as many again have come, and then every

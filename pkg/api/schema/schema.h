@@ -94,7 +94,7 @@ struct ObjectType {
   std::string name;     // "PodSpec"; Go's error texts say "v1.PodSpec"
   bool atomic = false;
   std::vector<Field> fields;                           // in declaration order, as written
-  std::map<std::string, size_t, std::less<>> by_name;  // fields of inlined structs are found here via `inlined_fields`
+  std::map<std::string, size_t, std::less<>> by_name;  // index in `fields`; detects duplicates
   // Flattened: pointers to all JSON-visible fields by name, inlined structs dissolved. Filled by SchemaSet::link().
   std::map<std::string, const Field*, std::less<>> visible;
   // `fields` in the order of their protobuf numbers. Filled by SchemaSet::link().
