@@ -116,8 +116,8 @@ TEST_F(Extended, ClaimsOfTheSamePodAreNotTakenInVain) {
   EXPECT_EQ(pass(), "announce-leaving p");
 }
 
-// The claim pins the pod to its node, even if the node is missing from the list of hosts (of the first thousand nodes,
-// or without shared labels).
+// The claim pins the pod to its node. The list of hosts may lack that node (at most 1,000 hosts, none with a shared
+// label) and would then contradict the claim, so it is left out.
 TEST_F(Extended, AClaimDecidesTheNodeAndTheListOfHostsDoesNotContradict) {
   view.put(asking("example.com/gpu", "1", {"c"}));
   put_node("n2", "4");

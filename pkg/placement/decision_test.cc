@@ -103,7 +103,7 @@ TEST(Decision, TermsOfPodAffinityAreBounded) {
   EXPECT_THAT(needs.error().message(), HasSubstr("one of pod affinity or spread counts 16"));
 }
 
-// 100 pods with 2,000 terms each made a decision over 2,000 nodes take 0.3 s, and every other pod wait for seconds.
+// 100 pods with 2,000 terms each made each decision over 2,000 nodes take 0.3 s, and every other pod wait for seconds.
 TEST(Decision, NodeTermsValuesAndTolerationsAreBoundedTogether) {
   api::Pod pod = pod_of("{}");
   api::NodeSelectorRequirement in{"key", "In", std::vector<std::string>(api::kMaxSchedulingParts - 3, "value")};

@@ -30,7 +30,7 @@ struct Charge {
   int64_t cpu = 0;
   int64_t memory = 0;
   int64_t ephemeral_storage = 0;
-  // As scores count it: a container without a request counts 100m and 200Mi.
+  // As scores count it: a container without a request for cpu or memory counts 100m or 200Mi.
   int64_t score_cpu = 0;
   int64_t score_memory = 0;
   std::vector<std::pair<std::string, int64_t>> others;  // more than 0, by name
