@@ -1,4 +1,4 @@
-{{/* Names are fixed: there is one manager in a cluster, and Helm refuses a second release because these names are taken. */}}
+{{/* Names are fixed: a cluster has one manager, and Helm refuses a second release because these names are taken. */}}
 {{- define "dra.labels" -}}
 app.kubernetes.io/name: dra-controller-manager
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
@@ -30,7 +30,7 @@ app.kubernetes.io/name: dra-controller-manager
 {{- end }}
 {{- end }}
 
-{{/* The rules of a role. Who only observes writes nothing but events. */}}
+{{/* The rules of a role. In mode observe the manager writes only events. */}}
 {{- define "dra.rules" -}}
 {{- $observes := and (eq .role.name "allocation") (eq .values.scheduling.mode "observe") }}
 {{- range .role.rules }}
@@ -94,22 +94,22 @@ namespaceObject.metadata.?labels[?'dra-controller-manager/allocate'].orValue('')
 {{- dict "name" "may-not-lift" "expression" "!authorizer.group('dra-controller-manager').resource('gates').namespace(request.namespace).check('lift').allowed()" | toJson }}
 {{- end }}
 
-{{/* The HTTPS port, or nothing. (Some Helms hand a 0 of values.yaml to templates as a text, which is true.) */}}
+{{/* The HTTPS port, or nothing. (Some versions of Helm pass a 0 of values.yaml as a string, which is true.) */}}
 {{- define "dra.securePort" -}}
 {{- if int .Values.metrics.securePort }}{{ int .Values.metrics.securePort }}{{ end }}
 {{- end }}
 
-{{/* Who needs a token. (helm upgrade --reuse-values from a chart that did not have the value brings none.) */}}
+{{/* Which requests need a token. (Unset after helm upgrade --reuse-values from a chart without the value.) */}}
 {{- define "dra.metricsAuthentication" -}}
 {{ .Values.metrics.authentication | default "secure" }}
 {{- end }}
 
-{{/* Whether pods may ask for devices by the name of an extended resource: since resource.k8s.io/v1 (1.34). "yes" or nothing. */}}
+{{/* Whether pods may request devices by the name of an extended resource: since resource.k8s.io/v1 (1.34). "yes" or nothing. */}}
 {{- define "dra.extendedResources" -}}
 {{- if .Capabilities.APIVersions.Has "resource.k8s.io/v1/DeviceClass" }}yes{{ end }}
 {{- end }}
 
-{{/* Values that are right one by one and wrong together. */}}
+{{/* Values that are valid one by one but contradict each other. */}}
 {{- define "dra.check" -}}
 {{- $v := .Values }}
 {{- if and (eq $v.scheduling.mode "bind") (empty $v.scheduling.names) }}
