@@ -1,10 +1,10 @@
-# A thin front for the commands that are used every day. `make help` lists them.
+# Short names for everyday commands. `make help` lists them.
 BUILD := build/release
 JOBS ?= $(shell nproc)
-# Options for CMake, for instance CONFIGURE=-DDRA_PCH=ON where nothing is in the compiler's cache.
+# Options for CMake, for instance CONFIGURE=-DDRA_PCH=ON if the compiler's cache is empty.
 CONFIGURE ?=
 
-# $(call checked_ctest,PRESET,FOLDER[,OPTIONS]): what is skipped must be listed, with a reason that holds.
+# $(call checked_ctest,PRESET,FOLDER[,OPTIONS]): skipped tests must be listed, with a reason that is true.
 checked_ctest = rm -rf $(2) && GTEST_OUTPUT=json:$(abspath $(2))/gtest/ ctest --preset $(1) -j $(JOBS) --output-junit $(abspath $(2))/junit.xml $(3) \
   && scripts/check-skipped $(2)
 
@@ -23,7 +23,7 @@ $(BUILD)/build.ninja: CMakeLists.txt CMakePresets.json
 build: deps $(BUILD)/build.ninja ## build everything, optimised
 	@cmake --build $(BUILD) -j $(JOBS)
 
-demo: deps $(BUILD)/build.ninja ## run the whole thing on this machine: API server, GPU fleet, controller manager, workloads
+demo: deps $(BUILD)/build.ninja ## run the whole system on this machine: API server, GPU fleet, controller manager, workloads
 	@cmake --build $(BUILD) -j $(JOBS) --target dra-sandbox
 	@scripts/demo $(BUILD)/bin
 
@@ -54,7 +54,7 @@ tsan: deps ## the same with ThreadSanitizer
 	@cmake --build build/tsan -j $(JOBS) --target unit_tests
 	@$(call checked_ctest,tsan,build/tsan/tests,-L unit)
 
-check-deep: tsan ## what takes long (half an hour): ThreadSanitizer, five minutes of each fuzz target, the long hostile suite, clang-tidy; needs clang
+check-deep: tsan ## long checks: ThreadSanitizer, five minutes of each fuzz target, the long hostile suite, clang-tidy; needs clang
 	@scripts/fuzz 300
 	@cmake --preset release && cmake --build $(BUILD) -j $(JOBS) --target dra-controller-manager --target dra-sandbox
 	@python3 test/hostile/connections_test.py $(BUILD)/bin --long

@@ -1,4 +1,4 @@
-# The libraries the project stands on; all of them are packages of Debian 12 (scripts/install-deps).
+# The libraries that the project uses; all of them are packages of Debian 12 (scripts/install-deps).
 find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(CURL REQUIRED)

@@ -26,19 +26,19 @@ if(DRA_SANITIZE)
   add_compile_options(-fsanitize=${DRA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${DRA_SANITIZE})
   if(DRA_SANITIZE MATCHES "thread")
-    # ThreadSanitizer does not understand stand-alone fences; asio's are redundant beside its mutexes.
+    # ThreadSanitizer does not support stand-alone fences; asio's are redundant because of its mutexes.
     add_compile_definitions(BOOST_ASIO_DISABLE_FENCED_BLOCK)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       add_compile_options(-Wno-tsan)
     endif()
   endif()
 endif()
-# What is loaded: position-independent, relocations resolved before main() and read-only from then on.
+# Linking: position-independent programs, relocations resolved before main() and read-only from then on.
 include(CheckPIESupported)
 check_pie_supported(LANGUAGES CXX)
 add_link_options(-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
-# What is compiled: canaries, checked libc calls, stacks grown page by page, and marks for indirect jumps where the processor has them. Of
-# the sanitizers each brings its own.
+# Compiling: stack canaries, checked libc calls, stack probes page by page, and control-flow protection where the processor has it. Not
+# together with sanitizers, which have their own checks.
 if(DRA_HARDEN AND NOT DRA_SANITIZE)
   add_compile_options(-fstack-protector-strong -fstack-clash-protection $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE>
                       $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=2>)

@@ -1,7 +1,7 @@
 # dra_package(NAME [DEPS packages...] [LIBS libraries...] [TEST_DEPS packages...])
 #
-# Makes library dra_NAME of all .cc files in this folder and below, except *_test.cc, *_fuzz.cc and *_bench.cc, and, where there are
-# *_test.cc files, one test program NAME_test that ctest runs. DEPS are packages by name, LIBS are foreign targets.
+# Builds library dra_NAME from all .cc files in this folder and below, except *_test.cc, *_fuzz.cc and *_bench.cc, and from *_test.cc files,
+# if any, one test program NAME_test that ctest runs. DEPS are packages by name, LIBS are targets of other projects.
 function(dra_package name)
   cmake_parse_arguments(ARG "" "" "DEPS;LIBS;TEST_DEPS;TEST_LIBS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
@@ -25,7 +25,7 @@ function(dra_package name)
 endfunction()
 
 # dra_test(NAME SOURCES files... [DEPS packages...] [LIBS libraries...] [LABEL label] [UNOPTIMISED]): one GoogleTest program, run by ctest from
-# the source root. The label is "unit" unless another is given; the sanitizer runs take the unit tests. UNOPTIMISED: for code that takes long
+# the source root. The default label is "unit"; sanitizer builds run the unit tests. UNOPTIMISED: for code that takes long
 # to optimise and does its work in libraries.
 function(dra_test name)
   cmake_parse_arguments(ARG "UNOPTIMISED" "LABEL" "SOURCES;DEPS;DEPS_RAW;LIBS" ${ARGN})
@@ -36,7 +36,7 @@ function(dra_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}")
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${ARG_DEPS_RAW} ${ARG_LIBS} tl::expected GTest::gmock GTest::gtest_main)
-  # Code of the tests themselves is compiled with less effort: that is a good part of a clean build's time. With sanitizers -O0 takes half the
+  # Test code is compiled with less optimisation, because it takes much of a clean build's time. With sanitizers -O0 takes half the
   # time of -O1; the libraries, where tests spend their time, keep -O1.
   if(ARG_UNOPTIMISED OR NOT CMAKE_BUILD_TYPE STREQUAL "Release")
     set(optimisation -O0)
@@ -47,7 +47,7 @@ function(dra_test name)
   if(DRA_PCH)
     dra_precompiled_headers(${name} ${optimisation})
   endif()
-  # `--target unit_tests` builds what `ctest -L unit` runs, and no more.
+  # `--target unit_tests` builds exactly the tests of `ctest -L unit`.
   if(ARG_LABEL STREQUAL "unit")
     if(NOT TARGET unit_tests)
       add_custom_target(unit_tests)
@@ -58,8 +58,8 @@ function(dra_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS ${ARG_LABEL})
 endfunction()
 
-# Gives a test the precompiled headers of the first one with this optimisation, for a compiler wants the same flags. Where others differ after all
-# it reads the headers themselves.
+# Gives a test the precompiled headers of the first test with this optimisation, because they need equal flags. If other flags differ,
+# the compiler reads the headers themselves.
 function(dra_precompiled_headers name optimisation)
   set_target_properties(${name} PROPERTIES PCH_WARN_INVALID OFF)
   get_property(owner GLOBAL PROPERTY dra_pch${optimisation})
