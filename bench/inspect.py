@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How long kubectl-dra takes on a large cluster: 5,000 nodes with 8 devices each, 20,000 claims that hold one device, a pod for each, and a pod that waits.
-Prints the time to load the snapshot and to answer, and fails beyond the limits. Usage: inspect.py KUBECTL_DRA [--nodes N]
+"""How long kubectl-dra takes on a large cluster: 5,000 nodes with 8 devices each, 20,000 claims that hold one device each, a pod for each, and a pod that waits.
+Prints the time to load the snapshot and to answer, and fails if it exceeds the limits. Usage: inspect.py KUBECTL_DRA [--nodes N]
 """
 import gzip
 import json
@@ -12,7 +12,7 @@ import tempfile
 
 LIMITS = {"load": 2000, "explain": 200, "top": 300}  # ms
 DEVICES, SHARE = 8, 4  # devices of a node; of these, held
-RUNS = 3  # the best counts: what else the machine does only ever adds
+RUNS = 3  # the shortest time counts: other load on the machine only adds
 
 
 def page(plural, items):

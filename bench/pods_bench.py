@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Pods with claim templates from creation to running, and away again: pods/s, CPU and peak memory of the manager and of the sandbox.
+"""Pods with claim templates from creation to running, and their deletion: pods/s, CPU and peak memory of the manager and of the sandbox.
 
 Usage: pods_bench.py FOLDER_OF_PROGRAMS [--pods N] [--nodes N] [--devices N] [--idle SECONDS] [--json]
 With --idle, the manager's CPU use is also measured while nothing happens between the two halves.
-Fails when a claim has other than one device, when two claims hold the same device, or when anything is left at the end.
+Fails if a claim does not have exactly one device, if two claims hold the same device, or if any object is left at the end.
 """
 import argparse
 import json

@@ -1,5 +1,5 @@
-"""A real control plane for a benchmark: etcd, kube-apiserver and, as asked for, kube-scheduler and kube-controller-manager, from a folder
-of binaries of one release. Everything listens on 127.0.0.1 and is stopped and removed in the end. Python's standard library only."""
+"""A real control plane for a benchmark: etcd, kube-apiserver and, on request, kube-scheduler and kube-controller-manager, from a folder
+of binaries of one release. Everything listens on 127.0.0.1 and is stopped and removed at the end. Python's standard library only."""
 import base64
 import os
 import shutil
@@ -25,7 +25,7 @@ def free_port():
 
 
 class ControlPlane:
-    """Use as a context manager: etcd and kube-apiserver run inside it. `start` starts further programs beside them."""
+    """Use as a context manager: etcd and kube-apiserver run inside it. `start` starts more programs."""
 
     def __init__(self, assets):
         missing = [name for name in PROGRAMS if not os.access(os.path.join(assets, name), os.X_OK)]
@@ -99,15 +99,15 @@ class ControlPlane:
         key = self.file("service-account.key")
         subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, capture_output=True)
         self.file("tokens.csv", f'{TOKEN},admin,admin-uid,"system:masters"\n')
-        # Flow control is off: the contenders are measured, not it. ServiceAccount is off because nobody makes service accounts,
-        # TaintNodesByCondition because nobody would take the taint of new nodes away.
+        # Flow control is off, so that it does not limit the contenders. ServiceAccount is off because nothing creates service accounts,
+        # TaintNodesByCondition because nothing removes the taint of new nodes.
         self.start("kube-apiserver", [
             f"--etcd-servers={store}", "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
             f"--secure-port={port}", f"--cert-dir={self.folder}/certificates", f"--token-auth-file={self.folder}/tokens.csv",
             "--authorization-mode=RBAC", "--service-account-issuer=https://kubernetes.default.svc", f"--service-account-key-file={key}",
             f"--service-account-signing-key-file={key}", "--service-cluster-ip-range=10.0.0.0/24", "--enable-priority-and-fairness=false",
             "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"])
-        certificate = self.file("certificates/apiserver.crt")  # self-signed, made when it starts
+        certificate = self.file("certificates/apiserver.crt")  # self-signed, created when it starts
         self.wait_until(lambda: os.path.exists(certificate) and os.path.getsize(certificate), 30, "kube-apiserver's certificate")
         with open(certificate, "rb") as source:
             authority = base64.b64encode(source.read()).decode()
@@ -134,7 +134,7 @@ class ControlPlane:
                                                       "--secure-port=0", f"--kube-api-qps={qps}", f"--kube-api-burst={burst}"])
 
     def add_nodes(self, nodes, devices):
-        """Ready nodes with `devices` GPUs each, and the class they are asked for by."""
+        """Ready nodes with `devices` GPUs each, and their device class."""
         self.api.create(rest.RESOURCE + "/deviceclasses", {
             "metadata": {"name": "gpu"}, "spec": {"selectors": [{"cel": {"expression": 'device.driver == "gpu.example.com"'}}]}})
         calls = []

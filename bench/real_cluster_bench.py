@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Pods with claim templates on a real control plane, from the first creation to the last binding: the stock pair (kube-scheduler and the
-claim controller of kube-controller-manager), then this project's manager beside the same kube-scheduler (gate) and without one (bind).
+claim controller of kube-controller-manager), then this project's manager with the same kube-scheduler (gate) and without one (bind).
 
 Usage: real_cluster_bench.py FOLDER_OF_PROGRAMS [--assets FOLDER] [--pods N] [--nodes N] [--devices N] [--contenders stock,gate,bind] [--json]
 The folder of etcd, kube-apiserver, kube-scheduler and kube-controller-manager is --assets or $KUBEBUILDER_ASSETS.
-Prints pods a second, CPU seconds of every program, peak memory of the contenders, and the requests of each pod as the API server counts them
-("POST pods" are the benchmark's own). Fails when a pod is not bound, when a claim has other than one device, or when two claims hold the same device.
+Prints pods/s, CPU seconds of every program, peak memory of the contenders, and the requests per pod as the API server counts them
+("POST pods" are the benchmark's own). Fails if a pod is not bound, if a claim does not have exactly one device, or if two claims hold the same device.
 """
 import argparse
 import json
@@ -15,7 +15,7 @@ import time
 
 import real_cluster
 from real_cluster import rest
-import manager as managers  # from test/e2e, which real_cluster put on the path
+import manager as managers  # from test/e2e, which real_cluster adds to the path
 
 PODS = "/api/v1/namespaces/default/pods"
 BOUND = PODS + "?watch=true&fieldSelector=spec.nodeName%21%3D&resourceVersion=0"
@@ -57,7 +57,7 @@ def check(plane, pods):
 
 
 def request_counts(plane):
-    """Requests that the server has answered, by "VERB resource/subresource", as its own metrics count them."""
+    """Requests that the server has answered, by "VERB resource/subresource", from its own metrics."""
     connection = plane.api.new_connection(60)
     connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {plane.api.token}"})
     counts = {}
@@ -71,13 +71,13 @@ def request_counts(plane):
 
 
 def per_pod(before, after, pods):
-    """Of each pod; what is rarer than one in a hundred pods is no cost of a pod."""
+    """Requests per pod; those rarer than one in a hundred pods are left out."""
     share = {name: round((count - before.get(name, 0)) / pods, 2) for name, count in after.items()}
     return {name: value for name, value in sorted(share.items()) if value >= 0.01}
 
 
 def wait_until_bound(plane, pods, seconds):
-    """Looking on shall cost the server little: one event for each pod, when it is bound."""
+    """Watches cheaply for the server: one event for each pod, when it is bound."""
     end = time.monotonic() + seconds
     bound = set()
     while time.monotonic() < end:
@@ -101,7 +101,7 @@ def measure(options, contender):
         plane.api.create(PODS, pod("warm-up", contender))
         wait_until_bound(plane, 1, 60)
         time.sleep(1)
-        everything = {process.label: process for process in plane.started}  # for the CPU: who pays for what the contender asks
+        everything = {process.label: process for process in plane.started}  # CPU of the server for the contender's requests
         requests = request_counts(plane)
         cpu = {name: managers.cpu_seconds(process.pid) for name, process in everything.items()}
         began = time.monotonic()

@@ -1,4 +1,4 @@
-"""Where the test data with known answers lies; the same rule as test/support/conformance_data.h."""
+"""The folder of the test data with known answers; the same rule as test/support/conformance_data.h."""
 import os
 
 

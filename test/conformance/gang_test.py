@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Groups that come, wait and depart: replays what `dra-conformance gang` decided on lists made here, and judges it by rules of its own.
+"""Groups that arrive, wait and end: replays the decisions of `dra-conformance gang` on generated lists, and checks them by independent rules.
 Usage: gang_test.py PATH/dra-conformance [--lists N] [--seed S]
 
 A list has racks of nodes with GPUs of two models, and groups of one or two kinds of members, some of which must be in one rack. For each decision:
-no GPU twice, models, CPU, at least minCount members, one rack where it is required; a group whose members are of one kind is refused exactly where
-counting says so; in the end nobody holds anything. Lists that are nonsense end with a line that names it."""
+no GPU twice, models, CPU, at least minCount members, one rack where it is required; a group whose members are of one kind is refused exactly if
+counting shows that it does not fit; at the end no group holds anything. Invalid lists end with a line that names the error."""
 import json
 import os
 import random
@@ -108,7 +108,7 @@ class Judge:
             self.cpu[node] += cpu
 
     def refuse(self, group, line):
-        """Members of one kind fit exactly where counting says so."""
+        """Members of one kind fit exactly if counting says so."""
         if len(group["members"]) > 1 or line["outcome"] == "Undecided":
             return 0
         for domain in self.domains(group):
@@ -137,7 +137,7 @@ def run(program, seed, folder):
     for event in events:
         if event["op"] == "depart":
             judge.remove(event["name"])
-        # Decisions have the time of the event that they follow; times are distinct.
+        # A decision has the time of the event before it; times are distinct.
         while at < len(lines) and lines[at]["at"] == event["at"]:
             line = lines[at]
             at += 1
@@ -157,7 +157,7 @@ def run(program, seed, folder):
 
 
 def bad_lists(program, folder):
-    """Nonsense ends with a line that names it, not with a crash."""
+    """Invalid lists end with a line that names the error, not with a crash."""
     wrong = []
     path = os.path.join(folder, "bad.jsonl")
     node = '{"nodes": [{"name": "n", "gpus": 1}]}\n'
@@ -170,7 +170,7 @@ def bad_lists(program, folder):
         done = subprocess.run([program, "gang", "--in", path], capture_output=True, text=True, timeout=60, check=False)
         if done.returncode != 2 or "line" not in done.stderr:
             wrong.append(f"{text!r}: exit code {done.returncode}, {done.stderr!r}")
-    # 10,000 members: refused by number, at once.
+    # 10,000 members: refused at once because of the number.
     with open(path, "w", encoding="utf-8") as file:
         file.write(node + '{"op": "group", "name": "g", "members": [{"name": "w", "count": 10000, "gpus": 1}]}\n')
     out = os.path.join(folder, "out.jsonl")

@@ -1,10 +1,10 @@
 """More sequences for twin_test.py, made from the recorded ones of ../shared/conformance: in each, the bodies of one to three requests are changed
-at random places, as by somebody who types a manifest wrongly or tries what a server lets through."""
+at random places, like manifests with typing errors or attempts to pass validation."""
 import copy
 import json
 import random
 
-# Their answers say how the real server was built or what else it serves, or they take long.
+# Their answers depend on how the real server was built or on what else it serves, or they take long.
 LEFT_OUT = ("agg-", "disc-", "openapi", "too-large", "health", "watch-", "protobuf", "flow-", "workload", "podgroup", "pod-schedulinggroup", "sa-token",
             "impersonate", "auth-", "http-404", "kubectl-session")
 STRINGS = ("", " ", "A", "a" * 64, "a" * 300, "a/b", "a/b/c", "-a", "a.", "a..b", "\u00e4", "a b", "0", "true", "*", "example.com/" + "b" * 70, "1Gi", "-1", "1e3", "a\nb")
@@ -13,7 +13,7 @@ OTHERS = (None, True, "text", 7, [], {}, ["a"], {"a": "b"}, [None])
 
 
 def places(value, path=()):
-    """Each place below: (container, key, depth)."""
+    """Each place below this value: (container, key, depth)."""
     found = []
     if isinstance(value, dict):
         for key in value:

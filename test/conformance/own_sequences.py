@@ -1,5 +1,5 @@
-"""Request sequences for twin_test.py: what clients do to an API server, kind by kind, in orders of our own. A sequence is what the replayer of
-../shared/conformance reads: id, title, tags, steps; {ns} is a namespace of the sequence's own, ${x} a value that an earlier step captured."""
+"""Request sequences for twin_test.py: typical client requests, kind by kind. A sequence has the format of the replayer in
+../shared/conformance: id, title, tags, steps; {ns} is the sequence's own namespace, ${x} a value that an earlier step captured."""
 import base64
 import copy
 import urllib.parse
@@ -94,7 +94,7 @@ def allocation(*devices, **more):
     return {"devices": {"results": [{"request": "gpu", "driver": "gpu.example.com", "pool": "n1", "device": d} for d in devices]}, **more}
 
 
-# Protobuf, as far as bodies here need it: a field is (number, int | str | bytes | list of fields).
+# The part of protobuf that bodies here need: a field is (number, int | str | bytes | list of fields).
 def varint(value):
     out = b""
     while True:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Sends the sequences of own_sequences.py to a real API server ($KUBEBUILDER_ASSETS: etcd, kube-apiserver) and to `dra-sandbox apiserver`, and
-compares the answers, normalised by the replayer beside the recordings (data.py).
+compares the answers, normalised by the replayer of the recordings (data.py).
 
 usage: twin_test.py PROGRAM [--only REGEX] [--keep FILE] [--from FILE] [--least PERCENT] [--mutations N [--seed S]]
 --mutations: instead of those, N of the recorded sequences of ../shared/conformance with changes at random places (mutated_sequences.py).
---keep: keep what the real server answered; --from: compare with that instead of a real server. Steps that the real server answers differently
-when it is asked twice are left out, and counted. Exit status 77 (skipped) without the binaries or the replayer."""
+--keep: save the real server's answers; --from: compare with saved answers instead of a real server. Steps that the real server answers
+differently a second time are left out, and counted. Exit status 77 (skipped) without the binaries or the replayer."""
 import argparse
 import json
 import os
@@ -22,7 +22,7 @@ import mutated_sequences  # noqa: E402
 import own_sequences  # noqa: E402
 import real_cluster  # noqa: E402
 
-# Their texts hold a diff of Go structs, or are the Go YAML parser's own, which this server does not imitate: as for the steps of
+# Their texts contain a diff of Go structs, or come from the Go YAML parser, which this server does not imitate: as for the steps of
 # apiserver_tolerant.txt, only status, reason, details and the causes' reasons and fields are compared.
 TOLERANT = ("own-pod-gates / 10", "own-pod-claims / 8", "own-volumes / 3", "own-appliers / 14")
 FLAGS = ("--disable-admission-plugins=ServiceAccount", "--runtime-config=resource.k8s.io/v1beta1=true,resource.k8s.io/v1beta2=true,resource.k8s.io/v1alpha3=true",
@@ -56,7 +56,7 @@ def ask_real_server(replayer, sequences, path):
 
 
 def tolerant_steps(path, folder):
-    """The file of TOLERANT's full names."""
+    """The file with the full names of TOLERANT."""
     out = os.path.join(folder, "tolerant.txt")
     with open(path, encoding="utf-8") as file, open(out, "w", encoding="utf-8") as lines:
         names = (f"{q['id']} / {s['name']}" for q in json.load(file)["sequences"] for s in q["steps"])
@@ -95,7 +95,7 @@ def main():
         if not options.recorded:
             unstable = ask_real_server(replayer, chosen_sequences(options, replayer), path)
             with open(path, encoding="utf-8") as file:
-                # A binary that was built from vendored sources names its own files differently.
+                # A binary built from vendored sources names its files differently.
                 recorded = json.loads(file.read().replace("k8s.io/kubernetes/pkg/api/legacyscheme", "pkg/api/legacyscheme"))
             for sequence in recorded["sequences"]:
                 for step in sequence["steps"]:

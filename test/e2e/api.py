@@ -33,7 +33,7 @@ class Api:
         return kind(self.url.hostname, self.url.port, timeout=seconds, **extra)
 
     def request(self, method, path, body=None, content_type="application/json", accept="application/json"):
-        """(status, parsed answer; an empty object where it is not JSON). A connection that was closed meanwhile is opened once more."""
+        """(status, parsed answer; an empty object if it is not JSON). Reopens a closed connection once."""
         headers = {"Authorization": f"Bearer {self.token}", "Accept": accept}
         data = None
         if body is not None:
@@ -70,7 +70,7 @@ class Api:
         return answer
 
     def watch(self, path, seconds, accept="application/json"):
-        """The lines of a watch as bytes, until the server ends it or none came for `seconds` (TimeoutError). On a connection of its own."""
+        """The lines of a watch as bytes, until the server ends it or no line comes for `seconds` (TimeoutError). Uses a separate connection."""
         connection = self.new_connection(seconds)
         try:
             connection.request("GET", path, headers={"Authorization": f"Bearer {self.token}", "Accept": accept})
@@ -82,7 +82,7 @@ class Api:
             connection.close()
 
     def many(self, calls, threads=16):
-        """Runs functions side by side; returns their results, raises the first failure."""
+        """Runs functions in parallel; returns their results, raises the first failure."""
         with concurrent.futures.ThreadPoolExecutor(threads) as pool:
             return [future.result() for future in [pool.submit(call) for call in calls]]
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The Helm chart's life, with Helm 3 and with Helm 4: install, upgrade to other modes, helm test, a second release that is refused, uninstall with
-pods still gated; and charts/install.yaml by kubectl. The manager runs as its pod would: with the Deployment's arguments, the in-cluster
-environment, and nothing but the mounted token of the ServiceAccount under RBAC.
+pods still gated; and charts/install.yaml by kubectl. The manager runs as in its pod: with the Deployment's arguments, the in-cluster
+environment, and only the mounted token of the ServiceAccount under RBAC.
 
-The service account's folder is mounted in a mount namespace of the manager's own; where none can be made this test says "skipped".
+The service account's folder is mounted in a separate mount namespace of the manager; if none can be created the test is skipped.
 
 Usage: charts_test.py FOLDER_OF_PROGRAMS
 """
@@ -69,7 +69,7 @@ def mounted_account(box, kubectl, account=NAME):
 
 
 def program_arguments(arguments):
-    """Those of a container, on a port of this machine that is free."""
+    """The arguments of a container, on a free port of this machine."""
     return [a for a in arguments if not a.startswith(("--metrics-port", "--logging-format"))] + ["--metrics-port=0", "--bind-address=127.0.0.1"]
 
 
@@ -92,7 +92,7 @@ def check_manifests(api):
 
 
 def check_policies(api):
-    """Of the chart alone: charts/install.yaml has none, it is rendered for servers of any version."""
+    """Of the chart only: charts/install.yaml has none, because it is rendered for servers of any version."""
     policies = {item["metadata"]["name"] for item in api.items(ADMISSION + "/validatingadmissionpolicies")}
     bound = {item["spec"]["policyName"] for item in api.items(ADMISSION + "/validatingadmissionpolicybindings")}
     assert NAME + ".marks" in policies and policies == bound, (policies, bound)
@@ -156,7 +156,7 @@ class Release:
             assert manager.stop() == 0, manager.log()
 
     def run_upgraded(self):
-        """Started before the upgrade: what is missing is said, and noticed once the new release brings it."""
+        """Started before the upgrade: reports missing permissions, and notices when the new release grants them."""
         modes = ["--claim-templates=own", "--scheduling=bind", "--scheduler-names=default-scheduler,ours"]
         old = [a for a in deployed_arguments(self.api) if not a.startswith(("--claim-templates", "--scheduling", "--scheduler-names"))]
         manager = self.manager(old + modes).start()
@@ -185,14 +185,14 @@ class Release:
         self.remove("/apis/resource.k8s.io/v1/namespaces/default/resourceclaimtemplates/one-gpu")
 
     def uninstall(self):
-        """A pod is gated, with another gate beside ours; the hook's program runs while Helm waits for its Job."""
+        """A pod has our gate and another one; the hook's program runs while Helm waits for its Job."""
         self.api.create(CLAIMS, by_hand("late"))
         self.api.create(PODS, gated_pod("late", "late", ["dra-controller-manager/allocation", "example.com/other"]))
         helm = subprocess.Popen(["sh", "-c", f"{self.helm} uninstall r -n {NAME} --timeout 60s"], env=self.box.environment(self.kubectl),
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         job = self.box.wait_for(lambda: self.api.request("GET", f"/apis/batch/v1/namespaces/{NAME}/jobs/{NAME}-uninstall")[1].get("spec"), 60, "the hook's Job")
         pod = job["template"]["spec"]
-        # Nobody binds the Job's pod here. Its program runs first, then the simulated kubelet may say that it ran.
+        # Nothing binds the Job's pod here. Its program runs first, then the simulated kubelet may report that it ran.
         manager = self.manager(program_arguments(pod["containers"][0]["args"]), pod["serviceAccountName"]).start()
         status = manager.process.wait(timeout=60)
         assert status == 0, manager.log()
@@ -201,7 +201,7 @@ class Release:
         assert helm.returncode == 0, text
         gates = self.api.get(PODS + "/late")["spec"]["schedulingGates"]
         assert gates == [{"name": "example.com/other"}], gates
-        # Finalizers of allocated claims are kube-controller-manager's to remove, which does not run here.
+        # kube-controller-manager removes finalizers of allocated claims, but it does not run here.
 
     def bind(self, pods, prefix):
         def found():
@@ -212,12 +212,12 @@ class Release:
                                                    "target": {"apiVersion": "v1", "kind": "Node", "name": node}})
 
     def uninstall_although_the_hook_cannot_run(self):
-        """As with an image that cannot be pulled: Helm warns, and the release is gone all the same."""
+        """As with an image that cannot be pulled: Helm warns, but removes the release."""
         self.command(f"install r {CHART}")
         text = self.command("uninstall r --timeout 10s", ok=False)
         assert "uninstallation completed with 1 error" in text, text
         assert "not found" in self.command("status r", ok=False)
-        if self.helm.endswith("helm3"):  # leaves what the hook used; docs/install.md has this line
+        if self.helm.endswith("helm3"):  # leaves the hook's objects; docs/install.md has this line
             for line in (f"clusterrole,clusterrolebinding {NAME}:uninstall", f"-n {NAME} serviceaccount {NAME}-uninstall"):
                 status, text = self.box.shell(self.kubectl, f"kubectl delete {line}")
                 assert status == 0, text
@@ -296,7 +296,7 @@ def main():
         with sandbox_of(programs, fleet_path) as box:
             apply_install_yaml(box, rest.Api(box.kubeconfig), kubectl)
 
-    # They wait most of the time, so side by side. (Threads: each has a sandbox of its own.)
+    # They mostly wait, so they run in parallel. (Threads: each has its own sandbox.)
     failed = 0
     try:
         with concurrent.futures.ThreadPoolExecutor(len(helms) + 1) as pool:

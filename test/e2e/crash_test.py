@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""kill -9 of the manager again and again while pods come and go: the work completes, nothing is duplicated, nothing is leaked.
+"""kill -9 of the manager again and again while pods are created and deleted: the work completes, nothing is duplicated or leaked.
 
 Usage: crash_test.py FOLDER_OF_PROGRAMS [--rounds N] [--seed N]
 """
@@ -25,7 +25,7 @@ def option(name, default):
 
 
 def problems(claims, pods):
-    """What must never be, at any moment: a device held twice, two claims for one pod's entry."""
+    """States that are wrong at any moment: a device held twice, two claims for one pod's entry."""
     held = [device for claim in claims for device in rest.devices_of(claim)]
     found = [f"device held twice: {device}" for device in set(held) if held.count(device) > 1]
     owners = [claim["metadata"]["ownerReferences"][0]["uid"] for claim in claims]

@@ -20,10 +20,10 @@ def mask(text):
     # The names of generated claims end in a hash of the pod's uid.
     text = re.sub(r"((?:finetune-qwen|mig-inference)[a-z0-9<>-]*?)-(training-gpu|mig-devices)-[a-z0-9]+", r"\1-\2-<hash>", text)
     text = re.sub(r"in \d+\.\d s", "in <seconds> s", text)
-    # Replicas are spread over nodes once ReplicaSets are listed, which the first pod of one asks for: on a slow machine the second replica is
-    # decided after that, and goes to another node. What the demo promises of them it checks itself (show_mig_parents).
+    # Replicas are spread over nodes once ReplicaSets are listed, which begins with the first pod of one: on a slow machine the second replica is
+    # decided after that, and goes to another node. The demo itself checks its claim about them (show_mig_parents).
     text = re.sub(r"^(mig-inference\S+ .*?)\b[ah]100-\d\b", r"\1<node>", text, flags=re.M)
-    # Rows are sorted by names that differ from run to run; the order within a table says nothing.
+    # Rows are sorted by names that differ from run to run; the order within a table has no meaning.
     return sorted_tables(text)
 
 

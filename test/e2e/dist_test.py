@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The archive of scripts/build-dist: the same bytes each time, its programs start from wherever it is unpacked, bash completes commands and flags with
-what it brings, and it says which libraries are needed.
+"""The archive of scripts/build-dist: the same bytes each time, its programs start from any folder, its bash completion completes commands and
+flags, and its README names the required libraries.
 
 Usage: dist_test.py FOLDER_OF_PROGRAMS
 """
@@ -20,7 +20,7 @@ def build(programs, path):
 
 
 def completed(folder, *words):
-    """What bash offers for the last word."""
+    """Bash's completions of the last word."""
     line = " ".join(f"'{word}'" for word in words)
     script = f"source {folder}/completions/bash/dra-sandbox; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _dra_sandbox; echo \"${{COMPREPLY[@]}}\""
     return subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, cwd=folder).stdout.split()

@@ -2,8 +2,8 @@
 """Runs each manifest of examples/drivers in a sandbox of its own and compares the devices that its pods get with examples/drivers/expected.txt.
 Usage: examples_test.py FOLDER_OF_PROGRAMS [--record] [MANIFEST...]
 
-expected.txt has a paragraph for each manifest: its name, then a line for each device, "POD REQUEST DEVICE" (DRIVER/POOL/DEVICE, with what is consumed
-of a shared one). Random ends of pod names are left out. A pod without devices has none."""
+expected.txt has a paragraph for each manifest: its name, then a line for each device, "POD REQUEST DEVICE" (DRIVER/POOL/DEVICE, with the consumed
+capacity of a shared one). Random suffixes of pod names are left out. A pod without devices has no line."""
 import os
 import re
 import sys
@@ -32,7 +32,7 @@ def read_expected():
 
 
 def plain_name(pod):
-    """The name without what is random in it."""
+    """The name without its random parts."""
     prefix = pod["metadata"].get("generateName", "").rstrip("-")
     owner = (pod["metadata"].get("ownerReferences") or [{}])[0]
     if owner.get("kind") == "StatefulSet":
@@ -60,7 +60,7 @@ def devices_of(box, kubectl):
 
 
 def run(program, kubectl, manifest, expected):
-    """What the pods of the manifest got: the expected lines as soon as they are there, else what there is after 15 s."""
+    """The devices of the manifest's pods: the expected lines as soon as they are complete, otherwise the lines after 15 s."""
     with sandbox.Sandbox(program, ["--fleet", os.path.join(FOLDER, "fleet.yaml")]) as box:
         status, text = box.shell(kubectl, f"kubectl apply -f {os.path.join(FOLDER, manifest)}")
         if status != 0:
@@ -71,7 +71,7 @@ def run(program, kubectl, manifest, expected):
             lines, settled = devices_of(box, kubectl)
             if settled and lines == expected:
                 return lines
-            # A recording waits until nothing moves any more.
+            # A recording waits until nothing changes any more.
             settled_since = (settled_since or time.monotonic()) if settled else None
             if settled_since and time.monotonic() - settled_since > 2:
                 break

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a fleet file can ask of devices and drivers (docs/fleet.md), in the sandbox with kubectl: slices that appear late, device taints, health, drivers
+"""Options of fleet files for devices and drivers (docs/fleet.md), in the sandbox with kubectl: slices that appear late, device taints, health, drivers
 that set the status of devices, binding conditions that fail. Usage: fleets_test.py FOLDER_OF_PROGRAMS"""
 import os
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`dra-sandbox up --scheduling=gate` with kubectl: gated pods get devices, are let go and bound by the stand-in for kube-scheduler; pods without
-the gate are served by the stand-in alone; what does not fit says so. Usage: gate_test.py FOLDER_OF_PROGRAMS"""
+"""`dra-sandbox up --scheduling=gate` with kubectl: gated pods get devices, are ungated and bound by the stand-in for kube-scheduler; only the
+stand-in handles pods without the gate; pods that do not fit get a reason. Usage: gate_test.py FOLDER_OF_PROGRAMS"""
 import json
 import os
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Groups of pods in the sandbox (`dra-sandbox up`, PodGroups of scheduling.k8s.io/v1alpha2): absurd ones, ones that change in the middle, and what they
-may share. Looked at all the time: no device twice, and no pod of a group runs before as many as it must have run have devices. In bind mode, then in
+"""Groups of pods in the sandbox (`dra-sandbox up`, PodGroups of scheduling.k8s.io/v1alpha2): invalid ones, ones that change while they are decided, and shared
+devices. Checked all the time: no device twice, and no pod of a group runs before the required number of members has devices. In bind mode, then in
 gate mode.
 
 Usage: groups_test.py FOLDER_OF_PROGRAMS [--mode bind|gate] [PART ...]"""
@@ -186,7 +186,7 @@ def cordons(t):
     t.check("which is not forever", not any("group default/c" in text and "never can" in text for text in t.messages()))
     t.nothing_held("which holds nothing meanwhile")
     t.api.request("PATCH", nodes[3], {"spec": {"unschedulable": None}}, PATCH)
-    # While it is being decided and written: whichever comes first.
+    # While it is being decided or written, whichever comes first.
     t.api.request("PATCH", nodes[0], {"spec": {"unschedulable": True}}, PATCH)
     time.sleep(0.5)
     some = len(t.running())
@@ -231,7 +231,7 @@ def near(t):
 
 
 def preferences(t):
-    """Texts of `prefer` that are cyclic, contradict themselves, are too long or nonsense."""
+    """Values of `prefer` that are cyclic, contradictory, too long or invalid."""
     long_text = ", ".join(f"same:a.example.com/x{i}" for i in range(10_000))
     for i, text in enumerate(["same:a.example.com/x, same:b.example.com/x, same:a.example.com/x=100, same:b.example.com/x=-1", long_text,
                               "same:same:same:, , =, same:=5, different:x", "same:gpu.example.com/none=100"]):
@@ -251,7 +251,7 @@ def partitions(t):
         made = rest.template(name)
         made["spec"]["spec"]["devices"]["requests"] = [{"name": "gpu", "exactly": body}]
         t.create("/apis/resource.k8s.io/v1/namespaces/{}/resourceclaimtemplates", made)
-    # Four cards: two whole ones, and two cut into four quarters each (or halves) for eight parts, where those suffice.
+    # Four cards: two whole ones, and two cut into four quarters each (or halves) for eight parts, if those suffice.
     t.create(GROUPS, group("mixed", 8))
     t.create(PODS, *[member(f"mixed-{i}", "mixed", "whole" if i < 2 else "part") for i in range(8)])
     t.eventually("two whole cards and six parts of others run together", lambda: len(t.running()) == 8, 20)
@@ -269,7 +269,7 @@ def partitions(t):
 
 
 def one_domain(t):
-    """Two groups that both must be in one rack, of which one has room: never half of each."""
+    """Two groups that must each be in one rack, with capacity for one group: never half of each."""
     t.create(GROUPS, *[group(f"fill-{i}", 4, "example.com/rack") for i in range(3)])
     for i in range(3):
         t.create(PODS, *[member(f"fill-{i}-{m}", f"fill-{i}", "one") for m in range(4)])
@@ -292,7 +292,7 @@ def one_domain(t):
 
 
 def torn_apart(t):
-    """Members, their PodGroup or its count go at random moments while the group is decided, marked and let go."""
+    """Members, their PodGroup or its count are deleted or changed at random moments while the group is decided, marked and ungated."""
     chance = random.Random(11)
     for round_ in range(12):
         name = f"torn{round_}"
@@ -307,13 +307,13 @@ def torn_apart(t):
         time.sleep(1.2)
         held = t.held()
         t.check(f"round {round_}, {what}: no device twice", all(len(claims) == 1 for claims in held.values()), held)
-        # Whoever runs goes on, and who does not holds nothing.
+        # Running members go on, and waiting members hold nothing.
         t.eventually("what waits holds nothing", lambda: len(t.held()) == len(t.running()), 45)
         t.clear()
 
 
 def crowd(t):
-    """Far more pods than are placed together: refused by number, soon, and in nobody's way."""
+    """Far more pods than the limit of a group: refused soon because of the number, without delaying others."""
     t.create(PODS, *[member(f"crowd-{i}", "crowd", "one") for i in range(1_100)])
     t.create(GROUPS, group("crowd", 4))
     t.says("a crowd is refused by number", "and at most 1024 are placed together")
@@ -329,7 +329,7 @@ def main():
     parts = {part.__name__: part for part in (absurd, namespaces, changes, cordons, together, near, preferences, partitions, one_domain, torn_apart, crowd)}
     wanted = [parts[name] for name in sys.argv[2:] if name in parts] or list(parts.values())
     modes = [sys.argv[sys.argv.index("--mode") + 1]] if "--mode" in sys.argv else ["bind", "gate"]
-    # A crowd takes a minute, and the mode makes no difference to it.
+    # A crowd takes a minute, and the mode makes no difference.
     return max(run(mode, [part for part in wanted if part != crowd or mode == modes[0]]) for mode in modes)
 
 

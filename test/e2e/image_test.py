@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The image that scripts/build-image writes: a sound OCI archive, small, the same bytes each time, with nothing in it but the program and what it needs;
-and the program inside works with the chart's own arguments as user 65532 in a root that nobody can write to. Says "skipped" without user namespaces.
+"""The image that scripts/build-image writes: a valid OCI archive, small, the same bytes each time, with only the program and what it needs;
+and the program inside works with the chart's own arguments as user 65532 in a read-only root. Skipped without user namespaces.
 
 Usage: image_test.py FOLDER_OF_PROGRAMS
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""kubectl-dra at a terminal, with real programs around it: completion in bash, zsh and fish, pages of 40 and 80 columns, -w, servers that serve older
-versions of resource.k8s.io or none, and names that are none.
+"""kubectl-dra at a terminal, with real programs: completion in bash, zsh and fish, pages of 40 and 80 columns, -w, servers that serve older
+versions of resource.k8s.io or none, and invalid names.
 
 Usage: kubectl_dra_terminal_test.py FOLDER_OF_PROGRAMS
 """
@@ -37,7 +37,7 @@ def check(holds, what, text=""):
 
 
 class Terminal:
-    """A program in a terminal of its own."""
+    """A program in its own terminal."""
 
     def __init__(self, words, environment, columns=200):
         self.text = ""
@@ -47,7 +47,7 @@ class Terminal:
             os.execvpe(words[0], words, {**environment, "TERM": "dumb"})
 
     def wait_for(self, mark, seconds=20):
-        """Reads until the mark is there (a string or a function of the text); whether it is."""
+        """Reads until the mark appears (a string or a function of the text); returns whether it did."""
         found = mark if callable(mark) else lambda text: mark in text
         end = time.monotonic() + seconds
         while not found(self.text) and time.monotonic() < end:
@@ -66,7 +66,7 @@ class Terminal:
         os.write(self.fd, text.encode())
 
     def end(self, number=None, seconds=20):
-        """Sends the signal; the exit status."""
+        """Sends the signal; returns the exit status."""
         if number is not None:
             os.kill(self.pid, number)
         self.wait_for(lambda _: False, seconds)
@@ -76,7 +76,7 @@ class Terminal:
 
 
 def in_zsh(environment, lines):
-    """The lines as zsh makes them of the typed ones and a Tab."""
+    """The lines after zsh completes the typed ones at a Tab."""
     shell = Terminal(["zsh", "-f", "-i"], {**environment, "ZDOTDIR": "/nonexistent"})
     shell.type('autoload -Uz compinit; compinit -u -D; source <(kubectl-dra completion zsh); show() { BUFFER="print -r -- \\"<$BUFFER>\\""; zle accept-line };'
                ' zle -N show; bindkey "^X" show; bindkey; print rea""dy\n')
@@ -98,14 +98,14 @@ def in_fish(environment, folder, line):
 
 
 def in_bash(environment, folder, line):
-    """What bash's function puts into COMPREPLY; words are cut as bash cuts them."""
+    """COMPREPLY as set by bash's function; words are split as by bash."""
     words = [word for part in line.split(" ") for word in part.replace("=", " = ").split(" ") if word or "=" not in part]
     script = 'source <(kubectl-dra completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _kubectl_dra 2>/dev/null; printf "%s\\n" "${COMPREPLY[@]}"'
     answer = subprocess.run(["bash", "-c", script, "bash", *words], env=environment, cwd=folder, capture_output=True, text=True, timeout=60)
     return sorted(answer.stdout.split())
 
 
-# What is typed, and what can stand there.
+# The typed text, and its completions.
 TYPED = [("kubectl-dra expl", ["explain"]), ("kubectl-dra explain pod/ho", ["pod/holds"]), ("kubectl-dra explain claim/hold", ["claim/holds-x"]),
          ("kubectl-dra who node-1/gpu-", ["node-1/gpu-0", "node-1/gpu-1"]), ("kubectl-dra whatif dra", ["drain"]),
          ("kubectl-dra whatif drain node-", ["node-0", "node-1"]), ("kubectl-dra explain pod/holds --node node-", ["node-0", "node-1"]),
@@ -121,7 +121,7 @@ def completion(box, environment):
         expected = ["claim/" + word if word == claim else word for word in expected]
         files = typed.startswith("kubectl-dra fits")
         found = in_bash(environment, box.folder, typed)
-        check(found == ([] if files else expected), f"bash completes {typed!r}", str(found))  # files are bash's own to offer
+        check(found == ([] if files else expected), f"bash completes {typed!r}", str(found))  # bash itself completes files
         if shutil.which("fish"):
             found = in_fish(environment, box.folder, typed)
             check(found == expected, f"fish completes {typed!r}", str(found))
@@ -164,7 +164,7 @@ def watching(api, environment):
             return mark in text
 
         check(read_until("Would fit if", 20), "-w prints the answer at once", text)
-        # Ages grow, and another answer of the same content is none: three rounds take at least 4 s.
+        # Ages grow, and an answer with equal content is not printed again: three rounds take at least 4 s.
         read_until("never", 7)
         check(text.count("has waited") == 1, "-w prints nothing while nothing changes but ages", text)
         api.request("DELETE", PODS + "/holds")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""kubectl-dra as a plugin of a real kubectl, against `dra-sandbox up`: what it says is what the API says, somebody who may only read may use all of it,
-somebody with rights in one namespace is told what is hidden, and bad input ends in one line and a status. With KUBEBUILDER_ASSETS the same
-questions are asked of a real control plane.
+"""kubectl-dra as a plugin of a real kubectl, against `dra-sandbox up`: its answers agree with the API, a user who may only read can use all of it,
+a user with permissions in one namespace is told what is hidden, and bad input ends in one line and a status. With KUBEBUILDER_ASSETS the same
+questions go to a real control plane.
 
 Usage: kubectl_dra_test.py FOLDER_OF_PROGRAMS
 """
@@ -89,7 +89,7 @@ def count_devices(api):
 
 
 def questions(asker, api, folder):
-    """What the program says against what the API says. Pod "runs" has devices, pod "waits" asks for too many."""
+    """Compares the program's answers with the API. Pod "runs" has devices, pod "waits" asks for too many."""
     top = asker.json("top", status=0)
     check("top counts every device once", sum(row["total"] for row in top.get("nodes", [])) == count_devices(api), str(top))
     held = {device for claim in api.items(CLAIMS) for device in rest.devices_of(claim)}
@@ -124,7 +124,7 @@ def questions(asker, api, folder):
 
 
 def other_verbs(asker, folder, pool):
-    """Those whose answer depends on the server: that they end as docs/kubectl-dra.md says, and write nothing without being asked."""
+    """Verbs whose answer depends on the server: they exit as docs/kubectl-dra.md says, and write nothing unless requested."""
     doctor = asker.json("doctor")
     checks = {row["check"]: row for row in doctor.get("checks", [])}
     check("doctor makes all of its checks", {"served versions", "feature gates", "permissions", "driver pods", "double allocations"} <= set(checks), str(doctor))
@@ -184,11 +184,11 @@ def completion(asker, minor):
 
 
 def hidden_things(asker):
-    """Somebody with rights in one namespace."""
+    """A user with permissions in one namespace."""
     running = asker.ask("explain", "pod/runs", status=0)
     check("the devices are named", "gpu-" in running.stdout, running.stdout)
     check("what is hidden is said", "not visible: nodes" in running.stderr and "not visible: resourceslices" in running.stderr, running.stderr)
-    # A condition that a manager has written says it (after half a minute); without one nobody can tell.
+    # The condition that a manager writes (after half a minute) says it; without one it is unknown.
     waits = asker.ask("explain", "pod/waits")
     check("status of explain pod/waits is 1 or 3", waits.returncode in (1, 3), f"{waits.returncode}\n{waits.stdout}\n{waits.stderr}")
     asker.ask("fits", "-f", "claim.json", status=3)
@@ -220,7 +220,7 @@ def in_sandbox(programs, kubectl, minor):
         against(api, box.folder, programs, kubectl, minor)
 
 
-# On a real server nobody simulates nodes and drivers: what they would write is written by hand.
+# On a real server nothing simulates nodes and drivers: the test writes their objects.
 def in_real_plane(programs, kubectl, minor):
     with real_cluster.RealCluster() as plane:
         api = plane.api("admin")
@@ -247,11 +247,11 @@ def in_real_plane(programs, kubectl, minor):
                                      "reservedFor": [{"resource": "pods", "name": "runs", "uid": uid}]}}, "application/merge-patch+json")
         check("the claim is allocated by hand", status == 200, str(answer))
         api.create(PODS + "/runs/binding", {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "runs"}, "target": {"kind": "Node", "name": "node-0"}})
-        # The server's own roles come a while after it is ready; without them nobody may ask which APIs there are.
+        # The server creates its own roles a while after it is ready; without them nobody may discover APIs.
         discovery = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/system:discovery"
         plane.wait_for(lambda: api.request("GET", discovery)[0] == 200, 60, "the role system:discovery")
         against(api, plane.folder, programs, kubectl, minor)
-        # Who may read the server's metrics learns its feature gates.
+        # A user who may read the server's metrics sees its feature gates.
         admin = Asker(programs, kubeconfig_of(api, plane.folder, "admin", plane.tokens["admin"]), kubectl, plane.folder)
         gates = [row["finding"] for row in admin.json("doctor").get("checks", []) if row["check"] == "feature gates"]
         check("doctor knows the gates in effect", len(gates) == 1 and "DynamicResourceAllocation" in gates[0], str(gates))

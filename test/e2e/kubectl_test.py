@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs the commands of kubectl.commands with every kubectl that is there, against `dra-sandbox up`, and compares what they print with the recorded
+"""Runs the commands of kubectl.commands with every available kubectl, against `dra-sandbox up`, and compares what they print with the recorded
 output (kubectl-1.MINOR.txt). Usage: kubectl_test.py PROGRAM [--record]
 
-What differs from run to run (ages, times, uids, resource versions, generated names) is masked on both sides. For a kubectl whose version was not
-recorded only the exit status is compared, with that of the nearest older recording.
+What differs from run to run (ages, times, uids, resource versions, generated names) is masked on both sides. For a kubectl version without a
+recording only the exit status is compared, with the nearest older recording.
 """
 import os
 import re
@@ -34,7 +34,7 @@ MASKS = [
 def mask(text):
     for pattern, replacement in MASKS:
         text = re.sub(pattern, replacement, text)
-    # Column widths follow the widest cell, which may be a masked one.
+    # Column widths depend on the widest cell, which may be masked.
     return "\n".join(re.sub(r" {2,}", "  ", line).rstrip() for line in text.splitlines())
 
 
@@ -44,7 +44,7 @@ def read_commands():
 
 
 def read_recording(path):
-    """[(command, recorded text)]; each command stands behind "$ ", its exit status on the last line of its text."""
+    """[(command, recorded text)]; each command follows "$ ", its exit status is on the last line of its text."""
     recorded = []
     with open(path, encoding="utf-8") as source:
         for line in source.read().splitlines():

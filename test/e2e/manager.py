@@ -1,4 +1,4 @@
-"""The controller manager as a process of its own, beside a sandbox that runs without one."""
+"""The controller manager as a separate process, for a sandbox that runs without one."""
 import os
 import re
 import signal
@@ -22,7 +22,7 @@ class Manager:
         return self
 
     def wait_until(self, text, seconds):
-        """Until this run of the process has logged `text`."""
+        """Waits until this run of the process has logged `text`."""
         end = time.monotonic() + seconds
         while text not in self.log()[self.log_start:]:
             if self.process.poll() is not None or time.monotonic() > end:
@@ -35,7 +35,7 @@ class Manager:
         self.process.wait()
 
     def stop(self):
-        """SIGTERM, once the process has come as far as its first line; returns its exit status."""
+        """SIGTERM, after the first line of the process; returns its exit status."""
         self.wait_until("Starting", 20)
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(timeout=20)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The chart's admission policies on a real kube-apiserver ($KUBEBUILDER_ASSETS): what they refuse to tenants and to the manager's own account, what
-they let through, and that the manager works under them in every mode. Says "skipped" where there are no binaries or no Helm.
+they allow, and that the manager works under them in every mode. Skipped without binaries or Helm.
 
 Usage: policies_test.py FOLDER_OF_PROGRAMS
 """
@@ -74,14 +74,14 @@ def set_up(cluster, helm):
     assert done.returncode == 0, done.stdout + done.stderr
     admin.create(rbac + "clusterrolebindings", {"metadata": {"name": "lifters"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": NAME + ":lift"},
                                                 "subjects": [{"kind": "User", "name": "lifter", "apiGroup": "rbac.authorization.k8s.io"}]})
-    # More than its roles: what follows is refused by the policy, not by them.
+    # More permissions than its roles, so that the policy, not RBAC, refuses the following requests.
     admin.create(rbac + "clusterrolebindings", {"metadata": {"name": "stolen"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "all"},
                                                 "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": NAME}]})
     for policy in admin.items("/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"):
         path = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/" + policy["metadata"]["name"]
         warnings = admin.get(path).get("status", {}).get("typeChecking", {}).get("expressionWarnings", [])
         assert not warnings, warnings
-    # A policy takes a moment to be in force.
+    # A policy takes a moment to take effect.
     def in_force():
         status, _ = cluster.api("tenant").request("POST", PODS + "?dryRun=All", pod("probe", annotations={MARK: "x"}))
         return status == 422
@@ -174,7 +174,7 @@ def the_manager_works_under_them(t, cluster, program):
     admin = t.admin
     make_fleet(admin)
     token = cluster.account_token(NAME, NAME)
-    # With its roles alone.
+    # With its roles only.
     t.allowed(admin, "DELETE", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/stolen")
     t.allowed(admin, "POST", TEMPLATES, {**rest.template("one-gpu"), "spec": {"metadata": {"annotations": {"example.com/a": "b"}}, **rest.template("one-gpu")["spec"]}})
     process = managers.Manager(program, cluster.kubeconfig("manager", token), os.path.join(cluster.folder, "manager.log"),
@@ -208,7 +208,7 @@ def the_manager_works_under_them(t, cluster, program):
         while not admin.get(PODS + "/bound-0")["metadata"].get("deletionTimestamp"):
             assert time.monotonic() < end, process.log()[-3000:]
             time.sleep(0.2)
-        # The ends: without a kubelet pods go by force. Claims of pods that are gone are freed and deleted.
+        # The end: without a kubelet, pods are force-deleted. Claims of deleted pods are freed and deleted.
         for i in range(3):
             for kind in ("bound", "gated"):
                 t.allowed(admin, "DELETE", f"{PODS}/{kind}-{i}?gracePeriodSeconds=0")
@@ -256,7 +256,7 @@ TAINT = ["--set", "exclusive.mode=taint", "--set", "exclusive.taintKey=example.c
 
 
 def labels_opt_in(t, cluster, helm):
-    """At admission: namespaces and pods by label, gate beside gates of others, scheduler's name, extended resources by class."""
+    """At admission: namespaces and pods by label, our gate with gates of others, scheduler's name, extended resources by class."""
     t.allowed(t.admin, "POST", DRA + "/deviceclasses", {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "ext"},
                                                         "spec": {"extendedResourceName": "example.com/gpu"}})
     helm_run(cluster, helm, [*UPGRADE, "--set", "optIn.mode=labels"])
@@ -296,7 +296,7 @@ def labels_opt_in(t, cluster, helm):
 
 
 def exclusivity_has_no_way_round(t, cluster, helm):
-    """With a taint: claims that tolerate it are refused where pods are not ours, and where they may be made every pod with claims is ours."""
+    """With a taint: claims that tolerate it are refused in namespaces that are not opted in; where they are allowed, every pod with claims is ours."""
     helm_run(cluster, helm, [*UPGRADE, *TAINT])
     elsewhere = with_claim("p", labels={ALLOCATE: "none"})
     said = "this namespace is opted in, so pods with claims are dra-controller-manager's"
@@ -341,7 +341,7 @@ def wildcard_tolerations_are_refused(t, refused, allowed):
             old = {"apiVersion": "resource.k8s.io/v1beta1", "kind": "ResourceClaim", "metadata": {"name": "c"},
                    "spec": {"devices": {"requests": [{"name": "gpu", "deviceClassName": "gpu", "tolerations": [toleration]}]}}}
             status, answer = t.tenant.request("POST", f"/apis/resource.k8s.io/v1beta1/namespaces/{name}/resourceclaims?dryRun=All", old)
-            assert status in (404, 422), answer  # the old version is refused alike, where it is served
+            assert status in (404, 422), answer  # an old version is also refused, if it is served
             t.allowed(t.lifter, "POST", where.format(name), tolerating({}, toleration))
         for name in allowed:
             t.allowed(t.tenant, "POST", where.format(name), tolerating({}, toleration))
@@ -350,7 +350,7 @@ def wildcard_tolerations_are_refused(t, refused, allowed):
 
 
 def without_mutating_policies(t, cluster, helm, kubectl):
-    """On an older server: pods that lack the gate are refused, and told the line."""
+    """On an older server: pods without the gate are refused, with the line to add."""
     text = helm_run(cluster, helm, ["template", "r", "charts/dra-controller-manager", "-n", NAME, "--show-only", "templates/opt-in.yaml", "--kube-version", "1.33.0",
                                     "--set", "optIn.mode=labels", "--api-versions", "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy"])
     if "kind: MutatingAdmissionPolicy\n" in text:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Debian's Prometheus scrapes the manager: up is 1, claims by state can be queried, promtool finds nothing to complain about, and every
-metric of docs/metrics.md is there with its type and labels, none besides. Every panel of the chart's dashboard has data.
+"""Debian's Prometheus scrapes the manager: up is 1, claims by state can be queried, promtool reports no problem, and the metrics are
+exactly those of docs/metrics.md, with their types and labels. Every panel of the chart's dashboard has data.
 
 Usage: prometheus_test.py FOLDER_OF_PROGRAMS
 """
@@ -22,7 +22,7 @@ import manager as managers  # noqa: E402
 import sandbox  # noqa: E402
 
 DOCUMENT = os.path.join(sandbox.ROOT, "docs", "metrics.md")
-# Absent while nothing is wrong; the document says so.
+# Absent while nothing is wrong, as the document says.
 ONLY_IN_TROUBLE = {"dra_missing_permissions"}
 CLAIMS_BY_STATE = "sum by (allocated) (resourceclaim_controller_resource_claims)"
 
@@ -101,7 +101,7 @@ def run(box, programs, prometheus, promtool):
     api = rest.Api(box.kubeconfig)
     api.create(rest.RESOURCE + "/namespaces/default/resourceclaimtemplates", rest.template("gpu", "gpu.nvidia.com"))
     manager = managers.Manager(os.path.join(programs, "dra-controller-manager"), box.kubeconfig, os.path.join(box.folder, "manager.log"),
-                               ["--kube-api-qps=20", "--kube-api-burst=5"]).start()  # slow enough for requests to be held back
+                               ["--kube-api-qps=20", "--kube-api-burst=5"]).start()  # slow enough to delay requests
     box.wait_for(manager.metrics_port, 20, "the manager to listen")
     for i in range(3):
         api.create("/api/v1/namespaces/default/pods", rest.pod(f"pod-{i}", "gpu"))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The chart's life on a whole real control plane ($KUBEBUILDER_ASSETS with kube-scheduler and kube-controller-manager): install, a Deployment that opts
-in by its namespace's label in mode gate and in mode bind, the manager down, helm test, 300 opted-in pods beside 300 others on one driver with either
+in by its namespace's label in mode gate and in mode bind, the manager down, helm test, 300 opted-in pods and 300 others on one driver with either
 exclusivity, an upgrade meanwhile, uninstall. The manager runs as a process with the Deployment's arguments and its account's token. There is no
-kubelet: a thread reports bound pods as running, those of Jobs and hooks as done. Says "skipped" where programs are absent.
+kubelet: a thread reports bound pods as running, those of Jobs and hooks as done. Skipped if programs are missing.
 
 Usage: real_chart_test.py FOLDER_OF_PROGRAMS [--pods N]
 """
@@ -34,7 +34,7 @@ POLICIES = "/apis/admissionregistration.k8s.io/v1/"
 
 
 class Plane(real_cluster.RealCluster):
-    """With kube-scheduler and kube-controller-manager, nodes and devices, and what stands in for kubelets."""
+    """With kube-scheduler and kube-controller-manager, nodes and devices, and a stand-in for kubelets."""
 
     def __enter__(self):
         super().__enter__()
@@ -107,7 +107,7 @@ class Chart:
         return self.command("upgrade", "r", CHART, "--reuse-values", *(word for path, value in values.items() for word in ("--set-json", f"{path}={json.dumps(value)}")))
 
     def manager(self, arguments=None, account=NAME):
-        """As the Deployment has it, or with these arguments."""
+        """With the Deployment's arguments, or with these."""
         if arguments is None:
             template = self.plane.admin.get(f"/apis/apps/v1/namespaces/{NAME}/deployments/{NAME}")["spec"]["template"]["spec"]
             arguments = template["containers"][0]["args"]
@@ -145,7 +145,7 @@ def ours(pod):
 
 
 def probe(plane, where):
-    """What admission makes of a pod with a claim; an empty spec where it is refused."""
+    """The spec of a pod with a claim after admission; empty if it is refused."""
     spec = {"containers": [{"name": "c", "image": "i"}], "resourceClaims": [{"name": "gpu", "resourceClaimName": "x"}]}
     status, made = plane.admin.request("POST", f"/api/v1/namespaces/{where}/pods?dryRun=All", {"metadata": {"name": "probe"}, "spec": spec})
     return made if status == 201 else {"spec": {}}
@@ -167,9 +167,9 @@ def remove_workloads(plane, *namespaces):
 
 
 def opted_in_by_the_label(plane, chart):
-    """Mode gate, then mode bind: a Deployment's template is untouched, and its pods are ours where the namespace has the label."""
+    """Mode gate, then mode bind: a Deployment's template is unchanged, and its pods are ours if the namespace has the label."""
     namespace(plane, "mine", **{ALLOCATE: "gate"})
-    # A policy comes into force a moment after it was made.
+    # A policy takes effect a moment after its creation.
     unknown = {"metadata": {"name": "bound", "labels": {ALLOCATE: "bind"}}}
     plane.wait_for(lambda: "opts in by gate" in plane.admin.request("POST", "/api/v1/namespaces?dryRun=All", unknown)[1].get("message", ""), 60, "a label that means nothing to be refused")
     plane.wait_for(lambda: ours(probe(plane, "mine")), 60, "opting in")
@@ -180,7 +180,7 @@ def opted_in_by_the_label(plane, chart):
     # No manager runs yet: others are not delayed, ours wait.
     plane.wait_for(lambda: running(plane, "theirs") == 2, 60, "pods of others, with the manager down")
     assert all(map(ours, pods_of(plane, "mine"))) and len(pods_of(plane, "mine")) == 2
-    # The label goes while they wait, and comes back: they are ours all the same.
+    # The label is removed while they wait, and added again: they stay ours.
     flip = lambda value: plane.admin.request("PATCH", "/api/v1/namespaces/mine", {"metadata": {"labels": {ALLOCATE: value}}}, MERGE)  # noqa: E731
     assert flip(None)[0] == 200
     manager = chart.manager()
@@ -211,7 +211,7 @@ def opted_in_by_the_label(plane, chart):
 
 
 def side_by_side(plane, chart, count, devices, expect_others):
-    """`count` opted-in pods and as many others at once, with an upgrade on the way."""
+    """`count` opted-in pods and as many others at once, with an upgrade meanwhile."""
     manager = chart.manager()
     try:
         manager.wait_until("Leading", 30)
@@ -238,7 +238,7 @@ def side_by_side(plane, chart, count, devices, expect_others):
 
 
 def uninstall(plane, chart):
-    """With the manager down and pods at our gate."""
+    """With the manager down and gated pods."""
     waiting = [pod["metadata"]["name"] for pod in pods_of(plane, "mine") if ours(pod)]
     assert waiting
     helm = subprocess.Popen([chart.helm, "uninstall", "r", "-n", NAME, "--timeout", "120s"], env=chart.environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

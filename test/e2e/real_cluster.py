@@ -1,5 +1,5 @@
 """A control plane of real binaries for a test: etcd and kube-apiserver from $KUBEBUILDER_ASSETS, with RBAC, service accounts and static tokens.
-Python's standard library only. No controllers run: what they would make (default service accounts, nodes) the test makes."""
+Python's standard library only. No controllers run: the test creates their objects (default service accounts, nodes)."""
 import os
 import secrets
 import shutil
@@ -47,7 +47,7 @@ class RealCluster:
         try:
             return self.start_server()
         except BaseException:
-            self.stop()  # nobody calls __exit__ of what was not entered
+            self.stop()  # __exit__ is not called if __enter__ fails
             raise
 
     def start_server(self):

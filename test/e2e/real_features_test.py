@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Features of the API on a real control plane ($KUBEBUILDER_ASSETS: etcd, kube-apiserver, kube-controller-manager, kube-scheduler; skipped
-without them): extended resources beside kube-scheduler's in bind mode, and held in gate mode; DeviceTaintRules with their gate on; devices with
-binding conditions that come late, fail, or never come; what is wrong in objects.
+without them): extended resources in bind mode, with kube-scheduler's pods, and gated in gate mode; DeviceTaintRules with their gate on; devices with
+binding conditions that come late, fail, or never come; invalid objects.
 
 Usage: real_features_test.py FOLDER_OF_PROGRAMS [--pods N] [--theirs N] [--gated N] [--mode extended|gated|rules|conditions|bad ...]
 """
@@ -37,7 +37,7 @@ SERVER_FLAGS = ("--runtime-config=resource.k8s.io/v1beta2=true", "--feature-gate
 
 
 class Run:
-    """A control plane of its own with kube-controller-manager; kube-scheduler and our manager where wanted."""
+    """A control plane of its own with kube-controller-manager; kube-scheduler and our manager on request."""
 
     def __init__(self, options, nodes):
         self.options, self.nodes, self.manager = options, nodes, None
@@ -69,13 +69,13 @@ class Run:
     def manage(self, mode, *arguments):
         self.manager = managers.Manager(os.path.join(self.options.programs, "dra-controller-manager"), self.kubeconfig,
                                         os.path.join(self.cluster.folder, "manager.log"), ["--leader-elect=false", *arguments])
-        for default in ("--scheduling=bind", "--claim-templates=own"):  # kube-controller-manager makes and cleans up claims here
+        for default in ("--scheduling=bind", "--claim-templates=own"):  # kube-controller-manager creates and cleans up claims here
             self.manager.arguments.remove(default)
         self.manager.arguments.append(f"--scheduling={mode}")
         self.manager.start()
 
     def requests(self):
-        """What the manager has asked the API server so far."""
+        """The manager's requests to the API server so far."""
         lines = self.manager.metrics().splitlines()
         return sum(int(float(line.rsplit(" ", 1)[1])) for line in lines if line.startswith("rest_client_requests_total{"))
 
@@ -89,7 +89,7 @@ class Run:
         return {p["metadata"]["name"]: p["spec"]["nodeName"] for p in self.api.items(PODS) if p["spec"].get("nodeName")}
 
     def notes(self, reason):
-        """The notes of events of the reason, by pod."""
+        """The notes of events with this reason, by pod."""
         found = collections.defaultdict(list)
         for event in self.api.items(EVENTS):
             if event["reason"] == reason:
@@ -123,7 +123,7 @@ def extended_pod(name, scheduler, side, resource=RESOURCE):
 def template_pod(name, template="one", scheduler="ours"):
     pod = rest.pod(name, template)
     pod["spec"]["schedulerName"] = scheduler
-    pod["spec"]["terminationGracePeriodSeconds"] = 0  # there is no kubelet that would end it
+    pod["spec"]["terminationGracePeriodSeconds"] = 0  # no kubelet ends it
     return pod
 
 
@@ -132,7 +132,7 @@ def nodes_of(side, pods):
 
 
 def check_devices(api):
-    """No device of two claims; the number of devices that are held."""
+    """Checks that no device has two claims; returns the number of devices that are held."""
     holders = collections.defaultdict(list)
     for claim in api.items(CLAIMS):
         for device in rest.devices_of(claim):
@@ -144,7 +144,7 @@ def check_devices(api):
 
 
 def extended(options):
-    """Our pods and kube-scheduler's side by side, each on nodes of their own."""
+    """Our pods and kube-scheduler's at the same time, each on their own nodes."""
     with Run(options, nodes_of("ours", options.pods) + nodes_of("theirs", options.theirs)) as run:
         run.api.create(CLASSES, device_class("gpu", extendedResourceName=RESOURCE))
         run.schedule()
@@ -175,7 +175,7 @@ def extended(options):
 
 
 def gated(options):
-    """Gated pods that DRA would serve stay gated, are told so, and nobody makes a claim for them."""
+    """Gated pods that only DRA can serve stay gated with an event, and nothing creates a claim for them."""
     with Run(options, nodes_of("ours", options.gated)) as run:
         run.api.create(CLASSES, device_class("gpu", extendedResourceName=RESOURCE))
         run.schedule()
@@ -205,7 +205,7 @@ def condition_of(api, name):
 
 
 def rules(options):
-    """The simulation of a rule with effect None equals what the same rule with NoExecute does then."""
+    """The simulation of a rule with effect None equals the evictions of the same rule with NoExecute."""
     count = min(options.pods, 100)
     with Run(options, nodes_of("ours", 2 * count)) as run:
         run.api.create(CLASSES, device_class("gpu"))
@@ -236,7 +236,7 @@ def rules(options):
 
 
 class Preparer(threading.Thread):
-    """The driver of devices with binding conditions: `fate(device)` says what becomes of one: seconds until it is ready, "fail", or None for
+    """The driver of devices with binding conditions: `fate(device)`: seconds until it is ready, "fail", or None for
     never."""
 
     def __init__(self, api, fate):
@@ -261,7 +261,7 @@ class Preparer(threading.Thread):
 
 
 def conditions(options):
-    """Late: bound afterwards. Failing: other devices. Never: not bound, and told; the manager does not poll meanwhile."""
+    """Late: bound afterwards. Failing: other devices. Never: not bound, with an event; the manager does not poll meanwhile."""
     count = min(options.pods, 100)
     late = [f"late-{i}" for i in range(-(-(count + 10) // DEVICES))]
     with Run(options, []) as run:
@@ -274,7 +274,7 @@ def conditions(options):
         driver.start()
         run.manage("bind", "--scheduler-names=ours")
         pods = [template_pod(f"p-{i:03}") for i in range(count)]
-        for pod in pods:  # anywhere but where nothing ever gets ready
+        for pod in pods:  # not on the nodes where devices never get ready
             pod["spec"]["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
                 {"matchExpressions": [{"key": "side", "operator": "NotIn", "values": ["never"]}]}]}}}
         stuck = [template_pod(f"stuck-{i}") for i in range(3)]
@@ -307,7 +307,7 @@ def conditions(options):
 
 
 def bad(options):
-    """What is wrong in objects has a named reason and a stable end."""
+    """Invalid objects lead to a named reason and a stable state."""
     with Run(options, nodes_of("ours", 2 * DEVICES)) as run:
         # Two classes of one extended name: the newer one counts, as with kube-scheduler (or the first by name).
         run.api.create(CLASSES, device_class("a", extendedResourceName=RESOURCE))
@@ -319,7 +319,7 @@ def bad(options):
         run.wait(lambda: len(run.bound()) == 2, 60, "two pods")
         claim = next(c for c in run.api.items(CLAIMS) if c["metadata"].get("annotations", {}).get("resource.kubernetes.io/extended-resource-claim"))
         assert claim["spec"]["devices"]["requests"][0]["exactly"]["deviceClassName"] == "b", claim["spec"]
-        # Rules without a selector select nothing; effects that nobody knows are refused by the server.
+        # Rules without a selector select nothing; the server refuses unknown effects.
         without = rule("without-selector", "NoExecute")
         del without["spec"]["deviceSelector"]
         run.api.create(RULES, without)
@@ -327,7 +327,7 @@ def bad(options):
         assert status == 422 and "supported values" in answer["message"], (status, answer)
         run.wait(lambda: condition_of(run.api, "without-selector"), 60, "a status of the rule without selector")
         assert condition_of(run.api, "without-selector")["status"] == "False"
-        # Forged status entries: another pod's claim under the name of an own entry.
+        # Forged status entries: another pod's claim under the name of the pod's own entry.
         victim = next(c["metadata"]["name"] for c in run.api.items(CLAIMS) if c is not claim and c["metadata"]["name"] != claim["metadata"]["name"])
         thief = template_pod("thief")
         thief["spec"]["schedulerName"] = "nobody"

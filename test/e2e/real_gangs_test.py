@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Gangs on a real control plane ($KUBEBUILDER_ASSETS: etcd, kube-apiserver, kube-controller-manager, kube-scheduler; skipped without them).
 
-Gangs of 8 pods, PodGroups of scheduling.k8s.io/v1alpha2, more than fit at a time; the pods of all gangs are made in a random order, and a gang that
-runs is deleted, so that others get its devices. Looked at all the time: no device twice; in bind mode no pod of a gang is bound before all of them
-have their devices, and a gang that has devices for a part of its pods only does not stay so. In the end every gang has run as a whole.
+Gangs of 8 pods, PodGroups of scheduling.k8s.io/v1alpha2, more than fit at a time; the pods of all gangs are created in a random order, and a gang that
+runs is deleted, so that others get its devices. Checked all the time: no device twice; in bind mode no pod of a gang is bound before all of them
+have their devices, and no gang keeps devices for only a part of its pods. In the end every gang has run as a whole.
 
 Usage: real_gangs_test.py FOLDER_OF_PROGRAMS [--gangs N] [--seed N] [--mode bind|gate|gate-gang ...]   (gate-gang: kube-scheduler's GangScheduling on)
 """
@@ -27,7 +27,7 @@ CLAIMS = rest.RESOURCE + "/namespaces/default/resourceclaims"
 GROUPS = "/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups"
 NODES, DEVICES, SIZE = 20, 8, 8
 GATE = "dra-controller-manager/allocation"
-PARTLY = 45.0  # seconds: --gang-hold-timeout (30 s) ends what could not be completed, and then writes are under way
+PARTLY = 45.0  # seconds: --gang-hold-timeout (30 s) ends incomplete gangs; then writes are under way
 
 
 def gang_of(name):
@@ -35,7 +35,7 @@ def gang_of(name):
 
 
 class Watcher(threading.Thread):
-    """Looks at pods and claims until it is stopped; keeps what is wrong."""
+    """Checks pods and claims until it is stopped; records errors."""
 
     def __init__(self, api, strict):
         super().__init__(daemon=True)
@@ -120,7 +120,7 @@ class Run:
     def manage(self, *arguments):
         self.manager = managers.Manager(os.path.join(self.options.programs, "dra-controller-manager"), self.kubeconfig,
                                         os.path.join(self.cluster.folder, "manager.log"), ["--leader-elect=false", *arguments])
-        for default in ("--scheduling=bind", "--claim-templates=own"):  # kube-controller-manager makes the claims
+        for default in ("--scheduling=bind", "--claim-templates=own"):  # kube-controller-manager creates the claims
             self.manager.arguments.remove(default)
         self.manager.start()
 

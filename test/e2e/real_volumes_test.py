@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Volumes on a real control plane ($KUBEBUILDER_ASSETS: etcd, kube-apiserver, kube-controller-manager, kube-scheduler; skipped without them).
 
-Pods with devices and a mix of volumes (local, made for the first consumer by a simulated provisioner, bound in a zone), spreading, anti-affinity,
-host ports, tainted nodes and too little CPU. Bind mode: every pod is where kube-scheduler could have put it, and of the pods that are left
-kube-scheduler places none; each volume is bound once. With kube-scheduler alone the same seed gives the number to compare with. Gate mode: no
+Pods with devices and a mix of volumes (local, created for the first consumer by a simulated provisioner, bound in a zone), spreading, anti-affinity,
+host ports, tainted nodes and too little CPU. Bind mode: every pod is on a node that kube-scheduler would accept, and kube-scheduler places none
+of the remaining pods; each volume is bound once. A run with kube-scheduler alone and the same seed gives the number to compare with. Gate mode: no
 pod stays pinned to a node that kube-scheduler refuses.
 
 Usage: real_volumes_test.py FOLDER_OF_PROGRAMS [--pods N] [--gated N] [--seed N] [--mode others|pinned|jobs|bind|gate|recreate|faults|permissions ...]
@@ -34,8 +34,8 @@ CONTROLLERS = "replicaset-controller,job-controller,pod-garbage-collector-contro
 
 
 class Provisioner(threading.Thread):
-    """Makes a volume for each claim of class "fast" that has a node; `refuse(claim, node)` true takes the node back instead, as a driver does
-    that has no space there; `silent` answers nobody."""
+    """Creates a volume for each claim of class "fast" that has a node; if `refuse(claim, node)` it rejects the node instead, like a driver
+    without space there; `silent`: never answers."""
 
     def __init__(self, api):
         super().__init__(daemon=True)
@@ -141,7 +141,7 @@ def milli(text):
 
 
 def faults_of(api):
-    """What no scheduler would have done, as sentences."""
+    """Violations of scheduling rules, as sentences."""
     faults = []
     pods = [p for p in api.items(PODS) if p["spec"].get("nodeName")]
     taints = {n["metadata"]["name"]: n["spec"].get("taints", []) for n in api.items(CORE + "/nodes")}
@@ -176,7 +176,7 @@ def faults_of(api):
 
 
 def wait_until_still(api, seconds, quiet=12):
-    """Until no pod was bound for `quiet` seconds. Returns the pods by name."""
+    """Waits until no pod was bound for `quiet` seconds. Returns the pods by name."""
     end, last, since = time.monotonic() + seconds, None, time.monotonic()
     while time.monotonic() < end:
         pods = {p["metadata"]["name"]: p for p in api.items(PODS)}
@@ -190,7 +190,7 @@ def wait_until_still(api, seconds, quiet=12):
 
 
 class Run:
-    """A control plane of its own with controllers and a provisioner; kube-scheduler and our manager where wanted."""
+    """A control plane of its own with controllers and a provisioner; kube-scheduler and our manager on request."""
 
     def __init__(self, programs):
         self.programs, self.cluster, self.manager, self.provisioner = programs, real_cluster.RealCluster(), None, None
@@ -267,7 +267,7 @@ def bind_mode(options):
         run.create(claims, pods)
         placed = wait_until_still(run.api, 400)
         ours = run.report("bind mode", placed, time.monotonic() - begin)
-        # What is left kube-scheduler cannot place either: the same pods once more, for it. Their claims of devices are new ones.
+        # kube-scheduler cannot place the remaining pods either: the same pods again, for it, with new claims of devices.
         run.manager.stop()
         run.manager = None
         left = [p for p in pods if p["metadata"]["name"] not in ours]
@@ -313,7 +313,7 @@ def replica_set(pod):
 
 
 def worsen(api, dice):
-    """Things that happen while pods wait for kube-scheduler: a quarter of the nodes is cordoned, on another quarter somebody takes the CPU."""
+    """Changes while pods wait for kube-scheduler: a quarter of the nodes is cordoned, on another quarter other pods take the CPU."""
     nodes = [f"node-{i}" for i in range(NODES)]
     dice.shuffle(nodes)
     for node in nodes[:NODES // 4]:
@@ -325,8 +325,8 @@ def worsen(api, dice):
 
 
 def recreate(options):
-    """Gate mode with --recreate-pinned-pods: pods are let go, then nodes are cordoned and filled, then kube-scheduler comes. Who is pinned is told and
-    counted, and after ten minutes (the test sets their conditions back by as much) evicted, until all that can run, run."""
+    """Gate mode with --recreate-pinned-pods: pods are ungated, then nodes are cordoned and filled, then kube-scheduler starts. Pinned pods get an event,
+    are counted and after ten minutes (the test sets their conditions back) evicted, until all pods run that can run."""
     with Run(options.programs) as run:
         api, wait = run.api, run.cluster.wait_for
         sets = "/apis/apps/v1/namespaces/default/replicasets"
@@ -368,11 +368,11 @@ def recreate(options):
                 for condition in conditions:
                     condition["lastTransitionTime"] = ago
                 api.request("PATCH", f"{PODS}/{name}/status", {"status": {"conditions": conditions}}, MERGE)
-            # Gone, or left because its controller had three already.
+            # Deleted, or left because its controller already had three.
             wait(lambda: all(n not in let_go() or "already" in str([e["note"] for e in api.items(events) if e["regarding"]["name"] == n]) for n in pinned_now),
                  120, "the evictions")
         run.report("recreate", {p["metadata"]["name"]: p for p in api.items(PODS)}, time.monotonic() - begin)
-        # What is left kube-scheduler cannot place either.
+        # kube-scheduler cannot place the remaining pods either.
         run.manager.stop()
         run.manager = None
         left = [p["metadata"]["labels"]["set"] for p in waiting()]
@@ -399,7 +399,7 @@ def ours(name, claim_name=None, **spec):
 
 
 def faults(options):
-    """Provisioners that refuse or say nothing, claims that are not there, lost or deleted, leaders and pods that go in the middle."""
+    """Provisioners that refuse or never answer, claims that are missing, lost or deleted, leaders and pods that end in the middle."""
     with Run(options.programs) as run:
         api, wait = run.api, run.cluster.wait_for
         run.manage("--scheduler-names=ours")
@@ -417,7 +417,7 @@ def faults(options):
         print(f"picky: refused on {len(refused)} nodes, bound to {node_of('picky')} in {zone_of(node_of('picky'))}", flush=True)
         assert zone_of(node_of("picky")) == "zone-2" and len(refused) == len(set(refused)), refused
 
-        # What cannot be used is named, and holds nobody back.
+        # Unusable claims are named, and delay no other pod.
         api.create(CLAIMS, claim("nowhere", "no-such-class"))
         broken = volume("broken", "local", {"local": {"path": "/x"}}, HOST, "no-such-node")
         api.create(VOLUMES, broken)
@@ -465,7 +465,7 @@ def faults(options):
         wait(lambda: not any(c["metadata"]["ownerReferences"][0]["name"] == "gone" for c in api.items(rest.RESOURCE + "/resourceclaims") if rest.devices_of(c)),
              60, "the devices of a pod that was deleted in the middle")
 
-        # A pod that nothing fits until a node joins.
+        # A pod that fits nowhere until a node joins.
         api.create(PODS, ours("later", nodeSelector={HOST: "node-new"}))
         wait(lambda: any("nodes are available" in note for note in notes("later")), 60, "the reason of a pod without a node")
         api.create(CORE + "/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-new", "labels": {HOST: "node-new"}},
@@ -486,7 +486,7 @@ VOLUME_KINDS = [("", "persistentvolumeclaims"), ("", "persistentvolumes"), *(("s
 
 
 def permissions(options):
-    """Without the permission for one of the kinds, pods with volumes wait and say which; pods without volumes do not notice."""
+    """Without the permission for one of the kinds, pods with volumes wait and name it; pods without volumes are not affected."""
     with Run(options.programs) as run:
         api, wait = run.api, run.cluster.wait_for
         rbac = "/apis/rbac.authorization.k8s.io/v1"
@@ -521,8 +521,8 @@ def permissions(options):
 
 
 def bind_permissions(options, run, everything, limited):
-    """Without one of the permissions to bind volumes only pods wait whose volumes wait for them; who has a bound volume, or none, does not notice.
-    Granted later, those go on."""
+    """Without a permission to bind volumes, only pods with WaitForFirstConsumer volumes wait; others are not affected.
+    After it is granted they continue."""
     api, wait = run.api, run.cluster.wait_for
     reading = [{"apiGroups": [g], "resources": [k], "verbs": ["list", "watch"]} for g, k in VOLUME_KINDS]
     grant = lambda rules: api.request("PATCH", "/apis/rbac.authorization.k8s.io/v1/clusterroles/all", {"rules": everything[:1] + reading + rules}, MERGE)  # noqa: E731
@@ -554,7 +554,7 @@ def bind_permissions(options, run, everything, limited):
 
 
 def unschedulable(api, name):
-    """What kube-scheduler says of a pod: there is none here."""
+    """Writes the condition that kube-scheduler would write; none runs here."""
     status, _ = api.request("PATCH", f"{PODS}/{name}/status", {"status": {"conditions": [
         {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/24 nodes are available: 24 Insufficient cpu.",
          "lastTransitionTime": "2026-01-01T00:00:00Z"}], "nominatedNodeName": None}}, MERGE)
@@ -562,8 +562,8 @@ def unschedulable(api, name):
 
 
 def pinned(options):
-    """A pod that kube-scheduler does not place where its devices are (it says so itself; there is none here, the test speaks for it) is evicted, and
-    its ReplicaSet's next pod goes to another node."""
+    """A pod that kube-scheduler does not place on the node of its devices (the test writes its condition; no kube-scheduler runs here) is evicted,
+    and its ReplicaSet's next pod goes to another node."""
     with Run(options.programs) as run:
         api, wait = run.api, run.cluster.wait_for
         run.manage("--scheduling=gate", "--recreate-pinned-pods=true")
@@ -592,8 +592,8 @@ def pinned(options):
 
 
 def jobs(options):
-    """A pinned pod of a Job goes only where podReplacementPolicy is Failed. The garbage collector of pods makes an evicted pod without a node Failed,
-    so the Job counts one failure; a podFailurePolicy that ignores DisruptionTarget would keep it from that."""
+    """A pinned pod of a Job is evicted only if podReplacementPolicy is Failed. The garbage collector of pods makes an evicted pod without a node
+    Failed, so the Job counts one failure; a podFailurePolicy that ignores DisruptionTarget would prevent that."""
     with Run(options.programs) as run:
         api, wait = run.api, run.cluster.wait_for
         run.manage("--scheduling=gate", "--recreate-pinned-pods=true")
@@ -618,7 +618,7 @@ def jobs(options):
 
 
 def others(options):
-    """What others write into our pods in bind mode: nominations, which are respected and taken back, and a kubelet's refusals (the test speaks for
+    """Writes of others to our pods in bind mode: nominations, which are respected and cleared, and a kubelet's refusals (the test writes
     both)."""
     with Run(options.programs) as run:
         api, wait = run.api, run.cluster.wait_for

@@ -13,7 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 def find_kubectls():
-    """The kubectl programs that can be used, as [(minor version, path)], oldest first: Debian's from build/tools, and the one on PATH."""
+    """The available kubectl programs, as [(minor version, path)], oldest first: Debian's from build/tools, and the one on PATH."""
     found = {}
     for path in (os.path.join(ROOT, "build/tools/usr/bin/kubectl"), shutil.which("kubectl")):
         if not path or not os.access(path, os.X_OK):
@@ -28,7 +28,7 @@ def find_kubectls():
 
 
 class Sandbox:
-    """A running sandbox. Use as a context manager; leaving it stops the process and checks that it ended in order."""
+    """A running sandbox. Use as a context manager; leaving it stops the process and checks its exit status."""
 
     def __init__(self, program, arguments=(), command="up", ready_line="is ready"):
         self.folder = tempfile.mkdtemp(prefix="dra-sandbox-")
@@ -83,7 +83,7 @@ class Sandbox:
         return {**os.environ, "KUBECONFIG": self.kubeconfig, "HOME": self.folder, "PATH": folder + ":" + os.environ["PATH"]}
 
     def shell(self, kubectl, command, timeout=60):
-        """Runs a shell line with this kubectl; returns (exit status, standard output and error as they came)."""
+        """Runs a shell line with this kubectl; returns (exit status, interleaved standard output and error)."""
         answer = subprocess.run(["sh", "-c", command], env=self.environment(kubectl), cwd=ROOT, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, text=True, timeout=timeout)
         return answer.returncode, answer.stdout

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Devices get NoExecute taints under running pods: exactly the pods that do not tolerate them are evicted, with condition, event and metric; the
-others stay, or go when their time is over. Once with the manager alone responsible, once only observing.
+others stay, or are evicted when their toleration ends. Once with the manager responsible, once only observing.
 
 Usage: taint_test.py FOLDER_OF_PROGRAMS
 """
@@ -82,7 +82,7 @@ def run(box, programs, mode):
         raise SystemExit(f"the deadline of the patient pod is announced {len(announced)} times")
     if notes(api, "spared") or notes(api, "stoic"):
         raise SystemExit("pods that stay got events")
-    # Called off in time: the taint goes before the seconds are over.
+    # Cancelled in time: the taint is removed before the seconds are over.
     taint_devices(api, set(held.values()), [])
     api.create(PODS, rest.pod("lucky", "patient"))
     box.wait_for(lambda: "lucky" in running_pods(api), 30, "the lucky pod to run")

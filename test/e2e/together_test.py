@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Features at once, and changes in the middle of something, in the sandbox with kubectl: a pod with an extended resource, a claim with binding
-conditions and a shared claim, under a taint rule; a rule that is deleted while it evicts; a StatefulSet that is scaled while its claims go; a quota
+"""Several features at once, and changes during other changes, in the sandbox with kubectl: a pod with an extended resource, a claim with binding
+conditions and a shared claim, under a taint rule; a rule that is deleted while it evicts; a StatefulSet that is scaled while its claims are deleted; a quota
 that is used up half-way. Usage: together_test.py FOLDER_OF_PROGRAMS"""
 import collections
 import os
@@ -76,7 +76,7 @@ def holders(t):
 
 
 def settled(t):
-    """No device has two claims, and each claim that is made for a pod has its pod."""
+    """No device has two claims, and each claim created for a pod has its pod."""
     pods = {p["metadata"]["uid"] for p in t.box.get(t.kubectl, "pods -A").get("items", [])}
     owners = [o["uid"] for c in claims(t) for o in c["metadata"].get("ownerReferences", [])]
     return all(len(names) == 1 for names in holders(t).values()) and set(owners) <= pods

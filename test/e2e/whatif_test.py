@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What `kubectl dra whatif` says against what then happens in the sandbox: random pods and Deployments on three nodes, a random change, the answer, the
+"""Compares the answer of `kubectl dra whatif` with what then happens in the sandbox: random pods and Deployments on three nodes, a random change, the answer, the
 change itself; the same pods must run afterwards, and as many of each Deployment. Changes are of every verb: delete (a pod, a Deployment, a claim),
-drain, cordon, taint (a device or all of a node; NoExecute or NoSchedule), add-node and scale. Half of the pods of half of the worlds have volumes, too:
-claims that no volume is bound to yet and fewer local volumes than claims, so that pods compete for them; some pods share a claim. Half of the worlds have
-a Job whose pods are a group: they start together or not at all, and one that goes comes again; `kubectl dra fits` says first whether they fit.
+drain, cordon, taint (a device or all of a node; NoExecute or NoSchedule), add-node and scale. In half of the worlds, half of the pods also have volumes:
+unbound claims and fewer local volumes than claims, so that pods compete for them; some pods share a claim. Half of the worlds have
+a Job whose pods are a group: they start together or not at all, and a deleted one is recreated; `kubectl dra fits` says first whether they fit.
 
 Usage: whatif_test.py FOLDER_OF_PROGRAMS [--worlds N] [--seed S]
 """
@@ -23,7 +23,7 @@ PODS = "/api/v1/namespaces/default/pods"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 GROUPS = "/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups"
-KEPT = 33.0  # seconds: so long the devices of a member that went may be kept for its group (--gang-hold-timeout)
+KEPT = 33.0  # seconds: how long the devices of a deleted member may be kept for its group (--gang-hold-timeout)
 CLAIMS = rest.RESOURCE + "/namespaces/default/resourceclaims"
 RULES = "/apis/resource.k8s.io/v1beta2/devicetaintrules"
 MERGE = "application/merge-patch+json"
@@ -31,7 +31,7 @@ NODES, DEVICES = 3, 4
 VOLUMES, VOLUME_CLAIMS = "/api/v1/persistentvolumes", "/api/v1/namespaces/default/persistentvolumeclaims"
 STORAGE_CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
 SLICES = rest.RESOURCE + "/resourceslices"
-NEW = "-new-"  # in the name of a node that was added: no kubelet is simulated there, so its pods are bound and never start
+NEW = "-new-"  # in the name of an added node: no kubelet is simulated there, so its pods are bound and never start
 
 
 def alive(pod):
@@ -105,7 +105,7 @@ class World:
             raise SystemExit(f"seed {self.seed}: fits says {fits}, and {running} of {members} members run")
 
     def volume_claim(self):
-        """The name of a claim: a new one, or the last one made."""
+        """The name of a claim: a new one, or the last one created."""
         if not self.volume_claims or self.random.random() < 0.75:
             self.volume_claims.append(f"data-{len(self.volume_claims)}")
             self.api.create(VOLUME_CLAIMS, {"metadata": {"name": self.volume_claims[-1]}, "spec": {
@@ -123,7 +123,7 @@ class World:
         return sorted((p["metadata"]["name"], p["spec"].get("nodeName"), p["status"].get("phase"), alive(p)) for p in pods), len(claims)
 
     def settle(self):
-        """Until nothing changed for a second, nobody is leaving, and there are as many pods as there should be."""
+        """Waits until nothing changed for a second, no pod is being deleted, and the number of pods is right."""
         seen, since = None, time.monotonic()
         end = since + 60
         while time.monotonic() < end:
@@ -137,7 +137,7 @@ class World:
         raise SystemExit(f"seed {self.seed}: the sandbox does not settle: {self.state()}, {self.expected_pods()} pods expected")
 
     def group_is_short(self):
-        """Some member of a group runs, and another one does not."""
+        """Whether some member of a group runs and another one does not."""
         running = self.running()
         return any(0 < running[name] < members for name, members in self.jobs.items())
 
@@ -229,7 +229,7 @@ class World:
             self.api.create("/api/v1/nodes", {"metadata": {"name": name, "labels": labels}, "status": model["status"]})
 
     def delete_deployment(self, name):
-        # As kubectl does, and the garbage collector behind it, which the sandbox has for pods alone.
+        # Like kubectl and the garbage collector, which the sandbox has only for pods.
         self.scale(name, 0)
 
     def delete(self, names):

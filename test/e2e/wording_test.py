@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What people read first: what `dra-sandbox up` prints, events of claims that are missing or come late, misspelt flags of every program, and the last
-line of a program that is stopped.
+"""Texts that users read first: the output of `dra-sandbox up`, events of claims that are missing or come late, misspelt flags of every program, and the
+last line of a program that is stopped.
 
 Usage: wording_test.py FOLDER_OF_PROGRAMS
 """

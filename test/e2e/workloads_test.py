@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What people run, in the sandbox with kubectl: Deployments through ReplicaSets, StatefulSets, DaemonSets, quotas, logs, pods that end.
+"""Common workloads, in the sandbox with kubectl: Deployments through ReplicaSets, StatefulSets, DaemonSets, quotas, logs, pods that end.
 Usage: workloads_test.py FOLDER_OF_PROGRAMS"""
 import json
 import os

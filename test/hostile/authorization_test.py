@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Requests that look like something their user may do: odd methods, selectors, paths, writes that create. The sandbox refuses each and none of
-them changes or shows anything. Where KUBEBUILDER_ASSETS names a folder with etcd and kube-apiserver, both servers get the same requests, and
-what the real one refuses the sandbox refuses too.
+"""Requests that resemble permitted ones: odd methods, selectors, paths, writes that create. The sandbox refuses each, and none of
+them changes or shows anything. If KUBEBUILDER_ASSETS names a folder with etcd and kube-apiserver, both servers get the same requests, and
+the sandbox refuses every request that the real server refuses.
 
   authorization_test.py PROGRAMS_FOLDER"""
 import os
@@ -17,7 +17,7 @@ NS = "/api/v1/namespaces/bypass"
 APPS = "/apis/apps/v1/namespaces/bypass"
 SECRETS = NS + "/secrets"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
-HIDDEN = "bm90LWZvci1hbGljZQ=="  # what alice must not see, as Secrets show it
+HIDDEN = "bm90LWZvci1hbGljZQ=="  # alice must not see this text, as Secrets contain it
 MERGE, APPLY, JSON = "application/merge-patch+json", "application/apply-patch+yaml", "application/json"
 
 RULES = [
@@ -98,7 +98,7 @@ class Server:
             connection.close()
 
     def state(self):
-        """What must not change."""
+        """The objects that must not change."""
         objects = [self.admin.request("GET", path) for path in (NS + "/pods/p", APPS + "/deployments/d", SECRETS + "/mine", SECRETS + "/other")]
         return [(status, o.get("metadata", {}).get("resourceVersion")) for status, o in objects] + [
             self.admin.request("GET", path)[0] for path in (NS + "/configmaps/new", "/apis/coordination.k8s.io/v1/namespaces/bypass/leases/l")]

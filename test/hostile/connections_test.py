@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Hostile connections against the manager's ports and the sandbox: thousands of them, slow heads, slow bodies, tricks with chunks, gigabytes on
-one. Memory grows by 32 MB at most, and a probe is answered within 1 s throughout.
+"""Hostile connections against the manager's ports and the sandbox: thousands of them, slow heads, slow bodies, malformed chunks, gigabytes on
+one. Memory grows by 32 MiB at most, and a probe is answered within 1 s throughout.
 
   connections_test.py PROGRAMS_FOLDER [--long]
 
@@ -34,7 +34,7 @@ def rss_mib(pid):
 
 
 class Target:
-    """A port to attack. `context` is set where it speaks TLS."""
+    """A port to attack. `context` is set for TLS."""
 
     def __init__(self, name, pid, port, context=None):
         self.name, self.pid, self.port, self.context = name, pid, port, context
@@ -44,7 +44,7 @@ class Target:
         return self.context.wrap_socket(plain, server_hostname="localhost") if self.context and handshake else plain
 
     def probe(self):
-        """Seconds until /livez was answered; raises where it was not."""
+        """Seconds until /livez answered; raises if it did not."""
         start = time.monotonic()
         with self.connect() as peer:
             peer.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -87,14 +87,14 @@ class Watcher:
 
 
 def half_sent(target):
-    """Connections that begin and never finish."""
+    """Connections that start a request and never finish it."""
     openings = [b"", b"GET", b"GET /livez HTTP/1.1\r\nX: ", b"GET /livez HTTP/1.1\r\nHost: x\r\n" + b"A: " + b"x" * 8000,
                 b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n" + b"y" * 60_000,
                 b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5;" + b"e" * 5000, b"\x16\x03\x01\x02\x00\x01", b"\0" * 3000]
     peers = []
     for i in range(CONNECTIONS):
         try:
-            # One in four goes through the handshake where there is one.
+            # One in four completes the TLS handshake, if there is one.
             peer = target.connect(handshake=i % 4 == 0)
             peer.settimeout(0.2)
             peers.append(peer)
@@ -107,7 +107,7 @@ def half_sent(target):
 
 
 def idle_after_one_answer(target):
-    """Keep-alive connections that asked once."""
+    """Keep-alive connections after one request."""
     peers = []
     for _ in range(CONNECTIONS // 4):
         try:
@@ -122,7 +122,7 @@ def idle_after_one_answer(target):
 
 
 def pour(target, head, piece):
-    """Sends `piece` again and again on one connection, connecting anew when it is closed, until all bytes were offered or 20 s are over."""
+    """Sends `piece` repeatedly on one connection, reconnecting when it is closed, until all bytes are sent or 20 s are over."""
     sent, end = 0, time.monotonic() + (60 if LONG else 5)
     while sent < BYTES and time.monotonic() < end:
         try:
@@ -176,7 +176,7 @@ def anything():
 def main():
     programs = sys.argv[1]
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # The servers keep the usual limit; only this process needs more.
+    # Only this process needs a higher limit; the servers keep theirs.
     with tempfile.TemporaryDirectory(prefix="dra-hostile-") as folder:
         with sandbox.Sandbox(os.path.join(programs, "dra-sandbox"), command="apiserver", ready_line="serving on") as box:
             client = rest.Api(box.kubeconfig)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the ELF headers of the programs promise: position-independent, nothing writable and executable, relocations read-only before main() runs,
+"""Checks the ELF headers of the programs: position-independent, nothing writable and executable, relocations read-only before main() runs,
 no search paths, no text relocations; and, with --hardened, stack protection and fortified libc calls.
 
   elf_test.py [--hardened] PROGRAM..."""

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What the sandbox writes and whom it lets in: the kubeconfig and the database are for their owner alone and follow no links that somebody put
-there, the administrator's token is new at every start, and a fixed one is for loopback addresses. So is a server that lets everybody do everything.
+"""Files and access of the sandbox: only their owner can read the kubeconfig and the database, which are never written through links that others
+placed there; the administrator's token is new at every start; a fixed token, or a server that permits everything, needs a loopback address.
 
   files_test.py PROGRAMS_FOLDER"""
 import os
@@ -47,7 +47,7 @@ def main():
             target.write("untouched")
         for _ in range(2):
             box = sandbox.Sandbox(program, ["--data-dir", os.path.join(folder, "data")], command="apiserver", ready_line="serving on")
-            # Whoever can write in the folder tries to have the token written elsewhere.
+            # A user who can write in the folder tries to redirect the token.
             for name in (".new", ".tmp", ""):
                 os.symlink(victim, box.kubeconfig + name)
             with box:

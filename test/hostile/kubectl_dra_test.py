@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """kubectl-dra under attack: truncated, foreign and hostile snapshots (bombs, deep and wide JSON, wrong types, owners in circles), unknown verbs and
-objects, servers that refuse, say nothing, talk nonsense or stop in the middle, a closed pipe. Each ends in at most 20 s (a silent server: 60) and 3 GiB with a status that
-docs/kubectl-dra.md lists (0 yes, 1 no, 2 usage, 3 could not find out) and, where it could not answer, one line that says why.
+objects, servers that refuse, never answer, answer nonsense or stop in the middle, a closed pipe. Each ends in at most 20 s (a silent server: 60) and 3 GiB with a status that
+docs/kubectl-dra.md lists (0 yes, 1 no, 2 usage, 3 could not find out) and, if it could not answer, one line that says why.
 
 Usage: kubectl_dra_test.py KUBECTL_DRA
 """
@@ -41,13 +41,13 @@ class Asker:
         self.program, self.folder = program, folder
 
     def ask(self, what, words, statuses, says=None, seconds=SECONDS):
-        """Runs it: one of the statuses, no crash, and where that is 2 or 3 one line on standard error, with these words."""
+        """Runs it: one of the statuses, no crash, and for 2 or 3 one line on standard error, with these words."""
         try:
             answer = subprocess.run([self.program, *words], capture_output=True, text=True, errors="replace", timeout=seconds, stdin=subprocess.DEVNULL,
                                     preexec_fn=limited, check=False)
         except subprocess.TimeoutExpired:
             return check(what, False, f"no answer in {seconds} s")
-        # What is wrong with an expression is its answer: with the place, on standard output.
+        # An error in an expression is the answer: with its position, on standard output.
         told = [line for line in answer.stderr.splitlines() if line.strip()] or answer.stdout.splitlines()[:1]
         shown = f"{' '.join(words)}: status {answer.returncode}: {answer.stderr[:600]!r}"
         check(what + ": status", answer.returncode in statuses, shown)
@@ -77,7 +77,7 @@ def page(plural, items):
 
 
 def cluster():
-    """Two nodes with two devices each, a claim in use and a pod that waits: what the hostile pieces are put into."""
+    """Two nodes with two devices each, a claim in use and a pod that waits: the base for hostile pieces."""
     term = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]}
     spec = {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}}]}}
     meta = lambda name: {"name": name, "namespace": "default", "uid": name + "-uid", "creationTimestamp": "2026-03-01T11:00:00Z"}  # noqa: E731

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A tenant with the rights of `edit` in one namespace against the manager: claims and pods as large and as many as an API server takes. Meanwhile
+"""A tenant with the rights of `edit` in one namespace against the manager: claims and pods as large and as many as an API server accepts. Meanwhile
 /livez answers, the lease is kept, another namespace's pod gets its device and node within a second, memory stays within 64 MiB of
-what it was in each attack, and most of that comes back when its objects are gone.
+what it was in each attack, and most of that is freed when its objects are gone.
 
   tenant_test.py PROGRAMS_FOLDER [--long] [--seed N]
 
-The long form creates 200 claims and crowds of 5,000 pods, and wants a machine of its own; the short one, for CI, 21 and 200, with bounds that only
-catch what hangs: the sandbox, the manager and this program share its cores."""
+The long form creates 200 claims and crowds of 5,000 pods, and needs an otherwise idle machine; the short one, for CI, 21 and 200, with bounds that only
+catch hangs: the sandbox, the manager and this program share its cores."""
 import argparse
 import os
 import random
@@ -77,7 +77,7 @@ def nested_loops(width, inner):
 
 
 class Tenant:
-    """Claims that differ in every selector, so that nothing is evaluated or planned for two of them."""
+    """Claims that differ in every selector, so that no evaluation or plan serves two of them."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -127,7 +127,7 @@ def resident_mib(pid):
 
 
 class Prober(threading.Thread):
-    """Asks /livez all the time; keeps the longest wait and the most memory of each phase."""
+    """Polls /livez; records the longest wait and the most memory of each phase."""
 
     def __init__(self, port, pid):
         super().__init__(daemon=True)
@@ -172,13 +172,13 @@ class Test:
         return time.monotonic() - start
 
     def long_tasks(self):
-        """How many tasks of the manager's main thread took longer than so many seconds."""
+        """The number of tasks of the manager's main thread above each limit in seconds."""
         counts = {match[1]: int(match[2]) for match in
                   re.finditer(r'^dra_reactor_task_seconds_bucket\{le="([^"]+)"\} (\d+)', self.manager.metrics(), re.MULTILINE)}
         return {limit: counts["+Inf"] - counts[limit] for limit in ("0.02", "0.05", "0.1", "0.2", "1")}
 
     def phase(self, name, attack, seconds):
-        """Runs the attack beside ordinary pods; afterwards these go on for some seconds."""
+        """Runs the attack while ordinary pods are created, and for some seconds after it."""
         self.prober.take()
         before = self.long_tasks()
         thread = threading.Thread(target=attack)
@@ -236,7 +236,7 @@ class Test:
             self.api.many([lambda n=n, p=path: delete(p, n) for n in names], threads=4)
 
     def recovered(self):
-        """What the attack took comes back: most of it within 20 s."""
+        """Most of the attack's memory is freed within 20 s."""
         end = time.monotonic() + 20
         while (more := resident_mib(self.manager.process.pid) - self.before) > MOST_MIB_LEFT and time.monotonic() < end:
             time.sleep(0.5)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs every command of docs/kubectl-dra.md on the cluster of scenario.py and compares what it prints with what the page shows.
-Usage: docs_test.py KUBECTL_DRA [--record]     --record writes the page anew.
+"""Runs every command of docs/kubectl-dra.md on the cluster of scenario.py and compares its output with the page.
+Usage: docs_test.py KUBECTL_DRA [--record]     --record rewrites the page.
 
-In a block of the page a line "$ kubectl dra ..." is a command and what follows is its output, with "(exit status N)" behind it where that is not 0. A block
-with a file's name behind "yaml" is written to that file first; the same file stands in this folder.
+In a block of the page a line "$ kubectl dra ..." is a command and the next lines are its output, with "(exit status N)" at the end if it is not 0. A block
+with a file's name after "yaml" is written to that file first; the same file is in this folder.
 """
 import os
 import re
@@ -41,14 +41,14 @@ def blocks_of(text):
 
 def run(command, folder):
     environment = {**os.environ, "PATH": folder + ":" + os.environ["PATH"], "NO_COLOR": "1"}
-    environment.pop("COLUMNS", None)  # text goes to 80 columns, tables are as wide as they are
+    environment.pop("COLUMNS", None)  # text wraps at 80 columns, tables do not
     answer = subprocess.run(["sh", "-c", command], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
     lines = answer.stdout.rstrip("\n").split("\n") if answer.stdout.strip() else []
     return lines + ([f"(exit status {answer.returncode})"] if answer.returncode else [])
 
 
 def renew(lines, folder):
-    """The lines of a block with the output of each command as it is now."""
+    """The lines of a block with the current output of each command."""
     renewed, commands = [], 0
     for line in lines:
         if line.startswith("$ "):

@@ -1,6 +1,6 @@
 """The cluster of docs/kubectl-dra.md as a snapshot: written here by hand, so that every figure in the docs can be checked by eye.
 
-Usage: scenario.py FILE. Two nodes with four GPUs each, one with a GPU that is cut into partitions, one that is cordoned; pods that run and pods that
+Usage: scenario.py FILE. Two nodes with four GPUs each, one with a partitioned GPU, one cordoned; pods that run and pods that
 wait. Python's standard library only.
 """
 import gzip

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The Helm chart without a cluster: charts/install.yaml is what the chart renders, wrong and contradicting values are refused by name with the way
-out, and each mode brings the roles that it needs and no others. With Helm 3 and 4 (scripts/fetch-test-tools); exit status 77 where neither is.
+"""The Helm chart without a cluster: charts/install.yaml is what the chart renders, wrong and contradicting values are refused by name, with the
+remedy, and each mode has exactly the roles that it needs. With Helm 3 and 4 (scripts/fetch-test-tools); exit status 77 without either.
 """
 import os
 import re
@@ -27,7 +27,7 @@ TAINT = ['exclusive.mode="taint"', 'exclusive.taintKey="example.com/ours"']
 
 
 def render(helm, *settings, served=()):
-    """`served`: kinds that the server has beside the groups which every Helm takes for granted."""
+    """`served`: kinds of the server in addition to those that every Helm assumes."""
     arguments = [helm, "template", "r", CHART, "--namespace", "ns", "--kube-version", "1.36.0"]
     for kind in ("networking.k8s.io/v1/NetworkPolicy", *served):
         arguments += ["--api-versions", kind]
@@ -45,7 +45,7 @@ def objects(text):
     return found
 
 
-# Each value and what is said about it: the path of the value, and for contradictions the way out.
+# Each value and the words of its error: the path of the value, and for contradictions the remedy.
 WRONG = [
     (['replicas=0'], "replicas"),
     (['replicas="two"'], "replicas"),
@@ -137,7 +137,7 @@ class Chart(unittest.TestCase):
         return objects(text)
 
     def test_no_opt_in_policy_matches_pods_that_are_not_opted_in(self):
-        """A policy that cannot be evaluated refuses what it matches, so each matches excluded namespaces never, and others by label."""
+        """A policy that cannot be evaluated refuses what it matches, so each never matches excluded namespaces, and others by label."""
         for helm in HELMS:
             for mode, settings in (("labels", []), ("labels", BIND), ("all-claims", []), ("all-claims", BIND)):
                 for served in ((POLICIES, MUTATING, CLASSES), (POLICIES, CLASSES)):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/check-docs over a small tree: quiet when everything that is named exists, and one complaint for each thing that does not."""
+"""scripts/check-docs over a small tree: no output if every name exists, and one complaint for each that does not."""
 import pathlib
 import subprocess
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/check-headers over a small tree: few translation units, and a header that leans on another's includes is found wherever it stands."""
+"""scripts/check-headers over a small tree: few translation units, and a header that needs another's includes is found in any position."""
 import pathlib
 import re
 import shutil

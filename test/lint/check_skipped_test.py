@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/check-skipped over small reports: quiet about what is listed, and one complaint for each test that should have run."""
+"""scripts/check-skipped over small reports: no output for listed tests, and one complaint for each test that should have run."""
 import json
 import os
 import pathlib

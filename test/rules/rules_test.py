@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The chart's Prometheus rules under promtool (scripts/fetch-test-tools): series that fire each alert and series that do not, and a rule that always
-or never fires is noticed, so the series can tell. Metrics that rules and dashboard name are those of docs/metrics.md. Exit status 77 without promtool.
+"""The chart's Prometheus rules under promtool (scripts/fetch-test-tools): series that fire each alert and series that do not; the series
+detect a rule that always or never fires. Metrics in rules and dashboard are those of docs/metrics.md. Exit status 77 without promtool.
 """
 import json
 import os
@@ -23,7 +23,7 @@ def read(path):
 
 
 def passes(rules, tests):
-    """promtool's verdict, and what it says."""
+    """Whether promtool accepts both, and its output."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in (("rules.yaml", rules), ("rules_test.yaml", tests)):
             with open(os.path.join(folder, name), "w", encoding="utf-8") as out:
