@@ -2,6 +2,7 @@
 #include "pkg/manager/runner_reconcile.h"
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
 #include <utility>
 
@@ -99,6 +100,22 @@ void log_decision(const Key& key, const reconcile::Decided& decided, Duration to
 void remember(Memory& memory, const reconcile::Note& note, MonoTime now) {
   note.text.empty() ? memory.notes.erase(note.uid, note.topic)
                     : memory.notes.put(note.uid, note.topic, {note.text, now});
+}
+
+// The text without its words that have a digit: figures, times and ids.
+std::string without_figures(std::string_view text) {
+  const auto in_word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.' || c == ':' || c == '+';
+  };
+  std::string rest;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at;
+    while (end < text.size() && in_word(text[end])) ++end;
+    const std::string_view word = text.substr(at, std::max<size_t>(end - at, 1));
+    if (word.find_first_of("0123456789") == std::string_view::npos) rest += word;
+    at += word.size();
+  }
+  return rest;
 }
 
 // Writes with equal keys are refused together.
@@ -356,10 +373,16 @@ void Runner::record_refusal(const std::string& key, const Write& write, const Er
 }
 
 // `topic` separates events of one reason about one object, so that two alternating refusals are not repeated as news.
+// What is refused is tried again at least every 8 s: a quoted time or a figure is no news, other words at most once in
+// 30 s.
 void Runner::emit_news(reconcile::Event event, const std::string& topic) {
+  constexpr Duration kOtherWords = std::chrono::seconds(30), kSameWords = std::chrono::minutes(30);
   const std::string known = topic.empty() ? event.reason.str() : event.reason + "/" + topic;
-  if (view_.last_event(event.regarding.uid, known) == event.note) return;
-  if (sinks_.events.emit(event)) memory_.events.put(event.regarding.uid, known, {event.note, {}});
+  const MonoTime now = reactor_.clock().mono_now();
+  std::string words = without_figures(event.note);
+  if (const Noted* last = memory_.events.find(event.regarding.uid, known))
+    if (now - last->at < (last->text == words ? kSameWords : kOtherWords)) return;
+  if (sinks_.events.emit(event)) memory_.events.put(event.regarding.uid, known, {std::move(words), now});
 }
 
 const std::string* Runner::stored_version(const Ref& object) const {
@@ -404,7 +427,7 @@ void Runner::live_get(uint64_t id, const Ref& object) {
 void Runner::emit(const reconcile::Event& event) {
   if (!sinks_.events.emit(event)) return;  // dropped: the next reconcile of the key emits it again
   memory_.events.put(event.regarding.uid, event.reason.str(),
-                     {event.signature.empty() ? event.note : event.signature, {}});
+                     {event.signature.empty() ? event.note : event.signature, reactor_.clock().mono_now()});
   memory_.notes.put(event.regarding.uid, "said/" + event.reason, {"said", reactor_.clock().mono_now()});
 }
 

@@ -813,6 +813,40 @@ TEST_F(RunnerTest, ARefusalIsToldOnce) {
   EXPECT_EQ(notes.events, std::vector<std::string>{"FailedResourceClaimCreation: x: quota"});
 }
 
+// An admission policy may quote a time or an id: each answer differs, and the refusal is the same.
+TEST_F(RunnerTest, ARefusalThatQuotesATimeIsToldOnceInHalfAnHour) {
+  std::string policy = "denied by policy at ";
+  int tries = 0;
+  scripted.next = [&](const View&, const Key&) {
+    ++tries;
+    server.failures.clear();
+    server.failures.emplace("create", Error(Code::kInvalidArgument, 422, "Invalid",
+                                            policy + "2026-03-01T12:00:" + std::to_string(10 + tries % 50) +
+                                                "Z, request 7f3c-" + std::to_string(tries)));
+    Outcome outcome;
+    Write made = write("create", "a");
+    made.failure_event = Event{{Kind::kPod, "d", "p", "p-uid"}, true, "FailedResourceClaimCreation", "Create", "x", ""};
+    outcome.add(made);
+    return outcome;
+  };
+  poke("p");
+  reactor.advance(10min);
+  EXPECT_GE(tries, 60) << "the write is tried again and again";
+  EXPECT_EQ(notes.events.size(), 1u);
+  policy = "the policy is broken at ";
+  reactor.advance(10s);
+  EXPECT_EQ(notes.events.size(), 2u) << "other words are news";
+  policy = "denied by policy at ";
+  reactor.advance(10s);
+  EXPECT_EQ(notes.events.size(), 2u) << "but not twice in 30 s";
+  reactor.advance(20s);
+  EXPECT_EQ(notes.events.size(), 3u);
+  reactor.advance(29min);
+  EXPECT_EQ(notes.events.size(), 3u);
+  reactor.advance(2min);
+  EXPECT_EQ(notes.events.size(), 4u) << "API servers delete events after an hour";
+}
+
 // Without an event of the reconciler's own, one brief event goes to the object and to the pod of the reconcile.
 TEST_F(RunnerTest, ARefusalIsToldToTheObjectAndToThePodOfThePass) {
   auto pod = std::make_shared<api::Pod>();
