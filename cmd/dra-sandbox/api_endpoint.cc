@@ -109,6 +109,20 @@ void add_endpoint_flags(CLI::App& app, EndpointOptions& o) {
   app.add_option("--data-dir", o.data_dir, "keep all objects in this directory (default: in memory only)");
 }
 
+Result<std::vector<std::pair<std::string, bool>>> parse_runtime_config(const std::string& text) {
+  std::vector<std::pair<std::string, bool>> configured;
+  for (const std::string& item : split(text, ',')) {
+    if (trim(item).empty()) continue;
+    const size_t equals = item.find('=');
+    const std::string value = equals == std::string::npos ? "" : item.substr(equals + 1);
+    if (item.find('/') >= equals || (value != "false" && value != "true"))
+      return fail(Code::kInvalidArgument,
+                  "--runtime-config: \"" + item + "\" is not GROUP/VERSION=false, as in resource.k8s.io/v1=false");
+    configured.emplace_back(trim(item.substr(0, equals)), value == "true");
+  }
+  return configured;
+}
+
 Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::start(AsioReactor& reactor, Random& random, EndpointOptions options,
                                                         bool housekeeping) {
   auto out = std::unique_ptr<ApiEndpoint>(new ApiEndpoint);
@@ -129,19 +143,13 @@ Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::start(AsioReactor& reactor, Ra
   serve.token_key = secret_text();
   serve.authorization = options.authorization;
   serve.pod_groups = options.pod_groups;
-  for (const std::string& item : split(options.runtime_config, ',')) {
-    if (trim(item).empty()) continue;
-    const size_t equals = item.find('=');
-    const std::string value = equals == std::string::npos ? "" : item.substr(equals + 1);
-    if (item.find('/') >= equals || (value != "false" && value != "true"))
-      return fail(Code::kInvalidArgument,
-                  "--runtime-config: \"" + item + "\" is not GROUP/VERSION=false, as in resource.k8s.io/v1=false");
-    const std::string version(trim(item.substr(0, equals)));
+  auto configured = parse_runtime_config(options.runtime_config);
+  if (!configured) return fail(configured.error());
+  for (const auto& [version, served] : *configured)
     if (version == "scheduling.k8s.io/v1alpha2")
-      serve.pod_groups = value == "true";
-    else if (value == "false")
+      serve.pod_groups = served;
+    else if (!served)
       serve.withdrawn_versions.push_back(version);
-  }
   serve.housekeeping = housekeeping;
   serve.data_dir = options.data_dir;
   auto server = apiserver::Server::create(reactor, random, std::move(serve));

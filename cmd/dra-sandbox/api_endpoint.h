@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "pkg/apiserver/server.h"
 #include "pkg/http/server.h"
@@ -29,6 +31,9 @@ struct EndpointOptions {
 // Adds --bind-address, --port, --token, --cert, --key, --kubeconfig, --data-dir, --authorization-mode and
 // --runtime-config.
 void add_endpoint_flags(CLI::App& app, EndpointOptions& options);
+
+// What --runtime-config says: "GROUP/VERSION", and whether it is served. Errors name the item that cannot be read.
+Result<std::vector<std::pair<std::string, bool>>> parse_runtime_config(const std::string& text);
 
 class ApiEndpoint {
  public:

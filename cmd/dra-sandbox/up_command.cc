@@ -217,7 +217,20 @@ class Session {
   std::unique_ptr<manager::Serving> serving_;
 };
 
+// A fleet is written in these versions.
+Result<void> check_versions_of_fleet(const std::string& runtime_config) {
+  auto configured = parse_runtime_config(runtime_config);
+  if (!configured) return fail(configured.error());
+  for (const auto& [version, served] : *configured)
+    if (!served && (version == "resource.k8s.io/v1" || version == "storage.k8s.io/v1"))
+      return fail(Code::kInvalidArgument, "--runtime-config: `up` publishes its fleet in " + version +
+                                              " and cannot leave it out; `dra-sandbox apiserver --runtime-config " +
+                                              version + "=false` starts a server without it and without a fleet");
+  return {};
+}
+
 Result<void> start_session(const UpOptions& options) {
+  if (auto checked = check_versions_of_fleet(options.endpoint.runtime_config); !checked) return checked;
   auto fleet = read_fleet(options.fleet_path);
   if (!fleet) return tl::make_unexpected(fleet.error());
   auto features = inventory::FeatureChoice::parse("", options.kubernetes_version);

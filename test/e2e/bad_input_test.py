@@ -42,6 +42,9 @@ def programs_refuse(programs, folder):
     refused("sandbox: absent fleet file", [box, "up", "--fleet", os.path.join(folder, "none")], "none.*cannot be opened")
     refused("sandbox: typo in a fleet file", [box, "up", "--fleet", write("f.yaml", "nodes:\n- nmae: a\n")], r"f\.yaml:2:\d+: nodes\[0\]\.nmae: .*\"name\"")
     refused("sandbox: kubeconfig in an absent folder", [box, "up", "--kubeconfig", os.path.join(folder, "no/such/kubeconfig")], "kubeconfig.*No such file")
+    for version in ("resource.k8s.io/v1", "storage.k8s.io/v1"):
+        refused(f"sandbox: a fleet without {version}", [box, "up", "--runtime-config", version + "=false"], f"fleet in {version} .*dra-sandbox apiserver")
+    refused("sandbox: a version that cannot be read", [box, "up", "--runtime-config", "resource.k8s.io=false"], "is not GROUP/VERSION=false")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -55,6 +58,18 @@ def programs_refuse(programs, folder):
                    "contexts: [{name: c, context: {cluster: c, user: u}}]\nusers: [{name: u, user: {}}]\ncurrent-context: c\n")
     answer = subprocess.run([manager, "--kubeconfig", write("k3", unreachable)], capture_output=True, text=True, timeout=60, check=False)
     expect("manager: unreachable server", answer.returncode == 1 and "127.0.0.1:1" in answer.stderr.splitlines()[-1], f"status {answer.returncode}: {answer.stderr[-500:]}")
+
+
+def nothing_is_left_of_a_start_that_fails(programs):
+    box = sandbox.Sandbox(os.path.join(programs, "dra-sandbox"), command="apiserver", ready_line="no such line", ready_within=1)
+    try:
+        with box:
+            expect("a sandbox that is never ready", False, "it was entered")
+    except SystemExit as why:
+        expect("a sandbox that is never ready: its process has ended", box.process.poll() is not None and not os.path.exists(box.folder), str(why))
+    finally:
+        if box.process.poll() is None:
+            box.process.kill()
 
 
 def server_refuses(api):
@@ -79,6 +94,7 @@ def main():
     programs = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder:
         programs_refuse(programs, folder)
+    nothing_is_left_of_a_start_that_fails(programs)
     with sandbox.Sandbox(os.path.join(programs, "dra-sandbox"), command="apiserver", ready_line="serving on") as box:
         server_refuses(rest.Api(box.kubeconfig))
     print(f"{len(PROBLEMS)} failed" if PROBLEMS else "all refused as they should: 1 passed, 0 failed")

@@ -30,18 +30,23 @@ def find_kubectls():
 class Sandbox:
     """A running sandbox. Use as a context manager; leaving it stops the process and checks its exit status."""
 
-    def __init__(self, program, arguments=(), command="up", ready_line="is ready"):
+    def __init__(self, program, arguments=(), command="up", ready_line="is ready", ready_within=30):
         self.folder = tempfile.mkdtemp(prefix="dra-sandbox-")
         self.kubeconfig = os.path.join(self.folder, "kubeconfig")
         self.log_path = os.path.join(self.folder, "log")
         self.arguments = [program, command, "--port", "0", "--kubeconfig", self.kubeconfig, *arguments]
-        self.ready_line = ready_line
+        self.ready_line, self.ready_within = ready_line, ready_within
         self.process = None
 
     def __enter__(self):
         with open(self.log_path, "w", encoding="utf-8") as log:
             self.process = subprocess.Popen(self.arguments, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
-        self.wait_for(lambda: os.path.exists(self.kubeconfig) and self.ready_line in self.log(), 30, "the sandbox to be ready")
+        try:
+            self.wait_for(lambda: os.path.exists(self.kubeconfig) and self.ready_line in self.log(), self.ready_within, "the sandbox to be ready")
+        except BaseException:
+            # Python calls no __exit__ then.
+            self.__exit__(*sys.exc_info())
+            raise
         return self
 
     def __exit__(self, kind, *unused):
