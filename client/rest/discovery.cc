@@ -1,7 +1,9 @@
 #include "client/rest/discovery.h"
 
 #include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace dra::client {
 namespace {
@@ -85,6 +87,53 @@ Handle discover_resources(RestClient& client, const std::string& group, const st
     });
     done(Answer(std::move(served)));
   });
+}
+
+namespace {
+
+// The questions about a group, one after the other. The handle owns it, and no callback outlives its question.
+class VersionSearch : public Handle::Impl {
+ public:
+  VersionSearch(RestClient& client, std::string group, std::string resource, std::function<void(std::string)> done)
+      : client_(client), group_(std::move(group)), resource_(std::move(resource)), done_(std::move(done)) {}
+
+  void begin() {
+    question_ = discover_group(client_, group_, [this](Result<std::optional<ServedGroup>> answer) {
+      if (answer && *answer) left_ = std::move((*answer)->versions);
+      ask_next();
+    });
+  }
+
+ private:
+  void ask_next() {
+    if (left_.empty()) return end("");
+    const std::string version = left_.front();
+    left_.erase(left_.begin());
+    using Resources = std::optional<std::vector<ServedResource>>;
+    question_ = discover_resources(client_, group_, version, [this, version](Result<Resources> answer) {
+      const bool has = answer && *answer && std::any_of((*answer)->begin(), (*answer)->end(), [&](const auto& one) {
+                         return one.name == resource_;
+                       });
+      has ? end(version) : ask_next();
+    });
+  }
+  // `done` may destroy this.
+  void end(const std::string& version) { std::exchange(done_, nullptr)(version); }
+
+  RestClient& client_;
+  const std::string group_, resource_;
+  std::vector<std::string> left_;
+  std::function<void(std::string)> done_;
+  Handle question_;
+};
+
+}  // namespace
+
+Handle discover_version_with(RestClient& client, const std::string& group, const std::string& resource,
+                             std::function<void(std::string)> done) {
+  auto search = std::make_unique<VersionSearch>(client, group, resource, std::move(done));
+  search->begin();
+  return Handle(std::move(search));
 }
 
 std::string newest_of(const ServedGroup& group, const std::vector<std::string>& newest_first) {

@@ -29,6 +29,11 @@ struct ServedResource {
 [[nodiscard]] Handle discover_resources(RestClient& client, const std::string& group, const std::string& version,
                                         std::function<void(Result<std::optional<std::vector<ServedResource>>>)> done);
 
+// The first version, in the server's order of preference, in which the group has this resource ("podgroups"); "" if
+// none has it, or if the server does not say.
+[[nodiscard]] Handle discover_version_with(RestClient& client, const std::string& group, const std::string& resource,
+                                           std::function<void(std::string)> done);
+
 // The newest of these versions that the server has, or "".
 std::string newest_of(const ServedGroup& group, const std::vector<std::string>& newest_first);
 

@@ -72,6 +72,29 @@ TEST(Discovery, Resources) {
   EXPECT_EQ((*got)[0].verbs, std::vector<std::string>{"create"});
 }
 
+TEST(Discovery, TheFirstVersionThatHasTheResource) {
+  Fixture f;
+  std::optional<std::string> got;
+  const auto ask = [&] {
+    got.reset();
+    f.handle = discover_version_with(f.client, "g.io", "things", [&](const std::string& version) { got = version; });
+    f.reactor.run_until_idle();
+    return got.value_or("no answer");
+  };
+  EXPECT_EQ(ask(), "") << "the group is not served";
+  f.table.answers["/apis/g.io"] = R"({"versions":[{"version":"v1"},{"version":"v1beta1"},{"version":"v1alpha1"}]})";
+  EXPECT_EQ(ask(), "") << "no version answers";
+  f.table.answers["/apis/g.io/v1"] = R"({"resources":[{"name":"others"}]})";
+  f.table.answers["/apis/g.io/v1beta1"] = R"({"resources":[{"name":"things/status"},{"name":"things"}]})";
+  f.table.answers["/apis/g.io/v1alpha1"] = f.table.answers["/apis/g.io/v1beta1"];
+  EXPECT_EQ(ask(), "v1beta1");
+  got.reset();
+  f.handle = discover_version_with(f.client, "g.io", "things", [&](const std::string& version) { got = version; });
+  f.handle.cancel();
+  f.reactor.run_until_idle();
+  EXPECT_FALSE(got.has_value());
+}
+
 TEST(Discovery, Access) {
   Fixture f;
   std::string path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";

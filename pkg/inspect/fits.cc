@@ -95,7 +95,7 @@ class Fitting {
     }
     auto placed = place_group(state_, group);
     if (!placed) {
-      answer.fit = placed.error().code() == Code::kUnsupported ? Fit::kUnknown : Fit::kNever;
+      answer.fit = Fit::kNever;
       answer.why = placed.error().message();
       return answer;
     }

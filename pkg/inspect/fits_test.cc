@@ -182,6 +182,26 @@ TEST(Fits, CountsCopiesOfAWorkloadAndHowManyMore) {
   EXPECT_NE((*found)[0].why.find("runs as many pods as it can"), std::string::npos) << (*found)[0].why;
 }
 
+// The API server writes requests where a file has limits alone.
+TEST(Fits, LimitsWithoutRequestsAreRequests) {
+  const Objects objects = four_gpus();  // a node with 8 cpu
+  const auto fit_of = [&](const std::string& spec) {
+    const auto manifest =
+        read_manifest("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: " + spec + "}", "default");
+    const auto found = manifest ? fits(objects, *manifest, {}) : fail(manifest.error());
+    EXPECT_TRUE(found) << spec;
+    return found ? found->front().fit : Fit::kUnknown;
+  };
+  EXPECT_EQ(fit_of("{containers: [{name: c, resources: {limits: {cpu: 9}}}]}"), Fit::kNever);
+  EXPECT_EQ(fit_of("{containers: [{name: c, resources: {limits: {cpu: 9}, requests: {cpu: 7}}}]}"), Fit::kNow);
+  EXPECT_EQ(fit_of("{containers: [{name: c}], initContainers: [{name: i, resources: {limits: {cpu: 9}}}]}"),
+            Fit::kNever);
+  EXPECT_EQ(fit_of("{resources: {limits: {cpu: 9}}, containers: [{name: c}]}"), Fit::kNever);
+  EXPECT_EQ(fit_of("{resources: {limits: {cpu: 9}}, containers: [{name: c, resources: {requests: {cpu: 1}}}]}"),
+            Fit::kNow);
+  EXPECT_EQ(fit_of("{containers: [{name: c, resources: {limits: {cpu: 1}, requests: null}}]}"), Fit::kNow);
+}
+
 TEST(Fits, ExtendedResourcesOfAClassTakeItsDevices) {
   Objects objects = four_gpus();
   auto device_class = std::make_shared<api::DeviceClass>(*objects.classes["gpu"]);
@@ -223,6 +243,72 @@ spec: {parallelism: 3, template: {spec: {resourceClaims: [{name: g, resourceClai
   ASSERT_TRUE(found) << found.error().message();
   EXPECT_EQ((*found)[0].placed, 3u) << (*found)[0].why;
   EXPECT_EQ((*found)[0].fit, Fit::kNow);
+}
+
+// A node whose device plugin offers what a class provides too: members go there by themselves, or to the devices of the
+// class on the other node by a claim.
+Objects gpus_of_a_class(int by_plugin) {
+  Objects objects = four_gpus();
+  auto device_class = std::make_shared<api::DeviceClass>(*objects.classes["gpu"]);
+  device_class->extended_resource_name = "example.com/gpu";
+  objects.classes["gpu"] = device_class;
+  auto roomy = std::make_shared<api::Node>(*objects.nodes["a"]);
+  roomy->allocatable["pods"] = "10";
+  objects.nodes["a"] = roomy;
+  if (by_plugin > 0) {
+    auto node = std::make_shared<api::Node>();
+    node->metadata.name = "b";
+    node->allocatable = {{"pods", "10"}, {"cpu", "8"}, {"example.com/gpu", std::to_string(by_plugin)}};
+    objects.nodes["b"] = node;
+  }
+  return objects;
+}
+
+TEST(Fits, AGroupOfPodsWithExtendedResourcesOfAClassIsDecided) {
+  for (const int by_plugin : {0, 4})
+    for (int members = 1; members <= 4; ++members) {
+      SCOPED_TRACE(std::to_string(members) + " members, plugin with " + std::to_string(by_plugin));
+      const auto manifest = read_manifest(
+          "{apiVersion: scheduling.k8s.io/v1alpha2, kind: PodGroup, metadata: {name: g}, spec: {schedulingPolicy: "
+          "{gang: {minCount: " +
+              std::to_string(members) + "}}}}\n---\n" +
+              "{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {parallelism: " + std::to_string(members) +
+              ", template: {spec: {schedulingGroup: {podGroupName: g}, containers: [{name: c, resources: {limits: "
+              "{example.com/gpu: 2}}}]}}}}",
+          "default");
+      ASSERT_TRUE(manifest) << manifest.error().message();
+      const auto found = fits(gpus_of_a_class(by_plugin), *manifest, {});
+      ASSERT_TRUE(found) << found.error().message();
+      const FitAnswer& group = found->front();
+      // As in the manager, members of one shape are served alike: all by the plugin, or all by claims.
+      EXPECT_EQ(group.fit, members <= 2 ? Fit::kNow : Fit::kNever) << group.why;
+      EXPECT_EQ(group.placed, members <= 2 ? static_cast<uint32_t>(members) : 0u);
+      if (members > 2) continue;
+      EXPECT_EQ(group.nodes.front(), by_plugin > 0 ? "b" : "a");
+      EXPECT_EQ(group.first.size(), by_plugin > 0 ? 0u : 1u) << "devices come from a claim where no plugin offers them";
+    }
+}
+
+// The plugin's node is full: the members take the class's devices on the other one.
+TEST(Fits, AGroupTakesTheClassesDevicesWhereThePluginHasNoneLeft) {
+  const std::string two_groups = [] {
+    std::string text;
+    for (const char* name : {"g", "h"})
+      text += std::string("{apiVersion: scheduling.k8s.io/v1alpha2, kind: PodGroup, metadata: {name: ") + name +
+              "}, spec: {schedulingPolicy: {gang: {minCount: 2}}}}\n---\n{apiVersion: batch/v1, kind: Job, metadata: "
+              "{name: j" +
+              name + "}, spec: {parallelism: 2, template: {spec: {schedulingGroup: {podGroupName: " + name +
+              "}, containers: [{name: c, resources: {limits: {example.com/gpu: 2}}}]}}}}\n---\n";
+    return text;
+  }();
+  const auto manifest = read_manifest(two_groups, "default");
+  ASSERT_TRUE(manifest) << manifest.error().message();
+  const auto found = fits(gpus_of_a_class(1), *manifest, {});
+  ASSERT_TRUE(found) << found.error().message();
+  ASSERT_EQ(found->size(), 2u);
+  EXPECT_EQ((*found)[0].fit, Fit::kNow) << (*found)[0].why;
+  EXPECT_EQ((*found)[0].nodes, (std::vector<std::string>{"a", "a"}));
+  EXPECT_EQ((*found)[0].first.size(), 1u);
 }
 
 // One group of either API: members by a field of scheduling.k8s.io, or by a label of the coscheduling plugin.

@@ -1,6 +1,7 @@
 #include "pkg/inspect/groups.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 
 #include "pkg/gang/gang.h"
@@ -13,19 +14,54 @@ namespace {
 
 using allocator::Outcome;
 
+// The group as it is searched: members whose extended resources a claim serves ask for that claim instead.
+struct AsClaims {
+  GroupQuestion group;
+  std::deque<ByClass> by_class;                 // what such members point to
+  std::vector<std::vector<std::string>> nodes;  // by member: those where the claim serves it, sorted; empty: all nodes
+};
+
+// As the manager: a member gets a claim unless it fits where device plugins offer what it asks for. Members of one
+// shape are decided alike.
+AsClaims as_claims(State& state, const GroupQuestion& group) {
+  AsClaims as{group, {}, std::vector<std::vector<std::string>>(group.members.size())};
+  std::map<std::string, bool> plugins_serve;  // by shape
+  for (size_t i = 0; i < group.members.size(); ++i) {
+    GroupQuestion::Member& member = as.group.members[i];
+    std::optional<ByClass> asked = asked_by_class(state.objects, *member.pod);
+    if (!asked || asked->nodes.empty()) continue;
+    if (asked->others) {
+      const auto known = plugins_serve.find(member.shape);
+      const bool served = known != plugins_serve.end() && !member.shape.empty()
+                              ? known->second
+                              : state.fits_as_is(*member.pod, member.claims);
+      plugins_serve[member.shape] = served;
+      if (served) continue;
+      as.nodes[i] = asked->nodes;
+    }
+    as.by_class.push_back(std::move(*asked));
+    member.pod = &as.by_class.back().rest;
+    member.claims.push_back(as.by_class.back().claim);
+  }
+  return as;
+}
+
 // Answers the search's questions about nodes from State.
 class StateNodes : public gang::Nodes {
  public:
-  StateNodes(State& state, const GroupQuestion& group) : state_(state), group_(group) {
-    for (const GroupQuestion::Member& member : group.members)
+  StateNodes(State& state, const AsClaims& as) : state_(state), group_(as.group), nodes_(as.nodes) {
+    for (const GroupQuestion::Member& member : as.group.members)
       influence_ = std::max(influence_, gang::influence_of(*member.pod));
   }
 
   Influence influence() const override { return influence_; }
   uint64_t version() const override { return 1; }
-  std::vector<gang::Candidate> candidates(size_t member) override { return ask(member, {}); }
+  std::vector<gang::Candidate> candidates(size_t member) override { return ask(member, nodes_[member], false); }
   std::optional<gang::NodeFacts> look(size_t member, gang::NodeId node) override {
-    const std::vector<gang::Candidate> found = ask(member, {state_.inventory.node_name(node)});
+    const std::string name(state_.inventory.node_name(node));
+    const std::vector<std::string>& among = nodes_[member];
+    if (!among.empty() && !std::binary_search(among.begin(), among.end(), name)) return std::nullopt;
+    const std::vector<gang::Candidate> found = ask(member, {name}, true);
     if (found.empty()) return std::nullopt;
     return found.front().facts;
   }
@@ -50,7 +86,7 @@ class StateNodes : public gang::Nodes {
     there.node = state_.inventory.node_name(node);
     state_.take(group_.members[member].pod, {}, there);
   }
-  void take_back(size_t member) override { state_.release(group_.members[member].pod->metadata.uid, {}); }
+  void take_back(size_t member) override { state_.leave_node(group_.members[member].pod->metadata.uid); }
   const std::string* label(gang::NodeId node, const std::string& key) const override {
     const auto known = state_.objects.nodes.find(state_.inventory.node_name(node));
     if (known == state_.objects.nodes.end()) return nullptr;
@@ -59,13 +95,13 @@ class StateNodes : public gang::Nodes {
   }
 
  private:
-  std::vector<gang::Candidate> ask(size_t member, const std::vector<std::string>& among) {
+  std::vector<gang::Candidate> ask(size_t member, const std::vector<std::string>& among, bool quickly) {
     const GroupQuestion::Member& one = group_.members[member];
     std::vector<Claim> allocated;
     for (const Claim& claim : one.claims)
       if (claim->status.allocation) allocated.push_back(claim);
     Placed refused;
-    const State::Nodes nodes = state_.nodes_for(one.pod, allocated, among, refused, !among.empty());
+    const State::Nodes nodes = state_.nodes_for(one.pod, allocated, among, refused, quickly);
     std::vector<gang::Candidate> found;
     for (size_t i = 0; i < nodes.ids.size(); ++i)
       found.push_back({nodes.ids[i], nodes.facts.empty() ? gang::NodeFacts{} : nodes.facts[i]});
@@ -74,6 +110,7 @@ class StateNodes : public gang::Nodes {
 
   State& state_;
   const GroupQuestion& group_;
+  const std::vector<std::vector<std::string>>& nodes_;
   Influence influence_ = Influence::kNode;
 };
 
@@ -130,16 +167,13 @@ Result<GroupPlaced> place_group(State& state, const GroupQuestion& group) {
     return fail(Code::kResourceExhausted, group.name + " has " + std::to_string(group.members.size()) +
                                               " pods, and at most " + std::to_string(reconcile::kMaxGroupMembers) +
                                               " are placed together");
-  for (const GroupQuestion::Member& member : group.members) {
+  for (const GroupQuestion::Member& member : group.members)
     if (auto needs = placement::PodNeeds::of(*member.pod); !needs) return fail(needs.error());
-    if (asked_by_class(state.objects, *member.pod))
-      return fail(Code::kUnsupported,
-                  group.name + " asks for extended resources that a DeviceClass provides: it is not judged as a group");
-  }
   state.learn();
+  const AsClaims as = as_claims(state, group);
   gang::Gangs gangs(state.inventory, state.allocator(), {});
-  StateNodes nodes(state, group);
-  return answer_of(state, group, gangs.decide(request_of(group, state.options), nodes));
+  StateNodes nodes(state, as);
+  return answer_of(state, as.group, gangs.decide(request_of(as.group, state.options), nodes));
 }
 
 }  // namespace dra::inspect

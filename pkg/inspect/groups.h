@@ -26,12 +26,13 @@ struct GroupQuestion {
 struct GroupPlaced {
   allocator::Outcome outcome = allocator::Outcome::kInfeasible;
   // kFeasible: one per member; members beyond min_count without a place have another outcome. `results` are for the
-  // claims that were not allocated, in the member's order: members that share a claim each have its result.
+  // claims that were not allocated, in the member's order, and that of the claim for extended resources last: members
+  // that share a claim each have its result.
   std::vector<Placed> members;
   std::string why;  // for all other outcomes: one clause
 };
 
-// An error explains a refusal: too many pods, or members with extended resources that a class provides.
+// An error explains a refusal: too many pods, or one that cannot be read.
 Result<GroupPlaced> place_group(State& state, const GroupQuestion& group);
 
 }  // namespace dra::inspect

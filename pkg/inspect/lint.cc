@@ -42,16 +42,18 @@ class DocumentLinter {
   DocumentLinter(const Objects* objects, const StateOptions& options, std::vector<Finding>& findings)
       : objects_(objects), options_(options), findings_(findings) {}
 
-  void run(const json& document, const yaml::Positions& positions, size_t lines_before) {
+  // Counts the objects in the document: those of a List one by one.
+  size_t run(const json& document, const yaml::Positions& positions, size_t lines_before) {
     positions_ = &positions;
     lines_before_ = lines_before;
-    check_version(document);
-    const FieldTree* tree = FieldTree::of(member_string(document, "kind"));
-    if (tree == nullptr || !member_string(document, "apiVersion").starts_with("resource.k8s.io/")) return;
-    // Older versions have other fields; they are migrated first.
-    if (member_string(document, "apiVersion") != "resource.k8s.io/v1") return;
-    check_fields(document, *tree, "", "");
-    check_selectors(document, "", "");
+    const auto items = document.is_object() ? document.find("items") : document.end();
+    if (!member_string(document, "kind").ends_with("List") || items == document.end() || !items->is_array()) {
+      check_object(document, "", "");
+      return 1;
+    }
+    for (size_t i = 0; i < items->size(); ++i)
+      check_object((*items)[i], "/items/" + std::to_string(i), "items[" + std::to_string(i) + "]");
+    return items->size();
   }
 
  private:
@@ -65,15 +67,41 @@ class DocumentLinter {
     findings_.push_back(std::move(finding));
   }
 
-  void check_version(const json& document) {
-    const std::string version = member_string(document, "apiVersion");
+  void check_object(const json& object, const std::string& pointer, const std::string& path) {
+    const std::string version = member_string(object, "apiVersion"), kind = member_string(object, "kind");
+    if (version.empty() || kind.empty())
+      return add(Severity::kError, pointer, path,
+                 !object.is_object() ? "no object; it needs apiVersion and kind"
+                                     : std::string(version.empty() ? "apiVersion" : "kind") + " is missing");
     if (!version.starts_with("resource.k8s.io/")) return;
+    check_version(object, pointer, path);
+    // Older versions have other fields; they are migrated first.
+    if (version != "resource.k8s.io/v1") return;
+    const FieldTree* tree = FieldTree::of(kind);
+    if (tree == nullptr) return check_kind(kind, pointer, path);
+    check_fields(object, *tree, pointer, path);
+    check_selectors(object, pointer, path);
+  }
+
+  void check_kind(const std::string& kind, const std::string& pointer, const std::string& path) {
+    static const std::vector<std::string> kKinds{"DeviceClass", "ResourceClaim", "ResourceClaimTemplate",
+                                                 "ResourceSlice"};
+    if (std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end()) return;
+    const std::string near = nearest(kind, kKinds);
+    add(Severity::kError, pointer + "/kind", path.empty() ? "kind" : path + ".kind",
+        "resource.k8s.io/v1 has no kind " + quote(kind) +
+            (near.empty() ? "; it has " + join(kKinds, ", ") : "; did you mean " + quote(near) + "?"));
+  }
+
+  void check_version(const json& document, const std::string& pointer, const std::string& path) {
+    const std::string version = member_string(document, "apiVersion");
     const std::string kind = member_string(document, "kind");
     if (version == "resource.k8s.io/v1" || kind == "DeviceTaintRule") return;
     const bool gone = version == "resource.k8s.io/v1alpha2" || version == "resource.k8s.io/v1alpha3" ||
                       version == "resource.k8s.io/v1alpha1";
     const bool known = gone || version == "resource.k8s.io/v1beta1" || version == "resource.k8s.io/v1beta2";
-    add(gone || !known ? Severity::kError : Severity::kWarning, "/apiVersion", "apiVersion",
+    add(gone || !known ? Severity::kError : Severity::kWarning, pointer + "/apiVersion",
+        path.empty() ? "apiVersion" : path + ".apiVersion",
         !known ? version + " is not known; use resource.k8s.io/v1"
         : gone ? version + " is no longer served; kubectl dra migrate -f FILE makes v1 of it"
                : version + " is off by default on new servers; kubectl dra migrate -f FILE makes v1 of it");
@@ -176,16 +204,23 @@ Result<std::vector<Finding>> lint(std::string_view text, const Objects* objects,
   std::vector<Finding> findings;
   DocumentLinter linter(objects, options, findings);
   bool readable = true;
+  size_t objects_read = 0;
   for (const Part& part : parts_of(text)) {
     yaml::Positions positions;
     const auto document = yaml::parse_with_positions(part.text, positions);
     if (!document) {
       readable = false;
       findings.push_back({part.lines_before + 1, 1, Severity::kError, "", document.error().message()});
-    } else if (document->is_object()) {
-      linter.run(*document, positions, part.lines_before);
+    } else if (!document->is_null()) {
+      objects_read += linter.run(*document, positions, part.lines_before);
     }
+    if (findings.size() >= kMaxFindings) break;
   }
+  if (readable && objects_read == 0) findings.push_back({0, 0, Severity::kWarning, "", "the file has no object in it"});
+  // What is no object has been found already.
+  readable = readable && std::none_of(findings.begin(), findings.end(), [](const Finding& one) {
+               return one.text == "no object; it needs apiVersion and kind";
+             });
   if (readable && objects != nullptr) check_feasible(text, *objects, options, ns, findings);
   return findings;
 }

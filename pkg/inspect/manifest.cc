@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "pkg/api/decode.h"
 #include "pkg/api/scheduling.h"
+#include "pkg/base/utf8.h"
 #include "pkg/yaml/yaml.h"
 
 namespace dra::inspect {
@@ -80,6 +82,34 @@ Result<PodGroup> group_from(const json& object) {
   return group;
 }
 
+// What is not requested is what the limit says, as the API server writes it into pods (SetDefaults_Pod): at the pod's
+// level, if no container requests the resource.
+void default_requests(json& spec) {
+  const auto requests_of_limits = [](json& resources, const auto& is_wanted) {
+    if (!resources.is_object()) return;
+    const auto limits = resources.find("limits");
+    if (limits == resources.end() || !limits->is_object()) return;
+    const json all = *limits;
+    json& requests = resources["requests"];
+    if (requests.is_null()) requests = json::object();
+    for (const auto& [name, amount] : all.items())
+      if (requests.is_object() && !requests.contains(name) && is_wanted(name)) requests[name] = amount;
+  };
+  std::set<std::string> requested;
+  for (const char* key : {"containers", "initContainers"}) {
+    const auto containers = spec.find(key);
+    if (containers == spec.end() || !containers->is_array()) continue;
+    for (json& container : *containers) {
+      if (!container.is_object() || !container.contains("resources")) continue;
+      for (const auto& [name, amount] : object_at(object_at(container, "resources"), "requests").items())
+        requested.insert(name);
+      requests_of_limits(container["resources"], [](const std::string&) { return true; });
+    }
+  }
+  if (spec.contains("resources"))
+    requests_of_limits(spec["resources"], [&](const std::string& name) { return !requested.contains(name); });
+}
+
 // A pod made from the template, with the namespace and name of the object that contains it.
 Result<Workload> workload_from(const std::string& kind, const json& object, const json& pod_template,
                                const char* count) {
@@ -93,6 +123,7 @@ Result<Workload> workload_from(const std::string& kind, const json& object, cons
            {"kind", "Pod"},
            {"metadata", object_at(pod_template, "metadata")},
            {"spec", object_at(pod_template, "spec")}};
+  default_requests(pod["spec"]);
   workload.group = group_of(pod["metadata"], pod["spec"]);
   workload.has_volumes = workload.makes_volume_claims || has_volume_claims(pod["spec"]);
   pod["metadata"]["name"] = workload.name;
@@ -127,8 +158,10 @@ Result<void> add_document(Manifest& manifest, json& object, const std::string& n
     const json& job = object_at(object_at(spec, "jobTemplate"), "spec");
     return keep(manifest.workloads, workload_from(kind, object, object_at(job, "template"), nullptr));
   }
-  manifest.skipped.push_back((kind.empty() ? "an object without a kind" : kind) + " " +
-                             string_at(object_at(object, "metadata"), "name"));
+  constexpr size_t kMostShown = 253;
+  manifest.skipped.push_back((kind.empty() ? "an object without a kind" : std::string(utf8_prefix(kind, kMostShown))) +
+                             " " +
+                             std::string(utf8_prefix(string_at(object_at(object, "metadata"), "name"), kMostShown)));
   return {};
 }
 

@@ -97,9 +97,9 @@ const std::vector<KindToRead>& kinds_to_read();
 // PodGroups: read where a pod names one, and answers do without them.
 struct GroupsToRead {
   reconcile::GroupApi api;
-  std::string_view group, version;
-  std::string_view name;     // for add_page(): both APIs call them podgroups
-  std::string_view mention;  // in the text of a page of pods, of those that name one
+  std::string_view group, version;  // if the server does not say in which version it has them
+  std::string_view name;            // for add_page(): both APIs call them podgroups
+  std::string_view mention;         // in the text of a page of pods, of those that name one
 };
 const std::vector<GroupsToRead>& groups_to_read();
 

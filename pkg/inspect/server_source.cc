@@ -153,7 +153,12 @@ class Loader {
       list->of_groups = true;
       list->ns = pods.ns;
       lists_.push_back(std::move(list));
-      ask_page(*lists_.back());
+      // As the manager: the version in which the server has them.
+      calls_.push_back(client::discover_version_with(client_, lists_.back()->resource.group, "podgroups",
+                                                     [this, &found = *lists_.back()](const std::string& version) {
+                                                       if (!version.empty()) found.resource.version = version;
+                                                       ask_page(found);
+                                                     }));
     }
   }
 

@@ -241,8 +241,16 @@ void State::release(const std::string& pod_uid, const std::vector<Claim>& claims
   for (const Claim& claim : claims) inventory.forget(claim->metadata.uid);
   if (pod_uid.empty()) return;
   inventory.forget(supposed_uid(pod_uid));
+  leave_node(pod_uid);
+}
+
+void State::leave_node(const std::string& pod_uid) {
   assumed_volumes_.forget(pod_uid);
   cluster.remove_pod(pod_uid);
+}
+
+bool State::fits_as_is(const api::Pod& pod, const std::vector<Claim>& claims) {
+  return place_as_is(&pod, claims, {}).outcome == allocator::Outcome::kFeasible;
 }
 
 Result<std::vector<Claim>> claims_of(const Objects& objects, const api::Pod& pod) {

@@ -86,6 +86,10 @@ class State {
   // provision; release() undoes that. `pod_uid` is empty for claims alone.
   void take(const api::Pod* pod, const std::vector<Claim>& claims, const Placed& placed);
   void release(const std::string& pod_uid, const std::vector<Claim>& claims);
+  // Undoes what take() counted on the node, and keeps the devices.
+  void leave_node(const std::string& pod_uid);
+  // Whether the pod fits where device plugins serve its extended resources.
+  bool fits_as_is(const api::Pod& pod, const std::vector<Claim>& claims);
 
  private:
   // Ignores extended resources that classes provide; `among`: only these nodes; empty: all.

@@ -443,6 +443,31 @@ TEST(Lint, PlacesAreThoseOfTheFileInLaterDocuments) {
   EXPECT_EQ((*findings)[1].line, 7u);
 }
 
+// A file that kubectl would refuse, or whose objects nothing would look at, is no file without complaints.
+TEST(Lint, WhatIsNoObjectOfAKnownKindIsFound) {
+  const auto texts = [](const std::string& text) {
+    Texts all;
+    const auto findings = lint(text, nullptr, {}, "default");
+    if (!findings) return Texts{findings.error().message()};
+    for (const Finding& one : *findings) all.push_back(std::to_string(one.line) + " " + one.path + ": " + one.text);
+    return all;
+  };
+  EXPECT_EQ(texts("kind: Pod\n---\napiVersion: v1\n"), (Texts{"1 : apiVersion is missing", "3 : kind is missing"}));
+  EXPECT_EQ(texts("[1, 2]"), Texts{"1 : no object; it needs apiVersion and kind"});
+  EXPECT_EQ(texts("# a comment\n---\n"), Texts{"0 : the file has no object in it"});
+  EXPECT_EQ(texts("apiVersion: resource.k8s.io/v1\nkind: ResourceClam\n"),
+            Texts{"2 kind: resource.k8s.io/v1 has no kind \"ResourceClam\"; did you mean \"ResourceClaim\"?"});
+  EXPECT_EQ(texts("apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\n---\napiVersion: x/v1\nkind: Any\n"), Texts{});
+  // As kubectl get prints several.
+  EXPECT_EQ(
+      texts("apiVersion: v1\nkind: List\nitems:\n- apiVersion: resource.k8s.io/v1\n  kind: DeviceClass\n  spec: "
+            "{selector: []}\n- apiVersion: resource.k8s.io/v1beta1\n  kind: ResourceClaim\n- 7\n"),
+      (Texts{"6 items[0].spec.selector: unknown field \"selector\"; did you mean \"selectors\"?",
+             "7 items[1].apiVersion: resource.k8s.io/v1beta1 is off by default on new servers; kubectl dra migrate "
+             "-f FILE makes v1 of it",
+             "9 items[2]: no object; it needs apiVersion and kind"}));
+}
+
 TEST(Lint, AcceptsEveryFieldOfV1) {
   const TwoNodes world;
   const auto findings = lint(R"(

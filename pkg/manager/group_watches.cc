@@ -57,30 +57,15 @@ void GroupWatches::open(GroupApi api) {
   watched.denied = watched.informer == nullptr && !preflight_.grants(kGroupsRole);
   const bool absent = watched.informer == nullptr || watched.informer->reflector().absent();
   if (!watched.denied && absent)
-    watched.question = client::discover_group(
-        client_, source_of(api).group, [this, api](Result<std::optional<client::ServedGroup>> answer) {
-          ask(api, answer && *answer ? (*answer)->versions : std::vector<std::string>());
-        });
+    watched.question = client::discover_version_with(
+        client_, source_of(api).group, "podgroups",
+        [this, api](const std::string& version) { watch(api, version.empty() ? source_of(api).version : version); });
   record_if_new(api);
   watched.timer = reactor_.after(Preflight::kRecheck, [this, api] { open(api); });
 }
 
-void GroupWatches::ask(GroupApi api, std::vector<std::string> versions) {
-  if (stopped_) return;
-  if (versions.empty()) return watch(api, source_of(api).version);
-  const std::string version = versions.front();
-  versions.erase(versions.begin());
-  using Resources = std::optional<std::vector<client::ServedResource>>;
-  of(api).question = client::discover_resources(
-      client_, source_of(api).group, version, [this, api, version, versions](Result<Resources> answer) {
-        const bool has = answer && *answer && std::any_of((*answer)->begin(), (*answer)->end(), [](const auto& one) {
-                           return one.name == "podgroups";
-                         });
-        has ? watch(api, version) : ask(api, versions);
-      });
-}
-
 void GroupWatches::watch(GroupApi api, const std::string& version) {
+  if (stopped_) return;
   Watched& watched = of(api);
   if (watched.informer && watched.version == version) return;
   if (watched.informer) watched.informer->stop();

@@ -53,8 +53,7 @@ class GroupWatches {
   Watched& of(reconcile::GroupApi api) { return watched_[static_cast<size_t>(api)]; }
   const Watched& of(reconcile::GroupApi api) const { return watched_[static_cast<size_t>(api)]; }
   void open(reconcile::GroupApi api);
-  // The first of these versions that has PodGroups is watched; if none has, the one that is known to have had them.
-  void ask(reconcile::GroupApi api, std::vector<std::string> versions);
+  // The first version of the server that has PodGroups is watched; if none has, the one that is known to have had them.
   void watch(reconcile::GroupApi api, const std::string& version);
   void record_if_new(reconcile::GroupApi api);
 

@@ -204,6 +204,104 @@ def usage(asker):
         asker.ask("usage: " + " ".join(words)[:60], [*words, *from_file], known)
 
 
+MANIFEST = """apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: c}
+spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu}}]}}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: j}
+spec: {parallelism: 2, template: {spec: {resourceClaims: [{name: g, resourceClaimName: c}], containers: [{name: c, resources: {limits: {cpu: 1}}}]}}}
+"""
+
+
+def manifests(asker, rounds=150):
+    """Files for lint, migrate and fits: binary, huge, deep, with anchors, of wrong types, unreadable, no files at all."""
+    good = asker.file(gzip.compress(b"\n".join(lines_of(cluster())) + b"\n"))
+    verbs = (["lint", "--offline"], ["lint", "--from", good], ["migrate"], ["fits", "--from", good])
+
+    def each(what, raw, statuses=(0, 1, 2), says=None):
+        path = os.path.join(asker.folder, "hostile.yaml")
+        with open(path, "wb") as out:
+            out.write(raw)
+        for words in verbs:
+            # What lint cannot read is a finding, with its place.
+            asker.ask(f"{what}, {words[0]}", [*words, "-f", path], (1, *statuses) if words[0] == "lint" and 2 in statuses else statuses, says)
+
+    each("the manifest itself", MANIFEST.encode(), (0,))
+    each("zeros", bytes(4096), (2,))
+    each("a picture", b"\x89PNG\r\n\x1a\n" + bytes(64), (2,))
+    each("random bytes", random.Random(5).randbytes(10_000), (2,))
+    each("a NUL in the middle", MANIFEST.encode()[:60] + b"\x00" + MANIFEST.encode()[60:], (2,))
+    each("a NUL that is written", b'apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: "a\\0b"}\nspec: {devices: {requests: []}}\n')
+    each("UTF-16", MANIFEST.encode("utf-16"), (0, 1, 2))
+    each("bytes that are no UTF-8", MANIFEST.encode().replace(b"name: gpu", b"name: \xff\xfe"), (2,))
+    each("100 MB", b"# comment\n" * 10_000_000, (2,), "larger than")
+    each("a line of 8 MB", b"kind: " + b"x" * 8_000_000 + b"\n")
+    each("deep brackets", b"[" * 1_000_000, (2,))
+    each("deep maps", b"{a: " * 100_000 + b"1" + b"}" * 100_000, (2,))
+    each("deep indentation", b"".join(b" " * i + b"a:\n" for i in range(2_000)), (2,))
+    each("laughing anchors", b"a0: &a0 [x]\n" + b"".join(b"a%d: &a%d [%s]\n" % (i, i, b", ".join([b"*a%d" % (i - 1)] * 10)) for i in range(1, 12)), (2,))
+    each("an anchor in itself", b"a: &a [*a]\n", (2,))
+    each("an alias of nothing", b"a: *b\n", (2,))
+    each("many anchors", b"".join(b"- &a%d 1\n" % i for i in range(50_000)), (2,))
+    each("many documents", b"---\na: 1\n" * 200_000)
+    each("many items", json.dumps({"kind": "List", "items": [{"kind": "Service", "apiVersion": "v1"}] * 200_000}).encode())
+    each("a million keys", b"".join(b"k%d: v\n" % i for i in range(1_000_000)))
+    each("a merge key", MANIFEST.encode().replace(b"metadata: {name: c}", b"metadata: {<<: &m {name: c}}"), (0, 1, 2))
+    each("tags", b"!!python/object/apply:os.system [ls]\n")
+    each("tabs", b"kind:\tx\n\tmetadata: 1\n", (2,))
+    each("nothing but documents", b"---\n---\n---\n")
+    each("a list of lists", b"[[1],[2]]")
+    each("a selector of 1 MB", MANIFEST.encode().replace(b"deviceClassName: gpu", b"deviceClassName: gpu, selectors: [{cel: {expression: '%s'}}]" % (b"(" * 1_000_000)))
+    each("2,000 requests", MANIFEST.encode().replace(b"[{name: gpu, exactly: {deviceClassName: gpu}}]", b"[" + b", ".join(
+        b"{name: r%d, exactly: {deviceClassName: gpu}}" % i for i in range(2_000)) + b"]"))
+    each("a count beyond any bound", MANIFEST.encode().replace(b"deviceClassName: gpu", b"deviceClassName: gpu, count: 9223372036854775807"))
+    each("many copies", MANIFEST.encode().replace(b"parallelism: 2", b"parallelism: 2147483647"))
+    each("old and broken", b"apiVersion: resource.k8s.io/v1alpha2\nkind: ResourceClass\nmetadata: 7\nparametersRef: [1]\n")
+    documents = [{"apiVersion": "resource.k8s.io/v1beta1", "kind": "ResourceClaimTemplate", "metadata": {"name": "t", "namespace": "default"}, "spec": {
+        "spec": {"devices": {"requests": [{"name": "r", "deviceClassName": "gpu", "count": 1, "selectors": [{"cel": {"expression": "true"}}]}],
+                             "config": [{"opaque": {"driver": "d.example.com", "parameters": {"a": 1}}}]}}}},
+                 {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": {"replicas": 2, "template": {"metadata": {"labels": {"a": "b"}}, "spec": {
+                     "resourceClaims": [{"name": "g", "resourceClaimTemplateName": "t"}], "tolerations": [{"key": "k", "operator": "Exists"}],
+                     "containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "1"}, "claims": [{"name": "g"}]}}]}}}},
+                 {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": {"name": "g"}, "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}}]
+    places = [path for path in places_in(documents) if path]
+    dice = random.Random(11)
+    for _ in range(rounds):
+        path = dice.choice(places)
+        what = dice.choice([None, True, -1, 1 << 70, 1e300, "", "\u0000", "x" * 300, [], {}, [None], {"": None}, [[]], "9" * 400, -(1 << 63)])
+        raw = json.dumps({"kind": "List", "items": put_at(documents, path, what)}).encode()
+        words = dice.choice(verbs)
+        name = os.path.join(asker.folder, "hostile.yaml")
+        with open(name, "wb") as out:
+            out.write(raw)
+        asker.ask(f"{list(path)} = {json.dumps(what)[:40]}, {words[0]}", [*words, "-f", name], (0, 1, 2))
+    locked = os.path.join(asker.folder, "locked.yaml")
+    with open(locked, "wb") as out:
+        out.write(MANIFEST.encode())
+    os.chmod(locked, 0)
+    for words in verbs:
+        if os.getuid() != 0:
+            asker.ask("an unreadable file", [*words, "-f", locked], (2,), "locked.yaml")
+        asker.ask("a folder", [*words, "-f", asker.folder], (2,), asker.folder)
+        asker.ask("no file", [*words, "-f", os.path.join(asker.folder, "absent")], (2,), "absent")
+        asker.ask("an endless file", [*words, "-f", "/dev/zero"], (2,), "larger than")
+        asker.ask("a file name with a NUL's neighbour", [*words, "-f", "\x01\x1b[2J"], (2,))
+        asker.ask("standard input that is empty", [*words, "-f", "-"], (0, 1, 2))
+
+
+def expressions(asker):
+    good = asker.file(gzip.compress(b"\n".join(lines_of(cluster())) + b"\n"))
+    for text in ("", " ", "true", "1", "device", "device.driver", "(" * 10_000 + "true" + ")" * 10_000, "!" * 50_000 + "true", "-" * 50_000 + "1", "[" * 50_000,
+                 "true && " * 12_000 + "true", '"' + "x" * 60_000 + '"', "\x01", "\u00e9\U0001f600", "'\\u0000' == device.driver",
+                 "device.attributes[1 << 70]", "device.attributes['a']['b']['c']", "[1,2,3].all(x, [1,2,3].all(y, [1,2,3].all(z, x + y + z > 0)))",
+                 "'a'.matches('(a+)+$')", "'" + "a" * 1000 + "'.matches('" + "(a?)" * 500 + "')", "quantity('1e999999')", "semver('1.2.3-')",
+                 "9223372036854775807 + 1 > 0", "1 / 0 == 1", "[1][9] == 1", "true ? 1 : 'a'", "device.driver == 'd.example.com' ? true : device.nope"):
+        asker.ask(f"cel {text[:40]!r}", ["cel", text, "--from", good], (0, 1, 2))
+
+
 class Server(threading.Thread):
     """Answers every connection with `raw`, and closes it; None: never answers."""
 
@@ -275,7 +373,7 @@ def closed_pipe(asker):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         asker = Asker(os.path.abspath(sys.argv[1]), folder)
-        for part in (files, usage, servers, closed_pipe, circles, wrong_types, bombs):
+        for part in (files, usage, manifests, expressions, servers, closed_pipe, circles, wrong_types, bombs):
             begin = time.monotonic()
             part(asker)
             print(f"{part.__name__}: {checks} checks so far, {time.monotonic() - begin:.1f} s", flush=True)
