@@ -226,11 +226,12 @@ class Pass {
     });
   }
 
-  // Applies the complete set, and only if it is new: a set with fewer entries would delete the others.
+  // Writes the complete set, and only if it is new: a set with fewer entries would delete the others.
   void publish() {
-    if (held_ || nominated_by_us(pod_)) look_at_allocations();
+    const bool ours = nominated_by_us(pod_);
+    if (held_ || ours) look_at_allocations();
     const std::string node = node_to_nominate();
-    bool news = nominated_by_us(pod_) && pod_.node_name.empty() && pod_.nominated_node_name != node;
+    bool news = ours && pod_.node_name.empty() && pod_.nominated_node_name != node;
     std::vector<api::PodResourceClaimStatus> set;
     for (const api::PodResourceClaim& entry : pod_.resource_claims)
       if (const api::PodResourceClaimStatus* wished = wished_for(entry.name)) {
@@ -240,7 +241,11 @@ class Pass {
       }
     if (!news) return;
     if (may_wait()) return void(outcome_.requeue_in(options_.patience - unallocated_for_));
-    outcome_.add(write_claim_statuses(pod_, set, node, "publish-claim-names"));
+    const std::string purpose = "publish-claim-names";
+    if (!held_ && !ours) return void(outcome_.add(write_claim_statuses(pod_, set, purpose)));
+    const bool renominate = pod_.nominated_node_name != node && (ours || !node.empty());
+    outcome_.add(write_claim_statuses_and_node(pod_, set, renominate ? std::optional<std::string>(node) : std::nullopt,
+                                               purpose));
   }
 
   const View& view_;

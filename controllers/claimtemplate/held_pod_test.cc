@@ -13,6 +13,7 @@ class HeldPod : public ClaimTemplate {
   HeldPod() {
     reconciler = ClaimTemplateReconciler(Options{"our-gate", std::chrono::seconds(5)});
     pod.scheduling_gates = {"our-gate"};
+    pod.metadata.resource_version = "7";
     view.put(make_template("tpl"));
   }
   void put_claim(const std::string& entry, const std::string& node, Duration age = {}) {
@@ -29,15 +30,29 @@ class HeldPod : public ClaimTemplate {
   std::string pass_publishes() {
     view.put(pod);
     last = pass();
-    for (const Write& write : writes(last))
-      if (write.verb == Verb::kApply)
-        return "names@" + Json::parse(write.body)["status"].value("nominatedNodeName", std::string());
+    for (const Write& write : writes(last)) {
+      if (write.purpose != "publish-claim-names") continue;
+      const Json body = Json::parse(write.body);
+      const Json node = body["status"].value("nominatedNodeName", Json(nullptr));
+      const bool left_alone = !body["status"].contains("nominatedNodeName") && !pod.nominated_node_name.empty();
+      // Nobody else writes the status of a held pod, so the write may insist on the version
+      // (docs/decisions/which-write.md).
+      const bool bound_to_version = body["metadata"].value("resourceVersion", "") == pod.metadata.resource_version;
+      EXPECT_EQ(write.verb, is_ours() ? Verb::kMergePatch : Verb::kApply);
+      EXPECT_EQ(bound_to_version, is_ours());
+      return (left_alone && is_ours() ? "names, node left alone" : "names@") +
+             (node.is_string() ? std::string(node) : "");
+    }
     return "nothing";
+  }
+  // Our gate is its only one, or we nominated its node.
+  bool is_ours() const {
+    return pod.scheduling_gates == std::vector<std::string>{"our-gate"} || !pod.metadata.managed_fields.empty();
   }
   void publish_names() { pod.resource_claim_statuses = {{"gpu", generated("gpu")}}; }
   void nominate(const std::string& node) {
     pod.nominated_node_name = node;
-    pod.metadata.managed_fields = {{std::string(kFieldManager), "Apply", "status", true}};
+    pod.metadata.managed_fields = {{std::string(kFieldManager), "Update", "status", true}};
   }
 
   api::Pod pod = make_pod("p", {"gpu"});
@@ -100,7 +115,7 @@ TEST_F(HeldPod, ANodeThatOthersNominatedIsTheirs) {
     for (const char* node : {"", "n1"}) {
       put_claim("gpu", node, std::chrono::hours(1));
       pod.resource_claim_statuses.clear();
-      EXPECT_EQ(pass_publishes(), "names@") << theirs.manager << " " << node;
+      EXPECT_EQ(pass_publishes(), "names, node left alone") << theirs.manager << " " << node;
       publish_names();
       EXPECT_EQ(pass_publishes(), "nothing") << theirs.manager << " " << node;
     }

@@ -50,6 +50,7 @@ inline constexpr std::string_view kStrategyAnnotation = "dra-controller-manager/
 struct NodeFacts {
   int64_t free_cpu_milli = 0;
   int64_t preferred = 0;  // score of the pod's preferences (affinity, taints, spreading); higher is better
+  bool operator==(const NodeFacts&) const = default;
 };
 
 // One search step is one attempt to take one device (0.1 to 1 microsecond). The default is the budget of the first

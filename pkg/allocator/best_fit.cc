@@ -19,6 +19,7 @@ void BestFit::clear() {
   demanded_.clear();
   values_.clear();
   prices_.clear();
+  forget_costs();
   totals_.clear();
 }
 
@@ -35,23 +36,71 @@ FoundNodes BestFit::find(const Plan& plan, const Request& request, Strategy stra
   learn(plan, request);
   drop_outdated();
   if (!plain(plan)) return search_all();
-  Prices& prices = prices_for(plan);
-  Place best;
-  for (size_t i = 0; i < order.size(); ++i) {
-    if (order[i] >= device_index_.node_count()) continue;
-    NodePrice& price = prices.of[order[i]];
-    const Priced priced = this->price(order[i], price);
-    if (priced == Priced::kSliceEnded || meter_.stopped()) break;
-    if (priced == Priced::kNo) continue;
-    ++compared_;
-    const strategy::Cost cost = node_cost(i, order[i], price);
-    if (best.node != inventory::kNone && !better(cost, order[i], best)) continue;
-    best.cost = cost;
-    best.node = order[i];
-  }
+  const NodeId best = best_node(prices_for(plan));
   // Finding nothing is not a proof: the search decides, and can resume after a slice.
-  if (best.node == inventory::kNone) return search_all();
-  return conclude(place_on(best.node, best.cost), {});
+  if (best == inventory::kNone) return search_all();
+  return conclude(place_on(best, best_cost_), {});
+}
+
+NodeId BestFit::best_node(Prices& prices) {
+  if (costs_.size() > kMaxCosts) forget_costs();
+  std::vector<Standing>& standings = standings_for(prices);
+  NodeId best = inventory::kNone;
+  uint32_t cost = kNoFit, rank = 0;
+  for (size_t i = 0; i < order_.size(); ++i) {
+    const NodeId node = order_[i];
+    if (node >= standings.size()) continue;
+    Standing& standing = standings[node];
+    const NodeFacts facts = facts_at(i);
+    if ((standing.stamp < marks_.changed(node) || standing.facts != facts) && !stand(i, node, prices, standing)) break;
+    if (standing.cost == kNoFit) continue;
+    ++compared_;
+    const bool better = best == inventory::kNone ||
+                        (standing.cost == cost ? name_rank_[node] < rank : costs_[standing.cost] < costs_[cost]);
+    if (!better) continue;
+    best = node;
+    cost = standing.cost;
+    rank = name_rank_[node];
+  }
+  if (best != inventory::kNone) best_cost_ = costs_[cost];
+  return best;
+}
+
+bool BestFit::stand(size_t position, NodeId node, Prices& prices, Standing& standing) {
+  NodePrice& price = prices.of[node];
+  const Priced priced = this->price(node, price);
+  if (priced == Priced::kSliceEnded || meter_.stopped()) return false;
+  standing.cost = priced == Priced::kNo ? kNoFit : number_of(node_cost(position, node, price));
+  standing.stamp = marks_.now();
+  standing.facts = facts_at(position);
+  return true;
+}
+
+std::vector<BestFit::Standing>& BestFit::standings_for(Prices& prices) {
+  std::vector<Standings>& all = prices.standings;
+  auto known =
+      std::find_if(all.begin(), all.end(), [&](const Standings& one) { return one.cpu_milli == request_->cpu_milli; });
+  if (known == all.end()) {
+    if (all.size() >= kMaxStandings)
+      all.erase(std::min_element(all.begin(), all.end(),
+                                 [](const Standings& a, const Standings& b) { return a.used < b.used; }));
+    known = all.insert(all.end(), {request_->cpu_milli, 0, {}});
+  }
+  known->used = ++uses_;
+  known->of.resize(device_index_.node_count());
+  return known->of;
+}
+
+uint32_t BestFit::number_of(const strategy::Cost& cost) {
+  const auto [known, added] = cost_numbers_.try_emplace(cost, static_cast<uint32_t>(costs_.size()));
+  if (added) costs_.push_back(cost);
+  return known->second;
+}
+
+void BestFit::forget_costs() {
+  for (auto& [key, prices] : prices_) prices.standings.clear();
+  costs_.clear();
+  cost_numbers_.clear();
 }
 
 bool BestFit::note(const Plan& plan, const Request& request) {
@@ -205,6 +254,7 @@ BestFit::Place BestFit::place_on(NodeId node, const strategy::Cost& cost) {
 void BestFit::drop_outdated() {
   if (kept_version_ == mix_.version() && kept_strategy_ == strategy_) return;
   prices_.clear();
+  forget_costs();
   totals_.clear();
   kept_version_ = mix_.version();
   kept_strategy_ = strategy_;

@@ -14,6 +14,7 @@
 // Ties are broken by name of node and device, so the answer does not depend on the names of slices. One thread.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -37,7 +38,9 @@ class BestFit {
   static constexpr uint64_t kMaxImproveSteps = 20'000;
   // For devices that share counters: with more combinations they are picked one after the other.
   static constexpr size_t kMaxCombinations = 64;
-  static constexpr size_t kMaxKeptPrices = 1 << 18;   // one per node, about 15 MB
+  static constexpr size_t kMaxKeptPrices = 1 << 18;   // one per node, about 45 MB with their standings
+  static constexpr size_t kMaxStandings = 4;          // per kind of request, by the CPU that pods request
+  static constexpr size_t kMaxCosts = 1 << 16;        // distinct costs; then all standings are computed anew
   static constexpr uint64_t kLeastImproveSteps = 64;  // for each node, however many there are
 
   BestFit(inventory::DeviceIndex& device_index, Filters& filters, Search& search, NodeSearch& node_search, Meter& meter)
@@ -93,10 +96,23 @@ class BestFit {
     uint32_t broken = 0, uncertain = 0;
     bool fits = false;
   };
+  // What a node costs for pods that request this much CPU. Small, because every decision reads one per node.
+  struct Standing {
+    uint64_t stamp = 0;  // NodeMarks::now() when it was computed
+    NodeFacts facts;     // of the node at that time
+    uint32_t cost = 0;   // index in costs_; kNoFit: the request does not fit
+  };
+  static constexpr uint32_t kNoFit = UINT32_MAX;
+  struct Standings {
+    int64_t cpu_milli = 0;  // that the pods request
+    uint64_t used = 0;
+    std::vector<Standing> of;  // by node
+  };
   // For plain requests: kept per filter and count. The least recently used entry is dropped first.
   struct Prices {
     uint64_t used = 0;
-    std::vector<NodePrice> of;  // by node
+    std::vector<NodePrice> of;         // by node
+    std::vector<Standings> standings;  // at most kMaxStandings; the one that was used the longest time ago goes first
   };
   struct Demanded {
     bool known = false;
@@ -131,6 +147,17 @@ class BestFit {
   }
   int64_t need_ppm(const PlanAlternative& alternative, const inventory::CapacityShape& shape);
   strategy::Cost node_cost(size_t position, NodeId node, const NodePrice& price);
+  // Prices the node of this position in the order; false: the slice ended first.
+  bool stand(size_t position, NodeId node, Prices& prices, Standing& standing);
+  std::vector<Standing>& standings_for(Prices& prices);
+  // The best node of the order for a plain request; the slice may end before all of them were looked at.
+  NodeId best_node(Prices& prices);
+  uint32_t number_of(const strategy::Cost& cost);
+  void forget_costs();
+  // None where nobody can say.
+  NodeFacts facts_at(size_t position) const {
+    return position < request_->facts.size() ? request_->facts[position] : NodeFacts{INT64_MIN, INT64_MIN};
+  }
   const NodeTotals& totals_of(NodeId node);
   static int64_t stranded(int64_t free_ppm, int64_t cpu_milli, int64_t free_cpu);
   bool better(const strategy::Cost& cost, NodeId node, const Place& than) const;
@@ -157,12 +184,16 @@ class BestFit {
   std::unordered_map<FilterId, Demanded> demanded_;
   std::unordered_map<uint64_t, Prices> prices_;
   std::vector<NodeTotals> totals_;  // by node
-  uint64_t uses_ = 0;               // number of prices_for() calls
-  uint64_t kept_version_ = 0;       // version of the mix
+  // The distinct costs of nodes: nodes of one kind mostly cost the same.
+  std::vector<strategy::Cost> costs_;
+  std::map<strategy::Cost, uint32_t> cost_numbers_;
+  uint64_t uses_ = 0;          // number of prices_for() and standings_for() calls
+  uint64_t kept_version_ = 0;  // version of the mix
   Strategy kept_strategy_ = Strategy::kBestFit;
   std::vector<uint32_t> name_rank_;  // by node
 
   // state of one call
+  strategy::Cost best_cost_;
   const Plan* plan_ = nullptr;
   const Request* request_ = nullptr;
   Strategy strategy_ = Strategy::kBestFit;

@@ -214,12 +214,26 @@ allocation::NodeChoice NodeTracker::choose(const api::Pod& pod, const std::vecto
     if (nodes.empty()) return {{}, "0/" + std::to_string(cluster_.nodes().size()) + " nodes are available", false, {}};
     options.only = &nodes;
   }
-  last_ = {pod.metadata.uid, options.only != nullptr, decide(*needs, options)};
-  const placement::Decision& decision = last_.decision;
+  last_ = {pod.metadata.uid, options.only != nullptr, nullptr};
+  allocation::NodeChoice choice = options.only ? choice_of(*needs, options) : choose_among_all(*needs);
+  if (choice.nodes.empty()) choice.why_none = last_.decision->summary() + absent_class(pod);
+  choice.watch_lags = choice.nodes.empty() && waits_for_volumes(pod);
+  drop_avoided(pod, choice);
+  // The nominated node comes first, as in kube-scheduler; before it only the node that we promised the pod.
+  if (!pod.nominated_node_name.empty()) prefer(pod.nominated_node_name, choice);
+  if (const placement::PlacedPod* counted = cluster_.pod(pod.metadata.uid); counted && counted->assumed)
+    prefer(cluster_.rest(counted->node).name, choice);
+  return choice;
+}
+
+allocation::NodeChoice NodeTracker::choice_of(const placement::PodNeeds& needs,
+                                              const placement::DecisionOptions& options) {
+  last_.decision = std::make_shared<const placement::Decision>(decide(needs, options));
+  const placement::Decision& decision = *last_.decision;
   allocation::NodeChoice choice;
   choice.nodes.reserve(decision.nodes.size());
   choice.facts.reserve(decision.nodes.size());
-  choice.cpu_milli = needs->charge().cpu;
+  choice.cpu_milli = needs.charge().cpu;
   for (const placement::RankedNode& node : decision.nodes) {
     const placement::NodeRow& row = cluster_.row(node.node);
     choice.nodes.push_back(cluster_.rest(node.node).name);
@@ -230,16 +244,26 @@ allocation::NodeChoice NodeTracker::choose(const api::Pod& pod, const std::vecto
     choice.numbers.reserve(decision.nodes.size());
     for (const placement::RankedNode& node : decision.nodes) choice.numbers.push_back(numbers_->of(node.node));
   }
-  if (choice.nodes.empty()) choice.why_none = decision.summary() + absent_class(pod);
   choice.depends_on_pods = decision.depends_on_pods();
   choice.depends_on_capacity = decision.depends_on_capacity();
-  choice.watch_lags = choice.nodes.empty() && waits_for_volumes(pod);
-  drop_avoided(pod, choice);
-  // The nominated node comes first, as in kube-scheduler; before it only the node that we promised the pod.
-  if (!pod.nominated_node_name.empty()) prefer(pod.nominated_node_name, choice);
-  if (const placement::PlacedPod* counted = cluster_.pod(pod.metadata.uid); counted && counted->assumed)
-    prefer(cluster_.rest(counted->node).name, choice);
   return choice;
+}
+
+bool NodeTracker::may_share_choice(const api::Pod& pod) const {
+  if (cluster_.pod(pod.metadata.uid)) return false;
+  return std::none_of(nominated_.begin(), nominated_.end(), [&](const auto& other) {
+    return other.second < pod.priority && other.first != pod.metadata.uid;
+  });
+}
+
+allocation::NodeChoice NodeTracker::choose_among_all(const placement::PodNeeds& needs) {
+  std::string shape = may_share_choice(needs.pod()) ? allocation::node_shape(needs.pod()) : "";
+  if (shape.empty()) return choice_of(needs, {});
+  if (numbers_) numbers_->follow(cluster_);
+  const ChoiceCache::Kept* kept = choices_.of(cluster_, needs, std::move(shape), numbers_ ? &*numbers_ : nullptr);
+  if (!kept) return choice_of(needs, {});
+  last_.decision = kept->decision;
+  return kept->choice;
 }
 
 // kube-scheduler says only that such a claim is unbound.
@@ -302,8 +326,8 @@ void NodeTracker::drop_avoided(const api::Pod& pod, allocation::NodeChoice& choi
 
 verdict::NodeFindings NodeTracker::findings(const api::Pod& pod) {
   const Result<placement::PodNeeds> needs = placement::PodNeeds::of(pod);
-  if (!needs || last_.uid != pod.metadata.uid) return {};
-  return verdict::findings_of(cluster_, *needs, last_.decision,
+  if (!needs || last_.uid != pod.metadata.uid || !last_.decision) return {};
+  return verdict::findings_of(cluster_, *needs, *last_.decision,
                               last_.pinned ? "claims of the pod have devices elsewhere" : "");
 }
 

@@ -15,6 +15,7 @@
 #include "controllers/allocation/node_chooser.h"
 #include "controllers/allocation/shape.h"
 #include "pkg/api/core.h"
+#include "pkg/manager/choice_cache.h"
 #include "pkg/placement/assumed_volumes.h"
 #include "pkg/placement/decision.h"
 #include "pkg/placement/node_numbers.h"
@@ -107,6 +108,12 @@ class NodeTracker : public allocation::NodeChooser {
   // The facts that the pod needs and that are unknown; nullptr: it can be decided. Requests what is missing.
   const Known* missing_facts(const placement::PodNeeds& needs);
   placement::Decision decide(const placement::PodNeeds& needs, const placement::DecisionOptions& options) const;
+  // Chooses among all nodes, without the nodes that this one pod avoids or prefers.
+  allocation::NodeChoice choose_among_all(const placement::PodNeeds& needs);
+  allocation::NodeChoice choice_of(const placement::PodNeeds& needs, const placement::DecisionOptions& options);
+  // The cached choice for pods of this shape applies: this pod does not count on a node yet, and no nominated pod is
+  // set aside for it.
+  bool may_share_choice(const api::Pod& pod) const;
   placement::VolumePlan plan(const api::Pod& pod, const std::string& node);
   bool waits_for_volumes(const api::Pod& pod) const;
   // One of its claims has no volume yet, and its class leaves the binding to whoever places the pod.
@@ -132,9 +139,10 @@ class NodeTracker : public allocation::NodeChooser {
   struct Chosen {
     std::string uid;
     bool pinned = false;  // not chosen among all nodes
-    placement::Decision decision;
+    std::shared_ptr<const placement::Decision> decision;
   };
   Chosen last_;
+  ChoiceCache choices_;
   uint64_t version_ = 0;
   // Supposed pods, by uid, and the node on which each was assumed before.
   std::map<std::string, std::string, std::less<>> supposed_;

@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
+#include "pkg/base/random.h"
+
 namespace dra::manager::node_tracker_test {
 
 using namespace std::chrono_literals;
@@ -378,6 +382,122 @@ TEST_F(NodeTrackerTest, OnlyWhatOthersHaveOnANodeDependsOnRoom) {
   api::Pod avoids = pod("p");
   avoids.metadata.owner_references.push_back({"apps/v1", "ReplicaSet", "set", "uid", true});
   EXPECT_TRUE(tracker.choose(avoids, {}).depends_on_capacity) << "a node was dropped for another reason";
+}
+
+// ---- choices that are kept for pods of one shape (choice_cache.h)
+
+std::string text_of(const allocation::NodeChoice& choice) {
+  std::string text;
+  for (size_t i = 0; i < choice.nodes.size(); ++i)
+    text += std::string(choice.nodes[i]) + "/" + std::to_string(choice.facts.at(i).free_cpu_milli) + "/" +
+            std::to_string(choice.facts.at(i).preferred) + " ";
+  return text + std::to_string(choice.cpu_milli) + choice.why_none + (choice.depends_on_capacity ? " room" : "") +
+         (choice.depends_on_pods ? " pods" : "");
+}
+
+class KeptChoices : public NodeTrackerTest {
+ protected:
+  KeptChoices() {
+    tracker.set_known(Facts::kNamespaces, true, "");
+    tracker.set_known(Facts::kWorkloads, true, "");
+    for (int i = 0; i < 24; ++i) nodes[node_name(i)] = fresh_node(node_name(i));
+    for (const auto& [name, node] : nodes) tracker.set_node(node);
+  }
+  static std::string node_name(int i) { return "w" + std::to_string(100 + i); }
+  static std::shared_ptr<const api::Node> fresh_node(const std::string& name) {
+    api::Node node;
+    node.metadata.name = name;
+    node.metadata.labels = {{"kubernetes.io/hostname", name}, {"disk", "hdd"}};
+    node.allocatable = {{"cpu", "8"}, {"memory", "4Gi"}, {"pods", "6"}};
+    return std::make_shared<const api::Node>(node);
+  }
+  static api::Pod shaped(int shape, const std::string& name) {
+    api::Pod made = pod(name, "", std::to_string(shape % 3 + 1));
+    made.metadata.labels["shape"] = std::to_string(shape);
+    if (shape % 2 == 1) made.node_selector["disk"] = "ssd";
+    if (shape >= 4) made.containers[0].image = "image-" + std::to_string(shape % 2);
+    if (shape == 5) made.tolerations.push_back({"dedicated", "Exists", "", "NoSchedule", {}});
+    return made;
+  }
+  void change_a_node(api::Node node) {
+    switch (random.below(7)) {
+      case 0:
+        node.unschedulable = !node.unschedulable;
+        break;
+      case 1:
+        node.metadata.labels["disk"] = random.below(2) == 0 ? "ssd" : "hdd";
+        break;
+      case 2:
+        node.taints = {{"dedicated", "x", "NoSchedule", ""}};
+        break;
+      case 3:
+        node.taints.clear();
+        break;
+      case 4:
+        node.allocatable["cpu"] = std::to_string(4 + random.below(8));
+        break;
+      case 5:
+        node.images = {{api::image_hash("image-" + std::to_string(random.below(2)) + ":latest"), 400 << 20}};
+        break;
+      default:
+        if (random.below(10) == 0) node.taints = {{"slow", "x", "PreferNoSchedule", ""}};
+    }
+    nodes[node.metadata.name] = std::make_shared<const api::Node>(node);
+    tracker.set_node(nodes[node.metadata.name]);
+  }
+  void change_something() {
+    const std::string node = node_name(static_cast<int>(random.below(26)));
+    const uint64_t what = random.below(20);
+    if (what < 8) {
+      tracker.assume(shaped(static_cast<int>(random.below(7)), "p" + std::to_string(random.below(200))), node);
+    } else if (what < 14) {
+      tracker.remove_pod("p" + std::to_string(random.below(200)));
+    } else if (what < 18) {
+      change_a_node(nodes.contains(node) ? *nodes[node] : *fresh_node(node));
+    } else if (what == 18) {
+      nodes.erase(node);
+      tracker.remove_node(node);
+    } else {
+      api::Pod repels = pod("r" + std::to_string(random.below(3)));
+      repels.metadata.labels["app"] = "r";
+      api::PodAffinityTerm term;
+      term.topology_key = "kubernetes.io/hostname";
+      term.label_selector = api::LabelSelector{{{"shape", "2"}}, {}};
+      repels.pod_anti_affinity.required.push_back(term);
+      random.below(2) == 0 ? tracker.assume(repels, node) : tracker.remove_pod(repels.metadata.uid);
+    }
+  }
+  SeededRandom random{17};
+  std::map<std::string, std::shared_ptr<const api::Node>> nodes;
+};
+
+TEST_F(KeptChoices, AreWhatAWholeDecisionWouldSay) {
+  size_t some = 0;
+  for (int round = 0; round < 4000; ++round) {
+    for (uint64_t changes = random.below(4); changes > 0; --changes) change_something();
+    // All seven shapes take turns, more than are kept; mostly few of them.
+    const int shape = static_cast<int>(random.below(10) == 0 ? random.below(7) : random.below(3));
+    const api::Pod wanted = shaped(shape, "new");
+    const allocation::NodeChoice kept = tracker.choose(wanted, {});
+    const std::string text = text_of(kept);
+    some += kept.nodes.empty() ? 0 : 1;
+    ASSERT_EQ(text, text_of(tracker.choose(wanted, tracker.all_nodes()))) << "round " << round << ", shape " << shape;
+  }
+  EXPECT_GT(some, 2000u);
+}
+
+TEST_F(KeptChoices, ChangesThatWereForgottenAreNotMissed) {
+  const api::Pod wanted = shaped(0, "new");
+  EXPECT_EQ(tracker.choose(wanted, {}).nodes.size(), 26u) << "24, n1 and n2";
+  // More changes of one node than the cluster remembers, after one of another.
+  tracker.assume(shaped(2, "big-1"), "w100");
+  tracker.assume(shaped(2, "big-2"), "w100");
+  tracker.assume(shaped(2, "big-3"), "w100");
+  for (size_t i = 0; i < placement::Cluster::kMaxLog; ++i) {
+    tracker.assume(shaped(0, "p"), "w101");
+    tracker.remove_pod("p");
+  }
+  EXPECT_EQ(text_of(tracker.choose(wanted, {})), text_of(tracker.choose(wanted, tracker.all_nodes())));
 }
 
 }  // namespace dra::manager::node_tracker_test

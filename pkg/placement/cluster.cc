@@ -91,6 +91,14 @@ void Cluster::count_images(const api::Node& node, int change) {
     if ((images_[image.name_hash] += static_cast<uint32_t>(change)) == 0) images_.erase(image.name_hash);
 }
 
+void Cluster::log_change(NodeIndex node) {
+  if (log_.size() >= kMaxLog) {
+    log_.erase(log_.begin(), log_.begin() + kMaxLog / 2);
+    first_change_ += kMaxLog / 2;
+  }
+  log_.push_back(node);
+}
+
 void Cluster::set_node(std::shared_ptr<const api::Node> node) {
   const NodeIndex slot = slot_of(node->metadata.name);
   NodeRow& row = rows_[slot];
@@ -104,6 +112,8 @@ void Cluster::set_node(std::shared_ptr<const api::Node> node) {
     count_images(*before, -1);
   }
   if (!row.known) order_stale_ = true;
+  if (!before || before->images != node->images) ++nodes_version_;
+  log_change(slot);
   row.known = true;
   row.unschedulable = node->unschedulable;
   row.deleting = node->metadata.deleting();
@@ -131,6 +141,7 @@ void Cluster::remove_node(std::string_view name) {
   row.known = false;
   rest_[*found].node.reset();
   order_stale_ = true;
+  ++nodes_version_;
   drop_slot_if_unused(*found);
 }
 
@@ -150,6 +161,7 @@ void Cluster::count_claims(const PlacedPod& pod, int64_t sign) {
 void Cluster::count(PlacedPod& pod, int64_t sign) {
   NodeRow& row = rows_[pod.node];
   NodeRest& rest = rest_[pod.node];
+  log_change(pod.node);
   add_to(row.used_cpu, pod.charge.cpu, sign);
   add_to(row.used_memory, pod.charge.memory, sign);
   add_to(row.used_ephemeral_storage, pod.charge.ephemeral_storage, sign);
@@ -278,6 +290,13 @@ const api::StringMap& Cluster::namespace_labels(const std::string& name) const {
   static const api::StringMap kNone;
   const auto found = namespaces_.find(name);
   return found == namespaces_.end() ? kNone : found->second;
+}
+
+bool Cluster::has_soft_taints() const {
+  return std::any_of(taint_sets_.begin(), taint_sets_.end(), [](const TaintSet& set) {
+    return std::any_of(set.taints.begin(), set.taints.end(),
+                       [](const api::Taint& taint) { return taint.effect == "PreferNoSchedule"; });
+  });
 }
 
 void Cluster::begin_decision() const {

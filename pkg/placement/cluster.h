@@ -99,6 +99,14 @@ class Cluster {
   size_t slots() const { return rows_.size(); }                     // every NodeIndex is below
   // Grows when a NodeIndex is reused for another name. At least 1.
   uint64_t slots_version() const { return slots_version_; }
+  // Grows when the set of nodes, their names or their images change: then results for all nodes are outdated. Every
+  // other change concerns one node and is in the log.
+  uint64_t nodes_version() const { return nodes_version_ + slots_version_; }
+  // The number of changes of single nodes so far. The log has those from first_change() on.
+  uint64_t changes() const { return first_change_ + log_.size(); }
+  uint64_t first_change() const { return first_change_; }
+  NodeIndex change(uint64_t n) const { return log_[n - first_change_]; }
+  static constexpr size_t kMaxLog = 4096;  // then the older half is dropped
   const NodeRow& row(NodeIndex node) const { return rows_[node]; }
   const NodeRest& rest(NodeIndex node) const { return rest_[node]; }
   const std::vector<api::Taint>& taints(uint32_t set) const { return taint_sets_[set].taints; }
@@ -110,6 +118,8 @@ class Cluster {
 
   // Labels of a namespace; empty when it is not known.
   const api::StringMap& namespace_labels(const std::string& name) const;
+  // Some node has a PreferNoSchedule taint: then the score of each node depends on all others.
+  bool has_soft_taints() const;
   const std::map<std::string, api::StringMap>& namespaces() const { return namespaces_; }
   const AffinityTerms& terms() const { return terms_; }
 
@@ -135,6 +145,7 @@ class Cluster {
   uint32_t acquire_taints(const std::vector<api::Taint>& taints);
   void release_taints(uint32_t set);
   void count_images(const api::Node& node, int change);
+  void log_change(NodeIndex node);
   void count(PlacedPod& pod, int64_t sign);
   void count_claims(const PlacedPod& pod, int64_t sign);
 
@@ -143,6 +154,9 @@ class Cluster {
   std::unordered_map<std::string, NodeIndex, StringHash, std::equal_to<>> by_name_;
   std::vector<NodeIndex> free_;
   uint64_t slots_version_ = 1;
+  uint64_t nodes_version_ = 0;
+  std::vector<NodeIndex> log_;
+  uint64_t first_change_ = 0;
   mutable std::vector<NodeIndex> ordered_;
   mutable bool order_stale_ = false;
   std::vector<TaintSet> taint_sets_;

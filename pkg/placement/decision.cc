@@ -246,21 +246,24 @@ bool Decision::depends_on_pods() const {
   });
 }
 
+bool depends_on_capacity(Plugin plugin) {
+  switch (plugin) {
+    case Plugin::kNone:
+    case Plugin::kNodeDeletion:
+    case Plugin::kNodeUnschedulable:
+    case Plugin::kNodeName:
+    case Plugin::kTaintToleration:
+    case Plugin::kNodeAffinity:
+      return false;
+    default:
+      return true;
+  }
+}
+
 bool Decision::depends_on_capacity() const {
   if (error || pod_refused_by != Plugin::kNone) return true;
-  return std::any_of(verdicts.begin(), verdicts.end(), [](const Verdict& verdict) {
-    switch (verdict.plugin) {
-      case Plugin::kNone:
-      case Plugin::kNodeDeletion:
-      case Plugin::kNodeUnschedulable:
-      case Plugin::kNodeName:
-      case Plugin::kTaintToleration:
-      case Plugin::kNodeAffinity:
-        return false;
-      default:
-        return true;
-    }
-  });
+  return std::any_of(verdicts.begin(), verdicts.end(),
+                     [](const Verdict& verdict) { return placement::depends_on_capacity(verdict.plugin); });
 }
 
 VolumePlan plan_on(NodeIndex node, Decision decision) {

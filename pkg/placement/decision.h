@@ -132,4 +132,9 @@ Decision decide(const Cluster& cluster, const PodNeeds& needs, const DecisionOpt
 // What this decision would do about the pod's volumes on the node (made with keep_plans).
 VolumePlan plan_on(NodeIndex node, Decision decision);
 
+// A pod that leaves may change this plugin's verdict.
+bool depends_on_capacity(Plugin plugin);
+// The pod has no spreading constraints of its own, and its services or its controller make the default ones apply.
+bool is_spread_by_default(const Cluster& cluster, const api::Pod& pod);
+
 }  // namespace dra::placement

@@ -134,26 +134,36 @@ Write write_delete(Kind kind, const api::ObjectMeta& metadata, std::string purpo
   return write;
 }
 
-Write write_claim_statuses(const api::Pod& pod, const std::vector<api::PodResourceClaimStatus>& statuses,
-                           const std::string& nominated_node, std::string purpose) {
+namespace {
+
+Json claim_statuses_json(const std::vector<api::PodResourceClaimStatus>& statuses) {
   Json list = Json::array();
   for (const api::PodResourceClaimStatus& status : statuses) {
     Json entry{{"name", status.name}};
     if (status.resource_claim_name) entry["resourceClaimName"] = *status.resource_claim_name;
     list.push_back(std::move(entry));
   }
-  Json pod_status{{"resourceClaimStatuses", std::move(list)}};
-  if (!nominated_node.empty()) pod_status["nominatedNodeName"] = nominated_node;
+  return list;
+}
+
+}  // namespace
+
+Write write_claim_statuses(const api::Pod& pod, const std::vector<api::PodResourceClaimStatus>& statuses,
+                           std::string purpose) {
+  return apply_pod_status(pod, "", std::move(purpose), {{"resourceClaimStatuses", claim_statuses_json(statuses)}});
+}
+
+Write write_claim_statuses_and_node(const api::Pod& pod, const std::vector<api::PodResourceClaimStatus>& statuses,
+                                    const std::optional<std::string>& nominate, std::string purpose) {
+  Json status{{"resourceClaimStatuses", claim_statuses_json(statuses)}};
+  if (nominate) status["nominatedNodeName"] = nominate->empty() ? Json(nullptr) : Json(*nominate);
   Write write;
-  write.verb = Verb::kApply;
+  write.verb = Verb::kMergePatch;
   write.object = ref_of(pod);
   write.subresource = "status";
+  write.resource_version = pod.metadata.resource_version;
   write.purpose = std::move(purpose);
-  write.body =
-      dumped({{"apiVersion", "v1"},
-              {"kind", "Pod"},
-              {"metadata", {{"name", pod.metadata.name}, {"namespace", pod.metadata.ns}, {"uid", pod.metadata.uid}}},
-              {"status", std::move(pod_status)}});
+  write.body = dumped({{"metadata", preconditions(pod.metadata)}, {"status", std::move(status)}});
   return write;
 }
 

@@ -35,10 +35,15 @@ Write write_metadata(const api::ResourceClaim& claim, const std::vector<std::str
                      const std::map<std::string, std::optional<std::string>>& annotations, std::string purpose);
 Write write_delete(Kind kind, const api::ObjectMeta& metadata, std::string purpose);
 
-// status.resourceClaimStatuses of a pod, complete, and status.nominatedNodeName (empty: none, and ours is cleared),
-// by server-side apply; pinned to the pod's uid.
+// status.resourceClaimStatuses of a pod, complete, by server-side apply; pinned to the pod's uid, because others may
+// write the status at the same time.
 Write write_claim_statuses(const api::Pod& pod, const std::vector<api::PodResourceClaimStatus>& statuses,
-                           const std::string& nominated_node, std::string purpose);
+                           std::string purpose);
+// The same for a gated pod, whose status nobody else has a reason to write: a merge patch of this
+// version of the pod, which costs the server less (docs/decisions/which-write.md). `nominate` is
+// status.nominatedNodeName: empty removes it, nullopt leaves it as it is.
+Write write_claim_statuses_and_node(const api::Pod& pod, const std::vector<api::PodResourceClaimStatus>& statuses,
+                                    const std::optional<std::string>& nominate, std::string purpose);
 // The claim for an entry of the pod, from its template. `name` is the claim's name.
 Write write_generated_claim(const api::Pod& pod, const std::string& entry,
                             const api::ResourceClaimTemplate& claim_template, const std::string& name,

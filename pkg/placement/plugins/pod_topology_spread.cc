@@ -211,6 +211,10 @@ void add_spread_scores(const std::vector<int64_t>& raw, const std::vector<uint8_
 
 }  // namespace
 
+bool is_spread_by_default(const Cluster& cluster, const api::Pod& pod) {
+  return pod.topology_spread.empty() && !default_rules(cluster.workloads, pod.metadata).empty();
+}
+
 void score_topology_spread(const Attempt& attempt, Scores& scores) {
   const api::Pod& pod = attempt.pod();
   const bool own = !pod.topology_spread.empty();
