@@ -303,7 +303,8 @@ struct Serving::Core : std::enable_shared_from_this<Core> {
 Serving::Serving(std::shared_ptr<Core> core) : core_(std::move(core)) {}
 
 Serving::~Serving() {
-  core_->front.stop();
+  // In a task: the thread may not have come to run() yet, which would undo an earlier stop().
+  core_->front.post([core = core_.get()] { core->front.stop(); });
   if (core_->thread.joinable()) core_->thread.join();
   core_->asked.clear();
   core_->next_beat = {};

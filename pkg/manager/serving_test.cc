@@ -142,6 +142,14 @@ class ServingTest : public ::testing::Test {
   std::unique_ptr<Serving> serving_;
 };
 
+// A process that is told to stop at its very start must end: the thread of the ports may not run yet.
+TEST_F(ServingTest, EndsHoweverShortlyAfterItsStart) {
+  for (int i = 0; i < 50; ++i) {
+    serve();
+    serving_.reset();
+  }
+}
+
 // Clients may read metrics as often as they like: they are computed once a second.
 TEST_F(ServingTest, MetricsAreComputedOnceASecond) {
   int computed = 0;
