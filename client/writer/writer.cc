@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "client/informer/wire.h"
 #include "pkg/base/strings.h"
 
 namespace dra::client {
@@ -16,6 +17,12 @@ std::string resource_key(const Resource& resource) {
 // without a name gets its name from the server.
 bool is_answer_for(const ObjectPath& asked, const Entry& entry) {
   return entry.ns() == asked.ns && (asked.name.empty() || entry.name() == asked.name);
+}
+
+// The store has this very version of the object.
+bool is_known(const ObjectStore& store, const Entry& entry) {
+  const Entry* known = store.find(entry.key());
+  return known != nullptr && known->uid() == entry.uid() && known->revision == entry.revision;
 }
 
 // A write with such an answer may or may not have been performed.
@@ -92,6 +99,16 @@ Result<Written> Writer::written(const WriteRequest& write, std::string body) {
     if (any) result.revision = parse_revision(any->metadata.resource_version).value_or(0);
     return result;
   }
+  if (write.verb != WriteVerb::kDelete) {
+    // The watch is often faster than the answer. Then the store ignores the answer (law 1), so only read which it is.
+    const Result<Entry> head = identify(result.object);
+    if (head && known->store->synced() && head->revision <= known->store->stream_revision()) {
+      if (!is_answer_for(write.object, *head)) return answer_of_another(write.object, *head);
+      result.revision = head->revision;
+      result.unchanged = is_known(*known->store, *head);
+      return result;
+    }
+  }
   auto entry = known->type.decode(result.object);
   // pods/binding answers with a Status, and a deletion may too: then only the watch shows the change.
   if (!entry) return result;
@@ -100,8 +117,7 @@ Result<Written> Writer::written(const WriteRequest& write, std::string body) {
   // A deletion may return the last state of the object: only the watch or a live GET shows that it is gone.
   const bool waits_for_finalizers = any && any->metadata.deleting() && !any->metadata.finalizers.empty();
   if (write.verb == WriteVerb::kDelete && !waits_for_finalizers) return result;
-  const Entry* before = known->store->find(entry->key());
-  result.unchanged = before != nullptr && before->uid() == entry->uid() && before->revision == entry->revision;
+  result.unchanged = is_known(*known->store, *entry);
   known->store->answer(std::move(*entry));
   return result;
 }

@@ -85,6 +85,34 @@ TEST(Writer, AnAnswerIsInTheStoreBeforeTheCallerIsTold) {
   EXPECT_EQ(w.outcome(World::patch("a", "y")), "unchanged");
 }
 
+TEST(Writer, AnAnswerThatTheWatchOvertookIsNotReadAgain) {
+  World w;
+  w.put("a", "x");
+  w.reactor.run_until_idle();
+  ObjectType counting = w.informer->type();
+  int read = 0;
+  counting.decode = [&, decode = counting.decode](std::string_view text) {
+    ++read;
+    return decode(text);
+  };
+  w.writer.register_store(kLeases, counting, w.informer->core());
+  w.network.set_plan([](const Request&, bool) {
+    Fault fault;
+    fault.delay_answer = 1s;
+    return fault;
+  });
+  const Result<Written> answer = w.run(World::patch("a", "y"));
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->revision, w.informer->core().stream_revision());
+  EXPECT_TRUE(answer->unchanged) << "no event will follow";
+  EXPECT_EQ(w.holder("a"), "y");
+  EXPECT_EQ(read, 0);
+  w.informer->stop();
+  ASSERT_TRUE(w.run(World::patch("a", "z")));
+  EXPECT_EQ(w.holder("a"), "z");
+  EXPECT_EQ(read, 1);
+}
+
 TEST(Writer, PreconditionsAreKeptAndNamed) {
   World w;
   w.put("a", "x");

@@ -23,6 +23,10 @@ TEST(ClockTest, Rfc3339RoundTripsAndRefusesOtherTexts) {
   EXPECT_EQ(format_rfc3339_micro(t), "2026-02-28T22:00:00.500000Z");
   ASSERT_TRUE(parse_rfc3339("2026-11-21T10:00:00Z", t));
   EXPECT_EQ(format_rfc3339(t), "2026-11-21T10:00:00Z");
+  for (const char* text : {"0000-01-02T03:04:05Z", "9999-12-31T23:59:59Z", "1970-01-01T00:00:00Z"}) {
+    ASSERT_TRUE(parse_rfc3339(text, t));
+    EXPECT_EQ(format_rfc3339(t), text);
+  }
   for (const char* bad : {"", "2026-11-21", "2026-11-21T10:00:00", "2026-13-01T00:00:00Z", "2026-11-21T24:00:00Z",
                           "2026-11-21T10:00:00.Z", "2026-11-21T10:00:00Zx"})
     EXPECT_FALSE(parse_rfc3339(bad, t)) << bad;

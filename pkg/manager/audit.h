@@ -26,8 +26,8 @@ class Audit {
  public:
   static constexpr size_t kWorkAPiece = 4'000;  // devices and holders; a few hundred nanoseconds each
   static constexpr size_t kClaimsAPiece = 500;
-  static constexpr size_t kDevicesAPiece = 500;     // of slices read anew; a few microseconds each
-  static constexpr size_t kDevicesACycle = 20'000;  // of slices read anew
+  static constexpr size_t kDevicesAPiece = 500;    // of slices read anew; a few microseconds each
+  static constexpr size_t kDevicesACycle = 5'000;  // of slices read anew
 
   // Everything must outlive the audit.
   Audit(Reactor& reactor, const inventory::Inventory& inventory, const Stores& stores, Instruments& instruments,

@@ -164,6 +164,22 @@ TEST(Writes, CarryTheirPreconditionsInTheBody) {
           "gone"));
 }
 
+TEST(Writes, TextsAreThoseOfAWholeJsonLibrary) {
+  api::ResourceClaim claim;
+  claim.metadata.name = "c";
+  claim.metadata.uid = "u\"\\/\n";
+  claim.metadata.resource_version = std::string("\0\x01\x1f\x7f", 4);
+  const std::vector<std::string> finalizers{"plain ~!", "h\xc3\xb6hle", "broken\xff\xc3", ""};
+  const Write write = write_metadata(claim, finalizers, {{"k\xe2\x82\xac", "v\t"}, {"gone", std::nullopt}}, "x");
+  Json expected{{"uid", claim.metadata.uid},
+                {"resourceVersion", claim.metadata.resource_version},
+                {"finalizers", finalizers},
+                {"annotations", {{"k\xe2\x82\xac", "v\t"}, {"gone", nullptr}}}};
+  EXPECT_EQ(write.body, Json({{"metadata", expected}}).dump(-1, ' ', false, Json::error_handler_t::replace));
+  EXPECT_EQ(Json::parse(write_deallocation(claim, "x").body)["status"].dump(),
+            R"({"allocation":null,"reservedFor":null})");
+}
+
 TEST(Writes, ParametersGoIntoAnAllocationByteForByte) {
   api::ResourceClaim claim;
   claim.metadata.name = "c";

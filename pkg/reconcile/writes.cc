@@ -16,8 +16,41 @@ namespace {
 using Json = nlohmann::json;
 
 // dump() that never throws: names come from an API server, but a byte that is not UTF-8 must not end the process.
+void append_scalar(std::string& out, const Json& json) {
+  out += json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void append_text(std::string& out, const std::string& text) {
+  const bool plain =
+      std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+  if (!plain) return append_scalar(out, Json(text));
+  out += '"';
+  out += text;
+  out += '"';
+}
+
+void append_json(std::string& out, const Json& json) {
+  if (json.is_string()) return append_text(out, json.get_ref<const std::string&>());
+  if (!json.is_structured()) return append_scalar(out, json);
+  out += json.is_object() ? '{' : '[';
+  const size_t begin = out.size();
+  for (auto member = json.begin(); member != json.end(); ++member) {
+    if (out.size() != begin) out += ',';
+    if (json.is_object()) {
+      append_text(out, member.key());
+      out += ':';
+    }
+    append_json(out, *member);
+  }
+  out += json.is_object() ? '}' : ']';
+}
+
+// The text of dump(), several times as fast: nearly all strings of a write are plain ASCII, which dump() decodes as
+// UTF-8 byte by byte.
 std::string dumped(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string out;
+  append_json(out, json);
+  return out;
 }
 
 Json preconditions(const api::ObjectMeta& metadata) {
