@@ -81,20 +81,39 @@ size_t ObjectStore::size() const {
   return count;
 }
 
-void ObjectStore::replace(std::vector<Entry> entries, uint64_t revision) {
-  std::vector<std::string> keys;
+// A new list of many objects mostly has the versions that are known: only the others cost more than a comparison.
+std::vector<Entry> ObjectStore::replace(std::vector<Entry> entries, uint64_t revision) {
+  const bool rewound = synced_ && revision < revision_;
   Map fresh;
   for (Entry& entry : entries) {
     std::string key = entry.key();
-    keys.push_back(key);
-    fresh.insert_or_assign(std::move(key), std::move(entry));
+    fresh.insert_or_assign(fresh.end(), std::move(key), std::move(entry));  // mostly in order
   }
-  for (const auto& [key, entry] : stream_) keys.push_back(key);
+  entries.clear();
+  std::vector<std::string> keys, gone;
+  auto known = stream_.begin();
+  for (auto next = fresh.begin(); next != fresh.end() || known != stream_.end();) {
+    const bool is_new = known == stream_.end() || (next != fresh.end() && next->first < known->first);
+    const bool is_gone = next == fresh.end() || (known != stream_.end() && known->first < next->first);
+    if (is_gone) {
+      keys.push_back(known->first);
+      gone.push_back((known++)->first);
+    } else if (!is_new && same_version(&known->second, &next->second)) {
+      // Numbers of a rewound history may come again: what they stand for is in the new list.
+      if (rewound) std::swap(known->second, next->second);
+      entries.push_back(std::move(next->second));
+      next = fresh.erase(next);
+      ++known;
+    } else {
+      keys.push_back((next++)->first);
+      if (!is_new) ++known;
+    }
+  }
   for (const auto& [key, entry] : answers_) keys.push_back(key);
   for (const auto& [key, entry] : absent_) keys.push_back(key);
-  bool rewound = synced_ && revision < revision_;
   transact(std::move(keys), [&] {
-    stream_ = std::move(fresh);
+    for (const std::string& key : gone) stream_.erase(key);
+    for (auto& [key, entry] : fresh) stream_.insert_or_assign(key, std::move(entry));
     if (rewound) {
       answers_.clear();
       answer_order_.clear();
@@ -105,6 +124,13 @@ void ObjectStore::replace(std::vector<Entry> entries, uint64_t revision) {
     advance(revision);
   });
   for (auto& handler : replaced_handlers_) handler();
+  return entries;
+}
+
+void ObjectStore::fill(Entry entry) {
+  DRA_CHECK(!synced_);
+  std::string key = entry.key();
+  transact({key}, [&] { stream_.insert_or_assign(std::move(key), std::move(entry)); });
 }
 
 bool ObjectStore::apply(Entry entry) {

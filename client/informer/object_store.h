@@ -45,7 +45,11 @@ class ObjectStore {
   // --- stream layer
   // The complete state at `revision`, from a list or a WatchList. A revision below the current one means that the
   // server's history was rewound; all answers are then dropped.
-  void replace(std::vector<Entry> entries, uint64_t revision);
+  // Returns the entries that it did not need, because the stream layer has the same versions: freeing many takes time.
+  std::vector<Entry> replace(std::vector<Entry> entries, uint64_t revision);
+  // Before the first replace(): an object of the list that is being read. The store is not synced before replace(),
+  // which gets the complete list; but its handlers then have less to do at once.
+  void fill(Entry entry);
   // ADDED or MODIFIED; returns false if the event is a repeat.
   bool apply(Entry entry);
   // DELETED; the revision of `entry` is that of the deletion.

@@ -122,6 +122,26 @@ TEST(ObjectStore, HandlersMayReadButNotWrite) {
 
 // A server's history of objects (create, change, delete, recreate), a stream that delivers a prefix of it with repeats
 // and relists, and answers that are true for some moment. Compared with the laws as a model.
+TEST(ObjectStore, AFirstListMayComeObjectByObject) {
+  ObjectStore store;
+  std::vector<std::string> seen;
+  store.on_stream_change(
+      [&](const EntryChange& c) { seen.push_back((c.after ? "+" : "-") + (c.after ? c.after : c.before)->name()); });
+  for (const char* name : {"a", "b", "c"}) store.fill(entry(name, name, 5));
+  EXPECT_FALSE(store.synced());
+  EXPECT_EQ(store.stream_revision(), 0u);
+  EXPECT_EQ(seen, (std::vector<std::string>{"+a", "+b", "+c"}));
+  seen.clear();
+  // The list broke off and was read again: b is gone, c is newer.
+  const std::string* kept = &store.find_in_stream("ns/a")->uid();
+  const auto unneeded = store.replace({entry("a", "a", 5), entry("c", "c", 6), entry("d", "d", 7)}, 8);
+  EXPECT_TRUE(store.synced());
+  EXPECT_EQ(seen, (std::vector<std::string>{"-b", "+c", "+d"}));
+  EXPECT_EQ(unneeded.size(), 1u) << "a has not changed";
+  EXPECT_EQ(&store.find_in_stream("ns/a")->uid(), kept);
+  EXPECT_EQ(store.find_in_stream("ns/b"), nullptr);
+}
+
 TEST(ObjectStore, LawsHoldForRandomInterleavings) {
   for (uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

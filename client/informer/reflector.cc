@@ -187,6 +187,7 @@ void Reflector::on_initial_event(WatchEvent event) {
   if (event.type == WatchEvent::Type::kDeleted) {
     collected_.erase(key);
   } else if (collected_.size() + collected_unreadable_.size() < options_.max_objects || collected_.count(key) > 0) {
+    if (!store_.synced()) store_.fill(*entry);
     collected_.insert_or_assign(std::move(key), std::move(*entry));
   } else {
     retry_later(Error(Code::kResourceExhausted, what("watch") + ": more objects than this program holds"),
@@ -482,7 +483,8 @@ void Reflector::install(std::vector<Entry> entries, uint64_t revision, bool abse
   if (trouble_left) set_unreadable(unreadable);
   if (trouble_left) keep_unreadable(entries);
   const uint64_t mine = generation_;
-  store_.replace(std::move(entries), revision);
+  auto unneeded = std::make_shared<std::vector<Entry>>(store_.replace(std::move(entries), revision));
+  if (!unneeded->empty()) reactor_.offload([unneeded = std::move(unneeded)] { unneeded->clear(); }, [] {});
   if (!trouble_left && mine == generation_) set_unreadable({});
   for (auto& done : waiting) done();
 }

@@ -123,8 +123,8 @@ TEST_F(AuditTest, DriftIsCounted) {
 }
 
 TEST_F(AuditTest, EverySliceIsReadAnewInTurn) {
-  for (int i = 0; i < 100; ++i) slice(400, true, "pool-" + std::to_string(100 + i));
-  slice(401, false, "pool-177");  // the inventory was not updated
+  for (int i = 0; i < 100; ++i) slice(100, true, "pool-" + std::to_string(100 + i));
+  slice(101, false, "pool-177");  // the inventory was not updated
   audit.run();
   EXPECT_TRUE(says("dra_audit_differences_total 0"));
   audit.run();
