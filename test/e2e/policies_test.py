@@ -69,7 +69,8 @@ def set_up(cluster, helm):
         admin.create(rbac + "clusterrolebindings", {"metadata": {"name": user}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "all"},
                                                     "subjects": [{"kind": "User", "name": user, "apiGroup": "rbac.authorization.k8s.io"}]})
     done = subprocess.run([helm, "install", "r", "charts/dra-controller-manager", "-n", NAME, "--create-namespace", "--set-json", 'policies.actions=["Deny"]',
-                           "--set", "claimTemplates=own", "--set", "scheduling.mode=bind", "--set", "scheduling.names={ours}", "--set", "deviceTaintEviction=own"],
+                           "--set", "claimTemplates=own", "--set", "scheduling.mode=bind", "--set", "scheduling.names={ours}", "--set", "deviceTaintEviction=own",
+                           "--set", "recreatePinnedPods=on"],
                           cwd=sandbox.ROOT, env={**os.environ, "KUBECONFIG": cluster.kubeconfig("admin")}, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     admin.create(rbac + "clusterrolebindings", {"metadata": {"name": "lifters"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": NAME + ":lift"},
@@ -111,6 +112,20 @@ def tenants_write_no_marks(t):
     t.allowed(t.admin, "PATCH", PODS + "/victim/status", {"status": {"phase": "Pending"}}, MERGE)
 
 
+def tenants_write_their_requests(t):
+    """The annotations by which users ask for something are theirs, whoever copies them: controllers of workloads and of claims do."""
+    wanted = {"dra-controller-manager/group": "4", "dra-controller-manager/topology-required": "example.com/spine",
+              "dra-controller-manager/topology-preferred": "example.com/rack", "dra-controller-manager/prefer": "same:resource.kubernetes.io/pcieRoot"}
+    t.allowed(t.tenant, "POST", PODS + "?dryRun=All", pod("asks", annotations=wanted))
+    t.allowed(t.tenant, "POST", CLAIMS, claim("asks", annotations=wanted))
+    t.allowed(t.tenant, "PATCH", CLAIMS + "/asks", {"metadata": {"annotations": {name: None for name in wanted}}}, MERGE)
+    t.allowed(t.tenant, "DELETE", CLAIMS + "/asks")
+    t.allowed(t.tenant, "POST", TEMPLATES + "?dryRun=All",
+              {**rest.template("asks"), "spec": {"metadata": {"annotations": wanted}, **rest.template("asks")["spec"]}})
+    t.refused("dra-controller-manager/proven is written by dra-controller-manager alone", t.tenant, "POST", CLAIMS,
+              claim("both", annotations={**wanted, MARK: "uid/hash"}))
+
+
 def tenants_lift_no_gates(t):
     t.allowed(t.tenant, "POST", PODS, pod("gated", [GATE, "example.com/other"]))
     said = "is lifted by dra-controller-manager"
@@ -143,6 +158,8 @@ def a_stolen_token_does_little(t, cluster):
     t.refused("is nothing that dra-controller-manager does", ours, "PATCH", one + "/ephemeralcontainers",
               {"spec": {"ephemeralContainers": [{"name": "e", "image": "evil"}]}}, "application/strategic-merge-patch+json")
     t.refused("deletes only pods that use claims", ours, "DELETE", one)
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "a"}}
+    t.allowed(ours, "POST", one + "/eviction?dryRun=All", {**eviction, "deleteOptions": {"dryRun": ["All"]}})  # recreatePinnedPods=on
     t.refused("changes only claim names", ours, "PATCH", one + "/status", {"status": {"phase": "Failed"}}, MERGE)
     t.refused("creates only claims of pods", ours, "POST", CLAIMS, claim("made"))
     t.refused("deletes only claims of pods", ours, "DELETE", CLAIMS + "/plain")
@@ -379,6 +396,7 @@ def main():
         set_up(cluster, helm)
         t = Checks(cluster)
         tenants_write_no_marks(t)
+        tenants_write_their_requests(t)
         tenants_lift_no_gates(t)
         a_stolen_token_does_little(t, cluster)
         the_manager_works_under_them(t, cluster, program)

@@ -136,6 +136,24 @@ class Chart(unittest.TestCase):
         self.assertEqual(status, 0, errors)
         return objects(text)
 
+    def test_the_policy_on_the_manager_allows_what_its_roles_grant(self):
+        """Admission and RBAC are two lists of the same writes: what a role grants on pods and claims, the policy `self` must know."""
+        verbs = {"create": "CREATE", "patch": "UPDATE", "update": "UPDATE", "delete": "DELETE"}
+        for helm in HELMS:
+            for settings in ([], BIND, [*BIND, 'recreatePinnedPods="on"', 'claimTemplates="own"', 'deviceTaintEviction="own"']):
+                made = self.rendered(helm, *settings, served=(POLICIES, CLASSES))
+                text = made["ValidatingAdmissionPolicy", "dra-controller-manager.self"]
+                known = set(re.findall(r"'([A-Z]+ [a-z/]+)'", re.search(r"variables\.what in \[(.*?)\]", text, re.DOTALL).group(1)))
+                granted = set()
+                for (kind, _), role in made.items():
+                    if kind not in ("ClusterRole", "Role"):
+                        continue
+                    for resources, allowed in re.findall(r'resources: \[(.*?)\]\n\s*verbs: \[(.*?)\]', role):
+                        granted |= {f"{verbs[verb]} {resource}" for resource in re.findall(r'"([^"]+)"', resources) for verb in re.findall(r'"(\w+)"', allowed)
+                                    if verb in verbs and re.fullmatch(r"pods(/.*)?|resourceclaims(/status)?", resource)}
+                self.assertGreater(len(granted), 3, "the test no longer reads the roles")
+                self.assertEqual(granted - known, set(), settings)
+
     def test_no_opt_in_policy_matches_pods_that_are_not_opted_in(self):
         """A policy that cannot be evaluated refuses what it matches, so each never matches excluded namespaces, and others by label."""
         for helm in HELMS:
