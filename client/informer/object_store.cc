@@ -62,6 +62,7 @@ std::vector<const Entry*> ObjectStore::stream_after(std::string_view key, size_t
 }
 
 void ObjectStore::for_each(const std::function<void(const Entry&)>& f) const {
+  if (answers_.empty() && absent_.empty()) return for_each_in_stream(f);
   // Walks both layers together in key order; visits a key in both layers once.
   auto s = stream_.begin();
   auto a = answers_.begin();

@@ -45,6 +45,8 @@ constexpr std::string_view kClaimMaker = "claimtemplate";
 // Per decision about devices. A selector that takes longer is evaluated in a slice of its own, 20 ms at most.
 constexpr uint64_t kSliceSteps = 20'000;
 constexpr Duration kSliceTime = std::chrono::milliseconds(6);
+// Objects that are looked at in one task; some 10 microseconds each.
+constexpr size_t kLooksAPiece = 500;
 
 }  // namespace
 
@@ -521,21 +523,39 @@ struct Manager::Impl {
 
   // Pods that have devices of one node and are not bound yet count on that node, whoever decided it.
   void recall_nodes() {
-    for (const auto& claim : stores.claims->list()) {
-      const std::string* node = claim->status.allocation ? api::only_node(*claim->status.allocation) : nullptr;
-      if (!node) continue;
-      for (const api::ResourceClaimConsumerReference& consumer : claim->status.reserved_for) {
-        if (!consumer.api_group.empty() || consumer.resource != "pods") continue;
-        const auto pod = stores.pods->get(claim->metadata.ns + "/" + consumer.name);
-        if (pod && pod->metadata.uid == consumer.uid) nodes.assume(*pod, *node);
+    for (const auto& pod : stores.pods->list()) {
+      if (!pod->node_name.empty()) continue;  // most are bound
+      for (const api::ResourceClaim* claim : view.claims_reserved_for(pod->metadata.uid)) {
+        const std::string* node = claim->status.allocation ? api::only_node(*claim->status.allocation) : nullptr;
+        if (node && claim->metadata.ns == pod->metadata.ns) nodes.assume(*pod, *node);
       }
     }
   }
 
+  // In portions, so that no task of the main thread takes long. The runner gathers until the last one.
   void look_at_everything() {
-    for (const auto& pod : stores.pods->list()) runner.pod_changed(nullptr, pod.get());
-    for (const auto& claim : stores.claims->list()) runner.claim_changed(nullptr, claim.get());
+    look = {look.number + 1, stores.pods->list(), stores.claims->list()};
     for (const api::DeviceTaintRule* rule : view.taint_rules()) runner.taint_rule_changed(nullptr, rule);
+    runner.gather(true);
+    look_at_some();
+  }
+
+  void look_at_some() {
+    size_t left = kLooksAPiece;
+    for (; look.next_pod < look.pods.size() && left > 0; ++look.next_pod, --left)
+      // An object that changed meanwhile is looked at as it is now.
+      if (const auto pod = stores.pods->get(look.pods[look.next_pod]->metadata.key()))
+        runner.pod_changed(nullptr, pod.get());
+    for (; look.next_claim < look.claims.size() && left > 0; ++look.next_claim, --left)
+      if (const auto claim = stores.claims->get(look.claims[look.next_claim]->metadata.key()))
+        runner.claim_changed(nullptr, claim.get());
+    if (look.next_pod == look.pods.size() && look.next_claim == look.claims.size()) {
+      look = {look.number, {}, {}};
+      return runner.gather(false);
+    }
+    reactor.post([this, number = look.number, alive = std::weak_ptr<bool>(alive_token)] {
+      if (!alive.expired() && number == look.number && runner.running()) look_at_some();
+    });
   }
 
   void look_at_everything_again() {
@@ -685,6 +705,14 @@ struct Manager::Impl {
   bool wants_lead = false;
   bool stopped = false;
   uint64_t term = 0;
+  struct Look {  // look_at_everything() under way
+    uint64_t number = 0;
+    std::vector<client::ObjectPtr<api::Pod>> pods;
+    std::vector<client::ObjectPtr<api::ResourceClaim>> claims;
+    size_t next_pod = 0;
+    size_t next_claim = 0;
+  };
+  Look look;
   std::shared_ptr<bool> alive_token = std::make_shared<bool>(true);
 };
 

@@ -63,8 +63,13 @@ void Runner::start() {
   schedule();
 }
 
+void Runner::gather(bool on) {
+  gathering_ = on;
+  schedule();
+}
+
 void Runner::stop() {
-  running_ = false;
+  running_ = gathering_ = false;
   // The next start() looks at everything, so nothing may pile up until then.
   for (const auto& [at, held] : paused_) held.first->queue->done(held.second);
   paused_.clear();
@@ -169,7 +174,7 @@ void Runner::schedule() {
 
 queue::Pump::Next Runner::next() {
   queue::Pump::Next next;
-  if (!running_) return next;
+  if (!running_ || gathering_) return next;
   const auto due_at = [&next](std::optional<MonoTime> at) {
     if (at && (!next.due || *at < *next.due)) next.due = at;
   };
@@ -207,7 +212,7 @@ void Runner::resume_paused() {
 
 void Runner::run_some() {
   const MonoTime until = reactor_.clock().mono_now() + kTaskTime;
-  for (size_t ran = 0; running_ && ran < kPassesPerTask && runs_.size() < kMaxRuns; ++ran) {
+  for (size_t ran = 0; running_ && !gathering_ && ran < kPassesPerTask && runs_.size() < kMaxRuns; ++ran) {
     if (ran > 0 && reactor_.clock().mono_now() >= until) break;
     bool any = false;
     for (size_t i = 0; i < controllers_.size() && !any; ++i) {

@@ -79,6 +79,8 @@ class Runner {
   void start();
   void stop();
   bool running() const { return running_; }
+  // While it gathers, changes enqueue keys and none is run: so that keys of many changes run by priority.
+  void gather(bool on);
   // While a controller is paused it runs no reconcile and begins no write; its keys wait. May be called before add().
   void hold_back(std::string_view controller, bool held);
   // No reconcile under way, no key ready.
@@ -174,6 +176,7 @@ class Runner {
   std::vector<std::unique_ptr<ControllerQueue>> controllers_;
   size_t next_controller_ = 0;
   bool running_ = false;
+  bool gathering_ = false;
   std::set<std::string, std::less<>> blocked_;
   uint64_t next_id_ = 1;
   uint64_t passes_run_ = 0, writes_ = 0;

@@ -515,6 +515,24 @@ TEST_F(RunnerTest, PodsOfANamespaceRunByPriority) {
   EXPECT_EQ(scripted.passes, (std::vector<std::string>{"pod:d/b", "pod:d/c", "pod:d/a"}));
 }
 
+TEST_F(RunnerTest, KeysThatAreGatheredRunTogetherByPriority) {
+  runner.gather(true);
+  for (const auto& [name, priority] : std::map<std::string, int>{{"a", 0}, {"b", 100}}) {
+    auto pod = std::make_shared<api::Pod>();
+    pod->metadata.ns = "d";
+    pod->metadata.name = name;
+    pod->metadata.uid = name + "-uid";
+    pod->priority = priority;
+    pods_core.answer(entry_of(name, name + "-uid", 5, pod));
+    poke(name);
+    reactor.run_until_idle();
+    EXPECT_TRUE(scripted.passes.empty());
+  }
+  runner.gather(false);
+  reactor.run_until_idle();
+  EXPECT_EQ(scripted.passes, (std::vector<std::string>{"pod:d/b", "pod:d/a"}));
+}
+
 // 5,000 pods with equal requests: a change that helps none of them runs one, one that helps three runs four.
 TEST_F(RunnerTest, OfWaitingPodsOfAShapeOneIsTriedAndTheNextWhenItFits) {
   size_t devices = 0;

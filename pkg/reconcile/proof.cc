@@ -23,7 +23,9 @@ class Bytes {
     bytes_ += text;
   }
   void feed(uint64_t number) {
-    for (int i = 0; i < 8; ++i) bytes_ += static_cast<char>(number >> (8 * i));
+    char bytes[8];
+    for (int i = 0; i < 8; ++i) bytes[i] = static_cast<char>(number >> (8 * i));
+    bytes_.append(bytes, sizeof bytes);
   }
   void feed(const std::vector<api::NodeSelectorRequirement>& requirements) {
     feed(static_cast<uint64_t>(requirements.size()));

@@ -31,6 +31,8 @@ void append_text(std::string& out, const std::string& text) {
 
 void append_json(std::string& out, const Json& json) {
   if (json.is_string()) return append_text(out, json.get_ref<const std::string&>());
+  if (json.is_null()) return void(out += "null");
+  if (json.is_boolean()) return void(out += json.get<bool>() ? "true" : "false");
   if (!json.is_structured()) return append_scalar(out, json);
   out += json.is_object() ? '{' : '[';
   const size_t begin = out.size();
@@ -49,6 +51,7 @@ void append_json(std::string& out, const Json& json) {
 // UTF-8 byte by byte.
 std::string dumped(const Json& json) {
   std::string out;
+  out.reserve(1024);  // most writes
   append_json(out, json);
   return out;
 }
