@@ -98,7 +98,8 @@ verdict::Verdict PodReconcile::verdict_of(const std::vector<allocator::NodeId>& 
   const verdict::NameOfHolder names = [this](std::string_view uid, std::string_view driver, std::string_view pool) {
     return name_of_holder(uid, driver, pool);
   };
-  return verdict::explain({inventory_, allocator_, names}, question, findings, passed, found);
+  return verdict::explain({inventory_, allocator_, names, verdict::kNamedInSentence}, question, findings, passed,
+                          found);
 }
 
 void PodReconcile::ignore_group(const std::string& why) {
@@ -132,12 +133,12 @@ void PodReconcile::no_devices(const allocator::Request& request, const std::vect
   const std::string pins = what_pins();
   const std::string kind = verdict::kind(verdict);
   const bool nodes = verdict.main == verdict::Verdict::Main::kNodes;
+  const std::string sentence = verdict::sentence(verdict, words);
   waits(nodes ? EventReason("FailedScheduling") : EventReason("FailedAllocation"),
-        subject + verdict::sentence(verdict, words) + pins + kept_from_,
-        subject + kind + pins + (kept_from_.empty() ? "" : "kept"));
+        subject + sentence + pins + kept_from_, subject + kind + pins + (kept_from_.empty() ? "" : "kept"));
   for (const auto& claim : request.claims) {
     words.claim = claim->metadata.key();
-    complain_about(*claim, verdict::sentence(verdict, words), kind);
+    complain_about(*claim, request.claims.size() == 1 ? sentence : verdict::sentence(verdict, words), kind);
   }
   drop_nomination();
   count_failure(metric_cause(verdict));

@@ -12,7 +12,6 @@ namespace {
 constexpr size_t kMaxGroups = 4;  // of nodes, and of a request's devices
 constexpr size_t kMaxRequests = 4;
 constexpr size_t kMaxNodeNames = 3;
-constexpr size_t kMaxHolderNames = 2;
 
 std::string node_words(const NodeGroup& group) {
   std::string names;
@@ -58,7 +57,7 @@ std::string counted_out(const RequestVerdict& request, const Verdict& verdict, b
     }
     text += text.empty() ? counted(group.devices, "device") : ", " + grouped(group.devices);
     text += " " + problem_words(request, group, verdict.passed > 1);
-    if (const std::string who = holder_words(group, kMaxHolderNames); name_holders && !who.empty())
+    if (const std::string who = holder_words(group, kNamedInSentence); name_holders && !who.empty())
       text += " by " + who;
     ++shown;
   }

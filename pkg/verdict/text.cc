@@ -50,7 +50,10 @@ std::string headline(const Verdict& verdict) {
   if (verdict.main == Verdict::Main::kNodes) {
     for (const NodeGroup& group : verdict.node_groups)
       if (group.problem != NodeProblem::kDevices)
-        return text + (group.with_devices > 0 ? "the node that has the devices is out: " : "no node takes the pod: ") +
+        return text +
+               (group.with_devices == 1  ? "the node that has the devices is out: "
+                : group.with_devices > 1 ? "the nodes that have the devices are out: "
+                                         : "no node takes the pod: ") +
                group.text + ".";
     return text + "no node takes the pod.";
   }

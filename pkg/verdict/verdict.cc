@@ -44,7 +44,7 @@ DeviceProblem problem_of(const allocator::CauseCount& count) {
   }
 }
 
-DeviceGroup group_of(const allocator::CauseCount& count, const DeviceFacts& facts) {
+DeviceGroup group_of(const allocator::CauseCount& count) {
   DeviceGroup group;
   group.problem = problem_of(count);
   group.text = clean(count.example.empty() ? count.detail : count.example, kMaxDeviceText);
@@ -53,13 +53,24 @@ DeviceGroup group_of(const allocator::CauseCount& count, const DeviceFacts& fact
   group.more_holders = count.more_holders;
   group.holders_sampled = count.holders_sampled;
   for (const allocator::HeldBy& held : count.holders) {
-    Holder holder;
-    if (facts.name_of_holder) holder = facts.name_of_holder(held.claim_uid, held.driver, held.pool);
+    Holder& holder = group.holders.emplace_back();
     holder.uid = held.claim_uid;
     holder.devices = held.devices;
-    group.holders.push_back(std::move(holder));
+    holder.driver = held.driver;
+    holder.pool = held.pool;
   }
   return group;
+}
+
+void name_holders(DeviceGroup& group, const DeviceFacts& facts) {
+  size_t named = 0;
+  for (Holder& holder : group.holders) {
+    if (!facts.name_of_holder || named >= facts.most_named) return;
+    Holder known = facts.name_of_holder(holder.uid, holder.driver, holder.pool);
+    named += known.claim.empty() ? 0 : 1;
+    holder.claim = std::move(known.claim);
+    holder.pods = std::move(known.pods);
+  }
 }
 
 // The same problem and text under several keys (one counter of many sets) is one group.
@@ -130,10 +141,11 @@ RequestVerdict request_verdict(const allocator::RequestReason& reason, const Dev
     } else if (count.cause == Cause::kClassSelector) {
       out.not_selected += count.devices;
     } else if (count.devices > 0) {
-      merge_into(out.groups, group_of(count, facts));
+      merge_into(out.groups, group_of(count));
       (count.cause == Cause::kCombination ? usable : others) += count.devices;
     }
   }
+  for (DeviceGroup& group : out.groups) name_holders(group, facts);
   // Mode All wants every selected device, so any unavailable one blocks it.
   out.possible = out.wanted == 0 ? usable > 0 && others == 0 : reason.most_on_one_node >= out.wanted;
   if (usable >= out.wanted && out.wanted > 0 && !out.possible) out.most_on_one_node = reason.most_on_one_node;

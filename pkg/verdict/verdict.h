@@ -40,6 +40,7 @@ struct Holder {
   std::string uid;
   std::vector<std::string> pods;  // namespace/name of the pods it is reserved for
   uint32_t devices = 0;           // how many of the group's devices it holds
+  std::string driver, pool;       // of one of these
 };
 // Names the claim with this uid, which holds part of the pool. Called for at most kMaxNames claims per group.
 using NameOfHolder = std::function<Holder(std::string_view uid, std::string_view driver, std::string_view pool)>;
@@ -164,6 +165,7 @@ struct DeviceFacts {
   inventory::Inventory& inventory;
   allocator::Allocator& allocator;
   const NameOfHolder& name_of_holder;
+  size_t most_named = kMaxNames;  // holders of a group; names are most of what an explanation costs
 };
 // Explains a refusal: `findings` of the nodes, and the nodes that passed, in the order in which they were tried.
 Verdict explain(const DeviceFacts& facts, const Question& question, const NodeFindings& findings,
@@ -175,6 +177,7 @@ struct SentenceOptions {
   bool name_holders = true;
 };
 inline constexpr size_t kMaxSentence = 1024;
+inline constexpr size_t kNamedInSentence = 2;  // holders of a group of devices
 // One sentence, at most kMaxSentence bytes. "0 of 3 nodes fit: 2 have 96 of the 100 cpu asked for (and free devices); 1
 // lacks devices for 1 x gpu: 8 of 8 held".
 std::string sentence(const Verdict& verdict, const SentenceOptions& options = {});

@@ -170,6 +170,39 @@ TEST(Verdict, NamesAreHiddenWhereNobodySaysThem) {
   EXPECT_EQ(sentence(world.judge()), "no node can provide 1 x gpu: 6 devices in use");
 }
 
+// Names are most of what an explanation costs: only those that the sentence has are asked for.
+TEST(Verdict, AsksForTheNamesThatTheSentenceHas) {
+  VerdictWorld world;
+  world.hold_all();
+  world.judge();
+  size_t asked = 0;
+  const NameOfHolder names = [&](std::string_view uid, std::string_view, std::string_view) {
+    Holder holder;
+    if (++asked > 1) holder.claim = "ns/" + std::string(uid);  // the first may not be named
+    return holder;
+  };
+  NodeFindings findings;
+  const std::vector<inventory::NodeId> passed = world.inventory.nodes();
+  findings.nodes = findings.passed = static_cast<uint32_t>(passed.size());
+  const auto say = [&](size_t most) {
+    asked = 0;
+    return sentence(
+        explain({world.inventory, world.allocator, names, most}, world.question, findings, passed, nullptr));
+  };
+  const std::string all = say(kMaxNames);
+  EXPECT_GT(asked, 3u);
+  EXPECT_EQ(say(kNamedInSentence), all);
+  EXPECT_EQ(asked, 3u);
+  EXPECT_THAT(all, HasSubstr("in use by claim ns/"));
+}
+
+// Where every node is out for another reason, how many devices one of them has is no part of the sentence.
+TEST(Verdict, SaysNothingOfTooFewDevicesWhereNoNodeTakesThePod) {
+  VerdictWorld world;
+  world.cpu = "1000";
+  EXPECT_THAT(sentence(world.judge()), Not(HasSubstr("at most 0")));
+}
+
 TEST(Verdict, TwoClaimsOfOnePod) {
   VerdictWorld world;
   world.claims.push_back(world.claim("nic", "nic", 2));

@@ -17,9 +17,21 @@ bool is_unprintable(std::string_view text, size_t at, size_t length) {
          (byte(1) == 0x81 && byte(2) >= 0xA0 && byte(2) <= 0xAF);
 }
 
+// Most texts: short, of printable ASCII, with single spaces between words.
+bool is_clean(std::string_view text, size_t limit) {
+  if (text.size() > limit) return false;
+  char before = ' ';
+  for (const char c : text) {
+    if (c < 0x20 || c >= 0x7F || (c == ' ' && before == ' ')) return false;
+    before = c;
+  }
+  return text.empty() || before != ' ';
+}
+
 }  // namespace
 
 std::string clean(std::string_view text, size_t limit) {
+  if (is_clean(text, limit)) return std::string(text);
   std::string out;
   bool space = false;
   size_t at = 0;
