@@ -96,9 +96,14 @@ std::optional<BrokenLink> broken_entry(const State& state, const api::Pod& pod, 
   const std::string& name = resolved.name;
   const auto found = objects.claims.find(prefix + name);
   const bool published = reconcile::resolve_claim(pod, entry).state == reconcile::ResolvedClaim::State::kNamed;
+  // What may not be listed is not gone.
+  if (found == objects.claims.end() && objects.hides_in("resourceclaims", pod.metadata.ns)) {
+    ++chain.hidden;
+    return std::nullopt;
+  }
   if (found == objects.claims.end() && !published && entry.resource_claim_template_name) {
     const std::string key = prefix + *entry.resource_claim_template_name;
-    if (!objects.templates.contains(key))
+    if (!objects.templates.contains(key) && !objects.hides_in("resourceclaimtemplates", pod.metadata.ns))
       return broken(Break::kTemplateMissing, "pod -> template",
                     "ResourceClaimTemplate " + key + " (used by pod claim " + quote(entry.name) + ") does not exist",
                     "create it; nothing else is needed");

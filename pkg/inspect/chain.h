@@ -45,6 +45,7 @@ struct Chain {
   std::vector<BrokenLink> broken;    // for each entry the first, in the order of the entries
   std::vector<Claim> claims;         // the claims that the entries resolve to
   std::vector<std::string> entries;  // the entries of these claims
+  size_t hidden = 0;                 // entries whose claim could not be read
 };
 
 Chain chain_of(const State& state, const api::Pod& pod);

@@ -110,6 +110,7 @@ void check_classes(const State& state, Findings& findings) {
 }
 
 void check_pools(const State& state, Findings& findings) {
+  if (state.objects.hides("resourceslices")) return findings.begin("pools", "");
   size_t pools = 0;
   for (const inventory::PoolInfo& pool : state.inventory.pools()) pools += pool.seen_slices > 0;
   findings.begin("pools", counted(pools, "pool") + ", all complete");
@@ -268,6 +269,32 @@ void check_allocators(const Objects& objects, Findings& findings) {
                  "each driver needs one of them alone: docs/install.md, Exclusivity, per driver");
 }
 
+// A check that found nothing because it could not look is not fine.
+void doubt(std::vector<Diagnosis>& found, const Objects& objects) {
+  static const std::map<std::string_view, std::vector<std::string_view>> kReads{
+      {"device classes", {"deviceclasses"}},
+      {"pools", {"resourceslices"}},
+      {"drivers", {"nodes", "resourceslices"}},
+      {"driver pods", {"pods", "resourceslices"}},
+      {"device plugins", {"nodes", "resourceslices"}},
+      {"allocators", {"resourceclaims"}},
+      {"double allocations", {"resourceclaims", "resourceslices"}},
+      {"stuck claims", {"pods", "resourceclaims"}},
+      {"waiting pods", {"pods", "resourceclaims"}}};
+  for (Diagnosis& one : found) {
+    const auto reads = kReads.find(one.check);
+    if (one.health != Health::kFine || reads == kReads.end()) continue;
+    std::vector<std::string> unseen;
+    for (const Hidden& hidden : objects.hidden)
+      for (const std::string_view plural : reads->second)
+        if (hidden.what == plural || hidden.what.starts_with(std::string(plural) + " outside"))
+          unseen.push_back(hidden.what);
+    if (unseen.empty()) continue;
+    one.health = Health::kWarning;
+    one.finding = "not known: " + join(unseen, ", ") + " cannot be listed";
+  }
+}
+
 }  // namespace
 
 std::vector<Diagnosis> diagnose(const State& state) {
@@ -284,7 +311,9 @@ std::vector<Diagnosis> diagnose(const State& state) {
   check_double(state, findings);
   check_claims(state, findings);
   check_pods(state, findings);
-  return findings.take();
+  std::vector<Diagnosis> found = findings.take();
+  doubt(found, state.objects);
+  return found;
 }
 
 Answer doctor_answer(const std::vector<Diagnosis>& found, const Objects& objects) {

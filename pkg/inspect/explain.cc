@@ -168,11 +168,20 @@ Answer explain_pod(State& state, const api::Pod& pod, const ExplainOptions& opti
   else if (waiting)
     answer.lines.push_back(name + " has waited for " + age_text(pod.metadata.creation_timestamp, objects.taken) + ".");
   else
-    answer.lines.push_back(
-        name + " is " + (pod.phase.empty() ? "Pending" : pod.phase) + " on " + pod.node_name +
-        (chain.broken.empty() ? table.rows.empty() ? ", without devices." : "; all links to its devices hold." : "."));
+    answer.lines.push_back(name + " is " + (pod.phase.empty() ? "Pending" : pod.phase) + " on " + pod.node_name +
+                           (!chain.broken.empty() || chain.hidden > 0 ? "."
+                            : table.rows.empty()                      ? ", without devices."
+                            : objects.hides("nodes") || objects.hides("resourceslices")
+                                ? "; the links to its devices that are visible hold."
+                                : "; all links to its devices hold."));
   for (size_t i = 0; i < chain.broken.size(); ++i) add_broken(answer, chain.broken[i], i == 0);
-  if (waiting && chain.broken.empty()) explain_waiting(answer, state, pod, chain, options);
+  if (chain.hidden > 0 && chain.broken.empty() && !pod.terminal()) {
+    const bool quoted = waiting && quote_conditions(answer, pod);
+    answer.lines.push_back("Its claims are not visible: you may not list resourceclaims in namespace " +
+                           pod.metadata.ns + ".");
+    answer.status = quoted ? Status::kNo : Status::kUnknown;
+  } else if (waiting && chain.broken.empty())
+    explain_waiting(answer, state, pod, chain, options);
   answer.tables.push_back(std::move(table));
   add_hidden(answer, objects);
   return answer;

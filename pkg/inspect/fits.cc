@@ -328,6 +328,8 @@ std::string_view fit_name(Fit fit) {
       return "now";
     case Fit::kWhenEmpty:
       return "when empty";
+    case Fit::kAlone:
+      return "alone";
     case Fit::kNever:
       return "never";
     case Fit::kUnknown:
@@ -358,12 +360,17 @@ Result<std::vector<FitAnswer>> fits(const Objects& objects, const Manifest& mani
     auto answer = now.run(asked, options.count_more);
     if (!answer) return fail(answer.error().wrap(asked.what));
     if (options.on_empty && answer->fit == Fit::kNow) answer->fit = Fit::kWhenEmpty;
-    if (!options.on_empty && answer->fit == Fit::kNever) {
+    const bool was_alone = options.on_empty && answers.empty();
+    if (answer->fit == Fit::kNever && !was_alone) {
       on_empty = std::make_unique<Fitting>(sources, empty);
       const auto then = on_empty->run(asked, false);
-      if (then && then->fit == Fit::kNow) answer->fit = Fit::kWhenEmpty;
+      if (then && then->fit == Fit::kNow) answer->fit = options.on_empty ? Fit::kAlone : Fit::kWhenEmpty;
       if (then && then->fit == Fit::kUnknown) answer->fit = Fit::kUnknown;
+      if (answer->fit == Fit::kAlone) answer->why = "not beside what comes before it in the file: " + answer->why;
     }
+    // What is not visible may be what it needs.
+    const bool unseen = objects.hides("nodes") || objects.hides("resourceslices") || objects.hides("deviceclasses");
+    if (unseen && answer->fit != Fit::kNow) answer->fit = Fit::kUnknown;
     answers.push_back(std::move(*answer));
   }
   return answers;
@@ -384,7 +391,9 @@ Answer to_answer(const std::vector<FitAnswer>& found, const Manifest& manifest, 
               {}};
   const Fit good = on_empty ? Fit::kWhenEmpty : Fit::kNow;
   for (const FitAnswer& one : found) {
-    const Tone tone = one.fit == good ? Tone::kGood : one.fit == Fit::kWhenEmpty ? Tone::kWarn : Tone::kBad;
+    const Tone tone = one.fit == good                                        ? Tone::kGood
+                      : one.fit == Fit::kWhenEmpty || one.fit == Fit::kAlone ? Tone::kWarn
+                                                                             : Tone::kBad;
     std::set<std::string> nodes(one.nodes.begin(), one.nodes.end());
     const std::string node = nodes.empty() ? "-" : nodes.size() == 1 ? *nodes.begin() : counted(nodes.size(), "node");
     table.rows.push_back({one.what,
@@ -418,13 +427,9 @@ Answer to_answer(const std::vector<FitAnswer>& found, const Manifest& manifest, 
                              " is not in the file: its pods are judged one by one");
   }
   for (const std::string& skipped : manifest.skipped) answer.notes.push_back("not looked at: " + skipped);
-  for (const Hidden& hidden : objects.hidden) {
+  for (const Hidden& hidden : objects.hidden)
     answer.notes.push_back("not visible: " + hidden.what + " (" + hidden.why + "); the answer may be wrong");
-    // Without these kinds, held devices may seem free, and full nodes too.
-    const bool decides = hidden.what != "namespaces" && hidden.what != "devicetaintrules" &&
-                         !hidden.what.starts_with("podgroups") && !hidden.what.starts_with("resourceclaimtemplates");
-    if (decides && answer.status != Status::kUsage) answer.status = Status::kUnknown;
-  }
+  if (objects.hides_what_decides() && answer.status != Status::kUsage) answer.status = Status::kUnknown;
   return answer;
 }
 

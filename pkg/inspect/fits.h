@@ -21,8 +21,14 @@ struct FitsOptions {
   bool count_more = true;
 };
 
-enum class Fit : uint8_t { kNow, kWhenEmpty, kNever, kUnknown };
-std::string_view fit_name(Fit fit);  // "now", "when empty", "never", "unknown"
+enum class Fit : uint8_t {
+  kNow,
+  kWhenEmpty,
+  kAlone,  // with on_empty: on the empty cluster, but not beside what comes before it in the file
+  kNever,
+  kUnknown,
+};
+std::string_view fit_name(Fit fit);  // "now", "when empty", "alone", "never", "unknown"
 
 struct FitAnswer {
   std::string what;  // "deployment/train", "resourceclaim/a"

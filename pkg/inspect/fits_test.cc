@@ -224,6 +224,26 @@ spec: {containers: [{name: c, image: x, resources: {limits: {example.com/gpu: "2
   EXPECT_NE((*found)[0].why.find("2 x gpu"), std::string::npos) << (*found)[0].why;
 }
 
+// A file is judged as a whole, but "never" is said only of what fits on no cluster like this one.
+TEST(Fits, WhatFitsOnlyWithoutTheRestOfTheFileIsNotNever) {
+  const Objects objects = four_gpus();
+  const auto pod = [](const std::string& name, const std::string& cpu) {
+    return "{apiVersion: v1, kind: Pod, metadata: {name: " + name +
+           "}, spec: {containers: [{name: c, resources: {requests: {cpu: " + cpu + "}}}]}}\n---\n";
+  };
+  const auto manifest = read_manifest(pod("big", "6") + pod("second", "3") + pod("huge", "9"), "default");
+  ASSERT_TRUE(manifest);
+  FitsOptions options;
+  options.on_empty = true;
+  const auto found = fits(objects, *manifest, options);
+  ASSERT_TRUE(found) << found.error().message();
+  EXPECT_EQ((*found)[0].fit, Fit::kWhenEmpty);
+  EXPECT_EQ((*found)[1].fit, Fit::kAlone);
+  EXPECT_TRUE((*found)[1].why.starts_with("not beside what comes before it in the file: 0/1 nodes")) << (*found)[1].why;
+  EXPECT_EQ((*found)[2].fit, Fit::kNever);
+  EXPECT_EQ(to_answer(*found, *manifest, objects, true).status, Status::kNo);
+}
+
 TEST(Fits, CopiesShareAClaimThatTheyName) {
   const Objects objects = four_gpus();
   const auto manifest = read_manifest(R"(

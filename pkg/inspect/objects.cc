@@ -33,6 +33,20 @@ bool Objects::hides(std::string_view plural) const {
   });
 }
 
+bool Objects::hides_in(std::string_view plural, std::string_view ns) const {
+  const std::string others = std::string(plural) + " outside namespace ";
+  return std::any_of(hidden.begin(), hidden.end(), [&](const Hidden& entry) {
+    return entry.what == plural || (entry.what.starts_with(others) && entry.what.substr(others.size()) != ns);
+  });
+}
+
+bool Objects::hides_what_decides() const {
+  return std::any_of(hidden.begin(), hidden.end(), [](const Hidden& entry) {
+    return entry.what != "namespaces" && entry.what != "devicetaintrules" && !entry.what.starts_with("podgroups") &&
+           !entry.what.starts_with("resourceclaimtemplates");
+  });
+}
+
 const std::vector<KindToRead>& kinds_to_read() {
   static const std::vector<KindToRead> kKinds{
       {"", "namespaces", "Namespace", false},

@@ -75,6 +75,10 @@ struct Objects {
 
   // Whether some objects of the kind (by plural) could not be read.
   bool hides(std::string_view plural) const;
+  // Whether those of this namespace could not be read.
+  bool hides_in(std::string_view plural, std::string_view ns) const;
+  // Whether held devices may seem free, or full nodes empty: a kind that decisions read is not visible, all or part.
+  bool hides_what_decides() const;
 };
 
 inline constexpr size_t kMaxUnreadable = 100;

@@ -89,6 +89,11 @@ Cell bad_cell(uint32_t bad) {
   return cell;
 }
 
+// Held devices may seem free, or some are not seen at all.
+bool devices_are_uncertain(const Objects& objects) {
+  return objects.hides("resourceslices") || objects.hides("resourceclaims");
+}
+
 void note_hidden(Answer& answer, const Objects& objects) {
   for (const Hidden& hidden : objects.hidden)
     answer.notes.push_back("not visible: " + hidden.what + " (" + hidden.why + "); figures leave them out");
@@ -144,7 +149,11 @@ Answer top_nodes(State& state, const Scope& scope) {
     for (const std::string& trouble : bin.troubles)
       if (answer.notes.size() < 20) answer.notes.push_back("pool " + trouble);
   }
-  if (table.rows.empty()) answer.lines.push_back("no devices are published");
+  if (table.rows.empty())
+    answer.lines.push_back(state.objects.hides("resourceslices")
+                               ? "devices are not visible: you may not list resourceslices"
+                               : "no devices are published");
+  if (devices_are_uncertain(state.objects)) answer.status = Status::kUnknown;
   answer.tables.push_back(std::move(table));
   note_hidden(answer, state.objects);
   return answer;
@@ -209,6 +218,7 @@ Answer top_classes(State& state) {
   }
   if (table.rows.empty()) answer.lines.push_back("there are no device classes");
   answer.tables.push_back(std::move(table));
+  if (devices_are_uncertain(state.objects)) answer.status = Status::kUnknown;
   note_hidden(answer, state.objects);
   return answer;
 }

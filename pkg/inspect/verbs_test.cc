@@ -3,12 +3,16 @@
 
 #include "pkg/inspect/cel_query.h"
 #include "pkg/inspect/doctor.h"
+#include "pkg/inspect/explain.h"
+#include "pkg/inspect/fits.h"
 #include "pkg/inspect/lint.h"
 #include "pkg/inspect/migrate.h"
 #include "pkg/inspect/replay.h"
 #include "pkg/inspect/server_source.h"
 #include "pkg/inspect/taint.h"
+#include "pkg/inspect/top.h"
 #include "pkg/inspect/whatif.h"
+#include "pkg/inspect/who.h"
 
 namespace dra::inspect {
 namespace {
@@ -127,6 +131,17 @@ TEST(WhatIf, CordonKeepsPodsAndStopsStarts) {
   EXPECT_EQ(world.after({Change::Kind::kCordon, "a", {}, 1}), Texts{"ml/waits starts anyway >b"});
 }
 
+// A pod that is asked for and does not start is a no, as one that has to leave is.
+TEST(WhatIf, ANewPodThatDoesNotFitIsANo) {
+  const TwoNodes world;
+  const auto fates = whatif(world.objects, {Change::Kind::kScale, "deployment/set", {}, 3}, {}, "ml");
+  ASSERT_TRUE(fates);
+  EXPECT_EQ(whatif_answer(*fates, world.objects).status, Status::kNo);
+  const auto fits = whatif(world.objects, {Change::Kind::kScale, "deployment/set", {}, 2}, {}, "ml");
+  ASSERT_TRUE(fits);
+  EXPECT_EQ(whatif_answer(*fits, world.objects).status, Status::kYes);
+}
+
 TEST(WhatIf, NoExecuteTaintEvicts) {
   const TwoNodes world;
   EXPECT_EQ(world.after({Change::Kind::kTaint, "a/gpu-1", {"k", "", "NoExecute", ""}, 1}), Texts{"ml/run moves a>b"});
@@ -145,7 +160,7 @@ TEST(WhatIf, AddNodeBringsItsDevices) {
 TEST(WhatIf, ScaleUpAndDown) {
   const TwoNodes world;
   EXPECT_EQ(world.after({Change::Kind::kScale, "deployment/set", {}, 3}),
-            (Texts{"ml/set-new-1 starts >b", "ml/set-new-2 stays waiting >"}));
+            (Texts{"ml/set-new-1 starts >b", "ml/set-new-2 waits >"}));
   EXPECT_EQ(world.after({Change::Kind::kScale, "deployment/set", {}, 0}), Texts{"ml/run gone a>"});
 }
 
@@ -326,6 +341,62 @@ TEST(Doctor, FineWhereNothingIsWrong) {
   const State state(world.objects, {});
   for (const Diagnosis& one : diagnose(state)) EXPECT_EQ(one.health, Health::kFine) << one.check << ": " << one.finding;
   EXPECT_EQ(doctor_answer(diagnose(state), world.objects).status, Status::kYes);
+}
+
+// What may not be listed is neither gone nor fine.
+TEST(Hidden, IsNeverCalledGoneOrFine) {
+  TwoNodes world;
+  world.objects.claims.clear();
+  world.objects.claim_by_uid.clear();
+  world.objects.slices.clear();
+  for (const char* plural : {"resourceslices", "resourceclaims"})
+    world.objects.hidden.push_back({plural, "you may not list them"});
+  EXPECT_EQ(diagnosed(world.objects, "waiting pods"), "not known: resourceclaims cannot be listed");
+  EXPECT_EQ(diagnosed(world.objects, "pools"), "not known: resourceslices cannot be listed");
+  EXPECT_EQ(diagnosed(world.objects, "double allocations"),
+            "not known: resourceslices, resourceclaims cannot be listed");
+  EXPECT_EQ(diagnosed(world.objects, "device classes"), "fine");
+  State state(world.objects, {});
+  EXPECT_EQ(doctor_answer(diagnose(state), world.objects).status, Status::kUnknown);
+  const auto of_pod = explain(state, "pod/run", {.ns = "ml"});
+  ASSERT_TRUE(of_pod);
+  EXPECT_EQ(of_pod->status, Status::kUnknown);
+  EXPECT_EQ(of_pod->lines, (Texts{"Pod ml/run is Running on a.",
+                                  "Its claims are not visible: you may not list resourceclaims in namespace ml."}));
+  const auto manifest = read_manifest(
+      "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: c}, spec: "
+      "{devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}}",
+      "ml");
+  ASSERT_TRUE(manifest);
+  const auto fit = fits(world.objects, *manifest, {});
+  ASSERT_TRUE(fit);
+  EXPECT_EQ(fit->front().fit, Fit::kUnknown) << "not never: the devices may be there";
+  const Answer top = top_nodes(state, {});
+  EXPECT_EQ(top.status, Status::kUnknown);
+  EXPECT_EQ(top.lines, Texts{"devices are not visible: you may not list resourceslices"});
+  const auto devices = who(state, "a");
+  ASSERT_TRUE(devices);
+  EXPECT_EQ(devices->status, Status::kUnknown);
+  const auto fates = whatif(world.objects, {Change::Kind::kDrain, "b", {}, 1}, {}, "ml");
+  ASSERT_TRUE(fates);
+  EXPECT_EQ(whatif_answer(*fates, world.objects).status, Status::kUnknown);
+}
+
+TEST(Hidden, ClaimsOfOtherNamespacesDoNotHideThoseOfThisOne) {
+  TwoNodes world;
+  world.objects.hidden = {{"resourceclaims outside namespace ml", "you may not list them"}};
+  world.objects.claims.clear();
+  State state(world.objects, {});
+  const auto of_pod = explain(state, "pod/run", {.ns = "ml"});
+  ASSERT_TRUE(of_pod);
+  EXPECT_EQ(of_pod->status, Status::kNo) << "it was listed, and is not there";
+  EXPECT_TRUE(world.objects.hides_in("resourceclaims", "web"));
+  EXPECT_FALSE(world.objects.hides_in("resourceclaims", "ml"));
+  world.objects.hidden = {{"nodes", "you may not list them"}};
+  world.objects.nodes.clear();
+  const auto fates = whatif(world.objects, {Change::Kind::kDrain, "a", {}, 1}, {}, "ml");
+  ASSERT_FALSE(fates);
+  EXPECT_EQ(fates.error().code(), Code::kPermissionDenied);
 }
 
 TEST(Doctor, ReadsTheFeatureGatesOfTheServersMetrics) {

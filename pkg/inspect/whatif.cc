@@ -78,6 +78,8 @@ class Simulation {
   Result<void> change_node(const std::string& name, const std::function<void(api::Node&)>& edit) {
     const auto node = after.nodes.find(name);
     if (node == after.nodes.end()) {
+      if (after.hides("nodes"))
+        return fail(Code::kPermissionDenied, "node " + quote(name) + " is not visible: you may not list nodes");
       std::vector<std::string> names;
       for (const auto& [one, ignored] : after.nodes) names.push_back(one);
       const std::string near = nearest(name, names);
@@ -415,7 +417,11 @@ Result<std::vector<PodFate>> whatif(const Objects& objects, const Change& change
   for (const auto& [key, placed] : after) {
     if (told.contains(key)) continue;
     const bool now = placed.outcome == allocator::Outcome::kFeasible, then = fits_in(before, key) != nullptr;
-    const Fate kind = now ? (then ? Fate::kStartsAnyway : Fate::kStarts) : then ? Fate::kNoLonger : Fate::kStaysWaiting;
+    const bool is_new = !objects.pods.contains(key);
+    const Fate kind = now      ? (then ? Fate::kStartsAnyway : Fate::kStarts)
+                      : then   ? Fate::kNoLonger
+                      : is_new ? Fate::kWaits
+                               : Fate::kStaysWaiting;
     fates.push_back(
         {key, kind, "", placed.node, now ? device_names(placed) : std::vector<std::string>{}, now ? "" : placed.why});
   }
@@ -448,6 +454,7 @@ Answer whatif_answer(const std::vector<PodFate>& fates, const Objects& objects) 
     answer.notes.push_back("volumes are not judged: " + why);
   for (const Hidden& hidden : objects.hidden)
     answer.notes.push_back("not visible: " + hidden.what + " (" + hidden.why + "); the answer may be wrong");
+  if (objects.hides_what_decides()) answer.status = Status::kUnknown;
   return answer;
 }
 

@@ -27,7 +27,7 @@ Result<Change::Kind> change_kind_of(std::string_view word);
 
 enum class Fate : uint8_t {
   kMoves,         // leaves its node and runs on another (or the same) one
-  kWaits,         // leaves its node, and no node accepts it
+  kWaits,         // leaves its node or is new, and no node accepts it
   kGone,          // leaves and is not recreated
   kStarts,        // waited, and fits only after the change
   kStartsAnyway,  // waited, and fits with or without

@@ -164,7 +164,11 @@ Result<Answer> who(State& state, const std::string& target) {
     return fail(Code::kNotFound, "node " + quote(node) + " has no device " + quote(wanted) +
                                      (near.empty() ? "" : "; did you mean " + quote(near) + "?"));
   }
-  if (table.rows.empty()) answer.lines.push_back("no device can be used on node " + node);
+  const bool unseen = state.objects.hides("resourceslices");
+  if (table.rows.empty())
+    answer.lines.push_back(unseen ? "devices are not visible: you may not list resourceslices"
+                                  : "no device can be used on node " + node);
+  if (unseen || state.objects.hides("resourceclaims")) answer.status = Status::kUnknown;
   answer.tables.push_back(std::move(table));
   for (const Hidden& hidden : state.objects.hidden)
     answer.notes.push_back("not visible: " + hidden.what + " (" + hidden.why + ")");
