@@ -276,6 +276,15 @@ Result<Answer> explain(State& state, const std::string& target, const ExplainOpt
   const std::string kind = slash == std::string::npos ? "pod" : to_lower(target.substr(0, slash));
   const std::string name = slash == std::string::npos ? target : target.substr(slash + 1);
   const std::string key = options.ns + "/" + name;
+  if (!options.node.empty() && !state.objects.nodes.contains(options.node)) {
+    if (state.objects.hides("nodes"))
+      return fail(Code::kPermissionDenied, "node " + quote(options.node) + " is not visible: you may not list nodes");
+    std::vector<std::string> names;
+    for (const auto& [node, object] : state.objects.nodes) names.push_back(node);
+    const std::string near = nearest(options.node, names);
+    return fail(Code::kNotFound, "node " + quote(options.node) + " is not known" +
+                                     (near.empty() ? "" : "; did you mean " + quote(near) + "?"));
+  }
   static const std::vector<std::string> kKinds{"pod",         "claim",     "deployment", "replicaset",
                                                "statefulset", "daemonset", "job"};
   if (kind == "pod" || kind == "pods" || kind == "po") {

@@ -382,6 +382,17 @@ TEST(Hidden, IsNeverCalledGoneOrFine) {
   EXPECT_EQ(whatif_answer(*fates, world.objects).status, Status::kUnknown);
 }
 
+TEST(Explain, ANodeThatIsNotThereIsAnError) {
+  TwoNodes world;
+  world.add_pod("waits", "", {});
+  State state(world.objects, {});
+  const auto there = explain(state, "pod/waits", {.ns = "ml", .node = "a"});
+  EXPECT_TRUE(there);
+  const auto absent = explain(state, "pod/waits", {.ns = "ml", .node = "c"});
+  ASSERT_FALSE(absent);
+  EXPECT_TRUE(absent.error().message().starts_with("node \"c\" is not known")) << absent.error().message();
+}
+
 TEST(Hidden, ClaimsOfOtherNamespacesDoNotHideThoseOfThisOne) {
   TwoNodes world;
   world.objects.hidden = {{"resourceclaims outside namespace ml", "you may not list them"}};
