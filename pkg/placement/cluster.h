@@ -127,10 +127,14 @@ class Cluster {
   const LabelColumn& column(const std::string& key) const { return columns_.column(key); }
   const PodCounts::PerNode& matching(const PodQuery& query) const { return counts_.matching(query); }
   void begin_decision() const;
+  // How many distinct sets of pod labels the namespaces have: what a first matching() compares.
+  size_t label_sets_in(const NamespaceSet& namespaces) const { return counts_.sets_in(namespaces); }
 
   // For tests: how many of each are stored.
   size_t kept_nodes() const { return by_name_.size(); }
   size_t kept_label_sets() const { return counts_.sets(); }
+  size_t kept_queries() const { return counts_.queries(); }
+  size_t bytes_of_queries() const { return counts_.bytes(); }
   size_t kept_terms() const { return terms_.terms(); }
 
  private:

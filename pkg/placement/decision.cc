@@ -57,6 +57,8 @@ void run_filters(Attempt& attempt) {
 
 // Runs the PreFilters first, in order; the first that refuses the whole pod ends the attempt.
 void run(Attempt& attempt) {
+  bound_pod_rules(attempt);
+  if (attempt.stopped()) return;
   prefilter_node_affinity(attempt);
   if (attempt.stopped()) return;
   const bool storage = attempt.options.volumes == Volumes::kChecked && !attempt.pod().volumes.empty();

@@ -107,7 +107,8 @@ struct Decision {
   // The plugin that refused the pod before any node was examined (always UnschedulableAndUnresolvable).
   Plugin pod_refused_by = Plugin::kNone;
   std::string pod_reason;
-  // The attempt failed: an object that the rules need is broken. Nothing else is set.
+  // The attempt failed: an object that the rules need is broken, or the pod has too many rules about other pods for so
+  // many pods. Nothing else is set.
   std::optional<std::string> error;
   std::map<NodeIndex, VolumePlan> plans;
   // NodeAffinity's name terms narrowed the candidates; the other `not_named` nodes count as refused by no plugin.

@@ -119,6 +119,63 @@ TEST(Decision, NodeTermsValuesAndTolerationsAreBoundedTogether) {
   EXPECT_FALSE(PodNeeds::of(pod));
 }
 
+// 3,000 pods with labels of their own, as those of an indexed Job.
+void add_labelled_pods(Cluster& cluster, const std::string& node, int pods) {
+  api::Pod pod = pod_of("{}");
+  for (int i = 0; i < pods; ++i) {
+    pod.metadata.uid = pod.metadata.name = "l" + std::to_string(i);
+    pod.metadata.labels["index"] = std::to_string(i);
+    cluster.set_pod(pod, node, false);
+  }
+}
+
+api::Pod with_terms(const std::string& name, size_t terms, std::optional<api::LabelSelector> namespaces) {
+  api::Pod pod = pod_of("{}", "{}", name);
+  for (size_t i = 0; i < terms; ++i)
+    pod.pod_anti_affinity.required.push_back(
+        {api::LabelSelector{{}, {{"index", "NotIn", {name + std::to_string(i)}}}}, {}, namespaces, "host"});
+  return pod;
+}
+
+TEST(Decision, TermsTimesTheLabelSetsOfTheirNamespacesAreBounded) {
+  Cluster cluster;
+  cluster.set_node(node_of("n", {{"host", "n"}}));
+  cluster.set_node(node_of("o", {{"host", "o"}}));
+  add_labelled_pods(cluster, "n", 3000);
+  const Decision refused = decision_of(cluster, with_terms("p", 220, api::LabelSelector{}));
+  ASSERT_TRUE(refused.error);
+  EXPECT_THAT(*refused.error, HasSubstr("have 220 terms about other pods"));
+  EXPECT_THAT(*refused.error, HasSubstr("at most 595 different sets of pod labels"));
+  EXPECT_TRUE(refused.depends_on_capacity()) << "it is decided again when pods leave";
+  EXPECT_EQ(cluster.kept_queries(), 0u);
+  EXPECT_TRUE(decision_of(cluster, with_terms("p", 220, std::nullopt)).error) << "its own namespace has them, too";
+  EXPECT_FALSE(decision_of(cluster, with_terms("p", 43, std::nullopt)).error);
+  EXPECT_TRUE(decision_of(cluster, with_terms("p", 44, std::nullopt)).error);
+  api::Pod elsewhere = with_terms("p", 220, std::nullopt);
+  elsewhere.metadata.ns = "elsewhere";
+  EXPECT_FALSE(decision_of(cluster, elsewhere).error);
+  add_labelled_pods(cluster, "n", 12'000);
+  EXPECT_FALSE(decision_of(cluster, with_terms("p", 16, api::LabelSelector{})).error);
+  for (int i = 500; i < 12'000; ++i) cluster.remove_pod("l" + std::to_string(i));
+  EXPECT_FALSE(decision_of(cluster, with_terms("p", 220, api::LabelSelector{})).error);
+}
+
+TEST(Decision, QueriesOfManyPodsWithManyTermsTakeBoundedMemory) {
+  Cluster cluster;
+  cluster.set_node(node_of("n", {{"host", "n"}}));
+  add_labelled_pods(cluster, "n", 3000);
+  for (int i = 0; i < 40; ++i) {
+    const api::Pod pod = with_terms("p" + std::to_string(i), 40, api::LabelSelector{});
+    EXPECT_FALSE(decision_of(cluster, pod).error);
+    EXPECT_LE(cluster.bytes_of_queries(), PodCounts::kMaxBytes);
+  }
+  EXPECT_GT(cluster.kept_queries(), 0u);
+  for (int i = 0; i < 3000; ++i) cluster.remove_pod("l" + std::to_string(i));
+  for (uint64_t i = 0; i <= PodCounts::kIdleDecisions; ++i) decision_of(cluster, pod_of("{}"));
+  EXPECT_EQ(cluster.kept_queries(), 0u);
+  EXPECT_EQ(cluster.bytes_of_queries(), 0u);
+}
+
 TEST(Decision, NodesThatAreNotNamedAreCounted) {
   Cluster cluster;
   cluster.set_node(node_of("n"));

@@ -22,6 +22,8 @@ struct Scores {
   std::vector<int64_t> preferred;  // the part of the totals that the pod prefers
 };
 
+// Refuses the attempt when the pod's rules about other pods would need too many comparisons.
+void bound_pod_rules(Attempt& attempt);
 void filter_node_deletion(Attempt& attempt);
 void filter_node_unschedulable(Attempt& attempt);
 void filter_node_name(Attempt& attempt);

@@ -5,10 +5,14 @@
 //   for (const auto& [node, count] : counts.matching(query)) ...
 //
 // A query is first answered from all label sets of its namespaces and kept up to date from then on: a pod then costs
-// only the queries that it matches. trim() forgets the queries not used recently. Not thread-safe.
+// only the queries that it matches. All queries together take at most kMaxBytes, whatever pods ask: those not used for
+// longest are forgotten, and when half of the bytes are taken a query is kept only if it is asked again, so that
+// selectors used once do not displace others. Not thread-safe.
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <list>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -35,6 +39,9 @@ class PodCounts {
  public:
   using SetId = uint32_t;
   static constexpr size_t kMaxQueries = 4096;
+  static constexpr size_t kMaxBytes = size_t{16} << 20;
+  // A query that this many decisions have not used is forgotten.
+  static constexpr uint64_t kIdleDecisions = 1024;
 
   struct Count {
     int32_t running = 0;
@@ -43,50 +50,78 @@ class PodCounts {
   };
   using PerNode = std::unordered_map<NodeIndex, Count>;
 
+  explicit PodCounts(size_t max_bytes = kMaxBytes) : max_bytes_(max_bytes) {}
+
   // Each acquire() needs one release(); remove all pods of the set before the last one.
   SetId acquire(const std::string& ns, const api::StringMap& labels);
   void release(SetId set);
   void add(SetId set, NodeIndex node, bool terminating, int32_t change);
 
-  // Valid until the next call.
+  // Valid until the next call of any function that is not const.
   const PerNode& matching(const PodQuery& query);
+  // Once per decision: forgets the queries that are too many, too large or idle.
   void trim();
 
   size_t sets() const { return by_text_.size(); }
-  size_t queries() const { return queries_.size(); }
+  // The label sets that a query of these namespaces is compared with when it is first answered.
+  size_t sets_in(const NamespaceSet& namespaces) const;
+  size_t queries() const { return query_by_text_.size(); }
+  // What the queries take, an upper estimate.
+  size_t bytes() const { return bytes_; }
+  // How many queries the label sets list as theirs.
+  size_t links() const;
 
  private:
-  using QueryId = uint64_t;
+  using QueryId = uint32_t;
+  // A label set and a query that matches it list each other. `back` is the place in the list of the other, so that
+  // either end is removed without a search.
+  struct Link {
+    uint32_t other = 0;
+    uint32_t back = 0;
+  };
   struct LabelSet {
     std::string text;
     std::string ns;
     api::StringMap labels;
     uint32_t users = 0;
     PerNode pods;
-    std::vector<QueryId> queries;  // that match; some may be forgotten
+    std::vector<Link> queries;
   };
   struct Query {
     PodQuery query;
     std::string text;
     PerNode pods;
+    std::vector<Link> sets;
+    size_t own_bytes = 0;  // without `pods` and `sets`
     uint64_t last_use = 0;
+    std::list<QueryId>::iterator age;
   };
 
   static void change(PerNode& pods, NodeIndex node, int32_t running, int32_t terminating);
-  // The list of queries to which a query with this anchor belongs.
-  std::vector<QueryId>& bucket(const std::string& anchor) { return by_anchor_[anchor]; }
-  void try_bucket(const std::string& anchor, LabelSet& set) const;
+  template <class F>
+  void each_set_in(const NamespaceSet& namespaces, F&& f) const;
+  void try_bucket(const std::string& anchor, SetId set);
+  void link(SetId set, QueryId query);
+  void unlink_set(SetId set);
+  void unlink_query(QueryId query);
+  bool asked_before(const std::string& text);
+  const PerNode& store(const PodQuery& query, std::string text, const std::vector<SetId>& sets, PerNode pods);
   void forget(QueryId id);
 
+  size_t max_bytes_;
+  size_t bytes_ = 0;
   std::vector<LabelSet> sets_;
   std::vector<SetId> free_;
   std::unordered_map<std::string, SetId> by_text_;
   std::unordered_map<std::string, std::unordered_set<SetId>> by_namespace_;
-  std::unordered_map<QueryId, Query> queries_;
+  std::deque<Query> queries_;
+  std::vector<QueryId> free_queries_;
+  std::list<QueryId> by_age_;  // the most recently used first
   std::unordered_map<std::string, QueryId> query_by_text_;
   std::unordered_map<std::string, std::vector<QueryId>> by_anchor_;  // "": without one
-  QueryId next_ = 1;
-  uint64_t clock_ = 0;
+  std::vector<size_t> asked_;  // hashes of queries that were answered and not kept
+  PerNode answer_;             // of such a query
+  uint64_t decisions_ = 0;
 };
 
 }  // namespace dra::placement
