@@ -1,7 +1,7 @@
 // Authentication (bearer tokens, impersonation) and authorization (authorizer.h) of a call.
 #pragma once
 
-#include "pkg/apiserver/call.h"
+#include "pkg/apiserver/rest/call.h"
 
 namespace dra::apiserver {
 

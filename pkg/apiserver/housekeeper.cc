@@ -7,8 +7,8 @@
 #include <set>
 
 #include "pkg/apiserver/guard.h"
-#include "pkg/apiserver/rest_delete.h"
-#include "pkg/apiserver/rest_write.h"
+#include "pkg/apiserver/rest/delete.h"
+#include "pkg/apiserver/rest/write.h"
 
 namespace dra::apiserver {
 

@@ -1,6 +1,6 @@
 // Kind: what the generic machinery must know about one kind of object, and the hooks in which kinds differ.
 //
-// The life of a write (rest_write.h): decode by the request version's schema -> convert to the hub version ->
+// The life of a write (rest/write.h): decode by the request version's schema -> convert to the hub version ->
 // set_defaults -> prepare_for_* -> admit_* -> validate_* -> store -> convert back to the request version. All hooks see
 // the hub version (KindInfo::hub) with normalised fields (schema.h), so field errors have hub paths, as upstream.
 //
@@ -234,11 +234,7 @@ class KindRegistry {
   std::set<std::string> withdrawn_;
 };
 
-// The catalog's facts about a kind (discovery, storage, deletion), for the constructors of kinds. A bug if unknown.
-KindInfo catalog_info(std::string_view group, std::string_view plural);
-
-// The kinds that this build serves (kinds/registry.cc). A kind with its own rules is a class there or in validation/;
-// the others are plain Kind objects over their catalog_info().
+// The kinds that this build serves: those of every folder (kinds/folders.cc).
 void register_all_kinds(KindRegistry& registry);
 
 }  // namespace dra::apiserver

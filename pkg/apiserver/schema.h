@@ -1,8 +1,6 @@
 // The schemas of all kinds that this server knows: those shared with the client (pkg/api/schema, which also explains
-// the tables), and those that only a server needs (schema/, and the folders of kinds).
+// the tables), and those of the folders of kinds.
 #pragma once
-
-#include <vector>
 
 #include "pkg/api/schema/schema.h"
 
@@ -16,9 +14,7 @@ using api::schema::SchemaSet;
 using api::schema::SchemaTable;
 using api::schema::ValueType;
 
-// schema/<name>.cc defines a function that returns a table's text; schema/tables.cc lists them.
-const std::vector<SchemaTable>& builtin_schema_tables();
-// All of them, parsed on first use.
+// Parsed on first use (kinds/folders.cc).
 const SchemaSet& builtin_schemas();
 
 }  // namespace dra::apiserver

@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "pkg/apiserver/codec/raw_text.h"
 #include "pkg/apiserver/json.h"
-#include "pkg/apiserver/raw_text.h"
 
 namespace dra::apiserver {
 

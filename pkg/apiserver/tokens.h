@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "pkg/apiserver/call.h"
+#include "pkg/apiserver/rest/call.h"
 
 namespace dra::apiserver {
 

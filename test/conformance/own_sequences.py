@@ -288,6 +288,14 @@ def pods():
         patch(path + "/p/status", {"status": {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "m"}]}}, STRATEGIC),
         patch(path + "/p/status", {"status": {"conditions": [{"type": "PodScheduled", "$patch": "delete"}]}}, STRATEGIC), get(path + "/p/status"),
         patch(path + "/p/status", {"status": {"phase": "Succeeded"}}), table(path + "/p"), delete(path + "/p")])
+    ips = lambda *all_ips: [{"ip": ip} for ip in all_ips]  # noqa: E731
+    sequence("own-pod-ips", "podIP and podIPs", [
+        post(path, pod), patch(path + "/p/status", {"status": {"podIPs": ips("10.0.0.1", "fd00::1")}}), get(path, "fieldSelector=status.podIP%3D10.0.0.1", headers=METADATA_LIST),
+        patch(path + "/p/status", {"status": {"podIPs": ips("10.0.0.2")}}), patch(path + "/p/status", {"status": {"podIP": "10.0.0.3"}}),
+        patch(path + "/p/status", {"status": {"podIP": None}}), patch(path + "/p/status", {"status": {"podIP": None, "podIPs": ips("10.0.0.4")}}),
+        patch(path + "/p/status", {"status": {"podIPs": None}}), patch(path + "/p/status", {"status": {"podIP": None, "podIPs": None}}),
+        apply(path + "/p/status", thing("Pod", "p", status={"podIPs": ips("10.0.0.5")}), "kubelet"), apply(path + "/p/status", thing("Pod", "p", status={}), "kubelet"),
+        patch(path + "/p/status", {"status": {"podIPs": ips("nonsense")}}), get(path + "/p")])
     sequence("own-pod-bad", "Pods that are refused", [
         post(path, of("r", {"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}})), post(path, of("e", {"resources": {"requests": {"example.com/gpu": "1"}}})),
         post(path, of("f", {"resources": {"limits": {"example.com/gpu": "500m"}}})), post(path, of("i", {"imagePullPolicy": "Maybe"})),

@@ -38,6 +38,7 @@ class CheckDocs(unittest.TestCase):
         for changes, said in (
             ({"README.md": "`pkg/a/gone.h`\n"}, "README.md:1: pkg/a/gone.h is not in this tree"),
             ({"README.md": "DESIGN.md says so.\n"}, "README.md:1: DESIGN.md is not in this tree"),
+            ({"README.md": "It calls `go()` and `gone()`.\n"}, "README.md:1: no C++ source has gone()"),
             ({"README.md": "[here](docs/none)\n"}, "README.md:1: the link to docs/none leads nowhere"),
             ({"pkg/a/a.h": "void go();\n// As ../shared/reference/x.md has it.\n"}, "pkg/a/a.h:2: ../shared/reference/x.md is not in this tree"),
             ({"pkg/b/c.h": "// See a.h.\n"}, "pkg/b/c.h:1: a.h is not in this tree"),

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/coreapi/kinds.h"
+#include "pkg/apiserver/kinds/kind_info.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/json_read.h"
 #include "pkg/base/strings.h"
@@ -247,7 +248,11 @@ std::vector<TableColumn> EventKind::columns() const {
 }  // namespace
 
 std::unique_ptr<Kind> make_event_kind() {
-  return std::make_unique<EventKind>(catalog_info("", "events"));
+  KindInfo info = core_kind_info("Event", "events", "event", true);
+  info.short_names = {"ev"};
+  info.allow_create_on_update = true;
+  info.served.push_back({{"events.k8s.io", "v1"}, "events/v1", ""});
+  return std::make_unique<EventKind>(std::move(info));
 }
 
 }  // namespace dra::apiserver

@@ -1,12 +1,14 @@
-// The kinds of the core group, events.k8s.io, coordination.k8s.io and scheduling.k8s.io, for the registry.
+// The kinds of the core group that pods and nodes need, and Events (also events.k8s.io).
 #pragma once
 
-#include <memory>
-
-#include "pkg/apiserver/kind.h"
+#include "pkg/apiserver/kinds/folders.h"
 
 namespace dra::apiserver {
 
+std::vector<SchemaTable> core_tables();
+void add_core_kinds(KindRegistry& registry);
+
+KindInfo pod_info();
 std::unique_ptr<Kind> make_pod_kind();
 std::unique_ptr<Kind> make_node_kind();
 std::unique_ptr<Kind> make_namespace_kind();
@@ -15,7 +17,5 @@ std::unique_ptr<Kind> make_config_map_kind();
 std::unique_ptr<Kind> make_service_kind();
 std::unique_ptr<Kind> make_secret_kind();
 std::unique_ptr<Kind> make_service_account_kind();
-std::unique_ptr<Kind> make_lease_kind();
-std::unique_ptr<Kind> make_priority_class_kind();
 
 }  // namespace dra::apiserver

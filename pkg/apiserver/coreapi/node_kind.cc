@@ -4,6 +4,7 @@
 #include <set>
 
 #include "pkg/apiserver/coreapi/kinds.h"
+#include "pkg/apiserver/kinds/kind_info.h"
 #include "pkg/apiserver/resourceapi/go_render.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/json_read.h"
@@ -242,10 +243,25 @@ class NamespaceKind : public Kind {
 }  // namespace
 
 std::unique_ptr<Kind> make_node_kind() {
-  return std::make_unique<NodeKind>(catalog_info("", "nodes"));
+  KindInfo info = core_kind_info("Node", "nodes", "node", false);
+  info.keeps_status_on_create = true;
+  info.subresources = {proxy_subresource("NodeProxyOptions")};
+  info.short_names = {"no"};
+  info.status_keeps_labels = false;
+  info.status_keeps_finalizers = false;
+  with_status(info);
+  return std::make_unique<NodeKind>(std::move(info));
 }
+
 std::unique_ptr<Kind> make_namespace_kind() {
-  return std::make_unique<NamespaceKind>(catalog_info("", "namespaces"));
+  KindInfo info = core_kind_info("Namespace", "namespaces", "namespace", false);
+  info.short_names = {"ns"};
+  info.name_rule = NameRule::kDnsLabel;
+  info.verbs = {"create", "delete", "get", "list", "patch", "update", "watch"};
+  info.subresources = {{"finalize", {}, "Namespace", {"update"}}};
+  info.delete_returns_object = true;
+  with_status(info);
+  return std::make_unique<NamespaceKind>(std::move(info));
 }
 
 }  // namespace dra::apiserver

@@ -3,6 +3,7 @@
 #include "pkg/apiserver/coreapi/kinds.h"
 #include "pkg/apiserver/coreapi/pod_spec.h"
 #include "pkg/apiserver/coreapi/pod_table.h"
+#include "pkg/apiserver/kinds/kind_info.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/json_read.h"
 
@@ -95,11 +96,24 @@ void clamp_grace(Json& spec) {
   if (int_of(spec, "terminationGracePeriodSeconds") < 0) spec["terminationGracePeriodSeconds"] = 1;
 }
 
+// As the conversion of PodStatus: podIP is the first of podIPs. If they differ, podIP wins, as an old kubelet knows
+// only that.
+void join_addresses(Json& status) {
+  const std::string ip = text_of(status, "podIP");
+  const Json& ips = list_of(status, "podIPs");
+  if (ip.empty()) {
+    if (!ips.empty()) status["podIP"] = text_of(ips[0], "ip");
+  } else if (ips.empty() || text_of(ips[0], "ip") != ip) {
+    status["podIPs"] = Json::array({{{"ip", ip}}});
+  }
+}
+
 class PodKind : public Kind {
  public:
   using Kind::Kind;
 
   void set_defaults(Json& object) const override {
+    if (auto status = object.find("status"); status != object.end()) join_addresses(*status);
     auto spec = object.find("spec");
     if (spec == object.end()) return;
     default_pod_spec(*spec);
@@ -134,13 +148,6 @@ class PodKind : public Kind {
     const std::string& qos = text_of(member(old, "status"), "qosClass");
     Json& status = object_member(object, "status");
     if (text_of(status, "qosClass").empty() && !qos.empty()) status["qosClass"] = qos;
-    // podIPs follows podIP: without podIP it is removed, and podIP replaces it if its first entry differs.
-    const std::string& ip = text_of(status, "podIP");
-    if (ip.empty()) {
-      status.erase("podIPs");
-    } else if (list_of(status, "podIPs").empty() || text_of(status["podIPs"][0], "ip") != ip) {
-      status["podIPs"] = Json::array({{{"ip", ip}}});
-    }
   }
 
   StatusOr<void> admit_create(const WriteContext& ctx, Json& object) const override {
@@ -210,8 +217,7 @@ class PodKind : public Kind {
   std::string field_value(const Json& object, std::string_view label, const GroupVersion&) const override {
     if (label == "spec.hostNetwork") return bool_of(member(object, "spec"), "hostNetwork") ? "true" : "false";
     if (label == "status.podIPs" || label == "status.podIP") {
-      const Json& ips = list_of(member(object, "status"), "podIPs");
-      return ips.empty() ? text_of(member(object, "status"), "podIP") : text_of(ips[0], "ip");
+      return text_of(member(object, "status"), "podIP");
     }
     return as_text(member_at(object, label));
   }
@@ -239,8 +245,29 @@ class PodKind : public Kind {
 
 }  // namespace
 
+KindInfo pod_info() {
+  KindInfo i = core_kind_info("Pod", "pods", "pod", true);
+  i.short_names = {"po"};
+  i.categories = {"all"};
+  i.has_generation = true;
+  i.delete_returns_object = true;
+  i.status_keeps_labels = false;
+  i.status_keeps_finalizers = false;
+  i.subresources = {{"attach", {}, "PodAttachOptions", {"create", "get"}},
+                    {"binding", {}, "Binding", {"create"}},
+                    {"ephemeralcontainers", {}, "Pod", {"get", "patch", "update"}},
+                    {"eviction", {"policy", "v1"}, "Eviction", {"create"}},
+                    {"exec", {}, "PodExecOptions", {"create", "get"}},
+                    {"log", {}, "Pod", {"get"}},
+                    {"portforward", {}, "PodPortForwardOptions", {"create", "get"}},
+                    proxy_subresource("PodProxyOptions"),
+                    {"resize", {}, "Pod", {"get", "patch", "update"}}};
+  with_status(i);
+  return i;
+}
+
 std::unique_ptr<Kind> make_pod_kind() {
-  return std::make_unique<PodKind>(catalog_info("", "pods"));
+  return std::make_unique<PodKind>(pod_info());
 }
 
 }  // namespace dra::apiserver

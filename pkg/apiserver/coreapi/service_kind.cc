@@ -118,7 +118,13 @@ Json selector_labels(const Json& object) {
 
 std::unique_ptr<Kind> make_service_kind() {
   KindDescription d;
-  d.info = catalog_info("", "services");
+  d.info = core_kind_info("Service", "services", "service", true);
+  d.info.subresources = {proxy_subresource("ServiceProxyOptions")};
+  d.info.short_names = {"svc"};
+  d.info.categories = {"all"};
+  d.info.name_rule = NameRule::kDnsLabel;
+  d.info.delete_returns_object = true;
+  with_status(d.info);
   d.defaults = set_service_defaults;
   d.check = check_service;
   d.columns = {

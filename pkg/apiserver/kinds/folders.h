@@ -1,5 +1,6 @@
-// KindFolder: everything about some kinds of a group, in one folder of this package: their schema tables and the kinds.
-// A new folder is one more line in folders.cc; a new kind in a folder needs no change outside of it.
+// KindFolder: everything about some kinds of a group, in one folder of this package: their schema tables, beside those
+// of pkg/api/schema, and the kinds. A new folder is one more line in folders.cc; a new kind in a folder needs no change
+// outside of it.
 #pragma once
 
 #include <vector>
@@ -11,9 +12,7 @@ namespace dra::apiserver {
 
 struct KindFolder {
   std::vector<SchemaTable> (*tables)();
-  void (*add_kinds)(KindRegistry& registry);
+  void (*add_kinds)(KindRegistry& registry);  // null: nothing is stored
 };
-
-const std::vector<KindFolder>& kind_folders();
 
 }  // namespace dra::apiserver

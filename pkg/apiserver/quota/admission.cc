@@ -2,8 +2,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "pkg/apiserver/coreapi/kinds.h"
 #include "pkg/apiserver/coreapi/pod_spec.h"
 #include "pkg/apiserver/quota/quota.h"
+#include "pkg/apiserver/resourceapi/kinds.h"
 #include "pkg/apiserver/validation/json_read.h"
 #include "pkg/base/strings.h"
 
@@ -100,8 +102,8 @@ void add_used(QuotaUsage& used, const ObjectReader& reader, const KindInfo& info
 // Every kind may be counted by its own name; only claims and pods share names (extended resources).
 std::vector<KindInfo> kinds_that_share(const KindInfo& info) {
   std::vector<KindInfo> out{info};
-  if (info.plural == "pods") out.push_back(catalog_info("resource.k8s.io", "resourceclaims"));
-  if (info.plural == "resourceclaims") out.push_back(catalog_info("", "pods"));
+  if (info.plural == "pods") out.push_back(resource_claim_info());
+  if (info.plural == "resourceclaims") out.push_back(pod_info());
   return out;
 }
 

@@ -63,7 +63,7 @@ struct QuotaKeeper::State {
         changed.emplace_back(ns + "/" + text_of(member(quota, "metadata"), "name"), std::move(object));
       });
     }
-    const std::string table = table_of(catalog_info("", kQuotaTable));
+    const std::string table = table_of(env.kinds.find({"", "v1"}, kQuotaTable)->info());
     for (auto& [key, object] : changed) env.store.put(table, key, std::move(object));
   }
 };

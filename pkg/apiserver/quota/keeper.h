@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "pkg/apiserver/call.h"
+#include "pkg/apiserver/rest/call.h"
 
 namespace dra::apiserver {
 

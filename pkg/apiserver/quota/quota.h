@@ -26,8 +26,6 @@ namespace dra::apiserver {
 
 using QuotaUsage = std::map<std::string, api::Quantity>;  // by resource name, as in quotas
 
-std::unique_ptr<Kind> make_resource_quota_kind();
-
 // What one object uses. `reader` finds the classes and pods behind claims.
 QuotaUsage quota_usage(const ObjectReader& reader, const KindInfo& info, const Json& object);
 

@@ -3,7 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/api/names.h"
-#include "pkg/apiserver/quota/quota.h"
+#include "pkg/apiserver/kinds/kind_info.h"
+#include "pkg/apiserver/quota/kinds.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/json_read.h"
 
@@ -143,8 +144,12 @@ class ResourceQuotaKind : public Kind {
 
 }  // namespace
 
-std::unique_ptr<Kind> make_resource_quota_kind() {
-  return std::make_unique<ResourceQuotaKind>(catalog_info("", "resourcequotas"));
+void add_quota_kinds(KindRegistry& registry) {
+  KindInfo info = core_kind_info("ResourceQuota", "resourcequotas", "resourcequota", true);
+  info.short_names = {"quota"};
+  with_status(info);
+  info.delete_returns_object = true;
+  registry.add(std::make_unique<ResourceQuotaKind>(std::move(info)));
 }
 
 }  // namespace dra::apiserver

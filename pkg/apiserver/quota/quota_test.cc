@@ -1,4 +1,7 @@
 #include "pkg/apiserver/quota/quota.h"
+#include "pkg/apiserver/coreapi/kinds.h"
+#include "pkg/apiserver/quota/kinds.h"
+#include "pkg/apiserver/resourceapi/kinds.h"
 
 #include <gtest/gtest.h>
 
@@ -51,8 +54,8 @@ std::string refusal(const Objects& objects, const KindInfo& info, const Json& ob
   return admitted ? "" : admitted.error().message;
 }
 
-const KindInfo kClaims = catalog_info("resource.k8s.io", "resourceclaims");
-const KindInfo kPods = catalog_info("", "pods");
+const KindInfo kClaims = resource_claim_info();
+const KindInfo kPods = pod_info();
 
 TEST(Quota, DevicesOfAClassByModeAndTheWorstAlternative) {
   Objects objects;
@@ -129,7 +132,9 @@ TEST(Quota, PodsByTheirRequestsAndScopes) {
 }
 
 TEST(Quota, UnknownNamesAndHalfPodsAreRefused) {
-  const auto kind = make_resource_quota_kind();
+  KindRegistry kinds;
+  add_quota_kinds(kinds);
+  const Kind* kind = kinds.find({"", "v1"}, "resourcequotas");
   const FieldErrors errors = kind->validate_create({}, quota({{"gpus", "1"}, {"pods", "1500m"}, {"cpu", "-1"}}));
   ASSERT_EQ(errors.size(), 3U);
   EXPECT_EQ(errors[0].message, "Invalid value: \"-1\": must be greater than or equal to 0");

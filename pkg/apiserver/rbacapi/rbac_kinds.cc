@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/kinds/kind_info.h"
 #include "pkg/apiserver/rbacapi/escalation.h"
 #include "pkg/apiserver/rbacapi/kinds.h"
 #include "pkg/apiserver/validation/content.h"
@@ -204,19 +205,20 @@ class AnyBindingKind : public Kind {
   }
 };
 
+KindInfo rbac_info(const std::string& kind, const std::string& plural, const std::string& singular, bool namespaced) {
+  KindInfo info = kind_info({kRbacGroup, "v1"}, "rbac/v1", kind, plural, singular, namespaced);
+  info.name_rule = NameRule::kPathSegment;
+  return info;
+}
+
 }  // namespace
 
-std::unique_ptr<Kind> make_role_kind() {
-  return std::make_unique<AnyRoleKind>(catalog_info(kRbacGroup, "roles"));
-}
-std::unique_ptr<Kind> make_cluster_role_kind() {
-  return std::make_unique<AnyRoleKind>(catalog_info(kRbacGroup, "clusterroles"));
-}
-std::unique_ptr<Kind> make_role_binding_kind() {
-  return std::make_unique<AnyBindingKind>(catalog_info(kRbacGroup, "rolebindings"));
-}
-std::unique_ptr<Kind> make_cluster_role_binding_kind() {
-  return std::make_unique<AnyBindingKind>(catalog_info(kRbacGroup, "clusterrolebindings"));
+void add_rbac_kinds(KindRegistry& registry) {
+  registry.add(std::make_unique<AnyRoleKind>(rbac_info("Role", "roles", "role", true)));
+  registry.add(std::make_unique<AnyRoleKind>(rbac_info("ClusterRole", "clusterroles", "clusterrole", false)));
+  registry.add(std::make_unique<AnyBindingKind>(rbac_info("RoleBinding", "rolebindings", "rolebinding", true)));
+  registry.add(std::make_unique<AnyBindingKind>(
+      rbac_info("ClusterRoleBinding", "clusterrolebindings", "clusterrolebinding", false)));
 }
 
 }  // namespace dra::apiserver

@@ -1,6 +1,7 @@
 // ResourceClaim and ResourceClaimTemplate.
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/kinds/kind_info.h"
 #include "pkg/apiserver/resourceapi/claim_spec.h"
 #include "pkg/apiserver/resourceapi/claim_status.h"
 #include "pkg/apiserver/resourceapi/go_render.h"
@@ -140,12 +141,19 @@ class ResourceClaimTemplateKind : public Kind {
 
 }  // namespace
 
+KindInfo resource_claim_info() {
+  KindInfo info = resource_kind_info("ResourceClaim", "resourceclaims", "resourceclaim", true);
+  with_status(info);
+  return info;
+}
+
 std::unique_ptr<Kind> make_resource_claim_kind() {
-  return std::make_unique<ResourceClaimKind>(catalog_info("resource.k8s.io", "resourceclaims"));
+  return std::make_unique<ResourceClaimKind>(resource_claim_info());
 }
 
 std::unique_ptr<Kind> make_resource_claim_template_kind() {
-  return std::make_unique<ResourceClaimTemplateKind>(catalog_info("resource.k8s.io", "resourceclaimtemplates"));
+  return std::make_unique<ResourceClaimTemplateKind>(
+      resource_kind_info("ResourceClaimTemplate", "resourceclaimtemplates", "resourceclaimtemplate", true));
 }
 
 }  // namespace dra::apiserver

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/kinds/kind_info.h"
 #include "pkg/apiserver/resourceapi/kinds.h"
 #include "pkg/apiserver/resourceapi/parts.h"
 #include "pkg/apiserver/resourceapi/slice_spec.h"
@@ -145,11 +146,15 @@ class ResourceSliceKind : public Kind {
 }  // namespace
 
 std::unique_ptr<Kind> make_device_class_kind() {
-  return std::make_unique<DeviceClassKind>(catalog_info("resource.k8s.io", "deviceclasses"));
+  KindInfo info = resource_kind_info("DeviceClass", "deviceclasses", "deviceclass", false);
+  info.has_generation = true;
+  return std::make_unique<DeviceClassKind>(std::move(info));
 }
 
 std::unique_ptr<Kind> make_resource_slice_kind() {
-  return std::make_unique<ResourceSliceKind>(catalog_info("resource.k8s.io", "resourceslices"));
+  KindInfo info = resource_kind_info("ResourceSlice", "resourceslices", "resourceslice", false);
+  info.has_generation = true;
+  return std::make_unique<ResourceSliceKind>(std::move(info));
 }
 
 }  // namespace dra::apiserver

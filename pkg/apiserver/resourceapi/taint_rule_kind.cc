@@ -1,6 +1,7 @@
 // DeviceTaintRule, as kube-apiserver 1.36 serves it in v1beta2 and v1alpha3.
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/kinds/kind_info.h"
 #include "pkg/apiserver/resourceapi/kinds.h"
 #include "pkg/apiserver/resourceapi/parts.h"
 #include "pkg/apiserver/validation/content.h"
@@ -96,7 +97,16 @@ class DeviceTaintRuleKind : public Kind {
 }  // namespace
 
 std::unique_ptr<Kind> make_device_taint_rule_kind() {
-  return std::make_unique<DeviceTaintRuleKind>(catalog_info("resource.k8s.io", "devicetaintrules"));
+  KindInfo i = kind_info({"resource.k8s.io", "v1beta2"}, "resource/v1beta2", "DeviceTaintRule", "devicetaintrules",
+                         "devicetaintrule", false);
+  i.served.push_back({{"resource.k8s.io", "v1alpha3"},
+                      "resource/v1alpha3",
+                      "resource.k8s.io/v1alpha3 DeviceTaintRule is deprecated in v1.36+, unavailable in v1.39+"});
+  i.storage_version = "v1alpha3";
+  i.has_generation = true;
+  i.delete_returns_object = true;
+  with_status(i);
+  return std::make_unique<DeviceTaintRuleKind>(std::move(i));
 }
 
 }  // namespace dra::apiserver

@@ -1,6 +1,7 @@
 // Deployment and ReplicaSet.
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/kinds/kind_info.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/json_read.h"
 #include "pkg/apiserver/workloadapi/kinds.h"
@@ -152,10 +153,14 @@ class ReplicaSetKind : public Kind {
 }  // namespace
 
 std::unique_ptr<Kind> make_deployment_kind() {
-  return std::make_unique<DeploymentKind>(catalog_info("apps", "deployments"));
+  KindInfo info = pod_set_info(kind_info({"apps", "v1"}, "apps/v1", "Deployment", "deployments", "deployment", true),
+                               "deploy", true);
+  info.status_keeps_finalizers = false;
+  return std::make_unique<DeploymentKind>(std::move(info));
 }
 std::unique_ptr<Kind> make_replica_set_kind() {
-  return std::make_unique<ReplicaSetKind>(catalog_info("apps", "replicasets"));
+  return std::make_unique<ReplicaSetKind>(
+      pod_set_info(kind_info({"apps", "v1"}, "apps/v1", "ReplicaSet", "replicasets", "replicaset", true), "rs", true));
 }
 
 }  // namespace dra::apiserver

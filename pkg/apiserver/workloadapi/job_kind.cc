@@ -1,6 +1,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/kinds/kind_info.h"
 #include "pkg/apiserver/resourceapi/go_render.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/json_read.h"
@@ -255,7 +256,13 @@ class JobKind : public Kind {
 }  // namespace
 
 std::unique_ptr<Kind> make_job_kind() {
-  return std::make_unique<JobKind>(catalog_info("batch", "jobs"));
+  KindInfo info = kind_info({"batch", "v1"}, "batch/v1", "Job", "jobs", "job", true);
+  info.categories = {"all"};
+  info.has_generation = true;
+  info.status_keeps_labels = false;
+  info.status_keeps_finalizers = false;
+  with_status(info);
+  return std::make_unique<JobKind>(std::move(info));
 }
 
 }  // namespace dra::apiserver

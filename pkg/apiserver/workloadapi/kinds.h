@@ -1,11 +1,12 @@
-// Kinds with pod templates, and PodDisruptionBudgets, for the registry.
+// Kinds with pod templates: apps/v1, Jobs, ReplicationControllers; and the Scale of those that have one.
 #pragma once
 
-#include <memory>
-
-#include "pkg/apiserver/kind.h"
+#include "pkg/apiserver/kinds/folders.h"
 
 namespace dra::apiserver {
+
+std::vector<SchemaTable> workload_tables();
+void add_workload_kinds(KindRegistry& registry);
 
 std::unique_ptr<Kind> make_deployment_kind();
 std::unique_ptr<Kind> make_replica_set_kind();
@@ -13,6 +14,8 @@ std::unique_ptr<Kind> make_stateful_set_kind();
 std::unique_ptr<Kind> make_daemon_set_kind();
 std::unique_ptr<Kind> make_replication_controller_kind();
 std::unique_ptr<Kind> make_job_kind();
-std::unique_ptr<Kind> make_pod_disruption_budget_kind();
+
+// Adds what these kinds share: the short name, a status, generations, and the scale subresource if it `scales`.
+KindInfo pod_set_info(KindInfo info, const std::string& short_name, bool scales);
 
 }  // namespace dra::apiserver

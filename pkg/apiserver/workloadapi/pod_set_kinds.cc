@@ -1,6 +1,7 @@
 // StatefulSet, DaemonSet and ReplicationController, validated as in kubernetes 1.36 (apis/apps/validation).
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/kinds/kind_info.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/json_read.h"
 #include "pkg/apiserver/workloadapi/kinds.h"
@@ -378,13 +379,18 @@ class ReplicationControllerKind : public Kind {
 }  // namespace
 
 std::unique_ptr<Kind> make_stateful_set_kind() {
-  return std::make_unique<StatefulSetKind>(catalog_info("apps", "statefulsets"));
+  KindInfo info = pod_set_info(kind_info({"apps", "v1"}, "apps/v1", "StatefulSet", "statefulsets", "statefulset", true),
+                               "sts", true);
+  info.name_rule = NameRule::kDnsLabel;
+  return std::make_unique<StatefulSetKind>(std::move(info));
 }
 std::unique_ptr<Kind> make_daemon_set_kind() {
-  return std::make_unique<DaemonSetKind>(catalog_info("apps", "daemonsets"));
+  return std::make_unique<DaemonSetKind>(
+      pod_set_info(kind_info({"apps", "v1"}, "apps/v1", "DaemonSet", "daemonsets", "daemonset", true), "ds", false));
 }
 std::unique_ptr<Kind> make_replication_controller_kind() {
-  return std::make_unique<ReplicationControllerKind>(catalog_info("", "replicationcontrollers"));
+  return std::make_unique<ReplicationControllerKind>(pod_set_info(
+      core_kind_info("ReplicationController", "replicationcontrollers", "replicationcontroller", true), "rc", true));
 }
 
 }  // namespace dra::apiserver

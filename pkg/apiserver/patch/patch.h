@@ -1,0 +1,44 @@
+// PATCH bodies: JSON patch, merge patch, strategic merge patch and apply configurations.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "pkg/apiserver/rest/call.h"
+#include "pkg/apiserver/schema.h"
+
+namespace dra::apiserver {
+
+class Patch {
+ public:
+  enum class Type { kJson, kMerge, kStrategic, kApply };
+  // By Content-Type and body. 415 for other types, 400 for malformed bodies, 413 for oversized ones.
+  static StatusOr<Patch> parse(Call& call);
+
+  bool is_apply() const { return type_ == Type::kApply; }
+  // JSON and merge patches work on text and keep what they do not touch; the others sort the keys of all objects.
+  bool keeps_key_order() const { return type_ == Type::kJson || type_ == Type::kMerge; }
+  // The patched object, decoded in the call's version. `current` is null only for apply patches of absent objects.
+  StatusOr<Json> run(const Env& env, Call& call, const Json* current) const;
+
+  // A JSON or merge patch of a document without a schema (Scale); strategic patches merge like merge patches.
+  StatusOr<Json> run_plain(Json document) const;
+
+ private:
+  Type type_ = Type::kMerge;
+  std::shared_ptr<const Json> body_;
+  std::string text_;
+  std::vector<std::string> duplicates_;
+};
+
+// Go's %v of a decoded JSON value: "map[a:1 b:[x y]]".
+std::string go_value_text(const Json& value);
+// RFC 7386.
+void apply_merge_patch(Json& target, const Json& patch);
+// RFC 6902. Every failure is one generic 422; so is a patch that copies more than 3 MiB, costs too much or nests the
+// document deeper than bodies may.
+StatusOr<Json> apply_json_patch(const Json& target, const Json& patch);
+// k8s.io/apimachinery/pkg/util/strategicpatch; `type` null merges like a merge patch with directives.
+StatusOr<Json> apply_strategic_patch(const Json& target, const Json& patch, const ObjectType* type);
+
+}  // namespace dra::apiserver

@@ -1,0 +1,106 @@
+// One request on its way through the server. Internal to this package.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pkg/apiserver/json.h"
+#include "pkg/apiserver/kind.h"
+#include "pkg/apiserver/patch/managed_fields.h"
+#include "pkg/apiserver/rest/negotiate.h"
+#include "pkg/apiserver/rest/request.h"
+#include "pkg/apiserver/server.h"
+#include "pkg/apiserver/store.h"
+
+namespace dra::apiserver {
+
+class Authorizer;
+class WatchHub;
+
+// What all handlers need.
+struct Env {
+  Reactor& reactor;
+  Random& random;
+  Store& store;
+  const KindRegistry& kinds;
+  const ObjectReader& reader;
+  const ServerOptions& options;
+  WatchHub& watches;
+  Authorizer& authorizer;
+  std::string token_key;  // signs service account tokens
+};
+
+struct Call {
+  http::Request request;
+  std::shared_ptr<http::Responder> responder;
+  RequestPath path;
+  Query query;
+  // The verb that is authorized and executed: set once, before authorization. Nothing dispatches on the method itself.
+  std::string verb;
+  UserInfo user;
+  std::vector<std::string> warnings;
+  const Kind* kind = nullptr;  // for resource requests
+  const ServedVersion* version = nullptr;
+  OutputForm form;
+  RawTexts raw_texts;  // of the decoded body
+
+  const GroupVersion& gv() const { return version->gv; }
+  // "resource.k8s.io/resourceclaims"
+  std::string table() const;
+  // "namespace/name" or "name".
+  std::string key(std::string_view name) const;
+  bool dry_run() const;
+  // The fieldManager parameter, else the User-Agent up to the first '/'.
+  std::string manager() const;
+};
+using CallPtr = std::shared_ptr<Call>;
+
+std::string table_of(const KindInfo& info);
+std::string key_of(const KindInfo& info, const Json& object);
+
+// Answers. At most one of these is called for a call.
+void send_status(Call& call, const Status& status);
+void send_text(Call& call, int code, std::string_view content_type, std::string body);
+void send_document(Call& call, int code, const Json& document);
+// An answer made by encode_protobuf_answer() or protobuf_envelope().
+void send_protobuf(Call& call, int code, std::string answer);
+// The same from compact JSON text.
+void send_json(Call& call, int code, std::string text);
+// A stored object in the form the call asks for.
+void send_object(const Env& env, Call& call, int code, const StoredPtr& object);
+// {"kind":"Status","status":"Success",...} of deletions, bindings and evictions.
+void send_success(Call& call, int code, const Json& details);
+
+// JSON text of a stored object in a version, with or without kind and apiVersion.
+std::string object_text(const Kind& kind, const GroupVersion& gv, const StoredObject& object, bool with_type);
+// The same as a document.
+Json object_document(const Kind& kind, const GroupVersion& gv, const StoredObject& object);
+// A document in the hub version, converted in place (no type fields).
+void convert_document(const Kind& kind, Json& document, const GroupVersion& from, const GroupVersion& to);
+
+// The metadata-only form.
+Json partial_object(const Json& metadata, std::string_view shape_version);
+// One table of some objects; `include` is the includeObject parameter.
+struct TableRequest {
+  const Kind& kind;
+  GroupVersion gv;
+  std::string shape_version;
+  std::string include;
+  bool with_columns = true;
+};
+StatusOr<void> check_include_object(const std::string& include);
+StatusOr<Json> make_table(const Env& env, const TableRequest& request, const std::vector<StoredPtr>& objects);
+
+// Handlers of resource requests.
+void handle_get(const Env& env, const CallPtr& call);
+void handle_list(const Env& env, const CallPtr& call);
+void handle_watch(const Env& env, const CallPtr& call);
+void handle_create(const Env& env, const CallPtr& call);
+void handle_update(const Env& env, const CallPtr& call);
+void handle_patch(const Env& env, const CallPtr& call);
+void handle_delete(const Env& env, const CallPtr& call);
+void handle_delete_collection(const Env& env, const CallPtr& call);
+
+}  // namespace dra::apiserver

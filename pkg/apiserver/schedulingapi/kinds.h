@@ -1,0 +1,32 @@
+// PriorityClasses; and PodGroups and Workloads of scheduling.k8s.io/v1alpha2: stored and checked as by a 1.36 server
+// with the feature gates GenericWorkload, GangScheduling and TopologyAwareWorkloadScheduling. v1alpha2 is served if
+// ServerOptions::pod_groups is set.
+//
+// Unlike upstream, a PodGroup has no protection finalizer: nothing in the sandbox would remove it.
+#pragma once
+
+#include "pkg/apiserver/kinds/folders.h"
+
+namespace dra::apiserver {
+
+inline constexpr const char* kGroupVersionOfPodGroups = "scheduling.k8s.io/v1alpha2";
+
+std::vector<SchemaTable> scheduling_tables();
+void add_scheduling_kinds(KindRegistry& registry);
+
+std::unique_ptr<Kind> make_priority_class_kind();
+std::unique_ptr<Kind> make_pod_group_kind();
+std::unique_ptr<Kind> make_workload_kind();
+
+// The policy and constraints that PodGroups and the templates of Workloads share, of a new object.
+void check_scheduling_policy(FieldErrors& out, const FieldPath& path, const Json& policy);
+void check_scheduling_constraints(FieldErrors& out, const FieldPath& path, const Json& constraints);
+// Removes the fields of gates that are off: WorkloadAwarePreemption, DRAWorkloadResourceClaims.
+void drop_disabled_group_fields(Json& spec);
+// "field is immutable", as declarative validation words it.
+void check_unchanged(FieldErrors& out, const FieldPath& path, const Json& value, const Json& old);
+// Required, and at most one label of a DNS name.
+void check_short_name(FieldErrors& out, const FieldPath& path, const Json& object, const char* key);
+void check_long_name(FieldErrors& out, const FieldPath& path, const Json& object, const char* key);
+
+}  // namespace dra::apiserver
