@@ -26,7 +26,7 @@ struct Fleet {
     node->metadata.labels = {{"kubernetes.io/hostname", node->metadata.name}, {"zone", std::to_string(number % 3)}};
     node->allocatable = {{"cpu", "96"}, {"memory", "512Gi"}, {"pods", "110"}};
     node->unschedulable = number % 50 == 0;
-    inventory.apply_node(node->metadata.name, node->metadata.labels);
+    inventory.apply_node(node);
     api::ResourceSlice slice;
     slice.metadata.name = "slice-" + node->metadata.name;
     slice.driver = "gpu.example.com";

@@ -213,7 +213,7 @@ void Elector::stop(std::function<void()> done) {
   lose("stopping");
   // A renewal may be in flight, which makes the resourceVersion unknown: read the lease first.
   call_.cancel();
-  if (!held || !options_.release_on_stop) {
+  if (!held) {
     reactor_.post([this] { end_stop(); });
     return;
   }

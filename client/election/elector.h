@@ -26,7 +26,6 @@ struct ElectorOptions {
   // "<hostname>_<uuid>"; must differ between processes.
   std::string identity;
   ElectionTimes times;
-  bool release_on_stop = true;
 };
 
 struct ElectorCallbacks {
@@ -50,7 +49,7 @@ class Elector {
 
   // Starts to campaign, and to renew once elected, until stop().
   void start();
-  // Ends the term (calls on_stopped if we lead), releases the lease if we held it and release_on_stop is set, then
+  // Ends the term (calls on_stopped if we lead), releases the lease if we held it, then
   // calls `done`, at most retry_period after this call.
   void stop(std::function<void()> done);
 

@@ -136,10 +136,7 @@ void ObjectStore::fill(Entry entry) {
 
 bool ObjectStore::apply(Entry entry) {
   DRA_CHECK(synced_);
-  if (entry.revision <= revision_) {
-    ++repeats_;
-    return false;
-  }
+  if (entry.revision <= revision_) return false;
   uint64_t revision = entry.revision;
   std::string key = entry.key();
   std::vector<std::string> keys{key};
@@ -154,10 +151,7 @@ bool ObjectStore::apply(Entry entry) {
 
 bool ObjectStore::remove(const Entry& entry) {
   DRA_CHECK(synced_);
-  if (entry.revision <= revision_) {
-    ++repeats_;
-    return false;
-  }
+  if (entry.revision <= revision_) return false;
   std::string key = entry.key();
   std::vector<std::string> keys{key};
   keys_of_dying_answers(entry.revision, keys);

@@ -93,9 +93,6 @@ class ObjectStore {
   // Called at the end of each replace().
   void on_replaced(std::function<void()> handler);
 
-  // The number of repeated events from the stream.
-  uint64_t repeats() const { return repeats_; }
-
  private:
   using Map = std::map<std::string, Entry, std::less<>>;
   struct Absence {
@@ -130,7 +127,6 @@ class ObjectStore {
   uint64_t revision_ = 0;
   bool synced_ = false;
   bool emitting_ = false;
-  uint64_t repeats_ = 0;
   std::map<std::string, Index, std::less<>> indexes_;
   std::vector<ChangeHandler> change_handlers_;
   std::vector<ChangeHandler> stream_handlers_;

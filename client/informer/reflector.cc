@@ -128,7 +128,6 @@ void Reflector::open_stream(Query particular, Duration patience) {
 // Nothing was received for `limit`: in the initial part of a WatchList the server does not support it; later the peer
 // is dead.
 void Reflector::arm_silence(Duration limit) {
-  stats_.last_contact = reactor_.clock().mono_now();
   timer_ = reactor_.after(limit, [this] {
     if (collecting_) {
       log::warning("WatchList brought no end mark, listing instead", {{"resource", options_.resource.plural}});
@@ -388,7 +387,6 @@ void Reflector::list_page(const std::string& continue_token) {
   bool had_token = !continue_token.empty();
   call_ = transport_.send(std::move(request), [this, mine, had_token](Result<Response> result) {
     if (mine != generation_) return;
-    stats_.last_contact = reactor_.clock().mono_now();
     if (!result || !result->ok()) {
       Error error = result ? error_from_response(*result, what("list")) : result.error();
       if (refuses_protobuf(error)) return begin_list();

@@ -59,7 +59,6 @@ struct ReflectorStats {
   uint64_t expired = 0;      // 410s
   uint64_t failures = 0;     // attempts that ended in a back-off
   uint64_t undecodable = 0;  // unreadable objects; their last known state stays
-  MonoTime last_contact{};   // when the server last answered
 };
 
 class Reflector {

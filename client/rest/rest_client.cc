@@ -32,8 +32,6 @@ std::string_view content_type_of(PatchType type) {
   switch (type) {
     case PatchType::kMerge:
       return "application/merge-patch+json";
-    case PatchType::kStrategicMerge:
-      return "application/strategic-merge-patch+json";
     case PatchType::kJson:
       return "application/json-patch+json";
     case PatchType::kApply:

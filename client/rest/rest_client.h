@@ -12,7 +12,7 @@
 
 namespace dra::client {
 
-enum class PatchType { kMerge, kStrategicMerge, kJson, kApply };
+enum class PatchType { kMerge, kJson, kApply };
 std::string_view content_type_of(PatchType type);
 
 // One object, or one of its subresources.

@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "client/informer/wire.h"
-#include "client/rest/patch.h"
 #include "client/rest/resource_path.h"
 #include "client/rest/rest_client.h"
 #include "client/rest/status.h"
@@ -47,18 +46,7 @@ TEST(Targets, NamesThatLeadElsewhereAreNeverSent) {
   }
 }
 
-TEST(Patches, CarryTheirPreconditions) {
-  Precondition both{"u1", "7"};
-  EXPECT_EQ(json::parse(merge_patch({{"status", {{"a", 1}}}}, both)),
-            json::parse(R"({"metadata":{"uid":"u1","resourceVersion":"7"},"status":{"a":1}})"));
-  EXPECT_EQ(json::parse(json_patch(json::array({{{"op", "remove"}, {"path", "/spec/x"}}}), both)), json::parse(R"([
-    {"op":"replace","path":"/metadata/uid","value":"u1"},{"op":"replace","path":"/metadata/resourceVersion","value":"7"},
-    {"op":"remove","path":"/spec/x"}])"));
-  EXPECT_EQ(json::parse(apply_patch({{"status", json::object()}}, kClaims, "ns", "a", {"u1", ""})),
-            json::parse(R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim",
-                            "metadata":{"name":"a","namespace":"ns","uid":"u1"},"status":{}})"));
-  EXPECT_EQ(json::parse(merge_patch(nullptr, {})), json::object());
-  EXPECT_EQ(escape_pointer("a/b~c"), "a~1b~0c");
+TEST(DeleteBody, CarriesItsPreconditions) {
   EXPECT_EQ(json::parse(delete_body({"u", "5", 0, "Background"}))["preconditions"],
             (json{{"uid", "u"}, {"resourceVersion", "5"}}));
 }

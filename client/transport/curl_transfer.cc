@@ -139,9 +139,8 @@ void Transfer::prepare(CURL* handle, bool streamed, const ServerConfig& config, 
   curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
   curl_easy_setopt(handle, CURLOPT_PATH_AS_IS, 1L);
   curl_easy_setopt(handle, CURLOPT_USERAGENT, options.user_agent.c_str());
-  curl_easy_setopt(handle, CURLOPT_HTTP_VERSION,
-                   static_cast<long>(options.allow_http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
-  curl_easy_setopt(handle, CURLOPT_PIPEWAIT, options.allow_http2 ? 1L : 0L);
+  curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  curl_easy_setopt(handle, CURLOPT_PIPEWAIT, 1L);
   curl_easy_setopt(handle, CURLOPT_TCP_KEEPALIVE, 1L);
   curl_easy_setopt(handle, CURLOPT_TCP_KEEPIDLE, 30L);
   curl_easy_setopt(handle, CURLOPT_TCP_KEEPINTVL, 15L);

@@ -24,7 +24,6 @@ struct CurlOptions {
   size_t max_body_bytes = size_t{1} << 30;
   Duration default_timeout = std::chrono::seconds(30);
   Duration connect_timeout = std::chrono::seconds(10);
-  bool allow_http2 = true;
 };
 
 class CurlTransport : public Transport {

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "client/informer/informer.h"
-#include "client/rest/patch.h"
 #include "client/testing/fake_server.h"
 #include "client/transport/fault.h"
 #include "pkg/reactor/sim_reactor.h"
@@ -43,10 +42,14 @@ struct World {
   void put(const std::string& name, const std::string& holder) {
     server.put(kPath, "ns", name, json{{"spec", {{"holderIdentity", holder}}}}.dump());
   }
-  static WriteRequest patch(const std::string& name, const std::string& holder, Precondition condition = {}) {
+  static WriteRequest patch(const std::string& name, const std::string& holder, const std::string& uid = "",
+                            const std::string& resource_version = "") {
     WriteRequest write;
     write.object = {kLeases, "ns", name, ""};
-    write.body = merge_patch({{"spec", {{"holderIdentity", holder}}}}, condition);
+    json body = {{"spec", {{"holderIdentity", holder}}}};
+    if (!uid.empty()) body["metadata"]["uid"] = uid;
+    if (!resource_version.empty()) body["metadata"]["resourceVersion"] = resource_version;
+    write.body = body.dump();
     return write;
   }
   Result<Written> run(WriteRequest write) {
@@ -119,8 +122,8 @@ TEST(Writer, PreconditionsAreKeptAndNamed) {
   w.reactor.run_until_idle();
   auto lease = w.informer->store().get("ns/a");
   w.put("a", "changed");
-  EXPECT_EQ(w.outcome(World::patch("a", "y", {lease->metadata.uid, lease->metadata.resource_version})), "Conflict");
-  EXPECT_EQ(w.outcome(World::patch("a", "y", {"other-uid", ""})), "NotFound");
+  EXPECT_EQ(w.outcome(World::patch("a", "y", lease->metadata.uid, lease->metadata.resource_version)), "Conflict");
+  EXPECT_EQ(w.outcome(World::patch("a", "y", "other-uid")), "NotFound");
   EXPECT_EQ(w.outcome(World::patch("none", "y")), "NotFound");
   WriteRequest create;
   create.verb = WriteVerb::kCreate;

@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "pkg/api/selectors.h"
 #include "pkg/reconcile/pod_claims.h"
 
 namespace dra::tainteviction {
@@ -15,13 +16,6 @@ namespace {
 constexpr std::string_view kNoExecute = "NoExecute";
 // Longer tolerations last forever: sums with them would leave the range of the clock.
 constexpr int64_t kForEver = int64_t{50} * 365 * 24 * 3600;
-
-// k8s.io/dynamic-resource-allocation/resourceclaim ToleratesTaint, key and value.
-bool matches(const api::DeviceToleration& toleration, const api::DeviceTaint& taint) {
-  if (!toleration.key.empty() && toleration.key != taint.key) return false;
-  if (toleration.op == "Exists") return true;
-  return (toleration.op.empty() || toleration.op == "Equal") && toleration.value == taint.value;
-}
 
 std::string reason_text(const api::ResourceClaim& claim, const api::DeviceRequestAllocationResult& result,
                         const inventory::Inventory::PlacedTaint& placed) {
@@ -56,7 +50,7 @@ std::optional<WallTime> eviction_time(const api::DeviceTaint& taint, const api::
                                       WallTime now) {
   std::optional<int64_t> seconds;
   for (const api::DeviceToleration& toleration : result.tolerations) {
-    if (toleration.effect != kNoExecute || !matches(toleration, taint)) continue;
+    if (toleration.effect != kNoExecute || !api::tolerates(toleration, taint)) continue;
     if (!toleration.toleration_seconds) return std::nullopt;
     const int64_t tolerated = std::max<int64_t>(0, *toleration.toleration_seconds);
     seconds = seconds ? std::min(*seconds, tolerated) : tolerated;

@@ -1,4 +1,5 @@
 #include "pkg/allocator/filters.h"
+#include "pkg/api/selectors.h"
 
 #include <algorithm>
 
@@ -42,17 +43,6 @@ std::string filter_key(const Filter& filter) {
 }
 
 }  // namespace
-
-// k8s.io/dynamic-resource-allocation/resourceclaim ToleratesTaint: an empty key with Exists matches every key, an empty
-// effect matches every effect.
-bool tolerates(const std::vector<api::DeviceToleration>& tolerations, const api::DeviceTaint& taint) {
-  return std::any_of(tolerations.begin(), tolerations.end(), [&](const api::DeviceToleration& t) {
-    if (!t.effect.empty() && t.effect != taint.effect) return false;
-    if (!t.key.empty() && t.key != taint.key) return false;
-    if (t.op == "Exists") return true;
-    return (t.op.empty() || t.op == "Equal") && t.value == taint.value;
-  });
-}
 
 FilterId Filters::intern(Filter filter) {
   auto [it, fresh] = index_.try_emplace(filter_key(filter), static_cast<FilterId>(filters_.size()));
@@ -113,7 +103,7 @@ const api::DeviceTaint* Filters::untolerated(const Filter& filter, const invento
     if (taint->effect != "NoSchedule" && taint->effect != "NoExecute") continue;
     bool ignored = taint->effect == "NoSchedule" &&
                    std::find(ignored_taints_.begin(), ignored_taints_.end(), taint->key) != ignored_taints_.end();
-    if (!ignored && !tolerates(filter.tolerations, *taint)) return taint;
+    if (!ignored && !api::tolerates(filter.tolerations, *taint)) return taint;
   }
   return nullptr;
 }

@@ -81,9 +81,6 @@ struct Filter {
   size_t bytes = 0;        // of masks, answers and fits
 };
 
-// Whether the tolerations of a request (or the allocator's own exceptions) permit a tainted device.
-bool tolerates(const std::vector<api::DeviceToleration>& tolerations, const api::DeviceTaint& taint);
-
 class Filters {
  public:
   static constexpr size_t kMaxFilters = 2048;

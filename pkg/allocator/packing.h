@@ -76,7 +76,6 @@ class Packing {
   void find_demand(const Plan& plan);
   void find_components();
   void add_component(const std::vector<uint32_t>& devices);
-  void keep_classes_without(uint32_t dropped);
   uint32_t classes_of(uint32_t local) const;
   bool decides() const;
   Vector demand_of(const Wanted& wanted) const;

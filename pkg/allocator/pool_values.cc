@@ -56,7 +56,6 @@ const PoolValue& PoolValues::of(inventory::PoolId id) {
   if (kept->table_version != pool.table_version || kept->devices.size() != pool.size()) lay_out(pool, *kept);
   refresh(pool, *kept);
   kept->current = true;
-  kept->epoch = ++epoch_;
   return *kept;
 }
 

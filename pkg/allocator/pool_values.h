@@ -54,7 +54,6 @@ struct PoolValue {
   bool local = false;  // to one node
   uint64_t table_version = 0;
   bool current = false;
-  uint64_t epoch = 0;  // grows over all pools with every change
   // Totals over all devices without a group, and over groups.
   int64_t free_ppm = 0;
   uint32_t whole = 0;
@@ -86,7 +85,6 @@ class PoolValues {
   std::vector<std::unique_ptr<PoolValue>> pools_;
   std::unordered_map<std::string, uint32_t> kinds_;
   uint64_t seen_ = 0;
-  uint64_t epoch_ = 0;
 };
 
 }  // namespace dra::allocator

@@ -6,6 +6,7 @@
 #include "pkg/allocator/allocator.h"
 #include "pkg/allocator/capacity.h"
 #include "pkg/allocator/filters.h"
+#include "pkg/api/selectors.h"
 
 namespace dra::allocator::semantics_test {
 namespace {
@@ -38,11 +39,12 @@ TEST(Tolerations, KeyOperatorValueAndEffect) {
       {{"k", "Exists", "", "", int64_t{0}}, true, true},  // seconds only affect eviction
   };
   for (size_t i = 0; i < rows.size(); ++i) {
-    EXPECT_EQ(tolerates({rows[i].toleration}, taint), rows[i].tolerates_taint) << "row " << i;
-    EXPECT_EQ(tolerates({rows[i].toleration}, bare), rows[i].tolerates_bare) << "row " << i;
+    EXPECT_EQ(api::tolerates(rows[i].toleration, taint), rows[i].tolerates_taint) << "row " << i;
+    EXPECT_EQ(api::tolerates(rows[i].toleration, bare), rows[i].tolerates_bare) << "row " << i;
   }
-  EXPECT_FALSE(tolerates({}, taint));
-  EXPECT_TRUE(tolerates({{"l", "Exists", "", "", {}}, {"k", "Exists", "", "", {}}}, taint));
+  EXPECT_FALSE(api::tolerates(std::vector<api::DeviceToleration>(), taint));
+  EXPECT_TRUE(api::tolerates(
+      std::vector<api::DeviceToleration>{{"l", "Exists", "", "", {}}, {"k", "Exists", "", "", {}}}, taint));
 }
 
 // ---- request policies (KEP-5075)

@@ -23,7 +23,6 @@ namespace dra::api {
 inline constexpr std::string_view kDeleteProtectionFinalizer = "resource.kubernetes.io/delete-protection";
 inline constexpr std::string_view kPodClaimNameAnnotation = "resource.kubernetes.io/pod-claim-name";
 inline constexpr std::string_view kExtendedResourceClaimAnnotation = "resource.kubernetes.io/extended-resource-claim";
-inline constexpr std::string_view kAdminAccessNamespaceLabel = "resource.kubernetes.io/admin-access";
 inline constexpr size_t kMaxAllocationResults = 32;
 inline constexpr size_t kMaxReservedFor = 256;
 

@@ -108,11 +108,35 @@ bool has_labels(const StringMap& wanted, const StringMap& labels) {
   });
 }
 
-bool tolerates(const Toleration& toleration, const Taint& taint) {
+namespace {
+
+// k8s.io/api/core/v1 and k8s.io/dynamic-resource-allocation/resourceclaim have the same ToleratesTaint.
+template <class AToleration, class ATaint>
+bool one_tolerates(const AToleration& toleration, const ATaint& taint) {
   if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
   if (!toleration.key.empty() && toleration.key != taint.key) return false;
   if (toleration.op == "Exists") return true;
   return (toleration.op.empty() || toleration.op == "Equal") && toleration.value == taint.value;
+}
+
+template <class AToleration, class ATaint>
+bool any_tolerates(const std::vector<AToleration>& tolerations, const ATaint& taint) {
+  return std::any_of(tolerations.begin(), tolerations.end(), [&](const auto& t) { return one_tolerates(t, taint); });
+}
+
+}  // namespace
+
+bool tolerates(const Toleration& toleration, const Taint& taint) {
+  return one_tolerates(toleration, taint);
+}
+bool tolerates(const DeviceToleration& toleration, const DeviceTaint& taint) {
+  return one_tolerates(toleration, taint);
+}
+bool tolerates(const std::vector<Toleration>& tolerations, const Taint& taint) {
+  return any_tolerates(tolerations, taint);
+}
+bool tolerates(const std::vector<DeviceToleration>& tolerations, const DeviceTaint& taint) {
+  return any_tolerates(tolerations, taint);
 }
 
 }  // namespace dra::api

@@ -16,9 +16,11 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "pkg/api/core.h"
 #include "pkg/api/meta.h"
+#include "pkg/api/resource.h"
 
 namespace dra::api {
 
@@ -37,7 +39,11 @@ bool has_labels(const StringMap& wanted, const StringMap& labels);
 // At most 63 characters of [-A-Za-z0-9_.], the first and the last alphanumeric; empty is valid.
 bool valid_label_value(std::string_view value);
 
-// The operators Gt and Lt of tolerations are alpha and off in 1.36: such a toleration matches nothing.
+// An empty key with Exists matches every key, an empty effect every effect. The operators Gt and Lt of tolerations are
+// alpha and off in 1.36: such a toleration matches nothing. A list tolerates what one of its entries does.
 bool tolerates(const Toleration& toleration, const Taint& taint);
+bool tolerates(const DeviceToleration& toleration, const DeviceTaint& taint);
+bool tolerates(const std::vector<Toleration>& tolerations, const Taint& taint);
+bool tolerates(const std::vector<DeviceToleration>& tolerations, const DeviceTaint& taint);
 
 }  // namespace dra::api

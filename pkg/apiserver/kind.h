@@ -79,11 +79,9 @@ struct KindInfo {
   bool status_keeps_labels = true;            // true: labels stay as they are
   bool status_keeps_finalizers = true;        // annotations and finalizers stay
   bool status_keeps_owner_references = true;  // true: ownerReferences stay as they are
-  bool immutable_spec_on_delete = false;
   GroupResource group_resource() const { return {group, plural}; }
   // As messages about a request to `gv` name it: two groups serve events.
   GroupResource group_resource_of(const GroupVersion& gv) const { return {gv.group, plural}; }
-  GroupKind group_kind() const { return {group, kind}; }
   // The type as messages about Go's internal types name it: "apps.ReplicaSet", "core.Pod".
   std::string internal_type() const { return (group.empty() ? "core" : group.substr(0, group.find('.'))) + "." + kind; }
   const ServedVersion* find_version(const GroupVersion& gv) const;

@@ -11,7 +11,6 @@ namespace dra::base_test {
 TEST(ErrorTest, SaysWhatHappenedInOneLine) {
   const Error error(Code::kConflict, 409, "Conflict", "claim \"a\" changed");
   EXPECT_EQ(to_string(error), "Conflict (HTTP 409): claim \"a\" changed");
-  EXPECT_TRUE(error.retryable());
   EXPECT_EQ(error.wrap("ns/pod").message(), "ns/pod: claim \"a\" changed");
   EXPECT_TRUE(Error(Code::kDeadlineExceeded, "t").outcome_unknown());
   EXPECT_FALSE(Error(Code::kUnavailable, 503, "", "t").outcome_unknown());

@@ -36,19 +36,6 @@ std::string_view code_name(Code code) {
   return "Unknown";
 }
 
-bool Error::retryable() const {
-  switch (code_) {
-    case Code::kConflict:
-    case Code::kGone:
-    case Code::kTooManyRequests:
-    case Code::kUnavailable:
-    case Code::kDeadlineExceeded:
-      return true;
-    default:
-      return false;
-  }
-}
-
 Error Error::wrap(std::string_view context) const {
   Error wrapped = *this;
   wrapped.message_ = std::string(context) + ": " + message_;

@@ -51,8 +51,6 @@ class Error {
   const std::string& status_json() const { return status_json_; }
   // Seconds from the Retry-After header; 0 without one.
   int retry_after_seconds() const { return retry_after_seconds_; }
-  // True if the same request may succeed later with unchanged input.
-  bool retryable() const;
   // True if a write that ended with this error may or may not have taken effect.
   bool outcome_unknown() const {
     return code_ == Code::kDeadlineExceeded || (code_ == Code::kUnavailable && http_status_ == 0);

@@ -64,10 +64,6 @@ class CpuNodes : public Nodes {
   // Off: CPU is not counted, as other rules are not.
   void set_counted(bool counted) { counted_ = counted; }
   void set_influence(Influence influence) { influence_ = influence; }
-  void set_cpu(NodeId node, int64_t cpu) {
-    nodes_[at_.at(node)].cpu = cpu;
-    ++version_;
-  }
 
  private:
   std::vector<Node> nodes_;

@@ -17,14 +17,6 @@ std::string claim_text(const api::ResourceClaim& claim) {
   return "ResourceClaim " + claim.metadata.key();
 }
 
-bool tolerated(const api::DeviceTaint& taint, const std::vector<api::DeviceToleration>& tolerations) {
-  return std::any_of(tolerations.begin(), tolerations.end(), [&](const api::DeviceToleration& one) {
-    const bool key = one.key.empty() ? one.op == "Exists" : one.key == taint.key;
-    const bool value = one.op == "Exists" || one.value == taint.value;
-    return key && value && (one.effect.empty() || one.effect == taint.effect);
-  });
-}
-
 std::optional<BrokenLink> broken_device(const State& state, const api::ResourceClaim& claim,
                                         const api::DeviceRequestAllocationResult& result) {
   const std::string device = result.driver + "/" + result.pool + "/" + result.device;
@@ -45,7 +37,7 @@ std::optional<BrokenLink> broken_device(const State& state, const api::ResourceC
                   "device " + device + " of " + claim_text(claim) + " is not published any more",
                   "delete the pods of the claim: they get another device");
   for (const api::DeviceTaint& taint : info->taints)
-    if (taint.effect == "NoExecute" && !tolerated(taint, result.tolerations))
+    if (taint.effect == "NoExecute" && !api::tolerates(result.tolerations, taint))
       return broken(Break::kDeviceTainted, "allocation -> device",
                     "device " + device + " has taint " + taint.key + (taint.value.empty() ? "" : "=" + taint.value) +
                         ":NoExecute",

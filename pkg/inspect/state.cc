@@ -29,7 +29,7 @@ State::State(const Objects& given, StateOptions chosen)
       random_(1) {
   for (const auto& [name, one] : objects.classes) inventory.apply_class(*one);
   for (const auto& [name, node] : objects.nodes) {
-    inventory.apply_node(name, node->metadata.labels);
+    inventory.apply_node(node);
     cluster.set_node(node);
   }
   for (const auto& [name, slice] : objects.slices) inventory.apply_slice(*slice);
@@ -168,7 +168,6 @@ Placed State::place_as_is(const api::Pod* pod, const std::vector<Claim>& claims,
   for (const Claim& claim : claims) (claim->status.allocation ? allocated : request.claims).push_back(claim);
   const Nodes nodes = nodes_for(pod, allocated, among, placed);
   if (nodes.ids.empty()) {
-    placed.node_refused = true;
     if (options.explain_refusals && placed.outcome == allocator::Outcome::kInfeasible) {
       placed.why = verdict::sentence(verdict::judge(facts(), {pod, claims, {}, among}));
       if (pod != nullptr)

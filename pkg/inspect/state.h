@@ -50,7 +50,6 @@ struct Placed {
   std::string node;                            // kFeasible; empty for claims whose devices any node can use
   std::vector<api::AllocationResult> results;  // of the claims that were not allocated, in order
   std::string why;                             // for all other outcomes: one sentence
-  bool node_refused = false;                   // no node was left before devices were examined
 };
 
 class State {

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "pkg/api/selectors.h"
 #include "pkg/inspect/volumes.h"
 #include "pkg/inspect/waiting.h"
 #include "pkg/placement/storage_facts.h"
@@ -155,21 +156,13 @@ class Simulation {
       for (const auto& result : claim->status.allocation->results) {
         const bool hit = tainted_.contains({result.driver, result.pool, ""}) ||
                          tainted_.contains({result.driver, result.pool, result.device});
-        if (!hit || tolerates(result.tolerations, taint)) continue;
+        if (!hit || api::tolerates(result.tolerations, taint)) continue;
         for (const auto& consumer : claim->status.reserved_for) keys.insert(claim->metadata.ns + "/" + consumer.name);
       }
     }
     for (const std::string& key : keys)
       if (const auto pod = after.pods.find(key); pod != after.pods.end() && !pod->second->terminal())
         evict(PodPtr(pod->second), true);
-  }
-
-  static bool tolerates(const std::vector<api::DeviceToleration>& tolerations, const api::DeviceTaint& taint) {
-    return std::any_of(tolerations.begin(), tolerations.end(), [&](const api::DeviceToleration& one) {
-      const bool key = one.key.empty() ? one.op == "Exists" : one.key == taint.key;
-      return key && (one.op == "Exists" || one.value == taint.value) &&
-             (one.effect.empty() || one.effect == taint.effect);
-    });
   }
 
   Result<void> add_nodes(const std::string& like, uint32_t count) {

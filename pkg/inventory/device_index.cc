@@ -152,6 +152,11 @@ NodeId DeviceIndex::find_node(std::string_view name) const {
   return it == node_index_.end() ? kNone : it->second;
 }
 
+const DeviceIndex::Labels& DeviceIndex::no_labels() {
+  static const Labels none = std::make_shared<const api::StringMap>();
+  return none;
+}
+
 NodeId DeviceIndex::node_id(std::string_view name) {
   if (NodeId id = find_node(name); id != kNone) return id;
   auto id = static_cast<NodeId>(nodes_.size());
@@ -160,12 +165,13 @@ NodeId DeviceIndex::node_id(std::string_view name) {
   return id;
 }
 
-NodeId DeviceIndex::apply_node(std::string_view name, const api::StringMap& labels) {
+NodeId DeviceIndex::apply_node(std::string_view name, Labels labels) {
   NodeId id = node_id(name);
   Node& node = nodes_[id];
-  if (node.applied && node.labels == labels) return id;
-  if (node.labels != labels) ++moves_version_;
-  node.labels = labels;
+  const bool same = *node.labels == *labels;
+  node.labels = std::move(labels);
+  if (node.applied && same) return id;
+  if (!same) ++moves_version_;
   node.applied = true;
   ++node.named_version;
   ++nodes_version_;
@@ -176,7 +182,7 @@ NodeId DeviceIndex::apply_node(std::string_view name, const api::StringMap& labe
 void DeviceIndex::remove_node(std::string_view name) {
   NodeId id = find_node(name);
   if (id == kNone) return;
-  nodes_[id].labels.clear();
+  nodes_[id].labels = no_labels();
   ++moves_version_;
   nodes_[id].applied = false;
   ++nodes_[id].named_version;
@@ -203,7 +209,7 @@ bool DeviceIndex::usable_on(const Where& place, NodeId node) const {
     case Where::kAll:
       return true;
     case Where::kSelector:
-      return api::matches(*place.selector, nodes_[node].name, nodes_[node].labels);
+      return api::matches(*place.selector, nodes_[node].name, *nodes_[node].labels);
     default:
       return false;
   }
@@ -274,7 +280,6 @@ void DeviceIndex::apply_class(const api::DeviceClass& device_class) {
   entry.object = std::make_shared<const api::DeviceClass>(device_class);
   if (same) return;
   entry.serial = next_serial_++;
-  ++classes_version_;
   ++version_;
 }
 
@@ -282,7 +287,6 @@ void DeviceIndex::remove_class(std::string_view name) {
   auto it = classes_.find(name);
   if (it == classes_.end()) return;
   classes_.erase(it);
-  ++classes_version_;
   ++version_;
 }
 

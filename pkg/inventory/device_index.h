@@ -53,7 +53,8 @@ class DeviceIndex {
   void remove_class(std::string_view name);
   void apply_taint_rule(const api::DeviceTaintRule& rule);
   void remove_taint_rule(std::string_view name);
-  NodeId apply_node(std::string_view name, const api::StringMap& labels);
+  using Labels = std::shared_ptr<const api::StringMap>;  // never null
+  NodeId apply_node(std::string_view name, Labels labels);
   void remove_node(std::string_view name);
   void set_allocation(std::string_view uid, const api::AllocationResult* allocation, bool assumed);
   void forget_all();
@@ -63,7 +64,6 @@ class DeviceIndex {
   // Null if the number is not in use.
   const Pool* pool(PoolId id) const { return pools_[id].get(); }
   const Pool* find_pool(std::string_view driver, std::string_view name) const;
-  const std::vector<PoolId>& wide_pools() const { return wide_pools_; }
   const std::vector<PoolId>* pools_naming(NodeId node) const;
 
   // Records, in order, every pool whose table or use changed. changes_end() is the total number of changes. Those
@@ -71,9 +71,6 @@ class DeviceIndex {
   uint64_t changes_begin() const { return log_begin_; }
   uint64_t changes_end() const { return log_begin_ + log_.size(); }
   PoolId change(uint64_t at) const { return log_[at - log_begin_]; }
-  // Grows when a pool enters or leaves the set of wide pools, or a node's labels change.
-  uint64_t places_version() const { return places_version_; }
-
   // Grows when a pool leaves the node (or nodes) it was on, or a node's labels change: then the devices of a node may
   // have changed without a pool of that node in the change log.
   uint64_t moves_version() const { return moves_version_; }
@@ -82,7 +79,7 @@ class DeviceIndex {
   NodeId node_id(std::string_view name);
   NodeId find_node(std::string_view name) const;
   const std::string& node_name(NodeId id) const { return nodes_[id].name; }
-  const api::StringMap& node_labels(NodeId id) const { return nodes_[id].labels; }
+  const api::StringMap& node_labels(NodeId id) const { return *nodes_[id].labels; }
   size_t node_count() const { return nodes_.size(); }
   std::vector<NodeId> applied_nodes() const;
   // Grows when a node is added or removed, or its labels change.
@@ -93,7 +90,6 @@ class DeviceIndex {
   // ---- classes and taints
   const ClassEntry* find_class(std::string_view name) const;
   const std::map<std::string, ClassEntry, std::less<>>& classes() const { return classes_; }
-  uint64_t classes_version() const { return classes_version_; }
   bool any_taints(const Pool& pool) const;
   // Taints of the slice, then taints of rules.
   std::vector<const api::DeviceTaint*> taints(const Pool& pool, uint32_t device) const;
@@ -128,7 +124,7 @@ class DeviceIndex {
  private:
   struct Node {
     std::string name;
-    api::StringMap labels;
+    Labels labels = no_labels();
     bool applied = false;
     std::vector<PoolId> named_by;  // pools with a slice or device that names this node
     mutable NodeView view;
@@ -136,6 +132,7 @@ class DeviceIndex {
     uint64_t named_version = 1;
   };
 
+  static const Labels& no_labels();
   Pool& pool_for(std::string_view driver, std::string_view name);
   // The state of a pool needed to process a change of its slices.
   struct PoolBefore {
@@ -174,7 +171,6 @@ class DeviceIndex {
   uint64_t places_version_ = 1;
   uint64_t moves_version_ = 1;
   uint64_t nodes_version_ = 1;
-  uint64_t classes_version_ = 1;
   uint64_t next_serial_ = 1;
   mutable uint64_t next_stamp_ = 1;
   uint64_t version_ = 0;

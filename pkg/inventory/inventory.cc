@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pkg/api/core.h"
 #include "pkg/inventory/device_index.h"
 
 namespace dra::inventory {
@@ -96,8 +97,11 @@ void Inventory::apply_taint_rule(const api::DeviceTaintRule& rule) {
 void Inventory::remove_taint_rule(std::string_view name) {
   device_index_->remove_taint_rule(name);
 }
-NodeId Inventory::apply_node(std::string_view name, const api::StringMap& labels) {
-  return device_index_->apply_node(name, labels);
+NodeId Inventory::apply_node(const std::shared_ptr<const api::Node>& node) {
+  return device_index_->apply_node(node->metadata.name, DeviceIndex::Labels(node, &node->metadata.labels));
+}
+NodeId Inventory::apply_node(std::string_view name, api::StringMap labels) {
+  return device_index_->apply_node(name, std::make_shared<const api::StringMap>(std::move(labels)));
 }
 void Inventory::remove_node(std::string_view name) {
   device_index_->remove_node(name);

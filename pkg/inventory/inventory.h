@@ -1,7 +1,7 @@
 // Inventory: which devices exist, where they can be used, and which claims hold them.
 //
 // Its input is objects (slices, classes, nodes, taint rules, claims); each change costs time proportional to its size.
-// It keeps no objects: slices become compact tables (slice_table.h), so that 800,000 devices fit into 1 GiB.
+// Slices become compact tables (slice_table.h) and are not kept, so that 800,000 devices fit into 1 GiB.
 //
 // Pools (KEP-4381; k8s.io/dynamic-resource-allocation/structured): all slices of one driver and pool name; only those
 // of the highest generation count; a pool is complete when their number equals the announced one. Use: each device has
@@ -23,6 +23,10 @@
 
 #include "pkg/api/resource.h"
 #include "pkg/inventory/features.h"
+
+namespace dra::api {
+struct Node;
+}
 
 namespace dra::inventory {
 
@@ -136,7 +140,9 @@ class Inventory {
   void apply_taint_rule(const api::DeviceTaintRule& rule);
   void remove_taint_rule(std::string_view name);
   // A node need not be applied to be allocated on, but then has no labels. Pools may name unknown nodes.
-  NodeId apply_node(std::string_view name, const api::StringMap& labels);
+  // The first shares the labels with the object.
+  NodeId apply_node(const std::shared_ptr<const api::Node>& node);
+  NodeId apply_node(std::string_view name, api::StringMap labels);
   // Keeps the node's number, drops its labels.
   void remove_node(std::string_view name);
 

@@ -420,7 +420,7 @@ struct Manager::Impl {
     });
     w.nodes.store().on_change([this](const Change<api::Node>& c) {
       if (c.after) {
-        inventory.apply_node(c.after->metadata.name, c.after->metadata.labels);
+        inventory.apply_node(c.after);
         nodes.set_node(c.after);
       } else {
         inventory.remove_node(c.before->metadata.name);

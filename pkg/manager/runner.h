@@ -106,7 +106,6 @@ class Runner {
     Duration unfinished{}, longest{};
   };
   std::vector<QueueFigures> figures() const;
-  uint64_t passes_run() const { return passes_run_; }
   const Outages& outages() const { return outages_; }
 
  private:
@@ -179,7 +178,7 @@ class Runner {
   bool gathering_ = false;
   std::set<std::string, std::less<>> blocked_;
   uint64_t next_id_ = 1;
-  uint64_t passes_run_ = 0, writes_ = 0;
+  uint64_t writes_ = 0;
   std::unordered_map<uint64_t, std::unique_ptr<Run>> runs_;
   std::map<std::string, std::deque<uint64_t>> locked_;                        // object -> reconciles that wait for it
   std::multimap<MonoTime, std::pair<ControllerQueue*, std::string>> paused_;  // keys paused for Outcome::min_interval

@@ -130,7 +130,6 @@ void Runner::begin_effects(ControllerQueue& controller, const std::string& key,
                            std::map<std::string, Presence> live_answers, int rounds, bool paid) {
   const std::optional<Key> parsed = reconcile::parse_key(key);
   DRA_CHECK(parsed.has_value());
-  ++passes_run_;
   view_.set_live_answers(&live_answers);
   reconcile::Outcome outcome;
   const MonoTime began = reactor_.clock().mono_now();

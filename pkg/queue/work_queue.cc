@@ -19,14 +19,13 @@ void WorkQueue::push_ready(std::string_view key) {
 }
 
 void WorkQueue::add(std::string_view key) {
-  if (shutting_down_ || dirty_.contains(key)) return;
+  if (dirty_.contains(key)) return;
   dirty_.emplace(key, clock_.mono_now());
   if (observer_) observer_->added();
   if (!processing_.contains(key)) push_ready(key);
 }
 
 void WorkQueue::add_after(std::string_view key, Duration delay) {
-  if (shutting_down_) return;
   if (delay <= Duration::zero()) return add(key);
   const std::pair<MonoTime, uint64_t> slot{clock_.mono_now() + delay, ++sequence_};
   auto known = due_of_.find(key);
@@ -44,7 +43,7 @@ Duration WorkQueue::add_rate_limited(std::string_view key) {
   auto known = failures_.find(key);
   if (known == failures_.end()) known = failures_.emplace(key, 0).first;
   const Duration delay = backoff_delay(backoff_, ++known->second);
-  if (observer_ && !shutting_down_) observer_->retried();
+  if (observer_) observer_->retried();
   add_after(key, delay);
   return delay;
 }
@@ -122,12 +121,6 @@ void WorkQueue::clear() {
   due_of_.clear();
   failures_.clear();
   if (observer_) observer_->depth_changed(0);
-}
-
-void WorkQueue::shut_down() {
-  shutting_down_ = true;
-  due_.clear();
-  due_of_.clear();
 }
 
 std::optional<MonoTime> WorkQueue::next_due() const {

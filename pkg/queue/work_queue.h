@@ -65,7 +65,7 @@ class WorkQueue {
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
 
-  // The key needs a reconcile now. No effect after shut_down().
+  // The key needs a reconcile now.
   void add(std::string_view key);
   // The key needs a reconcile after `delay`; immediately if `delay` is zero or less.
   void add_after(std::string_view key, Duration delay);
@@ -86,11 +86,6 @@ class WorkQueue {
 
   // Removes every waiting key, ready or delayed, and all failure counts. Keys being processed still need done().
   void clear();
-  // No more adds; ready keys may still be taken. Delayed keys are dropped.
-  void shut_down();
-  bool shutting_down() const { return shutting_down_; }
-  // Shut down with nothing left, neither ready nor being processed.
-  bool drained() const { return shutting_down_ && line_.size() == 0 && processing_.empty(); }
 
   // When the earliest delayed key becomes ready; nullopt if there is none.
   std::optional<MonoTime> next_due() const;
@@ -120,7 +115,6 @@ class WorkQueue {
   const Clock& clock_;
   BackOff backoff_;
   Observer* observer_;
-  bool shutting_down_ = false;
   Fairness fairness_;
   FairLine line_;
   KeyMap<MonoTime> dirty_;  // -> when it was added, for the waiting time

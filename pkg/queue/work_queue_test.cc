@@ -119,24 +119,6 @@ TEST(WorkQueue, TheEarlierOfTwoDueTimesCounts) {
   EXPECT_EQ(queue.get(), std::nullopt);
 }
 
-TEST(WorkQueue, ShutDownTakesNoMoreAndDrains) {
-  ManualClock clock;
-  WorkQueue queue(clock);
-  queue.add("a");
-  queue.add("b");
-  queue.add_after("c", 1s);
-  ASSERT_EQ(queue.get(), "a");
-  queue.shut_down();
-  queue.add("d");
-  queue.add_rate_limited("a");
-  clock.advance(1h);
-  EXPECT_EQ(queue.get(), "b");
-  EXPECT_FALSE(queue.drained());
-  queue.done("a");
-  queue.done("b");
-  EXPECT_TRUE(queue.drained());
-}
-
 TEST(WorkQueue, DoneForAKeyThatIsNotProcessedIsABug) {
   ManualClock clock;
   WorkQueue queue(clock);

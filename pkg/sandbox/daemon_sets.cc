@@ -41,9 +41,7 @@ std::string node_of(const Json& pod) {
 
 bool tolerated(const std::vector<api::Taint>& taints, const std::vector<api::Toleration>& tolerations) {
   return std::all_of(taints.begin(), taints.end(), [&](const api::Taint& taint) {
-    return taint.effect == "PreferNoSchedule" ||
-           std::any_of(tolerations.begin(), tolerations.end(),
-                       [&](const api::Toleration& t) { return api::tolerates(t, taint); });
+    return taint.effect == "PreferNoSchedule" || api::tolerates(tolerations, taint);
   });
 }
 

@@ -113,7 +113,7 @@ void KubeScheduler::listen() {
   claims_.store().on_change([this](const client::Change<api::ResourceClaim>& change) { on_claim(change); });
   nodes_.store().on_change([this](const client::Change<api::Node>& change) {
     if (change.after) {
-      inventory_.apply_node(change.after->metadata.name, change.after->metadata.labels);
+      inventory_.apply_node(change.after);
       tracker_.set_node(change.after);
     } else {
       inventory_.remove_node(change.before->metadata.name);

@@ -170,9 +170,7 @@ class NodeGrouper {
     const std::vector<api::Toleration>& tolerations = needs_.pod().tolerations;
     for (const api::Taint& taint : cluster_.taints(cluster_.row(node).taints)) {
       if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") continue;
-      if (std::any_of(tolerations.begin(), tolerations.end(),
-                      [&](const api::Toleration& toleration) { return api::tolerates(toleration, taint); }))
-        continue;
+      if (api::tolerates(tolerations, taint)) continue;
       return clean(taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" + taint.effect, kMaxDetail);
     }
     return "of the node";

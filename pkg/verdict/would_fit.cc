@@ -137,10 +137,7 @@ class Trials {
       if (offer(std::move(one))) return;
     }
   }
-  bool tolerated(const api::Taint& taint) const {
-    const auto& all = question_.pod->tolerations;
-    return std::any_of(all.begin(), all.end(), [&](const api::Toleration& one) { return api::tolerates(one, taint); });
-  }
+  bool tolerated(const api::Taint& taint) const { return api::tolerates(question_.pod->tolerations, taint); }
 
   void uncordon() {
     if (question_.pod == nullptr) return;
@@ -244,7 +241,7 @@ class Trials {
       facts_.inventory.apply_slice(copy);
       added.push_back(copy.metadata.name);
     }
-    facts_.inventory.apply_node(name, node->metadata.labels);
+    facts_.inventory.apply_node(node);
     facts_.cluster.set_node(node);
     const std::optional<std::string> found = fits(question_);
     facts_.cluster.remove_node(name);

@@ -70,7 +70,7 @@ ModelWriter::ModelWriter(ArbitrationModel& model)
   seen_nodes_ = model_.nodes_;
   for (const auto& node : model_.nodes_) {
     nodes_.set_node(node);
-    inventory_.apply_node(node->metadata.name, node->metadata.labels);
+    inventory_.apply_node(node);
   }
   for (const api::ResourceSlice& slice : model_.slices_) inventory_.apply_slice(slice);
   runner_.add(allocation_);

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "client/informer/informer.h"
-#include "client/rest/patch.h"
 #include "client/rest/status.h"
 #include "client/writer/writer.h"
 #include "pkg/api/decode_protobuf.h"
@@ -116,7 +115,10 @@ class Server : public testing::TestWithParam<Kind> {
     write.object = {claims(), "default", "c", subresource};
     const Json& metadata = at["metadata"];
     const std::string pinned = uid.empty() ? metadata["uid"].get<std::string>() : uid;
-    write.body = client::merge_patch(body, {pinned, metadata["resourceVersion"].get<std::string>()});
+    Json pinned_body = body;
+    pinned_body["metadata"]["uid"] = pinned;
+    pinned_body["metadata"]["resourceVersion"] = metadata["resourceVersion"];
+    write.body = pinned_body.dump();
     write.field_manager = subresource.empty() ? reconcile::kFieldManager : reconcile::kAllocationManager;
     std::optional<Result<client::Written>> result;
     writer_->perform(write, [&](Result<client::Written> answer) { result = std::move(answer); });

@@ -96,7 +96,6 @@ StatusOr<Json> make_table(const Env& env, const TableRequest& request, const std
 // Handlers of resource requests.
 void handle_get(const Env& env, const CallPtr& call);
 void handle_list(const Env& env, const CallPtr& call);
-void handle_watch(const Env& env, const CallPtr& call);
 void handle_create(const Env& env, const CallPtr& call);
 void handle_update(const Env& env, const CallPtr& call);
 void handle_patch(const Env& env, const CallPtr& call);

@@ -77,8 +77,6 @@ StatusOr<OutputForm> negotiate_output(std::string_view accept, bool watchable) {
     form.yaml = c.type == "application/yaml";
     form.protobuf = c.type == "application/vnd.kubernetes.protobuf";
     if (!json && !form.yaml && !form.protobuf) continue;
-    auto stream = c.params.find("stream");
-    form.stream_watch = stream != c.params.end() && stream->second == "watch";
     if (!accept_shape(c, form) || (form.protobuf && form.shape == OutputShape::kTable)) {
       shape_refused = true;
       continue;

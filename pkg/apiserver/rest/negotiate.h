@@ -17,7 +17,6 @@ struct OutputForm {
   bool partial_list = false;         // PartialObjectMetadataList was requested
   bool yaml = false;
   bool protobuf = false;
-  bool stream_watch = false;  // ;stream=watch was requested
 };
 
 // `watchable`: the route also serves watches, which changes the 406 text.

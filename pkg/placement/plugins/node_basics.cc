@@ -1,6 +1,4 @@
 // NodeUnschedulable, NodeName, and our own rule for nodes that are being deleted.
-#include <algorithm>
-
 #include "pkg/api/selectors.h"
 #include "pkg/placement/plugins.h"
 
@@ -14,9 +12,7 @@ void filter_node_deletion(Attempt& attempt) {
 
 void filter_node_unschedulable(Attempt& attempt) {
   const api::Taint cordon{"node.kubernetes.io/unschedulable", "", "NoSchedule", ""};
-  const auto& tolerations = attempt.pod().tolerations;
-  if (std::any_of(tolerations.begin(), tolerations.end(), [&](const auto& t) { return api::tolerates(t, cordon); }))
-    return;
+  if (api::tolerates(attempt.pod().tolerations, cordon)) return;
   attempt.filter([&](NodeIndex node) {
     return attempt.cluster.row(node).unschedulable ? refuse(Plugin::kNodeUnschedulable, true) : Verdict{};
   });

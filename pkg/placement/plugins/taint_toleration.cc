@@ -10,11 +10,6 @@ namespace {
 
 constexpr int64_t kTaintWeight = 3;
 
-bool tolerates_any(const api::Pod& pod, const api::Taint& taint) {
-  return std::any_of(pod.tolerations.begin(), pod.tolerations.end(),
-                     [&](const auto& toleration) { return api::tolerates(toleration, taint); });
-}
-
 }  // namespace
 
 TaintCounts::TaintCounts(const Cluster& cluster, const api::Pod& pod, Effects effects)
@@ -28,7 +23,7 @@ int32_t TaintCounts::untolerated(NodeIndex node) {
   for (const api::Taint& taint : cluster_.taints(set)) {
     const bool soft = taint.effect == "PreferNoSchedule";
     const bool hard = taint.effect == "NoSchedule" || taint.effect == "NoExecute";
-    if ((effects_ == Effects::kHard ? hard : soft) && !tolerates_any(pod_, taint)) ++known;
+    if ((effects_ == Effects::kHard ? hard : soft) && !api::tolerates(pod_.tolerations, taint)) ++known;
   }
   return known;
 }
