@@ -50,7 +50,7 @@ std::optional<WallTime> eviction_time(const api::DeviceTaint& taint, const api::
                                       WallTime now) {
   std::optional<int64_t> seconds;
   for (const api::DeviceToleration& toleration : result.tolerations) {
-    if (toleration.effect != kNoExecute || !api::tolerates(toleration, taint)) continue;
+    if (toleration.effect != kNoExecute || !api::is_about(toleration, taint)) continue;
     if (!toleration.toleration_seconds) return std::nullopt;
     const int64_t tolerated = std::max<int64_t>(0, *toleration.toleration_seconds);
     seconds = seconds ? std::min(*seconds, tolerated) : tolerated;

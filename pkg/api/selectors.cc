@@ -112,11 +112,15 @@ namespace {
 
 // k8s.io/api/core/v1 and k8s.io/dynamic-resource-allocation/resourceclaim have the same ToleratesTaint.
 template <class AToleration, class ATaint>
-bool one_tolerates(const AToleration& toleration, const ATaint& taint) {
-  if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
+bool same_key_and_value(const AToleration& toleration, const ATaint& taint) {
   if (!toleration.key.empty() && toleration.key != taint.key) return false;
   if (toleration.op == "Exists") return true;
   return (toleration.op.empty() || toleration.op == "Equal") && toleration.value == taint.value;
+}
+
+template <class AToleration, class ATaint>
+bool one_tolerates(const AToleration& toleration, const ATaint& taint) {
+  return (toleration.effect.empty() || toleration.effect == taint.effect) && same_key_and_value(toleration, taint);
 }
 
 template <class AToleration, class ATaint>
@@ -137,6 +141,10 @@ bool tolerates(const std::vector<Toleration>& tolerations, const Taint& taint) {
 }
 bool tolerates(const std::vector<DeviceToleration>& tolerations, const DeviceTaint& taint) {
   return any_tolerates(tolerations, taint);
+}
+
+bool is_about(const DeviceToleration& toleration, const DeviceTaint& taint) {
+  return same_key_and_value(toleration, taint);
 }
 
 }  // namespace dra::api

@@ -45,5 +45,7 @@ bool tolerates(const Toleration& toleration, const Taint& taint);
 bool tolerates(const DeviceToleration& toleration, const DeviceTaint& taint);
 bool tolerates(const std::vector<Toleration>& tolerations, const Taint& taint);
 bool tolerates(const std::vector<DeviceToleration>& tolerations, const DeviceTaint& taint);
+// Key and value alone, whatever the effects are.
+bool is_about(const DeviceToleration& toleration, const DeviceTaint& taint);
 
 }  // namespace dra::api

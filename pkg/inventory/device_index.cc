@@ -280,6 +280,7 @@ void DeviceIndex::apply_class(const api::DeviceClass& device_class) {
   entry.object = std::make_shared<const api::DeviceClass>(device_class);
   if (same) return;
   entry.serial = next_serial_++;
+  ++classes_version_;
   ++version_;
 }
 
@@ -287,6 +288,7 @@ void DeviceIndex::remove_class(std::string_view name) {
   auto it = classes_.find(name);
   if (it == classes_.end()) return;
   classes_.erase(it);
+  ++classes_version_;
   ++version_;
 }
 

@@ -90,6 +90,7 @@ class DeviceIndex {
   // ---- classes and taints
   const ClassEntry* find_class(std::string_view name) const;
   const std::map<std::string, ClassEntry, std::less<>>& classes() const { return classes_; }
+  uint64_t classes_version() const { return classes_version_; }
   bool any_taints(const Pool& pool) const;
   // Taints of the slice, then taints of rules.
   std::vector<const api::DeviceTaint*> taints(const Pool& pool, uint32_t device) const;
@@ -171,6 +172,7 @@ class DeviceIndex {
   uint64_t places_version_ = 1;
   uint64_t moves_version_ = 1;
   uint64_t nodes_version_ = 1;
+  uint64_t classes_version_ = 1;
   uint64_t next_serial_ = 1;
   mutable uint64_t next_stamp_ = 1;
   uint64_t version_ = 0;
