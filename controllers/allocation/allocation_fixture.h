@@ -16,6 +16,7 @@
 #include "pkg/reconcile/memory_view.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
+#include "test/support/objects.h"
 
 namespace dra::allocation {
 
@@ -64,17 +65,7 @@ class AllocationTest : public testing::Test {
   AllocationTest() : random(1), allocator(inventory, {}, random) {
     for (const char* node : {"n1", "n2"}) {
       inventory.apply_node(node, {});
-      api::ResourceSlice slice;
-      slice.metadata.name = std::string("slice-") + node;
-      slice.driver = "gpu.example.com";
-      slice.pool = {node, 1, 1};
-      slice.node_name = node;
-      for (int i = 0; i < 2; ++i) {
-        api::Device device;
-        device.name = "gpu-" + std::to_string(i);
-        slice.devices.push_back(device);
-      }
-      inventory.apply_slice(slice);
+      inventory.apply_slice(test::local_slice("gpu.example.com", node, "gpu-", 2));
     }
     api::DeviceClass gpu;
     gpu.metadata.name = "gpu";
@@ -83,10 +74,7 @@ class AllocationTest : public testing::Test {
   }
 
   api::Pod make_pod(const std::string& name, std::vector<std::string> claims, bool gated = true) {
-    api::Pod pod;
-    pod.metadata.ns = "default";
-    pod.metadata.name = name;
-    pod.metadata.uid = name + "-uid";
+    auto pod = test::named<api::Pod>(name);
     pod.metadata.resource_version = "11";
     pod.phase = "Pending";
     for (const std::string& claim : claims) pod.resource_claims.push_back({claim, claim, std::nullopt});
@@ -94,19 +82,10 @@ class AllocationTest : public testing::Test {
     return pod;
   }
   api::ResourceClaim make_claim(const std::string& name, int count = 1) {
-    api::ResourceClaim claim;
-    claim.metadata.ns = "default";
-    claim.metadata.name = name;
-    claim.metadata.uid = name + "-uid";
+    auto claim = test::named<api::ResourceClaim>(name);
     claim.metadata.resource_version = "5";
     claim.metadata.creation_timestamp = format_rfc3339(view.time - std::chrono::seconds(2));
-    api::DeviceRequest request;
-    request.name = "gpu";
-    request.exactly.emplace();
-    request.exactly->device_class_name = "gpu";
-    request.exactly->allocation_mode = "ExactCount";
-    request.exactly->count = count;
-    claim.spec.requests.push_back(request);
+    claim.spec.requests = {test::exactly("gpu", "gpu", count)};
     return claim;
   }
   api::AllocationResult on(const std::string& node, const std::string& device) {

@@ -9,14 +9,12 @@
 #include "controllers/claimtemplate/claimtemplate.h"
 #include "pkg/reconcile/memory_view.h"
 #include "pkg/reconcile/pod_claims.h"
+#include "test/support/objects.h"
 
 namespace dra::claimtemplate {
 
 inline api::Pod make_pod(const std::string& name, std::vector<std::string> entries) {
-  api::Pod pod;
-  pod.metadata.ns = "default";
-  pod.metadata.name = name;
-  pod.metadata.uid = name + "-uid";
+  auto pod = test::named<api::Pod>(name);
   pod.phase = "Pending";
   for (const std::string& entry : entries) pod.resource_claims.push_back({entry, std::nullopt, "tpl"});
   return pod;
@@ -32,10 +30,7 @@ inline api::ResourceClaimTemplate make_template(const std::string& name) {
 }
 
 inline api::ResourceClaim make_claim(const std::string& name, const api::Pod& owner, const std::string& entry) {
-  api::ResourceClaim claim;
-  claim.metadata.ns = "default";
-  claim.metadata.name = name;
-  claim.metadata.uid = name + "-uid";
+  auto claim = test::named<api::ResourceClaim>(name);
   claim.metadata.resource_version = "1";
   claim.metadata.owner_references.push_back({"v1", "Pod", owner.metadata.name, owner.metadata.uid, true});
   if (!entry.empty()) claim.metadata.annotations[std::string(api::kPodClaimNameAnnotation)] = entry;

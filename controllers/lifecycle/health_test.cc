@@ -6,6 +6,7 @@
 #include "controllers/lifecycle/lifecycle.h"
 #include "pkg/reconcile/device_health.h"
 #include "pkg/reconcile/memory_view.h"
+#include "test/support/objects.h"
 
 namespace dra::lifecycle::health_test {
 namespace {
@@ -16,21 +17,14 @@ using namespace std::chrono_literals;
 class Health : public testing::Test {
  protected:
   Health() {
-    slice.metadata.name = "s";
-    slice.driver = "drv";
-    slice.pool = {"n1", 1, 1};
-    slice.node_name = "n1";
-    for (const char* name : {"dev-0", "dev-1"}) slice.devices.emplace_back().name = name;
+    slice = test::local_slice("drv", "n1", "dev-", 2);
     inventory.apply_slice(slice);
-    claim.metadata.ns = pod.metadata.ns = "default";
-    claim.metadata.name = "c";
-    claim.metadata.uid = "c-uid";
+    claim = test::named<api::ResourceClaim>("c");
     claim.metadata.resource_version = "5";
     claim.status.allocation.emplace();
     claim.status.allocation->results.push_back({"gpu", "drv", "n1", "dev-0"});
     claim.status.reserved_for.push_back({"", "pods", "p", "p-uid"});
-    pod.metadata.name = "p";
-    pod.metadata.uid = "p-uid";
+    pod = test::named<api::Pod>("p");
     pod.phase = "Running";
     pod.node_name = "n1";
     pod.resource_claims.push_back({"gpu", "c", std::nullopt});
@@ -100,12 +94,12 @@ TEST_F(Health, ADeviceThatIsGoneIsToldOnceAfterAMinuteAndItsReturnOnce) {
 }
 
 TEST_F(Health, ADriverThatRestartsIsNotTold) {
-  inventory.remove_slice("s");
+  inventory.remove_slice(slice.metadata.name);
   EXPECT_EQ(pass(), "");
   view.time += 30s;
   inventory.apply_slice(slice);
   EXPECT_EQ(pass(), "");
-  inventory.remove_slice("s");
+  inventory.remove_slice(slice.metadata.name);
   view.time += 50s;
   EXPECT_EQ(pass(), "") << "the minute begins anew";
   view.time += 61s;

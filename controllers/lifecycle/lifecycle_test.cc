@@ -7,6 +7,7 @@
 #include "pkg/reconcile/memory_view.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
+#include "test/support/objects.h"
 
 // The situations of kube-controller-manager's resourceclaim controller that concern reservations, deallocation and the
 // deletion of claims, and those of its defects that were reproduced on 1.36.
@@ -17,10 +18,7 @@ using namespace std::chrono_literals;
 using Json = nlohmann::json;
 
 api::Pod make_pod(const std::string& name, const std::string& claim) {
-  api::Pod pod;
-  pod.metadata.ns = "default";
-  pod.metadata.name = name;
-  pod.metadata.uid = name + "-uid";
+  auto pod = test::named<api::Pod>(name);
   pod.phase = "Running";
   pod.node_name = "n1";
   if (!claim.empty()) pod.resource_claims.push_back({"gpu", claim, std::nullopt});
@@ -28,10 +26,7 @@ api::Pod make_pod(const std::string& name, const std::string& claim) {
 }
 
 api::ResourceClaim make_claim() {
-  api::ResourceClaim claim;
-  claim.metadata.ns = "default";
-  claim.metadata.name = "c";
-  claim.metadata.uid = "c-uid";
+  auto claim = test::named<api::ResourceClaim>("c");
   claim.metadata.resource_version = "5";
   return claim;
 }

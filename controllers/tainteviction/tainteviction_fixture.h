@@ -12,6 +12,7 @@
 
 #include "controllers/tainteviction/tainteviction.h"
 #include "pkg/reconcile/memory_view.h"
+#include "test/support/objects.h"
 
 namespace dra::tainteviction {
 
@@ -177,10 +178,7 @@ class TaintEviction : public testing::Test {
     return made;
   }
   api::Pod pod(const std::string& name = "p") {
-    api::Pod made;
-    made.metadata.ns = "default";
-    made.metadata.name = name;
-    made.metadata.uid = name + "-uid";
+    auto made = test::named<api::Pod>(name);
     made.metadata.resource_version = "7";
     made.node_name = "node-1";
     made.phase = "Running";
@@ -188,10 +186,7 @@ class TaintEviction : public testing::Test {
     return made;
   }
   api::ResourceClaim claim(std::vector<api::DeviceToleration> tolerations = {}, const std::string& device = "dev-0") {
-    api::ResourceClaim made;
-    made.metadata.ns = "default";
-    made.metadata.name = "c";
-    made.metadata.uid = "c-uid";
+    auto made = test::named<api::ResourceClaim>("c");
     api::DeviceRequestAllocationResult result;
     result.request = "gpu";
     result.driver = kDriver;

@@ -1,4 +1,5 @@
 #include "pkg/allocator/allocator.h"
+#include "test/support/objects.h"
 
 #include <gtest/gtest.h>
 
@@ -11,14 +12,9 @@ using inventory::Features;
 using inventory::Inventory;
 
 api::ResourceSlice slice(const std::string& node, int devices) {
-  api::ResourceSlice s;
-  s.metadata.name = "s-" + node;
-  s.driver = "drv";
-  s.pool = {node, 1, 1};
-  s.node_name = node;
+  api::ResourceSlice s = test::local_slice("drv", node, "d", devices);
   for (int i = 0; i < devices; ++i) {
-    api::Device& device = s.devices.emplace_back();
-    device.name = "d" + std::to_string(i);
+    api::Device& device = s.devices[i];
     device.attributes["index"] = int64_t{i};
     device.attributes["numa"] = int64_t{i % 2};
     device.capacity["memory"].value = "80Gi";

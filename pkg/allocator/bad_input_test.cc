@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "pkg/allocator/allocator.h"
+#include "test/support/objects.h"
 
 namespace dra::allocator::bad_input_test {
 namespace {
@@ -13,14 +14,10 @@ using inventory::Inventory;
 using inventory::PoolState;
 
 api::ResourceSlice pool_of(const std::string& name, int devices) {
-  api::ResourceSlice slice;
-  slice.metadata.name = "slice-" + name;
-  slice.driver = "drv";
-  slice.pool = {name, 1, 1};
+  api::ResourceSlice slice = test::local_slice("drv", name, "d", devices);
   slice.node_name = "n0";
   for (int d = 0; d < devices; ++d) {
-    api::Device& device = slice.devices.emplace_back();
-    device.name = "d" + std::to_string(d);
+    api::Device& device = slice.devices[d];
     device.attributes["index"] = int64_t{d};
     device.capacity["memory"].value = "8Gi";
   }
@@ -32,11 +29,7 @@ api::ResourceClaim claim_for(int64_t count) {
   claim.metadata.name = "c";
   claim.metadata.ns = "ns";
   claim.metadata.uid = "uid";
-  api::DeviceRequest& request = claim.spec.requests.emplace_back();
-  request.name = "r";
-  request.exactly.emplace();
-  request.exactly->device_class_name = "any";
-  request.exactly->count = count;
+  claim.spec.requests = {test::exactly("r", "any", count)};
   return claim;
 }
 

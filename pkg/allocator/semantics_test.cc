@@ -7,6 +7,7 @@
 #include "pkg/allocator/capacity.h"
 #include "pkg/allocator/filters.h"
 #include "pkg/api/selectors.h"
+#include "test/support/objects.h"
 
 namespace dra::allocator::semantics_test {
 namespace {
@@ -200,14 +201,10 @@ class Semantics : public testing::Test {
   }
 
   static api::ResourceSlice pool(const std::string& name, int devices, const std::string& node = "n0") {
-    api::ResourceSlice slice;
-    slice.metadata.name = "s-" + name;
-    slice.driver = "drv";
-    slice.pool = {name, 1, 1};
+    api::ResourceSlice slice = test::local_slice("drv", name, "d", devices);
     slice.node_name = node;
     for (int d = 0; d < devices; ++d) {
-      api::Device& device = slice.devices.emplace_back();
-      device.name = "d" + std::to_string(d);
+      api::Device& device = slice.devices[d];
       device.attributes["number"] = int64_t{d};
       device.attributes["parity"] = int64_t{d % 2};
     }
@@ -259,7 +256,7 @@ TEST_F(Semantics, PoolsWithBindingConditionsComeLastWhereTheNodeSeesThem) {
   api::ResourceSlice here = pool("a", 1);
   api::ResourceSlice there = pool("a", 1, "n1");
   here.pool.resource_slice_count = there.pool.resource_slice_count = 2;
-  there.metadata.name = "s-a-1";
+  there.metadata.name = "slice-a-1";
   there.devices[0].name = "conditional";
   there.devices[0].binding_conditions = {"ready"};
   there.devices[0].binding_failure_conditions = {"failed"};
@@ -314,8 +311,8 @@ TEST_F(Semantics, NodeSelectorIsTheNodeOrTheDevicesOwnOrNothing) {
   // A device that binds to the node counts as local.
   everywhere.devices[0].binds_to_node = true;
   inventory_->apply_slice(everywhere);
-  inventory_->remove_slice("s-b");
-  inventory_->remove_slice("s-c");
+  inventory_->remove_slice("slice-b");
+  inventory_->remove_slice("slice-c");
   EXPECT_EQ(*allocate(claim({body(1)})).results.at(0).node_selector, *node);
 }
 

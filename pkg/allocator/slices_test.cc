@@ -8,6 +8,7 @@
 
 #include "pkg/allocator/allocator.h"
 #include "pkg/allocator/shares.h"
+#include "test/support/objects.h"
 
 namespace dra::allocator::slices_test {
 namespace {
@@ -17,14 +18,10 @@ using inventory::Inventory;
 using ClaimPtr = std::shared_ptr<const api::ResourceClaim>;
 
 api::ResourceSlice slice_of(const std::string& node, const std::string& name, int devices, int of_pool = 1) {
-  api::ResourceSlice s;
+  api::ResourceSlice s = test::local_slice("drv", node, name + "-", devices);
   s.metadata.name = node + "-" + name;
-  s.driver = "drv";
-  s.pool = {node, 1, of_pool};
-  s.node_name = node;
-  for (int i = 0; i < devices; ++i) {
-    api::Device& device = s.devices.emplace_back();
-    device.name = name + "-" + std::to_string(i);
+  s.pool.resource_slice_count = of_pool;
+  for (api::Device& device : s.devices) {
     device.attributes["name"] = device.name;
     device.capacity["memory"].value = "100";
   }
@@ -33,11 +30,7 @@ api::ResourceSlice slice_of(const std::string& node, const std::string& name, in
 
 api::DeviceRequest exactly(const std::string& name, std::vector<std::string> selectors,
                            const std::string& memory = "") {
-  api::DeviceRequest r;
-  r.name = name;
-  r.exactly.emplace();
-  r.exactly->device_class_name = "any";
-  r.exactly->count = 1;
+  api::DeviceRequest r = test::exactly(name, "any");
   r.exactly->selectors = std::move(selectors);
   if (!memory.empty()) r.exactly->capacity_requests["memory"] = memory;
   return r;

@@ -179,10 +179,17 @@ const NodeTracker::Known* NodeTracker::missing_facts(const placement::PodNeeds& 
   };
   if (needs_namespaces(needs)) need(Facts::kNamespaces);
   if (needs.reads_storage()) need(Facts::kVolumes);
-  // Only a score needs these facts: the pod does not wait for them.
-  if (is_spread_by_default(needs.pod()) && !known_[static_cast<size_t>(Facts::kWorkloads)].known && needed_)
-    needed_(Facts::kWorkloads);
   return missing;
+}
+
+// Without the right to list them, pods do not wait: a score is no reason to refuse a node.
+bool NodeTracker::waits_for_scores(const api::Pod& pod) {
+  const Known& known = known_[static_cast<size_t>(Facts::kWorkloads)];
+  if (known.known || !needed_ || !is_spread_by_default(pod)) return false;
+  needed_(Facts::kWorkloads);
+  const MonoTime now = clock_.mono_now();
+  if (!scores_needed_) scores_needed_ = now;
+  return known.why.empty() && now - *scores_needed_ < kScoreWait;
 }
 
 placement::Decision NodeTracker::decide(const placement::PodNeeds& needs,
@@ -201,6 +208,7 @@ allocation::NodeChoice NodeTracker::choose(const api::Pod& pod, const std::vecto
   const Result<placement::PodNeeds> needs = placement::PodNeeds::of(pod);
   if (!needs) return {{}, needs.error().message(), false, {}};
   if (const Known* missing = missing_facts(*needs)) return {{}, missing->why, false, {}, missing->why.empty()};
+  if (only.size() != 1 && waits_for_scores(pod)) return {{}, "", false, {}, true};
   if (!volumes_unbindable_.empty() && pod.scheduling_gates.empty() && has_volumes_to_bind(pod))
     return {{}, volumes_unbindable_, false, {}};
   placement::DecisionOptions options;

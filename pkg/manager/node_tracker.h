@@ -93,6 +93,8 @@ class NodeTracker : public allocation::NodeChooser {
   uint64_t version() const override { return version_; }
 
   static constexpr size_t kMaxAvoided = 4096;
+  // How long pods wait for the first list of what only scores read, after the first of them needed it.
+  static constexpr Duration kScoreWait = std::chrono::seconds(1);
 
  private:
   struct Known {
@@ -107,6 +109,8 @@ class NodeTracker : public allocation::NodeChooser {
   bool needs_namespaces(const placement::PodNeeds& needs) const;
   // The facts that the pod needs and that are unknown; nullptr: it can be decided. Requests what is missing.
   const Known* missing_facts(const placement::PodNeeds& needs);
+  // The pod is chosen a node by scores whose facts are being listed for the first time. Requests them.
+  bool waits_for_scores(const api::Pod& pod);
   placement::Decision decide(const placement::PodNeeds& needs, const placement::DecisionOptions& options) const;
   // Chooses among all nodes, without the nodes that this one pod avoids or prefers.
   allocation::NodeChoice choose_among_all(const placement::PodNeeds& needs);
@@ -135,6 +139,7 @@ class NodeTracker : public allocation::NodeChooser {
   std::array<Known, kFactsKinds> known_;
   std::map<std::string, uint32_t, std::less<>> times_avoided_;  // by uid; if over kMaxAvoided, all are forgotten
   std::function<void(Facts)> needed_;
+  std::optional<MonoTime> scores_needed_;  // since when
   // Of the last choose().
   struct Chosen {
     std::string uid;

@@ -322,6 +322,30 @@ TEST_F(NodeTrackerTest, VolumesWithABrokenAffinityConcernTheirPodsAlone) {
   EXPECT_EQ(chosen(pod("p", "good")), "n2");
 }
 
+TEST_F(NodeTrackerTest, FactsForScoresAreWaitedForOnceAndNotLong) {
+  api::Pod replica = pod("p");
+  replica.metadata.owner_references.push_back({"apps/v1", "ReplicaSet", "rs", "rs-uid", true});
+  const auto waits = [&] { return tracker.choose(replica, {}).watch_lags; };
+  EXPECT_FALSE(waits()) << "nobody lists them";
+  size_t asked = 0;
+  tracker.on_needed([&](Facts facts) { asked += facts == Facts::kWorkloads; });
+  EXPECT_TRUE(waits());
+  EXPECT_EQ(asked, 1u);
+  EXPECT_FALSE(tracker.choose(replica, {"n1"}).watch_lags) << "one node has no score to win by";
+  clock.advance(NodeTracker::kScoreWait - 1ms);
+  EXPECT_TRUE(waits());
+  tracker.set_known(Facts::kWorkloads, false, "may not list replicasets");
+  EXPECT_FALSE(waits());
+  tracker.set_known(Facts::kWorkloads, false, "");
+  EXPECT_TRUE(waits());
+  clock.advance(1ms);
+  EXPECT_FALSE(waits());
+  EXPECT_EQ(asked, 5u) << "asked for until they are known";
+  tracker.set_known(Facts::kWorkloads, true, "");
+  EXPECT_FALSE(waits());
+  EXPECT_EQ(asked, 5u);
+}
+
 TEST_F(NodeTrackerTest, JobsAreReadOnDemand) {
   std::vector<Facts> asked;
   tracker.on_needed([&](Facts facts) { asked.push_back(facts); });

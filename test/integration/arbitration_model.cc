@@ -7,6 +7,7 @@
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
 #include "test/integration/arbitration_writer.h"
+#include "test/support/objects.h"
 
 namespace dra::integration {
 namespace {
@@ -25,31 +26,12 @@ std::shared_ptr<const api::Node> make_node(const std::string& name) {
   return node;
 }
 
-api::ResourceSlice make_slice(const std::string& node, size_t devices) {
-  api::ResourceSlice slice;
-  slice.metadata.name = node;
-  slice.driver = kModelDriver;
-  slice.pool = {node, 1, 1};
-  slice.node_name = node;
-  for (size_t i = 0; i < devices; ++i) {
-    api::Device device;
-    device.name = "gpu-" + std::to_string(i);
-    slice.devices.push_back(std::move(device));
-  }
-  return slice;
-}
-
 std::shared_ptr<api::ResourceClaim> make_claim(const std::string& name, uint64_t instance, int64_t count) {
   auto claim = std::make_shared<api::ResourceClaim>();
   claim->metadata.ns = "d";
   claim->metadata.name = name;
   claim->metadata.uid = name + "-uid" + std::to_string(instance);
-  api::DeviceRequest request;
-  request.name = "gpu";
-  request.exactly.emplace();
-  request.exactly->device_class_name = "gpu";
-  request.exactly->count = count;
-  claim->spec.requests.push_back(std::move(request));
+  claim->spec.requests = {test::exactly("gpu", "gpu", count)};
   claim->metadata.managed_fields = {{"kubectl", "Update", ""}};
   return claim;
 }
@@ -75,7 +57,7 @@ ArbitrationModel::ArbitrationModel(ArbitrationOptions options)
   class_.metadata.name = "gpu";
   for (size_t i = 0; i < options_.nodes; ++i) {
     nodes_.push_back(make_node("n" + std::to_string(i)));
-    slices_.push_back(make_slice("n" + std::to_string(i), options_.devices));
+    slices_.push_back(test::local_slice(kModelDriver, "n" + std::to_string(i), "gpu-", options_.devices));
   }
   for (size_t i = 0; i < options_.writers; ++i) writers_.push_back(std::make_unique<ModelWriter>(*this));
   run_idle();
