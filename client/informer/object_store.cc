@@ -310,14 +310,25 @@ void ObjectStore::add_index(const std::string& name, IndexFunction function) {
   indexes_.emplace(name, std::move(index));
 }
 
-std::vector<const Entry*> ObjectStore::by_index(std::string_view index, std::string_view value) const {
+std::vector<const Entry*> ObjectStore::by_index(std::string_view index, std::string_view value, size_t most) const {
   auto it = indexes_.find(index);
   DRA_CHECK(it != indexes_.end());
   std::vector<const Entry*> found;
   auto keys = it->second.keys.find(value);
   if (keys == it->second.keys.end()) return found;
-  for (const std::string& key : keys->second) found.push_back(find(key));
+  found.reserve(std::min(most, keys->second.size()));
+  for (const std::string& key : keys->second) {
+    if (found.size() == most) break;
+    found.push_back(find(key));
+  }
   return found;
+}
+
+size_t ObjectStore::index_size(std::string_view index, std::string_view value) const {
+  auto it = indexes_.find(index);
+  DRA_CHECK(it != indexes_.end());
+  auto keys = it->second.keys.find(value);
+  return keys == it->second.keys.end() ? 0 : keys->second.size();
 }
 
 void ObjectStore::on_change(ChangeHandler handler) {

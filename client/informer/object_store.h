@@ -80,8 +80,10 @@ class ObjectStore {
 
   // --- indexes, over the combined view
   void add_index(const std::string& name, IndexFunction function);
-  // In key order.
-  std::vector<const Entry*> by_index(std::string_view index, std::string_view value) const;
+  // In key order, at most `most`.
+  std::vector<const Entry*> by_index(std::string_view index, std::string_view value, size_t most = SIZE_MAX) const;
+  // How many objects by_index() would return, without looking them up.
+  size_t index_size(std::string_view index, std::string_view value) const;
 
   // --- handlers: objects already in the store are reported at once as additions
   // Changes of the combined view: what reconcilers see.

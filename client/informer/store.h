@@ -46,11 +46,12 @@ class Store {
     for (const Entry* entry : core_.stream_after(key, most)) part.push_back(cast(entry));
     return part;
   }
-  std::vector<ObjectPtr<T>> by_index(std::string_view index, std::string_view value) const {
+  std::vector<ObjectPtr<T>> by_index(std::string_view index, std::string_view value, size_t most = SIZE_MAX) const {
     std::vector<ObjectPtr<T>> found;
-    for (const Entry* entry : core_.by_index(index, value)) found.push_back(cast(entry));
+    for (const Entry* entry : core_.by_index(index, value, most)) found.push_back(cast(entry));
     return found;
   }
+  size_t index_size(std::string_view index, std::string_view value) const { return core_.index_size(index, value); }
 
   void add_index(const std::string& name, std::function<std::vector<std::string>(const T&)> function) {
     core_.add_index(name, [function = std::move(function)](const Entry& entry) { return function(of(entry)); });

@@ -82,7 +82,21 @@ void AllocationReconciler::add_pod(const View& view, const api::Pod& pod, Enqueu
   out.add(pod_key(pod.metadata.key()));
   const std::optional<GroupRef> group = group_of(pod);
   if (!group) return;
-  if (const api::Pod* leader = leader_of(view, group->key(), options_)) out.add(pod_key(leader->metadata.key()));
+  if (const api::Pod* leader = leaders_.leader_of(view, group->key(), &pod, options_))
+    out.add(pod_key(leader->metadata.key()));
+}
+
+void AllocationReconciler::add_pods(const View& view, const std::vector<const api::Pod*>& pods,
+                                    EnqueueRequests& out) const {
+  std::set<std::string> groups;
+  for (const api::Pod* pod : pods) {
+    if (role_of(*pod, options_) == Role::kNone) continue;
+    out.add(pod_key(pod->metadata.key()));
+    if (const std::optional<GroupRef> group = group_of(*pod)) groups.insert(group->key());
+  }
+  for (const std::string& group : groups)
+    if (const api::Pod* leader = leaders_.leader_of(view, group, nullptr, options_))
+      out.add(pod_key(leader->metadata.key()));
 }
 
 // A member ended or was ungated: another pod may now be reconciled for its group, or each member for itself.
@@ -91,11 +105,10 @@ void AllocationReconciler::wake_group(const View& view, const api::Pod* before, 
   const std::optional<GroupRef> group = group_of(after ? *after : *before);
   if (!group || (after && role_of(*after, options_) != Role::kNone)) return;
   if (before && after && role_of(*before, options_) == Role::kNone && before->terminal() == after->terminal()) return;
-  size_t launched = 0;
-  const std::vector<const api::Pod*> pods = view.pods_of_group(group->key());
-  for (const api::Pod* pod : pods) launched += is_launched(view, *pod) ? 1 : 0;
-  if (launched == 1) return on_group(view, group->key(), out);
-  if (const api::Pod* leader = leader_of(view, group->key(), options_)) out.add(pod_key(leader->metadata.key()));
+  const bool starts = after && !after->terminal();
+  if (starts && launched_of(view, group->key(), 2) == 1) return on_group(view, group->key(), out);
+  if (const api::Pod* leader = leaders_.leader_of(view, group->key(), nullptr, options_))
+    out.add(pod_key(leader->metadata.key()));
 }
 
 void AllocationReconciler::on_group(const View& view, std::string_view group, EnqueueRequests& out) const {
@@ -128,13 +141,13 @@ void AllocationReconciler::on_pod(const View& view, const api::Pod* before, cons
 void AllocationReconciler::on_claim(const View& view, const api::ResourceClaim* before, const api::ResourceClaim* after,
                                     EnqueueRequests& out) const {
   const api::ResourceClaim& claim = after ? *after : *before;
-  for (const api::Pod* pod : view.pods_of_claim(claim.metadata.key()))
-    if (role_of(*pod, options_) != Role::kNone) add_pod(view, *pod, out);
+  std::vector<const api::Pod*> pods = view.pods_of_claim(claim.metadata.key());
   // The claim may be reserved for a pod that no longer names it.
   for (const api::ResourceClaimConsumerReference& consumer : claim.status.reserved_for) {
     const api::Pod* pod = view.pod(claim.metadata.ns + "/" + consumer.name);
-    if (pod && pod->metadata.uid == consumer.uid && role_of(*pod, options_) == Role::kGated) add_pod(view, *pod, out);
+    if (pod && pod->metadata.uid == consumer.uid && role_of(*pod, options_) == Role::kGated) pods.push_back(pod);
   }
+  add_pods(view, pods, out);
 }
 
 void AllocationReconciler::on_streamed_claim(const View& view, const api::ResourceClaim* before,
@@ -150,8 +163,7 @@ void AllocationReconciler::on_streamed_claim(const View& view, const api::Resour
   const bool to_prove = after && needs_proof(*after) && !is_proven(*after);
   const bool reserved = after && (!before || before->status.reserved_for != after->status.reserved_for);
   if (!to_prove && !reserved) return;
-  for (const api::Pod* pod : view.pods_of_claim(after->metadata.key()))
-    if (role_of(*pod, options_) != Role::kNone) add_pod(view, *pod, out);
+  add_pods(view, view.pods_of_claim(after->metadata.key()), out);
 }
 
 void AllocationReconciler::on_write_given_up(const View& view, const Write& write, EnqueueRequests& out) const {
@@ -186,9 +198,9 @@ void AllocationReconciler::on_node(const View&, const api::Node* before, const a
 
 void AllocationReconciler::on_volumes(const View& view, std::string_view claim, EnqueueRequests& out) const {
   if (claim.empty()) return out.unpark(std::string(kVolumesCause));
-  for (const api::Pod* pod : view.pods_of_volume_claim(claim))
-    if (const Role role = role_of(*pod, options_); role != Role::kNone && role != Role::kBoundBare)
-      add_pod(view, *pod, out);
+  std::vector<const api::Pod*> pods = view.pods_of_volume_claim(claim);
+  std::erase_if(pods, [&](const api::Pod* pod) { return role_of(*pod, options_) == Role::kBoundBare; });
+  add_pods(view, pods, out);
 }
 
 void AllocationReconciler::on_class(const View&, const api::DeviceClass* before, const api::DeviceClass* after,

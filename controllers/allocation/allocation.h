@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "controllers/allocation/group_leaders.h"
 #include "controllers/allocation/kept_devices.h"
 #include "controllers/allocation/kept_nodes.h"
 #include "controllers/allocation/node_chooser.h"
@@ -104,6 +105,9 @@ class AllocationReconciler : public reconcile::Reconciler {
   reconcile::Outcome reconcile_pod(const reconcile::View& view, const reconcile::Key& key) const;
   // Adds the pod, and the pod that is reconciled for its group.
   void add_pod(const reconcile::View& view, const api::Pod& pod, reconcile::EnqueueRequests& out) const;
+  // The same for many pods: the leader of a group is looked up once, not once for each of its pods.
+  void add_pods(const reconcile::View& view, const std::vector<const api::Pod*>& pods,
+                reconcile::EnqueueRequests& out) const;
   void wake_group(const reconcile::View& view, const api::Pod* before, const api::Pod* after,
                   reconcile::EnqueueRequests& out) const;
 
@@ -112,6 +116,7 @@ class AllocationReconciler : public reconcile::Reconciler {
   allocator::Allocator& allocator_;
   NodeChooser& nodes_;
   mutable WhyHere why_here_;          // clauses for events only
+  mutable GroupLeaders leaders_;      // waiting pods that are reconciled for their groups
   mutable KeptNodes kept_;            // for groups that have waited too long
   mutable KeptDevices kept_devices_;  // for members that come again
   mutable gang::Gangs gangs_;         // unfinished searches

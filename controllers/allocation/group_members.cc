@@ -18,13 +18,20 @@ bool waits_for_us(const api::Pod& pod, const Options& options) {
   return role == Role::kGated || role == Role::kToBind;
 }
 
-// By age, so that a later member does not take over in the middle of a step.
+}  // namespace
+
 bool is_older(const api::Pod* a, const api::Pod* b) {
   return std::tie(a->metadata.creation_timestamp, a->metadata.uid) <
          std::tie(b->metadata.creation_timestamp, b->metadata.uid);
 }
 
-}  // namespace
+bool may_lead(const View& view, const api::Pod& pod, std::string_view group, const Options& options) {
+  if (!waits_for_us(pod, options)) return false;
+  const std::optional<GroupRef> own = group_of(pod);
+  if (!own || own->key() != group) return false;
+  // Each pod of a Job states whether it is a member.
+  return own->source != GroupRef::Source::kJob || membership_of(view, pod).state == Membership::State::kMember;
+}
 
 bool is_launched(const View& view, const api::Pod& pod) {
   if (pod.phase == "Succeeded") return true;
@@ -37,6 +44,16 @@ bool is_launched(const View& view, const api::Pod& pod) {
     const api::ResourceClaim* claim = view.claim(key);
     return claim && claim->status.allocation && is_user(*claim, pod.metadata.uid);
   });
+}
+
+size_t launched_of(const View& view, std::string_view group, size_t enough) {
+  if (is_too_large(view, group)) return view.started_of_group(group, enough).size();
+  size_t launched = 0;
+  for (const api::Pod* pod : view.pods_of_group(group)) {
+    launched += is_launched(view, *pod) ? 1 : 0;
+    if (launched == enough) break;
+  }
+  return launched;
 }
 
 GroupMembers members_of(const View& view, const Membership& membership, const Options& options) {
@@ -65,10 +82,8 @@ GroupMembers members_of(const View& view, const Membership& membership, const Op
 const api::Pod* leader_of(const View& view, std::string_view group, const Options& options) {
   const api::Pod* leader = nullptr;
   for (const api::Pod* pod : view.pods_of_group(group)) {
-    if (!waits_for_us(*pod, options) || (leader && is_older(leader, pod))) continue;
-    // Each pod of a Job states whether it is a member.
-    if (group.starts_with("job:") && membership_of(view, *pod).state != Membership::State::kMember) continue;
-    leader = pod;
+    if (leader && is_older(leader, pod)) continue;
+    if (may_lead(view, *pod, group, options)) leader = pod;
   }
   return leader;
 }

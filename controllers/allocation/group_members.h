@@ -25,11 +25,18 @@ struct GroupMembers {
 
 // The members of the group of a member pod (Membership::State::kMember).
 GroupMembers members_of(const reconcile::View& view, const reconcile::Membership& membership, const Options& options);
-// The waiting member that is reconciled for all of them; null: none waits.
+// By age, so that a later member does not take over in the middle of a step.
+bool is_older(const api::Pod* a, const api::Pod* b);
+// The pod is a member of the group (its key) and ours to place.
+bool may_lead(const reconcile::View& view, const api::Pod& pod, std::string_view group, const Options& options);
+// The waiting member that is reconciled for all of them; null: none waits. Visits every pod of the group.
 const api::Pod* leader_of(const reconcile::View& view, std::string_view group, const Options& options);
 
 // The pod was ungated or bound, and has not failed.
 bool is_launched(const reconcile::View& view, const api::Pod& pod);
+// How many pods of the group are launched, counted up to `enough`. Of a group beyond kMaxGroupMembers, whose pods are
+// not all visited: how many have started (groups.h).
+size_t launched_of(const reconcile::View& view, std::string_view group, size_t enough);
 GroupRank rank_of(const std::vector<const api::Pod*>& waiting);
 
 // One of the pod's claims bears a mark that was made for this pod.

@@ -272,13 +272,12 @@ Outcome reconcile_member(const View& view, const api::Pod& pod, Role role, const
   PodReconcile alone(view, pod, role, tools);
   if (membership.state == Membership::State::kWaits) return alone.wait_for_group(membership);
   // Before anything is built from so many pods: each of them is reconciled.
-  const std::vector<const api::Pod*> pods = view.pods_of_group(membership.group.key());
-  if (pods.size() > kMaxGroupMembers) {
-    if (std::any_of(pods.begin(), pods.end(), [&](const api::Pod* one) { return is_launched(view, *one); }))
-      return alone.run();
+  const std::string group = membership.group.key();
+  if (is_too_large(view, group)) {
+    if (launched_of(view, group, 1) > 0) return alone.run();
     Membership refused = membership;
-    refused.why = "it has " + std::to_string(pods.size()) + " pods, and at most " + std::to_string(kMaxGroupMembers) +
-                  " are placed together";
+    refused.why = "it has " + std::to_string(view.size_of_group(group)) + " pods, and at most " +
+                  std::to_string(kMaxGroupMembers) + " are placed together";
     return alone.wait_for_group(refused);
   }
   GroupMembers members = members_of(view, membership, tools.options);

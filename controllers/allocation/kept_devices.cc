@@ -16,6 +16,7 @@ namespace {
 constexpr std::string_view kKept = "devices-kept-for-groups";  // not the uid of a claim
 
 size_t running_members(const View& view, std::string_view group) {
+  if (is_too_large(view, group)) return 0;  // nothing is kept for it
   const std::vector<const api::Pod*> pods = view.pods_of_group(group);
   return static_cast<size_t>(
       std::count_if(pods.begin(), pods.end(), [&](const api::Pod* pod) { return is_launched(view, *pod); }));

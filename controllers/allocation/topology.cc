@@ -54,7 +54,9 @@ Neighbours neighbours_of(const View& view, const api::Pod& pod, const Options& o
       membership.state == Membership::State::kMember ? membership.topology : topology_wish(pod.metadata.annotations);
   if (found.wish.empty() && options.topology_levels.empty()) return found;
   std::set<std::string> nodes;
-  for (const api::Pod* other : view.pods_of_group(group->key()))
+  const std::string key = group->key();
+  for (const api::Pod* other :
+       is_too_large(view, key) ? view.started_of_group(key, kMaxGroupMembers) : view.pods_of_group(key))
     if (other->metadata.uid != pod.metadata.uid && is_launched(view, *other) && !other->terminal())
       if (std::string node = node_of(view, *other); !node.empty()) nodes.insert(std::move(node));
   found.nodes.assign(nodes.begin(), nodes.end());

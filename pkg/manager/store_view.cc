@@ -35,6 +35,10 @@ void add_indexes(Stores& stores) {
     const std::optional<reconcile::GroupRef> group = reconcile::group_of(pod);
     return group ? std::vector<std::string>{group->key()} : std::vector<std::string>{};
   });
+  stores.pods->add_index("started-group", [](const api::Pod& pod) {
+    const std::optional<reconcile::GroupRef> group = reconcile::group_of(pod);
+    return group && reconcile::has_started(pod) ? std::vector<std::string>{group->key()} : std::vector<std::string>{};
+  });
   if (stores.slices)
     stores.slices->add_index("pool", [](const api::ResourceSlice& slice) {
       return std::vector<std::string>{reconcile::pool_key(slice.driver, slice.pool.name)};
@@ -113,6 +117,12 @@ std::vector<const api::Pod*> StoreView::pods_of_volume_claim(std::string_view ke
 
 std::vector<const api::Pod*> StoreView::pods_of_group(std::string_view key) const {
   return bare_list(stores_.pods->by_index("group", key));
+}
+size_t StoreView::size_of_group(std::string_view key) const {
+  return stores_.pods->index_size("group", key);
+}
+std::vector<const api::Pod*> StoreView::started_of_group(std::string_view key, size_t most) const {
+  return bare_list(stores_.pods->by_index("started-group", key, most));
 }
 const api::PodGroup* StoreView::pod_group(reconcile::GroupApi api, std::string_view key) const {
   return stores_.groups ? stores_.groups->find(api, key) : nullptr;

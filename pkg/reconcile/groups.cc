@@ -126,6 +126,22 @@ Membership membership_of(const View& view, const api::Pod& pod) {
   return of_pod_group(view, std::move(*group));
 }
 
+bool has_started(const api::Pod& pod) {
+  if (pod.phase == "Succeeded") return true;
+  return !pod.node_name.empty() && !pod.terminal() && !pod.metadata.deleting();
+}
+
+bool is_too_large(const View& view, std::string_view group) {
+  return view.size_of_group(group) > kMaxGroupMembers;
+}
+
+std::vector<const api::Pod*> View::started_of_group(std::string_view key, size_t most) const {
+  std::vector<const api::Pod*> started = pods_of_group(key);
+  std::erase_if(started, [](const api::Pod* pod) { return !has_started(*pod); });
+  if (started.size() > most) started.resize(most);
+  return started;
+}
+
 std::string waits_since(const View& view, const api::Pod& pod) {
   std::string since = pod.metadata.creation_timestamp;
   const Membership member = membership_of(view, pod);
@@ -133,7 +149,8 @@ std::string waits_since(const View& view, const api::Pod& pod) {
   const auto consider = [&](const std::string& created) {
     if (!created.empty() && (since.empty() || created < since)) since = created;
   };
-  for (const api::Pod* other : view.pods_of_group(member.group.key())) consider(other->metadata.creation_timestamp);
+  if (!is_too_large(view, member.group.key()))
+    for (const api::Pod* other : view.pods_of_group(member.group.key())) consider(other->metadata.creation_timestamp);
   if (member.group.source != GroupRef::Source::kJob) {
     const GroupApi api = member.group.source == GroupRef::Source::kCore ? GroupApi::kCore : GroupApi::kPlugins;
     if (const api::PodGroup* group = view.pod_group(api, member.group.ns + "/" + member.group.name))

@@ -67,6 +67,11 @@ struct Membership {
 };
 Membership membership_of(const View& view, const api::Pod& pod);
 
+// The pod runs or ran: it has a node and has not failed, or it succeeded.
+bool has_started(const api::Pod& pod);
+// The group (its key) has more than kMaxGroupMembers pods. Nothing visits all of them then.
+bool is_too_large(const View& view, std::string_view group);
+
 // The time since which the pod counts as waiting, used where age decides the order. For a member: the creation of its
 // group's oldest pod or of its PodGroup, so that a recreated member keeps the group's place. For other pods: their own
 // creation. In the format of creationTimestamp.

@@ -83,6 +83,10 @@ class View {
 
   // Pods of the group (GroupRef::key() of groups.h), by name.
   virtual std::vector<const api::Pod*> pods_of_group(std::string_view /*key*/) const { return {}; }
+  // The number of these pods, without visiting them.
+  virtual size_t size_of_group(std::string_view key) const { return pods_of_group(key).size(); }
+  // Those of them that run or ran (groups.h, has_started()), by name, at most `most`.
+  virtual std::vector<const api::Pod*> started_of_group(std::string_view key, size_t most) const;
   // The PodGroup of this API, by store key.
   virtual const api::PodGroup* pod_group(GroupApi, std::string_view /*key*/) const { return nullptr; }
   virtual GroupsKnown groups_known(GroupApi) const { return {}; }

@@ -1,0 +1,33 @@
+#include "controllers/allocation/group_leaders.h"
+
+#include "controllers/allocation/group_members.h"
+
+namespace dra::allocation {
+
+using namespace reconcile;
+
+const api::Pod* GroupLeaders::leader_of(const View& view, const std::string& group, const api::Pod* changed,
+                                        const Options& options) {
+  if (is_too_large(view, group)) {
+    known_.erase(group);
+    return nullptr;
+  }
+  const api::Pod* leader = nullptr;
+  if (const auto known = known_.find(group); known != known_.end()) {
+    const api::Pod* pod = view.pod(known->second.pod);
+    if (pod != nullptr && pod->metadata.uid == known->second.uid && may_lead(view, *pod, group, options)) {
+      leader = pod;
+      if (changed != nullptr && is_older(changed, leader) && may_lead(view, *changed, group, options)) leader = changed;
+    }
+  }
+  if (leader == nullptr) leader = allocation::leader_of(view, group, options);
+  if (leader == nullptr) {
+    known_.erase(group);
+    return nullptr;
+  }
+  if (known_.size() >= kMost && !known_.contains(group)) known_.clear();
+  known_[group] = {leader->metadata.key(), leader->metadata.uid};
+  return leader;
+}
+
+}  // namespace dra::allocation
