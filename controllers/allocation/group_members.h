@@ -35,7 +35,7 @@ const api::Pod* leader_of(const reconcile::View& view, std::string_view group, c
 // The pod was ungated or bound, and has not failed.
 bool is_launched(const reconcile::View& view, const api::Pod& pod);
 // How many pods of the group are launched, counted up to `enough`. Of a group beyond kMaxGroupMembers, whose pods are
-// not all visited: how many have started (groups.h).
+// not all visited: how many have started (pkg/reconcile/groups.h).
 size_t launched_of(const reconcile::View& view, std::string_view group, size_t enough);
 GroupRank rank_of(const std::vector<const api::Pod*>& waiting);
 
