@@ -1,6 +1,6 @@
 // Groups of 64 and 1,000 members on 1,000 nodes of 8 GPUs in 25 racks.
 //
-//   build/release/bench/gang/gang_bench
+//   build/release/bin/gang_bench
 //
 // Each round decides again; masks and counts of the allocator are kept, as in the manager. Measures CPU time.
 #include <benchmark/benchmark.h>

@@ -1,6 +1,6 @@
 // Decisions and updates of pkg/placement in a cluster of 5,000 nodes and 20,000 pods.
 //
-//   build/release/bench/placement/placement_bench
+//   build/release/bin/placement_bench
 //
 // Pods belong to 400 workloads of 50; a third have anti-affinity by host. Spreading pods also spread over zones.
 #include <benchmark/benchmark.h>

@@ -7,7 +7,7 @@ import struct
 import sys
 
 PT_LOAD, PT_DYNAMIC, PT_INTERP, PT_GNU_STACK, PT_GNU_RELRO = 1, 2, 3, 0x6474E551, 0x6474E552
-DT_STRTAB, DT_SYMTAB, DT_RPATH, DT_TEXTREL, DT_BIND_NOW, DT_RUNPATH, DT_FLAGS, DT_FLAGS_1 = 5, 6, 15, 22, 24, 29, 30, 0x6FFFFFFB
+DT_STRTAB, DT_RPATH, DT_TEXTREL, DT_BIND_NOW, DT_RUNPATH, DT_FLAGS, DT_FLAGS_1, SHT_DYNSYM = 5, 15, 22, 24, 29, 30, 0x6FFFFFFB, 11
 DF_BIND_NOW, DF_TEXTREL, DF_1_NOW, DF_1_PIE, PF_X, PF_W, ET_DYN = 8, 4, 1, 0x08000000, 1, 2, 3
 
 
@@ -46,14 +46,18 @@ class Elf:
         raise SystemExit("an address is in no segment")
 
     def imports(self):
-        """Names in the dynamic symbol table."""
-        names, table = self.file_offset(self.value(DT_STRTAB)), self.file_offset(self.value(DT_SYMTAB))
-        end = min(names, len(self.data)) if names > table else len(self.data)
+        """Names in the dynamic symbol table. Its length stands in its section header alone: linkers put other tables behind it."""
+        names = self.file_offset(self.value(DT_STRTAB))
+        start, = struct.unpack_from("<Q", self.data, 40)
+        size, count = struct.unpack_from("<HH", self.data, 58)
         found = set()
-        for at in range(table, end, 24):
-            name, = struct.unpack_from("<I", self.data, at)
-            text = self.data[names + name:self.data.index(b"\0", names + name)]
-            found.add(text.decode(errors="replace"))
+        for header in range(start, start + count * size, size):
+            kind, = struct.unpack_from("<I", self.data, header + 4)
+            offset, length = struct.unpack_from("<QQ", self.data, header + 24)
+            for at in range(offset, offset + length, 24) if kind == SHT_DYNSYM else ():
+                name, = struct.unpack_from("<I", self.data, at)
+                text = self.data[names + name:self.data.index(b"\0", names + name)]
+                found.add(text.decode(errors="replace"))
         return found
 
 

@@ -1,4 +1,4 @@
-// ArbitrationModel: the arbitration P1 to P7 ("why no two writers give one device twice"), run by the real code of
+// ArbitrationModel: the arbitration P1 to P8 ("why no two writers give one device twice"), run by the real code of
 // reconcilers, runner, stores, inventory and allocator, against a server made of a few maps, in steps that a random
 // source chooses.
 //
