@@ -130,6 +130,13 @@ class RunnerTest : public testing::Test {
     pod.metadata.name = name;
     runner.pod_changed(nullptr, &pod);
   }
+  // The pod is in the store, and its key is enqueued.
+  void put_and_poke(const std::string& name, int32_t priority) {
+    auto pod = std::make_shared<api::Pod>();
+    pod->priority = priority;
+    pods_core.answer(entry_of(name, name + "-uid", 5, pod));
+    poke(name);
+  }
   static Write write(const std::string& purpose, const std::string& object) {
     Write made;
     made.object = {Kind::kClaim, "d", object, object + "-uid"};

@@ -25,13 +25,7 @@ TEST_F(RunnerTest, ACrowdInOneNamespaceDelaysAnotherByOnePass) {
 
 TEST_F(RunnerTest, PodsOfANamespaceRunByPriority) {
   for (const auto& [name, priority] : std::map<std::string, int>{{"a", 0}, {"b", 100}, {"c", 50}}) {
-    auto pod = std::make_shared<api::Pod>();
-    pod->metadata.ns = "d";
-    pod->metadata.name = name;
-    pod->metadata.uid = name + "-uid";
-    pod->priority = priority;
-    pods_core.answer(entry_of(name, name + "-uid", 5, pod));
-    poke(name);
+    put_and_poke(name, priority);
   }
   reactor.run_until_idle();
   EXPECT_EQ(scripted.passes, (std::vector<std::string>{"pod:d/b", "pod:d/c", "pod:d/a"}));
@@ -40,13 +34,7 @@ TEST_F(RunnerTest, PodsOfANamespaceRunByPriority) {
 TEST_F(RunnerTest, KeysThatAreGatheredRunTogetherByPriority) {
   runner.gather(true);
   for (const auto& [name, priority] : std::map<std::string, int>{{"a", 0}, {"b", 100}}) {
-    auto pod = std::make_shared<api::Pod>();
-    pod->metadata.ns = "d";
-    pod->metadata.name = name;
-    pod->metadata.uid = name + "-uid";
-    pod->priority = priority;
-    pods_core.answer(entry_of(name, name + "-uid", 5, pod));
-    poke(name);
+    put_and_poke(name, priority);
     reactor.run_until_idle();
     EXPECT_TRUE(scripted.passes.empty());
   }
