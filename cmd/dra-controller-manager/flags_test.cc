@@ -9,6 +9,7 @@
 #include <set>
 
 #include "cmd/dra-controller-manager/foreign_flags.h"
+#include "controllers/all.h"
 
 namespace dra::cmd::flags_test {
 
@@ -16,6 +17,12 @@ using namespace std::chrono_literals;
 
 Parsed parse(std::vector<std::string> arguments) {
   return parse_flags(arguments, "9.9.9");
+}
+
+std::vector<std::string> all_but(const std::string& name) {
+  std::vector<std::string> names = controller_names();
+  EXPECT_EQ(std::erase(names, name), 1u);
+  return names;
 }
 
 TEST(Flags, DefaultsAreSafeBesideAStockControlPlane) {
@@ -26,7 +33,7 @@ TEST(Flags, DefaultsAreSafeBesideAStockControlPlane) {
   EXPECT_TRUE(parsed.flags->leader_elect);
   EXPECT_EQ(parsed.flags->manager.pace.qps, 0);
   EXPECT_EQ(parsed.flags->election.lease_duration, 15s);
-  EXPECT_EQ(parsed.flags->manager.controllers.size(), 4u);
+  EXPECT_EQ(parsed.flags->manager.controllers, controller_names());
   EXPECT_EQ(parsed.flags->manager.device_taint_eviction, manager::DeviceTaintEviction::kObserve);
   EXPECT_EQ(parsed.flags->manager.device_taint_eviction_rate, 50);
   EXPECT_FALSE(parsed.flags->manager.quantity_operators);
@@ -54,8 +61,7 @@ TEST(Flags, AreRead) {
   EXPECT_EQ(parsed.flags->manager.allocation.scheduler_names, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(parsed.flags->manager.ignored_taints, std::vector<std::string>{"x/y"});
   EXPECT_FALSE(parsed.flags->leader_elect);
-  EXPECT_EQ(parsed.flags->manager.controllers,
-            (std::vector<std::string>{"claimtemplate", "allocation", "tainteviction"}));
+  EXPECT_EQ(parsed.flags->manager.controllers, all_but("lifecycle"));
   EXPECT_EQ(parsed.flags->verbosity, 4);
 }
 
@@ -69,7 +75,7 @@ TEST(Flags, DeviceTaintEviction) {
   EXPECT_EQ(guarded.flags->manager.max_evictions_per_rule, 100u);
   const Parsed off = parse({"--controllers=*,-device-taint-eviction-controller"});
   ASSERT_TRUE(off.flags) << off.text;
-  EXPECT_EQ(off.flags->manager.controllers, (std::vector<std::string>{"claimtemplate", "allocation", "lifecycle"}));
+  EXPECT_EQ(off.flags->manager.controllers, all_but("tainteviction"));
 }
 
 TEST(Flags, SelectorsFollowUpstreamUnlessToldOtherwise) {

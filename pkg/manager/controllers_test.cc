@@ -1,13 +1,16 @@
 // What other folders state about controllers equals what the controllers declare themselves.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <regex>
 #include <set>
 #include <sstream>
 
 #include "controllers/all.h"
+#include "pkg/manager/chart_roles.h"
 #include "pkg/manager/manager.h"
 #include "pkg/manager/node_tracker.h"
 #include "pkg/manager/permissions.h"
@@ -56,6 +59,43 @@ TEST(Controllers, DescribeThemselvesCompletely) {
   EXPECT_EQ(find_controller("gardener"), nullptr);
 }
 
+// The chart has a role for each permission that some of its values need, and no role for others.
+TEST(Controllers, TheRolesOfTheChartAreThoseThatItsValuesNeed) {
+  const auto roles = chart_roles();
+  ASSERT_TRUE(roles) << roles.error().message();
+  ASSERT_EQ(roles->size(), permission_roles().size());
+  std::set<std::string_view> by_default;
+  for (const ChartRole& role : *roles) {
+    SCOPED_TRACE(role.role->name);
+    bool holds = true;
+    for (const ChartCondition& condition : role.when) {
+      EXPECT_FALSE(condition.in.empty());
+      const std::map<std::string, std::string> defaults{{"scheduling.mode", "gate"},
+                                                        {"claimTemplates", "observe"},
+                                                        {"deviceTaintEviction", "observe"},
+                                                        {"recreatePinnedPods", "off"}};
+      const std::string& value = defaults.at(condition.path);
+      holds = holds && std::find(condition.in.begin(), condition.in.end(), value) != condition.in.end();
+    }
+    if (holds) by_default.insert(role.role->name);
+  }
+  std::set<std::string_view> needed;
+  for (const PermissionRole* role : needed_roles(chart_defaults())) needed.insert(role->name);
+  EXPECT_EQ(by_default, needed);
+  // One that every mode needs, one of a single mode, and one that only reads while everything is only observed.
+  const auto named = [&](std::string_view name) -> const ChartRole& {
+    return *std::find_if(roles->begin(), roles->end(), [&](const ChartRole& role) { return role.role->name == name; });
+  };
+  EXPECT_TRUE(named("events").when.empty());
+  ASSERT_EQ(named("allocation-bind").when.size(), 1u);
+  EXPECT_EQ(named("allocation-bind").when[0].path, "scheduling.mode");
+  EXPECT_EQ(named("allocation-bind").when[0].in, std::vector<std::string>{"bind"});
+  EXPECT_FALSE(named("allocation-bind").can_be_limited);
+  ASSERT_TRUE(named("allocation").can_be_limited);
+  ASSERT_EQ(named("allocation").reads_only.size(), 1u);
+  EXPECT_EQ(named("allocation").reads_only[0].in, std::vector<std::string>{"observe"});
+}
+
 // A kind that the manager has no store for would never be listed, and every reconcile would wait for it.
 TEST(Controllers, WatchOnlyWhatTheManagerHasStoresFor) {
   const std::set<std::string> stores{"pods",           "nodes",         "resourceclaims",  "resourceclaimtemplates",
@@ -69,10 +109,9 @@ TEST(Controllers, WatchOnlyWhatTheManagerHasStoresFor) {
 }
 
 TEST(Controllers, AreAllInTheDocs) {
-  const std::string metrics = text_of("docs/metrics.md"), page = text_of("docs/contributor/a-new-controller.md");
+  const std::string page = text_of("docs/contributor/a-new-controller.md");
   for (const reconcile::Controller* controller : all_controllers()) {
     const std::string name(controller->name);
-    EXPECT_NE(metrics.find("`" + name + "`"), std::string::npos) << "docs/metrics.md: " << name;
     const std::string readme = text_of("controllers/" + name + "/README.md");
     EXPECT_TRUE(std::regex_search(readme, std::regex("^# " + name))) << name;
     for (const reconcile::Flag& flag : controller->flags)

@@ -10,8 +10,6 @@ namespace dra::manager {
 
 namespace {
 
-constexpr std::string_view kLease = "$lease";
-
 // Writes are merge and apply patches, hence patch and never update. get is for live GETs.
 std::vector<PermissionRole> make_roles() {
   std::vector<PermissionRole> roles;
@@ -69,9 +67,9 @@ std::vector<PermissionRole> make_roles() {
       {"leader-election",
        "",
        "nobody can become the leader",
-       kLease,
+       kOfTheLease,
        {{"coordination.k8s.io", "leases", {"create"}, ""},
-        {"coordination.k8s.io", "leases", {"get", "update"}, std::string(kLease)}}},
+        {"coordination.k8s.io", "leases", {"get", "update"}, std::string(kOfTheLease)}}},
   };
   roles.insert(roles.end(), std::begin(own), std::end(own));
   return roles;
@@ -95,7 +93,7 @@ std::vector<const PermissionRole*> needed_roles(const ManagerOptions& options) {
   const reconcile::Settings settings = settings_of(options);
   std::vector<const PermissionRole*> needed;
   for (const PermissionRole& role : permission_roles()) {
-    if (role.ns == kLease && !options.lease) continue;
+    if (role.ns == kOfTheLease && !options.lease) continue;
     if (!role.controller.empty() && !controller_runs(options, role.controller)) continue;
     if (role.described && role.described->needed && !role.described->needed(settings)) continue;
     if (role.controller.empty() && role.name.starts_with("allocation-") && !controller_runs(options, "allocation"))
@@ -120,8 +118,8 @@ std::vector<client::Permission> permissions_of(const PermissionRole& role, const
     permission.resource = rule.resource.substr(0, slash);
     if (slash != std::string::npos) permission.subresource = rule.resource.substr(slash + 1);
     permission.name = rule.name;
-    if (rule.name == kLease) permission.name = options.lease ? options.lease->name : "";
-    permission.ns = role.ns == kLease && options.lease ? options.lease->ns : std::string(role.ns);
+    if (rule.name == kOfTheLease) permission.name = options.lease ? options.lease->name : "";
+    permission.ns = role.ns == kOfTheLease && options.lease ? options.lease->ns : std::string(role.ns);
     for (const std::string& verb : rule.verbs) {
       if (reads_only && verb != "get" && verb != "list" && verb != "watch") continue;
       permission.verb = verb;

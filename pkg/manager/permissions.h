@@ -28,6 +28,9 @@ struct PermissionRole {
   const reconcile::Role* described = nullptr;  // if described by its controller
 };
 
+// A rule's name or a role's namespace that represents those of the leader election's Lease.
+inline constexpr std::string_view kOfTheLease = "$lease";
+
 // True when this configuration runs the controller.
 bool controller_runs(const ManagerOptions& options, std::string_view controller);
 

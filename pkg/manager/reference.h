@@ -1,6 +1,8 @@
-// What this program exposes, for its reference page: every metric, event and condition with its meaning.
+// What this program exposes, for its reference page and the chart's roles: every controller, permission, metric, event
+// and condition with its meaning.
 //
 //   scripts/render-reference build/release/bin/dra-controller-manager > docs/user/reference.md
+//   scripts/render-roles build/release/bin/dra-controller-manager > charts/dra-controller-manager/files/roles.yaml
 #pragma once
 
 #include <string>
@@ -12,8 +14,9 @@ namespace dra::manager {
 // Registers every metric that a manager serves, without a manager.
 void register_metrics(metrics::Registry& registry);
 
-// {"metrics": [{name, type, labels, help}], "events": [{reason, type, on, meaning, whatToDo}], "conditions": [{type,
-// on, status, reason, meaning}]}, in a fixed order.
+// {"controllers": [{name, aliases, does, flags}], "roles": [{name, controller, without, namespace, rules: [{group,
+// resource, verbs, name}], when: [{path, in}], readsOnlyWhen}], "metrics": [{name, type, labels, help}], "events":
+// [{reason, type, on, meaning, whatToDo}], "conditions": [{type, on, status, reason, meaning}]}, in a fixed order.
 std::string reference_json();
 
 }  // namespace dra::manager

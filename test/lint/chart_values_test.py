@@ -45,6 +45,21 @@ def objects(text):
     return found
 
 
+def role_conditions():
+    """The roles of the chart: {name: [(path of a value, what it must be one of)]}."""
+    found, name, key = {}, None, None
+    with open(os.path.join(ROOT, CHART, "files/roles.yaml"), encoding="utf-8") as file:
+        for line in file:
+            if match := re.match(r"- name: (\S+)$", line):
+                name, key = match.group(1), None
+                found[name] = []
+            elif match := re.match(r"  (\w+):", line):
+                key = match.group(1)
+            elif key == "when" and (match := re.match(r"    - \{path: ([\w.]+), in: \[(.*)\]\}$", line)):
+                found[name].append((match.group(1), [word.strip('" ') for word in match.group(2).split(",")]))
+    return found
+
+
 # Each value and the words of its error: the path of the value, and for contradictions the remedy.
 WRONG = [
     (['replicas=0'], "replicas"),
@@ -105,13 +120,19 @@ class Chart(unittest.TestCase):
                     self.assertIn(said, errors)
 
     def test_each_mode_brings_its_roles(self):
-        always = {"allocation", "allocation-groups", "allocation-namespaces", "allocation-volumes", "allocation-workloads", "events", "leader-election", "component-probe"}
+        """Those whose conditions in files/roles.yaml hold. That file is made by the program (test chart_roles)."""
+        defaults = {"scheduling.mode": "gate", "claimTemplates": "observe", "deviceTaintEviction": "observe", "recreatePinnedPods": "off"}
         for helm in HELMS:
-            for settings, roles in (([], always | {"lifecycle", "tainteviction"}),
-                                    (['claimTemplates="own"'], always | {"lifecycle", "tainteviction", "claimtemplate"}),
-                                    (['deviceTaintEviction="own"'], always | {"lifecycle", "tainteviction", "tainteviction-evict"}),
-                                    (BIND, always | {"lifecycle", "tainteviction", "allocation-bind", "allocation-bind-volumes"}),
-                                    (['scheduling.mode="observe"'], always)):
+            for settings, changed in (([], {}),
+                                      (['claimTemplates="own"'], {"claimTemplates": "own"}),
+                                      (['deviceTaintEviction="own"'], {"deviceTaintEviction": "own"}),
+                                      (['recreatePinnedPods="on"'], {"recreatePinnedPods": "on"}),
+                                      (BIND, {"scheduling.mode": "bind"}),
+                                      (['scheduling.mode="observe"'], {"scheduling.mode": "observe"})):
+                values = {**defaults, **changed}
+                roles = {name for name, conditions in role_conditions().items() if all(values[path] in allowed for path, allowed in conditions)}
+                self.assertEqual("allocation-bind" in roles, settings == BIND)
+                self.assertEqual("claimtemplate" in roles, settings == ['claimTemplates="own"'])
                 status, text, errors = render(helm, *settings, 'uninstall.releaseGates=false')
                 self.assertEqual(status, 0, errors)
                 found = re.findall(r"^kind: (?:Cluster)?Role\nmetadata:\n  name: dra-controller-manager:(\S+)", text, re.MULTILINE)

@@ -23,19 +23,19 @@ app.kubernetes.io/name: dra-controller-manager
 {{ $value }}
 {{- end }}
 
-{{/* Whether a role of files/roles.yaml is wanted: "yes" or nothing. */}}
-{{- define "dra.wanted" -}}
-{{- if not .role.when }}yes
-{{- else if has (include "dra.valueAt" (dict "values" .values "path" .role.when.path)) .role.when.in }}yes
-{{- end }}
+{{/* "yes" if each of these conditions of files/roles.yaml holds: a value is one of a list. */}}
+{{- define "dra.holds" -}}
+{{- $holds := true }}
+{{- range .conditions }}{{ if not (has (include "dra.valueAt" (dict "values" $.values "path" .path)) .in) }}{{ $holds = false }}{{ end }}{{ end }}
+{{- if $holds }}yes{{ end }}
 {{- end }}
 
-{{/* The rules of a role. In mode observe the manager writes only events. */}}
+{{/* The rules of a role; while readsOnlyWhen holds, without the verbs that write. */}}
 {{- define "dra.rules" -}}
-{{- $observes := and (eq .role.name "allocation") (eq .values.scheduling.mode "observe") }}
+{{- $readsOnly := and .role.readsOnlyWhen (include "dra.holds" (dict "conditions" .role.readsOnlyWhen "values" .values)) }}
 {{- range .role.rules }}
 {{- $verbs := .verbs }}
-{{- if $observes }}{{ $verbs = list }}{{ range .verbs }}{{ if has . (list "get" "list" "watch") }}{{ $verbs = append $verbs . }}{{ end }}{{ end }}{{ end }}
+{{- if $readsOnly }}{{ $verbs = list }}{{ range .verbs }}{{ if has . (list "get" "list" "watch") }}{{ $verbs = append $verbs . }}{{ end }}{{ end }}{{ end }}
 {{- if $verbs }}
 - apiGroups: {{ toJson .apiGroups }}
   resources: {{ toJson .resources }}

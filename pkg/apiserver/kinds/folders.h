@@ -1,5 +1,5 @@
 // KindFolder: everything about some kinds of a group, in one folder of this package: their schema tables, beside those
-// of pkg/api/schema, and the kinds. A new folder is one more line in folders.cc; a new kind in a folder needs no change
+// of pkg/api/schema, and the kinds. A new folder is one more line in list.inc; a new kind in a folder needs no change
 // outside of it.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace dra::apiserver {
 
 struct KindFolder {
   std::vector<SchemaTable> (*tables)();
-  void (*add_kinds)(KindRegistry& registry);  // null: nothing is stored
+  void (*add_kinds)(KindRegistry& registry);
 };
 
 }  // namespace dra::apiserver

@@ -6,5 +6,6 @@
 namespace dra::apiserver {
 
 std::vector<SchemaTable> review_tables();
+void add_review_kinds(KindRegistry& registry);  // adds none
 
 }  // namespace dra::apiserver

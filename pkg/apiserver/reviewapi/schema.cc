@@ -136,4 +136,6 @@ type NonResourceRule
 )"}};
 }
 
+void add_review_kinds(KindRegistry&) {}
+
 }  // namespace dra::apiserver
