@@ -7,7 +7,7 @@ namespace dra::manager {
 
 namespace {
 
-// A value of the chart that chooses a mode: what it may be, and what each does to the options, as in deployment.yaml.
+// A value of the chart that chooses a mode: what it may be, and what each does to the options, as in the chart.
 struct ModeValue {
   const char* path;
   struct Choice {

@@ -16,7 +16,7 @@
 
 namespace dra::manager {
 
-// The value at this path of values.yaml is one of these.
+// The value at this path of the chart is one of these.
 struct ChartCondition {
   std::string path;
   std::vector<std::string> in;
