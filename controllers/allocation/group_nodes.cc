@@ -14,8 +14,7 @@ GroupNodes::GroupNodes(const std::vector<PodReconcile*>& pods, const reconcile::
     influence_ = std::max(influence_, gang::influence_of(pod->pod_));
     volumes = volumes || !pod->pod_.volumes.empty();
   }
-  // What volumes need has no version, so such a search starts over with every slice.
-  if (volumes) version_ += static_cast<uint64_t>(view.now().time_since_epoch().count());
+  if (volumes) version_ += nodes.volumes_version();
 }
 
 std::vector<gang::Candidate> GroupNodes::candidates(size_t member) {

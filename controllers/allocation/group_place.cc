@@ -16,7 +16,7 @@ using namespace reconcile;
 void GroupReconcile::decide(uint32_t needed) {
   // Takes no more devices beside some that cannot be used.
   if (const Conflicts found = conflicts(); !found.empty()) return withdraw_for(found);
-  if (const Duration wait = tools_.allocator.must_wait(members_.group.ns); wait > Duration::zero()) {
+  if (const Duration wait = tools_.allocator.share_wait(members_.group.ns); wait > Duration::zero()) {
     first_->outcome_.requeue_in(wait);
     first_->outcome_.goes_on = true;
     return;
@@ -24,6 +24,7 @@ void GroupReconcile::decide(uint32_t needed) {
   gang::GangRequest request;
   request.uid = members_.group.key();
   request.name = members_.group.shown();
+  request.ns = members_.group.ns;
   request.min_count = needed;
   request.topology = topology_for(members_.topology, tools_.options);
   std::vector<Member*> asked;
@@ -43,7 +44,7 @@ void GroupReconcile::decide(uint32_t needed) {
     one.uid = steps.pod_.metadata.uid;
     for (const ClaimState& claim : steps.state_.claims) one.claims.push_back(claim.claim);
     if (const std::string on_nodes = tools_.nodes.shape(steps.pod_); !on_nodes.empty() && steps.extended_.empty())
-      one.shape = shape_of(steps.pod_, on_nodes, steps.state_.claims, false);
+      one.shape = shape_of_member(steps.pod_, on_nodes, steps.state_.claims);
     request.members.push_back(std::move(one));
     const std::vector<AvoidedDevice> own = avoided_devices(steps.pod_, view_.now());
     avoided.insert(avoided.end(), own.begin(), own.end());
@@ -113,6 +114,7 @@ void GroupReconcile::not_found(const gang::Decision& decision, const std::vector
   const std::string needs = std::to_string(members_.min_count) + " members must be placed together";
   if (outcome == Outcome::kUndecided) {
     first_->outcome_.retry = "the search for a place for the group took more than its budget of steps";
+    if (decision.ask_again > Duration::zero()) first_->outcome_.requeue_in(decision.ask_again);
     return say(needs + "; neither found nor refuted within the budget of steps: " + decision.reason);
   }
   if (outcome == Outcome::kError) {

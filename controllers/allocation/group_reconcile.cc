@@ -286,6 +286,7 @@ Outcome reconcile_member(const View& view, const api::Pod& pod, Role role, const
     if (members.waiting.empty()) return {};
     return follow(view, alone, *members.waiting.front());
   }
+  const allocator::Allocator::Bill bill(tools.allocator, membership.group.ns);
   return GroupReconcile(view, tools, std::move(members)).run();
 }
 

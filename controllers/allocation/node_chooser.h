@@ -125,6 +125,8 @@ class NodeChooser {
   virtual void stop_supposing(const api::Pod&) {}
   // Grows with every change of what choose() reads, except by these two calls and in the volumes of pods.
   virtual uint64_t version() const { return 0; }
+  // Grows with every change of what choose() reads of volumes, their claims, classes and drivers.
+  virtual uint64_t volumes_version() const { return 0; }
 };
 
 }  // namespace dra::allocation

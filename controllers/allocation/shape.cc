@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <functional>
 
+#include "pkg/allocator/locality.h"
 #include "pkg/api/encode.h"
 
 namespace dra::allocation {
@@ -44,6 +45,11 @@ class Text {
     return *this;
   }
   const std::string& text() const { return text_; }
+  std::string digits() const {
+    char digits[20];
+    std::snprintf(digits, sizeof digits, "%016zx", std::hash<std::string>{}(text_));
+    return digits;
+  }
 
  private:
   std::string text_;
@@ -53,6 +59,14 @@ class Text {
 bool is_the_pods_own(const api::Pod& pod, const ClaimState& claim) {
   const api::OwnerReference* owner = claim.claim->metadata.controller();
   return !claim.allocated() && owner && owner->uid == pod.metadata.uid;
+}
+
+// What the allocator reads of an unallocated claim.
+std::string text_of(const api::ResourceClaim& claim) {
+  std::string text = api::encode(claim.spec);
+  const auto prefers = claim.metadata.annotations.find(std::string(allocator::kPreferAnnotation));
+  if (prefers != claim.metadata.annotations.end()) text += prefers->second;
+  return text;
 }
 
 }  // namespace
@@ -74,6 +88,14 @@ std::string node_shape(const api::Pod& pod) {
   return text.text();
 }
 
+std::string shape_of_member(const api::Pod& pod, const std::string& on_nodes, const std::vector<ClaimState>& claims) {
+  if (on_nodes.empty() || !pod.node_name.empty()) return "";
+  Text text;
+  text.add(pod.scheduler_name).add(on_nodes).add(std::to_string(pod.priority));
+  for (const ClaimState& claim : claims) text.add(claim.allocated() ? "" : text_of(*claim.claim));
+  return text.digits();
+}
+
 std::string shape_of(const api::Pod& pod, const std::string& on_nodes, const std::vector<ClaimState>& claims,
                      bool depends_on_pods) {
   if (on_nodes.empty() || !pod.node_name.empty()) return "";
@@ -82,11 +104,9 @@ std::string shape_of(const api::Pod& pod, const std::string& on_nodes, const std
   if (depends_on_pods) text.add(pod.metadata.labels);
   for (const ClaimState& claim : claims) {
     if (!is_the_pods_own(pod, claim)) return "";
-    text.add(api::encode(claim.claim->spec));
+    text.add(text_of(*claim.claim));
   }
-  char digits[20];
-  std::snprintf(digits, sizeof digits, "%016zx", std::hash<std::string>{}(text.text()));
-  return digits;
+  return text.digits();
 }
 
 }  // namespace dra::allocation

@@ -22,4 +22,9 @@ std::string node_shape(const api::Pod& pod);
 std::string shape_of(const api::Pod& pod, const std::string& on_nodes, const std::vector<ClaimState>& claims,
                      bool depends_on_pods);
 
+// The same for a member of a group (gang::Member::shape), whose search itself distinguishes members by their allocated
+// claims and by those that members share: only the text of the others counts, whoever made them. Includes the priority,
+// by which nodes may be kept from a pod (kept_nodes.h).
+std::string shape_of_member(const api::Pod& pod, const std::string& on_nodes, const std::vector<ClaimState>& claims);
+
 }  // namespace dra::allocation

@@ -69,6 +69,32 @@ TEST_F(Shape, WhateverANodeOrADeviceIsAskedForTellsThemApart) {
   for (const auto& change : changes) EXPECT_TRUE(seen.insert(shape("a", change)).second) << seen.size();
 }
 
+TEST_F(Shape, MembersAreToldApartByWhatIsStillToBeDecided) {
+  const auto of = [&](const std::string& name, const std::function<void(api::Pod&, api::ResourceClaim&)>& change = {}) {
+    api::Pod pod = make_pod(name, {"c"});
+    auto claim = std::make_shared<api::ResourceClaim>(make_claim(name + "-c"));
+    if (change) change(pod, *claim);
+    ClaimState state;
+    state.claim = claim;
+    return shape_of_member(pod, node_shape(pod), {state});
+  };
+  const auto allocated = [&](api::Pod&, api::ResourceClaim& c) { c.status.allocation = on("n1", "gpu-0"); };
+  EXPECT_EQ(of("a"), of("b")) << "claims without an owner";
+  EXPECT_EQ(of("a"), of("b",
+                        [](api::Pod& p, api::ResourceClaim& c) {
+                          c.metadata.owner_references.push_back({"v1", "Pod", "b", p.metadata.uid, true});
+                        }))
+      << "whoever made them";
+  EXPECT_NE(of("a"), of("b", [](api::Pod&, api::ResourceClaim& c) {
+              c.metadata.annotations["dra-controller-manager/prefer"] = "same:a/b";
+            }));
+  EXPECT_NE(of("a"), of("a", allocated));
+  EXPECT_EQ(of("a", allocated), of("b", allocated)) << "the search tells allocated claims apart";
+  EXPECT_NE(of("a"), of("a", [](api::Pod& p, api::ResourceClaim&) { p.priority = 7; }));
+  EXPECT_NE(of("a"), of("a", [](api::Pod&, api::ResourceClaim& c) { c.spec.requests[0].exactly->count = 2; }));
+  EXPECT_EQ(of("a", [](api::Pod& p, api::ResourceClaim&) { p.topology_spread.resize(1); }), "");
+}
+
 TEST_F(Shape, PodsThatAreBoundToSomethingOfTheirOwnAreLikeNoOther) {
   EXPECT_EQ(shape("a", [](api::Pod& p, api::ResourceClaim&) { p.node_name = "n1"; }), "");
   EXPECT_EQ(shape("a", [](api::Pod&, api::ResourceClaim& c) { c.metadata.owner_references.clear(); }), "") << "shared";

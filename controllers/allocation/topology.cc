@@ -70,6 +70,7 @@ bool PodReconcile::allocate_near(const Neighbours& near, allocator::Request& req
   gang::GangRequest asked;
   asked.uid = "pod:" + pod_.metadata.uid;
   asked.name = "pod " + pod_.metadata.key();
+  asked.ns = pod_.metadata.ns;
   asked.min_count = 1;
   asked.topology = topology_for(near.wish, options_);
   for (const std::string& node : near.nodes)
@@ -82,6 +83,7 @@ bool PodReconcile::allocate_near(const Neighbours& near, allocator::Request& req
   asked.members.push_back(std::move(member));
   const std::vector<PodReconcile*> self{this};
   GroupNodes nodes(self, view_, inventory_, nodes_);
+  const allocator::Allocator::Bill bill(allocator_, pod_.metadata.ns);
   gang::Decision decision = gangs_.decide(asked, nodes);
   if (nodes.watch_lags()) return outcome_.requeue_in(std::chrono::seconds(1)), true;
   switch (decision.outcome) {

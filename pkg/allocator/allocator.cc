@@ -135,6 +135,26 @@ class Allocator::Impl {
     return wait > Shares::kMostOwed ? wait : Duration::zero();
   }
 
+  Duration share_wait(const std::string& ns) {
+    return options_.slice.steps == 0 ? Duration::zero() : shares_.wait_for(ns);
+  }
+
+  void open_bill() {
+    if (open_bills_++ > 0) return;
+    bill_from_steps_ = meter_.used();
+    if (options_.slice.clock != nullptr) bill_from_ = options_.slice.clock->mono_now();
+  }
+
+  // On a simulated clock no time passes, so the steps count.
+  void close_bill(const std::string& ns) {
+    if (--open_bills_ > 0 || options_.slice.steps == 0) return;
+    const Duration by_steps = kStepTime * static_cast<int64_t>(meter_.used() - bill_from_steps_);
+    const Duration by_clock =
+        options_.slice.clock == nullptr ? Duration::zero() : options_.slice.clock->mono_now() - bill_from_;
+    const Duration took = by_clock > Duration::zero() ? by_clock : by_steps;
+    if (took >= kFreeSlice) shares_.charge(ns, took);
+  }
+
   FoundNodes find_nodes(const Request& request, std::span<const NodeId> order, size_t limit) {
     const std::string ns = namespace_of(request);
     FoundNodes found;
@@ -294,6 +314,7 @@ class Allocator::Impl {
 
   // Charges the current slice.
   void charge_share(const std::string& ns) {
+    if (open_bills_ > 0) return;
     if (options_.slice.steps != 0 && meter_.slice_time() >= kFreeSlice) shares_.charge(ns, meter_.slice_time());
   }
 
@@ -402,6 +423,9 @@ class Allocator::Impl {
   NodeSearch node_search_;
   BestFit best_fit_;
   Shares shares_;
+  uint32_t open_bills_ = 0;
+  uint64_t bill_from_steps_ = 0;
+  MonoTime bill_from_{};
   std::unordered_map<uint64_t, std::shared_ptr<Plan>> plans_;
   size_t plan_bytes_ = 0;
 };
@@ -418,6 +442,15 @@ Decision Allocator::allocate(const Request& request, NodeId node) {
 }
 Duration Allocator::must_wait(const std::string& ns) {
   return impl_->must_wait(ns);
+}
+Duration Allocator::share_wait(const std::string& ns) {
+  return impl_->share_wait(ns);
+}
+Allocator::Bill::Bill(Allocator& allocator, std::string ns) : allocator_(allocator), ns_(std::move(ns)) {
+  allocator_.impl_->open_bill();
+}
+Allocator::Bill::~Bill() {
+  allocator_.impl_->close_bill(ns_);
 }
 FoundNodes Allocator::find_nodes(const Request& request, std::span<const NodeId> order, size_t limit) {
   return impl_->find_nodes(request, order, limit);

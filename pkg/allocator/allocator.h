@@ -175,6 +175,23 @@ class Allocator {
   // How long find_nodes() would only answer kUnfinished because the namespace has used much more than its share; zero:
   // call it now.
   Duration must_wait(const std::string& ns);
+  // How long until the namespace has made up for what it used beyond its share. For callers whose work is worth a full
+  // slice or none.
+  Duration share_wait(const std::string& ns);
+
+  // Charges the namespace for everything that happens while it lives, also between calls; calls made meanwhile charge
+  // nobody. May be nested: the outermost counts.
+  class Bill {
+   public:
+    Bill(Allocator& allocator, std::string ns);
+    ~Bill();
+    Bill(const Bill&) = delete;
+    Bill& operator=(const Bill&) = delete;
+
+   private:
+    Allocator& allocator_;
+    const std::string ns_;
+  };
 
   // The first `limit` nodes of `order` on which the request fits, without a search on nodes that summaries refute. With
   // a strategy other than first-fit: the best of all nodes that the slice reaches.

@@ -287,6 +287,27 @@ TEST(SharesTest, ANamespaceThatUsedItsShareWaits) {
   EXPECT_EQ(shares.wait("greedy"), Duration::zero());
 }
 
+TEST(SharesTest, ABillChargesWhatHappensBetweenCalls) {
+  ManualClock clock;
+  Inventory inventory(Features::all());
+  SeededRandom random(1);
+  Options options;
+  options.slice = {20'000, std::chrono::milliseconds(6), &clock};
+  Allocator allocator(inventory, options, random);
+  for (int i = 0; i < 10; ++i) {
+    const Allocator::Bill bill(allocator, "greedy"), inner(allocator, "other");
+    clock.advance(std::chrono::microseconds(900));
+  }
+  EXPECT_EQ(allocator.share_wait("greedy"), Duration::zero()) << "short work is free";
+  {
+    const Allocator::Bill bill(allocator, "greedy");
+    const Allocator::Bill inner(allocator, "other");
+    clock.advance(std::chrono::milliseconds(150));
+  }
+  EXPECT_EQ(allocator.share_wait("greedy"), std::chrono::milliseconds(250));
+  EXPECT_EQ(allocator.share_wait("other"), Duration::zero());
+}
+
 TEST(SharesTest, AllNamespacesTogetherHaveHalfOfTheTime) {
   ManualClock clock;
   Shares shares(&clock);

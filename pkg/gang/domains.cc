@@ -1,5 +1,7 @@
 // Session: the domains of the topology levels to try, and an upper bound on the members of each.
 #include <algorithm>
+#include <numeric>
+#include <tuple>
 
 #include "pkg/api/topology_level.h"
 #include "pkg/gang/levels.h"
@@ -28,72 +30,139 @@ std::optional<std::string> Session::path_of(NodeId node, uint32_t level, const N
   return path;
 }
 
-void Session::make_domains(const GangRequest& request, const Nodes& nodes) {
+void Session::begin_domains(const GangRequest& request) {
   domains_.clear();
   paths_.clear();
   attributes_.clear();
   unknown_levels_.clear();
   no_domain_.clear();
+  all_nodes_.clear();
+  levels_left_.clear();
+  counting_.reset();
   levels_ = request.topology.levels;
-  std::vector<NodeId> all;
   std::vector<bool> seen(inventory_.device_index().node_count(), false);
   for (const KindNodes& kind : kinds_)
     for (const NodeId node : kind.ids)
       if (!seen[node]) {
         seen[node] = true;
-        all.push_back(node);
+        all_nodes_.push_back(node);
       }
-  const std::optional<uint32_t> required = request.topology.required, preferred = request.topology.preferred;
   // Narrow to wide. A preferred level that is wider than the required one has no effect.
-  if (preferred || required) {
-    const uint32_t first = std::max(preferred.value_or(0), required.value_or(0));
-    for (uint32_t level = first + 1; level-- > required.value_or(0);) add_level(level, request, nodes, all);
-  }
-  if (required) return;
-  Domain cluster;
-  cluster.nodes = std::move(all);
-  count_fits(cluster);
-  domains_.push_back(std::move(cluster));
-  paths_.emplace_back();
+  const std::optional<uint32_t> required = request.topology.required, preferred = request.topology.preferred;
+  if (!required) levels_left_.emplace_back();
+  if (!preferred && !required) return;
+  const uint32_t first = std::max(preferred.value_or(0), required.value_or(0));
+  for (uint32_t level = required.value_or(0); level <= first; ++level) levels_left_.emplace_back(level);
 }
 
-void Session::add_level(uint32_t level, const GangRequest& request, const Nodes& nodes,
-                        const std::vector<NodeId>& all) {
-  const std::string& key = levels_[level];
-  std::map<std::string, Domain> by_path;
-  for (const NodeId node : all)
-    if (std::optional<std::string> path = path_of(node, level, nodes)) {
-      Domain& domain = by_path[*path];
-      if (domain.nodes.empty()) domain.text = key + "=" + *value_of(node, level, nodes);
-      domain.nodes.push_back(node);
+bool Session::make_domains(const GangRequest& request, const Nodes& nodes) {
+  while (true) {
+    if (!counting_) {
+      if (levels_left_.empty()) break;
+      counting_.emplace().level = levels_left_.back();
+      levels_left_.pop_back();
     }
-  if (by_path.empty()) {
-    unknown_levels_.push_back(key);
-    if (request.topology.required == level)
-      no_domain_ = "no node that its members may go to has " + words_of_level(key);
+    if (!find_paths(nodes)) return false;
+    if (!counting_->divided) divide(request, nodes);
+    if (!count_fits()) return false;
+    end_level();
+  }
+  prepared_ = true;
+  return true;
+}
+
+bool Session::find_paths(const Nodes& nodes) {
+  Counting& c = *counting_;
+  if (!c.level) return true;
+  while (c.next < all_nodes_.size()) {
+    const NodeId node = all_nodes_[c.next++];
+    if (std::optional<std::string> path = path_of(node, *c.level, nodes)) c.by_path[std::move(*path)].push_back(node);
+    // An attribute is looked for among the devices of the node.
+    meter_.charge(levels_[*c.level].starts_with(api::kAttributeLevel) ? 16 : 1);
+    if (meter_.stopped()) return false;
+  }
+  return true;
+}
+
+// Makes the domains of the level, in the order of their paths, without those that the group may not go to.
+void Session::divide(const GangRequest& request, const Nodes& nodes) {
+  Counting& made = *counting_;
+  made.divided = true;
+  made.domain_of.assign(inventory_.device_index().node_count(), kInNone);
+  const std::optional<uint32_t> level = made.level;
+  if (!level) {
+    Domain& cluster = made.domains.emplace_back();
+    cluster.nodes = all_nodes_;
+    made.paths.emplace_back();
+    for (const NodeId node : all_nodes_) made.domain_of[node] = 0;
     return;
   }
   const bool required = request.topology.required == level;
-  std::vector<std::pair<std::string, Domain>> made;
-  for (auto& [path, domain] : by_path) {
-    const auto here = std::count_if(request.placed.begin(), request.placed.end(),
-                                    [&](NodeId node) { return path_of(node, level, nodes) == path; });
-    domain.holds_placed = here > 0;
-    if (required && static_cast<size_t>(here) < request.placed.size()) continue;
+  if (made.by_path.empty()) {
+    unknown_levels_.push_back(levels_[*level]);
+    if (required) no_domain_ = "no node that its members may go to has " + words_of_level(levels_[*level]);
+    return;
+  }
+  std::map<std::string, size_t> placed;
+  for (const NodeId node : request.placed)
+    if (std::optional<std::string> path = path_of(node, *level, nodes)) ++placed[std::move(*path)];
+  for (auto& [path, in_it] : made.by_path) {
+    const auto here = placed.find(path);
+    if (required && (here == placed.end() ? 0 : here->second) < request.placed.size()) continue;
+    for (const NodeId node : in_it) made.domain_of[node] = static_cast<uint32_t>(made.domains.size());
+    Domain& domain = made.domains.emplace_back();
     domain.level = level;
-    count_fits(domain);
-    made.emplace_back(path, std::move(domain));
+    domain.text = levels_[*level] + "=" + *value_of(in_it.front(), *level, nodes);
+    domain.holds_placed = here != placed.end();
+    domain.nodes = std::move(in_it);
+    made.paths.push_back(path);
   }
-  if (made.empty())
-    no_domain_ = "no domain of the required level " + key + " holds the members that are placed already";
+  if (made.domains.empty())
+    no_domain_ = "no domain of the required level " + levels_[*level] + " holds the members that are placed already";
+}
+
+// Adds what fits of each kind to all domains of the level, kind by kind.
+bool Session::count_fits() {
+  constexpr uint64_t kMostOfNode = 1u << 16;  // nodes that no device limits count as equal
+  constexpr size_t kNodesPerStep = 64;
+  Counting& c = *counting_;
+  if (c.domains.empty()) return true;
+  for (; c.kind < kinds_.size(); ++c.kind) {
+    if (meter_.stopped()) return false;
+    const KindNodes& kind = kinds_[c.kind];
+    const uint64_t size = table_.kinds[c.kind].members.size();
+    c.now.assign(c.domains.size(), 0);
+    c.at_best.assign(c.domains.size(), 0);
+    for (size_t i = 0; i < kind.ids.size(); ++i) {
+      const uint32_t at = c.domain_of[kind.ids[i]];
+      if (at == kInNone) continue;
+      c.now[at] += std::min<uint64_t>(kind.fits.now[i], size);
+      c.at_best[at] += std::min<uint64_t>(kind.fits.at_best[i], size);
+      c.domains[at].spare += std::min<uint64_t>(kind.fits.now[i], kMostOfNode);
+    }
+    for (size_t at = 0; at < c.domains.size(); ++at) {
+      c.domains[at].fits += std::min({c.now[at], size, kind.fits.total_now});
+      c.domains[at].at_best += std::min({c.at_best[at], size, kind.fits.total_at_best});
+    }
+    meter_.charge((kind.ids.size() + c.domains.size()) / kNodesPerStep + 1);
+  }
+  return true;
+}
+
+void Session::end_level() {
+  Counting& c = *counting_;
+  std::vector<size_t> order(c.domains.size());
+  std::iota(order.begin(), order.end(), size_t{0});
   // The smallest with enough capacity first, so that large ones stay whole.
-  std::stable_sort(made.begin(), made.end(), [](const auto& a, const auto& b) {
-    return std::tuple(!a.second.holds_placed, a.second.spare) < std::tuple(!b.second.holds_placed, b.second.spare);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    const Domain &x = c.domains[a], &y = c.domains[b];
+    return std::tuple(!x.holds_placed, x.spare) < std::tuple(!y.holds_placed, y.spare);
   });
-  for (auto& [path, domain] : made) {
-    paths_.push_back(path);
-    domains_.push_back(std::move(domain));
+  for (const size_t at : order) {
+    paths_.push_back(std::move(c.paths[at]));
+    domains_.push_back(std::move(c.domains[at]));
   }
+  counting_.reset();
 }
 
 // Upper bound on the members of the kind, by counting.
@@ -105,26 +174,6 @@ uint64_t Session::fit_count_of_kind(uint32_t kind, const Domain& domain) const {
   for (size_t i = 0; i < kinds_[kind].ids.size() && sum < size; ++i)
     if (in[kinds_[kind].ids[i]]) sum += std::min<uint64_t>(kinds_[kind].fits.now[i], size);
   return std::min({sum, size, kinds_[kind].fits.total_now});
-}
-
-void Session::count_fits(Domain& domain) {
-  constexpr uint64_t kMostOfNode = 1u << 16;  // nodes that no device limits count as equal
-  std::vector<bool> in(inventory_.device_index().node_count(), false);
-  for (const NodeId node : domain.nodes) in[node] = true;
-  for (uint32_t k = 0; k < kinds_.size(); ++k) {
-    const KindNodes& kind = kinds_[k];
-    const uint64_t size = table_.kinds[k].members.size();
-    uint64_t now = 0, at_best = 0;
-    for (size_t i = 0; i < kind.ids.size(); ++i) {
-      if (!in[kind.ids[i]]) continue;
-      now += std::min<uint64_t>(kind.fits.now[i], size);
-      at_best += std::min<uint64_t>(kind.fits.at_best[i], size);
-      domain.spare += std::min<uint64_t>(kind.fits.now[i], kMostOfNode);
-    }
-    domain.fits += std::min({now, size, kind.fits.total_now});
-    domain.at_best += std::min({at_best, size, kind.fits.total_at_best});
-    meter_.charge(kind.ids.size() / 64 + 1);
-  }
 }
 
 // The domain, then wider ones around it as far as members may be placed.

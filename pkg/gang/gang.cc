@@ -1,6 +1,8 @@
 #include "pkg/gang/gang.h"
 
 #include <algorithm>
+#include <string_view>
+#include <tuple>
 #include <unordered_map>
 
 #include "pkg/gang/session.h"
@@ -30,6 +32,7 @@ class Gangs::Impl {
       : inventory_(inventory), allocator_(allocator), options_(std::move(options)) {}
 
   Decision decide(const GangRequest& request, Nodes& nodes) {
+    if (const Duration left = pause(request.uid); left > Duration::zero()) return paused(request.uid, left);
     meter_.begin_slice(options_.slice);
     Kept* kept = kept_for(request);
     if (kept == nullptr) {
@@ -39,18 +42,86 @@ class Gangs::Impl {
       return decision;
     }
     Decision decision = kept->session->go_on(request, nodes);
-    if (decision.outcome != Outcome::kUnfinished) kept_.erase(request.uid);
+    note_spent(request.uid, decision);
+    if (decision.outcome == Outcome::kUnfinished) {
+      kept->bytes = kept->session->bytes();
+      drop_beyond_limits(request.uid);
+    } else {
+      kept_.erase(request.uid);
+    }
     return decision;
   }
 
-  void forget(const std::string& uid) { kept_.erase(uid); }
+  void forget(const std::string& uid) {
+    kept_.erase(uid);
+    spent_.erase(uid);
+  }
+
+  size_t kept_bytes() const {
+    size_t sum = 0;
+    for (const auto& [uid, kept] : kept_) sum += kept.bytes;
+    return sum;
+  }
 
  private:
   struct Kept {
     inventory::Hash128 identity;
     uint64_t used = 0;
+    std::string ns;
+    size_t bytes = 0;
     std::unique_ptr<Session> session;
   };
+  // What a uid has used of its budget, whatever becomes of its members and claims.
+  struct Spent {
+    uint64_t steps = 0;     // of the current attempt
+    uint32_t attempts = 0;  // without an answer, in a row
+    MonoTime until{};       // the next one begins no earlier
+    std::string reason;     // of the last one
+  };
+
+  Duration pause(const std::string& uid) const {
+    const auto spent = spent_.find(uid);
+    if (options_.slice.clock == nullptr || spent == spent_.end()) return Duration::zero();
+    return std::max<Duration>(spent->second.until - options_.slice.clock->mono_now(), Duration::zero());
+  }
+
+  Decision paused(const std::string& uid, Duration left) const {
+    Decision decision;
+    decision.outcome = Outcome::kUndecided;
+    decision.reason = spent_.at(uid).reason;
+    decision.ask_again = left;
+    return decision;
+  }
+
+  void note_spent(const std::string& uid, Decision& decision) {
+    if (options_.slice.clock == nullptr) return;
+    if (decision.outcome != Outcome::kUnfinished && decision.outcome != Outcome::kUndecided)
+      return void(spent_.erase(uid));
+    // All are forgotten together: rare, and each then has one attempt more.
+    if (spent_.size() >= kMaxSpent && !spent_.contains(uid)) spent_.clear();
+    Spent& spent = spent_[uid];
+    spent.steps = decision.steps;
+    if (decision.outcome == Outcome::kUnfinished) return;
+    decision.ask_again = std::min(kLongestPause, kFirstPause * (int64_t{1} << std::min(spent.attempts, 16u)));
+    spent = {0, spent.attempts + 1, options_.slice.clock->mono_now() + decision.ask_again, decision.reason};
+  }
+
+  // The group that is being decided stays if any other of its namespace can go.
+  void drop_beyond_limits(const std::string& current) {
+    size_t sum = kept_bytes();
+    while (kept_.size() > kMaxKept || (sum > kMaxKeptBytes && kept_.size() > 1)) {
+      std::unordered_map<std::string_view, size_t> of_namespace;
+      const bool too_many = kept_.size() > kMaxKept;
+      for (const auto& [uid, kept] : kept_) of_namespace[kept.ns] += too_many ? 1 : kept.bytes;
+      const auto rank = [&](const auto& entry) {
+        return std::tuple(of_namespace[entry.second.ns], entry.first != current, ~entry.second.used);
+      };
+      const auto first =
+          std::max_element(kept_.begin(), kept_.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+      sum -= first->second.bytes;
+      kept_.erase(first);
+    }
+  }
 
   // Null: the request is unusable.
   Kept* kept_for(const GangRequest& request) {
@@ -66,11 +137,11 @@ class Gangs::Impl {
       error_ = table.error();
       return nullptr;
     }
-    if (kept_.size() >= kMaxKept)
-      kept_.erase(std::min_element(kept_.begin(), kept_.end(),
-                                   [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
+    const auto spent = spent_.find(request.uid);
     Kept& kept = kept_[request.uid];
-    kept = {identity, ++clock_, std::make_unique<Session>(inventory_, allocator_, options_, meter_, std::move(*table))};
+    kept = {identity, ++clock_, request.ns, 0,
+            std::make_unique<Session>(inventory_, allocator_, options_, meter_, std::move(*table),
+                                      spent == spent_.end() ? 0 : spent->second.steps)};
     return &kept;
   }
 
@@ -79,6 +150,7 @@ class Gangs::Impl {
   const Options options_;
   allocator::Meter meter_;
   std::unordered_map<std::string, Kept> kept_;
+  std::unordered_map<std::string, Spent> spent_;
   std::optional<Error> error_;
   uint64_t clock_ = 0;
 };
@@ -92,6 +164,9 @@ Decision Gangs::decide(const GangRequest& request, Nodes& nodes) {
 }
 void Gangs::forget(const std::string& uid) {
   impl_->forget(uid);
+}
+size_t Gangs::kept_bytes() const {
+  return impl_->kept_bytes();
 }
 
 }  // namespace dra::gang

@@ -11,7 +11,8 @@
 // "undecided" means that the budget was spent. docs/design/groups.md describes the search and its proofs.
 //
 // While decide() runs, its attempts are assumed in the inventory, under their own uids, and placed in Nodes; all of
-// this is undone before it returns. State kept between slices is stored by GangRequest::uid, for kMaxKept groups.
+// this is undone before it returns. State kept between slices is stored by GangRequest::uid, for kMaxKept groups and
+// kMaxKeptBytes: beyond that the namespace with the most loses the state it used least recently, and starts over.
 //
 // Not thread-safe: one thread owns it, the allocator and the inventory.
 #pragma once
@@ -36,6 +37,9 @@ using inventory::NodeId;
 // at the end of the one before).
 inline constexpr size_t kMaxMembers = 4096;
 inline constexpr size_t kMaxTopologyLevels = 16;
+// Kinds of interchangeable members. Each kind has lists of all its nodes, of which a group has at most kMaxListBytes.
+inline constexpr size_t kMaxKinds = 256;
+inline constexpr size_t kMaxListBytes = 16u << 20;
 
 // A pod of the group that waits for a node.
 struct Member {
@@ -61,6 +65,7 @@ struct Topology {
 struct GangRequest {
   std::string uid;   // the group's uid: key of the state kept between slices
   std::string name;  // "namespace/name", for messages
+  std::string ns;    // whose share of the kept state it uses
   std::vector<Member> members;
   uint32_t min_count = 0;  // how many of `members` must be placed; the others are placed where they fit
   Topology topology;
@@ -149,9 +154,11 @@ struct Decision {
   std::optional<Error> error;
   // Topology keys that no candidate has: they were ignored, unless required.
   std::vector<std::string> unknown_levels;
-  uint64_t steps = 0;    // of the attempt, so far
-  uint32_t slices = 0;   // of the attempt, so far
-  Duration ask_again{};  // kUnfinished: call again no earlier than after this time, to let others run
+  uint64_t steps = 0;   // of the attempt, so far
+  uint32_t slices = 0;  // of the attempt, so far
+  // kUnfinished: call again no earlier than after this time, to let others run. kUndecided: an earlier call is answered
+  // with kUndecided at once.
+  Duration ask_again{};
 };
 inline constexpr size_t kMaxReason = 1024;
 
@@ -159,7 +166,10 @@ inline constexpr size_t kMaxReason = 1024;
 inline constexpr uint64_t kDefaultStepBudget = 4'000'000;
 
 struct Options {
-  uint64_t step_budget = kDefaultStepBudget;  // for an attempt, all slices together
+  // For an attempt, all slices together. A request of the same uid with other members or claims goes on with what is
+  // left of it. Once it is spent, further calls are answered kUndecided at once for kFirstPause, and twice as long
+  // after each further attempt, up to kLongestPause. Without a clock in `slice` there are no pauses.
+  uint64_t step_budget = kDefaultStepBudget;
   // Steps that one question to the allocator may take: a node that needs more is left undecided.
   uint64_t node_step_budget = 4'000;
   // The limit of one call of decide(), not counting the current question to the allocator (a slice of its own, see
@@ -170,6 +180,10 @@ struct Options {
 class Gangs {
  public:
   static constexpr size_t kMaxKept = 32;  // groups whose search can continue
+  static constexpr size_t kMaxKeptBytes = 32u << 20;
+  static constexpr size_t kMaxSpent = 1024;  // groups whose spent budget is remembered
+  static constexpr Duration kFirstPause = std::chrono::seconds(1);
+  static constexpr Duration kLongestPause = std::chrono::seconds(64);
 
   // Both must outlive this.
   Gangs(inventory::Inventory& inventory, allocator::Allocator& allocator, Options options);
@@ -180,6 +194,8 @@ class Gangs {
   Decision decide(const GangRequest& request, Nodes& nodes);
   // The group is gone, or was decided in another way.
   void forget(const std::string& uid);
+  // Of what is kept between slices, estimated.
+  size_t kept_bytes() const;
 
  private:
   class Impl;

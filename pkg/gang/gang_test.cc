@@ -360,6 +360,144 @@ TEST_F(GangTest, ASearchGoesOnWhereItsSliceEnded) {
 }
 
 // Two cliques of two nodes each, a node without the attribute, and one with different values.
+TEST_F(GangTest, MoreKindsThanTheLimitAreRefusedByName) {
+  for (int i = 0; i < 4; ++i) add_node("n" + std::to_string(i), 8);
+  add_members(static_cast<int>(kMaxKinds) + 1, 1);
+  request_.min_count = 2;
+  EXPECT_EQ(decide().outcome, Outcome::kFound) << "they are all of one kind";
+  for (Member& member : request_.members) member.shape = member.name;
+  const Decision decision = decide();
+  ASSERT_EQ(decision.outcome, Outcome::kError);
+  const std::string text = decision.error->message();
+  EXPECT_NE(text.find("\"default/group\" has 257 different kinds of members; at most 256"), std::string::npos) << text;
+  EXPECT_NE(text.find("make its pods alike"), std::string::npos) << text;
+  request_.members.resize(kMaxKinds);
+  EXPECT_EQ(decide().outcome, Outcome::kFound);
+}
+
+TEST_F(GangTest, TheListsOfAGroupsKindsAreBounded) {
+  constexpr size_t kNodes = 3'000;
+  for (size_t i = 0; i < kNodes; ++i) nodes_.push_back({inventory_.apply_node("n" + std::to_string(i), {}), 1000, {}});
+  add_members(static_cast<int>(kMaxKinds), 1);
+  for (Member& member : request_.members) member.shape = member.name;
+  const Decision decision = decide();
+  ASSERT_EQ(decision.outcome, Outcome::kError);
+  EXPECT_NE(decision.error->message().find("256 different kinds of members on 3000 nodes"), std::string::npos)
+      << decision.error->message();
+}
+
+// Groups of a few thousand steps each, on a clock.
+class BudgetTest : public GangTest {
+ protected:
+  static constexpr uint64_t kBudget = 2'000;
+
+  BudgetTest() {
+    for (int i = 0; i < 40; ++i) add_node("n" + std::to_string(i), 8);
+    options_.step_budget = kBudget;
+    options_.slice = {200, std::chrono::milliseconds(5), &clock_};
+    add_members(300, 1);
+  }
+  // The tenant edits a claim: the store has a new object.
+  void edit() { request_.members[0].claims[0] = claim("claim-1", 1); }
+
+  ManualClock clock_;
+  Options options_;
+};
+
+TEST_F(BudgetTest, EditsDoNotRenewIt) {
+  Gangs gangs(inventory_, allocator_, options_);
+  CpuNodes nodes(nodes_, cpu_);
+  uint64_t steps = 0, before = 0;
+  size_t undecided = 0, answered_at_once = 0;
+  constexpr auto kLasts = std::chrono::minutes(10);
+  for (Duration at{}; at < kLasts; at += std::chrono::milliseconds(500)) {
+    edit();
+    const Decision decision = gangs.decide(request_, nodes);
+    if (decision.outcome == Outcome::kUndecided && decision.steps == 0) {
+      ++answered_at_once;
+      EXPECT_NE(decision.reason, "");
+      EXPECT_GT(decision.ask_again, Duration::zero());
+    } else {
+      steps += decision.steps >= before ? decision.steps - before : decision.steps;
+      before = decision.steps;
+      if (decision.outcome == Outcome::kUndecided) ++undecided, before = 0;
+    }
+    clock_.advance(std::chrono::milliseconds(500));
+  }
+  // Pauses of 1, 2, 4, ... 64 s: 6 of them are over after 63 s, then one a minute.
+  EXPECT_GE(undecided, 8u);
+  EXPECT_LE(undecided, 16u);
+  EXPECT_LE(steps, undecided * kBudget * 2);
+  EXPECT_GT(answered_at_once, 1000u);
+}
+
+TEST_F(BudgetTest, AnAnswerRestoresIt) {
+  Gangs gangs(inventory_, allocator_, options_);
+  CpuNodes nodes(nodes_, cpu_);
+  const auto run = [&] {
+    Decision decision;
+    do decision = gangs.decide(request_, nodes);
+    while (decision.outcome == Outcome::kUnfinished);
+    return decision;
+  };
+  Duration pause = Gangs::kFirstPause;
+  for (int i = 0; i < 9; ++i, pause = std::min(2 * pause, Gangs::kLongestPause)) {
+    const Decision decision = run();
+    ASSERT_EQ(decision.outcome, Outcome::kUndecided);
+    EXPECT_EQ(decision.ask_again, pause);
+    clock_.advance(pause - std::chrono::milliseconds(1));
+    EXPECT_EQ(run().steps, 0u);
+    clock_.advance(std::chrono::milliseconds(1));
+  }
+  request_.members.resize(10);
+  request_.min_count = 10;
+  cpu_.resize(10);
+  EXPECT_EQ(run().outcome, Outcome::kFound);
+  add_members(290, 1);
+  const Decision decision = run();
+  ASSERT_EQ(decision.outcome, Outcome::kUndecided);
+  EXPECT_EQ(decision.ask_again, Gangs::kFirstPause);
+}
+
+TEST_F(BudgetTest, WhatIsKeptIsBoundedAndTheGreediestNamespaceLosesIt) {
+  options_.step_budget = kDefaultStepBudget;
+  Gangs gangs(inventory_, allocator_, options_);
+  CpuNodes nodes(nodes_, cpu_);
+  for (Member& member : request_.members) member.shape = "one";
+  GangRequest modest = request_;
+  modest.uid = modest.ns = "modest";
+  ASSERT_EQ(gangs.decide(modest, nodes).outcome, Outcome::kUnfinished);
+  request_.ns = "greedy";
+  for (size_t i = 0; i < 4 * Gangs::kMaxKept; ++i) {
+    request_.uid = "group-" + std::to_string(i);
+    ASSERT_EQ(gangs.decide(request_, nodes).outcome, Outcome::kUnfinished);
+    EXPECT_LE(gangs.kept_bytes(), Gangs::kMaxKeptBytes);
+  }
+  EXPECT_EQ(gangs.decide(modest, nodes).slices, 2u) << "it goes on";
+  request_.uid = "group-0";
+  EXPECT_EQ(gangs.decide(request_, nodes).slices, 1u) << "it starts over";
+}
+
+TEST_F(BudgetTest, ManySmallDomainsAreCountedInSlices) {
+  for (int i = 40; i < 600; ++i) add_node("n" + std::to_string(i), 1 + i % 3);
+  for (size_t i = 0; i < nodes_.size(); ++i) nodes_[i].labels["host"] = "h" + std::to_string(i);
+  request_.members.resize(40);
+  cpu_.resize(40);
+  for (size_t i = 0; i < request_.members.size(); ++i) request_.members[i].shape = std::to_string(i);
+  request_.min_count = 40;
+  request_.topology.levels = {"host"};
+  request_.topology.required = 0;
+  const Decision whole = decide();
+  options_.step_budget = kDefaultStepBudget;
+  options_.slice.steps = 128;
+  slices_ = 0;
+  const Decision sliced = decide(options_);
+  EXPECT_EQ(sliced.outcome, Outcome::kImpossible);
+  EXPECT_EQ(whole.outcome, Outcome::kImpossible);
+  EXPECT_EQ(sliced.reason, whole.reason);
+  EXPECT_GT(slices_, 40) << "a kind a slice at most";
+}
+
 class CliqueTest : public GangTest {
  protected:
   CliqueTest() {

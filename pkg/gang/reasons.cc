@@ -23,31 +23,31 @@ std::string within_bound(std::string reason) {
 void Session::note_refuted(const Domain& domain, const GangRequest& request) {
   if (domain.level != domains_.back().level) return;  // a wider one will be tried
   never_ = never_ && domain.at_best < request.min_count;
-  Refuted refuted;
-  refuted.known = true;
-  refuted.domain = &domain;
-  refuted.counted = domain.fits < request.min_count;
-  refuted.placed = refuted.counted ? domain.fits : memory_.most_placed;
-  if (request.min_count == request.members.size())
-    for (const uint32_t kind : kind_order_) {
-      const uint64_t size = table_.kinds[kind].members.size();
-      uint64_t fits = fit_count_of_kind(kind, domain);
-      if (!refuted.counted && !memory_.alone.empty()) fits = std::min<uint64_t>(fits, memory_.alone[kind]);
-      if (fits >= size || refuted.kind) continue;
-      refuted.kind = kind;
-      refuted.fits_of_kind = fits;
-    }
-  if (!best_.known || refuted.placed > best_.placed) best_ = refuted;
+  const bool counted = domain.fits < request.min_count;
+  const uint64_t placed = counted ? domain.fits : memory_.most_placed;
+  if (best_.known && placed <= best_.placed) return;
+  best_ = {true, &domain, placed, counted, {}};
+  if (!counted) best_.alone = memory_.alone;
 }
 
-std::string Session::largest(const GangRequest& request) const {
+Session::Blame Session::blame(const GangRequest& request) const {
+  if (request.min_count < request.members.size()) return {};
+  for (const uint32_t kind : kind_order_) {
+    uint64_t fits = fit_count_of_kind(kind, *best_.domain);
+    if (!best_.alone.empty()) fits = std::min<uint64_t>(fits, best_.alone[kind]);
+    if (fits < table_.kinds[kind].members.size()) return {kind, fits};
+  }
+  return {};
+}
+
+std::string Session::largest(const GangRequest& request, const Blame& blame) const {
   const Domain& domain = *best_.domain;
   const std::string where = domain.level
                                 ? "the largest domain of level " + levels_[*domain.level] + " (" + domain.text + ") has"
                                 : "there is";
-  if (table_.kinds.size() > 1 && best_.kind) {
-    const std::vector<uint32_t>& members = table_.kinds[*best_.kind].members;
-    return where + " room for " + std::to_string(best_.fits_of_kind) + " of " + counted_members(members.size()) +
+  if (table_.kinds.size() > 1 && blame.kind) {
+    const std::vector<uint32_t>& members = table_.kinds[*blame.kind].members;
+    return where + " room for " + std::to_string(blame.fits_of_kind) + " of " + counted_members(members.size()) +
            " like " + request.members[members[0]].name;
   }
   return where + " room for " + (table_.kinds.size() > 1 ? "no more than " : "") + std::to_string(best_.placed) +
@@ -59,7 +59,11 @@ std::string Session::largest(const GangRequest& request) const {
 bool Session::never_anywhere(const GangRequest& request) const {
   const std::vector<NodeId> all = inventory_.nodes();
   uint64_t at_best = 0;
+  // A slice of its own: it is the last work for this group.
+  meter_.begin_slice(options_.slice);
   for (const Kind& kind : table_.kinds) {
+    if (meter_.stopped()) return false;
+    meter_.charge(all.size() / 32 + 8);
     allocator::Request own;
     for (const uint32_t claim : table_.claims_of[kind.members[0]])
       if (!table_.claims[claim].shared()) own.claims.push_back(table_.claims[claim].object);
@@ -80,12 +84,13 @@ Decision Session::impossible(const GangRequest& request) const {
     return decision;
   }
   decision.never = never_ && never_anywhere(request);
-  decision.reason = within_bound(largest(request));
+  const Blame blame = this->blame(request);
+  decision.reason = within_bound(largest(request, blame));
   if (decision.never)
     decision.reason = within_bound(decision.reason + ", and too little even if all devices were free");
-  if (best_.kind || table_.kinds.size() == 1) {
-    const std::vector<uint32_t>& members = table_.kinds[best_.kind.value_or(0)].members;
-    decision.guilty = members[std::min<uint64_t>(best_.kind ? best_.fits_of_kind : best_.placed, members.size() - 1)];
+  if (blame.kind || table_.kinds.size() == 1) {
+    const std::vector<uint32_t>& members = table_.kinds[blame.kind.value_or(0)].members;
+    decision.guilty = members[std::min<uint64_t>(blame.kind ? blame.fits_of_kind : best_.placed, members.size() - 1)];
   }
   return decision;
 }

@@ -11,7 +11,10 @@ namespace dra::gang {
 
 namespace {
 
-constexpr uint64_t kCandidatesPerStep = 8;  // of Nodes::candidates()
+constexpr uint64_t kCandidatesPerStep = 8;                                      // of Nodes::candidates()
+constexpr uint64_t kCountedPerStep = 64;                                        // nodes of allocator::fit_counts()
+constexpr uint64_t kStepsOfCount = 8;                                           // to plan such a request
+constexpr size_t kBytesOfCandidate = sizeof(Candidate) + 4 * sizeof(uint32_t);  // with its number, counts and most_
 
 }  // namespace
 
@@ -39,7 +42,8 @@ void Session::begin_slice(Nodes& nodes) {
   ++slices_;
   changed_ = slices_ > 1 && (inventory_version_ != inventory_.version() || nodes_version_ != nodes.version());
   if (slices_ > 1 && !changed_) return;
-  first_claims_known_ = prepared_ = things_known_ = false;
+  first_claims_known_ = counted_ = prepared_ = things_known_ = false;
+  first_claims_at_ = 0;
   kinds_.assign(table_.kinds.size(), {});
   domains_.clear();
   at_domain_ = 0;
@@ -76,11 +80,12 @@ Decision Session::go_on(const GangRequest& request, Nodes& nodes) {
 // False: the slice ended first.
 bool Session::prepare(const GangRequest& request, Nodes& nodes) {
   if (prepared_) return true;
+  if (counted_) return make_domains(request, nodes);
   if (!first_claims_known_ && !find_first_claims()) return false;
   for (uint32_t kind = 0; kind < kinds_.size(); ++kind) {
     if (kinds_[kind].ready) continue;
     if (meter_.stopped() && kind > 0) return false;
-    if (!prepare_kind(kind, nodes)) return false;
+    if (!prepare_kind(request, kind, nodes)) return false;
   }
   // Counters that others draw on may keep a request with administrative access from a device, but such a request takes
   // nothing from them: it must come before them.
@@ -103,22 +108,27 @@ bool Session::prepare(const GangRequest& request, Nodes& nodes) {
   std::stable_sort(kind_order_.begin(), kind_order_.end(), [&](uint32_t a, uint32_t b) {
     return std::tuple(!tied_[a], room[a]) < std::tuple(!tied_[b], room[b]);
   });
-  make_domains(request, nodes);
-  prepared_ = true;
-  return true;
+  find_most();
+  begin_domains(request);
+  counted_ = true;
+  return make_domains(request, nodes);
 }
 
 // Shared claims with devices that several nodes can use: their members need not be on one node.
 bool Session::find_first_claims() {
-  first_claims_.clear();
-  is_first_.assign(table_.claims.size(), false);
-  first_claims_order_matters_ = false;
+  if (first_claims_at_ == 0) {
+    first_claims_.clear();
+    is_first_.assign(table_.claims.size(), false);
+    first_claims_order_matters_ = false;
+  }
   const std::vector<NodeId> all = inventory_.nodes();
-  for (uint32_t claim = 0; claim < table_.claims.size(); ++claim) {
+  for (uint32_t& claim = first_claims_at_; claim < table_.claims.size(); ++claim) {
     if (!table_.claims[claim].shared()) continue;
+    if (meter_.stopped()) return false;
     allocator::Request alone;
     alone.claims.push_back(table_.claims[claim].object);
     const allocator::FitCounts fits = allocator_.fit_counts(alone, all);
+    meter_.charge(all.size() / kCountedPerStep + kStepsOfCount);
     if (!fits.finished) return false;
     first_claims_order_matters_ = first_claims_order_matters_ || fits.order_matters;
     if (fits.node_local) continue;
@@ -133,7 +143,7 @@ bool Session::find_first_claims() {
   return true;
 }
 
-bool Session::prepare_kind(uint32_t kind, Nodes& nodes) {
+bool Session::prepare_kind(const GangRequest& request, uint32_t kind, Nodes& nodes) {
   KindNodes& made = kinds_[kind];
   const uint32_t member = table_.kinds[kind].members[0];
   if (made.candidates.empty()) {
@@ -147,7 +157,17 @@ bool Session::prepare_kind(uint32_t kind, Nodes& nodes) {
                                                 device_index.node_labels(candidate.node));
                           });
     });
+    made.candidates.shrink_to_fit();
+    made.ids.reserve(made.candidates.size());
     for (const Candidate& candidate : made.candidates) made.ids.push_back(candidate.node);
+    size_t listed = 0;
+    for (const KindNodes& known : kinds_) listed += known.ids.size();
+    if (listed * kBytesOfCandidate > kMaxListBytes) {
+      progress_.error = too_different(request, kinds_.size(), " on " + std::to_string(made.ids.size()) + " nodes");
+      kinds_.clear();
+      kinds_.resize(table_.kinds.size());
+      return false;
+    }
     const uint64_t steps = made.candidates.size() / kCandidatesPerStep + 1;
     progress_.steps += steps;
     meter_.charge(steps);
@@ -156,8 +176,25 @@ bool Session::prepare_kind(uint32_t kind, Nodes& nodes) {
   for (const uint32_t claim : table_.claims_of[member])
     if (!table_.claims[claim].shared()) own.claims.push_back(table_.claims[claim].object);
   made.fits = allocator_.fit_counts(own, made.ids);
+  meter_.charge(made.ids.size() / kCountedPerStep + kStepsOfCount);
   made.ready = made.fits.finished;
   return made.ready;
+}
+
+size_t Session::bytes() const {
+  constexpr size_t kOfMember = 256;  // in the table
+  constexpr size_t kOfClaim = 256;
+  constexpr size_t kOfResult = 512;  // a claim's, with its strings
+  constexpr size_t kOfState = 48;
+  size_t sum = sizeof *this + table_.kind_of.size() * kOfMember + table_.claims.size() * kOfClaim;
+  for (const KindNodes& kind : kinds_) sum += kind.ids.size() * kBytesOfCandidate;
+  for (const Domain& domain : domains_)
+    sum += sizeof domain + domain.nodes.size() * sizeof(NodeId) + domain.text.size();
+  for (const std::string& path : paths_) sum += sizeof path + path.size();
+  for (const SearchMemory::Step& step : memory_.path) sum += sizeof step + step.results.size() * kOfResult;
+  sum += (memory_.dead.size() + memory_.refused.size()) * kOfState;
+  return sum + (things_.size() * sizeof(uint32_t) + (left_.empty() ? 0 : sizeof left_[0])) *
+                   inventory_.device_index().node_count();
 }
 
 // ---- the search
@@ -167,7 +204,13 @@ Decision Session::search(const GangRequest& request, Nodes& nodes) {
   const DomainSearch::World world{request, table_,   kind_order_, first_claims_, kinds_,      inventory_, allocator_,
                                   nodes,   options_, meter_,      tied_,         node_local_, any_order_, changed_};
   for (; at_domain_ < domains_.size(); ++at_domain_) {
+    if (meter_.stopped()) {
+      decision.outcome = Outcome::kUnfinished;
+      return decision;
+    }
     Domain& domain = domains_[at_domain_];
+    constexpr uint64_t kDomainsPerStep = 8;  // refuted by their count
+    if (at_domain_ % kDomainsPerStep == 0) meter_.charge(1);
     if (!std::exchange(domain.joint, true) && domain.fits >= request.min_count)
       domain.fits = std::min(domain.fits, together(domain, request.min_count));
     if (domain.fits < request.min_count) {

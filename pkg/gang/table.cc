@@ -105,9 +105,20 @@ class Compiler {
 
 }  // namespace
 
+Error too_different(const GangRequest& request, size_t kinds, const std::string& where) {
+  return Error(Code::kResourceExhausted,
+               "group " + quote(request.name) + " has " + std::to_string(kinds) + " different kinds of members" +
+                   where + "; at most " + std::to_string(kMaxKinds) +
+                   " are decided together, fewer on very many nodes; make its pods alike (the same requests, selectors "
+                   "and tolerations, claims with the same spec, no volumes of their own) or split it into smaller "
+                   "groups");
+}
+
 Result<Table> compile(const GangRequest& request) {
   if (auto error = check(request)) return fail(std::move(*error));
-  return Compiler(request).run();
+  Table table = Compiler(request).run();
+  if (table.kinds.size() > kMaxKinds) return fail(too_different(request, table.kinds.size(), ""));
+  return table;
 }
 
 }  // namespace dra::gang

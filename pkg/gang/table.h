@@ -36,6 +36,8 @@ struct Table {
   std::vector<uint32_t> kind_of;  // by member
 };
 
+// The group has more kinds of members than are decided together. `where`: a clause, " on 900 nodes", or empty.
+Error too_different(const GangRequest& request, size_t kinds, const std::string& where);
 // An error names what is wrong with the request. The table does not refer to the request.
 Result<Table> compile(const GangRequest& request);
 

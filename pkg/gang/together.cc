@@ -109,16 +109,21 @@ bool Session::count_things() {
   return true;
 }
 
-// Upper bound on the members that fit into the domain, if their devices are counted together.
-uint64_t Session::together(const Domain& domain, uint32_t need) {
-  if (things_.empty() && takes_.empty()) return UINT64_MAX;
-  std::vector<std::vector<uint32_t>> most(inventory_.device_index().node_count());  // by node, then kind
+void Session::find_most() {
+  most_.clear();
+  if (things_.empty() && takes_.empty()) return;
+  most_.resize(inventory_.device_index().node_count());
   for (uint32_t kind = 0; kind < kinds_.size(); ++kind)
     for (size_t i = 0; i < kinds_[kind].ids.size(); ++i) {
-      std::vector<uint32_t>& here = most[kinds_[kind].ids[i]];
+      std::vector<uint32_t>& here = most_[kinds_[kind].ids[i]];
       if (here.empty()) here.assign(kinds_.size(), 0);
       here[kind] = std::min(kinds_[kind].fits.now[i], static_cast<uint32_t>(table_.kinds[kind].members.size()));
     }
+}
+
+// Upper bound on the members that fit into the domain, if their devices are counted together.
+uint64_t Session::together(const Domain& domain, uint32_t need) {
+  if (most_.empty()) return UINT64_MAX;
   JointCount count;
   for (uint32_t kind = 0; kind < kinds_.size(); ++kind)
     count.kinds.push_back({static_cast<uint32_t>(table_.kinds[kind].members.size()), wants_[kind]});
@@ -126,7 +131,7 @@ uint64_t Session::together(const Domain& domain, uint32_t need) {
     count.kinds[kind].wants.insert(count.kinds[kind].wants.end(), takes_[kind].begin(), takes_[kind].end());
   std::map<std::pair<std::vector<uint32_t>, std::vector<uint64_t>>, uint32_t> alike;
   for (const NodeId node : domain.nodes) {
-    const std::vector<uint32_t>& here = most[node];
+    const std::vector<uint32_t>& here = most_[node];
     if (std::all_of(here.begin(), here.end(), [](uint32_t members) { return members == 0; })) continue;
     std::vector<uint64_t> has;
     for (const Thing& thing : things_) has.push_back(thing.has[node]);

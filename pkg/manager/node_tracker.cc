@@ -118,23 +118,25 @@ std::vector<gang::Resources> NodeTracker::left_for(const std::vector<const api::
 }
 
 void NodeTracker::suppose(const api::Pod& pod, const std::string& node) {
-  const uint64_t version = version_;
+  const uint64_t version = version_, volumes = volumes_version();
   const placement::PlacedPod* counted = cluster_.pod(pod.metadata.uid);
   const bool assumed = counted && counted->assumed && !nominated_.contains(pod.metadata.uid);
   supposed_[pod.metadata.uid] = assumed ? std::string(cluster_.rest(counted->node).name) : "";
   assume(pod, node);
   version_ = version;
+  supposed_changes_ += volumes_version() - volumes;
 }
 
 void NodeTracker::stop_supposing(const api::Pod& pod) {
   const auto supposed = supposed_.find(pod.metadata.uid);
   if (supposed == supposed_.end()) return;
-  const uint64_t version = version_;
+  const uint64_t version = version_, volumes = volumes_version();
   const std::string before = std::move(supposed->second);
   supposed_.erase(supposed);
   forget(pod.metadata.uid);
   before.empty() ? set_pod(pod) : assume(pod, before);
   version_ = version;
+  supposed_changes_ += volumes_version() - volumes;
 }
 
 void NodeTracker::avoid(const std::string& uid, const std::vector<std::string>& nodes, Duration lasts,

@@ -91,6 +91,7 @@ class NodeTracker : public allocation::NodeChooser {
   void suppose(const api::Pod& pod, const std::string& node) override;
   void stop_supposing(const api::Pod& pod) override;
   uint64_t version() const override { return version_; }
+  uint64_t volumes_version() const override { return cluster_.storage.version() - supposed_changes_; }
 
   static constexpr size_t kMaxAvoided = 4096;
   // How long pods wait for the first list of what only scores read, after the first of them needed it.
@@ -149,6 +150,7 @@ class NodeTracker : public allocation::NodeChooser {
   Chosen last_;
   ChoiceCache choices_;
   uint64_t version_ = 0;
+  uint64_t supposed_changes_ = 0;  // of the version of volumes: by supposed pods, which do not count
   // Supposed pods, by uid, and the node on which each was assumed before.
   std::map<std::string, std::string, std::less<>> supposed_;
 };

@@ -322,6 +322,22 @@ TEST_F(NodeTrackerTest, VolumesWithABrokenAffinityConcernTheirPodsAlone) {
   EXPECT_EQ(chosen(pod("p", "good")), "n2");
 }
 
+TEST_F(NodeTrackerTest, SupposedPodsDoNotChangeTheVersionOfVolumes) {
+  add_claim("c", "local");
+  add_volume("v", "n1");
+  const uint64_t before = tracker.volumes_version();
+  EXPECT_EQ(chosen(pod("p", "c")), "n1");
+  tracker.suppose(pod("p", "c"), "n1");
+  EXPECT_EQ(tracker.volumes_version(), before);
+  tracker.stop_supposing(pod("p", "c"));
+  EXPECT_EQ(tracker.volumes_version(), before);
+  add_volume("w", "n2");
+  const uint64_t changed = tracker.volumes_version();
+  EXPECT_GT(changed, before);
+  tracker.assume(pod("q", "c"), "n2");
+  EXPECT_GT(tracker.volumes_version(), changed) << "its volumes are taken";
+}
+
 TEST_F(NodeTrackerTest, FactsForScoresAreWaitedForOnceAndNotLong) {
   api::Pod replica = pod("p");
   replica.metadata.owner_references.push_back({"apps/v1", "ReplicaSet", "rs", "rs-uid", true});

@@ -18,10 +18,13 @@ template <class T>
 class ObjectsByKey {
  public:
   void set(std::shared_ptr<const T> object) {
+    ++version_;
     std::string key = object->metadata.key();
     objects_[std::move(key)] = std::move(object);
   }
-  void remove(const std::string& key) { objects_.erase(key); }
+  void remove(const std::string& key) { version_ += objects_.erase(key); }
+  // Grows with every change.
+  uint64_t version() const { return version_; }
   // nullptr when there is none. `key`: "namespace/name", or the name of a cluster-scoped object.
   const T* find(const std::string& key) const {
     const auto found = objects_.find(key);
@@ -37,6 +40,7 @@ class ObjectsByKey {
 
  private:
   std::map<std::string, std::shared_ptr<const T>> objects_;
+  uint64_t version_ = 0;
 };
 
 // Objects that are also looked up by one of their fields.
@@ -59,6 +63,7 @@ class ObjectsByField {
   }
   const T* find(const std::string& key) const { return all_.find(key); }
   std::shared_ptr<const T> shared(const std::string& key) const { return all_.shared(key); }
+  uint64_t version() const { return all_.version(); }
   // By key; empty when there are none.
   const std::map<std::string, const T*>& with(const std::string& value) const {
     static const std::map<std::string, const T*> kNone;
@@ -79,6 +84,11 @@ struct StorageFacts {
   ObjectsByKey<api::CsiDriver> csi_drivers;
   ObjectsByField<api::CsiStorageCapacity, &api::CsiStorageCapacity::storage_class_name> capacities;
   ObjectsByField<api::VolumeAttachment, &api::VolumeAttachment::node_name> attachments;
+  // Grows with every change.
+  uint64_t version() const {
+    return claims.version() + volumes.version() + classes.version() + csi_nodes.version() + csi_drivers.version() +
+           capacities.version() + attachments.version();
+  }
 };
 
 struct WorkloadFacts {
