@@ -24,7 +24,7 @@ bool is_local(const Cluster& cluster, const PodNeeds& needs) {
   if (pod.node_affinity && !pod.node_affinity->preferred.empty()) return false;
   if (placement::is_spread_by_default(cluster, pod)) return false;
   const api::ObjectMeta& metadata = pod.metadata;
-  return cluster.terms().matching(metadata.ns, cluster.namespace_labels(metadata.ns), metadata.labels).empty();
+  return cluster.terms().audience(metadata.ns, cluster.namespace_labels(metadata.ns), metadata.labels).terms == 0;
 }
 
 template <class T>

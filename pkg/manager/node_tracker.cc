@@ -168,7 +168,8 @@ void NodeTracker::set_known(Facts facts, bool known, std::string why) {
 // had certain labels.
 bool NodeTracker::needs_namespaces(const placement::PodNeeds& needs) const {
   const api::ObjectMeta& pod = needs.pod().metadata;
-  return needs.reads_namespaces() || cluster_.terms().depend_on_labels_of(pod.ns, pod.labels);
+  return needs.reads_namespaces() ||
+         cluster_.terms().audience(pod.ns, cluster_.namespace_labels(pod.ns), pod.labels).selecting > 0;
 }
 
 const NodeTracker::Known* NodeTracker::missing_facts(const placement::PodNeeds& needs) {

@@ -1,11 +1,17 @@
 // AffinityTerms: the inter-pod affinity terms of the pods on nodes: for each distinct term, on which nodes, how often.
 //
 // Pods of one workload have equal terms, so a pending pod is matched against a few terms instead of all pods. A term is
-// looked up by the label that its selector requires. Not thread-safe.
+// looked up by the namespaces that it reaches, then by the label that its selector requires.
+//
+// What the matching terms add up to is kept for pods alike (Audience) and follows every pod that is placed or removed,
+// so terms that cannot be told from a pod's labels, however many, cost only the first decision for such pods.
+// Not thread-safe, const functions included.
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -27,6 +33,8 @@ struct AffinityTerm {
   bool matches(const std::string& ns, const api::StringMap& ns_labels, const api::StringMap& labels) const;
   // It selects namespaces by label: some but not all of them.
   bool reads_namespace_labels() const;
+  // It matches the pod if the labels of the pod's namespace say so.
+  bool depends_on_namespace(const std::string& ns, const api::StringMap& labels) const;
   std::string text() const;
 };
 
@@ -58,24 +66,54 @@ class AffinityTerms {
   void release(const std::vector<Carried>& carried);
   void add(const std::vector<Carried>& carried, NodeIndex node, int64_t sign);
 
-  // The terms that match a pod with these labels in this namespace. Valid until the next change.
-  std::vector<const Entry*> matching(const std::string& ns, const api::StringMap& ns_labels,
-                                     const api::StringMap& labels) const;
-  // Whether the labels of its namespace decide if some term matches a pod with these labels.
-  bool depend_on_labels_of(const std::string& ns, const api::StringMap& labels) const;
+  using PerNode = std::unordered_map<NodeIndex, Totals>;
+  // What the terms that match a pod add up to.
+  struct Audience {
+    size_t terms = 0;      // that match
+    size_t selecting = 0;  // that match if the labels of the pod's namespace say so; some of them may not match now
+    std::unordered_map<std::string, PerNode> on_nodes;  // by topology key
+  };
+  static constexpr size_t kMaxAudiences = 64;
+  static constexpr size_t kMaxPlaces = 100'000;  // nodes of all audiences but the last one in use
+
+  // For a pod with these labels in this namespace. Valid until the next call.
+  const Audience& audience(const std::string& ns, const api::StringMap& ns_labels, const api::StringMap& labels) const;
   size_t terms() const { return by_text_.size(); }
 
  private:
   TermId acquire(AffinityTerm term);
-  // Those whose anchor is among the labels, or that have none.
+  // Terms that reach one namespace by its name or, under kByLabels, namespaces by their labels.
+  struct Scope {
+    std::unordered_map<std::string, std::vector<TermId>> by_anchor;
+    std::unordered_map<std::string, size_t> reads;  // label keys, and how many requirements read them
+  };
+  struct Cached : Audience {
+    std::string text;  // of the namespace and the labels that terms read
+    std::string ns;
+    api::StringMap ns_labels, labels;
+    std::vector<bool> matched;  // by term
+    size_t places = 0;
+  };
+  static constexpr std::string_view kByLabels = "";  // not the name of a namespace
+
+  void enter(TermId id, const AffinityTerm& term, const std::string& scope);
+  void leave(TermId id, const AffinityTerm& term, const std::string& scope);
+  // The terms of the scope whose anchor is among the labels, or that have none.
   template <class F>
-  void each_near(const api::StringMap& labels, F&& f) const;
+  void each_near(const std::string& scope, const api::StringMap& labels, F&& f) const;
+  bool reads(const std::string& scope, const std::string& key) const;
+  void build(Cached& audience) const;
+  void count_term(Cached& audience, TermId id, bool added) const;
+  void add_to(Cached& audience, const AffinityTerm& term, NodeIndex node, const Totals& change, bool added) const;
+  void trim() const;
 
   std::vector<Entry> entries_;
   std::vector<TermId> free_;
   std::unordered_map<std::string, TermId> by_text_;
-  std::unordered_map<std::string, std::vector<TermId>> by_anchor_;
-  size_t selecting_ = 0;
+  std::unordered_map<std::string, Scope> scopes_;
+  mutable std::list<Cached> audiences_;  // the last one used comes first
+  mutable std::unordered_map<std::string, std::list<Cached>::iterator> audience_by_text_;
+  mutable size_t places_ = 0;
 };
 
 }  // namespace dra::placement

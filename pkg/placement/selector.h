@@ -30,6 +30,7 @@ class Selector {
   const std::string& text() const { return text_; }
   // A label that everything it matches has, as anchor_text() writes it; empty when there is none.
   const std::string& anchor() const { return anchor_; }
+  const std::vector<api::LabelSelectorRequirement>& requirements() const { return requirements_; }
 
  private:
   void describe();

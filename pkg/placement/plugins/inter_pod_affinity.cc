@@ -87,11 +87,10 @@ void filter_inter_pod_affinity(Attempt& attempt) {
     Domains& domains = anti.of(term.topology_key);
     for (const auto& [node, count] : cluster.matching(query_of(cluster, {&term}))) domains.add(node, count.all());
   }
-  for (const AffinityTerms::Entry* entry :
-       cluster.terms().matching(pod.ns, cluster.namespace_labels(pod.ns), pod.labels)) {
-    for (const auto& [node, totals] : entry->on_nodes)
-      if (totals.anti > 0) existing.of(entry->term.topology_key).add(node, totals.anti);
-  }
+  for (const auto& [key, on_nodes] :
+       cluster.terms().audience(pod.ns, cluster.namespace_labels(pod.ns), pod.labels).on_nodes)
+    for (const auto& [node, totals] : on_nodes)
+      if (totals.anti > 0) existing.of(key).add(node, totals.anti);
   const bool wanted = !attempt.needs.affinity().empty() || !attempt.needs.anti_affinity().empty();
   if (!wanted && existing.all().empty()) return;
   const RequiredAffinity affinity(attempt);
@@ -118,10 +117,9 @@ void score_inter_pod_affinity(const Attempt& attempt, Scores& scores) {
   add_preferred(pod.pod_affinity.preferred, 1);
   add_preferred(pod.pod_anti_affinity.preferred, -1);
   const api::StringMap& ns_labels = cluster.namespace_labels(pod.metadata.ns);
-  for (const AffinityTerms::Entry* entry : cluster.terms().matching(pod.metadata.ns, ns_labels, pod.metadata.labels)) {
-    for (const auto& [node, totals] : entry->on_nodes)
-      if (totals.weight != 0) domains.of(entry->term.topology_key).add(node, totals.weight);
-  }
+  for (const auto& [key, on_nodes] : cluster.terms().audience(pod.metadata.ns, ns_labels, pod.metadata.labels).on_nodes)
+    for (const auto& [node, totals] : on_nodes)
+      if (totals.weight != 0) domains.of(key).add(node, totals.weight);
   if (domains.all().empty() || scores.nodes.empty()) return;
   std::vector<int64_t> raw(scores.nodes.size());
   for (size_t i = 0; i < raw.size(); ++i)
