@@ -9,7 +9,7 @@ checked_ctest = rm -rf $(2) && GTEST_OUTPUT=json:$(abspath $(2))/gtest/ ctest --
   && scripts/check-skipped $(2)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test image dist asan tsan check-deep lint format bench clean
+.PHONY: help deps build demo test image dist asan tsan check-bench check-deep lint format bench clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,7 +54,12 @@ tsan: deps ## the same with ThreadSanitizer
 	@cmake --build build/tsan -j $(JOBS) --target unit_tests
 	@$(call checked_ctest,tsan,build/tsan/tests,-L unit)
 
-check-deep: tsan ## long checks: ThreadSanitizer, five minutes of each fuzz target, the long hostile suite, clang-tidy; needs clang
+check-bench: deps $(BUILD)/build.ninja ## benchmarks with a bar: fails when one misses it (a minute, on a quiet machine)
+	@cmake --build $(BUILD) -j $(JOBS) --target inventory_bench --target mig_bench
+	@$(BUILD)/bin/inventory_bench --cpu-time
+	@$(BUILD)/bin/mig_bench
+
+check-deep: tsan ## long checks: ThreadSanitizer, five minutes of each fuzz target, the long hostile suite, check-bench, clang-tidy; needs clang
 	@scripts/fuzz 300
 	@cmake --preset release && cmake --build $(BUILD) -j $(JOBS) --target dra-controller-manager --target dra-sandbox
 	@python3 test/hostile/connections_test.py $(BUILD)/bin --long
@@ -62,6 +67,7 @@ check-deep: tsan ## long checks: ThreadSanitizer, five minutes of each fuzz targ
 	@python3 test/hostile/tenant_test.py $(BUILD)/bin --long
 	@cmake --preset hardened && cmake --build build/hardened -j $(JOBS) --target dra-controller-manager --target dra-sandbox --target kubectl-dra
 	@python3 test/hostile/elf_test.py --hardened build/hardened/bin/dra-controller-manager build/hardened/bin/dra-sandbox build/hardened/bin/kubectl-dra
+	@$(MAKE) --no-print-directory check-bench
 	@scripts/check-tidy
 
 lint: deps ## formatting, dependencies, names in docs and comments, unity builds, self-contained headers

@@ -10,6 +10,8 @@
 
 #include "pkg/base/random.h"
 #include "pkg/inventory/inventory.h"
+#include "pkg/reconcile/memory_view.h"
+#include "pkg/reconcile/slice_changes.h"
 
 namespace {
 
@@ -19,6 +21,7 @@ struct Size {
   int slices = 5000;
   int devices = 128;
   int updates = 200;
+  int claims = 10'000;
   bool counters = false;
   bool nodes = false;
   bool rollover = true;
@@ -34,7 +37,8 @@ struct Figures {
   size_t devices = 0;
   double load_seconds = 0;
   double resident_mib = 0;
-  Times load, update, remove, add, rollover;
+  Times load, update, remove, add, rollover, concerned;
+  size_t concerned_claims = 0;
   double rollover_seconds = 0;
 };
 
@@ -95,6 +99,20 @@ api::ResourceSlice make_slice(int number, const Size& size, int64_t generation, 
   return slice;
 }
 
+// Claims on devices of the pool, one device each.
+reconcile::MemoryView claims_on(const Size& size) {
+  reconcile::MemoryView view;
+  for (int i = 0; i < size.claims; ++i) {
+    api::ResourceClaim claim;
+    claim.metadata.ns = "default";
+    claim.metadata.name = "claim-" + std::to_string(i);
+    const std::string device = "gpu-" + std::to_string(i % size.slices) + "-" + std::to_string(i / size.slices);
+    claim.status.allocation.emplace().results.push_back({"gpu", "gpu.example.com", "shared", device});
+    view.put(claim);
+  }
+  return view;
+}
+
 double timed(const std::function<void()>& change) {
   const double start = micros_now();
   change();
@@ -126,17 +144,27 @@ Figures measure(const Size& size) {
   figures.devices = inventory.device_count();
   figures.resident_mib = resident_mib();
   SeededRandom random(size.seed);
-  std::vector<double> update, remove, add;
+  std::vector<double> update, remove, add, concerned;
+  const reconcile::MemoryView view = claims_on(size);
+  reconcile::SliceChanges changes;
+  const auto fact = [](const api::Device& device) { return "published " + std::to_string(device.taints.size()); };
+  const api::ResourceSlice first = make_slice(0, size, 1, "1");
+  changes.concerned(view, inventory, &first, &first, fact);  // sees the pool for the first time
   for (int i = 0; i < size.updates; ++i) {
     const auto number = static_cast<int>(random.below(static_cast<uint64_t>(size.slices)));
-    const api::ResourceSlice changed = make_slice(number, size, 1, i % 2 == 0 ? "2" : "3");
+    const api::ResourceSlice before = make_slice(number, size, 1, "1");
+    api::ResourceSlice changed = make_slice(number, size, 1, i % 2 == 0 ? "2" : "3");
+    if (i % 2 == 0 && !changed.devices.empty()) changed.devices.front().taints.push_back({"bad", "", "NoExecute", ""});
     update.push_back(timed([&] { inventory.apply_slice(changed); }));
+    concerned.push_back(
+        timed([&] { figures.concerned_claims += changes.concerned(view, inventory, &before, &changed, fact).size(); }));
     remove.push_back(timed([&] { inventory.remove_slice(changed.metadata.name); }));
     add.push_back(timed([&] { inventory.apply_slice(changed); }));
   }
   figures.update = summarise(std::move(update));
   figures.remove = summarise(std::move(remove));
   figures.add = summarise(std::move(add));
+  figures.concerned = summarise(std::move(concerned));
   if (size.rollover) figures.rollover = apply_all(inventory, size, 2, figures.rollover_seconds);
   return figures;
 }
@@ -146,10 +174,17 @@ nlohmann::json json_of(const Times& times) {
 }
 
 void print_json(const Figures& f) {
-  const nlohmann::json out = {
-      {"devices", f.devices},    {"loadSeconds", f.load_seconds},         {"residentMiB", f.resident_mib},
-      {"load", json_of(f.load)}, {"update", json_of(f.update)},           {"remove", json_of(f.remove)},
-      {"add", json_of(f.add)},   {"rolloverSeconds", f.rollover_seconds}, {"rollover", json_of(f.rollover)}};
+  const nlohmann::json out = {{"devices", f.devices},
+                              {"loadSeconds", f.load_seconds},
+                              {"residentMiB", f.resident_mib},
+                              {"load", json_of(f.load)},
+                              {"update", json_of(f.update)},
+                              {"remove", json_of(f.remove)},
+                              {"add", json_of(f.add)},
+                              {"rolloverSeconds", f.rollover_seconds},
+                              {"rollover", json_of(f.rollover)},
+                              {"concerned", json_of(f.concerned)},
+                              {"concernedClaims", f.concerned_claims}};
   std::cout << out.dump(2) << "\n";
 }
 
@@ -165,6 +200,8 @@ void print_text(const Figures& f) {
   print_line("remove", f.remove);
   print_line("add", f.add);
   print_line("rollover", f.rollover);
+  print_line("concerned", f.concerned);
+  std::printf("  the updates, every other one with a taint, concerned %zu claims in all\n", f.concerned_claims);
 }
 
 }  // namespace
@@ -177,6 +214,7 @@ int main(int argc, char** argv) {
   app.add_option("--slices", size.slices, "slices of the pool")->check(CLI::Range(1, 100'000));
   app.add_option("--devices", size.devices, "devices of a slice")->check(CLI::Range(1, 4096));
   app.add_option("--updates", size.updates, "slices changed, removed and added again")->check(CLI::Range(0, 100'000));
+  app.add_option("--claims", size.claims, "claims on the pool")->check(CLI::Range(0, 100'000));
   app.add_option("--seed", size.seed, "of the order of slices");
   app.add_flag("--counters", size.counters, "devices consume shared counters; a quarter of the slices publish them");
   app.add_flag("--nodes", size.nodes, "each slice on a node of its own instead of all nodes");

@@ -63,7 +63,8 @@ bool run_line(const std::string& text, const AllocatorFlags& flags, std::ostream
     return false;
   }
   allocator::Options options;
-  // Agreement with upstream's tables includes the errors on which it gives up, and its treatment of stale pools.
+  // Upstream's tables include the errors on which it gives up, and how it treats stale pools: the manager with
+  // --strategy=first-fit --strict-selector-errors --stale-pool-generations.
   options.strict_selector_errors = one->world.stale_generations = flags.strategy == "first-fit";
   Result<std::unique_ptr<allocharness::Contest>> contest = allocharness::Contest::make(one->world, options);
   if (!contest) {

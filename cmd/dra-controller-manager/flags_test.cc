@@ -38,6 +38,7 @@ TEST(Flags, DefaultsAreSafeBesideAStockControlPlane) {
   EXPECT_EQ(parsed.flags->manager.device_taint_eviction_rate, 50);
   EXPECT_FALSE(parsed.flags->manager.quantity_operators);
   EXPECT_FALSE(parsed.flags->manager.strict_selector_errors);
+  EXPECT_FALSE(parsed.flags->manager.stale_generations);
 }
 
 TEST(Flags, AReleaseDeadlineIsForReleasingGates) {
@@ -87,6 +88,16 @@ TEST(Flags, SelectorsFollowUpstreamUnlessToldOtherwise) {
   EXPECT_EQ(wrong.text,
             "error: --cel-extensions: \"semver-operators\" is not in the list of known extensions: "
             "quantity-operators\n");
+}
+
+// What dra-conformance allocator --strategy first-fit judges (cmd/dra-conformance/allocator.cc) is a configuration of
+// the manager.
+TEST(Flags, ThreeOfThemMakeWhatTheConformanceDataJudges) {
+  const Parsed parsed = parse({"--strategy=first-fit", "--strict-selector-errors", "--stale-pool-generations"});
+  ASSERT_TRUE(parsed.flags) << parsed.text;
+  EXPECT_EQ(parsed.flags->manager.strategy, allocator::Strategy::kFirstFit);
+  EXPECT_TRUE(parsed.flags->manager.strict_selector_errors);
+  EXPECT_TRUE(parsed.flags->manager.stale_generations);
 }
 
 TEST(Flags, AMisspeltFlagIsRecognised) {

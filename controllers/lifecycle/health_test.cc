@@ -160,5 +160,95 @@ TEST_F(Health, WhatKubeletReportsIsToldOnThePodWhicheverClaimIsLookedAt) {
   EXPECT_EQ(pass(), "+p: the devices are as they should be again\n");
 }
 
+// A pool of many slices is published one by one: each change enqueues only the claims that it concerns.
+class SliceChange : public testing::Test {
+ protected:
+  static constexpr int kSlices = 20, kDevices = 8;
+
+  SliceChange() {
+    for (int i = 0; i < kSlices; ++i) publish(nullptr, slice(i));
+    for (int i = 0; i < kSlices; ++i)
+      for (int d = 0; d < kDevices; ++d) {
+        auto claim = test::named<api::ResourceClaim>(device(i, d));
+        claim.status.allocation.emplace();
+        claim.status.allocation->results.push_back({"gpu", "drv", "big", device(i, d)});
+        view.put(claim);
+      }
+  }
+  static std::string device(int slice, int number) {
+    return "d-" + std::to_string(slice) + "-" + std::to_string(number);
+  }
+  static api::ResourceSlice slice(int number, int64_t generation = 1) {
+    api::ResourceSlice made;
+    made.metadata.name = "s-" + std::to_string(number);
+    made.driver = "drv";
+    made.pool = {"big", generation, kSlices};
+    made.all_nodes = true;
+    for (int d = 0; d < kDevices; ++d) made.devices.emplace_back().name = device(number, d);
+    return made;
+  }
+  std::vector<std::string> publish(const api::ResourceSlice* before, const api::ResourceSlice& after) {
+    inventory.apply_slice(after);
+    return enqueued(before, &after);
+  }
+  std::vector<std::string> enqueued(const api::ResourceSlice* before, const api::ResourceSlice* after) {
+    EnqueueRequests out;
+    reconciler.on_slice(view, before, after, out);
+    std::vector<std::string> keys;
+    for (const Key& key : out.keys) keys.push_back(key.object);
+    return keys;
+  }
+
+  MemoryView view;
+  inventory::Inventory inventory;
+  LifecycleReconciler reconciler{{}, &inventory};
+};
+
+TEST_F(SliceChange, WhatADeviceIsLikeConcernsNoClaim) {
+  api::ResourceSlice after = slice(3);
+  after.devices[0].attributes["firmware"] = std::string("2");
+  after.devices[1].taints.push_back({"bad", "", "NoExecute", ""});
+  EXPECT_EQ(publish(nullptr, slice(3)).size(), static_cast<size_t>(kDevices)) << "not known before";
+  const api::ResourceSlice before = slice(3);
+  EXPECT_EQ(publish(&before, after), std::vector<std::string>{});
+}
+
+TEST_F(SliceChange, ADeviceThatGoesOrReturnsConcernsItsClaim) {
+  const api::ResourceSlice before = slice(3);
+  api::ResourceSlice after = before;
+  after.devices.erase(after.devices.begin() + 2);
+  EXPECT_EQ(publish(&before, after), std::vector<std::string>{"default/d-3-2"});
+  EXPECT_EQ(publish(&after, before), std::vector<std::string>{"default/d-3-2"});
+}
+
+TEST_F(SliceChange, AnIncompletePoolConcernsAllItsClaimsOnceAndAgainWhenItIsComplete) {
+  const size_t all = kSlices * kDevices;
+  const api::ResourceSlice gone = slice(3);
+  inventory.remove_slice(gone.metadata.name);
+  EXPECT_EQ(enqueued(&gone, nullptr).size(), all);
+  const api::ResourceSlice other = slice(4);
+  inventory.remove_slice(other.metadata.name);
+  EXPECT_EQ(enqueued(&other, nullptr).size(), static_cast<size_t>(kDevices)) << "it was incomplete before";
+  EXPECT_EQ(publish(nullptr, other).size(), static_cast<size_t>(kDevices));
+  EXPECT_EQ(publish(nullptr, gone).size(), all);
+}
+
+TEST_F(SliceChange, ANewGenerationConcernsAllClaimsWithItsFirstAndItsLastSlice) {
+  const size_t all = kSlices * kDevices;
+  size_t keys = 0;
+  for (int i = 0; i < kSlices; ++i) {
+    const api::ResourceSlice before = slice(i);
+    keys += publish(&before, slice(i, 2)).size();
+  }
+  EXPECT_EQ(keys, 2 * all) << "not once for each of " << kSlices << " slices";
+}
+
+TEST_F(SliceChange, APoolThatVanishesConcernsAllItsClaims) {
+  for (int i = 0; i + 1 < kSlices; ++i) inventory.remove_slice(slice(i).metadata.name);
+  const api::ResourceSlice last = slice(kSlices - 1);
+  inventory.remove_slice(last.metadata.name);
+  EXPECT_EQ(enqueued(&last, nullptr).size(), static_cast<size_t>(kSlices * kDevices));
+}
+
 }  // namespace
 }  // namespace dra::lifecycle::health_test

@@ -341,12 +341,12 @@ void LifecycleReconciler::on_pod(const View& view, const api::Pod* before, const
       out.add_after(claim_key(claim->metadata.key()), options_.grace);
 }
 
-// The devices of the pool may have changed.
+// A device in use may have gone or returned (health.h), or its whole pool.
 void LifecycleReconciler::on_slice(const View& view, const api::ResourceSlice* before, const api::ResourceSlice* after,
                                    EnqueueRequests& out) const {
   if (!inventory_) return;
-  const api::ResourceSlice& slice = after ? *after : *before;
-  for (const api::ResourceClaim* claim : view.claims_on_pool(slice.driver, slice.pool.name))
+  const auto is_published = [](const api::Device&) { return std::string("published"); };
+  for (const api::ResourceClaim* claim : slices_.concerned(view, *inventory_, before, after, is_published))
     out.add(claim_key(claim->metadata.key()));
 }
 

@@ -3,11 +3,13 @@
 // Claim keys: consumers that are gone or finished leave status.reservedFor; the last one takes the allocation along;
 // the delete-protection finalizer is removed when nothing is allocated; a generated claim is deleted with its pod. Pod
 // keys: a pod bound by somebody else gets its reservation. Only the API server's answer, by uid, says that a pod is
-// gone. Troubles of devices in use are reported (health.h). Stateless; safe where the inventory may be read.
+// gone. Troubles of devices in use are reported (health.h). Keeps nothing that decides; belongs to the inventory's
+// thread.
 #pragma once
 
 #include "pkg/inventory/inventory.h"
 #include "pkg/reconcile/reconciler.h"
+#include "pkg/reconcile/slice_changes.h"
 
 namespace dra::lifecycle {
 
@@ -43,6 +45,7 @@ class LifecycleReconciler : public reconcile::Reconciler {
  private:
   Options options_;
   const inventory::Inventory* inventory_;
+  mutable reconcile::SliceChanges slices_;  // only recognises changes
 };
 
 }  // namespace dra::lifecycle

@@ -77,11 +77,12 @@ void evict(const View& view, Outcome& outcome, const api::Pod& pod, const Verdic
   outcome.add(std::move(deletion));
 }
 
-bool has_no_execute(const api::ResourceSlice& slice) {
-  for (const api::Device& device : slice.devices)
-    for (const api::DeviceTaint& taint : device.taints)
-      if (taint.effect == "NoExecute") return true;
-  return false;
+// The taints that evict, as one text.
+std::string no_execute_taints(const api::Device& device) {
+  std::string text;
+  for (const api::DeviceTaint& taint : device.taints)
+    if (taint.effect == "NoExecute") text += taint.key + "=" + taint.value + "@" + taint.time_added + "\n";
+  return text;
 }
 
 }  // namespace
@@ -211,18 +212,12 @@ void TaintEvictionReconciler::on_claim(const View& view, const api::ResourceClai
   add_pods_of(view, after ? *after : *before, out);
 }
 
-// Which taints count depends on the whole pool (its highest generation). So all claims on it are checked when slices
-// are created, deleted or change generation; otherwise only when there is, or was, a taint that evicts.
+// Which taints count depends on the whole pool (its highest generation). So all claims on it are checked when that
+// changes; otherwise those with a device that got, lost or changed a taint that evicts.
 void TaintEvictionReconciler::on_slice(const View& view, const api::ResourceSlice* before,
                                        const api::ResourceSlice* after, EnqueueRequests& out) const {
-  const bool same_pool = before && after && before->driver == after->driver && before->pool.name == after->pool.name;
-  const bool same_set = same_pool && before->pool.generation == after->pool.generation;
-  if (same_set && !has_no_execute(*before) && !has_no_execute(*after)) return;
-  for (const api::ResourceSlice* slice : {before, after}) {
-    if (!slice || (same_pool && slice == after)) continue;
-    for (const api::ResourceClaim* claim : view.claims_on_pool(slice->driver, slice->pool.name))
-      add_pods_of(view, *claim, out);
-  }
+  for (const api::ResourceClaim* claim : slices_.concerned(view, inventory_, before, after, no_execute_taints))
+    add_pods_of(view, *claim, out);
 }
 
 }  // namespace dra::tainteviction

@@ -10,6 +10,7 @@
 #include "controllers/tainteviction/verdict.h"
 #include "pkg/inventory/inventory.h"
 #include "pkg/reconcile/reconciler.h"
+#include "pkg/reconcile/slice_changes.h"
 
 namespace dra::tainteviction {
 
@@ -56,6 +57,7 @@ class TaintEvictionReconciler : public reconcile::Reconciler {
 
   Options options_;
   const inventory::Inventory& inventory_;
+  mutable reconcile::SliceChanges slices_;  // only recognises changes
 };
 
 }  // namespace dra::tainteviction

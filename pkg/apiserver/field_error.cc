@@ -52,8 +52,8 @@ FieldError duplicate(const FieldPath& path, std::string_view value) {
   return make_field_error("FieldValueDuplicate", path, "Duplicate value: " + quote(value), "");
 }
 
-FieldError duplicate_value(const FieldPath& path, const Json& value) {
-  return make_field_error("FieldValueDuplicate", path, "Duplicate value: " + rendered_value(value), "");
+FieldError duplicate_raw(const FieldPath& path, std::string_view rendered) {
+  return make_field_error("FieldValueDuplicate", path, "Duplicate value: " + std::string(rendered), "");
 }
 
 FieldError forbidden(const FieldPath& path, std::string_view detail) {

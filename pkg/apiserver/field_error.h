@@ -45,7 +45,8 @@ FieldError invalid_value(const FieldPath& path, const Json& value, std::string_v
 FieldError invalid_raw(const FieldPath& path, std::string_view rendered, std::string_view detail);
 FieldError not_supported(const FieldPath& path, std::string_view value, const std::vector<std::string>& supported);
 FieldError duplicate(const FieldPath& path, std::string_view value);
-FieldError duplicate_value(const FieldPath& path, const Json& value);
+// `rendered`: the value as upstream prints it.
+FieldError duplicate_raw(const FieldPath& path, std::string_view rendered);
 FieldError forbidden(const FieldPath& path, std::string_view detail);
 FieldError too_long(const FieldPath& path, int64_t max_bytes);
 FieldError too_many(const FieldPath& path, int64_t actual, int64_t max_items);

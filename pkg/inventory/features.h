@@ -31,7 +31,7 @@ struct Features {
   bool selectors_of_137 = false;
 
   // No gate: 1.36 lets a node use a complete older generation of a pool whose newer slices name only other nodes. The
-  // API says that only the highest generation counts, so this is for comparison with upstream's tables.
+  // API says that only the highest generation counts, so this is off unless --stale-pool-generations asks for it.
   bool stale_generations = false;
 
   bool operator==(const Features&) const = default;

@@ -56,6 +56,7 @@ std::string config_json(const ManagerOptions& o, const Drivers& drivers) {
       {"ignoredTaints", o.ignored_taints},
       {"stepBudget", o.step_budget},
       {"strategy", allocator::strategy_name(o.strategy)},
+      {"stalePoolGenerations", o.stale_generations},
       {"strictSelectorErrors", o.strict_selector_errors},
       {"quantityOperators", o.quantity_operators},
       {"auditPeriodSeconds", std::chrono::duration<double>(o.audit_period).count()}};

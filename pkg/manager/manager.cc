@@ -62,7 +62,7 @@ struct Manager::Impl {
         preflight(reactor, rest, options),
         writer(rest),
         recorder(reactor, rest, random, recorder_options()),
-        inventory(options.features.on("")),
+        inventory(features_on("")),
         allocator(inventory, allocator_options(), random),
         device_gauges(registry, inventory, allocator, options.ignored_taints),
         nodes(reactor.clock()),
@@ -90,6 +90,12 @@ struct Manager::Impl {
     registry.before_collect([this, alive = std::weak_ptr<bool>(alive_token)] {
       if (!alive.expired()) refresh_metrics();
     });
+  }
+
+  inventory::Features features_on(std::string_view version) const {
+    inventory::Features features = options.features.on(version);
+    features.stale_generations = options.stale_generations;
+    return features;
   }
 
   allocator::Options allocator_options() const {
@@ -145,7 +151,7 @@ struct Manager::Impl {
 
   // True when this changes any decision.
   bool follow_release(const std::string& server_version) {
-    const inventory::Features features = options.features.on(server_version);
+    const inventory::Features features = features_on(server_version);
     if (features == inventory.features()) return false;
     log::info("Features follow the API server",
               {{"version", server_version.empty() ? "unknown" : server_version},
@@ -517,7 +523,7 @@ struct Manager::Impl {
     for (const api::DeviceClass* device_class : view.device_classes())
       if (device_class->extended_resource_name)
         log::warning(
-            "Gated pods that ask for this extended resource are held, unless a device plugin advertises it",
+            "Gated pods that ask for this extended resource wait, unless a device plugin advertises it",
             {{"deviceClass", device_class->metadata.name}, {"resource", *device_class->extended_resource_name}});
   }
 

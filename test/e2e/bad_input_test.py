@@ -51,13 +51,21 @@ def programs_refuse(programs, folder):
         port = taken.getsockname()[1]
         refused("sandbox: port in use", [box, "apiserver", "--port", str(port)], f"{port}.*in use")
     refused("manager: unknown flag", [manager, "--kubeconfg=x"], "--kubeconfg")
-    refused("manager: absent kubeconfig", [manager, "--kubeconfig", os.path.join(folder, "none")], "none")
-    refused("manager: broken kubeconfig", [manager, "--kubeconfig", write("k1", "clusters: [")], "line")
-    refused("manager: kubeconfig without a current context", [manager, "--kubeconfig", write("k2", "apiVersion: v1\nkind: Config\n")], "context")
+    # What ends a running process is a line of its log, in klog's form or in JSON.
+    klog = r'^E\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ \S+\.cc:\d+\] "%s".* err="\w+: .*%s'
+    refused("manager: absent kubeconfig", [manager, "--kubeconfig", os.path.join(folder, "none")], klog % ("Cannot start", "none"))
+    refused("manager: broken kubeconfig", [manager, "--kubeconfig", write("k1", "clusters: [")], klog % ("Cannot start", "line"))
+    refused("manager: kubeconfig without a current context", [manager, "--kubeconfig", write("k2", "apiVersion: v1\nkind: Config\n")],
+            klog % ("Cannot start", "context"))
+    refused("manager: absent kubeconfig, JSON", [manager, "--logging-format=json", "--kubeconfig", os.path.join(folder, "none")],
+            r'^\{.*"msg":"Cannot start".*\}$')
     unreachable = ("apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]\n"
                    "contexts: [{name: c, context: {cluster: c, user: u}}]\nusers: [{name: u, user: {}}]\ncurrent-context: c\n")
     answer = subprocess.run([manager, "--kubeconfig", write("k3", unreachable)], capture_output=True, text=True, timeout=60, check=False)
-    expect("manager: unreachable server", answer.returncode == 1 and "127.0.0.1:1" in answer.stderr.splitlines()[-1], f"status {answer.returncode}: {answer.stderr[-500:]}")
+    last = answer.stderr.splitlines()[-1]
+    expect("manager: unreachable server", answer.returncode == 1 and "127.0.0.1:1" in last and re.search(klog % ("The API server cannot be used", ""), last),
+           f"status {answer.returncode}: {answer.stderr[-500:]}")
+    expect("manager: every line is one of the log", all(re.match(r"[IWE]\d{4} ", line) for line in answer.stderr.splitlines()), answer.stderr[-500:])
 
 
 def nothing_is_left_of_a_start_that_fails(programs):

@@ -335,6 +335,39 @@ TEST(Permissions, EachOneRemovedInTurn) {
   }
 }
 
+// A permission revoked later: one event on the Lease when writes begin to be refused, one when they succeed again.
+TEST(Permissions, RevokedAndGrantedAgainAreEventsOnTheLease) {
+  Guarded world;
+  world.install_roles();
+  world.start(every_mode());
+  world.add_pods();
+  ASSERT_TRUE(world.cluster().eventually([&] { return world.bound("templated") && world.bound("handmade"); }, 30s));
+  const auto events = [&](const std::string& reason) {
+    std::vector<std::string> notes;
+    for (const Json& event : world.cluster().api().list("Event"))
+      if (event.value("reason", "") == reason) {
+        EXPECT_EQ(event["regarding"]["kind"], "Lease") << event;
+        EXPECT_EQ(event["regarding"]["name"], "dra-controller-manager") << event;
+        notes.push_back(event["note"]);
+      }
+    return notes;
+  };
+  EXPECT_EQ(events("RequestsFail"), std::vector<std::string>{});
+  world.install_roles("patch /pods ");
+  world.cluster().api().create(claim("later"));
+  world.cluster().api().create(pod("later", {from_claim("gpu", "later")}));
+  ASSERT_TRUE(world.cluster().eventually([&] { return !events("RequestsFail").empty(); }, 30s));
+  world.cluster().pass(20s);
+  ASSERT_EQ(events("RequestsFail").size(), 1u) << "one for the cause, not for each request";
+  EXPECT_NE(events("RequestsFail")[0].find("patch Pod"), std::string::npos) << events("RequestsFail")[0];
+  EXPECT_EQ(events("RequestsSucceed"), std::vector<std::string>{});
+  EXPECT_FALSE(world.bound("later"));
+  world.install_roles();
+  EXPECT_TRUE(world.cluster().eventually([&] { return world.bound("later"); }, 90s));
+  ASSERT_TRUE(world.cluster().eventually([&] { return !events("RequestsSucceed").empty(); }, 30s));
+  EXPECT_NE(events("RequestsSucceed")[0].find("works again"), std::string::npos) << events("RequestsSucceed")[0];
+}
+
 // Missing labels of namespaces affect only pods whose affinity needs them; their event names the role.
 TEST(Permissions, NamespacesAreMissingToThoseWhoSelectThem) {
   Guarded world;

@@ -3,6 +3,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "pkg/log/log.h"
 #include "test/integration/world.h"
 
 namespace dra::integration::release_test {
@@ -155,6 +156,31 @@ TEST_F(Ungated, AClaimThatIsDeletedUnderAGatedPodGoes) {
   EXPECT_TRUE(soon([&] { return !get_claim("c"); }));
 }
 
+// The same after the claim was proven: the gate stays, because the pod cannot be written and then no node takes it.
+TEST_F(Ungated, AProvenClaimThatIsDeletedUnderAGatedPodGoes) {
+  begin(Claims::kOwn, /*manager=*/false);
+  start_manager();
+  manager().network().set_plan([](const client::Request& request, bool) {
+    client::Fault fault;
+    if (request.method == "PATCH" && request.target.find("/pods/p") != std::string::npos)
+      fault.kind = client::Fault::Kind::kRefuse;
+    return fault;
+  });
+  api().create(claim("c"));
+  api().create(pod("p", {from_claim("gpu", "c")}));
+  ASSERT_TRUE(soon([&] {
+    const auto held = get_claim("c");
+    return held && held->metadata.annotations.contains("dra-controller-manager/proven");
+  }));
+  EXPECT_TRUE(gated("p"));
+  for (const char* node : {"n0", "n1"}) api().merge(Api::path("Node", node), {{"spec", {{"unschedulable", true}}}});
+  pass(2s);
+  api().remove(Api::path("ResourceClaim", "c"));
+  manager().network().set_plan(nullptr);
+  EXPECT_TRUE(soon([&] { return !get_claim("c"); }, 60s));
+  EXPECT_TRUE(gated("p"));
+}
+
 Json extended_consumer(const std::string& name, const char* resource, const char* list) {
   Json object = pod(name, {}, {.run_seconds = 100'000});
   const Json resources{{"requests", {{resource, "1"}}}, {"limits", {{resource, "1"}}}};
@@ -165,6 +191,28 @@ Json extended_consumer(const std::string& name, const char* resource, const char
     object["spec"]["containers"][0].erase("resources");
   }
   return object;
+}
+
+// Said once a term, before the first such pod: who has classes like this learns that gated pods cannot use their names.
+TEST_F(Ungated, AClassWithAnExtendedResourceNameIsAWarningAtTheStart) {
+  begin(Claims::kOwn, /*manager=*/false);
+  Json offered = device_class("offered");
+  offered["spec"]["extendedResourceName"] = "example.com/gpu";
+  api().create(offered);
+  const auto warnings = [&](allocation::Mode mode) {
+    std::vector<std::string> lines;
+    log::configure({log::Format::kText, 0, [&](std::string_view line) { lines.emplace_back(line); }, nullptr});
+    start_manager([&](manager::ManagerOptions& options) { options.allocation.mode = mode; });
+    pass(10s);
+    log::configure({log::Format::kText, 0, [](std::string_view) {}, nullptr});
+    std::erase_if(lines, [](const std::string& line) { return line.find("extended resource") == std::string::npos; });
+    return lines;
+  };
+  const std::vector<std::string> gate = warnings(allocation::Mode::kGate);
+  ASSERT_EQ(gate.size(), 1u);
+  EXPECT_EQ(gate[0].front(), 'W');
+  EXPECT_NE(gate[0].find("deviceClass=\"offered\" resource=\"example.com/gpu\""), std::string::npos) << gate[0];
+  EXPECT_EQ(warnings(allocation::Mode::kObserve).size(), 0u);
 }
 
 // kube-scheduler would create and allocate such a pod's claim by itself, and nobody could prove that.

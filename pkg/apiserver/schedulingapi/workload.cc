@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "pkg/apiserver/json_text.h"
 #include "pkg/apiserver/kinds/described_kind.h"
 #include "pkg/apiserver/kinds/kind_info.h"
 #include "pkg/apiserver/schedulingapi/kinds.h"
@@ -29,6 +30,14 @@ void check_controller(FieldErrors& out, const FieldPath& path, const Json& refer
   check_segment(out, path, reference, "name");
 }
 
+// Compact JSON with the members in the order of the Go struct.
+std::string template_text(const Json& one) {
+  std::string text;
+  for (const char* key : {"name", "schedulingPolicy", "schedulingConstraints"})
+    if (one.contains(key)) text += std::string(text.empty() ? "{\"" : ",\"") + key + "\":" + compact_text(one[key]);
+  return text + "}";
+}
+
 void check_templates(FieldErrors& out, const FieldPath& path, const Json& templates) {
   if (templates.empty()) return out.push_back(required(path, ""));
   if (templates.size() > kMaxTemplates)
@@ -37,7 +46,7 @@ void check_templates(FieldErrors& out, const FieldPath& path, const Json& templa
   size_t i = 0;
   for (const Json& one : templates) {
     const FieldPath at = path.index(i++);
-    if (!names.insert(text_of(one, "name")).second) out.push_back(duplicate_value(at, one));
+    if (!names.insert(text_of(one, "name")).second) out.push_back(duplicate_raw(at, template_text(one)));
   }
   i = 0;
   for (const Json& one : templates) {
