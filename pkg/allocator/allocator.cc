@@ -293,6 +293,7 @@ class Allocator::Impl {
 
   static constexpr size_t kMaxPlans = 1024;
   static constexpr size_t kFreesOfPlan = 256;
+  static constexpr uint64_t kTrimEvery = 64;  // steps, about 32 us of decisions
   static constexpr size_t kMaxKeptPlanBytes = 8u << 20;
   // Shorter decisions are not charged to a namespace.
   static constexpr Duration kFreeSlice = std::chrono::milliseconds(1);
@@ -340,6 +341,10 @@ class Allocator::Impl {
   // Only the cached plans may hold a FilterId, SelectorId, mask or count when this is called.
   void trim() {
     waste_.free_some();
+    // Checking the bounds costs as much as a short decision. Few steps add few bytes, except for the texts of a plan.
+    if (!plan_begun_ && meter_.used() - trimmed_at_ < kTrimEvery) return;
+    trimmed_at_ = meter_.used();
+    plan_begun_ = false;
     if (filters_.full() || selectors_.full()) {
       clear_caches();
     } else if (plans_.size() >= kMaxPlans || plan_bytes_ > kMaxKeptPlanBytes) {
@@ -351,25 +356,34 @@ class Allocator::Impl {
     columns_.trim();
   }
 
-  // Never null. The caller must have begun a slice.
-  std::shared_ptr<const Plan> plan_for(const Request& request, uint32_t ties = 0) {
-    trim();
+  // The preferences whose bit is set in `ties`.
+  static std::vector<Preference> ties_of(const Request& request, uint32_t ties) {
     std::vector<Preference> tied;
     for (size_t i = 0; ties >> i != 0; ++i)
       if (ties >> i & 1) tied.push_back(request.preferences[i]);
+    return tied;
+  }
+
+  static bool are_ties(const Plan& plan, const Request& request, uint32_t ties) {
+    return ties == 0 ? plan.ties.empty() : plan.ties == ties_of(request, ties);
+  }
+
+  // Never null. The caller must have begun a slice.
+  std::shared_ptr<const Plan> plan_for(const Request& request, uint32_t ties = 0) {
+    trim();
     uint64_t hash = request.claims.size() | uint64_t{ties} << 32;
     for (const auto& claim : request.claims) {
       DRA_CHECK(claim != nullptr);
       hash = (hash ^ reinterpret_cast<uintptr_t>(claim.get())) * 0x9e3779b97f4a7c15ull;
     }
     std::shared_ptr<Plan>& plan = plans_[hash];
-    if (plan && !plan->unfinished && plan->classes_version == device_index_.classes_version() &&
-        plan->claims == request.claims && plan->ties == tied)
-      return plan;
-    if (!plan || plan->classes_version != device_index_.classes_version() || plan->claims != request.claims ||
-        plan->ties != tied) {
+    const bool same = plan != nullptr && plan->classes_version == device_index_.classes_version() &&
+                      plan->claims == request.claims && are_ties(*plan, request, ties);
+    if (same && !plan->unfinished) return plan;
+    if (!same) {
       if (plan) plan_bytes_ -= plan->bytes;
-      plan = begin_plan(request.claims, std::move(tied), device_index_);
+      plan = begin_plan(request.claims, ties_of(request, ties), device_index_);
+      plan_begun_ = true;
     }
     plan_bytes_ -= plan->bytes;
     go_on(*plan, device_index_, selectors_, filters_, meter_);
@@ -428,6 +442,8 @@ class Allocator::Impl {
   MonoTime bill_from_{};
   std::unordered_map<uint64_t, std::shared_ptr<Plan>> plans_;
   size_t plan_bytes_ = 0;
+  uint64_t trimmed_at_ = 0;  // Meter::used
+  bool plan_begun_ = false;  // since the last trim
 };
 
 Allocator::Allocator(inventory::Inventory& inventory, Options options, Random& random)

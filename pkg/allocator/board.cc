@@ -6,33 +6,22 @@ using inventory::Pool;
 using inventory::PoolState;
 using inventory::Segment;
 
+namespace {
+
+// The bits of `from` that are on the node; `here` null: all.
+void copy_words(const uint64_t* from, const uint64_t* here, uint32_t words, uint64_t* to) {
+  for (uint32_t w = 0; w < words; ++w) to[w] = here == nullptr ? from[w] : from[w] & here[w];
+}
+
+}  // namespace
+
 bool Board::lay_out(const Plan& plan, inventory::NodeId node) {
   node_ = node;
   view_ = &device_index_.view(node);
-  segments_.clear();
-  word_segment_.clear();
-  words_ = 0;
-  counters_ = 0;
+  // The stamp changes with the tables of the view's pools, and with them all that lay_out_segments() reads.
+  if (view_->stamp != laid_out_) lay_out_segments();
   any_failed_ = false;
-  incomplete_ = invalid_ = nullptr;
-  for (const Segment& segment : view_->segments) {
-    const Pool* pool = device_index_.pool(segment.pool);
-    bool stale_only = !segment.mask.empty() &&
-                      inventory::next_bit(segment.mask.data(), segment.mask.size(), 0) >= pool->stale_first();
-    if (stale_only) {
-      // complete as seen from this node
-    } else if (pool->state == PoolState::kIncomplete && incomplete_ == nullptr) {
-      incomplete_ = pool;
-    } else if (pool->state == PoolState::kInvalid && invalid_ == nullptr) {
-      invalid_ = pool;
-    }
-    auto words = static_cast<uint32_t>(pool->words());
-    word_segment_.insert(word_segment_.end(), words, static_cast<uint32_t>(segments_.size()));
-    segments_.push_back({pool, static_cast<uint32_t>(words_), words, counters_});
-    words_ += words;
-    counters_ += static_cast<uint32_t>(pool->counters().size());
-  }
-  size_t slots = plan.filters.size();
+  const size_t slots = plan.filters.size();
   candidates_.resize(slots * words_);
   usable_.resize(slots * words_);
   if (plan.any_all) selectable_.resize(slots * words_);
@@ -42,29 +31,60 @@ bool Board::lay_out(const Plan& plan, inventory::NodeId node) {
   return true;
 }
 
-bool Board::lay_out_slot(const Plan& plan, size_t slot) {
-  size_t at = slot * words_;
-  filters_.touch(plan.filters[slot]);
-  for (size_t s = 0; s < segments_.size(); ++s) {
-    const Pool& pool = *segments_[s].pool;
-    const FilterMask* made = filters_.mask(plan.filters[slot], pool);
-    if (made == nullptr) return false;
-    const FilterMask& mask = *made;
-    const inventory::Words& here = view_->segments[s].mask;
-    const uint64_t* available = pool.available();
-    for (uint32_t w = 0; w < segments_[s].words; ++w, ++at) {
-      uint64_t on_node = here.empty() ? ~uint64_t{0} : here[w];
-      usable_[at] = mask.usable()[w] & on_node;
-      candidates_[at] = usable_[at] & available[w];
-      if (plan.any_all) selectable_[at] = mask.selectable()[w] & on_node;
+void Board::lay_out_segments() {
+  laid_out_ = view_->stamp;
+  segments_.clear();
+  word_segment_.clear();
+  words_ = 0;
+  counters_ = 0;
+  incomplete_ = invalid_ = nullptr;
+  for (const Segment& segment : view_->segments) {
+    const Pool* pool = device_index_.pool(segment.pool);
+    const bool stale_only = !segment.mask.empty() &&
+                            inventory::next_bit(segment.mask.data(), segment.mask.size(), 0) >= pool->stale_first();
+    if (stale_only) {
+      // complete as seen from this node
+    } else if (pool->state == PoolState::kIncomplete && incomplete_ == nullptr) {
+      incomplete_ = pool;
+    } else if (pool->state == PoolState::kInvalid && invalid_ == nullptr) {
+      invalid_ = pool;
     }
-    if (plan.any_all && pool.any_shared())
-      drop_exhausted(plan.filters[slot], segments_[s], selectable_.data() + slot * words_);
-    if (!mask.any_failed) continue;
+    const auto words = static_cast<uint32_t>(pool->words());
+    word_segment_.insert(word_segment_.end(), words, static_cast<uint32_t>(segments_.size()));
+    segments_.push_back({pool, static_cast<uint32_t>(words_), words, counters_});
+    words_ += words;
+    counters_ += static_cast<uint32_t>(pool->counters().size());
+  }
+}
+
+// Runs for each filter of each node that is searched: plain loops over plain words.
+bool Board::lay_out_slot(const Plan& plan, size_t slot) {
+  const FilterId filter = plan.filters[slot];
+  const size_t first = slot * words_;
+  filters_.touch(filter);
+  for (size_t s = 0; s < segments_.size(); ++s) {
+    const BoardSegment& segment = segments_[s];
+    const FilterMask* mask = filters_.mask(filter, *segment.pool);
+    if (mask == nullptr) return false;
+    const inventory::Words& on_node = view_->segments[s].mask;
+    const uint64_t* here = on_node.empty() ? nullptr : on_node.data();
+    const uint64_t* free = segment.pool->available();
+    const uint64_t* good = mask->usable();
+    const size_t at = first + segment.first_word;
+    uint64_t* usable = usable_.data() + at;
+    uint64_t* candidates = candidates_.data() + at;
+    for (uint32_t w = 0; w < segment.words; ++w) {
+      usable[w] = here == nullptr ? good[w] : good[w] & here[w];
+      candidates[w] = usable[w] & free[w];
+    }
+    if (plan.any_all) {
+      copy_words(mask->selectable(), here, segment.words, selectable_.data() + at);
+      if (segment.pool->any_shared()) drop_exhausted(filter, segment, selectable_.data() + first);
+    }
+    if (!mask->any_failed) continue;
     if (!any_failed_) failed_.assign(plan.filters.size() * words_, 0);
     any_failed_ = true;
-    for (uint32_t w = 0; w < segments_[s].words; ++w)
-      failed_[at - segments_[s].words + w] = mask.failed()[w] & (here.empty() ? ~uint64_t{0} : here[w]);
+    copy_words(mask->failed(), here, segment.words, failed_.data() + at);
   }
   return true;
 }

@@ -54,6 +54,7 @@ class Board {
   const inventory::Pool* invalid() const { return invalid_; }
 
  private:
+  void lay_out_segments();
   bool lay_out_slot(const Plan& plan, size_t slot);
   void drop_exhausted(FilterId id, const BoardSegment& segment, uint64_t* selectable);
 
@@ -61,6 +62,7 @@ class Board {
   Filters& filters_;
   const inventory::NodeView* view_ = nullptr;
   inventory::NodeId node_ = 0;
+  uint64_t laid_out_ = 0;  // the stamp of the view whose segments these are; 0: none yet
   std::vector<BoardSegment> segments_;
   std::vector<uint32_t> word_segment_;
   size_t words_ = 0;

@@ -35,7 +35,8 @@ bool Search::begin(const Plan& plan, inventory::NodeId node, const Terms& terms)
   plan_columns_.clear();
   for (inventory::StrId key : plan.columns) plan_columns_.push_back(&columns_.get(board_.view(), key));
   if (!plan.constraints.empty()) {
-    match_.assign(plan.constraints.size(), {});
+    match_.resize(plan.constraints.size());
+    for (MatchState& match : match_) match.clear();
     used_values_.resize(plan.constraints.size());
     for (size_t c = 0; c < plan.constraints.size(); ++c)
       if (plan.constraints[c].distinct) used_values_[c].assign(plan_columns_[plan.constraints[c].column]->values, 0);

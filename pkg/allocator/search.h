@@ -83,6 +83,11 @@ class Search {
     uint32_t values = 0;         // number of values left
     uint32_t single = 0;         // the value if one is left
     std::vector<uint32_t> many;  // sorted, if more are left
+
+    void clear() {
+      members = values = single = 0;
+      many.clear();
+    }
   };
   struct SavedMatch {
     uint32_t constraint;

@@ -32,6 +32,7 @@ class Waste {
   }
 
   void free_some() {
+    if (heaps_.empty()) return;
     size_t left = kFreesACall;
     while (left > 0 && !heaps_.empty()) {
       left -= heaps_.front()->free(left);
