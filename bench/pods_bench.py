@@ -72,6 +72,7 @@ def measure_in(box, programs, pods, idle):
         "manager_cpu_seconds_to_running": round(cpu_up, 2),
         "manager_cpu_seconds": round(managers.cpu_seconds(manager.process.pid), 2),
         "manager_peak_mib": round(managers.peak_memory_mib(manager.process.pid), 1),
+        "sandbox_cpu_seconds": round(managers.cpu_seconds(box.process.pid), 2),
         "sandbox_peak_mib": round(managers.peak_memory_mib(box.process.pid), 1),
     }
     if idle:

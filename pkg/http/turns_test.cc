@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <string>
 
 namespace dra::http {
@@ -59,6 +60,24 @@ TEST(Turns, ShortRequestsWaitForNobody) {
   loop.queue.push_back([&] { loop.stream(1'000); });
   loop.run();
   EXPECT_LT(loop.log.find('d'), 8U);
+}
+
+// A stream that is being sent when they add to it gets all of it in its next round.
+TEST(Turns, ShortRequestsShareATurn) {
+  Loop loop;
+  for (const char name : std::string("abcd")) loop.request(name, std::chrono::microseconds(300));
+  loop.queue.push_back([&] { loop.stream(1'000); });
+  loop.run();
+  EXPECT_EQ(loop.log.substr(0, 5), "abcd.");
+}
+
+TEST(Turns, ARequestThatThrowsDelaysNoOther) {
+  Loop loop;
+  loop.turns->add([] { throw std::runtime_error("of the test"); });
+  loop.request('b', {});
+  EXPECT_THROW(loop.run(), std::runtime_error);
+  loop.run();
+  EXPECT_EQ(loop.log, "b");
 }
 
 TEST(Turns, ThePauseIsBounded) {
