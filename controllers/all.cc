@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-// NOLINTBEGIN(cppcoreguidelines-macro-usage): the list is read twice
 #define CONTROLLER(folder)                 \
   namespace dra::folder {                  \
   const reconcile::Controller& describe(); \
@@ -20,7 +19,6 @@ const std::vector<const reconcile::Controller*>& all_controllers() {
 #undef CONTROLLER
   return all;
 }
-// NOLINTEND(cppcoreguidelines-macro-usage)
 
 const reconcile::Controller* find_controller(std::string_view name) {
   for (const reconcile::Controller* controller : all_controllers()) {

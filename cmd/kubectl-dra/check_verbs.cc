@@ -43,7 +43,7 @@ Result<uint32_t> number_of(const std::string& text, uint32_t most) {
   uint32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number > most)
-    return fail(Code::kInvalidArgument, quote(text) + " is no number from 0 to " + std::to_string(most));
+    return fail(Code::kInvalidArgument, quote(text) + " is not a number from 0 to " + std::to_string(most));
   return number;
 }
 

@@ -73,7 +73,7 @@ Result<inspect::Answer> run_taint(Call& call) {
   const std::string most = call.value("max-evictions");
   if (const auto [end, error] = std::from_chars(most.data(), most.data() + most.size(), question.max_evictions);
       !most.empty() && (error != std::errc() || end != most.data() + most.size()))
-    return fail(Code::kInvalidArgument, "--max-evictions " + quote(most) + " is no number");
+    return fail(Code::kInvalidArgument, "--max-evictions " + quote(most) + " is not a number");
   const auto loaded = call.load();
   if (!loaded) return fail(loaded.error());
   const inspect::Objects& objects = **loaded;

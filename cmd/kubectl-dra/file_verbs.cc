@@ -15,7 +15,7 @@ Result<uint32_t> count_of(const std::string& text, const char* flag, uint32_t mo
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (error != std::errc() || end != text.data() + text.size() || count == 0 || count > most)
     return fail(Code::kInvalidArgument,
-                std::string(flag) + " " + quote(text) + " is no number from 1 to " + std::to_string(most));
+                std::string(flag) + " " + quote(text) + " is not a number from 1 to " + std::to_string(most));
   return count;
 }
 

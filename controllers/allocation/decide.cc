@@ -78,7 +78,7 @@ void PodReconcile::warn_of_strategy(const std::string& device_class) {
   if (text == known->metadata.annotations.end()) return;
   complain_of(ref_of(Kind::kClass, known->metadata), "UnknownStrategy",
               "annotation " + std::string(allocator::kStrategyAnnotation) + ": " + quote(text->second) +
-                  " is no strategy and is ignored; use first-fit, best-fit, pack or spread",
+                  " is not a strategy and is ignored; use first-fit, best-fit, pack or spread",
               text->second);
 }
 

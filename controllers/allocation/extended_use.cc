@@ -55,7 +55,7 @@ bool PodReconcile::serves_extended() {
   }
   park(causes);
   const std::string note =
-      "held: asks for " + what +
+      "waits: it requests " + what +
       ", and no node's device plugin advertises that. kube-scheduler would allocate the devices itself, unproven. Ask "
       "for "
       "the class by a ResourceClaim, or give the pod to bind mode (--scheduling=bind, --scheduler-names), which serves "

@@ -154,7 +154,7 @@ bool GroupReconcile::others_give_way(const Conflicts& conflicts) const {
 void GroupReconcile::withdraw_for(const Conflicts& found) {
   if (!timed_out() && others_give_way(found)) return void(first_->outcome_.requeue_in(std::chrono::seconds(1)));
   if (withdraw()) return first_->count_failure("LostRace");
-  first_->waits("DeviceConflict", "held back: " + found.front().message, found.front().message);
+  first_->waits("DeviceConflict", "waits: " + found.front().message, found.front().message);
   first_->outcome_.requeue_in(std::chrono::seconds(30));
 }
 

@@ -54,7 +54,7 @@ void PodReconcile::withdraw_for(const Conflicts& conflicts) {
       in_conflict.push_back(claim);
   const bool left = leave_unlisted(in_conflict);
   if (announce_leaving(in_conflict) || left) return count_failure("LostRace");
-  waits("DeviceConflict", "held back: " + conflicts.front().message, conflicts.front().message);
+  waits("DeviceConflict", "waits: " + conflicts.front().message, conflicts.front().message);
   outcome_.requeue_in(std::chrono::seconds(30));
 }
 

@@ -53,9 +53,9 @@ bool lacks_reservation(const api::Pod& pod, const api::ResourceClaim& claim) {
 
 // One reconcile of one claim. The steps are tried in order; the first write ends the reconcile, because an object gets
 // at most one write per reconcile and the answer requeues the key.
-class ClaimPass {
+class ClaimReconcile {
  public:
-  ClaimPass(const View& view, const api::ResourceClaim& claim, const Options& options)
+  ClaimReconcile(const View& view, const api::ResourceClaim& claim, const Options& options)
       : view_(view), claim_(claim), options_(options) {}
 
   Outcome run() {
@@ -302,7 +302,7 @@ Outcome LifecycleReconciler::reconcile(const View& view, const Key& key) const {
   if (key.kind == Kind::kClaim) {
     const api::ResourceClaim* claim = view.claim(key.object);
     if (!claim) return {};
-    Outcome outcome = ClaimPass(view, *claim, options_).run();
+    Outcome outcome = ClaimReconcile(view, *claim, options_).run();
     // Only in a reconcile with nothing else to do: the answer to a write or a live GET requeues the key.
     if (inventory_ && outcome.effects.empty()) report_device_troubles(view, *inventory_, *claim, outcome);
     return outcome;

@@ -24,11 +24,12 @@ enum class Status : int {
 enum class Tone : uint8_t { kPlain, kGood, kWarn, kBad, kDim };
 
 struct Cell {
-  Cell(std::string content, Tone shade = Tone::kPlain) : text(std::move(content)), tone(shade) {}  // NOLINT
-  Cell(const char* content) : text(content) {}                                                     // NOLINT
-  Cell(uint64_t number) : text(std::to_string(number)), is_number(true) {}                         // NOLINT
-  Cell(uint32_t number) : Cell(uint64_t{number}) {}                                                // NOLINT
-  Cell(int number) : text(std::to_string(number)), is_number(true) {}                              // NOLINT
+  // Implicit, so that a row of a table is written as a list of what it shows.
+  Cell(std::string content, Tone shade = Tone::kPlain) : text(std::move(content)), tone(shade) {}
+  Cell(const char* content) : text(content) {}
+  Cell(uint64_t number) : text(std::to_string(number)), is_number(true) {}
+  Cell(uint32_t number) : Cell(uint64_t{number}) {}
+  Cell(int number) : text(std::to_string(number)), is_number(true) {}
   std::string text;
   Tone tone = Tone::kPlain;
   bool is_number = false;

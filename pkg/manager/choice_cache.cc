@@ -57,11 +57,13 @@ const ChoiceCache::Kept* ChoiceCache::of(const Cluster& cluster, const PodNeeds&
   Entry& entry = entry_of(std::move(shape));
   entry.used = ++uses_;
   const bool fresh =
-      !entry.decision || entry.nodes_version != cluster.nodes_version() || entry.seen < cluster.first_change();
+      !entry.own || entry.nodes_version != cluster.nodes_version() || entry.seen < cluster.first_change();
+  entry.decision.reset();
   if ((fresh || !update(cluster, needs, numbers, entry)) && !build(cluster, needs, numbers, entry)) {
-    entry.decision.reset();
+    entry.own.reset();
     return nullptr;
   }
+  entry.decision = entry.own;
   entry.seen = cluster.changes();
   entry.choice.cpu_milli = needs.charge().cpu;
   entry.choice.depends_on_pods = false;
@@ -82,9 +84,8 @@ ChoiceCache::Entry& ChoiceCache::entry_of(std::string shape) {
 }
 
 bool ChoiceCache::build(const Cluster& cluster, const PodNeeds& needs, placement::NodeNumbers* numbers, Entry& entry) {
-  // The previous one may still be read by others.
-  entry.decision = std::make_shared<Decision>(placement::decide(cluster, needs));
-  const Decision& decision = *entry.decision;
+  entry.own = std::make_shared<Decision>(placement::decide(cluster, needs));
+  const Decision& decision = *entry.own;
   if (decision.error || decision.pod_refused_by != placement::Plugin::kNone || decision.narrowed_by_name ||
       decision.depends_on_pods())
     return false;
@@ -117,12 +118,13 @@ bool ChoiceCache::update(const Cluster& cluster, const PodNeeds& needs, placemen
   if (changed.empty()) return true;
   std::sort(changed.begin(), changed.end());
   changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
-  if (changed.size() > entry.decision->candidates.size() / 4) return false;
+  if (changed.size() > entry.own->candidates.size() / 4) return false;
   DecisionOptions options;
   options.only = &changed;
   const Decision news = placement::decide(cluster, needs, options);
   if (news.error || news.pod_refused_by != placement::Plugin::kNone || news.candidates.size() != changed.size())
     return false;
+  if (entry.own.use_count() > 1) entry.own = std::make_shared<Decision>(*entry.own);  // somebody reads it
   for (size_t i = 0; i < changed.size(); ++i) {
     const auto ranked = std::find_if(news.nodes.begin(), news.nodes.end(),
                                      [&](const RankedNode& node) { return node.node == changed[i]; });
@@ -133,7 +135,7 @@ bool ChoiceCache::update(const Cluster& cluster, const PodNeeds& needs, placemen
 
 void ChoiceCache::judge(const Cluster& cluster, placement::NodeNumbers* numbers, Entry& entry, NodeIndex node,
                         const Verdict& verdict, const RankedNode* ranked) {
-  Decision& decision = *entry.decision;
+  Decision& decision = *entry.own;
   allocation::NodeChoice& choice = entry.choice;
   const uint32_t place = entry.place[node];
   // The order of decide(): highest score first, then by place.

@@ -29,8 +29,8 @@ class ChoiceCache {
   static constexpr size_t kMaxShapes = 4;  // about 90 bytes a node each
 
   struct Kept {
-    std::shared_ptr<placement::Decision> decision;
-    allocation::NodeChoice choice;  // without the nodes that one pod avoids or prefers
+    std::shared_ptr<const placement::Decision> decision;  // never changes once it is handed out
+    allocation::NodeChoice choice;                        // without the nodes that one pod avoids or prefers
   };
 
   // `shape`: equal for pods with equal needs (allocation::node_shape); not empty. `numbers` may be null, and is the
@@ -40,6 +40,8 @@ class ChoiceCache {
 
  private:
   struct Entry : Kept {
+    // What `decision` shows; changed in place only while nobody else has it.
+    std::shared_ptr<placement::Decision> own;
     std::string shape;
     uint64_t used = 0;
     uint64_t nodes_version = 0;       // of the cluster

@@ -82,7 +82,7 @@ struct Manager::Impl {
       controllers.push_back({controller, controller->make(settings, {inventory, allocator, nodes})});
     instruments.set_leader(false);
     runner.observe_writes(options.on_write);
-    runner.observe_reconciles(options.on_pass);
+    runner.observe_reconciles(options.on_reconcile);
     runner.observe_outages([this](const OutageReport& report) { report_outage(report); });
     nodes.on_needed([this](Facts facts) {
       if (demand) demand->need(facts);
@@ -281,7 +281,7 @@ struct Manager::Impl {
   void hold_disputed() {
     const ClaimMakerDispute& dispute = own_mode.dispute();
     const bool held = judges_own_mode() && !dispute.may_make();
-    runner.hold_back(kClaimMaker, held);
+    runner.set_blocked(kClaimMaker, held);
     if (dispute.disputed() == std::exchange(reported_dispute, dispute.disputed())) return;
     if (held) {
       log::warning("Claims are not made from templates", {{"why", dispute.why_not()}});
@@ -305,7 +305,7 @@ struct Manager::Impl {
       if (kinds.empty()) continue;
       const auto kind =
           std::find_if(kinds.begin(), kinds.end(), [&](reconcile::Kind k) { return unreadable.contains(k); });
-      runner.hold_back(made.described->name, kind != kinds.end());
+      runner.set_blocked(made.described->name, kind != kinds.end());
       if (kind == kinds.end())
         log::info("Every object can be read, the controller goes on", {{"controller", made.described->name}});
       else
@@ -740,7 +740,7 @@ void Manager::stop() {
   impl_->stop();
 }
 bool Manager::busy() const {
-  return impl_->runner.passes_under_way() > 0;
+  return impl_->runner.reconciles_under_way() > 0;
 }
 bool Manager::leading() const {
   return impl_->runner.running();

@@ -80,7 +80,7 @@ struct ManagerOptions {
   // Called right before each write of a reconciler is sent; may be empty.
   std::function<void(std::string_view controller, const reconcile::Write&)> on_write;
   // Called right before each reconcile of a key ("pod:default/a"); may be empty.
-  std::function<void(std::string_view controller, const std::string& key)> on_pass;
+  std::function<void(std::string_view controller, const std::string& key)> on_reconcile;
 };
 
 // The options as controllers see them.

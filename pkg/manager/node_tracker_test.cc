@@ -7,6 +7,7 @@
 #include <map>
 
 #include "pkg/base/random.h"
+#include "pkg/manager/choice_cache.h"
 
 namespace dra::manager::node_tracker_test {
 
@@ -510,6 +511,33 @@ class KeptChoices : public NodeTrackerTest {
   SeededRandom random{17};
   std::map<std::string, std::shared_ptr<const api::Node>> nodes;
 };
+
+// Who keeps a decision keeps it as it was; while nobody does, it is brought up to date in place.
+TEST_F(KeptChoices, ADecisionThatWasHandedOutNeverChanges) {
+  placement::Cluster cluster;
+  for (const auto& [name, node] : nodes) cluster.set_node(node);
+  const auto cordon = [&](const std::string& name, bool cordoned) {
+    api::Node changed = *nodes.at(name);
+    changed.unschedulable = cordoned;
+    cluster.set_node(std::make_shared<const api::Node>(changed));
+  };
+  const Result<placement::PodNeeds> needs = placement::PodNeeds::of(shaped(0, "p"));
+  ASSERT_TRUE(needs);
+  ChoiceCache cache;
+  const auto now = [&] { return cache.of(cluster, *needs, "shape", nullptr); };
+  ASSERT_NE(now(), nullptr);
+  auto handed_out = now()->decision;
+  EXPECT_EQ(handed_out->nodes.size(), nodes.size());
+  cordon(node_name(3), true);
+  ASSERT_NE(now(), nullptr);
+  EXPECT_EQ(now()->decision->nodes.size(), nodes.size() - 1);
+  EXPECT_EQ(handed_out->nodes.size(), nodes.size());
+  handed_out.reset();
+  const placement::Decision* const where = now()->decision.get();
+  cordon(node_name(3), false);
+  EXPECT_EQ(now()->decision->nodes.size(), nodes.size());
+  EXPECT_EQ(now()->decision.get(), where) << "nobody has it: no copy";
+}
 
 TEST_F(KeptChoices, AreWhatAWholeDecisionWouldSay) {
   size_t some = 0;

@@ -16,7 +16,7 @@ using reconcile::Key;
 namespace {
 
 constexpr Duration kAfterRefusalForPeople = std::chrono::seconds(8);
-constexpr size_t kPassesPerTask = 32;
+constexpr size_t kReconcilesPerTask = 32;
 // No further reconcile begins in a task that took this long: watches, probes and the lease get their turn.
 constexpr Duration kTaskTime = std::chrono::milliseconds(4);
 
@@ -81,8 +81,8 @@ void Runner::stop() {
   pump_.rest();
 }
 
-void Runner::hold_back(std::string_view controller, bool held) {
-  held ? void(blocked_.emplace(controller)) : void(blocked_.erase(std::string(controller)));
+void Runner::set_blocked(std::string_view controller, bool blocked) {
+  blocked ? void(blocked_.emplace(controller)) : void(blocked_.erase(std::string(controller)));
   schedule();
 }
 
@@ -212,7 +212,7 @@ void Runner::resume_paused() {
 
 void Runner::run_some() {
   const MonoTime until = reactor_.clock().mono_now() + kTaskTime;
-  for (size_t ran = 0; running_ && !gathering_ && ran < kPassesPerTask && runs_.size() < kMaxRuns; ++ran) {
+  for (size_t ran = 0; running_ && !gathering_ && ran < kReconcilesPerTask && runs_.size() < kMaxRuns; ++ran) {
     if (ran > 0 && reactor_.clock().mono_now() >= until) break;
     bool any = false;
     for (size_t i = 0; i < controllers_.size() && !any; ++i) {

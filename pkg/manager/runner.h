@@ -81,11 +81,11 @@ class Runner {
   bool running() const { return running_; }
   // While it gathers, changes enqueue keys and none is run: so that keys of many changes run by priority.
   void gather(bool on);
-  // While a controller is paused it runs no reconcile and begins no write; its keys wait. May be called before add().
-  void hold_back(std::string_view controller, bool held);
+  // While a controller is blocked it runs no reconcile and begins no write; its keys wait. May be called before add().
+  void set_blocked(std::string_view controller, bool blocked);
   // No reconcile under way, no key ready.
   bool idle();
-  size_t passes_under_way() const { return runs_.size(); }
+  size_t reconciles_under_way() const { return runs_.size(); }
 
   // Call after the stores, indexes and the inventory have the change.
   void pod_changed(const api::Pod* before, const api::Pod* after);

@@ -4,18 +4,18 @@
 namespace dra::manager::runner_test {
 
 TEST_F(RunnerTest, AControllerThatIsHeldBackWaitsAndBeginsNoWrite) {
-  runner.hold_back("scripted", true);
+  runner.set_blocked("scripted", true);
   once({write("first", "a"), write("second", "b")});
   poke("p");
   reactor.advance(1min);
   EXPECT_TRUE(scripted.passes.empty());
-  runner.hold_back("scripted", false);
+  runner.set_blocked("scripted", false);
   reactor.advance(5ms);
-  runner.hold_back("scripted", true);  // the first write is in flight
+  runner.set_blocked("scripted", true);  // the first write is in flight
   reactor.advance(1min);
   EXPECT_EQ(server.log, std::vector<std::string>{"first a"});
   EXPECT_EQ(notes.held, std::set<std::string>{"a"});
-  runner.hold_back("scripted", false);
+  runner.set_blocked("scripted", false);
   reactor.advance(1min);
   EXPECT_GE(scripted.passes.size(), 2u) << "the key was not lost";
   EXPECT_TRUE(runner.idle());
@@ -206,10 +206,10 @@ TEST_F(RunnerTest, StoppingEndsWhatWaitsForTheServer) {
   };
   for (int i = 0; i < 20; ++i) poke("p" + std::to_string(i));
   reactor.advance(10s);
-  EXPECT_GT(runner.passes_under_way(), 0u);
+  EXPECT_GT(runner.reconciles_under_way(), 0u);
   runner.stop();
   reactor.advance(1s);
-  EXPECT_EQ(runner.passes_under_way(), 0u);
+  EXPECT_EQ(runner.reconciles_under_way(), 0u);
   const size_t asked = server.log.size();
   reactor.advance(10min);
   EXPECT_EQ(server.log.size(), asked);

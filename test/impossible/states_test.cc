@@ -45,7 +45,7 @@ class World {
       process.manager.allocation.mode = allocation::Mode::kBind;
       process.manager.allocation.scheduler_names = {"default-scheduler", "ours"};
     }
-    process.manager.on_pass = [this](std::string_view controller, const std::string& key) {
+    process.manager.on_reconcile = [this](std::string_view controller, const std::string& key) {
       passes_[std::string(controller) + " " + key].push_back(now());
     };
     cluster_.start("m1", std::move(process));

@@ -25,7 +25,7 @@ class Waiting : public ::testing::Test {
     cluster->api().create(claim_template("one-gpu"));
     ProcessOptions process;
     process.manager = Cluster::manager_options();
-    process.manager.on_pass = [this](std::string_view controller, const std::string& key) {
+    process.manager.on_reconcile = [this](std::string_view controller, const std::string& key) {
       if (controller == "allocation") ++passes[key];
     };
     cluster->start("m1", process);

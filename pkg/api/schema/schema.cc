@@ -158,7 +158,7 @@ Result<void> SchemaSet::add(std::string_view package, std::string_view table) {
     if (words.size() < 3) return wrong("a field needs number, name and type");
     Field f;
     auto [end, ec] = std::from_chars(words[0].data(), words[0].data() + words[0].size(), f.number);
-    if (ec != std::errc() || *end != '\0') return wrong("the field number is no number");
+    if (ec != std::errc() || *end != '\0') return wrong("the field number is not a number");
     f.name = words[1];
     auto type = parse_type(words[2], 0);
     if (!type) return wrong(type.error().message());

@@ -2,7 +2,6 @@
 
 namespace dra::apiserver {
 
-// NOLINTBEGIN(cppcoreguidelines-macro-usage): the list is read twice
 #define FOLDER(name)                        \
   std::vector<SchemaTable> name##_tables(); \
   void add_##name##_kinds(KindRegistry& registry);
@@ -16,7 +15,6 @@ const KindFolder kFolders[] = {
 #include "pkg/apiserver/kinds/list.inc"
 };
 #undef FOLDER
-// NOLINTEND(cppcoreguidelines-macro-usage)
 
 }  // namespace
 
