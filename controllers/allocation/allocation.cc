@@ -1,6 +1,7 @@
 #include "controllers/allocation/allocation.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "controllers/allocation/causes.h"
@@ -88,15 +89,25 @@ void AllocationReconciler::add_pod(const View& view, const api::Pod& pod, Enqueu
 
 void AllocationReconciler::add_pods(const View& view, const std::vector<const api::Pod*>& pods,
                                     EnqueueRequests& out) const {
-  std::set<std::string> groups;
+  constexpr size_t kFew = 8;
+  std::map<std::string, std::vector<const api::Pod*>> groups;
   for (const api::Pod* pod : pods) {
     if (role_of(*pod, options_) == Role::kNone) continue;
-    out.add(pod_key(pod->metadata.key()));
-    if (const std::optional<GroupRef> group = group_of(*pod)) groups.insert(group->key());
+    if (const std::optional<GroupRef> group = group_of(*pod))
+      groups[group->key()].push_back(pod);
+    else
+      out.add(pod_key(pod->metadata.key()));
   }
-  for (const std::string& group : groups)
-    if (const api::Pod* leader = leaders_.leader_of(view, group, nullptr, options_))
-      out.add(pod_key(leader->metadata.key()));
+  for (const auto& [group, members] : groups) {
+    const api::Pod* leader = leaders_.leader_of(view, group, nullptr, options_);
+    // A launched group's members join it one by one.
+    const bool as_one = leader && members.size() > kFew &&
+                        membership_of(view, *leader).state == Membership::State::kMember &&
+                        launched_of(view, group, 1) == 0;
+    for (const api::Pod* pod : members)
+      if (!as_one || !may_lead(view, *pod, group, options_)) out.add(pod_key(pod->metadata.key()));
+    if (leader) out.add(pod_key(leader->metadata.key()));
+  }
 }
 
 // A member ended or was ungated: another pod may now be reconciled for its group, or each member for itself.

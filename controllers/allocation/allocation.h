@@ -105,7 +105,8 @@ class AllocationReconciler : public reconcile::Reconciler {
   reconcile::Outcome reconcile_pod(const reconcile::View& view, const reconcile::Key& key) const;
   // Adds the pod, and the pod that is reconciled for its group.
   void add_pod(const reconcile::View& view, const api::Pod& pod, reconcile::EnqueueRequests& out) const;
-  // The same for many pods: the leader of a group is looked up once, not once for each of its pods.
+  // The same for many pods: the leader of a group is looked up once, and of many members that wait together, which
+  // follow it, only the leader is added.
   void add_pods(const reconcile::View& view, const std::vector<const api::Pod*>& pods,
                 reconcile::EnqueueRequests& out) const;
   void wake_group(const reconcile::View& view, const api::Pod* before, const api::Pod* after,

@@ -49,6 +49,33 @@ TEST_F(GroupTest, OnePassDecidesAll) {
   EXPECT_EQ(pass("c"), "");
 }
 
+TEST_F(GroupTest, AClaimThatManyMembersShareEnqueuesTheirLeaderAlone) {
+  const std::string names = "abcdefghijklmnop";
+  put(make_claim("shared"));
+  for (const char name : names) {
+    api::Pod pod = member(std::string(1, name), "16");
+    pod.metadata.creation_timestamp = format_rfc3339(view.time - std::chrono::seconds(100 - name + 'a'));
+    pod.resource_claims = {{"all", "shared", std::nullopt}};
+    view.put(pod);
+  }
+  view.put(make_pod("single", {"shared"}));
+  const auto enqueued = [&] {
+    const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+    EnqueueRequests out;
+    const api::ResourceClaim& claim = view.claims.at("default/shared");
+    reconciler.on_claim(view, &claim, &claim, out);
+    std::set<std::string> keys;
+    for (const Key& key : out.keys) keys.insert(key.object);
+    return keys;
+  };
+  EXPECT_EQ(enqueued(), (std::set<std::string>{"default/a", "default/single"}));
+  api::Pod started = view.pods.at("default/p");
+  started.scheduling_gates.clear();
+  started.node_name = "n1";
+  view.put(started);
+  EXPECT_GE(enqueued().size(), names.size()) << "a launched group's members join one by one";
+}
+
 TEST_F(GroupTest, NothingIsWrittenUnlessMinCountMembersFit) {
   put_members("abcde", "5");  // four devices
   EXPECT_EQ(pass("a"), "event GroupWaits, parked");

@@ -42,10 +42,11 @@ std::optional<Duration> KeptDevices::note_end(const View& view, const api::Pod& 
   for (const std::string& key : claim_keys_of(before)) {
     const api::ResourceClaim* claim = view.claim(key);
     if (claim == nullptr || !claim->status.allocation || is_used_by_others(*claim, before.metadata.uid)) continue;
-    if (kept_.size() >= kMost && !kept_.contains(claim->metadata.uid)) continue;
+    if (!has_room_for(*claim)) continue;
     One& one = kept_[claim->metadata.uid];
     one = {};
     one.group = group->key();
+    one.ns = before.metadata.ns;
     one.shown = group->shown();
     one.priority = before.priority;
     one.members = others + 1;
@@ -56,6 +57,16 @@ std::optional<Duration> KeptDevices::note_end(const View& view, const api::Pod& 
     any = true;
   }
   return any ? std::optional(timeout) : std::nullopt;
+}
+
+bool KeptDevices::has_room_for(const api::ResourceClaim& claim) const {
+  if (kept_.contains(claim.metadata.uid)) return true;
+  size_t all = claim.status.allocation->results.size(), of_namespace = all;
+  for (const auto& [uid, one] : kept_) {
+    all += one.devices.results.size();
+    if (one.ns == claim.metadata.ns) of_namespace += one.devices.results.size();
+  }
+  return kept_.size() < kMost && all <= kMostDevices && 2 * of_namespace <= kMostDevices;
 }
 
 KeptDevices::Kept KeptDevices::kept_from(int64_t priority, std::string_view group, WallTime now,

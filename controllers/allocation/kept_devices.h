@@ -31,6 +31,8 @@ namespace dra::allocation {
 class KeptDevices {
  public:
   static constexpr size_t kMost = 256;  // claims; those beyond are not kept
+  // Each costs every decision a look-up. A namespace has at most half of them.
+  static constexpr size_t kMostDevices = 1'024;
 
   // The pod ended (`after` null: it is gone). Returns how long its devices are kept from now on. Nothing: not kept,
   // because it was no running member of a launched group, has succeeded, or had no claim of its own.
@@ -53,6 +55,7 @@ class KeptDevices {
  private:
   struct One {
     std::string group;  // key
+    std::string ns;
     std::string shown;
     int64_t priority = 0;
     size_t members = 0;  // that ran while this one did
@@ -61,6 +64,8 @@ class KeptDevices {
     WallTime until{};
   };
   std::set<reconcile::Cause> drop_if(const std::function<bool(const One&)>& over);
+
+  bool has_room_for(const api::ResourceClaim& claim) const;
 
   std::map<std::string, One> kept_;  // by uid of the claim
 };

@@ -1,7 +1,10 @@
 #include "controllers/allocation/kept_nodes.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <set>
+#include <string_view>
 
 #include "controllers/allocation/group_reconcile.h"
 #include "pkg/api/encode.h"
@@ -12,11 +15,33 @@ namespace dra::allocation {
 
 using namespace reconcile;
 
-void KeptNodes::keep(const std::string& group, One one) {
+bool KeptNodes::keep(const std::string& group, One one, size_t all_nodes) {
+  const auto known = kept_.find(group);
+  one.began = known == kept_.end() ? one.since : known->second.began;
+  if (one.since - one.began > kLongest) return false;  // tidy() ends it
+  // The first entry of a namespace, by rank, is not limited: a group may need most of the cluster.
+  std::set<std::string_view> of_others(one.nodes.begin(), one.nodes.end());
+  bool is_first = true;
+  for (const auto& [name, other] : kept_) {
+    if (name == group || other.ns != one.ns || other.nodes.empty()) continue;
+    is_first = is_first && one.rank < other.rank;
+    of_others.insert(other.nodes.begin(), other.nodes.end());
+  }
+  if (!is_first && 2 * of_others.size() > all_nodes) {
+    if (known != kept_.end()) kept_.erase(known);
+    return false;
+  }
   kept_.insert_or_assign(group, std::move(one));
-  if (kept_.size() <= kMost) return;
-  kept_.erase(std::max_element(kept_.begin(), kept_.end(),
-                               [](const auto& a, const auto& b) { return a.second.rank < b.second.rank; }));
+  if (kept_.size() <= kMost) return true;
+  std::map<std::string_view, size_t> of_namespace;
+  for (const auto& [name, other] : kept_) ++of_namespace[other.ns];
+  const auto last = std::max_element(kept_.begin(), kept_.end(), [&](const auto& a, const auto& b) {
+    const size_t of_a = of_namespace[a.second.ns], of_b = of_namespace[b.second.ns];
+    return of_a != of_b ? of_a < of_b : a.second.rank < b.second.rank;
+  });
+  const bool kept = last->first != group;
+  kept_.erase(last);
+  return kept;
 }
 
 const KeptNodes::One* KeptNodes::keeps(std::string_view node, const api::Pod& pod, const std::string& group) const {
@@ -30,10 +55,14 @@ const KeptNodes::One* KeptNodes::keeps(std::string_view node, const api::Pod& po
 }
 
 void KeptNodes::tidy(const View& view, const Options& options) {
+  const auto lasts = [&](const One& one) { return view.now() - one.began; };
+  for (auto& [group, one] : kept_)
+    if (lasts(one) > kLongest) one.nodes.clear();
   std::erase_if(kept_, [&](const auto& entry) {
     const One& one = entry.second;
     const api::Pod* pod = view.pod(one.pod);
-    if (pod == nullptr || pod->metadata.uid != one.pod_uid || view.now() - one.since > kForget) return true;
+    if (pod == nullptr || pod->metadata.uid != one.pod_uid) return true;
+    if (one.nodes.empty() ? lasts(one) > kLongest + kRest : view.now() - one.since > kForget) return true;
     const Role role = role_of(*pod, options);
     return role != Role::kGated && role != Role::kToBind;
   });
@@ -144,6 +173,7 @@ size_t GroupReconcile::keep_nodes(const std::vector<Member*>& asked, GroupNodes&
   KeptNodes::One one;
   one.rank = rank_of(members_.waiting);
   one.shown = members_.group.shown();
+  one.ns = members_.group.ns;
   one.pod = first_->pod_.metadata.key();
   one.pod_uid = first_->pod_.metadata.uid;
   one.since = view_.now();
@@ -155,8 +185,8 @@ size_t GroupReconcile::keep_nodes(const std::vector<Member*>& asked, GroupNodes&
     one.nodes.insert(place->node);
   }
   const size_t kept = one.nodes.size();
-  tools_.kept.keep(members_.group.key(), std::move(one));
-  return kept;
+  tools_.kept.tidy(view_, tools_.options);
+  return tools_.kept.keep(members_.group.key(), std::move(one), tools_.inventory.nodes().size()) ? kept : 0;
 }
 
 }  // namespace dra::allocation

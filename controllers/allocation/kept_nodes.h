@@ -7,7 +7,11 @@
 //
 // Kept in memory: after a restart the group's next reconcile restores it. An entry counts only while the group's first
 // pod waits as before, and for kForget after it was last renewed; at most kMost groups have one. Priorities come from
-// the API server, so no tenant can cross them. Not thread-safe.
+// the API server, so no tenant can cross them.
+//
+// So that a tenant's groups that never end cannot keep the cluster: each namespace has one entry before any has a
+// second, further entries of a namespace count only as far as all of it together has half of the nodes, and after
+// kLongest a group keeps nothing for kRest. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -29,23 +33,28 @@ class KeptNodes {
  public:
   static constexpr size_t kMost = 16;
   static constexpr Duration kForget = std::chrono::minutes(12);
+  static constexpr Duration kLongest = std::chrono::hours(1);
+  static constexpr Duration kRest = std::chrono::minutes(15);
 
   struct One {
     GroupRank rank;
     int64_t priority = 0;  // the lowest of its members
     std::string shown;     // in messages
+    std::string ns;
     std::string pod, pod_uid;
-    std::set<std::string, std::less<>> nodes;
-    WallTime since{};
+    std::set<std::string, std::less<>> nodes;  // none: the group rests
+    WallTime since{};                          // renewed last
+    WallTime began{};                          // set by keep()
   };
 
-  // If there are too many, the group that ranks last loses its entry.
-  void keep(const std::string& group, One one);
+  // Keeps the nodes of `one` from one.since on, of `all_nodes` in the cluster. False: not, for now. If there are too
+  // many entries, that namespace loses one which has most of them: the one that ranks last.
+  bool keep(const std::string& group, One one, size_t all_nodes);
   void drop(const std::string& group) { kept_.erase(group); }
   bool empty() const { return kept_.empty(); }
   // The group for which the node is kept from this pod; null: it may go there. `group`: the pod's own, or empty.
   const One* keeps(std::string_view node, const api::Pod& pod, const std::string& group) const;
-  // Forgets entries that no longer count.
+  // Forgets entries that no longer count, and ends those that lasted long enough.
   void tidy(const reconcile::View& view, const Options& options);
 
  private:

@@ -100,12 +100,15 @@ bool may_evict(const api::DeviceTaintRule& rule, uint64_t max_evictions) {
   return condition && condition->status == "True" && condition->observed_generation == rule.metadata.generation;
 }
 
-bool may_evict_another(const View& view, const inventory::Inventory& inventory, const api::DeviceTaintRule& rule,
-                       uint64_t max_evictions) {
+bool has_no_limit(const api::DeviceTaintRule& rule, uint64_t max_evictions) {
+  return max_evictions == 0 || is_allowed(rule);
+}
+
+bool may_evict_another(const View& view, const Reach& reach, const api::DeviceTaintRule& rule, uint64_t max_evictions) {
   if (!may_evict(rule, max_evictions)) return false;
-  if (max_evictions == 0 || is_allowed(rule)) return true;
+  if (has_no_limit(rule, max_evictions)) return true;
   const uint64_t evicted = view.tallied(tally_of_generation(rule));
-  return evicted < max_evictions && evicted + reach_of(view, inventory, rule, false).pods <= max_evictions;
+  return evicted < max_evictions && evicted + reach.pods <= max_evictions;
 }
 
 namespace {
@@ -118,8 +121,7 @@ bool has_evicted(const View& view, const api::DeviceTaintRule& rule) {
          (before->reason == kCompleted || before->reason == kPending);
 }
 
-api::Condition simulated(const View& view, const inventory::Inventory& inventory, const api::DeviceTaintRule& rule) {
-  const Reach reach = reach_of(view, inventory, rule, true);
+api::Condition simulated(const Reach& reach) {
   return {std::string(kEvictionInProgress),
           "False",
           std::string(kNoEffect),
@@ -132,9 +134,8 @@ api::Condition simulated(const View& view, const inventory::Inventory& inventory
           0};
 }
 
-api::Condition of_no_execute(const View& view, const inventory::Inventory& inventory, const api::DeviceTaintRule& rule,
+api::Condition of_no_execute(const View& view, const Reach& reach, const api::DeviceTaintRule& rule,
                              uint64_t max_evictions) {
-  const Reach reach = reach_of(view, inventory, rule, false);
   const uint64_t in_all = reach.pods + view.tallied(tally_of_generation(rule));
   if (reach.pods > 0 && max_evictions > 0 && in_all > max_evictions && !is_allowed(rule))
     return {std::string(kEvictionInProgress),
@@ -164,13 +165,13 @@ api::Condition of_no_execute(const View& view, const inventory::Inventory& inven
 
 }  // namespace
 
-api::Condition condition_for(const View& view, const inventory::Inventory& inventory, const api::DeviceTaintRule& rule,
+api::Condition condition_for(const View& view, const Reach& reach, const api::DeviceTaintRule& rule,
                              uint64_t max_evictions) {
   api::Condition condition;
   if (rule.taint.effect == "None")
-    condition = simulated(view, inventory, rule);
+    condition = simulated(reach);
   else if (rule.taint.effect == "NoExecute")
-    condition = of_no_execute(view, inventory, rule, max_evictions);
+    condition = of_no_execute(view, reach, rule, max_evictions);
   else
     condition = {std::string(kEvictionInProgress),
                  "False",

@@ -25,7 +25,8 @@ struct Reach {
   size_t pods = 0;  // that the rule evicts, now or when their toleration ends
   size_t namespaces = 0;
 };
-// `supposing`: counts as if the rule's effect were NoExecute.
+// Counts it in one pass over the claims, where reaches.h does so in portions. `supposing`: counts as if the rule's
+// effect were NoExecute.
 Reach reach_of(const reconcile::View& view, const inventory::Inventory& inventory, const api::DeviceTaintRule& rule,
                bool supposing);
 
@@ -38,12 +39,16 @@ const api::Condition* eviction_condition(const api::DeviceTaintRule& rule);
 // With the guard on (`max_evictions` above zero) a rule evicts only while its status says so for its current
 // generation: the status outlives restarts, and every leader reads the same.
 bool may_evict(const api::DeviceTaintRule& rule, uint64_t max_evictions);
-// Whether it may evict one more pod now. The status may be older than some pods: all pods known now count.
-bool may_evict_another(const reconcile::View& view, const inventory::Inventory& inventory,
-                       const api::DeviceTaintRule& rule, uint64_t max_evictions);
+// The rule may evict any number of pods: there is no guard, or its annotation allows it.
+bool has_no_limit(const api::DeviceTaintRule& rule, uint64_t max_evictions);
+// Whether it may evict one more pod now, with the guard on. The status may be older than some pods: all pods known now
+// count.
+bool may_evict_another(const reconcile::View& view, const Reach& reach, const api::DeviceTaintRule& rule,
+                       uint64_t max_evictions);
 
 // The condition to write now: type, status, reason and message are set.
-api::Condition condition_for(const reconcile::View& view, const inventory::Inventory& inventory,
-                             const api::DeviceTaintRule& rule, uint64_t max_evictions);
+// `reach`: for effect None, that of a simulation (reaches.h).
+api::Condition condition_for(const reconcile::View& view, const Reach& reach, const api::DeviceTaintRule& rule,
+                             uint64_t max_evictions);
 
 }  // namespace dra::tainteviction

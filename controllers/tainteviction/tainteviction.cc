@@ -19,6 +19,8 @@ constexpr const char* kConditionMessage = "Device Taint manager: deleting due to
 // The last event about a pod, as its signature.
 constexpr const char* kCancelled = "cancelled";
 constexpr const char* kStarted = "started";
+// A pod whose rules' pods are still being counted is looked at again after this time.
+constexpr Duration kCountingTakes = std::chrono::milliseconds(100);
 // A deadline further away is checked again after this time.
 constexpr Duration kLongestWait = std::chrono::hours(24);
 // New numbers in the status of a rule are written after this time; a change of what it does is written at once.
@@ -96,11 +98,16 @@ Outcome TaintEvictionReconciler::reconcile(const View& view, const Key& key) con
   return pod ? reconcile_pod(view, *pod) : Outcome{};
 }
 
-RuleReading TaintEvictionReconciler::reading(const View& view) const {
+RuleReading TaintEvictionReconciler::reading(const View& view, bool& counting) const {
   if (!options_.evicts || options_.max_evictions_per_rule == 0) return {};
-  return {"", [this, &view](const std::string& name) {
+  return {"", [this, &view, &counting](const std::string& name) {
+            const uint64_t guard = options_.max_evictions_per_rule;
             const api::DeviceTaintRule* rule = view.taint_rule(name);
-            return rule && may_evict_another(view, inventory_, *rule, options_.max_evictions_per_rule);
+            if (!rule || !may_evict(*rule, guard)) return false;
+            if (has_no_limit(*rule, guard)) return true;
+            const std::optional<Reach> reach = reaches_.of(view, inventory_, *rule);
+            counting = counting || !reach;
+            return reach && may_evict_another(view, *reach, *rule, guard);
           }};
 }
 
@@ -110,7 +117,14 @@ Outcome TaintEvictionReconciler::reconcile_rule(const View& view, const api::Dev
   const bool current = before && before->observed_generation == rule.metadata.generation;
   // Each generation is simulated once: recreating the rule makes another simulation.
   if (current && rule.taint.effect == "None" && before->reason == "NoEffect") return outcome;
-  const api::Condition now = condition_for(view, inventory_, rule, options_.max_evictions_per_rule);
+  const bool reaches_pods = rule.taint.effect == "None" || rule.taint.effect == "NoExecute";
+  const std::optional<Reach> reach = reaches_pods ? reaches_.of(view, inventory_, rule) : Reach{};
+  if (!reach) {
+    outcome.goes_on = true;
+    outcome.requeue_in(Duration::zero());
+    return outcome;
+  }
+  const api::Condition now = condition_for(view, *reach, rule, options_.max_evictions_per_rule);
   if (now.status == "True") outcome.requeue_in(kRuleStatusPeriod);
   const bool same = current && before->status == now.status && before->reason == now.reason;
   if (same && before->message == now.message) return outcome;
@@ -132,7 +146,12 @@ Outcome TaintEvictionReconciler::reconcile_rule(const View& view, const api::Dev
 Outcome TaintEvictionReconciler::reconcile_pod(const View& view, const api::Pod& the_pod) const {
   Outcome outcome;
   const api::Pod* pod = &the_pod;
-  const std::optional<Verdict> verdict = judge(view, inventory_, *pod, reading(view));
+  bool counting = false;
+  const std::optional<Verdict> verdict = judge(view, inventory_, *pod, reading(view, counting));
+  if (counting) {
+    outcome.requeue_in(kCountingTakes);
+    if (!verdict) return outcome;
+  }
   if (!verdict) {
     const bool stays = !pod->terminal() && !pod->metadata.deleting();
     if (stays && announced(view, *pod)) record(view, outcome, *pod, "Cancelling deletion", kCancelled);
@@ -175,14 +194,16 @@ void TaintEvictionReconciler::add_if_concerned(const View& view, const api::Pod&
     if (verdict->rules.contains(rule->metadata.uid)) out.add_after(rule_key(*rule), delay);
 }
 
-void TaintEvictionReconciler::on_pod(const View& view, const api::Pod*, const api::Pod* after,
+void TaintEvictionReconciler::on_pod(const View& view, const api::Pod* before, const api::Pod* after,
                                      EnqueueRequests& out) const {
+  reaches_.changed(after ? *after : *before);
   if (after) add_if_concerned(view, *after, out);
 }
 
 // A rule that was created, deleted, or changed in what it selects or does; or whose status starts waiting evictions.
 void TaintEvictionReconciler::on_taint_rule(const View& view, const api::DeviceTaintRule* before,
                                             const api::DeviceTaintRule* after, EnqueueRequests& out) const {
+  if (before && (!after || before->metadata.uid != after->metadata.uid)) reaches_.forget(*before);
   if (after && options_.evicts) out.add(rule_key(*after));
   const uint64_t guard = options_.max_evictions_per_rule;
   const bool same_rule = before && after && before->metadata.generation == after->metadata.generation &&
@@ -209,6 +230,7 @@ void TaintEvictionReconciler::add_pods_of(const View& view, const api::ResourceC
 
 void TaintEvictionReconciler::on_claim(const View& view, const api::ResourceClaim* before,
                                        const api::ResourceClaim* after, EnqueueRequests& out) const {
+  reaches_.changed(view, after ? *after : *before);
   add_pods_of(view, after ? *after : *before, out);
 }
 

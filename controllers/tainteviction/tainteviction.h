@@ -2,11 +2,12 @@
 // tolerationSeconds where they tolerate it for a while. As kube-controller-manager's device-taint-eviction-controller
 // (KEP-5055): taints of ResourceSlices and DeviceTaintRules, the same conditions, events and metrics.
 //
-// Keys are pods, and rules whose status must be written (rules.h). Nothing is remembered: every reconcile derives the
-// deadline from taint, allocation and pod (verdict.h). The reconciler reads an inventory that others keep up to date;
-// one thread owns both.
+// Keys are pods, and rules whose status must be written (rules.h). Every reconcile derives the deadline from taint,
+// allocation and pod (verdict.h); only how many pods each rule evicts is kept, and follows the events (reaches.h). The
+// reconciler reads an inventory that others keep up to date; one thread owns both.
 #pragma once
 
+#include "controllers/tainteviction/reaches.h"
 #include "controllers/tainteviction/verdict.h"
 #include "pkg/inventory/inventory.h"
 #include "pkg/reconcile/reconciler.h"
@@ -35,6 +36,7 @@ class TaintEvictionReconciler : public reconcile::Reconciler {
   std::string_view name() const override { return "tainteviction"; }
   reconcile::Outcome reconcile(const reconcile::View& view, const reconcile::Key& key) const override;
   reconcile::Pace pace() const override { return options_.pace; }
+  void events_end() const override { reaches_.forget_all(); }
 
   void on_pod(const reconcile::View& view, const api::Pod* before, const api::Pod* after,
               reconcile::EnqueueRequests& out) const override;
@@ -48,8 +50,9 @@ class TaintEvictionReconciler : public reconcile::Reconciler {
  private:
   reconcile::Outcome reconcile_pod(const reconcile::View& view, const api::Pod& pod) const;
   reconcile::Outcome reconcile_rule(const reconcile::View& view, const api::DeviceTaintRule& rule) const;
-  // Rules that wait for approval do not count.
-  RuleReading reading(const reconcile::View& view) const;
+  // Rules that wait for approval do not count. `counting` becomes true when the reach of one is still being counted: it
+  // does not count either.
+  RuleReading reading(const reconcile::View& view, bool& counting) const;
   // Adds the pod if it has a deadline, or had one that was announced, and the rules that evict it: their numbers
   // change.
   void add_if_concerned(const reconcile::View& view, const api::Pod& pod, reconcile::EnqueueRequests& out) const;
@@ -58,6 +61,7 @@ class TaintEvictionReconciler : public reconcile::Reconciler {
   Options options_;
   const inventory::Inventory& inventory_;
   mutable reconcile::SliceChanges slices_;  // only recognises changes
+  mutable Reaches reaches_;                 // follows the events
 };
 
 }  // namespace dra::tainteviction

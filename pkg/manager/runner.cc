@@ -76,6 +76,7 @@ void Runner::stop() {
   for (const auto& controller : controllers_) {
     controller->queue->clear();
     controller->parked.clear();
+    controller->reconciler->events_end();
   }
   for (const auto& retry : outages_.drain()) retry();
   pump_.rest();
