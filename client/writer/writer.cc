@@ -67,6 +67,8 @@ Handle Writer::send(const WriteRequest& write, RestClient::Done done) {
       return client_.remove(write.object, write.deletion, std::move(done), write.timeout);
     case WriteVerb::kApply:
       return client_.patch(write.object, PatchType::kApply, write.body, options, std::move(done), write.timeout);
+    case WriteVerb::kJsonPatch:
+      return client_.patch(write.object, PatchType::kJson, write.body, options, std::move(done), write.timeout);
     case WriteVerb::kMergePatch:
       break;
   }

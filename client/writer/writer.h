@@ -21,7 +21,7 @@
 
 namespace dra::client {
 
-enum class WriteVerb { kCreate, kMergePatch, kApply, kDelete };
+enum class WriteVerb { kCreate, kMergePatch, kJsonPatch, kApply, kDelete };
 
 struct WriteRequest {
   WriteVerb verb = WriteVerb::kMergePatch;

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "pkg/api/claim_bounds.h"
 #include "pkg/base/strings.h"
 
 namespace dra::allocator {
@@ -93,12 +94,18 @@ class Planner {
       what = std::to_string(kMaxPlanAlternatives) + " requests and subrequests";
     else if (plan_.bytes > kMaxPlanBytes)
       what = std::to_string(kMaxPlanBytes >> 20) + " MiB of requests";
-    else if (at_.selector_bytes > kMaxPlanSelectorBytes)
+    else if (at_.selector_bytes > kMaxPlanSelectorBytes || dropped_selectors())
       what = std::to_string(kMaxPlanSelectorBytes >> 10) + " KiB of selectors";
     if (what.empty()) return false;
     if (plan_.claims.size() > 1) current_claim_.reset();
     refuse(false, "has more than " + what + " in the claims to allocate together; use fewer or shorter ones");
     return true;
+  }
+
+  // The claim's selectors were not kept (api/claim_bounds.h).
+  bool dropped_selectors() const {
+    static_assert(api::kMaxClaimSelectorBytes >= kMaxPlanSelectorBytes);
+    return plan_.claims[at_.claim]->spec.selector_bytes_dropped > 0;
   }
 
   static uint64_t least_devices(const PlanRequest& request) {

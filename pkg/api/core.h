@@ -186,7 +186,10 @@ struct Pod {
   PodAffinity pod_affinity;
   PodAffinity pod_anti_affinity;
   std::vector<TopologySpreadConstraint> topology_spread;
-  size_t scheduling_parts_dropped = 0;  // pod_bounds.h: above the limit, so no rules are kept
+  // Not 0: above a limit of pod_bounds.h, so no rules, no labels, or no details of containers and volumes are kept.
+  size_t scheduling_parts_dropped = 0;
+  size_t labels_dropped = 0;  // their number
+  size_t bytes_dropped = 0;
   std::vector<PodVolume> volumes;
   std::vector<Toleration> tolerations;
   std::vector<std::string> scheduling_gates;

@@ -1,4 +1,5 @@
 // decode<T>() for ResourceClaim, ResourceClaimTemplate and what a claim holds.
+#include "pkg/api/claim_bounds.h"
 #include "pkg/api/decode_entry.h"
 #include "pkg/api/decode_resource_parts.h"
 
@@ -151,16 +152,19 @@ bool read(const WireValue& v, AllocationResult& out, Trouble& t) {
 }
 
 bool read(const WireValue& v, ResourceClaimStatus& out, Trouble& t) {
-  return expect_object(v, t) && field(v, "allocation", out.allocation, t) &&
-         field_with(v, "reservedFor", t,
+  if (!expect_object(v, t) || !field(v, "allocation", out.allocation, t)) return false;
+  if (out.allocation) drop_beyond_bounds(*out.allocation);
+  return field_with(v, "reservedFor", t,
                     [&](const WireValue& list) { return read_list(list, out.reserved_for, t, read_consumer); }) &&
          field_with(v, "devices", t,
                     [&](const WireValue& list) { return read_list(list, out.devices, t, read_device_status); });
 }
 
 bool read(const WireValue& v, ResourceClaim& out, Trouble& t) {
-  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
-         field(v, "spec", out.spec, t) && field(v, "status", out.status, t);
+  const bool readable = expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
+                        field(v, "spec", out.spec, t) && field(v, "status", out.status, t);
+  drop_beyond_bounds(out.spec);
+  return readable;
 }
 
 bool read(const WireValue& v, ResourceClaimTemplate& out, Trouble& t) {
@@ -173,7 +177,9 @@ bool read(const WireValue& v, ResourceClaimTemplate& out, Trouble& t) {
                           }) &&
                   field_with(s, "spec", t, [&](const WireValue& spec) {
                     out.spec_json = spec.raw();
-                    return read(spec, out.spec, t);
+                    const bool readable = read(spec, out.spec, t);
+                    drop_beyond_bounds(out.spec);  // the text has it
+                    return readable;
                   });
          });
 }

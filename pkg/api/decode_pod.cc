@@ -4,6 +4,7 @@
 
 #include "pkg/api/decode_entry.h"
 #include "pkg/api/pod_bounds.h"
+#include "pkg/api/release.h"
 #include "pkg/base/strings.h"
 #include "pkg/base/utf8.h"
 
@@ -38,11 +39,18 @@ bool read_host_ports(const WireValue& list, std::vector<HostPort>& out, Trouble&
   });
 }
 
+void cut_image(std::string& image) {
+  if (image.size() <= kMaxImageText) return;
+  image.resize(kMaxImageText);
+  image.shrink_to_fit();
+}
+
 }  // namespace
 
 bool read(const WireValue& v, Container& out, Trouble& t) {
-  return expect_object(v, t) && field(v, "name", out.name, t) && field(v, "image", out.image, t) &&
-         section(v, "resources", t,
+  if (!expect_object(v, t) || !field(v, "name", out.name, t) || !field(v, "image", out.image, t)) return false;
+  cut_image(out.image);
+  return section(v, "resources", t,
                  [&](const WireValue& r) {
                    return quantities(r, "requests", out.requests, t) && quantities(r, "limits", out.limits, t) &&
                           field_with(r, "claims", t, [&](const WireValue& list) {
@@ -128,6 +136,11 @@ bool read_inline_disk(const WireValue& v, PodVolume& out, Trouble& t) {
 }
 
 bool read_volume(const WireValue& v, PodVolume& out, Trouble& t) {
+  const auto read_image = [&](const WireValue& image) {
+    if (!field(image, "reference", out.image, t)) return false;
+    cut_image(out.image);
+    return true;
+  };
   return expect_object(v, t) && field(v, "name", out.name, t) &&
          section(v, "persistentVolumeClaim", t,
                  [&](const WireValue& claim) { return field(claim, "claimName", out.claim_name, t); }) &&
@@ -136,8 +149,7 @@ bool read_volume(const WireValue& v, PodVolume& out, Trouble& t) {
                    out.ephemeral = true;
                    return true;
                  }) &&
-         section(v, "image", t, [&](const WireValue& image) { return field(image, "reference", out.image, t); }) &&
-         read_inline_disk(v, out, t);
+         section(v, "image", t, read_image) && read_inline_disk(v, out, t);
 }
 
 bool read_volumes(const WireValue& list, std::vector<PodVolume>& out, Trouble& t) {
@@ -329,6 +341,7 @@ bool read(const WireValue& v, Pod& out, Trouble& t) {
       expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kKept, t) &&
       section(v, "spec", t, [&](const WireValue& spec) { return read_pod_spec(spec, out, t); }) &&
       section(v, "status", t, [&](const WireValue& status) { return read_pod_status(status, out, t); });
+  release(out.metadata.finalizers);  // nothing here reads a pod's
   drop_beyond_bounds(out);
   return readable;
 }

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <malloc.h>
 
+#include <nlohmann/json.hpp>
+
+#include "pkg/api/claim_bounds.h"
 #include "pkg/api/pod_bounds.h"
 #include "pkg/api/scheduling.h"
 #include "pkg/api/storage.h"
@@ -98,17 +101,96 @@ TEST(Decode, OfAPodWithTooManyRulesOnlyTheirNumberIsKept) {
       "spec": {"nodeSelector": {"a": "b"}, "tolerations": [)" +
                        list + "]}}");
   };
-  const Result<Pod> kept = pod(kMaxSchedulingParts - 1);
+  constexpr size_t kMost = kMaxSchedulingParts / kPartsOfAnEntry - 1;
+  const Result<Pod> kept = pod(kMost);
   ASSERT_TRUE(kept);
-  EXPECT_THAT(kept->tolerations, SizeIs(kMaxSchedulingParts - 1));
+  EXPECT_THAT(kept->tolerations, SizeIs(kMost));
   EXPECT_TRUE(check_bounds(*kept));
-  const Result<Pod> dropped = pod(kMaxSchedulingParts);
+  const Result<Pod> dropped = pod(kMost + 1);
   ASSERT_TRUE(dropped);
   EXPECT_THAT(dropped->tolerations, SizeIs(0));
   EXPECT_THAT(dropped->node_selector, SizeIs(0));
-  EXPECT_EQ(scheduling_parts(*dropped), kMaxSchedulingParts + 1);
+  EXPECT_EQ(scheduling_parts(*dropped), kMaxSchedulingParts + kPartsOfAnEntry);
   ASSERT_FALSE(check_bounds(*dropped));
   EXPECT_THAT(check_bounds(*dropped).error().message(), HasSubstr(R"(pod "ns/p": spec.affinity)"));
+}
+
+// 400 pods with 200 KB of labels each took 172 MiB.
+TEST(Decode, OfAPodWithTooManyLabelsOnlyTheirNumberIsKept) {
+  const auto pod = [](size_t count, size_t bytes) {
+    nlohmann::json labels;
+    for (size_t i = 0; i < count; ++i) labels["l" + std::to_string(i)] = std::string(bytes, 'v');
+    return decode<Pod>(nlohmann::json{{"metadata", {{"name", "p"}, {"labels", labels}}}}.dump());
+  };
+  const Result<Pod> kept = pod(kMaxLabels, 63);
+  ASSERT_TRUE(kept);
+  EXPECT_THAT(kept->metadata.labels, SizeIs(kMaxLabels));
+  EXPECT_TRUE(check_bounds(*kept));
+  for (const auto& [count, bytes] : {std::pair<size_t, size_t>{kMaxLabels + 1, 1}, {10, kMaxLabelBytes / 10}}) {
+    const Result<Pod> dropped = pod(count, bytes);
+    ASSERT_TRUE(dropped);
+    EXPECT_THAT(dropped->metadata.labels, SizeIs(0));
+    EXPECT_EQ(dropped->labels_dropped, count);
+    ASSERT_FALSE(check_bounds(*dropped));
+    EXPECT_THAT(check_bounds(*dropped).error().message(), HasSubstr("metadata.labels has " + std::to_string(count)));
+  }
+}
+
+Pod pod_of(const nlohmann::json& spec, const std::string& phase = "Pending") {
+  const Result<Pod> pod =
+      decode<Pod>(nlohmann::json{{"metadata", {{"name", "p"}}}, {"spec", spec}, {"status", {{"phase", phase}}}}.dump());
+  EXPECT_TRUE(pod) << pod.error().message();
+  return pod ? *pod : Pod{};
+}
+
+// What the lists that a user fills take; each of these pods is 250 KB as JSON.
+TEST(Decode, OfAPodWithLongListsLittleIsKept) {
+  const auto list = [](size_t count, const auto& element) {
+    nlohmann::json out = nlohmann::json::array();
+    for (size_t i = 0; i < count; ++i) out.push_back(element(std::to_string(i)));
+    return out;
+  };
+  nlohmann::json resources;
+  for (int i = 0; i < 10'000; ++i) resources["example.com/" + std::to_string(i)] = "0";
+  const nlohmann::json one_container = {{{"name", "c"}}};
+  const std::vector<nlohmann::json> specs = {
+      {{"containers", list(10'000,
+                           [](const std::string& i) -> nlohmann::json {
+                             return {{"name", "c" + i}};
+                           })}},
+      {{"containers", {{{"name", "c"}, {"resources", {{"requests", resources}}}}}}},
+      {{"containers", one_container},
+       {"volumes", list(5'000,
+                        [](const std::string& i) -> nlohmann::json {
+                          return {{"name", i}, {"persistentVolumeClaim", {{"claimName", i}}}};
+                        })}},
+      {{"containers", one_container},
+       {"resourceClaims", list(5'000,
+                               [](const std::string& i) -> nlohmann::json {
+                                 return {{"name", i}, {"resourceClaimTemplateName", "t"}};
+                               })}},
+      {{"containers", one_container}, {"schedulingGates", list(20'000, [](const std::string& i) -> nlohmann::json {
+                                         return {{"name", i}};
+                                       })}}};
+  for (const nlohmann::json& spec : specs) {
+    for (const bool bound : {false, true}) {
+      nlohmann::json one = spec;
+      if (bound) one["nodeName"] = "n";
+      const Pod pod = pod_of(one);
+      EXPECT_GT(pod.bytes_dropped, kMaxListBytes);
+      EXPECT_LE(pod.containers.size() + pod.init_containers.size(), bound ? 3u : 0u);
+      EXPECT_LE(pod.containers.capacity() + pod.init_containers.capacity(), 4u);
+      EXPECT_LE(pod.volumes.capacity(), kMaxKeptEntries);
+      EXPECT_LE(pod.resource_claims.size(), kMaxKeptEntries);
+      EXPECT_LE(pod.scheduling_gates.capacity(), 2u);
+      for (const Container& container : pod.containers) EXPECT_LE(container.requests.size(), kMaxResourceNames);
+      ASSERT_FALSE(check_bounds(pod));
+      EXPECT_THAT(check_bounds(pod).error().message(), HasSubstr("at most 64 KiB are looked at"));
+    }
+  }
+  EXPECT_EQ(
+      pod_of({{"containers", {{{"name", "c"}, {"image", std::string(250'000, 'x')}}}}}).containers[0].image.size(),
+      kMaxImageText);
 }
 
 TEST(Decode, PodKeepsWhatControllersRead) {
@@ -242,16 +324,57 @@ TEST(Decode, ClaimWithAllocation) {
 }
 
 // Opaque parameters are the drivers' own: kube-apiserver takes whatever encoding/json can skip over.
-ResourceClaim claim_with_parameters(const std::string& parameters) {
-  const std::string claim =
-      R"({"metadata":{"name":"c","resourceVersion":"1"},"spec":{"devices":{"config":[{"opaque":{"driver":"d","parameters":)" +
-      parameters + R"(}}]}}})";
-  Result<ResourceClaim> one = decode<ResourceClaim>(claim);
+ResourceClaimSpec claim_with_parameters(const std::string& parameters) {
+  const std::string spec = R"({"devices":{"config":[{"opaque":{"driver":"d","parameters":)" + parameters + R"(}}]}})";
+  const std::string claim = R"({"metadata":{"name":"c","resourceVersion":"1"},"spec":)" + spec + "}";
+  Result<ResourceClaimSpec> one = decode<ResourceClaimSpec>(spec);  // keeps parameters of any size
   EXPECT_TRUE(one) << to_string(one.error());
   Result<DecodedList<ResourceClaim>> list =
       decode_list<ResourceClaim>(R"({"metadata":{"resourceVersion":"2"},"items":[)" + claim + "," + claim + "]}");
   EXPECT_TRUE(list && list->items.size() == 2);
-  return one ? *one : ResourceClaim{};
+  return one ? *one : ResourceClaimSpec{};
+}
+
+// 200 claims with 317 KB of parameters each took 220 MiB.
+TEST(Decode, OfLargeParametersOnlyThePlaceIsKept) {
+  const auto config = [](size_t bytes) -> nlohmann::json {
+    return {{"opaque", {{"driver", "d"}, {"parameters", {{"x", std::string(bytes, 'y')}}}}}};
+  };
+  const nlohmann::json configs = {config(100), config(3'000), config(3'000), config(100), config(9'900)};
+  const Result<ResourceClaim> claim = decode<ResourceClaim>(nlohmann::json{
+      {"metadata", {{"name", "c"}}},
+      {"spec", {{"devices", {{"config", configs}}}}},
+      {"status",
+       {{"allocation", {{"devices", {{"config", configs}}}}}}}}.dump());
+  ASSERT_TRUE(claim) << claim.error().message();
+  std::vector<int32_t> places;
+  for (const DeviceClaimConfig& one : claim->spec.config) {
+    places.push_back(one.opaque->at_entry);
+    EXPECT_EQ(one.opaque->parameters_json.empty(), one.opaque->at_entry >= 0);
+    EXPECT_EQ(one.opaque->driver, "d");
+    EXPECT_LE(one.opaque->parameters_json.capacity(), 3'100u) << "freed, not only emptied";
+  }
+  EXPECT_THAT(places, ElementsAre(-1, -1, 2, -1, 4));
+  size_t kept = 0;
+  for (const auto& one : claim->status.allocation->config) kept += one.opaque->parameters_json.capacity();
+  EXPECT_LE(kept, kMaxKeptParameters + 256);
+}
+
+TEST(Decode, OfAClaimWithTooLongSelectorsOnlyTheirSizeIsKept) {
+  const auto claim = [](size_t selectors) {
+    nlohmann::json list;
+    for (size_t i = 0; i < selectors; ++i) list.push_back({{"cel", {{"expression", std::string(1024, 'x')}}}});
+    return decode<ResourceClaim>(
+        nlohmann::json{{"metadata", {{"name", "c"}}},
+                       {"spec", {{"devices", {{"requests", {{{"name", "r"}, {"exactly", {{"selectors", list}}}}}}}}}}}
+            .dump());
+  };
+  const Result<ResourceClaim> kept = claim(kMaxClaimSelectorBytes / 1024),
+                              dropped = claim(kMaxClaimSelectorBytes / 1024 + 1);
+  ASSERT_TRUE(kept && dropped);
+  EXPECT_THAT(kept->spec.requests[0].exactly->selectors[0], SizeIs(1024));
+  EXPECT_LE(dropped->spec.requests[0].exactly->selectors[0].capacity(), 64u);
+  EXPECT_EQ(dropped->spec.selector_bytes_dropped, kMaxClaimSelectorBytes + 1024);
 }
 
 TEST(Decode, ParametersMayBeNestedAsDeepAsAnApiServerAllows) {
@@ -260,9 +383,9 @@ TEST(Decode, ParametersMayBeNestedAsDeepAsAnApiServerAllows) {
     for (size_t i = 0; i < depth; ++i) parameters += i % 2 == 0 ? "[" : "{\"k\":";
     parameters += "1";
     for (size_t i = depth; i-- > 0;) parameters += i % 2 == 0 ? "]" : "}";
-    const ResourceClaim claim = claim_with_parameters(parameters);
-    ASSERT_THAT(claim.spec.config, SizeIs(1));
-    EXPECT_EQ(claim.spec.config[0].opaque->parameters_json, parameters);
+    const ResourceClaimSpec spec = claim_with_parameters(parameters);
+    ASSERT_THAT(spec.config, SizeIs(1));
+    EXPECT_EQ(spec.config[0].opaque->parameters_json, parameters);
   }
   // Nesting deeper than any server can store is refused, without a stack as deep as the text.
   EXPECT_FALSE(decode<ResourceClaim>(R"({"spec":)" + std::string(1'000'000, '[')));
@@ -270,13 +393,12 @@ TEST(Decode, ParametersMayBeNestedAsDeepAsAnApiServerAllows) {
 
 TEST(Decode, ParametersMayHoldWhatNoParserOfValuesReads) {
   const std::string numbers = R"({"a":123456789012345678901234567890,"b":[-1e999,1,"x"],"c":99999999999999999999})";
-  EXPECT_EQ(claim_with_parameters(numbers).spec.config[0].opaque->parameters_json, numbers);
-  EXPECT_EQ(claim_with_parameters("\"a\xff\xc3\xa4\x80z\"").spec.config[0].opaque->parameters_json,
+  EXPECT_EQ(claim_with_parameters(numbers).config[0].opaque->parameters_json, numbers);
+  EXPECT_EQ(claim_with_parameters("\"a\xff\xc3\xa4\x80z\"").config[0].opaque->parameters_json,
             "\"a\xEF\xBF\xBD\xC3\xA4\xEF\xBF\xBDz\"");
-  EXPECT_EQ(claim_with_parameters(R"(["\ud800","\\ud800","\ud83d\ude00","\udc00\ud800"])")
-                .spec.config[0]
-                .opaque->parameters_json,
-            "[\"\xEF\xBF\xBD\",\"\\\\ud800\",\"\xF0\x9F\x98\x80\",\"\xEF\xBF\xBD\xEF\xBF\xBD\"]");
+  EXPECT_EQ(
+      claim_with_parameters(R"(["\ud800","\\ud800","\ud83d\ude00","\udc00\ud800"])").config[0].opaque->parameters_json,
+      "[\"\xEF\xBF\xBD\",\"\\\\ud800\",\"\xF0\x9F\x98\x80\",\"\xEF\xBF\xBD\xEF\xBF\xBD\"]");
   // Broken JSON stays broken.
   for (const char* bad : {"01234567890123456789012345", "1.e999", "--5", "\"\\u12\"", "\"\\ud8", "\xff", "1e999 2"})
     EXPECT_FALSE(decode<ResourceClaim>(std::string(R"({"metadata":{"name":"c"},"x":)") + bad + "}")) << bad;

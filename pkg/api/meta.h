@@ -66,7 +66,9 @@ struct ObjectMeta {
   bool operator==(const ObjectMeta&) const = default;
 };
 
-// metav1.Condition and the older condition types, as far as they are the same.
+// metav1.Condition and the older condition types, as far as they are the same. A decoded message is cut at
+// kMaxConditionText bytes; ours are shorter.
+inline constexpr size_t kMaxConditionText = 2048;
 struct Condition {
   std::string type;
   std::string status;  // "True", "False", "Unknown"

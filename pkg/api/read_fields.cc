@@ -6,6 +6,7 @@
 #include "pkg/api/resource.h"
 #include "pkg/api/storage.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/utf8.h"
 
 namespace dra::api::detail {
 namespace {
@@ -173,6 +174,15 @@ bool read_annotations_in_use(const WireValue& v, StringMap& out, Trouble& t) {
   });
 }
 
+// Of the owners only the controller is kept.
+bool read_controller(const WireValue& v, std::vector<OwnerReference>& out, Trouble& t) {
+  if (!read_list(v, out, t, read_owner)) return false;
+  std::erase_if(out, [](const OwnerReference& owner) { return !owner.controller; });
+  if (out.size() > 1) out.resize(1);  // a server admits one
+  out.shrink_to_fit();
+  return true;
+}
+
 bool read_managers_in_use(const WireValue& v, std::vector<ManagedFieldsEntry>& out, Trouble& t) {
   if (v.kind() != WireValue::Kind::kArray) return t.wrong_type(v, "an array");
   size_t at = 0, own = 0, others = 0;
@@ -202,7 +212,7 @@ bool read_metadata_in_use(const WireValue& object, ObjectMeta& out, Labels label
                       [&](const WireValue& map) { return read_annotations_in_use(map, out.annotations, t); }) &&
            field(v, "finalizers", out.finalizers, t) &&
            field_with(v, "ownerReferences", t,
-                      [&](const WireValue& list) { return read_list(list, out.owner_references, t, read_owner); }) &&
+                      [&](const WireValue& list) { return read_controller(list, out.owner_references, t); }) &&
            field_with(v, "managedFields", t,
                       [&](const WireValue& list) { return read_managers_in_use(list, out.managed_fields, t); });
   });
@@ -222,10 +232,12 @@ bool read(const WireValue& v, ObjectMeta& out, Trouble& t) {
 }
 
 bool read(const WireValue& v, Condition& out, Trouble& t) {
-  return expect_object(v, t) && field(v, "type", out.type, t) && field(v, "status", out.status, t) &&
-         field(v, "reason", out.reason, t) && field(v, "message", out.message, t) &&
-         field(v, "lastTransitionTime", out.last_transition_time, t) &&
-         field(v, "observedGeneration", out.observed_generation, t);
+  const bool readable = expect_object(v, t) && field(v, "type", out.type, t) && field(v, "status", out.status, t) &&
+                        field(v, "reason", out.reason, t) && field(v, "message", out.message, t) &&
+                        field(v, "lastTransitionTime", out.last_transition_time, t) &&
+                        field(v, "observedGeneration", out.observed_generation, t);
+  if (out.message.size() > kMaxConditionText) out.message = std::string(utf8_prefix(out.message, kMaxConditionText));
+  return readable;
 }
 
 bool read(const WireValue& v, LabelSelector& out, Trouble& t) {

@@ -115,7 +115,7 @@ bool section(const WireValue& object, std::string_view name, Trouble& trouble, F
 
 // metadata of the kinds that stores keep, reduced to what this project reads, because anybody who may write an object
 // may fill the rest. Drops generateName; unused annotations and overlong values of used ones; managedFields beyond 16
-// entries of other managers and 64 of ours; and labels, unless they are wanted.
+// entries of other managers and 64 of ours; owners that are not the controller; and labels, unless they are wanted.
 enum class Labels : uint8_t { kDropped, kKept };
 bool read_metadata_in_use(const WireValue& object, ObjectMeta& out, Labels labels, Trouble& trouble);
 // The map of quantities `name`, if present.

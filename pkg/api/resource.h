@@ -4,8 +4,8 @@
 // Field names follow the API type (k8s.io/api/resource/v1) in snake_case. A std::optional is a pointer field of the API
 // type whose absence differs in meaning from its zero value. Quantities are the text of the wire ("80Gi"), because a
 // bad one must reach the inventory, which reports why the pool is unusable; parse them with Quantity
-// (pkg/api/quantity.h). Opaque parameters are raw JSON text. Lists keep their order. v1beta1 and v1beta2 objects are
-// read as v1 (decode.h converts them).
+// (pkg/api/quantity.h). Opaque parameters are raw JSON text; large ones of claims are not kept. Lists keep their order.
+// v1beta1 and v1beta2 objects are read as v1 (decode.h converts them).
 #pragma once
 
 #include <cstdint>
@@ -129,6 +129,9 @@ struct ResourceSlice {
 struct OpaqueConfig {
   std::string driver;
   std::string parameters_json;
+  // Of a claim that was decoded: the parameters are too large to keep (claim_bounds.h), and are those of this entry of
+  // spec.devices.config on the server. -1: `parameters_json` has them.
+  int32_t at_entry = -1;
   bool operator==(const OpaqueConfig&) const = default;
 };
 
@@ -185,6 +188,7 @@ struct ResourceClaimSpec {
   std::vector<DeviceRequest> requests;
   std::vector<DeviceConstraint> constraints;
   std::vector<DeviceClaimConfig> config;
+  size_t selector_bytes_dropped = 0;  // claim_bounds.h: above the limit, so every selector is empty
   bool operator==(const ResourceClaimSpec&) const = default;
 };
 

@@ -25,6 +25,8 @@ WriteVerb verb_of(Verb verb) {
       return WriteVerb::kApply;
     case Verb::kDelete:
       return WriteVerb::kDelete;
+    case Verb::kJsonPatch:
+      return WriteVerb::kJsonPatch;
     case Verb::kMergePatch:
       break;
   }

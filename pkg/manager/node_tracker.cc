@@ -416,8 +416,8 @@ uint32_t NodeTracker::times_avoided(const std::string& uid) const {
 }
 
 std::string NodeTracker::shape(const api::Pod& pod) const {
-  // A pod with too many parts is refused by itself, and its text would take long.
-  if (api::scheduling_parts(pod) > api::kMaxSchedulingParts) return "";
+  // A pod beyond a bound is refused by itself, and its text would take long.
+  if (!api::check_bounds(pod)) return "";
   return avoided_by(pod).empty() ? allocation::node_shape(pod) : "";
 }
 

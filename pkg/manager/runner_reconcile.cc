@@ -45,7 +45,7 @@ bool is_lost_race(const Error& error) {
 
 // "patch ResourceClaim/status": names the request by what it asks of the server, without the object.
 std::string what_of(const Write& write) {
-  static constexpr std::string_view kVerbs[] = {"create", "patch", "apply", "delete"};
+  static constexpr std::string_view kVerbs[] = {"create", "patch", "patch", "apply", "delete"};  // of Verb
   std::string what(kVerbs[static_cast<size_t>(write.verb)]);
   what += " " + std::string(reconcile::kind_name(write.object.kind));
   return write.subresource.empty() ? what : what + "/" + write.subresource;

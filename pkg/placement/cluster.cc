@@ -199,7 +199,8 @@ void Cluster::set_pod(const api::Pod& pod, std::string_view node, bool assumed) 
   placed.ns = pod.metadata.ns;
   placed.name = pod.metadata.name;
   placed.charge = bound_charge(pod);
-  placed.labels = counts_.acquire(pod.metadata.ns, pod.metadata.labels);
+  placed.labels = pod.labels_dropped > 0 ? counts_.acquire_unknown(pod.metadata.ns)
+                                         : counts_.acquire(pod.metadata.ns, pod.metadata.labels);
   placed.terms = terms_.acquire(pod);
   placed.volumes = pod.volumes;
   auto [entry, added] = pods_.try_emplace(pod.metadata.uid);

@@ -126,6 +126,7 @@ class Cluster {
   // Caches: valid until begin_decision().
   const LabelColumn& column(const std::string& key) const { return columns_.column(key); }
   const PodCounts::PerNode& matching(const PodQuery& query) const { return counts_.matching(query); }
+  PodCounts::PerNode unknown(const PodQuery& query) const { return counts_.unknown(query); }
   void begin_decision() const;
   // How many distinct sets of pod labels the namespaces have: what a first matching() compares.
   size_t label_sets_in(const NamespaceSet& namespaces) const { return counts_.sets_in(namespaces); }

@@ -61,6 +61,8 @@ void run(Attempt& attempt) {
   if (attempt.stopped()) return;
   prefilter_node_affinity(attempt);
   if (attempt.stopped()) return;
+  prefilter_topology_spread(attempt);
+  if (attempt.stopped()) return;
   const bool storage = attempt.options.volumes == Volumes::kChecked && !attempt.pod().volumes.empty();
   if (!storage) {
     run_filters(attempt);

@@ -100,13 +100,14 @@ TEST(Decision, TermsOfPodAffinityAreBounded) {
   pod.pod_affinity.preferred.resize(257);
   const Result<PodNeeds> needs = PodNeeds::of(pod);
   ASSERT_FALSE(needs);
-  EXPECT_THAT(needs.error().message(), HasSubstr("one of pod affinity or spread counts 16"));
+  EXPECT_THAT(needs.error().message(), HasSubstr("one of pod affinity or spread 16"));
 }
 
 // 100 pods with 2,000 terms each made each decision over 2,000 nodes take 0.3 s, and every other pod wait for seconds.
 TEST(Decision, NodeTermsValuesAndTolerationsAreBoundedTogether) {
   api::Pod pod = pod_of("{}");
-  api::NodeSelectorRequirement in{"key", "In", std::vector<std::string>(api::kMaxSchedulingParts - 3, "value")};
+  api::NodeSelectorRequirement in{
+      "key", "In", std::vector<std::string>(api::kMaxSchedulingParts - 3 * api::kPartsOfAnEntry, "value")};
   pod.node_affinity = api::NodeAffinity{api::NodeSelector{{api::NodeSelectorTerm{{in}, {}}}}, {}};
   pod.tolerations.resize(1);
   EXPECT_EQ(api::scheduling_parts(pod), api::kMaxSchedulingParts);
@@ -114,7 +115,7 @@ TEST(Decision, NodeTermsValuesAndTolerationsAreBoundedTogether) {
   pod.tolerations.resize(2);
   const Result<PodNeeds> needs = PodNeeds::of(pod);
   ASSERT_FALSE(needs);
-  EXPECT_THAT(needs.error().message(), HasSubstr("have 4097 terms, values and tolerations"));
+  EXPECT_THAT(needs.error().message(), HasSubstr("have 4100 parts"));
   pod.node_affinity->preferred.resize(10'000);
   EXPECT_FALSE(PodNeeds::of(pod));
 }
@@ -174,6 +175,52 @@ TEST(Decision, QueriesOfManyPodsWithManyTermsTakeBoundedMemory) {
   for (uint64_t i = 0; i <= PodCounts::kIdleDecisions; ++i) decision_of(cluster, pod_of("{}"));
   EXPECT_EQ(cluster.kept_queries(), 0u);
   EXPECT_EQ(cluster.bytes_of_queries(), 0u);
+}
+
+// The labels of a pod with more than api::kMaxLabels are not kept, so whether it matches is unknown.
+TEST(Decision, PodsWithUnknownLabelsAreNoReasonToBreakARule) {
+  Cluster cluster;
+  cluster.set_node(node_of("n", {{"host", "n"}}));
+  cluster.set_node(node_of("o", {{"host", "o"}}));
+  const auto with = [](const std::string& rules) { return pod_of(rules, R"({"app": "a"})"); };
+  const std::string term = R"([{"topologyKey": "host", "labelSelector": {"matchLabels": {"app": "a"}}}])";
+  const api::Pod apart =
+      with(R"({"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": )" + term + "}}}");
+  const api::Pod together =
+      with(R"({"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": )" + term + "}}}");
+  const api::Pod spread = with(R"({"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "host",
+    "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchLabels": {"app": "a"}}}]})");
+  const api::Pod plain = pod_of("{}");
+  api::Pod unknown = pod_of("{}", "{}", "u");
+  for (int i = 0; i <= static_cast<int>(api::kMaxLabels); ++i) unknown.metadata.labels["l" + std::to_string(i)] = "";
+  api::drop_beyond_bounds(unknown);
+  ASSERT_GT(unknown.labels_dropped, 0u);
+  EXPECT_FALSE(PodNeeds::of(unknown)) << "such a pod is refused itself";
+  const auto all_go_on = [&] {
+    for (const api::Pod* pod : {&apart, &together, &spread, &plain})
+      if (order(cluster, *pod) != std::vector<std::string>{"n", "o"}) return false;
+    return true;
+  };
+  EXPECT_TRUE(all_go_on());
+
+  cluster.set_pod(unknown, "n", false);
+  EXPECT_THAT(order(cluster, apart), ElementsAre("o")) << "as if it matched";
+  EXPECT_THAT(order(cluster, together), IsEmpty()) << "neither next to it nor as the first";
+  EXPECT_EQ(order(cluster, plain).size(), 2u);
+  const Decision undecided = decision_of(cluster, spread);
+  EXPECT_THAT(undecided.nodes, IsEmpty());
+  EXPECT_THAT(undecided.summary(), HasSubstr("1 pod(s) of the namespace have more labels than are looked at (128"));
+  EXPECT_TRUE(undecided.depends_on_capacity()) << "it is decided again when pods leave";
+  cluster.set_pod(pod_of("{}", R"({"app": "a"})", "q"), "n", false);
+  EXPECT_THAT(order(cluster, together), ElementsAre("n")) << "next to one that certainly matches";
+  cluster.remove_pod("q");
+
+  api::Pod elsewhere = apart;
+  elsewhere.metadata.ns = "elsewhere";
+  EXPECT_EQ(order(cluster, elsewhere).size(), 2u);
+  cluster.remove_pod("u");
+  EXPECT_TRUE(all_go_on());
+  EXPECT_EQ(cluster.kept_label_sets(), 0u);
 }
 
 TEST(Decision, NodesThatAreNotNamedAreCounted) {

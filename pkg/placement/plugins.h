@@ -61,6 +61,7 @@ class VolumeZone {
   std::vector<Topology> topologies_;
 };
 
+void prefilter_topology_spread(Attempt& attempt);
 void filter_topology_spread(Attempt& attempt);
 void filter_inter_pod_affinity(Attempt& attempt);
 

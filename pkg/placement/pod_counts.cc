@@ -14,6 +14,8 @@ constexpr size_t kBytesPerQuery = 768;
 constexpr size_t kBytesPerPart = 256;
 constexpr size_t kBytesPerNamespace = 64;
 constexpr size_t kAskedSlots = 4096;
+// Not the text of any label set.
+constexpr const char* kUnknownLabels = "\x1f";
 
 std::string label_set_text(const std::string& ns, const api::StringMap& labels) {
   std::string out = ns;
@@ -113,7 +115,14 @@ void PodCounts::try_bucket(const std::string& anchor, SetId id) {
 }
 
 PodCounts::SetId PodCounts::acquire(const std::string& ns, const api::StringMap& labels) {
-  std::string text = label_set_text(ns, labels);
+  return acquire(label_set_text(ns, labels), ns, &labels);
+}
+
+PodCounts::SetId PodCounts::acquire_unknown(const std::string& ns) {
+  return acquire(ns + kUnknownLabels, ns, nullptr);
+}
+
+PodCounts::SetId PodCounts::acquire(std::string text, const std::string& ns, const api::StringMap* labels) {
   if (const auto known = by_text_.find(text); known != by_text_.end()) {
     ++sets_[known->second].users;
     return known->second;
@@ -127,11 +136,15 @@ PodCounts::SetId PodCounts::acquire(const std::string& ns, const api::StringMap&
     free_.pop_back();
   }
   LabelSet& set = sets_[id];
-  set = {std::move(text), ns, labels, 1, {}, {}};
+  set = {std::move(text), ns, labels ? *labels : api::StringMap(), labels == nullptr, 1, {}, {}};
   by_text_.emplace(set.text, id);
+  if (set.unknown) {
+    unknown_.emplace(ns, id);
+    return id;
+  }
   by_namespace_[ns].insert(id);
   try_bucket("", id);
-  for (const auto& [key, value] : labels) try_bucket(anchor_text(key, value), id);
+  for (const auto& [key, value] : set.labels) try_bucket(anchor_text(key, value), id);
   return id;
 }
 
@@ -140,11 +153,27 @@ void PodCounts::release(SetId id) {
   if (--set.users > 0) return;
   unlink_set(id);
   by_text_.erase(set.text);
-  const auto of_namespace = by_namespace_.find(set.ns);
-  of_namespace->second.erase(id);
-  if (of_namespace->second.empty()) by_namespace_.erase(of_namespace);
+  if (set.unknown) {
+    unknown_.erase(set.ns);
+  } else {
+    const auto of_namespace = by_namespace_.find(set.ns);
+    of_namespace->second.erase(id);
+    if (of_namespace->second.empty()) by_namespace_.erase(of_namespace);
+  }
   set = {};
   free_.push_back(id);
+}
+
+PodCounts::PerNode PodCounts::unknown(const PodQuery& query) const {
+  PerNode out;
+  for (const auto& [ns, id] : unknown_) {
+    if (!std::all_of(query.parts.begin(), query.parts.end(), [&ns = ns](const PodQuery::Part& part) {
+          return part.namespaces.contains(ns) && !part.selector.matches_nothing();
+        }))
+      continue;
+    for (const auto& [node, count] : sets_[id].pods) change(out, node, count.running, count.terminating);
+  }
+  return out;
 }
 
 void PodCounts::add(SetId id, NodeIndex node, bool terminating, int32_t sign) {

@@ -7,7 +7,8 @@
 // A query is first answered from all label sets of its namespaces and kept up to date from then on: a pod then costs
 // only the queries that it matches. All queries together take at most kMaxBytes, whatever pods ask: those not used for
 // longest are forgotten, and when half of the bytes are taken a query is kept only if it is asked again, so that
-// selectors used once do not displace others. Not thread-safe.
+// selectors used once do not displace others. Pods whose labels are not kept (api/pod_bounds.h) match no query;
+// unknown() has them. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -54,11 +55,15 @@ class PodCounts {
 
   // Each acquire() needs one release(); remove all pods of the set before the last one.
   SetId acquire(const std::string& ns, const api::StringMap& labels);
+  // For a pod whose labels are unknown.
+  SetId acquire_unknown(const std::string& ns);
   void release(SetId set);
   void add(SetId set, NodeIndex node, bool terminating, int32_t change);
 
   // Valid until the next call of any function that is not const.
   const PerNode& matching(const PodQuery& query);
+  // The pods that the query might count, because their labels are unknown. Each may match or not.
+  PerNode unknown(const PodQuery& query) const;
   // Once per decision: forgets the queries that are too many, too large or idle.
   void trim();
 
@@ -83,6 +88,7 @@ class PodCounts {
     std::string text;
     std::string ns;
     api::StringMap labels;
+    bool unknown = false;
     uint32_t users = 0;
     PerNode pods;
     std::vector<Link> queries;
@@ -97,6 +103,7 @@ class PodCounts {
     std::list<QueryId>::iterator age;
   };
 
+  SetId acquire(std::string text, const std::string& ns, const api::StringMap* labels);
   static void change(PerNode& pods, NodeIndex node, int32_t running, int32_t terminating);
   template <class F>
   void each_set_in(const NamespaceSet& namespaces, F&& f) const;
@@ -114,6 +121,7 @@ class PodCounts {
   std::vector<SetId> free_;
   std::unordered_map<std::string, SetId> by_text_;
   std::unordered_map<std::string, std::unordered_set<SetId>> by_namespace_;
+  std::unordered_map<std::string, SetId> unknown_;  // by namespace; these sets are not in by_namespace_
   std::deque<Query> queries_;
   std::vector<QueryId> free_queries_;
   std::list<QueryId> by_age_;  // the most recently used first

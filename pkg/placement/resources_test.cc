@@ -140,5 +140,40 @@ TEST(Ports, ConflictByPortProtocolAndAddress) {
   EXPECT_THAT(charge.ports, ElementsAre(api::HostPort{80, "TCP", "0.0.0.0"}, api::HostPort{82, "UDP", "0.0.0.0"}));
 }
 
+// Containers of a pod with very many are merged when it is decoded (api/pod_bounds.h).
+TEST(BoundCharge, MergedContainersTakeTheSameOfTheNode) {
+  const auto container = [](int i, const char* cpu, const std::string& more) {
+    return R"({"name": "c)" + std::to_string(i) + R"(", "ports": [{"hostPort": )" + std::to_string(1 + i % 3) +
+           R"(}], "resources": {"requests": {"cpu": ")" + cpu + R"(", "example.com/)" + std::to_string(i % 5) +
+           R"(": "1", "example.com/none": "0"}})" + more + "}";
+  };
+  const auto pod = [&](int from, int to) {
+    std::string main, init;
+    for (int i = from; i < to; ++i) {
+      const std::string comma = i == from ? "" : ",";
+      main += comma + container(i, "1m", "");
+      const bool sidecar = i % 3 == 0;
+      init += comma + container(i, sidecar ? "3500u" : "900", sidecar ? R"(, "restartPolicy": "Always")" : "");
+    }
+    return pod_with(R"({"nodeName": "n", "overhead": {"cpu": "7m"}, "containers": [)" + main +
+                    R"(], "initContainers": [)" + init + "]}");
+  };
+  api::Pod whole = pod(0, 0);
+  for (int i = 0; i < 400; i += 20) {
+    const api::Pod part = pod(i, i + 20);
+    ASSERT_EQ(part.bytes_dropped, 0u);
+    whole.containers.insert(whole.containers.end(), part.containers.begin(), part.containers.end());
+    whole.init_containers.insert(whole.init_containers.end(), part.init_containers.begin(), part.init_containers.end());
+  }
+  const api::Pod merged = pod(0, 400);
+  ASSERT_GT(merged.bytes_dropped, 0u);
+  EXPECT_EQ(merged.containers.size() + merged.init_containers.size(), 3u);
+  const Charge one = bound_charge(merged), other = bound_charge(whole);
+  EXPECT_GT(one.cpu, 900'000);
+  EXPECT_EQ(one.cpu, other.cpu);
+  EXPECT_EQ(one.others, other.others);
+  for (const api::HostPort& port : other.ports) EXPECT_THAT(one.ports, ::testing::Contains(port));
+}
+
 }  // namespace
 }  // namespace dra::placement::resources_test

@@ -22,6 +22,7 @@ namespace dra::reconcile {
 enum class Verb {
   kCreate,      // POST of the body; AlreadyExists makes the runner read the object and run the key again
   kMergePatch,  // application/merge-patch+json
+  kJsonPatch,   // application/json-patch+json
   kApply,       // application/apply-patch+yaml, forced, under the field manager
   kDelete,      // the body is empty; uid and resourceVersion become preconditions; "not found" is success
 };

@@ -196,6 +196,33 @@ TEST(Writes, ParametersGoIntoAnAllocationByteForByte) {
   EXPECT_NE(body.find(R"("parameters":null)"), std::string::npos);
 }
 
+// A server copies what was too large to keep; the preconditions are the same as those of a merge patch.
+TEST(Writes, ParametersThatAreNotKeptAreCopiedByTheServer) {
+  api::ResourceClaim claim;
+  claim.metadata = {.name = "c", .uid = "u", .resource_version = "7"};
+  api::AllocationResult allocation;
+  allocation.config = {{"FromClass", {}, api::OpaqueConfig{"d", R"({"n":1.50})"}},
+                       {"FromClaim", {"r"}, api::OpaqueConfig{"d", "", 3}},
+                       {"FromClaim", {}, api::OpaqueConfig{"d", R"({"m":2.50})"}}};
+  const Write write = write_allocation(claim, allocation, {{"", "pods", "p", "pod-uid"}}, "x");
+  EXPECT_EQ(write.verb, Verb::kJsonPatch);
+  EXPECT_EQ(write.resource_version, "7");
+  EXPECT_NE(write.body.find(R"({"n":1.50})"), std::string::npos);
+  const Json operations = Json::parse(write.body);
+  ASSERT_EQ(operations.size(), 5u);
+  EXPECT_EQ(operations[0], Json({{"op", "add"}, {"path", "/metadata/uid"}, {"value", "u"}}));
+  EXPECT_EQ(operations[1], Json({{"op", "add"}, {"path", "/metadata/resourceVersion"}, {"value", "7"}}));
+  EXPECT_EQ(operations[2]["value"]["devices"]["config"][2]["opaque"]["parameters"]["m"], 2.5);
+  EXPECT_EQ(operations[3], Json({{"op", "copy"},
+                                 {"from", "/spec/devices/config/3/opaque/parameters"},
+                                 {"path", "/status/allocation/devices/config/1/opaque/parameters"}}));
+  EXPECT_EQ(operations[4]["path"], "/status/reservedFor");
+  EXPECT_EQ(Json::parse(write_allocation(claim, allocation, {}, "x").body).size(), 4u);
+  claim.status.reserved_for = {{"", "pods", "p", "pod-uid"}};
+  EXPECT_EQ(Json::parse(write_allocation(claim, allocation, {}, "x").body)[4],
+            Json({{"op", "remove"}, {"path", "/status/reservedFor"}}));
+}
+
 TEST(Writes, AGeneratedClaimKeepsWhatTheTemplateSaysAndLeavesTheTemplateAlone) {
   const api::Pod pod = pod_with_entry(std::nullopt, "tpl");
   api::ResourceClaimTemplate from;

@@ -133,20 +133,78 @@ Write write_deallocation(const api::ResourceClaim& claim, std::string purpose) {
       std::move(purpose));
 }
 
-Write write_allocation(const api::ResourceClaim& claim, const api::AllocationResult& allocation,
-                       const std::vector<api::ResourceClaimConsumerReference>& consumers, std::string purpose) {
+namespace {
+
+// The allocation with the place of each parameters_json, which are put in later, in order.
+Json with_places(const api::AllocationResult& allocation, std::vector<const std::string*>& parameters) {
   api::AllocationResult shallow = allocation;
-  std::vector<const std::string*> parameters;
   for (size_t i = 0; i < allocation.config.size(); ++i) {
     if (!allocation.config[i].opaque || allocation.config[i].opaque->parameters_json.empty()) continue;
     parameters.push_back(&allocation.config[i].opaque->parameters_json);
     shallow.config[i].opaque->parameters_json = Json(kRawParameters).dump();
   }
-  Write write =
-      patch_of(claim, "status",
-               {{"metadata", preconditions(claim.metadata)},
-                {"status", {{"allocation", api::to_json(shallow)}, {"reservedFor", consumers_json(consumers)}}}},
-               std::move(purpose));
+  return api::to_json(shallow);
+}
+
+Json operation(const char* op, const std::string& path) {
+  return {{"op", op}, {"path", path}};
+}
+
+Json addition(const std::string& path, Json value) {
+  Json out = operation("add", path);
+  out["value"] = std::move(value);
+  return out;
+}
+
+// The operations by which the API server copies the parameters that were not kept from the claim's spec, byte for byte.
+void add_copies(const api::AllocationResult& allocation, Json& operations) {
+  for (size_t i = 0; i < allocation.config.size(); ++i) {
+    const auto& opaque = allocation.config[i].opaque;
+    if (!opaque || opaque->at_entry < 0) continue;
+    Json copy = operation("copy", "/status/allocation/devices/config/" + std::to_string(i) + "/opaque/parameters");
+    copy["from"] = "/spec/devices/config/" + std::to_string(opaque->at_entry) + "/opaque/parameters";
+    operations.push_back(std::move(copy));
+  }
+}
+
+bool has_copies(const api::AllocationResult& allocation) {
+  return std::any_of(allocation.config.begin(), allocation.config.end(),
+                     [](const auto& config) { return config.opaque && config.opaque->at_entry >= 0; });
+}
+
+// As a JSON patch: a merge patch cannot copy. Additions of uid and resourceVersion are preconditions as in a merge
+// patch.
+Json allocation_operations(const api::ResourceClaim& claim, const api::AllocationResult& allocation, Json value,
+                           Json consumers) {
+  Json out = Json::array({addition("/metadata/uid", claim.metadata.uid),
+                          addition("/metadata/resourceVersion", claim.metadata.resource_version),
+                          addition("/status/allocation", std::move(value))});
+  add_copies(allocation, out);
+  if (!consumers.is_null())
+    out.push_back(addition("/status/reservedFor", std::move(consumers)));
+  else if (!claim.status.reserved_for.empty())
+    out.push_back(operation("remove", "/status/reservedFor"));
+  return out;
+}
+
+}  // namespace
+
+Write write_allocation(const api::ResourceClaim& claim, const api::AllocationResult& allocation,
+                       const std::vector<api::ResourceClaimConsumerReference>& consumers, std::string purpose) {
+  std::vector<const std::string*> parameters;
+  Json value = with_places(allocation, parameters);
+  Write write;
+  if (has_copies(allocation)) {
+    write =
+        patch_of(claim, "status", allocation_operations(claim, allocation, std::move(value), consumers_json(consumers)),
+                 std::move(purpose));
+    write.verb = Verb::kJsonPatch;
+  } else {
+    write = patch_of(claim, "status",
+                     {{"metadata", preconditions(claim.metadata)},
+                      {"status", {{"allocation", std::move(value)}, {"reservedFor", consumers_json(consumers)}}}},
+                     std::move(purpose));
+  }
   write.body = with_parameters(write.body, parameters);
   write.field_manager = kAllocationManager;
   write.assume = allocation;

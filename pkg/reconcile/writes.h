@@ -27,7 +27,8 @@ Write write_reservations(const api::ResourceClaim& claim,
 // Clears allocation and reservations in one write.
 Write write_deallocation(const api::ResourceClaim& claim, std::string purpose);
 // Sets the allocation of an unallocated claim, and its consumers, in one write, under the allocation manager. The
-// claim's devices count as taken from now on.
+// claim's devices count as taken from now on. A merge patch; a JSON patch if the API server has to copy parameters that
+// are not kept (api/claim_bounds.h).
 Write write_allocation(const api::ResourceClaim& claim, const api::AllocationResult& allocation,
                        const std::vector<api::ResourceClaimConsumerReference>& consumers, std::string purpose);
 // Replaces metadata.finalizers and sets (or, without a value, removes) annotations.

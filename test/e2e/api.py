@@ -47,7 +47,7 @@ class Api:
                 text = answer.read()
                 is_json = "json" in (answer.getheader("Content-Type") or "")
                 return answer.status, json.loads(text) if text and is_json else {}
-            except (http.client.HTTPException, ConnectionError):
+            except (http.client.HTTPException, ConnectionError, ssl.SSLEOFError):
                 self.local.connection.close()
                 self.local.connection = None
                 if attempt:

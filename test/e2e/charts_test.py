@@ -70,7 +70,7 @@ def mounted_account(box, kubectl, account=NAME):
 
 def program_arguments(arguments):
     """The arguments of a container, on a free port of this machine."""
-    return [a for a in arguments if not a.startswith(("--metrics-port", "--logging-format"))] + ["--metrics-port=0", "--bind-address=127.0.0.1"]
+    return [a for a in arguments if not a.startswith(("--metrics-port", "--secure-port", "--metrics-authentication", "--logging-format"))] + ["--metrics-port=0", "--bind-address=127.0.0.1"]
 
 
 def deployed_arguments(api):

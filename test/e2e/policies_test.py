@@ -4,6 +4,7 @@ they allow, and that the manager works under them in every mode. Skipped without
 
 Usage: policies_test.py FOLDER_OF_PROGRAMS
 """
+import json
 import os
 import subprocess
 import sys
@@ -165,12 +166,68 @@ def a_stolen_token_does_little(t, cluster):
     t.refused("deletes only claims of pods", ours, "DELETE", CLAIMS + "/plain")
     t.refused("of a claim's metadata", ours, "PATCH", CLAIMS + "/plain", {"metadata": {"finalizers": ["example.com/x"]}}, MERGE)
     t.refused("of a claim's metadata", ours, "PATCH", CLAIMS + "/plain", {"metadata": {"annotations": {"example.com/mine": None}}}, MERGE)
+    of_status = "changes only claim names"
+    for field, value in (("startTime", "2026-01-01T00:00:00Z"), ("podIPs", [{"ip": "10.0.0.1"}]), ("hostIP", "10.0.0.2"),
+                         ("ephemeralContainerStatuses", [{"name": "e", "image": "i", "imageID": "", "ready": True, "restartCount": 0}]),
+                         ("containerStatuses", [{"name": "c", "image": "i", "imageID": "", "ready": True, "restartCount": 0}])):
+        t.refused(of_status, ours, "PATCH", one + "/status", {"status": {field: value}}, MERGE)
+    t.refused("no annotations", ours, "PATCH", one + "/status", {"metadata": {"annotations": {"x": "z"}}}, MERGE)
+    t.allowed(ours, "PATCH", one + "/status?dryRun=All", {"status": {"nominatedNodeName": "n0"}}, MERGE)
+    bindings_and_volumes(t, ours)
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
         {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n0"]}]}]}}}
     t.allowed(ours, "PATCH", one, {"spec": {**lift["spec"], "affinity": affinity}}, MERGE)
     for name in ("a", "b", "victim", "gated"):
         t.allowed(t.admin, "DELETE", f"{PODS}/{name}?gracePeriodSeconds=0")
     t.allowed(t.admin, "DELETE", CLAIMS + "/plain")
+
+
+def bindings_and_volumes(t, ours):
+    """Annotations and labels of a Binding become the pod's. Of volumes the manager writes what binds them."""
+    t.allowed(t.tenant, "POST", PODS, pod("unbound"))
+
+    def binding(**metadata):
+        return {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "unbound", **metadata}, "target": {"kind": "Node", "name": "n0"}}
+    path = PODS + "/unbound/binding?dryRun=All"
+    adds = "binds pods to nodes and adds neither labels nor annotations"
+    t.refused(adds, ours, "POST", path, binding(annotations={"x": "y"}))
+    t.refused(adds, ours, "POST", path, binding(labels={"x": "y"}))
+    t.allowed(ours, "POST", path, binding())
+    t.allowed(t.admin, "DELETE", f"{PODS}/unbound?gracePeriodSeconds=0")
+
+    claims, volumes = "/api/v1/namespaces/default/persistentvolumeclaims", "/api/v1/persistentvolumes"
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "storageClassName": "s"}
+    made = t.allowed(t.tenant, "POST", claims, {"metadata": {"name": "data"}, "spec": spec})
+    volume = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "s", "persistentVolumeReclaimPolicy": "Retain",
+              "csi": {"driver": "d", "volumeHandle": "h"}}
+    t.allowed(t.admin, "POST", volumes, {"metadata": {"name": "v"}, "spec": volume})
+    ref = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": "default", "name": "data", "uid": made["metadata"]["uid"],
+           "resourceVersion": made["metadata"]["resourceVersion"]}
+    mark = {"dra-controller-manager/volume-binding": "n0 2026-01-01T00:00:00Z"}
+    # What the product writes (controllers/allocation/bind_volumes.cc).
+    t.allowed(ours, "PATCH", claims + "/data", {"metadata": {"annotations": {"volume.kubernetes.io/selected-node": "n0", **mark}}}, MERGE)
+    t.allowed(ours, "PATCH", claims + "/data", {"metadata": {"annotations": {"dra-controller-manager/volume-binding": None}}}, MERGE)
+    t.allowed(ours, "PATCH", volumes + "/v",
+              {"metadata": {"annotations": {"pv.kubernetes.io/bound-by-controller": "yes", **mark}}, "spec": {"claimRef": ref}}, MERGE)
+    t.allowed(ours, "PATCH", volumes + "/v", {"metadata": {"annotations": {"dra-controller-manager/volume-binding": None}}}, MERGE)
+    # And nothing else.
+    by = "changes only the annotations by which it binds them"
+    for path in (claims + "/data", volumes + "/v"):
+        t.refused("no labels", ours, "PATCH", path, {"metadata": {"labels": {"x": "y"}}}, MERGE)
+        t.refused(by, ours, "PATCH", path, {"metadata": {"annotations": {"x": "y"}}}, MERGE)
+        t.refused(by, ours, "PATCH", path, {"metadata": {"finalizers": None}}, MERGE)
+        t.refused("is nothing that dra-controller-manager does", ours, "DELETE", path)
+        t.refused("is nothing that dra-controller-manager does", ours, "PATCH", path + "/status", {"status": {"phase": "Lost"}}, MERGE)
+    t.refused(by, ours, "PATCH", volumes + "/v", {"metadata": {"annotations": {"volume.kubernetes.io/selected-node": "n0"}}}, MERGE)
+    t.refused("changes no spec of a PersistentVolumeClaim", ours, "PATCH", claims + "/data", {"spec": {"volumeName": "v"}}, MERGE)
+    only = "sets only claimRef"
+    t.refused(only, ours, "PATCH", volumes + "/v", {"spec": {"persistentVolumeReclaimPolicy": "Delete"}}, MERGE)
+    t.refused(only, ours, "PATCH", volumes + "/v", {"spec": {"capacity": {"storage": "2Gi"}}}, MERGE)
+    t.refused(only, ours, "PATCH", volumes + "/v", {"spec": {"claimRef": None}}, MERGE)
+    t.refused(only, ours, "PATCH", volumes + "/v", {"spec": {"claimRef": {**ref, "name": "other", "uid": "other"}}}, MERGE)
+    for path in (claims + "/data", volumes + "/v"):
+        t.allowed(t.admin, "PATCH", path, {"metadata": {"finalizers": None}}, MERGE)
+        t.allowed(t.admin, "DELETE", path)
 
 
 def make_fleet(admin):
@@ -207,6 +264,23 @@ def the_manager_works_under_them(t, cluster, program):
             made["spec"]["affinity"] = {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
                 {"weight": 1, "podAffinityTerm": {"labelSelector": {"matchLabels": {"a": "b"}}, "topologyKey": "zone"}}]}}
             t.allowed(t.tenant, "POST", PODS, made)
+
+        # Parameters that are too large to keep: the server copies them.
+        large = claim("large")
+        large["spec"]["devices"]["config"] = [
+            {"opaque": {"driver": f"d{i}.example.com", "parameters": {"i": i, "n": 1.50, "text": "x" * size}}} for i, size in enumerate((10, 3000, 2, 3000))]
+        # As kubectl writes it: a server refuses every patch of the metadata of a claim whose parameters contain blanks (it drops them from the spec).
+        t.allowed(t.tenant, "POST", CLAIMS, json.dumps(large, separators=(",", ":")))
+        made = pod("large")
+        made["spec"].update(schedulerName="ours", resourceClaims=[{"name": "gpu", "resourceClaimName": "large"}])
+        t.allowed(t.tenant, "POST", PODS, made)
+        end = time.monotonic() + 30
+        while not (allocation := admin.get(CLAIMS + "/large").get("status", {}).get("allocation")):
+            assert time.monotonic() < end, process.log()[-3000:]
+            time.sleep(0.2)
+        assert [{"opaque": c["opaque"]} for c in allocation["devices"]["config"]] == large["spec"]["devices"]["config"], allocation["devices"]["config"]
+        t.allowed(admin, "DELETE", PODS + "/large?gracePeriodSeconds=0")
+        t.allowed(admin, "DELETE", CLAIMS + "/large")
 
         def settled():
             pods = {p["metadata"]["name"]: p for p in admin.items(PODS)}

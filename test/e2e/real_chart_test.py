@@ -114,7 +114,7 @@ class Chart:
         self.runs += 1
         token = self.plane.account_token(NAME, account)
         made = managers.Manager(self.program, self.plane.kubeconfig(f"account-{self.runs}", token), os.path.join(self.plane.folder, f"manager-{self.runs}.log"))
-        mine = [a for a in arguments if not a.startswith(("--metrics-port", "--logging-format"))]
+        mine = [a for a in arguments if not a.startswith(("--metrics-port", "--secure-port", "--metrics-authentication", "--logging-format"))]
         made.arguments = [self.program, "--kubeconfig", self.plane.kubeconfig(f"account-{self.runs}", token), *mine, "--bind-address=127.0.0.1", "--metrics-port=0"]
         return made.start()
 

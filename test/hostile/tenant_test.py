@@ -6,7 +6,8 @@ what it was in each attack, and most of that is freed when its objects are gone.
   tenant_test.py PROGRAMS_FOLDER [--long] [--seed N]
 
 The long form creates 200 claims and crowds of 5,000 pods, and needs an otherwise idle machine; the short one, for CI, 21 and 200, with bounds that only
-catch hangs: the sandbox, the manager and this program share its cores."""
+catch hangs: the sandbox, the manager and this program share its cores. The bound on memory is the same in both; the short form's objects are enough
+to exceed it if they are kept whole. --only runs the phases whose names contain the text."""
 import argparse
 import os
 import random
@@ -27,19 +28,40 @@ kind: Fleet
 deviceClasses:
 - name: gpu
   selectors: ['device.driver == "gpu.example.com"']
+- name: slice
+  selectors: ['device.driver == "slice.example.com"']
 models:
   gpu:
     driver: gpu.example.com
     name: gpu-{device}
     attributes: {type: gpu, uuid: "GPU-{uuid}", index: {int: "{device}"}}
     capacity: {memory: 80Gi}
+  slice:
+    driver: slice.example.com
+    name: whole-{device}
+    attributes: {type: whole, index: {int: "{device}"}}
+    capacity: {memory: 40Gi}
+    partitions:
+      name: part-{device}-{id}-{start}
+      counterSet: set-{device}
+      memorySlices: 8
+      attributes: {type: part, index: {int: "{device}"}, profile: "{profile}"}
+      profiles:
+      - {name: one, id: 1, size: 1, starts: [0, 1, 2, 3, 4, 5, 6], capacity: {memory: 5Gi}}
+      - {name: two, id: 2, size: 2, starts: [0, 2, 4], capacity: {memory: 10Gi}}
+      - {name: four, id: 4, size: 4, starts: [0, 4], capacity: {memory: 20Gi}}
 nodes:
 - name: node-{index}
   count: 79
   capacity: {cpu: "64000", memory: 256000Gi}
   devices: [{model: gpu, count: 127}]
+- name: slices-{index}
+  count: 20
+  capacity: {cpu: "64000", memory: 256000Gi}
+  devices: [{model: slice, count: 8}]
 """
 ATTRIBUTES = 'device.attributes["gpu.example.com"]'
+PARTS = 'device.attributes["slice.example.com"]'
 CLAIMS = rest.RESOURCE + "/namespaces/{}/resourceclaims"
 PODS = "/api/v1/namespaces/{}/pods"
 MOST_MIB = 64
@@ -56,6 +78,11 @@ def wish(selectors=(), **fields):
 
 def exactly(name, selectors=(), **fields):
     return {"name": name, "exactly": wish(selectors, **fields)}
+
+
+def of_class(device_class, request):
+    request["exactly"]["deviceClassName"] = device_class
+    return request
 
 
 def first_available(name, alternatives):
@@ -116,6 +143,19 @@ class Tenant:
         made = self.alternatives(name)
         made["spec"]["devices"]["requests"][-1]["firstAvailable"][-1]["deviceClassName"] = f"none-{self.number()}"
         return made
+
+    def all_parts(self, name):
+        """Devices that share counters, so that no node can ever give all of them."""
+        return claim(name, [of_class("slice", exactly("all", [f"{PARTS}.index > -{self.number()}"], allocationMode="All"))])
+
+    def mixed_parts(self, name):
+        """One part more than any node has, in sizes that leave gaps."""
+        sizes = self.random.sample(["one", "one", "two", "four"], 4)
+        return claim(name, [of_class("slice", exactly(f"r{r}", [f'{PARTS}.profile == "{size}" || {self.number()} == 0'], count=8)) for r, size in enumerate(sizes)])
+
+    def parts_and_all(self, name):
+        return claim(name, [of_class("slice", exactly("one", [f'{PARTS}.profile == "one"'], count=self.random.randint(1, 20))),
+                            of_class("slice", exactly("all", [f'{PARTS}.index == {self.random.randint(0, 7)}'], allocationMode="All"))])
 
     def kinds(self):
         return [self.loops, self.reads_all, self.alternatives, self.last_alternative, self.everything, self.puzzle, self.missing_class]
@@ -199,14 +239,100 @@ class Test:
         if most - self.before > MOST_MIB:
             self.wrong.append(f"{name}: memory grew by {most - self.before:.0f} MiB")
 
+    def create_generated(self, kinds, prefix, count):
+        for i in range(count):
+            self.api.create(CLAIMS.format("tenant"), kinds[i % len(kinds)](f"{prefix}-{i}"))
+            self.api.create(PODS.format("tenant"), pod(f"{prefix}-{i}", [f"{prefix}-{i}"]))
+
     def generated(self):
-        kinds = self.tenant.kinds()
-        for i in range(self.claims):
-            made = kinds[i % len(kinds)](f"claim-{i}")
-            self.api.create(CLAIMS.format("tenant"), made)
-            self.api.create(PODS.format("tenant"), pod(f"claim-{i}", [f"claim-{i}"]))
+        self.create_generated(self.tenant.kinds(), "claim", self.claims)
         for name, count in (("many", 40), ("too-many", 100)):
             self.api.create(PODS.format("tenant"), pod(name, [f"claim-{i % self.claims}" for i in range(min(count, self.claims))]))
+
+    def counters(self):
+        self.create_generated([self.tenant.all_parts, self.tenant.mixed_parts, self.tenant.parts_and_all], "parts", self.claims)
+
+    def one_group_label(self):
+        """Without a PodGroup of that name."""
+        count = 6000 if self.flags.long else 400
+        self.api.many([lambda i=i: self.api.create(PODS.format("tenant"), pod(f"grouped-{i}", [], labels={"scheduling.x-k8s.io/pod-group": "one"}))
+                       for i in range(count)], threads=4)
+
+    def many_terms(self):
+        def terms(i):
+            return [{"topologyKey": "kubernetes.io/hostname", "namespaceSelector": {},
+                     "labelSelector": {"matchExpressions": [{"key": "index", "operator": "NotIn", "values": [f"x{i}-{t}"]}]}} for t in range(220)]
+
+        def one(i):
+            made = pod(f"terms-{i}", [])
+            made["spec"]["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms(i)}}
+            self.api.create(PODS.format("tenant"), made)
+        self.api.many([lambda i=i: one(i) for i in range(200 if self.flags.long else 20)], threads=4)
+
+    def groups_by_name(self):
+        """Each of the members names a claim of its own."""
+        count = 1000 if self.flags.long else 60
+        for group in range(3):
+            self.api.create("/apis/scheduling.k8s.io/v1alpha2/namespaces/tenant/podgroups",
+                            {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": {"name": f"group-{group}"},
+                             "spec": {"schedulingPolicy": {"gang": {"minCount": count}}}})
+
+        def one(name, group):
+            self.api.create(CLAIMS.format("tenant"), claim(name, [exactly("r")]))
+            made = pod(name, [name])
+            made["spec"]["schedulingGroup"] = {"podGroupName": group}
+            self.api.create(PODS.format("tenant"), made)
+        self.api.many([lambda g=g, i=i: one(f"member-{g}-{i}", f"group-{g}") for g in range(3) for i in range(count)], threads=4)
+
+    def large_labels(self):
+        labels = {f"l{i}.example.com/{'k' * 50}{i}": "v" * 60 for i in range(1600)}
+        self.many_pods("labels", lambda name: pod(name, [], labels=labels))
+
+    def large_lists(self):
+        """A pod of 250 KB whose resource names would take 1.5 MB in memory, and one of 10,000 containers."""
+        resources = {f"example.com/r{i}": "0" for i in range(5000)}
+
+        def one(name):
+            made = pod(name, [])
+            if int(name.split("-")[1]) % 8 == 0:
+                made["spec"]["containers"] = [{"name": f"c{i}", "image": "x"} for i in range(3000)]
+            else:
+                made["spec"]["containers"][0]["resources"] = {"requests": resources, "limits": resources}
+            return made
+        self.many_pods("lists", one)
+
+    def large_rules(self):
+        selector = {f"l{i}.example.com/{'k' * 50}{i}": "v" * 60 for i in range(1600)}
+
+        def one(name):
+            made = pod(name, [])
+            made["spec"]["nodeSelector"] = selector
+            return made
+        self.many_pods("rules", one)
+
+    def many_pods(self, prefix, make):
+        self.api.many([lambda i=i: self.api.create(PODS.format("tenant"), make(f"{prefix}-{i}")) for i in range(400 if self.flags.long else 200)], threads=4)
+
+    def large_config(self):
+        """These claims are allocated, with every parameter as it was written."""
+        count = 200 if self.flags.long else 80
+
+        def config(i):
+            return [{"opaque": {"driver": f"d{k}.example.com", "parameters": {"kind": "x", "apiVersion": "x/v1", "x": f"{i}-" + "y" * 9900}}}
+                    for k in range(32)]
+
+        def one(i):
+            self.api.create(CLAIMS.format("tenant"), claim(f"config-{i}", [exactly("r")], config=config(i)))
+            self.api.create(PODS.format("tenant"), pod(f"config-{i}", [f"config-{i}"]))
+        self.api.many([lambda i=i: one(i) for i in range(count)], threads=4)
+
+        def allocated(i):
+            return self.api.get(CLAIMS.format("tenant") + f"/config-{i}").get("status", {}).get("allocation")
+        self.box.wait_for(lambda: allocated(count - 1) and allocated(0), 60, "claims with large parameters to be allocated")
+        for i in (0, count - 1):
+            got = [{"opaque": c["opaque"]} for c in allocated(i)["devices"]["config"] if c["source"] == "FromClaim"]
+            if got != config(i):
+                self.wrong.append(f"config-{i}: the allocation has other parameters than the claim")
 
     def crowd_of(self, name, selectors):
         def one(i):
@@ -235,6 +361,15 @@ class Test:
             names = [o["metadata"]["name"] for o in self.api.items(path)]
             self.api.many([lambda n=n, p=path: delete(p, n) for n in names], threads=4)
 
+    def attack(self, settle, *phases):
+        """The phases, then the deletion of their objects."""
+        phases = [(name, attack) for name, attack in phases if not self.flags.only or self.flags.only in name]
+        for name, attack in phases:
+            self.phase(name, attack, settle)
+        if phases:
+            self.phase("deletion of these", self.deletion, 1)
+            self.recovered()
+
     def recovered(self):
         """Most of the attack's memory is freed within 20 s."""
         end = time.monotonic() + 20
@@ -254,17 +389,17 @@ class Test:
             self.prober = Prober(self.manager.metrics_port(), self.manager.process.pid)
             self.prober.start()
             settle = 20 if self.flags.long else 2
-            self.phase("generated claims", self.generated, settle)
-            self.phase("deletion of these", self.deletion, 1)
-            self.recovered()
-            self.phase("a crowd of one shape", self.one_shape, settle)
-            self.phase("large annotations", self.annotations, 1)
-            self.phase("deletion of these", self.deletion, 1)
-            self.recovered()
-            self.phase("a crowd of many shapes", self.many_shapes, settle)
-            self.phase("deletion of these", self.deletion, 1)
+            self.attack(settle, ("generated claims", self.generated))
+            self.attack(settle, ("a crowd of one shape", self.one_shape), ("large annotations", self.annotations))
+            self.attack(settle, ("a crowd of many shapes", self.many_shapes))
+            self.attack(settle, ("shared counters", self.counters))
+            self.attack(settle, ("one group label", self.one_group_label))
+            self.attack(settle, ("many terms", self.many_terms))
+            self.attack(settle, ("large labels", self.large_labels), ("large lists", self.large_lists), ("large rules", self.large_rules))
+            self.attack(settle, ("large parameters", self.large_config))
+            if self.flags.groups:
+                self.attack(settle, ("groups by name", self.groups_by_name))
             self.phase("afterwards", lambda: None, settle)
-            self.recovered()
             self.prober.ending = True
             self.prober.join()
             if self.manager.process.poll() is not None:
@@ -283,6 +418,8 @@ def main():
     parser.add_argument("programs")
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--groups", action="store_true", help="also groups whose members each name a claim")
     flags = parser.parse_args()
     fleet = os.path.join(flags.programs, "tenant-fleet.yaml")
     with open(fleet, "w", encoding="utf-8") as out:

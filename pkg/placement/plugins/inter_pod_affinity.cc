@@ -39,6 +39,9 @@ class RequiredAffinity {
         domains.add(node, count.all());
       }
     }
+    // A pod with unknown labels might be the first.
+    for (const auto& [node, count] : attempt.cluster.unknown(query))
+      for (const Domains* domains : of_term_) counted = counted || domains->has(node);
     first_of_its_kind_ = !counted && query.matches(attempt.pod().metadata.ns, attempt.pod().metadata.labels);
   }
 
@@ -85,7 +88,10 @@ void filter_inter_pod_affinity(Attempt& attempt) {
   DomainsByKey anti(cluster), existing(cluster);
   for (const AffinityTerm& term : attempt.needs.anti_affinity()) {
     Domains& domains = anti.of(term.topology_key);
-    for (const auto& [node, count] : cluster.matching(query_of(cluster, {&term}))) domains.add(node, count.all());
+    const PodQuery query = query_of(cluster, {&term});
+    for (const auto& [node, count] : cluster.matching(query)) domains.add(node, count.all());
+    // Pods with unknown labels count as if they matched, which whoever creates them could have with other labels too.
+    for (const auto& [node, count] : cluster.unknown(query)) domains.add(node, count.all());
   }
   for (const auto& [key, on_nodes] :
        cluster.terms().audience(pod.ns, cluster.namespace_labels(pod.ns), pod.labels).on_nodes)

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "pkg/api/pod_bounds.h"
 #include "pkg/placement/plugins.h"
 #include "pkg/placement/plugins/domains.h"
 #include "pkg/placement/plugins/taints.h"
@@ -77,13 +78,34 @@ std::vector<SpreadRule> default_rules(const WorkloadFacts& workloads, const api:
   return {{3, std::string(kHostname), selector}, {5, "topology.kubernetes.io/zone", selector}};
 }
 
+bool counts_pods(const SpreadRule& rule) {
+  return !rule.selector.matches_everything() && !rule.selector.matches_nothing();
+}
+
+PodQuery query_of(const Attempt& attempt, const SpreadRule& rule) {
+  PodQuery query;
+  query.parts.push_back({{false, {attempt.pod().metadata.ns}}, rule.selector});
+  return query;
+}
+
 // The pods of the namespace that a rule counts, by node. An empty selector counts none.
 const PodCounts::PerNode& counted_pods(const Attempt& attempt, const SpreadRule& rule) {
   static const PodCounts::PerNode kNone;
-  if (rule.selector.matches_everything() || rule.selector.matches_nothing()) return kNone;
-  PodQuery query;
-  query.parts.push_back({{false, {attempt.pod().metadata.ns}}, rule.selector});
-  return attempt.cluster.matching(query);
+  return counts_pods(rule) ? attempt.cluster.matching(query_of(attempt, rule)) : kNone;
+}
+
+// With one pod more or less in a domain, a rule may allow other nodes: neither guess is safe.
+std::string undecided(const Attempt& attempt, const std::vector<SpreadRule>& rules) {
+  int64_t pods = 0;
+  for (const SpreadRule& rule : rules) {
+    if (!counts_pods(rule)) continue;
+    for (const auto& [node, count] : attempt.cluster.unknown(query_of(attempt, rule))) pods += count.running;
+    if (pods > 0) break;
+  }
+  if (pods == 0) return "";
+  return "pod topology spread constraints cannot be decided: " + std::to_string(pods) +
+         " pod(s) of the namespace have " + "more labels than are looked at (" + std::to_string(api::kMaxLabels) +
+         ", or " + std::to_string(api::kMaxLabelBytes >> 10) + " KiB)";
 }
 
 // The nodes that a rule counts: those that its policies include.
@@ -124,6 +146,11 @@ int64_t least_sum(const Domains& domains, const std::vector<uint8_t>& exists, in
 }
 
 }  // namespace
+
+void prefilter_topology_spread(Attempt& attempt) {
+  std::string why = undecided(attempt, rules_of(attempt.pod(), "DoNotSchedule"));
+  if (!why.empty()) attempt.refuse_pod(Plugin::kPodTopologySpread, std::move(why));
+}
 
 void filter_topology_spread(Attempt& attempt) {
   const std::vector<SpreadRule> rules = rules_of(attempt.pod(), "DoNotSchedule");

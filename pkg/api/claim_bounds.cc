@@ -1,0 +1,52 @@
+#include "pkg/api/claim_bounds.h"
+
+#include "pkg/api/release.h"
+
+namespace dra::api {
+namespace {
+
+template <class Config, class F>
+void drop_large_parameters(std::vector<Config>& configs, F&& dropped) {
+  size_t kept = 0;
+  for (size_t i = 0; i < configs.size(); ++i) {
+    std::optional<OpaqueConfig>& opaque = configs[i].opaque;
+    if (!opaque) continue;
+    const size_t bytes = opaque->parameters_json.size();
+    if (kept + bytes <= kMaxKeptParameters) {
+      kept += bytes;
+      continue;
+    }
+    release(opaque->parameters_json);
+    dropped(*opaque, i);
+  }
+}
+
+template <class F>
+void each_request(ResourceClaimSpec& spec, F&& f) {
+  for (DeviceRequest& request : spec.requests) {
+    if (request.exactly) f(*request.exactly);
+    for (DeviceSubRequest& alternative : request.first_available) f(alternative);
+  }
+}
+
+}  // namespace
+
+void drop_beyond_bounds(ResourceClaimSpec& spec) {
+  drop_large_parameters(spec.config,
+                        [](OpaqueConfig& opaque, size_t at) { opaque.at_entry = static_cast<int32_t>(at); });
+  size_t bytes = 0;
+  each_request(spec, [&](const DeviceSubRequest& request) {
+    for (const std::string& selector : request.selectors) bytes += selector.size();
+  });
+  if (bytes <= kMaxClaimSelectorBytes) return;
+  spec.selector_bytes_dropped = bytes;
+  each_request(spec, [](DeviceSubRequest& request) {
+    for (std::string& selector : request.selectors) release(selector);
+  });
+}
+
+void drop_beyond_bounds(AllocationResult& allocation) {
+  drop_large_parameters(allocation.config, [](OpaqueConfig&, size_t) {});
+}
+
+}  // namespace dra::api
