@@ -9,6 +9,7 @@
 // searches. One thread owns the reconciler and all of these.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -100,6 +101,7 @@ class AllocationReconciler : public reconcile::Reconciler {
   static gang::Options gang_options(const allocator::Allocator& allocator) {
     gang::Options options;
     options.slice = allocator.options().slice;
+    options.step_budget = std::min(options.step_budget, allocator.options().max_step_budget);
     return options;
   }
   reconcile::Outcome reconcile_pod(const reconcile::View& view, const reconcile::Key& key) const;

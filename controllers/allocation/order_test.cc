@@ -357,6 +357,29 @@ TEST_F(Domains, ASinglePodGoesToTheSmallestDomain) {
   EXPECT_NE(event().note.find("example.com/spine"), std::string::npos) << event().note;
 }
 
+// A pod that requires a domain never gets devices by a search that does not know the domain.
+TEST_F(Domains, ARequiredDomainThatIsNotDecidedIsNotIgnored) {
+  allocator::Options little;
+  little.max_step_budget = 1;
+  allocator::Allocator hurried(inventory, little, random);
+  const AllocationReconciler reconciler(options, inventory, hurried, nodes);
+  put(make_claim("cp", 2));
+  api::Pod pod = make_pod("p", {"cp"});
+  pod.metadata.annotations = {{std::string(kTopologyRequiredAnnotation), "rack"}};
+  put_pod(pod);
+  last = reconciler.reconcile(view, pod_key("default/p"));
+  EXPECT_EQ(node_of("cp"), "");
+  EXPECT_NE(last.retry, "");
+  EXPECT_EQ(event().reason.str(), "AllocationUndecided");
+  EXPECT_NE(event().note.find("in one domain of rack: "), std::string::npos) << event().note;
+  // A preference is dropped instead.
+  pod.metadata.annotations = {{std::string(kTopologyPreferredAnnotation), "rack"}};
+  pod.metadata.uid = "another-uid";
+  put_pod(pod);
+  last = reconciler.reconcile(view, pod_key("default/p"));
+  EXPECT_NE(node_of("cp"), "");
+}
+
 TEST_F(Domains, WhoJoinsLaterGoesNearTheOthers) {
   AllocationReconciler near(
       [&] {

@@ -113,8 +113,18 @@ bool PodReconcile::allocate_near(const Neighbours& near, allocator::Request& req
       count_failure("NoNode");
       return true;
     case gang::Outcome::kUndecided:
+      // Without the domain the question is simpler, but it is another one when the domain is required.
+      if (near.wish.required.empty()) return false;
+      outcome_.retry = "the search for a domain for the pod took more than its budget of steps";
+      if (decision.ask_again > Duration::zero()) outcome_.requeue_in(decision.ask_again);
+      count_failure("BudgetSpent");
+      waits("AllocationUndecided",
+            "in one domain of " + near.wish.required +
+                ": neither found nor refuted within the budget of steps: " + decision.reason,
+            "domain of " + near.wish.required);
+      return true;
     case gang::Outcome::kError:
-      // Without the domain the question is simpler, and errors in the claims are reported in the usual words.
+      // Errors in the claims are reported in the usual words.
       return false;
   }
   return false;
