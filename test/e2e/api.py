@@ -32,8 +32,8 @@ class Api:
         extra = {"context": self.context} if self.context else {}
         return kind(self.url.hostname, self.url.port, timeout=seconds, **extra)
 
-    def request(self, method, path, body=None, content_type="application/json", accept="application/json"):
-        """(status, parsed answer; an empty object if it is not JSON). Reopens a closed connection once."""
+    def request(self, method, path, body=None, content_type="application/json", accept="application/json", parse=True):
+        """(status, parsed answer; an empty object if it is not JSON or not to be parsed). Reopens a closed connection once."""
         headers = {"Authorization": f"Bearer {self.token}", "Accept": accept}
         data = None
         if body is not None:
@@ -45,7 +45,7 @@ class Api:
                 connection.request(method, path, data, headers)
                 answer = connection.getresponse()
                 text = answer.read()
-                is_json = "json" in (answer.getheader("Content-Type") or "")
+                is_json = parse and "json" in (answer.getheader("Content-Type") or "")
                 return answer.status, json.loads(text) if text and is_json else {}
             except (http.client.HTTPException, ConnectionError, ssl.SSLEOFError):
                 self.local.connection.close()

@@ -8,6 +8,7 @@ what it was in each attack, and most of that is freed when its objects are gone.
 The long form creates 200 claims and crowds of 5,000 pods, and needs an otherwise idle machine; the short one, for CI, 21 and 200, with bounds that only
 catch hangs: the sandbox, the manager and this program share its cores. --only runs the phases whose names contain the text."""
 import argparse
+import multiprocessing
 import os
 import random
 import re
@@ -65,6 +66,7 @@ CLAIMS = rest.RESOURCE + "/namespaces/{}/resourceclaims"
 PODS = "/api/v1/namespaces/{}/pods"
 MOST_MIB = 64
 MOST_MIB_LEFT = 40
+REQUESTS_OF_A_POD = 6  # it is created, its claim allocated and proven, the pod bound, and read until it has its node
 
 
 def claim(name, requests, **spec):
@@ -165,26 +167,32 @@ def resident_mib(pid):
         return int(re.search(r"VmRSS:\s+(\d+) kB", status.read()).group(1)) / 1024
 
 
-class Prober(threading.Thread):
-    """Polls /livez; records the longest wait and the most memory of each phase."""
+class Prober:
+    """Polls /livez; records the longest wait and the most memory of each phase. A process of its own, which nothing else in this test delays."""
 
     def __init__(self, port, pid):
-        super().__init__(daemon=True)
-        self.url, self.pid = f"http://127.0.0.1:{port}/livez", pid
-        self.longest = self.most = 0.0
-        self.ending = False
+        self.longest, self.most = multiprocessing.Value("d", 0.0), multiprocessing.Value("d", 0.0)
+        self.process = multiprocessing.Process(target=self.poll, args=(f"http://127.0.0.1:{port}/livez", pid), daemon=True)
+        self.process.start()
 
-    def run(self):
-        while not self.ending:
+    def poll(self, url, pid):
+        while True:
             start = time.monotonic()
-            urllib.request.urlopen(self.url, timeout=60).read()
-            self.longest = max(self.longest, time.monotonic() - start)
-            self.most = max(self.most, resident_mib(self.pid))
+            urllib.request.urlopen(url, timeout=60).read()
+            self.longest.value = max(self.longest.value, time.monotonic() - start)
+            self.most.value = max(self.most.value, resident_mib(pid))
             time.sleep(0.02)
 
     def take(self):
-        longest, most, self.longest, self.most = self.longest, self.most, 0.0, 0.0
+        longest, most, self.longest.value, self.most.value = self.longest.value, self.most.value, 0.0, 0.0
         return longest, most
+
+    def end(self):
+        """False: it ended before, since a request failed."""
+        alive = self.process.is_alive()
+        self.process.kill()
+        self.process.join()
+        return alive
 
 
 class Test:
@@ -198,6 +206,7 @@ class Test:
         self.most_seconds = 1.0 if flags.long else 3.0  # until another namespace's pod has its node
         self.most_probe = 0.1 if flags.long else 1.0
         self.ordinary = 0
+        self.made = []  # the tenant's objects: kind and name
         self.wrong = []
 
     def seconds_to_a_node(self):
@@ -208,6 +217,14 @@ class Test:
         self.api.create(PODS.format("default"), pod(name, [name]))
         path = PODS.format("default") + "/" + name
         self.box.wait_for(lambda: self.api.get(path)["spec"].get("nodeName"), 120, f"pod {name} to get its node")
+        return time.monotonic() - start
+
+    def seconds_of_the_server(self):
+        """What the API server alone takes for as many requests as such a pod needs, one after the other."""
+        start = time.monotonic()
+        for _ in range(REQUESTS_OF_A_POD):
+            self.api.request("PATCH", "/api/v1/namespaces/default", {"metadata": {"annotations": {"count": str(time.monotonic())}}},
+                             "application/merge-patch+json")
         return time.monotonic() - start
 
     def long_tasks(self):
@@ -222,17 +239,21 @@ class Test:
         before = self.long_tasks()
         thread = threading.Thread(target=attack)
         thread.start()
-        waits, end = [], time.monotonic() + seconds
+        waits, of_the_server, end = [], [self.seconds_of_the_server()], time.monotonic() + seconds
         while thread.is_alive() or time.monotonic() < end:
             waits.append(self.seconds_to_a_node())
+            of_the_server.append(self.seconds_of_the_server())
             time.sleep(0.2)
         thread.join()
+        # The server is slow for everybody while it decodes large objects: only what the manager adds counts.
+        added = max(wait - max(of_the_server[i:i + 2]) for i, wait in enumerate(waits))
         longest, most = self.prober.take()
-        print(f"{name}: of {len(waits)} pods of another namespace the longest waited {max(waits):.3f} s, median {sorted(waits)[len(waits) // 2]:.3f} s; "
+        print(f"{name}: of {len(waits)} pods of another namespace the longest waited {max(waits):.3f} s, median {sorted(waits)[len(waits) // 2]:.3f} s "
+              f"(the API server alone {max(of_the_server):.3f} s, median {sorted(of_the_server)[len(of_the_server) // 2]:.3f} s); "
               f"/livez at most {longest:.3f} s; memory {most - self.before:+.0f} MiB; tasks longer than "
               + ", ".join(f"{limit} s: {count - before[limit]}" for limit, count in self.long_tasks().items()), flush=True)
-        if max(waits) > self.most_seconds:
-            self.wrong.append(f"{name}: a pod of another namespace waited {max(waits):.3f} s")
+        if added > self.most_seconds:
+            self.wrong.append(f"{name}: a pod of another namespace waited {added:.3f} s longer than the API server alone takes")
         if longest > self.most_probe:
             self.wrong.append(f"{name}: /livez took {longest:.3f} s")
         if most - self.before > MOST_MIB:
@@ -240,13 +261,13 @@ class Test:
 
     def create_generated(self, kinds, prefix, count):
         for i in range(count):
-            self.api.create(CLAIMS.format("tenant"), kinds[i % len(kinds)](f"{prefix}-{i}"))
-            self.api.create(PODS.format("tenant"), pod(f"{prefix}-{i}", [f"{prefix}-{i}"]))
+            self.make(CLAIMS, kinds[i % len(kinds)](f"{prefix}-{i}"))
+            self.make(PODS, pod(f"{prefix}-{i}", [f"{prefix}-{i}"]))
 
     def generated(self):
         self.create_generated(self.tenant.kinds(), "claim", self.claims)
         for name, count in (("many", 40), ("too-many", 100)):
-            self.api.create(PODS.format("tenant"), pod(name, [f"claim-{i % self.claims}" for i in range(min(count, self.claims))]))
+            self.make(PODS, pod(name, [f"claim-{i % self.claims}" for i in range(min(count, self.claims))]))
 
     def counters(self):
         self.create_generated([self.tenant.all_parts, self.tenant.mixed_parts, self.tenant.parts_and_all], "parts", self.claims)
@@ -254,7 +275,7 @@ class Test:
     def one_group_label(self):
         """Without a PodGroup of that name."""
         count = 6000 if self.flags.long else 400
-        self.api.many([lambda i=i: self.api.create(PODS.format("tenant"), pod(f"grouped-{i}", [], labels={"scheduling.x-k8s.io/pod-group": "one"}))
+        self.api.many([lambda i=i: self.make(PODS, pod(f"grouped-{i}", [], labels={"scheduling.x-k8s.io/pod-group": "one"}))
                        for i in range(count)], threads=4)
 
     def many_terms(self):
@@ -265,7 +286,7 @@ class Test:
         def one(i):
             made = pod(f"terms-{i}", [])
             made["spec"]["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms(i)}}
-            self.api.create(PODS.format("tenant"), made)
+            self.make(PODS, made)
         self.api.many([lambda i=i: one(i) for i in range(200 if self.flags.long else 20)], threads=4)
 
     def groups_by_name(self):
@@ -277,10 +298,10 @@ class Test:
                              "spec": {"schedulingPolicy": {"gang": {"minCount": count}}}})
 
         def one(name, group):
-            self.api.create(CLAIMS.format("tenant"), claim(name, [exactly("r")]))
+            self.make(CLAIMS, claim(name, [exactly("r")]))
             made = pod(name, [name])
             made["spec"]["schedulingGroup"] = {"podGroupName": group}
-            self.api.create(PODS.format("tenant"), made)
+            self.make(PODS, made)
         self.api.many([lambda g=g, i=i: one(f"member-{g}-{i}", f"group-{g}") for g in range(3) for i in range(count)], threads=4)
 
     def large_labels(self):
@@ -310,19 +331,19 @@ class Test:
         self.many_pods("rules", one)
 
     def many_pods(self, prefix, make):
-        self.api.many([lambda i=i: self.api.create(PODS.format("tenant"), make(f"{prefix}-{i}")) for i in range(400 if self.flags.long else 200)], threads=4)
+        self.api.many([lambda i=i: self.make(PODS, make(f"{prefix}-{i}")) for i in range(400 if self.flags.long else 40)], threads=4)
 
     def large_config(self):
         """These claims are allocated, with every parameter as it was written."""
-        count = 200 if self.flags.long else 80
+        count = 200 if self.flags.long else 20
 
         def config(i):
             return [{"opaque": {"driver": f"d{k}.example.com", "parameters": {"kind": "x", "apiVersion": "x/v1", "x": f"{i}-" + "y" * 9900}}}
                     for k in range(32)]
 
         def one(i):
-            self.api.create(CLAIMS.format("tenant"), claim(f"config-{i}", [exactly("r")], config=config(i)))
-            self.api.create(PODS.format("tenant"), pod(f"config-{i}", [f"config-{i}"]))
+            self.make(CLAIMS, claim(f"config-{i}", [exactly("r")], config=config(i)))
+            self.make(PODS, pod(f"config-{i}", [f"config-{i}"]))
         self.api.many([lambda i=i: one(i) for i in range(count)], threads=4)
 
         def allocated(i):
@@ -335,8 +356,8 @@ class Test:
 
     def crowd_of(self, name, selectors):
         def one(i):
-            self.api.create(CLAIMS.format("tenant"), claim(f"{name}-{i}", [exactly("r", selectors(i))]))
-            self.api.create(PODS.format("tenant"), pod(f"{name}-{i}", [f"{name}-{i}"], labels={"index": str(i)}))
+            self.make(CLAIMS, claim(f"{name}-{i}", [exactly("r", selectors(i))]))
+            self.make(PODS, pod(f"{name}-{i}", [f"{name}-{i}"], labels={"index": str(i)}))
         self.api.many([lambda i=i: one(i) for i in range(self.crowd)], threads=4)
 
     def one_shape(self):
@@ -352,13 +373,17 @@ class Test:
             self.api.request("PATCH", PODS.format("tenant") + f"/alike-{i % 20}", body, "application/merge-patch+json")
         self.api.many([lambda i=i: change(i) for i in range(self.crowd)], threads=4)
 
+    def make(self, kind, body):
+        self.api.create(kind.format("tenant"), body)
+        self.made.append((kind, body["metadata"]["name"]))
+
     def deletion(self):
-        def delete(path, name):
-            self.api.request("DELETE", f"{path}/{name}", {"gracePeriodSeconds": 0})
+        """Without reading the objects, which would keep this process busy for seconds."""
+        made, self.made = self.made, []
         for kind in (PODS, CLAIMS):
             path = kind.format("tenant")
-            names = [o["metadata"]["name"] for o in self.api.items(path)]
-            self.api.many([lambda n=n, p=path: delete(p, n) for n in names], threads=4)
+            self.api.many([lambda n=n, p=path: self.api.request("DELETE", f"{p}/{n}", {"gracePeriodSeconds": 0}, parse=False)
+                           for k, n in made if k is kind], threads=4)
 
     def attack(self, settle, *phases):
         """The phases, then the deletion of their objects."""
@@ -386,22 +411,19 @@ class Test:
             self.before = resident_mib(self.manager.process.pid)
             print(f"idle: a pod waits {min(idle):.3f} s, memory {self.before:.0f} MiB, seed {self.flags.seed}", flush=True)
             self.prober = Prober(self.manager.metrics_port(), self.manager.process.pid)
-            self.prober.start()
             settle = 20 if self.flags.long else 2
             self.attack(settle, ("generated claims", self.generated))
             self.attack(settle, ("a crowd of one shape", self.one_shape), ("large annotations", self.annotations))
             self.attack(settle, ("a crowd of many shapes", self.many_shapes))
-            if self.flags.long or self.flags.only:  # the sandbox needs seconds for these objects on a busy machine
-                self.attack(settle, ("shared counters", self.counters))
-                self.attack(settle, ("one group label", self.one_group_label))
-                self.attack(settle, ("many terms", self.many_terms))
-                self.attack(settle, ("large labels", self.large_labels), ("large lists", self.large_lists), ("large rules", self.large_rules))
-                self.attack(settle, ("large parameters", self.large_config))
-                if self.flags.groups:
-                    self.attack(settle, ("groups by name", self.groups_by_name))
+            self.attack(settle, ("shared counters", self.counters))
+            self.attack(settle, ("one group label", self.one_group_label))
+            self.attack(settle, ("many terms", self.many_terms))
+            self.attack(settle, ("large labels", self.large_labels), ("large lists", self.large_lists), ("large rules", self.large_rules))
+            self.attack(settle, ("large parameters", self.large_config))
+            self.attack(settle, ("groups by name", self.groups_by_name))
             self.phase("afterwards", lambda: None, settle)
-            self.prober.ending = True
-            self.prober.join()
+            if not self.prober.end():
+                self.wrong.append("/livez was not answered")
             if self.manager.process.poll() is not None:
                 self.wrong.append(f"the manager ended with {self.manager.process.returncode}")
             for line in re.findall(r".*Stopped leading.*", self.manager.log()):
@@ -419,7 +441,6 @@ def main():
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="")
-    parser.add_argument("--groups", action="store_true", help="also groups whose members each name a claim")
     flags = parser.parse_args()
     fleet = os.path.join(flags.programs, "tenant-fleet.yaml")
     with open(fleet, "w", encoding="utf-8") as out:
