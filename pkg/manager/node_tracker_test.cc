@@ -521,7 +521,8 @@ TEST_F(KeptChoices, ADecisionThatWasHandedOutNeverChanges) {
     changed.unschedulable = cordoned;
     cluster.set_node(std::make_shared<const api::Node>(changed));
   };
-  const Result<placement::PodNeeds> needs = placement::PodNeeds::of(shaped(0, "p"));
+  const api::Pod pod = shaped(0, "p");  // the needs refer to it
+  const Result<placement::PodNeeds> needs = placement::PodNeeds::of(pod);
   ASSERT_TRUE(needs);
   ChoiceCache cache;
   const auto now = [&] { return cache.of(cluster, *needs, "shape", nullptr); };
