@@ -149,7 +149,8 @@ bool plain_ok(const World& world, const api::Pod& pod, const api::Node& node) {
     for (const api::HostPort& wanted : needs.ports)
       for (const api::HostPort& taken : taking.ports) ports = ports || ports_conflict(wanted, taken);
   });
-  if (ports || pods + 1 > 20 || used + needs.cpu > 8000) return false;
+  // As NodeResourcesFit: a pod that requests no CPU fits a node that has given more than it has.
+  if (ports || pods + 1 > 20 || (needs.cpu > 0 && used + needs.cpu > 8000)) return false;
   return std::none_of(node.taints.begin(), node.taints.end(), [&](const api::Taint& taint) {
     return taint.effect != "PreferNoSchedule" &&
            std::none_of(pod.tolerations.begin(), pod.tolerations.end(),
