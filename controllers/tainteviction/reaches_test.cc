@@ -12,14 +12,7 @@ namespace dra::tainteviction::reaches_test {
 using namespace reconcile;
 
 api::DeviceTaintRule rule(const std::string& name, const std::string& effect = "NoExecute") {
-  api::DeviceTaintRule made;
-  made.metadata.name = name;
-  made.metadata.uid = name + "-uid";
-  made.metadata.generation = 1;
-  made.has_selector = true;
-  made.driver = kDriver;
-  made.taint = {"broken", "yes", effect, "2026-01-01T00:00:00Z"};
-  return made;
+  return rule_of(name, {"broken", "yes", effect, "2026-01-01T00:00:00Z"});
 }
 
 api::ResourceClaim claim(const std::string& ns, const std::string& name, const std::string& device,

@@ -14,14 +14,7 @@ class TaintRules : public TaintEviction {
   explicit TaintRules(Options options = {}) : TaintEviction(options) {}
 
   api::DeviceTaintRule rule(const std::string& effect = "NoExecute", const std::string& name = "r") {
-    api::DeviceTaintRule made;
-    made.metadata.name = name;
-    made.metadata.uid = name + "-uid";
-    made.metadata.generation = 1;
-    made.has_selector = true;
-    made.driver = kDriver;
-    made.taint = taint(now - 1s, effect);
-    return made;
+    return rule_of(name, taint(now - 1s, effect));
   }
   // Pod number i has its own claim on its own device, in one of two namespaces.
   void put_pods(int count, std::vector<api::DeviceToleration> tolerations = {}) {

@@ -157,6 +157,18 @@ inline api::DeviceToleration tolerate(std::optional<int64_t> seconds, const std:
   return {key, "Exists", "", "NoExecute", seconds};
 }
 
+// A rule for all devices of the driver.
+inline api::DeviceTaintRule rule_of(const std::string& name, const api::DeviceTaint& taint) {
+  api::DeviceTaintRule made;
+  made.metadata.name = name;
+  made.metadata.uid = name + "-uid";
+  made.metadata.generation = 1;
+  made.has_selector = true;
+  made.driver = kDriver;
+  made.taint = taint;
+  return made;
+}
+
 class TaintEviction : public testing::Test {
  protected:
   explicit TaintEviction(Options options = {}) : cluster(options), now(cluster.view.time) {}
