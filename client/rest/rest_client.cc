@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/rest/status.h"
+#include "pkg/api/decode_protobuf.h"
 
 namespace dra::client {
 namespace {
@@ -73,6 +74,13 @@ Handle RestClient::get(const ObjectPath& path, Done done, Duration timeout) {
               describe("GET", path), std::move(done));
 }
 
+Handle RestClient::get_protobuf(const ObjectPath& path, Done done, Duration timeout) {
+  Request request =
+      make_request("GET", object_path(path.resource, path.ns, path.name, path.subresource), "", "", timeout);
+  request.accept = api::kProtobufMediaType;
+  return send(std::move(request), describe("GET", path), std::move(done));
+}
+
 Handle RestClient::list(const Resource& resource, std::string_view ns, const Query& query, Done done) {
   return send(make_request("GET", with_query(collection_path(resource, ns), query), "", "", {}),
               "LIST " + resource.plural, std::move(done));
@@ -92,6 +100,14 @@ Handle RestClient::update(const ObjectPath& path, std::string body, const WriteO
   std::string where = object_path(path.resource, path.ns, path.name, path.subresource);
   return send(make_request("PUT", with_query(std::move(where), query_of(options, false)), std::move(body),
                            "application/json", timeout),
+              describe("PUT", path), std::move(done));
+}
+
+Handle RestClient::update_protobuf(const ObjectPath& path, std::string body, const WriteOptions& options, Done done,
+                                   Duration timeout) {
+  std::string where = object_path(path.resource, path.ns, path.name, path.subresource);
+  return send(make_request("PUT", with_query(std::move(where), query_of(options, false)), std::move(body),
+                           api::kProtobufMediaType, timeout),
               describe("PUT", path), std::move(done));
 }
 

@@ -48,12 +48,17 @@ class RestClient {
   explicit RestClient(Transport& transport) : transport_(transport) {}
 
   [[nodiscard]] Handle get(const ObjectPath& path, Done done, Duration timeout = {});
+  // The object in Kubernetes' protobuf encoding, in its envelope. A server without protobuf answers 406, or in JSON.
+  [[nodiscard]] Handle get_protobuf(const ObjectPath& path, Done done, Duration timeout = {});
   [[nodiscard]] Handle list(const Resource& resource, std::string_view ns, const Query& query, Done done);
   // POST to the collection (path.name is ignored), or to a subresource such as pods/binding if one is set.
   [[nodiscard]] Handle create(const ObjectPath& path, std::string body, const WriteOptions& options, Done done,
                               Duration timeout = {});
   [[nodiscard]] Handle update(const ObjectPath& path, std::string body, const WriteOptions& options, Done done,
                               Duration timeout = {});
+  // PUT of bytes as get_protobuf() returns them; the answer is JSON.
+  [[nodiscard]] Handle update_protobuf(const ObjectPath& path, std::string body, const WriteOptions& options, Done done,
+                                       Duration timeout = {});
   [[nodiscard]] Handle patch(const ObjectPath& path, PatchType type, std::string body, const WriteOptions& options,
                              Done done, Duration timeout = {});
   [[nodiscard]] Handle remove(const ObjectPath& path, const DeleteOptions& options, Done done, Duration timeout = {});

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/informer/wire.h"
+#include "client/writer/metadata_put.h"
 #include "pkg/base/strings.h"
 
 namespace dra::client {
@@ -48,12 +49,45 @@ Handle Writer::take(uint64_t call) {
 }
 
 void Writer::perform(WriteRequest write, Done done) {
-  const uint64_t id = ++next_;
-  auto request = std::make_shared<const WriteRequest>(std::move(write));
-  calls_[id] = send(*request, [this, id, request, done = std::move(done)](Result<std::string> answer) {
-    const Handle self = take(id);
-    done(answered(*request, std::move(answer)));
+  auto call = std::make_shared<const Call>(Call{++next_, std::move(write), std::move(done)});
+  if (!unpatchable_.empty())
+    if (auto put = metadata_put_of(call->write); put && unpatchable_.contains(put->uid))
+      return put_metadata(call, std::make_shared<const MetadataPut>(std::move(*put)));
+  calls_[call->id] = send(call->write, [this, call](Result<std::string> answer) {
+    const Handle self = take(call->id);
+    if (!answer && refuses_patched_spec(answer.error())) return patch_refused(call, answer.error());
+    finish(*call, std::move(answer));
   });
+}
+
+void Writer::finish(const Call& call, Result<std::string> answer) {
+  call.done(answered(call.write, std::move(answer)));
+}
+
+void Writer::patch_refused(const std::shared_ptr<const Call>& call, const Error& error) {
+  auto put = metadata_put_of(call->write);
+  if (!put) return finish(*call, fail(error));
+  if (unpatchable_.size() >= kMostUnpatchable) unpatchable_.clear();
+  unpatchable_.insert(put->uid);
+  put_metadata(call, std::make_shared<const MetadataPut>(std::move(*put)));
+}
+
+void Writer::put_metadata(const std::shared_ptr<const Call>& call, std::shared_ptr<const MetadataPut> put) {
+  const auto now = [this, call, put](Result<std::string> object) {
+    const Handle self = take(call->id);
+    Result<std::string> body = object ? put_body(*put, call->write.object, *object) : std::move(object);
+    if (!body) return finish(*call, fail(not_put(body.error())));
+    WriteOptions options;
+    options.field_manager = call->write.field_manager;
+    const auto answered = [this, call](Result<std::string> answer) {
+      const Handle last = take(call->id);
+      if (!answer) answer = fail(not_put(answer.error()));
+      finish(*call, std::move(answer));
+    };
+    calls_[call->id] =
+        client_.update_protobuf(call->write.object, std::move(*body), options, answered, call->write.timeout);
+  };
+  calls_[call->id] = client_.get_protobuf(call->write.object, now, call->write.timeout);
 }
 
 Handle Writer::send(const WriteRequest& write, RestClient::Done done) {

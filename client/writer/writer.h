@@ -6,6 +6,9 @@
 // in its store before the caller's callback runs. A failed write has the code by which to react (write_error()); the
 // server's status, message and Retry-After are unchanged.
 //
+// A merge patch of annotations and finalizers that is refused because "spec" is immutable, although it does not name
+// it, is performed another way (metadata_put.h): GET and PUT in protobuf, with the same preconditions.
+//
 // How answers and stores fit together: docs/design/stores.md.
 // Belongs to the reactor's thread. Bounded by the requests that callers have in flight.
 #pragma once
@@ -15,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_set>
 
 #include "client/informer/object_store.h"
 #include "client/rest/rest_client.h"
@@ -58,6 +62,8 @@ Error write_error(const Error& error, WriteVerb verb);
 // timed out after the write).
 bool outcome_unknown(const Error& error);
 
+struct MetadataPut;
+
 class Writer {
  public:
   using Done = std::function<void(Result<Written>)>;
@@ -83,6 +89,16 @@ class Writer {
     ObjectStore* store;
   };
 
+  // One call of perform().
+  struct Call {
+    uint64_t id;
+    WriteRequest write;
+    Done done;
+  };
+
+  void patch_refused(const std::shared_ptr<const Call>& call, const Error& error);
+  void put_metadata(const std::shared_ptr<const Call>& call, std::shared_ptr<const MetadataPut> put);
+  void finish(const Call& call, Result<std::string> answer);
   Handle send(const WriteRequest& write, RestClient::Done done);
   Result<Written> answered(const WriteRequest& write, Result<std::string> answer);
   Result<Written> written(const WriteRequest& write, std::string body);
@@ -95,6 +111,10 @@ class Writer {
   uint64_t next_ = 0;
   std::map<std::string, StoreOf> stores_;
   std::map<uint64_t, Handle> calls_;
+  // The uids of objects whose metadata no patch can change: their writes are PUTs at once. Forgotten all at once when
+  // full, which costs each of them one refused patch.
+  static constexpr size_t kMostUnpatchable = 4096;
+  std::unordered_set<std::string> unpatchable_;
 };
 
 }  // namespace dra::client

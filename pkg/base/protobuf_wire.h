@@ -24,6 +24,8 @@ class WireReader {
   // False at the end, or if the data is malformed (see ok()).
   bool next() { return more() && (ok_ = read_field()); }
   bool ok() const { return ok_; }
+  // Bytes read so far: what lies between the positions before and after next() is one field with its tag.
+  size_t position() const { return static_cast<size_t>(input_.CurrentPosition()); }
 
   // The following describe the field that next() found.
   int number() const { return number_; }

@@ -10,7 +10,8 @@ namespace dra::manager {
 
 namespace {
 
-// Writes are merge and apply patches, hence patch and never update. get is for live GETs.
+// Writes are merge and apply patches, hence patch; update is for the Lease and for claims that take no patch
+// (client/writer/metadata_put.h). get is for live GETs.
 std::vector<PermissionRole> make_roles() {
   std::vector<PermissionRole> roles;
   for (const reconcile::Controller* controller : all_controllers())
@@ -38,6 +39,11 @@ std::vector<PermissionRole> make_roles() {
        "pods with PersistentVolumeClaims wait; --scheduling=gate does not need it",
        "",
        {{"", "persistentvolumeclaims", {"get", "patch"}, ""}, {"", "persistentvolumes", {"get", "patch"}, ""}}},
+      {kUpdateClaimsRole,
+       "",
+       "claims whose opaque parameters have blanks between JSON tokens are neither proven nor released",
+       "",
+       {{"resource.k8s.io", "resourceclaims", {"update"}, ""}}},
       {kWorkloadsRole,
        "",
        "pods of ReplicaSets and the like are not spread by default",
@@ -99,6 +105,10 @@ std::vector<const PermissionRole*> needed_roles(const ManagerOptions& options) {
     if (role.controller.empty() && role.name.starts_with("allocation-") && !controller_runs(options, "allocation"))
       continue;
     if (role.name == kBindVolumesRole && options.allocation.mode != allocation::Mode::kBind) continue;
+    if (role.name == kUpdateClaimsRole &&
+        (options.allocation.mode == allocation::Mode::kObserve ||
+         (!controller_runs(options, "allocation") && !controller_runs(options, "lifecycle"))))
+      continue;
     const auto recreates = options.controller_flags.find("recreate-pinned-pods");
     if (role.name == kJobsRole && (recreates == options.controller_flags.end() || recreates->second != "true"))
       continue;

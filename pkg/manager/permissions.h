@@ -40,6 +40,8 @@ inline constexpr std::string_view kNamespacesRole = "allocation-namespaces";
 inline constexpr std::string_view kVolumesRole = "allocation-volumes";
 inline constexpr std::string_view kBindVolumesRole = "allocation-bind-volumes";
 inline constexpr std::string_view kWorkloadsRole = "allocation-workloads";
+// For claims that take no patch of their metadata (client/writer/metadata_put.h).
+inline constexpr std::string_view kUpdateClaimsRole = "update-claims";
 // For --recreate-pinned-pods with pods of Jobs.
 inline constexpr std::string_view kJobsRole = "allocation-recreate-jobs";
 // Reads PodGroups, where they are served (group_watches.h).

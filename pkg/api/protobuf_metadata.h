@@ -1,0 +1,32 @@
+// edit_protobuf_metadata(): changes annotations and finalizers of an object in Kubernetes' protobuf encoding, and keeps
+// every other byte of it.
+//
+//   Result<std::string> body = edit_protobuf_metadata(bytes, "ResourceClaim", {{{"key", "value"}}, finalizers});
+//
+// The API server re-encodes the JSON inside an object (opaque parameters of a claim) when it applies a patch or reads
+// an object in JSON; bytes in protobuf are the only form that it stores as they are.
+//
+// kInvalidArgument for bytes that are not one object of this kind in its envelope ("k8s\0" and a runtime.Unknown), and
+// for messages that an API server never sends: two metadata, two contents. Safe on any bytes, from any thread.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pkg/base/error.h"
+
+namespace dra::api {
+
+struct MetadataEdit {
+  // Values to set; no value removes the annotation. Others stay.
+  std::map<std::string, std::optional<std::string>, std::less<>> annotations;
+  // The complete list; nothing leaves the object's as it is.
+  std::optional<std::vector<std::string>> finalizers;
+};
+
+Result<std::string> edit_protobuf_metadata(std::string_view bytes, std::string_view kind, const MetadataEdit& edit);
+
+}  // namespace dra::api

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Claims whose opaque parameters kube-apiserver re-encodes in every patch (blanks between JSON tokens, raw <, > and &), on a real control plane
+($KUBEBUILDER_ASSETS: etcd, kube-apiserver, kube-controller-manager, kube-scheduler; skipped without them): no client can patch their metadata, and
+the manager marks and frees them all the same, in gate mode and in bind mode, and keeps what others write at the same time.
+
+Usage: real_parameters_test.py FOLDER_OF_PROGRAMS [--mode gate|bind ...]
+"""
+import argparse
+import json
+import re
+import sys
+import threading
+
+from real_features_test import CLAIMS, CLASSES, GATE, MERGE, PODS, Run, check_devices, device_class, nodes_of
+import api as rest
+import real_cluster
+
+PROTECTION = "resource.kubernetes.io/delete-protection"
+MARK = "dra-controller-manager/proven"
+TEMPLATES = rest.RESOURCE + "/namespaces/default/resourceclaimtemplates"
+PARAMETERS = '{"a":  1, "b": [1, 2], "c": "<&>", "d": 1.50}'  # as stored, byte for byte
+COUNT = 4
+OF_OTHERS = "example.com/theirs"
+
+
+def with_parameters(body):
+    """The text of a claim or template; json.dumps() writes blanks, but would change the parameters."""
+    spec = body["spec"].get("spec", body["spec"])
+    spec["devices"]["config"] = [{"opaque": {"driver": "gpu.example.com", "parameters": "PARAMETERS"}}]
+    return json.dumps(body).replace('"PARAMETERS"', PARAMETERS)
+
+
+def claim(name):
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": name, "finalizers": [OF_OTHERS]},
+            "spec": rest.template("x")["spec"]["spec"]}
+
+
+def pod(mode, name, source):
+    made = rest.pod(name, "unused")
+    made["spec"].update(terminationGracePeriodSeconds=0, resourceClaims=[{"name": "gpu", **source}])
+    made["spec"].update({"schedulerName": "ours"} if mode == "bind" else {"schedulingGates": [{"name": GATE}]})
+    return made
+
+
+def raw(api, method, path, body=None):
+    """(status, bytes) of a request in protobuf."""
+    protobuf = "application/vnd.kubernetes.protobuf"
+    connection = api.new_connection(60)
+    headers = {"Authorization": f"Bearer {api.token}", "Accept": protobuf, **({"Content-Type": protobuf} if body else {})}
+    connection.request(method, path, body, headers)
+    answer = connection.getresponse()
+    found = answer.status, answer.read()
+    connection.close()
+    return found
+
+
+class Other(threading.Thread):
+    """Another client that writes the claims all the time: adds and changes an annotation, in protobuf as kube-controller-manager writes."""
+
+    def __init__(self, api):
+        super().__init__(daemon=True)
+        self.api, self.stopped, self.wrote, self.lost = api, threading.Event(), 0, 0
+
+    def run(self):
+        turn = 100
+        while not self.stopped.wait(0.05):
+            turn += 1
+            for i in range(COUNT):
+                path = f"{CLAIMS}/raw-{i}"
+                status, bytes_ = raw(self.api, "GET", path)
+                if status != 200 or OF_OTHERS.encode() not in bytes_:
+                    continue
+                status, _ = raw(self.api, "PUT", path, re.sub(rb"turn-\d\d\d", b"turn-%d" % (turn % 900 + 100), bytes_))
+                self.wrote += status == 200
+                self.lost += status == 409
+
+
+def release(api, path):
+    """Removes the other finalizer as its owner would: an unknown field of equal length takes its place."""
+    length = len(OF_OTHERS)
+    finalizer = b"r" + bytes([length]) + OF_OTHERS.encode()  # field 14
+    bytes_ = raw(api, "GET", path)[1]
+    assert bytes_.count(finalizer) == 1
+    return raw(api, "PUT", path, bytes_.replace(finalizer, b"\xba\x06" + bytes([length - 1]) + b"x" * (length - 1)))[0]
+
+
+def refusals(run):
+    """The patches that the server refused so far, with 422."""
+    return sum(int(float(line.rsplit(" ", 1)[1])) for line in run.manager.metrics().splitlines()
+               if line.startswith("rest_client_requests_total{") and 'code="422"' in line)
+
+
+def freed(claims):
+    """The names of all claims, if they have neither devices nor our finalizer."""
+    if any(rest.devices_of(made) or PROTECTION in made["metadata"].get("finalizers", []) for made in claims):
+        return None
+    return {made["metadata"]["name"] for made in claims}
+
+
+def lives(options, mode):
+    with Run(options, nodes_of("ours", 20)) as run:
+        run.api.create(CLASSES, device_class("gpu"))
+        run.api.create(TEMPLATES, with_parameters(rest.template("blanks")))
+        for i in range(COUNT):
+            made = claim(f"raw-{i}")
+            made["metadata"]["annotations"] = {OF_OTHERS: "turn-100"}
+            run.api.create(CLAIMS, with_parameters(made))
+        status, answer = run.api.request("PATCH", CLAIMS + "/raw-0", {"metadata": {"annotations": {"x": "y"}}}, MERGE)
+        assert status == 422 and "field is immutable" in answer["message"], "this server keeps the parameters in patches: nothing is tested"
+        if mode == "gate":
+            run.schedule()
+        run.manage(mode, *(["--scheduler-names=ours"] if mode == "bind" else []))
+        other = Other(run.api)
+        other.start()
+        # Two pods share each claim; others have one from the template.
+        pods = [pod(mode, f"{kind}-{i}", {"resourceClaimName": f"raw-{i}"}) for i in range(COUNT) for kind in ("first", "second")]
+        pods += [pod(mode, f"templated-{i}", {"resourceClaimTemplateName": "blanks"}) for i in range(COUNT)]
+        run.create(pods)
+        run.wait(lambda: len(run.bound()) == len(pods), 120, "the pods to be bound")
+        claims = run.api.items(CLAIMS)
+        assert len(claims) == check_devices(run.api) == 2 * COUNT, len(claims)
+        for made in claims:
+            metadata = made["metadata"]
+            assert PROTECTION in metadata["finalizers"] and MARK in metadata["annotations"], metadata
+            assert (OF_OTHERS in metadata["finalizers"]) == metadata["name"].startswith("raw"), metadata
+            assert PARAMETERS.encode() in raw(run.api, "GET", f"{CLAIMS}/{metadata['name']}")[1], "the spec was changed"
+        assert refusals(run) <= len(claims), f"{refusals(run)} refused patches for {len(claims)} claims"
+        # The end: the other client lets go, claims and pods are deleted.
+        other.stopped.set()
+        other.join(timeout=60)
+        assert other.wrote > 0
+        run.delete([made["metadata"]["name"] for made in pods])
+        held = {made["metadata"]["name"] for made in claims if made["metadata"]["name"].startswith("raw")}
+        for name in held:
+            assert run.api.request("DELETE", f"{CLAIMS}/{name}")[0] in (200, 202)
+        run.wait(lambda: freed(run.api.items(CLAIMS)) == held, 120, "everything to be freed, and the claims with another finalizer to be left")
+        for name in held:
+            assert release(run.api, f"{CLAIMS}/{name}") == 200
+        run.wait(lambda: not run.api.items(CLAIMS), 60, "the claims to go")
+        assert refusals(run) <= 2 * COUNT
+        print(f"{mode}: {len(pods)} pods bound with {2 * COUNT} claims that take no patch, all freed; {refusals(run)} patches were refused; "
+              f"another client wrote them {other.wrote} times meanwhile", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("programs")
+    parser.add_argument("--mode", nargs="+", choices=["gate", "bind"], default=["gate", "bind"])
+    options = parser.parse_args()
+    if not real_cluster.RealCluster.available(whole=True):
+        print("skipped: KUBEBUILDER_ASSETS names no folder with etcd, kube-apiserver, kube-controller-manager and kube-scheduler")
+        sys.exit(77)
+    for mode in options.mode:
+        lives(options, mode)
+    print("ok")
+
+
+if __name__ == "__main__":
+    main()
