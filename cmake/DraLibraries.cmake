@@ -17,6 +17,7 @@ pkg_check_modules(PROTOBUF REQUIRED IMPORTED_TARGET protobuf-lite)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 pkg_check_modules(SQLITE3 REQUIRED IMPORTED_TARGET sqlite3)
+pkg_check_modules(JEMALLOC REQUIRED IMPORTED_TARGET jemalloc)
 # Debian's package has neither a CMake file nor one for pkg-config.
 find_path(CCTZ_INCLUDE cctz/time_zone.h REQUIRED)
 find_library(CCTZ_LIBRARY cctz REQUIRED)

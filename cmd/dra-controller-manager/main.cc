@@ -23,7 +23,6 @@
 #include "pkg/manager/serving.h"
 #include "pkg/metrics/metrics.h"
 #include "pkg/reactor/asio_reactor.h"
-#include "pkg/reactor/heap_trim.h"
 
 namespace dra::cmd {
 namespace {
@@ -249,7 +248,6 @@ class Process {
   std::unique_ptr<client::CurlTransport> election_transport_;
   std::unique_ptr<client::RestClient> election_client_;
   std::unique_ptr<client::Elector> elector_;
-  HeapTrim heap_trim_{reactor_};
   manager::AccessReview access_{reactor_, transport_};
   std::unique_ptr<manager::Serving> serving_;
   Handle call_, timer_, patience_, release_timer_;

@@ -5,7 +5,6 @@
 
 #include "cmd/dra-sandbox/api_endpoint.h"
 #include "cmd/dra-sandbox/command.h"
-#include "pkg/reactor/heap_trim.h"
 
 namespace dra::sandbox_program {
 
@@ -33,7 +32,6 @@ int run_apiserver(const std::vector<std::string>& arguments) {
   }
   std::fflush(stdout);
   const Handle signals = reactor.on_signals({SIGINT, SIGTERM}, [&](int) { reactor.stop(); });
-  const HeapTrim heap_trim(reactor);
   reactor.run();
   return 0;
 }

@@ -17,7 +17,6 @@
 #include "pkg/manager/serving.h"
 #include "pkg/metrics/metrics.h"
 #include "pkg/reactor/asio_reactor.h"
-#include "pkg/reactor/heap_trim.h"
 #include "pkg/sandbox/fleet.h"
 #include "pkg/sandbox/server_handler.h"
 #include "pkg/sandbox/simulation.h"
@@ -77,7 +76,6 @@ class Session {
     simulation_ = std::make_unique<sandbox::Simulation>(reactor_, *transport_, random_,
                                                         sandbox::SimulationOptions{.volumes = true});
     const Handle signals = reactor_.on_signals({SIGINT, SIGTERM}, [this](int) { stop(); });
-    const HeapTrim heap_trim(reactor_);
     simulation_->publish(fleet_, [this](Result<void> published) { fleet_published(std::move(published)); });
     reactor_.run();
     return outcome_;
