@@ -7,9 +7,9 @@
 #include <curl/curl.h>
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "client/config/credentials.h"
 #include "client/config/server_config.h"
@@ -64,7 +64,7 @@ struct Transfer {
   uint64_t arrived = 0;         // bytes of the body
   uint64_t arrived_before = 0;  // as of the last check for stalls
   MonoTime next_nudge{};
-  std::vector<std::string> lines;
+  std::deque<std::string> lines;
   Error overflow{Code::kInternal, ""};
   bool overflowed = false;
   char error_text[CURL_ERROR_SIZE] = {};

@@ -2,7 +2,9 @@
 
 #include <curl/curl.h>
 
+#include <algorithm>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -47,7 +49,9 @@ class CurlTransport::Impl : public std::enable_shared_from_this<CurlTransport::I
   void collect();
   void deliver();
   void deliver_all();
-  void deliver_lines(const std::shared_ptr<Transfer>& transfer);
+  void deliver_streams(MonoTime until);
+  // False: time ended first, and some lines are left.
+  bool deliver_lines(const std::shared_ptr<Transfer>& transfer, MonoTime until);
   void over(const std::shared_ptr<Transfer>& transfer, CURLcode code);
   void finish(const std::shared_ptr<Transfer>& transfer, Result<Response> result);
   void expire(uint64_t id);
@@ -79,6 +83,8 @@ class CurlTransport::Impl : public std::enable_shared_from_this<CurlTransport::I
   uint64_t connections_ = 0;
   bool http1_ = false;
   bool delivering_ = false;
+  bool deliver_posted_ = false;  // something is left, and a task that delivers it is under way
+  uint64_t last_served_ = 0;     // the stream that got the latest turn
   bool starting_ = false;
 };
 
@@ -89,6 +95,9 @@ constexpr Duration kStallCheck = std::chrono::milliseconds(50);
 // The minimum pause between nudges, for an answer that is slow by itself.
 constexpr Duration kNudgePause = std::chrono::milliseconds(500);
 constexpr Duration kNudgeTimeout = std::chrono::seconds(5);
+// How long messages of streams, and then answers, are delivered in one task. What is left waits for the next task, and
+// meanwhile nothing more is read from the connections, so that what waits stays bounded.
+constexpr Duration kDeliverTime = std::chrono::milliseconds(4);
 
 void init_curl_once() {
   static std::once_flag once;
@@ -280,6 +289,8 @@ int CurlTransport::Impl::on_timer(CURLM*, long ms, void* pointer) {
 }
 
 void CurlTransport::Impl::action(curl_socket_t fd, int flags) {
+  // The descriptor stays readable, so this is called again after the task that delivers.
+  if (deliver_posted_ && flags == CURL_CSELECT_IN) return;
   auto keep = shared_from_this();
   int running = 0;
   curl_multi_socket_action(multi_, fd, flags, &running);
@@ -315,34 +326,65 @@ void CurlTransport::Impl::deliver() {
 }
 
 void CurlTransport::Impl::deliver_all() {
-  // Streams first: deliver received data before the end. Callbacks may change the map.
+  const auto now = [this] { return reactor_.clock().mono_now(); };
+  deliver_streams(now() + kDeliverTime);
+  const MonoTime until = now() + kDeliverTime;
+  // The end of a stream comes after its lines.
+  std::deque<std::pair<std::shared_ptr<Transfer>, CURLcode>> later;
+  for (bool first = true; !finished_.empty() && (first || now() < until); first = false) {
+    auto next = std::move(finished_.front());
+    finished_.pop_front();
+    if (transfers_.count(next.first->id) == 0) continue;
+    if (next.first->lines.empty())
+      over(next.first, next.second);
+    else
+      later.push_back(std::move(next));
+  }
+  finished_.insert(finished_.begin(), std::make_move_iterator(later.begin()), std::make_move_iterator(later.end()));
+  const bool left = !finished_.empty() || std::any_of(open_streams_.begin(), open_streams_.end(),
+                                                      [](const auto& one) { return !one.second->lines.empty(); });
+  if (!left || std::exchange(deliver_posted_, true)) return;
+  reactor_.post([weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->deliver_posted_ = false;
+    self->deliver();
+  });
+}
+
+// In turns, beginning after the stream that had the latest one. Callbacks may change the map.
+void CurlTransport::Impl::deliver_streams(MonoTime until) {
   std::vector<std::shared_ptr<Transfer>> with_news;
   for (auto& [id, transfer] : open_streams_) {
     if ((!transfer->lines.empty() || (transfer->head_is_success() && !transfer->open_reported))) {
       with_news.push_back(transfer);
     }
   }
-  for (auto& transfer : with_news) deliver_lines(transfer);
-  while (!finished_.empty()) {
-    auto [transfer, code] = std::move(finished_.front());
-    finished_.pop_front();
-    if (transfers_.count(transfer->id) > 0) over(transfer, code);
+  const auto next = std::find_if(with_news.begin(), with_news.end(),
+                                 [this](const auto& transfer) { return transfer->id > last_served_; });
+  std::rotate(with_news.begin(), next, with_news.end());
+  for (auto& transfer : with_news) {
+    last_served_ = transfer->id;
+    if (!deliver_lines(transfer, until)) return;
   }
 }
 
-void CurlTransport::Impl::deliver_lines(const std::shared_ptr<Transfer>& transfer) {
+bool CurlTransport::Impl::deliver_lines(const std::shared_ptr<Transfer>& transfer, MonoTime until) {
   auto alive = [&] { return transfers_.count(transfer->id) > 0; };
-  if (!alive()) return;
+  if (!alive()) return true;
   if (!transfer->open_reported && transfer->head_is_success()) {
     transfer->open_reported = true;
     transfer->timer.cancel();
     if (transfer->callbacks.on_open) transfer->callbacks.on_open(transfer->response);
   }
-  auto lines = std::exchange(transfer->lines, {});
-  for (const std::string& line : lines) {
-    if (!alive()) return;
+  while (!transfer->lines.empty()) {
+    if (!alive()) return true;
+    const std::string line = std::move(transfer->lines.front());
+    transfer->lines.pop_front();
     if (transfer->callbacks.on_line) transfer->callbacks.on_line(line);
+    if (!transfer->lines.empty() && reactor_.clock().mono_now() >= until) return false;
   }
+  return true;
 }
 
 void CurlTransport::Impl::over(const std::shared_ptr<Transfer>& transfer, CURLcode code) {
@@ -356,7 +398,7 @@ void CurlTransport::Impl::over(const std::shared_ptr<Transfer>& transfer, CURLco
   }
   if (transfer->streamed && code == CURLE_OK) {
     transfer->take_rest();
-    deliver_lines(transfer);
+    deliver_lines(transfer, MonoTime::max());  // at most the last one, without its newline
     if (transfers_.count(transfer->id) == 0) return;
   }
   finish(transfer, transfer->result(code));

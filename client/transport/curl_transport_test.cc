@@ -221,6 +221,41 @@ TEST(CurlTransport, StreamsLinesAcrossChunks) {
   EXPECT_EQ((*log.end)->status, 200);
 }
 
+// Lines that take long to handle are delivered in several tasks, in their order and before the end.
+TEST(CurlTransport, LinesAreDeliveredInPortions) {
+  constexpr int kLines = 200;
+  TcpServer server([](const TcpRequest&, TcpConnection& c) {
+    std::string lines;
+    for (int i = 0; i < kLines; ++i) lines += std::to_string(i) + "\n";
+    return c.send(kStreamHead) && c.send(chunk(lines)) && c.send("0\r\n\r\n");
+  });
+  Net net(server.url());
+  std::vector<int> lines[2];
+  std::optional<int> ends[2];
+  int at_once = 0, most_at_once = 0;
+  Handle streams[2];
+  for (int s : {0, 1}) {
+    StreamCallbacks on;
+    on.on_line = [&, s](std::string_view line) {
+      lines[s].push_back(std::stoi(std::string(line)));
+      most_at_once = std::max(most_at_once, ++at_once);
+      const auto until = std::chrono::steady_clock::now() + 1ms;
+      while (std::chrono::steady_clock::now() < until) {
+      }
+    };
+    on.on_end = [&, s](Result<Response> result) { ends[s] = result ? result->status : 0; };
+    streams[s] = net.transport->stream(get("/w"), std::move(on));
+  }
+  net.reactor.observe_tasks([&](Duration) { at_once = 0; });
+  EXPECT_TRUE(net.reactor.run_until([&] { return ends[0] && ends[1]; }, 20s));
+  for (int s : {0, 1}) {
+    ASSERT_EQ(lines[s].size(), static_cast<size_t>(kLines));
+    for (int i = 0; i < kLines; ++i) EXPECT_EQ(lines[s][static_cast<size_t>(i)], i);
+    EXPECT_EQ(ends[s], 200) << "after the last line";
+  }
+  EXPECT_LE(most_at_once, 16);
+}
+
 TEST(CurlTransport, AStreamOutlivesTheTimeLimitOfItsHeadAndCutsAreErrors) {
   std::atomic<bool> cut{false};
   TcpServer server([&](const TcpRequest&, TcpConnection& c) {

@@ -69,7 +69,7 @@ Outcome AllocationReconciler::reconcile_pod(const View& view, const Key& key) co
     return look_at_pinned(view, *pod, options_, nodes_);
   if (is_refused_binding(*pod, options_)) return look_at_refused(view, *pod);
   if (role == Role::kNone) return {};
-  const Tools tools{options_, inventory_, allocator_, nodes_, why_here_, kept_, kept_devices_, gangs_};
+  const Tools tools{options_, inventory_, allocator_, nodes_, why_here_, kept_, kept_devices_, gangs_, leaders_};
   if ((role != Role::kGated && role != Role::kToBind) || options_.release_gates)
     return PodReconcile(view, *pod, role, tools).run();
   const Membership membership = membership_of(view, *pod);
@@ -129,6 +129,7 @@ void AllocationReconciler::on_group(const View& view, std::string_view group, En
 
 void AllocationReconciler::on_pod(const View& view, const api::Pod* before, const api::Pod* after,
                                   EnqueueRequests& out) const {
+  if (after) leaders_.changed(view, *after);
   const bool had_node = before && !before->node_name.empty() && !before->terminal();
   const bool has_node = after && !after->node_name.empty() && !after->terminal();
   const bool ended = before && !before->terminal() && (!after || after->terminal());
@@ -158,6 +159,7 @@ void AllocationReconciler::on_claim(const View& view, const api::ResourceClaim* 
     const api::Pod* pod = view.pod(claim.metadata.ns + "/" + consumer.name);
     if (pod && pod->metadata.uid == consumer.uid && role_of(*pod, options_) == Role::kGated) pods.push_back(pod);
   }
+  for (const api::Pod* pod : pods) leaders_.changed(view, *pod);
   add_pods(view, pods, out);
 }
 

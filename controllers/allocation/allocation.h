@@ -71,6 +71,7 @@ class AllocationReconciler : public reconcile::Reconciler {
         gangs_(inventory, allocator, gang_options(allocator)) {}
 
   std::string_view name() const override { return "allocation"; }
+  void events_end() const override { leaders_.forget_all(); }
   // If this program also makes the claims, pods need not wait for their names to be published (Options::own_claims).
   void others_run(const std::set<std::string_view>& names) override {
     options_.own_claims = names.contains("claimtemplate");

@@ -11,6 +11,10 @@ using namespace reconcile;
 
 namespace {
 
+// Members whose marks one reconcile writes. A group with more is committed by the first ones and goes forward, as after
+// a crash between two marks.
+constexpr size_t kMarkedAtOnce = 256;
+
 bool lets_go(const Effect& effect) {
   const Write* write = std::get_if<Write>(&effect);
   return write != nullptr && (write->purpose == "lift-gate" || write->purpose == "bind");
@@ -34,7 +38,7 @@ void GroupReconcile::commit() {
   for (const Member& member : pods_) {
     if (!member.held) continue;
     for (const ClaimState& claim : member.steps->state_.claims)
-      if (claim.needs_proof() && !claim.in_stream) return;  // the stream brings the group back
+      if (claim.needs_proof() && !claim.in_stream) return pause();  // the stream brings the group back
   }
   if (const Conflicts found = conflicts(); !found.empty()) return withdraw_for(found);
   bool prepared = true;
@@ -49,21 +53,20 @@ void GroupReconcile::commit() {
     if (withdraws(steps.outcome_)) return void(withdraw());
   }
   if (!prepared) return;
-  bool marks = false;
+  size_t marked = 0;
   for (Member& member : pods_) {
     if (!member.held) continue;
     const size_t before = member.steps->outcome_.effects.size();
     member.steps->add_marks();
-    if (member.steps->role_ == Role::kToBind && member.steps->outcome_.effects.size() > before)
-      member.steps->say_allocated();
-    marks = marks || member.steps->outcome_.effects.size() > before;
+    if (member.steps->outcome_.effects.size() > before && ++marked == kMarkedAtOnce) break;
   }
   // Nothing needs a mark: there are no claims, or only shared ones that others have proven.
-  if (!marks) go();
+  if (marked == 0) go();
 }
 
 void GroupReconcile::forward() {
   bool waits = false;
+  size_t marked = 0;
   for (Member& member : pods_) {
     PodReconcile& steps = *member.steps;
     if (!member.held || member.settled) continue;
@@ -76,6 +79,7 @@ void GroupReconcile::forward() {
     else
       steps.prove();
     waits = true;  // for the answers, the stream, or what the proof waits for
+    if (steps.outcome_.has_writes() && ++marked == kMarkedAtOnce) break;
   }
   if (waits) return;
   const size_t settled = count(&Member::settled);

@@ -30,4 +30,22 @@ const api::Pod* GroupLeaders::leader_of(const View& view, const std::string& gro
   return leader;
 }
 
+bool GroupLeaders::has_launched(const View& view, const std::string& group) {
+  if (none_launched_.contains(group)) return false;
+  if (launched_of(view, group, 1) > 0) return true;
+  if (none_launched_.size() >= kMost) none_launched_.clear();
+  none_launched_.insert(group);
+  return false;
+}
+
+void GroupLeaders::changed(const View& view, const api::Pod& pod) {
+  if (none_launched_.empty() || !is_launched(view, pod)) return;
+  if (const std::optional<GroupRef> group = group_of(pod)) none_launched_.erase(group->key());
+}
+
+void GroupLeaders::forget_all() {
+  known_.clear();
+  none_launched_.clear();
+}
+
 }  // namespace dra::allocation

@@ -3,11 +3,15 @@
 // comes.
 //
 // A group beyond kMaxGroupMembers is not placed together and has no leader.
-// Right only if it is asked about every pod of a group that begins to wait. Bounded: beyond kMost groups all are
-// forgotten, and each is visited once more. Not thread-safe.
+// It also remembers that no pod of a group is launched, so that the pods that wait with the leader do not each visit
+// all others.
+// Right only if it is asked about every pod of a group that begins to wait, and is notified of every change of a pod
+// or of its claims (changed()). Bounded: beyond kMost groups all are forgotten, and each is visited once more. Not
+// thread-safe.
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -26,12 +30,18 @@ class GroupLeaders {
   const api::Pod* leader_of(const reconcile::View& view, const std::string& group, const api::Pod* changed,
                             const Options& options);
 
+  // Some pod of the group was ungated or bound, and has not failed (is_launched() of group_members.h).
+  bool has_launched(const reconcile::View& view, const std::string& group);
+  void changed(const reconcile::View& view, const api::Pod& pod);
+  void forget_all();
+
  private:
   struct Known {
     std::string pod;  // store key
     std::string uid;
   };
-  std::map<std::string, Known, std::less<>> known_;  // by the group's key
+  std::map<std::string, Known, std::less<>> known_;   // by the group's key
+  std::set<std::string, std::less<>> none_launched_;  // keys of groups
 };
 
 }  // namespace dra::allocation

@@ -77,8 +77,44 @@ TEST_F(LeadersTest, TheAnswerIsThatOfAVisit) {
       ASSERT_EQ(uid_of(leaders.leader_of(counting, kGroup, changed, options)),
                 uid_of(leader_of(counting, kGroup, options)))
           << "step " << step;
+      if (changed != nullptr) leaders.changed(counting, *changed);
+      ASSERT_EQ(leaders.has_launched(counting, kGroup), launched_of(counting, kGroup, 1) > 0) << "step " << step;
     }
   }
+}
+
+TEST_F(LeadersTest, AFollowerDoesNotVisitItsGroupUntilAMemberIsLaunched) {
+  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  api::PodGroup group;
+  group.metadata.ns = "default";
+  group.metadata.name = "g";
+  group.min_count = 150;
+  counting.groups[GroupApi::kPlugins].insert_or_assign("default/g", group);
+  for (int i = 0; i < 100; ++i) counting.put(member(i, i / 10));
+  counting.size = counting.pods.size();
+  reconciler.reconcile(counting, pod_key("default/m5"));
+  counting.visited = 0;
+  for (int i = 20; i < 40; ++i) reconciler.reconcile(counting, pod_key("default/m" + std::to_string(i)));
+  EXPECT_EQ(counting.visited, 0u);
+  const Outcome leading = reconciler.reconcile(counting, pod_key("default/m0"));
+  EXPECT_GE(leading.min_interval.value_or(Duration::zero()), std::chrono::milliseconds(10)) << "members still come";
+  // A claim shows that an ungated pod is launched: it has reserved it, and is on its list of users.
+  api::Pod ungated = *counting.pod("default/m7");
+  ungated.scheduling_gates.clear();
+  ungated.resource_claims.push_back({"own", "own", std::nullopt});
+  counting.put(ungated);
+  EnqueueRequests out;
+  reconciler.on_pod(counting, counting.pod("default/m7"), counting.pod("default/m7"), out);
+  counting.visited = 0;
+  reconciler.reconcile(counting, pod_key("default/m20"));
+  EXPECT_EQ(counting.visited, 0u) << "not launched without a claim";
+  api::ResourceClaim claim = make_claim("own");
+  claim.status.allocation = on("n1", "gpu-0");
+  claim.metadata.annotations[std::string(kProvenForAnnotation)] = "m7/" + ungated.metadata.uid;
+  counting.put(claim);
+  reconciler.on_claim(counting, nullptr, &claim, out);
+  reconciler.reconcile(counting, pod_key("default/m20"));
+  EXPECT_GT(counting.visited, 0u);
 }
 
 TEST_F(LeadersTest, APodThatComesDoesNotCostAVisitOfItsGroup) {

@@ -1,5 +1,6 @@
 // Finds nodes and devices for the members of a group in one search.
 #include <algorithm>
+#include <unordered_map>
 
 #include "controllers/allocation/bind_conditions.h"
 #include "controllers/allocation/group_reconcile.h"
@@ -30,6 +31,7 @@ void GroupReconcile::decide(uint32_t needed) {
   std::vector<Member*> asked;
   std::vector<PodReconcile*> pods;
   std::vector<AvoidedDevice> avoided;
+  MemberShapes shapes;
   for (Member& member : pods_) {
     PodReconcile& steps = *member.steps;
     if (member.placed) {
@@ -44,7 +46,7 @@ void GroupReconcile::decide(uint32_t needed) {
     one.uid = steps.pod_.metadata.uid;
     for (const ClaimState& claim : steps.state_.claims) one.claims.push_back(claim.claim);
     if (const std::string on_nodes = tools_.nodes.shape(steps.pod_); !on_nodes.empty() && steps.extended_.empty())
-      one.shape = shape_of_member(steps.pod_, on_nodes, steps.state_.claims);
+      one.shape = shapes.of(steps.pod_, on_nodes, steps.state_.claims);
     request.members.push_back(std::move(one));
     const std::vector<AvoidedDevice> own = avoided_devices(steps.pod_, view_.now());
     avoided.insert(avoided.end(), own.begin(), own.end());
@@ -72,22 +74,20 @@ void GroupReconcile::say_ignored(const gang::Decision& decision) {
 
 void GroupReconcile::write_decision(const std::vector<Member*>& asked, const gang::Decision& decision) {
   tools_.kept.drop(members_.group.key());
+  std::unordered_map<std::string_view, std::vector<const gang::Placed*>> users;  // by the claim's uid
+  for (const gang::Placed& placed : decision.members)
+    for (const ClaimState& claim : asked[placed.member]->steps->state_.claims)
+      users[claim.claim->metadata.uid].push_back(&placed);
   for (const gang::ClaimResult& decided : decision.claims) {
     const api::ResourceClaim& claim = *decided.claim;
-    PodReconcile* writer = nullptr;
-    std::string node;
+    const auto found = users.find(claim.metadata.uid);
+    if (found == users.end()) continue;  // its member is not placed
+    PodReconcile* writer = asked[found->second.front()->member]->steps;
+    const std::string node = tools_.inventory.node_name(found->second.front()->node);
     std::vector<api::ResourceClaimConsumerReference> consumers;
-    for (const gang::Placed& placed : decision.members) {
-      PodReconcile& steps = *asked[placed.member]->steps;
-      const auto& claims = steps.state_.claims;
-      if (std::none_of(claims.begin(), claims.end(),
-                       [&](const ClaimState& own) { return own.claim->metadata.uid == claim.metadata.uid; }))
-        continue;
-      if (writer == nullptr) node = tools_.inventory.node_name(placed.node);
-      if (writer == nullptr) writer = &steps;
-      if (consumers.size() < api::kMaxReservedFor) consumers.push_back(pod_reference(steps.pod_));
-    }
-    if (writer == nullptr) continue;  // its member is not placed
+    for (const gang::Placed* placed : found->second)
+      if (consumers.size() < api::kMaxReservedFor)
+        consumers.push_back(pod_reference(asked[placed->member]->steps->pod_));
     writer->outcome_.add(writer->allocation_write(claim, decided.result, consumers, node));
     const std::string why = decision.domain.empty() ? "" : "is with its group in " + decision.domain;
     writer->outcome_.decided = Decided{true, node, devices_of({decided.result}), why};

@@ -19,6 +19,10 @@ constexpr std::string_view kGroupNote = "group";
 constexpr size_t kMaxNote = 512;
 // An incomplete group is reported once no member has come for this long.
 constexpr Duration kSettles = std::chrono::seconds(10);
+// Of a group with more members than this, each event would cost a visit of all of them: it is reconciled again no
+// earlier than after kPauseOfMember for each of its members while it only waits for them or for the stream.
+constexpr size_t kMany = 64;
+constexpr Duration kPauseOfMember = std::chrono::microseconds(100);
 
 bool has_unmarked(const PodState& state) {
   return std::any_of(state.claims.begin(), state.claims.end(),
@@ -109,10 +113,15 @@ void GroupReconcile::wait_for_members() {
   }
   // Members ended meanwhile, or the count was raised: hold nothing for members that may never come.
   if (withdraw()) return;
+  pause();
   // While members are still being created, each new one is not news.
   if (const Duration left = kSettles - since_last_member(); left > Duration::zero() && left <= kSettles)
     return void(first_->outcome_.requeue_in(left));
   say(text);
+}
+
+void GroupReconcile::pause() {
+  if (pods_.size() > kMany) first_->outcome_.min_interval = kPauseOfMember * static_cast<int64_t>(pods_.size());
 }
 
 // ---- held devices
@@ -279,6 +288,19 @@ Outcome reconcile_member(const View& view, const api::Pod& pod, Role role, const
     refused.why = "it has " + std::to_string(view.size_of_group(group)) + " pods, and at most " +
                   std::to_string(kMaxGroupMembers) + " are placed together";
     return alone.wait_for_group(refused);
+  }
+  const bool launched = tools.leaders.has_launched(view, group);
+  // Most of the pods of a large group are followers, at every event of theirs: these do not visit the others.
+  const api::Pod* leader = tools.leaders.leader_of(view, group, &pod, tools.options);
+  if (leader != nullptr && leader->metadata.uid != pod.metadata.uid && !launched) return follow(view, alone, *leader);
+  // Looking at so many members is charged to the namespace. If it were charged for finding that it must wait, several
+  // groups would use up its share with that alone.
+  if (const Duration wait = tools.allocator.share_wait(membership.group.ns);
+      !launched && wait > Duration::zero() && view.size_of_group(group) > kMany) {
+    Outcome later;
+    later.requeue_in(wait);
+    later.goes_on = true;
+    return later;
   }
   GroupMembers members = members_of(view, membership, tools.options);
   if (members.launched) return alone.run();

@@ -54,6 +54,8 @@ class GroupReconcile {
 
   void wait_for_members();
   Duration since_last_member() const;
+  // Lets the events of a large group gather.
+  void pause();
   // One search for the members that are not placed yet: places `needed` of them, or none.
   void decide(uint32_t needed);
   void say_ignored(const gang::Decision& decision);

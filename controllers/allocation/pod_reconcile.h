@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "controllers/allocation/allocation.h"
+#include "controllers/allocation/group_leaders.h"
 #include "controllers/allocation/kept_devices.h"
 #include "controllers/allocation/kept_nodes.h"
 #include "controllers/allocation/protocol.h"
@@ -31,6 +32,7 @@ struct Tools {
   KeptNodes& kept;
   KeptDevices& kept_devices;
   gang::Gangs& gangs;
+  GroupLeaders& leaders;
 };
 
 class PodReconcile {

@@ -1,5 +1,6 @@
 #include "controllers/allocation/shape.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 
@@ -61,12 +62,25 @@ bool is_the_pods_own(const api::Pod& pod, const ClaimState& claim) {
   return !claim.allocated() && owner && owner->uid == pod.metadata.uid;
 }
 
+const std::string* preferred_by(const api::ResourceClaim& claim) {
+  const auto prefers = claim.metadata.annotations.find(std::string(allocator::kPreferAnnotation));
+  return prefers == claim.metadata.annotations.end() ? nullptr : &prefers->second;
+}
+
 // What the allocator reads of an unallocated claim.
 std::string text_of(const api::ResourceClaim& claim) {
   std::string text = api::encode(claim.spec);
-  const auto prefers = claim.metadata.annotations.find(std::string(allocator::kPreferAnnotation));
-  if (prefers != claim.metadata.annotations.end()) text += prefers->second;
+  if (const std::string* prefers = preferred_by(claim)) text += *prefers;
   return text;
+}
+
+// text_of() of each would be the same, as far as a comparison of the fields shows.
+bool same_claims(const std::vector<ClaimState>& a, const std::vector<ClaimState>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const ClaimState& x, const ClaimState& y) {
+    if (x.allocated() || y.allocated()) return x.allocated() && y.allocated();
+    const std::string *of_x = preferred_by(*x.claim), *of_y = preferred_by(*y.claim);
+    return x.claim->spec == y.claim->spec && (of_x ? of_y && *of_x == *of_y : !of_y);
+  });
 }
 
 }  // namespace
@@ -94,6 +108,16 @@ std::string shape_of_member(const api::Pod& pod, const std::string& on_nodes, co
   text.add(pod.scheduler_name).add(on_nodes).add(std::to_string(pod.priority));
   for (const ClaimState& claim : claims) text.add(claim.allocated() ? "" : text_of(*claim.claim));
   return text.digits();
+}
+
+std::string MemberShapes::of(const api::Pod& pod, const std::string& on_nodes, const std::vector<ClaimState>& claims) {
+  const bool same = pod_ != nullptr && on_nodes == on_nodes_ && pod_->scheduler_name == pod.scheduler_name &&
+                    pod_->priority == pod.priority && pod_->node_name == pod.node_name && same_claims(*claims_, claims);
+  if (!same) shape_ = shape_of_member(pod, on_nodes, claims);
+  if (!same) on_nodes_ = on_nodes;
+  pod_ = &pod;
+  claims_ = &claims;
+  return shape_;
 }
 
 std::string shape_of(const api::Pod& pod, const std::string& on_nodes, const std::vector<ClaimState>& claims,

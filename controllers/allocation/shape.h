@@ -27,4 +27,17 @@ std::string shape_of(const api::Pod& pod, const std::string& on_nodes, const std
 // by which nodes may be kept from a pod (kept_nodes.h).
 std::string shape_of_member(const api::Pod& pod, const std::string& on_nodes, const std::vector<ClaimState>& claims);
 
+// The same for the members of one group, one after the other: most are like the one before, and comparing costs a
+// fraction of making the text. What it was given last must outlive the next call.
+class MemberShapes {
+ public:
+  std::string of(const api::Pod& pod, const std::string& on_nodes, const std::vector<ClaimState>& claims);
+
+ private:
+  const api::Pod* pod_ = nullptr;
+  const std::vector<ClaimState>* claims_ = nullptr;
+  std::string on_nodes_;
+  std::string shape_;
+};
+
 }  // namespace dra::allocation

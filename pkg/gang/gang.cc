@@ -4,6 +4,7 @@
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "pkg/gang/session.h"
 #include "pkg/gang/table.h"
@@ -41,10 +42,22 @@ class Gangs::Impl {
       decision.error = error_;
       return decision;
     }
+    const bool same = kept->inventory_version == inventory_.version() && kept->nodes_version == nodes.version();
+    if (kept->found && same) {
+      Decision found = std::move(*kept->found);
+      forget(request.uid);
+      return found;
+    }
+    // What was found for another state is searched again, and then not kept once more.
+    const bool again = std::exchange(kept->found, std::nullopt).has_value();
     Decision decision = kept->session->go_on(request, nodes);
+    if (decision.outcome == Outcome::kFound && !again && request.members.size() >= kManyMembers &&
+        options_.slice.clock != nullptr)
+      decision = kept_for_next_slice(*kept, std::move(decision), nodes);
     note_spent(request.uid, decision);
     if (decision.outcome == Outcome::kUnfinished) {
       kept->bytes = kept->session->bytes();
+      if (kept->found) kept->bytes += kept->found->claims.size() * kBytesOfResult;
       drop_beyond_limits(request.uid);
     } else {
       kept_.erase(request.uid);
@@ -64,12 +77,18 @@ class Gangs::Impl {
   }
 
  private:
+  // Writing the decision for so many members takes as long as a slice, and gets one of its own.
+  static constexpr size_t kManyMembers = 256;
+  static constexpr size_t kBytesOfResult = 512;  // with its strings
+
   struct Kept {
     inventory::Hash128 identity;
     uint64_t used = 0;
     std::string ns;
     size_t bytes = 0;
     std::unique_ptr<Session> session;
+    std::optional<Decision> found;  // and not returned yet; holds for these versions
+    uint64_t inventory_version = 0, nodes_version = 0;
   };
   // What a uid has used of its budget, whatever becomes of its members and claims.
   struct Spent {
@@ -78,6 +97,18 @@ class Gangs::Impl {
     MonoTime until{};       // the next one begins no earlier
     std::string reason;     // of the last one
   };
+
+  Decision kept_for_next_slice(Kept& kept, Decision found, const Nodes& nodes) {
+    Decision later;
+    later.outcome = Outcome::kUnfinished;
+    later.unknown_levels = found.unknown_levels;
+    later.steps = found.steps;
+    later.slices = found.slices;
+    kept.found = std::move(found);
+    kept.inventory_version = inventory_.version();
+    kept.nodes_version = nodes.version();
+    return later;
+  }
 
   Duration pause(const std::string& uid) const {
     const auto spent = spent_.find(uid);
@@ -139,9 +170,13 @@ class Gangs::Impl {
     }
     const auto spent = spent_.find(request.uid);
     Kept& kept = kept_[request.uid];
-    kept = {identity, ++clock_, request.ns, 0,
+    kept = {identity,
+            ++clock_,
+            request.ns,
+            0,
             std::make_unique<Session>(inventory_, allocator_, options_, meter_, std::move(*table),
-                                      spent == spent_.end() ? 0 : spent->second.steps)};
+                                      spent == spent_.end() ? 0 : spent->second.steps),
+            std::nullopt};
     return &kept;
   }
 

@@ -459,6 +459,27 @@ TEST_F(BudgetTest, AnAnswerRestoresIt) {
   EXPECT_EQ(decision.ask_again, Gangs::kFirstPause);
 }
 
+TEST_F(BudgetTest, WhatIsFoundForManyMembersIsReturnedByTheNextCallUnlessSomethingChanged) {
+  options_.step_budget = kDefaultStepBudget;
+  options_.slice = {1'000'000, std::chrono::hours(1), &clock_};
+  Gangs gangs(inventory_, allocator_, options_);
+  CpuNodes nodes(nodes_, cpu_);
+  ASSERT_EQ(gangs.decide(request_, nodes).outcome, Outcome::kUnfinished);
+  Decision found = gangs.decide(request_, nodes);
+  EXPECT_EQ(found.outcome, Outcome::kFound);
+  EXPECT_EQ(found.members.size(), 300u);
+  EXPECT_EQ(found.slices, 1u) << "no second search";
+  EXPECT_EQ(gangs.kept_bytes(), 0u);
+  ASSERT_EQ(gangs.decide(request_, nodes).outcome, Outcome::kUnfinished);
+  EXPECT_GT(gangs.kept_bytes(), 300u * 256);
+  hold("n0", 0);
+  found = gangs.decide(request_, nodes);
+  EXPECT_EQ(found.outcome, Outcome::kFound) << "not kept once more";
+  for (const ClaimResult& claim : found.claims)
+    for (const api::DeviceRequestAllocationResult& result : claim.result.results)
+      EXPECT_FALSE(result.pool == "n0" && result.device == "gpu-0");
+}
+
 TEST_F(BudgetTest, WhatIsKeptIsBoundedAndTheGreediestNamespaceLosesIt) {
   options_.step_budget = kDefaultStepBudget;
   Gangs gangs(inventory_, allocator_, options_);

@@ -76,8 +76,9 @@ constexpr std::string_view kRawParameters = "raw-parameters";
 // Puts the parameters where dumped() wrote `kRawParameters`, byte for byte as the server sent them, at any depth and
 // with numbers of any length (a tree of them would need a stack as deep as they are). `body` has no other
 // member "parameters" before the configuration: members are in alphabetical order.
-std::string with_parameters(const std::string& body, const std::vector<const std::string*>& parameters) {
+std::string with_parameters(std::string body, const std::vector<const std::string*>& parameters) {
   const std::string place = "\"parameters\":\"" + std::string(kRawParameters) + "\"";
+  if (parameters.empty()) return body;
   std::string out;
   size_t copied = 0;
   for (const std::string* text : parameters) {
@@ -137,6 +138,7 @@ namespace {
 
 // The allocation with the place of each parameters_json, which are put in later, in order.
 Json with_places(const api::AllocationResult& allocation, std::vector<const std::string*>& parameters) {
+  if (allocation.config.empty()) return api::to_json(allocation);
   api::AllocationResult shallow = allocation;
   for (size_t i = 0; i < allocation.config.size(); ++i) {
     if (!allocation.config[i].opaque || allocation.config[i].opaque->parameters_json.empty()) continue;
@@ -205,7 +207,7 @@ Write write_allocation(const api::ResourceClaim& claim, const api::AllocationRes
                       {"status", {{"allocation", std::move(value)}, {"reservedFor", consumers_json(consumers)}}}},
                      std::move(purpose));
   }
-  write.body = with_parameters(write.body, parameters);
+  write.body = with_parameters(std::move(write.body), parameters);
   write.field_manager = kAllocationManager;
   write.assume = allocation;
   return write;
