@@ -258,7 +258,7 @@ def apply_install_yaml(box, api, kubectl):
     with open(os.path.join(sandbox.ROOT, "charts/install.yaml"), encoding="utf-8") as source:
         documents = source.read().split("\n---\n")
     served = [d for d in documents if not re.search(r"^kind: (NetworkPolicy|ValidatingAdmissionPolicy\w*)$", d, re.MULTILINE)]
-    assert len(documents) - len(served) == 7, "three policies with bindings and the NetworkPolicy"
+    assert len(documents) - len(served) == 9, "four policies with bindings and the NetworkPolicy"
     path = os.path.join(box.folder, "install.yaml")
     with open(path, "w", encoding="utf-8") as out:
         out.write("\n---\n".join(served))

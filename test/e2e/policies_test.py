@@ -26,6 +26,7 @@ CLAIMS = DRA + "/namespaces/default/resourceclaims"
 TEMPLATES = DRA + "/namespaces/default/resourceclaimtemplates"
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
+SERVER_FLAGS = ("--runtime-config=resource.k8s.io/v1beta2=true", "--feature-gates=DRADeviceTaintRules=true")
 
 
 def pod(name, gates=(), **metadata):
@@ -63,7 +64,7 @@ class Checks:
 def set_up(cluster, helm):
     admin = cluster.api("admin")
     admin.request("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})
-    everything = [{"apiGroups": ["", "resource.k8s.io"], "resources": ["*"], "verbs": ["*"]}]
+    everything = [{"apiGroups": ["", "resource.k8s.io", "events.k8s.io", "coordination.k8s.io"], "resources": ["*"], "verbs": ["*"]}]
     rbac = "/apis/rbac.authorization.k8s.io/v1/"
     admin.create(rbac + "clusterroles", {"metadata": {"name": "all"}, "rules": everything})
     for user in ("tenant", "lifter"):
@@ -175,6 +176,7 @@ def a_stolen_token_does_little(t, cluster):
     t.refused("no annotations", ours, "PATCH", one + "/status", {"metadata": {"annotations": {"x": "z"}}}, MERGE)
     t.allowed(ours, "PATCH", one + "/status?dryRun=All", {"status": {"nominatedNodeName": "n0"}}, MERGE)
     bindings_and_volumes(t, ours)
+    events_leases_and_rules(t, ours)
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
         {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n0"]}]}]}}}
     t.allowed(ours, "PATCH", one, {"spec": {**lift["spec"], "affinity": affinity}}, MERGE)
@@ -197,6 +199,49 @@ def a_put_does_no_more_than_a_patch(t, ours):
     t.refused("field is immutable", ours, "PUT", CLAIMS + "/plain", changed)
     t.allowed(ours, "PUT", CLAIMS + "/plain?dryRun=All",
               put(finalizers=["resource.kubernetes.io/delete-protection"], annotations={**now["metadata"].get("annotations", {}), MARK: "uid/other"}))
+
+
+def events_leases_and_rules(t, ours):
+    nothing = "is nothing that dra-controller-manager does"
+    events = "/apis/events.k8s.io/v1/namespaces/default/events"
+
+    def event(name, controller):
+        return {"metadata": {"name": name, "namespace": "default"}, "eventTime": "2026-01-01T00:00:00.000000Z", "reportingController": controller,
+                "reportingInstance": "x", "action": "Allocate", "reason": "Allocated", "type": "Normal", "note": "n",
+                "regarding": {"apiVersion": "v1", "kind": "Pod", "name": "a", "namespace": "default", "uid": "u"}}
+    named = "writes only events that name it"
+    t.refused(named, ours, "POST", events, event("forged", "kubelet"))
+    core = {"metadata": {"name": "forged", "namespace": "default"}, "involvedObject": {"kind": "Pod", "name": "a", "namespace": "default"}, "reason": "Killing",
+            "message": "m", "source": {"component": "kubelet"}, "type": "Normal"}
+    t.refused(named, ours, "POST", "/api/v1/namespaces/default/events", core)
+    t.allowed(ours, "POST", events, event("mine", NAME))
+    t.allowed(ours, "PATCH", events + "/mine", {"series": {"count": 2, "lastObservedTime": "2026-01-01T00:00:01.000000Z"}}, MERGE)
+    t.allowed(t.admin, "POST", events, event("theirs", "kubelet"))
+    t.refused(named, ours, "PATCH", events + "/theirs", {"series": {"count": 2, "lastObservedTime": "2026-01-01T00:00:01.000000Z"}}, MERGE)
+    t.refused(nothing, ours, "DELETE", events + "/theirs")
+    for name in ("mine", "theirs"):
+        t.allowed(t.admin, "DELETE", f"{events}/{name}")
+
+    leases = f"/apis/coordination.k8s.io/v1/namespaces/{NAME}/leases"
+    only = "creates and updates only dra-controller-manager"
+    t.refused(only, ours, "POST", leases, {"metadata": {"name": "other"}, "spec": {"holderIdentity": "x"}})
+    t.refused(only, ours, "DELETE", f"{leases}/{NAME}")
+    t.allowed(ours, "PATCH", f"{leases}/{NAME}?dryRun=All", {"spec": {"holderIdentity": "x"}}, MERGE)
+    t.allowed(t.tenant, "POST", leases + "?dryRun=All", {"metadata": {"name": "other"}, "spec": {"holderIdentity": "x"}})
+
+    rules = "/apis/resource.k8s.io/v1beta2/devicetaintrules"
+    t.allowed(t.admin, "POST", rules, {"metadata": {"name": "r"}, "spec": {"deviceSelector": {"driver": "d"}, "taint": {"key": "a", "effect": "None"}}})
+
+    def condition(kind):
+        return {"status": {"conditions": [{"type": kind, "status": "True", "reason": "R", "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}
+    t.refused("changes only the condition EvictionInProgress", ours, "PATCH", rules + "/r/status", condition("example.com/theirs"), MERGE)
+    t.allowed(t.admin, "PATCH", rules + "/r/status", condition("example.com/theirs"), MERGE)
+    t.refused("changes only the condition EvictionInProgress", ours, "PATCH", rules + "/r/status", condition("EvictionInProgress"), MERGE)  # removes theirs
+    applied = {"apiVersion": "resource.k8s.io/v1beta2", "kind": "DeviceTaintRule", "metadata": {"name": "r"}, **condition("EvictionInProgress")}
+    t.allowed(ours, "PATCH", rules + "/r/status?fieldManager=x&force=true", applied, "application/apply-patch+yaml")
+    t.refused(nothing, ours, "PATCH", rules + "/r", {"spec": {"taint": {"effect": "NoExecute"}}}, MERGE)
+    t.refused(nothing, ours, "DELETE", rules + "/r")
+    t.allowed(t.admin, "DELETE", rules + "/r")
 
 
 def bindings_and_volumes(t, ours):
@@ -493,7 +538,7 @@ def main():
         return 77
     kubectl = sandbox.find_kubectls()[-1][1]
     program = os.path.abspath(os.path.join(sys.argv[1], NAME))
-    with real_cluster.RealCluster(users=("tenant", "lifter")) as cluster:
+    with real_cluster.RealCluster(users=("tenant", "lifter"), server_flags=SERVER_FLAGS) as cluster:
         set_up(cluster, helm)
         t = Checks(cluster)
         tenants_write_no_marks(t)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The chart's life on a whole real control plane ($KUBEBUILDER_ASSETS with kube-scheduler and kube-controller-manager): install, a Deployment that opts
 in by its namespace's label in mode gate and in mode bind, the manager down, helm test, 300 opted-in pods and 300 others on one driver with either
-exclusivity, an upgrade meanwhile, uninstall. The manager runs as a process with the Deployment's arguments and its account's token. There is no
+exclusivity, an upgrade meanwhile, uninstall; metrics over HTTPS for a scraper and nobody else. The manager runs as a process with the Deployment's arguments and its account's token. There is no
 kubelet: a thread reports bound pods as running, those of Jobs and hooks as done. Skipped if programs are missing.
 
 Usage: real_chart_test.py FOLDER_OF_PROGRAMS [--pods N]
@@ -11,10 +11,13 @@ import collections
 import concurrent.futures
 import json
 import os
+import ssl
 import subprocess
 import sys
 import threading
 import time
+import urllib.error
+import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -91,9 +94,33 @@ class Plane(real_cluster.RealCluster):
             self.admin.create(DRA + "/resourceslices", body)
 
 
+class Deployed(managers.Manager):
+    """The manager with the Deployment's arguments: metrics are served over HTTPS alone, to bearers of a scraper's token."""
+
+    def __init__(self, scraper, *arguments):
+        super().__init__(*arguments)
+        self.scraper, self.ports = scraper, {}
+
+    def fetch(self, path, token=None, scheme="https"):
+        """(status, body); the certificate is self-signed."""
+        request = urllib.request.Request(f"{scheme}://127.0.0.1:{self.ports[scheme]}{path}", headers={"Authorization": f"Bearer {token}"} if token else {})
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        try:
+            with urllib.request.urlopen(request, timeout=10, context=context) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as refusal:
+            return refusal.code, refusal.read().decode()
+
+    def metrics(self):
+        status, text = self.fetch("/metrics", self.scraper)
+        assert status == 200, (status, text)
+        return text
+
+
 class Chart:
     def __init__(self, plane, helm, program):
-        self.plane, self.helm, self.program, self.runs = plane, helm, program, 0
+        self.plane, self.helm, self.program, self.runs, self.scraper = plane, helm, program, 0, None
 
     def command(self, *arguments, ok=True):
         done = subprocess.run([self.helm, *arguments, "-n", NAME], cwd=sandbox.ROOT, env=self.environment(), capture_output=True, text=True, timeout=200, check=False)
@@ -113,10 +140,23 @@ class Chart:
             arguments = template["containers"][0]["args"]
         self.runs += 1
         token = self.plane.account_token(NAME, account)
-        made = managers.Manager(self.program, self.plane.kubeconfig(f"account-{self.runs}", token), os.path.join(self.plane.folder, f"manager-{self.runs}.log"))
-        mine = [a for a in arguments if not a.startswith(("--metrics-port", "--secure-port", "--metrics-authentication", "--logging-format"))]
-        made.arguments = [self.program, "--kubeconfig", self.plane.kubeconfig(f"account-{self.runs}", token), *mine, "--bind-address=127.0.0.1", "--metrics-port=0"]
+        kubeconfig = self.plane.kubeconfig(f"account-{self.runs}", token)
+        made = Deployed(self.scraper, self.program, kubeconfig, os.path.join(self.plane.folder, f"manager-{self.runs}.log"))
+        # Only the ports are others: those of the chart may be in use on this machine.
+        free = dict(zip(("--metrics-port=8080", "--secure-port=8443"), real_cluster.free_ports(2)))
+        made.arguments = [self.program, "--kubeconfig", kubeconfig, *(f"{a.split('=')[0]}={free[a]}" if a in free else a for a in arguments),
+                          "--bind-address=127.0.0.1"]
+        made.ports = dict(zip(("http", "https"), free.values()))
         return made.start()
+
+    def account(self, name, cluster_role=None):
+        """The token of a new ServiceAccount in namespace default."""
+        self.plane.admin.create("/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": name}})
+        if cluster_role:
+            self.plane.admin.create("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
+                "metadata": {"name": name}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": cluster_role},
+                "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "default"}]})
+        return self.plane.account_token("default", name)
 
 
 def namespace(plane, name, **labels):
@@ -210,6 +250,27 @@ def opted_in_by_the_label(plane, chart):
     remove_workloads(plane, "mine", "bound", "theirs")
 
 
+def metrics_are_for_scrapers(plane, chart):
+    """The chart's default: over HTTPS with a token whose account has the scraper's role. The other port serves probes."""
+    chart.scraper, stranger = chart.account("scraper", NAME + ":metrics-reader"), chart.account("stranger")
+    manager = chart.manager()
+    try:
+        manager.wait_until("Leading", 30)
+        assert "--metrics-authentication=always" in manager.arguments and manager.ports["https"], manager.arguments
+        answers = {who: manager.fetch("/metrics", token)[0] for who, token in (("nobody", None), ("stranger", stranger), ("forger", "x" * 40), ("scraper", chart.scraper))}
+        assert answers == {"nobody": 401, "stranger": 403, "forger": 401, "scraper": 200}, answers
+        assert "\ndra_devices{" in manager.metrics()
+        for path in ("/metrics", "/configz"):
+            assert manager.fetch(path, scheme="http")[0] == manager.fetch(path, chart.scraper, "http")[0] == 403, path
+        assert manager.fetch("/configz", chart.scraper)[0] == 403, "the role is for metrics alone"
+        for scheme in ("http", "https"):
+            for path in ("/livez", "/readyz"):
+                plane.wait_for(lambda: manager.fetch(path, scheme=scheme)[0] == 200, 30, f"{scheme} {path}")
+        print(f"  metrics over HTTPS: {answers}; the port of the probes has none")
+    finally:
+        assert manager.stop() == 0, manager.log()[-2000:]
+
+
 def side_by_side(plane, chart, count, devices, expect_others):
     """`count` opted-in pods and as many others at once, with an upgrade meanwhile."""
     manager = chart.manager()
@@ -280,6 +341,7 @@ def main():
         plane.add_nodes(nodes, max(devices, 2))
         chart = Chart(plane, helm, program)
         chart.command("install", "r", CHART, "--create-namespace", "--set", "optIn.mode=labels", "--set", "test.deviceClassName=gpu", "--set-json", 'policies.actions=["Deny"]')
+        metrics_are_for_scrapers(plane, chart)
         opted_in_by_the_label(plane, chart)
         plane.publish(nodes, devices, taint=True)
         chart.upgrade({"exclusive.mode": "taint", "exclusive.taintKey": TAINT})

@@ -159,7 +159,7 @@ class Chart(unittest.TestCase):
         return objects(text)
 
     def test_the_policy_on_the_manager_allows_what_its_roles_grant(self):
-        """Admission and RBAC are two lists of the same writes of pods, claims and volumes: what no role grants, the policy `self` refuses too."""
+        """Admission and RBAC are two lists of the same writes of pods, claims, volumes, taint rules and events: what no role grants, the policy `self` refuses too."""
         verbs = {"create": "CREATE", "patch": "UPDATE", "update": "UPDATE", "delete": "DELETE"}
         for helm in HELMS:
             for settings in ([], ['uninstall.releaseGates=false'], ['scheduling.mode="observe"'], ['claimTemplates="own"'], ['deviceTaintEviction="own"'], BIND,
@@ -173,9 +173,21 @@ class Chart(unittest.TestCase):
                         continue
                     for resources, allowed in re.findall(r'resources: \[(.*?)\]\n\s*verbs: \[(.*?)\]', role):
                         granted |= {f"{verbs[verb]} {resource}" for resource in re.findall(r'"([^"]+)"', resources) for verb in re.findall(r'"(\w+)"', allowed)
-                                    if verb in verbs and re.fullmatch(r"(pods|persistentvolumes|persistentvolumeclaims)(/.*)?|resourceclaims(/status)?", resource)}
+                                    if verb in verbs and re.fullmatch(r"(pods|persistentvolumes|persistentvolumeclaims)(/.*)?|(resourceclaims|devicetaintrules)(/status)?|events",
+                                                                     resource)}
                 self.assertGreater(len(granted), -1 if settings == ['scheduling.mode="observe"'] else 3, "the test no longer reads the roles")
                 self.assertEqual(granted, known, settings)
+
+    def test_only_leases_of_the_release_are_evaluated(self):
+        """Every node renews a lease every 10 s, so the policy on leases must not concern other namespaces, and no other policy may concern leases."""
+        for helm in HELMS:
+            made = self.rendered(helm, served=(POLICIES,))
+            about = {name: text for (kind, name), text in made.items() if kind == "ValidatingAdmissionPolicy" and "leases" in text}
+            self.assertEqual(list(about), ["dra-controller-manager.self-lease"])
+            text = about["dra-controller-manager.self-lease"]
+            self.assertRegex(text, r"namespaceSelector:\n\s*matchLabels:\n\s*kubernetes.io/metadata.name: ns\n")
+            self.assertIn(("Lease", re.search(r"name\.orValue\(''\) == '(\S+)'", text).group(1)), made)
+            self.assertIn("ValidatingAdmissionPolicyBinding", [kind for kind, name in made if name == "dra-controller-manager.self-lease"])
 
     def test_no_opt_in_policy_matches_pods_that_are_not_opted_in(self):
         """A policy that cannot be evaluated refuses what it matches, so each never matches excluded namespaces, and others by label."""
