@@ -94,7 +94,7 @@ class Allocator::Impl {
     std::shared_ptr<const Plan> plan = plan_for(request);
     Decision decision;
     decision.node = node;
-    if (refused(*plan, decision.outcome, decision.error) || node >= device_index_.node_count()) return decision;
+    if (refused(*plan, decision.outcome, decision.error) || !device_index_.knows(node)) return decision;
     Search::Terms terms;
     terms.strict = options_.strict_selector_errors;
     terms.budget = request.step_budget == 0 ? options_.step_budget : request.step_budget;
@@ -106,7 +106,7 @@ class Allocator::Impl {
     meter_.begin_slice({});
     std::shared_ptr<const Plan> plan = plan_for(request);
     Solutions out;
-    if (refused(*plan, out.outcome, out.error) || node >= device_index_.node_count() || limit == 0) return out;
+    if (refused(*plan, out.outcome, out.error) || !device_index_.knows(node) || limit == 0) return out;
     const uint64_t budget = request.step_budget == 0 ? options_.step_budget : request.step_budget;
     node_search_.solutions(*plan, node, budget, skip, limit, out);
     return out;
@@ -409,7 +409,7 @@ class Allocator::Impl {
     std::string proof;
     uint64_t steps = 0;
     for (NodeId node : nodes.first(std::min(nodes.size(), kMostNodes))) {
-      if (node >= device_index_.node_count()) continue;
+      if (!device_index_.knows(node)) continue;
       if (steps >= options_.step_budget || (meter_.stopped() && !proof.empty())) break;
       Search::Terms terms;
       terms.budget = options_.step_budget - steps;

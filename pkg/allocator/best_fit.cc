@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
 
 namespace dra::allocator {
 namespace {
@@ -68,7 +67,7 @@ NodeId BestFit::best_node(Prices& prices) {
 
 bool BestFit::stand(size_t position, NodeId node, Prices& prices, Standing& standing) {
   NodePrice& price = prices.of[node];
-  const Priced priced = this->price(node, price);
+  const Priced priced = device_index_.knows(node) ? this->price(node, price) : Priced::kNo;
   if (priced == Priced::kSliceEnded || meter_.stopped()) return false;
   standing.cost = priced == Priced::kNo ? kNoFit : number_of(node_cost(position, node, price));
   standing.stamp = marks_.now();
@@ -87,7 +86,7 @@ std::vector<BestFit::Standing>& BestFit::standings_for(Prices& prices) {
     known = all.insert(all.end(), {request_->cpu_milli, 0, {}});
   }
   known->used = ++uses_;
-  known->of.resize(device_index_.node_count());
+  known->of.resize(device_index_.node_slots());
   return known->of;
 }
 
@@ -111,12 +110,13 @@ bool BestFit::note(const Plan& plan, const Request& request) {
 
 // Ranks nodes by name, to break ties.
 void BestFit::rank_names() {
-  if (name_rank_.size() == device_index_.node_count()) return;
-  std::vector<NodeId> by_name(device_index_.node_count());
-  std::iota(by_name.begin(), by_name.end(), 0);
+  if (name_rank_.size() == device_index_.node_slots()) return;
+  std::vector<NodeId> by_name;
+  for (NodeId node = 0; node < device_index_.node_slots(); ++node)
+    if (device_index_.knows(node)) by_name.push_back(node);
   std::sort(by_name.begin(), by_name.end(),
             [&](NodeId a, NodeId b) { return device_index_.node_name(a) < device_index_.node_name(b); });
-  name_rank_.resize(by_name.size());
+  name_rank_.resize(device_index_.node_slots());
   for (uint32_t rank = 0; rank < by_name.size(); ++rank) name_rank_[by_name[rank]] = rank;
 }
 
@@ -264,20 +264,20 @@ BestFit::Prices& BestFit::prices_for(const Plan& plan) {
   const uint64_t key = plan.requests.empty() ? UINT64_MAX
                                              : uint64_t{plan.requests[0].alternatives[0].filter} << 32 |
                                                    plan.requests[0].alternatives[0].count;
-  const size_t most = std::max<size_t>(kMaxKeptPrices / std::max<size_t>(device_index_.node_count(), 1), 1);
+  const size_t most = std::max<size_t>(kMaxKeptPrices / std::max<size_t>(device_index_.node_slots(), 1), 1);
   if (!prices_.contains(key) && prices_.size() >= most)
     prices_.erase(std::min_element(prices_.begin(), prices_.end(),
                                    [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
   Prices& prices = prices_[key];
   prices.used = ++uses_;
-  prices.of.resize(device_index_.node_count());
+  prices.of.resize(device_index_.node_slots());
   return prices;
 }
 
 // ---- the node
 
 const BestFit::NodeTotals& BestFit::totals_of(NodeId node) {
-  if (totals_.size() < device_index_.node_count()) totals_.resize(device_index_.node_count());
+  if (totals_.size() < device_index_.node_slots()) totals_.resize(device_index_.node_slots());
   NodeTotals& totals = totals_[node];
   if (totals.stamp >= marks_.changed(node)) return totals;
   totals = {};

@@ -12,7 +12,7 @@ FoundNodes BestFit::search_all() {
   // All nodes that fit, each with its first solution.
   FoundNodes found = node_search_.find(*plan_, *request_, order, order.size());
   if (found.outcome != Outcome::kFeasible || plan_->requests.empty()) return found;
-  std::vector<size_t> position(device_index_.node_count(), order.size());
+  std::vector<size_t> position(device_index_.node_slots(), order.size());
   for (size_t i = order.size(); i-- > 0;)
     if (order[i] < position.size()) position[order[i]] = i;
   Place best;

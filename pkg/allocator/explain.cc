@@ -90,7 +90,7 @@ class Explainer {
     size_t devices = 0;
     std::map<PoolId, PoolInScope> found;
     const auto add = [&](NodeId node, bool passed) {
-      if (node >= device_index_.node_count()) return;
+      if (!device_index_.knows(node)) return;
       for (const inventory::Segment& segment : device_index_.view(node).segments) {
         const Pool& pool = *device_index_.pool(segment.pool);
         auto [known, fresh] = found.try_emplace(segment.pool);
@@ -123,7 +123,7 @@ class Explainer {
   // Whether the pod can go to the node.
   bool passes(NodeId node, const ExplainScope& scope) {
     if (passes_.empty()) {
-      passes_.assign(device_index_.node_count(), false);
+      passes_.assign(device_index_.node_slots(), false);
       for (const NodeId one : scope.passed)
         if (one < passes_.size()) passes_[one] = true;
     }
@@ -287,7 +287,7 @@ class Explainer {
                  std::map<std::pair<Cause, std::string>, CauseCount>& counts) const {
     const DeviceCause found{one.reached ? Cause::kCombination : Cause::kNodeRefused, -1, ""};
     if (one.node != inventory::kNone)
-      (one.reached ? usable.passed : usable.refused).add(one.node, tally.usable, device_index_.node_count());
+      (one.reached ? usable.passed : usable.refused).add(one.node, tally.usable, device_index_.node_slots());
     else if (one.pool->everywhere())
       usable.wide += tally.usable;
     uint32_t first = 0;
@@ -313,7 +313,7 @@ class Explainer {
   std::map<PoolId, Words> reach_of_shared_pools(const ExplainScope& scope) {
     std::map<PoolId, Words> reach;
     for (const NodeId node : scope.passed) {
-      if (node >= device_index_.node_count() || out_of_time()) continue;
+      if (!device_index_.knows(node) || out_of_time()) continue;
       for (const inventory::Segment& segment : device_index_.view(node).segments) {
         const Pool& pool = *device_index_.pool(segment.pool);
         if (is_local(pool) || pool.everywhere()) continue;
@@ -393,7 +393,7 @@ class Explainer {
     if (!passed && found.cause != Cause::kNodeRefused) return;
     if (one.node != inventory::kNone) {
       (passed ? usable.passed : usable.refused)
-          .add(one.node, serves(alternative, one, device), device_index_.node_count());
+          .add(one.node, serves(alternative, one, device), device_index_.node_slots());
     } else if (one.pool->everywhere()) {
       usable.wide += serves(alternative, one, device);
     } else {
@@ -423,9 +423,9 @@ class Explainer {
     uint32_t most = 0;
     const bool of_one_node = usable.wide == 0 && usable.other.empty();
     for (const NodeId node : of_one_node ? std::span(usable.passed.counted()) : scope.passed)
-      if (node < device_index_.node_count() && !out_of_time())
+      if (device_index_.knows(node) && !out_of_time())
         most = std::max(most, usable.passed[node] + usable.wide + of_several(node));
-    if (!usable.refused.counted().empty()) able_.resize(device_index_.node_count(), 0);
+    if (!usable.refused.counted().empty()) able_.resize(device_index_.node_slots(), 0);
     const uint32_t wanted = alternative.all ? 1 : alternative.count;
     for (const NodeId node : usable.refused.counted())
       if (able_[node] == r && !passes(node, scope) && usable.refused[node] + usable.wide >= wanted) able_[node] = r + 1;

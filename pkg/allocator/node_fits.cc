@@ -40,7 +40,7 @@ bool NodeSearch::bound_fits(NodeCounts& counts, uint64_t wanted, std::span<const
   uint64_t devices = NodeIndex::not_local(counts);
   shareable = false;
   for (size_t i = 0; i < order.size(); ++i) {
-    if (order[i] >= device_index_.node_count()) continue;
+    if (!device_index_.knows(order[i])) continue;
     if (i % kNodesPerStep == 0) meter_.charge(1);
     NodeCounts::Count most;
     if (!index_.bound(counts, order[i], most)) return false;

@@ -51,10 +51,10 @@ bool NodeIndex::note_change(NodeCounts& counts, PoolId id) {
 
 bool NodeIndex::ask(NodeCounts& counts, NodeId node) {
   if (node >= counts.by_node_.size()) {
-    meter_.charge(device_index_.node_count() / kEntriesPerStep);
-    counts.by_node_.resize(device_index_.node_count());
+    meter_.charge(device_index_.node_slots() / kEntriesPerStep);
+    counts.by_node_.resize(device_index_.node_slots());
   }
-  for (PoolId id : *device_index_.pools_naming(node))
+  for (PoolId id : device_index_.pools_naming(node))
     if (device_index_.pool(id)->local_node != inventory::kNoStr && !update(counts, id)) return false;
   counts.by_node_[node].asked = true;
   return true;
@@ -85,7 +85,7 @@ bool NodeIndex::update(NodeCounts& counts, PoolId id) {
   }
   auto place = [&counts, this](NodeId node) -> NodeCounts::Count& {
     if (node == inventory::kNone) return counts.everywhere_;
-    if (counts.by_node_.size() <= node) counts.by_node_.resize(device_index_.node_count());
+    if (counts.by_node_.size() <= node) counts.by_node_.resize(device_index_.node_slots());
     return counts.by_node_[node];
   };
   NodeCounts::Count& before = place(kept.node);

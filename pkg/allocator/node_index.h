@@ -67,7 +67,7 @@ class NodeIndex {
   // For how many filters one decision may request counts, so that they stay within kMaxBytes until trim().
   size_t most_filters() const {
     const size_t of_one = sizeof(NodeCounts) + device_index_.pool_slots() * sizeof(NodeCounts::Contribution) +
-                          device_index_.node_count() * sizeof(NodeCounts::OfNode);
+                          device_index_.node_slots() * sizeof(NodeCounts::OfNode);
     return std::clamp<size_t>(kMaxBytes / of_one, kFewestFilters, kMostFilters);
   }
   void clear() { waste_.take(counts_, kFreesOfCounts); }

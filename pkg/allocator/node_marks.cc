@@ -3,7 +3,7 @@
 namespace dra::allocator {
 
 void NodeMarks::follow() {
-  changed_.resize(device_index_.node_count(), 0);
+  changed_.resize(device_index_.node_slots(), 0);
   tables_.resize(device_index_.pool_slots(), 0);
   bool all = nodes_version_ != device_index_.nodes_version() || seen_ < device_index_.changes_begin();
   nodes_version_ = device_index_.nodes_version();

@@ -129,9 +129,9 @@ FoundNodes NodeSearch::find(const Plan& plan, const Request& request, std::span<
 
 // One round over the nodes: either those known as undecided, or the others.
 NodeSearch::Go NodeSearch::visit_all(std::span<const NodeId> order, bool undecided) {
-  const size_t nodes = device_index_.node_count();
+  const size_t slots = device_index_.node_slots();
   for (NodeId node : order) {
-    if (node >= nodes) continue;
+    if (node >= slots) continue;
     if (!options_.strict_selector_errors && known_->refuted.contains(node)) continue;
     if (known_->undecided.contains(node) != undecided) continue;
     if (known_->spent >= budget_) {
@@ -139,7 +139,7 @@ NodeSearch::Go NodeSearch::visit_all(std::span<const NodeId> order, bool undecid
       return Go::kStop;
     }
     const Within within = within_bounds(node);
-    if (within == Within::kNo) continue;
+    if (within == Within::kNo || !device_index_.knows(node)) continue;
     slice_ended_ = within == Within::kSliceEnded || (meter_.stopped() && found_.nodes_searched > 0);
     if (slice_ended_) return Go::kStop;
     const uint64_t left = budget_ - known_->spent;

@@ -67,7 +67,7 @@ uint32_t most_there_on_a_node(const Census& census, const inventory::DeviceIndex
   const There there(census, device_index);
   // Most fleets are uniform, so that the first node answers.
   for (const inventory::NodeId node : passed.first(std::min<size_t>(passed.size(), kTriedFirst)))
-    if (node < device_index.node_count() && there.has_enough(node, enough)) return kEnough;
+    if (device_index.knows(node) && there.has_enough(node, enough)) return kEnough;
   std::vector<uint32_t> on_node;
   uint32_t most = 0, shared = 0;
   for (inventory::PoolId id = 0; id < census.pools().size(); ++id) {
@@ -78,7 +78,7 @@ uint32_t most_there_on_a_node(const Census& census, const inventory::DeviceIndex
     if (node == inventory::kNone) {
       shared += in_pool;
     } else {
-      if (on_node.size() <= node) on_node.resize(device_index.node_count(), 0);
+      if (on_node.size() <= node) on_node.resize(device_index.node_slots(), 0);
       most = std::max(most, on_node[node] += in_pool);
     }
     if (most + shared >= enough) return kEnough;

@@ -11,7 +11,7 @@ DomainSearch::DomainSearch(const World& world, SearchMemory& memory, Progress& p
 
 void DomainSearch::set_domain(const Domain& domain) {
   domain_ = &domain;
-  in_domain_.assign(world_.inventory.device_index().node_count(), false);
+  in_domain_.assign(world_.inventory.device_index().node_slots(), false);
   for (const NodeId node : domain.nodes)
     if (node < in_domain_.size()) in_domain_[node] = true;
 }

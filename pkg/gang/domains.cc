@@ -40,7 +40,7 @@ void Session::begin_domains(const GangRequest& request) {
   levels_left_.clear();
   counting_.reset();
   levels_ = request.topology.levels;
-  std::vector<bool> seen(inventory_.device_index().node_count(), false);
+  std::vector<bool> seen(inventory_.device_index().node_slots(), false);
   for (const KindNodes& kind : kinds_)
     for (const NodeId node : kind.ids)
       if (!seen[node]) {
@@ -88,7 +88,7 @@ bool Session::find_paths(const Nodes& nodes) {
 void Session::divide(const GangRequest& request, const Nodes& nodes) {
   Counting& made = *counting_;
   made.divided = true;
-  made.domain_of.assign(inventory_.device_index().node_count(), kInNone);
+  made.domain_of.assign(inventory_.device_index().node_slots(), kInNone);
   const std::optional<uint32_t> level = made.level;
   if (!level) {
     Domain& cluster = made.domains.emplace_back();
@@ -167,7 +167,7 @@ void Session::end_level() {
 
 // Upper bound on the members of the kind, by counting.
 uint64_t Session::fit_count_of_kind(uint32_t kind, const Domain& domain) const {
-  std::vector<bool> in(inventory_.device_index().node_count(), false);
+  std::vector<bool> in(inventory_.device_index().node_slots(), false);
   for (const NodeId node : domain.nodes) in[node] = true;
   const uint64_t size = table_.kinds[kind].members.size();
   uint64_t sum = 0;

@@ -150,7 +150,7 @@ bool Session::prepare_kind(const GangRequest& request, uint32_t kind, Nodes& nod
     made.candidates = nodes.candidates(member);
     const inventory::DeviceIndex& device_index = inventory_.device_index();
     std::erase_if(made.candidates, [&](const Candidate& candidate) {
-      return candidate.node >= device_index.node_count() ||
+      return !device_index.knows(candidate.node) ||
              !std::all_of(table_.selectors_of[member].begin(), table_.selectors_of[member].end(),
                           [&](const api::NodeSelector* selector) {
                             return api::matches(*selector, device_index.node_name(candidate.node),
@@ -194,7 +194,7 @@ size_t Session::bytes() const {
   for (const SearchMemory::Step& step : memory_.path) sum += sizeof step + step.results.size() * kOfResult;
   sum += (memory_.dead.size() + memory_.refused.size()) * kOfState;
   return sum + (things_.size() * sizeof(uint32_t) + (left_.empty() ? 0 : sizeof left_[0])) *
-                   inventory_.device_index().node_count();
+                   inventory_.device_index().node_slots();
 }
 
 // ---- the search

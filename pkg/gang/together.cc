@@ -86,7 +86,7 @@ void Session::find_resources(Nodes& nodes) {
   const std::vector<Resources> left = nodes.left(all);
   if (left.size() != all.size()) return;
   takes_ = std::move(takes);
-  left_.assign(inventory_.device_index().node_count(), {});
+  left_.assign(inventory_.device_index().node_slots(), {});
   for (size_t i = 0; i < all.size(); ++i)
     if (all[i] < left_.size()) left_[all[i]] = amounts_of(left[i]);
 }
@@ -101,7 +101,7 @@ bool Session::count_things() {
     one.claims.push_back(thing.claim);
     const allocator::FitCounts fits = allocator_.fit_counts(one, all);
     if (!fits.finished) return false;
-    thing.has.assign(inventory_.device_index().node_count(), 0);
+    thing.has.assign(inventory_.device_index().node_slots(), 0);
     for (size_t i = 0; i < all.size(); ++i)
       if (all[i] < thing.has.size()) thing.has[all[i]] = fits.now[i];
     thing.counted = true;
@@ -112,7 +112,7 @@ bool Session::count_things() {
 void Session::find_most() {
   most_.clear();
   if (things_.empty() && takes_.empty()) return;
-  most_.resize(inventory_.device_index().node_count());
+  most_.resize(inventory_.device_index().node_slots());
   for (uint32_t kind = 0; kind < kinds_.size(); ++kind)
     for (size_t i = 0; i < kinds_[kind].ids.size(); ++i) {
       std::vector<uint32_t>& here = most_[kinds_[kind].ids[i]];

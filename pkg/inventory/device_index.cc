@@ -84,21 +84,23 @@ DeviceIndex::PoolBefore DeviceIndex::before_change(const Pool& pool) const {
 void DeviceIndex::after_change(Pool& pool, const PoolBefore& before) {
   device_count_ = device_count_ - before.devices + pool.size();
   // A pool of several nodes that loses its devices leaves all of them, and the log does not say where it was.
-  const NodeId node_after = pool.local_node == kNoStr ? kNone : node_id(pool.local_node_text);
+  const NodeId node_after = pool.local_node == kNoStr ? kNone : known_node(pool.local_node_text).id;
   const bool moved = before.node != node_after || (before.node == kNone && pool.size() == 0);
   if (before.devices > 0 && moved) ++moves_version_;
   pool.table_version = next_serial_++;
   const Pool::NodeChanges changes = pool.take_node_changes();
   for (StrId name : changes.left) {
-    Node& node = nodes_[node_id(strings_.text(name))];
+    Node& node = known_node(strings_.text(name));
     erase_value(node.named_by, pool.id);
     ++node.named_version;
   }
   for (StrId name : changes.entered) {
-    Node& node = nodes_[node_id(strings_.text(name))];
+    Node& node = known_node(strings_.text(name));
     node.named_by.push_back(pool.id);
     ++node.named_version;
   }
+  // Only now: an update of a slice leaves its node and enters it again.
+  for (StrId name : changes.left) forget_if_unnamed(find_node(strings_.text(name)));
   if (before.wide && !pool.wide) erase_value(wide_pools_, pool.id);
   if (!before.wide && pool.wide) wide_pools_.push_back(pool.id);
   if (before.wide || pool.wide) ++places_version_;
@@ -157,71 +159,78 @@ const DeviceIndex::Labels& DeviceIndex::no_labels() {
   return none;
 }
 
-NodeId DeviceIndex::node_id(std::string_view name) {
-  if (NodeId id = find_node(name); id != kNone) return id;
+DeviceIndex::Node& DeviceIndex::known_node(std::string_view name) {
+  if (NodeId id = find_node(name); id != kNone) return *nodes_[id];
   auto id = static_cast<NodeId>(nodes_.size());
-  nodes_.emplace_back().name = name;
-  node_index_.emplace(std::string(name), id);
-  return id;
+  DRA_CHECK(id != kNone);
+  Node& node = *nodes_.emplace_back(std::make_unique<Node>());
+  node.id = id;
+  node.name = name;
+  node_index_.emplace(node.name, id);
+  return node;
+}
+
+void DeviceIndex::forget_if_unnamed(NodeId id) {
+  if (!knows(id) || nodes_[id]->applied || !nodes_[id]->named_by.empty()) return;
+  node_index_.erase(nodes_[id]->name);
+  nodes_[id].reset();
 }
 
 NodeId DeviceIndex::apply_node(std::string_view name, Labels labels) {
-  NodeId id = node_id(name);
-  Node& node = nodes_[id];
+  Node& node = known_node(name);
   const bool same = *node.labels == *labels;
   node.labels = std::move(labels);
-  if (node.applied && same) return id;
+  if (node.applied && same) return node.id;
   if (!same) ++moves_version_;
   node.applied = true;
   ++node.named_version;
   ++nodes_version_;
   ++version_;
-  return id;
+  return node.id;
 }
 
 void DeviceIndex::remove_node(std::string_view name) {
   NodeId id = find_node(name);
   if (id == kNone) return;
-  nodes_[id].labels = no_labels();
+  Node& node = *nodes_[id];
+  node.labels = no_labels();
   ++moves_version_;
-  nodes_[id].applied = false;
-  ++nodes_[id].named_version;
+  node.applied = false;
+  ++node.named_version;
   ++nodes_version_;
   ++version_;
+  forget_if_unnamed(id);
 }
 
 std::vector<NodeId> DeviceIndex::applied_nodes() const {
   std::vector<NodeId> ids;
-  for (NodeId id = 0; id < nodes_.size(); ++id)
-    if (nodes_[id].applied) ids.push_back(id);
-  std::sort(ids.begin(), ids.end(), [this](NodeId a, NodeId b) { return nodes_[a].name < nodes_[b].name; });
+  for (const auto& [name, id] : node_index_)
+    if (nodes_[id]->applied) ids.push_back(id);
+  std::sort(ids.begin(), ids.end(), [this](NodeId a, NodeId b) { return nodes_[a]->name < nodes_[b]->name; });
   return ids;
 }
 
-const std::vector<PoolId>* DeviceIndex::pools_naming(NodeId node) const {
-  return node < nodes_.size() ? &nodes_[node].named_by : nullptr;
-}
-
-bool DeviceIndex::usable_on(const Where& place, NodeId node) const {
+bool DeviceIndex::usable_on(const Where& place, const Node& node) const {
   switch (place.kind) {
     case Where::kNode:
-      return strings_.text(place.node) == nodes_[node].name;
+      return strings_.text(place.node) == node.name;
     case Where::kAll:
       return true;
     case Where::kSelector:
-      return api::matches(*place.selector, nodes_[node].name, *nodes_[node].labels);
+      return api::matches(*place.selector, node.name, *node.labels);
     default:
       return false;
   }
 }
 
 const NodeView& DeviceIndex::view(NodeId id) const {
-  const Node& node = nodes_[id];
+  const Node& node = node_at(id);
+  if (&node == &unknown_) return node.view;
   uint64_t tables = 0;  // grows when one of their tables changes
   for (PoolId pool : node.named_by) tables = std::max(tables, pools_[pool]->table_version);
   const bool current = node.view_named == node.named_version && node.view_places == places_version_;
   if (current && node.view_tables == tables) return node.view;
-  node.view = make_view(node, id);
+  node.view = make_view(node);
   node.view.stamp = next_stamp_++;
   node.view_named = node.named_version;
   node.view_places = places_version_;
@@ -229,7 +238,7 @@ const NodeView& DeviceIndex::view(NodeId id) const {
   return node.view;
 }
 
-NodeView DeviceIndex::make_view(const Node& node, NodeId id) const {
+NodeView DeviceIndex::make_view(const Node& node) const {
   NodeView view;
   std::vector<PoolId> ids = node.named_by;
   for (PoolId wide : wide_pools_)
@@ -249,11 +258,11 @@ NodeView DeviceIndex::make_view(const Node& node, NodeId id) const {
       const uint32_t first = pool.first_of(s);
       bool relevant = false;
       if (slice.where.kind != Where::kPerDevice) {
-        relevant = usable_on(slice.where, id);
+        relevant = usable_on(slice.where, node);
         if (relevant) set_range(mask.data(), first, slice.size());
       } else {
         for (uint32_t i = 0; i < slice.size(); ++i) {
-          if (!usable_on(slice.device_where[i], id)) continue;
+          if (!usable_on(slice.device_where[i], node)) continue;
           set_bit(mask.data(), first + i);
           relevant = true;
         }

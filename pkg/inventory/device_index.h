@@ -64,7 +64,7 @@ class DeviceIndex {
   // Null if the number is not in use.
   const Pool* pool(PoolId id) const { return pools_[id].get(); }
   const Pool* find_pool(std::string_view driver, std::string_view name) const;
-  const std::vector<PoolId>* pools_naming(NodeId node) const;
+  const std::vector<PoolId>& pools_naming(NodeId node) const { return node_at(node).named_by; }
 
   // Records, in order, every pool whose table or use changed. changes_end() is the total number of changes. Those
   // before changes_begin() are dropped; a reader that is further behind must start over.
@@ -76,16 +76,19 @@ class DeviceIndex {
   uint64_t moves_version() const { return moves_version_; }
 
   // ---- nodes
-  NodeId node_id(std::string_view name);
-  NodeId find_node(std::string_view name) const;
-  const std::string& node_name(NodeId id) const { return nodes_[id].name; }
-  const api::StringMap& node_labels(NodeId id) const { return *nodes_[id].labels; }
-  size_t node_count() const { return nodes_.size(); }
+  // A node is known while a Node object or a pool names it. A number is given once and never again: if the name returns
+  // it gets a new number, so a number kept somewhere never comes to mean another node. A number that is no longer known
+  // has no name, no labels and no devices.
+  NodeId find_node(std::string_view name) const;  // kNone if unknown
+  bool knows(NodeId id) const { return id < nodes_.size() && nodes_[id] != nullptr; }
+  const std::string& node_name(NodeId id) const { return node_at(id).name; }
+  const api::StringMap& node_labels(NodeId id) const { return *node_at(id).labels; }
+  size_t node_slots() const { return nodes_.size(); }  // every number ever given is below this
+  size_t known_nodes() const { return node_index_.size(); }
   std::vector<NodeId> applied_nodes() const;
   // Grows when a node is added or removed, or its labels change.
   uint64_t nodes_version() const { return nodes_version_; }
   const NodeView& view(NodeId id) const;
-  bool usable_on(const Where& place, NodeId node) const;
 
   // ---- classes and taints
   const ClassEntry* find_class(std::string_view name) const;
@@ -124,6 +127,7 @@ class DeviceIndex {
 
  private:
   struct Node {
+    NodeId id = kNone;
     std::string name;
     Labels labels = no_labels();
     bool applied = false;
@@ -134,6 +138,9 @@ class DeviceIndex {
   };
 
   static const Labels& no_labels();
+  const Node& node_at(NodeId id) const { return knows(id) ? *nodes_[id] : unknown_; }
+  Node& known_node(std::string_view name);  // gives it a number if it has none
+  void forget_if_unnamed(NodeId id);
   Pool& pool_for(std::string_view driver, std::string_view name);
   // The state of a pool needed to process a change of its slices.
   struct PoolBefore {
@@ -150,7 +157,8 @@ class DeviceIndex {
                   bool assumed, StrId share);
   void drop_layer(ClaimIndex claim, bool assumed);
   void touch_rule_pools(const api::DeviceTaintRule& rule);
-  NodeView make_view(const Node& node, NodeId id) const;
+  bool usable_on(const Where& place, const Node& node) const;
+  NodeView make_view(const Node& node) const;
 
   Features features_;
   Strings strings_;
@@ -160,7 +168,8 @@ class DeviceIndex {
   std::unordered_map<std::string, PoolId, StringHash, std::equal_to<>> pool_index_;
   std::unordered_map<std::string, PoolId, StringHash, std::equal_to<>> slice_pool_;
   std::vector<PoolId> wide_pools_;
-  std::deque<Node> nodes_;
+  std::vector<std::unique_ptr<Node>> nodes_;  // null: no longer known
+  const Node unknown_;
   std::unordered_map<std::string, NodeId, StringHash, std::equal_to<>> node_index_;
   std::map<std::string, ClassEntry, std::less<>> classes_;
   TaintRules rules_;

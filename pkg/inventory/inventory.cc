@@ -129,14 +129,14 @@ bool Inventory::assumed(std::string_view claim_uid) const {
   const DeviceIndex::ClaimUse* claim = device_index_->find_claim(claim_uid);
   return claim != nullptr && claim->has_assumed;
 }
-NodeId Inventory::node_id(std::string_view name) {
-  return device_index_->node_id(name);
+NodeId Inventory::node_id(std::string_view name) const {
+  return device_index_->find_node(name);
 }
 std::string Inventory::node_name(NodeId id) const {
-  return id < device_index_->node_count() ? device_index_->node_name(id) : std::string();
+  return device_index_->node_name(id);
 }
-size_t Inventory::node_count() const {
-  return device_index_->node_count();
+bool Inventory::knows(NodeId id) const {
+  return device_index_->knows(id);
 }
 std::vector<NodeId> Inventory::nodes() const {
   return device_index_->applied_nodes();

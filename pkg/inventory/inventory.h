@@ -30,8 +30,8 @@ struct Node;
 
 namespace dra::inventory {
 
-// Dense numbers. A node keeps its number for the inventory's lifetime; so does a pool (numbers of pools without slices
-// and holders are reused).
+// Dense numbers. A node keeps its number while a Node object or a pool names it, and no other node ever gets that
+// number. A pool keeps its number while it has slices or holders; then another pool may get it.
 using NodeId = uint32_t;
 using PoolId = uint32_t;
 inline constexpr uint32_t kNone = 0xffffffffu;
@@ -139,11 +139,10 @@ class Inventory {
   void remove_class(std::string_view name);
   void apply_taint_rule(const api::DeviceTaintRule& rule);
   void remove_taint_rule(std::string_view name);
-  // A node need not be applied to be allocated on, but then has no labels. Pools may name unknown nodes.
-  // The first shares the labels with the object.
+  // A node that only pools name can be allocated on, but has no labels. The first shares the labels with the object.
   NodeId apply_node(const std::shared_ptr<const api::Node>& node);
   NodeId apply_node(std::string_view name, api::StringMap labels);
-  // Keeps the node's number, drops its labels.
+  // Drops the node's labels, and the node itself unless a pool names it.
   void remove_node(std::string_view name);
 
   // ---- who holds what
@@ -158,10 +157,10 @@ class Inventory {
   bool assumed(std::string_view claim_uid) const;
 
   // ---- queries
-  // The number of a node by name; assigned on first use.
-  NodeId node_id(std::string_view name);
-  std::string node_name(NodeId id) const;
-  size_t node_count() const;
+  // The number of a node by name; kNone if no Node object and no pool names it.
+  NodeId node_id(std::string_view name) const;
+  std::string node_name(NodeId id) const;  // empty if the node is no longer known
+  bool knows(NodeId id) const;
   // All nodes that have been applied and not removed, by name.
   std::vector<NodeId> nodes() const;
 

@@ -233,7 +233,7 @@ TEST_F(NodeTrackerTest, FactsFollowTheirNodes) {
 // So do the inventory's numbers, also when a node takes the slot of a deleted one.
 TEST_F(NodeTrackerTest, NumbersFollowTheirNodes) {
   inventory::Inventory inventory;
-  for (const char* name : {"n9", "n2", "n1"}) inventory.node_id(name);
+  for (const char* name : {"n9", "n2", "n1", "n3", "n4"}) inventory.apply_node(name, {});
   const auto check = [&](const allocation::NodeChoice& choice) {
     ASSERT_EQ(choice.numbers.size(), choice.nodes.size());
     for (size_t i = 0; i < choice.nodes.size(); ++i)
