@@ -38,9 +38,13 @@ nodes:
 RULES = "/apis/resource.k8s.io/v1beta2/devicetaintrules"
 
 
-def template(name, device_class):
+def template(name, device_class, tolerates=None):
+    """`tolerates`: the taint of rule(), for this many seconds."""
+    exactly = {"deviceClassName": device_class}
+    if tolerates is not None:
+        exactly["tolerations"] = [{"key": "example.com/bad", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": tolerates}]
     return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": name},
-            "spec": {"spec": {"devices": {"requests": [{"name": "d", "exactly": {"deviceClassName": device_class}}]}}}}
+            "spec": {"spec": {"devices": {"requests": [{"name": "d", "exactly": exactly}]}}}}
 
 
 def pod_spec(*claims, extended=0):
@@ -107,20 +111,31 @@ def at_once(t):
 
 
 def rule_deleted(t):
-    t.apply(template("nic", "nic.example.com"), *[{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"many-{i:02}"},
-                                                   "spec": pod_spec(("nic", "nic", "resourceClaimTemplateName"))} for i in range(80)])
+    # 40 pods go at 50 evictions a second, the others in groups of five every 8 seconds, so that the rule is deleted while it evicts however slow the
+    # machine is.
+    apart = 8
+    patient = {f"nic-{n}": apart * n for n in range(1, 9)}
+    kinds = ["nic"] * 40 + [name for name in patient for _ in range(5)]
+    t.apply(template("nic", "nic.example.com"), *[template(name, "nic.example.com", seconds) for name, seconds in patient.items()],
+            *[{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"many-{i:02}"},
+               "spec": pod_spec(("nic", kind, "resourceClaimTemplateName"))} for i, kind in enumerate(kinds)])
     t.eventually("80 pods run", lambda: len(running(t)) == 80, 60)
-    # 50 evictions a second: 80 take longer than the rule lives, which is deleted after the first of them. Without kubectl, whose start can take a
-    # second on a busy machine.
+    # Without kubectl, whose start can take a second on a busy machine.
     server = rest.Api(t.box.kubeconfig)
     server.create(RULES, rule("all", driver="nic.example.com"))
-    t.eventually("the first pods go", lambda: len(server.items("/api/v1/namespaces/default/pods")) < 80)
+    t.eventually("the first pods go", lambda: len(server.items("/api/v1/namespaces/default/pods")) < 80, 60)
     status, _ = server.request("DELETE", RULES + "/all")
     t.check("the rule is deleted", status == 200, status)
-    time.sleep(2)
+
+    def none_goes():
+        before = set(running(t))
+        time.sleep(apart + 2)
+        return set(running(t)) == before
+
+    # Evictions that were under way still show; then not even the next group goes.
+    t.eventually("a rule that is deleted while it evicts takes no more", none_goes, 60)
     left = len(running(t))
-    time.sleep(3)
-    t.check("a rule that is deleted while it evicts has taken some, and takes no more", 0 < left < 80 and len(running(t)) == left, (left, len(running(t))))
+    t.check("it has taken some", 0 < left < 80, left)
     t.eventually("what is left is whole", lambda: settled(t) and len(holders(t)) == left)
     t.sh("kubectl delete pod --all")
     t.eventually("nothing is left after it", lambda: not claims(t), 40)
