@@ -73,6 +73,7 @@ class DocumentLinter {
       return add(Severity::kError, pointer, path,
                  !object.is_object() ? "no object; it needs apiVersion and kind"
                                      : std::string(version.empty() ? "apiVersion" : "kind") + " is missing");
+    check_sources(object, pointer, path);
     if (!version.starts_with("resource.k8s.io/")) return;
     check_version(object, pointer, path);
     // Older versions have other fields; they are migrated first.
@@ -81,6 +82,29 @@ class DocumentLinter {
     if (tree == nullptr) return check_kind(kind, pointer, path);
     check_fields(object, *tree, pointer, path);
     check_selectors(object, pointer, path);
+  }
+
+  // Until Kubernetes 1.30, pods named their claims one level deeper (resource.k8s.io/v1alpha2).
+  void check_sources(const json& object, const std::string& pointer, const std::string& path) {
+    for (const std::string place : {"spec", "spec/template/spec", "spec/jobTemplate/spec/template/spec"}) {
+      const json::json_pointer at("/" + place + "/resourceClaims");
+      if (!object.contains(at) || !object[at].is_array()) continue;
+      const json& entries = object[at];
+      std::string field = (path.empty() ? "" : path + ".") + at.to_string().substr(1);
+      std::replace(field.begin(), field.end(), '/', '.');
+      for (size_t i = 0; i < entries.size(); ++i)
+        if (entries[i].is_object() && entries[i].contains("source"))
+          add(Severity::kError, pointer + at.to_string() + "/" + std::to_string(i) + "/source",
+              field + "[" + std::to_string(i) + "].source", advice_for_source(entries[i]["source"]));
+    }
+  }
+
+  static std::string advice_for_source(const json& source) {
+    std::string instead = "resourceClaimName or resourceClaimTemplateName";
+    for (const char* key : {"resourceClaimName", "resourceClaimTemplateName"})
+      if (const std::string name = member_string(source, key); !name.empty()) instead = std::string(key) + ": " + name;
+    return "Kubernetes 1.31 and newer have no source; write " + instead +
+           " in its place (kubectl dra migrate -f FILE does)";
   }
 
   void check_kind(const std::string& kind, const std::string& pointer, const std::string& path) {

@@ -550,6 +550,26 @@ TEST(Lint, WhatIsNoObjectOfAKnownKindIsFound) {
              "9 items[2]: no object; it needs apiVersion and kind"}));
 }
 
+// The form of Kubernetes 1.30, which newer API servers refuse or drop.
+TEST(Lint, ClaimsOfPodsBelowSourceAreNamedWithWhatToWriteInstead) {
+  const auto findings = lint(
+      "apiVersion: v1\nkind: Pod\nspec:\n  resourceClaims:\n  - name: a\n    resourceClaimName: fine\n  - name: b\n"
+      "    source:\n      resourceClaimTemplateName: gpu\n---\napiVersion: batch/v1\nkind: CronJob\nspec: "
+      "{jobTemplate: "
+      "{spec: {template: {spec: {resourceClaims: [{name: c, source: 7}]}}}}}\n",
+      nullptr, {}, "default");
+  ASSERT_TRUE(findings);
+  ASSERT_EQ(findings->size(), 2u);
+  EXPECT_EQ((*findings)[0].line, 9u);
+  EXPECT_EQ((*findings)[0].severity, Severity::kError);
+  EXPECT_EQ((*findings)[0].path, "spec.resourceClaims[1].source");
+  EXPECT_EQ((*findings)[0].text,
+            "Kubernetes 1.31 and newer have no source; write resourceClaimTemplateName: gpu in its place (kubectl dra "
+            "migrate -f FILE does)");
+  EXPECT_EQ((*findings)[1].path, "spec.jobTemplate.spec.template.spec.resourceClaims[0].source");
+  EXPECT_NE((*findings)[1].text.find("write resourceClaimName or resourceClaimTemplateName"), std::string::npos);
+}
+
 TEST(Lint, AcceptsEveryFieldOfV1) {
   const TwoNodes world;
   const auto findings = lint(R"(
