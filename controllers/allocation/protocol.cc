@@ -1,5 +1,6 @@
 #include "controllers/allocation/protocol.h"
 
+#include "pkg/api/claim_bounds.h"
 #include "pkg/reconcile/extended_claim.h"
 
 #include <algorithm>
@@ -120,6 +121,14 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
     }
     if (claim->metadata.deleting()) {
       wait("claim \"" + resolved.name + "\" of entry \"" + entry.name + "\" is being deleted", false);
+      continue;
+    }
+    // Ours could not be added to a list that is not kept, nor a mark.
+    if (!claim->status.allocation && claim->finalizer_bytes_dropped > 0) {
+      wait("claim \"" + resolved.name + "\" of entry \"" + entry.name + "\" has " +
+               std::to_string(claim->finalizer_bytes_dropped >> 10) + " KiB of finalizers, and at most " +
+               std::to_string(api::kMaxFinalizerBytes >> 10) + " KiB are looked at: remove some",
+           false);
       continue;
     }
     if (std::any_of(state.claims.begin(), state.claims.end(),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "pkg/api/claim_bounds.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/writes.h"
 
@@ -123,6 +124,13 @@ class Pass {
     const api::ResourceClaimTemplate* from = view_.claim_template(template_key);
     if (!from) {
       missing_template(entry);
+      return false;
+    }
+    if (from->bytes_dropped > 0) {
+      warn(entry.name, "resourceclaimtemplates \"" + *entry.resource_claim_template_name + "\" has a spec of " +
+                           std::to_string(from->bytes_dropped >> 10) + " KiB, and at most " +
+                           std::to_string(api::kMaxTemplateBytes >> 10) +
+                           " KiB are copied into a claim: shorten its parameters, selectors or annotations");
       return false;
     }
     Write write = write_generated_claim(pod_, entry.name, *from, name, view_.dra_api_version());

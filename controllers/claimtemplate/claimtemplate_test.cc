@@ -114,6 +114,19 @@ TEST_F(ClaimTemplate, MissingTemplateIsConfirmedThenReportedOnce) {
   EXPECT_EQ(writes(pass()).size(), 2u);
 }
 
+TEST_F(ClaimTemplate, ATemplateThatIsTooLargeIsRefusedByName) {
+  view.put(make_pod("p", {"gpu"}));
+  api::ResourceClaimTemplate large = make_template("tpl");
+  large.spec = {};
+  large.spec_json.clear();
+  large.bytes_dropped = 100 << 10;
+  view.put(large);
+  const Outcome outcome = pass();
+  EXPECT_TRUE(writes(outcome).empty()) << "no claim without a spec";
+  ASSERT_EQ(only<Event>(outcome).size(), 1u);
+  EXPECT_NE(only<Event>(outcome)[0].note.find("has a spec of 100 KiB, and at most 64 KiB"), std::string::npos);
+}
+
 TEST_F(ClaimTemplate, ATemplateMayFollowItsPodWithinTwoSeconds) {
   api::Pod pod = make_pod("p", {"gpu"});
   pod.metadata.creation_timestamp = format_rfc3339(view.time - std::chrono::milliseconds(500));

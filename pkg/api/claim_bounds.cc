@@ -1,5 +1,7 @@
 #include "pkg/api/claim_bounds.h"
 
+#include <algorithm>
+
 #include "pkg/api/release.h"
 
 namespace dra::api {
@@ -43,6 +45,33 @@ void drop_beyond_bounds(ResourceClaimSpec& spec) {
   each_request(spec, [](DeviceSubRequest& request) {
     for (std::string& selector : request.selectors) release(selector);
   });
+}
+
+void drop_beyond_bounds(ResourceClaim& claim) {
+  drop_beyond_bounds(claim.spec);
+  std::vector<std::string>& finalizers = claim.metadata.finalizers;
+  size_t bytes = 0;
+  for (const std::string& finalizer : finalizers) bytes += finalizer.size();
+  if (bytes <= kMaxFinalizerBytes) return;
+  claim.finalizer_bytes_dropped = bytes;
+  const auto ours = std::find(finalizers.begin(), finalizers.end(), kDeleteProtectionFinalizer);
+  const bool has_ours = ours != finalizers.end();
+  claim.finalizer_at = static_cast<size_t>(ours - finalizers.begin());
+  release(finalizers);
+  if (has_ours) finalizers.emplace_back(kDeleteProtectionFinalizer);
+}
+
+void drop_beyond_bounds(ResourceClaimTemplate& claim_template) {
+  drop_beyond_bounds(claim_template.spec);  // the text has it
+  size_t bytes = claim_template.spec_json.size();
+  for (const StringMap* map : {&claim_template.claim_labels, &claim_template.claim_annotations})
+    for (const auto& [name, value] : *map) bytes += name.size() + value.size();
+  if (bytes <= kMaxTemplateBytes) return;
+  claim_template.bytes_dropped = bytes;
+  release(claim_template.spec);
+  release(claim_template.spec_json);
+  release(claim_template.claim_labels);
+  release(claim_template.claim_annotations);
 }
 
 void drop_beyond_bounds(AllocationResult& allocation) {

@@ -16,8 +16,15 @@ namespace dra::api {
 inline constexpr size_t kMaxKeptParameters = 4096;
 // Bytes of the selectors of one claim. The limit of all claims of a pod (kMaxPlanSelectorBytes) is not larger.
 inline constexpr size_t kMaxClaimSelectorBytes = size_t{192} << 10;
+// Bytes of the finalizers of one claim. Beyond it, the claim is not allocated.
+inline constexpr size_t kMaxFinalizerBytes = size_t{4} << 10;
+// Bytes of spec of a ResourceClaimTemplate: what is copied into claims as it is, and their labels and annotations.
+// Nothing is kept of a larger one, and a pod that names it gets an event instead of a claim.
+inline constexpr size_t kMaxTemplateBytes = size_t{64} << 10;
 
+void drop_beyond_bounds(ResourceClaim& claim);
 void drop_beyond_bounds(ResourceClaimSpec& spec);
 void drop_beyond_bounds(AllocationResult& allocation);
+void drop_beyond_bounds(ResourceClaimTemplate& claim_template);
 
 }  // namespace dra::api

@@ -163,25 +163,25 @@ bool read(const WireValue& v, ResourceClaimStatus& out, Trouble& t) {
 bool read(const WireValue& v, ResourceClaim& out, Trouble& t) {
   const bool readable = expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
                         field(v, "spec", out.spec, t) && field(v, "status", out.status, t);
-  drop_beyond_bounds(out.spec);
+  drop_beyond_bounds(out);
   return readable;
 }
 
 bool read(const WireValue& v, ResourceClaimTemplate& out, Trouble& t) {
-  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
-         section(v, "spec", t, [&](const WireValue& s) {
-           return section(s, "metadata", t,
-                          [&](const WireValue& m) {
-                            return field(m, "labels", out.claim_labels, t) &&
-                                   field(m, "annotations", out.claim_annotations, t);
-                          }) &&
-                  field_with(s, "spec", t, [&](const WireValue& spec) {
-                    out.spec_json = spec.raw();
-                    const bool readable = read(spec, out.spec, t);
-                    drop_beyond_bounds(out.spec);  // the text has it
-                    return readable;
-                  });
-         });
+  const bool readable = expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
+                        section(v, "spec", t, [&](const WireValue& s) {
+                          return section(s, "metadata", t,
+                                         [&](const WireValue& m) {
+                                           return field(m, "labels", out.claim_labels, t) &&
+                                                  field(m, "annotations", out.claim_annotations, t);
+                                         }) &&
+                                 field_with(s, "spec", t, [&](const WireValue& spec) {
+                                   out.spec_json = spec.raw();
+                                   return read(spec, out.spec, t);
+                                 });
+                        });
+  drop_beyond_bounds(out);
+  return readable;
 }
 
 }  // namespace detail

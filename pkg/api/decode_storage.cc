@@ -1,5 +1,6 @@
 // decode<T>() for the kinds of storage.h.
 #include "pkg/api/decode_entry.h"
+#include "pkg/api/pod_bounds.h"
 #include "pkg/api/storage.h"
 
 namespace dra::api {
@@ -44,7 +45,11 @@ bool read_csi_driver(const WireValue& v, CsiNodeDriver& out, Trouble& t) {
 template <class T>
 bool read_selecting(const WireValue& v, T& out, Trouble& t) {
   return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
-         section(v, "spec", t, [&](const WireValue& spec) { return field(spec, "selector", out.selector, t); });
+         section(v, "spec", t, [&](const WireValue& spec) {
+           const bool readable = field(spec, "selector", out.selector, t);
+           drop_beyond_bounds(out.selector);
+           return readable;
+         });
 }
 
 }  // namespace
@@ -53,11 +58,13 @@ bool read(const WireValue& v, PersistentVolumeClaim& out, Trouble& t) {
   return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
          section(v, "spec", t,
                  [&](const WireValue& s) {
-                   return field(s, "accessModes", out.access_modes, t) &&
+                   const bool selecting = field(s, "selector", out.selector, t);
+                   drop_beyond_bounds(out.selector);
+                   return selecting && field(s, "accessModes", out.access_modes, t) &&
                           field(s, "storageClassName", out.storage_class_name, t) &&
                           field(s, "volumeName", out.volume_name, t) && field(s, "volumeMode", out.volume_mode, t) &&
                           field(s, "volumeAttributesClassName", out.volume_attributes_class_name, t) &&
-                          field(s, "selector", out.selector, t) && section(s, "resources", t, [&](const WireValue& r) {
+                          section(s, "resources", t, [&](const WireValue& r) {
                             return section(r, "requests", t, [&](const WireValue& q) {
                               return quantity_of(q, "storage", out.storage, t);
                             });

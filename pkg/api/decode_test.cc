@@ -8,6 +8,7 @@
 #include "pkg/api/claim_bounds.h"
 #include "pkg/api/pod_bounds.h"
 #include "pkg/api/scheduling.h"
+#include "pkg/api/selectors.h"
 #include "pkg/api/storage.h"
 
 namespace dra::api::decode_test {
@@ -410,6 +411,67 @@ TEST(Decode, TemplateKeepsItsSpecAsText) {
   ASSERT_TRUE(tpl);
   EXPECT_EQ(tpl->spec_json, R"({"devices":{"requests":null,"future":{"x":1}}})");
   EXPECT_EQ(tpl->claim_labels.at("a"), "b");
+}
+
+TEST(Decode, NothingOfALargeTemplateIsKept) {
+  const auto of_bytes = [](size_t bytes, const std::string& where) {
+    const std::string text(bytes, 'x');
+    const std::string label = where == "labels" ? R"("labels": {"a": ")" + text + "\"}" : "";
+    const std::string spec = where == "spec" ? R"("future": ")" + text + "\"" : "";
+    return decode<ResourceClaimTemplate>(R"({"metadata": {"name": "t"}, "spec": {"metadata": {)" + label +
+                                         R"(}, "spec": {"devices": {"requests": [{"name": "r"}]} )" +
+                                         (spec.empty() ? "" : ",") + spec + "}}}");
+  };
+  for (const std::string where : {"labels", "spec"}) {
+    const auto small = of_bytes(kMaxTemplateBytes - 200, where), large = of_bytes(kMaxTemplateBytes, where);
+    ASSERT_TRUE(small && large) << where;
+    EXPECT_EQ(small->bytes_dropped, 0u) << where;
+    EXPECT_EQ(small->spec.requests.size(), 1u);
+    EXPECT_GT(large->bytes_dropped, kMaxTemplateBytes) << where;
+    EXPECT_EQ(large->spec_json + (large->claim_labels.empty() ? "" : "labels"), "") << where;
+    EXPECT_TRUE(large->spec.requests.empty()) << where;
+  }
+}
+
+TEST(Decode, OfManyFinalizersOnlyOursIsKeptWithItsPlace) {
+  const auto with = [](int others, int ours_at) {
+    std::string list;
+    for (int i = 0; i < others; ++i) {
+      if (i == ours_at) list += "\"" + std::string(kDeleteProtectionFinalizer) + "\",";
+      list += "\"example.com/" + std::string(40, 'f') + std::to_string(i) + (i + 1 < others ? "\"," : "\"");
+    }
+    return decode<ResourceClaim>(R"({"metadata": {"name": "c", "finalizers": [)" + list + "]}}");
+  };
+  EXPECT_EQ(with(50, 3)->metadata.finalizers.size(), 51u);
+  EXPECT_EQ(with(50, 3)->finalizer_bytes_dropped, 0u);
+  const auto large = with(200, 150);
+  EXPECT_THAT(large->metadata.finalizers, ElementsAre(std::string(kDeleteProtectionFinalizer)));
+  EXPECT_EQ(large->finalizer_at, 150u);
+  EXPECT_GT(large->finalizer_bytes_dropped, kMaxFinalizerBytes);
+  EXPECT_TRUE(with(200, -1)->metadata.finalizers.empty());
+}
+
+TEST(Decode, SelectorsThatNoPodCanMatchAreNotKept) {
+  const auto with_labels = [](int count) {
+    std::string labels;
+    for (int i = 0; i < count; ++i) labels += (i ? ",\"l" : "\"l") + std::to_string(i) + R"(": "v")";
+    return R"({"metadata": {"name": "s"}, "spec": {"selector": {)" + labels + "}}}";
+  };
+  EXPECT_EQ(decode<Service>(with_labels(128))->selector.size(), 128u);
+  EXPECT_TRUE(decode<Service>(with_labels(129))->selector.empty());
+  EXPECT_TRUE(decode<ReplicationController>(with_labels(129))->selector.empty());
+  const auto volume_claim = [](int values) {
+    std::string list;
+    for (int i = 0; i < values; ++i) list += (i ? ",\"" : "\"") + std::to_string(i) + "\"";
+    return decode<PersistentVolumeClaim>(R"({"metadata": {"name": "c"}, "spec": {"selector": {"matchExpressions": [)"
+                                         R"({"key": "k", "operator": "NotIn", "values": [)" +
+                                         list + "]}]}}}");
+  };
+  EXPECT_TRUE(matches(*volume_claim(10)->selector, {{"k", "x"}}));
+  const auto large = volume_claim(5000);
+  ASSERT_TRUE(large && large->selector);
+  EXPECT_FALSE(matches(*large->selector, {{"k", "x"}})) << "no volume is bound by what is not kept";
+  EXPECT_FALSE(matches(*large->selector, {}));
 }
 
 TEST(Decode, PodGroupsOfBothApis) {

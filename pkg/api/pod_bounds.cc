@@ -245,6 +245,16 @@ size_t scheduling_parts(const Pod& pod) {
   return sum;
 }
 
+void drop_beyond_bounds(StringMap& selector) {
+  if (selector.size() > kMaxLabels || label_bytes(selector) > kMaxLabelBytes) release(selector);
+}
+
+void drop_beyond_bounds(std::optional<LabelSelector>& selector) {
+  if (!selector || parts(selector) <= kMaxSchedulingParts) return;
+  selector.emplace();
+  selector->match_expressions.push_back({"too-large", "In", {}});  // without values it matches nothing
+}
+
 void drop_beyond_bounds(Pod& pod) {
   if (pod.scheduling_parts_dropped == 0)
     if (const size_t sum = scheduling_parts(pod); sum > kMaxSchedulingParts) drop_rules(pod, sum);

@@ -34,6 +34,12 @@ inline constexpr size_t kMaxKeptEntries = 128;
 // Longer references of images are cut: no node lists such a name.
 inline constexpr size_t kMaxImageText = 1024;
 
+// The selector of a Service or workload that has more labels than a pod may have matches no pod whose labels are kept,
+// so it is dropped: it selects nothing. One of a PersistentVolumeClaim, with more parts than the rules of a pod may
+// have, is replaced by one that matches no volume.
+void drop_beyond_bounds(StringMap& selector);
+void drop_beyond_bounds(std::optional<LabelSelector>& selector);
+
 // Counts the rules of the pod as it was decoded, even if drop_beyond_bounds() has cleared them.
 size_t scheduling_parts(const Pod& pod);
 // Clears what is above a limit, and records how much it was. Of the containers of a bound pod one container and one

@@ -258,6 +258,10 @@ struct ResourceClaim {
   ObjectMeta metadata;
   ResourceClaimSpec spec;
   ResourceClaimStatus status;
+  // Of metadata.finalizers, if they are beyond kMaxFinalizerBytes (claim_bounds.h): then at most ours is kept, which
+  // has this place in the list.
+  size_t finalizer_bytes_dropped = 0;
+  size_t finalizer_at = 0;
   bool operator==(const ResourceClaim&) const = default;
 };
 
@@ -267,6 +271,8 @@ struct ResourceClaimTemplate {
   StringMap claim_annotations;  // spec.metadata.annotations
   ResourceClaimSpec spec;       // spec.spec
   std::string spec_json;  // spec.spec as the server sent it: copied whole into claims, so that unknown fields are kept
+  size_t bytes_dropped =
+      0;  // of spec, if that is beyond kMaxTemplateBytes (claim_bounds.h): then nothing of it is kept
 };
 
 // resource.k8s.io/v1 since 1.37, v1beta2 and v1alpha3 in 1.36.

@@ -164,6 +164,31 @@ TEST(Writes, CarryTheirPreconditionsInTheBody) {
           "gone"));
 }
 
+TEST(Writes, OursIsAddedToAndTakenFromFinalizersThatAreNotKept) {
+  api::ResourceClaim claim;
+  claim.metadata.name = claim.metadata.uid = "c";
+  claim.metadata.resource_version = "7";
+  claim.finalizer_bytes_dropped = 10'000;
+  const std::string ours(api::kDeleteProtectionFinalizer);
+  const auto operations = [&](const std::vector<std::string>& finalizers, const std::string& name) {
+    const Write write = write_metadata(claim, finalizers, {{name, std::nullopt}, {"x/y", "v"}}, "x");
+    EXPECT_EQ(write.verb, Verb::kJsonPatch);
+    std::string text;
+    for (const Json& one : Json::parse(write.body))
+      text += one["op"].get<std::string>() + " " + one["path"].get<std::string>() + "\n";
+    return text;
+  };
+  const std::string version = "add /metadata/uid\nadd /metadata/resourceVersion\n";
+  EXPECT_EQ(operations({ours}, "gone"), version + "add /metadata/finalizers/-\nadd /metadata/annotations/x~1y\n");
+  claim.metadata.finalizers = {ours};
+  claim.finalizer_at = 42;
+  claim.metadata.annotations["a/b"] = "v";
+  EXPECT_EQ(operations({}, "a/b"), version +
+                                       "remove /metadata/finalizers/42\nremove /metadata/annotations/a~1b\n"
+                                       "add /metadata/annotations/x~1y\n");
+  EXPECT_EQ(operations({ours}, "gone"), version + "add /metadata/annotations/x~1y\n") << "the list stays";
+}
+
 TEST(Writes, TextsAreThoseOfAWholeJsonLibrary) {
   api::ResourceClaim claim;
   claim.metadata.name = "c";

@@ -213,8 +213,42 @@ Write write_allocation(const api::ResourceClaim& claim, const api::AllocationRes
   return write;
 }
 
+namespace {
+
+// Only ours is known of the finalizers: a JSON patch takes it from its place or adds it at the end, and the version
+// assures that the place is right.
+Write write_metadata_in_place(const api::ResourceClaim& claim, bool wants_ours,
+                              const std::map<std::string, std::optional<std::string>>& annotations,
+                              std::string purpose) {
+  Json out = Json::array({addition("/metadata/uid", claim.metadata.uid),
+                          addition("/metadata/resourceVersion", claim.metadata.resource_version)});
+  const bool has_ours = claim.metadata.has_finalizer(api::kDeleteProtectionFinalizer);
+  if (has_ours && !wants_ours)
+    out.push_back(operation("remove", "/metadata/finalizers/" + std::to_string(claim.finalizer_at)));
+  if (!has_ours && wants_ours)
+    out.push_back(addition("/metadata/finalizers/-", std::string(api::kDeleteProtectionFinalizer)));
+  for (const auto& [name, value] : annotations) {
+    std::string path = "/metadata/annotations/";
+    for (const char c : name) path += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+    if (value)
+      out.push_back(addition(path, *value));
+    else if (claim.metadata.annotations.contains(name))
+      out.push_back(operation("remove", path));
+  }
+  Write write = patch_of(claim, "", out, std::move(purpose));
+  write.verb = Verb::kJsonPatch;
+  return write;
+}
+
+}  // namespace
+
 Write write_metadata(const api::ResourceClaim& claim, const std::vector<std::string>& finalizers,
                      const std::map<std::string, std::optional<std::string>>& annotations, std::string purpose) {
+  if (claim.finalizer_bytes_dropped > 0) {
+    const bool wants_ours =
+        std::find(finalizers.begin(), finalizers.end(), api::kDeleteProtectionFinalizer) != finalizers.end();
+    return write_metadata_in_place(claim, wants_ours, annotations, std::move(purpose));
+  }
   Json metadata = preconditions(claim.metadata);
   metadata["finalizers"] = finalizers.empty() ? Json(nullptr) : Json(finalizers);
   for (const auto& [name, value] : annotations) metadata["annotations"][name] = value ? Json(*value) : Json(nullptr);

@@ -63,6 +63,7 @@ nodes:
 ATTRIBUTES = 'device.attributes["gpu.example.com"]'
 PARTS = 'device.attributes["slice.example.com"]'
 CLAIMS = rest.RESOURCE + "/namespaces/{}/resourceclaims"
+TEMPLATES = rest.RESOURCE + "/namespaces/{}/resourceclaimtemplates"
 PODS = "/api/v1/namespaces/{}/pods"
 MOST_MIB = 64
 MOST_MIB_LEFT = 40
@@ -330,6 +331,64 @@ class Test:
             return made
         self.many_pods("rules", one)
 
+    def many_claims(self):
+        """Pods whose lists of claims are too large to be kept."""
+        count = 300
+
+        def one(name):
+            return pod(name, [f"{name}-{'c' * 200}-{i}"[:240] for i in range(count)])
+        name = "entries-0"
+        for i in range(count):
+            self.make(CLAIMS, claim(f"{name}-{'c' * 200}-{i}"[:240], [exactly("r", count=1)]))
+        self.many_pods("entries", one)
+        self.expect_event(name, "KiB are looked at")
+        if self.api.get(PODS.format("tenant") + "/" + name)["spec"].get("nodeName"):
+            self.wrong.append(f"{name} was bound, although not all of its claims are known")
+
+    def large_finalizers(self):
+        """Written after their pods, so that nothing is in the way of looking at the claims."""
+        def one(i):
+            self.make(PODS, pod(f"finalizers-{i}", [f"finalizers-{i}"]))
+            body = claim(f"finalizers-{i}", [exactly("r")])
+            body["metadata"]["finalizers"] = [f"example.com/{'f' * 40}-{k}" for k in range(4000)]
+            self.make(CLAIMS, body)
+        self.api.many([lambda i=i: one(i) for i in range(400 if self.flags.long else 40)], threads=4)
+        self.expect_event("finalizers-0", "KiB of finalizers")
+
+    def end_finalizers(self):
+        for i in range(400 if self.flags.long else 40):
+            self.api.request("PATCH", CLAIMS.format("tenant") + f"/finalizers-{i}", {"metadata": {"finalizers": None}}, "application/merge-patch+json")
+
+    def large_templates(self):
+        """Claims are made of small ones only; the pods of the others wait."""
+        def one(i):
+            config = [{"opaque": {"driver": f"d{k}.example.com", "parameters": {"x": f"{i}-" + "y" * 9900}}} for k in range(32)]
+            self.make(TEMPLATES, {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": f"template-{i}"},
+                                  "spec": {"spec": claim("", [exactly("r")], config=config)["spec"]}})
+            made = pod(f"template-{i}", ["c"])
+            made["spec"]["resourceClaims"] = [{"name": "d0", "resourceClaimTemplateName": f"template-{i}"}]
+            self.make(PODS, made)
+        self.api.many([lambda i=i: one(i) for i in range(200 if self.flags.long else 20)], threads=4)
+        self.expect_event("template-0", "KiB are copied into a claim")
+
+    def changing_claim(self):
+        """Every change of a claim concerns all pods that name it."""
+        self.make(CLAIMS, claim("of-all", [exactly("r", [f"{ATTRIBUTES}.index > 1000"])]))
+        self.api.many([lambda i=i: self.make(PODS, pod(f"sharer-{i}", ["of-all"])) for i in range(2000 if self.flags.long else 400)], threads=4)
+        for i in range(400 if self.flags.long else 60):
+            self.api.request("PATCH", CLAIMS.format("tenant") + "/of-all", {"metadata": {"annotations": {"note": str(i)}}}, "application/merge-patch+json")
+            time.sleep(0.02)
+
+    def expect_event(self, name, text):
+        notes, end = [], time.monotonic() + 20
+        while time.monotonic() < end:
+            events = self.api.get("/apis/events.k8s.io/v1/namespaces/tenant/events")["items"]
+            notes = [e["note"] for e in events if e["regarding"].get("name") == name]
+            if any(text in note for note in notes):
+                return
+            time.sleep(0.2)
+        self.wrong.append(f"no event about {name} says \"{text}\": {[note[:300] for note in notes[-3:]]}")
+
     def many_pods(self, prefix, make):
         self.api.many([lambda i=i: self.make(PODS, make(f"{prefix}-{i}")) for i in range(400 if self.flags.long else 40)], threads=4)
 
@@ -380,7 +439,7 @@ class Test:
     def deletion(self):
         """Without reading the objects, which would keep this process busy for seconds."""
         made, self.made = self.made, []
-        for kind in (PODS, CLAIMS):
+        for kind in (PODS, CLAIMS, TEMPLATES):
             path = kind.format("tenant")
             self.api.many([lambda n=n, p=path: self.api.request("DELETE", f"{p}/{n}", {"gracePeriodSeconds": 0}, parse=False)
                            for k, n in made if k is kind], threads=4)
@@ -421,6 +480,9 @@ class Test:
             self.attack(settle, ("large labels", self.large_labels), ("large lists", self.large_lists), ("large rules", self.large_rules))
             self.attack(settle, ("large parameters", self.large_config))
             self.attack(settle, ("groups by name", self.groups_by_name))
+            self.attack(settle, ("many claims", self.many_claims), ("large templates", self.large_templates),
+                        ("large finalizers", self.large_finalizers), ("large finalizers go", self.end_finalizers),
+                        ("a claim of all pods that changes", self.changing_claim))
             self.phase("afterwards", lambda: None, settle)
             if not self.prober.end():
                 self.wrong.append("/livez was not answered")
