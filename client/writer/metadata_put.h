@@ -4,7 +4,8 @@
 // kube-apiserver re-encodes JSON inside a spec when it applies a patch: it drops blanks between the tokens and escapes
 // <, > and &. Then it compares the spec with the stored one, byte for byte, and refuses the patch because the spec is
 // immutable (seen on 1.36.2). So a claim whose opaque parameters were written with blanks, as Python's json.dumps does,
-// takes no patch of its metadata from anybody. Bytes in protobuf stay as they are.
+// takes no patch of its metadata from anybody. If kube-scheduler allocated it, which copies the parameters byte for
+// byte into the allocation, its status takes none either. Bytes in protobuf stay as they are.
 //
 // Pure. The preconditions of the patch are checked against the object that was read; its resourceVersion goes back in
 // the PUT, so the write is as atomic as the patch.
@@ -23,13 +24,16 @@ struct MetadataPut {
   std::string uid;
   std::string resource_version;  // empty: the patch is not bound to a version
   api::MetadataEdit edit;
+  // Of a patch of the status that replaces reservedFor alone; then `edit` is empty.
+  std::optional<std::vector<api::ResourceClaimConsumerReference>> consumers;
 };
 
-// Nothing if the write is not a merge patch of annotations and finalizers alone, with a uid.
+// Nothing if the write is not a merge patch of annotations and finalizers, or of a status's reservedFor, alone, with a
+// uid.
 std::optional<MetadataPut> metadata_put_of(const WriteRequest& write);
 
-// The server refused a patch because of a spec that its own re-encoding changed.
-bool refuses_patched_spec(const Error& error);
+// The server refused a patch because its own re-encoding changed the spec or the allocation.
+bool refuses_reencoded(const Error& error);
 
 // The body of the PUT. `object` is what the server has, in protobuf. kConflict if it has another version than the write
 // was decided on, kNotFound if the name belongs to another uid, kUnavailable if the answer is about another object.

@@ -207,13 +207,45 @@ TEST(MetadataPut, OtherWritesAreRefusedAsBefore) {
   apply.verb = WriteVerb::kApply;
   EXPECT_EQ(w.outcome(apply), "InvalidArgument");
   EXPECT_EQ(w.requests(), (std::vector<std::string>{"PATCH json", "PATCH json"}));
-  const auto refuses = [](const Response& response) {
-    return refuses_patched_spec(error_from_response(response, "x"));
-  };
+  const auto refuses = [](const Response& response) { return refuses_reencoded(error_from_response(response, "x")); };
   EXPECT_TRUE(refuses(Server::refusal(422, "Invalid", "field is immutable", "spec")));
-  EXPECT_FALSE(refuses(Server::refusal(422, "Invalid", "field is immutable", "status.allocation")));
+  EXPECT_TRUE(refuses(Server::refusal(422, "Invalid", "field is immutable", "status.allocation")));
+  EXPECT_FALSE(refuses(Server::refusal(422, "Invalid", "field is immutable", "spec.nodeName")));
   EXPECT_FALSE(refuses(Server::refusal(422, "Invalid", "pod updates may not change fields", "spec")));
   EXPECT_FALSE(refuses(Server::refusal(409, "Conflict", "field is immutable", "spec")));
+}
+
+// kube-scheduler copies the parameters into the allocation byte for byte; then reservations take no patch either.
+TEST(MetadataPut, ReservationsOfSuchAClaimAreWrittenInProtobuf) {
+  World w;
+  const std::string allocation = field(1, field(1, field(2, kParameters)));
+  const auto claim = [&](const std::string& consumers) {
+    return std::string(api::kProtobufMagic) + field(1, field(1, "resource.k8s.io/v1") + field(2, "ResourceClaim")) +
+           field(2, field(1, field(1, "c") + field(3, "ns") + field(5, "u") + field(6, "7")) + field(2, kParameters) +
+                        field(3, allocation + consumers + field(4, "of the driver")));
+  };
+  const auto consumer = [](const std::string& name) {
+    return field(2, field(1, "") + field(3, "pods") + field(4, name) + field(5, "u-" + name));
+  };
+  WriteRequest write = World::write(
+      R"({"metadata":{"uid":"u","resourceVersion":"7"},"status":{"reservedFor":[{"resource":"pods","name":"b","uid":"u-b"}]}})");
+  write.object.subresource = "status";
+  const auto put = metadata_put_of(write);
+  ASSERT_TRUE(put);
+  const auto body = put_body(*put, write.object, claim(consumer("a") + consumer("gone")));
+  ASSERT_TRUE(body) << body.error().message();
+  EXPECT_EQ(api::protobuf_metadata(*body)->uid, "u");
+  EXPECT_NE(body->find(allocation + field(4, "of the driver") + consumer("b")), std::string::npos);
+  EXPECT_EQ(body->find("gone"), std::string::npos);
+  const auto conflict = put_body({"u", "6", {}, put->consumers}, write.object, claim(""));
+  ASSERT_FALSE(conflict);
+  EXPECT_EQ(conflict.error().code(), Code::kConflict);
+  for (const char* other : {R"({"metadata":{"uid":"u"},"status":{"reservedFor":[],"allocation":{}}})",
+                            R"({"metadata":{"uid":"u"},"status":{"reservedFor":[{"resource":"pods","more":"x"}]}})",
+                            R"({"metadata":{"uid":"u","finalizers":null},"status":{"reservedFor":null}})"}) {
+    write.body = other;
+    EXPECT_FALSE(metadata_put_of(write)) << other;
+  }
 }
 
 }  // namespace dra::client::metadata_put_test

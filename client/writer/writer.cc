@@ -32,6 +32,11 @@ Unexpected answer_of_another(const ObjectPath& asked, const Entry& entry) {
                                       quote(store_key(asked.ns, asked.name)) + "; is there a proxy in between?");
 }
 
+// Metadata and status are refused for different reasons.
+std::string unpatchable_key(const MetadataPut& put, const WriteRequest& write) {
+  return put.uid + "/" + write.object.subresource;
+}
+
 }  // namespace
 
 void Writer::register_store(const Resource& resource, ObjectType type, ObjectStore& store) {
@@ -51,11 +56,11 @@ Handle Writer::take(uint64_t call) {
 void Writer::perform(WriteRequest write, Done done) {
   auto call = std::make_shared<const Call>(Call{++next_, std::move(write), std::move(done)});
   if (!unpatchable_.empty())
-    if (auto put = metadata_put_of(call->write); put && unpatchable_.contains(put->uid))
+    if (auto put = metadata_put_of(call->write); put && unpatchable_.contains(unpatchable_key(*put, call->write)))
       return put_metadata(call, std::make_shared<const MetadataPut>(std::move(*put)));
   calls_[call->id] = send(call->write, [this, call](Result<std::string> answer) {
     const Handle self = take(call->id);
-    if (!answer && refuses_patched_spec(answer.error())) return patch_refused(call, answer.error());
+    if (!answer && refuses_reencoded(answer.error())) return patch_refused(call, answer.error());
     finish(*call, std::move(answer));
   });
 }
@@ -68,7 +73,7 @@ void Writer::patch_refused(const std::shared_ptr<const Call>& call, const Error&
   auto put = metadata_put_of(call->write);
   if (!put) return finish(*call, fail(error));
   if (unpatchable_.size() >= kMostUnpatchable) unpatchable_.clear();
-  unpatchable_.insert(put->uid);
+  unpatchable_.insert(unpatchable_key(*put, call->write));
   put_metadata(call, std::make_shared<const MetadataPut>(std::move(*put)));
 }
 
@@ -87,7 +92,9 @@ void Writer::put_metadata(const std::shared_ptr<const Call>& call, std::shared_p
     calls_[call->id] =
         client_.update_protobuf(call->write.object, std::move(*body), options, answered, call->write.timeout);
   };
-  calls_[call->id] = client_.get_protobuf(call->write.object, now, call->write.timeout);
+  ObjectPath whole = call->write.object;
+  whole.subresource.clear();
+  calls_[call->id] = client_.get_protobuf(whole, now, call->write.timeout);
 }
 
 Handle Writer::send(const WriteRequest& write, RestClient::Done done) {

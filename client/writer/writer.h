@@ -6,8 +6,9 @@
 // in its store before the caller's callback runs. A failed write has the code by which to react (write_error()); the
 // server's status, message and Retry-After are unchanged.
 //
-// A merge patch of annotations and finalizers that is refused because "spec" is immutable, although it does not name
-// it, is performed another way (metadata_put.h): GET and PUT in protobuf, with the same preconditions.
+// A merge patch of annotations and finalizers that is refused because "spec" is immutable, or of reservations because
+// the allocation is, although it does not name them, is performed another way (metadata_put.h): GET and PUT in
+// protobuf, with the same preconditions.
 //
 // How answers and stores fit together: docs/design/stores.md.
 // Belongs to the reactor's thread. Bounded by the requests that callers have in flight.
@@ -111,8 +112,8 @@ class Writer {
   uint64_t next_ = 0;
   std::map<std::string, StoreOf> stores_;
   std::map<uint64_t, Handle> calls_;
-  // The uids of objects whose metadata no patch can change: their writes are PUTs at once. Forgotten all at once when
-  // full, which costs each of them one refused patch.
+  // "uid/" and "uid/status" of objects whose metadata or status no patch can change: their writes are PUTs at once.
+  // Forgotten all at once when full, which costs each of them one refused patch.
   static constexpr size_t kMostUnpatchable = 4096;
   std::unordered_set<std::string> unpatchable_;
 };

@@ -12,6 +12,8 @@ namespace {
 constexpr int kRaw = 2;
 constexpr int kMetadata = 1;
 constexpr int kAnnotations = 12, kFinalizers = 14;
+constexpr int kClaimStatus = 3, kReservedFor = 2;
+constexpr int kConsumerGroup = 1, kConsumerResource = 3, kConsumerName = 4, kConsumerUid = 5;
 constexpr int kEntryKey = 1, kEntryValue = 2;
 
 Unexpected not_editable(const std::string& what) {
@@ -76,20 +78,49 @@ Result<std::string> edited(std::string_view metadata, const MetadataEdit& edit) 
   return out;
 }
 
-}  // namespace
+Result<std::string> reserved_for(std::string_view status,
+                                 const std::vector<ResourceClaimConsumerReference>& consumers) {
+  std::string out;
+  WireReader reader(status);
+  for (size_t begin = 0; reader.next(); begin = reader.position())
+    if (reader.number() != kReservedFor) out += status.substr(begin, reader.position() - begin);
+  if (!reader.ok()) return not_editable("a broken status");
+  for (const ResourceClaimConsumerReference& consumer : consumers) {
+    std::string entry;
+    append_bytes_field(entry, kConsumerGroup, consumer.api_group);
+    append_bytes_field(entry, kConsumerResource, consumer.resource);
+    append_bytes_field(entry, kConsumerName, consumer.name);
+    append_bytes_field(entry, kConsumerUid, consumer.uid);
+    append_bytes_field(out, kReservedFor, entry);
+  }
+  return out;
+}
 
-Result<std::string> edit_protobuf_metadata(std::string_view bytes, std::string_view kind, const MetadataEdit& edit) {
+// The object in its envelope with `change` in the place of the value of its field `number`.
+template <class F>
+Result<std::string> with_part(std::string_view bytes, std::string_view kind, int number, const char* what, F&& change) {
   const auto envelope = detail::open_envelope(bytes);
   if (!envelope) return fail(envelope.error());
   if (envelope->kind != kind)
     return not_editable("expected a " + std::string(kind) + ", got " + quote(envelope->kind.substr(0, 128)));
   Result<std::string> out =
-      with_field(bytes.substr(kProtobufMagic.size()), kRaw, "object", [&](std::string_view object) {
-        return with_field(object, kMetadata, "metadata",
-                          [&](std::string_view metadata) { return edited(metadata, edit); });
-      });
+      with_field(bytes.substr(kProtobufMagic.size()), kRaw, "object",
+                 [&](std::string_view object) { return with_field(object, number, what, change); });
   if (out) out->insert(0, kProtobufMagic);
   return out;
+}
+
+}  // namespace
+
+Result<std::string> edit_protobuf_metadata(std::string_view bytes, std::string_view kind, const MetadataEdit& edit) {
+  return with_part(bytes, kind, kMetadata, "metadata",
+                   [&](std::string_view metadata) { return edited(metadata, edit); });
+}
+
+Result<std::string> edit_protobuf_consumers(std::string_view bytes,
+                                            const std::vector<ResourceClaimConsumerReference>& consumers) {
+  return with_part(bytes, "ResourceClaim", kClaimStatus, "status",
+                   [&](std::string_view status) { return reserved_for(status, consumers); });
 }
 
 }  // namespace dra::api

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pkg/api/resource.h"
 #include "pkg/base/error.h"
 
 namespace dra::api {
@@ -28,5 +29,9 @@ struct MetadataEdit {
 };
 
 Result<std::string> edit_protobuf_metadata(std::string_view bytes, std::string_view kind, const MetadataEdit& edit);
+
+// The same for the reservations of a ResourceClaim that has a status: replaces status.reservedFor.
+Result<std::string> edit_protobuf_consumers(std::string_view bytes,
+                                            const std::vector<ResourceClaimConsumerReference>& consumers);
 
 }  // namespace dra::api

@@ -71,7 +71,8 @@ class RealCluster:
 
     def ready(self):
         try:
-            return self.api("admin").request("GET", "/api/v1/namespaces/default")[0] == 200
+            # kube-controller-manager waits 10 s for /healthz and then ends; under load the bootstrap of RBAC takes longer.
+            return all(self.api("admin").request("GET", path, parse=False)[0] == 200 for path in ("/api/v1/namespaces/default", "/healthz"))
         except OSError:
             return False
 
