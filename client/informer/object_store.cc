@@ -82,39 +82,36 @@ size_t ObjectStore::size() const {
   return count;
 }
 
-// A new list of many objects mostly has the versions that are known: only the others cost more than a comparison.
-std::vector<Entry> ObjectStore::replace(std::vector<Entry> entries, uint64_t revision) {
+// A new list of many objects mostly has the versions that are known: those cost a comparison each, and no allocation.
+ObjectStore::Objects ObjectStore::replace(Objects state, uint64_t revision) {
   const bool rewound = synced_ && revision < revision_;
-  Map fresh;
-  for (Entry& entry : entries) {
-    std::string key = entry.key();
-    fresh.insert_or_assign(fresh.end(), std::move(key), std::move(entry));  // mostly in order
-  }
-  entries.clear();
   std::vector<std::string> keys, gone;
+  Objects changed;
   auto known = stream_.begin();
-  for (auto next = fresh.begin(); next != fresh.end() || known != stream_.end();) {
-    const bool is_new = known == stream_.end() || (next != fresh.end() && next->first < known->first);
-    const bool is_gone = next == fresh.end() || (known != stream_.end() && known->first < next->first);
-    if (is_gone) {
+  for (auto next = state.begin(); next != state.end() || known != stream_.end();) {
+    const int order = known == stream_.end() ? -1 : next == state.end() ? 1 : next->first.compare(known->first);
+    if (order > 0) {
       keys.push_back(known->first);
       gone.push_back((known++)->first);
-    } else if (!is_new && same_version(&known->second, &next->second)) {
+    } else if (order == 0 && same_version(&known->second, &next->second)) {
       // Numbers of a rewound history may come again: what they stand for is in the new list.
       if (rewound) std::swap(known->second, next->second);
-      entries.push_back(std::move(next->second));
-      next = fresh.erase(next);
+      ++next;
       ++known;
     } else {
-      keys.push_back((next++)->first);
-      if (!is_new) ++known;
+      keys.push_back(next->first);
+      changed.insert(changed.end(), state.extract(next++));
+      if (order == 0) ++known;
     }
   }
   for (const auto& [key, entry] : answers_) keys.push_back(key);
   for (const auto& [key, entry] : absent_) keys.push_back(key);
   transact(std::move(keys), [&] {
     for (const std::string& key : gone) stream_.erase(key);
-    for (auto& [key, entry] : fresh) stream_.insert_or_assign(key, std::move(entry));
+    while (!changed.empty()) {
+      auto inserted = stream_.insert(changed.extract(changed.begin()));
+      if (!inserted.inserted) inserted.position->second = std::move(inserted.node.mapped());
+    }
     if (rewound) {
       answers_.clear();
       answer_order_.clear();
@@ -125,7 +122,7 @@ std::vector<Entry> ObjectStore::replace(std::vector<Entry> entries, uint64_t rev
     advance(revision);
   });
   for (auto& handler : replaced_handlers_) handler();
-  return entries;
+  return state;
 }
 
 void ObjectStore::fill(Entry entry) {

@@ -39,6 +39,7 @@ struct EntryChange {
 class ObjectStore {
  public:
   using ChangeHandler = std::function<void(const EntryChange&)>;
+  using Objects = std::map<std::string, Entry, std::less<>>;  // by key
   // Returns the values under which an object is indexed.
   using IndexFunction = std::function<std::vector<std::string>(const Entry&)>;
 
@@ -46,7 +47,7 @@ class ObjectStore {
   // The complete state at `revision`, from a list or a WatchList. A revision below the current one means that the
   // server's history was rewound; all answers are then dropped.
   // Returns the entries that it did not need, because the stream layer has the same versions: freeing many takes time.
-  std::vector<Entry> replace(std::vector<Entry> entries, uint64_t revision);
+  Objects replace(Objects state, uint64_t revision);
   // Before the first replace(): an object of the list that is being read. The store is not synced before replace(),
   // which gets the complete list; but its handlers then have less to do at once.
   void fill(Entry entry);
@@ -96,7 +97,6 @@ class ObjectStore {
   void on_replaced(std::function<void()> handler);
 
  private:
-  using Map = std::map<std::string, Entry, std::less<>>;
   struct Absence {
     std::string uid;
     uint64_t since = 0;  // the deletion has a revision above this
@@ -122,8 +122,8 @@ class ObjectStore {
   void reindex(const std::string& key, const Entry* before, const Entry* after);
   void emit(const std::vector<ChangeHandler>& handlers, const std::vector<EntryChange>& changes);
 
-  Map stream_;
-  Map answers_;
+  Objects stream_;
+  Objects answers_;
   std::set<std::pair<uint64_t, std::string>> answer_order_;  // by revision, for law 2
   std::map<std::string, Absence, std::less<>> absent_;
   uint64_t revision_ = 0;

@@ -23,9 +23,15 @@ Entry entry(const std::string& name, const std::string& uid, uint64_t revision) 
   return Entry(std::move(meta), revision);
 }
 
+ObjectStore::Objects objects(const std::vector<Entry>& entries) {
+  ObjectStore::Objects found;
+  for (const Entry& entry : entries) found.insert_or_assign(entry.key(), entry);
+  return found;
+}
+
 TEST(ObjectStore, AnswersLieOverTheStreamUntilItReachesThem) {
   ObjectStore store;
-  store.replace({entry("a", "A", 5)}, 8);
+  store.replace(objects({entry("a", "A", 5)}), 8);
   store.answer(entry("a", "A", 10));
   EXPECT_EQ(show(store.find("ns/a")), "A@10");
   EXPECT_EQ(show(store.find_in_stream("ns/a")), "A@5");
@@ -50,7 +56,7 @@ TEST(ObjectStore, AnAnswerTheStreamPassedByDies) {
 
 TEST(ObjectStore, AnswersBelowTheStreamDoNotRaiseTheDead) {
   ObjectStore store;
-  store.replace({entry("a", "A", 5)}, 8);
+  store.replace(objects({entry("a", "A", 5)}), 8);
   store.remove(entry("a", "A", 12));
   store.answer(entry("a", "A", 11));  // arrives late
   EXPECT_EQ(show(store.find("ns/a")), "-");
@@ -58,7 +64,7 @@ TEST(ObjectStore, AnswersBelowTheStreamDoNotRaiseTheDead) {
 
 TEST(ObjectStore, ConfirmedAbsenceHidesOneUidUntilItsDeletionWasStreamed) {
   ObjectStore store;
-  store.replace({entry("a", "A", 5)}, 8);
+  store.replace(objects({entry("a", "A", 5)}), 8);
   store.answer(entry("a", "A", 10));
   store.answer_absent("ns/a", "A");
   EXPECT_EQ(show(store.find("ns/a")), "-");
@@ -88,11 +94,11 @@ TEST(ObjectStore, AbsenceOfAnAnswerTheStreamHasNotSeenSurvivesItsLateArrival) {
 
 TEST(ObjectStore, SameNameNewUidIsADeletionAndAnAddition) {
   ObjectStore store;
-  store.replace({entry("a", "A", 5)}, 8);
+  store.replace(objects({entry("a", "A", 5)}), 8);
   std::string log;
   store.on_change([&](const EntryChange& c) { log += show(c.before) + ">" + show(c.after) + " "; });
   log.clear();
-  store.replace({entry("a", "B", 9)}, 9);
+  store.replace(objects({entry("a", "B", 9)}), 9);
   EXPECT_EQ(log, "A@5>- ->B@9 ");
   log.clear();
   store.answer(entry("a", "C", 20));
@@ -102,9 +108,9 @@ TEST(ObjectStore, SameNameNewUidIsADeletionAndAnAddition) {
 
 TEST(ObjectStore, RewoundHistoryForgetsAnswers) {
   ObjectStore store;
-  store.replace({entry("a", "A", 50)}, 80);
+  store.replace(objects({entry("a", "A", 50)}), 80);
   store.answer(entry("a", "A", 90));
-  store.replace({entry("a", "A", 5)}, 10);
+  store.replace(objects({entry("a", "A", 5)}), 10);
   EXPECT_EQ(show(store.find("ns/a")), "A@5");
   EXPECT_EQ(store.stream_revision(), 10u);
 }
@@ -134,7 +140,7 @@ TEST(ObjectStore, AFirstListMayComeObjectByObject) {
   seen.clear();
   // The list broke off and was read again: b is gone, c is newer.
   const std::string* kept = &store.find_in_stream("ns/a")->uid();
-  const auto unneeded = store.replace({entry("a", "a", 5), entry("c", "c", 6), entry("d", "d", 7)}, 8);
+  const auto unneeded = store.replace(objects({entry("a", "a", 5), entry("c", "c", 6), entry("d", "d", 7)}), 8);
   EXPECT_TRUE(store.synced());
   EXPECT_EQ(seen, (std::vector<std::string>{"-b", "+c", "+d"}));
   EXPECT_EQ(unneeded.size(), 1u) << "a has not changed";
@@ -229,7 +235,7 @@ TEST(ObjectStore, LawsHoldForRandomInterleavings) {
           at = history[to - 1].revision;
           std::vector<Entry> list;
           for (auto& [name, e] : state_at(at)) list.push_back(e);
-          store.replace(std::move(list), at);
+          store.replace(objects(list), at);
           break;
         }
         case 4: {  // an answer about any moment

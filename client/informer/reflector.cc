@@ -1,6 +1,5 @@
 #include "client/informer/reflector.h"
 
-#include <set>
 #include <utility>
 
 #include "client/rest/status.h"
@@ -169,14 +168,10 @@ void Reflector::on_initial_event(WatchEvent event) {
       begin_list();
       return;
     }
-    std::vector<Entry> entries;
-    entries.reserve(collected_.size());
-    for (auto& [key, entry] : collected_) entries.push_back(std::move(entry));
-    collected_.clear();
     collecting_ = false;
     broken_watch_lists_ = 0;
     arm_silence(options_.silent_peer);
-    install(std::move(entries), event.revision);
+    install(std::exchange(collected_, {}), event.revision);
     return;
   }
   auto entry = decode(event);
@@ -266,14 +261,9 @@ void Reflector::set_unreadable(std::map<std::string, std::string> now) {
   if (unreadable_changed_) unreadable_changed_();
 }
 
-void Reflector::keep_unreadable(std::vector<Entry>& entries) const {
-  if (unreadable_.empty()) return;
-  std::set<std::string> present;
-  for (const Entry& entry : entries) present.insert(entry.key());
-  for (const auto& [key, why] : unreadable_) {
-    const Entry* known = present.count(key) > 0 ? nullptr : store_.find_in_stream(key);
-    if (known) entries.push_back(*known);
-  }
+void Reflector::keep_unreadable(ObjectStore::Objects& state) const {
+  for (const auto& [key, why] : unreadable_)
+    if (const Entry* known = store_.find_in_stream(key)) state.try_emplace(key, *known);
 }
 
 void Reflector::on_error_event(const WatchEvent& event) {
@@ -444,11 +434,8 @@ void Reflector::page_arrived(Result<EntryPage> page) {
     list_page(page->continue_token);
     return;
   }
-  std::vector<Entry> entries;
-  entries.reserve(collected_.size());
-  for (auto& [key, entry] : collected_) entries.push_back(std::move(entry));
   uint64_t mine = generation_;
-  install(std::move(entries), paged_revision_);
+  install(std::exchange(collected_, {}), paged_revision_);
   // A handler may have called refresh().
   if (mine == generation_) open_watch();
 }
@@ -467,21 +454,21 @@ void Reflector::state_failed(const Error& error) {
   retry_later(error, &Reflector::begin_state);
 }
 
-void Reflector::install(std::vector<Entry> entries, uint64_t revision, bool absent) {
+void Reflector::install(ObjectStore::Objects state, uint64_t revision, bool absent) {
   absent_ = absent;
   ++stats_.lists;
   trouble_.clear();
   state_exact_ = false;
   auto waiting = std::exchange(waiting_, {});
   log::v(3, "State received",
-         {{"resource", options_.resource.plural}, {"objects", entries.size()}, {"revision", revision}});
+         {{"resource", options_.resource.plural}, {"objects", state.size()}, {"revision", revision}});
   // Reports unreadable objects before the new state, and their end after it.
   auto unreadable = std::exchange(collected_unreadable_, {});
   const bool trouble_left = !unreadable.empty();
   if (trouble_left) set_unreadable(unreadable);
-  if (trouble_left) keep_unreadable(entries);
+  if (trouble_left) keep_unreadable(state);
   const uint64_t mine = generation_;
-  auto unneeded = std::make_shared<std::vector<Entry>>(store_.replace(std::move(entries), revision));
+  auto unneeded = std::make_shared<ObjectStore::Objects>(store_.replace(std::move(state), revision));
   if (!unneeded->empty()) reactor_.offload([unneeded = std::move(unneeded)] { unneeded->clear(); }, [] {});
   if (!trouble_left && mine == generation_) set_unreadable({});
   for (auto& done : waiting) done();

@@ -121,8 +121,8 @@ class Reflector {
   void cannot_read(const WatchEvent& event, const Error& error);
   void set_unreadable(std::map<std::string, std::string> now);
   // Carries the last known state of unreadable objects over into the new state.
-  void keep_unreadable(std::vector<Entry>& entries) const;
-  void install(std::vector<Entry> entries, uint64_t revision, bool absent = false);
+  void keep_unreadable(ObjectStore::Objects& state) const;
+  void install(ObjectStore::Objects state, uint64_t revision, bool absent = false);
   void relist_expired();
   // Waits, then calls `next` (begin_state or open_watch).
   void retry_later(const Error& error, void (Reflector::*next)());
@@ -161,7 +161,7 @@ class Reflector {
   bool collecting_ = false;  // in the initial part of a WatchList
   bool state_exact_ = true;  // the next complete state must be a consistent read (resourceVersion unset)
   bool unpaged_ = false;     // the continue token expired: list everything in one request
-  std::map<std::string, Entry> collected_;
+  ObjectStore::Objects collected_;
   std::map<std::string, std::string> collected_unreadable_;
   std::map<std::string, std::string> unreadable_;
   std::function<void()> unreadable_changed_;
