@@ -496,7 +496,6 @@ struct Manager::Impl {
     instruments.set_leader(true);
     // Everything is reconciled once, which continues what the last leader left half done.
     warn_of_extended_resources();
-    recall_nodes();
     runner.start();
     cache_keeper.start();
     if (weighs_requests()) mix_seed.start();
@@ -527,38 +526,45 @@ struct Manager::Impl {
             {{"deviceClass", device_class->metadata.name}, {"resource", *device_class->extended_resource_name}});
   }
 
-  // Pods that have devices of one node and are not bound yet count on that node, whoever decided it.
-  void recall_nodes() {
-    for (const auto& pod : stores.pods->list()) {
-      if (!pod->node_name.empty()) continue;  // most are bound
-      for (const api::ResourceClaim* claim : view.claims_reserved_for(pod->metadata.uid)) {
-        const std::string* node = claim->status.allocation ? api::only_node(*claim->status.allocation) : nullptr;
-        if (node && claim->metadata.ns == pod->metadata.ns) nodes.assume(*pod, *node);
-      }
+  // A pod that has devices of one node and is not bound yet counts on that node, whoever decided it.
+  void recall_node_of(const api::Pod& pod) {
+    if (!pod.node_name.empty()) return;  // most are bound
+    for (const api::ResourceClaim* claim : view.claims_reserved_for(pod.metadata.uid)) {
+      const std::string* node = claim->status.allocation ? api::only_node(*claim->status.allocation) : nullptr;
+      if (node && claim->metadata.ns == pod.metadata.ns) nodes.assume(pod, *node);
     }
   }
 
-  // In portions, so that no task of the main thread takes long. The runner gathers until the last one.
+  void recall_nodes() {
+    for (const auto& pod : stores.pods->list()) recall_node_of(*pod);
+  }
+
+  // In portions, so that no task of the main thread takes long. The runner gathers until the last one. What comes into
+  // the streams meanwhile is an event.
   void look_at_everything() {
-    look = {look.number + 1, stores.pods->list(), stores.claims->list()};
+    look = {look.number + 1, {}, {}, false};
     for (const api::DeviceTaintRule* rule : view.taint_rules()) runner.taint_rule_changed(nullptr, rule);
     runner.gather(true);
     look_at_some();
   }
 
   void look_at_some() {
-    size_t left = kLooksAPiece;
-    for (; look.next_pod < look.pods.size() && left > 0; ++look.next_pod, --left)
-      // An object that changed meanwhile is looked at as it is now.
-      if (const auto pod = stores.pods->get(look.pods[look.next_pod]->metadata.key()))
-        runner.pod_changed(nullptr, pod.get());
-    for (; look.next_claim < look.claims.size() && left > 0; ++look.next_claim, --left)
-      if (const auto claim = stores.claims->get(look.claims[look.next_claim]->metadata.key()))
-        runner.claim_changed(nullptr, claim.get());
-    if (look.next_pod == look.pods.size() && look.next_claim == look.claims.size()) {
-      look = {look.number, {}, {}};
-      return runner.gather(false);
+    const auto pods = look.pods_done ? std::vector<client::ObjectPtr<api::Pod>>{}
+                                     : stores.pods->list_stream_after(look.pod, kLooksAPiece);
+    for (const auto& in_stream : pods) {
+      look.pod = in_stream->metadata.key();
+      const auto pod = stores.pods->get(look.pod);  // as our own writes have left it
+      if (!pod) continue;
+      recall_node_of(*pod);
+      runner.pod_changed(nullptr, pod.get());
     }
+    look.pods_done = pods.size() < kLooksAPiece;
+    const auto claims = stores.claims->list_stream_after(look.claim, kLooksAPiece - pods.size());
+    for (const auto& in_stream : claims) {
+      look.claim = in_stream->metadata.key();
+      if (const auto claim = stores.claims->get(look.claim)) runner.claim_changed(nullptr, claim.get());
+    }
+    if (pods.size() + claims.size() < kLooksAPiece) return runner.gather(false);
     reactor.post([this, number = look.number, alive = std::weak_ptr<bool>(alive_token)] {
       if (!alive.expired() && number == look.number && runner.running()) look_at_some();
     });
@@ -713,10 +719,8 @@ struct Manager::Impl {
   uint64_t term = 0;
   struct Look {  // look_at_everything() under way
     uint64_t number = 0;
-    std::vector<client::ObjectPtr<api::Pod>> pods;
-    std::vector<client::ObjectPtr<api::ResourceClaim>> claims;
-    size_t next_pod = 0;
-    size_t next_claim = 0;
+    std::string pod, claim;  // the keys of the last ones
+    bool pods_done = false;
   };
   Look look;
   std::shared_ptr<bool> alive_token = std::make_shared<bool>(true);
