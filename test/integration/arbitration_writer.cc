@@ -33,9 +33,12 @@ bool deliver_next(const Table& table, client::ObjectStore& store) {
 
 template <typename Table>
 void list_into(const Table& table, client::ObjectStore& store, uint64_t revision) {
-  std::vector<client::Entry> entries;
-  for (const auto& [key, object] : table.objects) entries.push_back(entry_of(object));
-  store.replace(std::move(entries), revision);
+  client::ObjectStore::Objects state;
+  for (const auto& [key, object] : table.objects) {
+    client::Entry entry = entry_of(object);
+    state.insert_or_assign(entry.key(), std::move(entry));
+  }
+  store.replace(std::move(state), revision);
 }
 
 lifecycle::Options quick_lifecycle() {
@@ -66,7 +69,7 @@ ModelWriter::ModelWriter(ArbitrationModel& model)
   manager::add_indexes(stores_);
   inventory_.apply_class(model_.class_);
   const auto known = std::make_shared<const api::DeviceClass>(model_.class_);
-  classes_core_.replace({client::Entry(known, known->metadata, 1)}, 1);
+  classes_core_.replace({{known->metadata.key(), client::Entry(known, known->metadata, 1)}}, 1);
   seen_nodes_ = model_.nodes_;
   for (const auto& node : model_.nodes_) {
     nodes_.set_node(node);
