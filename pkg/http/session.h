@@ -1,0 +1,69 @@
+// Session: one connection of a server, as the server and the handler's Responder see it. ServerState: what all sessions
+// of a server share. Neither knows of sockets: socket_session.h has those.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "pkg/base/clock.h"
+#include "pkg/http/connection_table.h"
+#include "pkg/http/message.h"
+#include "pkg/http/server.h"
+#include "pkg/http/turns.h"
+
+namespace dra::http {
+
+class Session;
+
+struct ServerState {
+  explicit ServerState(ServerOptions o);
+
+  // Closes connections until the limits hold again.
+  void settle(ConnectionTable::Id changed);
+  void give_up(ConnectionTable::Id id);
+
+  ServerOptions options;
+  Handler handler;
+  std::shared_ptr<Turns> turns;
+  const Clock* clock = nullptr;
+  ConnectionTable table;
+  std::map<ConnectionTable::Id, Session*> sessions;  // all live sessions, including those given up
+};
+
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  Session(std::shared_ptr<ServerState> server, const std::string& peer);
+  virtual ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  virtual void start() = 0;
+  virtual void close() = 0;
+  ConnectionTable::Id place() const { return place_; }
+
+  // The Responder's side. `id` distinguishes answers to this request from late ones to an earlier request.
+  virtual void send(uint64_t id, Response response) = 0;
+  virtual void begin_stream(uint64_t id, Response head) = 0;
+  virtual bool write(uint64_t id, std::string_view piece) = 0;
+  virtual void end(uint64_t id) = 0;
+  virtual size_t buffered(uint64_t id) const = 0;
+  virtual void on_close(uint64_t id, std::function<void()> callback) = 0;
+
+ protected:
+  // May close connections, this one included.
+  void enter(Phase phase);
+
+  std::shared_ptr<ServerState> server_;
+  const ConnectionTable::Id place_;
+};
+
+// The handler's reference to one exchange of a session. It does not keep the connection open. If it is destroyed
+// without an answer, the peer gets a 500.
+std::shared_ptr<Responder> make_responder(std::weak_ptr<Session> session, uint64_t exchange);
+
+}  // namespace dra::http
