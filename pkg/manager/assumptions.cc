@@ -34,6 +34,14 @@ void ClusterAssumptions::confirmed(const reconcile::Write& write, uint64_t revis
   held = {write.id, revision};
 }
 
+void ClusterAssumptions::recall(const api::Pod& pod, const reconcile::View& view) {
+  if (!pod.node_name.empty()) return;  // most are bound
+  for (const api::ResourceClaim* claim : view.claims_reserved_for(pod.metadata.uid)) {
+    const std::string* node = claim->status.allocation ? api::only_node(*claim->status.allocation) : nullptr;
+    if (node && claim->metadata.ns == pod.metadata.ns) nodes_.assume(pod, *node);
+  }
+}
+
 void ClusterAssumptions::claims_reached(uint64_t revision) {
   for (auto next = held_.begin(); next != held_.end();) {
     auto held = next++;

@@ -28,6 +28,8 @@ class ClusterAssumptions : public Assumptions {
     nodes_.avoid(avoided.uid, avoided.nodes, avoided.lasts, avoided.why);
   }
 
+  // A pod that has devices on one node and is not bound yet counts on that node, whoever decided it.
+  void recall(const api::Pod& pod, const reconcile::View& view);
   // The stream of claims has reached this revision.
   void claims_reached(uint64_t revision);
   void claim_gone(const std::string& uid);

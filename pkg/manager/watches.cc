@@ -1,5 +1,7 @@
 #include "pkg/manager/watches.h"
 
+#include "pkg/base/strings.h"
+
 namespace dra::manager {
 namespace {
 
@@ -32,6 +34,15 @@ Watches::Watches(Reactor& reactor, client::Transport& transport, Random& random,
   client::ReflectorOptions rules = watching(dra_kind(rule_version, "devicetaintrules", "DeviceTaintRule", false));
   rules.may_be_absent = true;  // it may disappear meanwhile: behind a gate, or in a version that is removed
   taint_rules.emplace(reactor, transport, random, std::move(rules), traits);
+}
+
+std::string unreadable_text(const client::Resource& resource, const client::Reflector& reflector) {
+  const auto& unreadable = reflector.unreadable();
+  if (unreadable.empty()) return "";
+  const auto& [key, why] = *unreadable.begin();
+  const std::string more = unreadable.size() > 1 ? ", and " + std::to_string(unreadable.size() - 1) + " more" : "";
+  return resource.kind + " " + (key.empty() ? std::string("without a name") : quote(key)) + " cannot be read: " + why +
+         more + "; correct or delete it";
 }
 
 }  // namespace dra::manager

@@ -54,4 +54,7 @@ struct Watches {
   std::optional<client::Informer<api::DeviceTaintRule>> taint_rules;
 };
 
+// Which objects cannot be read, and why the first cannot; empty: all can.
+std::string unreadable_text(const client::Resource& resource, const client::Reflector& reflector);
+
 }  // namespace dra::manager

@@ -1,0 +1,44 @@
+// What follows from a change in a store: derived state first (inventory, node tracker, memory, figures), then the
+// runner, which enqueues the keys concerned. So a reconcile never sees derived state that is older than its objects.
+#pragma once
+
+#include "pkg/base/clock.h"
+
+namespace dra::inventory {
+class Inventory;
+}
+
+namespace dra::manager {
+
+class Audit;
+class ClusterAssumptions;
+class Exclusivity;
+class GroupWatches;
+class Instruments;
+struct Memory;
+class NodeTracker;
+class PinnedPods;
+class Runner;
+class StuckClaims;
+struct Watches;
+
+// All must outlive the watches.
+struct StoreHandlers {
+  const Clock& clock;
+  inventory::Inventory& inventory;
+  NodeTracker& nodes;
+  Memory& memory;
+  ClusterAssumptions& assumptions;
+  Audit& audit;
+  Instruments& instruments;
+  Exclusivity& exclusivity;
+  StuckClaims& stuck;
+  PinnedPods& pinned;
+  GroupWatches& groups;
+  Runner& runner;
+};
+
+// Call once, before the watches start.
+void connect_stores(Watches& watches, const StoreHandlers& to);
+
+}  // namespace dra::manager
