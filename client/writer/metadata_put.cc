@@ -1,5 +1,6 @@
 #include "client/writer/metadata_put.h"
 
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -73,9 +74,62 @@ bool changes_metadata(const api::MetadataEdit& edit) {
   return edit.finalizers || !edit.annotations.empty();
 }
 
+// The last segment of a JSON pointer below `parent`; nothing if it is not directly below.
+std::optional<std::string> segment_below(std::string_view pointer, std::string_view parent) {
+  if (!pointer.starts_with(parent)) return std::nullopt;
+  std::string out;
+  for (size_t i = parent.size(); i < pointer.size(); ++i) {
+    if (pointer[i] == '/') return std::nullopt;
+    const bool escaped = pointer[i] == '~';
+    if (escaped && (++i == pointer.size() || (pointer[i] != '0' && pointer[i] != '1'))) return std::nullopt;
+    out += !escaped ? pointer[i] : pointer[i] == '0' ? '~' : '/';
+  }
+  return out;
+}
+
+bool read_finalizer_operation(const std::string& at, const json* value, api::MetadataEdit& out) {
+  if (out.remove_finalizer_at || out.append_finalizer) return false;  // the index would be another
+  if (value != nullptr) return at == "-" && read_text(*value, out.append_finalizer.emplace());
+  const char* end = at.data() + at.size();
+  const auto [stopped, error] = std::from_chars(at.data(), end, out.remove_finalizer_at.emplace());
+  return error == std::errc() && stopped == end;
+}
+
+bool read_operation(const json& operation, MetadataPut& out) {
+  std::string op, path;
+  if (!operation.is_object() || !operation.contains("op") || !operation.contains("path") ||
+      !read_text(operation["op"], op) || !read_text(operation["path"], path))
+    return false;
+  const bool adds = op == "add" && operation.contains("value");
+  if (!adds && op != "remove") return false;
+  const json* value = adds ? &operation["value"] : nullptr;
+  if (adds && path == "/metadata/uid") return read_text(*value, out.uid);
+  if (adds && path == "/metadata/resourceVersion") return read_text(*value, out.resource_version);
+  if (const auto at = segment_below(path, "/metadata/finalizers/"))
+    return read_finalizer_operation(*at, value, out.edit);
+  const auto key = segment_below(path, "/metadata/annotations/");
+  if (!key) return false;
+  std::optional<std::string>& wanted = out.edit.annotations[*key];
+  if (adds) return read_text(*value, wanted.emplace());
+  wanted.reset();
+  return true;
+}
+
+// An index holds for one version only.
+std::optional<MetadataPut> put_of_operations(const WriteRequest& write) {
+  const json body = json::parse(write.body, nullptr, false);
+  if (!write.object.subresource.empty() || !body.is_array()) return std::nullopt;
+  MetadataPut put;
+  for (const json& operation : body)
+    if (!read_operation(operation, put)) return std::nullopt;
+  if (put.uid.empty() || put.resource_version.empty()) return std::nullopt;
+  return put;
+}
+
 }  // namespace
 
 std::optional<MetadataPut> metadata_put_of(const WriteRequest& write) {
+  if (write.verb == WriteVerb::kJsonPatch) return put_of_operations(write);
   const bool of_status = write.object.subresource == "status";
   if (write.verb != WriteVerb::kMergePatch || (!of_status && !write.object.subresource.empty())) return std::nullopt;
   const json body = json::parse(write.body, nullptr, false);
@@ -91,7 +145,8 @@ std::optional<MetadataPut> metadata_put_of(const WriteRequest& write) {
   return put;
 }
 
-bool refuses_reencoded(const Error& error) {
+bool refuses_reencoded(const Error& error, WriteVerb verb) {
+  if (error.http_status() == 422 && verb == WriteVerb::kJsonPatch) return true;
   return error.http_status() == 422 && mentions(error, "field is immutable") &&
          (names_field(error, "spec") || names_field(error, "status.allocation"));
 }
@@ -113,7 +168,7 @@ Result<std::string> put_body(const MetadataPut& put, const ObjectPath& path, std
 }
 
 Error not_put(const Error& error) {
-  return error.wrap("the API server takes no patch of this object's metadata, since its JSON has blanks");
+  return error.wrap("the API server takes no patch of this object's metadata");
 }
 
 }  // namespace dra::client

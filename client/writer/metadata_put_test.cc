@@ -33,8 +33,9 @@ struct Server : RequestHandler {
   bool has_protobuf = true, is_there = true;
   std::string reason_of_put;  // a refusal of the PUT, with its status
   int status_of_put = 0;
-  std::function<void()> on_get;   // another writer between GET and PUT
-  std::vector<std::string> seen;  // the requests
+  std::string status_of_patch = "spec";  // the field that the refusal of a patch names; "": none, only the status
+  std::function<void()> on_get;          // between GET and PUT
+  std::vector<std::string> seen;         // the requests
 
   std::string object() const {
     std::string metadata = field(1, name) + field(3, "ns") + field(5, uid) + field(6, std::to_string(revision));
@@ -63,6 +64,8 @@ struct Server : RequestHandler {
   Response answer(const Request& request) {
     seen.push_back(request.method + " " + request.accept.substr(request.accept.find('/') + 1));
     if (!is_there) return refusal(404, "NotFound", "resourceclaims \"c\" not found");
+    if (request.method == "PATCH" && status_of_patch.empty())
+      return refusal(422, "Invalid", "the server rejected our request due to an error in our request");
     if (request.method == "PATCH")
       return refusal(422, "Invalid", "ResourceClaim \"c\" is invalid: spec: Invalid value: {...}: field is immutable",
                      "spec");
@@ -190,6 +193,80 @@ TEST(MetadataPut, WhatPreventsItIsNamed) {
   said("InvalidArgument", "UnsupportedMediaType");
 }
 
+// The lease is lost while the GET is under way: the PUT would be a write of a term that is over.
+TEST(MetadataPut, NoPutIsSentAfterTheTermEnded) {
+  World w;
+  w.server.on_get = [&] { w.writer.end_term(); };
+  EXPECT_EQ(w.outcome(World::mark()), "Cancelled");
+  EXPECT_EQ(w.requests(), (std::vector<std::string>{"PATCH json", "GET vnd.kubernetes.protobuf"}));
+  EXPECT_EQ(w.server.revision, 7);
+  EXPECT_EQ(w.outcome(World::mark()), "Cancelled") << "a claim that is known to take no patch";
+  EXPECT_EQ(w.requests(), std::vector<std::string>{"GET vnd.kubernetes.protobuf"});
+  w.server.on_get = nullptr;
+  EXPECT_EQ(w.outcome(World::mark()), "ok") << "a write of the next term";
+}
+
+WriteRequest operations(const json& list) {
+  WriteRequest write = World::write(list.dump());
+  write.verb = WriteVerb::kJsonPatch;
+  return write;
+}
+
+json at_version(const std::string& version, const std::vector<json>& more) {
+  json list{{{"op", "add"}, {"path", "/metadata/uid"}, {"value", "u"}},
+            {{"op", "add"}, {"path", "/metadata/resourceVersion"}, {"value", version}}};
+  for (const json& operation : more) list.push_back(operation);
+  return list;
+}
+
+// As write_metadata() does when the claim's finalizers are too large to be kept. A JSON patch is refused for its blanks
+// like a merge patch, and, without a named reason, if there are no annotations that the new one could be added to.
+TEST(MetadataPut, AJsonPatchOfAFinalizerIsWrittenInProtobufToo) {
+  const json mark{{"op", "add"}, {"path", "/metadata/annotations/ours~1a~0b"}, {"value", "m"}};
+  for (const char* field : {"spec", ""}) {
+    World w;
+    w.server.status_of_patch = field;
+    w.server.finalizers = {"a/first", "ours/protection", "b/last"};
+    w.server.annotations.clear();
+    EXPECT_EQ(w.outcome(operations(
+                  at_version("7", {{{"op", "add"}, {"path", "/metadata/finalizers/-"}, {"value", "c/new"}}, mark}))),
+              "ok");
+    EXPECT_EQ(w.requests(), kFirst);
+    EXPECT_EQ(w.server.finalizers, (std::vector<std::string>{"a/first", "ours/protection", "b/last", "c/new"}));
+    EXPECT_EQ(w.server.annotations, (std::map<std::string, std::string>{{"ours/a~b", "m"}}));
+    const json unmark{{"op", "remove"}, {"path", "/metadata/annotations/ours~1a~0b"}};
+    const json second{{"op", "remove"}, {"path", "/metadata/finalizers/1"}};
+    EXPECT_EQ(w.outcome(operations(at_version("7", {second}))), "Conflict") << "the index is of another version";
+    EXPECT_EQ(w.outcome(operations(at_version("8", {second, unmark}))), "ok");
+    EXPECT_EQ(w.server.finalizers, (std::vector<std::string>{"a/first", "b/last", "c/new"}));
+    EXPECT_TRUE(w.server.annotations.empty());
+    EXPECT_EQ(w.outcome(operations(at_version("9", {{{"op", "remove"}, {"path", "/metadata/finalizers/3"}}}))),
+              "InvalidArgument");
+  }
+}
+
+TEST(MetadataPut, OtherJsonPatchesAreRefusedAsBefore) {
+  const json first{{"op", "remove"}, {"path", "/metadata/finalizers/0"}};
+  const auto refused = [&](const json& list) {
+    World w;
+    EXPECT_EQ(w.outcome(operations(list)), "InvalidArgument") << list;
+    EXPECT_EQ(w.requests(), std::vector<std::string>{"PATCH json"}) << list;
+  };
+  refused(json{first});
+  refused(json::object());
+  refused(at_version("", {first}));
+  refused(at_version("7", {first, first}));
+  refused(at_version("7", {{{"op", "remove"}, {"path", "/metadata/labels/a"}}}));
+  refused(at_version("7", {{{"op", "remove"}, {"path", "/metadata/finalizers/1x"}}}));
+  refused(at_version("7", {{{"op", "remove"}, {"path", "/metadata/finalizers/"}}}));
+  refused(at_version("7", {{{"op", "add"}, {"path", "/metadata/finalizers/0"}, {"value", "f"}}}));
+  refused(at_version("7", {{{"op", "add"}, {"path", "/metadata/annotations/a"}, {"value", 1}}}));
+  refused(at_version("7", {{{"op", "add"}, {"path", "/metadata/annotations/a/b"}, {"value", "x"}}}));
+  refused(at_version("7", {{{"op", "add"}, {"path", "/metadata/annotations/a~2"}, {"value", "x"}}}));
+  refused(at_version("7", {{{"op", "remove"}, {"path", "/metadata/uid"}}}));
+  refused(at_version("7", {{{"op", "copy"}, {"from", "/a"}, {"path", "/metadata/annotations/a"}}}));
+}
+
 // Only patches of annotations and finalizers alone have another way.
 TEST(MetadataPut, OtherWritesAreRefusedAsBefore) {
   World w;
@@ -207,7 +284,9 @@ TEST(MetadataPut, OtherWritesAreRefusedAsBefore) {
   apply.verb = WriteVerb::kApply;
   EXPECT_EQ(w.outcome(apply), "InvalidArgument");
   EXPECT_EQ(w.requests(), (std::vector<std::string>{"PATCH json", "PATCH json"}));
-  const auto refuses = [](const Response& response) { return refuses_reencoded(error_from_response(response, "x")); };
+  const auto refuses = [](const Response& response) {
+    return refuses_reencoded(error_from_response(response, "x"), WriteVerb::kMergePatch);
+  };
   EXPECT_TRUE(refuses(Server::refusal(422, "Invalid", "field is immutable", "spec")));
   EXPECT_TRUE(refuses(Server::refusal(422, "Invalid", "field is immutable", "status.allocation")));
   EXPECT_FALSE(refuses(Server::refusal(422, "Invalid", "field is immutable", "spec.nodeName")));

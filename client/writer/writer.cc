@@ -54,13 +54,13 @@ Handle Writer::take(uint64_t call) {
 }
 
 void Writer::perform(WriteRequest write, Done done) {
-  auto call = std::make_shared<const Call>(Call{++next_, std::move(write), std::move(done)});
+  auto call = std::make_shared<const Call>(Call{++next_, term_, std::move(write), std::move(done)});
   if (!unpatchable_.empty())
     if (auto put = metadata_put_of(call->write); put && unpatchable_.contains(unpatchable_key(*put, call->write)))
       return put_metadata(call, std::make_shared<const MetadataPut>(std::move(*put)));
   calls_[call->id] = send(call->write, [this, call](Result<std::string> answer) {
     const Handle self = take(call->id);
-    if (!answer && refuses_reencoded(answer.error())) return patch_refused(call, answer.error());
+    if (!answer && refuses_reencoded(answer.error(), call->write.verb)) return patch_refused(call, answer.error());
     finish(*call, std::move(answer));
   });
 }
@@ -80,6 +80,9 @@ void Writer::patch_refused(const std::shared_ptr<const Call>& call, const Error&
 void Writer::put_metadata(const std::shared_ptr<const Call>& call, std::shared_ptr<const MetadataPut> put) {
   const auto now = [this, call, put](Result<std::string> object) {
     const Handle self = take(call->id);
+    if (call->term != term_)
+      return finish(*call,
+                    fail(Code::kCancelled, describe("PUT", call->write.object) + ": the lease was lost before it"));
     Result<std::string> body = object ? put_body(*put, call->write.object, *object) : std::move(object);
     if (!body) return finish(*call, fail(not_put(body.error())));
     WriteOptions options;

@@ -6,9 +6,9 @@
 // in its store before the caller's callback runs. A failed write has the code by which to react (write_error()); the
 // server's status, message and Retry-After are unchanged.
 //
-// A merge patch of annotations and finalizers that is refused because "spec" is immutable, or of reservations because
-// the allocation is, although it does not name them, is performed another way (metadata_put.h): GET and PUT in
-// protobuf, with the same preconditions.
+// A patch of annotations and finalizers that is refused because "spec" is immutable, or of reservations because the
+// allocation is, although it does not name them, is performed another way (metadata_put.h): GET and PUT in protobuf,
+// with the same preconditions. end_term() between the two leaves out the PUT.
 //
 // How answers and stores fit together: docs/design/stores.md.
 // Belongs to the reactor's thread. Bounded by the requests that callers have in flight.
@@ -80,6 +80,9 @@ class Writer {
 
   // `done` runs in a later task. Deleting an object that is already gone succeeds.
   void perform(WriteRequest write, Done done);
+  // The lease is lost: of every call that is under way, only the request that is already sent is performed. A call that
+  // still had to send another one ends with kCancelled.
+  void end_term() { ++term_; }
   // A live GET. `known_uid`: the instance the caller assumes to exist; if the server has another one or none, the
   // assumed instance is recorded as absent.
   void read(const ObjectPath& object, const std::string& known_uid, Read done);
@@ -93,6 +96,7 @@ class Writer {
   // One call of perform().
   struct Call {
     uint64_t id;
+    uint64_t term;
     WriteRequest write;
     Done done;
   };
@@ -110,6 +114,7 @@ class Writer {
 
   RestClient& client_;
   uint64_t next_ = 0;
+  uint64_t term_ = 0;
   std::map<std::string, StoreOf> stores_;
   std::map<uint64_t, Handle> calls_;
   // "uid/" and "uid/status" of objects whose metadata or status no patch can change: their writes are PUTs at once.

@@ -55,10 +55,11 @@ bool read_key(std::string_view entry, std::string_view& key) {
 Result<std::string> edited(std::string_view metadata, const MetadataEdit& edit) {
   std::string out;
   out.reserve(metadata.size() + 512);
+  size_t finalizers = 0;
   WireReader reader(metadata);
   for (size_t begin = 0; reader.next(); begin = reader.position()) {
     if (reader.wire() == kWireBytes) {
-      if (reader.number() == kFinalizers && edit.finalizers) continue;
+      if (reader.number() == kFinalizers && (edit.finalizers || finalizers++ == edit.remove_finalizer_at)) continue;
       std::string_view key;
       if (reader.number() == kAnnotations && !read_key(reader.bytes(), key)) return not_editable("a broken annotation");
       if (reader.number() == kAnnotations && edit.annotations.contains(key)) continue;
@@ -66,6 +67,8 @@ Result<std::string> edited(std::string_view metadata, const MetadataEdit& edit) 
     out += metadata.substr(begin, reader.position() - begin);
   }
   if (!reader.ok()) return not_editable("broken metadata");
+  if (edit.remove_finalizer_at && *edit.remove_finalizer_at >= finalizers)
+    return not_editable("no finalizer at index " + std::to_string(*edit.remove_finalizer_at));
   for (const auto& [key, value] : edit.annotations) {
     if (!value) continue;
     std::string entry;
@@ -75,6 +78,7 @@ Result<std::string> edited(std::string_view metadata, const MetadataEdit& edit) 
   }
   if (edit.finalizers)
     for (const std::string& finalizer : *edit.finalizers) append_bytes_field(out, kFinalizers, finalizer);
+  if (edit.append_finalizer) append_bytes_field(out, kFinalizers, *edit.append_finalizer);
   return out;
 }
 

@@ -26,6 +26,10 @@ struct MetadataEdit {
   std::map<std::string, std::optional<std::string>, std::less<>> annotations;
   // The complete list; nothing leaves the object's as it is.
   std::optional<std::vector<std::string>> finalizers;
+  // Without `finalizers`, changes of the object's own list, as a JSON patch makes them: the one at this index goes,
+  // this one is added at the end.
+  std::optional<size_t> remove_finalizer_at;
+  std::optional<std::string> append_finalizer;
 };
 
 Result<std::string> edit_protobuf_metadata(std::string_view bytes, std::string_view kind, const MetadataEdit& edit);

@@ -335,6 +335,7 @@ struct Manager::Impl {
     wants_lead = false;
     ++term;
     runner.stop();
+    writer.end_term();
     audit.stop();
     cache_keeper.stop();
     mix_seed.stop();

@@ -21,6 +21,8 @@ TEMPLATES = rest.RESOURCE + "/namespaces/default/resourceclaimtemplates"
 PARAMETERS = '{"a":  1, "b": [1, 2], "c": "<&>", "d": 1.50}'  # as stored, byte for byte
 COUNT = 4
 OF_OTHERS = "example.com/theirs"
+# More than the manager keeps of a claim's finalizers: it removes its own by index, with a JSON patch, which is refused like a merge patch.
+LARGE = [f"{'a' * 40}.example.com/{i:02}-{'x' * 40}" for i in range(60)]
 
 
 def with_parameters(body):
@@ -76,12 +78,14 @@ class Other(threading.Thread):
 
 
 def release(api, path):
-    """Removes the other finalizer as its owner would: an unknown field of equal length takes its place."""
-    length = len(OF_OTHERS)
-    finalizer = b"r" + bytes([length]) + OF_OTHERS.encode()  # field 14
+    """Removes the other finalizers as their owner would: an unknown field of equal length takes the place of each."""
     bytes_ = raw(api, "GET", path)[1]
-    assert bytes_.count(finalizer) == 1
-    return raw(api, "PUT", path, bytes_.replace(finalizer, b"\xba\x06" + bytes([length - 1]) + b"x" * (length - 1)))[0]
+    for name in [OF_OTHERS] + LARGE:
+        length = len(name)
+        finalizer = b"r" + bytes([length]) + name.encode()  # field 14
+        assert bytes_.count(finalizer) == 1 or name in LARGE
+        bytes_ = bytes_.replace(finalizer, b"\xba\x06" + bytes([length - 1]) + b"x" * (length - 1))
+    return raw(api, "PUT", path, bytes_)[0]
 
 
 def refusals(run):
@@ -110,7 +114,9 @@ def lives(options, mode):
         if mode == "gate":
             run.schedule()
             # kube-scheduler allocates a claim for a pod that is not ours; ours join it below.
-            run.api.create(CLAIMS, with_parameters(claim("raw-stock")))
+            theirs = claim("raw-stock")
+            theirs["metadata"]["finalizers"] += LARGE
+            run.api.create(CLAIMS, with_parameters(theirs))
             stock = pod("bind", "stock", {"resourceClaimName": "raw-stock"})
             stock["spec"].pop("schedulerName")
             run.create([stock])
@@ -133,6 +139,7 @@ def lives(options, mode):
         for made in claims:
             metadata = made["metadata"]
             assert PROTECTION in metadata["finalizers"] and (MARK in metadata["annotations"] or metadata["name"] == "raw-stock"), metadata
+            assert metadata["name"] != "raw-stock" or metadata["finalizers"][1:-1] == LARGE, metadata
             assert (OF_OTHERS in metadata["finalizers"]) == metadata["name"].startswith("raw"), metadata
             assert PARAMETERS.encode() in raw(run.api, "GET", f"{CLAIMS}/{metadata['name']}")[1], "the spec was changed"
         assert refusals(run) <= len(claims) + 1, f"{refusals(run)} refused patches for {len(claims)} claims"
