@@ -4,6 +4,7 @@
 #include <set>
 
 #include "controllers/lifecycle/health.h"
+#include "pkg/api/pod_bounds.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
 #include "pkg/reconcile/users.h"
@@ -103,7 +104,7 @@ class ClaimReconcile {
       const Fate users = fate_of_users(view_, claim_, "", outcome_);
       if (users == Fate::kUnsure) return true;
       const std::vector<api::ResourceClaimConsumerReference> unreserved = unreserved_consumers();
-      if (users == Fate::kGone && unreserved.empty()) return deallocate();
+      if (users == Fate::kGone && unreserved.empty()) return may_be_used_unseen() || deallocate();
       remaining_ = unreserved;
     }
     outcome_.add(write_reservations(claim_, remaining_, "prune-reservations"));
@@ -142,7 +143,7 @@ class ClaimReconcile {
     const Fate users = fate_of_users(view_, claim_, "", outcome_);
     if (users == Fate::kUnsure) return true;
     if (users == Fate::kGone && !is_named_by_bound_pod()) {
-      outcome_.add(write_deallocation(claim_, "deallocate"));
+      if (!may_be_used_unseen()) outcome_.add(write_deallocation(claim_, "deallocate"));
       return true;
     }
     if (!claim_.metadata.deleting()) return true;
@@ -164,6 +165,23 @@ class ClaimReconcile {
     return std::any_of(pods.begin(), pods.end(), [&](const api::Pod* pod) {
       return !pod->node_name.empty() && !pod->terminal() && names(*pod, claim_);
     });
+  }
+
+  // A bound pod of the namespace has more claims than are kept of a pod, and this may be one of them. Nothing of such a
+  // pod names the claim, so nothing reconciles the claim when the pod ends: only the timer does.
+  bool may_be_used_unseen() {
+    for (const api::Pod* pod : view_.pods_of_claim(unknown_claims_key(claim_.metadata.ns))) {
+      if (pod->node_name.empty() || pod->terminal()) continue;
+      outcome_.requeue_in(options_.unseen_retry);
+      emit_once(
+          view_, outcome_,
+          {ref_of(claim_), true, "DevicesKept", "Deallocate",
+           "keeps its devices: pod " + pod->metadata.key() + " runs with more than " +
+               std::to_string(api::kMaxKeptEntries) + " claims, and only so many are looked at, so it may use them",
+           ""});
+      return true;
+    }
+    return false;
   }
 
   bool drop_finalizer() {
@@ -220,6 +238,7 @@ class ClaimReconcile {
     if (!is_allocated_by_us(claim_) || is_proven(claim_) || !remaining_.empty()) return false;
     for (const api::Pod* pod : view_.pods_of_claim(claim_.metadata.key()))
       if (!pod->done()) return false;
+    if (may_be_used_unseen()) return true;
     if (const Duration left = wait_for(options_.sweep_after); left > Duration::zero()) {
       outcome_.requeue_in(left);
       return false;

@@ -25,6 +25,8 @@ struct Options {
   Duration orphan_after = std::chrono::seconds(30);
   // After this time without a change our allocation is withdrawn if no pod reserved it or could still use it.
   Duration sweep_after = std::chrono::seconds(60);
+  // How long a claim that a pod may use unseen, because not all of the pod's claims are kept, waits for the next look.
+  Duration unseen_retry = std::chrono::seconds(60);
 };
 
 class LifecycleReconciler : public reconcile::Reconciler {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pkg/api/pod_bounds.h"
 #include "pkg/reconcile/memory_view.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
@@ -576,6 +577,54 @@ TEST_F(Unreserved, AProvenClaimThatNobodyUsesIsFreedAtOnce) {
   EXPECT_EQ(pass(), "");
   gone("p");
   put_unbound("r");  // names the claim, and can use it only on the claim's node
+  EXPECT_EQ(pass(), "deallocate");
+}
+
+// A pod that others bound, with 200 claims in 64 KiB and more: the last of them is "c". Only 128 are kept.
+api::Pod pod_with_more_claims_than_are_kept() {
+  api::Pod pod = make_pod("many", "");
+  for (int i = 0; i < 199; ++i)
+    pod.resource_claims.push_back({std::string(200, 'e') + std::to_string(i), "other" + std::to_string(i)});
+  pod.resource_claims.push_back({std::string(20'000, 'e'), "c"});
+  api::drop_beyond_bounds(pod);
+  EXPECT_TRUE(api::may_have_more_claims(pod));
+  EXPECT_EQ(pod.resource_claims.size(), api::kMaxKeptEntries);
+  return pod;
+}
+
+TEST_F(Unreserved, NoClaimIsFreedThatAPodWithTooManyClaimsMayUse) {
+  const api::Pod many = pod_with_more_claims_than_are_kept();
+  view.put(many);
+  // Proven, and kube-scheduler removed the reservation.
+  proven({}, {});
+  EXPECT_EQ(pass(), "event DevicesKept, look again");
+  // Its last consumer is gone: the list stays too, or nothing would free the claim afterwards.
+  view.put(allocated({"a"}));
+  gone("a");
+  EXPECT_EQ(pass(), "event DevicesKept, look again");
+  // Ours, unproven, and no pod is known that could use it.
+  api::ResourceClaim ours = allocated({});
+  ours.metadata.managed_fields = {{std::string(kAllocationManager), "Update", "status"}};
+  view.put(ours);
+  EXPECT_EQ(pass(), "event DevicesKept, look again");
+  // Its end is all that was missing.
+  api::Pod done = many;
+  done.phase = "Succeeded";
+  view.put(done);
+  EXPECT_EQ(pass(), "withdraw-unused");
+  view.put(allocated({"a"}));
+  EXPECT_EQ(pass(), "deallocate");
+  proven({}, {});
+  EXPECT_EQ(pass(), "deallocate");
+  // Nor do pods matter that do not run yet, or that run elsewhere.
+  api::Pod waiting = many;
+  waiting.node_name.clear();
+  view.put(waiting);
+  EXPECT_EQ(pass(), "deallocate");
+  view.pods.clear();
+  api::Pod elsewhere = many;
+  elsewhere.metadata.ns = "other";
+  view.put(elsewhere);
   EXPECT_EQ(pass(), "deallocate");
 }
 

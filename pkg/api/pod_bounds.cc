@@ -266,6 +266,10 @@ void drop_beyond_bounds(Pod& pod) {
   if (pod.bytes_dropped == 0 && list_bytes(pod) > kMaxListBytes) drop_lists(pod);
 }
 
+bool may_have_more_claims(const Pod& pod) {
+  return pod.bytes_dropped > 0 && pod.resource_claims.size() >= kMaxKeptEntries;
+}
+
 Result<void> check_bounds(const Pod& pod) {
   if (const size_t sum = scheduling_parts(pod); sum > kMaxSchedulingParts)
     return fail(

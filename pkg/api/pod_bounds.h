@@ -45,6 +45,8 @@ size_t scheduling_parts(const Pod& pod);
 // Clears what is above a limit, and records how much it was. Of the containers of a bound pod one container and one
 // sidecar remain, which together request what all containers did.
 void drop_beyond_bounds(Pod& pod);
+// Entries of spec.resourceClaims may be missing: the pod may use claims of its namespace that it does not name here.
+bool may_have_more_claims(const Pod& pod);
 // Fails with kResourceExhausted, the number and the limit, if the pod is above a limit.
 Result<void> check_bounds(const Pod& pod);
 

@@ -28,7 +28,7 @@ std::vector<const T*> bare_list(const std::vector<client::ObjectPtr<T>>& objects
 }  // namespace
 
 void add_indexes(Stores& stores) {
-  stores.pods->add_index("claim", [](const api::Pod& pod) { return reconcile::claim_keys_of(pod); });
+  stores.pods->add_index("claim", [](const api::Pod& pod) { return reconcile::claim_index_keys_of(pod); });
   stores.pods->add_index("template", [](const api::Pod& pod) { return reconcile::template_keys_of(pod); });
   stores.pods->add_index("volume-claim", [](const api::Pod& pod) { return reconcile::volume_claim_keys_of(pod); });
   stores.pods->add_index("group", [](const api::Pod& pod) {

@@ -136,7 +136,7 @@ std::vector<const api::ResourceClaim*> MemoryView::claims_on_pool(std::string_vi
 std::vector<const api::Pod*> MemoryView::pods_of_claim(std::string_view key) const {
   std::vector<const api::Pod*> found;
   for (const auto& [pod_key, pod] : pods)
-    for (const std::string& claim : claim_keys_of(pod))
+    for (const std::string& claim : claim_index_keys_of(pod))
       if (claim == key) {
         found.push_back(&pod);
         break;

@@ -4,6 +4,8 @@
 #include <cctype>
 #include <cstdint>
 
+#include "pkg/api/pod_bounds.h"
+
 namespace dra::reconcile {
 
 const api::PodResourceClaimStatus* published_claim(const api::Pod& pod, std::string_view entry) {
@@ -114,6 +116,16 @@ std::vector<std::string> claim_keys_of(const api::Pod& pod) {
   if (pod.extended_resource_claim_status && !pod.extended_resource_claim_status->resource_claim_name.empty())
     add_unique(keys, pod.metadata.ns + "/" + pod.extended_resource_claim_status->resource_claim_name);
   return keys;
+}
+
+std::vector<std::string> claim_index_keys_of(const api::Pod& pod) {
+  std::vector<std::string> keys = claim_keys_of(pod);
+  if (api::may_have_more_claims(pod)) keys.push_back(unknown_claims_key(pod.metadata.ns));
+  return keys;
+}
+
+std::string unknown_claims_key(const std::string& ns) {
+  return ns + "/";
 }
 
 std::vector<std::string> template_keys_of(const api::Pod& pod) {

@@ -67,6 +67,10 @@ bool needs_proof(const api::ResourceClaim& claim);
 // Index functions. The store keys of the claims that the pod's entries resolve to, published or not, and its extended
 // resource claim; of the templates its entries name. Without duplicates, in the order of the entries.
 std::vector<std::string> claim_keys_of(const api::Pod& pod);
+// What View::pods_of_claim() finds the pod under: the same, and unknown_claims_key() of its namespace if entries of the
+// pod were not kept (api::may_have_more_claims). No claim has that key.
+std::vector<std::string> claim_index_keys_of(const api::Pod& pod);
+std::string unknown_claims_key(const std::string& ns);
 std::vector<std::string> template_keys_of(const api::Pod& pod);
 // The PersistentVolumeClaims that the pod's volumes use, including those of ephemeral volumes, without duplicates.
 std::vector<std::string> volume_claim_keys_of(const api::Pod& pod);

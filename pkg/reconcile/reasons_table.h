@@ -84,6 +84,10 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
      "in the claim's status), or reports it as unhealthy (allocatedResourcesStatus of the pod); told once per change, "
      "and as Normal once it is over",
      "Look at the driver on the node; deleting the pod gets it other devices. `kubectl dra explain` names them"},
+    {"DevicesKept", "Warning", "ResourceClaim",
+     "No pod that is known to use the claim is left, but it keeps its devices: a running pod of its namespace has more "
+     "claims than are looked at, and may use it",
+     "Use fewer or shorter entries in `spec.resourceClaims` of that pod (see the pod's limits in docs/sizing.md)"},
     {"EvictionsWait", "Warning", "DeviceTaintRule",
      "The rule would evict more pods than `--max-evictions-per-rule`: none is evicted",
      "The note names the annotation that lets the evictions begin"},
