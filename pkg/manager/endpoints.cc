@@ -87,7 +87,7 @@ http::Response answer(const EndpointSources& sources, const http::Request& reque
   if (is_under(target.path, "/livez")) return health_path("livez", target, sources.live(), audience);
   if (is_under(target.path, "/readyz")) return health_path("readyz", target, sources.ready(), audience);
   if (target.path == "/metrics")
-    return text(200, sources.registry->text(), std::string(metrics::Registry::content_type()));
+    return text(200, sources.registry->refreshed_text(), std::string(metrics::Registry::content_type()));
   if (target.path == "/configz") return text(200, sources.config_json(), "application/json");
   if (target.path == "/version")
     return text(200, nlohmann::json{{"version", sources.version}}.dump(), "application/json");

@@ -1,7 +1,8 @@
 // Endpoints: what a manager serves to probes, Prometheus and people: /healthz, /livez, /readyz (with ?verbose,
 // ?exclude=NAME and /NAME), /metrics, /configz, /version.
 //
-// Belongs to the reactor's thread.
+// Belongs to the reactor's thread; /metrics and /version do not: their text is the same from any thread. The caller of
+// /metrics refreshes the registry before (metrics::Registry::refresh).
 #pragma once
 
 #include <functional>

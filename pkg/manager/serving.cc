@@ -236,22 +236,37 @@ struct Serving::Core : std::enable_shared_from_this<Core> {
       if (!core) return;
       core->front.post([raw = core.get(), id, response = std::move(response)] { raw->answered(id, response); });
     };
-    if (token.empty()) return reply(compute(request, path));
-    access.check(token, path, [weak = weak_from_this(), request, path, reply](int status) {
+    const auto checked = [weak = weak_from_this(), id, request, path, reply](int status) {
       auto core = weak.lock();
-      if (core) reply(status == 200 ? core->compute(request, path) : refusal(status));
-    });
+      if (!core) return;
+      if (status != 200) return reply(refusal(status));
+      if (path == "/metrics") return core->refresh_metrics(id, request);
+      reply(answer(core->sources, request));
+    };
+    if (token.empty()) return checked(200);
+    access.check(token, path, checked);
   }
 
-  // Metrics are computed at most once a second, however many requests come.
-  http::Response compute(const http::Request& request, const std::string& path) {
-    if (path != "/metrics") return answer(sources, request);
+  // Runs on the reactor: only what reads its state. The text of all series takes longer, and is made by the serving
+  // thread. Both happen at most once a second, however many requests come.
+  void refresh_metrics(uint64_t id, const http::Request& request) {
     const MonoTime now = reactor.clock().mono_now();
-    if (!rendered || now - rendered_at >= kMetricsAge) {
-      rendered = answer(sources, request);
-      rendered_at = now;
+    if (refreshes == 0 || now - refreshed_at >= kMetricsAge) {
+      sources.registry->refresh();
+      refreshed_at = now;
+      ++refreshes;
     }
-    return *rendered;
+    front.post([this, id, request, state = refreshes] { render(id, request, state); });
+  }
+
+  // From here on: runs on the serving thread.
+  void render(uint64_t id, const http::Request& request, uint64_t state) {
+    if (!asked.contains(id)) return;  // answered meanwhile: not in time
+    if (state > rendered_state) {
+      rendered = answer(sources, request);
+      rendered_state = state;
+    }
+    answered(id, rendered);
   }
 
   void answered(uint64_t id, http::Response response) {
@@ -284,11 +299,13 @@ struct Serving::Core : std::enable_shared_from_this<Core> {
   ServingOptions options;
   metrics::Histogram& delays;
   HealthBoard board;
-  MonoTime beat_due{};                     // of the reactor's thread
-  Handle next_beat;                        // of the reactor's thread
-  std::map<std::string, bool> passing;     // of the reactor's thread
-  std::optional<http::Response> rendered;  // of the reactor's thread
-  MonoTime rendered_at{};
+  MonoTime beat_due{};                  // of the reactor's thread
+  Handle next_beat;                     // of the reactor's thread
+  std::map<std::string, bool> passing;  // of the reactor's thread
+  MonoTime refreshed_at{};              // of the reactor's thread
+  uint64_t refreshes = 0;               // of the reactor's thread
+  http::Response rendered;              // /metrics, after so many refreshes
+  uint64_t rendered_state = 0;
 
   AsioReactor front;
   std::unique_ptr<http::Server> plain;

@@ -2,8 +2,9 @@
 //
 // Probes are answered from the reactor's last report, so that they wait neither for a long reconcile nor for other
 // requests; /livez fails when there was no report for `stuck_after`. Metrics and configuration are computed on the
-// reactor, metrics at most once a second. Over HTTPS only those who may read the path get them (AccessReview); tokens
-// are never read over plain HTTP. The same people see why a probe fails, and it is logged.
+// reactor, metrics at most once a second; the text of the metrics is made by the thread of the ports. Over HTTPS only
+// those who may read the path get them (AccessReview); tokens are never read over plain HTTP. The same people see why a
+// probe fails, and it is logged.
 //
 // Everything public is called on the reactor's thread.
 #pragma once

@@ -241,27 +241,36 @@ std::vector<Registry::FamilyInfo> Registry::families() const {
   return all;
 }
 
-std::string Registry::text() const {
+void Registry::refresh() const {
   std::vector<std::function<void()>> refreshers;
   {
     std::lock_guard<std::mutex> lock(state_->mutex);
     refreshers = state_->refreshers;
   }
   for (auto& refresh : refreshers) refresh();
-  std::vector<prometheus::MetricFamily> all;
+}
+
+std::string Registry::refreshed_text() const {
+  std::vector<const FamilyBase*> families;  // none is ever removed
   {
     std::lock_guard<std::mutex> lock(state_->mutex);
-    for (const auto& [name, family] : state_->families) {
-      for (auto& collected : family->collect()) {
-        auto by_labels = [](const prometheus::ClientMetric& a, const prometheus::ClientMetric& b) {
-          return a.label < b.label;
-        };
-        std::sort(collected.metric.begin(), collected.metric.end(), by_labels);
-        all.push_back(std::move(collected));
-      }
-    }
+    for (const auto& [name, family] : state_->families) families.push_back(family.get());
   }
+  std::vector<prometheus::MetricFamily> all;
+  for (const FamilyBase* family : families)
+    for (auto& collected : family->collect()) {
+      auto by_labels = [](const prometheus::ClientMetric& a, const prometheus::ClientMetric& b) {
+        return a.label < b.label;
+      };
+      std::sort(collected.metric.begin(), collected.metric.end(), by_labels);
+      all.push_back(std::move(collected));
+    }
   return prometheus::TextSerializer().Serialize(all);
+}
+
+std::string Registry::text() const {
+  refresh();
+  return refreshed_text();
 }
 
 std::string_view Registry::content_type() {
