@@ -11,6 +11,7 @@
 #include <map>
 #include <sstream>
 
+#include "pkg/apiserver/rest/request.h"
 #include "pkg/base/secret.h"
 #include "pkg/base/strings.h"
 #include "pkg/log/log.h"
@@ -136,6 +137,7 @@ Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::start(AsioReactor& reactor, Ra
   if (!certificate) return fail(certificate.error());
   listen.certificate_pem = certificate->certificate_pem;
   listen.key_pem = certificate->key_pem;
+  listen.flow = [](const http::Request& request) { return apiserver::flow_of(request.target); };
   out->certificate_pem_ = listen.certificate_pem;
 
   apiserver::ServerOptions serve;

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/rest/request.h"
 #include "pkg/apiserver/server.h"
 #include "pkg/reactor/sim_reactor.h"
 
@@ -278,6 +279,19 @@ TEST_F(BypassTest, TheKeyOfTokensIsItsOwn) {
   EXPECT_EQ(token_of(""), token_of(""));
   EXPECT_EQ(token_of("k1"), token_of("k1"));
   EXPECT_NE(token_of("k1"), token_of("k2"));
+}
+
+// Time is shared by namespace: another spelling of the path is no other flow.
+TEST(FlowOfARequest, IsItsNamespaceHoweverItIsWritten) {
+  for (const char* target : {"/api/v1/namespaces/tenant/pods", "/api/v1/namespaces/tenant/pods/p/status?dryRun=All",
+                             "/api/v1/namespaces/tenant", "/api/v1/namespaces/t%65nant/pods",
+                             "/api/v1//namespaces/tenant//pods", "/api/v1/watch/namespaces/tenant/pods",
+                             "/apis/resource.k8s.io/v1/namespaces/tenant/resourceclaims?x=/namespaces/other/"}) {
+    EXPECT_EQ(flow_of(target), "tenant") << target;
+  }
+  for (const char* target : {"/api/v1/pods", "/livez", "/api/v1/namespaces", "/api/v1/nodes/namespaces", "/%zz", ""}) {
+    EXPECT_EQ(flow_of(target), "") << target;
+  }
 }
 
 }  // namespace dra::apiserver::bypass_test

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,6 +37,9 @@ struct ServerOptions {
   size_t max_idle_connections = 256;
   size_t max_answering_connections = 1024;
   size_t max_received_bytes = size_t{24} << 20;  // of incomplete requests, in all connections
+
+  // The flow of a request: flows share the handler's time equally (turns.h). Unset: one flow.
+  std::function<std::string(const Request&)> flow;
 
   // Methods in capitals; others get 405.
   std::vector<std::string> methods{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};

@@ -288,11 +288,14 @@ class SocketSession : public Session {
     if (!open()) return;
     lowest().expires_never();
     auto responder = make_responder(weak_from_this(), exchange_);
-    server_->turns->add([self = self(), responder = std::move(responder)] {
-      if (!self->open()) return;
-      self->hold_ = self;  // keeps the connection alive while its request is being answered
-      self->server_->handler(std::move(self->request_), responder);
-    });
+    const auto& flow = server_->options.flow;
+    server_->turns->add(
+        [self = self(), responder = std::move(responder)] {
+          if (!self->open()) return;
+          self->hold_ = self;  // keeps the connection alive while its request is being answered
+          self->server_->handler(std::move(self->request_), responder);
+        },
+        flow ? flow(request_) : std::string());
   }
 
   void refuse_malformed(ErrorCode ec) { refuse(ec == beast::http::error::header_limit ? 431 : 400, ec.message()); }

@@ -23,11 +23,23 @@ struct Loop {
       task();
     }
   }
-  void request(char name, std::chrono::nanoseconds takes) {
-    turns->add([this, name, takes] {
-      log += name;
-      now += takes;
-    });
+  void request(char name, std::chrono::nanoseconds takes, std::string_view flow = {}) {
+    turns->add(
+        [this, name, takes] {
+          log += name;
+          now += takes;
+        },
+        flow);
+  }
+  // `left` more requests of the flow, each sent when the one before it is answered.
+  void client(char name, std::chrono::nanoseconds takes, std::string_view flow, int left) {
+    turns->add(
+        [this, name, takes, flow, left] {
+          log += name;
+          now += takes;
+          if (left > 0) queue.push_back([this, name, takes, flow, left] { client(name, takes, flow, left - 1); });
+        },
+        flow);
   }
   // A stream of `pieces` pieces, one sent per round.
   void stream(int pieces) {
@@ -69,6 +81,36 @@ TEST(Turns, ShortRequestsShareATurn) {
   loop.queue.push_back([&] { loop.stream(1'000); });
   loop.run();
   EXPECT_EQ(loop.log.substr(0, 5), "abcd.");
+}
+
+TEST(Turns, LongRequestsOfOneFlowLetTheOthersThrough) {
+  Loop loop;
+  for (int i = 0; i < 8; ++i) loop.request('L', std::chrono::milliseconds(40), "tenant");
+  loop.client('s', std::chrono::microseconds(100), "default", 5);
+  loop.run();
+  // Each of them waits for one long request at most.
+  EXPECT_EQ(loop.log, "LsLsLsLsLsLsLL");
+}
+
+TEST(Turns, AFlowThatSendsMoreGetsNoMoreTime) {
+  Loop loop;
+  for (int i = 0; i < 12; ++i) loop.request('m', std::chrono::milliseconds(10), "many");
+  for (int i = 0; i < 4; ++i) loop.request('f', std::chrono::milliseconds(10), "few");
+  loop.run();
+  EXPECT_EQ(loop.log, "mfmfmfmfmmmmmmmm");
+}
+
+// Otherwise a flow that was quiet for an hour would have the next hour for itself.
+TEST(Turns, TimeIsNotSavedUp) {
+  Loop loop;
+  loop.client('b', std::chrono::milliseconds(10), "busy", 20);
+  loop.request('b', std::chrono::milliseconds(10), "busy");
+  loop.run();
+  loop.log.clear();
+  for (int i = 0; i < 4; ++i) loop.request('b', std::chrono::milliseconds(10), "busy");
+  for (int i = 0; i < 4; ++i) loop.request('q', std::chrono::milliseconds(10), "quiet");
+  loop.run();
+  EXPECT_LT(loop.log.find('b'), 3U) << loop.log;
 }
 
 TEST(Turns, ARequestThatThrowsDelaysNoOther) {

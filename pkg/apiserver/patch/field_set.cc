@@ -1,6 +1,10 @@
 #include "pkg/apiserver/patch/field_set.h"
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "pkg/apiserver/json_text.h"
 #include "pkg/base/strings.h"
@@ -13,21 +17,45 @@ std::string joined(const std::string& path, const std::string& element) {
   return path.empty() ? element : path + kPathSeparator + element;
 }
 
+bool is_below(std::string_view path, std::string_view above) {
+  return path.size() > above.size() && path.starts_with(above) && path[above.size()] == kPathSeparator;
+}
+
+// Usually the next path shows it; only names that go on with a control character come between.
+bool has_below(const FieldSet& set, FieldSet::const_iterator at) {
+  const auto next = std::next(at);
+  if (next == set.end() || !next->starts_with(*at)) return false;
+  if (is_below(*next, *at)) return true;
+  const auto member = set.lower_bound(*at + kPathSeparator);
+  return member != set.end() && is_below(*member, *at);
+}
+
 }  // namespace
 
+// The paths come in order, so each differs from the one before only below a level that both share.
 Json to_fields_v1(const FieldSet& set) {
   Json out = Json::object();
-  for (const auto& path : set) {
-    Json* at = &out;
-    for (const auto& element : split(path, kPathSeparator)) {
-      Json& next = (*at)[element];
-      if (next.is_null()) next = Json::object();
-      at = &next;
+  std::vector<std::pair<size_t, Json*>> places;  // of the path before: where each element ends, and its object
+  std::string_view before;
+  for (auto it = set.begin(); it != set.end(); ++it) {
+    const std::string_view path = *it;
+    const size_t shared = std::mismatch(before.begin(), before.end(), path.begin(), path.end()).first - before.begin();
+    const auto is_shared = [&](const auto& place) {
+      return place.first <= shared && (place.first == path.size() || path[place.first] == kPathSeparator);
+    };
+    while (!places.empty() && !is_shared(places.back())) places.pop_back();
+    size_t at = places.empty() ? 0 : places.back().first + 1;
+    while (at <= path.size()) {
+      const size_t end = std::min(path.find(kPathSeparator, at), path.size());
+      Json& parent = places.empty() ? out : *places.back().second;
+      Json& member = parent[std::string(path.substr(at, end - at))];
+      if (member.is_null()) member = Json::object();
+      places.emplace_back(end, &member);
+      at = end + 1;
     }
     // A path with members of its own needs the mark "."; leaves do not.
-    const std::string prefix = path + kPathSeparator;
-    auto member = set.lower_bound(prefix);
-    if (member != set.end() && member->starts_with(prefix)) (*at)["."] = Json::object();
+    if (!places.empty() && has_below(set, it)) (*places.back().second)["."] = Json::object();
+    before = path;
   }
   return out;
 }
@@ -36,10 +64,10 @@ namespace {
 
 void read_fields(const Json& fields, const std::string& path, int depth, FieldSet& out) {
   if (!fields.is_object() || depth > 100) return;
-  if (fields.empty() && !path.empty()) out.insert(path);
+  if (fields.empty() && !path.empty()) out.insert(out.end(), path);
   for (const auto& [element, below] : fields.items()) {
     if (element == ".") {
-      if (!path.empty()) out.insert(path);
+      if (!path.empty()) out.insert(out.end(), path);
     } else if (element.starts_with("f:") || element.starts_with("k:") || element.starts_with("v:")) {
       read_fields(below, joined(path, element), depth + 1, out);
     }

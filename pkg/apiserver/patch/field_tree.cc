@@ -99,6 +99,7 @@ class Comparer {
   }
 
   void pair(const FieldShape& shape, const Json* before, const Json* after, const std::string& path) {
+    if (before != nullptr && after != nullptr && *before == *after) return;
     if (shape.kind == FieldShape::Kind::kLeaf || (is_empty(before) && is_empty(after))) {
       return note(before, after, path);
     }

@@ -43,9 +43,10 @@ std::vector<ManagedEntry> read_managers(const Json& meta) {
   if (managed == meta.end() || !managed->is_array()) return out;
   for (const auto& e : *managed) {
     if (!e.is_object() || e.value("manager", "").empty()) continue;
+    const auto fields = e.find("fieldsV1");
     out.push_back({e.value("manager", ""), e.value("operation", ""), e.value("subresource", ""),
                    e.value("apiVersion", ""), e.value("time", ""),
-                   from_fields_v1(e.value("fieldsV1", Json::object()))});
+                   fields == e.end() ? FieldSet() : from_fields_v1(*fields)});
   }
   return out;
 }
@@ -82,9 +83,10 @@ void write_managers(Json& meta, std::vector<ManagedEntry> entries) {
 }
 
 void disown(FieldSet& fields, const Comparison& difference) {
-  std::erase_if(fields, [&](const std::string& path) {
-    return difference.added.contains(path) || difference.modified.contains(path) || difference.removed.contains(path);
-  });
+  if (fields.empty()) return;
+  for (const FieldSet* paths : {&difference.added, &difference.modified, &difference.removed}) {
+    for (const std::string& path : *paths) fields.erase(path);
+  }
 }
 
 Json empty_object(const ObjectType* type) {
@@ -95,7 +97,8 @@ void track_update(const ObjectType* type, const Json* old, Json& object, const M
   Json& meta = object["metadata"];
   const Json none = Json::object();
   const Json& old_meta = old == nullptr ? none : old->at("metadata");
-  const Json sent = meta.value("managedFields", Json());
+  const auto found = meta.find("managedFields");
+  const Json& sent = found == meta.end() ? none : *found;
   // A list in the request replaces the entries ([{}] or [] clears them). Without one, or if it is malformed, they stay.
   const bool cleared = old != nullptr && sent.is_array() && (sent.empty() || (sent.size() == 1 && sent[0].empty()));
   if (cleared) {
@@ -124,7 +127,7 @@ void track_update(const ObjectType* type, const Json* old, Json& object, const M
     mine->fields.insert(changed.begin(), changed.end());
     mine->time = manager.time;
   }
-  write_managers(meta, entries);
+  write_managers(meta, std::move(entries));
 }
 
 }  // namespace dra::apiserver

@@ -117,4 +117,10 @@ bool parse_path(std::string_view path, RequestPath& out) {
   return true;
 }
 
+std::string flow_of(const std::string& target) {
+  RequestPath path;
+  if (!parse_path(std::string_view(target).substr(0, target.find('?')), path)) return "";
+  return path.resource == "namespaces" ? path.name : path.namespace_;
+}
+
 }  // namespace dra::apiserver

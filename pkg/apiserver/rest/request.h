@@ -42,6 +42,8 @@ struct RequestPath {
 
 // `path`: the request target without the query. False if the percent-encoding is broken.
 bool parse_path(std::string_view path, RequestPath& out);
+// For http::ServerOptions::flow: the namespace of the request, or "".
+std::string flow_of(const std::string& target);
 // The bytes that the escapes encode; bytes that are not UTF-8 become U+FFFD.
 bool percent_decode(std::string_view text, bool plus_is_space, std::string& out);
 

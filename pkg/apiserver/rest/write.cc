@@ -64,19 +64,28 @@ StatusOr<void> check_identity(const Call& call, Json& meta, bool create) {
   return {};
 }
 
-// True if only the timestamps of managedFields differ.
+// The members apart from `except` are equal.
+bool same_members(const Json& a, const Json& b, const char* except) {
+  const auto counted = [&](const Json& object) { return object.size() - object.count(except); };
+  if (counted(a) != counted(b)) return false;
+  for (const auto& [name, value] : a.items()) {
+    if (name == except) continue;
+    const auto other = b.find(name);
+    if (other == b.end() || *other != value) return false;
+  }
+  return true;
+}
+
+// True if only the timestamps of managedFields differ. Compares in place: objects may be large.
 bool same_object(const Json& a, const Json& b) {
-  if (a == b) return true;
-  auto without_times = [](const Json& object) {
-    Json copy = object;
-    auto& meta = copy["metadata"];
-    auto managed = meta.find("managedFields");
-    if (managed != meta.end()) {
-      for (auto& entry : *managed) entry.erase("time");
-    }
-    return copy;
-  };
-  return without_times(a) == without_times(b);
+  if (!same_members(a, b, "metadata")) return false;
+  const Json& meta = a.at("metadata");
+  const Json& other = b.at("metadata");
+  if (!same_members(meta, other, "managedFields")) return false;
+  const auto managed = meta.find("managedFields"), others = other.find("managedFields");
+  if (managed == meta.end() || others == other.end()) return managed == meta.end() && others == other.end();
+  return std::equal(managed->begin(), managed->end(), others->begin(), others->end(),
+                    [](const Json& x, const Json& y) { return same_members(x, y, "time"); });
 }
 
 void keep_member(Json& object, const Json& old, const char* name) {
@@ -103,7 +112,7 @@ void reset_for_status(const KindInfo& info, Json& object, const Json& old) {
     take("finalizers");
   }
   if (!info.status_keeps_owner_references) take("ownerReferences");
-  Json status = object.contains("status") ? object["status"] : Json();
+  Json status = object.contains("status") ? std::move(object["status"]) : Json();
   object = old;
   object["metadata"] = std::move(meta);
   if (status.is_null()) {
@@ -268,22 +277,26 @@ StatusOr<WriteResult> update_object(const Env& env, Call& call, const std::strin
   init_update_metadata(old.at("metadata"), meta);
 
   const bool status_write = rules.subresource == "status";
-  if (rules.manager.track) {
-    // Ownership follows what was sent, before fields that this write may not change are restored.
-    Json tracked = object;
-    if (status_write) {
-      reset_for_status(info, tracked, old);
-    } else if (info.has_status) {
-      keep_member(tracked, old, "status");
-    }
-    track_update(managed_type(*call.kind, call.gv()), &old, tracked, rules.manager);
-    keep_member(object["metadata"], tracked["metadata"], "managedFields");
-  }
+  // Ownership follows what was sent, without fields that this write may not change.
   if (status_write) {
     reset_for_status(info, object, old);
+  } else if (info.has_status && rules.subresource.empty()) {
+    keep_member(object, old, "status");
+  }
+  if (rules.manager.track) {
+    const ObjectType* type = managed_type(*call.kind, call.gv());
+    if (info.has_status && !status_write && !rules.subresource.empty()) {
+      Json tracked = object;
+      keep_member(tracked, old, "status");
+      track_update(type, &old, tracked, rules.manager);
+      keep_member(object["metadata"], tracked["metadata"], "managedFields");
+    } else {
+      track_update(type, &old, object, rules.manager);
+    }
+  }
+  if (status_write) {
     call.kind->prepare_for_status_update(ctx, object, old);
   } else {
-    if (info.has_status && rules.subresource.empty()) keep_member(object, old, "status");
     call.kind->prepare_for_update(ctx, object, old);
   }
   if (auto admitted = call.kind->admit_update(ctx, object, old); !admitted) return fail_status(admitted.error());
