@@ -14,14 +14,14 @@ class Informer {
  public:
   Informer(Reactor& reactor, Transport& transport, Random& random, ReflectorOptions options,
            std::shared_ptr<ServerTraits> traits = nullptr)
-      : store_(core_),
+      : store_(objects_),
         type_(object_type<T>()),
         resource_(options.resource),
-        reflector_(reactor, transport, random, type_, core_, std::move(options), std::move(traits)) {}
+        reflector_(reactor, transport, random, type_, objects_, std::move(options), std::move(traits)) {}
 
   Store<T>& store() { return store_; }
   const Store<T>& store() const { return store_; }
-  ObjectStore& core() { return core_; }
+  ObjectStore& objects() { return objects_; }
   const ObjectType& type() const { return type_; }
   const Resource& resource() const { return resource_; }
   Reflector& reflector() { return reflector_; }
@@ -30,10 +30,10 @@ class Informer {
   void start() { reflector_.start(); }
   void stop() { reflector_.stop(); }
   // True once the handlers registered earlier have received the first complete state.
-  bool synced() const { return core_.synced(); }
+  bool synced() const { return objects_.synced(); }
 
  private:
-  ObjectStore core_;
+  ObjectStore objects_;
   Store<T> store_;
   ObjectType type_;
   Resource resource_;

@@ -94,7 +94,7 @@ ObjectStore::Objects ObjectStore::replace(Objects state, uint64_t revision) {
       keys.push_back(known->first);
       gone.push_back((known++)->first);
     } else if (order == 0 && same_version(&known->second, &next->second)) {
-      // Numbers of a rewound history may come again: what they stand for is in the new list.
+      // After a rewound history the same revisions may come again: the new list already has their changes.
       if (rewound) std::swap(known->second, next->second);
       ++next;
       ++known;

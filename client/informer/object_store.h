@@ -48,8 +48,8 @@ class ObjectStore {
   // server's history was rewound; all answers are then dropped.
   // Returns the entries that it did not need, because the stream layer has the same versions: freeing many takes time.
   Objects replace(Objects state, uint64_t revision);
-  // Before the first replace(): an object of the list that is being read. The store is not synced before replace(),
-  // which gets the complete list; but its handlers then have less to do at once.
+  // Adds an object of the first list while that list is still being read, so that replace(), which gets the complete
+  // list, calls fewer handlers in one task. The store is not synced before replace().
   void fill(Entry entry);
   // ADDED or MODIFIED; returns false if the event is a repeat.
   bool apply(Entry entry);

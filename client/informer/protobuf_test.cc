@@ -98,7 +98,7 @@ struct World {
   }
   std::map<std::string, std::string> shown() {
     std::map<std::string, std::string> out;
-    informer->core().for_each_in_stream(
+    informer->objects().for_each_in_stream(
         [&](const Entry& e) { out[e.key()] = e.uid() + "@" + std::to_string(e.revision); });
     return out;
   }

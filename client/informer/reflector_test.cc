@@ -55,7 +55,7 @@ TEST(Reflector, WatchListThenEvents) {
   world.put("b", "z");
   world.server.erase(kPath, "ns", "a");
   world.reactor.run_until_idle();
-  EXPECT_EQ(shown(world.informer->core()), world.server.snapshot(kPath));
+  EXPECT_EQ(shown(world.informer->objects()), world.server.snapshot(kPath));
   ASSERT_EQ(targets.size(), 1u);
   EXPECT_NE(targets[0].find("sendInitialEvents=true"), std::string::npos);
   EXPECT_EQ(targets[0].find("resourceVersion="), std::string::npos) << "the first state is a consistent read";
@@ -76,7 +76,7 @@ TEST(Reflector, FallsBackToPagesAndRemembersIt) {
   informer.start();
   world.reactor.run_until_idle();
   EXPECT_TRUE(informer.synced());
-  EXPECT_EQ(shown(informer.core()), world.server.snapshot(kPath));
+  EXPECT_EQ(shown(informer.objects()), world.server.snapshot(kPath));
   EXPECT_TRUE(traits->watch_list_refused);
   EXPECT_EQ(targets.size(), 5u);  // refused WatchList, three pages, watch
 }
@@ -97,7 +97,7 @@ TEST(Reflector, AnExpiredContinueTokenEndsInOneFullList) {
   world.start(options);
   world.reactor.run_until_idle();
   EXPECT_EQ(pages, 1);
-  EXPECT_EQ(shown(world.informer->core()), world.server.snapshot(kPath));
+  EXPECT_EQ(shown(world.informer->objects()), world.server.snapshot(kPath));
 }
 
 TEST(Reflector, AServerThatIgnoresSendInitialEventsIsListed) {
@@ -161,7 +161,7 @@ TEST(Reflector, BookmarksKeepAQuietWatchAliveAndItsRevisionFresh) {
   world.reactor.run_until_idle();
   for (int i = 0; i < 10; ++i) world.server.put("/api/v1/pods", "ns", "p", "{\"n\":" + std::to_string(i) + "}");
   world.reactor.advance(200s);
-  EXPECT_EQ(world.informer->core().stream_revision(), world.server.revision());
+  EXPECT_EQ(world.informer->objects().stream_revision(), world.server.revision());
   EXPECT_EQ(world.informer->reflector().stats().watches, 1u);
 }
 
@@ -215,7 +215,7 @@ TEST(Reflector, StreamsThatEndAfterNewsAreGoneOnWithAndThoseWithoutNewsWaited) {
   for (int i = 0; i < 150; ++i) {
     world.put("a", std::to_string(i));
     world.reactor.advance(200ms);
-    EXPECT_EQ(shown(world.informer->core()), world.server.snapshot(kPath)) << "change " << i;
+    EXPECT_EQ(shown(world.informer->objects()), world.server.snapshot(kPath)) << "change " << i;
   }
   EXPECT_LE(asked, 153);
   EXPECT_EQ(world.informer->reflector().stats().failures, 0u);
@@ -323,7 +323,7 @@ TEST(Reflector, WhatCannotBeReadIsNamedUntilItIsReadableOrGone) {
     EXPECT_TRUE(unreadable(world).empty());
     EXPECT_EQ(world.informer->store().get("ns/bad"), nullptr);
     EXPECT_EQ(told, 4);
-    EXPECT_EQ(shown(world.informer->core()), world.server.snapshot(kPath));
+    EXPECT_EQ(shown(world.informer->objects()), world.server.snapshot(kPath));
   }
 }
 
@@ -335,7 +335,7 @@ TEST(Reflector, AnObjectThatBecameUnreadableIsNotForgottenByALaterState) {
     world.start();
     world.reactor.run_until_idle();
     int deletions = 0;
-    world.informer->core().on_stream_change([&](const EntryChange& c) { deletions += c.after == nullptr ? 1 : 0; });
+    world.informer->objects().on_stream_change([&](const EntryChange& c) { deletions += c.after == nullptr ? 1 : 0; });
     world.server.put(kPath, "ns", "bad", kUnreadable);
     world.informer->reflector().refresh([] {});
     world.reactor.run_until_idle();
@@ -369,7 +369,7 @@ TEST(Reflector, WatchListsThatBreakOffThreeTimesGiveWayToPages) {
   informer.start();
   world.reactor.advance(1min);
   EXPECT_TRUE(informer.synced());
-  EXPECT_EQ(shown(informer.core()), world.server.snapshot(kPath));
+  EXPECT_EQ(shown(informer.objects()), world.server.snapshot(kPath));
   EXPECT_FALSE(traits->watch_list_refused) << "others may be luckier";
   EXPECT_EQ(targets.size(), 7u) << "three WatchLists, three pages, a watch";
 }
@@ -395,7 +395,7 @@ TEST(Reflector, ConvergesAfterAnyTrouble) {
     options.page_size = 3;
     options.resource = kLeases;
     Informer<api::Lease> informer(world.reactor, world.network, world.random, options);
-    informer.core().on_stream_change([&](const EntryChange& c) {
+    informer.objects().on_stream_change([&](const EntryChange& c) {
       if (c.before != nullptr) {
         ASSERT_EQ(told[c.before->key()], c.before->uid() + "@" + std::to_string(c.before->revision));
         told.erase(c.before->key());
@@ -427,7 +427,7 @@ TEST(Reflector, ConvergesAfterAnyTrouble) {
     world.network.set_plan({});
     world.reactor.advance(5min);
     ASSERT_TRUE(informer.synced());
-    ASSERT_EQ(shown(informer.core()), world.server.snapshot(kPath));
+    ASSERT_EQ(shown(informer.objects()), world.server.snapshot(kPath));
     ASSERT_EQ(told, world.server.snapshot(kPath));
   }
 }
@@ -467,15 +467,15 @@ TEST(Reflector, AResourceThatMayBeAbsentIsEmptyWhereItIsNotServed) {
   world.start(options);
   world.reactor.advance(1s);
   EXPECT_TRUE(world.informer->synced());
-  EXPECT_EQ(world.informer->core().size(), 0u);
+  EXPECT_EQ(world.informer->objects().size(), 0u);
   EXPECT_NE(world.informer->reflector().trouble(), "");
   world.network.set_plan({});
   world.reactor.advance(2min);
-  EXPECT_EQ(world.informer->core().size(), 1u);
+  EXPECT_EQ(world.informer->objects().size(), 1u);
   world.network.set_plan(refuse);
   world.network.cut_all_streams();
   world.reactor.advance(2min);
-  EXPECT_EQ(world.informer->core().size(), 0u);
+  EXPECT_EQ(world.informer->objects().size(), 0u);
   // A caller of refresh() (a new leader, say) gets its answer.
   bool fresh = false;
   world.informer->reflector().refresh([&] { fresh = true; });
@@ -483,7 +483,7 @@ TEST(Reflector, AResourceThatMayBeAbsentIsEmptyWhereItIsNotServed) {
   EXPECT_TRUE(fresh);
   world.network.set_plan({});
   world.reactor.advance(2min);
-  EXPECT_EQ(shown(world.informer->core()), world.server.snapshot(kPath));
+  EXPECT_EQ(shown(world.informer->objects()), world.server.snapshot(kPath));
 }
 
 }  // namespace dra::client::reflector_test

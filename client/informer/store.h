@@ -24,55 +24,57 @@ struct Change {
 template <class T>
 class Store {
  public:
-  explicit Store(ObjectStore& core) : core_(core) {}
+  explicit Store(ObjectStore& objects) : objects_(objects) {}
 
   // By "namespace/name" or "name"; nullptr if unknown. Combined view, then the stream layer alone.
-  ObjectPtr<T> get(std::string_view key) const { return cast(core_.find(key)); }
-  ObjectPtr<T> get_from_stream(std::string_view key) const { return cast(core_.find_in_stream(key)); }
+  ObjectPtr<T> get(std::string_view key) const { return cast(objects_.find(key)); }
+  ObjectPtr<T> get_from_stream(std::string_view key) const { return cast(objects_.find_in_stream(key)); }
 
   // In key order.
   std::vector<ObjectPtr<T>> list() const {
     std::vector<ObjectPtr<T>> all;
-    core_.for_each([&](const Entry& entry) { all.push_back(cast(&entry)); });
+    objects_.for_each([&](const Entry& entry) { all.push_back(cast(&entry)); });
     return all;
   }
   std::vector<ObjectPtr<T>> list_stream() const {
     std::vector<ObjectPtr<T>> all;
-    core_.for_each_in_stream([&](const Entry& entry) { all.push_back(cast(&entry)); });
+    objects_.for_each_in_stream([&](const Entry& entry) { all.push_back(cast(&entry)); });
     return all;
   }
   std::vector<ObjectPtr<T>> list_stream_after(std::string_view key, size_t most) const {
     std::vector<ObjectPtr<T>> part;
-    for (const Entry* entry : core_.stream_after(key, most)) part.push_back(cast(entry));
+    for (const Entry* entry : objects_.stream_after(key, most)) part.push_back(cast(entry));
     return part;
   }
   std::vector<ObjectPtr<T>> by_index(std::string_view index, std::string_view value, size_t most = SIZE_MAX) const {
     std::vector<ObjectPtr<T>> found;
-    for (const Entry* entry : core_.by_index(index, value, most)) found.push_back(cast(entry));
+    for (const Entry* entry : objects_.by_index(index, value, most)) found.push_back(cast(entry));
     return found;
   }
-  size_t index_size(std::string_view index, std::string_view value) const { return core_.index_size(index, value); }
+  size_t index_size(std::string_view index, std::string_view value) const { return objects_.index_size(index, value); }
 
   void add_index(const std::string& name, std::function<std::vector<std::string>(const T&)> function) {
-    core_.add_index(name, [function = std::move(function)](const Entry& entry) { return function(of(entry)); });
+    objects_.add_index(name, [function = std::move(function)](const Entry& entry) { return function(of(entry)); });
   }
   void on_change(std::function<void(const Change<T>&)> handler) {
-    core_.on_change([handler = std::move(handler)](const EntryChange& c) { handler({cast(c.before), cast(c.after)}); });
+    objects_.on_change([handler = std::move(handler)](const EntryChange& c) {
+      handler({cast(c.before), cast(c.after)});
+    });
   }
   void on_stream_change(std::function<void(const Change<T>&)> handler) {
-    core_.on_stream_change([handler = std::move(handler)](const EntryChange& c) {
+    objects_.on_stream_change([handler = std::move(handler)](const EntryChange& c) {
       handler({cast(c.before), cast(c.after)});
     });
   }
 
-  ObjectStore& core() { return core_; }
-  const ObjectStore& core() const { return core_; }
+  ObjectStore& objects() { return objects_; }
+  const ObjectStore& objects() const { return objects_; }
 
  private:
   static const T& of(const Entry& entry) { return entry.ref<T>(); }
   static ObjectPtr<T> cast(const Entry* entry) { return entry == nullptr ? nullptr : entry->object<T>(); }
 
-  ObjectStore& core_;
+  ObjectStore& objects_;
 };
 
 }  // namespace dra::client

@@ -24,7 +24,7 @@ struct World {
     ReflectorOptions options;
     options.resource = kLeases;
     informer = std::make_unique<Informer<api::Lease>>(reactor, watch_network, random, options);
-    writer.register_store(kLeases, informer->type(), informer->core());
+    writer.register_store(kLeases, informer->type(), informer->objects());
     informer->start();
     reactor.run_until_idle();
   }
@@ -98,7 +98,7 @@ TEST(Writer, AnAnswerThatTheWatchOvertookIsNotReadAgain) {
     ++read;
     return decode(text);
   };
-  w.writer.register_store(kLeases, counting, w.informer->core());
+  w.writer.register_store(kLeases, counting, w.informer->objects());
   w.network.set_plan([](const Request&, bool) {
     Fault fault;
     fault.delay_answer = 1s;
@@ -106,7 +106,7 @@ TEST(Writer, AnAnswerThatTheWatchOvertookIsNotReadAgain) {
   });
   const Result<Written> answer = w.run(World::patch("a", "y"));
   ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->revision, w.informer->core().stream_revision());
+  EXPECT_EQ(answer->revision, w.informer->objects().stream_revision());
   EXPECT_TRUE(answer->unchanged) << "no event will follow";
   EXPECT_EQ(w.holder("a"), "y");
   EXPECT_EQ(read, 0);
@@ -184,7 +184,7 @@ TEST(Writer, AnAnswerAboutAnotherObjectIsRefused) {
     OneAnswer transport(w.reactor, lease.dump());
     RestClient client(transport);
     Writer writer(client);
-    writer.register_store(kLeases, w.informer->type(), w.informer->core());
+    writer.register_store(kLeases, w.informer->type(), w.informer->objects());
     std::optional<Result<Written>> written;
     writer.perform(World::patch("a", "y"), [&](Result<Written> answer) { written = std::move(answer); });
     std::optional<Result<Found>> found;

@@ -56,7 +56,7 @@ Outcome AllocationReconciler::reconcile(const View& view, const Key& key) const 
   std::set<Cause> freed;
   if (!kept_devices_.empty()) freed = kept_devices_.drop_expired(view.now());
   Outcome outcome = reconcile_pod(view, key);
-  outcome.wakes.assign(freed.begin(), freed.end());
+  outcome.unparks.assign(freed.begin(), freed.end());
   return outcome;
 }
 
@@ -111,8 +111,8 @@ void AllocationReconciler::add_pods(const View& view, const std::vector<const ap
 }
 
 // A member ended or was ungated: another pod may now be reconciled for its group, or each member for itself.
-void AllocationReconciler::wake_group(const View& view, const api::Pod* before, const api::Pod* after,
-                                      EnqueueRequests& out) const {
+void AllocationReconciler::enqueue_group(const View& view, const api::Pod* before, const api::Pod* after,
+                                         EnqueueRequests& out) const {
   const std::optional<GroupRef> group = group_of(after ? *after : *before);
   if (!group || (after && role_of(*after, options_) != Role::kNone)) return;
   if (before && after && role_of(*before, options_) == Role::kNone && before->terminal() == after->terminal()) return;
@@ -147,7 +147,7 @@ void AllocationReconciler::on_pod(const View& view, const api::Pod* before, cons
   // Counts only refusals that this process sees happen: a counter begins at 0.
   if (before && !before->terminal() && after && is_refused_binding(*after, options_))
     out.add(pod_key(after->metadata.key()));
-  wake_group(view, before, after, out);
+  enqueue_group(view, before, after, out);
 }
 
 void AllocationReconciler::on_claim(const View& view, const api::ResourceClaim* before, const api::ResourceClaim* after,

@@ -112,8 +112,8 @@ class AllocationReconciler : public reconcile::Reconciler {
   // follow it, only the leader is added.
   void add_pods(const reconcile::View& view, const std::vector<const api::Pod*>& pods,
                 reconcile::EnqueueRequests& out) const;
-  void wake_group(const reconcile::View& view, const api::Pod* before, const api::Pod* after,
-                  reconcile::EnqueueRequests& out) const;
+  void enqueue_group(const reconcile::View& view, const api::Pod* before, const api::Pod* after,
+                     reconcile::EnqueueRequests& out) const;
 
   Options options_;
   inventory::Inventory& inventory_;

@@ -43,7 +43,7 @@ bool PodReconcile::prepared(const NodeChoice& choice) {
     count_failure("NotReadyToBind");
     if (withdraw_all()) return false;
   }
-  if (!outcome_.has_writes()) park(std::move(answer.wakes));
+  if (!outcome_.has_writes()) park(std::move(answer.causes));
   // What cannot be freed now (a claim that others share) is retried later.
   outcome_.requeue_in(gives_up ? std::max<Duration>(answer.avoid_node, std::chrono::seconds(60))
                                : answer.requeue_after);

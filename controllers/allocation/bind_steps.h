@@ -33,7 +33,7 @@ struct BindContext {
 struct StepAnswer {
   enum class Kind {
     kDone,
-    kWait,    // `writes` advance it; the pod is requeued after `requeue_after` or by one of `wakes`
+    kWait,    // `writes` advance it; the pod is requeued after `requeue_after` or by one of `causes`
     kGiveUp,  // not on this node: devices and capacity are freed, and the node is avoided for a while
   };
   Kind kind = Kind::kDone;
@@ -41,7 +41,7 @@ struct StepAnswer {
   std::vector<reconcile::Write> writes;
   Duration requeue_after = std::chrono::seconds(60);
   // Besides changes of the pod, its claims and its PersistentVolumeClaims, which always requeue it.
-  std::set<reconcile::Cause> wakes;
+  std::set<reconcile::Cause> causes;
   // kGiveUp, and kWait where people should know: one event per change.
   reconcile::EventReason reason;
   std::string note;

@@ -67,7 +67,7 @@ GroupMembers members_of(const View& view, const Membership& membership, const Op
       members.launched = members.launched || is_launched(view, *pod);
       continue;
     }
-    // Each pod of a Job states the count: the highest one counts, and a pod that states none is no member.
+    // Each pod of a Job states the count: the highest one counts, and a pod without one is not a member.
     if (membership.group.source == GroupRef::Source::kJob) {
       const Membership own = membership_of(view, *pod);
       if (own.state != Membership::State::kMember) continue;

@@ -5,7 +5,7 @@
 //     decide     one search for nodes and devices of min_count members: writes all allocations, unmarked, or none
 //     commit     min_count members are allocated, the stream has them, nothing is over-committed: all marks at once
 //   committed  a claim bears such a mark: the group only goes forward
-//     forward    decides members that lost their place anew, and marks unmarked ones
+//     forward    decides again for members that lost their place, and marks unmarked ones
 //     go         min_count members are marked: their gates or bindings, back to back
 //   launched   a member was ungated or bound: the others are reconciled one by one, like pods of no group
 //

@@ -42,7 +42,7 @@ std::optional<Duration> KeptDevices::note_end(const View& view, const api::Pod& 
   for (const std::string& key : claim_keys_of(before)) {
     const api::ResourceClaim* claim = view.claim(key);
     if (claim == nullptr || !claim->status.allocation || is_used_by_others(*claim, before.metadata.uid)) continue;
-    if (!has_room_for(*claim)) continue;
+    if (!within_limits(*claim)) continue;
     One& one = kept_[claim->metadata.uid];
     one = {};
     one.group = group->key();
@@ -59,7 +59,7 @@ std::optional<Duration> KeptDevices::note_end(const View& view, const api::Pod& 
   return any ? std::optional(timeout) : std::nullopt;
 }
 
-bool KeptDevices::has_room_for(const api::ResourceClaim& claim) const {
+bool KeptDevices::within_limits(const api::ResourceClaim& claim) const {
   if (kept_.contains(claim.metadata.uid)) return true;
   size_t all = claim.status.allocation->results.size(), of_namespace = all;
   for (const auto& [uid, one] : kept_) {

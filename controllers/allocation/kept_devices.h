@@ -65,7 +65,7 @@ class KeptDevices {
   };
   std::set<reconcile::Cause> drop_if(const std::function<bool(const One&)>& over);
 
-  bool has_room_for(const api::ResourceClaim& claim) const;
+  bool within_limits(const api::ResourceClaim& claim) const;
 
   std::map<std::string, One> kept_;  // by uid of the claim
 };

@@ -28,8 +28,8 @@ bool PodReconcile::leave() {
     if (version == announced->second) return leave_claim(claim);
     // An older version: our view is behind, or the annotation was written by hand. A live GET decides.
     const Ref ref = ref_of(*claim.claim);
-    if (view_.confirmed(ref) == Presence::kUnknown) outcome_.add(LiveGet{ref});
-    if (view_.confirmed(ref) == Presence::kPresent) void_announcements.insert(claim.claim->metadata.uid);
+    if (view_.live_presence(ref) == Presence::kUnknown) outcome_.add(LiveGet{ref});
+    if (view_.live_presence(ref) == Presence::kPresent) void_announcements.insert(claim.claim->metadata.uid);
   };
   for (const ClaimState& claim : state_.claims) look_at(claim);
   for (const ClaimState& claim : state_.abandoned) look_at(claim);

@@ -199,7 +199,8 @@ TEST_F(Returning, NothingIsKeptForLongerThanTheTimeout) {
   ASSERT_EQ(single_pod().find("allocate"), std::string::npos);
   view.time += options.gang_hold_timeout;
   last = reconciler_.reconcile(view, pod_key("default/d"));
-  EXPECT_NE(std::find(last.wakes.begin(), last.wakes.end(), "class/gpu"), last.wakes.end()) << "who parked is woken";
+  EXPECT_NE(std::find(last.unparks.begin(), last.unparks.end(), "class/gpu"), last.unparks.end())
+      << "who parked is woken";
   EXPECT_EQ(single_pod(), "allocate cp ");
 }
 

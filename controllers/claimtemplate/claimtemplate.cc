@@ -29,7 +29,7 @@ bool asks_admin_access(const api::ResourceClaimSpec& spec) {
   });
 }
 
-bool is_held(const api::Pod& pod, const Options& options) {
+bool is_gated(const api::Pod& pod, const Options& options) {
   return !options.held_by_gate.empty() && pod.node_name.empty() && pod.scheduling_gates.size() == 1 &&
          pod.scheduling_gates.front() == options.held_by_gate;
 }
@@ -46,7 +46,7 @@ bool nominated_by_us(const api::Pod& pod) {
 class Pass {
  public:
   Pass(const View& view, const api::Pod& pod, const Options& options)
-      : view_(view), pod_(pod), options_(options), held_(is_held(pod, options)) {}
+      : view_(view), pod_(pod), options_(options), gated_(is_gated(pod, options)) {}
 
   Outcome run() {
     for (const api::PodResourceClaim& entry : pod_.resource_claims)
@@ -81,7 +81,7 @@ class Pass {
     const std::string& name = *published.resource_claim_name;
     if (const api::ResourceClaim* claim = view_.claim(in_namespace(name))) return !is_for_pod(pod_, *claim);
     const Ref ref{Kind::kClaim, pod_.metadata.ns, name, ""};
-    switch (view_.confirmed(ref)) {
+    switch (view_.live_presence(ref)) {
       case Presence::kAbsent:
         return true;
       case Presence::kUnknown:
@@ -156,9 +156,9 @@ class Pass {
       if (const auto age = std::chrono::duration_cast<Duration>(view_.now() - created); age < kTemplateMayFollow)
         return void(outcome_.requeue_in(kTemplateMayFollow - age));
     const Ref ref{Kind::kClaimTemplate, pod_.metadata.ns, *entry.resource_claim_template_name, ""};
-    if (view_.confirmed(ref) == Presence::kUnknown) {
+    if (view_.live_presence(ref) == Presence::kUnknown) {
       outcome_.add(LiveGet{ref});
-    } else if (view_.confirmed(ref) == Presence::kAbsent) {
+    } else if (view_.live_presence(ref) == Presence::kAbsent) {
       // The template's add event requeues the key; no timer is needed.
       warn(entry.name, "resourceclaimtemplates \"" + *entry.resource_claim_template_name + "\" not found");
     }
@@ -209,7 +209,7 @@ class Pass {
   // What our status.nominatedNodeName should be; empty: nothing. Never replaces a node that others nominated.
   std::string node_to_nominate() const {
     const bool ours = nominated_by_us(pod_);
-    if (!pod_.node_name.empty() || (!ours && (!held_ || !pod_.nominated_node_name.empty()))) return "";
+    if (!pod_.node_name.empty() || (!ours && (!gated_ || !pod_.nominated_node_name.empty()))) return "";
     if (!all_known_) return ours ? pod_.nominated_node_name : "";  // the claim may be on its way in the watch
     return all_allocated_ ? allocated_on_ : "";
   }
@@ -226,7 +226,7 @@ class Pass {
   // What may wait for the allocation: first names of claims that allocation can use unpublished, and the end of a
   // nomination.
   bool may_wait() const {
-    if (!held_ || (all_known_ && all_allocated_) || hopeless_ || unallocated_for_ >= options_.patience) return false;
+    if (!gated_ || (all_known_ && all_allocated_) || hopeless_ || unallocated_for_ >= options_.patience) return false;
     return std::all_of(complete_.begin(), complete_.end(), [&](const api::PodResourceClaimStatus& status) {
       const api::PodResourceClaimStatus* published = published_claim(pod_, status.name);
       if (published) return *published == status;
@@ -237,7 +237,7 @@ class Pass {
   // Writes the complete set, and only if it is new: a set with fewer entries would delete the others.
   void publish() {
     const bool ours = nominated_by_us(pod_);
-    if (held_ || ours) look_at_allocations();
+    if (gated_ || ours) look_at_allocations();
     const std::string node = node_to_nominate();
     bool news = ours && pod_.node_name.empty() && pod_.nominated_node_name != node;
     std::vector<api::PodResourceClaimStatus> set;
@@ -250,7 +250,7 @@ class Pass {
     if (!news) return;
     if (may_wait()) return void(outcome_.requeue_in(options_.patience - unallocated_for_));
     const std::string purpose = "publish-claim-names";
-    if (!held_ && !ours) return void(outcome_.add(write_claim_statuses(pod_, set, purpose)));
+    if (!gated_ && !ours) return void(outcome_.add(write_claim_statuses(pod_, set, purpose)));
     const bool renominate = pod_.nominated_node_name != node && (ours || !node.empty());
     outcome_.add(write_claim_statuses_and_node(pod_, set, renominate ? std::optional<std::string>(node) : std::nullopt,
                                                purpose));
@@ -259,7 +259,7 @@ class Pass {
   const View& view_;
   const api::Pod& pod_;
   const Options& options_;
-  const bool held_;
+  const bool gated_;
   Outcome outcome_;
   std::vector<api::PodResourceClaimStatus> complete_;  // the claim exists (or existed, and is not replaced)
   std::vector<api::PodResourceClaimStatus> created_;   // this reconcile creates the claim
@@ -286,7 +286,7 @@ void ClaimTemplateReconciler::on_pod(const View&, const api::Pod* before, const 
                                      EnqueueRequests& out) const {
   if (!after || !wants_claims(*after)) return;
   if (before && before->resource_claim_statuses == after->resource_claim_statuses &&
-      is_held(*before, options_) == is_held(*after, options_))
+      is_gated(*before, options_) == is_gated(*after, options_))
     return;
   out.add(pod_key(after->metadata.key()));
 }
@@ -300,7 +300,7 @@ void ClaimTemplateReconciler::on_claim(const View& view, const api::ResourceClai
     // For pods that wait for a node, also whether it is allocated.
     if (before->status.allocation == after->status.allocation) return;
     for (const api::Pod* pod : view.pods_of_claim(after->metadata.key()))
-      if (wants_claims(*pod) && (is_held(*pod, options_) || nominated_by_us(*pod)))
+      if (wants_claims(*pod) && (is_gated(*pod, options_) || nominated_by_us(*pod)))
         out.add(pod_key(pod->metadata.key()));
     return;
   }

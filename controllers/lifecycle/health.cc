@@ -91,7 +91,7 @@ bool settle(const View& view, const api::ResourceClaim& claim, std::vector<Devic
 
 void report_device_troubles(const View& view, const inventory::Inventory& inventory, const api::ResourceClaim& claim,
                             Outcome& outcome) {
-  // Nobody has the devices, or the claim is about to go: this is no sign that a trouble is over.
+  // Nobody has the devices, or the claim is being deleted: that does not show that the trouble is over.
   if (!claim.status.allocation || claim.status.reserved_for.empty() || claim.metadata.deleting()) return;
   std::vector<DeviceTrouble> troubles = troubles_of(claim, &inventory);
   if (settle(view, claim, troubles, outcome)) record(view, ref_of(claim), troubles, outcome);

@@ -23,8 +23,8 @@ namespace dra::tainteviction {
 class Reaches {
  public:
   static constexpr size_t kClaimsAtOnce = 1000;
-  static constexpr size_t kPodsAtOnce = 1000;   // judged anew after changes
-  static constexpr size_t kMostStale = 20'000;  // of a rule that nobody asks about; beyond, it is counted anew
+  static constexpr size_t kPodsAtOnce = 1000;   // judged again after changes
+  static constexpr size_t kMostStale = 20'000;  // of a rule that nobody asks about; after that, counted from the start
 
   // Nothing: it is still being counted; ask again. With effect None: as if the effect were NoExecute.
   std::optional<Reach> of(const reconcile::View& view, const inventory::Inventory& inventory,

@@ -46,7 +46,8 @@ bool is_marked(const api::Pod& pod) {
   });
 }
 
-// The other controller did not evict the pod. A reason of its own: this is no announcement to be cancelled.
+// The other controller did not evict the pod. It gets a reason of its own, so that nobody takes the event for a
+// cancelled announcement.
 void report_left(const View& view, Outcome& outcome, const api::Pod& pod, const Verdict& verdict) {
   const std::string due = format_rfc3339(verdict.due);
   emit_once(view, outcome,
@@ -170,7 +171,7 @@ Outcome TaintEvictionReconciler::reconcile_pod(const View& view, const api::Pod&
   }
   outcome.paced = true;
   // First a live GET: the pod may be finished, deleted or replaced by now.
-  switch (view.confirmed(ref_of(*pod))) {
+  switch (view.live_presence(ref_of(*pod))) {
     case Presence::kUnknown:
       outcome.add(LiveGet{ref_of(*pod)});
       break;

@@ -123,7 +123,7 @@ bool Filters::judge(Filter& filter, const Pool& pool, uint32_t device, uint32_t&
   truth = Truth::kTrue;
   for (; next < all && truth == Truth::kTrue; ++next) {
     const SelectorId id = next < of_class ? filter.class_selectors[next] : filter.request_selectors[next - of_class];
-    if (!meter_.has_room_for(selectors_.most_steps(id))) return false;
+    if (!meter_.affords(selectors_.most_steps(id))) return false;
     truth = selectors_.evaluate(id, pool, device);
   }
   next = 0;

@@ -38,7 +38,7 @@ class Meter {
   bool stopped() const { return stopped_; }
   // Whether work of this many steps should begin in this slice. Work that fits no slice may begin in the first eighth
   // of one.
-  bool has_room_for(uint64_t steps) const {
+  bool affords(uint64_t steps) const {
     const uint64_t used = used_ - begun_;
     return !stopped_ && (limit_.steps == 0 || used + steps <= limit_.steps || used <= limit_.steps / 8);
   }

@@ -203,18 +203,6 @@ Result<Quantity> Quantity::sub(const Quantity& other) const {
   return add(other.negated());
 }
 
-Result<Quantity> Quantity::mul(int64_t factor) const {
-  if (!big()) {
-    int64_t product = 0;
-    if (!__builtin_mul_overflow(coefficient_, factor, &product)) return Quantity(product, exponent_, format_);
-  }
-  Number n = QuantityOps::number(*this);
-  n.coefficient *= factor;
-  if (decimal::digits_upper_bound(n.coefficient) > std::max<int64_t>(kMaxDigits, static_cast<int64_t>(kMaxText) + 32))
-    return too_large("*", *this, std::to_string(factor));
-  return QuantityOps::big(std::move(n), format_);
-}
-
 Quantity Quantity::negated() const {
   if (!big() && coefficient_ != std::numeric_limits<int64_t>::min()) return Quantity(-coefficient_, exponent_, format_);
   Number n = QuantityOps::number(*this);

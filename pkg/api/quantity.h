@@ -80,7 +80,6 @@ class Quantity {
   // the format is this quantity's, or the other's if this is zero.
   Result<Quantity> add(const Quantity& other) const;
   Result<Quantity> sub(const Quantity& other) const;
-  Result<Quantity> mul(int64_t factor) const;
   Quantity negated() const;
   // Rounded away from zero to a multiple of 10^scale.
   Quantity rounded(int32_t scale) const;

@@ -89,7 +89,8 @@ bool list_sets(const JointCount& count, Distinct& distinct) {
   return true;
 }
 
-// What nodes have, rounded up to what the smallest member wants: fewer different nodes, and no fewer members fit.
+// Rounds what nodes have up to multiples of the smallest request: more nodes are equal, and at least as many members
+// fit.
 JointCount rounded(JointCount count) {
   for (size_t thing = 0; !count.kinds.empty() && thing < count.kinds[0].wants.size(); ++thing) {
     uint64_t unit = 0;

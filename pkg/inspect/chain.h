@@ -31,7 +31,6 @@ enum class Break : uint8_t {
   kPrepareFailing,    // the driver or kubelet reports it
   kUnhealthy,         // kubelet passes on that the driver reports the device so
 };
-std::string_view break_name(Break kind);  // "TemplateMissing"; part of the interface
 
 struct BrokenLink {
   Break kind = Break::kClaimMissing;

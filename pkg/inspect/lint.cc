@@ -241,7 +241,7 @@ Result<std::vector<Finding>> lint(std::string_view text, const Objects* objects,
     if (findings.size() >= kMaxFindings) break;
   }
   if (readable && objects_read == 0) findings.push_back({0, 0, Severity::kWarning, "", "the file has no object in it"});
-  // What is no object has been found already.
+  // Values that are not objects have been reported already.
   readable = readable && std::none_of(findings.begin(), findings.end(), [](const Finding& one) {
                return one.text == "no object; it needs apiVersion and kind";
              });

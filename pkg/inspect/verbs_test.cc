@@ -525,7 +525,7 @@ TEST(Lint, PlacesAreThoseOfTheFileInLaterDocuments) {
   EXPECT_EQ((*findings)[1].line, 7u);
 }
 
-// A file that kubectl would refuse, or whose objects nothing would look at, is no file without complaints.
+// A file that kubectl would refuse, or whose objects no check covers, is not reported as clean.
 TEST(Lint, WhatIsNoObjectOfAKnownKindIsFound) {
   const auto texts = [](const std::string& text) {
     Texts all;

@@ -23,11 +23,11 @@ void ClusterAssumptions::forget(const reconcile::Write& write) {
   if (write.assume_pod) nodes_.forget(write.assume_pod->pod.uid);
 }
 
-void ClusterAssumptions::confirmed(const reconcile::Write& write, uint64_t revision) {
+void ClusterAssumptions::written(const reconcile::Write& write, uint64_t revision) {
   if (!write.release_pod.empty()) nodes_.forget(write.release_pod);
   if (!write.assume) return;
   const std::string& uid = write.object.uid;
-  if (revision != 0 && stores_.claims->core().stream_revision() >= revision) return end(uid);
+  if (revision != 0 && stores_.claims->objects().stream_revision() >= revision) return end(uid);
   // Another write of the claim may have been first, and has lost.
   Held& held = held_[uid];
   if (held.write != write.id) inventory_.assume(uid, *write.assume);

@@ -23,7 +23,7 @@ class ClusterAssumptions : public Assumptions {
 
   void assume(const reconcile::Write& write) override;
   void forget(const reconcile::Write& write) override;
-  void confirmed(const reconcile::Write& write, uint64_t revision) override;
+  void written(const reconcile::Write& write, uint64_t revision) override;
   void avoid(const reconcile::AvoidNodes& avoided) override {
     nodes_.avoid(avoided.uid, avoided.nodes, avoided.lasts, avoided.why);
   }

@@ -190,7 +190,7 @@ void Audit::compare_claim(const api::ResourceClaim& claim) {
 void Audit::look_for_ghosts() {
   for (size_t looked = 0; looked < kWorkAPiece; ++looked, ++cycle_.ghost) {
     if (cycle_.ghost >= inventory_.claim_numbers()) {
-      const size_t slices = stores_.slices->core().size();
+      const size_t slices = stores_.slices->objects().size();
       cycle_.slices_left = slices + 1;  // plus the wrap from the last to the first
       if (slices != inventory_.slice_count()) {
         ++cycle_.differences;

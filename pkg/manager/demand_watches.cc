@@ -58,7 +58,7 @@ std::shared_ptr<Informer<T>> DemandWatches::make(client::Resource resource) {
 template <typename T, typename Changed>
 void DemandWatches::add(Facts facts, const std::shared_ptr<Informer<T>>& informer, Changed changed) {
   informer->store().on_change([changed](const Change<T>& change) { changed(change); });
-  informer->core().on_replaced([this, facts] {
+  informer->objects().on_replaced([this, facts] {
     reactor_.post([this, facts, alive = std::weak_ptr<bool>(alive_)] {
       if (!alive.expired()) listed(facts);
     });
@@ -67,7 +67,7 @@ void DemandWatches::add(Facts facts, const std::shared_ptr<Informer<T>>& informe
                       [informer] { informer->stop(); }, [informer] { return informer->synced(); },
                       [informer] { return informer->reflector().trouble(); },
                       [informer](std::function<void()> done) {
-                        informer->core().drop_answers();
+                        informer->objects().drop_answers();
                         informer->reflector().refresh(std::move(done));
                       }});
 }

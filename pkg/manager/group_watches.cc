@@ -39,7 +39,7 @@ GroupWatches::~GroupWatches() {
   stop();
 }
 
-void GroupWatches::look_at(const api::Pod& pod) {
+void GroupWatches::watch_for(const api::Pod& pod) {
   const std::optional<reconcile::GroupRef> group = reconcile::group_of(pod);
   if (!group || group->source == reconcile::GroupRef::Source::kJob) return;
   need(group->source == reconcile::GroupRef::Source::kCore ? GroupApi::kCore : GroupApi::kPlugins);
@@ -78,7 +78,7 @@ void GroupWatches::watch(GroupApi api, const std::string& version) {
   watched.informer->store().on_change([this, api](const client::Change<api::PodGroup>& change) {
     hooks_.changed(reconcile::group_key(api, (change.after ? change.after : change.before)->metadata.key()));
   });
-  watched.informer->core().on_replaced([this, api] {
+  watched.informer->objects().on_replaced([this, api] {
     reactor_.post([this, api, alive = std::weak_ptr<bool>(alive_)] {
       if (!alive.expired()) record_if_new(api);
     });
@@ -117,7 +117,7 @@ void GroupWatches::refresh(const std::function<void()>& begun, const std::functi
   for (Watched& watched : watched_) {
     if (!watched.informer || !watched.informer->synced() || watched.informer->reflector().absent()) continue;
     begun();
-    watched.informer->core().drop_answers();
+    watched.informer->objects().drop_answers();
     watched.informer->reflector().refresh(done);
   }
 }

@@ -33,7 +33,7 @@ class GroupWatches {
   // May be called while a reconciler runs: its effects follow in a later task.
   void need(reconcile::GroupApi api);
   // Calls need() for the API of the PodGroup that the pod names, if any.
-  void look_at(const api::Pod& pod);
+  void watch_for(const api::Pod& pod);
   // Lists again everything that is watched; calls `begun` before and `done` after each watch.
   void refresh(const std::function<void()>& begun, const std::function<void()>& done);
   void stop();

@@ -78,7 +78,7 @@ struct Manager::Impl {
         audit(reactor, inventory, stores, instruments, events),
         mix_seed(reactor, allocator, stores),
         resync(reactor, stores, view, runner, [this](const api::Pod& pod) { assumptions.recall(pod, view); }),
-        cache_keeper(reactor, allocator, [this] { return watches ? watches->claims.core().size() : 0; }),
+        cache_keeper(reactor, allocator, [this] { return watches ? watches->claims.objects().size() : 0; }),
         controllers(options, {inventory, allocator, nodes}, preflight, runner, instruments),
         own_mode(
             reactor, rest, [this] { return pods_without_claims(); }, [this] { pause_disputed(); }) {
@@ -257,12 +257,12 @@ struct Manager::Impl {
 
   template <typename T>
   void serve(reconcile::Kind kind, Informer<T>& informer) {
-    api.serve(kind, informer.resource(), informer.type(), informer.core());
+    api.serve(kind, informer.resource(), informer.type(), informer.objects());
   }
 
   void await_lists(Watches& w) {
     w.each([this](const char*, auto& informer) {
-      informer.core().on_replaced([this] {
+      informer.objects().on_replaced([this] {
         if (!awaits_sync) return;
         reactor.post([this, alive = std::weak_ptr<bool>(alive_token)] {
           if (!alive.expired()) await_sync();
@@ -278,9 +278,9 @@ struct Manager::Impl {
     awaits_sync = false;
     start_permitted();
     if (std::exchange(in_step, true)) return;
-    log::info("Stores are in step with the API server", {{"pods", watches->pods.core().size()},
-                                                         {"claims", watches->claims.core().size()},
-                                                         {"slices", watches->slices.core().size()},
+    log::info("Stores are in step with the API server", {{"pods", watches->pods.objects().size()},
+                                                         {"claims", watches->claims.objects().size()},
+                                                         {"slices", watches->slices.objects().size()},
                                                          {"devices", inventory.device_count()}});
     if (wants_lead) begin_term();
   }
@@ -305,7 +305,7 @@ struct Manager::Impl {
     };
     watches->each_started([&](const char*, auto& informer) {
       ++*left;
-      informer.core().drop_answers();
+      informer.objects().drop_answers();
       informer.reflector().refresh(one_less);
     });
     demand->refresh([left] { ++*left; }, one_less);

@@ -185,7 +185,7 @@ const NodeTracker::Known* NodeTracker::missing_facts(const placement::PodNeeds& 
   return missing;
 }
 
-// Without the right to list them, pods do not wait: a score is no reason to refuse a node.
+// Without the permission to list them, pods do not wait: they matter for scores only, and a score refuses no node.
 bool NodeTracker::waits_for_scores(const api::Pod& pod) {
   const Known& known = known_[static_cast<size_t>(Facts::kWorkloads)];
   if (known.known || !needed_ || !is_spread_by_default(pod)) return false;

@@ -295,7 +295,7 @@ void Runner::finish(uint64_t id) {
   if (outcome.requeue_after && !failed && running_) controller.queue->add_after(run->key, *outcome.requeue_after);
   notify_lot(controller, run->key, outcome, outcome.park && !failed && running_);
   if (running_)
-    for (const reconcile::Cause& cause : outcome.wakes)
+    for (const reconcile::Cause& cause : outcome.unparks)
       for (const std::string& key : controller.parked.wake(cause)) controller.queue->add(key);
   if (outcome.min_interval && !failed && running_) {
     // The key stays taken: a change meanwhile makes it run afterwards.

@@ -150,7 +150,7 @@ class Runner {
   void record_refusal(const std::string& key, const reconcile::Write& write, const Error& error);
   // A write for people only, like one that was refused within the last minute.
   bool refused_lately(const reconcile::Write& write) const;
-  void emit_news(reconcile::Event event, const std::string& topic);
+  void emit_if_new(reconcile::Event event, const std::string& topic);
   // The version of a claim or pod in the stores; null: none is stored.
   const std::string* stored_version(const reconcile::Ref& object) const;
   // The stores have the object at the version to which the write is bound.
@@ -160,7 +160,7 @@ class Runner {
   void live_get(uint64_t id, const reconcile::Ref& object);
   void emit(const reconcile::Event& event);
   void release(const std::string& object);
-  void confirmed(const Run& run, const reconcile::Write& write, uint64_t revision);
+  void written(const Run& run, const reconcile::Write& write, uint64_t revision);
   void give_up(const Run& run, const reconcile::Write& write);
   void drop_rest(Run& run);
   void finish(uint64_t id);

@@ -86,7 +86,7 @@ class Notes : public EventSink, public MetricSink, public Assumptions {
     EXPECT_FALSE(write.object.uid.empty()) << "assumptions are kept by uid";
     held.erase(write.object.name);
   }
-  void confirmed(const Write& write, uint64_t) override { settled.insert(write.object.name); }
+  void written(const Write& write, uint64_t) override { settled.insert(write.object.name); }
   std::vector<std::string> events;
   std::set<std::string> held, settled;
 };

@@ -183,7 +183,7 @@ TEST_F(RunnerTest, PacedOutcomesWaitForTheirTurn) {
     Outcome outcome;
     if (std::count(server.log.begin(), server.log.end(), "evict " + object.name) > 0) return outcome;
     outcome.paced = true;
-    if (v.confirmed(object) == Presence::kUnknown)
+    if (v.live_presence(object) == Presence::kUnknown)
       outcome.add(LiveGet{object});
     else
       outcome.add(write("evict", object.name));

@@ -272,7 +272,7 @@ void Runner::answered(uint64_t id, const Write& write, Result<uint64_t> answer) 
   sinks_.metrics.write_answered(write.purpose, answer ? std::string_view("ok") : code_name(answer.error().code()));
   for (const reconcile::Metric& metric : answer ? write.on_success : write.on_failure) sinks_.metrics.record(metric);
   if (answer) {
-    confirmed(*run, write, *answer);
+    written(*run, write, *answer);
     for (const std::string& uid : write.tally) memory_.tallies.put(uid, view_.tallied(uid) + 1);
     if (write.success_event) emit(*write.success_event);
     const std::string lock = std::exchange(run->lock, "");
@@ -342,7 +342,7 @@ void Runner::settled(Settlement& settlement, const Result<Presence>& presence) {
     const api::ResourceClaim* now = view_.claim(settlement.object.store_key());
     const bool happened = presence && now && has_happened(settlement.write, *now);
     if (happened)
-      confirmed(run, settlement.write, client::parse_revision(now->metadata.resource_version).value_or(0));
+      written(run, settlement.write, client::parse_revision(now->metadata.resource_version).value_or(0));
     else
       give_up(run, settlement.write);
   }
@@ -360,21 +360,21 @@ void Runner::record_refusal(const std::string& key, const Write& write, const Er
   if (write.failure_event) {
     reconcile::Event event = *write.failure_event;
     event.note += ": " + shortened(error.message());
-    return emit_news(std::move(event), "");
+    return emit_if_new(std::move(event), "");
   }
   if (error.code() == Code::kPermissionDenied) return;
   const std::string note = "the API server refuses to " + write.purpose + ": " + shortened(error.message());
-  if (!write.object.uid.empty()) emit_news({write.object, true, "WriteRefused", "Write", note, ""}, write.purpose);
+  if (!write.object.uid.empty()) emit_if_new({write.object, true, "WriteRefused", "Write", note, ""}, write.purpose);
   const std::optional<Key> about = reconcile::parse_key(key);
   const api::Pod* pod = about && about->kind == reconcile::Kind::kPod ? view_.pod(about->object) : nullptr;
   if (pod && pod->metadata.uid != write.object.uid)
-    emit_news({reconcile::ref_of(*pod), true, "WriteRefused", "Write", note, ""}, write.purpose);
+    emit_if_new({reconcile::ref_of(*pod), true, "WriteRefused", "Write", note, ""}, write.purpose);
 }
 
 // `topic` separates events of one reason about one object, so that two alternating refusals are not repeated as news.
-// What is refused is tried again at least every 8 s: a quoted time or a figure is no news, other words at most once in
-// 30 s.
-void Runner::emit_news(reconcile::Event event, const std::string& topic) {
+// What is refused is tried again at least every 8 s: an answer that differs in times or figures only is not new; other
+// answers at most once in 30 s.
+void Runner::emit_if_new(reconcile::Event event, const std::string& topic) {
   constexpr Duration kOtherWords = std::chrono::seconds(30), kSameWords = std::chrono::minutes(30);
   const std::string known = topic.empty() ? event.reason.str() : event.reason + "/" + topic;
   const MonoTime now = reactor_.clock().mono_now();
@@ -430,8 +430,8 @@ void Runner::emit(const reconcile::Event& event) {
   memory_.notes.put(event.regarding.uid, "said/" + event.reason, {"said", reactor_.clock().mono_now()});
 }
 
-void Runner::confirmed(const Run& run, const Write& write, uint64_t revision) {
-  sinks_.assumptions.confirmed(write, revision);
+void Runner::written(const Run& run, const Write& write, uint64_t revision) {
+  sinks_.assumptions.written(write, revision);
   if (write.release_pod.empty()) return;
   EnqueueRequests enqueued;
   run.controller->reconciler->on_capacity_released(view_, enqueued);

@@ -185,8 +185,8 @@ TEST_F(RunnerTest, AQuestionIsAnsweredBeforeTheKeyRunsAgain) {
   const Ref pod{Kind::kPod, "d", "x", "x-uid"};
   scripted.next = [&](const View& v, const Key&) {
     Outcome outcome;
-    if (v.confirmed(pod) == Presence::kUnknown) outcome.add(LiveGet{pod});
-    if (v.confirmed(pod) == Presence::kAbsent) outcome.add(write("prune", "a"));
+    if (v.live_presence(pod) == Presence::kUnknown) outcome.add(LiveGet{pod});
+    if (v.live_presence(pod) == Presence::kAbsent) outcome.add(write("prune", "a"));
     return outcome;
   };
   poke("p");

@@ -47,7 +47,7 @@ class Assumptions {
   // The write certainly did not happen.
   virtual void forget(const reconcile::Write& write) = 0;
   // The write happened at this revision.
-  virtual void confirmed(const reconcile::Write& write, uint64_t revision) = 0;
+  virtual void written(const reconcile::Write& write, uint64_t revision) = 0;
   virtual void avoid(const reconcile::AvoidNodes&) {}
 };
 

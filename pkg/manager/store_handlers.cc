@@ -30,7 +30,7 @@ void connect_stores(Watches& watches, const StoreHandlers& to) {
       to.instruments.pod_gone(c.before->metadata.key());
     }
     to.pinned.changed(c.before.get(), c.after.get());
-    if (c.after) to.groups.look_at(*c.after);
+    if (c.after) to.groups.watch_for(*c.after);
     to.runner.pod_changed(c.before.get(), c.after.get());
   });
   watches.claims.store().on_stream_change([to](const Change<api::ResourceClaim>& c) {
@@ -43,7 +43,7 @@ void connect_stores(Watches& watches, const StoreHandlers& to) {
     if (c.after && (!c.before || c.before->status.allocation != c.after->status.allocation)) to.audit.check(*c.after);
     to.runner.streamed_claim_changed(c.before.get(), c.after.get());
   });
-  watches.claims.core().on_progress([to](uint64_t revision) { to.assumptions.claims_reached(revision); });
+  watches.claims.objects().on_progress([to](uint64_t revision) { to.assumptions.claims_reached(revision); });
   watches.claims.store().on_change([to](const Change<api::ResourceClaim>& c) {
     const std::string key = reconcile::to_text(reconcile::claim_key((c.after ? c.after : c.before)->metadata.key()));
     if (c.after) {

@@ -136,7 +136,7 @@ uint64_t StoreView::tallied(std::string_view uid) const {
   return count ? *count : 0;
 }
 
-Presence StoreView::confirmed(const reconcile::Ref& object) const {
+Presence StoreView::live_presence(const reconcile::Ref& object) const {
   if (live_answers_) {
     auto found = live_answers_->find(live_get_key(object));
     if (found != live_answers_->end()) return found->second;

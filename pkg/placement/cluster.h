@@ -80,7 +80,7 @@ class Cluster {
   const PlacedPod* pod(std::string_view uid) const;
   std::vector<std::string> assumed_pods() const;
 
-  // While this object lives the pod counts nowhere, so that it is no obstacle to its own placement.
+  // While this object lives the pod counts nowhere, so that it does not block its own placement.
   class Aside {
    public:
     Aside(Cluster& cluster, std::string_view uid);

@@ -108,9 +108,4 @@ size_t SimReactor::pending_timers() const {
   return timers_->queue.size();
 }
 
-Duration SimReactor::next_timer_in() const {
-  if (timers_->queue.empty()) return Duration{-1};
-  return std::max(Duration::zero(), timers_->queue.begin()->first.first - clock_.mono_now());
-}
-
 }  // namespace dra

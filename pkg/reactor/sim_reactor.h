@@ -34,8 +34,6 @@ class SimReactor : public Reactor {
   bool run_until(const std::function<bool()>& done, Duration limit);
 
   size_t pending_timers() const;
-  // Time from now until the next timer is due; negative if there is no timer.
-  Duration next_timer_in() const;
 
  private:
   struct Timers;

@@ -149,9 +149,9 @@ struct Outcome {
   bool paced = false;
   // The reconcile could not decide (a budget was spent): run it again after the key's back-off. A sentence for the log.
   std::string retry;
-  // Unparks keys of this reconciler that are parked under these causes, as by EnqueueRequests::causes: what was kept in
-  // memory for others is free again, and no object shows it.
-  std::vector<Cause> wakes;
+  // Unparks keys of this reconciler that are parked under these causes, as by EnqueueRequests::causes: something kept
+  // in memory is free again, and no object shows that.
+  std::vector<Cause> unparks;
   // One line in the log, with the time that the reconcile took.
   std::optional<Decided> decided;
 

@@ -164,7 +164,7 @@ std::vector<const api::Pod*> MemoryView::pods_of_volume_claim(std::string_view k
   return found;
 }
 
-Presence MemoryView::confirmed(const Ref& object) const {
+Presence MemoryView::live_presence(const Ref& object) const {
   auto found = live_answers.find(live_get_key(object));
   return found == live_answers.end() ? Presence::kUnknown : found->second;
 }

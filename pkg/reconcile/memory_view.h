@@ -66,7 +66,7 @@ class MemoryView : public View {
   std::vector<const api::Pod*> pods_of_group(std::string_view key) const override;
   const api::PodGroup* pod_group(GroupApi api, std::string_view key) const override;
   GroupsKnown groups_known(GroupApi api) const override;
-  Presence confirmed(const Ref& object) const override;
+  Presence live_presence(const Ref& object) const override;
   Duration unchanged_for(Kind kind, std::string_view key) const override;
   std::optional<std::string> last_event(std::string_view uid, std::string_view reason) const override;
   uint64_t tallied(std::string_view uid) const override;

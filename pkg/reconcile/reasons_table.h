@@ -67,7 +67,8 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
      "The claim is being deleted and keeps its devices, because a pod that may use them is still there",
      "Delete the pods that name the claim"},
     {"DeviceConflict", "Warning", "Pod",
-     "A device of the pod was given to another claim, too. The pod is held back, so that both do not run",
+     "A device of the pod was given to another claim, too. The pod stays gated (in bind mode: unbound), so that both "
+     "do not run",
      "Find who else allocates devices of the driver (docs/install.md, exclusivity)"},
     {"DeviceOverCommitted", "Warning", "ResourceClaim",
      "A device, counter or capacity that the claim holds is given out more often than it exists",
@@ -107,8 +108,8 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
      "No node may run the pod, or its volumes could not be bound. The nodes are counted by what is wrong with them",
      "[why-pending.md](../why-pending.md), `kubectl dra explain`"},
     {"GroupIgnored", "Warning", "Pod",
-     "What names the pod's group cannot be used (no such API, a count that is no count, no Job), so the pod is placed "
-     "alone",
+     "The pod's group cannot be used (its API is not served, its count is malformed, or there is no Job), so the pod "
+     "is placed alone",
      "The note says what to change"},
     {"GroupWaits", "Warning", "Pod",
      "The pod belongs to a group that is placed together or not at all, and the group cannot be placed yet. On one pod "
@@ -133,7 +134,7 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
      "A topology annotation is not the key of a label, or no node has the preferred label",
      "docs/user/groups.md, \"Near each other\""},
     {"UnknownStrategy", "Warning", "DeviceClass",
-     "The annotation dra-controller-manager/strategy of the class is no strategy and was ignored",
+     "The annotation dra-controller-manager/strategy of the class does not name a strategy and was ignored",
      "Use first-fit, best-fit, pack or spread"},
     {"WaitingForVolumes", "Warning", "Pod",
      "Bind mode: the pod has devices and a node, and its volumes are not bound yet",

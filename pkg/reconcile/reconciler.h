@@ -47,7 +47,8 @@ class Reconciler {
   // The names of the controllers that run here: called at the start and when they change, never during a run.
   virtual void others_run(const std::set<std::string_view>& /*names*/) {}
 
-  // From now on no events are delivered: forget what follows them. All objects are delivered anew before the next run.
+  // From now on no events are delivered: forget what was derived from them. All objects are delivered anew before the
+  // next run.
   virtual void events_end() const {}
 
   virtual void on_pod(const View&, const api::Pod* /*before*/, const api::Pod* /*after*/, EnqueueRequests&) const {}

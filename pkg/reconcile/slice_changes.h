@@ -22,7 +22,8 @@ namespace dra::reconcile {
 
 class SliceChanges {
  public:
-  // What matters about a device, as text; two equal texts are no change. Empty: the same as if it were not published.
+  // What matters about a device, as text; equal texts mean that nothing changed. Empty: the same as if it were not
+  // published.
   using Fact = std::string (*)(const api::Device& device);
 
   // Before or after may be null, as for Reconciler::on_slice. Each claim once.

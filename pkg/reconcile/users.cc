@@ -78,7 +78,7 @@ Fate fate_of(const View& view, const std::string& ns, const User& user, Outcome&
   const Ref ref{Kind::kPod, ns, user.name, user.uid};
   const api::Pod* pod = view.pod(ref.store_key());
   if (pod && pod->metadata.uid == user.uid) return pod->done() ? Fate::kGone : Fate::kAlive;
-  switch (view.confirmed(ref)) {
+  switch (view.live_presence(ref)) {
     case Presence::kAbsent:
       return Fate::kGone;
     case Presence::kPresent:

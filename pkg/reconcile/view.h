@@ -92,7 +92,7 @@ class View {
   virtual GroupsKnown groups_known(GroupApi) const { return {}; }
 
   // What the server said about this object since this key's last reconcile without live GETs.
-  virtual Presence confirmed(const Ref& object) const = 0;
+  virtual Presence live_presence(const Ref& object) const = 0;
   // How long the object has been unchanged, as far as this process saw; zero for an unknown object.
   virtual Duration unchanged_for(Kind kind, std::string_view key) const = 0;
   // The signature of the last event of this reason about this uid; nothing if there was none (or it is forgotten).

@@ -215,8 +215,8 @@ Write write_allocation(const api::ResourceClaim& claim, const api::AllocationRes
 
 namespace {
 
-// Only ours is known of the finalizers: a JSON patch takes it from its place or adds it at the end, and the version
-// assures that the place is right.
+// Only our own finalizer is decoded. A JSON patch removes it by its index or appends it; the precondition on the
+// resourceVersion assures that the index is right.
 Write write_metadata_in_place(const api::ResourceClaim& claim, bool wants_ours,
                               const std::map<std::string, std::optional<std::string>>& annotations,
                               std::string purpose) {

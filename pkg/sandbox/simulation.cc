@@ -89,7 +89,8 @@ Simulation::Simulation(Reactor& reactor, client::Transport& transport, Random& r
                                                   [this](const std::string& key) { runner_.add("pod/" + key); });
   }
   watch_changes();
-  for (client::Informer<RawObject>* informer : informers_) informer->core().on_replaced([this] { runner_.schedule(); });
+  for (client::Informer<RawObject>* informer : informers_)
+    informer->objects().on_replaced([this] { runner_.schedule(); });
 }
 
 Simulation::~Simulation() {
@@ -126,7 +127,7 @@ void Simulation::watch_changes() {
   claims_.store().on_change([this](const client::Change<RawObject>& change) {
     if (change.after == nullptr) return;
     if (!drivers_.empty()) runner_.add("claim/" + change.after->metadata.key());
-    wake_pods_of(*change.after);
+    enqueue_pods_of(*change.after);
   });
   replica_sets_.store().add_index("owner", owner_uid);
   for (const Workload& workload : workloads_) {
@@ -165,7 +166,7 @@ void Simulation::enqueue_owners(const RawObject& object) {
         runner_.add(std::string(workload.kind) + "/" + owner->metadata.key());
 }
 
-void Simulation::wake_pods_of(const RawObject& claim) {
+void Simulation::enqueue_pods_of(const RawObject& claim) {
   for (const auto& pod : pods_.store().by_index("claim", claim.metadata.key()))
     runner_.add("pod/" + pod->metadata.key());
 }
@@ -232,7 +233,7 @@ void Simulation::feed(const ApiCall& call, const client::Response& response) {
   for (client::Informer<RawObject>* informer : informers_) {
     if (plural != informer->resource().plural) continue;
     auto entry = informer->type().decode(response.body);
-    if (entry) informer->core().answer(std::move(*entry));
+    if (entry) informer->objects().answer(std::move(*entry));
     return;
   }
 }

@@ -57,7 +57,7 @@ class Simulation {
   // Enqueues the changed object itself and its owner.
   void on_workload(const char* kind, const client::Change<RawObject>& change);
   void enqueue_owners(const RawObject& object);
-  void wake_pods_of(const RawObject& claim);
+  void enqueue_pods_of(const RawObject& claim);
   Step run(const std::string& key);
   Step run_workload(const std::string& kind, const RawObject& owner);
   void feed(const ApiCall& call, const client::Response& response);

@@ -91,7 +91,7 @@ VolumeView VolumeSimulation::make_view() {
 
 void VolumeSimulation::watch_changes() {
   for (auto* informer : {&claims_, &volumes_, &classes_, &nodes_, &attachments_})
-    informer->core().on_replaced([this] { runner_.schedule(); });
+    informer->objects().on_replaced([this] { runner_.schedule(); });
   claims_.store().on_change([this](const client::Change<RawObject>& change) {
     const RawObject& claim = change.after ? *change.after : *change.before;
     const std::string key = claim.metadata.key();
@@ -101,32 +101,32 @@ void VolumeSimulation::watch_changes() {
     if (!change.after)
       for (const auto& v : volumes_.store().list())
         if (claim_of(*v->document) == key) runner_.add("volume/" + v->metadata.name);
-    wake_pods_of(key);
+    enqueue_pods_of(key);
   });
   volumes_.store().on_change([this](const client::Change<RawObject>& change) {
     const RawObject& volume = change.after ? *change.after : *change.before;
     if (change.after) runner_.add("volume/" + volume.metadata.name);
     const std::string claim = claim_of(*volume.document);
-    if (claim.empty()) return wake_claims();
+    if (claim.empty()) return enqueue_claims();
     runner_.add("claim/" + claim);
-    wake_pods_of(claim);
+    enqueue_pods_of(claim);
   });
-  classes_.store().on_change([this](const client::Change<RawObject>&) { wake_claims(); });
+  classes_.store().on_change([this](const client::Change<RawObject>&) { enqueue_claims(); });
   attachments_.store().on_change([this](const client::Change<RawObject>& change) {
     const RawObject& attachment = change.after ? *change.after : *change.before;
     if (change.after) runner_.add("attachment/" + attachment.metadata.name);
     const auto volume = volumes_.store().get(text_at(*attachment.document, "/spec/source/persistentVolumeName"));
-    if (volume) wake_pods_of(claim_of(*volume->document));
+    if (volume) enqueue_pods_of(claim_of(*volume->document));
   });
 }
 
 // A change of a volume or class, for which any claim may have waited.
-void VolumeSimulation::wake_claims() {
+void VolumeSimulation::enqueue_claims() {
   for (const auto& claim : claims_.store().list())
     if (text_at(*claim->document, "/spec/volumeName").empty()) runner_.add("claim/" + claim->metadata.key());
 }
 
-void VolumeSimulation::wake_pods_of(const std::string& claim_key) {
+void VolumeSimulation::enqueue_pods_of(const std::string& claim_key) {
   for (const auto& pod : pods_.store().by_index("volume-claim", claim_key)) {
     runner_.add("pod/" + pod->metadata.key());
     pod_changed_(pod->metadata.key());
@@ -172,7 +172,7 @@ void VolumeSimulation::feed(const ApiCall& call, const client::Response& respons
                    : call.path.find("/persistentvolumes") != std::string::npos    ? volumes_
                                                                                   : attachments_;
   auto entry = informer.type().decode(response.body);
-  if (entry) informer.core().answer(std::move(*entry));
+  if (entry) informer.objects().answer(std::move(*entry));
 }
 
 }  // namespace dra::sandbox

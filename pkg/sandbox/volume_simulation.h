@@ -38,8 +38,8 @@ class VolumeSimulation {
  private:
   VolumeView make_view();
   void watch_changes();
-  void wake_claims();
-  void wake_pods_of(const std::string& claim_key);
+  void enqueue_claims();
+  void enqueue_pods_of(const std::string& claim_key);
   Step run(const std::string& key);
   void feed(const ApiCall& call, const client::Response& response);
 

@@ -119,20 +119,20 @@ void KubeScheduler::listen() {
       inventory_.remove_node(change.before->metadata.name);
       tracker_.remove_node(change.before->metadata.name);
     }
-    wake_all();
+    enqueue_all();
   });
   tracker_.set_known(manager::Facts::kNamespaces, true, "");  // nothing is tried before synced()
   namespaces_.store().on_change([this](const client::Change<api::Namespace>& change) {
     change.after ? tracker_.set_namespace(*change.after) : tracker_.remove_namespace(change.before->metadata.name);
-    wake_all();
+    enqueue_all();
   });
   slices_.store().on_change([this](const client::Change<api::ResourceSlice>& change) {
     change.after ? inventory_.apply_slice(*change.after) : inventory_.remove_slice(change.before->metadata.name);
-    wake_all();
+    enqueue_all();
   });
   classes_.store().on_change([this](const client::Change<api::DeviceClass>& change) {
     change.after ? inventory_.apply_class(*change.after) : inventory_.remove_class(change.before->metadata.name);
-    wake_all();
+    enqueue_all();
   });
 }
 
@@ -142,8 +142,8 @@ void KubeScheduler::on_pod(const client::Change<api::Pod>& change) {
     tracker_.set_pod(*change.after);
   else
     tracker_.remove_pod(change.before->metadata.uid);
-  if (on_node(change.before) && !on_node(change.after)) wake_all();  // it freed capacity
-  if (!on_node(change.before) && on_node(change.after)) wake_those_who_look_at_pods();
+  if (on_node(change.before) && !on_node(change.after)) enqueue_all();  // it freed capacity
+  if (!on_node(change.before) && on_node(change.after)) enqueue_if_pods_matter();
   if (!change.after) {
     unschedulable_.erase(change.before->metadata.key());
     return;
@@ -151,7 +151,7 @@ void KubeScheduler::on_pod(const client::Change<api::Pod>& change) {
   // A status patch alone (the unschedulable condition, for example) is not a reason to try again.
   const bool news = !change.before || change.before->scheduling_gates != change.after->scheduling_gates ||
                     change.before->resource_claim_statuses != change.after->resource_claim_statuses;
-  if (news && wants_node(*change.after)) wake(change.after->metadata.key());
+  if (news && wants_node(*change.after)) enqueue(change.after->metadata.key());
 }
 
 void KubeScheduler::on_claim(const client::Change<api::ResourceClaim>& change) {
@@ -162,30 +162,30 @@ void KubeScheduler::on_claim(const client::Change<api::ResourceClaim>& change) {
     inventory_.remove_claim(claim.metadata.uid);
   inventory_.forget(claim.metadata.uid);
   const bool freed = change.before && change.before->status.allocation && (!change.after || !claim.status.allocation);
-  if (freed) wake_all();
-  for (const auto& pod : pods_.store().by_index("claim", claim.metadata.key())) wake(pod->metadata.key());
+  if (freed) enqueue_all();
+  for (const auto& pod : pods_.store().by_index("claim", claim.metadata.key())) enqueue(pod->metadata.key());
 }
 
-void KubeScheduler::wake_all() {
+void KubeScheduler::enqueue_all() {
   const std::set<std::string> waiting = std::exchange(unschedulable_, {});
   for (const std::string& key : waiting) worker_.add(key);
 }
 
 void KubeScheduler::on_volume(const std::string& claim) {
-  if (claim.empty()) return wake_all();
-  for (const auto& pod : pods_.store().by_index("volumes", claim)) wake(pod->metadata.key());
+  if (claim.empty()) return enqueue_all();
+  for (const auto& pod : pods_.store().by_index("volumes", claim)) enqueue(pod->metadata.key());
 }
 
 // An added pod may satisfy affinity and spreading.
-void KubeScheduler::wake_those_who_look_at_pods() {
+void KubeScheduler::enqueue_if_pods_matter() {
   const std::set<std::string> waiting = unschedulable_;
   for (const std::string& key : waiting)
     if (const auto pod = pods_.store().get(key);
         pod && (!pod->pod_affinity.required.empty() || !pod->topology_spread.empty()))
-      wake(key);
+      enqueue(key);
 }
 
-void KubeScheduler::wake(const std::string& key) {
+void KubeScheduler::enqueue(const std::string& key) {
   unschedulable_.erase(key);
   worker_.add(key);
 }

@@ -60,9 +60,9 @@ class KubeScheduler : public Scheduler {
   void listen();
   void on_pod(const client::Change<api::Pod>& change);
   void on_claim(const client::Change<api::ResourceClaim>& change);
-  void wake_all();
-  void wake_those_who_look_at_pods();
-  void wake(const std::string& key);
+  void enqueue_all();
+  void enqueue_if_pods_matter();
+  void enqueue(const std::string& key);
   bool wants_node(const api::Pod& pod) const;
   // The pod's claims; false if one is missing, deleted or not the pod's.
   bool claims_of(const api::Pod& pod, std::vector<std::shared_ptr<const api::ResourceClaim>>& out) const;
@@ -91,8 +91,8 @@ class KubeScheduler : public Scheduler {
   client::Informer<api::DeviceClass> classes_;
   client::Informer<api::Namespace> namespaces_;
   // No pod is tried before all of them have synced.
-  const std::array<client::ObjectStore*, 6> stores_{&pods_.core(),   &nodes_.core(),   &claims_.core(),
-                                                    &slices_.core(), &classes_.core(), &namespaces_.core()};
+  const std::array<client::ObjectStore*, 6> stores_{&pods_.objects(),   &nodes_.objects(),   &claims_.objects(),
+                                                    &slices_.objects(), &classes_.objects(), &namespaces_.objects()};
   inventory::Inventory inventory_;
   allocator::Allocator allocator_;
   manager::NodeTracker tracker_;

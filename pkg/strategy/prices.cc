@@ -18,7 +18,7 @@ struct Size {
   double weight = 0;  // of all devices of this size together
 };
 
-// The best use of each rest at the prices of this round, and the size that it ends with (null: a cell is left free).
+// By number of free cells: the best value at this round's prices, and the last size in it (null: one cell stays free).
 struct Fillings {
   std::array<double, kCells + 1> value{};
   std::array<const Size*, kCells + 1> last{};

@@ -91,7 +91,7 @@ std::string holder_words(const DeviceGroup& group, size_t most) {
 }
 
 std::string too_few_there_words(const Verdict& verdict, const RequestVerdict& request) {
-  // Where no node takes the pod, how many devices one has is no news.
+  // If no node takes the pod anyway, the number of devices on one of them does not help the reader.
   if (verdict.passed == 0 || !request.most_there || request.most_on_one_node == request.most_there) return "";
   return "at most " + grouped(*request.most_there) + " of " + counted(request.selected(), "device") + " on one node" +
          (verdict.passed < verdict.nodes ? " that takes the pod" : "");

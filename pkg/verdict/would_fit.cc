@@ -1,7 +1,6 @@
 #include "pkg/verdict/would_fit.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <map>
 #include <set>
@@ -438,13 +437,6 @@ class Trials {
 };
 
 }  // namespace
-
-std::string_view change_kind_name(ChangeKind kind) {
-  static constexpr std::array<std::string_view, 8> kNames = {
-      "TolerateNodeTaint", "TolerateDeviceTaint", "LessResource", "DropSelector", "Release",
-      "AddNode",           "FewerDevices",        "Uncordon"};
-  return kNames.at(static_cast<size_t>(kind));
-}
 
 WouldFit would_fit(const Facts& facts, const Question& question, const WorldObjects& objects,
                    const WouldFitOptions& options) {

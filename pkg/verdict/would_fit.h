@@ -26,7 +26,6 @@ enum class ChangeKind : uint8_t {
   kFewerDevices,
   kUncordon,
 };
-std::string_view change_kind_name(ChangeKind kind);
 
 struct Suggestion {
   ChangeKind kind = ChangeKind::kFewerDevices;

@@ -48,7 +48,7 @@ ClaimController::~ClaimController() {
 }
 
 void ClaimController::start() {
-  for (client::ObjectStore* store : {&pods_.core(), &claims_.core(), &templates_.core()})
+  for (client::ObjectStore* store : {&pods_.objects(), &claims_.objects(), &templates_.objects()})
     store->on_replaced([this] { worker_.look(); });
   pods_.start();
   claims_.start();

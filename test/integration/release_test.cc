@@ -193,7 +193,8 @@ Json extended_consumer(const std::string& name, const char* resource, const char
   return object;
 }
 
-// Said once a term, before the first such pod: who has classes like this learns that gated pods cannot use their names.
+// Logged once a term, before the first such pod: an operator with such classes learns that gated pods cannot use the
+// names.
 TEST_F(Ungated, AClassWithAnExtendedResourceNameIsAWarningAtTheStart) {
   begin(Claims::kOwn, /*manager=*/false);
   Json offered = device_class("offered");

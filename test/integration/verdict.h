@@ -45,8 +45,8 @@ class Watchdog {
   const std::vector<std::string>& violations() const { return violations_; }
 
   // The watchdog's current view of the cluster: cheap enough to check after every step.
-  size_t pods() { return pods_.core().size(); }
-  size_t claims() { return claims_.core().size(); }
+  size_t pods() { return pods_.objects().size(); }
+  size_t claims() { return claims_.objects().size(); }
   size_t bound_pods() const { return bound_.size(); }
   size_t held_devices() const { return holders_.size(); }
   bool is_held(const std::string& device) const { return holders_.contains(device); }  // "driver/pool/device"

@@ -26,7 +26,7 @@ struct Budget {
   size_t bytes = SIZE_MAX;
   uint64_t steps = UINT64_MAX;
 
-  // False: the rest does not suffice; all of it is gone then.
+  // False: the remaining budget does not suffice; it is used up then.
   bool take(uint64_t wanted) {
     const bool enough = wanted <= steps;
     steps = enough ? steps - wanted : 0;

@@ -4,15 +4,15 @@
 #include "controllers/allocation/allocation_fixture.h"
 #include "controllers/allocation/causes.h"
 
-namespace dra::allocation::wakes_test {
+namespace dra::allocation::unpark_test {
 
 using namespace reconcile;
 using namespace std::chrono_literals;
 using Json = nlohmann::json;
 
-using Wakes = AllocationTest;
+using Unparking = AllocationTest;
 
-TEST_F(Wakes, FreedDevicesWakeWhoCouldUseThem) {
+TEST_F(Unparking, FreedDevicesUnparkThePodsThatCouldUseThem) {
   const AllocationReconciler reconciler(options, inventory, allocator, nodes);
   const api::ResourceClaim before = allocated("c", "n1", "gpu-0", false, {});
   api::ResourceClaim after = before;
@@ -28,22 +28,22 @@ TEST_F(Wakes, FreedDevicesWakeWhoCouldUseThem) {
   EXPECT_TRUE(enqueued.causes.empty());
 }
 
-TEST_F(Wakes, WhatCountedOnANodeWakesWhoWaitsForCapacity) {
+TEST_F(Unparking, CapacityFreedOnANodeUnparksThePodsThatWaitForIt) {
   const AllocationReconciler reconciler(options, inventory, allocator, nodes);
-  const auto wakes_when_gone = [&](const api::Pod& pod) {
+  const auto unparks_when_gone = [&](const api::Pod& pod) {
     EnqueueRequests enqueued;
     reconciler.on_pod(view, &pod, nullptr, enqueued);
     return enqueued.causes == std::vector<Cause>{"capacity"};
   };
   put(make_claim("c"));
-  EXPECT_FALSE(wakes_when_gone(make_pod("p", {"c"}))) << "waits itself";
+  EXPECT_FALSE(unparks_when_gone(make_pod("p", {"c"}))) << "waits itself";
   const api::ResourceClaim before = allocated("c", "n1", "gpu-0", true, {"p"});
-  EXPECT_TRUE(wakes_when_gone(make_pod("p", {"c"})));
+  EXPECT_TRUE(unparks_when_gone(make_pod("p", {"c"})));
   api::Pod deleting = make_pod("p", {"c"});
   deleting.metadata.deletion_timestamp = "2026-01-01T00:00:00Z";
-  EXPECT_TRUE(wakes_when_gone(deleting)) << "a finalizer of others kept it for a while";
-  EXPECT_TRUE(wakes_when_gone(make_pod("p", {"c"}, false))) << "ungated, not bound yet";
-  EXPECT_FALSE(wakes_when_gone(make_pod("p", {}, false))) << "none of ours";
+  EXPECT_TRUE(unparks_when_gone(deleting)) << "a finalizer of others kept it for a while";
+  EXPECT_TRUE(unparks_when_gone(make_pod("p", {"c"}, false))) << "ungated, not bound yet";
+  EXPECT_FALSE(unparks_when_gone(make_pod("p", {}, false))) << "none of ours";
   api::ResourceClaim after = before;
   after.status = {};
   EnqueueRequests enqueued;
@@ -52,9 +52,9 @@ TEST_F(Wakes, WhatCountedOnANodeWakesWhoWaitsForCapacity) {
 }
 
 // Affinity waits for pods that arrive, spreading for pods that arrive elsewhere.
-TEST_F(Wakes, PodsOnNodesWakeWhoWaitsForPods) {
+TEST_F(Unparking, APodThatIsBoundUnparksThePodsThatWaitForPods) {
   const AllocationReconciler reconciler(options, inventory, allocator, nodes);
-  const auto wakes = [&](const api::Pod* before, const api::Pod* after) {
+  const auto unparks = [&](const api::Pod* before, const api::Pod* after) {
     EnqueueRequests enqueued;
     reconciler.on_pod(view, before, after, enqueued);
     return enqueued.causes;
@@ -62,17 +62,17 @@ TEST_F(Wakes, PodsOnNodesWakeWhoWaitsForPods) {
   const api::Pod pending = make_pod("p", {}, false);
   api::Pod bound = pending;
   bound.node_name = "n1";
-  EXPECT_EQ(wakes(&pending, &bound), std::vector<Cause>{"pods"});
-  EXPECT_EQ(wakes(nullptr, &bound), std::vector<Cause>{"pods"});
-  EXPECT_TRUE(wakes(&bound, &bound).empty());
+  EXPECT_EQ(unparks(&pending, &bound), std::vector<Cause>{"pods"});
+  EXPECT_EQ(unparks(nullptr, &bound), std::vector<Cause>{"pods"});
+  EXPECT_TRUE(unparks(&bound, &bound).empty());
   api::Pod relabelled = bound;
   relabelled.metadata.labels["app"] = "other";
-  EXPECT_EQ(wakes(&bound, &relabelled), std::vector<Cause>{"pods"});
+  EXPECT_EQ(unparks(&bound, &relabelled), std::vector<Cause>{"pods"});
   api::Pod smaller = bound;
   smaller.containers.resize(1);
   smaller.containers[0].requests["cpu"] = "1";
-  EXPECT_EQ(wakes(&bound, &smaller), std::vector<Cause>{"capacity"}) << "resized in place";
-  EXPECT_EQ(wakes(&bound, nullptr), std::vector<Cause>{"capacity"}) << "who waits for pods waits for capacity, too";
+  EXPECT_EQ(unparks(&bound, &smaller), std::vector<Cause>{"capacity"}) << "resized in place";
+  EXPECT_EQ(unparks(&bound, nullptr), std::vector<Cause>{"capacity"}) << "who waits for pods waits for capacity, too";
 
   view.put(make_pod("w", {"c"}));
   put(make_claim("c"));
@@ -83,7 +83,7 @@ TEST_F(Wakes, PodsOnNodesWakeWhoWaitsForPods) {
 }
 
 // Hundreds of pods may wait for devices while others come and go all the time.
-TEST_F(Wakes, WhoIsRefusedByNoNodeForWhatOthersHaveThereDoesNotWaitForRoom) {
+TEST_F(Unparking, APodThatNoNodeRefusesForItsLoadDoesNotWaitForCapacity) {
   view.put(make_pod("w", {"c"}));
   api::ResourceClaim none_fits = make_claim("c");
   none_fits.spec.requests[0].exactly->selectors = {"false"};
@@ -98,14 +98,14 @@ TEST_F(Wakes, WhoIsRefusedByNoNodeForWhatOthersHaveThereDoesNotWaitForRoom) {
   EXPECT_TRUE(choice.depends_on_capacity) << "the caller had a reason of its own";
 }
 
-TEST_F(Wakes, RoomThatAWithdrawalLeavesWakesWhoWaitsForRoom) {
+TEST_F(Unparking, CapacityThatAWithdrawalFreesUnparksThePodsThatWaitForIt) {
   const AllocationReconciler reconciler(options, inventory, allocator, nodes);
   EnqueueRequests out;
   reconciler.on_capacity_released(view, out);
   EXPECT_EQ(out.causes, std::vector<Cause>{"capacity"});
 }
 
-TEST_F(Wakes, ANodeWakesWhenItsTaintsChangeAndNotWhenItsStatusDoes) {
+TEST_F(Unparking, ANodeUnparksWhenItsTaintsChangeAndNotWhenItsStatusDoes) {
   const AllocationReconciler reconciler(options, inventory, allocator, nodes);
   api::Node before;
   before.metadata.name = "n1";
@@ -120,7 +120,7 @@ TEST_F(Wakes, ANodeWakesWhenItsTaintsChangeAndNotWhenItsStatusDoes) {
 }
 
 // A class without selectors takes devices of any driver: those of the second driver must unpark the pod, too.
-TEST_F(Wakes, WaitsForEveryDriverThatCouldServe) {
+TEST_F(Unparking, WaitsForEveryDriverThatCouldServe) {
   api::ResourceSlice slice;
   slice.metadata.name = "z-slice";
   slice.driver = "zpu.example.com";
@@ -137,7 +137,7 @@ TEST_F(Wakes, WaitsForEveryDriverThatCouldServe) {
     EXPECT_NE(std::find(last.park->causes.begin(), last.park->causes.end(), cause), last.park->causes.end()) << cause;
 }
 
-TEST_F(Wakes, TheOnlyDriverOfAClassIsReadFromItsSelectors) {
+TEST_F(Unparking, TheOnlyDriverOfAClassIsReadFromItsSelectors) {
   const auto driver = [](std::vector<std::string> selectors) {
     api::DeviceClass made;
     made.selectors = std::move(selectors);
@@ -152,7 +152,7 @@ TEST_F(Wakes, TheOnlyDriverOfAClassIsReadFromItsSelectors) {
     EXPECT_EQ(driver({any}), "any") << any;
 }
 
-TEST_F(Wakes, ASliceWakesWhoCouldUseItsDriver) {
+TEST_F(Unparking, ASliceUnparksThePodsThatCouldUseItsDriver) {
   const AllocationReconciler reconciler(options, inventory, allocator, nodes);
   api::ResourceSlice slice;
   slice.driver = "other.example.com";
@@ -178,7 +178,7 @@ TEST_F(Wakes, ASliceWakesWhoCouldUseItsDriver) {
   EXPECT_TRUE(parked_under("class/gpu"));
 }
 
-TEST_F(Wakes, TheStreamReachingOurWriteBringsThePodBack) {
+TEST_F(Unparking, TheStreamReachingOurWriteBringsThePodBack) {
   const AllocationReconciler reconciler(options, inventory, allocator, nodes);
   view.put(make_pod("p", {"c"}));
   const api::ResourceClaim claim = allocated("c", "n1", "gpu-0", true, {"p"});
@@ -187,4 +187,4 @@ TEST_F(Wakes, TheStreamReachingOurWriteBringsThePodBack) {
   EXPECT_EQ(enqueued.keys, std::vector<Key>{pod_key("default/p")});
 }
 
-}  // namespace dra::allocation::wakes_test
+}  // namespace dra::allocation::unpark_test
