@@ -294,7 +294,7 @@ TEST(SharesTest, ABillChargesWhatHappensBetweenCalls) {
   Options options;
   options.slice = {20'000, std::chrono::milliseconds(6), &clock};
   Allocator allocator(inventory, options, random);
-  for (int i = 0; i < 10; ++i) {
+  for (int i = 0; i < 200; ++i) {  // together more than a namespace can save up
     const Allocator::Bill bill(allocator, "greedy"), inner(allocator, "other");
     clock.advance(std::chrono::microseconds(900));
   }

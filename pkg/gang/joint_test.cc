@@ -51,6 +51,12 @@ TEST(Joint, NodesThatDifferInWhatMakesNoDifferenceAreOne) {
   JointCount count{{{750, {3000}}, {1000, {2000}}}, {}};
   for (uint32_t node = 0; node < 1000; ++node) count.nodes.push_back({1, {1, 2}, {4000 + node % 997}});
   EXPECT_LT(most_together(count, 1750), 1750u) << "one or two on each: 500 nodes for 1000, and 500 for 750";
+  // The same members as eight kinds: more than are combined.
+  JointCount more{{}, count.nodes};
+  for (int i = 0; i < 4; ++i) more.kinds.push_back({i == 0 ? 189u : 187u, {3000}});
+  for (int i = 0; i < 4; ++i) more.kinds.push_back({250, {2000}});
+  for (JointCount::Nodes& nodes : more.nodes) nodes.most = {1, 1, 1, 1, 2, 2, 2, 2};
+  EXPECT_GE(most_together(more, 1750), 1750u) << "counted in sum";
 }
 
 // The most that can be placed, by trying everything.

@@ -434,7 +434,7 @@ void ArbitrationModel::step() {
     ++stats_.shared_deletions;
     if (options_.shared > 0) delete_claim("d/" + shared_name(random_.below(options_.shared)));
   } else if (dice < 220) {
-    writer.deliver_pod();
+    if (!options_.old_view || which > 0 || random_.below(40) == 0) writer.deliver_pod();
   } else if (dice < 480) {
     writer.deliver_claim();
   } else if (dice < 680) {

@@ -56,6 +56,8 @@ struct ArbitrationOptions {
   // The list of the pods that may use a claim. Off: a writer lists a pod that shares a claim only in its own view.
   bool durable_users = true;
   Forger forger = Forger::kNone;
+  // The first writer hears of pods forty times less often than the others, so that its view of them is mostly old.
+  bool old_view = false;
   // Half of the pods come as groups of 2 to 4, all of which must be placed together.
   bool groups = false;
   // A rolling update: half of the marks are in the first form (pkg/reconcile/proof.h).
