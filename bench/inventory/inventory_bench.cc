@@ -4,9 +4,11 @@
 #include <cstdio>
 #include <ctime>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <utility>
 
 #include "pkg/base/random.h"
 #include "pkg/inventory/inventory.h"
@@ -37,7 +39,7 @@ struct Figures {
   size_t devices = 0;
   double load_seconds = 0;
   double resident_mib = 0;
-  Times load, update, remove, add, rollover, concerned;
+  Times load, update, remove, add, rollover, concerned, portion;
   size_t concerned_claims = 0;
   double rollover_seconds = 0;
 };
@@ -144,20 +146,33 @@ Figures measure(const Size& size) {
   figures.devices = inventory.device_count();
   figures.resident_mib = resident_mib();
   SeededRandom random(size.seed);
-  std::vector<double> update, remove, add, concerned;
+  std::vector<double> update, remove, add, concerned, portion;
   const reconcile::MemoryView view = claims_on(size);
   reconcile::SliceChanges changes;
   const auto fact = [](const api::Device& device) { return "published " + std::to_string(device.taints.size()); };
   const api::ResourceSlice first = make_slice(0, size, 1, "1");
-  changes.concerned(view, inventory, &first, &first, fact);  // sees the pool for the first time
+  const reconcile::SliceChanges::Visit count = [&](const auto&, const auto&, auto&) { ++figures.concerned_claims; };
+  // Visits the claims of a change; returns what all of it took.
+  const auto visit_all = [&](const api::ResourceSlice& before, const api::ResourceSlice& after) {
+    reconcile::EnqueueRequests out;
+    double sum = timed([&] { changes.visit(view, inventory, &before, &after, fact, count, out); });
+    portion.push_back(sum);
+    for (const reconcile::Walk& walk : std::exchange(out.walks, {}))
+      for (bool more = true; more;) {
+        portion.push_back(timed([&] { more = walk(view, out); }));
+        sum += portion.back();
+      }
+    return sum;
+  };
+  visit_all(first, first);  // sees the pool for the first time
+  figures.concerned_claims = 0;
   for (int i = 0; i < size.updates; ++i) {
     const auto number = static_cast<int>(random.below(static_cast<uint64_t>(size.slices)));
     const api::ResourceSlice before = make_slice(number, size, 1, "1");
     api::ResourceSlice changed = make_slice(number, size, 1, i % 2 == 0 ? "2" : "3");
     if (i % 2 == 0 && !changed.devices.empty()) changed.devices.front().taints.push_back({"bad", "", "NoExecute", ""});
     update.push_back(timed([&] { inventory.apply_slice(changed); }));
-    concerned.push_back(
-        timed([&] { figures.concerned_claims += changes.concerned(view, inventory, &before, &changed, fact).size(); }));
+    concerned.push_back(visit_all(before, changed));
     remove.push_back(timed([&] { inventory.remove_slice(changed.metadata.name); }));
     add.push_back(timed([&] { inventory.apply_slice(changed); }));
   }
@@ -165,6 +180,7 @@ Figures measure(const Size& size) {
   figures.remove = summarise(std::move(remove));
   figures.add = summarise(std::move(add));
   figures.concerned = summarise(std::move(concerned));
+  figures.portion = summarise(std::move(portion));
   if (size.rollover) figures.rollover = apply_all(inventory, size, 2, figures.rollover_seconds);
   return figures;
 }
@@ -184,6 +200,7 @@ void print_json(const Figures& f) {
                               {"rolloverSeconds", f.rollover_seconds},
                               {"rollover", json_of(f.rollover)},
                               {"concerned", json_of(f.concerned)},
+                              {"portion", json_of(f.portion)},
                               {"concernedClaims", f.concerned_claims}};
   std::cout << out.dump(2) << "\n";
 }
@@ -201,6 +218,7 @@ void print_text(const Figures& f) {
   print_line("add", f.add);
   print_line("rollover", f.rollover);
   print_line("concerned", f.concerned);
+  print_line("a portion", f.portion);
   std::printf("  the updates, every other one with a taint, concerned %zu claims in all\n", f.concerned_claims);
 }
 

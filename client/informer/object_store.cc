@@ -61,19 +61,37 @@ std::vector<const Entry*> ObjectStore::stream_after(std::string_view key, size_t
   return found;
 }
 
-void ObjectStore::for_each(const std::function<void(const Entry&)>& f) const {
-  if (answers_.empty() && absent_.empty()) return for_each_in_stream(f);
-  // Walks both layers together in key order; visits a key in both layers once.
-  auto s = stream_.begin();
-  auto a = answers_.begin();
+template <typename Visit>
+void ObjectStore::visit_after(std::string_view key, const Visit& visit) const {
+  // Walks both layers together in key order; visits a key in both layers once. A key is never empty.
+  auto s = stream_.upper_bound(key);
+  auto a = answers_.upper_bound(key);
   while (s != stream_.end() || a != answers_.end()) {
-    bool from_answers = s == stream_.end() || (a != answers_.end() && a->first <= s->first);
-    bool both = from_answers && s != stream_.end() && a->first == s->first;
-    const std::string& key = from_answers ? a->first : s->first;
-    if (const Entry* entry = find(key)) f(*entry);
+    const bool from_answers = s == stream_.end() || (a != answers_.end() && a->first <= s->first);
+    const bool both = from_answers && s != stream_.end() && a->first == s->first;
+    const Entry* entry = find(from_answers ? a->first : s->first);
+    if (entry != nullptr && !visit(*entry)) return;
     if (from_answers) ++a;
     if (!from_answers || both) ++s;
   }
+}
+
+void ObjectStore::for_each(const std::function<void(const Entry&)>& f) const {
+  if (answers_.empty() && absent_.empty()) return for_each_in_stream(f);
+  visit_after({}, [&](const Entry& entry) {
+    f(entry);
+    return true;
+  });
+}
+
+std::vector<const Entry*> ObjectStore::after(std::string_view key, size_t most) const {
+  std::vector<const Entry*> found;
+  visit_after(key, [&](const Entry& entry) {
+    if (found.size() == most) return false;
+    found.push_back(&entry);
+    return true;
+  });
+  return found;
 }
 
 size_t ObjectStore::size() const {
@@ -307,17 +325,16 @@ void ObjectStore::add_index(const std::string& name, IndexFunction function) {
   indexes_.emplace(name, std::move(index));
 }
 
-std::vector<const Entry*> ObjectStore::by_index(std::string_view index, std::string_view value, size_t most) const {
+std::vector<const Entry*> ObjectStore::by_index(std::string_view index, std::string_view value, size_t most,
+                                                std::string_view after) const {
   auto it = indexes_.find(index);
   DRA_CHECK(it != indexes_.end());
   std::vector<const Entry*> found;
   auto keys = it->second.keys.find(value);
   if (keys == it->second.keys.end()) return found;
   found.reserve(std::min(most, keys->second.size()));
-  for (const std::string& key : keys->second) {
-    if (found.size() == most) break;
-    found.push_back(find(key));
-  }
+  for (auto key = keys->second.upper_bound(after); key != keys->second.end() && found.size() < most; ++key)
+    found.push_back(find(*key));
   return found;
 }
 

@@ -71,6 +71,8 @@ class ObjectStore {
   // In key order.
   void for_each(const std::function<void(const Entry&)>& f) const;
   void for_each_in_stream(const std::function<void(const Entry&)>& f) const;
+  // At most `most` entries with keys after `key`, in key order, to walk the combined view in portions.
+  std::vector<const Entry*> after(std::string_view key, size_t most) const;
   // At most `most` entries of the stream layer with keys after `key`, in key order, to walk the layer in portions.
   std::vector<const Entry*> stream_after(std::string_view key, size_t most) const;
   size_t size() const;
@@ -81,8 +83,9 @@ class ObjectStore {
 
   // --- indexes, over the combined view
   void add_index(const std::string& name, IndexFunction function);
-  // In key order, at most `most`.
-  std::vector<const Entry*> by_index(std::string_view index, std::string_view value, size_t most = SIZE_MAX) const;
+  // In key order, at most `most`, with keys after `key`.
+  std::vector<const Entry*> by_index(std::string_view index, std::string_view value, size_t most = SIZE_MAX,
+                                     std::string_view key = {}) const;
   // How many objects by_index() would return, without looking them up.
   size_t index_size(std::string_view index, std::string_view value) const;
 
@@ -97,6 +100,9 @@ class ObjectStore {
   void on_replaced(std::function<void()> handler);
 
  private:
+  // In key order, from the first key after `key`, until `visit` returns false.
+  template <typename Visit>
+  void visit_after(std::string_view key, const Visit& visit) const;
   struct Absence {
     std::string uid;
     uint64_t since = 0;  // the deletion has a revision above this

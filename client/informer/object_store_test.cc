@@ -286,6 +286,14 @@ TEST(ObjectStore, LawsHoldForRandomInterleavings) {
         }
       }
       ASSERT_EQ(store.stream_revision(), at);
+      std::vector<const Entry*> whole, portions;
+      store.for_each([&](const Entry& entry) { whole.push_back(&entry); });
+      for (std::string last; true; last = portions.back()->key()) {
+        const std::vector<const Entry*> portion = store.after(last, 2);
+        portions.insert(portions.end(), portion.begin(), portion.end());
+        if (portion.size() < 2) break;
+      }
+      ASSERT_EQ(portions, whole);
     }
   }
 }

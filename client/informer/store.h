@@ -46,9 +46,15 @@ class Store {
     for (const Entry* entry : objects_.stream_after(key, most)) part.push_back(cast(entry));
     return part;
   }
-  std::vector<ObjectPtr<T>> by_index(std::string_view index, std::string_view value, size_t most = SIZE_MAX) const {
+  std::vector<ObjectPtr<T>> list_after(std::string_view key, size_t most) const {
+    std::vector<ObjectPtr<T>> part;
+    for (const Entry* entry : objects_.after(key, most)) part.push_back(cast(entry));
+    return part;
+  }
+  std::vector<ObjectPtr<T>> by_index(std::string_view index, std::string_view value, size_t most = SIZE_MAX,
+                                     std::string_view after = {}) const {
     std::vector<ObjectPtr<T>> found;
-    for (const Entry* entry : objects_.by_index(index, value, most)) found.push_back(cast(entry));
+    for (const Entry* entry : objects_.by_index(index, value, most, after)) found.push_back(cast(entry));
     return found;
   }
   size_t index_size(std::string_view index, std::string_view value) const { return objects_.index_size(index, value); }

@@ -365,8 +365,10 @@ void LifecycleReconciler::on_slice(const View& view, const api::ResourceSlice* b
                                    EnqueueRequests& out) const {
   if (!inventory_) return;
   const auto is_published = [](const api::Device&) { return std::string("published"); };
-  for (const api::ResourceClaim* claim : slices_.concerned(view, *inventory_, before, after, is_published))
-    out.add(claim_key(claim->metadata.key()));
+  const auto enqueue = [](const View&, const api::ResourceClaim& claim, EnqueueRequests& requests) {
+    requests.add(claim_key(claim.metadata.key()));
+  };
+  slices_.visit(view, *inventory_, before, after, is_published, enqueue, out);
 }
 
 void LifecycleReconciler::on_claim(const View& view, const api::ResourceClaim*, const api::ResourceClaim* after,

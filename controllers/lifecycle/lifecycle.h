@@ -37,6 +37,8 @@ class LifecycleReconciler : public reconcile::Reconciler {
   std::string_view name() const override { return "lifecycle"; }
   reconcile::Outcome reconcile(const reconcile::View& view, const reconcile::Key& key) const override;
 
+  void events_end() const override { slices_.events_end(); }
+
   void on_pod(const reconcile::View& view, const api::Pod* before, const api::Pod* after,
               reconcile::EnqueueRequests& out) const override;
   void on_claim(const reconcile::View& view, const api::ResourceClaim* before, const api::ResourceClaim* after,

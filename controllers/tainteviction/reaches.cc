@@ -32,23 +32,20 @@ std::optional<Reach> Reaches::of(const View& view, const inventory::Inventory& i
     known = {};
     known.generation = rule.metadata.generation;
     known.published_devices = inventory.count_selected(rule);
-    for (const api::ResourceClaim* claim : claims_selected(view, rule)) known.claims.push_back(claim->metadata.key());
   }
-  for (size_t i = 0; i < kClaimsAtOnce && !known.claims.empty(); ++i) {
-    if (const api::ResourceClaim* claim = view.claim(known.claims.back()); claim && claim->status.allocation) {
+  for (size_t i = 0; i < kClaimPortions && !known.claims.done(); ++i)
+    for (const api::ResourceClaim* claim : known.claims.next(view, rule)) {
       for (const api::DeviceRequestAllocationResult& result : claim->status.allocation->results)
         if (inventory::selects(rule, result.driver, result.pool, result.device))
           known.allocated_devices.emplace(result.driver, result.pool, result.device);
-      for (const api::Pod* pod : view.pods_of_claim(known.claims.back())) known.stale.insert(pod->metadata.key());
+      for (const api::Pod* pod : view.pods_of_claim(claim->metadata.key())) known.stale.insert(pod->metadata.key());
     }
-    known.claims.pop_back();
-  }
   for (size_t i = 0; i < kPodsAtOnce && !known.stale.empty(); ++i) {
     const std::string key = *known.stale.begin();
     known.stale.erase(known.stale.begin());
     judge_pod(view, inventory, rule, key, known);
   }
-  if (!known.claims.empty() || !known.stale.empty()) return std::nullopt;
+  if (!known.claims.done() || !known.stale.empty()) return std::nullopt;
   const Reach reach{known.published_devices, known.allocated_devices.size(), known.pods.size(),
                     known.namespaces.size()};
   // The devices are counted for the simulation alone, which happens once.

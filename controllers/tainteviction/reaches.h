@@ -3,7 +3,7 @@
 //
 // A pod is in a rule's reach if judge() names the rule. That depends on the rule, the pod and its claims alone, so the
 // owner reports every change of a pod or a claim (changed()), and rules that changed or went (forget()).
-// Not thread-safe. Bounded: the pods of the rules, and the keys of the claims while they are counted.
+// Not thread-safe. Bounded by the pods of the rules.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace dra::tainteviction {
 
 class Reaches {
  public:
-  static constexpr size_t kClaimsAtOnce = 1000;
+  static constexpr size_t kClaimPortions = 4;   // of ClaimsOfRule::kAtOnce, in one call
   static constexpr size_t kPodsAtOnce = 1000;   // judged again after changes
   static constexpr size_t kMostStale = 20'000;  // of a rule that nobody asks about; after that, counted from the start
 
@@ -39,7 +39,7 @@ class Reaches {
   void changed(const std::string& pod);
   struct Known {
     int64_t generation = 0;
-    std::vector<std::string> claims;  // keys, still to be counted
+    ClaimsOfRule claims;  // still to be counted
     size_t published_devices = 0;
     std::set<std::tuple<std::string, std::string, std::string>> allocated_devices;
     std::unordered_map<std::string, std::string> pods;  // key and namespace

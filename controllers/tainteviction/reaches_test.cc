@@ -115,6 +115,11 @@ TEST(Reaches, ManyPodsAreCountedInPortionsAndThenOnlyWhatChanges) {
   }
   const api::DeviceTaintRule one = rule("a");
   cluster.put(one);
+  // The rule came: each pod is enqueued, in portions.
+  EXPECT_EQ(cluster.portions, kPods / ClaimsOfRule::kAtOnce);
+  EXPECT_LE(cluster.most_keys_at_once, ClaimsOfRule::kAtOnce + 1) << "and the rule's own key";
+  for (int i = 0; i < kPods; ++i)
+    ASSERT_TRUE(cluster.ready.contains(reconcile::pod_key("x/p" + std::to_string(i)))) << i;
   Reaches reaches;
   int portions = 1;
   while (!reaches.of(cluster.view, cluster.inventory, one)) ++portions;

@@ -47,10 +47,13 @@ bool is_allowed(const api::DeviceTaintRule& rule) {
 
 }  // namespace
 
-std::vector<const api::ResourceClaim*> claims_selected(const View& view, const api::DeviceTaintRule& rule) {
-  if (!rule.has_selector) return {};
-  std::vector<const api::ResourceClaim*> claims =
-      rule.driver && rule.pool ? view.claims_on_pool(*rule.driver, *rule.pool) : view.allocated_claims();
+std::vector<const api::ResourceClaim*> ClaimsOfRule::next(const View& view, const api::DeviceTaintRule& rule) {
+  std::vector<const api::ResourceClaim*> claims;
+  if (rule.has_selector)
+    claims = rule.driver && rule.pool ? view.claims_on_pool_after(*rule.driver, *rule.pool, at_, kAtOnce)
+                                      : view.claims_after(at_, kAtOnce);
+  done_ = claims.size() < kAtOnce;
+  if (!claims.empty()) at_ = claims.back()->metadata.key();
   std::erase_if(claims, [&](const api::ResourceClaim* claim) {
     if (!claim->status.allocation) return true;
     const auto& results = claim->status.allocation->results;
@@ -67,17 +70,19 @@ Reach reach_of(const View& view, const inventory::Inventory& inventory, const ap
   if (supposing) reading.as_no_execute = rule.metadata.uid;
   std::set<std::tuple<std::string_view, std::string_view, std::string_view>> devices;
   std::set<std::string_view> pods, namespaces;  // by uid; by name
-  for (const api::ResourceClaim* claim : claims_selected(view, rule)) {
-    for (const api::DeviceRequestAllocationResult& result : claim->status.allocation->results)
+  const auto count = [&](const api::ResourceClaim& claim) {
+    for (const api::DeviceRequestAllocationResult& result : claim.status.allocation->results)
       if (is_selected(rule, result)) devices.emplace(result.driver, result.pool, result.device);
-    for (const api::Pod* pod : view.pods_of_claim(claim->metadata.key())) {
+    for (const api::Pod* pod : view.pods_of_claim(claim.metadata.key())) {
       if (pods.contains(pod->metadata.uid)) continue;
       const std::optional<Verdict> verdict = judge(view, inventory, *pod, reading);
       if (!verdict || !verdict->rules.contains(rule.metadata.uid)) continue;
       pods.insert(pod->metadata.uid);
       namespaces.insert(pod->metadata.ns);
     }
-  }
+  };
+  for (ClaimsOfRule claims; !claims.done();)
+    for (const api::ResourceClaim* claim : claims.next(view, rule)) count(*claim);
   reach.allocated_devices = devices.size();
   reach.pods = pods.size();
   reach.namespaces = namespaces.size();

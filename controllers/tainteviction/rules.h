@@ -16,8 +16,23 @@ inline constexpr std::string_view kEvictionInProgress = "EvictionInProgress";
 // The annotation's value is the generation of the rule that may evict more pods than the guard allows.
 inline constexpr std::string_view kAllowEvictions = "dra-controller-manager/allow-evictions";
 
-// The claims with an allocated device that the rule selects.
-std::vector<const api::ResourceClaim*> claims_selected(const reconcile::View& view, const api::DeviceTaintRule& rule);
+// The claims with an allocated device that the rule selects, in portions: a pool, or the cluster, may have 100,000.
+//
+//   ClaimsOfRule claims;
+//   do for (const api::ResourceClaim* claim : claims.next(view, rule)) ...; while (!claims.done());
+//
+// Always with the same rule. Claims may change between two portions: each change is reported by itself.
+class ClaimsOfRule {
+ public:
+  static constexpr size_t kAtOnce = 250;  // looked at, not found; each may have many pods
+
+  std::vector<const api::ResourceClaim*> next(const reconcile::View& view, const api::DeviceTaintRule& rule);
+  bool done() const { return done_; }
+
+ private:
+  std::string at_;  // the key of the last claim that was looked at
+  bool done_ = false;
+};
 
 struct Reach {
   size_t published_devices = 0;

@@ -212,16 +212,21 @@ void TaintEvictionReconciler::on_taint_rule(const View& view, const api::DeviceT
   if (same_rule && may_evict(*before, guard) == may_evict(*after, guard)) return;
   const auto evicts = [](const api::DeviceTaintRule* rule) { return rule && rule->taint.effect == "NoExecute"; };
   if (!evicts(before) && !evicts(after)) return;
-  std::set<const api::Pod*> pods;
   for (const api::DeviceTaintRule* rule : {before, after}) {
     if (!rule) continue;
-    for (const api::ResourceClaim* claim : claims_selected(view, *rule))
-      for (const api::Pod* pod : view.pods_of_claim(claim->metadata.key())) pods.insert(pod);
+    Walk walk = [this, rule = *rule, place = ClaimsOfRule{}](const View& now, EnqueueRequests& requests) mutable {
+      for (const api::ResourceClaim* claim : place.next(now, rule)) add_pods_of_rule(now, *claim, requests);
+      return !place.done();
+    };
+    if (walk(view, out)) out.walks.push_back(std::move(walk));
   }
-  for (const api::Pod* pod : pods) {
-    if (pod->node_name.empty()) continue;
-    if (announced(view, *pod) || judge(view, inventory_, *pod)) out.add(pod_key(pod->metadata.key()));
-  }
+}
+
+void TaintEvictionReconciler::add_pods_of_rule(const View& view, const api::ResourceClaim& claim,
+                                               EnqueueRequests& out) const {
+  for (const api::Pod* pod : view.pods_of_claim(claim.metadata.key()))
+    if (!pod->node_name.empty() && (announced(view, *pod) || judge(view, inventory_, *pod)))
+      out.add(pod_key(pod->metadata.key()));
 }
 
 void TaintEvictionReconciler::add_pods_of(const View& view, const api::ResourceClaim& claim,
@@ -239,8 +244,10 @@ void TaintEvictionReconciler::on_claim(const View& view, const api::ResourceClai
 // changes; otherwise those with a device that got, lost or changed a taint that evicts.
 void TaintEvictionReconciler::on_slice(const View& view, const api::ResourceSlice* before,
                                        const api::ResourceSlice* after, EnqueueRequests& out) const {
-  for (const api::ResourceClaim* claim : slices_.concerned(view, inventory_, before, after, no_execute_taints))
-    add_pods_of(view, *claim, out);
+  const auto add = [this](const View& now, const api::ResourceClaim& claim, EnqueueRequests& requests) {
+    add_pods_of(now, claim, requests);
+  };
+  slices_.visit(view, inventory_, before, after, no_execute_taints, add, out);
 }
 
 }  // namespace dra::tainteviction

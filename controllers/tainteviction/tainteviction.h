@@ -36,7 +36,10 @@ class TaintEvictionReconciler : public reconcile::Reconciler {
   std::string_view name() const override { return "tainteviction"; }
   reconcile::Outcome reconcile(const reconcile::View& view, const reconcile::Key& key) const override;
   reconcile::Pace pace() const override { return options_.pace; }
-  void events_end() const override { reaches_.forget_all(); }
+  void events_end() const override {
+    reaches_.forget_all();
+    slices_.events_end();
+  }
 
   void on_pod(const reconcile::View& view, const api::Pod* before, const api::Pod* after,
               reconcile::EnqueueRequests& out) const override;
@@ -56,6 +59,9 @@ class TaintEvictionReconciler : public reconcile::Reconciler {
   // Adds the pod if it has a deadline, or had one that was announced, and the rules that evict it: their numbers
   // change.
   void add_if_concerned(const reconcile::View& view, const api::Pod& pod, reconcile::EnqueueRequests& out) const;
+  // After a change of a rule that selects the claim.
+  void add_pods_of_rule(const reconcile::View& view, const api::ResourceClaim& claim,
+                        reconcile::EnqueueRequests& out) const;
   void add_pods_of(const reconcile::View& view, const api::ResourceClaim& claim, reconcile::EnqueueRequests& out) const;
 
   Options options_;

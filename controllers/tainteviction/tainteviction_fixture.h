@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
@@ -86,6 +87,7 @@ class Cluster {
   std::set<reconcile::Key> ready;
   std::map<reconcile::Key, WallTime> later;
   std::string did;
+  size_t most_keys_at_once = 0, portions = 0;  // of walks
   std::vector<std::string> notes;
   std::vector<reconcile::Write> writes;
   std::vector<reconcile::Metric> metrics;
@@ -100,6 +102,17 @@ class Cluster {
   void deliver(Tell<T> tell, const T* before, const T* after) {
     reconcile::EnqueueRequests enqueued;
     (reconciler.*tell)(view, before, after, enqueued);
+    take_keys(enqueued);
+    for (const reconcile::Walk& walk : enqueued.walks)
+      for (bool more = true; more;) {
+        reconcile::EnqueueRequests portion;
+        more = walk(view, portion);
+        take_keys(portion);
+        ++portions;
+      }
+  }
+  void take_keys(const reconcile::EnqueueRequests& enqueued) {
+    most_keys_at_once = std::max(most_keys_at_once, enqueued.keys.size());
     ready.insert(enqueued.keys.begin(), enqueued.keys.end());
     for (const auto& [key, delay] : enqueued.delayed) later.emplace(key, view.time + delay);
   }

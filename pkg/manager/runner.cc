@@ -70,6 +70,7 @@ void Runner::gather(bool on) {
 
 void Runner::stop() {
   running_ = gathering_ = false;
+  walking_ = std::make_shared<bool>(true);
   // The next start() looks at everything, so nothing may pile up until then.
   for (const auto& [at, held] : paused_) held.first->queue->done(held.second);
   paused_.clear();
@@ -127,6 +128,19 @@ void Runner::take(ControllerQueue& controller, EnqueueRequests& enqueued, uint64
   for (const auto& [key, delay] : enqueued.delayed) controller.queue->add_after(reconcile::to_text(key), delay);
   for (const reconcile::Cause& cause : enqueued.causes)
     for (const std::string& key : controller.parked.wake(cause, since)) controller.queue->add(key);
+  for (reconcile::Walk& walk : enqueued.walks) go_on(controller, std::move(walk));
+}
+
+void Runner::go_on(ControllerQueue& controller, reconcile::Walk walk) {
+  reactor_.post([this, &controller, walk = std::move(walk), here = std::weak_ptr<bool>(walking_)]() mutable {
+    if (here.expired()) return;
+    EnqueueRequests enqueued;
+    const bool more = walk(view_, enqueued);
+    if (here.expired()) return;
+    take(controller, enqueued);
+    if (more) go_on(controller, std::move(walk));
+    schedule();
+  });
 }
 
 void Runner::pod_changed(const api::Pod* before, const api::Pod* after) {

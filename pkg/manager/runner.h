@@ -126,6 +126,8 @@ class Runner {
   void notify(Tell&& notify_reconciler);
   // Of the parked keys, unparks only those parked after `since` (the lot's time).
   void take(ControllerQueue& controller, reconcile::EnqueueRequests& enqueued, uint64_t since = 0);
+  // The next portion of a walk, in a task of its own.
+  void go_on(ControllerQueue& controller, reconcile::Walk walk);
   void schedule();
   queue::Pump::Next next();
   void resume_paused();
@@ -187,6 +189,7 @@ class Runner {
   Outages outages_;
   queue::Pump pump_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::shared_ptr<bool> walking_ = std::make_shared<bool>(true);  // of walks since the last stop()
 };
 
 }  // namespace dra::manager

@@ -100,6 +100,7 @@ class Scripted : public Reconciler {
   }
   void on_pod(const View&, const api::Pod*, const api::Pod* after, EnqueueRequests& out) const override {
     if (after) out.add(pod_key(after->metadata.key()));
+    if (walk) out.walks.push_back(walk);
   }
   void on_write_given_up(const View&, const Write& write, EnqueueRequests& out) const override {
     given_up.push_back(write.object.name);
@@ -107,6 +108,7 @@ class Scripted : public Reconciler {
   }
   void on_capacity_released(const View&, EnqueueRequests& out) const override { out.unpark("nodes"); }
   std::function<Outcome(const View&, const Key&)> next;
+  reconcile::Walk walk;  // that each change of a pod begins
   mutable std::vector<std::string> passes, given_up;
 };
 

@@ -3,6 +3,34 @@
 
 namespace dra::manager::runner_test {
 
+// A list that is looked at in portions: each is a task of its own, its keys run before the next one.
+TEST_F(RunnerTest, WalksGoOnUntilNothingIsLeftOrItStops) {
+  int portions = 0;
+  scripted.walk = [&](const View&, EnqueueRequests& out) {
+    EXPECT_LE(scripted.passes.size(), static_cast<size_t>(portions) + 1) << "no portion runs keys of a later one";
+    out.add(pod_key("d/walked-" + std::to_string(portions)));
+    return ++portions < 3;
+  };
+  poke("a");
+  EXPECT_EQ(portions, 0) << "nothing happens inside the call";
+  reactor.run_until_idle();
+  EXPECT_EQ(portions, 3);
+  EXPECT_EQ(std::set<std::string>(scripted.passes.begin(), scripted.passes.end()),
+            (std::set<std::string>{"pod:d/a", "pod:d/walked-0", "pod:d/walked-1", "pod:d/walked-2"}));
+  // The term ends in the middle: the rest is dropped, since the next term looks at everything.
+  portions = 0;
+  scripted.walk = [&](const View&, EnqueueRequests&) {
+    if (++portions == 2) runner.stop();
+    return true;
+  };
+  poke("b");
+  reactor.run_until_idle();
+  EXPECT_EQ(portions, 2);
+  runner.start();
+  reactor.run_until_idle();
+  EXPECT_EQ(portions, 2);
+}
+
 TEST_F(RunnerTest, AControllerThatIsHeldBackWaitsAndBeginsNoWrite) {
   runner.set_blocked("scripted", true);
   once({write("first", "a"), write("second", "b")});

@@ -99,6 +99,13 @@ std::vector<const api::ResourceClaim*> StoreView::claims_reserved_for(std::strin
 std::vector<const api::ResourceClaim*> StoreView::claims_on_pool(std::string_view driver, std::string_view pool) const {
   return bare_list(stores_.claims->by_index("pool", reconcile::pool_key(driver, pool)));
 }
+std::vector<const api::ResourceClaim*> StoreView::claims_on_pool_after(std::string_view driver, std::string_view pool,
+                                                                       std::string_view key, size_t most) const {
+  return bare_list(stores_.claims->by_index("pool", reconcile::pool_key(driver, pool), most, key));
+}
+std::vector<const api::ResourceClaim*> StoreView::claims_after(std::string_view key, size_t most) const {
+  return bare_list(stores_.claims->list_after(key, most));
+}
 std::vector<const api::ResourceClaim*> StoreView::allocated_claims() const {
   std::vector<const api::ResourceClaim*> found;
   for (const auto& claim : stores_.claims->list())

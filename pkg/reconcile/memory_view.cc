@@ -133,6 +133,22 @@ std::vector<const api::ResourceClaim*> MemoryView::claims_on_pool(std::string_vi
   return found;
 }
 
+std::vector<const api::ResourceClaim*> MemoryView::claims_on_pool_after(std::string_view driver, std::string_view pool,
+                                                                        std::string_view key, size_t most) const {
+  const std::string wanted = pool_key(driver, pool);
+  std::vector<const api::ResourceClaim*> found;
+  for (auto at = claims.upper_bound(key); at != claims.end() && found.size() < most; ++at) {
+    const std::vector<std::string> pools = pools_of(at->second);
+    if (std::find(pools.begin(), pools.end(), wanted) != pools.end()) found.push_back(&at->second);
+  }
+  return found;
+}
+std::vector<const api::ResourceClaim*> MemoryView::claims_after(std::string_view key, size_t most) const {
+  std::vector<const api::ResourceClaim*> found;
+  for (auto at = claims.upper_bound(key); at != claims.end() && found.size() < most; ++at) found.push_back(&at->second);
+  return found;
+}
+
 std::vector<const api::Pod*> MemoryView::pods_of_claim(std::string_view key) const {
   std::vector<const api::Pod*> found;
   for (const auto& [pod_key, pod] : pods)

@@ -59,6 +59,9 @@ class MemoryView : public View {
   std::vector<const api::ResourceClaim*> claims_controlled_by(std::string_view uid) const override;
   std::vector<const api::ResourceClaim*> claims_reserved_for(std::string_view pod_uid) const override;
   std::vector<const api::ResourceClaim*> claims_on_pool(std::string_view driver, std::string_view pool) const override;
+  std::vector<const api::ResourceClaim*> claims_on_pool_after(std::string_view driver, std::string_view pool,
+                                                              std::string_view key, size_t most) const override;
+  std::vector<const api::ResourceClaim*> claims_after(std::string_view key, size_t most) const override;
   std::vector<const api::ResourceClaim*> allocated_claims() const override;
   std::vector<const api::Pod*> pods_of_claim(std::string_view key) const override;
   std::vector<const api::Pod*> pods_of_template(std::string_view key) const override;

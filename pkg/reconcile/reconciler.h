@@ -5,6 +5,7 @@
 // deleted one. An object that was replaced under the same name comes as a deletion and an addition.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -15,11 +16,20 @@
 
 namespace dra::reconcile {
 
+struct EnqueueRequests;
+
+// Looks at the next portion of a list that may be long, and adds its keys; false when nothing is left. Every portion is
+// a task of its own, so objects change between them: an object that changes is reported by itself, and one that is
+// added behind the walk too.
+using Walk = std::function<bool(const View& view, EnqueueRequests& out)>;
+
 struct EnqueueRequests {
   std::vector<Key> keys;
   std::vector<std::pair<Key, Duration>> delayed;  // keys to reconcile after a while
   // Keys parked under these causes are unparked, some at a time (parking.h).
   std::vector<Cause> causes;
+  // What is left to look at. Dropped when reconciles stop: then everything is looked at anew.
+  std::vector<Walk> walks;
   void add(Key key) { keys.push_back(std::move(key)); }
   void add_after(Key key, Duration delay) {
     if (delay > Duration::zero())

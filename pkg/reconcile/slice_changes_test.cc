@@ -19,7 +19,19 @@ struct Pool {
   MemoryView view;
   SliceChanges changes;
   std::vector<api::ResourceSlice> slices;
+  std::vector<Walk> walks;
+  bool held = false;  // walks stay where they are
+  std::set<std::string> visited;
 
+  // The first device is shared by more claims.
+  Pool(int count, size_t more) : Pool(count) {
+    for (size_t i = 0; i < more; ++i) {
+      auto claim = view.claims.at("default/claim-0-0");
+      claim.metadata.name = "shared-" + std::to_string(i);
+      view.put(claim);
+    }
+    held = true;
+  }
   explicit Pool(int count) {
     for (int i = 0; i < count; ++i) {
       const std::string n = std::to_string(i);
@@ -47,10 +59,26 @@ struct Pool {
       for (const api::DeviceTaint& taint : device.taints) text += taint.key + ' ';
       return text;
     };
-    std::set<std::string> names;
-    for (const api::ResourceClaim* claim : changes.concerned(view, inventory, before, after, taints))
-      EXPECT_TRUE(names.insert(claim->metadata.name).second) << "twice: " << claim->metadata.name;
-    return names;
+    EnqueueRequests out;
+    visited.clear();
+    changes.visit(view, inventory, before, after, taints, collect(), out);
+    for (Walk& walk : out.walks) walks.push_back(std::move(walk));
+    while (!held && go_on()) {
+    }
+    return visited;
+  }
+  SliceChanges::Visit collect() {
+    return [this](const View&, const api::ResourceClaim& claim, EnqueueRequests&) {
+      EXPECT_TRUE(visited.insert(claim.metadata.name).second) << "twice: " << claim.metadata.name;
+    };
+  }
+  // One portion of the oldest walk; false if there is none.
+  bool go_on() {
+    if (walks.empty()) return false;
+    EnqueueRequests out;
+    if (!walks.front()(view, out)) walks.erase(walks.begin());
+    EXPECT_TRUE(out.walks.empty());
+    return true;
   }
   std::set<std::string> change(const api::ResourceSlice& to, size_t index) {
     const api::ResourceSlice before = std::exchange(slices[index], to);
@@ -123,6 +151,52 @@ TEST(SliceChanges, ANewInstanceTakesEveryPoolForChanged) {
   api::ResourceSlice slice = pool.slices[0];
   taint(slice.devices[0], "broken");
   EXPECT_EQ(pool.change(slice, 0), pool.all());
+}
+
+api::ResourceSlice with_taint(const api::ResourceSlice& slice, size_t device, const std::string& key) {
+  api::ResourceSlice made = slice;
+  taint(made.devices[device], key);
+  return made;
+}
+
+TEST(SliceChanges, ManyClaimsAreVisitedInPortions) {
+  constexpr size_t kMany = 3 * SliceChanges::kClaimsAtOnce;
+  Pool pool(2, kMany);
+  pool.change(with_taint(pool.slices[0], 0, "broken"), 0);
+  EXPECT_LE(pool.visited.size(), SliceChanges::kClaimsAtOnce);
+  // A claim that goes, and one that comes before the place of the walk: its own event reports it.
+  pool.view.claims.erase("default/shared-700");
+  size_t portions = 0;
+  while (pool.go_on()) {
+    ++portions;
+    EXPECT_LE(pool.visited.size(), (portions + 1) * SliceChanges::kClaimsAtOnce);
+  }
+  EXPECT_EQ(portions, 3u);
+  EXPECT_EQ(pool.visited.size(), kMany) << "all of them, and claim-0-0";
+}
+
+TEST(SliceChanges, WhatChangesDuringAWalkIsVisitedAfterIt) {
+  Pool pool(2, 2 * SliceChanges::kClaimsAtOnce);
+  pool.change(with_taint(pool.slices[0], 0, "broken"), 0);
+  ASSERT_EQ(pool.walks.size(), 1u);
+  EXPECT_TRUE(pool.change(with_taint(pool.slices[1], 1, "hot"), 1).empty());
+  EXPECT_EQ(pool.walks.size(), 1u) << "one walk per pool";
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(pool.go_on());
+  EXPECT_FALSE(pool.visited.contains("claim-1-1"));
+  while (pool.go_on()) {
+  }
+  EXPECT_TRUE(pool.visited.contains("claim-1-1"));
+  // The walk is over: the next change begins another.
+  EXPECT_FALSE(pool.change(with_taint(pool.slices[0], 0, "again"), 0).empty());
+  EXPECT_EQ(pool.walks.size(), 1u);
+}
+
+TEST(SliceChanges, AWalkOfAnEarlierTermTakesNothingOver) {
+  Pool pool(2, 2 * SliceChanges::kClaimsAtOnce);
+  pool.change(with_taint(pool.slices[0], 0, "broken"), 0);
+  pool.changes.events_end();
+  pool.change(with_taint(pool.slices[1], 1, "hot"), 1);
+  EXPECT_EQ(pool.walks.size(), 2u);
 }
 
 }  // namespace

@@ -71,6 +71,11 @@ class View {
   // Claims whose allocation names a device of the pool, with administrative access or without, by name.
   virtual std::vector<const api::ResourceClaim*> claims_on_pool(std::string_view driver,
                                                                 std::string_view pool) const = 0;
+  // A portion of these: at most `most`, with keys after `key`.
+  virtual std::vector<const api::ResourceClaim*> claims_on_pool_after(std::string_view driver, std::string_view pool,
+                                                                      std::string_view key, size_t most) const = 0;
+  // A portion of all claims, by name: at most `most`, with keys after `key`.
+  virtual std::vector<const api::ResourceClaim*> claims_after(std::string_view key, size_t most) const = 0;
   // Claims that are allocated, by name. Visits every claim.
   virtual std::vector<const api::ResourceClaim*> allocated_claims() const = 0;
   // Pods one of whose entries resolves to the claim (or whose extended resource claim it is), by name.
