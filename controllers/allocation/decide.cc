@@ -142,12 +142,13 @@ void PodReconcile::write_decision(const allocator::Request& request, const alloc
     // A pod bound by others is reserved after the proof (P7).
     std::vector<api::ResourceClaimConsumerReference> consumers;
     if (role_ != Role::kBoundBare) consumers.push_back(pod_reference(pod_));
-    outcome_.add(allocation_write(*request.claims[i], decision.results.at(i), consumers, node));
+    outcome_.add(allocation_write(request.claims[i], decision.results.at(i), std::move(consumers), node));
   }
 }
 
-Write PodReconcile::allocation_write(const api::ResourceClaim& claim, api::AllocationResult allocation,
-                                     const std::vector<api::ResourceClaimConsumerReference>& consumers,
+Write PodReconcile::allocation_write(const std::shared_ptr<const api::ResourceClaim>& claim,
+                                     api::AllocationResult allocation,
+                                     std::vector<api::ResourceClaimConsumerReference> consumers,
                                      const std::string& node) const {
   // A mark of an earlier allocation of the claim may be left. It must not prove the new one, which may have the same
   // devices within the same second. The precondition on the version makes sure that there is no other mark.
@@ -155,11 +156,11 @@ Write PodReconcile::allocation_write(const api::ResourceClaim& claim, api::Alloc
   do {
     allocation.allocation_timestamp = format_rfc3339(now);
     now += std::chrono::seconds(1);
-  } while (bears_mark_of(claim, allocation));
-  Write write = write_allocation(claim, allocation, consumers, "allocate");
+  } while (bears_mark_of(*claim, allocation));
+  Write write = write_allocation_later(claim, allocation, std::move(consumers), "allocate");
   write.assume_pod = AssumedPod{ref_of(pod_), node};
   WallTime created;
-  if (parse_rfc3339(claim.metadata.creation_timestamp, created)) {
+  if (parse_rfc3339(claim->metadata.creation_timestamp, created)) {
     const double seconds = std::chrono::duration<double>(view_.now() - created).count();
     write.on_success.push_back(
         {Metric::Type::kHistogram, "dra_claim_allocation_duration_seconds", {}, std::max(0.0, seconds)});

@@ -1,11 +1,14 @@
 #include <nlohmann/json.hpp>
 
 #include "controllers/allocation/allocation_fixture.h"
+#include "pkg/reconcile/writes.h"
 
 namespace dra::allocation {
 
 nlohmann::json AllocationTest::body(size_t i) const {
-  return nlohmann::json::parse(write(i).body);
+  reconcile::Write built = write(i);
+  reconcile::build_body(built);
+  return nlohmann::json::parse(built.body);
 }
 
 }  // namespace dra::allocation

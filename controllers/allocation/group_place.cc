@@ -88,7 +88,7 @@ void GroupReconcile::write_decision(const std::vector<Member*>& asked, const gan
     for (const gang::Placed* placed : found->second)
       if (consumers.size() < api::kMaxReservedFor)
         consumers.push_back(pod_reference(asked[placed->member]->steps->pod_));
-    writer->outcome_.add(writer->allocation_write(claim, decided.result, consumers, node));
+    writer->outcome_.add(writer->allocation_write(decided.claim, decided.result, std::move(consumers), node));
     const std::string why = decision.domain.empty() ? "" : "is with its group in " + decision.domain;
     writer->outcome_.decided = Decided{true, node, devices_of({decided.result}), why};
     tools_.why_here.note(writer->pod_.metadata.uid, why);

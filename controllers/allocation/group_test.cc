@@ -1,4 +1,6 @@
 // Pods of groups: decided together, marked together, ungated together.
+#include <nlohmann/json.hpp>
+
 #include "controllers/allocation/allocation_fixture.h"
 #include "pkg/reconcile/groups.h"
 
@@ -239,8 +241,8 @@ TEST_F(GroupTest, ASharedClaimIsAllocatedAndMarkedOnce) {
   }
   put(make_claim("shared"));
   EXPECT_EQ(pass("a"), "allocate shared");
-  EXPECT_NE(write().body.find("a-uid"), std::string::npos);
-  EXPECT_NE(write().body.find("b-uid"), std::string::npos);
+  EXPECT_NE(body().dump().find("a-uid"), std::string::npos);
+  EXPECT_NE(body().dump().find("b-uid"), std::string::npos);
   allocated("shared", "n1", "gpu-0", true, {"a", "b"});
   EXPECT_EQ(pass("a"), "prove shared");
 }

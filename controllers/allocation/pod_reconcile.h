@@ -68,8 +68,9 @@ class PodReconcile {
   void warn_of_strategy(const std::string& device_class);
   void write_decision(const allocator::Request& request, const allocator::Decision& decision);
   // P1 for one claim, on behalf of this pod.
-  reconcile::Write allocation_write(const api::ResourceClaim& claim, api::AllocationResult allocation,
-                                    const std::vector<api::ResourceClaimConsumerReference>& consumers,
+  reconcile::Write allocation_write(const std::shared_ptr<const api::ResourceClaim>& claim,
+                                    api::AllocationResult allocation,
+                                    std::vector<api::ResourceClaimConsumerReference> consumers,
                                     const std::string& node) const;
 
   // ---- topology.cc

@@ -219,7 +219,7 @@ void Runner::step(uint64_t id) {
 void Runner::send(uint64_t id) {
   Run* run = find(id);
   if (!run) return;
-  const Write& write = std::get<Write>(run->outcome.effects[run->at]);
+  Write& write = std::get<Write>(run->outcome.effects[run->at]);
   if (write.for_people && refused_lately(write)) {
     run->left_out = true;
     ++run->at;
@@ -240,6 +240,7 @@ void Runner::send(uint64_t id) {
   locked_.try_emplace(lock);
   run->lock = lock;
   sinks_.assumptions.assume(write);  // again: another write of the object may have been first
+  reconcile::build_body(write);
   if (write_observer_) write_observer_(run->controller->reconciler->name(), write);
   sinks_.api.perform(write, [this, alive = alive_, id](Result<uint64_t> answer) {
     if (!*alive) return;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -55,6 +56,12 @@ struct AssumedPod {
   std::string node;
 };
 
+// What the body of an allocation is built from, with Write::assume.
+struct UnbuiltAllocation {
+  std::shared_ptr<const api::ResourceClaim> claim;
+  std::vector<api::ResourceClaimConsumerReference> consumers;
+};
+
 // A write of one object. The preconditions are the object's uid and `resource_version`; for patches they are also in
 // the body, where the API server checks them.
 struct Write {
@@ -62,12 +69,15 @@ struct Write {
   Ref object;
   std::string subresource;       // "", "status" or "binding"
   std::string resource_version;  // empty: the write is not bound to a version
-  std::string body;              // JSON
+  std::string body;              // JSON, once build_body() was called
   std::string field_manager;     // empty: the manager's usual one (pod_claims.h)
   std::string purpose;           // one of a closed set: in logs and as a metric's label
   // The object's claim (by object.uid) holds these devices from now on. Ends when the watch delivers the claim at or
   // after the write, or when the write certainly failed.
   std::optional<api::AllocationResult> assume;
+  // The body is built when the write is sent (build_body() of writes.h): a reconcile that returns 1,000 of them would
+  // otherwise build all their bodies at once.
+  std::optional<UnbuiltAllocation> unbuilt;
   // A pod that counts as running on a node from now on, until the watch shows it bound, finished or deleted.
   std::optional<AssumedPod> assume_pod;
   // Once the write is answered, the pod of this uid no longer counts on any node, unless it is bound.

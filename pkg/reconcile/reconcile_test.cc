@@ -221,6 +221,30 @@ TEST(Writes, ParametersGoIntoAnAllocationByteForByte) {
   EXPECT_NE(body.find(R"("parameters":null)"), std::string::npos);
 }
 
+TEST(Writes, ABodyThatIsBuiltLaterIsTheSame) {
+  api::ResourceClaim claim;
+  claim.metadata = {.name = "c", .uid = "u", .resource_version = "7"};
+  for (const bool copied : {false, true}) {
+    api::AllocationResult allocation;
+    allocation.results.push_back({"r", "d", "p", "x"});
+    allocation.config = {{"FromClaim", {"r"}, api::OpaqueConfig{"d", copied ? "" : R"({"n":1.50})", copied ? 3 : -1}}};
+    const std::vector<api::ResourceClaimConsumerReference> consumers{{"", "pods", "p", "pod-uid"}};
+    const Write at_once = write_allocation(claim, allocation, consumers, "x");
+    Write later = write_allocation_later(std::make_shared<const api::ResourceClaim>(claim), allocation, consumers, "x");
+    EXPECT_EQ(later.body, "");
+    build_body(later);
+    EXPECT_EQ(later.body, at_once.body);
+    EXPECT_EQ(later.verb, at_once.verb);
+    EXPECT_EQ(later.object, at_once.object);
+    EXPECT_EQ(later.subresource, at_once.subresource);
+    EXPECT_EQ(later.resource_version, at_once.resource_version);
+    EXPECT_EQ(later.field_manager, at_once.field_manager);
+    EXPECT_EQ(later.assume, at_once.assume);
+    build_body(later);
+    EXPECT_EQ(later.body, at_once.body) << "built once";
+  }
+}
+
 // A server copies what was too large to keep; the preconditions are the same as those of a merge patch.
 TEST(Writes, ParametersThatAreNotKeptAreCopiedByTheServer) {
   api::ResourceClaim claim;

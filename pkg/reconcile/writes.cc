@@ -213,6 +213,26 @@ Write write_allocation(const api::ResourceClaim& claim, const api::AllocationRes
   return write;
 }
 
+Write write_allocation_later(std::shared_ptr<const api::ResourceClaim> claim, const api::AllocationResult& allocation,
+                             std::vector<api::ResourceClaimConsumerReference> consumers, std::string purpose) {
+  Write write;
+  write.verb = has_copies(allocation) ? Verb::kJsonPatch : Verb::kMergePatch;
+  write.object = ref_of(*claim);
+  write.subresource = "status";
+  write.resource_version = claim->metadata.resource_version;
+  write.purpose = std::move(purpose);
+  write.field_manager = kAllocationManager;
+  write.assume = allocation;
+  write.unbuilt = UnbuiltAllocation{std::move(claim), std::move(consumers)};
+  return write;
+}
+
+void build_body(Write& write) {
+  if (!write.unbuilt) return;
+  write.body = write_allocation(*write.unbuilt->claim, *write.assume, write.unbuilt->consumers, "").body;
+  write.unbuilt.reset();
+}
+
 namespace {
 
 // Only our own finalizer is decoded. A JSON patch removes it by its index or appends it; the precondition on the

@@ -31,6 +31,11 @@ Write write_deallocation(const api::ResourceClaim& claim, std::string purpose);
 // are not kept (api/claim_bounds.h).
 Write write_allocation(const api::ResourceClaim& claim, const api::AllocationResult& allocation,
                        const std::vector<api::ResourceClaimConsumerReference>& consumers, std::string purpose);
+// The same, but its body is built by build_body().
+Write write_allocation_later(std::shared_ptr<const api::ResourceClaim> claim, const api::AllocationResult& allocation,
+                             std::vector<api::ResourceClaimConsumerReference> consumers, std::string purpose);
+// Of any write, before it is sent.
+void build_body(Write& write);
 // Replaces metadata.finalizers and sets (or, without a value, removes) annotations.
 Write write_metadata(const api::ResourceClaim& claim, const std::vector<std::string>& finalizers,
                      const std::map<std::string, std::optional<std::string>>& annotations, std::string purpose);

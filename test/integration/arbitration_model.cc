@@ -6,6 +6,7 @@
 #include "pkg/reconcile/groups.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
+#include "pkg/reconcile/writes.h"
 #include "test/integration/arbitration_writer.h"
 #include "test/support/objects.h"
 
@@ -105,7 +106,9 @@ ArbitrationModel::Applied ArbitrationModel::apply_to_claim(const reconcile::Writ
   if (!write.resource_version.empty() && found->second->metadata.resource_version != write.resource_version)
     return {fail(conflict()), nullptr, nullptr};
   auto claim = std::make_shared<api::ResourceClaim>(*found->second);
-  const Json body = Json::parse(write.body);
+  reconcile::Write built = write;
+  reconcile::build_body(built);
+  const Json body = Json::parse(built.body);
   const Json status = body.value("status", Json::object());
   if (status.contains("allocation")) {
     auto& managed = claim->metadata.managed_fields;
