@@ -28,6 +28,9 @@ std::set<std::string> documented_points() {
   return points;
 }
 
+// Runs in which a write must occur once.
+constexpr uint64_t kTries = 4;
+
 bool short_run() {
   return std::getenv("DRA_CRASH_SEEDS") == nullptr;
 }
@@ -85,8 +88,9 @@ TEST_P(EveryScenario, EndsWell) {
 TEST(WritePoints, TheDocumentListsEveryWriteThatIsSeenAndNoOther) {
   const std::set<std::string> documented = documented_points();
   std::set<std::string> seen;
-  // The writes of a run depend on the order of events; a second seed helps find rare ones.
-  for (uint64_t seed = 1; seed <= 2 && seen != documented; ++seed)
+  // The writes of a run depend on the order of events, on a loaded machine with real servers in particular; more seeds
+  // help find rare ones. That a write is rare says nothing about its effect: EndsWell looks at that.
+  for (uint64_t seed = 1; seed <= kTries && seen != documented; ++seed)
     for (const Scenario& scenario : scenarios())
       for (const auto& [point, count] : calm_run(scenario, seed).seen) seen.insert(point);
   EXPECT_EQ(seen, documented);
@@ -108,9 +112,10 @@ TEST_P(EveryScenario, SurvivesACrashAtEveryWrite) {
         SeededRandom random(seed * 2 + (after ? 1 : 0));
         options.crash = CrashPoint{point, 1 + random.below(count), after};
         RunReport report = run(GetParam(), options);
-        if (!report.crashed && report.findings.empty()) {
-          // With this seed the write is rarer than in the calm run.
+        // The write is rarer than in the calm run, or does not occur in the order that events had this time.
+        for (uint64_t more = 1; more < kTries && !report.crashed && report.findings.empty(); ++more) {
           options.crash->occurrence = 1;
+          options.seed = seed + (more - 1) * 1000;
           report = run(GetParam(), options);
         }
         ++runs_here;
