@@ -1,4 +1,5 @@
-// The total order of groups: of two groups that overlap, the one with the lower rank keeps its devices.
+// The total order of groups: of two groups that overlap, the one with the lower rank keeps its devices. Higher priority
+// first, then the older (creationTimestamp is in seconds), then the uid (docs/design/groups-commit.md).
 #pragma once
 
 #include <compare>

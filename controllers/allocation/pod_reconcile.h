@@ -1,7 +1,8 @@
 // PodReconcile: one reconcile of one pod by the allocation controller. It derives the pod's state (protocol.h) and
 // returns the next step; nothing is kept for the next reconcile.
 //
-// By file: decide.cc (P1), prove.cc (P2, P3, P5), release.cc (P4), report.cc (events, metrics, parking), condition.cc.
+// By file: decide.cc and topology.cc (P1), prove.cc (P2, P3, P5), release.cc (P4), leave.cc (P8), bind_extended.cc and
+// extended_use.cc (extended resources), report.cc (events, metrics, parking), condition.cc.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,12 @@
 // Session: one group's attempt, from its first slice to its answer: the domains in the order in which they are tried,
 // and the progress of the search.
+//
+//   Decision decision = session.go_on(request, nodes);   // again in the next slice while it is kUnfinished
+//
+// States, in this order: the claims decided first, the candidates of each kind, the counts (things), the domains of
+// each level, then the search in one domain after the other; every one of them may end a slice. An error of the request
+// or of the allocator ends the session with Outcome::kError. If inventory or nodes changed between two slices, it
+// begins again; spent steps stay spent. Gangs bounds the bytes() of all sessions. Not thread-safe.
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// Table: a checked GangRequest whose claims and kinds of members are numbered.
+// Table: a checked GangRequest whose claims and kinds of members are numbered. Plain data; compile() is pure. Numbers
+// are positions in the vectors, and members have their number in the request.
 #pragma once
 
 #include <cstdint>

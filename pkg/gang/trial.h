@@ -1,4 +1,5 @@
-// Trial: what a search has placed so far, in Nodes and in the inventory; undone step by step, and by the destructor.
+// Trial: what a search has placed so far, in Nodes and in the inventory; undone step by step, and by the destructor. A
+// push() checks nothing: the caller has found that the step fits. Not thread-safe.
 #pragma once
 
 #include <cstdint>
