@@ -26,6 +26,14 @@ TEST(Paths, AreWhereTheServerHasThem) {
   EXPECT_EQ(with_query("/x", {{"a", "1"}, {"b", ""}, {"c", "k in (v,w)"}}), "/x?a=1&c=k%20in%20%28v%2Cw%29");
 }
 
+TEST(Targets, HaveANamespaceOrNone) {
+  EXPECT_EQ(target_namespace("/api/v1/namespaces/ns/pods/p/status?x=/namespaces/other/"), "ns");
+  EXPECT_EQ(target_namespace("/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims"), "ns");
+  EXPECT_EQ(target_namespace("/api/v1/namespaces/ns"), "ns");
+  for (const char* target : {"/api/v1/pods", "/api/v1/namespaces", "/api/v1/nodes/n?a=/namespaces/x/", "/", ""})
+    EXPECT_EQ(target_namespace(target), "") << target;
+}
+
 // Tenants choose object names. DELETE of a pod called ".." would delete its namespace, and DELETE of a pod without a
 // name all pods there.
 TEST(Targets, NamesThatLeadElsewhereAreNeverSent) {

@@ -55,6 +55,7 @@ struct Transfer {
   bool tried_again = false;  // after a 401
   bool had_credential = false;
   bool counted = false;  // among the calls in flight, or the streams
+  std::string group;     // calls of one namespace share a turn; not for streams
   CURL* easy = nullptr;  // while the call is in flight
 
   // Collected by libcurl's callbacks.

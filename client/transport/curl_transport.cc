@@ -7,11 +7,13 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <string>
 #include <utility>
 
 #include "client/transport/curl_transfer.h"
 #include "client/transport/target.h"
 #include "pkg/base/check.h"
+#include "pkg/base/fair_line.h"
 #include "pkg/base/strings.h"
 #include "pkg/log/log.h"
 
@@ -42,6 +44,8 @@ class CurlTransport::Impl : public std::enable_shared_from_this<CurlTransport::I
 
   void start_expiry(const std::shared_ptr<Transfer>& transfer);
   void start_waiting();
+  void take_place(Transfer& transfer);
+  void leave_place(Transfer& transfer);
   void authorise(const std::shared_ptr<Transfer>& transfer);
   void put_on_wire(const std::shared_ptr<Transfer>& transfer);
   void take_off_wire(Transfer& transfer);
@@ -61,6 +65,8 @@ class CurlTransport::Impl : public std::enable_shared_from_this<CurlTransport::I
   void look_for_stalls();
   void nudge();
   size_t cap() const { return http1_ ? options_.max_in_flight_http1 : options_.max_in_flight; }
+  // At most a few places are kept free for calls of other namespaces.
+  size_t cap_of_group() const { return cap() - std::min<size_t>(cap() / 4, 4); }
 
   Reactor& reactor_;
   ServerConfig config_;
@@ -69,7 +75,8 @@ class CurlTransport::Impl : public std::enable_shared_from_this<CurlTransport::I
   uint64_t next_id_ = 0;
   std::map<uint64_t, std::shared_ptr<Transfer>> transfers_;
   std::map<uint64_t, std::shared_ptr<Transfer>> open_streams_;  // the streamed ones among transfers_
-  std::deque<uint64_t> waiting_;
+  FairLine waiting_;                                            // ids, by namespace
+  std::map<std::string, size_t> in_flight_of_;
   std::vector<CURL*> idle_;  // handles of finished requests
   std::map<curl_socket_t, Handle> watches_;
   Handle timer_;
@@ -189,7 +196,8 @@ uint64_t CurlTransport::Impl::add(std::shared_ptr<Transfer> transfer) {
       if (self && self->transfers_.count(transfer->id) > 0) self->authorise(transfer);
     });
   } else {
-    waiting_.push_back(id);
+    transfer->group = target_namespace(transfer->request.target);
+    waiting_.push(std::to_string(id), {.group = transfer->group});
     reactor_.post([weak] {
       if (auto self = weak.lock()) self->start_waiting();
     });
@@ -201,15 +209,31 @@ void CurlTransport::Impl::start_waiting() {
   // A call that fails at once frees a slot for the next: iterates instead of recursing.
   if (starting_) return;
   Flag starting(starting_);
-  while (!waiting_.empty() && in_flight_ < cap()) {
-    auto it = transfers_.find(waiting_.front());
-    waiting_.pop_front();
+  while (waiting_.ready() && in_flight_ < cap()) {
+    const auto it = transfers_.find(std::stoull(waiting_.pop()->key));
     if (it == transfers_.end()) continue;
-    ++in_flight_;
-    it->second->counted = true;
     auto transfer = it->second;
+    take_place(*transfer);
     authorise(transfer);
   }
+}
+
+void CurlTransport::Impl::take_place(Transfer& transfer) {
+  ++in_flight_;
+  transfer.counted = true;
+  if (++in_flight_of_[transfer.group] >= cap_of_group()) waiting_.block(transfer.group);
+}
+
+void CurlTransport::Impl::leave_place(Transfer& transfer) {
+  if (!transfer.counted) return;
+  if (transfer.streamed) {
+    --streams_;
+    return;
+  }
+  --in_flight_;
+  const auto of = in_flight_of_.find(transfer.group);
+  if (--of->second < cap_of_group()) waiting_.unblock(transfer.group);
+  if (of->second == 0) in_flight_of_.erase(of);
 }
 
 void CurlTransport::Impl::authorise(const std::shared_ptr<Transfer>& transfer) {
@@ -409,7 +433,7 @@ void CurlTransport::Impl::finish(const std::shared_ptr<Transfer>& transfer, Resu
   transfers_.erase(transfer->id);
   open_streams_.erase(transfer->id);
   transfer->timer.cancel();
-  if (transfer->counted) --(transfer->streamed ? streams_ : in_flight_);
+  leave_place(*transfer);
   for (const std::string& warning : transfer->response.warnings) {
     log::v(2, "Warning from the API server", {{"warning", warning}, {"target", transfer->request.target}});
   }
@@ -470,8 +494,8 @@ void CurlTransport::Impl::cancel(uint64_t id) {
   open_streams_.erase(id);
   transfer->timer.cancel();
   take_off_wire(*transfer);
-  if (transfer->counted) --(transfer->streamed ? streams_ : in_flight_);
-  if (waiting_.empty() || delivering_) return;
+  leave_place(*transfer);
+  if (!waiting_.ready() || delivering_) return;
   reactor_.post([weak = weak_from_this()] {
     if (auto self = weak.lock()) self->start_waiting();
   });

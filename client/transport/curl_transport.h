@@ -2,7 +2,8 @@
 // HTTP/1.1 otherwise; connections are reused.
 //
 // At most max_in_flight requests are in flight (fewer if the server speaks HTTP/1.1, where each needs a connection);
-// others wait in order. Streams do not count as requests in flight.
+// others wait, in order within a namespace; namespaces take turns, and none takes the last few places. Streams do not
+// count as requests in flight.
 //
 // Destroying the transport drops all its calls without callbacks; do not destroy it inside a callback.
 #pragma once

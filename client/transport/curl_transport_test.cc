@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <functional>
 #include <mutex>
 #include <set>
 
@@ -167,6 +168,31 @@ TEST(CurlTransport, TheQueueIsBounded) {
     }));
   }
   EXPECT_TRUE(net.reactor.run_until([&] { return exhausted == 3; }, 10s));
+}
+
+TEST(CurlTransport, OneNamespaceLeavesPlacesForOthers) {
+  TcpServer server([](const TcpRequest&, TcpConnection& c) { return c.answer(200, "{}"); });
+  CurlOptions options;
+  options.max_in_flight = options.max_in_flight_http1 = 8;
+  Net net(server.url(), options);
+  std::vector<Handle> handles;
+  size_t answered = 0, most_alone = 0, most_together = 0;  // in flight besides the answered call
+  std::function<void(const Result<Response>&)> on_answer;
+  const auto send = [&](const std::string& ns, int calls) {
+    for (int i = 0; i < calls; ++i)
+      handles.push_back(
+          net.transport->send(get("/api/v1/namespaces/" + ns + "/pods/p" + std::to_string(i)), on_answer));
+  };
+  on_answer = [&](const Result<Response>&) {
+    size_t& most = answered < 20 ? most_alone : most_together;
+    most = std::max(most, net.transport->in_flight());
+    if (++answered == 20) send("default", 3);
+  };
+  send("tenant", 100);
+  EXPECT_TRUE(net.reactor.run_until([&] { return answered == 103; }, 60s));
+  EXPECT_EQ(most_alone, 5u);
+  EXPECT_EQ(most_together, 7u);
+  EXPECT_EQ(net.transport->in_flight(), 0u);
 }
 
 TEST(CurlTransport, ADroppedHandleIsNeverCalledBack) {

@@ -60,4 +60,13 @@ std::string target_problem(std::string_view target) {
   }
 }
 
+std::string_view target_namespace(std::string_view target) {
+  constexpr std::string_view kNamespaces = "/namespaces/";
+  target = target.substr(0, target.find('?'));
+  const size_t at = target.find(kNamespaces);
+  if (at == std::string_view::npos) return "";
+  target.remove_prefix(at + kNamespaces.size());
+  return target.substr(0, target.find('/'));
+}
+
 }  // namespace dra::client

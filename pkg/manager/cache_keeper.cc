@@ -8,7 +8,7 @@
 namespace dra::manager {
 
 namespace {
-constexpr std::chrono::seconds kPause{2};
+constexpr std::chrono::milliseconds kPause{500};
 constexpr std::chrono::milliseconds kNextPiece{20};
 }  // namespace
 

@@ -23,7 +23,7 @@ std::string ParkingLot::shape_id(const std::string& key, const Park& park) {
 void ParkingLot::enter_lines(Shape& shape) {
   if (shape.members.empty()) return;
   for (const auto& [cause, members] : shape.causes) {
-    Line& line = by_cause_[cause][shape.ns];
+    Line& line = cause->second.lines[shape.ns];
     line.by_order.insert(&shape);
     line.by_trial.emplace(shape.tried_at, &shape);
   }
@@ -32,12 +32,11 @@ void ParkingLot::enter_lines(Shape& shape) {
 void ParkingLot::leave_lines(Shape& shape) {
   if (shape.members.empty()) return;
   for (const auto& [cause, members] : shape.causes) {
-    const auto lines = by_cause_.find(cause);
-    const auto line = lines->second.find(shape.ns);
+    Lines& lines = cause->second.lines;
+    const auto line = lines.find(shape.ns);
     line->second.by_order.erase(&shape);
     line->second.by_trial.erase(shape.tried_at);
-    if (line->second.by_order.empty()) lines->second.erase(line);
-    if (lines->second.empty()) by_cause_.erase(lines);
+    if (line->second.by_order.empty()) lines.erase(line);
   }
 }
 
@@ -62,13 +61,22 @@ std::vector<std::string> ParkingLot::park(const std::string& key, const Park& pa
     at->second.id = &at->first;
     at->second.ns = namespace_of(key);
   }
-  const auto parked = parked_.emplace(key, Entry{park.causes, park.priority, park.since, &at->second}).first;
-  std::vector<Cause>& causes = parked->second.causes;
-  std::sort(causes.begin(), causes.end());
+  std::vector<OfCause*> causes;
+  causes.reserve(park.causes.size());
+  for (const Cause& cause : park.causes) causes.push_back(&*by_cause_.try_emplace(cause).first);
+  std::sort(causes.begin(), causes.end(), std::less<>());
   causes.erase(std::unique(causes.begin(), causes.end()), causes.end());
+  const auto parked = parked_.emplace(key, Entry{std::move(causes), park.priority, park.since, &at->second}).first;
   update(at->second, [&](Shape& shape) {
     shape.members.insert(&*parked);
-    for (const Cause& cause : causes) ++shape.causes[cause];
+    for (OfCause* cause : parked->second.causes) {
+      ++cause->second.keys;
+      const auto place = place_of(shape, cause);
+      if (place != shape.causes.end() && place->first == cause)
+        ++place->second;
+      else
+        shape.causes.insert(place, {cause, 1});
+    }
     shape.tried_at = ++time_;
   });
   return instead;
@@ -79,9 +87,11 @@ void ParkingLot::begin(const std::string& key) {
   if (known == parked_.end()) return;
   update(*known->second.shape, [&](Shape& shape) {
     shape.members.erase(&*known);
-    for (const Cause& cause : known->second.causes)
-      if (const auto count = shape.causes.find(cause); --count->second == 0) shape.causes.erase(count);
+    for (const OfCause* cause : known->second.causes)
+      if (const auto place = place_of(shape, cause); --place->second == 0) shape.causes.erase(place);
   });
+  for (OfCause* cause : known->second.causes)
+    if (--cause->second.keys == 0) by_cause_.erase(by_cause_.find(cause->first));
   parked_.erase(known);
 }
 
@@ -169,10 +179,10 @@ std::vector<ParkingLot::Shape*> ParkingLot::candidates(const Line& line, Sweep s
 // `more`: a limit kept some shapes from being taken.
 std::vector<std::string> ParkingLot::take(const Cause& cause, Sweep sweep, bool by_order, size_t limit, bool& more) {
   more = false;
-  const auto lines = by_cause_.find(cause);
-  if (lines == by_cause_.end()) return {};
+  const auto waiting = by_cause_.find(cause);
+  if (waiting == by_cause_.end()) return {};
   std::vector<std::vector<Shape*>> found;
-  for (const auto& [ns, line] : lines->second) {
+  for (const auto& [ns, line] : waiting->second.lines) {
     // One more than may be taken, to detect whether there are more.
     found.push_back(candidates(line, sweep, by_order, kBatchOfNamespace + 1));
     if (found.back().size() > kBatchOfNamespace) {
@@ -225,10 +235,10 @@ std::vector<std::string> ParkingLot::next_batch() {
 
 size_t ParkingLot::waiting_for(const Cause& cause) const {
   size_t count = 0;
-  const auto lines = by_cause_.find(cause);
-  if (lines == by_cause_.end()) return 0;
-  for (const auto& [ns, line] : lines->second)
-    for (const Shape* shape : line.by_order) count += shape->causes.at(cause);
+  const auto waiting = by_cause_.find(cause);
+  if (waiting == by_cause_.end()) return 0;
+  for (const auto& [ns, line] : waiting->second.lines)
+    for (Shape* shape : line.by_order) count += place_of(*shape, &*waiting)->second;
   return count;
 }
 

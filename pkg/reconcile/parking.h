@@ -15,6 +15,7 @@
 // Not thread-safe: one thread owns it. Bounded by the keys parked in it, times the causes each has.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -68,10 +69,12 @@ class ParkingLot {
 
  private:
   // Thousands of keys and shapes may be parked, so each text is kept once, in the map that owns it: the nodes of
-  // parked_ and shapes_ do not move.
+  // parked_, shapes_ and by_cause_ do not move.
   struct Shape;
+  struct Waiting;
+  using OfCause = std::pair<const Cause, Waiting>;
   struct Entry {
-    std::vector<Cause> causes;
+    std::vector<OfCause*> causes;
     int32_t priority = 0;
     std::string since;
     Shape* shape = nullptr;
@@ -90,9 +93,9 @@ class ParkingLot {
     const std::string* id = nullptr;
     std::string ns;
     std::set<Member, GoesFirst> members;
-    std::map<Cause, size_t> causes;  // -> how many members wait for it
-    uint64_t tried_at = 0;           // the last time that one of them did not fit
-    std::string on_trial;            // handed out and not ended yet
+    std::vector<std::pair<OfCause*, size_t>> causes;  // sorted; how many members wait for each
+    uint64_t tried_at = 0;                            // the last time that one of them did not fit
+    std::string on_trial;                             // handed out and not ended yet
   };
   // One namespace's shapes that wait for one cause. While a shape is in lines, its first member must not change.
   struct Line {
@@ -100,6 +103,10 @@ class ParkingLot {
     std::map<uint64_t, Shape*> by_trial;  // keyed by tried_at, which no two shapes share
   };
   using Lines = std::map<std::string, Line>;  // by namespace
+  struct Waiting {
+    Lines lines;
+    size_t keys = 0;  // parked with this cause
+  };
 
   // Shapes that were tried after `since` and before `until` are to be tried once more.
   struct Sweep {
@@ -108,6 +115,11 @@ class ParkingLot {
   };
 
   static std::string shape_id(const std::string& key, const Park& park);
+  // The place in the shape's causes where this one is or belongs.
+  static auto place_of(Shape& shape, const OfCause* cause) {
+    return std::lower_bound(shape.causes.begin(), shape.causes.end(), cause,
+                            [](const auto& one, const OfCause* other) { return std::less<>()(one.first, other); });
+  }
   // Takes the shape out of every line, applies `change` to it, and puts it back.
   void update(Shape& shape, const std::function<void(Shape&)>& change);
   void enter_lines(Shape& shape);
@@ -131,10 +143,10 @@ class ParkingLot {
   // ends, the next one of its shape follows.
   std::unordered_map<std::string, Trial> trials_;
   uint64_t round_ = 0;
-  size_t begun_in_round_ = 0;  // first keys handed out
-  std::map<Cause, Lines> by_cause_;
-  std::map<Cause, Sweep> sweeps_;  // what is still to be tried
-  Cause last_swept_;               // the cause whose turn it was last
+  size_t begun_in_round_ = 0;          // first keys handed out
+  std::map<Cause, Waiting> by_cause_;  // causes of parked keys
+  std::map<Cause, Sweep> sweeps_;      // what is still to be tried
+  Cause last_swept_;                   // the cause whose turn it was last
 };
 
 }  // namespace dra::reconcile
