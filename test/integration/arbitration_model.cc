@@ -264,6 +264,7 @@ void ArbitrationModel::forge() {
   const std::string mark(reconcile::kProofAnnotation), users(reconcile::kProvenForAnnotation);
   uint64_t what = options_.forger == Forger::kUsers ? 0 : 1 + random_.below(6);
   if (options_.forger == Forger::kMarks && proven && what <= 2) what = 3;  // a valid mark is left alone
+  if (options_.forger == Forger::kTakesMarks && proven) what = 2;          // here it is taken as soon as it is seen
   switch (what) {
     case 0:
       annotations[users] = "nobody/nobody-uid";
