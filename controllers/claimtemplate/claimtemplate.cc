@@ -34,6 +34,12 @@ bool is_gated(const api::Pod& pod, const Options& options) {
          pod.scheduling_gates.front() == options.held_by_gate;
 }
 
+// Until the pod is bound; then the kubelet writes its status.
+bool is_bound_by_us(const api::Pod& pod, const Options& options) {
+  const auto& names = options.scheduler_names;
+  return pod.node_name.empty() && std::find(names.begin(), names.end(), pod.scheduler_name) != names.end();
+}
+
 // This controller wrote the node in status.nominatedNodeName.
 bool nominated_by_us(const api::Pod& pod) {
   const std::vector<api::ManagedFieldsEntry>& managers = pod.metadata.managed_fields;
@@ -250,7 +256,8 @@ class Pass {
     if (!news) return;
     if (may_wait()) return void(outcome_.requeue_in(options_.patience - unallocated_for_));
     const std::string purpose = "publish-claim-names";
-    if (!gated_ && !ours) return void(outcome_.add(write_claim_statuses(pod_, set, purpose)));
+    if (!gated_ && !ours && !is_bound_by_us(pod_, options_))
+      return void(outcome_.add(write_claim_statuses(pod_, set, purpose)));
     const bool renominate = pod_.nominated_node_name != node && (ours || !node.empty());
     outcome_.add(write_claim_statuses_and_node(pod_, set, renominate ? std::optional<std::string>(node) : std::nullopt,
                                                purpose));

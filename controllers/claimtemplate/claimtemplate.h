@@ -11,6 +11,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "pkg/reconcile/reconciler.h"
 
@@ -21,6 +22,8 @@ struct Options {
   std::string held_by_gate;
   // How long to wait for a gated pod's claims to be allocated before publishing the claim names without a node.
   Duration patience = std::chrono::seconds(5);
+  // Pods that this manager binds: no other scheduler has a reason to write their status.
+  std::vector<std::string> scheduler_names;
 };
 
 class ClaimTemplateReconciler : public reconcile::Reconciler {

@@ -21,6 +21,8 @@ std::unique_ptr<reconcile::Reconciler> make(const Settings& settings, const reco
   const bool allocates = std::find(chosen.begin(), chosen.end(), "allocation") != chosen.end();
   if (allocates && settings.scheduling != Scheduling::kObserve && !settings.release_gates)
     options.held_by_gate = kAllocationGate;
+  if (allocates && settings.scheduling == Scheduling::kBind && !settings.release_gates)
+    options.scheduler_names = settings.scheduler_names;
   return std::make_unique<ClaimTemplateReconciler>(options);
 }
 

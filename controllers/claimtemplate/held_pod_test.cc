@@ -45,9 +45,10 @@ class HeldPod : public ClaimTemplate {
     }
     return "nothing";
   }
-  // Our gate is its only one, or we nominated its node.
+  // Our gate is its only one, or we nominated its node, or we will bind it.
   bool is_ours() const {
-    return pod.scheduling_gates == std::vector<std::string>{"our-gate"} || !pod.metadata.managed_fields.empty();
+    return (binds && pod.scheduler_name == "ours" && pod.node_name.empty()) ||
+           pod.scheduling_gates == std::vector<std::string>{"our-gate"} || !pod.metadata.managed_fields.empty();
   }
   void publish_names() { pod.resource_claim_statuses = {{"gpu", generated("gpu")}}; }
   void nominate(const std::string& node) {
@@ -57,7 +58,23 @@ class HeldPod : public ClaimTemplate {
 
   api::Pod pod = make_pod("p", {"gpu"});
   Outcome last;
+  bool binds = false;
 };
+
+TEST_F(HeldPod, APodThatWeBindGetsItsNamesByAPatchOfItsVersion) {
+  Options options;
+  options.scheduler_names = {"ours", "also-ours"};
+  reconciler = ClaimTemplateReconciler(options);
+  binds = true;
+  pod.scheduling_gates.clear();
+  put_claim("gpu", "");
+  for (const char* scheduler : {"ours", "default-scheduler"})
+    for (const char* node : {"", "n1"}) {
+      pod.scheduler_name = scheduler;
+      pod.node_name = node;
+      EXPECT_EQ(pass_publishes(), "names@") << scheduler << " " << node;
+    }
+}
 
 TEST_F(HeldPod, GetsItsNamesWithTheNodeOfItsAllocation) {
   EXPECT_EQ(pass_publishes(), "nothing");

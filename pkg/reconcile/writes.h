@@ -45,7 +45,7 @@ Write write_delete(Kind kind, const api::ObjectMeta& metadata, std::string purpo
 // write the status at the same time.
 Write write_claim_statuses(const api::Pod& pod, const std::vector<api::PodResourceClaimStatus>& statuses,
                            std::string purpose);
-// The same for a gated pod, whose status nobody else has a reason to write: a merge patch of this
+// The same for a pod whose status nobody else has a reason to write (gated, or bound by us): a merge patch of this
 // version of the pod, which costs the server less (docs/decisions/which-write.md). `nominate` is
 // status.nominatedNodeName: empty removes it, nullopt leaves it as it is.
 Write write_claim_statuses_and_node(const api::Pod& pod, const std::vector<api::PodResourceClaimStatus>& statuses,
