@@ -2,15 +2,16 @@
 """Pods with claim templates on a real control plane, from the first creation to the last binding: the stock pair (kube-scheduler and the
 claim controller of kube-controller-manager), then this project's manager with the same kube-scheduler (gate) and without one (bind).
 
-Usage: real_cluster_bench.py FOLDER_OF_PROGRAMS [--assets FOLDER] [--pods N] [--nodes N] [--devices N] [--contenders stock,gate,bind] [--json]
+Usage: real_cluster_bench.py FOLDER_OF_PROGRAMS [--assets FOLDER] [--pods N] [--nodes N] [--devices N] [--contenders stock,gate,bind] [--rate PODS_A_SECOND] [--json]
 The folder of etcd, kube-apiserver, kube-scheduler and kube-controller-manager is --assets or $KUBEBUILDER_ASSETS.
 Prints pods/s, CPU seconds of every program, peak memory of the contenders, and the requests per pod as the API server counts them
-("POST pods" are the benchmark's own). Fails if a pod is not bound, if a claim does not have exactly one device, or if two claims hold the same device.
+("POST pods" are the benchmark's own). With --rate pods are created at that rate, and the seconds from a pod's creation to its binding are printed too. Fails if a pod is not bound, if a claim does not have exactly one device, or if two claims hold the same device.
 """
 import argparse
 import json
 import os
 import re
+import threading
 import time
 
 import real_cluster
@@ -77,20 +78,40 @@ def per_pod(before, after, pods):
 
 
 def wait_until_bound(plane, pods, seconds):
-    """Watches cheaply for the server: one event for each pod, when it is bound."""
+    """When each pod was seen bound, by name. Watches cheaply for the server: one event for each pod, when it is bound."""
     end = time.monotonic() + seconds
-    bound = set()
+    bound = {}
     while time.monotonic() < end:
         try:
             for line in plane.api.watch(BOUND, 60, METADATA):  # a server under load ends watches
-                bound.update(NAME.findall(line))
+                for name in NAME.findall(line):
+                    bound.setdefault(name.decode(), time.monotonic())
                 if len(bound) == pods:
-                    return
+                    return bound
                 if time.monotonic() > end:
                     break
         except TimeoutError:
             break
     raise SystemExit(f"{len(bound)} of {pods} pods were bound, and no more came in a minute or {seconds} s in all\n" + plane.last_words())
+
+
+def create_at_rate(plane, pods, contender, rate):
+    """Starts to create the pods; when each of them was begun, by name, and the thread that does it."""
+    began = time.monotonic()
+    born = {}
+
+    def one(i):
+        time.sleep(max(0.0, began + i / rate - time.monotonic()))
+        born[f"pod-{i}"] = time.monotonic()
+        plane.api.create(PODS, pod(f"pod-{i}", contender))
+    thread = threading.Thread(target=lambda: plane.api.many([lambda i=i: one(i) for i in range(pods)], threads=8))
+    thread.start()
+    return born, thread
+
+
+def quantiles(born, bound):
+    waits = sorted(bound[name] - start for name, start in born.items())
+    return {"p50": round(waits[len(waits) // 2], 3), "p99": round(waits[len(waits) * 99 // 100], 3), "longest": round(waits[-1], 3)}
 
 
 def measure(options, contender):
@@ -105,14 +126,22 @@ def measure(options, contender):
         requests = request_counts(plane)
         cpu = {name: managers.cpu_seconds(process.pid) for name, process in everything.items()}
         began = time.monotonic()
-        plane.api.many([lambda i=i: plane.api.create(PODS, pod(f"pod-{i}", contender)) for i in range(options.pods)], threads=8)
+        latency = {}
+        if options.rate:
+            born, creation = create_at_rate(plane, options.pods, contender, options.rate)
+            bound = wait_until_bound(plane, options.pods + 1, 600)
+            creation.join()
+            latency = {"seconds_to_binding": quantiles(born, bound)}
+        else:
+            plane.api.many([lambda i=i: plane.api.create(PODS, pod(f"pod-{i}", contender)) for i in range(options.pods)], threads=8)
         created = time.monotonic() - began
-        wait_until_bound(plane, options.pods + 1, 600)
+        if not options.rate:
+            wait_until_bound(plane, options.pods + 1, 600)
         seconds = time.monotonic() - began
         cpu = {name: managers.cpu_seconds(process.pid) - cpu[name] for name, process in everything.items()}
         requests = per_pod(requests, request_counts(plane), options.pods)
         check(plane, options.pods + 1)
-        return {"pods_per_second": round(options.pods / seconds, 1), "seconds": round(seconds, 2), "create_seconds": round(created, 2),
+        return {"pods_per_second": round(options.pods / seconds, 1), "seconds": round(seconds, 2), "create_seconds": round(created, 2), **latency,
                 "cpu_seconds": {name: round(value, 2) for name, value in cpu.items()},
                 "requests_per_pod": requests,
                 "peak_mib": {name: round(managers.peak_memory_mib(process.pid), 1) for name, process in processes.items()}}
@@ -126,6 +155,7 @@ def main():
     parser.add_argument("--nodes", type=int, default=500)
     parser.add_argument("--devices", type=int, default=8)
     parser.add_argument("--contenders", default="stock,gate,bind")
+    parser.add_argument("--rate", type=float, default=0)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     if not options.assets:
