@@ -139,15 +139,16 @@ void Transfer::prepare(CURL* handle, bool streamed, const ServerConfig& config, 
   curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
   curl_easy_setopt(handle, CURLOPT_PATH_AS_IS, 1L);
   curl_easy_setopt(handle, CURLOPT_USERAGENT, options.user_agent.c_str());
-  curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
-  curl_easy_setopt(handle, CURLOPT_PIPEWAIT, 1L);
+  curl_easy_setopt(handle, CURLOPT_HTTP_VERSION,
+                   static_cast<long>(streamed ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS));
+  curl_easy_setopt(handle, CURLOPT_PIPEWAIT, streamed ? 0L : 1L);
   curl_easy_setopt(handle, CURLOPT_TCP_KEEPALIVE, 1L);
   curl_easy_setopt(handle, CURLOPT_TCP_KEEPIDLE, 30L);
   curl_easy_setopt(handle, CURLOPT_TCP_KEEPINTVL, 15L);
   curl_easy_setopt(handle, CURLOPT_TCP_NODELAY, 1L);
-  // malloc consolidates its free lists whenever a block above 64 KiB is freed. libcurl reads up to 100 buffers of an
-  // HTTP/2 stream before it returns: with 2 KiB that is some 10 ms of work on a list of many objects.
-  curl_easy_setopt(handle, CURLOPT_BUFFERSIZE, streamed ? 2L * 1024 : 48L * 1024);
+  // Of a stream libcurl reads up to 100 buffers before it returns. A request's holds the answer to most writes, so that
+  // no frame of HTTP/2 overflows it.
+  curl_easy_setopt(handle, CURLOPT_BUFFERSIZE, streamed ? 8L * 1024 : 48L * 1024);
   curl_easy_setopt(
       handle, CURLOPT_CONNECTTIMEOUT_MS,
       static_cast<long>(std::chrono::duration_cast<std::chrono::milliseconds>(options.connect_timeout).count()));

@@ -21,6 +21,8 @@ namespace dra::client {
 
 using curl_internal::Transfer;
 
+// The requests of a transport, or its streams.
+//
 // States of a call: waiting (for its turn) -> authorising (for credentials) -> in flight -> finished. The map owns it;
 // the user's Handle contains its number.
 class CurlTransport::Impl : public std::enable_shared_from_this<CurlTransport::Impl> {
@@ -142,9 +144,9 @@ CurlTransport::Impl::Impl(Reactor& reactor, ServerConfig config, CurlOptions opt
   curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &Impl::on_timer);
   curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
   curl_multi_setopt(multi_, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_MULTIPLEX));
-  // All calls this transport ever has in flight fit one HTTP/2 connection, if the server permits.
-  curl_multi_setopt(multi_, CURLMOPT_MAX_CONCURRENT_STREAMS,
-                    static_cast<long>(options_.max_in_flight + options_.max_streams));
+  // All requests this transport ever has in flight fit one HTTP/2 connection, if the server permits.
+  curl_multi_setopt(multi_, CURLMOPT_MAX_CONCURRENT_STREAMS, static_cast<long>(options_.max_in_flight + 8));
+  // Idle connections beyond it are closed.
   curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(options_.max_in_flight_http1 + 8));
 }
 
@@ -452,7 +454,7 @@ void CurlTransport::Impl::look_for_stalls() {
     const MonoTime now = reactor_.clock().mono_now();
     bool stalled = false;
     for (auto& [id, transfer] : transfers_) {
-      if (transfer->streamed || transfer->easy == nullptr || !transfer->head_complete) continue;
+      if (transfer->easy == nullptr || !transfer->head_complete) continue;
       if (transfer->arrived == transfer->arrived_before && now >= transfer->next_nudge && !nudging_) {
         transfer->next_nudge = now + kNudgePause;
         stalled = true;
@@ -502,32 +504,33 @@ void CurlTransport::Impl::cancel(uint64_t id) {
 }
 
 CurlTransport::CurlTransport(Reactor& reactor, ServerConfig config, CurlOptions options)
-    : impl_(std::make_shared<Impl>(reactor, std::move(config), std::move(options))) {}
+    : requests_(std::make_shared<Impl>(reactor, config, options)),
+      streams_(std::make_shared<Impl>(reactor, std::move(config), std::move(options))) {}
 CurlTransport::~CurlTransport() = default;
 
 Handle CurlTransport::send(Request request, Done done) {
-  auto transfer = impl_->make(std::move(request));
+  auto transfer = requests_->make(std::move(request));
   transfer->done = std::move(done);
-  return Handle(std::make_unique<CallHandle>(impl_, impl_->add(std::move(transfer))));
+  return Handle(std::make_unique<CallHandle>(requests_, requests_->add(std::move(transfer))));
 }
 
 Handle CurlTransport::stream(Request request, StreamCallbacks callbacks) {
-  auto transfer = impl_->make(std::move(request));
+  auto transfer = streams_->make(std::move(request));
   transfer->streamed = true;
   transfer->callbacks = std::move(callbacks);
-  return Handle(std::make_unique<CallHandle>(impl_, impl_->add(std::move(transfer))));
+  return Handle(std::make_unique<CallHandle>(streams_, streams_->add(std::move(transfer))));
 }
 
 size_t CurlTransport::in_flight() const {
-  return impl_->in_flight();
+  return requests_->in_flight();
 }
 
 size_t CurlTransport::waiting() const {
-  return impl_->waiting();
+  return requests_->waiting();
 }
 
 uint64_t CurlTransport::connections() const {
-  return impl_->connections();
+  return requests_->connections() + streams_->connections();
 }
 
 }  // namespace dra::client

@@ -1,9 +1,11 @@
-// CurlTransport: HTTP over the network by one libcurl multi handle on the reactor. HTTP/2 where TLS negotiates it,
-// HTTP/1.1 otherwise; connections are reused.
+// CurlTransport: HTTP over the network by libcurl on the reactor. Connections are reused.
 //
-// At most max_in_flight requests are in flight (fewer if the server speaks HTTP/1.1, where each needs a connection);
-// others wait, in order within a namespace; namespaces take turns, and none takes the last few places. Streams do not
-// count as requests in flight.
+// Requests use HTTP/2 where TLS negotiates it, HTTP/1.1 otherwise. At most max_in_flight are in flight (fewer if the
+// server speaks HTTP/1.1, where each needs a connection); others wait, in order within a namespace; namespaces take
+// turns, and none takes the last few places.
+//
+// Each stream has an HTTP/1.1 connection of its own (docs/decisions/a-nudge-for-http2.md); streams do not count as
+// requests in flight.
 //
 // Destroying the transport drops all its calls without callbacks; do not destroy it inside a callback.
 #pragma once
@@ -46,7 +48,8 @@ class CurlTransport : public Transport {
   class Impl;
 
  private:
-  std::shared_ptr<Impl> impl_;
+  std::shared_ptr<Impl> requests_;
+  std::shared_ptr<Impl> streams_;
 };
 
 }  // namespace dra::client

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Features of the API on a real control plane ($KUBEBUILDER_ASSETS: etcd, kube-apiserver, kube-controller-manager, kube-scheduler; skipped
 without them): extended resources in bind mode, with kube-scheduler's pods, and gated in gate mode; DeviceTaintRules with their gate on; devices with
-binding conditions that come late, fail, or never come; invalid objects.
+binding conditions that come late, fail, or never come; invalid objects; large pods while nothing else happens.
 
-Usage: real_features_test.py FOLDER_OF_PROGRAMS [--pods N] [--theirs N] [--gated N] [--mode extended|gated|rules|conditions|bad ...]
+Usage: real_features_test.py FOLDER_OF_PROGRAMS [--pods N] [--theirs N] [--gated N] [--mode extended|gated|rules|conditions|bad|large ...]
 """
 import argparse
 import collections
@@ -342,7 +342,27 @@ def bad(options):
         print("bad: the newer of two classes counts, a rule without selector evicts nobody, a forged claim name reserves nothing", flush=True)
 
 
-MODES = {"extended": extended, "gated": gated, "rules": rules, "conditions": conditions, "bad": bad}
+def large(options):
+    """A pod of 10 or 40 KB is bound as soon as a small one, although no other traffic follows its event."""
+    with Run(options, nodes_of("ours", DEVICES)) as run:
+        run.api.create(CLASSES, device_class("gpu"))
+        run.api.create(rest.RESOURCE + "/namespaces/default/resourceclaimtemplates", rest.template("one"))
+        run.manage("bind", "--scheduler-names=ours")
+        longest = 0
+        for i, kilobytes in enumerate((1, 10, 40, 10, 40)):
+            time.sleep(3)  # until nothing is under way
+            pod = template_pod(f"large-{i}")
+            pod["spec"]["schedulerName"] = "ours"
+            pod["spec"]["containers"][0]["env"] = [{"name": f"E{k}", "value": "v" * 90} for k in range(10 * kilobytes)]
+            begin = time.monotonic()
+            run.api.create(PODS, pod)
+            run.wait(lambda: run.api.get(f"{PODS}/large-{i}")["spec"].get("nodeName"), 90, "a node")  # noqa: B023
+            longest = max(longest, time.monotonic() - begin)
+        assert longest < 5, f"a large pod waited {longest:.1f} s"
+        print(f"large: pods of 1 to 40 KB, each alone, are bound after {longest:.2f} s at most", flush=True)
+
+
+MODES = {"extended": extended, "gated": gated, "rules": rules, "conditions": conditions, "bad": bad, "large": large}
 
 
 def main():
