@@ -66,7 +66,7 @@ std::string manager_of_user_agent(std::string_view agent) {
     if (out.size() + character.size() > kMaxManagerBytes) break;
     out += character;
   }
-  return out;
+  return out.empty() ? "unknown" : out;
 }
 
 }  // namespace dra::apiserver

@@ -12,7 +12,7 @@ inline constexpr size_t kMaxManagerBytes = 128;
 std::string unprintable_text(std::string_view text);
 
 // The manager's name if the request gives none: its User-Agent up to the first "/", printable characters only, cut
-// between characters.
+// between characters; "unknown" if nothing is left.
 std::string manager_of_user_agent(std::string_view agent);
 
 }  // namespace dra::apiserver

@@ -194,6 +194,16 @@ TEST_F(ServerTest, BytesThatAreNoTextNeverReachObjectsOrWatchers) {
   };
   EXPECT_EQ(manager_in(answer->head.body), "\xef\xbf\xbd\xc3\xa4" + std::string(123, 'x'));
 
+  http::Request anonymous;
+  anonymous.method = "POST";
+  anonymous.target = kMaps;
+  anonymous.headers.add("Authorization", "Bearer t");
+  anonymous.body = config_map("without-agent").dump();
+  answer = std::make_shared<Answer>();
+  server_->handle(std::move(anonymous), std::make_shared<Recorder>(answer));
+  ASSERT_EQ(answer->head.status, 201) << answer->head.body;
+  EXPECT_EQ(manager_in(answer->head.body), "unknown") << "an entry without a name would not be read again";
+
   EXPECT_EQ(ask("POST", std::string(kMaps) + "?dryRun=%ff", config_map("b"))->head.status, 422);
   const auto named = ask("POST", std::string(kMaps) + "?fieldManager=a%ff", config_map("b"));
   ASSERT_EQ(named->head.status, 201);

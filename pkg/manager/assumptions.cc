@@ -2,23 +2,27 @@
 
 namespace dra::manager {
 
-void ClusterAssumptions::assume(const reconcile::Write& write) {
+bool ClusterAssumptions::assume(const reconcile::Write& write) {
   if (write.assume) {
     Held& held = held_[write.object.uid];
     // A decision made after an earlier write was answered replaces that write's assumption.
-    if (held.write == 0 || held.revision) {
+    if (held.decision == 0 || held.revision) {
       held = {write.id, std::nullopt};
       inventory_.assume(write.object.uid, *write.assume);
+    } else if (held.decision != write.id) {
+      return false;
     }
   }
   if (write.assume_pod)
     if (auto pod = stores_.pods->get(write.assume_pod->pod.store_key());
         pod && pod->metadata.uid == write.assume_pod->pod.uid)
       nodes_.assume(*pod, write.assume_pod->node);
+  return true;
 }
 
 void ClusterAssumptions::forget(const reconcile::Write& write) {
-  if (auto held = held_.find(write.object.uid); write.assume && held != held_.end() && held->second.write == write.id)
+  if (auto held = held_.find(write.object.uid);
+      write.assume && held != held_.end() && held->second.decision == write.id)
     end(write.object.uid);
   if (write.assume_pod) nodes_.forget(write.assume_pod->pod.uid);
 }
@@ -30,7 +34,7 @@ void ClusterAssumptions::written(const reconcile::Write& write, uint64_t revisio
   if (revision != 0 && stores_.claims->objects().stream_revision() >= revision) return end(uid);
   // Another write of the claim may have been first, and has lost.
   Held& held = held_[uid];
-  if (held.write != write.id) inventory_.assume(uid, *write.assume);
+  if (held.decision != write.id) inventory_.assume(uid, *write.assume);
   held = {write.id, revision};
 }
 

@@ -21,7 +21,7 @@ class ClusterAssumptions : public Assumptions {
   ClusterAssumptions(inventory::Inventory& inventory, NodeTracker& nodes, const Stores& stores)
       : inventory_(inventory), nodes_(nodes), stores_(stores) {}
 
-  void assume(const reconcile::Write& write) override;
+  bool assume(const reconcile::Write& write) override;
   void forget(const reconcile::Write& write) override;
   void written(const reconcile::Write& write, uint64_t revision) override;
   void avoid(const reconcile::AvoidNodes& avoided) override {
@@ -42,7 +42,7 @@ class ClusterAssumptions : public Assumptions {
   NodeTracker& nodes_;
   const Stores& stores_;
   struct Held {
-    uint64_t write = 0;                // the write that made the assumption (Write::id)
+    uint64_t decision = 0;             // Write::id
     std::optional<uint64_t> revision;  // of the successful write: the stream takes over here
   };
 

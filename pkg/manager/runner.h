@@ -180,7 +180,6 @@ class Runner {
   bool gathering_ = false;
   std::set<std::string, std::less<>> blocked_;
   uint64_t next_id_ = 1;
-  uint64_t writes_ = 0;
   std::unordered_map<uint64_t, std::unique_ptr<Run>> runs_;
   std::map<std::string, std::deque<uint64_t>> locked_;                        // object -> reconciles that wait for it
   std::multimap<MonoTime, std::pair<ControllerQueue*, std::string>> paused_;  // keys paused for Outcome::min_interval

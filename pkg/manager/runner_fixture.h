@@ -81,14 +81,18 @@ class Notes : public EventSink, public MetricSink, public Assumptions {
   bool full = false;  // events are dropped
   void record(const Metric&) override {}
   void write_answered(const std::string&, std::string_view) override {}
-  void assume(const Write& write) override { held.insert(write.object.name); }
+  bool assume(const Write& write) override {
+    if (contested.contains(write.object.name)) return false;
+    held.insert(write.object.name);
+    return true;
+  }
   void forget(const Write& write) override {
     EXPECT_FALSE(write.object.uid.empty()) << "assumptions are kept by uid";
     held.erase(write.object.name);
   }
   void written(const Write& write, uint64_t) override { settled.insert(write.object.name); }
   std::vector<std::string> events;
-  std::set<std::string> held, settled;
+  std::set<std::string> held, settled, contested;
 };
 
 class Scripted : public Reconciler {

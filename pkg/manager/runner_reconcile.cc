@@ -169,14 +169,21 @@ void Runner::begin_effects(ControllerQueue& controller, const std::string& key,
   run->rounds = rounds;
   run->paid = paid;
   run->decided_at = controller.parked.time();
+  bool contested = false;
   for (Effect& effect : run->outcome.effects)
     if (Write* write = std::get_if<Write>(&effect)) {
-      write->id = ++writes_;
-      sinks_.assumptions.assume(*write);
+      write->id = run->id;
+      contested = !sinks_.assumptions.assume(*write) || contested;
     }
   const uint64_t id = run->id;
-  runs_.emplace(id, std::move(run));
-  step(id);
+  Run& begun = *runs_.emplace(id, std::move(run)).first->second;
+  if (!contested) return step(id);
+  // Another pod's decision about the same claim is on its way. Two of them would count as the devices of one only, and
+  // the other's would look free.
+  log::v(4, "Another decision about the claim is being written", {{"key", key}});
+  begun.broke_off = true;
+  drop_rest(begun);
+  finish(id);
 }
 
 Runner::Run* Runner::find(uint64_t id) {

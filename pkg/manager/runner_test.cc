@@ -103,6 +103,27 @@ TEST_F(RunnerTest, DevicesOfAWriteThatDidNotHappenAreSaidToBeFree) {
   }
 }
 
+// The devices of only one decision about a claim can be counted as taken.
+TEST_F(RunnerTest, NothingOfADecisionAboutAClaimThatAnotherOneIsWritingIsSent) {
+  Write own = write("first", "a"), shared = write("second", "b");
+  own.assume = shared.assume = api::AllocationResult{};
+  scripted.next = [=](const View&, const Key&) {
+    Outcome outcome;
+    outcome.add(own);
+    outcome.add(shared);
+    return outcome;
+  };
+  notes.contested = {"b"};
+  poke("p");
+  reactor.advance(1ms);
+  EXPECT_EQ(server.log, std::vector<std::string>{});
+  EXPECT_EQ(notes.held, std::set<std::string>{});
+  EXPECT_EQ(scripted.passes.size(), 1u) << "it backs off";
+  notes.contested.clear();
+  reactor.advance(5s);
+  EXPECT_EQ(server.log.size(), 2u);
+}
+
 // One object that the server refuses forever must not run all waiting keys again and again.
 TEST_F(RunnerTest, AWriteThatDidNotHappenWakesWhoParkedSinceItWasDecidedOn) {
   server.failures.emplace("take", Error(Code::kInvalidArgument, 422, "Invalid", "spec is no good"));

@@ -43,7 +43,8 @@ class MetricSink {
 class Assumptions {
  public:
   virtual ~Assumptions() = default;
-  virtual void assume(const reconcile::Write& write) = 0;
+  // False: another decision about the claim (Write::id) is being written.
+  virtual bool assume(const reconcile::Write& write) = 0;
   // The write certainly did not happen.
   virtual void forget(const reconcile::Write& write) = 0;
   // The write happened at this revision.

@@ -87,7 +87,7 @@ struct Write {
   // Only people read what is written. If it is refused, the rest of the outcome is still performed and the key does not
   // back off: similar writes in the same namespace are skipped for a minute (the reconciler sees no answer).
   bool for_people = false;
-  // Identifies the write that made an assumption: set by the runner, unique in the process.
+  // Identifies the decision, one reconcile, that made an assumption: set by the runner, unique in the process.
   uint64_t id = 0;
   // Counted when the answer arrives: metrics count answers, not intentions.
   std::vector<Metric> on_success;
