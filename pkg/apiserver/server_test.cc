@@ -196,7 +196,7 @@ TEST_F(ServerTest, BytesThatAreNoTextNeverReachObjectsOrWatchers) {
 
   http::Request anonymous;
   anonymous.method = "POST";
-  anonymous.target = kMaps;
+  anonymous.target = std::string(kMaps) + "?dryRun=All";
   anonymous.headers.add("Authorization", "Bearer t");
   anonymous.body = config_map("without-agent").dump();
   answer = std::make_shared<Answer>();
