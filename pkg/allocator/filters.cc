@@ -214,7 +214,7 @@ void Filters::add_taints(const Filter& filter, const Pool& pool, FilterMask& mas
 }
 
 const FilterMask* Filters::make_mask(Filter& filter, const Pool& pool) {
-  if (bytes_ > 2 * kMaxBytes) return nullptr;
+  if (bytes_ > 2 * max_bytes()) return nullptr;
   size_t made = 0;
   FilterMask& mask = filter.masks.make(pool.id, made);
   account(filter, made);
@@ -240,13 +240,13 @@ const FilterMask* Filters::make_mask(Filter& filter, const Pool& pool) {
 }
 
 void Filters::trim() {
-  if (bytes_ <= kMaxBytes) return;
+  if (bytes_ <= max_bytes()) return;
   std::vector<Filter*> by_use;
   for (const auto& filter : filters_)
     if (filter->bytes > 0) by_use.push_back(filter.get());
   std::sort(by_use.begin(), by_use.end(), [](const Filter* a, const Filter* b) { return a->last_used < b->last_used; });
   for (Filter* filter : by_use) {
-    if (bytes_ <= kMaxBytes / 4 * 3) return;
+    if (bytes_ <= max_bytes() / 4 * 3) return;
     bytes_ -= filter->bytes;
     filter->bytes = 0;
     drop_made(*filter);

@@ -84,7 +84,7 @@ struct Filter {
 class Filters {
  public:
   static constexpr size_t kMaxFilters = 2048;
-  static constexpr size_t kMaxBytes = 8u << 20;  // of masks, answers and fits, after trim()
+  static constexpr size_t kFewestBytes = 3u << 20, kMostBytes = 8u << 20;
   static constexpr size_t kMaxTextBytes = 8u << 20;
 
   // All arguments except the texts must outlive this.
@@ -98,7 +98,7 @@ class Filters {
 
   FilterId intern(Filter filter);
   Filter& get(FilterId id) { return *filters_[id]; }
-  // Null: the slice ended first, by its limit or because kMaxBytes were made in it. Results so far are kept, so that
+  // Null: the slice ended first, by its limit or because max_bytes() were made in it. Results so far are kept, so that
   // the next call continues.
   const FilterMask* mask(FilterId id, const inventory::Pool& pool) {
     Filter& filter = *filters_[id];
@@ -120,7 +120,12 @@ class Filters {
   void clear();
   // Marks the filter as used now. Masks of the least recently used filters are dropped first.
   void touch(FilterId id) { filters_[id]->last_used = ++clock_; }
-  // Drops masks, answers and fits beyond kMaxBytes. Call it when none of them is in use.
+  // Of masks, answers and fits, after trim(): those of about 64 filters, so that in a small fleet a tenant's selectors
+  // do not fill what a large one needs.
+  size_t max_bytes() const {
+    return std::clamp<size_t>(device_index_.pool_slots() * 64 * 96, kFewestBytes, kMostBytes);
+  }
+  // Drops masks, answers and fits beyond max_bytes(). Call it when none of them is in use.
   void trim();
   size_t bytes() const { return bytes_; }
 

@@ -99,19 +99,20 @@ bool NodeIndex::update(NodeCounts& counts, PoolId id) {
 }
 
 void NodeIndex::trim() {
+  const size_t most_bytes = max_bytes();
   size_t bytes = 0;
   auto size_of = [](const NodeCounts& counts) {
     return sizeof(NodeCounts) + counts.by_node_.capacity() * sizeof(NodeCounts::OfNode) +
            counts.by_pool_.capacity() * sizeof(NodeCounts::Contribution);
   };
   for (const auto& [key, counts] : counts_) bytes += size_of(counts);
-  if (bytes <= kMaxBytes) return;
+  if (bytes <= most_bytes) return;
   std::vector<std::pair<uint64_t, uint64_t>> by_use;
   for (const auto& [key, counts] : counts_) by_use.emplace_back(counts.last_used_, key);
   std::sort(by_use.begin(), by_use.end());
   std::vector<NodeCounts> dropped;
   for (const auto& [used, key] : by_use) {
-    if (bytes <= kMaxBytes / 2) break;
+    if (bytes <= most_bytes / 2) break;
     auto it = counts_.find(key);
     bytes -= size_of(it->second);
     dropped.push_back(std::move(it->second));

@@ -49,7 +49,7 @@ class NodeIndex {
   NodeIndex(inventory::DeviceIndex& device_index, Filters& filters, Meter& meter, Waste& waste)
       : device_index_(device_index), filters_(filters), meter_(meter), waste_(waste) {}
 
-  static constexpr size_t kMaxBytes = 4u << 20;
+  static constexpr size_t kFewestBytes = 1u << 20, kMostBytes = 4u << 20;
 
   // The current counts of a filter; null: the slice ended first. `admin`: counts all usable devices, available or not.
   // The pointer is valid until clear() or trim().
@@ -64,14 +64,12 @@ class NodeIndex {
   }
   // The part of the counted devices that is in pools not local to one node.
   static uint32_t not_local(const NodeCounts& counts) { return counts.everywhere_.candidates; }
-  // For how many filters one decision may request counts, so that they stay within kMaxBytes until trim().
-  size_t most_filters() const {
-    const size_t of_one = sizeof(NodeCounts) + device_index_.pool_slots() * sizeof(NodeCounts::Contribution) +
-                          device_index_.node_slots() * sizeof(NodeCounts::OfNode);
-    return std::clamp<size_t>(kMaxBytes / of_one, kFewestFilters, kMostFilters);
-  }
+  // For how many filters one decision may request counts, so that they stay within max_bytes() until trim().
+  size_t most_filters() const { return std::clamp<size_t>(kMostBytes / bytes_of_one(), kFewestFilters, kMostFilters); }
+  // Of all counts, after trim().
+  size_t max_bytes() const { return std::clamp<size_t>(kMostFilters * bytes_of_one(), kFewestBytes, kMostBytes); }
   void clear() { waste_.take(counts_, kFreesOfCounts); }
-  // Drops the least recently used counts beyond kMaxBytes.
+  // Drops the least recently used counts beyond max_bytes().
   void trim();
 
  private:
@@ -79,6 +77,10 @@ class NodeIndex {
   static constexpr size_t kFewestFilters = 8;
   static constexpr size_t kMostFilters = 64;  // so that a check of one node takes at most a microsecond
 
+  size_t bytes_of_one() const {
+    return sizeof(NodeCounts) + device_index_.pool_slots() * sizeof(NodeCounts::Contribution) +
+           device_index_.node_slots() * sizeof(NodeCounts::OfNode);
+  }
   bool ask(NodeCounts& counts, inventory::NodeId node);
   bool update(NodeCounts& counts, inventory::PoolId id);
   bool note_change(NodeCounts& counts, inventory::PoolId id);
