@@ -116,7 +116,8 @@ void AllocationReconciler::enqueue_group(const View& view, const api::Pod* befor
   const std::optional<GroupRef> group = group_of(after ? *after : *before);
   if (!group || (after && role_of(*after, options_) != Role::kNone)) return;
   if (before && after && role_of(*before, options_) == Role::kNone && before->terminal() == after->terminal()) return;
-  const bool starts = after && !after->terminal();
+  // One that is being deleted does not start: a group of 1,000 that goes would be visited 1,000 times.
+  const bool starts = after && !after->terminal() && is_launched(view, *after);
   if (starts && launched_of(view, group->key(), 2) == 1) return on_group(view, group->key(), out);
   if (const api::Pod* leader = leaders_.leader_of(view, group->key(), nullptr, options_))
     out.add(pod_key(leader->metadata.key()));

@@ -165,4 +165,24 @@ TEST_F(LeadersTest, AGroupThatIsTooLargeIsNeverVisited) {
 
 }  // namespace
 
+// The youngest first, so that the leader stays.
+TEST_F(LeadersTest, MembersThatAreDeletedDoNotEachVisitTheGroup) {
+  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  for (int i = 0; i < 100; ++i) counting.put(member(i, i / 10));
+  counting.size = counting.pods.size();
+  reconciler.reconcile(counting, pod_key("default/m0"));
+  counting.visited = 0;
+  for (int i = 99; i > 0; --i) {
+    const std::string key = "default/m" + std::to_string(i);
+    const api::Pod before = *counting.pod(key);
+    api::Pod after = before;
+    after.metadata.deletion_timestamp = "2026-01-01T01:00:00Z";
+    counting.put(after);
+    EnqueueRequests out;
+    reconciler.on_pod(counting, &before, counting.pod(key), out);
+    EXPECT_EQ(out.keys.back(), pod_key("default/m0")) << key;
+  }
+  EXPECT_LE(counting.visited, 300u);
+}
+
 }  // namespace dra::allocation::group_leaders_test
