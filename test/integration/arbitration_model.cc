@@ -253,10 +253,15 @@ void ArbitrationModel::unreserve() {
 
 // One change of the metadata of one of the tenant's claims, without a precondition.
 void ArbitrationModel::forge() {
-  std::vector<std::shared_ptr<const api::ResourceClaim>> own;
-  for (const auto& [key, claim] : claims_.objects)
-    if (claim->metadata.name.starts_with("t") && !claim->metadata.deleting()) own.push_back(claim);
+  std::vector<std::shared_ptr<const api::ResourceClaim>> own, unproven;
+  for (const auto& [key, claim] : claims_.objects) {
+    if (!claim->metadata.name.starts_with("t") || claim->metadata.deleting()) continue;
+    own.push_back(claim);
+    if (claim->status.allocation && !reconcile::is_proven(*claim)) unproven.push_back(claim);
+  }
   if (own.empty()) return;
+  // Few are allocated and not proven at a time: it looks for them.
+  if (options_.forger == Forger::kMarks && !unproven.empty() && random_.below(2) == 0) own = std::move(unproven);
   auto claim = std::make_shared<api::ResourceClaim>(*own[random_.below(own.size())]);
   const bool proven = reconcile::is_proven(*claim);
   const std::string pod_uid = claim->metadata.name.substr(0, claim->metadata.name.find('-')) + "-uid";

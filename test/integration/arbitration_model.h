@@ -38,7 +38,7 @@ namespace dra::integration {
 enum class Forger : uint8_t {
   kNone,
   kMarks,       // marks claims as proven, rightly or wrongly, before the manager does
-  kTakesMarks,  // and removes or corrupts marks
+  kTakesMarks,  // and removes every valid mark that it sees
   kUsers,       // takes its pods off the lists of users
 };
 
