@@ -111,14 +111,14 @@ struct PacedTransport::State : std::enable_shared_from_this<PacedTransport::Stat
     std::weak_ptr<State> weak = weak_from_this();
     if (!call->streamed) {
       std::weak_ptr<PacedCall> back = call;
-      call->inner =
-          inner.send(std::move(call->request), [weak, back, method = call->request.method](Result<Response> result) {
-            auto self = weak.lock();
-            auto asked = back.lock();
-            if (!self || !asked) return;
-            self->answered(*asked, method, result);
-            asked->done(std::move(result));
-          });
+      const std::string method = call->request.method;  // of the arguments below, the request may be moved first
+      call->inner = inner.send(std::move(call->request), [weak, back, method](Result<Response> result) {
+        auto self = weak.lock();
+        auto asked = back.lock();
+        if (!self || !asked) return;
+        self->answered(*asked, method, result);
+        asked->done(std::move(result));
+      });
       return;
     }
     StreamCallbacks on = call->callbacks;
