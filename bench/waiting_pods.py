@@ -23,14 +23,6 @@ PODS = "/api/v1/namespaces/default/pods"
 TEMPLATES = rest.RESOURCE + "/namespaces/default/resourceclaimtemplates"
 
 
-def wait_until(condition, seconds, what):
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            raise SystemExit(f"waiting_pods: waited {seconds} s in vain for {what}")
-        time.sleep(1)
-
-
 def is_told(pod):
     return any(c["type"] == "PodScheduled" and c["status"] == "False" and "devices" in c.get("message", "") for c in pod["status"].get("conditions", []))
 
@@ -57,7 +49,7 @@ def measure(box, programs, options):
     try:
         api.create(TEMPLATES, rest.template("one"))
         api.many([lambda i=i: api.create(PODS, rest.pod(f"p-{i}", "one")) for i in range(options.nodes + options.pods)])
-        wait_until(lambda: sum(map(is_told, api.items(PODS))) == options.pods, 300, "a condition of every waiting pod")
+        box.wait_for(lambda: sum(map(is_told, api.items(PODS))) == options.pods, 300, "a condition of every waiting pod")
         nodes = [node["metadata"]["name"] for node in api.items("/api/v1/nodes")]
         count = options.rate * options.seconds
         api.many([lambda i=i: api.create(PODS, ordinary(f"ordinary-{i}", nodes[i % len(nodes)])) for i in range(count)])

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <memory>
 #include <optional>
 
 #include "client/testing/tls_material.h"
@@ -20,7 +21,7 @@ using namespace std::chrono_literals;
 // Runs the script; port() is 0 if node is not installed.
 class NodeServer {
  public:
-  explicit NodeServer(const testing::TlsMaterial& tls, const std::string& script = "http2_server.js") {
+  NodeServer(const client::testing::TlsMaterial& tls, const std::string& script) {
     int out[2];
     if (pipe2(out, O_CLOEXEC) != 0) return;
     posix_spawn_file_actions_t actions;
@@ -52,20 +53,36 @@ class NodeServer {
   int port_ = 0;
 };
 
-ServerConfig config_of(const NodeServer& server, const testing::TlsMaterial& tls) {
-  ServerConfig config;
-  config.server = "https://127.0.0.1:" + std::to_string(server.port());
-  config.certificate_authority = tls.ca;
-  return config;
-}
+class CurlHttp2 : public ::testing::Test {
+ protected:
+  // Skips the test, and leaves no transport, if node is not installed.
+  void start(const std::string& script) {
+    server_ = std::make_unique<NodeServer>(tls_, script);
+    if (server_->port() == 0) GTEST_SKIP() << "needs node as an HTTP/2 server";
+    ServerConfig config;
+    config.server = "https://127.0.0.1:" + std::to_string(server_->port());
+    config.certificate_authority = tls_.ca;
+    transport = std::make_unique<CurlTransport>(reactor, config);
+  }
+  static Request get(const std::string& target) {
+    Request request;
+    request.target = target;
+    return request;
+  }
 
-TEST(CurlHttp2, AllRequestsShareOneConnectionThatNoStreamUses) {
-  const testing::TlsMaterial tls = testing::make_tls_material("x");
-  NodeServer server(tls);
-  if (server.port() == 0) GTEST_SKIP() << "needs node as an HTTP/2 server";
-  SystemClock clock;
-  AsioReactor reactor(clock);
-  CurlTransport transport(reactor, config_of(server, tls));
+ private:
+  const client::testing::TlsMaterial tls_ = client::testing::make_tls_material("x");
+  std::unique_ptr<NodeServer> server_;
+  SystemClock clock_;
+
+ protected:
+  AsioReactor reactor{clock_};
+  std::unique_ptr<CurlTransport> transport;
+};
+
+TEST_F(CurlHttp2, AllRequestsShareOneConnectionThatNoStreamUses) {
+  ASSERT_NO_FATAL_FAILURE(start("http2_server.js"));
+  if (!transport) return;
   int done = 0;
   size_t most = 0;
   size_t lines = 0;
@@ -75,9 +92,7 @@ TEST(CurlHttp2, AllRequestsShareOneConnectionThatNoStreamUses) {
     StreamCallbacks on;
     on.on_line = [&](std::string_view) { ++lines; };
     on.on_end = [&](Result<Response> r) { ended += r && r->status == 200 ? 1 : 0; };
-    Request watch;
-    watch.target = "/watch";
-    handles.push_back(transport.stream(watch, on));
+    handles.push_back(transport->stream(get("/watch"), on));
   }
   // Below a thousand streams per session: beyond that, node's server treats a fast client as an attack and ends the
   // session.
@@ -87,10 +102,10 @@ TEST(CurlHttp2, AllRequestsShareOneConnectionThatNoStreamUses) {
     request.target = "/" + std::to_string(i);
     if (i % 3 == 0) request.body = std::string(static_cast<size_t>(i), 'b');
     std::string expected = request.method + request.target + request.body;
-    handles.push_back(transport.send(request, [&, expected](Result<Response> r) {
+    handles.push_back(transport->send(request, [&, expected](Result<Response> r) {
       ASSERT_TRUE(r.has_value()) << to_string(r.error());
       EXPECT_EQ(r->body, expected);
-      most = std::max(most, transport.in_flight());
+      most = std::max(most, transport->in_flight());
       ++done;
     }));
   }
@@ -99,31 +114,24 @@ TEST(CurlHttp2, AllRequestsShareOneConnectionThatNoStreamUses) {
   EXPECT_GT(most, 30u);
   EXPECT_LE(most, 64u);
   std::string sessions;
-  Request count;
-  count.target = "/count";
-  Handle handle = transport.send(count, [&](Result<Response> r) { sessions = r ? r->body : to_string(r.error()); });
+  Handle handle =
+      transport->send(get("/count"), [&](Result<Response> r) { sessions = r ? r->body : to_string(r.error()); });
   EXPECT_TRUE(reactor.run_until([&] { return !sessions.empty(); }, 10s));
   EXPECT_EQ(sessions, "1 20");
 }
 
 // libcurl 7.88 loses the end of an answer whose last frame does not fit its buffer until something else arrives on the
 // connection.
-TEST(CurlHttp2, AnswersOfAnySizeEndAtOnceOnAQuietConnection) {
-  const testing::TlsMaterial tls = testing::make_tls_material("x");
-  NodeServer server(tls, "raw_http2_server.js");
-  if (server.port() == 0) GTEST_SKIP() << "needs node as an HTTP/2 server";
-  SystemClock clock;
-  AsioReactor reactor(clock);
-  CurlTransport transport(reactor, config_of(server, tls));
+TEST_F(CurlHttp2, AnswersOfAnySizeEndAtOnceOnAQuietConnection) {
+  ASSERT_NO_FATAL_FAILURE(start("raw_http2_server.js"));
+  if (!transport) return;
   // Each of these needs more than a small buffer; some end just after a buffer boundary.
   size_t received = 0;
   for (int i = 0; i < 48; ++i) {
     std::optional<Result<Response>> got[2];
     Handle calls[2];
     for (int c = 0; c < 2; ++c) {
-      Request request;
-      request.target = "/";
-      calls[c] = transport.send(request, [&, c](Result<Response> r) { got[c] = std::move(r); });
+      calls[c] = transport->send(get("/"), [&, c](Result<Response> r) { got[c] = std::move(r); });
     }
     ASSERT_TRUE(reactor.run_until([&] { return got[0].has_value() && got[1].has_value(); }, 5s)) << i;
     for (const auto& one : got) {
@@ -135,21 +143,15 @@ TEST(CurlHttp2, AnswersOfAnySizeEndAtOnceOnAQuietConnection) {
 }
 
 // A stream would wait for that too: nothing says that an event is on its way.
-TEST(CurlHttp2, EventsOfAnySizeArriveAtOnceWithoutOtherTraffic) {
-  const testing::TlsMaterial tls = testing::make_tls_material("x");
-  NodeServer server(tls, "raw_http2_server.js");
-  if (server.port() == 0) GTEST_SKIP() << "needs node as an HTTP/2 server";
-  SystemClock clock;
-  AsioReactor reactor(clock);
-  CurlTransport transport(reactor, config_of(server, tls));
+TEST_F(CurlHttp2, EventsOfAnySizeArriveAtOnceWithoutOtherTraffic) {
+  ASSERT_NO_FATAL_FAILURE(start("raw_http2_server.js"));
+  if (!transport) return;
   std::vector<std::vector<size_t>> sizes(4);
   std::vector<Handle> streams;
   for (auto& of_stream : sizes) {
     StreamCallbacks on;
     on.on_line = [&](std::string_view line) { of_stream.push_back(line.size()); };
-    Request watch;
-    watch.target = "/watch";
-    streams.push_back(transport.stream(watch, on));
+    streams.push_back(transport->stream(get("/watch"), on));
   }
   const std::vector<size_t> all{1024, 2048, 4096, 8192, 16384, 32768, 65536};
   EXPECT_TRUE(reactor.run_until([&] { return sizes == std::vector<std::vector<size_t>>(4, all); }, 10s));

@@ -85,6 +85,7 @@ class Filters {
  public:
   static constexpr size_t kMaxFilters = 2048;
   static constexpr size_t kFewestBytes = 3u << 20, kMostBytes = 8u << 20;
+  static constexpr size_t kKeptFilters = 64, kBytesOfAPool = 96;  // a mask of some hundred devices with its place
   static constexpr size_t kMaxTextBytes = 8u << 20;
 
   // All arguments except the texts must outlive this.
@@ -120,10 +121,10 @@ class Filters {
   void clear();
   // Marks the filter as used now. Masks of the least recently used filters are dropped first.
   void touch(FilterId id) { filters_[id]->last_used = ++clock_; }
-  // Of masks, answers and fits, after trim(): those of about 64 filters, so that in a small fleet a tenant's selectors
-  // do not fill what a large one needs.
+  // Of masks, answers and fits, after trim(): those of about kKeptFilters, so that in a small fleet a tenant's
+  // selectors do not fill what a large one needs.
   size_t max_bytes() const {
-    return std::clamp<size_t>(device_index_.pool_slots() * 64 * 96, kFewestBytes, kMostBytes);
+    return std::clamp<size_t>(device_index_.pool_slots() * kKeptFilters * kBytesOfAPool, kFewestBytes, kMostBytes);
   }
   // Drops masks, answers and fits beyond max_bytes(). Call it when none of them is in use.
   void trim();
