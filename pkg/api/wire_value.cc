@@ -27,7 +27,8 @@ dom::element element_of(const std::byte* storage) {
 }
 
 // Parsers keep their buffers; a few small ones per thread are worth keeping, a big one is not.
-constexpr size_t kKeptCapacity = size_t{1} << 20;
+// A parser keeps about 14 bytes for each byte of the longest text it has read.
+constexpr size_t kKeptCapacity = size_t{64} << 10;
 constexpr size_t kFirstCapacity = 4096;
 constexpr size_t kKeptParsers = 4;
 

@@ -4,9 +4,9 @@
 // that has used least time (start-time fair queueing).
 //
 // Requests that together take less than a millisecond share a turn: what they add to a stream goes out in one piece.
-// After a long request the reactor does other work for about a twentieth of that request's time. A stream is sent one
-// TLS record per round of the reactor's queue: without a pause between two long requests a watch would get 16 KiB per
-// request, fall behind and be cut off.
+// After a turn with a long request the reactor does other work for about a twentieth of the turn's time. A stream is sent
+// one TLS record per round of the reactor's queue: without a pause a watch would get 16 KiB for each large object that
+// is written, fall behind and be cut off.
 //
 // Bounded by the number of connections, each with at most one request in progress. Not thread-safe.
 #pragma once
@@ -52,7 +52,7 @@ class Turns : public std::enable_shared_from_this<Turns> {
   static constexpr std::chrono::nanoseconds kOneRound = std::chrono::microseconds(2);  // a round without work
   static constexpr int64_t kMostRounds = 2'000;
   static constexpr std::chrono::nanoseconds kTurn = std::chrono::milliseconds(1);
-  static constexpr std::chrono::nanoseconds kLong = std::chrono::milliseconds(4);
+  static constexpr std::chrono::nanoseconds kLong = std::chrono::microseconds(500);
 
   struct Request {
     Task run;
@@ -79,6 +79,7 @@ class Turns : public std::enable_shared_from_this<Turns> {
     }
     const auto start = now_();
     std::chrono::nanoseconds took{};
+    bool any_long = false;
     while (waiting_ > 0 && took < kTurn) {
       Queue& queue = least_used();
       const Task request = std::move(queue.requests.front().run);
@@ -89,9 +90,10 @@ class Turns : public std::enable_shared_from_this<Turns> {
       request();
       const auto until_now = now_() - start;
       queue.used += until_now - took;
+      any_long = any_long || until_now - took >= kLong;
       took = until_now;
     }
-    rounds_ = took < kLong ? 0 : std::clamp<int64_t>(took / (20 * kOneRound), 0, kMostRounds);
+    rounds_ = any_long ? std::min<int64_t>(took / (20 * kOneRound), kMostRounds) : 0;
   }
 
   // Among the queues with requests; of equal ones, that of the request that came first.

@@ -74,6 +74,15 @@ TEST(Turns, ShortRequestsWaitForNobody) {
   EXPECT_LT(loop.log.find('d'), 8U);
 }
 
+// A write of 200 KB takes about a millisecond, and makes thirteen records of each stream that watches it.
+TEST(Turns, AStreamKeepsUpWithRequestsThatEachAddManyRecords) {
+  Loop loop;
+  for (const char name : std::string("abcd")) loop.request(name, std::chrono::microseconds(700));
+  loop.queue.push_back([&] { loop.stream(1'000); });
+  loop.run();
+  EXPECT_GE(loop.log.find('c') - loop.log.find('b'), 13U) << loop.log;
+}
+
 // A stream that is being sent when they add to it gets all of it in its next round.
 TEST(Turns, ShortRequestsShareATurn) {
   Loop loop;

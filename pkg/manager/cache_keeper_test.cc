@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "pkg/allocator/allocator.h"
+#include "pkg/manager/node_tracker.h"
 #include "pkg/reactor/sim_reactor.h"
 
 namespace dra::manager {
@@ -54,7 +55,8 @@ struct World {
   allocator::Allocator allocator{inventory, options(), random};
   std::shared_ptr<const api::ResourceClaim> claim;
   size_t claims = 0;
-  CacheKeeper keeper{reactor, allocator, [this] { return claims; }};
+  NodeTracker nodes{clock};
+  CacheKeeper keeper{reactor, allocator, nodes, [this] { return claims; }};
 
  private:
   allocator::Options options() const {

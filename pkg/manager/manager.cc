@@ -78,7 +78,7 @@ struct Manager::Impl {
         audit(reactor, inventory, stores, instruments, events),
         mix_seed(reactor, allocator, stores),
         resync(reactor, stores, view, runner, [this](const api::Pod& pod) { assumptions.recall(pod, view); }),
-        cache_keeper(reactor, allocator, [this] { return watches ? watches->claims.objects().size() : 0; }),
+        cache_keeper(reactor, allocator, nodes, [this] { return watches ? watches->claims.objects().size() : 0; }),
         controllers(options, {inventory, allocator, nodes}, preflight, runner, instruments),
         own_mode(
             reactor, rest, [this] { return pods_without_claims(); }, [this] { pause_disputed(); }) {

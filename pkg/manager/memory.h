@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <iterator>
 #include <list>
+#include <memory>
 #include <memory_resource>
 #include <optional>
 #include <string>
@@ -20,7 +21,8 @@
 
 namespace dra::manager {
 
-// A map that forgets its oldest entries when it is full. Putting a key again does not renew its age.
+// A map that forgets its oldest entries when it is full. Putting a key again does not renew its age. After a burst, when
+// few entries are left of many, its memory is freed.
 template <typename V>
 class BoundedMap {
  public:
@@ -29,39 +31,60 @@ class BoundedMap {
   BoundedMap& operator=(const BoundedMap&) = delete;
 
   void put(std::string_view key, V value) { at(key) = std::move(value); }
-  // Inserts the key if it is unknown. Valid until the next call.
+  // Inserts the key if it is unknown. Valid until the next call that is not const.
   V& at(std::string_view key) {
-    if (auto known = index_.find(key); known != index_.end()) return known->second->value;
-    entries_.push_back({std::pmr::string(key, &pool_), {}});
-    index_.emplace(entries_.back().key, std::prev(entries_.end()));
-    if (entries_.size() > limit_) erase(entries_.front().key);
-    return entries_.back().value;
+    if (auto known = kept_->index.find(key); known != kept_->index.end()) return known->second->value;
+    V& value = kept_->add(key).value;
+    if (size() > limit_) erase(kept_->entries.front().key);
+    most_ = std::max(most_, size());
+    return value;
   }
   const V* find(std::string_view key) const {
-    auto found = index_.find(key);
-    return found == index_.end() ? nullptr : &found->second->value;
+    auto found = kept_->index.find(key);
+    return found == kept_->index.end() ? nullptr : &found->second->value;
   }
   void erase(std::string_view key) {
-    auto found = index_.find(key);
-    if (found == index_.end()) return;
+    auto found = kept_->index.find(key);
+    if (found == kept_->index.end()) return;
     const auto entry = found->second;
-    index_.erase(found);  // before the text that it points to
-    entries_.erase(entry);
+    kept_->index.erase(found);  // before the text that it points to
+    kept_->entries.erase(entry);
+    if (size() <= kFew && most_ >= 8 * kFew) move_to_fresh_memory();
   }
-  size_t size() const { return entries_.size(); }
+  size_t size() const { return kept_->entries.size(); }
 
  private:
+  static constexpr size_t kFew = 512;
+
   struct Entry {
     std::pmr::string key;
     V value;
   };
   using Entries = std::pmr::list<Entry>;
+  struct Kept {
+    // Small, long-lived pieces would lie between those of short-lived objects and keep whole pages. Blocks of memory are
+    // bounded, since the resource would double each, and gives none back before it ends.
+    std::pmr::unsynchronized_pool_resource pool{{.max_blocks_per_chunk = 256, .largest_required_pool_block = 0}};
+    Entries entries{&pool};  // oldest first
+    std::pmr::unordered_map<std::string_view, typename Entries::iterator> index{&pool};
+
+    Entry& add(std::string_view key) {
+      entries.push_back({std::pmr::string(key, &pool), {}});
+      index.emplace(entries.back().key, std::prev(entries.end()));
+      return entries.back();
+    }
+  };
+
+  void move_to_fresh_memory() {
+    auto fresh = std::make_unique<Kept>();
+    for (Entry& entry : kept_->entries) fresh->add(entry.key).value = std::move(entry.value);
+    kept_ = std::move(fresh);
+    most_ = size();
+  }
 
   size_t limit_;
-  // Small, long-lived pieces would lie between those of short-lived objects and keep whole pages.
-  std::pmr::unsynchronized_pool_resource pool_;
-  Entries entries_{&pool_};  // oldest first
-  std::pmr::unordered_map<std::string_view, typename Entries::iterator> index_{&pool_};
+  size_t most_ = 0;  // entries at a time, since the memory is in use
+  std::unique_ptr<Kept> kept_ = std::make_unique<Kept>();
 };
 
 struct Noted {
@@ -109,7 +132,7 @@ class Said {
 };
 
 struct Memory {
-  BoundedMap<bool> gone_uids{65'536};   // uids of pods whose deletion the stream delivered
+  BoundedMap<bool> gone_uids{16'384};   // uids of pods whose deletion the stream delivered
   Said events;                          // the signature of the last event, by reason
   BoundedMap<uint64_t> tallies{8'192};  // uid -> writes that counted for it (reconcile::Write::tally)
   Said notes;

@@ -2,7 +2,50 @@
 
 #include <gtest/gtest.h>
 
+#include <memory_resource>
+
 namespace dra::manager::memory_test {
+
+// The default resource while it lives.
+class CountingResource : public std::pmr::memory_resource {
+ public:
+  CountingResource() : before_(std::pmr::set_default_resource(this)) {}
+  ~CountingResource() override { std::pmr::set_default_resource(before_); }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  void* do_allocate(size_t bytes, size_t alignment) override {
+    bytes_ += bytes;
+    return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+  }
+  void do_deallocate(void* at, size_t bytes, size_t alignment) override {
+    bytes_ -= bytes;
+    std::pmr::new_delete_resource()->deallocate(at, bytes, alignment);
+  }
+  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+
+  std::pmr::memory_resource* before_;
+  size_t bytes_ = 0;
+};
+
+// Entries that stay are old and new, so that no piece of memory is free as a whole.
+TEST(BoundedMapTest, TheMemoryOfABurstIsFreed) {
+  CountingResource heap;
+  {
+    BoundedMap<int> map(100'000);
+    const auto key = [](int i) { return "an-object-with-a-long-name-" + std::to_string(i); };
+    for (int i = 0; i < 20'000; ++i) map.put(key(i), i);
+    const size_t most = heap.bytes();
+    for (int i = 0; i < 20'000; ++i)
+      if (i % 100 != 0) map.erase(key(i));
+    EXPECT_EQ(map.size(), 200u);
+    EXPECT_LT(heap.bytes(), most / 10);
+    for (int i = 0; i < 20'000; i += 100) ASSERT_EQ(*map.find(key(i)), i);
+    map.put("new", 0);
+    EXPECT_EQ(map.size(), 201u);
+  }
+  EXPECT_EQ(heap.bytes(), 0u);
+}
 
 TEST(BoundedMapTest, ErasedKeysLeaveNothingBehind) {
   BoundedMap<int> map(1000);

@@ -52,6 +52,9 @@ class NodeTracker : public allocation::NodeChooser {
   void assume(const api::Pod& pod, const std::string& node);
   void forget(const std::string& uid);
   void forget_all();
+  uint64_t decision() const { return cluster_.decision(); }
+  // What is kept of queries that no decision has asked since that one, piece by piece; false: nothing is left.
+  bool forget_one_unused_since(uint64_t decision) { return cluster_.forget_one_unused_since(decision); }
   // For a while these nodes are not chosen for the pod, or the pods of the controller, with this uid. At most
   // kMaxAvoided entries at a time: the oldest are dropped.
   void avoid(const std::string& uid, const std::vector<std::string>& nodes, Duration lasts, const std::string& why);

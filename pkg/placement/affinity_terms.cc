@@ -36,7 +36,7 @@ std::string AffinityTerm::text() const {
 AffinityTerms::TermId AffinityTerms::acquire(AffinityTerm term) {
   std::string text = term.text();
   if (const auto known = by_text_.find(text); known != by_text_.end()) {
-    ++entries_[known->second].users;
+    ++entries_[known->second]->users;
     return known->second;
   }
   TermId id = 0;
@@ -48,8 +48,8 @@ AffinityTerms::TermId AffinityTerms::acquire(AffinityTerm term) {
     free_.pop_back();
   }
   by_text_.emplace(text, id);
-  entries_[id] = {std::move(term), std::move(text), 1, {}};
-  const AffinityTerm& kept = entries_[id].term;
+  entries_[id] = std::make_unique<Entry>(Entry{std::move(term), std::move(text), 1, {}});
+  const AffinityTerm& kept = entries_[id]->term;
   if (!kept.namespace_selector.matches_nothing())
     enter(id, kept, std::string(kByLabels));
   else
@@ -100,7 +100,7 @@ std::vector<AffinityTerms::Carried> AffinityTerms::acquire(const api::Pod& pod) 
 
 void AffinityTerms::release(const std::vector<Carried>& carried) {
   for (const Carried& one : carried) {
-    Entry& entry = entries_[one.term];
+    Entry& entry = *entries_[one.term];
     if (--entry.users > 0) continue;
     by_text_.erase(entry.text);
     for (Cached& audience : audiences_) count_term(audience, one.term, false);
@@ -108,7 +108,7 @@ void AffinityTerms::release(const std::vector<Carried>& carried) {
       leave(one.term, entry.term, std::string(kByLabels));
     else
       for (const std::string& ns : entry.term.namespaces) leave(one.term, entry.term, ns);
-    entry = {};
+    entries_[one.term].reset();
     free_.push_back(one.term);
   }
 }
@@ -129,7 +129,7 @@ void change_totals(AffinityTerms::PerNode& on_nodes, NodeIndex node, const Affin
 void AffinityTerms::add(const std::vector<Carried>& carried, NodeIndex node, int64_t sign) {
   for (const Carried& one : carried) {
     const Totals change{one.anti, one.weight, 1};
-    Entry& entry = entries_[one.term];
+    Entry& entry = *entries_[one.term];
     change_totals(entry.on_nodes, node, change, sign > 0);
     for (Cached& audience : audiences_)
       if (one.term < audience.matched.size() && audience.matched[one.term])
@@ -150,7 +150,7 @@ void AffinityTerms::add_to(Cached& audience, const AffinityTerm& term, NodeIndex
 
 // The term is new, or about to go; then it is on no node any more.
 void AffinityTerms::count_term(Cached& audience, TermId id, bool added) const {
-  const AffinityTerm& term = entries_[id].term;
+  const AffinityTerm& term = entries_[id]->term;
   if (audience.matched.size() <= id) audience.matched.resize(std::max<size_t>(entries_.size(), id + 1));
   const bool matches =
       added ? term.matches(audience.ns, audience.ns_labels, audience.labels) : bool{audience.matched[id]};
@@ -181,7 +181,7 @@ void AffinityTerms::build(Cached& audience) const {
   const auto meet = [&](TermId id) {
     count_term(audience, id, true);
     if (!audience.matched[id]) return;
-    for (const auto& [node, totals] : entries_[id].on_nodes) add_to(audience, entries_[id].term, node, totals, true);
+    for (const auto& [node, totals] : entries_[id]->on_nodes) add_to(audience, entries_[id]->term, node, totals, true);
   };
   each_near(std::string(kByLabels), audience.labels, meet);
   each_near(audience.ns, audience.labels, meet);

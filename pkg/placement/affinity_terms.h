@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <list>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -107,7 +108,7 @@ class AffinityTerms {
   void add_to(Cached& audience, const AffinityTerm& term, NodeIndex node, const Totals& change, bool added) const;
   void trim() const;
 
-  std::vector<Entry> entries_;
+  std::vector<std::unique_ptr<Entry>> entries_;  // by id; nullptr: free
   std::vector<TermId> free_;
   std::unordered_map<std::string, TermId> by_text_;
   std::unordered_map<std::string, Scope> scopes_;

@@ -128,6 +128,9 @@ class Cluster {
   const PodCounts::PerNode& matching(const PodQuery& query) const { return counts_.matching(query); }
   PodCounts::PerNode unknown(const PodQuery& query) const { return counts_.unknown(query); }
   void begin_decision() const;
+  uint64_t decision() const { return counts_.decision(); }
+  // Frees memory of a cache that no decision has used since that one; false: none is left. Not during a decision.
+  bool forget_one_unused_since(uint64_t decision) { return counts_.forget_one_unused_since(decision); }
   // How many distinct sets of pod labels the namespaces have: what a first matching() compares.
   size_t label_sets_in(const NamespaceSet& namespaces) const { return counts_.sets_in(namespaces); }
 

@@ -281,4 +281,10 @@ void PodCounts::trim() {
   while (!by_age_.empty() && (bytes_ > max_bytes_ || queries() > kMaxQueries || idle())) forget(by_age_.back());
 }
 
+bool PodCounts::forget_one_unused_since(uint64_t decision) {
+  if (bytes_ <= kLittleBytes || queries_[by_age_.back()].last_use >= decision) return false;
+  forget(by_age_.back());
+  return true;
+}
+
 }  // namespace dra::placement

@@ -43,6 +43,7 @@ class PodCounts {
   static constexpr size_t kMaxBytes = size_t{16} << 20;
   // A query that this many decisions have not used is forgotten.
   static constexpr uint64_t kIdleDecisions = 1024;
+  static constexpr size_t kLittleBytes = size_t{1} << 20;
 
   struct Count {
     int32_t running = 0;
@@ -66,6 +67,10 @@ class PodCounts {
   PerNode unknown(const PodQuery& query) const;
   // Once per decision: forgets the queries that are too many, too large or idle.
   void trim();
+  // The number of the current decision.
+  uint64_t decision() const { return decisions_; }
+  // Forgets one query that no decision has used since that one. False if there is none, or if all together take little.
+  bool forget_one_unused_since(uint64_t decision);
 
   size_t sets() const { return by_text_.size(); }
   // The label sets that a query of these namespaces is compared with when it is first answered.

@@ -75,6 +75,24 @@ TEST(PodCounts, IdleQueriesAreForgottenAndLeaveNothingBehind) {
   EXPECT_EQ(counts.bytes(), 0u);
 }
 
+TEST(PodCounts, QueriesUnusedSinceADecisionGoOneByOneUntilTheyTakeLittle) {
+  PodCounts counts;
+  Fleet fleet(counts, 300);
+  while (counts.bytes() < 2 * PodCounts::kLittleBytes) counts.matching(all_but("x" + std::to_string(counts.queries())));
+  const size_t before = counts.queries();
+  EXPECT_FALSE(counts.forget_one_unused_since(counts.decision()));
+  counts.trim();
+  counts.matching(all_but("x0"));
+  size_t forgotten = 0;
+  while (counts.forget_one_unused_since(counts.decision())) ++forgotten;
+  EXPECT_EQ(counts.queries(), before - forgotten);
+  EXPECT_LE(counts.bytes(), PodCounts::kLittleBytes);
+  EXPECT_GT(counts.bytes(), PodCounts::kLittleBytes / 2);
+  const size_t kept = counts.queries();
+  counts.matching(all_but("x0"));
+  EXPECT_EQ(counts.queries(), kept) << "the one in use was still there";
+}
+
 TEST(PodCounts, AQueryAskedOnceDoesNotDisplaceOneInUse) {
   PodCounts counts(size_t{1} << 20);
   Fleet fleet(counts, 300);
