@@ -36,7 +36,8 @@ class SocketServer : public Server {
     state_->handler = std::move(handler);
     state_->clock = &reactor.clock();
     state_->turns = std::make_shared<Turns>([this](Turns::Task task) { asio::post(io_, std::move(task)); },
-                                            [] { return std::chrono::steady_clock::now().time_since_epoch(); });
+                                            [] { return std::chrono::steady_clock::now().time_since_epoch(); },
+                                            [state = state_.get()] { return state->lagging > 0; });
   }
   ~SocketServer() override { stop(); }
 

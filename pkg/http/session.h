@@ -33,6 +33,7 @@ struct ServerState {
   const Clock* clock = nullptr;
   ConnectionTable table;
   std::map<ConnectionTable::Id, Session*> sessions;  // all live sessions, including those given up
+  size_t lagging = 0;                                // sessions with much to send
 };
 
 class Session : public std::enable_shared_from_this<Session> {

@@ -28,6 +28,7 @@ using ErrorCode = boost::system::error_code;
 
 constexpr size_t kHeadReadBytes = 4 * 1024;  // cost of a connection that waits for a request
 constexpr size_t kReadBytes = 16 * 1024;
+constexpr size_t kLag = 256 * 1024;  // bytes to send from which an answer lags
 // How long a peer may take to close a TLS connection.
 constexpr std::chrono::seconds kShutdownTime{5};
 
@@ -80,6 +81,8 @@ class SocketSession : public Session {
       : Session(std::move(server), peer),
         stream_(std::move(stream)),
         buffer_(server_->options.max_header_bytes + kReadBytes) {}
+
+  ~SocketSession() override { server_->lagging -= lags_ ? 1 : 0; }
 
   void start() override {
     if constexpr (std::is_same_v<Stream, TlsStream>) {
@@ -335,6 +338,7 @@ class SocketSession : public Session {
   }
 
   void flush() {
+    count_lag();
     if (broken_) {
       hold_.reset();
       return;
@@ -355,6 +359,13 @@ class SocketSession : public Session {
       self->lowest().expires_never();
       self->flush();
     });
+  }
+
+  void count_lag() {
+    const bool lags = !broken_ && out_.size() + in_flight_.size() > kLag;
+    if (lags == lags_) return;
+    lags_ = lags;
+    server_->lagging += lags ? 1 : -1;
   }
 
   void finished() {
@@ -392,6 +403,7 @@ class SocketSession : public Session {
   void hang_up() {
     if (broken_) return;
     broken_ = true;
+    count_lag();
     auto keep = std::move(hold_);
     auto callback = std::move(on_close_);
     on_close_ = nullptr;
@@ -416,6 +428,7 @@ class SocketSession : public Session {
   uint64_t exchange_ = 0;
   bool chunked_ = false;
   bool broken_ = false;
+  bool lags_ = false;
   std::string out_;
   std::string in_flight_;
   std::function<void()> on_close_;

@@ -4,9 +4,10 @@
 // that has used least time (start-time fair queueing).
 //
 // Requests that together take less than a millisecond share a turn: what they add to a stream goes out in one piece.
-// After a turn with a long request the reactor does other work for about a twentieth of the turn's time. A stream is sent
-// one TLS record per round of the reactor's queue: without a pause a watch would get 16 KiB for each large object that
-// is written, fall behind and be cut off.
+// After a long request the reactor does other work for about a twentieth of that request's time. A stream is sent one
+// TLS record per round of the reactor's queue: without a pause between two long requests a watch would get 16 KiB per
+// request, fall behind and be cut off. For the same reason the pause lasts kLagRounds at least while an answer lags:
+// short requests, too, can each add many records to a stream.
 //
 // Bounded by the number of connections, each with at most one request in progress. Not thread-safe.
 #pragma once
@@ -29,8 +30,10 @@ class Turns : public std::enable_shared_from_this<Turns> {
   using Task = std::function<void()>;
   using Now = std::function<std::chrono::nanoseconds()>;
 
-  // `post` queues a task after everything that is ready to run.
-  Turns(std::function<void(Task)> post, Now now) : post_(std::move(post)), now_(std::move(now)) {}
+  // `post` queues a task after everything that is ready to run; `lagging` says whether an answer that is being sent is
+  // far from its end.
+  Turns(std::function<void(Task)> post, Now now, std::function<bool()> lagging)
+      : post_(std::move(post)), now_(std::move(now)), lagging_(std::move(lagging)) {}
 
   // Runs the request in its turn, never from within this call.
   void add(Task request, std::string_view flow = {}) {
@@ -51,8 +54,9 @@ class Turns : public std::enable_shared_from_this<Turns> {
   static constexpr size_t kQueues = 64;
   static constexpr std::chrono::nanoseconds kOneRound = std::chrono::microseconds(2);  // a round without work
   static constexpr int64_t kMostRounds = 2'000;
+  static constexpr int64_t kLagRounds = 32;
   static constexpr std::chrono::nanoseconds kTurn = std::chrono::milliseconds(1);
-  static constexpr std::chrono::nanoseconds kLong = std::chrono::microseconds(500);
+  static constexpr std::chrono::nanoseconds kLong = std::chrono::milliseconds(4);
 
   struct Request {
     Task run;
@@ -79,7 +83,6 @@ class Turns : public std::enable_shared_from_this<Turns> {
     }
     const auto start = now_();
     std::chrono::nanoseconds took{};
-    bool any_long = false;
     while (waiting_ > 0 && took < kTurn) {
       Queue& queue = least_used();
       const Task request = std::move(queue.requests.front().run);
@@ -90,10 +93,10 @@ class Turns : public std::enable_shared_from_this<Turns> {
       request();
       const auto until_now = now_() - start;
       queue.used += until_now - took;
-      any_long = any_long || until_now - took >= kLong;
       took = until_now;
     }
-    rounds_ = any_long ? std::min<int64_t>(took / (20 * kOneRound), kMostRounds) : 0;
+    rounds_ = took < kLong ? 0 : std::clamp<int64_t>(took / (20 * kOneRound), 0, kMostRounds);
+    if (lagging_()) rounds_ = std::max(rounds_, kLagRounds);
   }
 
   // Among the queues with requests; of equal ones, that of the request that came first.
@@ -111,6 +114,7 @@ class Turns : public std::enable_shared_from_this<Turns> {
 
   std::function<void(Task)> post_;
   Now now_;
+  std::function<bool()> lagging_;
   std::array<Queue, kQueues> queues_;
   std::chrono::nanoseconds served_{};  // what the queue of the last request had used before it
   uint64_t arrivals_ = 0;

@@ -21,8 +21,8 @@
 
 namespace dra::manager {
 
-// A map that forgets its oldest entries when it is full. Putting a key again does not renew its age. After a burst, when
-// few entries are left of many, its memory is freed.
+// A map that forgets its oldest entries when it is full. Putting a key again does not renew its age. After a burst,
+// when few entries are left of many, its memory is freed.
 template <typename V>
 class BoundedMap {
  public:
@@ -62,8 +62,8 @@ class BoundedMap {
   };
   using Entries = std::pmr::list<Entry>;
   struct Kept {
-    // Small, long-lived pieces would lie between those of short-lived objects and keep whole pages. Blocks of memory are
-    // bounded, since the resource would double each, and gives none back before it ends.
+    // Small, long-lived pieces would lie between those of short-lived objects and keep whole pages. Blocks of memory
+    // are bounded, since the resource would double each, and gives none back before it ends.
     std::pmr::unsynchronized_pool_resource pool{{.max_blocks_per_chunk = 256, .largest_required_pool_block = 0}};
     Entries entries{&pool};  // oldest first
     std::pmr::unordered_map<std::string_view, typename Entries::iterator> index{&pool};
