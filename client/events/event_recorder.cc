@@ -40,9 +40,28 @@ std::string series_key(const EventRequest& event) {
 
 // Equal events, and the Event object that represents them on the server.
 struct EventRecorder::Series {
-  std::string key;
-  EventRequest event;
-  std::string name;       // of the Event object
+  struct Event {
+    Event(const EventRequest& e, std::pmr::memory_resource* pool)
+        : kind(e.regarding.kind, pool),
+          api_version(e.regarding.api_version, pool),
+          ns(e.regarding.ns, pool),
+          name(e.regarding.name, pool),
+          uid(e.regarding.uid, pool),
+          resource_version(e.regarding.resource_version, pool),
+          warning(e.warning),
+          reason(e.reason, pool),
+          action(e.action, pool),
+          note(e.note, pool) {}
+    std::pmr::string kind, api_version, ns, name, uid, resource_version;  // of the object
+    bool warning;
+    std::pmr::string reason, action, note;
+  };
+  Series(const std::string& k, const EventRequest& e, const std::string& n, std::pmr::memory_resource* pool)
+      : key(k, pool), event(e, pool), name(n, pool) {}
+
+  std::pmr::string key;
+  Event event;
+  std::pmr::string name;  // of the Event object
   WallTime event_time{};  // time of the first event
   WallTime last_seen{};
   MonoTime last_at{};
@@ -94,16 +113,15 @@ bool EventRecorder::record(const EventRequest& event) {
     ++stats_.dropped;
     return false;
   }
-  auto series = std::make_shared<Series>();
-  series->key = key;
-  series->event = event;
   auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(reactor_.clock().wall_now().time_since_epoch());
   // Two events of the same moment must not share a name.
-  series->name = std::string(utf8_prefix(event.regarding.name, 220)) + "." +
-                 hex(static_cast<uint64_t>(ns.count()) + random_.below(1000));
+  const std::string name = std::string(utf8_prefix(event.regarding.name, 220)) + "." +
+                           hex(static_cast<uint64_t>(ns.count()) + random_.below(1000));
+  auto series = std::make_shared<Series>(key, event, name, &pool_);
   series->event_time = series->last_seen = stamp;
   series->last_at = series->written_at = now;
-  series_[key] = series;
+  series_.erase(key);  // one that is over: the text of its key goes with it
+  series_.emplace(series->key, series);
   enqueue(series);
   return true;
 }
@@ -142,10 +160,10 @@ bool EventRecorder::make_room() {
   }
   if (series_.size() < options_.max_series) return true;
   // Of the namespace with the most written series, forgets the oldest, several at once.
-  std::map<std::string, std::vector<std::pair<MonoTime, std::string>>> known;
+  std::map<std::string_view, std::vector<std::pair<MonoTime, std::string_view>>> known;
   for (const auto& [key, series] : series_)
     if (series->written > 0 && !series->queued && series->sending == 0)
-      known[series->event.regarding.ns].emplace_back(series->last_at, key);
+      known[series->event.ns].emplace_back(series->last_at, key);
   const auto largest = std::max_element(known.begin(), known.end(),
                                         [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   if (largest == known.end()) return false;
@@ -158,7 +176,7 @@ bool EventRecorder::make_room() {
 void EventRecorder::enqueue(const SeriesPtr& series) {
   if (series->queued || series->sending > 0) return;
   series->queued = true;
-  queue_.push(series->key, {series->event.regarding.ns, series->event.warning ? 1 : 0});
+  queue_.push(std::string(series->key), {std::string(series->event.ns), series->event.warning ? 1 : 0});
   pump();
 }
 
@@ -180,30 +198,33 @@ void EventRecorder::send(const SeriesPtr& series) {
     auto known = weak.lock();
     if (*alive && known) answered(known, answer);
   };
-  const EventObject& about = series->event.regarding;
-  std::string ns = about.ns.empty() ? "default" : about.ns;
+  const Series::Event& about = series->event;
+  std::string ns = about.ns.empty() ? "default" : std::string(about.ns);
   json state;
   if (series->count > 1)
     state = {{"count", series->count}, {"lastObservedTime", format_rfc3339_micro(series->last_seen)}};
-  ObjectPath path{events_resource(), ns, series->name, ""};
+  const std::string name(series->name);
+  ObjectPath path{events_resource(), ns, name, ""};
   if (series->written > 0) {
     series->call = client_.patch(path, PatchType::kMerge, json{{"series", state}}.dump(), {}, std::move(done));
     return;
   }
-  json regarding = {{"apiVersion", about.api_version}, {"kind", about.kind}, {"name", about.name}};
-  if (!about.ns.empty()) regarding["namespace"] = about.ns;
-  if (!about.uid.empty()) regarding["uid"] = about.uid;
-  if (!about.resource_version.empty()) regarding["resourceVersion"] = about.resource_version;
+  json regarding = {{"apiVersion", std::string_view(about.api_version)},
+                    {"kind", std::string_view(about.kind)},
+                    {"name", std::string_view(about.name)}};
+  if (!about.ns.empty()) regarding["namespace"] = ns;
+  if (!about.uid.empty()) regarding["uid"] = std::string_view(about.uid);
+  if (!about.resource_version.empty()) regarding["resourceVersion"] = std::string_view(about.resource_version);
   json body = {{"apiVersion", "events.k8s.io/v1"},
                {"kind", "Event"},
-               {"metadata", {{"name", series->name}, {"namespace", ns}}},
+               {"metadata", {{"name", name}, {"namespace", ns}}},
                {"eventTime", format_rfc3339_micro(series->event_time)},
                {"reportingController", options_.controller},
                {"reportingInstance", utf8_prefix(options_.instance, 128)},
-               {"action", utf8_prefix(series->event.action.empty() ? series->event.reason : series->event.action, 128)},
-               {"reason", utf8_prefix(series->event.reason, 128)},
-               {"type", series->event.warning ? "Warning" : "Normal"},
-               {"note", utf8_prefix(series->event.note, 1024)},
+               {"action", utf8_prefix(about.action.empty() ? about.reason : about.action, 128)},
+               {"reason", utf8_prefix(about.reason, 128)},
+               {"type", about.warning ? "Warning" : "Normal"},
+               {"note", utf8_prefix(about.note, 1024)},
                {"regarding", std::move(regarding)}};
   if (!state.is_null()) body["series"] = state;
   series->call = client_.create(path, body.dump(-1, ' ', false, json::error_handler_t::replace), {}, std::move(done));
@@ -261,7 +282,7 @@ void EventRecorder::record_refusal(const Error& error) {
 
 void EventRecorder::drop(const SeriesPtr& series) {
   ++stats_.dropped;
-  series_.erase(series->key);
+  series_.erase(std::string_view(series->key));
 }
 
 // Once a minute: refreshes continuing series, writes ended ones a last time and forgets them.

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -102,8 +103,10 @@ class EventRecorder {
   Random& random_;
   RecorderOptions options_;
   RecorderStats stats_;
-  std::map<std::string, SeriesPtr> series_;
-  std::unordered_map<uint64_t, Budget> budgets_;  // by hash: two objects may share one
+  // Of what outlives a burst: small, long-lived pieces between those of short-lived objects would keep whole pages.
+  std::pmr::unsynchronized_pool_resource pool_;
+  std::pmr::map<std::string_view, SeriesPtr> series_{&pool_};  // by the key that each has
+  std::pmr::unordered_map<uint64_t, Budget> budgets_{&pool_};  // by hash: two objects may share one
   uint64_t budget_uses_ = 0;
   FairLine queue_;  // of keys of series_
   size_t in_flight_ = 0;

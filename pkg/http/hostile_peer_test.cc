@@ -71,6 +71,10 @@ class HostilePeerTest : public ::testing::Test {
     auto server =
         Server::start(reactor_, std::move(options), [](Request request, std::shared_ptr<Responder> responder) {
           Response r;
+          if (request.target.starts_with("/bytes/")) {
+            r.body.assign(std::stoul(request.target.substr(7)), 'b');
+            return responder->send(std::move(r));
+          }
           r.body = request.method + (request.body_too_large ? " too large" : " " + std::to_string(request.body.size()));
           responder->send(std::move(r));
         });
@@ -91,6 +95,25 @@ class HostilePeerTest : public ::testing::Test {
   std::unique_ptr<Server> server_;
   std::thread thread_;
 };
+
+// Answers wait in memory for their peers.
+TEST_F(HostilePeerTest, PeersThatReadNothingCostAtMostTheLimitInAll) {
+  constexpr size_t kBody = size_t{16} << 20;
+  ServerOptions options;
+  options.max_unsent_bytes = kBody + kBody / 2;
+  serve(options);
+  const auto get = [](size_t bytes) {
+    return "GET /bytes/" + std::to_string(bytes) + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+  };
+  std::vector<std::unique_ptr<Peer>> idle;
+  for (int i = 0; i < 4; ++i) {
+    idle.push_back(std::make_unique<Peer>(server_->port()));
+    ASSERT_TRUE(idle.back()->send(get(kBody)));
+  }
+  EXPECT_GT(ask(get(kBody)).size(), kBody) << "who reads is not cut off";
+  for (const auto& peer : idle) EXPECT_LT(peer->rest().size(), kBody);
+  EXPECT_GT(ask(get(4 * kBody)).size(), 4 * kBody) << "nor is the only one";
+}
 
 // One connection used 600 MB in 3 s: extensions and trailers were not limited.
 TEST_F(HostilePeerTest, WhatStandsAroundChunksCountsAsMuchAsTheyDo) {

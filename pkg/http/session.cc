@@ -62,6 +62,17 @@ void ServerState::give_up(ConnectionTable::Id id) {
   if (const auto found = sessions.find(id); found != sessions.end()) found->second->close();
 }
 
+void ServerState::settle_unsent() {
+  while (unsent > options.max_unsent_bytes && lagging > 1) {
+    Session* slowest = nullptr;
+    for (const auto& [id, session] : sessions) {
+      const auto since = session->lagging_since();
+      if (since && (slowest == nullptr || *since < *slowest->lagging_since())) slowest = session;
+    }
+    slowest->cut_off_peer();
+  }
+}
+
 Session::Session(std::shared_ptr<ServerState> server, const std::string& peer)
     : server_(std::move(server)), place_(server_->table.add(peer)) {
   server_->sessions.emplace(place_, this);

@@ -2,11 +2,13 @@
 // of a server share. Neither knows of sockets: socket_session.h has those.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,6 +28,8 @@ struct ServerState {
   // Closes connections until the limits hold again.
   void settle(ConnectionTable::Id changed);
   void give_up(ConnectionTable::Id id);
+  // Cuts off peers until what is to be sent is within its limit.
+  void settle_unsent();
 
   ServerOptions options;
   Handler handler;
@@ -34,6 +38,7 @@ struct ServerState {
   ConnectionTable table;
   std::map<ConnectionTable::Id, Session*> sessions;  // all live sessions, including those given up
   size_t lagging = 0;                                // sessions with much to send
+  size_t unsent = 0;                                 // bytes
 };
 
 class Session : public std::enable_shared_from_this<Session> {
@@ -45,6 +50,10 @@ class Session : public std::enable_shared_from_this<Session> {
 
   virtual void start() = 0;
   virtual void close() = 0;
+  // Since when the peer has not taken what is being sent; nullopt: it is not much.
+  virtual std::optional<std::chrono::steady_clock::time_point> lagging_since() const = 0;
+  // Drops what is to be sent, and hangs up in a later task.
+  virtual void cut_off_peer() = 0;
   ConnectionTable::Id place() const { return place_; }
 
   // The Responder's side. `id` distinguishes answers to this request from late ones to an earlier request.

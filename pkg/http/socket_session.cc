@@ -76,13 +76,15 @@ using TlsStream = beast::ssl_stream<beast::tcp_stream>;
 
 template <typename Stream>
 class SocketSession : public Session {
+  using Time = std::chrono::steady_clock::time_point;
+
  public:
   SocketSession(std::shared_ptr<ServerState> server, const std::string& peer, Stream stream)
       : Session(std::move(server), peer),
         stream_(std::move(stream)),
         buffer_(server_->options.max_header_bytes + kReadBytes) {}
 
-  ~SocketSession() override { server_->lagging -= lags_ ? 1 : 0; }
+  ~SocketSession() override { count(0); }
 
   void start() override {
     if constexpr (std::is_same_v<Stream, TlsStream>) {
@@ -98,6 +100,15 @@ class SocketSession : public Session {
   void close() override {
     ErrorCode ignored;
     lowest().socket().close(ignored);
+  }
+
+  std::optional<Time> lagging_since() const override { return lags() ? std::optional(sending_since_) : std::nullopt; }
+
+  void cut_off_peer() override {
+    cut_off_ = true;
+    std::string().swap(out_);
+    count(0);
+    asio::post(stream_.get_executor(), [self = self()] { self->hang_up(); });
   }
 
   void send(uint64_t id, Response response) override {
@@ -125,14 +136,14 @@ class SocketSession : public Session {
   }
 
   bool write(uint64_t id, std::string_view piece) override {
-    if (id != exchange_ || state_ != State::kStreaming || broken_) return false;
+    if (id != exchange_ || state_ != State::kStreaming || broken_ || cut_off_) return false;
     append_piece(piece);
     if (buffered(id) > server_->options.max_stream_buffer_bytes) {
       hang_up();
       return false;
     }
     flush();
-    return true;
+    return !cut_off_;
   }
 
   void end(uint64_t id) override {
@@ -338,12 +349,13 @@ class SocketSession : public Session {
   }
 
   void flush() {
-    count_lag();
+    if (in_flight_.empty()) sending_since_ = Time::clock::now();
+    count(broken_ || cut_off_ ? 0 : out_.size() + in_flight_.size());
     if (broken_) {
       hold_.reset();
       return;
     }
-    if (!in_flight_.empty()) return;
+    if (!in_flight_.empty() || cut_off_) return;
     if (out_.empty()) {
       if (state_ == State::kFinishing) finished();
       return;
@@ -352,6 +364,7 @@ class SocketSession : public Session {
     lowest().expires_after(server_->options.write_timeout);
     asio::async_write(stream_, asio::buffer(in_flight_), [self = self()](ErrorCode ec, size_t) {
       self->in_flight_.clear();
+      if (self->in_flight_.capacity() > kLag) self->in_flight_.shrink_to_fit();
       if (ec) {
         self->hang_up();
         return;
@@ -361,11 +374,16 @@ class SocketSession : public Session {
     });
   }
 
-  void count_lag() {
-    const bool lags = !broken_ && out_.size() + in_flight_.size() > kLag;
-    if (lags == lags_) return;
-    lags_ = lags;
-    server_->lagging += lags ? 1 : -1;
+  bool lags() const { return unsent_ > kLag; }
+
+  // May cut off peers, this one included.
+  void count(size_t unsent) {
+    const bool lagged = lags();
+    server_->unsent += unsent - unsent_;
+    const bool more = unsent > unsent_;
+    unsent_ = unsent;
+    if (lags() != lagged) server_->lagging += lagged ? -1 : 1;
+    if (more) server_->settle_unsent();
   }
 
   void finished() {
@@ -403,15 +421,13 @@ class SocketSession : public Session {
   void hang_up() {
     if (broken_) return;
     broken_ = true;
-    count_lag();
+    count(0);
     auto keep = std::move(hold_);
     auto callback = std::move(on_close_);
     on_close_ = nullptr;
     close();
     if (callback) callback();
   }
-
-  using Time = std::chrono::steady_clock::time_point;
 
   Stream stream_;
   beast::flat_buffer buffer_;
@@ -428,7 +444,9 @@ class SocketSession : public Session {
   uint64_t exchange_ = 0;
   bool chunked_ = false;
   bool broken_ = false;
-  bool lags_ = false;
+  bool cut_off_ = false;  // until hang_up()
+  size_t unsent_ = 0;     // as last counted
+  Time sending_since_{};
   std::string out_;
   std::string in_flight_;
   std::function<void()> on_close_;

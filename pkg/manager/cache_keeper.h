@@ -21,7 +21,7 @@ class NodeTracker;
 
 class CacheKeeper {
  public:
-  static constexpr size_t kManyClaims = 500;  // fewer claims fill the caches little
+  static constexpr size_t kManyClaims = 50;  // fewer claims fill the caches little
 
   // A query that was not asked for this long, up to twice as long, is forgotten.
   static constexpr Duration kUnused = std::chrono::seconds(10);

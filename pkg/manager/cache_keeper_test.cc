@@ -82,7 +82,11 @@ TEST(CacheKeeper, CachesGoWithTheClaimsThatFilledThem) {
   w.reactor.advance(std::chrono::seconds(10));
   EXPECT_FALSE(w.keeps_caches());
   EXPECT_TRUE(w.keeps_caches()) << "made anew";
-  w.claims = 10;
+  w.claims = CacheKeeper::kManyClaims - 1;
+  w.reactor.advance(std::chrono::seconds(10));
+  EXPECT_FALSE(w.keeps_caches());
+  EXPECT_TRUE(w.keeps_caches());
+  w.claims = 1;
   w.reactor.advance(std::chrono::seconds(10));
   EXPECT_TRUE(w.keeps_caches()) << "few claims fill little";
 }
