@@ -6,9 +6,9 @@
 
 #include <cstddef>
 #include <deque>
+#include <map>
+#include <memory_resource>
 #include <string>
-#include <unordered_map>
-#include <utility>
 
 namespace dra::allocation {
 
@@ -17,23 +17,30 @@ class WhyHere {
   static constexpr size_t kMost = 4096;
 
   // First-fit gives an empty clause, which is not stored.
-  void note(const std::string& pod_uid, std::string clause) {
-    if (clause.empty() && !clauses_.contains(pod_uid)) return;
-    if (!clauses_.insert_or_assign(pod_uid, std::move(clause)).second) return;
-    order_.push_back(pod_uid);
+  void note(const std::string& pod_uid, const std::string& clause) {
+    const auto known = clauses_.find(std::pmr::string(pod_uid));
+    if (known != clauses_.end()) {
+      known->second = clause;
+      return;
+    }
+    if (clause.empty()) return;
+    order_.push_back(clauses_.emplace(pod_uid, clause).first);
     if (order_.size() <= kMost) return;
     clauses_.erase(order_.front());
     order_.pop_front();
   }
   // ", which keeps 3 whole devices on n1", or nothing.
   std::string clause(const std::string& pod_uid) const {
-    const auto found = clauses_.find(pod_uid);
-    return found == clauses_.end() || found->second.empty() ? "" : ", which " + found->second;
+    const auto found = clauses_.find(std::pmr::string(pod_uid));
+    return found == clauses_.end() || found->second.empty() ? "" : ", which " + std::string(found->second);
   }
 
  private:
-  std::unordered_map<std::string, std::string> clauses_;
-  std::deque<std::string> order_;  // the same uids, oldest first
+  using Clauses = std::pmr::map<std::pmr::string, std::pmr::string>;
+  // Small, long-lived pieces between those of short-lived objects would keep whole pages.
+  std::pmr::unsynchronized_pool_resource pool_;
+  Clauses clauses_{&pool_};              // by uid
+  std::deque<Clauses::iterator> order_;  // oldest first
 };
 
 }  // namespace dra::allocation

@@ -43,7 +43,7 @@ class PodCounts {
   static constexpr size_t kMaxBytes = size_t{16} << 20;
   // A query that this many decisions have not used is forgotten.
   static constexpr uint64_t kIdleDecisions = 1024;
-  static constexpr size_t kLittleBytes = size_t{1} << 20;
+  static constexpr size_t kLittleBytes = size_t{128} << 10;
 
   struct Count {
     int32_t running = 0;

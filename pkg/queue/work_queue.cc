@@ -27,16 +27,16 @@ void WorkQueue::add(std::string_view key) {
 
 void WorkQueue::add_after(std::string_view key, Duration delay) {
   if (delay <= Duration::zero()) return add(key);
-  const std::pair<MonoTime, uint64_t> slot{clock_.mono_now() + delay, ++sequence_};
+  const Slot slot{clock_.mono_now() + delay, ++sequence_};
   auto known = due_of_.find(key);
   if (known == due_of_.end()) {
-    due_of_.emplace(key, slot);
+    known = due_of_.emplace(key, slot).first;
   } else {
     if (known->second.first <= slot.first) return;
     due_.erase(known->second);
     known->second = slot;
   }
-  due_.emplace(slot, key);
+  due_.emplace(slot, &known->first);
 }
 
 Duration WorkQueue::add_rate_limited(std::string_view key) {
@@ -60,9 +60,9 @@ uint64_t WorkQueue::failures(std::string_view key) const {
 void WorkQueue::release_due() {
   const MonoTime now = clock_.mono_now();
   while (!due_.empty() && due_.begin()->first.first <= now) {
-    const std::string key = std::move(due_.begin()->second);
+    const std::string key(*due_.begin()->second);
     due_.erase(due_.begin());
-    due_of_.erase(key);
+    due_of_.erase(due_of_.find(key));
     add(key);
   }
 }

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory_resource>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -121,9 +122,12 @@ class WorkQueue {
   KeyMap<Work> processing_;
   std::map<std::string, size_t> processing_of_;  // by group
   KeyMap<uint64_t> failures_;
-  // Delayed keys: by due time, then in the order of adding; and the index from a key back to its entry.
-  std::map<std::pair<MonoTime, uint64_t>, std::string> due_;
-  KeyMap<std::pair<MonoTime, uint64_t>> due_of_;
+  // Delayed keys, and an index by due time, then in the order of adding. Keys can be delayed for minutes: between
+  // pieces of short-lived objects they would keep whole pages.
+  using Slot = std::pair<MonoTime, uint64_t>;
+  std::pmr::unsynchronized_pool_resource delayed_pool_;
+  std::pmr::unordered_map<std::pmr::string, Slot, StringHash, std::equal_to<>> due_of_{&delayed_pool_};
+  std::pmr::map<Slot, const std::pmr::string*> due_{&delayed_pool_};
   uint64_t sequence_ = 0;
 };
 
