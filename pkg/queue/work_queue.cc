@@ -62,7 +62,7 @@ void WorkQueue::release_due() {
   while (!due_.empty() && due_.begin()->first.first <= now) {
     const std::string key(*due_.begin()->second);
     due_.erase(due_.begin());
-    due_of_.erase(due_of_.find(key));
+    due_of_.erase(due_of_.find(std::string_view(key)));
     add(key);
   }
 }
