@@ -91,6 +91,30 @@ TEST(CacheKeeper, CachesGoWithTheClaimsThatFilledThem) {
   EXPECT_TRUE(w.keeps_caches()) << "few claims fill little";
 }
 
+// A query is asked by each decision for a pod with a rule about other pods.
+TEST(CacheKeeper, QueriesThatNoDecisionAsksAnyMoreGo) {
+  World w;
+  auto node = std::make_shared<api::Node>();
+  node->metadata.name = "n";
+  node->allocatable = {{"cpu", "2"}, {"memory", "1Gi"}, {"pods", "10"}};
+  w.nodes.set_node(node);
+  const auto decide = [&](const std::string& key) {
+    api::Pod pod;
+    pod.metadata.ns = pod.metadata.name = pod.metadata.uid = "p";
+    api::PodAffinityTerm& term = pod.pod_anti_affinity.required.emplace_back();
+    term.topology_key = "kubernetes.io/hostname";
+    term.label_selector.emplace().match_expressions.push_back({key, "NotIn", {"x"}});
+    w.nodes.choose(pod, {});
+  };
+  const auto any_left = [&] { return w.nodes.forget_one_unused_since(w.nodes.decision() + 1); };
+  w.keeper.start();
+  for (int i = 0; i < 1000; ++i) decide("key-" + std::to_string(i));
+  w.reactor.advance(CacheKeeper::kUnused / 2);
+  EXPECT_TRUE(any_left());
+  w.reactor.advance(2 * CacheKeeper::kUnused);
+  EXPECT_FALSE(any_left());
+}
+
 TEST(CacheKeeper, DoesNothingWhileItIsStopped) {
   World w;
   w.slices();
