@@ -52,6 +52,8 @@ class CurlTransport::Impl : public std::enable_shared_from_this<CurlTransport::I
   void put_on_wire(const std::shared_ptr<Transfer>& transfer);
   void take_off_wire(Transfer& transfer);
   void action(curl_socket_t fd, int flags);
+  // Whether something of this connection is still to be delivered. Then nothing more is read from it.
+  bool is_behind(curl_socket_t fd) const;
   void collect();
   void deliver();
   void deliver_all();
@@ -80,7 +82,11 @@ class CurlTransport::Impl : public std::enable_shared_from_this<CurlTransport::I
   FairLine waiting_;                                            // ids, by namespace
   std::map<std::string, size_t> in_flight_of_;
   std::vector<CURL*> idle_;  // handles of finished requests
-  std::map<curl_socket_t, Handle> watches_;
+  struct Watch {
+    Handle handle;
+    uint64_t id = 0;  // of the call that the connection serves; of one of them with HTTP/2
+  };
+  std::map<curl_socket_t, Watch> watches_;
   Handle timer_;
   // Transfers that libcurl reported as finished, and those with lines; processed outside libcurl.
   std::deque<std::pair<std::shared_ptr<Transfer>, CURLcode>> finished_;
@@ -105,7 +111,8 @@ constexpr Duration kStallCheck = std::chrono::milliseconds(50);
 constexpr Duration kNudgePause = std::chrono::milliseconds(500);
 constexpr Duration kNudgeTimeout = std::chrono::seconds(5);
 // How long messages of streams, and then answers, are delivered in one task. What is left waits for the next task, and
-// meanwhile nothing more is read from the connections, so that what waits stays bounded.
+// meanwhile nothing more is read from the stream's connection, or from that of the answers, so that what waits stays
+// bounded. Other streams are read: an event must not wait until another stream is delivered to its end.
 constexpr Duration kDeliverTime = std::chrono::milliseconds(4);
 
 void init_curl_once() {
@@ -292,13 +299,17 @@ void CurlTransport::Impl::take_off_wire(Transfer& transfer) {
   idle_.push_back(easy);
 }
 
-int CurlTransport::Impl::on_socket(CURL*, curl_socket_t fd, int what, void* pointer, void*) {
+int CurlTransport::Impl::on_socket(CURL* easy, curl_socket_t fd, int what, void* pointer, void*) {
   auto* self = static_cast<Impl*>(pointer);
   // Drop the old watch first: a descriptor can be registered only once.
   self->watches_.erase(fd);
   if (what == CURL_POLL_REMOVE) return 0;
   Reactor::FdReady interest{(what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0};
-  self->watches_[fd] = self->reactor_.watch_fd(fd, interest, [self, fd](Reactor::FdReady ready) {
+  char* transfer = nullptr;
+  curl_easy_getinfo(easy, CURLINFO_PRIVATE, &transfer);
+  Watch& watch = self->watches_[fd];
+  watch.id = transfer != nullptr ? reinterpret_cast<const Transfer*>(transfer)->id : 0;
+  watch.handle = self->reactor_.watch_fd(fd, interest, [self, fd](Reactor::FdReady ready) {
     self->action(fd, (ready.read ? CURL_CSELECT_IN : 0) | (ready.write ? CURL_CSELECT_OUT : 0));
   });
   return 0;
@@ -316,12 +327,18 @@ int CurlTransport::Impl::on_timer(CURLM*, long ms, void* pointer) {
 
 void CurlTransport::Impl::action(curl_socket_t fd, int flags) {
   // The descriptor stays readable, so this is called again after the task that delivers.
-  if (deliver_posted_ && flags == CURL_CSELECT_IN) return;
+  if (deliver_posted_ && flags == CURL_CSELECT_IN && is_behind(fd)) return;
   auto keep = shared_from_this();
   int running = 0;
   curl_multi_socket_action(multi_, fd, flags, &running);
   collect();
   deliver();
+}
+
+bool CurlTransport::Impl::is_behind(curl_socket_t fd) const {
+  const auto watch = watches_.find(fd);
+  const auto stream = watch == watches_.end() ? open_streams_.end() : open_streams_.find(watch->second.id);
+  return stream == open_streams_.end() || !stream->second->lines.empty();
 }
 
 // Takes libcurl's messages about finished transfers.

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <atomic>
 #include <functional>
 #include <mutex>
 #include <set>
+#include <thread>
 
 #include "client/testing/tcp_server.h"
 #include "pkg/base/clock.h"
@@ -280,6 +282,35 @@ TEST(CurlTransport, LinesAreDeliveredInPortions) {
     EXPECT_EQ(ends[s], 200) << "after the last line";
   }
   EXPECT_LE(most_at_once, 16);
+}
+
+// A claim is written before the pod that names it: its event must not wait until a thousand events of pods are handled.
+TEST(CurlTransport, AnEventWaitsForNoOtherStreamsBacklog) {
+  constexpr int kLines = 600;
+  std::atomic<bool> busy{false};
+  TcpServer server([&](const TcpRequest& request, TcpConnection& c) {
+    if (!c.send(kStreamHead)) return false;
+    std::string lines;
+    for (int i = 0; i < kLines; ++i) lines += "many\n";
+    if (request.target == "/many") return c.send(chunk(lines)) && c.send("0\r\n\r\n");
+    while (!busy) std::this_thread::sleep_for(1ms);
+    return c.send(chunk("one\n")) && c.send("0\r\n\r\n");
+  });
+  Net net(server.url());
+  int many = 0;
+  std::optional<int> before_one;
+  StreamCallbacks of_many, of_one;
+  of_many.on_line = [&](std::string_view) {
+    if (++many == 10) busy = true;
+    const auto until = std::chrono::steady_clock::now() + 1ms;
+    while (std::chrono::steady_clock::now() < until) {
+    }
+  };
+  of_one.on_line = [&](std::string_view) { before_one = many; };
+  const Handle streams[] = {net.transport->stream(get("/one"), std::move(of_one)),
+                            net.transport->stream(get("/many"), std::move(of_many))};
+  EXPECT_TRUE(net.reactor.run_until([&] { return many == kLines && before_one; }, 20s));
+  EXPECT_LT(*before_one, kLines / 2);
 }
 
 TEST(CurlTransport, AStreamOutlivesTheTimeLimitOfItsHeadAndCutsAreErrors) {
