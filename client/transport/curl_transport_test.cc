@@ -301,7 +301,7 @@ TEST(CurlTransport, AnEventWaitsForNoOtherStreamsBacklog) {
   std::optional<int> before_one;
   StreamCallbacks of_many, of_one;
   of_many.on_line = [&](std::string_view) {
-    if (++many == 10) busy = true;
+    if (++many == kLines / 2) busy = true;  // timers of new connections, which read too, are over
     const auto until = std::chrono::steady_clock::now() + 1ms;
     while (std::chrono::steady_clock::now() < until) {
     }
@@ -310,7 +310,7 @@ TEST(CurlTransport, AnEventWaitsForNoOtherStreamsBacklog) {
   const Handle streams[] = {net.transport->stream(get("/one"), std::move(of_one)),
                             net.transport->stream(get("/many"), std::move(of_many))};
   EXPECT_TRUE(net.reactor.run_until([&] { return many == kLines && before_one; }, 20s));
-  EXPECT_LT(*before_one, kLines / 2);
+  EXPECT_LT(*before_one, kLines * 3 / 4);
 }
 
 TEST(CurlTransport, AStreamOutlivesTheTimeLimitOfItsHeadAndCutsAreErrors) {

@@ -62,7 +62,8 @@ class Peer {
 
 class HostilePeerTest : public ::testing::Test {
  protected:
-  ~HostilePeerTest() override {
+  ~HostilePeerTest() override { stop(); }
+  void stop() {
     reactor_.stop();
     if (thread_.joinable()) thread_.join();
   }
@@ -204,6 +205,7 @@ TEST_F(HostilePeerTest, HalfSentRequestsDoNotKeepOthersOut) {
     EXPECT_TRUE(probe().starts_with("HTTP/1.1 200 ")) << i;
     EXPECT_LT(SteadyClock::now() - start, seconds(1)) << i;
   }
+  stop();
   EXPECT_LE(server_->connections(), 33U);
 }
 
