@@ -38,6 +38,7 @@ struct ServerState {
   ConnectionTable table;
   std::map<ConnectionTable::Id, Session*> sessions;  // all live sessions, including those given up
   size_t lagging = 0;                                // sessions with much to send
+  size_t lagging_streams = 0;                        // those of them that are streams
   size_t unsent = 0;                                 // bytes
 };
 

@@ -383,6 +383,8 @@ class SocketSession : public Session {
     const bool more = unsent > unsent_;
     unsent_ = unsent;
     if (lags() != lagged) server_->lagging += lagged ? -1 : 1;
+    const bool stream_lags = lags() && state_ == State::kStreaming;
+    if (stream_lags != std::exchange(stream_lags_, stream_lags)) server_->lagging_streams += stream_lags ? 1 : -1;
     if (more) server_->settle_unsent();
   }
 
@@ -446,6 +448,7 @@ class SocketSession : public Session {
   bool broken_ = false;
   bool cut_off_ = false;  // until hang_up()
   size_t unsent_ = 0;     // as last counted
+  bool stream_lags_ = false;
   Time sending_since_{};
   std::string out_;
   std::string in_flight_;

@@ -6,8 +6,8 @@
 // Requests that together take less than a millisecond share a turn: what they add to a stream goes out in one piece.
 // After a long request the reactor does other work for about a twentieth of that request's time. A stream is sent one
 // TLS record per round of the reactor's queue: without a pause between two long requests a watch would get 16 KiB per
-// request, fall behind and be cut off. For the same reason the pause lasts kLagRounds at least while an answer lags:
-// short requests, too, can each add many records to a stream.
+// request, fall behind and be cut off. For the same reason the pause lasts kLagRounds at least while a stream lags:
+// short requests, too, can each add many records to it.
 //
 // Bounded by the number of connections, each with at most one request in progress. Not thread-safe.
 #pragma once
@@ -30,8 +30,7 @@ class Turns : public std::enable_shared_from_this<Turns> {
   using Task = std::function<void()>;
   using Now = std::function<std::chrono::nanoseconds()>;
 
-  // `post` queues a task after everything that is ready to run; `lagging` says whether an answer that is being sent is
-  // far from its end.
+  // `post` queues a task after everything that is ready to run; `lagging` says whether a stream has much to send.
   Turns(std::function<void(Task)> post, Now now, std::function<bool()> lagging)
       : post_(std::move(post)), now_(std::move(now)), lagging_(std::move(lagging)) {}
 
