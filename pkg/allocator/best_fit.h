@@ -39,6 +39,7 @@ class BestFit {
   // For devices that share counters: with more combinations they are picked one after the other.
   static constexpr size_t kMaxCombinations = 64;
   static constexpr size_t kMaxKeptPrices = 1 << 18;   // one per node, about 45 MB with their standings
+  static constexpr size_t kMaxPriced = 64;            // kinds of request; more would serve a tenant's selectors only
   static constexpr size_t kMaxStandings = 4;          // per kind of request, by the CPU that pods request
   static constexpr size_t kMaxCosts = 1 << 16;        // distinct costs; then all standings are computed anew
   static constexpr uint64_t kLeastImproveSteps = 64;  // for each node, however many there are
