@@ -264,7 +264,8 @@ BestFit::Prices& BestFit::prices_for(const Plan& plan) {
   const uint64_t key = plan.requests.empty() ? UINT64_MAX
                                              : uint64_t{plan.requests[0].alternatives[0].filter} << 32 |
                                                    plan.requests[0].alternatives[0].count;
-  const size_t most = std::clamp<size_t>(kMaxKeptPrices / std::max<size_t>(device_index_.node_slots(), 1), 1, kMaxPriced);
+  const size_t most =
+      std::clamp<size_t>(kMaxKeptPrices / std::max<size_t>(device_index_.node_slots(), 1), 1, kMaxPriced);
   if (!prices_.contains(key) && prices_.size() >= most)
     prices_.erase(std::min_element(prices_.begin(), prices_.end(),
                                    [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
