@@ -229,10 +229,14 @@ class Pass {
     return std::any_of(created_.begin(), created_.end(), [&](const auto& status) { return status.name == entry; });
   }
 
+  Duration patience() const {
+    return view_.has_event(pod_.metadata.uid) ? options_.patience : options_.patience_for_its_turn;
+  }
+
   // What may wait for the allocation: first names of claims that allocation can use unpublished, and the end of a
   // nomination.
   bool may_wait() const {
-    if (!gated_ || (all_known_ && all_allocated_) || hopeless_ || unallocated_for_ >= options_.patience) return false;
+    if (!gated_ || (all_known_ && all_allocated_) || hopeless_ || unallocated_for_ >= patience()) return false;
     return std::all_of(complete_.begin(), complete_.end(), [&](const api::PodResourceClaimStatus& status) {
       const api::PodResourceClaimStatus* published = published_claim(pod_, status.name);
       if (published) return *published == status;
@@ -254,7 +258,8 @@ class Pass {
         set.push_back(*wished);
       }
     if (!news) return;
-    if (may_wait()) return void(outcome_.requeue_in(options_.patience - unallocated_for_));
+    // An event about the pod enqueues nothing, so the wait for it is looked at every few seconds.
+    if (may_wait()) return void(outcome_.requeue_in(std::min(options_.patience, patience() - unallocated_for_)));
     const std::string purpose = "publish-claim-names";
     if (!gated_ && !ours && !is_bound_by_us(pod_, options_))
       return void(outcome_.add(write_claim_statuses(pod_, set, purpose)));

@@ -20,8 +20,10 @@ namespace dra::claimtemplate {
 struct Options {
   // Pods held only by this scheduling gate get their names together with their node. Empty: all get them at once.
   std::string held_by_gate;
-  // How long to wait for a gated pod's claims to be allocated before publishing the claim names without a node.
+  // How long to wait for a gated pod's claims to be allocated before publishing the claim names without a node: if an
+  // event says why the pod waits, and if none does, because its turn has not come yet.
   Duration patience = std::chrono::seconds(5);
+  Duration patience_for_its_turn = std::chrono::seconds(30);
   // Pods that this manager binds: no other scheduler has a reason to write their status.
   std::vector<std::string> scheduler_names;
 };

@@ -11,7 +11,7 @@ using Json = nlohmann::json;
 class HeldPod : public ClaimTemplate {
  protected:
   HeldPod() {
-    reconciler = ClaimTemplateReconciler(Options{"our-gate", std::chrono::seconds(5)});
+    reconciler = ClaimTemplateReconciler(Options{"our-gate", std::chrono::seconds(5), std::chrono::seconds(30)});
     pod.scheduling_gates = {"our-gate"};
     pod.metadata.resource_version = "7";
     view.put(make_template("tpl"));
@@ -50,6 +50,8 @@ class HeldPod : public ClaimTemplate {
     return (binds && pod.scheduler_name == "ours" && pod.node_name.empty()) ||
            pod.scheduling_gates == std::vector<std::string>{"our-gate"} || !pod.metadata.managed_fields.empty();
   }
+  // An event says why the pod waits.
+  void refused() { view.emitted[{pod.metadata.uid, "FailedAllocation"}] = "no free device"; }
   void publish_names() { pod.resource_claim_statuses = {{"gpu", generated("gpu")}}; }
   void nominate(const std::string& node) {
     pod.nominated_node_name = node;
@@ -80,6 +82,7 @@ TEST_F(HeldPod, GetsItsNamesWithTheNodeOfItsAllocation) {
   EXPECT_EQ(pass_publishes(), "nothing");
   EXPECT_EQ(writes(last).size(), 1u) << "the claim is created all the same";
   EXPECT_EQ(last.requeue_after, Duration(std::chrono::seconds(5)));
+  refused();
   put_claim("gpu", "", std::chrono::seconds(2));
   EXPECT_EQ(pass_publishes(), "nothing");
   EXPECT_EQ(last.requeue_after, Duration(std::chrono::seconds(3)));
@@ -90,6 +93,7 @@ TEST_F(HeldPod, GetsItsNamesWithTheNodeOfItsAllocation) {
 }
 
 TEST_F(HeldPod, GetsItsNamesWithoutANodeWhenNoneIsFoundInTime) {
+  refused();
   put_claim("gpu", "", std::chrono::seconds(5));
   EXPECT_EQ(pass_publishes(), "names@");
   publish_names();
@@ -97,6 +101,22 @@ TEST_F(HeldPod, GetsItsNamesWithoutANodeWhenNoneIsFoundInTime) {
   EXPECT_FALSE(last.requeue_after);
   put_claim("gpu", "n1");
   EXPECT_EQ(pass_publishes(), "nothing") << "kube-scheduler nominates then; it is not worth a write of its own";
+}
+
+// Names that come without the node cost a write of kube-scheduler, which then nominates it: in a burst that takes longer
+// than the patience these writes would make it longer still.
+TEST_F(HeldPod, WaitsLongerForItsTurnThanAfterARefusal) {
+  put_claim("gpu", "", std::chrono::seconds(29));
+  EXPECT_EQ(pass_publishes(), "nothing");
+  EXPECT_EQ(last.requeue_after, Duration(std::chrono::seconds(1)));
+  put_claim("gpu", "", std::chrono::seconds(10));
+  EXPECT_EQ(pass_publishes(), "nothing");
+  EXPECT_EQ(last.requeue_after, Duration(std::chrono::seconds(5))) << "looks whether it was refused meanwhile";
+  refused();
+  EXPECT_EQ(pass_publishes(), "names@");
+  view.emitted.clear();
+  put_claim("gpu", "", std::chrono::seconds(30));
+  EXPECT_EQ(pass_publishes(), "names@");
 }
 
 TEST_F(HeldPod, AllClaimsCount) {
@@ -111,6 +131,7 @@ TEST_F(HeldPod, AllClaimsCount) {
 
 TEST_F(HeldPod, ANodeThatWasNominatedFollowsTheAllocation) {
   publish_names();
+  view.emitted[{pod.metadata.uid, "Allocated"}] = "n1";
   nominate("n1");
   put_claim("gpu", "n1");
   EXPECT_EQ(pass_publishes(), "nothing");

@@ -124,6 +124,11 @@ class Said {
   void erase(std::string_view uid, std::string_view topic) {
     if (objects_.find(uid)) std::erase_if(objects_.at(uid), Is{topic});
   }
+  // Whether there is a note of any topic.
+  bool knows(std::string_view uid) const {
+    const Topics* topics = objects_.find(uid);
+    return topics && !topics->empty();
+  }
   void forget(std::string_view uid) { objects_.erase(uid); }
   size_t objects() const { return objects_.size(); }
 

@@ -72,6 +72,7 @@ class StoreView : public reconcile::View {
   reconcile::Presence live_presence(const reconcile::Ref& object) const override;
   Duration unchanged_for(reconcile::Kind kind, std::string_view key) const override;
   std::optional<std::string> last_event(std::string_view uid, std::string_view reason) const override;
+  bool has_event(std::string_view uid) const override { return memory_.events.knows(uid); }
   uint64_t tallied(std::string_view uid) const override;
   std::optional<Noted> note(std::string_view uid, std::string_view topic) const override;
   WallTime now() const override { return clock_.wall_now(); }

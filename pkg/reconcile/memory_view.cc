@@ -196,6 +196,11 @@ std::optional<std::string> MemoryView::last_event(std::string_view uid, std::str
   return found->second;
 }
 
+bool MemoryView::has_event(std::string_view uid) const {
+  const auto found = emitted.lower_bound({std::string(uid), ""});
+  return found != emitted.end() && found->first.first == uid;
+}
+
 std::optional<View::Noted> MemoryView::note(std::string_view uid, std::string_view topic) const {
   const auto found = notes.find({std::string(uid), std::string(topic)});
   if (found == notes.end()) return std::nullopt;

@@ -72,6 +72,7 @@ class MemoryView : public View {
   Presence live_presence(const Ref& object) const override;
   Duration unchanged_for(Kind kind, std::string_view key) const override;
   std::optional<std::string> last_event(std::string_view uid, std::string_view reason) const override;
+  bool has_event(std::string_view uid) const override;
   uint64_t tallied(std::string_view uid) const override;
   std::optional<Noted> note(std::string_view uid, std::string_view topic) const override;
   WallTime now() const override { return time; }

@@ -102,6 +102,8 @@ class View {
   virtual Duration unchanged_for(Kind kind, std::string_view key) const = 0;
   // The signature of the last event of this reason about this uid; nothing if there was none (or it is forgotten).
   virtual std::optional<std::string> last_event(std::string_view uid, std::string_view reason) const = 0;
+  // Whether any event about this uid was recorded (and is not forgotten).
+  virtual bool has_event(std::string_view uid) const = 0;
 
   // How many writes that count for this uid (Write::tally) succeeded since this process started; a forgotten uid counts
   // from zero.
