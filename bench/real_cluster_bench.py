@@ -2,8 +2,11 @@
 """Pods with claim templates on a real control plane, from the first creation to the last binding: the stock pair (kube-scheduler and the
 claim controller of kube-controller-manager), then this project's manager with the same kube-scheduler (gate) and without one (bind).
 
-Usage: real_cluster_bench.py FOLDER_OF_PROGRAMS [--assets FOLDER] [--pods N] [--nodes N] [--devices N] [--contenders stock,gate,bind] [--rate PODS_A_SECOND] [--json]
+Usage: real_cluster_bench.py FOLDER_OF_PROGRAMS [--assets FOLDER] [--pods N] [--nodes N] [--devices N] [--contenders stock,gate,bind] [--runs N]
+  [--rate PODS_A_SECOND] [--json]
 The folder of etcd, kube-apiserver, kube-scheduler and kube-controller-manager is --assets or $KUBEBUILDER_ASSETS.
+With --runs the contenders take turns, each compared with the stock pair of its own round, and medians are printed at the end: the speed of a
+shared machine changes from minute to minute.
 Prints pods/s, CPU seconds of every program, peak memory of the contenders, and the requests per pod as the API server counts them
 ("POST pods" are the benchmark's own). With --rate pods are created at that rate, and the seconds from a pod's creation to its binding are printed too. Fails if a pod is not bound, if a claim does not have exactly one device, or if two claims hold the same device.
 """
@@ -11,6 +14,7 @@ import argparse
 import json
 import os
 import re
+import statistics
 import threading
 import time
 
@@ -147,6 +151,29 @@ def measure(options, contender):
                 "peak_mib": {name: round(managers.peak_memory_mib(process.pid), 1) for name, process in processes.items()}}
 
 
+def run_round(options):
+    """Each contender once."""
+    results = {}
+    for contender in options.contenders.split(","):
+        result = results[contender] = measure(options, contender)
+        if "stock" in results and contender != "stock":
+            result["times_stock"] = round(result["pods_per_second"] / results["stock"]["pods_per_second"], 2)
+        if not options.json:
+            print(contender, json.dumps(result), flush=True)
+    return results
+
+
+def medians(rounds, contender):
+    results = [one[contender] for one in rounds]
+
+    def of(value):
+        return round(statistics.median(value(result) for result in results), 2)
+    found = {name: of(lambda result, name=name: result[name]) for name in ("pods_per_second", "times_stock") if name in results[0]}
+    for group in ("cpu_seconds", "peak_mib"):
+        found[group] = {name: of(lambda result, name=name, group=group: result[group][name]) for name in results[0][group]}
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("programs")
@@ -155,20 +182,18 @@ def main():
     parser.add_argument("--nodes", type=int, default=500)
     parser.add_argument("--devices", type=int, default=8)
     parser.add_argument("--contenders", default="stock,gate,bind")
+    parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--rate", type=float, default=0)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     if not options.assets:
         parser.error("no control plane: name a folder with --assets or $KUBEBUILDER_ASSETS")
-    results = {}
-    for contender in options.contenders.split(","):
-        results[contender] = measure(options, contender)
-        if "stock" in results and contender != "stock":
-            results[contender]["times_stock"] = round(results[contender]["pods_per_second"] / results["stock"]["pods_per_second"], 2)
-        if not options.json:
-            print(contender, json.dumps(results[contender]), flush=True)
+    rounds = [run_round(options) for _ in range(options.runs)]
     if options.json:
-        print(json.dumps(results))
+        print(json.dumps(rounds if options.runs > 1 else rounds[0]))
+    elif options.runs > 1:
+        for contender in rounds[0]:
+            print("median", contender, json.dumps(medians(rounds, contender)))
 
 
 if __name__ == "__main__":
