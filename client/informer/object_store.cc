@@ -95,8 +95,10 @@ std::vector<const Entry*> ObjectStore::after(std::string_view key, size_t most) 
 }
 
 size_t ObjectStore::size() const {
-  size_t count = 0;
-  for_each([&](const Entry&) { ++count; });
+  size_t count = stream_.size();
+  for (const auto& [key, entry] : answers_) count += stream_.contains(key) ? 0 : 1;
+  for (const auto& [key, absence] : absent_)
+    if (find(key) == nullptr && (stream_.contains(key) || answers_.contains(key))) --count;
   return count;
 }
 

@@ -75,6 +75,7 @@ class ObjectStore {
   std::vector<const Entry*> after(std::string_view key, size_t most) const;
   // At most `most` entries of the stream layer with keys after `key`, in key order, to walk the layer in portions.
   std::vector<const Entry*> stream_after(std::string_view key, size_t most) const;
+  // Of the combined view. Costs a look-up for each answer, not for each object.
   size_t size() const;
   size_t answers() const { return answers_.size() + absent_.size(); }
   // R of the stream layer; 0 before the first replace().

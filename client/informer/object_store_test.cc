@@ -294,6 +294,7 @@ TEST(ObjectStore, LawsHoldForRandomInterleavings) {
         if (portion.size() < 2) break;
       }
       ASSERT_EQ(portions, whole);
+      ASSERT_EQ(store.size(), whole.size());
     }
   }
 }

@@ -425,7 +425,10 @@ void Reflector::page_arrived(Result<EntryPage> page) {
     collected_unreadable_.insert_or_assign(page->unreadable[i], page->errors[i].message());
   }
   if (paged_revision_ == 0) paged_revision_ = page->revision;
-  for (Entry& entry : page->entries) collected_.insert_or_assign(entry.key(), std::move(entry));
+  for (Entry& entry : page->entries) {
+    if (!store_.synced()) store_.fill(entry);
+    collected_.insert_or_assign(entry.key(), std::move(entry));
+  }
   if (collected_.size() + collected_unreadable_.size() > options_.max_objects) {
     on_list_failed(Error(Code::kResourceExhausted, what("list") + ": more objects than this program holds"));
     return;

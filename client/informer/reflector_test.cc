@@ -73,10 +73,13 @@ TEST(Reflector, FallsBackToPagesAndRemembersIt) {
   options.page_size = 10;
   options.offload_bytes = 1;
   Informer<api::Lease> informer(world.reactor, world.network, world.random, options, traits);
+  size_t seen_early = 0;
+  informer.objects().on_change([&](const EntryChange&) { seen_early += informer.synced() ? 0 : 1; });
   informer.start();
   world.reactor.run_until_idle();
   EXPECT_TRUE(informer.synced());
   EXPECT_EQ(shown(informer.objects()), world.server.snapshot(kPath));
+  EXPECT_EQ(seen_early, 25u) << "handlers see each page when it arrives, not all of the list in one task";
   EXPECT_TRUE(traits->watch_list_refused);
   EXPECT_EQ(targets.size(), 5u);  // refused WatchList, three pages, watch
 }

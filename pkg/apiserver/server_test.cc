@@ -14,6 +14,7 @@ struct Answer {
   std::string stream;
   bool streaming = false;
   bool ended = false;
+  size_t unread = 0;  // bytes that the peer has not read
 };
 
 class Recorder : public http::Responder {
@@ -32,7 +33,7 @@ class Recorder : public http::Responder {
     return true;
   }
   void end() override { answer_->ended = true; }
-  size_t buffered() const override { return 0; }
+  size_t buffered() const override { return answer_->unread; }
   void on_close(std::function<void()>) override {}
 
  private:
@@ -53,6 +54,14 @@ class ServerTest : public ::testing::Test {
 
   std::shared_ptr<Answer> ask(const std::string& method, const std::string& target, const Json& body = nullptr,
                               const std::string& type = "application/json") {
+    const auto answer = begin(method, target, body, type);
+    reactor_.run_until_idle();
+    return answer;
+  }
+
+  // Without the tasks that the request leaves.
+  std::shared_ptr<Answer> begin(const std::string& method, const std::string& target, const Json& body = nullptr,
+                                const std::string& type = "application/json") {
     http::Request r;
     r.method = method;
     r.target = target;
@@ -64,8 +73,21 @@ class ServerTest : public ::testing::Test {
     }
     auto answer = std::make_shared<Answer>();
     server_->handle(std::move(r), std::make_shared<Recorder>(answer));
-    reactor_.run_until_idle();
     return answer;
+  }
+
+  // "TYPE name" for each event of a watch; the name of a bookmark is its annotation.
+  static std::vector<std::string> events(const Answer& watch) {
+    std::vector<std::string> found;
+    for (size_t at = 0; at < watch.stream.size();) {
+      const size_t end = watch.stream.find('\n', at);
+      const Json event = Json::parse(watch.stream.substr(at, end - at));
+      const Json& metadata = event["object"]["metadata"];
+      const bool mark = event["type"] == "BOOKMARK" && metadata.contains("annotations");
+      found.push_back(event["type"].get<std::string>() + " " + (mark ? "end" : metadata.value("name", "")));
+      at = end + 1;
+    }
+    return found;
   }
 
   static Json config_map(const std::string& name) { return {{"metadata", {{"name", name}}}, {"data", {{"k", "v"}}}}; }
@@ -115,6 +137,37 @@ TEST_F(ServerTest, WatchDeliversEveryChangeInOrder) {
     at = end + 1;
   }
   EXPECT_EQ(types, (std::vector<std::string>{"ADDED", "MODIFIED", "DELETED"}));
+}
+
+TEST_F(ServerTest, WatchSendsALargeInitialStateInPortionsAndThenWhatChangedMeanwhile) {
+  std::vector<std::string> expected;
+  for (int i = 100; i < 550; ++i) {
+    ask("POST", kMaps, config_map("m" + std::to_string(i)));
+    expected.push_back("ADDED m" + std::to_string(i));
+  }
+  const auto watch = begin("GET", std::string(kMaps) +
+                                      "?watch=true&sendInitialEvents=true&allowWatchBookmarks=true&"
+                                      "resourceVersionMatch=NotOlderThan");
+  EXPECT_LT(events(*watch).size(), 300U) << "other requests have their turn between portions";
+  begin("POST", kMaps, config_map("new"));
+  begin("DELETE", std::string(kMaps) + "/m549");
+  reactor_.run_until_idle();
+  expected.insert(expected.end(), {"BOOKMARK end", "ADDED new", "DELETED m549"});
+  EXPECT_EQ(events(*watch), expected);
+  ask("DELETE", std::string(kMaps) + "/new");
+  EXPECT_EQ(events(*watch).back(), "DELETED new");
+}
+
+TEST_F(ServerTest, WatchSendsTheInitialStateAsItsPeerReadsIt) {
+  for (int i = 0; i < 250; ++i) ask("POST", kMaps, config_map("m" + std::to_string(i)));
+  const auto watch = begin("GET", std::string(kMaps) + "?watch=true");
+  const size_t first = events(*watch).size();
+  watch->unread = 5 << 20;
+  reactor_.advance(std::chrono::seconds(1));
+  EXPECT_EQ(events(*watch).size(), first);
+  watch->unread = 0;
+  reactor_.advance(std::chrono::seconds(1));
+  EXPECT_EQ(events(*watch).size(), 250U);
 }
 
 TEST_F(ServerTest, WatchEndsAfterItsTime) {

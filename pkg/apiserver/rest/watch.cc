@@ -1,5 +1,6 @@
 #include "pkg/apiserver/rest/watch.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/codec/codec.h"
@@ -15,6 +16,12 @@ namespace {
 constexpr std::chrono::seconds kLastBookmarkBefore{2};
 constexpr std::chrono::seconds kShortestWithLastBookmark{10};
 constexpr int64_t kMaxTimeoutSeconds = 24 * 3600;
+
+// The initial state is sent in portions: more objects than this would keep the server from other requests, and more
+// unread bytes than this would count against the peer, although it reads.
+constexpr size_t kInitialPortion = 200;
+constexpr size_t kMaxInitialUnread = size_t{4} << 20;
+constexpr Duration kFirstLookAgain = std::chrono::milliseconds(2), kLastLookAgain = std::chrono::milliseconds(64);
 
 const char* change_name(ChangeType type) {
   switch (type) {
@@ -48,7 +55,7 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
     const bool initial = options_.send_initial_events.value_or(from_now_on);
     if (!initial && !from_now_on) {
       if (options_.revision < env_.store.floor(call_->table())) {
-        too_old();
+        too_old(options_.resource_version);
         return;
       }
       after_ = options_.revision;
@@ -57,12 +64,41 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
       after_ = env_.store.revision();
       if (initial) {
         for_each_in_scope(*call_, env_.store.objects(call_->table()), [&](const std::string& key, const StoredPtr& o) {
-          if (list_matches(*call_, options_, key, *o)) send("ADDED", o);
-          return !over_;
+          if (list_matches(*call_, options_, key, *o)) initial_.push_back(o);
+          return true;
         });
       }
-      if (options_.send_initial_events.value_or(initial) && options_.allow_bookmarks) send_bookmark(true);
+      marks_end_ = options_.send_initial_events.value_or(initial) && options_.allow_bookmarks;
+      return send_initial();
     }
+    follow();
+  }
+
+  // One portion of the initial state. Then the changes since it was taken, if the store still has them.
+  void send_initial() {
+    for (size_t sent = 0; sent < kInitialPortion && next_initial_ < initial_.size() && !over_; ++sent) {
+      if (call_->responder->buffered() > kMaxInitialUnread) break;
+      send("ADDED", std::exchange(initial_[next_initial_++], nullptr));
+    }
+    if (over_) return;
+    if (next_initial_ < initial_.size()) return send_initial_later();
+    std::vector<StoredPtr>().swap(initial_);
+    if (marks_end_) send_bookmark(true, after_);
+    if (after_ < env_.store.floor(call_->table())) return too_old(std::to_string(after_));
+    for (const auto& change : env_.store.changes_since(call_->table(), after_)) deliver(*change);
+    follow();
+  }
+
+  // At once, or when the peer may have read something. The server's write timeout ends a peer that reads nothing.
+  void send_initial_later() {
+    const bool unread = call_->responder->buffered() > kMaxInitialUnread;
+    look_again_ = unread ? std::clamp(2 * look_again_, kFirstLookAgain, kLastLookAgain) : Duration::zero();
+    initial_timer_ = env_.reactor.after(look_again_, [this] {
+      if (!run_guarded("a watch", [this] { send_initial(); })) end();
+    });
+  }
+
+  void follow() {
     if (over_) return;
     listener_ = env_.store.listen(call_->table(), [this](const ChangePtr& change) {
       // A watch that lost an event must end: its client lists again.
@@ -173,9 +209,11 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
     }
   }
 
-  void send_bookmark(bool initial_end) {
+  void send_bookmark(bool initial_end) { send_bookmark(initial_end, env_.store.revision()); }
+
+  void send_bookmark(bool initial_end, uint64_t revision) {
     if (over_) return;
-    Json metadata = {{"resourceVersion", std::to_string(env_.store.revision())}};
+    Json metadata = {{"resourceVersion", std::to_string(revision)}};
     if (initial_end) metadata["annotations"] = {{"k8s.io/initial-events-end", "true"}};
     Json object;
     if (call_->form.shape == OutputShape::kTable) {
@@ -196,15 +234,16 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
     send_event("BOOKMARK", object);
   }
 
-  void too_old() {
-    Status s = gone("too old resource version: " + options_.resource_version + " (" +
-                    std::to_string(env_.store.floor(call_->table())) + ")");
+  void too_old(const std::string& revision) {
+    Status s =
+        gone("too old resource version: " + revision + " (" + std::to_string(env_.store.floor(call_->table())) + ")");
     send_event("ERROR", to_json(s));
     end();
   }
 
   // The hub has the last reference; it must not be released while a member function runs.
   void leave() {
+    initial_timer_.cancel();
     timeout_.cancel();
     bookmark_.cancel();
     last_bookmark_.cancel();
@@ -219,6 +258,12 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
   bool over_ = false;
   bool columns_sent_ = false;
   bool protobuf_ = false;
+  // The initial state, and what of it is sent.
+  std::vector<StoredPtr> initial_;
+  size_t next_initial_ = 0;
+  bool marks_end_ = false;
+  Duration look_again_{};
+  Handle initial_timer_;
   uint64_t listener_ = 0;
   Handle timeout_;
   Handle bookmark_;
