@@ -70,11 +70,15 @@ class HostilePeerTest : public ::testing::Test {
 
   void serve(ServerOptions options) {
     auto server =
-        Server::start(reactor_, std::move(options), [](Request request, std::shared_ptr<Responder> responder) {
+        Server::start(reactor_, std::move(options), [this](Request request, std::shared_ptr<Responder> responder) {
           Response r;
           if (request.target.starts_with("/bytes/")) {
             r.body.assign(std::stoul(request.target.substr(7)), 'b');
             return responder->send(std::move(r));
+          }
+          if (request.target.starts_with("/stream/")) {
+            responder->begin_stream({});
+            return stream(responder, std::stoul(request.target.substr(8)));
           }
           r.body = request.method + (request.body_too_large ? " too large" : " " + std::to_string(request.body.size()));
           responder->send(std::move(r));
@@ -82,6 +86,14 @@ class HostilePeerTest : public ::testing::Test {
     ASSERT_TRUE(server) << server.error().message();
     server_ = std::move(*server);
     thread_ = std::thread([this] { reactor_.run(); });
+  }
+
+  // Pieces of a mebibyte, each when the peer has accepted the one before.
+  void stream(const std::shared_ptr<Responder>& responder, size_t pieces) {
+    if (pieces == 0) return responder->end();
+    responder->write(std::string(1 << 20, 'p'));
+    most_buffered_ = std::max(most_buffered_.load(), responder->buffered());
+    ASSERT_TRUE(responder->when_accepted([this, responder, pieces] { stream(responder, pieces - 1); }));
   }
 
   std::string ask(const std::string& bytes) const {
@@ -95,7 +107,17 @@ class HostilePeerTest : public ::testing::Test {
   AsioReactor reactor_{clock_};
   std::unique_ptr<Server> server_;
   std::thread thread_;
+  std::atomic<size_t> most_buffered_ = 0;
 };
+
+TEST_F(HostilePeerTest, AStreamThatWaitsForItsPeerTakesLittleMemoryAndArrivesWhole) {
+  serve({});
+  Peer idle(server_->port());
+  ASSERT_TRUE(idle.send("GET /stream/100 HTTP/1.1\r\nHost: x\r\n\r\n"));
+  EXPECT_GT(ask("GET /stream/100 HTTP/1.1\r\nHost: x\r\n\r\n").size(), size_t{100} << 20);
+  EXPECT_LT(most_buffered_, size_t{2} << 20);
+  EXPECT_GT(idle.rest().size(), size_t{100} << 20) << "who reads late gets all of it";
+}
 
 // Answers wait in memory for their peers.
 TEST_F(HostilePeerTest, PeersThatReadNothingCostAtMostTheLimitInAll) {

@@ -59,6 +59,10 @@ class Responder {
   virtual void end() = 0;
   // Bytes written but not yet accepted by the peer.
   virtual size_t buffered() const = 0;
+  // For a stream with much to send: calls `next` once, later, when the peer has accepted most of what was written and
+  // it is the turn of this request's flow (turns.h). Never, if the peer is gone. False: the answer has no such moment,
+  // because it is not sent over a network; write on.
+  virtual bool when_accepted(std::function<void()> /*next*/) { return false; }
   // Called once if the peer disconnects before the answer is complete. Not called after end() or send().
   virtual void on_close(std::function<void()> callback) = 0;
 };

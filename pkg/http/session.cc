@@ -36,6 +36,10 @@ class SessionResponder : public Responder {
     auto s = session_.lock();
     return s ? s->buffered(id_) : 0;
   }
+  bool when_accepted(std::function<void()> next) override {
+    if (auto s = session_.lock()) s->when_accepted(id_, std::move(next));
+    return true;
+  }
   void on_close(std::function<void()> callback) override {
     if (auto s = session_.lock()) s->on_close(id_, std::move(callback));
   }

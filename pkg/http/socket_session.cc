@@ -158,6 +158,12 @@ class SocketSession : public Session {
 
   size_t buffered(uint64_t id) const override { return id == exchange_ ? out_.size() + in_flight_.size() : 0; }
 
+  void when_accepted(uint64_t id, std::function<void()> next) override {
+    if (id != exchange_ || state_ != State::kStreaming || broken_ || cut_off_) return;
+    next_ = std::move(next);
+    go_on_streaming();
+  }
+
   void on_close(uint64_t id, std::function<void()> callback) override {
     if (id == exchange_ && state_ == State::kStreaming) on_close_ = std::move(callback);
   }
@@ -303,14 +309,23 @@ class SocketSession : public Session {
     if (!open()) return;
     lowest().expires_never();
     auto responder = make_responder(weak_from_this(), exchange_);
-    const auto& flow = server_->options.flow;
+    flow_ = server_->options.flow ? server_->options.flow(request_) : std::string();
     server_->turns->add(
         [self = self(), responder = std::move(responder)] {
           if (!self->open()) return;
           self->hold_ = self;  // keeps the connection alive while its request is being answered
           self->server_->handler(std::move(self->request_), responder);
         },
-        flow ? flow(request_) : std::string());
+        flow_);
+  }
+
+  void go_on_streaming() {
+    if (!next_ || out_.size() + in_flight_.size() > kLag) return;
+    server_->turns->add(
+        [self = self(), next = std::exchange(next_, nullptr)] {
+          if (self->open() && self->state_ == State::kStreaming) next();
+        },
+        flow_);
   }
 
   void refuse_malformed(ErrorCode ec) { refuse(ec == beast::http::error::header_limit ? 431 : 400, ec.message()); }
@@ -372,6 +387,7 @@ class SocketSession : public Session {
       }
       self->lowest().expires_never();
       self->flush();
+      self->go_on_streaming();
     });
   }
 
@@ -428,6 +444,7 @@ class SocketSession : public Session {
     auto keep = std::move(hold_);
     auto callback = std::move(on_close_);
     on_close_ = nullptr;
+    next_ = nullptr;
     close();
     if (callback) callback();
   }
@@ -453,7 +470,9 @@ class SocketSession : public Session {
   Time sending_since_{};
   std::string out_;
   std::string in_flight_;
+  std::string flow_;  // of the request being answered
   std::function<void()> on_close_;
+  std::function<void()> next_;  // of when_accepted()
   std::shared_ptr<Session> hold_;
 };
 

@@ -1,6 +1,5 @@
 #include "pkg/apiserver/rest/watch.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/codec/codec.h"
@@ -17,11 +16,9 @@ constexpr std::chrono::seconds kLastBookmarkBefore{2};
 constexpr std::chrono::seconds kShortestWithLastBookmark{10};
 constexpr int64_t kMaxTimeoutSeconds = 24 * 3600;
 
-// The initial state is sent in portions: more objects than this would keep the server from other requests, and more
-// unread bytes than this would count against the peer, although it reads.
+// The initial state is sent in portions of this many objects, so that other requests have their turns meanwhile, and as
+// its peer reads it.
 constexpr size_t kInitialPortion = 200;
-constexpr size_t kMaxInitialUnread = size_t{4} << 20;
-constexpr Duration kFirstLookAgain = std::chrono::milliseconds(2), kLastLookAgain = std::chrono::milliseconds(64);
 
 const char* change_name(ChangeType type) {
   switch (type) {
@@ -74,14 +71,13 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
     follow();
   }
 
-  // One portion of the initial state. Then the changes since it was taken, if the store still has them.
+  // The rest of the initial state. Then the changes since it was taken, if the store still has them.
   void send_initial() {
-    for (size_t sent = 0; sent < kInitialPortion && next_initial_ < initial_.size() && !over_; ++sent) {
-      if (call_->responder->buffered() > kMaxInitialUnread) break;
+    while (next_initial_ < initial_.size() && !over_) {
       send("ADDED", std::exchange(initial_[next_initial_++], nullptr));
+      if (next_initial_ % kInitialPortion == 0 && next_initial_ < initial_.size() && !over_ && goes_on_later()) return;
     }
     if (over_) return;
-    if (next_initial_ < initial_.size()) return send_initial_later();
     std::vector<StoredPtr>().swap(initial_);
     if (marks_end_) send_bookmark(true, after_);
     if (after_ < env_.store.floor(call_->table())) return too_old(std::to_string(after_));
@@ -89,12 +85,10 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
     follow();
   }
 
-  // At once, or when the peer may have read something. The server's write timeout ends a peer that reads nothing.
-  void send_initial_later() {
-    const bool unread = call_->responder->buffered() > kMaxInitialUnread;
-    look_again_ = unread ? std::clamp(2 * look_again_, kFirstLookAgain, kLastLookAgain) : Duration::zero();
-    initial_timer_ = env_.reactor.after(look_again_, [this] {
-      if (!run_guarded("a watch", [this] { send_initial(); })) end();
+  bool goes_on_later() {
+    return call_->responder->when_accepted([weak = weak_from_this()] {
+      const auto self = weak.lock();
+      if (self && !run_guarded("a watch", [&] { self->send_initial(); })) self->end();
     });
   }
 
@@ -243,7 +237,6 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
 
   // The hub has the last reference; it must not be released while a member function runs.
   void leave() {
-    initial_timer_.cancel();
     timeout_.cancel();
     bookmark_.cancel();
     last_bookmark_.cancel();
@@ -262,8 +255,6 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
   std::vector<StoredPtr> initial_;
   size_t next_initial_ = 0;
   bool marks_end_ = false;
-  Duration look_again_{};
-  Handle initial_timer_;
   uint64_t listener_ = 0;
   Handle timeout_;
   Handle bookmark_;
