@@ -58,8 +58,15 @@ bool DomainSearch::place_again(const SearchMemory::Step& step) {
 
 // Places again what still fits. The exhaustive search follows the path step by step instead.
 void DomainSearch::replay() {
-  for (const SearchMemory::Step& step : memory_.path)
-    if (!place_again(step)) break;
+  for (SearchMemory::Step& step : memory_.path) {
+    // After a change some steps fail. Members of a kind are interchangeable and placed in order.
+    if (world_.changed && step.member != Trial::kNoMember) {
+      const uint32_t kind = world_.table.kind_of[step.member];
+      if (trial_.placed_of_kind(kind) == size_of(kind)) continue;
+      step.member = trial_.next_of(kind);
+    }
+    if (!place_again(step) && !world_.changed) break;
+  }
   memory_.path.clear();
   worked_ = false;
 }

@@ -49,7 +49,9 @@ class Gangs::Impl {
       return found;
     }
     // What was found for another state is searched again, and then not kept once more.
-    const bool again = std::exchange(kept->found, std::nullopt).has_value();
+    const bool again = kept->found.has_value();
+    if (again) kept->session->begin_from(*kept->found);
+    kept->found.reset();
     Decision decision = kept->session->go_on(request, nodes);
     if (decision.outcome == Outcome::kFound && !again && request.members.size() >= kManyMembers &&
         options_.slice.clock != nullptr)
@@ -63,6 +65,11 @@ class Gangs::Impl {
       kept_.erase(request.uid);
     }
     return decision;
+  }
+
+  bool has_found(const std::string& uid) const {
+    const auto kept = kept_.find(uid);
+    return kept != kept_.end() && kept->second.found;
   }
 
   void forget(const std::string& uid) {
@@ -196,6 +203,9 @@ Gangs::~Gangs() = default;
 
 Decision Gangs::decide(const GangRequest& request, Nodes& nodes) {
   return impl_->decide(request, nodes);
+}
+bool Gangs::has_found(const std::string& uid) const {
+  return impl_->has_found(uid);
 }
 void Gangs::forget(const std::string& uid) {
   impl_->forget(uid);

@@ -192,6 +192,8 @@ class Gangs {
   Gangs& operator=(const Gangs&) = delete;
 
   Decision decide(const GangRequest& request, Nodes& nodes);
+  // The next call for this group returns what was found, unless something changed: it should be made soon.
+  bool has_found(const std::string& uid) const;
   // The group is gone, or was decided in another way.
   void forget(const std::string& uid);
   // Of what is kept between slices, estimated.

@@ -480,6 +480,26 @@ TEST_F(BudgetTest, WhatIsFoundForManyMembersIsReturnedByTheNextCallUnlessSomethi
       EXPECT_FALSE(result.pool == "n0" && result.device == "gpu-0");
 }
 
+// Otherwise a group whose search takes many slices would never be decided in a cluster that changes all the time.
+TEST_F(BudgetTest, AChangeAfterASearchOfManySlicesDoesNotBeginItAgain) {
+  options_.step_budget = kDefaultStepBudget;
+  for (Member& member : request_.members) member.shape = "one";
+  Gangs gangs(inventory_, allocator_, options_);
+  CpuNodes nodes(nodes_, cpu_);
+  int slices = 0;
+  while (!gangs.has_found(request_.uid) && ++slices < 1'000)
+    ASSERT_EQ(gangs.decide(request_, nodes).outcome, Outcome::kUnfinished);
+  ASSERT_GT(slices, 5);
+  hold("n0", 0);
+  const Decision found = gangs.decide(request_, nodes);
+  ASSERT_EQ(found.outcome, Outcome::kFound);
+  EXPECT_EQ(found.members.size(), 300u);
+  for (const ClaimResult& claim : found.claims)
+    for (const api::DeviceRequestAllocationResult& result : claim.result.results)
+      EXPECT_FALSE(result.pool == "n0" && result.device == "gpu-0");
+  EXPECT_FALSE(gangs.has_found(request_.uid));
+}
+
 TEST_F(BudgetTest, WhatIsKeptIsBoundedAndTheGreediestNamespaceLosesIt) {
   options_.step_budget = kDefaultStepBudget;
   Gangs gangs(inventory_, allocator_, options_);

@@ -75,6 +75,12 @@ Decision Session::go_on(const GangRequest& request, Nodes& nodes) {
   return decision;
 }
 
+void Session::begin_from(const Decision& found) {
+  memory_ = {};
+  for (const Placed& placed : found.members)
+    memory_.path.push_back({static_cast<uint32_t>(placed.member), placed.node, {}});
+}
+
 // ---- what is known while nothing is placed
 
 // False: the slice ended first.

@@ -36,6 +36,8 @@ class Session {
 
   // Runs one slice.
   Decision go_on(const GangRequest& request, Nodes& nodes);
+  // What it found is void, since something changed: most of it may still fit, and the next slice begins with that.
+  void begin_from(const Decision& found);
   // An estimate of what it keeps.
   size_t bytes() const;
 
