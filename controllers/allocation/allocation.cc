@@ -54,7 +54,10 @@ bool resized(const api::Pod& before, const api::Pod& after) {
 
 Outcome AllocationReconciler::reconcile(const View& view, const Key& key) const {
   std::set<Cause> freed;
-  if (!kept_devices_.empty()) freed = kept_devices_.drop_expired(view.now());
+  if (!kept_devices_.empty()) {
+    freed = kept_devices_.drop_expired(view.now());
+    freed.merge(kept_devices_.drop_due(view));
+  }
   Outcome outcome = reconcile_pod(view, key);
   outcome.unparks.assign(freed.begin(), freed.end());
   return outcome;
@@ -137,8 +140,12 @@ void AllocationReconciler::on_pod(const View& view, const api::Pod* before, cons
   if (ended)
     if (const std::optional<Duration> kept = kept_devices_.note_end(view, *before, after, options_.gang_hold_timeout))
       out.add_after(pod_key(before->metadata.key()), *kept);
-  if (!kept_devices_.empty())
-    for (const Cause& cause : kept_devices_.drop_settled(view, after ? *after : *before)) out.unpark(cause);
+  if (!kept_devices_.empty()) {
+    const api::Pod& pod = after ? *after : *before;
+    for (const Cause& cause : kept_devices_.drop_settled(view, pod)) out.unpark(cause);
+    if (const std::optional<Duration> later = kept_devices_.recount_in(view, pod))
+      out.add_after(pod_key(pod.metadata.key()), *later);
+  }
   if ((had_node && !has_node) || (ended && !had_node && may_count_on_a_node(view, *before, options_)))
     out.unpark(std::string(kCapacityCause));
   if (had_node && has_node && resized(*before, *after)) out.unpark(std::string(kCapacityCause));

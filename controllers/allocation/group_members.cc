@@ -46,6 +46,13 @@ bool is_launched(const View& view, const api::Pod& pod) {
   });
 }
 
+bool surely_launched(const View& view, std::string_view group, const Options& options) {
+  constexpr size_t kFew = 8;
+  const std::vector<const api::Pod*> started = view.started_of_group(group, kFew);
+  return std::any_of(started.begin(), started.end(),
+                     [&](const api::Pod* pod) { return !waits_for_us(*pod, options) && is_launched(view, *pod); });
+}
+
 size_t launched_of(const View& view, std::string_view group, size_t enough) {
   if (is_too_large(view, group)) return view.started_of_group(group, enough).size();
   size_t launched = 0;

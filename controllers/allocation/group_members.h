@@ -34,6 +34,9 @@ const api::Pod* leader_of(const reconcile::View& view, std::string_view group, c
 
 // The pod was ungated or bound, and has not failed.
 bool is_launched(const reconcile::View& view, const api::Pod& pod);
+// One of a few pods of the group that have started shows that GroupMembers::launched is true; false proves nothing. So
+// that the pods of a large group that runs do not visit each other.
+bool surely_launched(const reconcile::View& view, std::string_view group, const Options& options);
 // How many pods of the group are launched, counted up to `enough`. Of a group beyond kMaxGroupMembers, whose pods are
 // not all visited: how many have started (pkg/reconcile/groups.h).
 size_t launched_of(const reconcile::View& view, std::string_view group, size_t enough);

@@ -17,7 +17,8 @@ using namespace reconcile;
 void GroupReconcile::decide(uint32_t needed) {
   // Takes no more devices beside some that cannot be used.
   if (const Conflicts found = conflicts(); !found.empty()) return withdraw_for(found);
-  if (const Duration wait = tools_.allocator.share_wait(members_.group.ns); wait > Duration::zero()) {
+  const Duration wait = tools_.allocator.share_wait(members_.group.ns);
+  if (wait > Duration::zero() && !tools_.gangs.has_found(members_.group.key())) {
     first_->outcome_.requeue_in(wait);
     first_->outcome_.goes_on = true;
     return;
@@ -31,7 +32,7 @@ void GroupReconcile::decide(uint32_t needed) {
   std::vector<Member*> asked;
   std::vector<PodReconcile*> pods;
   std::vector<AvoidedDevice> avoided;
-  MemberShapes shapes;
+  MemberShapes shapes(tools_.nodes);
   for (Member& member : pods_) {
     PodReconcile& steps = *member.steps;
     if (member.placed) {
@@ -45,8 +46,7 @@ void GroupReconcile::decide(uint32_t needed) {
     one.name = steps.pod_.metadata.key();
     one.uid = steps.pod_.metadata.uid;
     for (const ClaimState& claim : steps.state_.claims) one.claims.push_back(claim.claim);
-    if (const std::string on_nodes = tools_.nodes.shape(steps.pod_); !on_nodes.empty() && steps.extended_.empty())
-      one.shape = shapes.of(steps.pod_, on_nodes, steps.state_.claims);
+    if (steps.extended_.empty()) one.shape = shapes.of(steps.pod_, steps.state_.claims);
     request.members.push_back(std::move(one));
     const std::vector<AvoidedDevice> own = avoided_devices(steps.pod_, view_.now());
     avoided.insert(avoided.end(), own.begin(), own.end());

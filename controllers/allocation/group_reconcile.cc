@@ -289,14 +289,16 @@ Outcome reconcile_member(const View& view, const api::Pod& pod, Role role, const
                   std::to_string(kMaxGroupMembers) + " are placed together";
     return alone.wait_for_group(refused);
   }
+  if (surely_launched(view, group, tools.options)) return alone.run();
   const bool launched = tools.leaders.has_launched(view, group);
   // Most of the pods of a large group are followers, at every event of theirs: these do not visit the others.
   const api::Pod* leader = tools.leaders.leader_of(view, group, &pod, tools.options);
   if (leader != nullptr && leader->metadata.uid != pod.metadata.uid && !launched) return follow(view, alone, *leader);
   // Looking at so many members is charged to the namespace. If it were charged for finding that it must wait, several
-  // groups would use up its share with that alone.
+  // groups would use up its share with that alone. A decision that is only to be written becomes void with each change
+  // meanwhile.
   if (const Duration wait = tools.allocator.share_wait(membership.group.ns);
-      !launched && wait > Duration::zero() && view.size_of_group(group) > kMany) {
+      !launched && wait > Duration::zero() && view.size_of_group(group) > kMany && !tools.gangs.has_found(group)) {
     Outcome later;
     later.requeue_in(wait);
     later.goes_on = true;

@@ -15,8 +15,16 @@ namespace {
 
 constexpr std::string_view kKept = "devices-kept-for-groups";  // not the uid of a claim
 
-size_t running_members(const View& view, std::string_view group) {
-  if (is_too_large(view, group)) return 0;  // nothing is kept for it
+// In a group with more pods than this a count holds for kPausePerPod for each of them.
+constexpr size_t kCountedAtEachChange = 64;
+constexpr Duration kPausePerPod = std::chrono::microseconds(100);
+constexpr size_t kMaxCounts = 256;
+
+Duration pause_of(const View& view, std::string_view group) {
+  return kPausePerPod * static_cast<int64_t>(view.size_of_group(group));
+}
+
+size_t count_running(const View& view, std::string_view group) {
   const std::vector<const api::Pod*> pods = view.pods_of_group(group);
   return static_cast<size_t>(
       std::count_if(pods.begin(), pods.end(), [&](const api::Pod* pod) { return is_launched(view, *pod); }));
@@ -29,6 +37,23 @@ bool is_used_by_others(const api::ResourceClaim& claim, const std::string& pod_u
 }
 
 }  // namespace
+
+bool KeptDevices::is_recent(const View& view, const std::string& group, const Count& count) const {
+  const Duration age = std::chrono::duration_cast<Duration>(view.now() - count.at);
+  return age >= Duration::zero() && age < pause_of(view, group);
+}
+
+size_t KeptDevices::running_members(const View& view, const std::string& group) {
+  if (is_too_large(view, group)) return 0;  // nothing is kept for it
+  if (view.size_of_group(group) <= kCountedAtEachChange) return count_running(view, group);
+  if (const auto known = counts_.find(group); known != counts_.end() && is_recent(view, group, known->second)) {
+    known->second.outdated = true;
+    return known->second.running;
+  }
+  if (counts_.size() >= kMaxCounts && !counts_.contains(group)) counts_.clear();
+  counts_[group] = {count_running(view, group), view.now()};
+  return counts_[group].running;
+}
 
 std::optional<Duration> KeptDevices::note_end(const View& view, const api::Pod& before, const api::Pod* after,
                                               Duration timeout) {
@@ -109,8 +134,31 @@ std::set<Cause> KeptDevices::drop_expired(WallTime now) {
 std::set<Cause> KeptDevices::drop_settled(const View& view, const api::Pod& pod) {
   const std::optional<GroupRef> group = group_of(pod);
   if (!group || !keeps_for(group->key())) return {};
-  const size_t running = running_members(view, group->key());
-  return drop_if([&](const One& one) { return one.group == group->key() && (running == 0 || running >= one.members); });
+  return drop_of_group(group->key(), running_members(view, group->key()));
+}
+
+std::set<Cause> KeptDevices::drop_of_group(std::string_view group, size_t running) {
+  return drop_if([&](const One& one) { return one.group == group && (running == 0 || running >= one.members); });
+}
+
+std::optional<Duration> KeptDevices::recount_in(const View& view, const api::Pod& pod) {
+  const std::optional<GroupRef> group = group_of(pod);
+  const auto known = group ? counts_.find(group->key()) : counts_.end();
+  if (known == counts_.end() || !known->second.outdated || known->second.awaited) return std::nullopt;
+  known->second.awaited = true;
+  return pause_of(view, group->key());
+}
+
+std::set<Cause> KeptDevices::drop_due(const View& view) {
+  std::set<Cause> causes;
+  for (auto next = counts_.begin(); next != counts_.end();) {
+    const auto one = next++;
+    const std::string& group = one->first;
+    if (one->second.outdated && !is_recent(view, group, one->second))
+      causes.merge(drop_of_group(group, running_members(view, group)));
+    if (!keeps_for(group)) counts_.erase(one);
+  }
+  return causes;
 }
 
 KeptFromDecision::KeptFromDecision(inventory::Inventory& inventory, const api::AllocationResult& devices)

@@ -51,6 +51,10 @@ class KeptDevices {
   // before, or none. Return the causes that the devices satisfy, to be unparked.
   std::set<reconcile::Cause> drop_expired(WallTime now);
   std::set<reconcile::Cause> drop_settled(const reconcile::View& view, const api::Pod& pod);
+  // The running members of a large group are not counted again at each change of one of them. drop_settled() did
+  // without a count: call drop_due() after this time.
+  std::optional<Duration> recount_in(const reconcile::View& view, const api::Pod& pod);
+  std::set<reconcile::Cause> drop_due(const reconcile::View& view);
 
  private:
   struct One {
@@ -63,11 +67,21 @@ class KeptDevices {
     std::set<reconcile::Cause> causes;
     WallTime until{};
   };
+  struct Count {
+    size_t running = 0;
+    WallTime at{};
+    bool outdated = false;  // a member changed since
+    bool awaited = false;   // recount_in() has announced the next count
+  };
   std::set<reconcile::Cause> drop_if(const std::function<bool(const One&)>& over);
+  std::set<reconcile::Cause> drop_of_group(std::string_view group, size_t running);
+  size_t running_members(const reconcile::View& view, const std::string& group);
+  bool is_recent(const reconcile::View& view, const std::string& group, const Count& count) const;
 
   bool within_limits(const api::ResourceClaim& claim) const;
 
-  std::map<std::string, One> kept_;  // by uid of the claim
+  std::map<std::string, One> kept_;      // by uid of the claim
+  std::map<std::string, Count> counts_;  // of large groups, by key
 };
 
 // While it lives the devices count as held, so nobody is allocated them. Lives for one decision.

@@ -111,6 +111,8 @@ class NodeChooser {
   // All that choose() reads of the pod, as a text: pods with equal texts have the same choice at any time. Empty:
   // unknown, so no other pod is like it.
   virtual std::string shape(const api::Pod&) const { return ""; }
+  // Where shape() of `a` is not empty. True only if that of `b` is the same; costs less than making it.
+  virtual bool have_same_shape(const api::Pod& /*a*/, const api::Pod& /*b*/) const { return false; }
 
   // For counting (pkg/gang): what the pod takes of its node; nothing: unknown. And what each of the nodes has left for
   // these pods at most, if neither they nor nominated pods counted there; empty: unknown.

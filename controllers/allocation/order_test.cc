@@ -194,6 +194,55 @@ TEST_F(Returning, AnotherGroupLeavesThemToo) {
   EXPECT_NE(event().note.find("2 devices are kept for job default/train"), std::string::npos) << event().note;
 }
 
+// Counts how often all pods of a group are visited.
+class CountingView : public MemoryView {
+ public:
+  mutable size_t visits = 0;
+  std::vector<const api::Pod*> pods_of_group(std::string_view key) const override {
+    ++visits;
+    return MemoryView::pods_of_group(key);
+  }
+  size_t size_of_group(std::string_view key) const override { return MemoryView::pods_of_group(key).size(); }
+  std::vector<const api::Pod*> started_of_group(std::string_view key, size_t most) const override {
+    const size_t before = visits;
+    std::vector<const api::Pod*> started = MemoryView::started_of_group(key, most);
+    visits = before;
+    return started;
+  }
+};
+
+// A namespace that deletes a running group of 1,000 pods would take seconds of everybody's time.
+TEST_F(Returning, ALargeGroupIsNotVisitedForEachOfItsPods) {
+  CountingView large;
+  large.time = view.time;
+  std::vector<api::Pod> pods;
+  for (int i = 0; i < 100; ++i) {
+    pods.push_back(running("m" + std::to_string(i), "n1"));
+    large.put(pods.back());
+    api::ResourceClaim claim = make_claim("cm" + std::to_string(i));
+    claim.status.allocation = on("n1", "gpu-0");
+    large.put(claim);
+  }
+  large.put(member("late", "4", std::chrono::seconds(1)));
+  large.put(make_claim("clate"));
+  reconciler_.reconcile(large, pod_key("default/late"));
+  EXPECT_LE(large.visits, 1u) << "it joins alone";
+  EnqueueRequests out;
+  for (const api::Pod& before : pods) {
+    api::Pod after = before;
+    after.phase = "Failed";
+    large.put(after);
+    reconciler_.on_pod(large, &before, &after, out);
+  }
+  EXPECT_LE(large.visits, 3u);
+  const auto recounts = std::count_if(out.delayed.begin(), out.delayed.end(),
+                                      [](const auto& one) { return one.second == std::chrono::microseconds(10'100); });
+  EXPECT_EQ(recounts, 1);
+  EXPECT_TRUE(reconciler_.reconcile(large, pod_key("default/none")).unparks.empty()) << "not yet counted again";
+  large.time += std::chrono::milliseconds(11);
+  EXPECT_FALSE(reconciler_.reconcile(large, pod_key("default/none")).unparks.empty()) << "all have ended";
+}
+
 TEST_F(Returning, NothingIsKeptForLongerThanTheTimeout) {
   end("d");
   ASSERT_EQ(single_pod().find("allocate"), std::string::npos);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <tuple>
 
 #include "pkg/allocator/locality.h"
 #include "pkg/api/encode.h"
@@ -102,6 +103,15 @@ std::string node_shape(const api::Pod& pod) {
   return text.text();
 }
 
+bool has_same_node_shape(const api::Pod& a, const api::Pod& b) {
+  const auto fields = [](const api::Pod& pod) {
+    return std::tie(pod.metadata.ns, pod.node_selector, pod.tolerations, pod.node_affinity, pod.containers,
+                    pod.init_containers, pod.overhead, pod.pod_requests, pod.pod_affinity, pod.pod_anti_affinity,
+                    pod.topology_spread, pod.volumes);
+  };
+  return fields(a) == fields(b);
+}
+
 std::string shape_of_member(const api::Pod& pod, const std::string& on_nodes, const std::vector<ClaimState>& claims) {
   if (on_nodes.empty() || !pod.node_name.empty()) return "";
   Text text;
@@ -110,11 +120,12 @@ std::string shape_of_member(const api::Pod& pod, const std::string& on_nodes, co
   return text.digits();
 }
 
-std::string MemberShapes::of(const api::Pod& pod, const std::string& on_nodes, const std::vector<ClaimState>& claims) {
-  const bool same = pod_ != nullptr && on_nodes == on_nodes_ && pod_->scheduler_name == pod.scheduler_name &&
-                    pod_->priority == pod.priority && pod_->node_name == pod.node_name && same_claims(*claims_, claims);
-  if (!same) shape_ = shape_of_member(pod, on_nodes, claims);
-  if (!same) on_nodes_ = on_nodes;
+std::string MemberShapes::of(const api::Pod& pod, const std::vector<ClaimState>& claims) {
+  const bool same_on_nodes = pod_ != nullptr && !on_nodes_.empty() && nodes_.have_same_shape(*pod_, pod);
+  if (!same_on_nodes) on_nodes_ = nodes_.shape(pod);
+  if (!same_on_nodes || pod_->scheduler_name != pod.scheduler_name || pod_->priority != pod.priority ||
+      pod_->node_name != pod.node_name || !same_claims(*claims_, claims))
+    shape_ = shape_of_member(pod, on_nodes_, claims);
   pod_ = &pod;
   claims_ = &claims;
   return shape_;

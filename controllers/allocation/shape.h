@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "controllers/allocation/node_chooser.h"
 #include "controllers/allocation/protocol.h"
 #include "pkg/api/core.h"
 
@@ -13,6 +14,8 @@ namespace dra::allocation {
 // The namespace, requests, ports, selectors, node affinity and tolerations of a pod: what NodeChooser::shape() returns
 // for a pod of which placement reads nothing else. Empty for other pods.
 std::string node_shape(const api::Pod& pod);
+// True only if node_shape() of both is the same. Comparing costs a tenth of making the text.
+bool has_same_node_shape(const api::Pod& a, const api::Pod& b);
 
 // `on_nodes`: NodeChooser::shape(). Empty when no other pod is like it: `on_nodes` is empty, the pod is bound, or one
 // of its claims is allocated or may be used by other pods too. Otherwise 16 hexadecimal digits.
@@ -31,9 +34,11 @@ std::string shape_of_member(const api::Pod& pod, const std::string& on_nodes, co
 // fraction of making the text. What it was given last must outlive the next call.
 class MemberShapes {
  public:
-  std::string of(const api::Pod& pod, const std::string& on_nodes, const std::vector<ClaimState>& claims);
+  explicit MemberShapes(const NodeChooser& nodes) : nodes_(nodes) {}
+  std::string of(const api::Pod& pod, const std::vector<ClaimState>& claims);
 
  private:
+  const NodeChooser& nodes_;
   const api::Pod* pod_ = nullptr;
   const std::vector<ClaimState>* claims_ = nullptr;
   std::string on_nodes_;

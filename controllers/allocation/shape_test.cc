@@ -69,6 +69,31 @@ TEST_F(Shape, WhateverANodeOrADeviceIsAskedForTellsThemApart) {
   for (const auto& change : changes) EXPECT_TRUE(seen.insert(shape("a", change)).second) << seen.size();
 }
 
+TEST_F(Shape, PodsThatCompareAsEqualHaveOneText) {
+  const std::function<void(api::Pod&)> changes[] = {
+      [](api::Pod& p) { p.metadata.ns = "other"; },
+      [](api::Pod& p) { p.containers.emplace_back(); },
+      [](api::Pod& p) { p.init_containers.emplace_back(); },
+      [](api::Pod& p) { p.overhead["memory"] = "1Gi"; },
+      [](api::Pod& p) { p.pod_requests = api::ResourceList{}; },
+      [](api::Pod& p) { p.node_selector["zone"] = "a"; },
+      [](api::Pod& p) { p.tolerations.resize(1); },
+      [](api::Pod& p) { p.node_affinity.emplace(); },
+      [](api::Pod& p) { p.pod_affinity.required.resize(1); },
+      [](api::Pod& p) { p.pod_anti_affinity.preferred.resize(1); },
+      [](api::Pod& p) { p.topology_spread.resize(1); },
+      [](api::Pod& p) { p.volumes.resize(1); },
+  };
+  const api::Pod one = make_pod("a", {"c"});
+  for (const auto& change : changes) {
+    api::Pod other = make_pod("b", {"d"});
+    EXPECT_TRUE(has_same_node_shape(one, other));
+    EXPECT_EQ(node_shape(one), node_shape(other));
+    change(other);
+    EXPECT_FALSE(has_same_node_shape(one, other)) << &change - changes;
+  }
+}
+
 TEST_F(Shape, MembersAreToldApartByWhatIsStillToBeDecided) {
   const auto of = [&](const std::string& name, const std::function<void(api::Pod&, api::ResourceClaim&)>& change = {}) {
     api::Pod pod = make_pod(name, {"c"});

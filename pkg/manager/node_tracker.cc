@@ -421,4 +421,8 @@ std::string NodeTracker::shape(const api::Pod& pod) const {
   return avoided_by(pod).empty() ? allocation::node_shape(pod) : "";
 }
 
+bool NodeTracker::have_same_shape(const api::Pod& a, const api::Pod& b) const {
+  return allocation::has_same_node_shape(a, b) && api::check_bounds(b) && avoided_by(b).empty();
+}
+
 }  // namespace dra::manager

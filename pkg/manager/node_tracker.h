@@ -88,6 +88,7 @@ class NodeTracker : public allocation::NodeChooser {
   JobPolicy job_policy(const std::string& ns, const std::string& name, const std::string& uid) override;
   uint32_t times_avoided(const std::string& uid) const override;
   std::string shape(const api::Pod& pod) const override;
+  bool have_same_shape(const api::Pod& a, const api::Pod& b) const override;
   std::optional<gang::Resources> takes(const api::Pod& pod) const override;
   std::vector<gang::Resources> left_for(const std::vector<const api::Pod*>& pods,
                                         const std::vector<std::string>& nodes) const override;
