@@ -433,6 +433,21 @@ class Test:
             self.api.request("PATCH", PODS.format("tenant") + f"/alike-{i % 20}", body, "application/merge-patch+json")
         self.api.many([lambda i=i: change(i) for i in range(self.crowd)], threads=4)
 
+    def large_patches(self):
+        """Pods near the API server's limit of 1.5 MB, patched again and again: each patch is an event with all of the pod."""
+        count = 20 if self.flags.long else 4
+        for i in range(count):
+            body = pod(f"patched-{i}", [])
+            body["spec"]["containers"][0]["env"] = [{"name": "X", "value": "x" * 1_000_000}]
+            self.make(PODS, body)
+
+        def change(i):
+            path = PODS.format("tenant") + f"/patched-{i % count}"
+            status, _ = self.api.request("PATCH", path, {"metadata": {"annotations": {"note": str(i)}}}, "application/merge-patch+json", parse=False)
+            if status != 200:
+                self.wrong.append(f"a patch of {path} was answered with {status}")
+        self.api.many([lambda i=i: change(i) for i in range(400 if self.flags.long else 40)], threads=4)
+
     def make(self, kind, body):
         self.api.create(kind.format("tenant"), body)
         self.made.append((kind, body["metadata"]["name"]))
@@ -489,6 +504,7 @@ class Test:
             self.attack(settle, ("large labels", self.large_labels), ("large lists", self.large_lists), ("large rules", self.large_rules))
             self.attack(settle, ("large parameters", self.large_config))
             self.attack(settle, ("groups by name", self.groups_by_name))
+            self.attack(settle, ("patches of 1 MB", self.large_patches))
             self.attack(settle, ("many claims", self.many_claims), ("large templates", self.large_templates),
                         ("large finalizers", self.large_finalizers), ("large finalizers go", self.end_finalizers),
                         ("a claim of all pods that changes", self.changing_claim))
