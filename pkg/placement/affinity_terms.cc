@@ -60,7 +60,7 @@ AffinityTerms::TermId AffinityTerms::acquire(AffinityTerm term) {
 
 void AffinityTerms::enter(TermId id, const AffinityTerm& term, const std::string& name) {
   Scope& scope = scopes_[name];
-  scope.by_anchor[term.selector.anchor()].push_back(id);
+  scope.by_anchor[term.selector.anchor()].insert(id);
   bool reads_more = false;
   for (const api::LabelSelectorRequirement& one : term.selector.requirements())
     reads_more = ++scope.reads[one.key] == 1 || reads_more;
@@ -78,7 +78,7 @@ void AffinityTerms::enter(TermId id, const AffinityTerm& term, const std::string
 void AffinityTerms::leave(TermId id, const AffinityTerm& term, const std::string& name) {
   const auto scope = scopes_.find(name);
   const auto bucket = scope->second.by_anchor.find(term.selector.anchor());
-  std::erase(bucket->second, id);
+  bucket->second.erase(id);
   if (bucket->second.empty()) scope->second.by_anchor.erase(bucket);
   for (const api::LabelSelectorRequirement& one : term.selector.requirements())
     if (const auto read = scope->second.reads.find(one.key); --read->second == 0) scope->second.reads.erase(read);

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "pkg/api/core.h"
@@ -85,7 +86,8 @@ class AffinityTerms {
   TermId acquire(AffinityTerm term);
   // Terms that reach one namespace by its name or, under kByLabels, namespaces by their labels.
   struct Scope {
-    std::unordered_map<std::string, std::vector<TermId>> by_anchor;
+    // A set, since all terms without an anchor share one entry and each must leave it without a search.
+    std::unordered_map<std::string, std::unordered_set<TermId>> by_anchor;
     std::unordered_map<std::string, size_t> reads;  // label keys, and how many requirements read them
   };
   struct Cached : Audience {

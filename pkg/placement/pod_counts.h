@@ -39,7 +39,7 @@ struct PodQuery {
 class PodCounts {
  public:
   using SetId = uint32_t;
-  static constexpr size_t kMaxQueries = 4096;
+  static constexpr size_t kMaxQueries = 1024;  // a pod that all of them match costs tens of microseconds
   static constexpr size_t kMaxBytes = size_t{16} << 20;
   // A query that this many decisions have not used is forgotten.
   static constexpr uint64_t kIdleDecisions = 1024;
