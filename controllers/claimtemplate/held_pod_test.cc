@@ -103,8 +103,8 @@ TEST_F(HeldPod, GetsItsNamesWithoutANodeWhenNoneIsFoundInTime) {
   EXPECT_EQ(pass_publishes(), "nothing") << "kube-scheduler nominates then; it is not worth a write of its own";
 }
 
-// Names that come without the node cost a write of kube-scheduler, which then nominates it: in a burst that takes longer
-// than the patience these writes would make it longer still.
+// Names that come without the node cost a write of kube-scheduler, which then nominates it: in a burst that takes
+// longer than the patience these writes would make it longer still.
 TEST_F(HeldPod, WaitsLongerForItsTurnThanAfterARefusal) {
   put_claim("gpu", "", std::chrono::seconds(29));
   EXPECT_EQ(pass_publishes(), "nothing");
