@@ -4,6 +4,7 @@
 #include <set>
 
 #include "pkg/api/claim_bounds.h"
+#include "pkg/reconcile/groups.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/writes.h"
 
@@ -229,8 +230,10 @@ class Pass {
     return std::any_of(created_.begin(), created_.end(), [&](const auto& status) { return status.name == entry; });
   }
 
+  // Of a group's members only one gets the event.
   Duration patience() const {
-    return view_.has_event(pod_.metadata.uid) ? options_.patience : options_.patience_for_its_turn;
+    const bool refused = view_.has_event(pod_.metadata.uid) || group_of(pod_);
+    return refused ? options_.patience : options_.patience_for_its_turn;
   }
 
   // What may wait for the allocation: first names of claims that allocation can use unpublished, and the end of a

@@ -117,6 +117,9 @@ TEST_F(HeldPod, WaitsLongerForItsTurnThanAfterARefusal) {
   view.emitted.clear();
   put_claim("gpu", "", std::chrono::seconds(30));
   EXPECT_EQ(pass_publishes(), "names@");
+  put_claim("gpu", "", std::chrono::seconds(5));
+  pod.pod_group_name = "group";
+  EXPECT_EQ(pass_publishes(), "names@") << "the event is about another member of its group";
 }
 
 TEST_F(HeldPod, AllClaimsCount) {
