@@ -90,6 +90,8 @@ void GroupReconcile::forward() {
 }
 
 void GroupReconcile::go() {
+  // One question for all of so many; if something is found, each member is asked for its part.
+  const bool without_conflict = conflicts().empty();
   size_t lifting = 0;
   bool roams = false, progress = false, all_to_bind = true;
   for (Member& member : pods_) {
@@ -101,7 +103,7 @@ void GroupReconcile::go() {
       ++lifting;
       continue;
     }
-    steps.use();
+    steps.use(without_conflict);
     if (lets_go(steps.outcome_))
       ++lifting;
     else

@@ -153,10 +153,11 @@ bool GroupReconcile::others_give_way(const Conflicts& conflicts) const {
     });
   };
   for (const inventory::AuditFinding& conflict : conflicts)
-    for (const api::ResourceClaim* claim : view_.claims_on_pool(conflict.device.driver, conflict.device.pool))
-      if (!own.contains(claim->metadata.uid) &&
-          std::binary_search(conflict.claims.begin(), conflict.claims.end(), claim->metadata.uid) && !gives_way(*claim))
+    for (const std::string& uid : conflict.claims) {
+      if (own.contains(uid)) continue;
+      if (const api::ResourceClaim* claim = view_.allocated_claim(uid); claim != nullptr && !gives_way(*claim))
         return false;
+    }
   return true;
 }
 

@@ -139,7 +139,8 @@ class PodReconcile {
 
   // ---- release.cc
   // Everything is allocated and settled: judges the node once more, reserves, then ungates or binds the pod.
-  void use();
+  // `without_conflict`: conflicts_of_allocated() is known to be empty.
+  void use(bool without_conflict = false);
   // Before an uninstall the gate is lifted in any case, with or without claims, devices and a node for the pod, once
   // our allocations are proven or withdrawn.
   bool releasing() const { return options_.release_gates && role_ == Role::kGated; }
@@ -180,7 +181,7 @@ class PodReconcile {
   // `request`: what was requested, where that is more than the existing claims.
   verdict::Verdict verdict_of(const std::vector<allocator::NodeId>& passed, const allocator::FoundNodes* found,
                               const allocator::Request* request = nullptr) const;
-  verdict::Holder name_of_holder(std::string_view uid, std::string_view driver, std::string_view pool) const;
+  verdict::Holder name_of_holder(std::string_view uid) const;
   // The pod waits: an event, the condition and a log line say why.
   void waits(reconcile::EventReason reason, const std::string& note, const std::string& signature);
   void complain(reconcile::EventReason reason, const std::string& note, const std::string& signature);

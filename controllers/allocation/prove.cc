@@ -20,16 +20,13 @@ PodReconcile::Conflicts PodReconcile::conflicts_of_allocated() const {
 }
 
 bool PodReconcile::stays(const inventory::AuditFinding& conflict) const {
-  const auto is_in_it = [&](const api::ResourceClaim& claim) {
-    return std::binary_search(conflict.claims.begin(), conflict.claims.end(), claim.metadata.uid);
-  };
   const auto is_of_this_pod = [&](const api::ResourceClaim& claim) {
     return std::any_of(state_.claims.begin(), state_.claims.end(),
                        [&](const ClaimState& own) { return own.claim->metadata.uid == claim.metadata.uid; });
   };
-  const auto holders = view_.claims_on_pool(conflict.device.driver, conflict.device.pool);
-  return std::none_of(holders.begin(), holders.end(), [&](const api::ResourceClaim* claim) {
-    return is_in_it(*claim) && !is_of_this_pod(*claim) && is_allocated_by_us(*claim) && !is_proven(*claim);
+  return std::none_of(conflict.claims.begin(), conflict.claims.end(), [&](const std::string& uid) {
+    const api::ResourceClaim* claim = view_.allocated_claim(uid);
+    return claim != nullptr && is_allocated_by_us(*claim) && !is_of_this_pod(*claim) && !is_proven(*claim);
   });
 }
 

@@ -15,11 +15,11 @@ namespace {
 constexpr std::chrono::milliseconds kOverlapPause{250};
 }
 
-void PodReconcile::use() {
+void PodReconcile::use(bool without_conflict) {
   // Observe mode writes nothing; for pods bound by others the lifecycle controller reserves.
   if (role_ == Role::kExplain || role_ == Role::kBoundBare) return;
   // A foreign allocation may have come after the mark. No pod is bound with a device that somebody else holds.
-  if (!releasing()) {
+  if (!releasing() && !without_conflict) {
     Conflicts conflicts = conflicts_of_allocated();
     const bool overlap = !conflicts.empty();
     std::erase_if(conflicts, [&](const auto& conflict) { return !stays(conflict); });

@@ -64,21 +64,14 @@ std::string metric_cause(const verdict::Verdict& verdict) {
 
 }  // namespace
 
-// The claim's name, if it is in this namespace: pods may not learn what other namespaces hold. Pools with very many
-// holders are not searched.
-verdict::Holder PodReconcile::name_of_holder(std::string_view uid, std::string_view driver,
-                                             std::string_view pool) const {
-  constexpr uint32_t kMostHeld = 256;
+// The claim's name, if it is in this namespace: pods may not learn what other namespaces hold.
+verdict::Holder PodReconcile::name_of_holder(std::string_view uid) const {
   verdict::Holder holder;
-  const std::optional<inventory::PoolInfo> info = inventory_.pool(driver, pool);
-  if (!info || info->held > kMostHeld) return holder;
-  for (const api::ResourceClaim* claim : view_.claims_on_pool(driver, pool)) {
-    if (claim->metadata.uid != uid || claim->metadata.ns != pod_.metadata.ns) continue;
-    holder.claim = claim->metadata.key();
-    for (const api::ResourceClaimConsumerReference& consumer : claim->status.reserved_for)
-      if (is_pod_reference(consumer)) holder.pods.push_back(claim->metadata.ns + "/" + consumer.name);
-    break;
-  }
+  const api::ResourceClaim* claim = view_.allocated_claim(uid);
+  if (claim == nullptr || claim->metadata.ns != pod_.metadata.ns) return holder;
+  holder.claim = claim->metadata.key();
+  for (const api::ResourceClaimConsumerReference& consumer : claim->status.reserved_for)
+    if (is_pod_reference(consumer)) holder.pods.push_back(claim->metadata.ns + "/" + consumer.name);
   return holder;
 }
 
@@ -95,9 +88,7 @@ verdict::Verdict PodReconcile::verdict_of(const std::vector<allocator::NodeId>& 
   else
     findings = nodes_.findings(pod_);
   if (findings.nodes == 0) findings.nodes = findings.passed = static_cast<uint32_t>(passed.size());
-  const verdict::NameOfHolder names = [this](std::string_view uid, std::string_view driver, std::string_view pool) {
-    return name_of_holder(uid, driver, pool);
-  };
+  const verdict::NameOfHolder names = [this](std::string_view uid) { return name_of_holder(uid); };
   return verdict::explain({inventory_, allocator_, names, verdict::kNamedInSentence}, question, findings, passed,
                           found);
 }

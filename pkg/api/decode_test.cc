@@ -182,7 +182,7 @@ TEST(Decode, OfAPodWithLongListsLittleIsKept) {
       EXPECT_LE(pod.containers.size() + pod.init_containers.size(), bound ? 3u : 0u);
       EXPECT_LE(pod.containers.capacity() + pod.init_containers.capacity(), 4u);
       EXPECT_LE(pod.volumes.capacity(), kMaxKeptEntries);
-      EXPECT_LE(pod.resource_claims.size(), kMaxKeptEntries);
+      EXPECT_LE(pod.resource_claims.size(), bound ? kMaxKeptEntries : kMaxClaimsOfRefused);
       EXPECT_LE(pod.scheduling_gates.capacity(), 2u);
       for (const Container& container : pod.containers) EXPECT_LE(container.requests.size(), kMaxResourceNames);
       ASSERT_FALSE(check_bounds(pod));

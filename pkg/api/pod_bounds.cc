@@ -193,9 +193,17 @@ void keep_first(std::vector<T>& list, size_t most) {
   list.shrink_to_fit();
 }
 
+bool runs(const Pod& pod) {
+  return !pod.node_name.empty() && !pod.terminal();
+}
+
+size_t most_claims(const Pod& pod) {
+  return runs(pod) ? kMaxKeptEntries : kMaxClaimsOfRefused;
+}
+
 void drop_lists(Pod& pod) {
   pod.bytes_dropped = list_bytes(pod);
-  if (pod.node_name.empty() || pod.terminal()) {
+  if (!runs(pod)) {
     release(pod.containers);
     release(pod.init_containers);
     release(pod.volumes);
@@ -208,7 +216,7 @@ void drop_lists(Pod& pod) {
     release(volume.image);
     if (volume.disk) keep_first(volume.disk->monitors, 16);
   }
-  keep_first(pod.resource_claims, kMaxKeptEntries);
+  keep_first(pod.resource_claims, most_claims(pod));
   // Two gates hold the pod as thousands do; which ones is not known any more.
   if (pod.scheduling_gates.size() > 1) pod.scheduling_gates = std::vector<std::string>(2);
   pod.overhead = texts_of(sums_of(pod.overhead));
@@ -267,7 +275,7 @@ void drop_beyond_bounds(Pod& pod) {
 }
 
 bool may_have_more_claims(const Pod& pod) {
-  return pod.bytes_dropped > 0 && pod.resource_claims.size() >= kMaxKeptEntries;
+  return pod.bytes_dropped > 0 && pod.resource_claims.size() >= most_claims(pod);
 }
 
 Result<void> check_bounds(const Pod& pod) {

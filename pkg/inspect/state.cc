@@ -79,7 +79,7 @@ verdict::Facts State::facts() {
   verdict::Facts known{cluster, inventory, *allocator_, nullptr};
   known.numbers = &numbers_;
   known.volumes = volumes_;
-  known.name_of_holder = [this](std::string_view uid, std::string_view, std::string_view) {
+  known.name_of_holder = [this](std::string_view uid) {
     verdict::Holder holder;
     holder.uid = std::string(uid);
     const auto claim = objects.claim_by_uid.find(uid);

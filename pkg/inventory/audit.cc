@@ -23,8 +23,10 @@ std::string_view audit_kind_name(AuditFinding::Kind kind) {
 
 class Audit {
  public:
-  Audit(const DeviceIndex& device_index, Layer layer, std::vector<AuditFinding>& findings)
-      : device_index_(device_index), layer_(layer), findings_(findings) {}
+  // `asked`, sorted: only findings that concern one of these claims; empty: all.
+  Audit(const DeviceIndex& device_index, Layer layer, std::vector<AuditFinding>& findings,
+        std::vector<ClaimIndex> asked = {})
+      : device_index_(device_index), layer_(layer), findings_(findings), asked_(std::move(asked)) {}
 
   // Over-commitments among the devices that a claim holds and the counter sets they use. An audit of all claims
   // (`everybody`) reports each one at the first of its holders; otherwise each is reported once in the lifetime of this
@@ -56,7 +58,7 @@ class Audit {
  private:
   struct Drawn {
     Amount amount = 0;
-    std::vector<std::string> claims;
+    std::vector<ClaimIndex> claims;
   };
 
   std::string text(StrId id) const { return std::string(device_index_.strings().text(id)); }
@@ -75,29 +77,44 @@ class Audit {
     return first;
   }
 
-  AuditFinding& add(AuditFinding::Kind kind, const Pool& pool, std::string device) {
+  // A device can have thousands of holders, and each of them asks: the answer should not cost a list of all.
+  bool has_earlier_holder(const Pool& pool, StrId name, ClaimIndex claim) const {
+    const auto it = pool.holders.find(name);
+    return it != pool.holders.end() && std::any_of(it->second.begin(), it->second.end(), [&](const HolderRef& holder) {
+             return holder.claim < claim && (layer_ == Layer::kAll || holder.observed);
+           });
+  }
+
+  bool is_asked(ClaimIndex claim) const { return std::binary_search(asked_.begin(), asked_.end(), claim); }
+
+  // Nullptr: the finding concerns no claim that was asked about.
+  AuditFinding* add(AuditFinding::Kind kind, const Pool& pool, std::string device, std::vector<ClaimIndex> holders) {
+    std::sort(holders.begin(), holders.end());
+    holders.erase(std::unique(holders.begin(), holders.end()), holders.end());
+    const auto others =
+        std::stable_partition(holders.begin(), holders.end(), [&](ClaimIndex claim) { return is_asked(claim); });
+    if (!asked_.empty() && others == holders.begin()) return nullptr;
+    if (holders.size() > kMaxClaimsOfFinding) holders.resize(kMaxClaimsOfFinding);
     AuditFinding& finding = findings_.emplace_back();
     finding.kind = kind;
     finding.device = {pool.driver_text, pool.name_text, std::move(device)};
-    return finding;
+    for (const ClaimIndex holder : holders) finding.claims.push_back(device_index_.claim(holder).uid);
+    std::sort(finding.claims.begin(), finding.claims.end());
+    return &finding;
   }
 
-  static void set_claims(AuditFinding& finding, std::vector<std::string> uids) {
-    std::sort(uids.begin(), uids.end());
-    uids.erase(std::unique(uids.begin(), uids.end()), uids.end());
-    finding.claims = std::move(uids);
-  }
-
-  std::vector<std::string> uids_of(const std::vector<const HolderRef*>& holders) const {
-    std::vector<std::string> uids;
-    for (const HolderRef* holder : holders) uids.push_back(device_index_.claim(holder->claim).uid);
-    return uids;
+  static std::vector<ClaimIndex> claims_of(const std::vector<const HolderRef*>& holders) {
+    std::vector<ClaimIndex> claims;
+    claims.reserve(holders.size());
+    for (const HolderRef* holder : holders) claims.push_back(holder->claim);
+    return claims;
   }
 
   // `asked`: report only if this claim is the first holder; kNone: any holder.
   size_t device(const Pool& pool, StrId name, ClaimIndex asked) {
+    if (asked != kNone && has_earlier_holder(pool, name, asked)) return 1;
     const std::vector<const HolderRef*> counted = counted_holders(pool, name);
-    if (counted.empty() || (asked != kNone && first_of(counted) != asked)) return 1;
+    if (counted.empty()) return 1;
     size_t work = counted.size();
     const uint32_t number = pool.find_device(name);
     if (number == kNone || !pool.shareable(number)) exclusive(pool, name, number, counted);
@@ -119,10 +136,10 @@ class Audit {
     bool all_shared =
         std::all_of(holders.begin(), holders.end(), [](const HolderRef* h) { return h->share != kNoStr; });
     if (all_shared && number == kNone) return;  // no longer published: it may have been shareable
-    AuditFinding& finding = add(AuditFinding::Kind::kDeviceOverCommitted, pool, text(name));
-    set_claims(finding, uids_of(holders));
-    finding.message = "device " + finding.device.text() + " is held " + std::to_string(holders.size()) +
-                      " times, but cannot be shared";
+    AuditFinding* finding = add(AuditFinding::Kind::kDeviceOverCommitted, pool, text(name), claims_of(holders));
+    if (finding != nullptr)
+      finding->message = "device " + finding->device.text() + " is held " + std::to_string(holders.size()) +
+                         " times, but cannot be shared";
   }
 
   void shared(const Pool& pool, uint32_t number, const std::vector<const HolderRef*>& counted) {
@@ -130,19 +147,19 @@ class Audit {
     bool whole = std::any_of(counted.begin(), counted.end(),
                              [](const HolderRef* h) { return h->share == kNoStr && h->consumed.empty(); });
     if (whole && counted.size() > 1) {
-      AuditFinding& finding = add(AuditFinding::Kind::kDeviceOverCommitted, pool, text(name));
-      set_claims(finding, uids_of(counted));
-      finding.message = "device " + finding.device.text() + " is held as a whole and by others";
+      AuditFinding* finding = add(AuditFinding::Kind::kDeviceOverCommitted, pool, text(name), claims_of(counted));
+      if (finding != nullptr)
+        finding->message = "device " + finding->device.text() + " is held as a whole and by others";
     }
     std::vector<Amount> sums = pool.sum_consumed(number, pool.holders.find(name)->second, layer_);
     const CapacityShape& shape = pool.shape(number);
     for (size_t i = 0; i < sums.size(); ++i) {
       if (sums[i] <= shape.entries[i].amount) continue;
-      AuditFinding& finding = add(AuditFinding::Kind::kCapacityOverCommitted, pool, text(name));
-      set_claims(finding, uids_of(counted));
-      finding.name = shape.entries[i].name;
-      finding.message = "capacity " + finding.name + " of device " + finding.device.text() + " is " +
-                        amount_text(shape.entries[i].amount) + ", holders consume " + amount_text(sums[i]);
+      AuditFinding* finding = add(AuditFinding::Kind::kCapacityOverCommitted, pool, text(name), claims_of(counted));
+      if (finding == nullptr) continue;
+      finding->name = shape.entries[i].name;
+      finding->message = "capacity " + finding->name + " of device " + finding->device.text() + " is " +
+                         amount_text(shape.entries[i].amount) + ", holders consume " + amount_text(sums[i]);
     }
   }
 
@@ -168,7 +185,7 @@ class Audit {
         for (size_t c = 0; c < drawn.size(); ++c) {
           if (set.counters[c].second != use->counter) continue;
           drawn[c].amount += use->amount;
-          for (std::string& uid : uids_of(counted)) drawn[c].claims.push_back(std::move(uid));
+          for (const HolderRef* holder : counted) drawn[c].claims.push_back(holder->claim);
         }
       }
     }
@@ -181,13 +198,14 @@ class Audit {
     for (size_t c = 0; c < drawn.size() && (asked == kNone || asked == first); ++c) {
       const Counter& counter = pool.counters_[set.counters[c].second];
       if (drawn[c].amount <= counter.total || drawn[c].amount <= 0) continue;
-      AuditFinding& finding = add(AuditFinding::Kind::kCounterOverCommitted, pool, "");
-      finding.counter_set = text(counter.set);
-      finding.name = text(counter.name);
-      set_claims(finding, std::move(drawn[c].claims));
-      finding.message = "counter " + finding.counter_set + "/" + finding.name + " of pool " + pool.driver_text + "/" +
-                        pool.name_text + " is " + amount_text(counter.total) + ", holders consume " +
-                        amount_text(drawn[c].amount);
+      AuditFinding* finding =
+          add(AuditFinding::Kind::kCounterOverCommitted, pool, "", std::move(drawn[c].claims));
+      if (finding == nullptr) continue;
+      finding->counter_set = text(counter.set);
+      finding->name = text(counter.name);
+      finding->message = "counter " + finding->counter_set + "/" + finding->name + " of pool " + pool.driver_text +
+                         "/" + pool.name_text + " is " + amount_text(counter.total) + ", holders consume " +
+                         amount_text(drawn[c].amount);
     }
     return set.users.size();
   }
@@ -195,7 +213,9 @@ class Audit {
   // ---- cached state compared with its sources
 
   void drift(const Pool& pool, std::string what) {
-    AuditFinding& finding = add(AuditFinding::Kind::kDrift, pool, "");
+    AuditFinding& finding = findings_.emplace_back();
+    finding.kind = AuditFinding::Kind::kDrift;
+    finding.device = {pool.driver_text, pool.name_text, ""};
     finding.message = "pool " + pool.driver_text + "/" + pool.name_text + ": " + std::move(what);
   }
 
@@ -260,6 +280,7 @@ class Audit {
   const DeviceIndex& device_index_;
   Layer layer_;
   std::vector<AuditFinding>& findings_;
+  const std::vector<ClaimIndex> asked_;
   std::set<std::pair<PoolId, StrId>> seen_devices_, seen_sets_;
 };
 
@@ -306,14 +327,13 @@ std::vector<AuditFinding> Inventory::audit() const {
 
 std::vector<AuditFinding> Inventory::over_commitments(std::span<const std::string> claim_uids, Layer layer) const {
   std::vector<AuditFinding> findings;
-  Audit audit(*device_index_, layer, findings);
+  std::vector<ClaimIndex> asked;
   for (const std::string& uid : claim_uids)
-    if (const std::optional<ClaimIndex> index = device_index_->claim_index(uid)) audit.claim(*index, false);
-  std::erase_if(findings, [&](const AuditFinding& finding) {
-    return std::none_of(claim_uids.begin(), claim_uids.end(), [&](const std::string& uid) {
-      return std::binary_search(finding.claims.begin(), finding.claims.end(), uid);
-    });
-  });
+    if (const std::optional<ClaimIndex> index = device_index_->claim_index(uid)) asked.push_back(*index);
+  if (asked.empty()) return findings;
+  std::sort(asked.begin(), asked.end());
+  Audit audit(*device_index_, layer, findings, asked);
+  for (const ClaimIndex claim : asked) audit.claim(claim, false);
   sort_findings(findings);
   return findings;
 }

@@ -110,8 +110,10 @@ struct AuditFinding {
   std::string counter_set;          // counters
   std::string name;                 // counter or capacity
   std::string message;              // one sentence with every figure
-  std::vector<std::string> claims;  // uids of the holders concerned, sorted
+  // Uids of the holders concerned, sorted: at most kMaxClaimsOfFinding, first those that were asked about.
+  std::vector<std::string> claims;
 };
+inline constexpr size_t kMaxClaimsOfFinding = 256;
 std::string_view audit_kind_name(AuditFinding::Kind kind);
 
 // Which holders count: all, or only those in claim statuses.

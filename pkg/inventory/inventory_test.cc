@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "pkg/base/random.h"
 #include "pkg/inventory/device_index.h"
 #include "pkg/inventory/value_code.h"
@@ -102,6 +104,24 @@ TEST(InventoryUse, HoldersAreAMultisetByClaim) {
   inventory.remove_claim("c2");
   EXPECT_EQ(available(inventory), 2u);
   EXPECT_EQ(inventory.claim_count(), 0u);
+}
+
+TEST(InventoryUse, OfThousandsOfHoldersThoseThatWereAskedAboutAreNamed) {
+  Inventory inventory;
+  inventory.apply_slice(slice("a", "p", 1, 1, {"d0", "d1"}));
+  for (int i = 0; i < 3000; ++i) inventory.apply_allocation("c" + std::to_string(i), holding({"d0"}));
+  inventory.apply_allocation("alone", holding({"d1"}));
+  for (const char* asked : {"c0", "c2999"}) {
+    const std::vector<std::string> uids{"alone", asked, "unknown"};
+    const auto findings = inventory.over_commitments(uids, Layer::kAll);
+    ASSERT_EQ(findings.size(), 1u);
+    EXPECT_EQ(findings[0].claims.size(), kMaxClaimsOfFinding);
+    EXPECT_TRUE(std::is_sorted(findings[0].claims.begin(), findings[0].claims.end()));
+    EXPECT_TRUE(std::binary_search(findings[0].claims.begin(), findings[0].claims.end(), asked));
+    EXPECT_NE(findings[0].message.find("held 3000 times"), std::string::npos);
+  }
+  EXPECT_TRUE(inventory.over_commitments(std::vector<std::string>{"alone", "unknown"}, Layer::kAll).empty());
+  EXPECT_EQ(inventory.audit().size(), 1u);
 }
 
 TEST(InventoryUse, AssumedAndObservedAreOneHolder) {

@@ -15,11 +15,10 @@ namespace {
 
 using FindingKind = inventory::AuditFinding::Kind;
 
+// Without its claims, which can be thousands that come one by one.
 std::string finding_name(const inventory::AuditFinding& finding) {
-  std::string name = std::string(inventory::audit_kind_name(finding.kind)) + " " + finding.device.text() + " " +
-                     finding.counter_set + " " + finding.name;
-  for (const std::string& claim : finding.claims) name += " " + claim;
-  return name;
+  return std::string(inventory::audit_kind_name(finding.kind)) + " " + finding.device.text() + " " +
+         finding.counter_set + " " + finding.name + (finding.kind == FindingKind::kDrift ? " " + finding.message : "");
 }
 
 }  // namespace
@@ -141,21 +140,33 @@ void Audit::end() {
 }
 
 void Audit::report(const std::vector<inventory::AuditFinding>& findings) {
-  std::map<std::string_view, std::vector<const inventory::AuditFinding*>> by_claim;
+  std::map<std::string, const inventory::AuditFinding*> untold;  // by uid of a claim: the first of its findings
   for (const inventory::AuditFinding& finding : findings) {
-    if (!reported_.emplace(finding_name(finding), true).second) continue;
-    log::error(finding.kind == FindingKind::kDrift ? "Derived state differs from the same rebuilt" : "Handed out twice",
-               {{"kind", inventory::audit_kind_name(finding.kind)}, {"finding", finding.message}});
-    if (finding.kind == FindingKind::kDrift) continue;
-    for (const std::string& uid : finding.claims) by_claim[uid].push_back(&finding);
+    const auto [reported, is_new] = reported_.try_emplace(finding_name(finding));
+    Told& told = reported->second;
+    const bool more = add_untold(finding, told, untold);
+    if (is_new || more)
+      log::error(finding.kind == FindingKind::kDrift ? "Derived state differs from the same rebuilt"
+                                                     : "Handed out twice",
+                 {{"kind", inventory::audit_kind_name(finding.kind)}, {"finding", finding.message}});
   }
-  if (by_claim.empty()) return;
-  for (const auto& claim : stores_.claims->list_stream()) {
-    auto concerned = by_claim.find(claim->metadata.uid);
-    if (concerned == by_claim.end()) continue;
-    for (const inventory::AuditFinding* finding : concerned->second)
+  for (const auto& [uid, finding] : untold)
+    if (const auto claim = allocated_claim(stores_, uid))
       events_.emit({reconcile::ref_of(*claim), true, "DeviceOverCommitted", "Audit", finding->message, ""});
+}
+
+bool Audit::add_untold(const inventory::AuditFinding& finding, Told& told,
+                       std::map<std::string, const inventory::AuditFinding*>& untold) {
+  bool more = false;
+  for (const std::string& uid : finding.claims) {
+    if (told.size() >= kMostTold) break;
+    const uint64_t hash = std::hash<std::string>{}(uid);
+    if (std::find(told.begin(), told.end(), hash) != told.end()) continue;
+    told.push_back(hash);
+    untold.emplace(uid, &finding);
+    more = true;
   }
+  return more;
 }
 
 // Compares the inventory's holders with those that the claims in the stream name.

@@ -28,6 +28,7 @@ class Audit {
   static constexpr size_t kClaimsAPiece = 500;
   static constexpr size_t kDevicesAPiece = 500;    // of slices read anew; a few microseconds each
   static constexpr size_t kDevicesACycle = 5'000;  // of slices read anew
+  static constexpr size_t kMostTold = 16;          // claims that get an event about one finding
 
   // Everything must outlive the audit.
   Audit(Reactor& reactor, const inventory::Inventory& inventory, const Stores& stores, Instruments& instruments,
@@ -70,7 +71,11 @@ class Audit {
   void compare_claim(const api::ResourceClaim& claim);
   void look_for_ghosts();
   void compare_slices();
+  // A finding is logged when it is new or concerns another claim. Each claim gets one event, kMostTold of a finding.
   void report(const std::vector<inventory::AuditFinding>& findings);
+  using Told = std::vector<uint64_t>;  // hashes of uids
+  static bool add_untold(const inventory::AuditFinding& finding, Told& told,
+                         std::map<std::string, const inventory::AuditFinding*>& untold);
 
   Reactor& reactor_;
   const inventory::Inventory& inventory_;
@@ -82,7 +87,7 @@ class Audit {
   Handle timer_;
   Duration period_{};
   bool reporting_ = false;
-  std::map<std::string, bool> reported_;  // findings that were reported and still stand
+  std::map<std::string, Told> reported_;  // findings that were reported and still stand
 };
 
 }  // namespace dra::manager

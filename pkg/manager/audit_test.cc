@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "client/informer/object_store.h"
 #include "pkg/reactor/sim_reactor.h"
 #include "pkg/reconcile/pod_claims.h"
@@ -102,6 +104,21 @@ TEST_F(AuditTest, ADoubleAllocationIsToldOnceWithinTenSecondsAndLeftAlone) {
   claim("b", "d0");
   reactor.advance(10s);
   EXPECT_EQ(events.size(), 4u) << "mended and there again: news";
+}
+
+TEST_F(AuditTest, OfAThousandClaimsOnTheSameDevicesAFewAreToldEachOnce) {
+  slice(4);
+  audit.start(10s);
+  for (int i = 0; i < 1000; ++i) {
+    const std::string name = "c" + std::to_string(i);
+    claim(name, "d" + std::to_string(i % 2));
+    audit.check(*claims.get("d/" + name));
+  }
+  EXPECT_EQ(events.size(), 2 * Audit::kMostTold);
+  EXPECT_EQ(std::set<std::string>(events.begin(), events.end()).size(), events.size());
+  reactor.advance(10s);
+  EXPECT_EQ(events.size(), 2 * Audit::kMostTold);
+  EXPECT_TRUE(says("dra_over_committed 2"));
 }
 
 TEST_F(AuditTest, DriftIsCounted) {

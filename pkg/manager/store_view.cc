@@ -25,6 +25,12 @@ std::vector<const T*> bare_list(const std::vector<client::ObjectPtr<T>>& objects
   return list;
 }
 
+// Eight bytes instead of a uid's 36, which take memory of their own in an index.
+std::string uid_key(std::string_view uid) {
+  const uint64_t hash = std::hash<std::string_view>{}(uid);
+  return {reinterpret_cast<const char*>(&hash), sizeof hash};
+}
+
 }  // namespace
 
 void add_indexes(Stores& stores) {
@@ -44,12 +50,21 @@ void add_indexes(Stores& stores) {
       return std::vector<std::string>{reconcile::pool_key(slice.driver, slice.pool.name)};
     });
   stores.claims->add_index("pool", [](const api::ResourceClaim& claim) { return reconcile::pools_of(claim); });
+  stores.claims->add_index("allocated", [](const api::ResourceClaim& claim) {
+    return claim.status.allocation ? std::vector<std::string>{uid_key(claim.metadata.uid)} : std::vector<std::string>{};
+  });
   stores.claims->add_index("consumer",
                            [](const api::ResourceClaim& claim) { return reconcile::consumer_uids_of(claim); });
   stores.claims->add_index("controller", [](const api::ResourceClaim& claim) {
     const api::OwnerReference* owner = claim.metadata.controller();
     return owner ? std::vector<std::string>{owner->uid} : std::vector<std::string>{};
   });
+}
+
+client::ObjectPtr<api::ResourceClaim> allocated_claim(const Stores& stores, std::string_view uid) {
+  for (auto& claim : stores.claims->by_index("allocated", uid_key(uid)))
+    if (claim->metadata.uid == uid) return claim;
+  return nullptr;
 }
 
 std::string StoreView::live_get_key(const reconcile::Ref& object) {
@@ -96,8 +111,9 @@ std::vector<const api::ResourceClaim*> StoreView::claims_controlled_by(std::stri
 std::vector<const api::ResourceClaim*> StoreView::claims_reserved_for(std::string_view pod_uid) const {
   return bare_list(stores_.claims->by_index("consumer", pod_uid));
 }
-std::vector<const api::ResourceClaim*> StoreView::claims_on_pool(std::string_view driver, std::string_view pool) const {
-  return bare_list(stores_.claims->by_index("pool", reconcile::pool_key(driver, pool)));
+const api::ResourceClaim* StoreView::allocated_claim(std::string_view uid) const {
+  const auto found = manager::allocated_claim(stores_, uid);
+  return found.get();
 }
 std::vector<const api::ResourceClaim*> StoreView::claims_on_pool_after(std::string_view driver, std::string_view pool,
                                                                        std::string_view key, size_t most) const {

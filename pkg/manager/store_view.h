@@ -29,6 +29,8 @@ struct Stores {
 
 // Call once, before the stores fill.
 void add_indexes(Stores& stores);
+// Null: no allocated claim has this uid.
+client::ObjectPtr<api::ResourceClaim> allocated_claim(const Stores& stores, std::string_view uid);
 
 class StoreView : public reconcile::View {
  public:
@@ -56,7 +58,7 @@ class StoreView : public reconcile::View {
   const api::ResourceClaim* streamed_claim(std::string_view key) const override;
   std::vector<const api::ResourceClaim*> claims_controlled_by(std::string_view uid) const override;
   std::vector<const api::ResourceClaim*> claims_reserved_for(std::string_view pod_uid) const override;
-  std::vector<const api::ResourceClaim*> claims_on_pool(std::string_view driver, std::string_view pool) const override;
+  const api::ResourceClaim* allocated_claim(std::string_view uid) const override;
   std::vector<const api::ResourceClaim*> claims_on_pool_after(std::string_view driver, std::string_view pool,
                                                               std::string_view key, size_t most) const override;
   std::vector<const api::ResourceClaim*> claims_after(std::string_view key, size_t most) const override;

@@ -124,13 +124,10 @@ std::vector<const api::ResourceClaim*> MemoryView::claims_reserved_for(std::stri
   return found;
 }
 
-std::vector<const api::ResourceClaim*> MemoryView::claims_on_pool(std::string_view driver,
-                                                                  std::string_view pool) const {
-  std::vector<const api::ResourceClaim*> found;
+const api::ResourceClaim* MemoryView::allocated_claim(std::string_view uid) const {
   for (const auto& [key, claim] : claims)
-    for (const std::string& used : pools_of(claim))
-      if (used == pool_key(driver, pool)) found.push_back(&claim);
-  return found;
+    if (claim.metadata.uid == uid && claim.status.allocation) return &claim;
+  return nullptr;
 }
 
 std::vector<const api::ResourceClaim*> MemoryView::claims_on_pool_after(std::string_view driver, std::string_view pool,

@@ -43,8 +43,7 @@ class Bytes {
 };
 
 // What decides which devices are held and where the pod is pinned: the rest of an allocation follows from it.
-std::string bytes_of(const api::AllocationResult& allocation) {
-  Bytes bytes;
+void feed(Bytes& bytes, const api::AllocationResult& allocation) {
   bytes.feed(static_cast<uint64_t>(allocation.results.size()));
   for (const api::DeviceRequestAllocationResult& result : allocation.results) {
     bytes.feed(result.request);
@@ -67,14 +66,21 @@ std::string bytes_of(const api::AllocationResult& allocation) {
       bytes.feed(term.match_fields);
     }
   }
-  return bytes.all();
+}
+
+// EVP_sha256() alone is looked up among the providers at every use, which takes longer than hashing an allocation.
+const EVP_MD* fetched_sha256() {
+  static const EVP_MD* const kFetched = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  DRA_CHECK(kFetched != nullptr);
+  return kFetched;
 }
 
 std::string sha256(std::string_view bytes) {
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned int size = 0;
-  DRA_CHECK(EVP_Digest(bytes.data(), bytes.size(), digest, &size, EVP_sha256(), nullptr) == 1);
+  DRA_CHECK(EVP_Digest(bytes.data(), bytes.size(), digest, &size, fetched_sha256(), nullptr) == 1);
   std::string text;
+  text.reserve(2 * size_t{size});
   for (unsigned int i = 0; i < size; ++i) {
     constexpr std::string_view kDigits = "0123456789abcdef";
     text += kDigits[digest[i] >> 4];
@@ -84,9 +90,11 @@ std::string sha256(std::string_view bytes) {
 }
 
 // FNV-1a, 16 digits: what versions before 0.1.0 wrote. Read until 0.3.
-std::string first_form(std::string_view bytes) {
+std::string first_form(const api::AllocationResult& allocation) {
+  Bytes bytes;
+  feed(bytes, allocation);
   uint64_t hash = 14695981039346656037ull;
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
+  for (const char c : bytes.all()) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
   char text[17];
   std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(hash));
   return text;
@@ -106,16 +114,17 @@ std::pair<std::string_view, std::string_view> mark_of(const api::ResourceClaim& 
 bool matches(const std::pair<std::string_view, std::string_view>& mark, const api::AllocationResult& allocation) {
   const auto& [pod_uid, hash] = mark;
   if (hash.empty()) return false;
-  if (hash.size() == kFirstFormDigits) return hash == first_form(bytes_of(allocation));
+  if (hash.size() == kFirstFormDigits) return hash == first_form(allocation);
   return hash == allocation_hash(pod_uid, allocation);
 }
 
 }  // namespace
 
 std::string allocation_hash(std::string_view pod_uid, const api::AllocationResult& allocation) {
-  Bytes uid;
-  uid.feed(pod_uid);
-  return sha256(uid.all() + bytes_of(allocation));
+  Bytes bytes;
+  bytes.feed(pod_uid);
+  feed(bytes, allocation);
+  return sha256(bytes.all());
 }
 
 std::string proof_value(std::string_view pod_uid, const api::AllocationResult& allocation) {
@@ -123,7 +132,7 @@ std::string proof_value(std::string_view pod_uid, const api::AllocationResult& a
 }
 
 std::string proof_value_of_first_form(std::string_view pod_uid, const api::AllocationResult& allocation) {
-  return std::string(pod_uid) + "/" + first_form(bytes_of(allocation));
+  return std::string(pod_uid) + "/" + first_form(allocation);
 }
 
 std::string_view proven_for(const api::ResourceClaim& claim) {

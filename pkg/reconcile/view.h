@@ -68,10 +68,10 @@ class View {
   virtual std::vector<const api::ResourceClaim*> claims_controlled_by(std::string_view uid) const = 0;
   // Claims that are reserved for the pod of this uid, whether or not the pod names them, by name.
   virtual std::vector<const api::ResourceClaim*> claims_reserved_for(std::string_view pod_uid) const = 0;
-  // Claims whose allocation names a device of the pool, with administrative access or without, by name.
-  virtual std::vector<const api::ResourceClaim*> claims_on_pool(std::string_view driver,
-                                                                std::string_view pool) const = 0;
-  // A portion of these: at most `most`, with keys after `key`.
+  // Nullptr: no allocated claim has this uid.
+  virtual const api::ResourceClaim* allocated_claim(std::string_view uid) const = 0;
+  // A portion of the claims whose allocation names a device of the pool, with administrative access or without, by name:
+  // at most `most`, with keys after `key`.
   virtual std::vector<const api::ResourceClaim*> claims_on_pool_after(std::string_view driver, std::string_view pool,
                                                                       std::string_view key, size_t most) const = 0;
   // A portion of all claims, by name: at most `most`, with keys after `key`.

@@ -35,7 +35,7 @@ std::shared_ptr<const api::ResourceClaim> VerdictWorld::claim(const std::string&
 Facts VerdictWorld::facts() {
   NameOfHolder names;
   if (name_holders)
-    names = [](std::string_view uid, std::string_view, std::string_view) {
+    names = [](std::string_view uid) {
       Holder holder;
       const std::string number(uid.substr(1));
       holder.claim = "other/h" + number;

@@ -56,8 +56,6 @@ DeviceGroup group_of(const allocator::CauseCount& count) {
     Holder& holder = group.holders.emplace_back();
     holder.uid = held.claim_uid;
     holder.devices = held.devices;
-    holder.driver = held.driver;
-    holder.pool = held.pool;
   }
   return group;
 }
@@ -66,7 +64,7 @@ void name_holders(DeviceGroup& group, const DeviceFacts& facts) {
   size_t named = 0;
   for (Holder& holder : group.holders) {
     if (!facts.name_of_holder || named >= facts.most_named) return;
-    Holder known = facts.name_of_holder(holder.uid, holder.driver, holder.pool);
+    Holder known = facts.name_of_holder(holder.uid);
     named += known.claim.empty() ? 0 : 1;
     holder.claim = std::move(known.claim);
     holder.pods = std::move(known.pods);

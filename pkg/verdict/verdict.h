@@ -40,10 +40,9 @@ struct Holder {
   std::string uid;
   std::vector<std::string> pods;  // namespace/name of the pods it is reserved for
   uint32_t devices = 0;           // how many of the group's devices it holds
-  std::string driver, pool;       // of one of these
 };
 // Names the claim with this uid, which holds part of the pool. Called for at most kMaxNames claims per group.
-using NameOfHolder = std::function<Holder(std::string_view uid, std::string_view driver, std::string_view pool)>;
+using NameOfHolder = std::function<Holder(std::string_view uid)>;
 
 // Why a request cannot have devices that its class selects.
 enum class DeviceProblem : uint8_t {

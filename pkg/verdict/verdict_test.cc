@@ -176,7 +176,7 @@ TEST(Verdict, AsksForTheNamesThatTheSentenceHas) {
   world.hold_all();
   world.judge();
   size_t asked = 0;
-  const NameOfHolder names = [&](std::string_view uid, std::string_view, std::string_view) {
+  const NameOfHolder names = [&](std::string_view uid) {
     Holder holder;
     if (++asked > 1) holder.claim = "ns/" + std::string(uid);  // the first may not be named
     return holder;
