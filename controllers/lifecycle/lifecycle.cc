@@ -84,12 +84,16 @@ class ClaimReconcile {
     return reconcile::fate_of(view_, claim_.metadata.ns, {name, uid}, outcome_);
   }
 
-  // False when the server must first be asked about a consumer.
+  // False when the server must first be asked about a consumer. A claim can name 256 pods that never existed: of those
+  // that may be gone, so many at a time are asked about and removed.
   bool sort_consumers() {
+    constexpr size_t kAtOnce = 32;
     bool sure = true;
+    size_t judged = 0;
     for (const api::ResourceClaimConsumerReference& consumer : status().reserved_for) {
       Fate fate = Fate::kAlive;  // other kinds of consumers are not ours to judge
-      if (is_pod_reference(consumer)) fate = fate_of(consumer.name, consumer.uid);
+      if (is_pod_reference(consumer) && judged < kAtOnce) fate = fate_of(consumer.name, consumer.uid);
+      if (fate != Fate::kAlive) ++judged;
       if (fate == Fate::kUnsure) sure = false;
       if (fate != Fate::kGone) remaining_.push_back(consumer);
     }

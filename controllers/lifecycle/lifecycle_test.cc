@@ -156,6 +156,37 @@ TEST_F(Lifecycle, OnlyTheConsumerThatIsGoneLeaves) {
   EXPECT_EQ(body()["status"], Json::parse(R"({"reservedFor":[{"resource":"pods","name":"alive","uid":"alive-uid"}]})"));
 }
 
+// Whoever may write the status can name 256 pods that never existed, in thousands of claims.
+TEST_F(Lifecycle, ManyConsumersAreAskedAboutAFewAtATime) {
+  std::vector<std::string> pods;
+  for (int i = 0; i < 100; ++i) pods.push_back("x" + std::to_string(i));
+  view.put(make_pod("x50", "c"));
+  view.put(allocated(pods));
+  size_t writes = 0, most_asked = 0;
+  for (int i = 0; i < 20 && view.claims.at("default/c").status.reserved_for.size() > 1; ++i) {
+    pass();
+    size_t asked = 0;
+    for (const Effect& effect : last.effects) {
+      if (const LiveGet* get = std::get_if<LiveGet>(&effect)) {
+        ++asked;
+        gone(get->object.name);
+      } else if (std::holds_alternative<Write>(effect)) {
+        ++writes;
+        std::set<std::string> left;
+        const Json written = body();
+        for (const auto& consumer : written["status"]["reservedFor"]) left.insert(consumer["name"]);
+        EXPECT_TRUE(left.contains("x50"));
+        std::erase_if(view.claims.at("default/c").status.reserved_for,
+                      [&](const auto& consumer) { return !left.contains(consumer.name); });
+      }
+    }
+    most_asked = std::max(most_asked, asked);
+  }
+  EXPECT_EQ(view.claims.at("default/c").status.reserved_for.size(), 1u);
+  EXPECT_EQ(most_asked, 32u);
+  EXPECT_EQ(writes, 4u);
+}
+
 TEST_F(Lifecycle, ForeignConsumersAreKeptAndDoNotStopThePruning) {
   api::ResourceClaim claim = allocated({"p"});
   claim.status.reserved_for.push_back({"foo.com", "foos", "f", "f-uid"});

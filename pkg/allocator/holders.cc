@@ -26,13 +26,14 @@ void HolderCounts::add(CauseCount* count, Cause cause, const inventory::Pool& po
 void HolderCounts::add_holders(CauseCount* count, const inventory::Pool& pool, uint32_t device) {
   const auto held = pool.holders.find(pool.device_name(device));
   if (held == pool.holders.end()) return;
-  for (const inventory::HolderRef& holder : held->second) held_.push_back({count, holder.claim, &pool});
+  const size_t looked_at = std::min(held->second.size(), kMostOfDevice);
+  for (size_t i = 0; i < looked_at; ++i) held_.push_back({count, held->second[i].claim});
+  count->holders_sampled = count->holders_sampled || looked_at < held->second.size();
 }
 
 void HolderCounts::finish() {
   struct Tally {
     inventory::ClaimIndex claim = 0;
-    const inventory::Pool* pool = nullptr;
     uint32_t devices = 0;
   };
   std::stable_sort(held_.begin(), held_.end(), [](const Held& a, const Held& b) {
@@ -43,15 +44,13 @@ void HolderCounts::finish() {
     CauseCount* const count = held_[at].count;
     order.clear();
     for (; at < held_.size() && held_[at].count == count; ++at) {
-      if (order.empty() || order.back().claim != held_[at].claim) order.push_back({held_[at].claim, nullptr, 0});
-      order.back().pool = held_[at].pool;
+      if (order.empty() || order.back().claim != held_[at].claim) order.push_back({held_[at].claim, 0});
       ++order.back().devices;
     }
     std::stable_sort(order.begin(), order.end(), [](const Tally& a, const Tally& b) { return a.devices > b.devices; });
     for (const Tally& tally : order) {
       if (count->holders.size() == kMaxHolders) break;
-      count->holders.push_back(
-          {device_index_.claim(tally.claim).uid, tally.pool->driver_text, tally.pool->name_text, tally.devices});
+      count->holders.push_back({device_index_.claim(tally.claim).uid, tally.devices});
     }
     count->more_holders = static_cast<uint32_t>(order.size() - count->holders.size());
   }

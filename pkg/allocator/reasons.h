@@ -46,7 +46,6 @@ std::string_view cause_name(Cause cause);
 // A claim that holds devices, or consumes their counters.
 struct HeldBy {
   std::string claim_uid;
-  std::string driver, pool;  // of the first device
   uint32_t devices = 0;
 };
 

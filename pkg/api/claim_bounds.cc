@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pkg/api/release.h"
+#include "pkg/base/utf8.h"
 
 namespace dra::api {
 namespace {
@@ -72,6 +73,12 @@ void drop_beyond_bounds(ResourceClaimTemplate& claim_template) {
   release(claim_template.spec_json);
   release(claim_template.claim_labels);
   release(claim_template.claim_annotations);
+}
+
+void drop_beyond_bounds(AllocatedDeviceStatus& status) {
+  for (Condition& condition : status.conditions)
+    for (std::string* text : {&condition.reason, &condition.message})
+      if (text->size() > kMaxDeviceConditionText) *text = std::string(utf8_prefix(*text, kMaxDeviceConditionText));
 }
 
 void drop_beyond_bounds(AllocationResult& allocation) {

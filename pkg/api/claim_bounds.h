@@ -22,9 +22,13 @@ inline constexpr size_t kMaxFinalizerBytes = size_t{4} << 10;
 // Nothing is kept of a larger one, and a pod that names it gets an event instead of a claim.
 inline constexpr size_t kMaxTemplateBytes = size_t{64} << 10;
 
+// Bytes of a reason or message in a condition of status.devices: drivers write them for people.
+inline constexpr size_t kMaxDeviceConditionText = 256;
+
 void drop_beyond_bounds(ResourceClaim& claim);
 void drop_beyond_bounds(ResourceClaimSpec& spec);
 void drop_beyond_bounds(AllocationResult& allocation);
+void drop_beyond_bounds(AllocatedDeviceStatus& status);
 void drop_beyond_bounds(ResourceClaimTemplate& claim_template);
 
 }  // namespace dra::api

@@ -118,9 +118,11 @@ bool read_consumer(const WireValue& v, ResourceClaimConsumerReference& out, Trou
 }
 
 bool read_device_status(const WireValue& v, AllocatedDeviceStatus& out, Trouble& t) {
-  return expect_object(v, t) && field(v, "driver", out.driver, t) && field(v, "pool", out.pool, t) &&
-         field(v, "device", out.device, t) && field(v, "shareID", out.share_id, t) &&
-         field(v, "conditions", out.conditions, t);
+  const bool readable = expect_object(v, t) && field(v, "driver", out.driver, t) && field(v, "pool", out.pool, t) &&
+                        field(v, "device", out.device, t) && field(v, "shareID", out.share_id, t) &&
+                        field(v, "conditions", out.conditions, t);
+  drop_beyond_bounds(out);
+  return readable;
 }
 
 }  // namespace

@@ -324,6 +324,21 @@ TEST(Decode, ClaimWithAllocation) {
   EXPECT_EQ(claim->status.devices[0].conditions[0].type, "T");
 }
 
+TEST(Decode, OfConditionsOfDevicesOnlyTheBeginningOfTheirTextIsKept) {
+  std::string message(kMaxDeviceConditionText - 1, 'm');
+  message += "é and more";
+  const nlohmann::json condition = {{"type", "T"}, {"status", "False"}, {"reason", std::string(1000, 'r')}, {"message", message}};
+  const nlohmann::json text = {
+      {"metadata", {{"name", "c"}}},
+      {"status", {{"devices", {{{"driver", "d"}, {"pool", "p"}, {"device", "x"}, {"conditions", {condition}}}}}}}};
+  Result<ResourceClaim> claim = decode<ResourceClaim>(text.dump());
+  ASSERT_TRUE(claim) << to_string(claim.error());
+  const Condition& kept = claim->status.devices.at(0).conditions.at(0);
+  EXPECT_EQ(kept.reason, std::string(kMaxDeviceConditionText, 'r'));
+  EXPECT_EQ(kept.message, std::string(kMaxDeviceConditionText - 1, 'm')) << "whole characters";
+  EXPECT_LT(kept.message.capacity(), 2 * kMaxDeviceConditionText);
+}
+
 // Opaque parameters are the drivers' own: kube-apiserver takes whatever encoding/json can skip over.
 ResourceClaimSpec claim_with_parameters(const std::string& parameters) {
   const std::string spec = R"({"devices":{"config":[{"opaque":{"driver":"d","parameters":)" + parameters + R"(}}]}})";

@@ -56,9 +56,40 @@ class Audit {
   }
 
  private:
+  // Holders for a finding: all that were asked about, and others up to the limit. There can be thousands of them, and
+  // each of these asks about itself.
+  class Holders {
+   public:
+    explicit Holders(const Audit& audit) : audit_(&audit) {}
+    void add(const std::vector<const HolderRef*>& holders) {
+      for (const HolderRef* holder : holders) {
+        if (audit_->is_asked(holder->claim))
+          asked_.push_back(holder->claim);
+        else if (others_.size() < kMaxClaimsOfFinding)
+          others_.push_back(holder->claim);
+      }
+    }
+    // Of different claims, those that were asked about first; empty: no finding that concerns them.
+    std::vector<ClaimIndex> claims() && {
+      if (!audit_->asked_.empty() && asked_.empty()) return {};
+      sort_unique(asked_);
+      sort_unique(others_);
+      asked_.insert(asked_.end(), others_.begin(), others_.end());
+      if (asked_.size() > kMaxClaimsOfFinding) asked_.resize(kMaxClaimsOfFinding);
+      return std::move(asked_);
+    }
+
+   private:
+    static void sort_unique(std::vector<ClaimIndex>& claims) {
+      std::sort(claims.begin(), claims.end());
+      claims.erase(std::unique(claims.begin(), claims.end()), claims.end());
+    }
+    const Audit* audit_;
+    std::vector<ClaimIndex> asked_, others_;
+  };
   struct Drawn {
     Amount amount = 0;
-    std::vector<ClaimIndex> claims;
+    Holders holders;
   };
 
   std::string text(StrId id) const { return std::string(device_index_.strings().text(id)); }
@@ -88,26 +119,21 @@ class Audit {
   bool is_asked(ClaimIndex claim) const { return std::binary_search(asked_.begin(), asked_.end(), claim); }
 
   // Nullptr: the finding concerns no claim that was asked about.
-  AuditFinding* add(AuditFinding::Kind kind, const Pool& pool, std::string device, std::vector<ClaimIndex> holders) {
-    std::sort(holders.begin(), holders.end());
-    holders.erase(std::unique(holders.begin(), holders.end()), holders.end());
-    const auto others =
-        std::stable_partition(holders.begin(), holders.end(), [&](ClaimIndex claim) { return is_asked(claim); });
-    if (!asked_.empty() && others == holders.begin()) return nullptr;
-    if (holders.size() > kMaxClaimsOfFinding) holders.resize(kMaxClaimsOfFinding);
+  AuditFinding* add(AuditFinding::Kind kind, const Pool& pool, std::string device, Holders holders) {
+    const std::vector<ClaimIndex> claims = std::move(holders).claims();
+    if (claims.empty()) return nullptr;
     AuditFinding& finding = findings_.emplace_back();
     finding.kind = kind;
     finding.device = {pool.driver_text, pool.name_text, std::move(device)};
-    for (const ClaimIndex holder : holders) finding.claims.push_back(device_index_.claim(holder).uid);
+    for (const ClaimIndex claim : claims) finding.claims.push_back(device_index_.claim(claim).uid);
     std::sort(finding.claims.begin(), finding.claims.end());
     return &finding;
   }
 
-  static std::vector<ClaimIndex> claims_of(const std::vector<const HolderRef*>& holders) {
-    std::vector<ClaimIndex> claims;
-    claims.reserve(holders.size());
-    for (const HolderRef* holder : holders) claims.push_back(holder->claim);
-    return claims;
+  Holders of(const std::vector<const HolderRef*>& counted) const {
+    Holders holders(*this);
+    holders.add(counted);
+    return holders;
   }
 
   // `asked`: report only if this claim is the first holder; kNone: any holder.
@@ -136,7 +162,7 @@ class Audit {
     bool all_shared =
         std::all_of(holders.begin(), holders.end(), [](const HolderRef* h) { return h->share != kNoStr; });
     if (all_shared && number == kNone) return;  // no longer published: it may have been shareable
-    AuditFinding* finding = add(AuditFinding::Kind::kDeviceOverCommitted, pool, text(name), claims_of(holders));
+    AuditFinding* finding = add(AuditFinding::Kind::kDeviceOverCommitted, pool, text(name), of(holders));
     if (finding != nullptr)
       finding->message = "device " + finding->device.text() + " is held " + std::to_string(holders.size()) +
                          " times, but cannot be shared";
@@ -147,7 +173,7 @@ class Audit {
     bool whole = std::any_of(counted.begin(), counted.end(),
                              [](const HolderRef* h) { return h->share == kNoStr && h->consumed.empty(); });
     if (whole && counted.size() > 1) {
-      AuditFinding* finding = add(AuditFinding::Kind::kDeviceOverCommitted, pool, text(name), claims_of(counted));
+      AuditFinding* finding = add(AuditFinding::Kind::kDeviceOverCommitted, pool, text(name), of(counted));
       if (finding != nullptr)
         finding->message = "device " + finding->device.text() + " is held as a whole and by others";
     }
@@ -155,7 +181,7 @@ class Audit {
     const CapacityShape& shape = pool.shape(number);
     for (size_t i = 0; i < sums.size(); ++i) {
       if (sums[i] <= shape.entries[i].amount) continue;
-      AuditFinding* finding = add(AuditFinding::Kind::kCapacityOverCommitted, pool, text(name), claims_of(counted));
+      AuditFinding* finding = add(AuditFinding::Kind::kCapacityOverCommitted, pool, text(name), of(counted));
       if (finding == nullptr) continue;
       finding->name = shape.entries[i].name;
       finding->message = "capacity " + finding->name + " of device " + finding->device.text() + " is " +
@@ -174,7 +200,7 @@ class Audit {
 
   // Recomputes what holders take from a set: by counter, in the order of CounterSet::counters.
   std::vector<Drawn> draw(const Pool& pool, const Pool::CounterSet& set, ClaimIndex* first) const {
-    std::vector<Drawn> drawn(set.counters.size());
+    std::vector<Drawn> drawn(set.counters.size(), Drawn{0, Holders(*this)});
     *first = kNone;
     for (DeviceRef user : set.users) {
       const uint32_t device = pool.number_of(user);
@@ -185,7 +211,7 @@ class Audit {
         for (size_t c = 0; c < drawn.size(); ++c) {
           if (set.counters[c].second != use->counter) continue;
           drawn[c].amount += use->amount;
-          for (const HolderRef* holder : counted) drawn[c].claims.push_back(holder->claim);
+          drawn[c].holders.add(counted);
         }
       }
     }
@@ -199,7 +225,7 @@ class Audit {
       const Counter& counter = pool.counters_[set.counters[c].second];
       if (drawn[c].amount <= counter.total || drawn[c].amount <= 0) continue;
       AuditFinding* finding =
-          add(AuditFinding::Kind::kCounterOverCommitted, pool, "", std::move(drawn[c].claims));
+          add(AuditFinding::Kind::kCounterOverCommitted, pool, "", std::move(drawn[c].holders));
       if (finding == nullptr) continue;
       finding->counter_set = text(counter.set);
       finding->name = text(counter.name);

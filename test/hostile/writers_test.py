@@ -48,19 +48,28 @@ class WritersTest(under_attack.UnderAttack):
             raise SystemExit(f"PATCH {path}: HTTP {code}: {answer.get('message')}")
 
     def forged_allocations(self):
-        """Devices that do not exist, or that others hold, with large parameters, for pods that do not exist."""
-        config = [{"source": "FromClaim", "opaque": {"driver": f"d{k}.example.com", "parameters": {"x": "y" * 9900}}} for k in range(32)]
-        pods = [{"resource": "pods", "name": f"none-{k}", "uid": f"none-{k}-{'u' * 200}"} for k in range(256)]
-
+        """All of the same devices, or of some that do not exist."""
         def one(i):
             name = f"forged-{i}"
             self.make(CLAIMS, claim(name, [exactly(f"r{k}") for k in range(32)]))
-            results = [result(k, f"whole-{k % 8}" if i % 2 else f"none-{i}-{k}", f"slices-{k % 20}" if i % 2 else f"none-{i}-{k}") for k in range(32)]
-            terms = [{"matchExpressions": [{"key": f"example.com/k{t}", "operator": "In", "values": [f"{i}-{t}-{v}" for v in range(200)]}]} for t in range(10)]
-            self.write_status(name, {"allocation": {"devices": {"results": results, "config": config}, "nodeSelector": {"nodeSelectorTerms": terms}},
-                                     "reservedFor": pods})
+            same = i % 4 != 0
+            results = [result(k, f"whole-{k % 8}" if same else f"none-{i}-{k}", f"slices-{k % 20}" if same else f"none-{i}-{k}") for k in range(32)]
+            self.write_status(name, {"allocation": {"devices": {"results": results}}})
             self.make(PODS, pod(name, [name]))
-        self.api.many([lambda i=i: one(i) for i in range(self.count(300, 20))], threads=4)
+        self.api.many([lambda i=i: one(i) for i in range(self.count(1500, 40))], threads=4)
+
+    def forged_consumers(self):
+        """Pods that do not exist, nodes that do not exist, and parameters that nobody wrote into the claim."""
+        config = [{"source": "FromClaim", "opaque": {"driver": f"d{k}.example.com", "parameters": {"x": "y" * 9900}}} for k in range(32)]
+
+        def one(i):
+            name = f"consumed-{i}"
+            self.make(CLAIMS, claim(name, [exactly(f"r{k}") for k in range(32)]))
+            terms = [{"matchExpressions": [{"key": f"example.com/k{t}", "operator": "In", "values": [f"{i}-{t}-{v}" for v in range(200)]}]} for t in range(10)]
+            pods = [{"resource": "pods", "name": f"none-{i}-{k}", "uid": f"00000000-0000-4000-{i:04}-{k:012}"} for k in range(256)]
+            self.write_status(name, {"allocation": {"devices": {"results": [result(0, f"none-{i}")], "config": config},
+                                                    "nodeSelector": {"nodeSelectorTerms": terms}}, "reservedFor": pods})
+        self.api.many([lambda i=i: one(i) for i in range(self.count(200, 20))], threads=4)
 
     def large_device_status(self):
         """What a driver says about the devices of a claim: the most that the API takes, and again with every change."""
@@ -138,6 +147,7 @@ class WritersTest(under_attack.UnderAttack):
     def attacks(self):
         self.attack(("many namespaces", self.many_namespaces))
         self.attack(("forged allocations", self.forged_allocations))
+        self.attack(("forged consumers", self.forged_consumers))
         self.attack(("large device status", self.large_device_status))
         self.attack(("owners", self.owners))
         self.attack(("one claim of many pods", self.one_claim_of_many_pods))

@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 
 #include "pkg/apiserver/auth.h"
 #include "pkg/apiserver/authorizer.h"
@@ -364,8 +365,9 @@ void deduplicate_owner_references(Call& call, Json& meta) {
   if (owners == meta.end() || owners->size() < 2) return;
   Json kept = Json::array();
   std::vector<std::string> dropped;
+  std::unordered_set<std::string> seen;
   for (auto& o : *owners) {
-    if (std::find(kept.begin(), kept.end(), o) == kept.end()) {
+    if (seen.insert(o.dump()).second) {
       kept.push_back(o);
     } else {
       dropped.push_back(o.value("uid", ""));
