@@ -106,22 +106,26 @@ void AllocationReconciler::add_pods(const View& view, const std::vector<const ap
     // A launched group's members join it one by one.
     const bool as_one = leader && members.size() > kFew &&
                         membership_of(view, *leader).state == Membership::State::kMember &&
-                        launched_of(view, group, 1) == 0;
+                        let_go_of(view, group, 1, options_) == 0;
     for (const api::Pod* pod : members)
       if (!as_one || !may_lead(view, *pod, group, options_)) out.add(pod_key(pod->metadata.key()));
     if (leader) out.add(pod_key(leader->metadata.key()));
   }
 }
 
-// A member ended or was ungated: another pod may now be reconciled for its group, or each member for itself.
+// A member ended, was ungated or bound: another pod may now be reconciled for its group, or each member for itself.
 void AllocationReconciler::enqueue_group(const View& view, const api::Pod* before, const api::Pod* after,
                                          EnqueueRequests& out) const {
   const std::optional<GroupRef> group = group_of(after ? *after : *before);
-  if (!group || (after && role_of(*after, options_) != Role::kNone)) return;
-  if (before && after && role_of(*before, options_) == Role::kNone && before->terminal() == after->terminal()) return;
+  const auto waits = [&](const api::Pod& pod) {
+    const Role role = role_of(pod, options_);
+    return role != Role::kNone && role != Role::kBoundBare;
+  };
+  if (!group || (after && waits(*after))) return;
+  if (before && after && !waits(*before) && before->terminal() == after->terminal()) return;
   // One that is being deleted does not start: a group of 1,000 that goes would be visited 1,000 times.
   const bool starts = after && !after->terminal() && is_launched(view, *after);
-  if (starts && launched_of(view, group->key(), 2) == 1) return on_group(view, group->key(), out);
+  if (starts && let_go_of(view, group->key(), 2, options_) == 1) return on_group(view, group->key(), out);
   if (const api::Pod* leader = leaders_.leader_of(view, group->key(), nullptr, options_))
     out.add(pod_key(leader->metadata.key()));
 }
@@ -133,7 +137,7 @@ void AllocationReconciler::on_group(const View& view, std::string_view group, En
 
 void AllocationReconciler::on_pod(const View& view, const api::Pod* before, const api::Pod* after,
                                   EnqueueRequests& out) const {
-  if (after) leaders_.changed(view, *after);
+  const bool is_first = after && leaders_.changed(view, *after, options_);
   const bool had_node = before && !before->node_name.empty() && !before->terminal();
   const bool has_node = after && !after->node_name.empty() && !after->terminal();
   const bool ended = before && !before->terminal() && (!after || after->terminal());
@@ -155,6 +159,8 @@ void AllocationReconciler::on_pod(const View& view, const api::Pod* before, cons
   // Counts only refusals that this process sees happen: a counter begins at 0.
   if (before && !before->terminal() && after && is_refused_binding(*after, options_))
     out.add(pod_key(after->metadata.key()));
+  // The members that were not let go with it follow one by one.
+  if (is_first) return on_group(view, group_of(*after)->key(), out);
   enqueue_group(view, before, after, out);
 }
 
@@ -167,7 +173,8 @@ void AllocationReconciler::on_claim(const View& view, const api::ResourceClaim* 
     const api::Pod* pod = view.pod(claim.metadata.ns + "/" + consumer.name);
     if (pod && pod->metadata.uid == consumer.uid && role_of(*pod, options_) == Role::kGated) pods.push_back(pod);
   }
-  for (const api::Pod* pod : pods) leaders_.changed(view, *pod);
+  for (const api::Pod* pod : pods)
+    if (leaders_.changed(view, *pod, options_)) on_group(view, group_of(*pod)->key(), out);
   add_pods(view, pods, out);
 }
 

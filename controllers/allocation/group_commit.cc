@@ -11,9 +11,10 @@ using namespace reconcile;
 
 namespace {
 
-// Members whose marks one reconcile writes. A group with more is committed by the first ones and goes forward, as after
-// a crash between two marks.
-constexpr size_t kMarkedAtOnce = 256;
+// Members whose marks, or gates and bindings, one reconcile writes. A group with more is committed by the first ones and
+// goes forward, as after a crash between two marks; and it is launched by the first ones, and the others follow one by
+// one, as after a crash between two gates.
+constexpr size_t kWrittenAtOnce = 256;
 
 bool lets_go(const Effect& effect) {
   const Write* write = std::get_if<Write>(&effect);
@@ -58,7 +59,7 @@ void GroupReconcile::commit() {
     if (!member.held) continue;
     const size_t before = member.steps->outcome_.effects.size();
     member.steps->add_marks();
-    if (member.steps->outcome_.effects.size() > before && ++marked == kMarkedAtOnce) break;
+    if (member.steps->outcome_.effects.size() > before && ++marked == kWrittenAtOnce) break;
   }
   // Nothing needs a mark: there are no claims, or only shared ones that others have proven.
   if (marked == 0) go();
@@ -79,7 +80,7 @@ void GroupReconcile::forward() {
     else
       steps.prove();
     waits = true;  // for the answers, the stream, or what the proof waits for
-    if (steps.outcome_.has_writes() && ++marked == kMarkedAtOnce) break;
+    if (steps.outcome_.has_writes() && ++marked == kWrittenAtOnce) break;
   }
   if (waits) return;
   const size_t settled = count(&Member::settled);
@@ -92,7 +93,7 @@ void GroupReconcile::forward() {
 void GroupReconcile::go() {
   // One question for all of so many; if something is found, each member is asked for its part.
   const bool without_conflict = conflicts().empty();
-  size_t lifting = 0;
+  size_t lifting = 0, written = 0;
   bool roams = false, progress = false, all_to_bind = true;
   for (Member& member : pods_) {
     PodReconcile& steps = *member.steps;
@@ -103,11 +104,13 @@ void GroupReconcile::go() {
       ++lifting;
       continue;
     }
-    steps.use(without_conflict);
-    if (lets_go(steps.outcome_))
-      ++lifting;
-    else
+    const std::optional<NodeChoice> choice = steps.ready_to_go(without_conflict);
+    if (!choice) {
       progress = progress || steps.outcome_.has_writes();
+      continue;
+    }
+    ++lifting;
+    if (written++ < kWrittenAtOnce) steps.lift_gate(*choice);
   }
   if (lifting >= members_.min_count) return;
   const Duration left = members_.hold_timeout - held_for(true);

@@ -77,8 +77,8 @@ TEST_F(LeadersTest, TheAnswerIsThatOfAVisit) {
       ASSERT_EQ(uid_of(leaders.leader_of(counting, kGroup, changed, options)),
                 uid_of(leader_of(counting, kGroup, options)))
           << "step " << step;
-      if (changed != nullptr) leaders.changed(counting, *changed);
-      ASSERT_EQ(leaders.has_launched(counting, kGroup), launched_of(counting, kGroup, 1) > 0) << "step " << step;
+      if (changed != nullptr) leaders.changed(counting, *changed, options);
+      ASSERT_EQ(leaders.has_launched(counting, kGroup, options), let_go_of(counting, kGroup, 1, options) > 0) << "step " << step;
     }
   }
 }

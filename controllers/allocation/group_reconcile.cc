@@ -284,14 +284,14 @@ Outcome reconcile_member(const View& view, const api::Pod& pod, Role role, const
   // Before anything is built from so many pods: each of them is reconciled.
   const std::string group = membership.group.key();
   if (is_too_large(view, group)) {
-    if (launched_of(view, group, 1) > 0) return alone.run();
+    if (let_go_of(view, group, 1, tools.options) > 0) return alone.run();
     Membership refused = membership;
     refused.why = "it has " + std::to_string(view.size_of_group(group)) + " pods, and at most " +
                   std::to_string(kMaxGroupMembers) + " are placed together";
     return alone.wait_for_group(refused);
   }
   if (surely_launched(view, group, tools.options)) return alone.run();
-  const bool launched = tools.leaders.has_launched(view, group);
+  const bool launched = tools.leaders.has_launched(view, group, tools.options);
   // Most of the pods of a large group are followers, at every event of theirs: these do not visit the others.
   const api::Pod* leader = tools.leaders.leader_of(view, group, &pod, tools.options);
   if (leader != nullptr && leader->metadata.uid != pod.metadata.uid && !launched) return follow(view, alone, *leader);

@@ -51,6 +51,51 @@ TEST_F(GroupTest, OnePassDecidesAll) {
   EXPECT_EQ(pass("c"), "");
 }
 
+// So many bindings at once would be one long task; the others are ready too, and follow when one has started.
+TEST_F(GroupTest, OfALargeGroupTheFirstMembersGoTogetherAndTheOthersFollow) {
+  const size_t count = 300;
+  options.mode = Mode::kBind;
+  inventory.apply_slice(test::local_slice("gpu.example.com", "n1", "gpu-", count));
+  const auto name = [](size_t i) { return "m" + std::to_string(1000 + i); };
+  for (size_t i = 0; i < count; ++i) {
+    api::Pod pod = member("a", std::to_string(count), false);
+    pod.metadata.name = name(i);
+    pod.metadata.uid = name(i) + "-uid";
+    pod.metadata.creation_timestamp = format_rfc3339(view.time - std::chrono::seconds(1000 - i));
+    pod.resource_claims = {{"c", "c" + name(i), std::nullopt}};
+    view.put(pod);
+    proven(hold(name(i), "n1", "gpu-" + std::to_string(i)), name(i));
+  }
+  const auto bindings = [&] {
+    std::set<std::string> bound;
+    for (const Effect& effect : last.effects)
+      if (const Write* write = std::get_if<Write>(&effect); write && write->purpose == "bind")
+        bound.insert(write->object.name);
+    return bound;
+  };
+  nodes.refused = {"n1"};
+  pass(name(0));
+  EXPECT_TRUE(bindings().empty()) << "none goes while one cannot";
+  nodes.refused.clear();
+  pass(name(0));
+  const std::set<std::string> first = bindings();
+  EXPECT_EQ(first.size(), 256u);
+  pass(name(count - 1));
+  EXPECT_TRUE(bindings().empty()) << "nothing shows yet that the group was let go";
+  const api::Pod waiting = view.pods.at("default/" + name(0));
+  api::Pod started = waiting;
+  started.node_name = "n1";
+  view.put(started);
+  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  EnqueueRequests out;
+  reconciler.on_pod(view, &waiting, &started, out);
+  EXPECT_GE(out.keys.size(), count - 1);
+  for (size_t i = first.size(); i < count; ++i) {
+    pass(name(i));
+    EXPECT_EQ(bindings(), std::set<std::string>{name(i)});
+  }
+}
+
 TEST_F(GroupTest, AClaimThatManyMembersShareEnqueuesTheirLeaderAlone) {
   const std::string names = "abcdefghijklmnop";
   put(make_claim("shared"));

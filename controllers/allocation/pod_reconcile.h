@@ -139,8 +139,10 @@ class PodReconcile {
 
   // ---- release.cc
   // Everything is allocated and settled: judges the node once more, reserves, then ungates or binds the pod.
+  void use();
+  // All but the last step of use(): where the pod may go, or nothing when something else must be done or waited for.
   // `without_conflict`: conflicts_of_allocated() is known to be empty.
-  void use(bool without_conflict = false);
+  std::optional<NodeChoice> ready_to_go(bool without_conflict);
   // Before an uninstall the gate is lifted in any case, with or without claims, devices and a node for the pod, once
   // our allocations are proven or withdrawn.
   bool releasing() const { return options_.release_gates && role_ == Role::kGated; }

@@ -15,31 +15,40 @@ namespace {
 constexpr std::chrono::milliseconds kOverlapPause{250};
 }
 
-void PodReconcile::use(bool without_conflict) {
+void PodReconcile::use() {
+  if (const std::optional<NodeChoice> choice = ready_to_go(false)) lift_gate(*choice);
+}
+
+std::optional<NodeChoice> PodReconcile::ready_to_go(bool without_conflict) {
   // Observe mode writes nothing; for pods bound by others the lifecycle controller reserves.
-  if (role_ == Role::kExplain || role_ == Role::kBoundBare) return;
+  if (role_ == Role::kExplain || role_ == Role::kBoundBare) return {};
   // A foreign allocation may have come after the mark. No pod is bound with a device that somebody else holds.
   if (!releasing() && !without_conflict) {
     Conflicts conflicts = conflicts_of_allocated();
     const bool overlap = !conflicts.empty();
     std::erase_if(conflicts, [&](const auto& conflict) { return !stays(conflict); });
-    if (!conflicts.empty()) return withdraw_for(conflicts);
+    if (!conflicts.empty()) return withdraw_for(conflicts), std::nullopt;
     // An unproven allocation of ours gives way to a proven one, so wait for that. Going at once would trust our mark,
     // which a tenant may have written: then the other's proof may be older, and its mark under way.
-    if (overlap) return void(outcome_.requeue_in(kOverlapPause));
+    if (overlap) return outcome_.requeue_in(kOverlapPause), std::nullopt;
   }
   NodeChoice choice;
   // Without claims the gate has nothing to wait for, and kube-scheduler finds the node.
   if (role_ == Role::kToBind || !state_.claims.empty()) {
     choice = candidate_nodes();
-    if (waits_for_watch(choice)) return;
+    if (waits_for_watch(choice)) return {};
     // A pod that cannot run where its claims are must not hold them: others may wait for the devices.
-    if (choice.nodes.empty() && !releasing()) return withdraw_all() ? void() : no_node(choice);
+    if (choice.nodes.empty() && !releasing()) {
+      if (!withdraw_all()) no_node(choice);
+      return {};
+    }
   }
-  if (role_ == Role::kToBind && !prepared(choice)) return;
+  if (role_ == Role::kToBind && !prepared(choice)) return {};
   const bool reserving = reserve(choice);
-  if (outcome_.has_writes() || enlist() || reserving) return;
-  if (!state_.unpublished || releasing()) lift_gate(choice);
+  if (outcome_.has_writes() || enlist() || reserving) return {};
+  if (state_.unpublished && !releasing()) return {};
+  if (role_ == Role::kToBind && !publish_extended()) return {};
+  return choice;
 }
 
 bool PodReconcile::reserve(const NodeChoice& choice) {
@@ -88,7 +97,6 @@ bool PodReconcile::enlist() {
 
 void PodReconcile::lift_gate(const NodeChoice& choice) {
   if (role_ == Role::kToBind) {
-    if (!publish_extended()) return;
     const std::string node(choice.nodes.front());
     Write write = write_binding(pod_, node);
     write.success_event = Event{ref_of(pod_),

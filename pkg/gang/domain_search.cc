@@ -2,7 +2,9 @@
 #include "pkg/inventory/device_index.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
+#include <utility>
 
 namespace dra::gang {
 
@@ -34,8 +36,8 @@ void DomainSearch::save_path() {
 }
 
 // False: it no longer fits there.
-bool DomainSearch::place_again(const SearchMemory::Step& step) {
-  if (!world_.changed) {
+bool DomainSearch::place_again(const SearchMemory::Step& step, bool check) {
+  if (!check) {
     push(step.member, {step.node, step.results});
     return true;
   }
@@ -57,18 +59,29 @@ bool DomainSearch::place_again(const SearchMemory::Step& step) {
 }
 
 // Places again what still fits. The exhaustive search follows the path step by step instead.
-void DomainSearch::replay() {
-  for (SearchMemory::Step& step : memory_.path) {
-    // After a change some steps fail. Members of a kind are interchangeable and placed in order.
-    if (world_.changed && step.member != Trial::kNoMember) {
-      const uint32_t kind = world_.table.kind_of[step.member];
-      if (trial_.placed_of_kind(kind) == size_of(kind)) continue;
-      step.member = trial_.next_of(kind);
+DomainSearch::End DomainSearch::replay() {
+  std::vector<SearchMemory::Step> steps = std::exchange(memory_.path, {});
+  const size_t checked = world_.changed ? 0 : steps.size();
+  std::move(memory_.unchecked.begin(), memory_.unchecked.end(), std::back_inserter(steps));
+  memory_.unchecked.clear();
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const bool check = i >= checked;
+    if (check && memory_.restarts < kMostRestarts && must_stop()) {
+      memory_.unchecked.assign(std::make_move_iterator(steps.begin() + static_cast<ptrdiff_t>(i)),
+                               std::make_move_iterator(steps.end()));
+      return stop();
     }
-    if (!place_again(step) && !world_.changed) break;
+    // After a change some steps fail. Members of a kind are interchangeable and placed in order.
+    if (check && steps[i].member != Trial::kNoMember) {
+      const uint32_t kind = world_.table.kind_of[steps[i].member];
+      if (trial_.placed_of_kind(kind) == size_of(kind)) continue;
+      steps[i].member = trial_.next_of(kind);
+    }
+    place_again(steps[i], check);
   }
-  memory_.path.clear();
+  memory_.restarts = 0;
   worked_ = false;
+  return End::kNone;
 }
 
 void DomainSearch::begin_stage(SearchMemory::Stage stage) {
@@ -88,24 +101,26 @@ DomainSearch::End DomainSearch::run(const Domain& domain, uint32_t need) {
   using Stage = SearchMemory::Stage;
   need_ = need;
   set_domain(domain);
+  if (world_.changed && !memory_.unchecked.empty()) ++memory_.restarts;
   if (world_.changed && memory_.stage != Stage::kDive) {
     // Old proofs are void; what was placed may still be a good start.
-    std::vector<SearchMemory::Step> path = std::move(memory_.path);
-    const uint64_t most = memory_.most_placed;
-    memory_ = {};
-    memory_.path = std::move(path);
-    memory_.most_placed = most;
+    SearchMemory begun;
+    begun.path = std::move(memory_.path);
+    begun.unchecked = std::move(memory_.unchecked);
+    begun.restarts = memory_.restarts;
+    begun.most_placed = memory_.most_placed;
+    memory_ = std::move(begun);
   }
   if (world_.changed) {
     memory_.refused.clear();
     memory_.kind = 0;
   }
   if (memory_.stage == Stage::kExtend) {
-    replay();
-    return End::kFound;
+    const End end = replay();
+    return end == End::kNone ? End::kFound : end;
   }
   if (memory_.stage == Stage::kDive) {
-    replay();
+    if (const End end = replay(); end != End::kNone) return end;
     const End end = dive();
     if (end != End::kNone) return end;
     undo(0);
@@ -114,7 +129,7 @@ DomainSearch::End DomainSearch::run(const Domain& domain, uint32_t need) {
   }
   if (memory_.stage == Stage::kAlone) {
     relaxed_ = true;
-    replay();
+    if (const End end = replay(); end != End::kNone) return end;
     const End end = alone();
     if (end != End::kFound) return end;
     relaxed_ = false;

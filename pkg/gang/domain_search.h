@@ -60,6 +60,10 @@ struct SearchMemory {
   uint32_t kind = 0;            // for kDive, kAlone, kExtend: the current one
   std::vector<uint32_t> alone;  // for kAlone: how many fit, by kind
   std::vector<Step> path;
+  // Steps behind the path that were not placed again yet since something changed, and how often something changed again
+  // before all were.
+  std::vector<Step> unchecked;
+  uint32_t restarts = 0;
   HashSet dead;     // states of kSearch without a solution
   HashSet refused;  // combinations of kinds that do not fit on a node
   uint64_t most_placed = 0;
@@ -107,6 +111,9 @@ class DomainSearch {
   // Up to this many members an exhaustive search ends in acceptable time; with more, practically never.
   static constexpr size_t kFewMembers = 32;
   static constexpr uint64_t kSearchStepsOfMember = 1'000;
+  // Placing a thousand members again takes several slices. If something changed so often before all were, they are
+  // placed again in one.
+  static constexpr uint32_t kMostRestarts = 4;
 
  private:
   struct Child {
@@ -120,8 +127,9 @@ class DomainSearch {
   void set_domain(const Domain& domain);
   bool in_domain(NodeId node) const { return node < in_domain_.size() && in_domain_[node]; }
   void save_path();
-  void replay();
-  bool place_again(const SearchMemory::Step& step);
+  // kNone: done. kStopped: the slice ended first.
+  End replay();
+  bool place_again(const SearchMemory::Step& step, bool check);
   void begin_stage(SearchMemory::Stage stage);
   void undo(size_t steps);
   End dive();

@@ -48,12 +48,14 @@ class Gangs::Impl {
       forget(request.uid);
       return found;
     }
-    // What was found for another state is searched again, and then not kept once more.
-    const bool again = kept->found.has_value();
-    if (again) kept->session->begin_from(*kept->found);
-    kept->found.reset();
+    // What was found for another state is placed again, and then not kept once more.
+    if (kept->found) {
+      kept->session->begin_from(*kept->found);
+      kept->found.reset();
+      kept->resumes = true;
+    }
     Decision decision = kept->session->go_on(request, nodes);
-    if (decision.outcome == Outcome::kFound && !again && request.members.size() >= kManyMembers &&
+    if (decision.outcome == Outcome::kFound && !kept->resumes && request.members.size() >= kManyMembers &&
         options_.slice.clock != nullptr)
       decision = kept_for_next_slice(*kept, std::move(decision), nodes);
     note_spent(request.uid, decision);
@@ -69,7 +71,7 @@ class Gangs::Impl {
 
   bool has_found(const std::string& uid) const {
     const auto kept = kept_.find(uid);
-    return kept != kept_.end() && kept->second.found;
+    return kept != kept_.end() && (kept->second.found || kept->second.resumes);
   }
 
   void forget(const std::string& uid) {
@@ -95,6 +97,7 @@ class Gangs::Impl {
     size_t bytes = 0;
     std::unique_ptr<Session> session;
     std::optional<Decision> found;  // and not returned yet; holds for these versions
+    bool resumes = false;           // it was found for another state
     uint64_t inventory_version = 0, nodes_version = 0;
   };
   // What a uid has used of its budget, whatever becomes of its members and claims.

@@ -490,14 +490,28 @@ TEST_F(BudgetTest, AChangeAfterASearchOfManySlicesDoesNotBeginItAgain) {
   while (!gangs.has_found(request_.uid) && ++slices < 1'000)
     ASSERT_EQ(gangs.decide(request_, nodes).outcome, Outcome::kUnfinished);
   ASSERT_GT(slices, 5);
-  hold("n0", 0);
-  const Decision found = gangs.decide(request_, nodes);
-  ASSERT_EQ(found.outcome, Outcome::kFound);
-  EXPECT_EQ(found.members.size(), 300u);
-  for (const ClaimResult& claim : found.claims)
-    for (const api::DeviceRequestAllocationResult& result : claim.result.results)
-      EXPECT_FALSE(result.pool == "n0" && result.device == "gpu-0");
-  EXPECT_FALSE(gangs.has_found(request_.uid));
+  // Placing the members again also takes several slices. A change in each of them does not delay it for ever.
+  for (const bool always : {false, true}) {
+    SCOPED_TRACE(always);
+    while (!gangs.has_found(request_.uid)) ASSERT_EQ(gangs.decide(request_, nodes).outcome, Outcome::kUnfinished);
+    int again = 0;
+    Decision found;
+    do {
+      if (always) inventory_.apply_node("n0", {{"change", std::to_string(again)}});
+      if (again == 0) hold("n0", always ? 1 : 0);
+      found = gangs.decide(request_, nodes);
+      EXPECT_EQ(gangs.has_found(request_.uid), found.outcome == Outcome::kUnfinished);
+    } while (++again < slices && found.outcome == Outcome::kUnfinished);
+    ASSERT_EQ(found.outcome, Outcome::kFound);
+    EXPECT_EQ(found.members.size(), 300u);
+    EXPECT_GT(again, 2);
+    if (always) {
+      EXPECT_EQ(again, 5) << "after four changes in a row in one slice";
+    }
+    for (const ClaimResult& claim : found.claims)
+      for (const api::DeviceRequestAllocationResult& result : claim.result.results)
+        EXPECT_FALSE(result.pool == "n0" && result.device == (always ? "gpu-1" : "gpu-0"));
+  }
 }
 
 TEST_F(BudgetTest, WhatIsKeptIsBoundedAndTheGreediestNamespaceLosesIt) {

@@ -197,7 +197,8 @@ size_t Session::bytes() const {
   for (const Domain& domain : domains_)
     sum += sizeof domain + domain.nodes.size() * sizeof(NodeId) + domain.text.size();
   for (const std::string& path : paths_) sum += sizeof path + path.size();
-  for (const SearchMemory::Step& step : memory_.path) sum += sizeof step + step.results.size() * kOfResult;
+  for (const auto* steps : {&memory_.path, &memory_.unchecked})
+    for (const SearchMemory::Step& step : *steps) sum += sizeof step + step.results.size() * kOfResult;
   sum += (memory_.dead.size() + memory_.refused.size()) * kOfState;
   return sum + (things_.size() * sizeof(uint32_t) + (left_.empty() ? 0 : sizeof left_[0])) *
                    inventory_.device_index().node_slots();
