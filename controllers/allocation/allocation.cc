@@ -113,21 +113,35 @@ void AllocationReconciler::add_pods(const View& view, const std::vector<const ap
   }
 }
 
-// A member ended, was ungated or bound: another pod may now be reconciled for its group, or each member for itself.
+// A member ended or was ungated: another pod may now be reconciled for its group, or each member for itself.
 void AllocationReconciler::enqueue_group(const View& view, const api::Pod* before, const api::Pod* after,
                                          EnqueueRequests& out) const {
   const std::optional<GroupRef> group = group_of(after ? *after : *before);
-  const auto waits = [&](const api::Pod& pod) {
-    const Role role = role_of(pod, options_);
-    return role != Role::kNone && role != Role::kBoundBare;
-  };
-  if (!group || (after && waits(*after))) return;
-  if (before && after && !waits(*before) && before->terminal() == after->terminal()) return;
+  if (!group || (after && role_of(*after, options_) != Role::kNone)) return;
+  if (before && after && role_of(*before, options_) == Role::kNone && before->terminal() == after->terminal()) return;
   // One that is being deleted does not start: a group of 1,000 that goes would be visited 1,000 times.
   const bool starts = after && !after->terminal() && is_launched(view, *after);
   if (starts && let_go_of(view, group->key(), 2, options_) == 1) return on_group(view, group->key(), out);
   if (const api::Pod* leader = leaders_.leader_of(view, group->key(), nullptr, options_))
     out.add(pod_key(leader->metadata.key()));
+}
+
+// The first members were let go; the others follow one by one. In bind mode the leader's run binds the first ones one
+// after the other, and does not see what others bind meanwhile: they get a run of their own only in case it fails.
+void AllocationReconciler::on_first(const View& view, std::string_view group, EnqueueRequests& out) const {
+  constexpr Duration kTimeOfLeader = std::chrono::seconds(10);
+  if (options_.mode != Mode::kBind) return on_group(view, group, out);
+  std::vector<const api::Pod*> waiting = view.pods_of_group(group);
+  std::erase_if(waiting, [&](const api::Pod* pod) {
+    const Role role = role_of(*pod, options_);
+    return role != Role::kGated && role != Role::kToBind;
+  });
+  std::sort(waiting.begin(), waiting.end(), is_older);
+  for (size_t i = 0; i < waiting.size(); ++i)
+    if (const Key key = pod_key(waiting[i]->metadata.key()); i < kLetGoAtOnce)
+      out.add_after(key, kTimeOfLeader);
+    else
+      out.add(key);
 }
 
 void AllocationReconciler::on_group(const View& view, std::string_view group, EnqueueRequests& out) const {
@@ -159,8 +173,7 @@ void AllocationReconciler::on_pod(const View& view, const api::Pod* before, cons
   // Counts only refusals that this process sees happen: a counter begins at 0.
   if (before && !before->terminal() && after && is_refused_binding(*after, options_))
     out.add(pod_key(after->metadata.key()));
-  // The members that were not let go with it follow one by one.
-  if (is_first) return on_group(view, group_of(*after)->key(), out);
+  if (is_first) return on_first(view, group_of(*after)->key(), out);
   enqueue_group(view, before, after, out);
 }
 
@@ -174,7 +187,7 @@ void AllocationReconciler::on_claim(const View& view, const api::ResourceClaim* 
     if (pod && pod->metadata.uid == consumer.uid && role_of(*pod, options_) == Role::kGated) pods.push_back(pod);
   }
   for (const api::Pod* pod : pods)
-    if (leaders_.changed(view, *pod, options_)) on_group(view, group_of(*pod)->key(), out);
+    if (leaders_.changed(view, *pod, options_)) on_first(view, group_of(*pod)->key(), out);
   add_pods(view, pods, out);
 }
 

@@ -91,6 +91,7 @@ class AllocationReconciler : public reconcile::Reconciler {
                reconcile::EnqueueRequests& out) const override;
   void on_volumes(const reconcile::View& view, std::string_view claim, reconcile::EnqueueRequests& out) const override;
   void on_group(const reconcile::View& view, std::string_view group, reconcile::EnqueueRequests& out) const override;
+  void on_first(const reconcile::View& view, std::string_view group, reconcile::EnqueueRequests& out) const;
   void on_class(const reconcile::View& view, const api::DeviceClass* before, const api::DeviceClass* after,
                 reconcile::EnqueueRequests& out) const override;
   void on_slice(const reconcile::View& view, const api::ResourceSlice* before, const api::ResourceSlice* after,

@@ -11,11 +11,6 @@ using namespace reconcile;
 
 namespace {
 
-// Members whose marks, or gates and bindings, one reconcile writes. A group with more is committed by the first ones and
-// goes forward, as after a crash between two marks; and it is launched by the first ones, and the others follow one by
-// one, as after a crash between two gates.
-constexpr size_t kWrittenAtOnce = 256;
-
 bool lets_go(const Effect& effect) {
   const Write* write = std::get_if<Write>(&effect);
   return write != nullptr && (write->purpose == "lift-gate" || write->purpose == "bind");
@@ -59,7 +54,7 @@ void GroupReconcile::commit() {
     if (!member.held) continue;
     const size_t before = member.steps->outcome_.effects.size();
     member.steps->add_marks();
-    if (member.steps->outcome_.effects.size() > before && ++marked == kWrittenAtOnce) break;
+    if (member.steps->outcome_.effects.size() > before && ++marked == kLetGoAtOnce) break;
   }
   // Nothing needs a mark: there are no claims, or only shared ones that others have proven.
   if (marked == 0) go();
@@ -80,7 +75,7 @@ void GroupReconcile::forward() {
     else
       steps.prove();
     waits = true;  // for the answers, the stream, or what the proof waits for
-    if (steps.outcome_.has_writes() && ++marked == kWrittenAtOnce) break;
+    if (steps.outcome_.has_writes() && ++marked == kLetGoAtOnce) break;
   }
   if (waits) return;
   const size_t settled = count(&Member::settled);
@@ -110,7 +105,8 @@ void GroupReconcile::go() {
       continue;
     }
     ++lifting;
-    if (written++ < kWrittenAtOnce) steps.lift_gate(*choice);
+    // A pod that is ungated without claims does not show that the group is launched: it goes with those that do.
+    if (steps.state_.claims.empty() || written++ < kLetGoAtOnce) steps.lift_gate(*choice);
   }
   if (lifting >= members_.min_count) return;
   const Duration left = members_.hold_timeout - held_for(true);

@@ -32,6 +32,11 @@ bool may_lead(const reconcile::View& view, const api::Pod& pod, std::string_view
 // The waiting member that is reconciled for all of them; null: none waits. Visits every pod of the group.
 const api::Pod* leader_of(const reconcile::View& view, std::string_view group, const Options& options);
 
+// Members whose marks, or gates and bindings, one reconcile writes. A group with more is committed by the first ones and
+// goes forward, as after a crash between two marks; and it is launched by the first ones, and the others follow one by
+// one, as after a crash between two gates.
+inline constexpr size_t kLetGoAtOnce = 256;
+
 // The pod was ungated or bound, and has not failed.
 bool is_launched(const reconcile::View& view, const api::Pod& pod);
 // And is not ours to bind: such a pod never had a gate, and is on the list of users as soon as its claims are proven.

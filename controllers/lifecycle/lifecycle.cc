@@ -80,24 +80,21 @@ class ClaimReconcile {
     return age - view_.unchanged_for(Kind::kClaim, claim_.metadata.key());
   }
 
-  Fate fate_of(const std::string& name, const std::string& uid) {
-    return reconcile::fate_of(view_, claim_.metadata.ns, {name, uid}, outcome_);
-  }
-
-  // False when the server must first be asked about a consumer. A claim can name 256 pods that never existed: of those
-  // that may be gone, so many at a time are asked about and removed.
+  // False when the server must first be asked about consumers. A claim can name 256 pods that never existed: then a few
+  // at a time are asked about and removed.
   bool sort_consumers() {
-    constexpr size_t kAtOnce = 32;
-    bool sure = true;
-    size_t judged = 0;
+    constexpr size_t kAskedAtOnce = 32;
+    Outcome questions;
     for (const api::ResourceClaimConsumerReference& consumer : status().reserved_for) {
       Fate fate = Fate::kAlive;  // other kinds of consumers are not ours to judge
-      if (is_pod_reference(consumer) && judged < kAtOnce) fate = fate_of(consumer.name, consumer.uid);
-      if (fate != Fate::kAlive) ++judged;
-      if (fate == Fate::kUnsure) sure = false;
+      if (is_pod_reference(consumer) && questions.effects.size() < kAskedAtOnce)
+        fate = fate_of(view_, claim_.metadata.ns, {consumer.name, consumer.uid}, questions);
       if (fate != Fate::kGone) remaining_.push_back(consumer);
     }
-    return sure;
+    const bool some_are_gone = remaining_.size() < status().reserved_for.size();
+    if (questions.effects.empty() || (questions.effects.size() == kAskedAtOnce && some_are_gone)) return true;
+    for (Effect& question : questions.effects) outcome_.add(std::move(question));
+    return false;
   }
 
   // Removes consumers that are gone. The last one takes the allocation along, with or without the finalizer: without it
@@ -214,7 +211,7 @@ class ClaimReconcile {
     if (!owner) return Fate::kAlive;
     const api::Pod* pod = view_.pod(claim_.metadata.ns + "/" + owner->name);
     if (pod && pod->metadata.uid == owner->uid) return pod->done() ? Fate::kGone : Fate::kAlive;
-    return fate_of(owner->name, owner->uid);
+    return fate_of(view_, claim_.metadata.ns, {owner->name, owner->uid}, outcome_);
   }
 
   // Deletes a generated claim whose pod is finished, although the pod object stays (as a Job's does). If the pod object

@@ -184,7 +184,7 @@ TEST_F(Lifecycle, ManyConsumersAreAskedAboutAFewAtATime) {
   }
   EXPECT_EQ(view.claims.at("default/c").status.reserved_for.size(), 1u);
   EXPECT_EQ(most_asked, 32u);
-  EXPECT_EQ(writes, 4u);
+  EXPECT_EQ(writes, 3u);
 }
 
 TEST_F(Lifecycle, ForeignConsumersAreKeptAndDoNotStopThePruning) {

@@ -170,6 +170,11 @@ TEST(Decode, OfAPodWithLongListsLittleIsKept) {
                                [](const std::string& i) -> nlohmann::json {
                                  return {{"name", i}, {"resourceClaimTemplateName", "t"}};
                                })}},
+      {{"containers", one_container},
+       {"resourceClaims", list(5'000,
+                               [](const std::string& i) -> nlohmann::json {
+                                 return {{"name", i}, {"resourceClaimName", "c"}};
+                               })}},
       {{"containers", one_container}, {"schedulingGates", list(20'000, [](const std::string& i) -> nlohmann::json {
                                          return {{"name", i}};
                                        })}}};
@@ -182,7 +187,10 @@ TEST(Decode, OfAPodWithLongListsLittleIsKept) {
       EXPECT_LE(pod.containers.size() + pod.init_containers.size(), bound ? 3u : 0u);
       EXPECT_LE(pod.containers.capacity() + pod.init_containers.capacity(), 4u);
       EXPECT_LE(pod.volumes.capacity(), kMaxKeptEntries);
-      EXPECT_LE(pod.resource_claims.size(), bound ? kMaxKeptEntries : kMaxClaimsOfRefused);
+      EXPECT_LE(pod.resource_claims.size(), kMaxKeptEntries);
+      if (!bound && spec.contains("resourceClaims") && spec["resourceClaims"][0].contains("resourceClaimName")) {
+        EXPECT_EQ(pod.resource_claims.size(), kMaxClaimsOfRefused);
+      }
       EXPECT_LE(pod.scheduling_gates.capacity(), 2u);
       for (const Container& container : pod.containers) EXPECT_LE(container.requests.size(), kMaxResourceNames);
       ASSERT_FALSE(check_bounds(pod));

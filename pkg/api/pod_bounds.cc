@@ -198,7 +198,10 @@ bool runs(const Pod& pod) {
 }
 
 size_t most_claims(const Pod& pod) {
-  return runs(pod) ? kMaxKeptEntries : kMaxClaimsOfRefused;
+  const bool all_named =
+      std::all_of(pod.resource_claims.begin(), pod.resource_claims.end(),
+                  [](const PodResourceClaim& claim) { return claim.resource_claim_name.has_value(); });
+  return runs(pod) || !all_named ? kMaxKeptEntries : kMaxClaimsOfRefused;
 }
 
 void drop_lists(Pod& pod) {

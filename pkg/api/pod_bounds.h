@@ -31,7 +31,8 @@ inline constexpr size_t kMaxListBytes = size_t{64} << 10;
 // What is kept of a pod with more: resource names (those without a domain first), host ports, volumes and claims.
 inline constexpr size_t kMaxResourceNames = 64;
 inline constexpr size_t kMaxKeptEntries = 128;
-// And of claims while the pod has no node or has ended: it is refused, and holds nothing.
+// And of claims that it names, while it has no node or has ended: it is refused, and holds nothing. Of entries with
+// templates as many as of others: whoever places it needs all of their claims.
 inline constexpr size_t kMaxClaimsOfRefused = 8;
 // Longer references of images are cut: no node lists such a name.
 inline constexpr size_t kMaxImageText = 1024;

@@ -71,7 +71,8 @@ class Gangs::Impl {
 
   bool has_found(const std::string& uid) const {
     const auto kept = kept_.find(uid);
-    return kept != kept_.end() && (kept->second.found || kept->second.resumes);
+    return kept != kept_.end() &&
+           (kept->second.found || (kept->second.resumes && kept->second.session->places_again()));
   }
 
   void forget(const std::string& uid) {

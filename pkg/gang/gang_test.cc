@@ -504,6 +504,7 @@ TEST_F(BudgetTest, AChangeAfterASearchOfManySlicesDoesNotBeginItAgain) {
     } while (++again < slices && found.outcome == Outcome::kUnfinished);
     ASSERT_EQ(found.outcome, Outcome::kFound);
     EXPECT_EQ(found.members.size(), 300u);
+    EXPECT_EQ(found.claims.size(), 300u);
     EXPECT_GT(again, 2);
     if (always) {
       EXPECT_EQ(again, 5) << "after four changes in a row in one slice";
@@ -512,6 +513,25 @@ TEST_F(BudgetTest, AChangeAfterASearchOfManySlicesDoesNotBeginItAgain) {
       for (const api::DeviceRequestAllocationResult& result : claim.result.results)
         EXPECT_FALSE(result.pool == "n0" && result.device == (always ? "gpu-1" : "gpu-0"));
   }
+}
+
+// What the last slices found out is of another state, and placing the members again comes later.
+TEST_F(BudgetTest, AfterAChangeASliceCanEndBeforeTheSearchBegins) {
+  options_.step_budget = kDefaultStepBudget;
+  options_.slice.steps = 1;
+  for (size_t i = 0; i < request_.members.size(); ++i) request_.members[i].shape = std::to_string(i % 20);
+  Gangs gangs(inventory_, allocator_, options_);
+  CpuNodes nodes(nodes_, cpu_);
+  while (!gangs.has_found(request_.uid)) ASSERT_EQ(gangs.decide(request_, nodes).outcome, Outcome::kUnfinished);
+  hold("n0", 0);
+  Decision found;
+  for (int slices = 0; slices < 1'000; ++slices)
+    if (found = gangs.decide(request_, nodes); found.outcome != Outcome::kUnfinished) break;
+  ASSERT_EQ(found.outcome, Outcome::kFound);
+  EXPECT_EQ(found.claims.size(), 300u);
+  for (const ClaimResult& claim : found.claims)
+    for (const api::DeviceRequestAllocationResult& result : claim.result.results)
+      EXPECT_FALSE(result.pool == "n0" && result.device == "gpu-0");
 }
 
 TEST_F(BudgetTest, WhatIsKeptIsBoundedAndTheGreediestNamespaceLosesIt) {

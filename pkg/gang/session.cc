@@ -40,8 +40,9 @@ inventory::Hash128 Session::identity(const GangRequest& request) {
 // Recomputes what was derived from another state; spent steps stay spent.
 void Session::begin_slice(Nodes& nodes) {
   ++slices_;
-  changed_ = slices_ > 1 && (inventory_version_ != inventory_.version() || nodes_version_ != nodes.version());
-  if (slices_ > 1 && !changed_) return;
+  const bool differs = inventory_version_ != inventory_.version() || nodes_version_ != nodes.version();
+  if (slices_ > 1 && !differs) return;
+  changed_ = slices_ > 1;
   first_claims_known_ = counted_ = prepared_ = things_known_ = false;
   first_claims_at_ = 0;
   kinds_.assign(table_.kinds.size(), {});
@@ -77,6 +78,7 @@ Decision Session::go_on(const GangRequest& request, Nodes& nodes) {
 
 void Session::begin_from(const Decision& found) {
   memory_ = {};
+  changed_ = true;
   for (const Placed& placed : found.members)
     memory_.path.push_back({static_cast<uint32_t>(placed.member), placed.node, {}});
 }
@@ -247,6 +249,7 @@ Session::End Session::search_domain(const Domain& domain, const DomainSearch::Wo
   Trial trial(table_, inventory_, nodes);
   DomainSearch search(world, memory_, progress_, trial);
   End end = search.run(domain, world.request.min_count);
+  changed_ = false;  // what it keeps from now on is of this state
   if (end != End::kFound) return end;
   end = search.extend(chain_from(domain, nodes));
   if (end == End::kFound) take_over(trial, domain, decision);

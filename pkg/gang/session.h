@@ -38,6 +38,8 @@ class Session {
   Decision go_on(const GangRequest& request, Nodes& nodes);
   // What it found is void, since something changed: most of it may still fit, and the next slice begins with that.
   void begin_from(const Decision& found);
+  // Some of that was not placed again yet.
+  bool places_again() const { return (changed_ && !memory_.path.empty()) || !memory_.unchecked.empty(); }
   // An estimate of what it keeps.
   size_t bytes() const;
 
@@ -124,7 +126,7 @@ class Session {
   // of the state when the previous slice ended
   uint64_t inventory_version_ = 0;
   uint64_t nodes_version_ = 0;
-  bool changed_ = false;
+  bool changed_ = false;  // since what memory_ holds was found; a slice may end before the search begins
 
   bool first_claims_known_ = false;
   uint32_t first_claims_at_ = 0;  // the next claim to judge

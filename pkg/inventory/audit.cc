@@ -56,8 +56,7 @@ class Audit {
   }
 
  private:
-  // Holders for a finding: all that were asked about, and others up to the limit. There can be thousands of them, and
-  // each of these asks about itself.
+  // Holders for a finding. There can be thousands of them, and each of these asks about itself.
   class Holders {
    public:
     explicit Holders(const Audit& audit) : audit_(&audit) {}
@@ -66,26 +65,23 @@ class Audit {
         if (audit_->is_asked(holder->claim))
           asked_.push_back(holder->claim);
         else if (others_.size() < kMaxClaimsOfFinding)
-          others_.push_back(holder->claim);
+          others_.insert(holder->claim);
       }
     }
-    // Of different claims, those that were asked about first; empty: no finding that concerns them.
+    // Of different claims; empty: no finding that concerns those that were asked about.
     std::vector<ClaimIndex> claims() && {
       if (!audit_->asked_.empty() && asked_.empty()) return {};
-      sort_unique(asked_);
-      sort_unique(others_);
-      asked_.insert(asked_.end(), others_.begin(), others_.end());
+      std::sort(asked_.begin(), asked_.end());
+      asked_.erase(std::unique(asked_.begin(), asked_.end()), asked_.end());
       if (asked_.size() > kMaxClaimsOfFinding) asked_.resize(kMaxClaimsOfFinding);
+      asked_.insert(asked_.end(), others_.begin(), others_.end());
       return std::move(asked_);
     }
 
    private:
-    static void sort_unique(std::vector<ClaimIndex>& claims) {
-      std::sort(claims.begin(), claims.end());
-      claims.erase(std::unique(claims.begin(), claims.end()), claims.end());
-    }
     const Audit* audit_;
-    std::vector<ClaimIndex> asked_, others_;
+    std::vector<ClaimIndex> asked_;
+    std::set<ClaimIndex> others_;
   };
   struct Drawn {
     Amount amount = 0;

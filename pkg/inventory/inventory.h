@@ -110,7 +110,7 @@ struct AuditFinding {
   std::string counter_set;          // counters
   std::string name;                 // counter or capacity
   std::string message;              // one sentence with every figure
-  // Uids of the holders concerned, sorted: at most kMaxClaimsOfFinding, first those that were asked about.
+  // Uids of the holders concerned, sorted: at most kMaxClaimsOfFinding of those that were asked about, and as many others.
   std::vector<std::string> claims;
 };
 inline constexpr size_t kMaxClaimsOfFinding = 256;

@@ -115,7 +115,7 @@ TEST(InventoryUse, OfThousandsOfHoldersThoseThatWereAskedAboutAreNamed) {
     const std::vector<std::string> uids{"alone", asked, "unknown"};
     const auto findings = inventory.over_commitments(uids, Layer::kAll);
     ASSERT_EQ(findings.size(), 1u);
-    EXPECT_EQ(findings[0].claims.size(), kMaxClaimsOfFinding);
+    EXPECT_EQ(findings[0].claims.size(), kMaxClaimsOfFinding + 1);
     EXPECT_TRUE(std::is_sorted(findings[0].claims.begin(), findings[0].claims.end()));
     EXPECT_TRUE(std::binary_search(findings[0].claims.begin(), findings[0].claims.end(), asked));
     EXPECT_NE(findings[0].message.find("held 3000 times"), std::string::npos);

@@ -140,7 +140,7 @@ void Audit::end() {
 }
 
 void Audit::report(const std::vector<inventory::AuditFinding>& findings) {
-  std::map<std::string, const inventory::AuditFinding*> untold;  // by uid of a claim: the first of its findings
+  Untold untold;
   for (const inventory::AuditFinding& finding : findings) {
     const auto [reported, is_new] = reported_.try_emplace(finding_name(finding));
     Told& told = reported->second;
@@ -155,15 +155,14 @@ void Audit::report(const std::vector<inventory::AuditFinding>& findings) {
       events_.emit({reconcile::ref_of(*claim), true, "DeviceOverCommitted", "Audit", finding->message, ""});
 }
 
-bool Audit::add_untold(const inventory::AuditFinding& finding, Told& told,
-                       std::map<std::string, const inventory::AuditFinding*>& untold) {
+bool Audit::add_untold(const inventory::AuditFinding& finding, Told& told, Untold& untold) {
   bool more = false;
   for (const std::string& uid : finding.claims) {
     if (told.size() >= kMostTold) break;
     const uint64_t hash = std::hash<std::string>{}(uid);
     if (std::find(told.begin(), told.end(), hash) != told.end()) continue;
     told.push_back(hash);
-    untold.emplace(uid, &finding);
+    untold.emplace_back(uid, &finding);
     more = true;
   }
   return more;

@@ -12,6 +12,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pkg/inventory/inventory.h"
@@ -71,11 +72,12 @@ class Audit {
   void compare_claim(const api::ResourceClaim& claim);
   void look_for_ghosts();
   void compare_slices();
-  // A finding is logged when it is new or concerns another claim. Each claim gets one event, kMostTold of a finding.
+  // A finding is logged when it is new or concerns another claim. Each claim gets one event, at most kMostTold claims of
+  // a finding.
   void report(const std::vector<inventory::AuditFinding>& findings);
   using Told = std::vector<uint64_t>;  // hashes of uids
-  static bool add_untold(const inventory::AuditFinding& finding, Told& told,
-                         std::map<std::string, const inventory::AuditFinding*>& untold);
+  using Untold = std::vector<std::pair<std::string, const inventory::AuditFinding*>>;  // uid of a claim, its finding
+  static bool add_untold(const inventory::AuditFinding& finding, Told& told, Untold& untold);
 
   Reactor& reactor_;
   const inventory::Inventory& inventory_;

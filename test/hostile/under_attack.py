@@ -143,6 +143,7 @@ class UnderAttack:
         self.most_probe = 0.1 if flags.long else 1.0
         self.ordinary = self.ordinary_gone = 0
         self.made = []  # the attack's objects: kind and path
+        self.attacked = False
         self.wrong = []
 
     def seconds_to_a_node(self):
@@ -173,7 +174,13 @@ class UnderAttack:
         """Runs the attack while ordinary pods are created, and for some seconds after it."""
         self.prober.take()
         before = self.long_tasks()
-        thread = threading.Thread(target=attack)
+
+        def run():
+            try:
+                attack()
+            except BaseException as error:  # a request that was refused ends with SystemExit, which a thread would not show
+                self.wrong.append(f"{name}: the attack ended early: {error!r}")
+        thread = threading.Thread(target=run)
         thread.start()
         waits, of_the_server, end = [], [self.seconds_of_the_server()], time.monotonic() + seconds
         while thread.is_alive() or time.monotonic() < end:
@@ -231,6 +238,7 @@ class UnderAttack:
     def attack(self, *phases):
         """Attacks with their names, then the deletion of their objects."""
         phases = [(name, attack) for name, attack in phases if not self.flags.only or self.flags.only in name]
+        self.attacked = self.attacked or bool(phases)
         for name, attack in phases:
             self.phase(name, attack, self.settle)
         if phases:
@@ -256,6 +264,8 @@ class UnderAttack:
             print(f"idle: a pod waits {min(idle):.3f} s, memory {self.before:.0f} MiB, seed {self.flags.seed}", flush=True)
             self.prober = Prober(self.manager.metrics_port(), self.manager.process.pid)
             self.attacks()
+            if not self.attacked:
+                self.wrong.append(f"no attack has {self.flags.only!r} in its name")
             self.phase("afterwards", lambda: None, self.settle)
             if not self.prober.end():
                 self.wrong.append("/livez was not answered")
