@@ -129,7 +129,7 @@ void AllocationReconciler::enqueue_group(const View& view, const api::Pod* befor
 // The first members were let go; the others follow one by one. In bind mode the leader's run binds the first ones one
 // after the other, and does not see what others bind meanwhile: they get a run of their own only in case it fails.
 void AllocationReconciler::on_first(const View& view, std::string_view group, EnqueueRequests& out) const {
-  constexpr Duration kTimeOfLeader = std::chrono::seconds(10);
+  constexpr Duration kTimeOfLeader = std::chrono::seconds(5);
   if (options_.mode != Mode::kBind) return on_group(view, group, out);
   std::vector<const api::Pod*> waiting = view.pods_of_group(group);
   std::erase_if(waiting, [&](const api::Pod* pod) {
@@ -138,7 +138,7 @@ void AllocationReconciler::on_first(const View& view, std::string_view group, En
   });
   std::sort(waiting.begin(), waiting.end(), is_older);
   for (size_t i = 0; i < waiting.size(); ++i)
-    if (const Key key = pod_key(waiting[i]->metadata.key()); i < kLetGoAtOnce)
+    if (const Key key = pod_key(waiting[i]->metadata.key()); i < kBoundAtOnce)
       out.add_after(key, kTimeOfLeader);
     else
       out.add(key);

@@ -106,7 +106,8 @@ void GroupReconcile::go() {
     }
     ++lifting;
     // A pod that is ungated without claims does not show that the group is launched: it goes with those that do.
-    if (steps.state_.claims.empty() || written++ < kLetGoAtOnce) steps.lift_gate(*choice);
+    const size_t most = steps.role_ == Role::kToBind ? kBoundAtOnce : kLetGoAtOnce;
+    if (steps.state_.claims.empty() || written++ < most) steps.lift_gate(*choice);
   }
   if (lifting >= members_.min_count) return;
   const Duration left = members_.hold_timeout - held_for(true);

@@ -36,6 +36,8 @@ const api::Pod* leader_of(const reconcile::View& view, std::string_view group, c
 // goes forward, as after a crash between two marks; and it is launched by the first ones, and the others follow one by
 // one, as after a crash between two gates.
 inline constexpr size_t kLetGoAtOnce = 256;
+// The leader's run binds one pod after the other; the others' own runs do it side by side.
+inline constexpr size_t kBoundAtOnce = 16;
 
 // The pod was ungated or bound, and has not failed.
 bool is_launched(const reconcile::View& view, const api::Pod& pod);

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controllers/allocation/allocation_fixture.h"
+#include "controllers/allocation/group_members.h"
 #include "pkg/reconcile/groups.h"
 
 namespace dra::allocation {
@@ -79,7 +80,7 @@ TEST_F(GroupTest, OfALargeGroupTheFirstMembersGoTogetherAndTheOthersFollow) {
   nodes.refused.clear();
   pass(name(0));
   const std::set<std::string> first = bindings();
-  EXPECT_EQ(first.size(), 256u);
+  EXPECT_EQ(first.size(), kBoundAtOnce);
   pass(name(count - 1));
   EXPECT_TRUE(bindings().empty()) << "nothing shows yet that the group was let go";
   const api::Pod waiting = view.pods.at("default/" + name(0));

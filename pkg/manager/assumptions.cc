@@ -24,7 +24,11 @@ void ClusterAssumptions::forget(const reconcile::Write& write) {
   if (auto held = held_.find(write.object.uid);
       write.assume && held != held_.end() && held->second.decision == write.id)
     end(write.object.uid);
-  if (write.assume_pod) nodes_.forget(write.assume_pod->pod.uid);
+  if (!write.assume_pod) return;
+  const reconcile::Ref& ref = write.assume_pod->pod;
+  nodes_.forget(ref.uid);
+  // A binding that failed gives back none of the pod's devices, so its place must stay too: they are on no other node.
+  if (const auto pod = stores_.pods->get(ref.store_key()); pod && pod->metadata.uid == ref.uid) recall(*pod);
 }
 
 void ClusterAssumptions::written(const reconcile::Write& write, uint64_t revision) {
@@ -38,9 +42,9 @@ void ClusterAssumptions::written(const reconcile::Write& write, uint64_t revisio
   held = {write.id, revision};
 }
 
-void ClusterAssumptions::recall(const api::Pod& pod, const reconcile::View& view) {
+void ClusterAssumptions::recall(const api::Pod& pod) {
   if (!pod.node_name.empty()) return;  // most are bound
-  for (const api::ResourceClaim* claim : view.claims_reserved_for(pod.metadata.uid)) {
+  for (const auto& claim : stores_.claims->by_index("consumer", pod.metadata.uid)) {
     const std::string* node = claim->status.allocation ? api::only_node(*claim->status.allocation) : nullptr;
     if (node && claim->metadata.ns == pod.metadata.ns) nodes_.assume(pod, *node);
   }

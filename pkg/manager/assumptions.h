@@ -29,7 +29,7 @@ class ClusterAssumptions : public Assumptions {
   }
 
   // A pod that has devices on one node and is not bound yet counts on that node, whoever decided it.
-  void recall(const api::Pod& pod, const reconcile::View& view);
+  void recall(const api::Pod& pod);
   // The stream of claims has reached this revision.
   void claims_reached(uint64_t revision);
   void claim_gone(const std::string& uid);

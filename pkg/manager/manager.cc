@@ -77,7 +77,7 @@ struct Manager::Impl {
         runner(reactor, view, memory, {api, events, instruments, assumptions}),
         audit(reactor, inventory, stores, instruments, events),
         mix_seed(reactor, allocator, stores),
-        resync(reactor, stores, view, runner, [this](const api::Pod& pod) { assumptions.recall(pod, view); }),
+        resync(reactor, stores, view, runner, [this](const api::Pod& pod) { assumptions.recall(pod); }),
         cache_keeper(reactor, allocator, nodes, [this] { return watches ? watches->claims.objects().size() : 0; }),
         controllers(options, {inventory, allocator, nodes}, preflight, runner, instruments),
         own_mode(
@@ -155,7 +155,7 @@ struct Manager::Impl {
         DemandWatches::Hooks{[this] { resync_if_leading(); },
                              [this](std::string_view claim) { runner.volumes_changed(claim); },
                              [this](Facts) {
-                               for (const auto& pod : stores.pods->list()) assumptions.recall(*pod, view);
+                               for (const auto& pod : stores.pods->list()) assumptions.recall(*pod);
                              }});
     groups = std::make_unique<GroupWatches>(
         reactor, transport, random, w.traits, preflight,
