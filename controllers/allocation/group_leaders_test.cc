@@ -78,7 +78,8 @@ TEST_F(LeadersTest, TheAnswerIsThatOfAVisit) {
                 uid_of(leader_of(counting, kGroup, options)))
           << "step " << step;
       if (changed != nullptr) leaders.changed(counting, *changed, options);
-      ASSERT_EQ(leaders.has_launched(counting, kGroup, options), let_go_of(counting, kGroup, 1, options) > 0) << "step " << step;
+      ASSERT_EQ(leaders.has_launched(counting, kGroup, options), let_go_of(counting, kGroup, 1, options) > 0)
+          << "step " << step;
     }
   }
 }

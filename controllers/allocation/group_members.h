@@ -32,9 +32,9 @@ bool may_lead(const reconcile::View& view, const api::Pod& pod, std::string_view
 // The waiting member that is reconciled for all of them; null: none waits. Visits every pod of the group.
 const api::Pod* leader_of(const reconcile::View& view, std::string_view group, const Options& options);
 
-// Members whose marks, or gates and bindings, one reconcile writes. A group with more is committed by the first ones and
-// goes forward, as after a crash between two marks; and it is launched by the first ones, and the others follow one by
-// one, as after a crash between two gates.
+// Members whose marks, or gates and bindings, one reconcile writes. A group with more is committed by the first ones
+// and goes forward, as after a crash between two marks; and it is launched by the first ones, and the others follow one
+// by one, as after a crash between two gates.
 inline constexpr size_t kLetGoAtOnce = 256;
 // The leader's run binds one pod after the other; the others' own runs do it side by side.
 inline constexpr size_t kBoundAtOnce = 16;

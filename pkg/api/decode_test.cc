@@ -335,7 +335,8 @@ TEST(Decode, ClaimWithAllocation) {
 TEST(Decode, OfConditionsOfDevicesOnlyTheBeginningOfTheirTextIsKept) {
   std::string message(kMaxDeviceConditionText - 1, 'm');
   message += "é and more";
-  const nlohmann::json condition = {{"type", "T"}, {"status", "False"}, {"reason", std::string(1000, 'r')}, {"message", message}};
+  const nlohmann::json condition = {
+      {"type", "T"}, {"status", "False"}, {"reason", std::string(1000, 'r')}, {"message", message}};
   const nlohmann::json text = {
       {"metadata", {{"name", "c"}}},
       {"status", {{"devices", {{{"driver", "d"}, {"pool", "p"}, {"device", "x"}, {"conditions", {condition}}}}}}}};

@@ -220,8 +220,7 @@ class Audit {
     for (size_t c = 0; c < drawn.size() && (asked == kNone || asked == first); ++c) {
       const Counter& counter = pool.counters_[set.counters[c].second];
       if (drawn[c].amount <= counter.total || drawn[c].amount <= 0) continue;
-      AuditFinding* finding =
-          add(AuditFinding::Kind::kCounterOverCommitted, pool, "", std::move(drawn[c].holders));
+      AuditFinding* finding = add(AuditFinding::Kind::kCounterOverCommitted, pool, "", std::move(drawn[c].holders));
       if (finding == nullptr) continue;
       finding->counter_set = text(counter.set);
       finding->name = text(counter.name);

@@ -106,11 +106,12 @@ struct AuditFinding {
     kDrift,                  // a bug of this project: incremental and recomputed state differ
   };
   Kind kind = Kind::kDrift;
-  DeviceName device;                // for counters the device field is empty
-  std::string counter_set;          // counters
-  std::string name;                 // counter or capacity
-  std::string message;              // one sentence with every figure
-  // Uids of the holders concerned, sorted: at most kMaxClaimsOfFinding of those that were asked about, and as many others.
+  DeviceName device;        // for counters the device field is empty
+  std::string counter_set;  // counters
+  std::string name;         // counter or capacity
+  std::string message;      // one sentence with every figure
+  // Uids of the holders concerned, sorted: at most kMaxClaimsOfFinding of those that were asked about, and as many
+  // others.
   std::vector<std::string> claims;
 };
 inline constexpr size_t kMaxClaimsOfFinding = 256;

@@ -146,9 +146,9 @@ void Audit::report(const std::vector<inventory::AuditFinding>& findings) {
     Told& told = reported->second;
     const bool more = add_untold(finding, told, untold);
     if (is_new || more)
-      log::error(finding.kind == FindingKind::kDrift ? "Derived state differs from the same rebuilt"
-                                                     : "Handed out twice",
-                 {{"kind", inventory::audit_kind_name(finding.kind)}, {"finding", finding.message}});
+      log::error(
+          finding.kind == FindingKind::kDrift ? "Derived state differs from the same rebuilt" : "Handed out twice",
+          {{"kind", inventory::audit_kind_name(finding.kind)}, {"finding", finding.message}});
   }
   for (const auto& [uid, finding] : untold)
     if (const auto claim = allocated_claim(stores_, uid))

@@ -72,10 +72,10 @@ class Audit {
   void compare_claim(const api::ResourceClaim& claim);
   void look_for_ghosts();
   void compare_slices();
-  // A finding is logged when it is new or concerns another claim. Each claim gets one event, at most kMostTold claims of
-  // a finding.
+  // A finding is logged when it is new or concerns another claim. Each claim gets one event, at most kMostTold claims
+  // of a finding.
   void report(const std::vector<inventory::AuditFinding>& findings);
-  using Told = std::vector<uint64_t>;  // hashes of uids
+  using Told = std::vector<uint64_t>;                                                  // hashes of uids
   using Untold = std::vector<std::pair<std::string, const inventory::AuditFinding*>>;  // uid of a claim, its finding
   static bool add_untold(const inventory::AuditFinding& finding, Told& told, Untold& untold);
 

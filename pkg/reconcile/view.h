@@ -70,8 +70,8 @@ class View {
   virtual std::vector<const api::ResourceClaim*> claims_reserved_for(std::string_view pod_uid) const = 0;
   // Nullptr: no allocated claim has this uid.
   virtual const api::ResourceClaim* allocated_claim(std::string_view uid) const = 0;
-  // A portion of the claims whose allocation names a device of the pool, with administrative access or without, by name:
-  // at most `most`, with keys after `key`.
+  // A portion of the claims whose allocation names a device of the pool, with administrative access or without, by
+  // name: at most `most`, with keys after `key`.
   virtual std::vector<const api::ResourceClaim*> claims_on_pool_after(std::string_view driver, std::string_view pool,
                                                                       std::string_view key, size_t most) const = 0;
   // A portion of all claims, by name: at most `most`, with keys after `key`.
