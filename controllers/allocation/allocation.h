@@ -91,7 +91,6 @@ class AllocationReconciler : public reconcile::Reconciler {
                reconcile::EnqueueRequests& out) const override;
   void on_volumes(const reconcile::View& view, std::string_view claim, reconcile::EnqueueRequests& out) const override;
   void on_group(const reconcile::View& view, std::string_view group, reconcile::EnqueueRequests& out) const override;
-  void on_first(const reconcile::View& view, std::string_view group, reconcile::EnqueueRequests& out) const;
   void on_class(const reconcile::View& view, const api::DeviceClass* before, const api::DeviceClass* after,
                 reconcile::EnqueueRequests& out) const override;
   void on_slice(const reconcile::View& view, const api::ResourceSlice* before, const api::ResourceSlice* after,
@@ -113,6 +112,8 @@ class AllocationReconciler : public reconcile::Reconciler {
   // follow it, only the leader is added.
   void add_pods(const reconcile::View& view, const std::vector<const api::Pod*>& pods,
                 reconcile::EnqueueRequests& out) const;
+  // The first member of the group was let go.
+  void on_first(const reconcile::View& view, std::string_view group, reconcile::EnqueueRequests& out) const;
   void enqueue_group(const reconcile::View& view, const api::Pod* before, const api::Pod* after,
                      reconcile::EnqueueRequests& out) const;
 

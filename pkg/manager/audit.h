@@ -72,8 +72,8 @@ class Audit {
   void compare_claim(const api::ResourceClaim& claim);
   void look_for_ghosts();
   void compare_slices();
-  // A finding is logged when it is new or concerns another claim. Each claim gets one event, at most kMostTold claims
-  // of a finding.
+  // A finding is logged when it is new, and when another claim is told about it: at most kMostTold claims are, each by
+  // one event.
   void report(const std::vector<inventory::AuditFinding>& findings);
   using Told = std::vector<uint64_t>;                                                  // hashes of uids
   using Untold = std::vector<std::pair<std::string, const inventory::AuditFinding*>>;  // uid of a claim, its finding

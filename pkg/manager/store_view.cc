@@ -112,8 +112,7 @@ std::vector<const api::ResourceClaim*> StoreView::claims_reserved_for(std::strin
   return bare_list(stores_.claims->by_index("consumer", pod_uid));
 }
 const api::ResourceClaim* StoreView::allocated_claim(std::string_view uid) const {
-  const auto found = manager::allocated_claim(stores_, uid);
-  return found.get();
+  return bare(manager::allocated_claim(stores_, uid));
 }
 std::vector<const api::ResourceClaim*> StoreView::claims_on_pool_after(std::string_view driver, std::string_view pool,
                                                                        std::string_view key, size_t most) const {
