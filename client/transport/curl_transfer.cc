@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "pkg/base/check.h"
 #include "pkg/base/strings.h"
 
 namespace dra::client::curl_internal {
@@ -11,6 +12,9 @@ namespace {
 
 constexpr size_t kMaxErrorBody = 4 << 20;  // of a refused stream
 constexpr size_t kMaxWarnings = 20;
+constexpr size_t kLongestNameRead = 12;  // of a header: content-type
+// Before a body of this size libcurl asks a server of HTTP/1.1, and waits a second when there is no reply.
+constexpr size_t kAskedFirst = 1 << 20;
 
 curl_blob blob_of(const std::string& text) {
   curl_blob blob;
@@ -64,6 +68,7 @@ HostPort host_of(const std::string& url) {
 Transfer::~Transfer() {
   curl_slist_free_all(headers_);
   curl_slist_free_all(connect_to_);
+  curl_url_cleanup(url_);
 }
 
 size_t Transfer::on_header(char* data, size_t size, size_t count, void* self) {
@@ -85,7 +90,7 @@ void Transfer::header_line(std::string_view line) {
     return;
   }
   auto colon = line.find(':');
-  if (colon == std::string_view::npos) return;
+  if (colon == std::string_view::npos || colon > kLongestNameRead) return;
   std::string name = to_lower(line.substr(0, colon));
   std::string_view value = trim(line.substr(colon + 1));
   if (name == "content-type") response.content_type = std::string(value);
@@ -97,7 +102,7 @@ size_t Transfer::on_body(char* data, size_t size, size_t count, void* pointer) {
   auto* self = static_cast<Transfer*>(pointer);
   size_t bytes = size * count;
   self->arrived += bytes;
-  std::string what = self->request.method + " " + self->request.target;
+  const auto what = [self] { return self->request.method + " " + self->request.target; };
   if (self->streamed && self->head_is_success()) {
     bool bounded =
         self->splitter_.feed(self->response.content_type, std::string_view(data, bytes), [&](std::string_view line) {
@@ -105,7 +110,7 @@ size_t Transfer::on_body(char* data, size_t size, size_t count, void* pointer) {
           return true;
         });
     if (!bounded) {
-      self->overflow = Error(Code::kResourceExhausted, what + ": a message of the stream is too long");
+      self->overflow = Error(Code::kResourceExhausted, what() + ": a message of the stream is too long");
       self->overflowed = true;
       return 0;
     }
@@ -114,7 +119,7 @@ size_t Transfer::on_body(char* data, size_t size, size_t count, void* pointer) {
   size_t limit = self->streamed ? kMaxErrorBody : self->max_body_bytes;
   if (self->response.body.size() + bytes > limit) {
     self->overflow =
-        Error(Code::kResourceExhausted, what + ": the answer is longer than " + std::to_string(limit) + " bytes");
+        Error(Code::kResourceExhausted, what() + ": the answer is longer than " + std::to_string(limit) + " bytes");
     self->overflowed = true;
     return 0;
   }
@@ -178,10 +183,9 @@ void Transfer::configure(CURL* handle, const ServerConfig& config) {
   header("Accept: " + request.accept);
   if (!credential.authorization.empty()) header("Authorization: " + credential.authorization);
   if (!request.content_type.empty()) header("Content-Type: " + request.content_type);
-  header("Expect:");  // do not wait for "100 Continue" before bodies above 1 MB
+  if (request.body.size() >= kAskedFirst) header("Expect:");
 
-  std::string url = config.server + request.target;
-  curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
+  set_url(config.server + request.target);
   curl_easy_setopt(easy, CURLOPT_PRIVATE, this);
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, error_text);
   curl_easy_setopt(easy, CURLOPT_HEADERDATA, this);
@@ -195,7 +199,7 @@ void Transfer::configure(CURL* handle, const ServerConfig& config) {
 
 void Transfer::forget(CURL* handle) {
   for (const CURLoption option : {CURLOPT_PRIVATE, CURLOPT_ERRORBUFFER, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA,
-                                  CURLOPT_READDATA, CURLOPT_HTTPHEADER, CURLOPT_CONNECT_TO})
+                                  CURLOPT_READDATA, CURLOPT_HTTPHEADER, CURLOPT_CONNECT_TO, CURLOPT_CURLU})
     curl_easy_setopt(handle, option, nullptr);
 }
 
@@ -233,8 +237,17 @@ void Transfer::set_name(const ServerConfig& config) {
   std::string prefix = config.server.substr(config.server.find("://") + 3);
   auto slash = prefix.find('/');
   std::string path = slash == std::string::npos ? "" : prefix.substr(slash);
-  std::string url = real.scheme + "://" + config.tls_server_name + ":" + port + path + request.target;
-  curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
+  set_url(real.scheme + "://" + config.tls_server_name + ":" + port + path + request.target);
+}
+
+// A URL that libcurl is given as text is parsed, written as text again and checked against that text, byte by byte.
+void Transfer::set_url(const std::string& url) {
+  if (url_ == nullptr) url_ = curl_url();
+  DRA_CHECK(url_ != nullptr);
+  // Of a malformed URL nothing is left: libcurl then reports that there is none.
+  if (curl_url_set(url_, CURLUPART_URL, url.c_str(), CURLU_PATH_AS_IS) != CURLUE_OK)
+    curl_url_set(url_, CURLUPART_URL, nullptr, 0);
+  curl_easy_setopt(easy, CURLOPT_CURLU, url_);
 }
 
 void Transfer::rewind() {
@@ -246,13 +259,10 @@ void Transfer::rewind() {
   error_text[0] = '\0';
 }
 
-Result<Response> Transfer::result(CURLcode code) const {
+Result<Response> Transfer::result(CURLcode code) {
   if (overflowed) return fail(overflow);
+  if (code == CURLE_OK && response.status != 0) return std::move(response);
   std::string what = request.method + " " + request.target;
-  if (code == CURLE_OK && response.status != 0) {
-    Response whole = response;
-    return whole;
-  }
   // OpenSSL's message ("asn1 encoding routines") needs libcurl's as context.
   std::string why = curl_easy_strerror(code);
   if (error_text[0] != '\0' && why != error_text) why += std::string(": ") + error_text;

@@ -31,8 +31,8 @@ struct Transfer {
   void configure(CURL* handle, const ServerConfig& config);
   // Removes the handle's pointers to this object.
   static void forget(CURL* handle);
-  // The result, once libcurl has reported the end of the transfer.
-  Result<Response> result(CURLcode code) const;
+  // Takes the result, once libcurl has reported the end of the transfer.
+  Result<Response> result(CURLcode code);
   // Discards what was received and rewinds the body: for the second try after a 401.
   void rewind();
 
@@ -75,6 +75,7 @@ struct Transfer {
   static size_t on_body(char* data, size_t size, size_t count, void* self);
   static size_t on_read(char* buffer, size_t size, size_t count, void* self);
   void header_line(std::string_view line);
+  void set_url(const std::string& url);
   void set_credential();
   void set_name(const ServerConfig& config);
   void set_body();
@@ -83,6 +84,7 @@ struct Transfer {
   size_t sent_ = 0;
   curl_slist* headers_ = nullptr;
   curl_slist* connect_to_ = nullptr;
+  CURLU* url_ = nullptr;
 };
 
 // Host and port of a URL like "https://host:port/path"; port 0 if it has none.

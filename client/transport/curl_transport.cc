@@ -453,7 +453,7 @@ void CurlTransport::Impl::finish(const std::shared_ptr<Transfer>& transfer, Resu
   open_streams_.erase(transfer->id);
   transfer->timer.cancel();
   leave_place(*transfer);
-  for (const std::string& warning : transfer->response.warnings) {
+  for (const std::string& warning : (result ? *result : transfer->response).warnings) {
     log::v(2, "Warning from the API server", {{"warning", warning}, {"target", transfer->request.target}});
   }
   if (transfer->streamed) {
