@@ -1,6 +1,11 @@
 #include "pkg/manager/device_gauges.h"
 
+#include <algorithm>
+#include <tuple>
 #include <utility>
+
+#include "pkg/inventory/device_index.h"
+#include "pkg/inventory/pool.h"
 
 namespace dra::manager {
 
@@ -68,27 +73,79 @@ DeviceGauges::DeviceGauges(metrics::Registry& r, const inventory::Inventory& inv
                          "state.",
                          {"class", "state"})) {}
 
-void DeviceGauges::refresh() {
-  if (current_ && version_ == inventory_.version()) return;
-  version_ = inventory_.version();
-  std::map<Labels, inventory::Usage> drivers, pools;
-  usage_.clear();
-  size_t named = 0;
-  for (const inventory::PoolInfo& pool : inventory_.pools()) {
-    const inventory::Usage usage = inventory_.usage(pool.id, ignored_taints_);
-    drivers[{pool.driver}] += usage;
-    usage_[pool.driver] += usage;
-    pools[{pool.driver, named++ < kMaxPools ? pool.name : "(others)"}] += usage;
+bool DeviceGauges::refresh_some() {
+  switch (step_) {
+    case Step::kBegin:
+      if (current_ && version_ == inventory_.version()) return true;
+      version_ = inventory_.version();
+      next_pool_ = 0;
+      counted_.clear();
+      step_ = Step::kPools;
+      [[fallthrough]];
+    case Step::kPools:
+      count_pools();
+      if (next_pool_ < inventory_.device_index().pool_slots()) return false;
+      serve_pools();
+      begin_classes();
+      step_ = Step::kClasses;
+      return names_.empty() && end(true);
+    case Step::kClasses:
+      if (!count_class()) return end(false);
+      return ++class_ == names_.size() && end(true);
   }
-  serve(by_driver_, drivers, drivers_);
-  serve(by_pool_, pools, pools_);
-  current_ = refresh_classes();
+  return end(true);
 }
 
-bool DeviceGauges::refresh_classes() {
-  std::vector<std::string> names = inventory_.classes();
-  if (names.size() > kMaxClasses) names.resize(kMaxClasses);
-  const std::set<std::string> known(names.begin(), names.end());
+bool DeviceGauges::end(bool current) {
+  current_ = current;
+  step_ = Step::kBegin;
+  return true;
+}
+
+void DeviceGauges::count_pools() {
+  const inventory::DeviceIndex& index = inventory_.device_index();
+  const auto end = static_cast<inventory::PoolId>(std::min(index.pool_slots(), next_pool_ + kPoolsOfPiece));
+  for (; next_pool_ < end; ++next_pool_)
+    if (const inventory::Pool* pool = index.pool(next_pool_); pool != nullptr && pool->has_slices())
+      counted_.push_back({next_pool_, inventory_.usage(next_pool_, ignored_taints_)});
+}
+
+void DeviceGauges::serve_pools() {
+  const inventory::DeviceIndex& index = inventory_.device_index();
+  // A pool may have gone since it was counted.
+  std::erase_if(counted_, [&](const Counted& one) {
+    const inventory::Pool* pool = index.pool(one.pool);
+    return pool == nullptr || !pool->has_slices();
+  });
+  const size_t named = std::min(counted_.size(), kMaxPools);
+  std::partial_sort(counted_.begin(), counted_.begin() + static_cast<std::ptrdiff_t>(named), counted_.end(),
+                    [&](const Counted& a, const Counted& b) {
+                      const inventory::Pool &one = *index.pool(a.pool), &other = *index.pool(b.pool);
+                      return std::tie(one.driver_text, one.name_text) < std::tie(other.driver_text, other.name_text);
+                    });
+  usage_.clear();
+  std::map<Labels, inventory::Usage> drivers, pools;
+  std::map<std::string, inventory::Usage> others;
+  for (size_t i = 0; i < counted_.size(); ++i) {
+    const inventory::Pool& pool = *index.pool(counted_[i].pool);
+    usage_[pool.driver_text] += counted_[i].usage;
+    if (i < named)
+      pools[{pool.driver_text, pool.name_text}] += counted_[i].usage;
+    else
+      others[pool.driver_text] += counted_[i].usage;
+  }
+  for (const auto& [driver, usage] : others) pools[{driver, "(others)"}] += usage;
+  for (const auto& [driver, usage] : usage_) drivers[{driver}] = usage;
+  serve(by_driver_, drivers, drivers_);
+  serve(by_pool_, pools, pools_);
+  counted_ = {};
+}
+
+void DeviceGauges::begin_classes() {
+  budget_ = kJudgedPerRefresh;
+  names_ = inventory_.classes();
+  if (names_.size() > kMaxClasses) names_.resize(kMaxClasses);
+  const std::set<std::string> known(names_.begin(), names_.end());
   for (auto old = classes_.begin(); old != classes_.end();) {
     if (known.contains(old->front())) {
       ++old;
@@ -97,16 +154,18 @@ bool DeviceGauges::refresh_classes() {
     remove_all(by_class_, *old);
     old = classes_.erase(old);
   }
-  uint64_t budget = kJudgedPerRefresh;
-  for (size_t i = 0; i < names.size(); ++i) {
-    const size_t at = (next_class_ + i) % names.size();
-    if (const auto usage = allocator_.class_usage(names[at], budget)) {
-      set_all(by_class_, {names[at]}, *usage);
-      classes_.insert({names[at]});
-    } else if (budget == 0) {
-      next_class_ = at;
-      return false;
-    }
+  class_ = 0;
+}
+
+// False: the budget was used up before the class was counted.
+bool DeviceGauges::count_class() {
+  const size_t at = (next_class_ + class_) % names_.size();
+  if (const auto usage = allocator_.class_usage(names_[at], budget_)) {
+    set_all(by_class_, {names_[at]}, *usage);
+    classes_.insert({names_[at]});
+  } else if (budget_ == 0) {
+    next_class_ = at;
+    return false;
   }
   return true;
 }

@@ -1,6 +1,9 @@
 // DeviceGauges: counts devices by state for each driver, pool and class. Recomputed at a refresh if something has
 // changed since.
 //
+// A refresh is done in pieces, between which the devices may change: each pool and each class is counted as it is when
+// its turn comes.
+//
 // Bounded: kMaxPools pools and kMaxClasses classes by name, the other pools together under "(others)"; at most
 // kJudgedPerRefresh devices judged for classes per refresh (the rest keeps its old counts until the next one).
 //
@@ -24,17 +27,33 @@ class DeviceGauges {
   static constexpr size_t kMaxPools = 400;
   static constexpr size_t kMaxClasses = 50;
   static constexpr uint64_t kJudgedPerRefresh = 200'000;
+  static constexpr size_t kPoolsOfPiece = 1000;
 
   // Everything must outlive this.
   // `ignored_taints`: keys of NoSchedule taints that do not keep anything off a device (like the allocator's option).
   DeviceGauges(metrics::Registry& registry, const inventory::Inventory& inventory, allocator::Allocator& allocator,
                std::vector<std::string> ignored_taints = {});
-  void refresh();
+  // One piece of a refresh: some pools, or one class. True when it was the last.
+  bool refresh_some();
+  void refresh() {
+    while (!refresh_some()) {
+    }
+  }
   // By driver, as of the last refresh.
   const std::map<std::string, inventory::Usage>& drivers() const { return usage_; }
 
  private:
-  bool refresh_classes();
+  struct Counted {
+    inventory::PoolId pool;
+    inventory::Usage usage;
+  };
+  enum class Step { kBegin, kPools, kClasses };
+
+  void count_pools();
+  void serve_pools();
+  void begin_classes();
+  bool count_class();
+  bool end(bool current);  // true
 
   const inventory::Inventory& inventory_;
   allocator::Allocator& allocator_;
@@ -47,6 +66,14 @@ class DeviceGauges {
   uint64_t version_ = 0;
   size_t next_class_ = 0;  // where the last refresh ran out of its budget
   bool current_ = false;   // nothing was left over at version_
+
+  // The refresh under way.
+  Step step_ = Step::kBegin;
+  inventory::PoolId next_pool_ = 0;
+  std::vector<Counted> counted_;
+  std::vector<std::string> names_;  // of classes
+  size_t class_ = 0;                // how many are done, beginning with next_class_
+  uint64_t budget_ = 0;             // devices that may still be judged
 };
 
 }  // namespace dra::manager

@@ -90,6 +90,9 @@ struct Manager::Impl {
     nodes.on_needed([this](Facts facts) {
       if (demand) demand->need(facts);
     });
+    registry.before_collect_in_steps([this, alive = std::weak_ptr<bool>(alive_token)] {
+      return alive.expired() || device_gauges.refresh_some();
+    });
     registry.before_collect([this, alive = std::weak_ptr<bool>(alive_token)] {
       if (!alive.expired()) refresh_metrics();
     });
@@ -386,6 +389,9 @@ struct Manager::Impl {
 
   Drivers drivers() {
     device_gauges.refresh();
+    return drivers_as_counted();
+  }
+  Drivers drivers_as_counted() {
     return exclusivity.drivers(device_gauges.drivers(), !options.ignored_taints.empty());
   }
 
@@ -393,11 +399,10 @@ struct Manager::Impl {
     for (const HealthCheck& check : checks()) instruments.set_ready(check.name, check.ok);
     for (const Runner::QueueFigures& queue : runner.figures())
       instruments.set_queue_figures(queue.name, queue.unfinished, queue.longest, queue.parked, queue.paced);
-    device_gauges.refresh();
     const PinnedPods::Figures unbound = pinned.count(view);
     instruments.set_pinned(unbound.pods, unbound.since);
     instruments.set_pending(view);
-    instruments.set_drivers(drivers());
+    instruments.set_drivers(drivers_as_counted());
     instruments.set_outages(runner.outages().ongoing(), runner.outages().waiting());
     instruments.set_stuck(stuck.count(reactor.clock().wall_now(), [this](const std::string& claim) {
       const std::vector<const api::Pod*> pods = view.pods_of_claim(claim);

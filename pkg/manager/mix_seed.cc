@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -18,17 +19,20 @@ constexpr std::chrono::milliseconds kBetweenPieces{1};
 template <class Object>
 std::vector<std::shared_ptr<const Object>> youngest(std::vector<std::shared_ptr<const Object>> all, size_t most) {
   const auto younger = [](const auto& a, const auto& b) {
-    return std::pair(b->metadata.creation_timestamp, b->metadata.uid) <
-           std::pair(a->metadata.creation_timestamp, a->metadata.uid);
+    return std::tie(b->metadata.creation_timestamp, b->metadata.uid) <
+           std::tie(a->metadata.creation_timestamp, a->metadata.uid);
   };
-  const size_t kept = std::min(most, all.size());
-  std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(kept), all.end(), younger);
-  all.resize(kept);
+  if (all.size() > most) {
+    std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(most), all.end(), younger);
+    all.resize(most);
+  }
+  std::sort(all.begin(), all.end(), younger);
   return all;
 }
 
-int64_t cpu_of(const api::Pod& pod) {
-  const Result<placement::PodNeeds> needs = placement::PodNeeds::of(pod);
+int64_t cpu_of(const api::Pod* pod) {
+  if (pod == nullptr) return -1;
+  const Result<placement::PodNeeds> needs = placement::PodNeeds::of(*pod);
   return needs ? needs->charge().cpu : -1;
 }
 
@@ -61,7 +65,7 @@ void MixSeed::gather_claims() {
       continue;
     }
     const auto [known, added] = by_pod.try_emplace(pod->metadata.uid, left_.size());
-    if (added) left_.push_back({{}, cpu_of(*pod)});
+    if (added) left_.push_back({{}, pod});
     left_[known->second].claims.push_back(claim);
   }
 }
@@ -81,7 +85,7 @@ void MixSeed::learn_some() {
   for (size_t i = 0; i < kPiece && !left_.empty(); ++i) {
     allocator::Request request;
     request.claims = left_.back().claims;
-    request.cpu_milli = left_.back().cpu_milli;
+    request.cpu_milli = cpu_of(left_.back().pod.get());
     // If the slice ended, the next piece continues it.
     if (!allocator_.learn(request) && ++tries_ < kMostTries) break;
     tries_ = 0;

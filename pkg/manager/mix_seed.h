@@ -45,7 +45,7 @@ class MixSeed {
   // The claims of one pod, or of no known pod.
   struct Asked {
     std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
-    int64_t cpu_milli = -1;  // unknown
+    std::shared_ptr<const api::Pod> pod;
   };
   void gather_claims();
   void gather_templates();

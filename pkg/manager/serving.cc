@@ -247,16 +247,26 @@ struct Serving::Core : std::enable_shared_from_this<Core> {
     access.check(token, path, checked);
   }
 
-  // Runs on the reactor: only what reads its state. The text of all series takes longer, and is made by the serving
-  // thread. Both happen at most once a second, however many requests come.
+  // Runs on the reactor: only what reads its state, in several tasks. The text of all series takes longer, and is made
+  // by the serving thread. Both happen at most once a second, however many requests come.
   void refresh_metrics(uint64_t id, const http::Request& request) {
-    const MonoTime now = reactor.clock().mono_now();
-    if (refreshes == 0 || now - refreshed_at >= kMetricsAge) {
-      sources.registry->refresh();
-      refreshed_at = now;
-      ++refreshes;
-    }
-    front.post([this, id, request, state = refreshes] { render(id, request, state); });
+    const auto show = [this, id, request] {
+      front.post([this, id, request, state = refreshes] { render(id, request, state); });
+    };
+    if (waiting_for_refresh.empty() && refreshes > 0 && reactor.clock().mono_now() - refreshed_at < kMetricsAge)
+      return show();
+    waiting_for_refresh.push_back(show);
+    if (waiting_for_refresh.size() == 1) refresh_some();
+  }
+
+  void refresh_some() {
+    if (!sources.registry->refresh_some())
+      return reactor.post([weak = weak_from_this()] {
+        if (auto core = weak.lock()) core->refresh_some();
+      });
+    refreshed_at = reactor.clock().mono_now();
+    ++refreshes;
+    for (const auto& show : std::exchange(waiting_for_refresh, {})) show();
   }
 
   // From here on: runs on the serving thread.
@@ -304,6 +314,8 @@ struct Serving::Core : std::enable_shared_from_this<Core> {
   std::map<std::string, bool> passing;  // of the reactor's thread
   MonoTime refreshed_at{};              // of the reactor's thread
   uint64_t refreshes = 0;               // of the reactor's thread
+  // Requests for /metrics, of the reactor's thread; as many as the servers have connections.
+  std::vector<std::function<void()>> waiting_for_refresh;
   http::Response rendered;              // /metrics, after so many refreshes
   uint64_t rendered_state = 0;
 

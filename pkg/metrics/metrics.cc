@@ -178,7 +178,8 @@ std::vector<double> exponential_buckets(double start, double factor, int count) 
 struct Registry::State {
   mutable std::mutex mutex;
   std::map<std::string, std::unique_ptr<FamilyBase>> families;
-  std::vector<std::function<void()>> refreshers;
+  std::vector<std::function<bool()>> refreshers;
+  size_t next_refresher = 0;  // of refresh_some()
 
   template <class Impl>
   Impl& family(const std::string& name, const std::string& help, const std::vector<std::string>& labels,
@@ -225,8 +226,15 @@ Histogram& Registry::histogram(const std::string& name, const std::string& help,
 }
 
 void Registry::before_collect(std::function<void()> refresh) {
+  before_collect_in_steps([refresh = std::move(refresh)] {
+    refresh();
+    return true;
+  });
+}
+
+void Registry::before_collect_in_steps(std::function<bool()> step) {
   std::lock_guard<std::mutex> lock(state_->mutex);
-  state_->refreshers.push_back(std::move(refresh));
+  state_->refreshers.push_back(std::move(step));
 }
 
 void Registry::add_process_metrics() {
@@ -242,12 +250,27 @@ std::vector<Registry::FamilyInfo> Registry::families() const {
 }
 
 void Registry::refresh() const {
-  std::vector<std::function<void()>> refreshers;
+  std::vector<std::function<bool()>> refreshers;
   {
     std::lock_guard<std::mutex> lock(state_->mutex);
     refreshers = state_->refreshers;
   }
-  for (auto& refresh : refreshers) refresh();
+  for (auto& step : refreshers)
+    while (!step()) {
+    }
+}
+
+bool Registry::refresh_some() const {
+  std::function<bool()> step;
+  {
+    std::lock_guard<std::mutex> lock(state_->mutex);
+    if (state_->refreshers.empty()) return true;
+    step = state_->refreshers[state_->next_refresher];
+  }
+  if (!step()) return false;
+  std::lock_guard<std::mutex> lock(state_->mutex);
+  state_->next_refresher = (state_->next_refresher + 1) % state_->refreshers.size();
+  return state_->next_refresher == 0;
 }
 
 std::string Registry::refreshed_text() const {

@@ -86,6 +86,8 @@ class Registry {
 
   // Runs in each refresh(), to set gauges that are cheaper to compute on demand. Must not register metrics.
   void before_collect(std::function<void()> refresh);
+  // The same for what takes long: `step` does some of it, and returns true when nothing is left.
+  void before_collect_in_steps(std::function<bool()> step);
 
   // process_cpu_seconds_total, process_resident_memory_bytes and the other standard figures, read from /proc.
   void add_process_metrics();
@@ -101,6 +103,8 @@ class Registry {
 
   // Sets the gauges of before_collect(): on the thread that owns what they read.
   void refresh() const;
+  // Some milliseconds of a refresh(); true when that was the last of it, and the next call begins another.
+  bool refresh_some() const;
   // The exposition: families by name, children by label values, so equal state yields equal text. 1,600 series take
   // some 10 ms, on any thread: no lock that with() or an update takes is held for longer than it takes to copy one
   // family.

@@ -204,6 +204,7 @@ void Cluster::set_pod(const api::Pod& pod, std::string_view node, bool assumed) 
   placed.terms = terms_.acquire(pod);
   placed.volumes = pod.volumes;
   auto [entry, added] = pods_.try_emplace(pod.metadata.uid);
+  assumed ? void(assumed_.insert(pod.metadata.uid)) : void(assumed_.erase(pod.metadata.uid));
   PlacedPod& kept = entry->second;
   const bool same = !added && kept.node == slot && kept.terminating == placed.terminating &&
                     kept.charge == placed.charge && kept.labels == placed.labels && kept.terms == placed.terms &&
@@ -231,6 +232,7 @@ void Cluster::remove_pod(std::string_view uid) {
   counts_.release(pod.labels);
   terms_.release(pod.terms);
   const NodeIndex node = pod.node;
+  assumed_.erase(found->first);
   pods_.erase(found);
   drop_slot_if_unused(node);
 }
@@ -241,10 +243,7 @@ const PlacedPod* Cluster::pod(std::string_view uid) const {
 }
 
 std::vector<std::string> Cluster::assumed_pods() const {
-  std::vector<std::string> out;
-  for (const auto& [uid, pod] : pods_)
-    if (pod.assumed) out.push_back(uid);
-  return out;
+  return {assumed_.begin(), assumed_.end()};
 }
 
 Cluster::Aside::Aside(Cluster& cluster, std::string_view uid) : cluster_(cluster), pod_(nullptr) {
