@@ -101,6 +101,31 @@ TEST_F(Devices, ManyPoolsAreCountedTogether) {
   EXPECT_EQ(series, 4 * (DeviceGauges::kMaxPools + 1));
 }
 
+TEST_F(Devices, AreCountedInPieces) {
+  const int pools = 2 * DeviceGauges::kPoolsOfPiece + 500;
+  for (int i = 0; i < pools; ++i) inventory.apply_slice(slice("gpu", "pool-" + std::to_string(10'000 + i), 2));
+  for (const char* name : {"a", "b"}) {
+    api::DeviceClass made;
+    made.metadata.name = name;
+    made.selectors = {"device.driver == 'gpu'"};
+    inventory.apply_class(made);
+  }
+  EXPECT_FALSE(gauges.refresh_some());
+  EXPECT_EQ(registry.text().find("dra_devices{"), std::string::npos) << "half of the pools are no figure";
+  inventory.remove_slice("gpu-pool-10000");
+  inventory.remove_class("b");
+  int pieces = 1;
+  while (!gauges.refresh_some()) ++pieces;
+  EXPECT_EQ(pieces, 3);  // of pools, and the class in the last call
+  const std::string text = registry.text();
+  EXPECT_NE(text.find("dra_devices{driver=\"gpu\",state=\"total\"} " + std::to_string(2 * pools - 2) + "\n"),
+            std::string::npos);
+  EXPECT_NE(text.find("dra_class_devices{class=\"a\",state=\"total\"} " + std::to_string(2 * pools - 2) + "\n"),
+            std::string::npos);
+  EXPECT_EQ(text.find("class=\"b\""), std::string::npos);
+  EXPECT_FALSE(gauges.refresh_some()) << "the devices changed after the first piece";
+}
+
 TEST_F(Devices, ClassesAreJudgedOverSeveralRefreshesWhereThereAreMany) {
   for (int i = 0; i < 500; ++i) inventory.apply_slice(slice("gpu", "pool-" + std::to_string(1000 + i), 128));
   for (int i = 0; i < 10; ++i) {

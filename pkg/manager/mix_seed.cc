@@ -38,9 +38,14 @@ int64_t cpu_of(const api::Pod* pod) {
 
 }  // namespace
 
+// In a task of its own: what starts a term has just compared all objects of a kind.
 void MixSeed::start() {
   stop();
   tries_ = 0;
+  timer_ = reactor_.after(kBetweenPieces, [this] { gather(); });
+}
+
+void MixSeed::gather() {
   gather_claims();
   if (left_.size() < kFewClaims) gather_templates();
   if (!left_.empty()) timer_ = reactor_.after(kBetweenPieces, [this] { learn_some(); });

@@ -47,6 +47,7 @@ class MixSeed {
     std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
     std::shared_ptr<const api::Pod> pod;
   };
+  void gather();
   void gather_claims();
   void gather_templates();
   void learn_some();

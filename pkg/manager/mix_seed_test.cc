@@ -117,6 +117,8 @@ TEST_F(MixSeedTest, ClaimsThatAreAllocatedCount) {
   for (int i = 0; i < 150; ++i) allocated_claim(i);
   EXPECT_EQ(chosen(), "a") << "nothing is known yet: by name";
   seed.start();
+  EXPECT_EQ(seed.left(), 0u) << "not in the task that starts the term";
+  reactor.advance(1ms);
   EXPECT_EQ(seed.left(), 150u);
   reactor.advance(100ms);
   EXPECT_EQ(seed.left(), 0u);
@@ -137,6 +139,7 @@ TEST_F(MixSeedTest, TemplatesCountWhereThereAreFewClaims) {
 TEST_F(MixSeedTest, AtMostSoManyClaimsAreLookedAtAndNoneAfterTheTerm) {
   for (int i = 0; i < static_cast<int>(MixSeed::kMostClaims) + 10; ++i) allocated_claim(i);
   seed.start();
+  reactor.advance(1ms);
   EXPECT_EQ(seed.left(), MixSeed::kMostClaims);
   seed.stop();
   reactor.advance(1s);

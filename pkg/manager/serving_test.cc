@@ -166,6 +166,20 @@ TEST_F(ServingTest, MetricsAreComputedOnceASecond) {
   EXPECT_GE(computed, 1);
 }
 
+TEST_F(ServingTest, MetricsAreRefreshedInSeveralTasks) {
+  int steps = 0, others = 0, others_at_end = 0;
+  registry_.before_collect_in_steps([&] {
+    others_at_end = others;
+    reactor_.post([&] { ++others; });
+    return ++steps == 4;
+  });
+  serve();
+  const std::string answer = while_it_runs([&] { return ask_plain(serving_->metrics_port(), "/metrics"); });
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 200 "));
+  EXPECT_EQ(steps, 4);
+  EXPECT_EQ(others_at_end, 3) << "what was posted in a step runs before the next step";
+}
+
 // The CPU that this thread has used.
 double cpu_seconds() {
   timespec now{};

@@ -65,6 +65,18 @@ TEST(Metrics, RemovedChildrenAreNotServed) {
   EXPECT_EQ(registry.text().find("g{"), std::string::npos);
 }
 
+TEST(Metrics, ARefreshIsDoneInSteps) {
+  Registry registry;
+  EXPECT_TRUE(registry.refresh_some());
+  int steps = 0, once = 0;
+  registry.before_collect_in_steps([&] { return ++steps % 3 == 0; });
+  registry.before_collect([&] { ++once; });
+  for (const bool last : {false, false, false, true, false}) EXPECT_EQ(registry.refresh_some(), last);
+  EXPECT_EQ(std::pair(steps, once), std::pair(4, 1));
+  registry.refresh();
+  EXPECT_EQ(std::pair(steps, once), std::pair(6, 2)) << "all of it";
+}
+
 TEST(Metrics, GaugesCanBeComputedWhenAsked) {
   Registry registry;
   auto& gauge = registry.gauge("g", "x");
