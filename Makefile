@@ -66,6 +66,7 @@ check-deep: tsan ## long checks: ThreadSanitizer, five minutes of each fuzz targ
 	@python3 test/hostile/authorization_test.py $(BUILD)/bin
 	@python3 test/hostile/tenant_test.py $(BUILD)/bin --long
 	@python3 test/hostile/writers_test.py $(BUILD)/bin --long
+	@python3 test/hostile/slow_watches_test.py $(BUILD)/bin --long
 	@cmake --preset hardened && cmake --build build/hardened -j $(JOBS) --target dra-controller-manager --target dra-sandbox --target kubectl-dra
 	@python3 test/hostile/elf_test.py --hardened build/hardened/bin/dra-controller-manager build/hardened/bin/dra-sandbox build/hardened/bin/kubectl-dra
 	@$(MAKE) --no-print-directory check-bench

@@ -144,6 +144,7 @@ Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::start(AsioReactor& reactor, Ra
   serve.tokens = apiserver::admin_token(out->token_);
   serve.token_key = secret_text();
   serve.authorization = options.authorization;
+  serve.max_watches = http::connections_that_fit(listen) / 2;
   serve.pod_groups = options.pod_groups;
   auto configured = parse_runtime_config(options.runtime_config);
   if (!configured) return fail(configured.error());

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "controllers/allocation/bind_conditions.h"
+#include "pkg/api/claim_bounds.h"
 #include "pkg/reconcile/extended_claim.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
@@ -98,6 +99,18 @@ std::vector<allocator::Preference> PodReconcile::preferences() {
   return std::move(found.of);
 }
 
+namespace {
+
+std::string unread_selector(const api::ResourceClaim& claim, size_t bytes) {
+  return "claim \"" + claim.metadata.key() + "\": status.allocation.nodeSelector takes " + std::to_string(bytes >> 10) +
+         " KiB, and at most " + std::to_string(api::kMaxAllocationSelectorBytes >> 10) +
+         " KiB are looked at, so no node is known to reach its devices: whoever allocated it has to name their nodes "
+         "by "
+         "fewer labels, or take it back";
+}
+
+}  // namespace
+
 NodeChoice PodReconcile::candidate_nodes() {
   if (role_ == Role::kBoundBare) return {{pod_.node_name}, "", false};
   std::vector<std::string> only;
@@ -105,6 +118,8 @@ NodeChoice PodReconcile::candidate_nodes() {
   for (const ClaimState& claim : state_.claims) {
     if (!claim.allocated() || !claim.claim->status.allocation->node_selector) continue;
     const api::NodeSelector& selector = *claim.claim->status.allocation->node_selector;
+    if (const size_t bytes = claim.claim->status.allocation->selector_bytes_dropped; bytes > 0)
+      return {{}, unread_selector(*claim.claim, bytes), false};
     if (!restricted) {
       const std::vector<std::string>* named = api::named_nodes(selector);
       only = named ? *named : nodes_.all_nodes();

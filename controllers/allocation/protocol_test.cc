@@ -256,6 +256,30 @@ TEST_F(Protocol, WhatAMarkedClaimPinsThePodToIsSaid) {
   EXPECT_NE(event().note.find("to free it, delete the claim"), std::string::npos) << event().note;
 }
 
+// Others wrote it. The pod goes to no node, whichever the selector meant, and the device goes to no other pod.
+TEST_F(Protocol, AClaimWhoseNodeSelectorIsTooLongToReadIsUsableNowhereAndKeepsItsDevices) {
+  options.mode = Mode::kBind;
+  for (const char* name : {"p", "q"}) {
+    api::Pod pod = make_pod(name, {name[0] == 'p' ? "theirs" : "mine"}, false);
+    pod.scheduler_name = "ours";
+    view.put(pod);
+  }
+  nodes.names = {"n1"};
+  api::ResourceClaim theirs = allocated("theirs", "n1", "gpu-0", false, {});
+  theirs.status.allocation->node_selector.emplace();
+  theirs.status.allocation->selector_bytes_dropped = 300 << 10;
+  put(theirs);
+  put(make_claim("mine"));
+  EXPECT_EQ(pass(), "event FailedScheduling, parked");
+  EXPECT_NE(event().note.find(
+                "claim \"default/theirs\": status.allocation.nodeSelector takes 300 KiB, and at most 64 KiB are "
+                "looked at, so no node is known to reach its devices: whoever allocated it has to name"),
+            std::string::npos)
+      << event().note;
+  allocated("second", "n1", "gpu-1", false, {"other"});
+  EXPECT_EQ(pass("q"), "event FailedAllocation, parked") << "gpu-0 is in use";
+}
+
 TEST_F(Protocol, NotWithdrawnWhileAReservedPodMayRun) {
   api::Pod running = make_pod("other", {"c"}, false);
   running.node_name = "n1";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pkg/api/claim_bounds.h"
 #include "pkg/api/selectors.h"
 #include "pkg/base/strings.h"
 
@@ -104,6 +105,13 @@ class ResultMaker {
     if (term.match_fields.empty() && term.match_expressions.empty()) return std::optional<api::NodeSelector>();
     api::NodeSelector selector;
     selector.terms.push_back(std::move(term));
+    // It would be read as one that matches no node.
+    if (const size_t bytes = api::bytes_of(selector); bytes > api::kMaxAllocationSelectorBytes)
+      return fail(Code::kResourceExhausted, "the node selectors of the devices take " + std::to_string(bytes >> 10) +
+                                                " KiB together, and at most " +
+                                                std::to_string(api::kMaxAllocationSelectorBytes >> 10) +
+                                                " KiB go into an allocation: let their ResourceSlices select nodes by "
+                                                "fewer labels");
     return std::optional<api::NodeSelector>(std::move(selector));
   }
 

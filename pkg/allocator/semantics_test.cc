@@ -308,6 +308,25 @@ TEST_F(Semantics, NodeSelectorIsTheNodeOrTheDevicesOwnOrNothing) {
   const auto node = allocate(claim({body(3)})).results.at(0).node_selector;
   ASSERT_TRUE(node);
   EXPECT_EQ(*node, (api::NodeSelector{{{{}, {{"metadata.name", "In", {"n0"}}}}}}));
+}
+
+// The manager itself would read it as one that matches no node, and never free what it allocated.
+TEST_F(Semantics, NoAllocationGetsANodeSelectorThatIsNotRead) {
+  start();
+  api::ResourceSlice wide = pool("a", 1);
+  wide.node_name.clear();
+  std::vector<std::string> zones = {"a"};
+  for (size_t i = 0; i < 1500; ++i) zones.push_back("zone-" + std::to_string(i));
+  wide.node_selector = api::NodeSelector{{{{{"zone", "In", zones}}, {}}}};
+  inventory_->apply_slice(wide);
+  EXPECT_EQ(allocate(claim({body(1)})).outcome, Outcome::kFeasible);
+  wide.metadata.generation = 2;
+  for (size_t i = 0; i < 1500; ++i)
+    wide.node_selector->terms[0].match_expressions[0].values.push_back("more-" + std::to_string(i));
+  inventory_->apply_slice(wide);
+  const Decision decision = allocate(claim({body(1)}));
+  ASSERT_EQ(decision.outcome, Outcome::kError);
+  EXPECT_NE(decision.error->message().find("let their ResourceSlices select nodes by fewer labels"), std::string::npos);
   // A device that binds to the node counts as local.
   everywhere.devices[0].binds_to_node = true;
   inventory_->apply_slice(everywhere);

@@ -81,8 +81,26 @@ void drop_beyond_bounds(AllocatedDeviceStatus& status) {
       if (text->size() > kMaxDeviceConditionText) *text = std::string(utf8_prefix(*text, kMaxDeviceConditionText));
 }
 
+size_t bytes_of(const NodeSelector& selector) {
+  size_t bytes = 0;
+  for (const NodeSelectorTerm& term : selector.terms) {
+    bytes += sizeof term;
+    for (const auto* requirements : {&term.match_expressions, &term.match_fields})
+      for (const NodeSelectorRequirement& requirement : *requirements) {
+        bytes += sizeof requirement + requirement.key.size() + requirement.op.size();
+        for (const std::string& value : requirement.values) bytes += sizeof value + value.size();
+      }
+  }
+  return bytes;
+}
+
 void drop_beyond_bounds(AllocationResult& allocation) {
   drop_large_parameters(allocation.config, [](OpaqueConfig&, size_t) {});
+  if (!allocation.node_selector) return;
+  const size_t bytes = bytes_of(*allocation.node_selector);
+  if (bytes <= kMaxAllocationSelectorBytes) return;
+  allocation.selector_bytes_dropped = bytes;
+  release(*allocation.node_selector);
 }
 
 }  // namespace dra::api

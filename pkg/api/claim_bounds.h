@@ -3,7 +3,8 @@
 // Opaque parameters belong to drivers: here they are only copied into the allocation. Small ones are kept; of the
 // others only the place is kept, and the API server copies them (write_allocation() in pkg/reconcile/writes.h).
 // Parameters in an allocation are read by nobody here. Selectors beyond the limit are dropped, and the claim is refused
-// because of them.
+// because of them. The node selector of an allocation beyond its limit is replaced by one that matches no node: the
+// devices stay in use, and no pod is placed as if it could reach them.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +25,13 @@ inline constexpr size_t kMaxTemplateBytes = size_t{64} << 10;
 
 // Bytes of a reason or message in a condition of status.devices: drivers write them for people.
 inline constexpr size_t kMaxDeviceConditionText = 256;
+
+// Bytes of the node selector of an allocation, as bytes_of() counts them: some 800 nodes by names of 40 letters. The
+// API server limits neither its terms nor requirements nor values.
+inline constexpr size_t kMaxAllocationSelectorBytes = size_t{64} << 10;
+
+// The memory of a selector: its texts, and so much for each term, requirement and value.
+size_t bytes_of(const NodeSelector& selector);
 
 void drop_beyond_bounds(ResourceClaim& claim);
 void drop_beyond_bounds(ResourceClaimSpec& spec);

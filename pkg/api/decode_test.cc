@@ -402,6 +402,48 @@ TEST(Decode, OfAClaimWithTooLongSelectorsOnlyTheirSizeIsKept) {
   EXPECT_EQ(dropped->spec.selector_bytes_dropped, kMaxClaimSelectorBytes + 1024);
 }
 
+// Whoever may write the status of claims writes it; the API server limits neither terms nor requirements nor values.
+TEST(Decode, ALongNodeSelectorOfAnAllocationIsReadAsOneThatMatchesNoNode) {
+  using nlohmann::json;
+  const auto claim = [](const json& terms) {
+    const json allocation = {
+        {"devices", {{"results", {{{"request", "r"}, {"driver", "d"}, {"pool", "p"}, {"device", "x"}}}}}},
+        {"nodeSelector", {{"nodeSelectorTerms", terms}}}};
+    return decode<ResourceClaim>(json{{"metadata", {{"name", "c"}}}, {"status", {{"allocation", allocation}}}}.dump());
+  };
+  const auto requirement = [](const json& values) {
+    return json{{"key", "k"}, {"operator", "In"}, {"values", values}};
+  };
+  const auto fields = [](const json& requirements) { return json{{{"matchExpressions", requirements}}}; };
+  const json one = requirement({"a"});
+  const size_t fixed = sizeof(NodeSelectorTerm) + sizeof(NodeSelectorRequirement) + 3 + sizeof(std::string);
+  const auto kept = claim(fields({requirement({std::string(kMaxAllocationSelectorBytes - fixed, 'v')})}));
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->status.allocation->selector_bytes_dropped, 0u);
+  EXPECT_THAT(kept->status.allocation->node_selector->terms, SizeIs(1));
+
+  json values = json::array(), requirements = json::array(), terms = json::array();
+  for (size_t i = 0; i < 2048; ++i) {
+    values.push_back("v");
+    requirements.push_back(one);
+    terms.push_back(json::object());
+  }
+  const json long_value = requirement({std::string(kMaxAllocationSelectorBytes - fixed + 1, 'v')});
+  const json long_key = {{"key", std::string(kMaxAllocationSelectorBytes, 'k')}, {"operator", "Exists"}};
+  for (const json& large : {fields({long_value}), fields({long_key}), fields({requirement(values)}),
+                            fields(requirements), json{{{"matchFields", requirements}}}, terms}) {
+    const auto dropped = claim(large);
+    ASSERT_TRUE(dropped);
+    const AllocationResult& allocation = *dropped->status.allocation;
+    EXPECT_GT(allocation.selector_bytes_dropped, kMaxAllocationSelectorBytes);
+    ASSERT_TRUE(allocation.node_selector) << "without one, every node could use the devices";
+    EXPECT_EQ(allocation.node_selector->terms.capacity(), 0u);
+    EXPECT_FALSE(matches(*allocation.node_selector, "n", {{"k", "a"}}));
+    EXPECT_EQ(named_nodes(*allocation.node_selector), nullptr);
+    EXPECT_THAT(allocation.results, SizeIs(1)) << "the device is in use";
+  }
+}
+
 TEST(Decode, ParametersMayBeNestedAsDeepAsAnApiServerAllows) {
   for (const size_t depth : {1'000, 1'400, 9'990}) {
     std::string parameters;

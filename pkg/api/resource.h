@@ -221,6 +221,9 @@ struct AllocationResult {
   std::vector<DeviceAllocationConfiguration> config;   // devices.config
   std::optional<NodeSelector> node_selector;
   std::string allocation_timestamp;  // empty: not set
+  // Of the node selector, if it takes more than kMaxAllocationSelectorBytes (claim_bounds.h): then it has no terms,
+  // which matches no node.
+  size_t selector_bytes_dropped = 0;
   bool operator==(const AllocationResult&) const = default;
 };
 

@@ -38,6 +38,9 @@ struct ServerOptions {
   // enough uids can compute; programs that listen use one from secret_text().
   std::string token_key;
   Duration bookmark_interval = std::chrono::minutes(1);
+  // Watches over the network. Each holds a connection, and the others must be enough for requests and probes. Beyond
+  // the limit the user with most watches loses one (WatchHub::make_place).
+  size_t max_watches = 512;
   // Group versions that are not served ("resource.k8s.io/v1"), like --runtime-config=GROUP/VERSION=false.
   std::vector<std::string> withdrawn_versions;
   // Serves PodGroups and Workloads (scheduling.k8s.io/v1alpha2), and keeps spec.schedulingGroup of pods, like the

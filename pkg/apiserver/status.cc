@@ -84,6 +84,12 @@ Status request_timeout() {
   return bare_status(504, "Timeout", "Timeout: request did not complete within the allotted timeout", true);
 }
 
+Status too_many_requests(std::string_view message) {
+  Status s = bare_status(429, "TooManyRequests", message, true);
+  s.retry_after_seconds = 1;
+  return s;
+}
+
 Status gone(std::string_view message) {
   return bare_status(410, "Expired", message, false);
 }

@@ -66,6 +66,7 @@ Status unknown_resource();  // 404 "the server could not find the requested reso
 Status unauthorized();
 // 504 "Timeout: request did not complete within the allotted timeout".
 Status request_timeout();
+Status too_many_requests(std::string_view message);
 Status gone(std::string_view message);
 Status too_large(std::string_view message);
 Status unsupported_media_type(std::string_view message);

@@ -1,5 +1,6 @@
 #include "pkg/apiserver/store.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/guard.h"
@@ -143,14 +144,13 @@ uint64_t Store::floor(std::string_view name) const {
   return t == nullptr ? first_revision_ : t->floor;
 }
 
-std::vector<ChangePtr> Store::changes_since(std::string_view name, uint64_t revision) const {
-  std::vector<ChangePtr> out;
+std::vector<ChangePtr> Store::changes_since(std::string_view name, uint64_t revision, size_t most) const {
   const Table* t = find_table(name);
-  if (t == nullptr) return out;
-  auto it = t->log.end();
-  while (it != t->log.begin() && (*std::prev(it))->revision > revision) --it;
-  out.assign(it, t->log.end());
-  return out;
+  if (t == nullptr) return {};
+  const auto first = std::upper_bound(t->log.begin(), t->log.end(), revision,
+                                      [](uint64_t r, const ChangePtr& change) { return r < change->revision; });
+  const auto count = std::min<size_t>(most, static_cast<size_t>(t->log.end() - first));
+  return {first, first + static_cast<std::ptrdiff_t>(count)};
 }
 
 uint64_t Store::listen(std::string_view name, Listener listener) {

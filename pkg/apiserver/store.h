@@ -101,8 +101,8 @@ class Store {
 
   // The oldest revision since which all changes are known.
   uint64_t floor(std::string_view table) const;
-  // Changes after `revision`, oldest first. `revision` must not be below floor().
-  std::vector<ChangePtr> changes_since(std::string_view table, uint64_t revision) const;
+  // The first `most` changes after `revision`, oldest first. `revision` must not be below floor().
+  std::vector<ChangePtr> changes_since(std::string_view table, uint64_t revision, size_t most = SIZE_MAX) const;
 
   // Calls back for every later change of the table until the id is passed to unlisten(). Exceptions of a listener are
   // logged; the others still get the change.

@@ -138,6 +138,23 @@ TEST_F(HostilePeerTest, PeersThatReadNothingCostAtMostTheLimitInAll) {
   EXPECT_GT(ask(get(4 * kBody)).size(), 4 * kBody) << "nor is the only one";
 }
 
+// Streams have less: hundreds of watches with 64 KiB each would take more than all objects do.
+TEST_F(HostilePeerTest, StreamsThatAreNotReadCostAtMostTheirLimitInAll) {
+  ServerOptions options;
+  options.max_unsent_stream_bytes = size_t{8} << 20;
+  serve(options);
+  std::vector<std::unique_ptr<Peer>> idle;
+  for (int i = 0; i < 30; ++i) {
+    idle.push_back(std::make_unique<Peer>(server_->port()));
+    ASSERT_TRUE(idle.back()->send("GET /stream/100 HTTP/1.1\r\nHost: x\r\n\r\n"));
+  }
+  EXPECT_GT(ask("GET /stream/100 HTTP/1.1\r\nHost: x\r\n\r\n").size(), size_t{100} << 20) << "who reads is not cut off";
+  size_t cut_off = 0;
+  for (const auto& peer : idle)
+    if (cut_off < 20 && peer->rest().size() < (size_t{50} << 20)) ++cut_off;
+  EXPECT_EQ(cut_off, 20U);
+}
+
 // One connection used 600 MB in 3 s: extensions and trailers were not limited.
 TEST_F(HostilePeerTest, WhatStandsAroundChunksCountsAsMuchAsTheyDo) {
   ServerOptions options;

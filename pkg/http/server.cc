@@ -110,12 +110,8 @@ class SocketServer : public Server {
   }
 
  private:
-  // Limits connections so that descriptors stay free for the rest of the process.
   static ServerOptions fit_to_descriptors(ServerOptions options) {
-    rlimit files{};
-    if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY) {
-      options.max_connections = std::min<size_t>(options.max_connections, std::max<size_t>(files.rlim_cur / 2, 16));
-    }
+    options.max_connections = connections_that_fit(options);
     return options;
   }
 
@@ -125,6 +121,7 @@ class SocketServer : public Server {
       if (!ec) {
         ErrorCode ignored;
         socket.set_option(Tcp::no_delay(true), ignored);
+        socket.set_option(asio::socket_base::send_buffer_size(state_->options.send_buffer_bytes), ignored);
         begin(std::move(socket));
         return accept();
       }
@@ -164,6 +161,12 @@ class SocketServer : public Server {
 };
 
 }  // namespace
+
+size_t connections_that_fit(const ServerOptions& options) {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY) return options.max_connections;
+  return std::min<size_t>(options.max_connections, std::max<size_t>(files.rlim_cur / 2, 16));
+}
 
 Result<std::unique_ptr<Server>> Server::start(AsioReactor& reactor, ServerOptions options, Handler handler) {
   auto server = std::make_unique<SocketServer>(reactor, std::move(options), std::move(handler));

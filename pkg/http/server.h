@@ -47,15 +47,21 @@ struct ServerOptions {
   size_t max_body_bytes = 3 * 1024 * 1024;    // more: Request::body_too_large; 0: a request with a body gets 413
   size_t max_drain_bytes = 16 * 1024 * 1024;  // bytes read of one body with its chunk framing; then: closed
   size_t max_stream_buffer_bytes = 64 * 1024 * 1024;  // beyond this a stream that is not read is cut off
-  // Of all answers and streams. Beyond it, those are cut off whose peers have read nothing for longest; never the only
-  // one.
+  // Of all answers and streams, and of the streams alone. Beyond it, those are cut off whose peers have read nothing
+  // for longest; never the only one.
   size_t max_unsent_bytes = size_t{512} << 20;
+  size_t max_unsent_stream_bytes = size_t{12} << 20;
+  // What the system keeps for a peer that does not read; by itself it would grow to some megabytes for each.
+  int send_buffer_bytes = 128 * 1024;
   std::chrono::seconds idle_timeout{300};      // between requests
   std::chrono::seconds head_timeout{10};       // one complete head
   std::chrono::seconds body_timeout{60};       // one complete body
   std::chrono::seconds handshake_timeout{10};  // TLS
   std::chrono::seconds write_timeout{60};      // one write to a peer that does not read
 };
+
+// max_connections, or as many as leave half of the process's descriptors to the rest of it.
+size_t connections_that_fit(const ServerOptions& options);
 
 struct Certificate {
   std::string certificate_pem;

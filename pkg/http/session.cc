@@ -67,14 +67,22 @@ void ServerState::give_up(ConnectionTable::Id id) {
 }
 
 void ServerState::settle_unsent() {
-  while (unsent > options.max_unsent_bytes && lagging > 1) {
-    Session* slowest = nullptr;
-    for (const auto& [id, session] : sessions) {
-      const auto since = session->lagging_since();
-      if (since && (slowest == nullptr || *since < *slowest->lagging_since())) slowest = session;
-    }
-    slowest->cut_off_peer();
+  while (unsent > options.max_unsent_bytes && cut_off_slowest(false)) continue;
+  while (unsent_of_streams > options.max_unsent_stream_bytes && cut_off_slowest(true)) continue;
+}
+
+bool ServerState::cut_off_slowest(bool of_streams) {
+  Session* slowest = nullptr;
+  size_t slow = 0;
+  for (const auto& [id, session] : sessions) {
+    const auto since = session->lagging_since(of_streams);
+    if (!since) continue;
+    ++slow;
+    if (slowest == nullptr || *since < *slowest->lagging_since(of_streams)) slowest = session;
   }
+  if (slow < 2) return false;
+  slowest->cut_off_peer();
+  return true;
 }
 
 Session::Session(std::shared_ptr<ServerState> server, const std::string& peer)

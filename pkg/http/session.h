@@ -28,18 +28,20 @@ struct ServerState {
   // Closes connections until the limits hold again.
   void settle(ConnectionTable::Id changed);
   void give_up(ConnectionTable::Id id);
-  // Cuts off peers until what is to be sent is within its limit.
+  // Cuts off peers until what is to be sent is within its limits.
   void settle_unsent();
 
   ServerOptions options;
   Handler handler;
   std::shared_ptr<Turns> turns;
   const Clock* clock = nullptr;
+  bool cut_off_slowest(bool of_streams);
   ConnectionTable table;
   std::map<ConnectionTable::Id, Session*> sessions;  // all live sessions, including those given up
   size_t lagging = 0;                                // sessions with much to send
   size_t lagging_streams = 0;                        // those of them that are streams
   size_t unsent = 0;                                 // bytes
+  size_t unsent_of_streams = 0;                      // those of them that streams have
 };
 
 class Session : public std::enable_shared_from_this<Session> {
@@ -51,8 +53,9 @@ class Session : public std::enable_shared_from_this<Session> {
 
   virtual void start() = 0;
   virtual void close() = 0;
-  // Since when the peer has not taken what is being sent; nullopt: it is not much.
-  virtual std::optional<std::chrono::steady_clock::time_point> lagging_since() const = 0;
+  // Since when the peer has not taken what is being sent; nullopt: it is not much, which for a stream among many is
+  // less.
+  virtual std::optional<std::chrono::steady_clock::time_point> lagging_since(bool as_stream) const = 0;
   // Drops what is to be sent, and hangs up in a later task.
   virtual void cut_off_peer() = 0;
   ConnectionTable::Id place() const { return place_; }

@@ -29,7 +29,11 @@ using ErrorCode = boost::system::error_code;
 
 constexpr size_t kHeadReadBytes = 4 * 1024;  // cost of a connection that waits for a request
 constexpr size_t kReadBytes = 16 * 1024;
-constexpr size_t kLag = 256 * 1024;  // bytes to send from which an answer lags
+constexpr size_t kLag = 256 * 1024;       // bytes to send from which an answer lags
+constexpr size_t kStreamLag = 16 * 1024;  // and a stream, if all streams together have too much
+constexpr size_t kGoesOn = 32 * 1024;     // bytes to send up to which the writer of a stream goes on
+// A peer that has read nothing for so long does not wait for the end of a stream.
+constexpr std::chrono::seconds kReadsNothing{1};
 // How long a peer may take to close a TLS connection.
 constexpr std::chrono::seconds kShutdownTime{5};
 
@@ -103,7 +107,10 @@ class SocketSession : public Session {
     lowest().socket().close(ignored);
   }
 
-  std::optional<Time> lagging_since() const override { return lags() ? std::optional(sending_since_) : std::nullopt; }
+  std::optional<Time> lagging_since(bool as_stream) const override {
+    if (as_stream ? !is_stream_ || unsent_ <= kStreamLag : !lags()) return std::nullopt;
+    return sending_since_;
+  }
 
   void cut_off_peer() override {
     cut_off_ = true;
@@ -128,6 +135,7 @@ class SocketSession : public Session {
   void begin_stream(uint64_t id, Response head) override {
     if (id != exchange_ || state_ != State::kHandling) return;
     state_ = State::kStreaming;
+    is_stream_ = true;
     chunked_ = http_version_ >= 11;
     keep_alive_ = false;  // the read that detects hang-ups cannot be cancelled inside a TLS record
     out_ += head_of(head) + (chunked_ ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n");
@@ -152,6 +160,8 @@ class SocketSession : public Session {
     state_ = State::kFinishing;
     enter(Phase::kAnswering);
     on_close_ = nullptr;
+    // It would hold the connection until the time for a write is over.
+    if (buffered(id) > kGoesOn && Time::clock::now() - sending_since_ > kReadsNothing) return cut_off_peer();
     if (chunked_) out_ += "0\r\n\r\n";
     flush();
   }
@@ -320,7 +330,7 @@ class SocketSession : public Session {
   }
 
   void go_on_streaming() {
-    if (!next_ || out_.size() + in_flight_.size() > kLag) return;
+    if (!next_ || out_.size() + in_flight_.size() > kGoesOn) return;
     server_->turns->add(
         [self = self(), next = std::exchange(next_, nullptr)] {
           if (self->open() && self->state_ == State::kStreaming) next();
@@ -380,7 +390,7 @@ class SocketSession : public Session {
     lowest().expires_after(server_->options.write_timeout);
     asio::async_write(stream_, asio::buffer(in_flight_), [self = self()](ErrorCode ec, size_t) {
       self->in_flight_.clear();
-      if (self->in_flight_.capacity() > kLag) self->in_flight_.shrink_to_fit();
+      if (self->in_flight_.capacity() > kStreamLag) std::string().swap(self->in_flight_);
       if (ec) {
         self->hang_up();
         return;
@@ -397,6 +407,7 @@ class SocketSession : public Session {
   void count(size_t unsent) {
     const bool lagged = lags();
     server_->unsent += unsent - unsent_;
+    if (is_stream_) server_->unsent_of_streams += unsent - unsent_;
     const bool more = unsent > unsent_;
     unsent_ = unsent;
     if (lags() != lagged) server_->lagging += lagged ? -1 : 1;
@@ -463,6 +474,7 @@ class SocketSession : public Session {
   State state_ = State::kReading;
   uint64_t exchange_ = 0;
   bool chunked_ = false;
+  bool is_stream_ = false;  // and stays one: its connection closes after it
   bool broken_ = false;
   bool cut_off_ = false;  // until hang_up()
   size_t unsent_ = 0;     // as last counted

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "pkg/api/claim_bounds.h"
 #include "pkg/api/selectors.h"
 #include "pkg/verdict/words.h"
 
@@ -267,17 +268,22 @@ void pin(const Facts& facts, const Question& question, Choice& choice) {
       const auto node = facts.cluster.find_node(name);
       return api::matches(selector, name, node ? facts.cluster.rest(*node).node->metadata.labels : api::StringMap());
     };
-    pin_nodes(choice.findings, choice.passed, facts.inventory, claim->metadata.key(), usable);
+    const size_t unread = claim->status.allocation->selector_bytes_dropped;
+    pin_nodes(choice.findings, choice.passed, facts.inventory, claim->metadata.key(), usable,
+              unread == 0
+                  ? "has devices elsewhere"
+                  : "has a node selector of " + std::to_string(unread >> 10) + " KiB in its allocation, and at most " +
+                        std::to_string(api::kMaxAllocationSelectorBytes >> 10) + " KiB are looked at");
   }
 }
 
 }  // namespace
 
 void pin_nodes(NodeFindings& findings, std::vector<inventory::NodeId>& passed, const inventory::Inventory& inventory,
-               const std::string& claim, const std::function<bool(inventory::NodeId)>& usable) {
+               const std::string& claim, const std::function<bool(inventory::NodeId)>& usable, const std::string& why) {
   NodeGroup group;
   group.problem = NodeProblem::kPinned;
-  group.text = "claim " + clean(claim, kMaxDeviceText) + " has devices elsewhere";
+  group.text = "claim " + clean(claim, kMaxDeviceText) + " " + why;
   const auto number = static_cast<uint16_t>(findings.groups.size());
   std::erase_if(passed, [&](inventory::NodeId id) {
     if (usable(id)) return false;

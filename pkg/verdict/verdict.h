@@ -149,9 +149,9 @@ struct Question {
   std::vector<std::string> nodes;    // only these; empty: all
 };
 
-// Removes from `passed` the nodes on which the devices that `claim` already has cannot be used.
+// Removes from `passed` the nodes on which the devices that `claim` already has cannot be used: "claim a/b WHY".
 void pin_nodes(NodeFindings& findings, std::vector<inventory::NodeId>& passed, const inventory::Inventory& inventory,
-               const std::string& claim, const std::function<bool(inventory::NodeId)>& usable);
+               const std::string& claim, const std::function<bool(inventory::NodeId)>& usable, const std::string& why);
 
 // Decides, and explains what does not fit. For kubectl-dra and tests.
 Verdict judge(const Facts& facts, const Question& question);

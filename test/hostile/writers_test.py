@@ -71,6 +71,20 @@ class WritersTest(under_attack.UnderAttack):
                                                     "nodeSelector": {"nodeSelectorTerms": terms}}, "reservedFor": pods})
         self.api.many([lambda i=i: one(i) for i in range(self.count(200, 20))], threads=4)
 
+    def large_node_selectors(self):
+        """Of allocations, and the API server limits neither terms nor requirements nor values."""
+        values = [f"n{v}" for v in range(2000)]
+
+        def one(i):
+            name = f"selected-{i}"
+            self.make(CLAIMS, claim(name, [exactly("r")]))
+            terms = [{"matchExpressions": [{"key": f"example.com/k{t}-{i}", "operator": "In", "values": values}]} for t in range(60)]
+            self.write_status(name, {"allocation": {"devices": {"results": [{**result(0, f"none-{i}"), "request": "r"}]},
+                                                    "nodeSelector": {"nodeSelectorTerms": terms}}})
+            self.make(PODS, pod(name, [name]))
+        self.api.many([lambda i=i: one(i) for i in range(self.count(200, 40))], threads=4)
+        self.expect_event("selected-0", "KiB, and at most 64 KiB are looked at")
+
     def large_device_status(self):
         """What a driver says about the devices of a claim: the most that the API takes, and again with every change."""
         def one(i):
@@ -148,6 +162,7 @@ class WritersTest(under_attack.UnderAttack):
         self.attack(("many namespaces", self.many_namespaces))
         self.attack(("forged allocations", self.forged_allocations))
         self.attack(("forged consumers", self.forged_consumers))
+        self.attack(("large node selectors", self.large_node_selectors))
         self.attack(("large device status", self.large_device_status))
         self.attack(("owners", self.owners))
         self.attack(("one claim of many pods", self.one_claim_of_many_pods))

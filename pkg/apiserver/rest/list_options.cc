@@ -134,10 +134,11 @@ bool list_matches(const Call& call, const ListOptions& options, const std::strin
 }
 
 void for_each_in_scope(const Call& call, const Store::Objects& objects,
-                       const std::function<bool(const std::string& key, const StoredPtr&)>& visit) {
+                       const std::function<bool(const std::string& key, const StoredPtr&)>& visit,
+                       const std::string& after) {
   const std::string prefix =
       call.kind->info().namespaced && !call.path.namespace_.empty() ? call.path.namespace_ + "/" : "";
-  for (auto it = objects.lower_bound(prefix); it != objects.end(); ++it) {
+  for (auto it = after < prefix ? objects.lower_bound(prefix) : objects.upper_bound(after); it != objects.end(); ++it) {
     if (it->first.compare(0, prefix.size(), prefix) != 0) return;
     if (!visit(it->first, it->second)) return;
   }

@@ -1,5 +1,6 @@
 #include "pkg/apiserver/rest/watch.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/codec/codec.h"
@@ -16,9 +17,16 @@ constexpr std::chrono::seconds kLastBookmarkBefore{2};
 constexpr std::chrono::seconds kShortestWithLastBookmark{10};
 constexpr int64_t kMaxTimeoutSeconds = 24 * 3600;
 
-// The initial state is sent in portions of this many objects, so that other requests have their turns meanwhile, and as
-// its peer reads it.
-constexpr size_t kInitialPortion = 200;
+// What a client has not read is not kept for it: a watch goes on in the store, where it stopped, when its client has
+// read most of what was written (Responder::when_accepted), a portion of this size at a time. So a watch holds one
+// portion, a few records and one object, however much changes and however large the initial state is.
+constexpr size_t kPortionBytes = size_t{64} << 10;
+constexpr size_t kPortion = 200;  // objects or changes
+// Written within the write that changes an object: to a watch with less than this unread, and to all watches together.
+constexpr size_t kUnreadBytes = size_t{64} << 10;
+constexpr size_t kBytesOfChange = size_t{1} << 20;
+// A client that has read nothing for so long does not read.
+constexpr std::chrono::seconds kReadsNothing{1};
 
 const char* change_name(ChangeType type) {
   switch (type) {
@@ -50,55 +58,16 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
     open_stream();
     const bool from_now_on = options_.resource_version.empty() || options_.resource_version == "0";
     const bool initial = options_.send_initial_events.value_or(from_now_on);
-    if (!initial && !from_now_on) {
-      if (options_.revision < env_.store.floor(call_->table())) {
-        too_old(options_.resource_version);
-        return;
-      }
-      after_ = options_.revision;
-      for (const auto& change : env_.store.changes_since(call_->table(), after_)) deliver(*change);
-    } else {
-      after_ = env_.store.revision();
-      if (initial) {
-        for_each_in_scope(*call_, env_.store.objects(call_->table()), [&](const std::string& key, const StoredPtr& o) {
-          if (list_matches(*call_, options_, key, *o)) initial_.push_back(o);
-          return true;
-        });
-      }
-      marks_end_ = options_.send_initial_events.value_or(initial) && options_.allow_bookmarks;
-      return send_initial();
-    }
-    follow();
-  }
-
-  // The rest of the initial state. Then the changes since it was taken, if the store still has them.
-  void send_initial() {
-    while (next_initial_ < initial_.size() && !over_) {
-      send("ADDED", std::exchange(initial_[next_initial_++], nullptr));
-      if (next_initial_ % kInitialPortion == 0 && next_initial_ < initial_.size() && !over_ && goes_on_later()) return;
-    }
-    if (over_) return;
-    std::vector<StoredPtr>().swap(initial_);
-    if (marks_end_) send_bookmark(true, after_);
-    if (after_ < env_.store.floor(call_->table())) return too_old(std::to_string(after_));
-    for (const auto& change : env_.store.changes_since(call_->table(), after_)) deliver(*change);
-    follow();
-  }
-
-  bool goes_on_later() {
-    return call_->responder->when_accepted([weak = weak_from_this()] {
-      const auto self = weak.lock();
-      if (self && !run_guarded("a watch", [&] { self->send_initial(); })) self->end();
-    });
-  }
-
-  void follow() {
-    if (over_) return;
+    after_ = initial || from_now_on ? env_.store.revision() : options_.revision;
+    swept_ = !initial;
+    marks_end_ = initial && options_.allow_bookmarks;
+    if (after_ < env_.store.floor(call_->table())) return too_old(options_.resource_version);
     listener_ = env_.store.listen(call_->table(), [this](const ChangePtr& change) {
       // A watch that lost an event must end: its client lists again.
-      if (!run_guarded("a watch", [&] { deliver(*change); })) end();
+      if (!run_guarded("a watch", [&] { changed(*change); })) end();
     });
     start_timers();
+    go_on();
   }
 
   void end() {
@@ -108,7 +77,75 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
     leave();
   }
 
+  void set_id(uint64_t id) { id_ = id; }
+  uint64_t id() const { return id_; }
+  const std::string& user() const { return call_->user.name; }
+  // False for watches of this process.
+  bool has_connection() const { return !over_ && !call_->request.remote.empty(); }
+  // Since when its client has read nothing; nullopt: it reads.
+  std::optional<MonoTime> unread_since() const { return waiting_ ? std::optional(waiting_since_) : std::nullopt; }
+
  private:
+  // Writes a portion of what the client does not know yet: changes, then initial objects. Always, the client has seen
+  // the objects up to swept_to_, all of them if swept_, as they were at after_: no copy of the initial state is kept.
+  void go_on() {
+    waiting_ = false;
+    for (;;) {
+      const size_t begin = written_;
+      if (after_ < env_.store.floor(call_->table())) return too_old(std::to_string(after_));
+      const auto changes = env_.store.changes_since(call_->table(), after_, kPortion);
+      for (const auto& change : changes) {
+        deliver(*change);
+        if (over_ || written_ - begin >= kPortionBytes) break;
+      }
+      if (changes.empty()) sweep();
+      if (over_ || (swept_ && env_.store.changes_since(call_->table(), after_, 1).empty())) return;
+      if (written_ != begin && waits()) return;
+    }
+  }
+
+  void sweep() {
+    if (swept_) return;
+    const size_t begin = written_;
+    size_t objects = 0;
+    swept_ = true;
+    const std::string after = std::exchange(swept_to_, {});
+    for_each_in_scope(
+        *call_, env_.store.objects(call_->table()),
+        [&](const std::string& key, const StoredPtr& object) {
+          if (objects == kPortion || written_ - begin >= kPortionBytes) return swept_ = false;
+          swept_to_ = key;
+          if (!list_matches(*call_, options_, key, *object)) return true;
+          send("ADDED", object);
+          ++objects;
+          return !over_;
+        },
+        after);
+    if (over_ || !swept_) return;
+    after_ = std::max(after_, env_.store.revision());
+    if (marks_end_) send_bookmark(true);
+  }
+
+  // False: nothing written here waits for its reader.
+  bool waits() {
+    waiting_ = call_->responder->when_accepted([weak = weak_from_this()] {
+      const auto self = weak.lock();
+      if (self && !self->over_ && !run_guarded("a watch", [&] { self->go_on(); })) self->end();
+    });
+    waiting_since_ = env_.reactor.clock().mono_now();
+    return waiting_;
+  }
+
+  void changed(const Change& change) {
+    if (over_ || change.revision <= after_) return;
+    if (waiting_) {
+      if (after_ < env_.store.floor(call_->table())) too_old(std::to_string(after_));
+      return;
+    }
+    const bool at_once = call_->responder->buffered() < kUnreadBytes && env_.watches.writes_at_once(change.revision);
+    if (at_once || !waits()) deliver(change);
+  }
+
   void open_stream() {
     http::Response head;
     head.headers.add("Content-Type",
@@ -146,8 +183,8 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
   }
 
   void deliver(const Change& change) {
-    if (over_ || change.revision <= after_) return;
     after_ = change.revision;
+    if (!swept_ && change.key > swept_to_) return;
     const bool now = list_matches(*call_, options_, change.key, *change.object);
     const bool before = change.previous && list_matches(*call_, options_, change.key, *change.previous);
     if (change.type == ChangeType::kDeleted) {
@@ -197,17 +234,17 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
   }
 
   void write(const std::string& event) {
+    written_ += event.size();
+    env_.watches.wrote(event.size());
     if (!call_->responder->write(event) && !over_) {
       over_ = true;
       leave();
     }
   }
 
-  void send_bookmark(bool initial_end) { send_bookmark(initial_end, env_.store.revision()); }
-
-  void send_bookmark(bool initial_end, uint64_t revision) {
-    if (over_) return;
-    Json metadata = {{"resourceVersion", std::to_string(revision)}};
+  void send_bookmark(bool initial_end) {
+    if (over_ || waiting_) return;  // a bookmark says that everything before it was sent
+    Json metadata = {{"resourceVersion", std::to_string(env_.store.revision())}};
     if (initial_end) metadata["annotations"] = {{"k8s.io/initial-events-end", "true"}};
     Json object;
     if (call_->form.shape == OutputShape::kTable) {
@@ -251,10 +288,13 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
   bool over_ = false;
   bool columns_sent_ = false;
   bool protobuf_ = false;
-  // The initial state, and what of it is sent.
-  std::vector<StoredPtr> initial_;
-  size_t next_initial_ = 0;
+  bool swept_ = false;    // the initial state is sent
+  std::string swept_to_;  // the last key of it that is
   bool marks_end_ = false;
+  bool waiting_ = false;  // there is more, once the client has read
+  MonoTime waiting_since_{};
+  size_t written_ = 0;
+  uint64_t id_ = 0;
   uint64_t listener_ = 0;
   Handle timeout_;
   Handle bookmark_;
@@ -262,22 +302,58 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
 };
 
 void WatchHub::add(std::shared_ptr<WatchSession> session) {
-  sessions_[session.get()] = std::move(session);
+  session->set_id(++last_id_);
+  sessions_[last_id_] = std::move(session);
 }
 void WatchHub::remove(const WatchSession* session) {
-  sessions_.erase(session);
+  sessions_.erase(session->id());
 }
 
 void WatchHub::end_all() {
   const auto all = sessions_;
-  for (const auto& [key, session] : all) session->end();
+  for (const auto& [id, session] : all) session->end();
   sessions_.clear();
+}
+
+bool WatchHub::make_place(const std::string& user, size_t most, MonoTime now) {
+  std::map<std::string, size_t> counts{{user, 0}};
+  size_t all = 0;
+  for (const auto& [id, session] : sessions_) {
+    if (!session->has_connection()) continue;
+    ++counts[session->user()];
+    ++all;
+  }
+  if (all < most) return true;
+  std::string largest = user;
+  for (const auto& [name, count] : counts)
+    if (count > counts[largest]) largest = name;
+  std::shared_ptr<WatchSession> victim;
+  for (const auto& [id, session] : sessions_) {
+    if (!session->has_connection() || session->user() != largest) continue;
+    const auto since = session->unread_since();
+    if (!victim || (since && (!victim->unread_since() || *since < *victim->unread_since()))) victim = session;
+  }
+  const auto since = victim->unread_since();
+  if (largest == user && (!since || now - *since < kReadsNothing)) return false;
+  victim->end();
+  return true;
+}
+
+bool WatchHub::writes_at_once(uint64_t revision) {
+  if (change_ != revision) {
+    change_ = revision;
+    bytes_of_change_ = 0;
+  }
+  return bytes_of_change_ < kBytesOfChange;
 }
 
 void begin_watch(const Env& env, const CallPtr& call, ListOptions options) {
   if (call->form.shape == OutputShape::kTable) {
     if (auto ok = check_include_object(call->query.get("includeObject")); !ok) return send_status(*call, ok.error());
   }
+  if (!call->request.remote.empty() &&
+      !env.watches.make_place(call->user.name, env.options.max_watches, env.reactor.clock().mono_now()))
+    return send_status(*call, too_many_requests("too many watches are open, please try again later"));
   auto session = std::make_shared<WatchSession>(env, call, std::move(options));
   env.watches.add(session);
   session->start();
