@@ -258,6 +258,7 @@ TEST_F(Protocol, WhatAMarkedClaimPinsThePodToIsSaid) {
 
 // Others wrote it. The pod goes to no node, whichever the selector meant, and the device goes to no other pod.
 TEST_F(Protocol, AClaimWhoseNodeSelectorIsTooLongToReadIsUsableNowhereAndKeepsItsDevices) {
+  quiet_claims = true;
   options.mode = Mode::kBind;
   for (const char* name : {"p", "q"}) {
     api::Pod pod = make_pod(name, {name[0] == 'p' ? "theirs" : "mine"}, false);

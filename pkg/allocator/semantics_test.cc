@@ -308,6 +308,12 @@ TEST_F(Semantics, NodeSelectorIsTheNodeOrTheDevicesOwnOrNothing) {
   const auto node = allocate(claim({body(3)})).results.at(0).node_selector;
   ASSERT_TRUE(node);
   EXPECT_EQ(*node, (api::NodeSelector{{{{}, {{"metadata.name", "In", {"n0"}}}}}}));
+  // A device that binds to the node counts as local.
+  everywhere.devices[0].binds_to_node = true;
+  inventory_->apply_slice(everywhere);
+  inventory_->remove_slice("slice-b");
+  inventory_->remove_slice("slice-c");
+  EXPECT_EQ(*allocate(claim({body(1)})).results.at(0).node_selector, *node);
 }
 
 // The manager itself would read it as one that matches no node, and never free what it allocated.
@@ -327,12 +333,6 @@ TEST_F(Semantics, NoAllocationGetsANodeSelectorThatIsNotRead) {
   const Decision decision = allocate(claim({body(1)}));
   ASSERT_EQ(decision.outcome, Outcome::kError);
   EXPECT_NE(decision.error->message().find("let their ResourceSlices select nodes by fewer labels"), std::string::npos);
-  // A device that binds to the node counts as local.
-  everywhere.devices[0].binds_to_node = true;
-  inventory_->apply_slice(everywhere);
-  inventory_->remove_slice("slice-b");
-  inventory_->remove_slice("slice-c");
-  EXPECT_EQ(*allocate(claim({body(1)})).results.at(0).node_selector, *node);
 }
 
 TEST_F(Semantics, AllIsEverythingOrNothingAndFallsThroughInsideAlternatives) {

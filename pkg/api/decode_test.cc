@@ -414,10 +414,11 @@ TEST(Decode, ALongNodeSelectorOfAnAllocationIsReadAsOneThatMatchesNoNode) {
   const auto requirement = [](const json& values) {
     return json{{"key", "k"}, {"operator", "In"}, {"values", values}};
   };
-  const auto fields = [](const json& requirements) { return json{{{"matchExpressions", requirements}}}; };
-  const json one = requirement({"a"});
+  const auto fields = [](const json& requirements) { return json::array({json{{"matchExpressions", requirements}}}); };
+  const json one = requirement(json::array({"a"}));
   const size_t fixed = sizeof(NodeSelectorTerm) + sizeof(NodeSelectorRequirement) + 3 + sizeof(std::string);
-  const auto kept = claim(fields({requirement({std::string(kMaxAllocationSelectorBytes - fixed, 'v')})}));
+  const auto kept =
+      claim(fields(json::array({requirement(json::array({std::string(kMaxAllocationSelectorBytes - fixed, 'v')}))})));
   ASSERT_TRUE(kept);
   EXPECT_EQ(kept->status.allocation->selector_bytes_dropped, 0u);
   EXPECT_THAT(kept->status.allocation->node_selector->terms, SizeIs(1));
@@ -428,10 +429,11 @@ TEST(Decode, ALongNodeSelectorOfAnAllocationIsReadAsOneThatMatchesNoNode) {
     requirements.push_back(one);
     terms.push_back(json::object());
   }
-  const json long_value = requirement({std::string(kMaxAllocationSelectorBytes - fixed + 1, 'v')});
+  const json long_value = requirement(json::array({std::string(kMaxAllocationSelectorBytes - fixed + 1, 'v')}));
   const json long_key = {{"key", std::string(kMaxAllocationSelectorBytes, 'k')}, {"operator", "Exists"}};
-  for (const json& large : {fields({long_value}), fields({long_key}), fields({requirement(values)}),
-                            fields(requirements), json{{{"matchFields", requirements}}}, terms}) {
+  for (const json& large :
+       {fields(json::array({long_value})), fields(json::array({long_key})), fields(json::array({requirement(values)})),
+        fields(requirements), json::array({json{{"matchFields", requirements}}}), terms}) {
     const auto dropped = claim(large);
     ASSERT_TRUE(dropped);
     const AllocationResult& allocation = *dropped->status.allocation;
