@@ -90,9 +90,8 @@ struct Manager::Impl {
     nodes.on_needed([this](Facts facts) {
       if (demand) demand->need(facts);
     });
-    registry.before_collect_in_steps([this, alive = std::weak_ptr<bool>(alive_token)] {
-      return alive.expired() || device_gauges.refresh_some();
-    });
+    registry.before_collect_in_steps(
+        [this, alive = std::weak_ptr<bool>(alive_token)] { return alive.expired() || device_gauges.refresh_some(); });
     registry.before_collect([this, alive = std::weak_ptr<bool>(alive_token)] {
       if (!alive.expired()) refresh_metrics();
     });
@@ -391,9 +390,7 @@ struct Manager::Impl {
     device_gauges.refresh();
     return drivers_as_counted();
   }
-  Drivers drivers_as_counted() {
-    return exclusivity.drivers(device_gauges.drivers(), !options.ignored_taints.empty());
-  }
+  Drivers drivers_as_counted() { return exclusivity.drivers(device_gauges.drivers(), !options.ignored_taints.empty()); }
 
   void refresh_metrics() {
     for (const HealthCheck& check : checks()) instruments.set_ready(check.name, check.ok);

@@ -316,7 +316,7 @@ struct Serving::Core : std::enable_shared_from_this<Core> {
   uint64_t refreshes = 0;               // of the reactor's thread
   // Requests for /metrics, of the reactor's thread; as many as the servers have connections.
   std::vector<std::function<void()>> waiting_for_refresh;
-  http::Response rendered;              // /metrics, after so many refreshes
+  http::Response rendered;  // /metrics, after so many refreshes
   uint64_t rendered_state = 0;
 
   AsioReactor front;

@@ -14,9 +14,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
-#include <set>
 #include <unordered_map>
 #include <vector>
 
