@@ -14,6 +14,7 @@
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <vector>
 
 #include "pkg/http/socket_session.h"
 #include "pkg/reactor/asio_reactor.h"
@@ -106,7 +107,9 @@ class SocketServer : public Server {
     acceptor_.close(ignored);
     retry_.cancel();
     state_->turns->drop();
-    for (const auto& [place, session] : state_->sessions) session->close();
+    std::vector<std::shared_ptr<Session>> sessions;
+    for (const auto& [place, session] : state_->sessions) sessions.push_back(session->shared_from_this());
+    for (const auto& session : sessions) session->abandon();
   }
 
  private:

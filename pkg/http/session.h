@@ -53,6 +53,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
   virtual void start() = 0;
   virtual void close() = 0;
+  // Closes it for a server that ends: lives on only in its handlers, which the reactor may never run.
+  virtual void abandon() = 0;
   // Since when the peer has not taken what is being sent; nullopt: it is not much, which for a stream among many is
   // less.
   virtual std::optional<std::chrono::steady_clock::time_point> lagging_since(bool as_stream) const = 0;

@@ -107,6 +107,11 @@ class SocketSession : public Session {
     lowest().socket().close(ignored);
   }
 
+  void abandon() override {
+    close();
+    hold_.reset();
+  }
+
   std::optional<Time> lagging_since(bool as_stream) const override {
     if (as_stream ? !is_stream_ || unsent_ <= kStreamLag : !lags()) return std::nullopt;
     return sending_since_;
