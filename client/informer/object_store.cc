@@ -34,8 +34,19 @@ std::optional<Entry> copy_of(const Entry* entry) {
 }  // namespace
 
 const Entry* ObjectStore::find_in_stream(std::string_view key) const {
-  auto it = stream_.find(key);
-  return it == stream_.end() ? nullptr : &it->second;
+  return by_key_.find(key);
+}
+
+void ObjectStore::set_in_stream(std::string key, Entry entry) {
+  const auto [it, added] = stream_.insert_or_assign(std::move(key), std::move(entry));
+  if (added) by_key_.add(it->first, &it->second);
+}
+
+void ObjectStore::erase_from_stream(std::string_view key) {
+  const auto it = stream_.find(key);
+  if (it == stream_.end()) return;
+  by_key_.erase(it->first);
+  stream_.erase(it);
 }
 
 const Entry* ObjectStore::find(std::string_view key) const {
@@ -96,9 +107,9 @@ std::vector<const Entry*> ObjectStore::after(std::string_view key, size_t most) 
 
 size_t ObjectStore::size() const {
   size_t count = stream_.size();
-  for (const auto& [key, entry] : answers_) count += stream_.contains(key) ? 0 : 1;
+  for (const auto& [key, entry] : answers_) count += find_in_stream(key) ? 0 : 1;
   for (const auto& [key, absence] : absent_)
-    if (find(key) == nullptr && (stream_.contains(key) || answers_.contains(key))) --count;
+    if (find(key) == nullptr && (find_in_stream(key) || answers_.contains(key))) --count;
   return count;
 }
 
@@ -127,10 +138,13 @@ ObjectStore::Objects ObjectStore::replace(Objects state, uint64_t revision) {
   for (const auto& [key, entry] : answers_) keys.push_back(key);
   for (const auto& [key, entry] : absent_) keys.push_back(key);
   transact(std::move(keys), [&] {
-    for (const std::string& key : gone) stream_.erase(key);
+    for (const std::string& key : gone) erase_from_stream(key);
     while (!changed.empty()) {
       auto inserted = stream_.insert(changed.extract(changed.begin()));
-      if (!inserted.inserted) inserted.position->second = std::move(inserted.node.mapped());
+      if (inserted.inserted)
+        by_key_.add(inserted.position->first, &inserted.position->second);
+      else
+        inserted.position->second = std::move(inserted.node.mapped());
     }
     if (rewound) {
       answers_.clear();
@@ -148,7 +162,7 @@ ObjectStore::Objects ObjectStore::replace(Objects state, uint64_t revision) {
 void ObjectStore::fill(Entry entry) {
   DRA_CHECK(!synced_);
   std::string key = entry.key();
-  transact({key}, [&] { stream_.insert_or_assign(std::move(key), std::move(entry)); });
+  transact({key}, [&] { set_in_stream(std::move(key), std::move(entry)); });
 }
 
 bool ObjectStore::apply(Entry entry) {
@@ -159,7 +173,7 @@ bool ObjectStore::apply(Entry entry) {
   std::vector<std::string> keys{key};
   keys_of_dying_answers(revision, keys);
   transact(std::move(keys), [&] {
-    stream_.insert_or_assign(key, std::move(entry));
+    set_in_stream(key, std::move(entry));
     advance(revision);
     settle_absence(key);
   });
@@ -173,7 +187,7 @@ bool ObjectStore::remove(const Entry& entry) {
   std::vector<std::string> keys{key};
   keys_of_dying_answers(entry.revision, keys);
   transact(std::move(keys), [&] {
-    stream_.erase(key);
+    erase_from_stream(key);
     advance(entry.revision);
     settle_absence(key);
   });
@@ -298,17 +312,16 @@ void ObjectStore::settle_absence(const std::string& key) {
 
 void ObjectStore::reindex(const std::string& key, const Entry* before, const Entry* after) {
   for (auto& [name, index] : indexes_) {
-    if (before != nullptr) {
-      for (const std::string& value : index.function(*before)) {
-        auto it = index.keys.find(value);
-        if (it == index.keys.end()) continue;
-        it->second.erase(key);
-        if (it->second.empty()) index.keys.erase(it);
-      }
+    const std::vector<std::string> old_values = before ? index.function(*before) : std::vector<std::string>{};
+    const std::vector<std::string> new_values = after ? index.function(*after) : std::vector<std::string>{};
+    if (old_values == new_values) continue;
+    for (const std::string& value : old_values) {
+      auto it = index.keys.find(value);
+      if (it == index.keys.end()) continue;
+      it->second.erase(key);
+      if (it->second.empty()) index.keys.erase(it);
     }
-    if (after != nullptr) {
-      for (const std::string& value : index.function(*after)) index.keys[value].insert(key);
-    }
+    for (const std::string& value : new_values) index.keys[value].insert(key);
   }
 }
 

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "client/informer/entry.h"
+#include "client/informer/key_table.h"
 
 namespace dra::client {
 
@@ -124,12 +125,15 @@ class ObjectStore {
   // Law 2 when the stream reaches `revision`: finds the affected keys, then applies it.
   void keys_of_dying_answers(uint64_t revision, std::vector<std::string>& keys) const;
   void advance(uint64_t revision);
+  void set_in_stream(std::string key, Entry entry);
+  void erase_from_stream(std::string_view key);
   void drop_answer(std::string_view key);
   void settle_absence(const std::string& key);
   void reindex(const std::string& key, const Entry* before, const Entry* after);
   void emit(const std::vector<ChangeHandler>& handlers, const std::vector<EntryChange>& changes);
 
   Objects stream_;
+  KeyTable by_key_;  // of stream_: comparing keys with a common beginning takes long
   Objects answers_;
   std::set<std::pair<uint64_t, std::string>> answer_order_;  // by revision, for law 2
   std::map<std::string, Absence, std::less<>> absent_;

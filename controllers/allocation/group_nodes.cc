@@ -9,12 +9,11 @@ namespace dra::allocation {
 GroupNodes::GroupNodes(const std::vector<PodReconcile*>& pods, const reconcile::View& view,
                        inventory::Inventory& inventory, NodeChooser& nodes)
     : pods_(pods), view_(view), inventory_(inventory), nodes_(nodes), version_(nodes.version()) {
-  bool volumes = false;
   for (const PodReconcile* pod : pods) {
     influence_ = std::max(influence_, gang::influence_of(pod->pod_));
-    volumes = volumes || !pod->pod_.volumes.empty();
+    volumes_ = volumes_ || !pod->pod_.volumes.empty();
   }
-  if (volumes) version_ += nodes.volumes_version();
+  if (volumes_) version_ += nodes.volumes_version();
 }
 
 std::vector<gang::Candidate> GroupNodes::candidates(size_t member) {
@@ -45,6 +44,12 @@ std::vector<gang::Resources> GroupNodes::left(const std::vector<gang::NodeId>& n
   std::vector<std::string> names;
   for (const gang::NodeId node : nodes) names.push_back(inventory_.node_name(node));
   return nodes_.left_for(pods, names);
+}
+
+// Extended resources are judged by what device plugins advertise, too. With volumes the version is a sum of two.
+bool GroupNodes::still_takes(size_t member, gang::NodeId node, uint64_t version) const {
+  const PodReconcile& pod = *pods_[member];
+  return !volumes_ && pod.extended_.empty() && nodes_.still_takes(pod.pod_, inventory_.node_name(node), version);
 }
 
 void GroupNodes::place(size_t member, gang::NodeId node) {

@@ -24,6 +24,7 @@ class GroupNodes : public gang::Nodes {
   std::optional<gang::NodeFacts> look(size_t member, gang::NodeId node) override;
   std::optional<gang::Resources> takes(size_t member) override;
   std::vector<gang::Resources> left(const std::vector<gang::NodeId>& nodes) override;
+  bool still_takes(size_t member, gang::NodeId node, uint64_t version) const override;
   void place(size_t member, gang::NodeId node) override;
   void take_back(size_t member) override;
   const std::string* label(gang::NodeId node, const std::string& key) const override;
@@ -38,6 +39,7 @@ class GroupNodes : public gang::Nodes {
   NodeChooser& nodes_;
   Influence influence_ = Influence::kNode;
   uint64_t version_ = 0;
+  bool volumes_ = false;  // some member has volumes
   bool watch_lags_ = false;
 };
 

@@ -127,6 +127,9 @@ class NodeChooser {
   virtual void stop_supposing(const api::Pod&) {}
   // Grows with every change of what choose() reads, except by these two calls and in the volumes of pods.
   virtual uint64_t version() const { return 0; }
+  // True only if choose() would accept the node for the pod as it did at that version(): nothing that concerns the pod
+  // and the node has changed since. Costs a fraction of choose().
+  virtual bool still_takes(const api::Pod&, const std::string& /*node*/, uint64_t /*version*/) const { return false; }
   // Grows with every change of what choose() reads of volumes, their claims, classes and drivers.
   virtual uint64_t volumes_version() const { return 0; }
 };

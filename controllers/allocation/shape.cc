@@ -86,14 +86,16 @@ bool same_claims(const std::vector<ClaimState>& a, const std::vector<ClaimState>
 
 }  // namespace
 
-std::string node_shape(const api::Pod& pod) {
+bool reads_beyond_node(const api::Pod& pod) {
   const auto has_terms = [](const api::PodAffinity& affinity) {
     return !affinity.required.empty() || !affinity.preferred.empty();
   };
-  // Rules that read other pods or storage are not worth a text: such a pod is unlike any other.
-  if (has_terms(pod.pod_affinity) || has_terms(pod.pod_anti_affinity) || !pod.topology_spread.empty() ||
-      !pod.volumes.empty())
-    return "";
+  return has_terms(pod.pod_affinity) || has_terms(pod.pod_anti_affinity) || !pod.topology_spread.empty() ||
+         !pod.volumes.empty();
+}
+
+std::string node_shape(const api::Pod& pod) {
+  if (reads_beyond_node(pod)) return "";  // not worth a text: such a pod is unlike any other
   Text text;
   text.add(pod.metadata.ns);
   text.add(pod.node_selector).add(pod.tolerations);

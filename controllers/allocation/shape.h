@@ -11,6 +11,8 @@
 
 namespace dra::allocation {
 
+// The node that a pod may run on depends on other pods or on volumes.
+bool reads_beyond_node(const api::Pod& pod);
 // The namespace, requests, ports, selectors, node affinity and tolerations of a pod: what NodeChooser::shape() returns
 // for a pod of which placement reads nothing else. Empty for other pods.
 std::string node_shape(const api::Pod& pod);

@@ -20,8 +20,9 @@ void DomainSearch::set_domain(const Domain& domain) {
 
 // ---- from one slice to the next
 
-void DomainSearch::save_path() {
+void DomainSearch::save_path(bool ends) {
   memory_.path.clear();
+  memory_.path.reserve(trial_.steps().size());
   std::vector<bool> saved(world_.table.claims.size(), false);
   for (const Trial::Step& step : trial_.steps()) {
     SearchMemory::Step& kept = memory_.path.emplace_back();
@@ -30,15 +31,15 @@ void DomainSearch::save_path() {
     for (const auto& [claim, before] : step.before) {
       if (saved[claim]) continue;  // decided again later: its present value counts from the first step on
       saved[claim] = true;
-      kept.results.emplace_back(claim, *trial_.decided(claim));
+      kept.results.emplace_back(claim, ends ? trial_.give_up_decided(claim) : *trial_.decided(claim));
     }
   }
 }
 
 // False: it no longer fits there.
-bool DomainSearch::place_again(const SearchMemory::Step& step, bool check) {
+bool DomainSearch::place_again(SearchMemory::Step step, bool check) {
   if (!check) {
-    push(step.member, {step.node, step.results});
+    push(step.member, {step.node, std::move(step.results)});
     return true;
   }
   std::vector<uint32_t> claims;
@@ -58,6 +59,28 @@ bool DomainSearch::place_again(const SearchMemory::Step& step, bool check) {
   return true;
 }
 
+// The step is that of another member of the kind from now on. Their claims have equal specs, in the same order.
+void DomainSearch::hand_over(SearchMemory::Step& step, uint32_t member) const {
+  if (step.member == member) return;
+  const std::vector<uint32_t>& from = world_.table.claims_of[step.member];
+  const std::vector<uint32_t>& to = world_.table.claims_of[member];
+  for (auto& [claim, result] : step.results) {
+    const auto at = std::find(from.begin(), from.end(), claim);
+    if (at != from.end()) claim = to.at(static_cast<size_t>(at - from.begin()));
+  }
+  step.member = member;
+}
+
+bool DomainSearch::is_untouched(const SearchMemory::Step& step) const {
+  return world_.node_local && step.member != Trial::kNoMember && in_domain(step.node) &&
+         memory_.tables_version == world_.inventory.tables_version() &&
+         step.results.size() == trial_.undecided(step.member).size() &&
+         world_.nodes.still_takes(step.member, step.node, memory_.nodes_version) && usable(step.member, step.node) &&
+         std::all_of(step.results.begin(), step.results.end(), [&](const auto& one) {
+           return !trial_.decided(one.first) && world_.inventory.are_free(one.second);
+         });
+}
+
 // Places again what still fits. The exhaustive search follows the path step by step instead.
 DomainSearch::End DomainSearch::replay() {
   std::vector<SearchMemory::Step> steps = std::exchange(memory_.path, {});
@@ -65,21 +88,23 @@ DomainSearch::End DomainSearch::replay() {
   std::move(memory_.unchecked.begin(), memory_.unchecked.end(), std::back_inserter(steps));
   memory_.unchecked.clear();
   for (size_t i = 0; i < steps.size(); ++i) {
-    const bool check = i >= checked;
+    // Of a kind, members are placed in order: after a step that failed, each takes the place of the one before it.
+    if (i >= checked && steps[i].member != Trial::kNoMember) {
+      const uint32_t kind = world_.table.kind_of[steps[i].member];
+      if (trial_.placed_of_kind(kind) == size_of(kind)) continue;
+      hand_over(steps[i], trial_.next_of(kind));
+    }
+    const bool check = i >= checked && !is_untouched(steps[i]);
     if (check && memory_.restarts < kMostRestarts && must_stop()) {
       memory_.unchecked.assign(std::make_move_iterator(steps.begin() + static_cast<ptrdiff_t>(i)),
                                std::make_move_iterator(steps.end()));
       return stop();
     }
-    // After a change some steps fail. Members of a kind are interchangeable and placed in order.
-    if (check && steps[i].member != Trial::kNoMember) {
-      const uint32_t kind = world_.table.kind_of[steps[i].member];
-      if (trial_.placed_of_kind(kind) == size_of(kind)) continue;
-      steps[i].member = trial_.next_of(kind);
-    }
-    place_again(steps[i], check);
+    place_again(std::move(steps[i]), check);
   }
   memory_.restarts = 0;
+  memory_.nodes_version = world_.nodes.version();
+  memory_.tables_version = world_.inventory.tables_version();
   worked_ = false;
   return End::kNone;
 }
@@ -108,6 +133,8 @@ DomainSearch::End DomainSearch::run(const Domain& domain, uint32_t need) {
     begun.path = std::move(memory_.path);
     begun.unchecked = std::move(memory_.unchecked);
     begun.restarts = memory_.restarts;
+    begun.nodes_version = memory_.nodes_version;
+    begun.tables_version = memory_.tables_version;
     begun.most_placed = memory_.most_placed;
     memory_ = std::move(begun);
   }
@@ -175,11 +202,11 @@ DomainSearch::End DomainSearch::fill(uint32_t kind, uint64_t until) {
   NodeSet tried;
   while (trial_.placed() < until) {
     if (trial_.placed_of_kind(kind) == size_of(kind)) return End::kNone;
-    if (must_stop()) return stop();
+    if (must_stop()) return stop_in_fill();
     Child child;
     const uint32_t member = trial_.next_of(kind);
     const Next next = next_child(kind, tried, child);
-    if (next == Next::kStopped) return stop();
+    if (next == Next::kStopped) return stop_in_fill();
     if (next != Next::kChild) return end_of(next);
     push(member, std::move(child));
   }

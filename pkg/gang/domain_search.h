@@ -64,6 +64,8 @@ struct SearchMemory {
   // before all were.
   std::vector<Step> unchecked;
   uint32_t restarts = 0;
+  // Versions of the nodes and of the inventory's tables for which all these steps were possible.
+  uint64_t nodes_version = 0, tables_version = 0;
   HashSet dead;     // states of kSearch without a solution
   HashSet refused;  // combinations of kinds that do not fit on a node
   uint64_t most_placed = 0;
@@ -126,10 +128,14 @@ class DomainSearch {
   // domain_search.cc
   void set_domain(const Domain& domain);
   bool in_domain(NodeId node) const { return node < in_domain_.size() && in_domain_[node]; }
-  void save_path();
+  // `ends`: the trial is only undone after this, so its decisions are moved.
+  void save_path(bool ends);
   // kNone: done. kStopped: the slice ended first.
   End replay();
-  bool place_again(const SearchMemory::Step& step, bool check);
+  bool place_again(SearchMemory::Step step, bool check);
+  void hand_over(SearchMemory::Step& step, uint32_t member) const;
+  // Nothing has changed that concerns the step, as far as can be told at a glance.
+  bool is_untouched(const SearchMemory::Step& step) const;
   void begin_stage(SearchMemory::Stage stage);
   void undo(size_t steps);
   End dive();
@@ -141,7 +147,12 @@ class DomainSearch {
   // Members of the kind are independent except for capacity on a node: filling node by node places the most possible.
   bool fills_exactly(uint32_t kind) const { return world_.node_local && !world_.tied[kind]; }
   End stop() {
-    save_path();
+    save_path(false);
+    return End::kStopped;
+  }
+  // The exhaustive search takes steps back after this, and a search out of budget uses what it has.
+  End stop_in_fill() {
+    save_path(!searching_ && !out_of_budget());
     return End::kStopped;
   }
   bool must_stop() const { return out_of_budget() || searched_enough() || (world_.meter.stopped() && worked_); }

@@ -50,7 +50,7 @@ class Gangs::Impl {
     }
     // What was found for another state is placed again, and then not kept once more.
     if (kept->found) {
-      kept->session->begin_from(*kept->found);
+      kept->session->begin_from(*kept->found, kept->nodes_version, kept->tables_version);
       kept->found.reset();
       kept->resumes = true;
     }
@@ -99,7 +99,7 @@ class Gangs::Impl {
     std::unique_ptr<Session> session;
     std::optional<Decision> found;  // and not returned yet; holds for these versions
     bool resumes = false;           // it was found for another state
-    uint64_t inventory_version = 0, nodes_version = 0;
+    uint64_t inventory_version = 0, tables_version = 0, nodes_version = 0;
   };
   // What a uid has used of its budget, whatever becomes of its members and claims.
   struct Spent {
@@ -117,6 +117,7 @@ class Gangs::Impl {
     later.slices = found.slices;
     kept.found = std::move(found);
     kept.inventory_version = inventory_.version();
+    kept.tables_version = inventory_.tables_version();
     kept.nodes_version = nodes.version();
     return later;
   }

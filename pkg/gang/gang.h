@@ -104,6 +104,9 @@ class Nodes {
   virtual std::vector<Candidate> candidates(size_t member) = 0;
   // The same question about one node; nothing: it does not accept the member.
   virtual std::optional<NodeFacts> look(size_t member, NodeId node) = 0;
+  // True only if a member that the node accepted at that version() is accepted there now, beside the same members.
+  // Cheap.
+  virtual bool still_takes(size_t /*member*/, NodeId /*node*/, uint64_t /*version*/) const { return false; }
   // The member counts as a pod of the node. Only if look() would accept it.
   virtual void place(size_t member, NodeId node) = 0;
   // For counting kinds of members together; nothing: unknown. What the member takes at least,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
 #include <utility>
 
 #include "pkg/api/selectors.h"
@@ -76,11 +77,23 @@ Decision Session::go_on(const GangRequest& request, Nodes& nodes) {
   return decision;
 }
 
-void Session::begin_from(const Decision& found) {
+void Session::begin_from(const Decision& found, uint64_t nodes_version, uint64_t tables_version) {
   memory_ = {};
+  memory_.nodes_version = nodes_version;
+  memory_.tables_version = tables_version;
   changed_ = true;
-  for (const Placed& placed : found.members)
-    memory_.path.push_back({static_cast<uint32_t>(placed.member), placed.node, {}});
+  std::unordered_map<const api::ResourceClaim*, const api::AllocationResult*> results;
+  for (const ClaimResult& one : found.claims) results.emplace(one.claim.get(), &one.result);
+  for (const Placed& placed : found.members) {
+    SearchMemory::Step& step = memory_.path.emplace_back();
+    step.member = static_cast<uint32_t>(placed.member);
+    step.node = placed.node;
+    for (const uint32_t claim : table_.claims_of[placed.member])
+      if (const auto result = results.find(table_.claims[claim].object.get()); result != results.end()) {
+        step.results.emplace_back(claim, *result->second);
+        results.erase(result);  // of members that share a claim, the first one decides it
+      }
+  }
 }
 
 // ---- what is known while nothing is placed

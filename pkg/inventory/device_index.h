@@ -124,6 +124,8 @@ class DeviceIndex {
   bool matches(const api::ResourceSlice& slice);
   size_t device_count() const { return device_count_; }
   uint64_t version() const { return version_; }
+  // Grows with every change except of claims.
+  uint64_t tables_version() const { return next_serial_ + moves_version_ + nodes_version_ + classes_version_; }
 
  private:
   struct Node {

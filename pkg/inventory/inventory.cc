@@ -154,6 +154,25 @@ uint64_t Inventory::version() const {
   return device_index_->version();
 }
 
+uint64_t Inventory::tables_version() const {
+  return device_index_->tables_version();
+}
+bool Inventory::are_free(const api::AllocationResult& allocation) const {
+  return std::all_of(allocation.results.begin(), allocation.results.end(), [&](const auto& result) {
+    const Pool* pool = device_index_->find_pool(result.driver, result.pool);
+    const StrId name = device_index_->strings().find(result.device);
+    if (pool == nullptr || name == kNoStr || pool->state != PoolState::kComplete || pool->holders.contains(name))
+      return false;
+    size_t named = 0;
+    bool simple = true;
+    pool->for_each_named(name, [&](uint32_t device) {
+      ++named;
+      simple = simple && !pool->shareable(device) && pool->uses_begin(device) == pool->uses_end(device);
+    });
+    return named == 1 && simple;
+  });
+}
+
 std::vector<PoolInfo> Inventory::pools() const {
   std::vector<PoolInfo> list;
   for (PoolId id = 0; id < device_index_->pool_slots(); ++id)

@@ -195,6 +195,11 @@ class Inventory {
   size_t slice_count() const;
   // Grows with every change.
   uint64_t version() const;
+  // Grows with every change of what exists.
+  uint64_t tables_version() const;
+  // No claim holds any of these devices, and none of them is shareable or takes of counters. False also where that
+  // cannot be told at a glance.
+  bool are_free(const api::AllocationResult& allocation) const;
 
   // ---- verification
   // Recomputes everything derived from tables and holders and compares; names every over-commitment.

@@ -29,10 +29,40 @@ bool is_spread_by_default(const api::Pod& pod) {
 
 }  // namespace
 
+void NodeTracker::changes(std::string_view node) {
+  if (supposing_) return;
+  ++version_;
+  if (changed_.size() >= kMaxChanged && !changed_.contains(node)) {
+    changed_.clear();
+    changed_everywhere_ = version_;
+  }
+  changed_.insert_or_assign(std::string(node), version_);
+}
+
+bool NodeTracker::changed_since(std::string_view node, uint64_t version) const {
+  if (changed_everywhere_ > version) return true;
+  const auto changed = changed_.find(node);
+  return changed != changed_.end() && changed->second > version;
+}
+
+// A pod that came meanwhile can keep others from every node by terms that match them; one that left keeps nobody.
+bool NodeTracker::still_takes(const api::Pod& pod, const std::string& node, uint64_t version) const {
+  if (changed_since(node, version) || allocation::reads_beyond_node(pod)) return false;
+  if (nominated_.size() > kMaxSetAside || !avoided_by(pod).empty() || !cluster_.find_node(node)) return false;
+  const api::ObjectMeta& metadata = pod.metadata;
+  const placement::AffinityTerms::Audience& audience =
+      cluster_.terms().audience(metadata.ns, cluster_.namespace_labels(metadata.ns), metadata.labels);
+  return audience.terms == 0 && audience.selecting == 0;
+}
+
 void NodeTracker::set_pod(const api::Pod& pod) {
   const std::string& uid = pod.metadata.uid;
   if (pod.terminal()) return remove_pod(uid);
-  if (!pod.node_name.empty() || cluster_.pod(uid) || reconcile::is_nominated_by_others(pod)) ++version_;
+  if (const placement::PlacedPod* counted = cluster_.pod(uid)) changes(cluster_.rest(counted->node).name);
+  if (!pod.node_name.empty())
+    changes(pod.node_name);
+  else if (reconcile::is_nominated_by_others(pod))
+    changes(pod.nominated_node_name);
   if (!pod.node_name.empty()) {
     nominated_.erase(uid);
     volumes_.forget(uid);
@@ -51,7 +81,7 @@ void NodeTracker::set_pod(const api::Pod& pod) {
 }
 
 void NodeTracker::remove_pod(const std::string& uid) {
-  if (cluster_.pod(uid)) ++version_;
+  if (const placement::PlacedPod* counted = cluster_.pod(uid)) changes(cluster_.rest(counted->node).name);
   nominated_.erase(uid);
   volumes_.forget(uid);
   cluster_.remove_pod(uid);
@@ -59,9 +89,10 @@ void NodeTracker::remove_pod(const std::string& uid) {
 
 void NodeTracker::assume(const api::Pod& pod, const std::string& node) {
   if (!pod.node_name.empty() || pod.terminal()) return;
-  ++version_;
   const std::string& uid = pod.metadata.uid;
   const placement::PlacedPod* counted = cluster_.pod(uid);
+  changes(node);
+  if (counted) changes(cluster_.rest(counted->node).name);
   const bool moves = !counted || cluster_.rest(counted->node).name != node;
   nominated_.erase(uid);
   cluster_.set_pod(pod, node, true);
@@ -118,30 +149,32 @@ std::vector<gang::Resources> NodeTracker::left_for(const std::vector<const api::
 }
 
 void NodeTracker::suppose(const api::Pod& pod, const std::string& node) {
-  const uint64_t version = version_, volumes = volumes_version();
+  const uint64_t volumes = volumes_version();
   const placement::PlacedPod* counted = cluster_.pod(pod.metadata.uid);
   const bool assumed = counted && counted->assumed && !nominated_.contains(pod.metadata.uid);
   supposed_[pod.metadata.uid] = assumed ? std::string(cluster_.rest(counted->node).name) : "";
+  supposing_ = true;
   assume(pod, node);
-  version_ = version;
+  supposing_ = false;
   supposed_changes_ += volumes_version() - volumes;
 }
 
 void NodeTracker::stop_supposing(const api::Pod& pod) {
   const auto supposed = supposed_.find(pod.metadata.uid);
   if (supposed == supposed_.end()) return;
-  const uint64_t version = version_, volumes = volumes_version();
+  const uint64_t volumes = volumes_version();
   const std::string before = std::move(supposed->second);
   supposed_.erase(supposed);
+  supposing_ = true;
   forget(pod.metadata.uid);
   before.empty() ? set_pod(pod) : assume(pod, before);
-  version_ = version;
+  supposing_ = false;
   supposed_changes_ += volumes_version() - volumes;
 }
 
 void NodeTracker::avoid(const std::string& uid, const std::vector<std::string>& nodes, Duration lasts,
                         const std::string& why) {
-  ++version_;
+  changes_everywhere();
   forget(uid);
   const MonoTime now = clock_.mono_now();
   const std::set<std::string_view> again(nodes.begin(), nodes.end());
@@ -160,7 +193,7 @@ void NodeTracker::avoid(const std::string& uid, const std::vector<std::string>& 
 }
 
 void NodeTracker::set_known(Facts facts, bool known, std::string why) {
-  ++version_;
+  changes_everywhere();
   known_[static_cast<size_t>(facts)] = {known, std::move(why)};
 }
 

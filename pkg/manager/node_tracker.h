@@ -10,11 +10,14 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "controllers/allocation/node_chooser.h"
 #include "controllers/allocation/shape.h"
 #include "pkg/api/core.h"
+#include "pkg/base/strings.h"
 #include "pkg/manager/choice_cache.h"
 #include "pkg/placement/assumed_volumes.h"
 #include "pkg/placement/decision.h"
@@ -39,11 +42,11 @@ class NodeTracker : public allocation::NodeChooser {
   void number_by(inventory::Inventory& inventory) { numbers_.emplace(inventory); }
 
   void set_node(std::shared_ptr<const api::Node> node) {
-    ++version_;
+    changes(node->metadata.name);
     cluster_.set_node(std::move(node));
   }
   void remove_node(const std::string& name) {
-    ++version_;
+    changes(name);
     cluster_.remove_node(name);
   }
   // The pod as the stream has it: it counts if it is bound and has not ended.
@@ -60,11 +63,11 @@ class NodeTracker : public allocation::NodeChooser {
   void avoid(const std::string& uid, const std::vector<std::string>& nodes, Duration lasts, const std::string& why);
 
   void set_namespace(const api::Namespace& ns) {
-    ++version_;
+    changes_everywhere();
     cluster_.set_namespace(ns.metadata.name, ns.metadata.labels);
   }
   void remove_namespace(const std::string& name) {
-    ++version_;
+    changes_everywhere();
     cluster_.remove_namespace(name);
   }
   placement::StorageFacts& storage() { return cluster_.storage; }  // all but claims and volumes
@@ -95,9 +98,11 @@ class NodeTracker : public allocation::NodeChooser {
   void suppose(const api::Pod& pod, const std::string& node) override;
   void stop_supposing(const api::Pod& pod) override;
   uint64_t version() const override { return version_; }
+  bool still_takes(const api::Pod& pod, const std::string& node, uint64_t version) const override;
   uint64_t volumes_version() const override { return cluster_.storage.version() - supposed_changes_; }
 
   static constexpr size_t kMaxAvoided = 4096;
+  static constexpr size_t kMaxChanged = 1024;
   // How long pods wait for the first list of what only scores read, after the first of them needed it.
   static constexpr Duration kScoreWait = std::chrono::seconds(1);
 
@@ -131,6 +136,10 @@ class NodeTracker : public allocation::NodeChooser {
   void drop_avoided(const api::Pod& pod, allocation::NodeChoice& choice) const;
   // " persistentvolumeclaim ... names StorageClass ..., which does not exist."; empty: all exist.
   std::string absent_class(const api::Pod& pod) const;
+  void changes(std::string_view node);
+  void changes_everywhere() { changed_everywhere_ = ++version_; }
+  // Whether something changed on the node since that version; what affects pods elsewhere, as terms do, aside.
+  bool changed_since(std::string_view node, uint64_t version) const;
   void prefer(std::string_view node, allocation::NodeChoice& choice) const;
 
   const Clock& clock_;
@@ -154,6 +163,11 @@ class NodeTracker : public allocation::NodeChooser {
   Chosen last_;
   ChoiceCache choices_;
   uint64_t version_ = 0;
+  // Versions of the latest change that may concern every node, and of the latest ones on a single node. At most
+  // kMaxChanged of these: when there are more, they count as a change everywhere.
+  uint64_t changed_everywhere_ = 0;
+  std::unordered_map<std::string, uint64_t, StringHash, std::equal_to<>> changed_;
+  bool supposing_ = false;
   uint64_t supposed_changes_ = 0;  // of the version of volumes: by supposed pods, which do not count
   // Supposed pods, by uid, and the node on which each was assumed before.
   std::map<std::string, std::string, std::less<>> supposed_;

@@ -190,6 +190,20 @@ void Cluster::count(PlacedPod& pod, int64_t sign) {
   terms_.add(pod.terms, pod.node, sign);
 }
 
+const Charge& Cluster::charge_of(const api::Pod& pod) {
+  const bool in_resize = !pod.resized_containers.empty() || pod.resized;
+  if (in_resize || last_.containers.empty() || last_.containers != pod.containers ||
+      last_.init_containers != pod.init_containers || last_.overhead != pod.overhead ||
+      last_.pod_requests != pod.pod_requests) {
+    last_.containers = in_resize ? std::vector<api::Container>{} : pod.containers;
+    last_.init_containers = pod.init_containers;
+    last_.overhead = pod.overhead;
+    last_.pod_requests = pod.pod_requests;
+    last_.charge = bound_charge(pod);
+  }
+  return last_.charge;
+}
+
 void Cluster::set_pod(const api::Pod& pod, std::string_view node, bool assumed) {
   const NodeIndex slot = slot_of(node);
   PlacedPod placed;
@@ -198,7 +212,7 @@ void Cluster::set_pod(const api::Pod& pod, std::string_view node, bool assumed) 
   placed.terminating = pod.metadata.deleting();
   placed.ns = pod.metadata.ns;
   placed.name = pod.metadata.name;
-  placed.charge = bound_charge(pod);
+  placed.charge = charge_of(pod);
   placed.labels = pod.labels_dropped > 0 ? counts_.acquire_unknown(pod.metadata.ns)
                                          : counts_.acquire(pod.metadata.ns, pod.metadata.labels);
   placed.terms = terms_.acquire(pod);
