@@ -20,8 +20,9 @@ void DomainSearch::set_domain(const Domain& domain) {
 
 // ---- from one slice to the next
 
-void DomainSearch::save_path() {
+void DomainSearch::save_path(bool for_good) {
   memory_.path.clear();
+  memory_.path.reserve(trial_.steps().size());
   std::vector<bool> saved(world_.table.claims.size(), false);
   for (const Trial::Step& step : trial_.steps()) {
     SearchMemory::Step& kept = memory_.path.emplace_back();
@@ -30,15 +31,15 @@ void DomainSearch::save_path() {
     for (const auto& [claim, before] : step.before) {
       if (saved[claim]) continue;  // decided again later: its present value counts from the first step on
       saved[claim] = true;
-      kept.results.emplace_back(claim, *trial_.decided(claim));
+      kept.results.emplace_back(claim, for_good ? trial_.give_up_decided(claim) : *trial_.decided(claim));
     }
   }
 }
 
 // False: it no longer fits there.
-bool DomainSearch::place_again(const SearchMemory::Step& step, bool check) {
+bool DomainSearch::place_again(SearchMemory::Step& step, bool check) {
   if (!check) {
-    push(step.member, {step.node, step.results});
+    push(step.member, {step.node, std::move(step.results)});
     return true;
   }
   std::vector<uint32_t> claims;
@@ -64,9 +65,11 @@ DomainSearch::End DomainSearch::replay() {
   const size_t checked = world_.changed ? 0 : steps.size();
   std::move(memory_.unchecked.begin(), memory_.unchecked.end(), std::back_inserter(steps));
   memory_.unchecked.clear();
+  const bool often = memory_.restarts >= kMostRestarts;
+  if (often) world_.meter.grant(world_.options.slice.time * (memory_.restarts + 2) / kMostRestarts);
   for (size_t i = 0; i < steps.size(); ++i) {
     const bool check = i >= checked;
-    if (check && memory_.restarts < kMostRestarts && must_stop()) {
+    if (check && (often ? world_.meter.is_late() : must_stop())) {
       memory_.unchecked.assign(std::make_move_iterator(steps.begin() + static_cast<ptrdiff_t>(i)),
                                std::make_move_iterator(steps.end()));
       return stop();
@@ -80,6 +83,7 @@ DomainSearch::End DomainSearch::replay() {
     place_again(steps[i], check);
   }
   memory_.restarts = 0;
+  if (!steps.empty()) world_.meter.grant(kLeastAfterReplay);
   worked_ = false;
   return End::kNone;
 }
@@ -175,11 +179,11 @@ DomainSearch::End DomainSearch::fill(uint32_t kind, uint64_t until) {
   NodeSet tried;
   while (trial_.placed() < until) {
     if (trial_.placed_of_kind(kind) == size_of(kind)) return End::kNone;
-    if (must_stop()) return stop();
+    if (must_stop()) return stop_for_good();
     Child child;
     const uint32_t member = trial_.next_of(kind);
     const Next next = next_child(kind, tried, child);
-    if (next == Next::kStopped) return stop();
+    if (next == Next::kStopped) return stop_for_good();
     if (next != Next::kChild) return end_of(next);
     push(member, std::move(child));
   }

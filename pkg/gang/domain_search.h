@@ -111,9 +111,11 @@ class DomainSearch {
   // Up to this many members an exhaustive search ends in acceptable time; with more, practically never.
   static constexpr size_t kFewMembers = 32;
   static constexpr uint64_t kSearchStepsOfMember = 1'000;
-  // Placing a thousand members again takes several slices. If something changed so often before all were, they are
-  // placed again in one.
+  // Placing a thousand members again takes several slices. If something changed so often before all were, a slice may
+  // take longer for it, by a quarter more with each further change.
   static constexpr uint32_t kMostRestarts = 4;
+  // A slice that spent its time on placing again still gets so much for new work.
+  static constexpr Duration kLeastAfterReplay = std::chrono::microseconds(1500);
 
  private:
   struct Child {
@@ -126,10 +128,11 @@ class DomainSearch {
   // domain_search.cc
   void set_domain(const Domain& domain);
   bool in_domain(NodeId node) const { return node < in_domain_.size() && in_domain_[node]; }
-  void save_path();
+  // `for_good`: the trial is only undone after this, so its results are moved.
+  void save_path(bool for_good);
   // kNone: done. kStopped: the slice ended first.
   End replay();
-  bool place_again(const SearchMemory::Step& step, bool check);
+  bool place_again(SearchMemory::Step& step, bool check);
   void begin_stage(SearchMemory::Stage stage);
   void undo(size_t steps);
   End dive();
@@ -141,7 +144,13 @@ class DomainSearch {
   // Members of the kind are independent except for capacity on a node: filling node by node places the most possible.
   bool fills_exactly(uint32_t kind) const { return world_.node_local && !world_.tied[kind]; }
   End stop() {
-    save_path();
+    save_path(false);
+    return End::kStopped;
+  }
+  // Where nothing but the end of the slice follows. The exhaustive search takes steps back, and a search out of budget
+  // uses what it has.
+  End stop_for_good() {
+    save_path(!searching_ && !out_of_budget());
     return End::kStopped;
   }
   bool must_stop() const { return out_of_budget() || searched_enough() || (world_.meter.stopped() && worked_); }

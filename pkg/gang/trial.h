@@ -47,6 +47,8 @@ class Trial {
   // In order of placing; null: none.
   const std::vector<uint32_t>* members_on(NodeId node) const;
   const std::optional<api::AllocationResult>& decided(uint32_t claim) const { return decided_[claim]; }
+  // Takes the decision out of a trial that is only undone from now on.
+  api::AllocationResult give_up_decided(uint32_t claim) { return std::move(*decided_[claim]); }
   // The undecided claims of the member and of the members on its node.
   std::vector<uint32_t> undecided(uint32_t member) const;
   // The first unplaced member of the kind; there must be one.
