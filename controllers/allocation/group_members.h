@@ -35,7 +35,7 @@ const api::Pod* leader_of(const reconcile::View& view, std::string_view group, c
 // Members whose marks, or gates and bindings, one reconcile writes. A group with more is committed by the first ones
 // and goes forward, as after a crash between two marks; and it is launched by the first ones, and the others follow one
 // by one, as after a crash between two gates.
-inline constexpr size_t kLetGoAtOnce = 256;
+inline constexpr size_t kLetGoAtOnce = 128;
 // The leader's run binds one pod after the other; the others' own runs do it side by side.
 inline constexpr size_t kBoundAtOnce = 16;
 

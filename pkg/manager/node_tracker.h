@@ -89,6 +89,8 @@ class NodeTracker : public allocation::NodeChooser {
   uint32_t times_avoided(const std::string& uid) const override;
   std::string shape(const api::Pod& pod) const override;
   bool have_same_shape(const api::Pod& a, const api::Pod& b) const override;
+  uint64_t shapes_version() const override { return shapes_version_; }
+  std::string_view counts_on(const api::Pod& pod) const override;
   std::optional<gang::Resources> takes(const api::Pod& pod) const override;
   std::vector<gang::Resources> left_for(const std::vector<const api::Pod*>& pods,
                                         const std::vector<std::string>& nodes) const override;
@@ -153,7 +155,7 @@ class NodeTracker : public allocation::NodeChooser {
   };
   Chosen last_;
   ChoiceCache choices_;
-  uint64_t version_ = 0;
+  uint64_t version_ = 0, shapes_version_ = 0;
   uint64_t supposed_changes_ = 0;  // of the version of volumes: by supposed pods, which do not count
   // Supposed pods, by uid, and the node on which each was assumed before.
   std::map<std::string, std::string, std::less<>> supposed_;
