@@ -6,6 +6,7 @@
 
 #include "controllers/allocation/causes.h"
 #include "controllers/allocation/group_reconcile.h"
+#include "controllers/allocation/kept_members.h"
 #include "controllers/allocation/pinned.h"
 #include "controllers/allocation/pod_reconcile.h"
 #include "controllers/allocation/refused.h"
@@ -52,6 +53,15 @@ bool resized(const api::Pod& before, const api::Pod& after) {
 
 }  // namespace
 
+std::shared_ptr<KeptMembers> AllocationReconciler::make_kept_members() {
+  return std::make_shared<KeptMembers>();
+}
+
+void AllocationReconciler::events_end() const {
+  leaders_.forget_all();
+  kept_members_->forget_all();
+}
+
 Outcome AllocationReconciler::reconcile(const View& view, const Key& key) const {
   std::set<Cause> freed;
   if (!kept_devices_.empty()) {
@@ -72,7 +82,8 @@ Outcome AllocationReconciler::reconcile_pod(const View& view, const Key& key) co
     return look_at_pinned(view, *pod, options_, nodes_);
   if (is_refused_binding(*pod, options_)) return look_at_refused(view, *pod);
   if (role == Role::kNone) return {};
-  const Tools tools{options_, inventory_, allocator_, nodes_, why_here_, kept_, kept_devices_, gangs_, leaders_};
+  const Tools tools{options_, inventory_,    allocator_, nodes_,   why_here_,
+                    kept_,    kept_devices_, gangs_,     leaders_, *kept_members_};
   if ((role != Role::kGated && role != Role::kToBind) || options_.release_gates)
     return PodReconcile(view, *pod, role, tools).run();
   const Membership membership = membership_of(view, *pod);

@@ -59,6 +59,8 @@ struct Options {
 // The label values of dra_allocation_failures_total: allocator::cause_name's, and those of whole decisions.
 std::vector<std::string> failure_causes();
 
+class KeptMembers;
+
 class AllocationReconciler : public reconcile::Reconciler {
  public:
   // All must outlive the reconciler.
@@ -68,10 +70,11 @@ class AllocationReconciler : public reconcile::Reconciler {
         inventory_(inventory),
         allocator_(allocator),
         nodes_(nodes),
-        gangs_(inventory, allocator, gang_options(allocator)) {}
+        gangs_(inventory, allocator, gang_options(allocator)),
+        kept_members_(make_kept_members()) {}
 
   std::string_view name() const override { return "allocation"; }
-  void events_end() const override { leaders_.forget_all(); }
+  void events_end() const override;
   // If this program also makes the claims, pods need not wait for their names to be published (Options::own_claims).
   void others_run(const std::set<std::string_view>& names) override {
     options_.own_claims = names.contains("claimtemplate");
@@ -105,6 +108,7 @@ class AllocationReconciler : public reconcile::Reconciler {
     options.step_budget = std::min(options.step_budget, allocator.options().max_step_budget);
     return options;
   }
+  static std::shared_ptr<KeptMembers> make_kept_members();
   reconcile::Outcome reconcile_pod(const reconcile::View& view, const reconcile::Key& key) const;
   // Adds the pod, and the pod that is reconciled for its group.
   void add_pod(const reconcile::View& view, const api::Pod& pod, reconcile::EnqueueRequests& out) const;
@@ -121,11 +125,12 @@ class AllocationReconciler : public reconcile::Reconciler {
   inventory::Inventory& inventory_;
   allocator::Allocator& allocator_;
   NodeChooser& nodes_;
-  mutable WhyHere why_here_;          // clauses for events only
-  mutable GroupLeaders leaders_;      // waiting pods that are reconciled for their groups
-  mutable KeptNodes kept_;            // for groups that have waited too long
-  mutable KeptDevices kept_devices_;  // for members that come again
-  mutable gang::Gangs gangs_;         // unfinished searches
+  mutable WhyHere why_here_;                         // clauses for events only
+  mutable GroupLeaders leaders_;                     // waiting pods that are reconciled for their groups
+  mutable KeptNodes kept_;                           // for groups that have waited too long
+  mutable KeptDevices kept_devices_;                 // for members that come again
+  mutable gang::Gangs gangs_;                        // unfinished searches
+  const std::shared_ptr<KeptMembers> kept_members_;  // of groups with such a search
 };
 
 }  // namespace dra::allocation

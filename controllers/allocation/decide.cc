@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "controllers/allocation/bind_conditions.h"
+#include "controllers/allocation/same_choice.h"
 #include "pkg/api/claim_bounds.h"
 #include "pkg/reconcile/extended_claim.h"
 #include "pkg/reconcile/pod_claims.h"
@@ -131,9 +132,22 @@ NodeChoice PodReconcile::candidate_nodes() {
   }
   if (restricted && only.empty())
     return {{}, "no node satisfies the node selectors of the allocated claims of this pod", false};
+  if (restricted && only.size() == 1) return choose_node(only.front());
   NodeChoice choice = choose_among(std::move(only), restricted);
   // A pod that has devices already stays where it is.
   if (!restricted) leave_kept(choice);
+  return choice;
+}
+
+NodeChoice PodReconcile::choose_node(const std::string& node) {
+  if (same_choice_ == nullptr || !extended_.empty()) return choose_among({node}, true);
+  if (const NodeChoice* known = same_choice_->find(nodes_, pod_, node)) {
+    waits_for_pods_ = known->depends_on_pods;
+    waits_for_capacity_ = known->depends_on_capacity;
+    return *known;
+  }
+  NodeChoice choice = choose_among({node}, true);
+  same_choice_->note(nodes_, pod_, node, choice);
   return choice;
 }
 
@@ -172,7 +186,7 @@ Write PodReconcile::allocation_write(const std::shared_ptr<const api::ResourceCl
     allocation.allocation_timestamp = format_rfc3339(now);
     now += std::chrono::seconds(1);
   } while (bears_mark_of(*claim, allocation));
-  Write write = write_allocation_later(claim, allocation, std::move(consumers), "allocate");
+  Write write = write_allocation_later(claim, std::move(allocation), std::move(consumers), "allocate");
   write.assume_pod = AssumedPod{ref_of(pod_), node};
   WallTime created;
   if (parse_rfc3339(claim->metadata.creation_timestamp, created)) {

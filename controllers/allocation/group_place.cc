@@ -1,6 +1,7 @@
 // Finds nodes and devices for the members of a group in one search.
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "controllers/allocation/bind_conditions.h"
 #include "controllers/allocation/group_reconcile.h"
@@ -30,10 +31,11 @@ void GroupReconcile::decide(uint32_t needed) {
   request.min_count = needed;
   request.topology = topology_for(members_.topology, tools_.options);
   std::vector<Member*> asked;
+  std::vector<size_t> numbers;  // of `asked`
   std::vector<PodReconcile*> pods;
   std::vector<AvoidedDevice> avoided;
-  MemberShapes shapes(tools_.nodes);
-  for (Member& member : pods_) {
+  for (size_t i = 0; i < pods_.size(); ++i) {
+    Member& member = pods_[i];
     PodReconcile& steps = *member.steps;
     if (member.placed) {
       for (const ClaimState& claim : steps.state_.claims)
@@ -42,25 +44,42 @@ void GroupReconcile::decide(uint32_t needed) {
       continue;
     }
     if (!member.ready) continue;
-    gang::Member one;
-    one.name = steps.pod_.metadata.key();
-    one.uid = steps.pod_.metadata.uid;
-    for (const ClaimState& claim : steps.state_.claims) one.claims.push_back(claim.claim);
-    if (steps.extended_.empty()) one.shape = shapes.of(steps.pod_, steps.state_.claims);
-    request.members.push_back(std::move(one));
     const std::vector<AvoidedDevice> own = avoided_devices(steps.pod_, view_.now());
     avoided.insert(avoided.end(), own.begin(), own.end());
     asked.push_back(&member);
+    numbers.push_back(i);
     pods.push_back(&steps);
   }
+  request.members = questions_about(numbers);
   const DevicesHeldBack held_back(tools_.inventory, avoided);
   const KeptFromDecision kept(tools_.inventory, first_->leave_kept_devices(lowest_priority()).devices);
   GroupNodes nodes(pods, view_, tools_.inventory, tools_.nodes);
-  const gang::Decision decision = tools_.gangs.decide(request, nodes);
+  gang::Decision decision = tools_.gangs.decide(request, nodes, spent_);
+  made_->questions = std::move(request.members);
+  same_choice_.forget_all();  // the search has placed members and taken them back
   say_ignored(decision);
   if (decision.outcome == gang::Outcome::kFound) return write_decision(asked, decision);
   if (nodes.watch_lags()) return void(first_->outcome_.requeue_in(std::chrono::seconds(1)));
   not_found(decision, asked, nodes);
+}
+
+std::vector<gang::Member> GroupReconcile::questions_about(const std::vector<size_t>& asked) {
+  const uint64_t version = tools_.nodes.shapes_version();
+  if (made_->asked == asked && made_->shapes_version == version) return std::move(made_->questions);
+  std::vector<gang::Member> questions;
+  questions.reserve(asked.size());
+  MemberShapes shapes(tools_.nodes);
+  for (const size_t i : asked) {
+    const PodReconcile& steps = *pods_[i].steps;
+    gang::Member& one = questions.emplace_back();
+    one.name = steps.pod_.metadata.key();
+    one.uid = steps.pod_.metadata.uid;
+    for (const ClaimState& claim : steps.state_.claims) one.claims.push_back(claim.claim);
+    if (steps.extended_.empty()) one.shape = shapes.of(steps.pod_, steps.state_.claims);
+  }
+  made_->asked = asked;
+  made_->shapes_version = version;
+  return questions;
 }
 
 // Reports what part of the requested topology is ignored.
@@ -72,13 +91,14 @@ void GroupReconcile::say_ignored(const gang::Decision& decision) {
   if (!text.empty()) first_->complain("TopologyIgnored", members_.group.shown() + ": " + text, text);
 }
 
-void GroupReconcile::write_decision(const std::vector<Member*>& asked, const gang::Decision& decision) {
+void GroupReconcile::write_decision(const std::vector<Member*>& asked, gang::Decision& decision) {
   tools_.kept.drop(members_.group.key());
   std::unordered_map<std::string_view, std::vector<const gang::Placed*>> users;  // by the claim's uid
   for (const gang::Placed& placed : decision.members)
     for (const ClaimState& claim : asked[placed.member]->steps->state_.claims)
       users[claim.claim->metadata.uid].push_back(&placed);
-  for (const gang::ClaimResult& decided : decision.claims) {
+  bool first = true;  // one line in the log for all
+  for (gang::ClaimResult& decided : decision.claims) {
     const api::ResourceClaim& claim = *decided.claim;
     const auto found = users.find(claim.metadata.uid);
     if (found == users.end()) continue;  // its member is not placed
@@ -88,9 +108,10 @@ void GroupReconcile::write_decision(const std::vector<Member*>& asked, const gan
     for (const gang::Placed* placed : found->second)
       if (consumers.size() < api::kMaxReservedFor)
         consumers.push_back(pod_reference(asked[placed->member]->steps->pod_));
-    writer->outcome_.add(writer->allocation_write(decided.claim, decided.result, std::move(consumers), node));
     const std::string why = decision.domain.empty() ? "" : "is with its group in " + decision.domain;
-    writer->outcome_.decided = Decided{true, node, devices_of({decided.result}), why};
+    if (std::exchange(first, false)) writer->outcome_.decided = Decided{true, node, devices_of({decided.result}), why};
+    writer->outcome_.add(
+        writer->allocation_write(decided.claim, std::move(decided.result), std::move(consumers), node));
     tools_.why_here.note(writer->pod_.metadata.uid, why);
   }
   for (const gang::Placed& placed : decision.members) asked[placed.member]->placed = asked[placed.member]->held;
@@ -105,6 +126,7 @@ void GroupReconcile::not_found(const gang::Decision& decision, const std::vector
     constexpr uint32_t kWorthAnEvent = 16;  // slices: about 100 ms
     first_->outcome_.requeue_in(decision.ask_again);
     first_->outcome_.goes_on = true;
+    unfinished_ = true;
     if (decision.slices >= kWorthAnEvent) say("where its members fit takes long to find: it is decided in slices");
     return;
   }

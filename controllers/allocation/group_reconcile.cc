@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_set>
 
 #include "controllers/allocation/causes.h"
 #include "pkg/api/topology_level.h"
@@ -31,13 +32,14 @@ bool has_unmarked(const PodState& state) {
 
 }  // namespace
 
-GroupReconcile::GroupReconcile(const View& view, const Tools& tools, GroupMembers members)
-    : view_(view), tools_(tools), members_(std::move(members)) {
-  for (const api::Pod* pod : members_.waiting) {
-    steps_.emplace_back(view, *pod, role_of(*pod, tools.options), tools);
-    pods_.push_back({&steps_.back()});
+GroupReconcile::GroupReconcile(const View& view, const Tools& tools, std::shared_ptr<MemberSteps> made, Duration spent)
+    : view_(view), tools_(tools), made_(std::move(made)), members_(made_->members), spent_(spent) {
+  pods_.reserve(made_->steps.size());
+  for (PodReconcile& steps : made_->steps) {
+    steps.same_choice_ = &same_choice_;
+    pods_.push_back({&steps});
   }
-  first_ = &steps_.front();
+  first_ = &made_->steps.front();
 }
 
 Outcome GroupReconcile::run() {
@@ -54,7 +56,9 @@ Outcome GroupReconcile::run() {
     commit();
   }
   watch_holds();
-  return merged();
+  Outcome outcome = merged();
+  if (unfinished_) tools_.kept_members.keep(view_, made_);
+  return outcome;
 }
 
 bool GroupReconcile::step_back() {
@@ -237,13 +241,17 @@ void GroupReconcile::park(const std::vector<Member*>& asked) {
 // One reconcile writes an object once: for a claim that members share, the first member's write counts.
 Outcome GroupReconcile::merged() {
   Outcome all = std::move(first_->outcome_);
-  std::set<std::string> written;
+  std::unordered_set<std::string> written;
+  size_t effects = all.effects.size();
+  for (const PodReconcile& steps : made_->steps) effects += steps.outcome_.effects.size();
+  all.effects.reserve(effects);
+  written.reserve(effects);
   const auto is_new = [&](const Effect& effect) {
     const Write* write = std::get_if<Write>(&effect);
     return write == nullptr || write->resource_version.empty() || written.insert(write->object.uid).second;
   };
   std::erase_if(all.effects, [&](const Effect& effect) { return !is_new(effect); });
-  for (PodReconcile& steps : steps_) {
+  for (PodReconcile& steps : made_->steps) {
     if (&steps == first_) continue;
     Outcome& one = steps.outcome_;
     for (Effect& effect : one.effects)
@@ -305,14 +313,21 @@ Outcome reconcile_member(const View& view, const api::Pod& pod, Role role, const
     later.goes_on = true;
     return later;
   }
-  GroupMembers members = members_of(view, membership, tools.options);
-  if (members.launched) return alone.run();
-  if (members.waiting.empty() || members.waiting.front()->metadata.uid != pod.metadata.uid) {
-    if (members.waiting.empty()) return {};
-    return follow(view, alone, *members.waiting.front());
+  const allocator::SliceLimit& slice = tools.allocator.options().slice;
+  const MonoTime began = slice.clock ? slice.clock->mono_now() : MonoTime{};
+  std::shared_ptr<MemberSteps> made = tools.kept_members.take(view, membership);
+  if (!made || made->members.waiting.front() != &pod) {
+    GroupMembers members = members_of(view, membership, tools.options);
+    if (members.launched) return alone.run();
+    if (members.waiting.empty() || members.waiting.front()->metadata.uid != pod.metadata.uid) {
+      if (members.waiting.empty()) return {};
+      return follow(view, alone, *members.waiting.front());
+    }
+    made = std::make_shared<MemberSteps>(view, tools, membership, std::move(members));
   }
   const allocator::Allocator::Bill bill(tools.allocator, membership.group.ns);
-  return GroupReconcile(view, tools, std::move(members)).run();
+  const Duration spent = slice.clock ? slice.clock->mono_now() - began : Duration::zero();
+  return GroupReconcile(view, tools, std::move(made), spent).run();
 }
 
 }  // namespace dra::allocation

@@ -1,5 +1,6 @@
 // GroupReconcile: one reconcile, by the allocation controller, of the waiting pods of a group. It derives the group's
-// state from the objects; nothing is kept for the next reconcile (docs/design/groups-commit.md).
+// state from the objects (docs/design/groups-commit.md). Only an unfinished search keeps something for the next
+// reconcile: its progress (pkg/gang), and the members' states while nothing changes (kept_members.h).
 //
 //   open       no claim bears a mark that was made for a member
 //     decide     one search for nodes and devices of min_count members: writes all allocations, unmarked, or none
@@ -13,14 +14,16 @@
 // way to somebody else, and after the hold timeout.
 #pragma once
 
-#include <deque>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "controllers/allocation/group_members.h"
 #include "controllers/allocation/group_nodes.h"
+#include "controllers/allocation/kept_members.h"
 #include "controllers/allocation/pod_reconcile.h"
+#include "controllers/allocation/same_choice.h"
 
 namespace dra::allocation {
 
@@ -31,7 +34,8 @@ reconcile::Outcome reconcile_member(const reconcile::View& view, const api::Pod&
 class GroupReconcile {
  public:
   // The group is not launched and has a waiting member; the first one is reconciled for all.
-  GroupReconcile(const reconcile::View& view, const Tools& tools, GroupMembers members);
+  // `spent`: the time that this reconcile has taken, which its slice of a search is shorter by.
+  GroupReconcile(const reconcile::View& view, const Tools& tools, std::shared_ptr<MemberSteps> made, Duration spent);
 
   reconcile::Outcome run();
 
@@ -58,8 +62,10 @@ class GroupReconcile {
   void pause();
   // One search for the members that are not placed yet: places `needed` of them, or none.
   void decide(uint32_t needed);
+  // What is asked of the search for these members; afterwards they go back to `made_`, for the next slice.
+  std::vector<gang::Member> questions_about(const std::vector<size_t>& asked);
   void say_ignored(const gang::Decision& decision);
-  void write_decision(const std::vector<Member*>& asked, const gang::Decision& decision);
+  void write_decision(const std::vector<Member*>& asked, gang::Decision& decision);
   void not_found(const gang::Decision& decision, const std::vector<Member*>& asked, GroupNodes& nodes);
   // kept_nodes.cc. Zero: the group has waited so long that nodes are kept for it.
   Duration until_starving() const;
@@ -92,11 +98,14 @@ class GroupReconcile {
 
   const reconcile::View& view_;
   const Tools& tools_;
-  const GroupMembers members_;
-  std::deque<PodReconcile> steps_;
+  const std::shared_ptr<MemberSteps> made_;
+  const GroupMembers& members_;
+  const Duration spent_;
   std::vector<Member> pods_;
+  SameChoice same_choice_;
   PodReconcile* first_ = nullptr;
   bool committed_ = false;
+  bool unfinished_ = false;  // the search goes on in the next slice, and nothing was decided
 };
 
 }  // namespace dra::allocation

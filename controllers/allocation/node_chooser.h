@@ -114,6 +114,11 @@ class NodeChooser {
   // Where shape() of `a` is not empty. True only if that of `b` is the same; costs less than making it.
   virtual bool have_same_shape(const api::Pod& /*a*/, const api::Pod& /*b*/) const { return false; }
 
+  // Grows when shape() may have become another text for a pod that did not change.
+  virtual uint64_t shapes_version() const { return 0; }
+  // The node on which the pod counts now; empty: none, or unknown. Valid until the next change.
+  virtual std::string_view counts_on(const api::Pod&) const { return ""; }
+
   // For counting (pkg/gang): what the pod takes of its node; nothing: unknown. And what each of the nodes has left for
   // these pods at most, if neither they nor nominated pods counted there; empty: unknown.
   virtual std::optional<gang::Resources> takes(const api::Pod&) const { return std::nullopt; }

@@ -54,6 +54,14 @@ Outcome PodReconcile::wait_for_group(const Membership& membership) {
   return std::move(outcome_);
 }
 
+void PodReconcile::begin_again() {
+  outcome_ = {};
+  same_choice_ = nullptr;
+  kept_from_.clear();
+  waits_for_pods_ = false;
+  waits_for_capacity_ = true;
+}
+
 Outcome PodReconcile::wait_with_group(const std::string& why) {
   if (!why.empty()) show_waiting(why, why);
   count_pending("GroupWaits");

@@ -1,5 +1,5 @@
 // PodReconcile: one reconcile of one pod by the allocation controller. It derives the pod's state (protocol.h) and
-// returns the next step; nothing is kept for the next reconcile.
+// returns the next step. Nothing is kept for the next reconcile, except by groups (kept_members.h).
 //
 // By file: decide.cc and topology.cc (P1), prove.cc (P2, P3, P5), release.cc (P4), leave.cc (P8), bind_extended.cc and
 // extended_use.cc (extended resources), report.cc (events, metrics, parking), condition.cc.
@@ -23,6 +23,9 @@
 
 namespace dra::allocation {
 
+class KeptMembers;
+class SameChoice;
+
 // What a reconcile reads besides the objects. All must outlive it.
 struct Tools {
   const Options& options;
@@ -34,6 +37,7 @@ struct Tools {
   KeptDevices& kept_devices;
   gang::Gangs& gangs;
   GroupLeaders& leaders;
+  KeptMembers& kept_members;
 };
 
 class PodReconcile {
@@ -49,6 +53,11 @@ class PodReconcile {
   // Another pod is reconciled for the group. `why`: what the group waits for, or empty.
   reconcile::Outcome wait_with_group(const std::string& why);
 
+  bool asks_for_extended() const { return !extended_.empty(); }
+  // Forgets the outcome, for another reconcile while nothing that the state was derived from has changed
+  // (kept_members.h).
+  void begin_again();
+
  private:
   friend class GroupReconcile;  // takes the same steps for the pods of a group (group_reconcile.h)
   friend class GroupNodes;
@@ -63,6 +72,8 @@ class PodReconcile {
   KeptDevices::Kept leave_kept_devices(int64_t priority);
   // The nodes of `only` that fit the pod; where not `restricted`, of all nodes.
   NodeChoice choose_among(std::vector<std::string> only, bool restricted);
+  // The same for the one node of the pod's devices, by the answer for another member if that is the same.
+  NodeChoice choose_node(const std::string& node);
   // The claims' preferences, for allocator::Request. Records an event for each claim whose preferences are ignored.
   std::vector<allocator::Preference> preferences();
   // Records an event on the class whose annotation names an unknown strategy, whichever pod asks for the class.
@@ -220,9 +231,10 @@ class PodReconcile {
   const std::shared_ptr<const api::ResourceClaim> extended_claim_;
   // The extended resources that the claim serves, or is supposed to serve while nodes are tried.
   std::optional<std::vector<reconcile::ExtendedResource>> claimed_;
-  std::string kept_from_;           // a clause: what the last choice left out for a group
-  bool waits_for_pods_ = false;     // the last choice of nodes depended on other pods
-  bool waits_for_capacity_ = true;  // or on the capacity that others use there
+  SameChoice* same_choice_ = nullptr;  // of the group's members; null: a single pod
+  std::string kept_from_;              // a clause: what the last choice left out for a group
+  bool waits_for_pods_ = false;        // the last choice of nodes depended on other pods
+  bool waits_for_capacity_ = true;     // or on the capacity that others use there
   reconcile::Outcome outcome_;
 };
 

@@ -8,6 +8,7 @@
 // next slice. One thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "pkg/base/clock.h"
@@ -28,14 +29,25 @@ class Meter {
     limit_ = limit;
     begun_ = used_;
     stopped_ = false;
-    if (limit.clock != nullptr && limit.time > Duration::zero()) until_ = limit.clock->mono_now() + limit.time;
+    if (has_clock()) {
+      began_ = limit.clock->mono_now();
+      until_ = began_ + limit.time;
+    }
     next_look_ = limit.steps == 0 ? UINT64_MAX : used_ + kLookEvery;
+  }
+  // The slice's time ends no earlier than after this; its steps end it as before.
+  void grant(Duration time) {
+    if (!has_clock()) return;
+    until_ = std::max(until_, limit_.clock->mono_now() + time);
+    stopped_ = limit_.steps != 0 && used_ - begun_ >= limit_.steps;
   }
   void charge(uint64_t steps) {
     used_ += steps;
     if (used_ >= next_look_) look();
   }
   bool stopped() const { return stopped_; }
+  // Its time is over; its steps do not count.
+  bool is_late() const { return has_clock() && limit_.clock->mono_now() >= until_; }
   // Whether work of this many steps should begin in this slice. Work that fits no slice may begin in the first eighth
   // of one.
   bool affords(uint64_t steps) const {
@@ -47,18 +59,18 @@ class Meter {
   // The cost of the slice so far: by the clock or, if the clock stands still, by steps.
   Duration slice_time() const {
     const Duration by_steps = kStepTime * static_cast<int64_t>(used_ - begun_);
-    if (limit_.clock == nullptr || limit_.time <= Duration::zero()) return by_steps;
-    const Duration by_clock = limit_.clock->mono_now() - (until_ - limit_.time);
+    if (!has_clock()) return by_steps;
+    const Duration by_clock = limit_.clock->mono_now() - began_;
     return by_clock > Duration::zero() ? by_clock : by_steps;
   }
 
  private:
   static constexpr uint64_t kLookEvery = 128;
 
+  bool has_clock() const { return limit_.clock != nullptr && limit_.time > Duration::zero(); }
   void look() {
     next_look_ = used_ + kLookEvery;
-    stopped_ = stopped_ || used_ - begun_ >= limit_.steps ||
-               (limit_.clock != nullptr && limit_.time > Duration::zero() && limit_.clock->mono_now() >= until_);
+    stopped_ = stopped_ || used_ - begun_ >= limit_.steps || (has_clock() && limit_.clock->mono_now() >= until_);
   }
 
   SliceLimit limit_;
@@ -66,7 +78,7 @@ class Meter {
   uint64_t begun_ = 0;
   uint64_t next_look_ = UINT64_MAX;
   bool stopped_ = false;
-  MonoTime until_{};
+  MonoTime began_{}, until_{};
 };
 
 }  // namespace dra::allocator

@@ -87,6 +87,8 @@ DomainSearch::End DomainSearch::replay() {
   const size_t checked = world_.changed ? 0 : steps.size();
   std::move(memory_.unchecked.begin(), memory_.unchecked.end(), std::back_inserter(steps));
   memory_.unchecked.clear();
+  const bool often = memory_.restarts >= kMostRestarts;
+  if (often) world_.meter.grant(world_.options.slice.time * (memory_.restarts + 2) / kMostRestarts);
   for (size_t i = 0; i < steps.size(); ++i) {
     // Of a kind, members are placed in order: after a step that failed, each takes the place of the one before it.
     if (i >= checked && steps[i].member != Trial::kNoMember) {
@@ -95,7 +97,7 @@ DomainSearch::End DomainSearch::replay() {
       hand_over(steps[i], trial_.next_of(kind));
     }
     const bool check = i >= checked && !is_untouched(steps[i]);
-    if (check && memory_.restarts < kMostRestarts && must_stop()) {
+    if (check && (often ? world_.meter.is_late() : must_stop())) {
       memory_.unchecked.assign(std::make_move_iterator(steps.begin() + static_cast<ptrdiff_t>(i)),
                                std::make_move_iterator(steps.end()));
       return stop();
@@ -105,6 +107,7 @@ DomainSearch::End DomainSearch::replay() {
   memory_.restarts = 0;
   memory_.nodes_version = world_.nodes.version();
   memory_.tables_version = world_.inventory.tables_version();
+  if (!steps.empty()) world_.meter.grant(kLeastAfterReplay);
   worked_ = false;
   return End::kNone;
 }

@@ -113,9 +113,11 @@ class DomainSearch {
   // Up to this many members an exhaustive search ends in acceptable time; with more, practically never.
   static constexpr size_t kFewMembers = 32;
   static constexpr uint64_t kSearchStepsOfMember = 1'000;
-  // Placing a thousand members again takes several slices. If something changed so often before all were, they are
-  // placed again in one.
+  // Placing a thousand members again takes several slices. If something changed so often before all were, a slice may
+  // take longer for it, by a quarter more with each further change.
   static constexpr uint32_t kMostRestarts = 4;
+  // A slice that spent its time on placing again still gets so much for new work.
+  static constexpr Duration kLeastAfterReplay = std::chrono::microseconds(1500);
 
  private:
   struct Child {

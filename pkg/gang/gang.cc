@@ -32,9 +32,11 @@ class Gangs::Impl {
   Impl(inventory::Inventory& inventory, allocator::Allocator& allocator, Options options)
       : inventory_(inventory), allocator_(allocator), options_(std::move(options)) {}
 
-  Decision decide(const GangRequest& request, Nodes& nodes) {
+  Decision decide(const GangRequest& request, Nodes& nodes, Duration spent) {
     if (const Duration left = pause(request.uid); left > Duration::zero()) return paused(request.uid, left);
-    meter_.begin_slice(options_.slice);
+    allocator::SliceLimit slice = options_.slice;
+    slice.time = std::max(slice.time - spent, slice.time / 3);
+    meter_.begin_slice(slice);
     Kept* kept = kept_for(request);
     if (kept == nullptr) {
       Decision decision;
@@ -206,8 +208,8 @@ Gangs::Gangs(inventory::Inventory& inventory, allocator::Allocator& allocator, O
     : impl_(std::make_unique<Impl>(inventory, allocator, std::move(options))) {}
 Gangs::~Gangs() = default;
 
-Decision Gangs::decide(const GangRequest& request, Nodes& nodes) {
-  return impl_->decide(request, nodes);
+Decision Gangs::decide(const GangRequest& request, Nodes& nodes, Duration spent) {
+  return impl_->decide(request, nodes, spent);
 }
 bool Gangs::has_found(const std::string& uid) const {
   return impl_->has_found(uid);

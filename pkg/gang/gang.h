@@ -194,7 +194,8 @@ class Gangs {
   Gangs(const Gangs&) = delete;
   Gangs& operator=(const Gangs&) = delete;
 
-  Decision decide(const GangRequest& request, Nodes& nodes);
+  // `spent`: time that the caller's task has taken already. The slice is shorter by it, but not below a third.
+  Decision decide(const GangRequest& request, Nodes& nodes, Duration spent = {});
   // The next call for this group returns what was found, unless something changed: it should be made soon.
   bool has_found(const std::string& uid) const;
   // The group is gone, or was decided in another way.

@@ -480,6 +480,33 @@ TEST_F(BudgetTest, WhatIsFoundForManyMembersIsReturnedByTheNextCallUnlessSomethi
       EXPECT_FALSE(result.pool == "n0" && result.device == "gpu-0");
 }
 
+// Every look at it is 20 microseconds later.
+class TickingClock : public ManualClock {
+ public:
+  MonoTime mono_now() const override { return now_ += std::chrono::microseconds(20); }
+
+ private:
+  mutable MonoTime now_{};
+};
+
+TEST_F(BudgetTest, WhatTheTaskHasTakenShortensItsSlice) {
+  TickingClock ticking;
+  options_.step_budget = kDefaultStepBudget;
+  options_.slice = {1'000'000, std::chrono::microseconds(90), &ticking};
+  CpuNodes nodes(nodes_, cpu_);
+  const auto steps_of_first = [&](Duration spent) {
+    Gangs gangs(inventory_, allocator_, options_);
+    const Decision decision = gangs.decide(request_, nodes, spent);
+    EXPECT_EQ(decision.outcome, Outcome::kUnfinished);
+    return decision.steps;
+  };
+  const uint64_t whole = steps_of_first({});
+  const uint64_t third = steps_of_first(std::chrono::microseconds(60));
+  EXPECT_LT(third, whole);
+  EXPECT_GT(third, 0u);
+  EXPECT_EQ(steps_of_first(std::chrono::hours(1)), third) << "a third remains, so that the search ends";
+}
+
 // Otherwise a group whose search takes many slices would never be decided in a cluster that changes all the time.
 TEST_F(BudgetTest, AChangeAfterASearchOfManySlicesDoesNotBeginItAgain) {
   options_.step_budget = kDefaultStepBudget;

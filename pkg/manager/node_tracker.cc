@@ -175,6 +175,7 @@ void NodeTracker::stop_supposing(const api::Pod& pod) {
 void NodeTracker::avoid(const std::string& uid, const std::vector<std::string>& nodes, Duration lasts,
                         const std::string& why) {
   changes_everywhere();
+  ++shapes_version_;
   forget(uid);
   const MonoTime now = clock_.mono_now();
   const std::set<std::string_view> again(nodes.begin(), nodes.end());
@@ -452,6 +453,11 @@ std::string NodeTracker::shape(const api::Pod& pod) const {
   // A pod beyond a bound is refused by itself, and its text would take long.
   if (!api::check_bounds(pod)) return "";
   return avoided_by(pod).empty() ? allocation::node_shape(pod) : "";
+}
+
+std::string_view NodeTracker::counts_on(const api::Pod& pod) const {
+  const placement::PlacedPod* counted = cluster_.pod(pod.metadata.uid);
+  return counted ? std::string_view(cluster_.rest(counted->node).name) : "";
 }
 
 bool NodeTracker::have_same_shape(const api::Pod& a, const api::Pod& b) const {

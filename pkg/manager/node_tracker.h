@@ -92,6 +92,8 @@ class NodeTracker : public allocation::NodeChooser {
   uint32_t times_avoided(const std::string& uid) const override;
   std::string shape(const api::Pod& pod) const override;
   bool have_same_shape(const api::Pod& a, const api::Pod& b) const override;
+  uint64_t shapes_version() const override { return shapes_version_; }
+  std::string_view counts_on(const api::Pod& pod) const override;
   std::optional<gang::Resources> takes(const api::Pod& pod) const override;
   std::vector<gang::Resources> left_for(const std::vector<const api::Pod*>& pods,
                                         const std::vector<std::string>& nodes) const override;
@@ -162,7 +164,7 @@ class NodeTracker : public allocation::NodeChooser {
   };
   Chosen last_;
   ChoiceCache choices_;
-  uint64_t version_ = 0;
+  uint64_t version_ = 0, shapes_version_ = 0;
   // Versions of the latest change that may concern every node, and of the latest ones on a single node. At most
   // kMaxChanged of these: when there are more, they count as a change everywhere.
   uint64_t changed_everywhere_ = 0;

@@ -192,6 +192,19 @@ TEST_F(NodeTrackerTest, WhatIsLeftForPodsLeavesOutThemAndThoseNominated) {
   EXPECT_EQ(cpu_left({&b}), (std::vector<int64_t>{1000, 2000, 0})) << "a higher priority takes its place";
 }
 
+TEST_F(NodeTrackerTest, ShapesHaveAVersionAndPodsTheNodeOnWhichTheyCount) {
+  const api::Pod waiting = pod("p");
+  EXPECT_EQ(tracker.counts_on(waiting), "");
+  tracker.assume(waiting, "n2");
+  EXPECT_EQ(tracker.counts_on(waiting), "n2");
+  const uint64_t version = tracker.shapes_version();
+  EXPECT_NE(tracker.shape(waiting), "");
+  tracker.avoid("p", {"n2"}, 10s, "");
+  EXPECT_EQ(tracker.shape(waiting), "");
+  EXPECT_GT(tracker.shapes_version(), version);
+  EXPECT_EQ(tracker.counts_on(waiting), "");
+}
+
 TEST_F(NodeTrackerTest, AnAvoidedNodeComesBack) {
   api::Pod owned = pod("p");
   owned.metadata.owner_references.push_back({"batch/v1", "Job", "job", "job-uid", true});

@@ -153,6 +153,11 @@ reconcile::GroupsKnown StoreView::groups_known(reconcile::GroupApi api) const {
   return stores_.groups ? stores_.groups->known(api) : reconcile::GroupsKnown{};
 }
 
+std::optional<uint64_t> StoreView::version_of_namespace(std::string_view ns) const {
+  return stores_.pods->objects().version_of_namespace(ns) + stores_.claims->objects().version_of_namespace(ns) +
+         stores_.classes->objects().version_of_namespace("");
+}
+
 uint64_t StoreView::tallied(std::string_view uid) const {
   const uint64_t* count = memory_.tallies.find(uid);
   return count ? *count : 0;

@@ -64,6 +64,7 @@ struct Membership {
   std::optional<Duration> timeout;
   // kMember: for all members together.
   TopologyWish topology;
+  bool operator==(const Membership&) const = default;
 };
 Membership membership_of(const View& view, const api::Pod& pod);
 

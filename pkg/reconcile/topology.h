@@ -28,6 +28,7 @@ struct TopologyWish {
   std::string required, preferred;
   std::string ignored;  // a clause for people: what was not understood
   bool empty() const { return required.empty() && preferred.empty(); }
+  bool operator==(const TopologyWish&) const = default;
 };
 TopologyWish topology_wish(const api::StringMap& annotations);
 

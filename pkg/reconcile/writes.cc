@@ -213,7 +213,7 @@ Write write_allocation(const api::ResourceClaim& claim, const api::AllocationRes
   return write;
 }
 
-Write write_allocation_later(std::shared_ptr<const api::ResourceClaim> claim, const api::AllocationResult& allocation,
+Write write_allocation_later(std::shared_ptr<const api::ResourceClaim> claim, api::AllocationResult allocation,
                              std::vector<api::ResourceClaimConsumerReference> consumers, std::string purpose) {
   Write write;
   write.verb = has_copies(allocation) ? Verb::kJsonPatch : Verb::kMergePatch;
@@ -222,7 +222,7 @@ Write write_allocation_later(std::shared_ptr<const api::ResourceClaim> claim, co
   write.resource_version = claim->metadata.resource_version;
   write.purpose = std::move(purpose);
   write.field_manager = kAllocationManager;
-  write.assume = allocation;
+  write.assume = std::move(allocation);
   write.unbuilt = UnbuiltAllocation{std::move(claim), std::move(consumers)};
   return write;
 }

@@ -32,7 +32,7 @@ Write write_deallocation(const api::ResourceClaim& claim, std::string purpose);
 Write write_allocation(const api::ResourceClaim& claim, const api::AllocationResult& allocation,
                        const std::vector<api::ResourceClaimConsumerReference>& consumers, std::string purpose);
 // The same, but its body is built by build_body().
-Write write_allocation_later(std::shared_ptr<const api::ResourceClaim> claim, const api::AllocationResult& allocation,
+Write write_allocation_later(std::shared_ptr<const api::ResourceClaim> claim, api::AllocationResult allocation,
                              std::vector<api::ResourceClaimConsumerReference> consumers, std::string purpose);
 // Of any write, before it is sent.
 void build_body(Write& write);

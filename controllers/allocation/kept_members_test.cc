@@ -1,0 +1,156 @@
+// The states of a group's members are used again in the next slice of its search, unless something changed.
+#include "controllers/allocation/kept_members.h"
+
+#include "controllers/allocation/allocation_fixture.h"
+#include "controllers/allocation/same_choice.h"
+#include "pkg/reconcile/groups.h"
+
+namespace dra::allocation::kept_members_test {
+
+using namespace reconcile;
+
+namespace {
+
+// Like the manager's view, which knows when something changed, and counts how often claims are looked up.
+class VersionedView : public MemoryView {
+ public:
+  std::optional<uint64_t> version_of_namespace(std::string_view) const override { return version; }
+  std::shared_ptr<const api::ResourceClaim> shared_claim(std::string_view key) const override {
+    ++looks;
+    return MemoryView::shared_claim(key);
+  }
+  uint64_t version = 1;
+  mutable size_t looks = 0;
+};
+
+// All pods have one shape and count on the nodes that the test says.
+class AlikeNodes : public FakeNodes {
+ public:
+  std::string shape(const api::Pod&) const override { return alike ? "one" : ""; }
+  bool have_same_shape(const api::Pod&, const api::Pod&) const override { return alike; }
+  std::string_view counts_on(const api::Pod& pod) const override {
+    const auto found = on.find(pod.metadata.name);
+    return found == on.end() ? "" : std::string_view(found->second);
+  }
+  bool alike = true;
+  std::map<std::string, std::string> on;
+};
+
+class KeptMembersTest : public AllocationTest {
+ protected:
+  static constexpr size_t kCount = 300;
+
+  KeptMembersTest() : sliced(inventory, sliced_options(), random), reconciler(options, inventory, sliced, alike) {
+    inventory.apply_slice(test::local_slice("gpu.example.com", "n1", "gpu-", kCount));
+    for (size_t i = 0; i < kCount; ++i) {
+      api::Pod pod = make_pod(name(i), {"c" + name(i)});
+      pod.metadata.creation_timestamp = format_rfc3339(versioned.time - std::chrono::seconds(1000 - i));
+      pod.metadata.owner_references.push_back({"batch/v1", "Job", "train", "job-uid", true});
+      pod.metadata.annotations[std::string(kGroupAnnotation)] = std::to_string(kCount);
+      versioned.put(pod);
+      versioned.put(make_claim("c" + name(i)));
+    }
+  }
+  allocator::Options sliced_options() {
+    allocator::Options made;
+    made.slice = {1'000'000, std::chrono::hours(1), &clock};
+    return made;
+  }
+  static std::string name(size_t i) { return "m" + std::to_string(1000 + i); }
+  // How many allocations the leader's reconcile writes.
+  size_t allocations() {
+    versioned.looks = 0;
+    const Outcome outcome = reconciler.reconcile(versioned, pod_key("default/" + name(0)));
+    return static_cast<size_t>(std::count_if(outcome.effects.begin(), outcome.effects.end(), [](const Effect& effect) {
+      const Write* write = std::get_if<Write>(&effect);
+      return write && write->purpose == "allocate";
+    }));
+  }
+
+  ManualClock clock;
+  VersionedView versioned;
+  AlikeNodes alike;
+  allocator::Allocator sliced;
+  AllocationReconciler reconciler;
+};
+
+TEST_F(KeptMembersTest, TheNextSliceDoesNotLookAtTheMembersAgain) {
+  EXPECT_EQ(allocations(), 0u) << "what is found for so many is written by the next slice";
+  EXPECT_GE(versioned.looks, kCount);
+  EXPECT_EQ(allocations(), kCount);
+  EXPECT_LT(versioned.looks, 10u);
+}
+
+TEST_F(KeptMembersTest, AChangeInTheNamespaceIsSeen) {
+  EXPECT_EQ(allocations(), 0u);
+  versioned.claims.erase("default/c" + name(kCount - 1));
+  ++versioned.version;
+  EXPECT_EQ(allocations(), 0u) << "a member's claim is gone";
+  EXPECT_GE(versioned.looks, kCount - 1);
+}
+
+TEST_F(KeptMembersTest, AHigherCountIsSeen) {
+  EXPECT_EQ(allocations(), 0u);
+  // The version is the same: the count is read by itself.
+  versioned.pods.at("default/" + name(0)).metadata.annotations[std::string(kGroupAnnotation)] =
+      std::to_string(kCount + 1);
+  EXPECT_EQ(allocations(), 0u);
+  EXPECT_GE(versioned.looks, kCount);
+}
+
+TEST_F(KeptMembersTest, NothingIsKeptBeyondTheTerm) {
+  EXPECT_EQ(allocations(), 0u);
+  reconciler.events_end();
+  allocations();
+  EXPECT_GE(versioned.looks, kCount);
+}
+
+// ---- SameChoice
+
+class SameChoiceTest : public AllocationTest {
+ protected:
+  SameChoiceTest() : a(make_pod("a", {})), b(make_pod("b", {})) { alike.on = {{"a", "n1"}, {"b", "n1"}}; }
+  bool shared() {
+    SameChoice same;
+    same.note(alike, a, "n1", alike.choose(a, {"n1"}));
+    EXPECT_EQ(same.find(alike, b, "n2"), nullptr);
+    return same.find(alike, b, "n1") != nullptr;
+  }
+  AlikeNodes alike;
+  api::Pod a, b;
+};
+
+TEST_F(SameChoiceTest, IsForPodsThatAreAlikeInEverything) {
+  EXPECT_TRUE(shared());
+  b.priority = 1;
+  EXPECT_FALSE(shared());
+  b = a;
+  b.metadata.labels["app"] = "other";
+  EXPECT_FALSE(shared());
+  b = a;
+  b.nominated_node_name = "n1";
+  EXPECT_FALSE(shared());
+  b = a;
+  EXPECT_TRUE(shared());
+  alike.alike = false;
+  EXPECT_FALSE(shared());
+}
+
+TEST_F(SameChoiceTest, IsForPodsThatCountOnTheNodeAlready) {
+  for (const char* pod : {"a", "b"}) {
+    alike.on = {{"a", "n1"}, {"b", "n1"}};
+    alike.on.erase(pod);
+    EXPECT_FALSE(shared()) << pod;
+  }
+}
+
+TEST_F(SameChoiceTest, IsNoRefusalAndNoAnswerThatDependsOnOtherPods) {
+  alike.refused = {"n1"};
+  EXPECT_FALSE(shared());
+  alike.refused.clear();
+  alike.depends_on_pods = true;
+  EXPECT_FALSE(shared());
+}
+
+}  // namespace
+}  // namespace dra::allocation::kept_members_test
