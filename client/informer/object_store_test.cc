@@ -316,16 +316,18 @@ TEST(ObjectStore, LawsHoldForRandomInterleavings) {
       }
       ASSERT_EQ(portions, whole);
       ASSERT_EQ(store.size(), whole.size());
-      std::vector<const std::string*> now;
-      const auto see = [&now](const Entry* entry) { now.push_back(entry == nullptr ? nullptr : &entry->uid()); };
+      std::vector<const std::string*> addresses;
+      const auto see = [&addresses](const Entry* entry) {
+        addresses.push_back(entry == nullptr ? nullptr : &entry->uid());
+      };
       for (char c = 'a'; c < 'e'; ++c) {
         see(store.find("ns/" + std::string(1, c)));
         see(store.find_in_stream("ns/" + std::string(1, c)));
       }
-      if (now != seen) {
+      if (addresses != seen) {
         ASSERT_GT(store.version_of_namespace("ns"), version);
       }
-      seen = std::move(now);
+      seen = std::move(addresses);
       version = store.version_of_namespace("ns");
     }
   }

@@ -35,6 +35,16 @@ class CpuNodes : public Nodes {
     if (one.cpu < wants_[member]) return std::nullopt;
     return NodeFacts{one.cpu, 0};
   }
+  bool still_takes(size_t, NodeId node, uint64_t version) const override {
+    const auto changed = changed_.find(node);
+    return changed == changed_.end() || changed->second <= version;
+  }
+  // Somebody else takes so much of the node, or gives it back.
+  void take(size_t node, int64_t cpu) {
+    nodes_[node].cpu -= cpu;
+    changed_[nodes_[node].id] = ++version_;
+  }
+  const std::vector<Node>& nodes() const { return nodes_; }
   void place(size_t member, NodeId node) override {
     DRA_CHECK(look(member, node).has_value());
     nodes_[at_.at(node)].cpu -= wants_[member];
@@ -72,6 +82,7 @@ class CpuNodes : public Nodes {
   std::vector<std::pair<size_t, NodeId>> placed_;
   Influence influence_ = Influence::kNode;
   uint64_t version_ = 1;
+  std::map<NodeId, uint64_t> changed_;  // the version of its latest change
   bool counted_ = true;
 };
 

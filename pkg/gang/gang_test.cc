@@ -517,7 +517,8 @@ TEST_F(BudgetTest, AChangeAfterASearchOfManySlicesDoesNotBeginItAgain) {
   while (!gangs.has_found(request_.uid) && ++slices < 1'000)
     ASSERT_EQ(gangs.decide(request_, nodes).outcome, Outcome::kUnfinished);
   ASSERT_GT(slices, 5);
-  // Placing the members again also takes several slices. A change in each of them does not delay it for ever.
+  // Where a change concerns every node, placing the members again also takes several slices. One in each of them does
+  // not delay it for ever.
   for (const bool always : {false, true}) {
     SCOPED_TRACE(always);
     while (!gangs.has_found(request_.uid)) ASSERT_EQ(gangs.decide(request_, nodes).outcome, Outcome::kUnfinished);
@@ -532,9 +533,10 @@ TEST_F(BudgetTest, AChangeAfterASearchOfManySlicesDoesNotBeginItAgain) {
     ASSERT_EQ(found.outcome, Outcome::kFound);
     EXPECT_EQ(found.members.size(), 300u);
     EXPECT_EQ(found.claims.size(), 300u);
-    EXPECT_GT(again, 2);
     if (always) {
       EXPECT_EQ(again, 5) << "after four changes in a row in one slice";
+    } else {
+      EXPECT_LE(again, 2) << "only members on the node that changed are looked at";
     }
     for (const ClaimResult& claim : found.claims)
       for (const api::DeviceRequestAllocationResult& result : claim.result.results)

@@ -3,8 +3,10 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <tuple>
 
 #include "pkg/api/selectors.h"
+#include "pkg/base/random.h"
 #include "pkg/gang/cpu_nodes.h"
 #include "test/allocharness/contest.h"
 #include "test/oracle/groups.h"
@@ -55,14 +57,62 @@ Scenario make(uint64_t seed, const allocator::Options& options) {
   return made;
 }
 
-Decision decide(Scenario& scenario, const Options& options, uint64_t& slices) {
+// Others who take devices and CPU between two slices, and give them back.
+class Others {
+ public:
+  Others(Scenario& scenario, uint64_t seed) : scenario_(scenario), random_(seed) {
+    inventory::Inventory& inventory = scenario.contest->inventory();
+    for (const inventory::PoolInfo& pool : inventory.pools())
+      for (const inventory::DeviceInfo& device : inventory.devices(pool.id))
+        if (device.available && device.holders.empty()) free_.push_back(device.name);
+  }
+  ~Others() { stop(); }
+  void act() {
+    if (random_.below(3) == 0) return stop();
+    if (random_.below(2) == 0 && !free_.empty()) {
+      const inventory::DeviceName& device = free_[random_.below(free_.size())];
+      api::AllocationResult result;
+      auto& one = result.results.emplace_back();
+      one.request = "r";
+      std::tie(one.driver, one.pool, one.device) = std::tie(device.driver, device.pool, device.device);
+      scenario_.contest->inventory().assume("others", result);
+    } else {
+      taken_.push_back(random_.below(scenario_.nodes->nodes().size()));
+      scenario_.nodes->take(taken_.back(), 1);
+    }
+  }
+  void stop() {
+    scenario_.contest->inventory().forget("others");
+    for (const size_t node : taken_) scenario_.nodes->take(node, -1);
+    taken_.clear();
+  }
+
+ private:
+  Scenario& scenario_;
+  SeededRandom random_;
+  std::vector<inventory::DeviceName> free_;
+  std::vector<size_t> taken_;
+};
+
+Decision decide(Scenario& scenario, const Options& options, uint64_t& slices, Others* others = nullptr) {
   Gangs gangs(scenario.contest->inventory(), scenario.contest->allocator(), options);
   Decision decision;
-  do {
+  constexpr int kChanges = 12;
+  for (int slice = 0; slice < 100'000; ++slice) {
     decision = gangs.decide(scenario.request, *scenario.nodes);
     EXPECT_EQ(scenario.nodes->placed(), 0u) << "not all is taken back";
     ++slices;
-  } while (decision.outcome == Outcome::kUnfinished && slices < 100'000);
+    if (decision.outcome != Outcome::kUnfinished) {
+      // What others hold at the moment may be what is missing.
+      if (others == nullptr || slice >= kChanges || decision.outcome == Outcome::kFound) break;
+      slice = kChanges;
+      others->stop();
+    } else if (others != nullptr && slice < kChanges) {
+      others->act();
+    } else if (others != nullptr && slice == kChanges) {
+      others->stop();
+    }
+  }
   return decision;
 }
 
@@ -115,8 +165,10 @@ TEST(GangProperty, RandomGroupsAgreeWithBruteForce) {
     Options gang;
     if (seed % 3 == 0) options.strategy = allocator::Strategy::kBestFit;
     if (seed % 5 == 0) gang.slice.steps = 64;  // many slices
+    if (seed % 5 == 1) gang.slice.steps = 20;  // and changes between them
     Scenario scenario = make(seed, options);
-    const Decision decision = decide(scenario, gang, slices);
+    Others others(scenario, seed);
+    const Decision decision = decide(scenario, gang, slices, seed % 5 == 1 ? &others : nullptr);
     const oracle::GroupVerdict verdict = oracle::solve_group(scenario.group);
     std::string difference;
     if (decision.outcome == Outcome::kFound) {

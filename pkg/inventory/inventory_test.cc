@@ -143,6 +143,62 @@ TEST(InventoryUse, AssumedAndObservedAreOneHolder) {
   EXPECT_EQ(available(inventory), 1u);
 }
 
+TEST(InventoryUse, DevicesAreFreeAtAGlance) {
+  Inventory inventory;
+  inventory.apply_slice(slice("a", "p", 1, 1, {"d0", "d1", "d2"}));
+  EXPECT_TRUE(inventory.are_free(holding({"d0", "d1"})));
+  EXPECT_FALSE(inventory.are_free(holding({"d0", "d3"}))) << "not published";
+  EXPECT_FALSE(inventory.are_free(holding({"d0"}, "q")));
+  const uint64_t tables = inventory.tables_version();
+  inventory.assume("c", holding({"d1"}));
+  EXPECT_FALSE(inventory.are_free(holding({"d0", "d1"})));
+  EXPECT_TRUE(inventory.are_free(holding({"d0", "d2"})));
+  inventory.apply_allocation("e", holding({"d2"}));
+  EXPECT_FALSE(inventory.are_free(holding({"d2"})));
+  inventory.forget_all();
+  inventory.remove_claim("e");
+  EXPECT_TRUE(inventory.are_free(holding({"d1", "d2"})));
+  EXPECT_EQ(inventory.tables_version(), tables) << "claims are not tables";
+
+  api::ResourceSlice shared = slice("b", "s", 1, 1, {"d0"});
+  shared.devices[0].allow_multiple_allocations = true;
+  inventory.apply_slice(shared);
+  EXPECT_GT(inventory.tables_version(), tables);
+  EXPECT_FALSE(inventory.are_free(holding({"d0"}, "s")));
+  inventory.apply_slice(slice("a", "p", 2, 2, {"d0", "d1", "d2"}));
+  EXPECT_FALSE(inventory.are_free(holding({"d0"}))) << "the pool is incomplete";
+}
+
+TEST(InventoryUse, TheVersionOfTablesGrowsWithAllThatSelectsDevices) {
+  Inventory inventory;
+  inventory.apply_slice(slice("a", "p", 1, 1, {"d0"}));
+  uint64_t last = inventory.tables_version();
+  const auto grew = [&] { return std::exchange(last, inventory.tables_version()) < inventory.tables_version(); };
+  api::DeviceClass gpus;
+  gpus.metadata.name = "gpu";
+  inventory.apply_class(gpus);
+  EXPECT_TRUE(grew());
+  inventory.remove_class("gpu");
+  EXPECT_TRUE(grew());
+  api::DeviceTaintRule rule;
+  rule.metadata.name = rule.metadata.uid = "rule";
+  rule.has_selector = true;
+  rule.taint.key = "broken";
+  rule.taint.effect = "NoSchedule";
+  inventory.apply_taint_rule(rule);
+  EXPECT_TRUE(grew());
+  inventory.remove_taint_rule("rule");
+  EXPECT_TRUE(grew());
+  inventory.apply_node("n0", {{"zone", "a"}});
+  EXPECT_TRUE(grew());
+  inventory.apply_node("n0", {{"zone", "b"}});
+  EXPECT_TRUE(grew());
+  inventory.remove_node("n0");
+  EXPECT_TRUE(grew());
+  inventory.remove_slice("a");
+  EXPECT_TRUE(grew());
+}
+
 TEST(InventoryUse, AdminAccessHoldsNothing) {
   Inventory inventory;
   inventory.apply_slice(slice("a", "p", 1, 1, {"d0"}));

@@ -568,6 +568,58 @@ TEST_F(KeptChoices, AreWhatAWholeDecisionWouldSay) {
   EXPECT_GT(some, 2000u);
 }
 
+// What lets a search skip the question about a node (NodeTracker::still_takes).
+TEST_F(KeptChoices, ANodeThatStillTakesAPodIsOneThatWouldBeChosen) {
+  struct Accepted {
+    api::Pod pod;
+    std::string node;
+    uint64_t version;
+  };
+  std::vector<Accepted> accepted;
+  size_t taken = 0, unknown = 0;
+  for (int round = 0; round < 4000; ++round) {
+    change_something();
+    const std::string somewhere = node_name(static_cast<int>(random.below(24)));
+    const uint64_t what = random.below(40);
+    if (what == 0) {
+      tracker.avoid("new-" + std::to_string(random.below(3)), {somewhere}, 10s, "refused");
+    } else if (what == 1) {
+      api::Pod nominated = shaped(0, "nominated-" + std::to_string(random.below(5)));
+      if (random.below(2) == 0) nominated.nominated_node_name = somewhere;
+      tracker.set_pod(nominated);
+    } else if (what < 12) {
+      const api::Pod supposed = shaped(2, "supposed");
+      const uint64_t before = tracker.version();
+      tracker.suppose(supposed, somewhere);
+      tracker.stop_supposing(supposed);
+      ASSERT_EQ(tracker.version(), before);
+    }
+    std::erase_if(accepted, [&](const Accepted& one) {
+      if (!tracker.still_takes(one.pod, one.node, one.version)) return ++unknown, true;
+      ++taken;
+      EXPECT_FALSE(tracker.choose(one.pod, {one.node}).nodes.empty()) << "round " << round << ", " << one.node;
+      return false;
+    });
+    const api::Pod wanted = shaped(static_cast<int>(random.below(7)), "new-" + std::to_string(random.below(3)));
+    if (accepted.size() < 20 && !tracker.choose(wanted, {somewhere}).nodes.empty())
+      accepted.push_back({wanted, somewhere, tracker.version()});
+  }
+  EXPECT_GT(taken, 10'000u);
+  EXPECT_GT(unknown, 500u);
+}
+
+TEST_F(KeptChoices, AfterChangesOfVeryManyNodesNothingIsSaidAboutAnOldVersion) {
+  const api::Pod wanted = shaped(0, "new");
+  const uint64_t version = tracker.version();
+  const std::string node = node_name(0);
+  EXPECT_TRUE(tracker.still_takes(wanted, node, version));
+  for (size_t i = 0; i < NodeTracker::kMaxChanged; ++i) tracker.set_node(fresh_node("other-" + std::to_string(i)));
+  EXPECT_TRUE(tracker.still_takes(wanted, node, version));
+  tracker.set_node(fresh_node("one-more"));
+  EXPECT_FALSE(tracker.still_takes(wanted, node, version));
+  EXPECT_TRUE(tracker.still_takes(wanted, node, tracker.version()));
+}
+
 TEST_F(KeptChoices, ChangesThatWereForgottenAreNotMissed) {
   const api::Pod wanted = shaped(0, "new");
   EXPECT_EQ(tracker.choose(wanted, {}).nodes.size(), 26u) << "24, n1 and n2";
