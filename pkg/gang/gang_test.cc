@@ -544,6 +544,23 @@ TEST_F(BudgetTest, AChangeAfterASearchOfManySlicesDoesNotBeginItAgain) {
   }
 }
 
+TEST_F(BudgetTest, MembersOfANodeThatLostItsRoomArePlacedElsewhere) {
+  options_.step_budget = kDefaultStepBudget;
+  for (Member& member : request_.members) member.shape = "one";
+  Gangs gangs(inventory_, allocator_, options_);
+  CpuNodes nodes(nodes_, cpu_);
+  while (!gangs.has_found(request_.uid)) ASSERT_EQ(gangs.decide(request_, nodes).outcome, Outcome::kUnfinished);
+  nodes.take(0, nodes.nodes()[0].cpu);
+  Decision found;
+  int again = 0;
+  do found = gangs.decide(request_, nodes);
+  while (++again < 100 && found.outcome == Outcome::kUnfinished);
+  ASSERT_EQ(found.outcome, Outcome::kFound);
+  EXPECT_EQ(found.members.size(), 300u);
+  EXPECT_LE(again, 2);
+  for (const Placed& placed : found.members) EXPECT_NE(placed.node, nodes.nodes()[0].id);
+}
+
 // What the last slices found out is of another state, and placing the members again comes later.
 TEST_F(BudgetTest, AfterAChangeASliceCanEndBeforeTheSearchBegins) {
   options_.step_budget = kDefaultStepBudget;
