@@ -548,7 +548,7 @@ TEST_F(BudgetTest, MembersOfANodeThatLostItsRoomArePlacedElsewhere) {
   options_.step_budget = kDefaultStepBudget;
   for (Member& member : request_.members) member.shape = "one";
   Gangs gangs(inventory_, allocator_, options_);
-  CpuNodes nodes(nodes_, cpu_);
+  CpuNodes nodes(nodes_, std::vector<int64_t>(cpu_.size(), 1));
   while (!gangs.has_found(request_.uid)) ASSERT_EQ(gangs.decide(request_, nodes).outcome, Outcome::kUnfinished);
   nodes.take(0, nodes.nodes()[0].cpu);
   Decision found;
