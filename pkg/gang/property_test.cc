@@ -166,7 +166,7 @@ TEST(GangProperty, RandomGroupsAgreeWithBruteForce) {
     Options gang;
     if (seed % 3 == 0) options.strategy = allocator::Strategy::kBestFit;
     if (seed % 5 == 0) gang.slice.steps = 64;  // many slices
-    if (seed % 5 == 1) gang.slice.steps = 1;  // and changes between them
+    if (seed % 5 == 1) gang.slice.steps = 1;   // and changes between them
     Scenario scenario = make(seed, options);
     Others others(scenario, seed);
     const Decision decision = decide(scenario, gang, slices, seed % 5 == 1 ? &others : nullptr);
