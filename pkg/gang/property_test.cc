@@ -78,7 +78,8 @@ class Others {
       scenario_.contest->inventory().assume("others", result);
     } else {
       const size_t node = random_.below(scenario_.nodes->nodes().size());
-      taken_.emplace_back(node, scenario_.nodes->nodes()[node].cpu);
+      const int64_t left = std::max<int64_t>(scenario_.nodes->nodes()[node].cpu, 0);
+      taken_.emplace_back(node, random_.below(static_cast<uint64_t>(left) + 1));
       scenario_.nodes->take(node, taken_.back().second);
     }
   }
