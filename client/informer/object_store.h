@@ -46,6 +46,10 @@ class ObjectStore {
   // Returns the values under which an object is indexed.
   using IndexFunction = std::function<std::vector<std::string>(const Entry&)>;
 
+  ObjectStore() = default;
+  ObjectStore(const ObjectStore&) = delete;  // by_key_ points into stream_
+  ObjectStore& operator=(const ObjectStore&) = delete;
+
   // --- stream layer
   // The complete state at `revision`, from a list or a WatchList. A revision below the current one means that the
   // server's history was rewound; all answers are then dropped.

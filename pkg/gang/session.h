@@ -37,6 +37,7 @@ class Session {
   // Runs one slice.
   Decision go_on(const GangRequest& request, Nodes& nodes);
   // What it found is void, since something changed: most of it may still fit, and the next slice begins with that.
+  // `nodes_version` and `tables_version` are those for which it was found.
   void begin_from(const Decision& found, uint64_t nodes_version, uint64_t tables_version);
   // Some of that was not placed again yet.
   bool places_again() const { return (changed_ && !memory_.path.empty()) || !memory_.unchecked.empty(); }

@@ -41,6 +41,7 @@ void DeviceIndex::set_features(const Features& features) {
   same.selectors_of_137 = features_.selectors_of_137;
   DRA_CHECK(pool_index_.empty() || same == features_);
   features_ = features;
+  ++next_serial_;  // other devices may satisfy a request
 }
 
 // ---- pools

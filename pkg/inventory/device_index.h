@@ -124,7 +124,7 @@ class DeviceIndex {
   bool matches(const api::ResourceSlice& slice);
   size_t device_count() const { return device_count_; }
   uint64_t version() const { return version_; }
-  // Grows with every change except of claims.
+  // Grows with every change of what a request can be given, claims that hold devices aside.
   uint64_t tables_version() const { return next_serial_ + moves_version_ + nodes_version_ + classes_version_; }
 
  private:

@@ -195,7 +195,8 @@ class Inventory {
   size_t slice_count() const;
   // Grows with every change.
   uint64_t version() const;
-  // Grows with every change of what exists.
+  // Grows with every change of what a request can be given, claims that hold devices aside; it may also grow without
+  // one.
   uint64_t tables_version() const;
   // No claim holds any of these devices, and none of them is shareable or takes of counters. False also where that
   // cannot be told at a glance.

@@ -195,6 +195,10 @@ TEST(InventoryUse, TheVersionOfTablesGrowsWithAllThatSelectsDevices) {
   EXPECT_TRUE(grew());
   inventory.remove_node("n0");
   EXPECT_TRUE(grew());
+  Features later = inventory.features();
+  later.fractional_ranges = !later.fractional_ranges;
+  inventory.set_features(later);
+  EXPECT_TRUE(grew());
   inventory.remove_slice("a");
   EXPECT_TRUE(grew());
 }

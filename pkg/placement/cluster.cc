@@ -1,6 +1,7 @@
 #include "pkg/placement/cluster.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "pkg/base/check.h"
 
@@ -190,18 +191,14 @@ void Cluster::count(PlacedPod& pod, int64_t sign) {
   terms_.add(pod.terms, pod.node, sign);
 }
 
-const Charge& Cluster::charge_of(const api::Pod& pod) {
-  const bool in_resize = !pod.resized_containers.empty() || pod.resized;
-  if (in_resize || last_.containers.empty() || last_.containers != pod.containers ||
-      last_.init_containers != pod.init_containers || last_.overhead != pod.overhead ||
-      last_.pod_requests != pod.pod_requests) {
-    last_.containers = in_resize ? std::vector<api::Container>{} : pod.containers;
-    last_.init_containers = pod.init_containers;
-    last_.overhead = pod.overhead;
-    last_.pod_requests = pod.pod_requests;
-    last_.charge = bound_charge(pod);
-  }
-  return last_.charge;
+Charge Cluster::charge_of(const api::Pod& pod) {
+  if (!pod.resized_containers.empty() || pod.resized) return bound_charge(pod);  // the status counts too
+  const auto fields = [](const auto& of) {
+    return std::tie(of.containers, of.init_containers, of.overhead, of.pod_requests);
+  };
+  if (fields(last_charged_) != fields(pod))
+    last_charged_ = {pod.containers, pod.init_containers, pod.overhead, pod.pod_requests, bound_charge(pod)};
+  return last_charged_.charge;
 }
 
 void Cluster::set_pod(const api::Pod& pod, std::string_view node, bool assumed) {

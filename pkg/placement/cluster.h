@@ -156,7 +156,7 @@ class Cluster {
   void count_images(const api::Node& node, int change);
   void log_change(NodeIndex node);
   void count(PlacedPod& pod, int64_t sign);
-  const Charge& charge_of(const api::Pod& pod);
+  Charge charge_of(const api::Pod& pod);
   void count_claims(const PlacedPod& pod, int64_t sign);
 
   std::vector<NodeRow> rows_;
@@ -178,13 +178,13 @@ class Cluster {
   std::map<std::string, api::StringMap> namespaces_;
   std::unordered_map<uint64_t, uint32_t> images_;
   std::unordered_map<std::string, std::vector<const PlacedPod*>> claim_users_;
-  // What the last pod takes, and the fields from which that follows: the next one is often alike.
+  // What the last pod takes whose spec alone decides that, and the fields that do: the next one is often alike.
   struct {
     std::vector<api::Container> containers, init_containers;
     api::ResourceList overhead;
     decltype(api::Pod::pod_requests) pod_requests;
     Charge charge;
-  } last_;
+  } last_charged_;
   AffinityTerms terms_;
   mutable LabelColumns columns_;
   mutable PodCounts counts_;
