@@ -116,7 +116,6 @@ size_t ObjectStore::size() const {
 // A new list of many objects mostly has the versions that are known: those cost a comparison each, and no allocation.
 ObjectStore::Objects ObjectStore::replace(Objects state, uint64_t revision) {
   const bool rewound = synced_ && revision < revision_;
-  if (rewound) ++rewinds_;
   std::vector<std::string> keys, gone;
   Objects changed;
   auto known = stream_.begin();
@@ -250,8 +249,6 @@ void ObjectStore::transact(std::vector<std::string> keys, const std::function<vo
   std::vector<Before> before;
   before.reserve(keys.size());
   for (std::string& key : keys) {
-    const size_t slash = key.find('/');
-    ++changes_[place_of_namespace(slash == std::string::npos ? "" : std::string_view(key).substr(0, slash))];
     auto streamed = copy_of(find_in_stream(key));
     auto combined = copy_of(find(key));
     before.push_back({std::move(key), std::move(streamed), std::move(combined)});

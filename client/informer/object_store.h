@@ -14,7 +14,6 @@
 // are up to date; they may read but not change the store (CheckFailed).
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -23,7 +22,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -88,9 +86,6 @@ class ObjectStore {
   // R of the stream layer; 0 before the first replace().
   uint64_t stream_revision() const { return revision_; }
   bool synced() const { return synced_; }
-  // Grows with every change, in either layer, of the objects in this namespace (empty: those without one); it may also
-  // grow without one. While it is the same, reads of these objects return the same pointers.
-  uint64_t version_of_namespace(std::string_view ns) const { return rewinds_ + changes_[place_of_namespace(ns)]; }
 
   // --- indexes, over the combined view
   void add_index(const std::string& name, IndexFunction function);
@@ -111,9 +106,6 @@ class ObjectStore {
   void on_replaced(std::function<void()> handler);
 
  private:
-  static size_t place_of_namespace(std::string_view ns) {
-    return std::hash<std::string_view>{}(ns) % std::tuple_size_v<decltype(changes_)>;
-  }
   // In key order, from the first key after `key`, until `visit` returns false.
   template <typename Visit>
   void visit_after(std::string_view key, const Visit& visit) const;
@@ -151,9 +143,6 @@ class ObjectStore {
   std::map<std::string, Absence, std::less<>> absent_;
   uint64_t revision_ = 0;
   bool synced_ = false;
-  // Namespaces share the counters by their hash, so that any number of them takes the same memory.
-  std::array<uint64_t, 1024> changes_{};
-  uint64_t rewinds_ = 0;
   bool emitting_ = false;
   std::map<std::string, Index, std::less<>> indexes_;
   std::vector<ChangeHandler> change_handlers_;

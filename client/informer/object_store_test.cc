@@ -46,25 +46,6 @@ TEST(ObjectStore, AnswersLieOverTheStreamUntilItReachesThem) {
   EXPECT_EQ(show(store.find("ns/a")), "A@10");
 }
 
-TEST(ObjectStore, ANamespaceHasAVersion) {
-  ObjectStore store;
-  store.replace(objects({entry("a", "A", 5)}), 8);
-  const uint64_t version = store.version_of_namespace("ns"), other = store.version_of_namespace("other");
-  store.bookmark(9);
-  store.replace(objects({entry("a", "A", 5)}), 10);
-  EXPECT_EQ(store.version_of_namespace("ns"), version) << "the same objects";
-  store.answer(entry("a", "A", 11));
-  const uint64_t answered = store.version_of_namespace("ns");
-  EXPECT_GT(answered, version);
-  store.apply(entry("a", "A", 11));
-  EXPECT_GT(store.version_of_namespace("ns"), answered) << "the stream has another version";
-  EXPECT_EQ(store.version_of_namespace("other"), other);
-  // After the server's history was rewound, equal versions may be of other objects.
-  const uint64_t before = store.version_of_namespace("ns");
-  store.replace(objects({entry("a", "A", 11)}), 7);
-  EXPECT_GT(store.version_of_namespace("ns"), before);
-}
-
 TEST(ObjectStore, AnAnswerTheStreamPassedByDies) {
   ObjectStore store;
   store.replace({}, 8);
@@ -210,8 +191,6 @@ TEST(ObjectStore, LawsHoldForRandomInterleavings) {
     ObjectStore store;
     std::map<std::string, std::string> mirror;         // as reported to handlers, combined view
     std::map<std::string, std::string> stream_mirror;  // as reported to handlers, stream layer
-    std::vector<const std::string*> seen;              // uids of the objects, by address
-    uint64_t version = 0;
     auto follow = [](std::map<std::string, std::string>& m, const EntryChange& c) {
       const Entry& e = c.after ? *c.after : *c.before;
       if (c.before) {
@@ -316,19 +295,6 @@ TEST(ObjectStore, LawsHoldForRandomInterleavings) {
       }
       ASSERT_EQ(portions, whole);
       ASSERT_EQ(store.size(), whole.size());
-      std::vector<const std::string*> addresses;
-      const auto see = [&addresses](const Entry* entry) {
-        addresses.push_back(entry == nullptr ? nullptr : &entry->uid());
-      };
-      for (char c = 'a'; c < 'e'; ++c) {
-        see(store.find("ns/" + std::string(1, c)));
-        see(store.find_in_stream("ns/" + std::string(1, c)));
-      }
-      if (!seen.empty() && addresses != seen) {
-        ASSERT_GT(store.version_of_namespace("ns"), version);
-      }
-      seen = std::move(addresses);
-      version = store.version_of_namespace("ns");
     }
   }
 }

@@ -57,6 +57,11 @@ std::shared_ptr<KeptMembers> AllocationReconciler::make_kept_members() {
   return std::make_shared<KeptMembers>();
 }
 
+void AllocationReconciler::others_run(const std::set<std::string_view>& names) {
+  options_.own_claims = names.contains("claimtemplate");
+  kept_members_->forget_all();
+}
+
 void AllocationReconciler::events_end() const {
   leaders_.forget_all();
   kept_members_->forget_all();
@@ -162,6 +167,8 @@ void AllocationReconciler::on_group(const View& view, std::string_view group, En
 
 void AllocationReconciler::on_pod(const View& view, const api::Pod* before, const api::Pod* after,
                                   EnqueueRequests& out) const {
+  for (const api::Pod* pod : {before, after})
+    if (pod) kept_members_->pod_changed(*pod);
   const bool is_first = after && leaders_.changed(view, *after, options_);
   const bool had_node = before && !before->node_name.empty() && !before->terminal();
   const bool has_node = after && !after->node_name.empty() && !after->terminal();
@@ -190,6 +197,7 @@ void AllocationReconciler::on_pod(const View& view, const api::Pod* before, cons
 
 void AllocationReconciler::on_claim(const View& view, const api::ResourceClaim* before, const api::ResourceClaim* after,
                                     EnqueueRequests& out) const {
+  kept_members_->claim_changed(before, after);
   const api::ResourceClaim& claim = after ? *after : *before;
   std::vector<const api::Pod*> pods = view.pods_of_claim(claim.metadata.key());
   // The claim may be reserved for a pod that no longer names it.
@@ -204,6 +212,7 @@ void AllocationReconciler::on_claim(const View& view, const api::ResourceClaim* 
 
 void AllocationReconciler::on_streamed_claim(const View& view, const api::ResourceClaim* before,
                                              const api::ResourceClaim* after, EnqueueRequests& out) const {
+  kept_members_->claim_changed(before, after);
   if (before && before->status.allocation && !still_allocated(before, after)) {
     std::set<Cause> causes;
     add_class_causes(before->spec, causes);
@@ -257,6 +266,7 @@ void AllocationReconciler::on_volumes(const View& view, std::string_view claim, 
 
 void AllocationReconciler::on_class(const View&, const api::DeviceClass* before, const api::DeviceClass* after,
                                     EnqueueRequests& out) const {
+  kept_members_->forget_all();
   out.unpark(class_cause((after ? after : before)->metadata.name));
 }
 

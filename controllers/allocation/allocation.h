@@ -76,9 +76,7 @@ class AllocationReconciler : public reconcile::Reconciler {
   std::string_view name() const override { return "allocation"; }
   void events_end() const override;
   // If this program also makes the claims, pods need not wait for their names to be published (Options::own_claims).
-  void others_run(const std::set<std::string_view>& names) override {
-    options_.own_claims = names.contains("claimtemplate");
-  }
+  void others_run(const std::set<std::string_view>& names) override;
   reconcile::Outcome reconcile(const reconcile::View& view, const reconcile::Key& key) const override;
 
   void on_pod(const reconcile::View& view, const api::Pod* before, const api::Pod* after,

@@ -316,7 +316,7 @@ Outcome reconcile_member(const View& view, const api::Pod& pod, Role role, const
   const allocator::SliceLimit& slice = tools.allocator.options().slice;
   const MonoTime began = slice.clock ? slice.clock->mono_now() : MonoTime{};
   std::shared_ptr<MemberSteps> made = tools.kept_members.take(view, membership);
-  if (!made || made->members.waiting.front() != &pod) {
+  if (!made || made->members.waiting.front()->metadata.uid != pod.metadata.uid) {
     GroupMembers members = members_of(view, membership, tools.options);
     if (members.launched) return alone.run();
     if (members.waiting.empty() || members.waiting.front()->metadata.uid != pod.metadata.uid) {

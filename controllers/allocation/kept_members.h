@@ -4,14 +4,16 @@
 //   ...
 //   kept.keep(view, std::move(known));                                 // only if nothing was decided about them
 //
-// Deriving the states of 1,000 pods takes as long as most of a slice. They are used again only while no pod or claim of
-// the namespace, no DeviceClass and nothing about the group itself has changed (View::version_of_namespace()), so they
-// equal what deriving would give. Bounded: kMost groups. Not thread-safe.
+// Deriving the states of 1,000 pods takes as long as most of a slice. They are used again only while nothing they were
+// derived from has changed, so they equal what deriving would give. Right only if it is notified of every change of a
+// pod, a claim (in the stream too) and a DeviceClass. Bounded: kMost groups. Not thread-safe.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "controllers/allocation/group_members.h"
@@ -19,6 +21,15 @@
 #include "pkg/gang/gang.h"
 
 namespace dra::allocation {
+
+// What the states of a group's members were derived from.
+struct Sources {
+  bool include(const api::ResourceClaim& claim) const;
+
+  std::vector<std::shared_ptr<const api::Pod>> pods;  // all of the group: the members keep pointers to them
+  std::unordered_set<std::string_view> uids;          // of `pods`
+  std::unordered_set<std::string> claims;             // keys of the claims that `pods` name, existing or not
+};
 
 struct MemberSteps {
   MemberSteps(const reconcile::View& view, const Tools& tools, reconcile::Membership of, GroupMembers all);
@@ -30,6 +41,7 @@ struct MemberSteps {
   std::vector<size_t> asked;
   std::vector<gang::Member> questions;
   uint64_t shapes_version = 0;
+  Sources sources;  // empty until they are kept
 };
 
 class KeptMembers {
@@ -37,14 +49,16 @@ class KeptMembers {
   static constexpr size_t kMost = 4;
 
   std::shared_ptr<MemberSteps> take(const reconcile::View& view, const reconcile::Membership& membership);
+  // Only of a view that has watched_pod().
   void keep(const reconcile::View& view, std::shared_ptr<MemberSteps> made);
+  void pod_changed(const api::Pod& pod);  // before or after the change
+  void claim_changed(const api::ResourceClaim* before, const api::ResourceClaim* after);
   void forget_all() { kept_.clear(); }
   size_t size() const { return kept_.size(); }
 
  private:
   struct Kept {
     const reconcile::View* view;
-    uint64_t version;
     std::shared_ptr<MemberSteps> made;
   };
   std::deque<Kept> kept_;  // the oldest first

@@ -1,6 +1,11 @@
 // The states of a group's members are used again in the next slice of its search, unless something changed.
 #include "controllers/allocation/kept_members.h"
 
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
 #include "controllers/allocation/allocation_fixture.h"
 #include "controllers/allocation/same_choice.h"
 #include "pkg/reconcile/groups.h"
@@ -11,15 +16,16 @@ using namespace reconcile;
 
 namespace {
 
-// Like the manager's view, which knows when something changed, and counts how often claims are looked up.
-class VersionedView : public MemoryView {
+// Like the manager's view, whose changes the reconciler is told, and counts how often claims are looked up.
+class WatchedView : public MemoryView {
  public:
-  std::optional<uint64_t> version_of_namespace(std::string_view) const override { return version; }
+  std::shared_ptr<const api::Pod> watched_pod(std::string_view key) const override {
+    return std::shared_ptr<const api::Pod>(std::shared_ptr<void>(), pod(key));
+  }
   std::shared_ptr<const api::ResourceClaim> shared_claim(std::string_view key) const override {
     ++looks;
     return MemoryView::shared_claim(key);
   }
-  uint64_t version = 1;
   mutable size_t looks = 0;
 };
 
@@ -44,11 +50,11 @@ class KeptMembersTest : public AllocationTest {
     inventory.apply_slice(test::local_slice("gpu.example.com", "n1", "gpu-", kCount));
     for (size_t i = 0; i < kCount; ++i) {
       api::Pod pod = make_pod(name(i), {"c" + name(i)});
-      pod.metadata.creation_timestamp = format_rfc3339(versioned.time - std::chrono::seconds(1000 - i));
+      pod.metadata.creation_timestamp = format_rfc3339(watched.time - std::chrono::seconds(1000 - i));
       pod.metadata.owner_references.push_back({"batch/v1", "Job", "train", "job-uid", true});
       pod.metadata.annotations[std::string(kGroupAnnotation)] = std::to_string(kCount);
-      versioned.put(pod);
-      versioned.put(make_claim("c" + name(i)));
+      watched.put(pod);
+      watched.put(make_claim("c" + name(i)));
     }
   }
   allocator::Options sliced_options() {
@@ -58,9 +64,10 @@ class KeptMembersTest : public AllocationTest {
   }
   static std::string name(size_t i) { return "m" + std::to_string(1000 + i); }
   // How many allocations the leader's reconcile writes.
-  size_t allocations() {
-    versioned.looks = 0;
-    const Outcome outcome = reconciler.reconcile(versioned, pod_key("default/" + name(0)));
+  size_t allocations() { return allocations(reconciler); }
+  size_t allocations(const AllocationReconciler& by) {
+    watched.looks = 0;
+    const Outcome outcome = by.reconcile(watched, pod_key("default/" + name(0)));
     return static_cast<size_t>(std::count_if(outcome.effects.begin(), outcome.effects.end(), [](const Effect& effect) {
       const Write* write = std::get_if<Write>(&effect);
       return write && write->purpose == "allocate";
@@ -68,7 +75,7 @@ class KeptMembersTest : public AllocationTest {
   }
 
   ManualClock clock;
-  VersionedView versioned;
+  WatchedView watched;
   AlikeNodes alike;
   allocator::Allocator sliced;
   AllocationReconciler reconciler;
@@ -76,33 +83,57 @@ class KeptMembersTest : public AllocationTest {
 
 TEST_F(KeptMembersTest, TheNextSliceDoesNotLookAtTheMembersAgain) {
   EXPECT_EQ(allocations(), 0u) << "what is found for so many is written by the next slice";
-  EXPECT_GE(versioned.looks, kCount);
+  EXPECT_GE(watched.looks, kCount);
   EXPECT_EQ(allocations(), kCount);
-  EXPECT_LT(versioned.looks, 10u);
+  EXPECT_LT(watched.looks, 10u);
 }
 
-TEST_F(KeptMembersTest, AChangeInTheNamespaceIsSeen) {
+TEST_F(KeptMembersTest, ChangesOfOthersDoNotMatter) {
   EXPECT_EQ(allocations(), 0u);
-  versioned.claims.erase("default/c" + name(kCount - 1));
-  ++versioned.version;
-  EXPECT_EQ(allocations(), 0u) << "a member's claim is gone";
-  EXPECT_GE(versioned.looks, kCount - 1);
+  EnqueueRequests out;
+  const api::Pod pod = make_pod("single", {"single"});
+  const api::ResourceClaim claim = make_claim("single");
+  watched.put(pod);
+  reconciler.on_pod(watched, nullptr, &pod, out);
+  watched.put(claim);
+  reconciler.on_claim(watched, nullptr, &claim, out);
+  reconciler.on_streamed_claim(watched, nullptr, &claim, out);
+  EXPECT_EQ(allocations(), kCount);
+  EXPECT_LT(watched.looks, 10u);
+}
+
+// Each kind of notification reaches what is kept.
+TEST_F(KeptMembersTest, AChangeOfASourceIsSeen) {
+  const std::string key = "default/c" + name(kCount - 1);
+  EnqueueRequests out;
+  api::DeviceClass gpu;
+  gpu.metadata.name = "gpu";
+  const std::vector<std::function<void(AllocationReconciler&)>> changes{
+      [&](auto& by) { by.on_claim(watched, &watched.claims.at(key), nullptr, out); },
+      [&](auto& by) { by.on_claim(watched, nullptr, &watched.claims.at(key), out); },
+      [&](auto& by) { by.on_streamed_claim(watched, &watched.claims.at(key), nullptr, out); },
+      [&](auto& by) { by.on_pod(watched, &watched.pods.at("default/" + name(5)), nullptr, out); },
+      [&](auto& by) { by.on_pod(watched, nullptr, &watched.pods.at("default/" + name(5)), out); },
+      [&](auto& by) { by.on_class(watched, nullptr, &gpu, out); },
+      [&](auto& by) { by.others_run({}); },
+      [&](auto& by) { by.events_end(); },
+  };
+  for (size_t i = 0; i < changes.size(); ++i) {
+    AllocationReconciler by(options, inventory, sliced, alike);
+    EXPECT_EQ(allocations(by), 0u);
+    changes[i](by);
+    allocations(by);
+    EXPECT_GE(watched.looks, kCount) << i;
+  }
 }
 
 TEST_F(KeptMembersTest, AHigherCountIsSeen) {
   EXPECT_EQ(allocations(), 0u);
-  // The version is the same: the count is read by itself.
-  versioned.pods.at("default/" + name(0)).metadata.annotations[std::string(kGroupAnnotation)] =
+  // No notification: the count is read by itself.
+  watched.pods.at("default/" + name(0)).metadata.annotations[std::string(kGroupAnnotation)] =
       std::to_string(kCount + 1);
   EXPECT_EQ(allocations(), 0u);
-  EXPECT_GE(versioned.looks, kCount);
-}
-
-TEST_F(KeptMembersTest, NothingIsKeptBeyondTheTerm) {
-  EXPECT_EQ(allocations(), 0u);
-  reconciler.events_end();
-  allocations();
-  EXPECT_GE(versioned.looks, kCount);
+  EXPECT_GE(watched.looks, kCount);
 }
 
 // ---- SameChoice

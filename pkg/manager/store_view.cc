@@ -153,9 +153,8 @@ reconcile::GroupsKnown StoreView::groups_known(reconcile::GroupApi api) const {
   return stores_.groups ? stores_.groups->known(api) : reconcile::GroupsKnown{};
 }
 
-std::optional<uint64_t> StoreView::version_of_namespace(std::string_view ns) const {
-  return stores_.pods->objects().version_of_namespace(ns) + stores_.claims->objects().version_of_namespace(ns) +
-         stores_.classes->objects().version_of_namespace("");
+std::shared_ptr<const api::Pod> StoreView::watched_pod(std::string_view key) const {
+  return stores_.pods->get(key);
 }
 
 uint64_t StoreView::tallied(std::string_view uid) const {

@@ -71,7 +71,7 @@ class StoreView : public reconcile::View {
   std::vector<const api::Pod*> started_of_group(std::string_view key, size_t most) const override;
   const api::PodGroup* pod_group(reconcile::GroupApi api, std::string_view key) const override;
   reconcile::GroupsKnown groups_known(reconcile::GroupApi api) const override;
-  std::optional<uint64_t> version_of_namespace(std::string_view ns) const override;
+  std::shared_ptr<const api::Pod> watched_pod(std::string_view key) const override;
   reconcile::Presence live_presence(const reconcile::Ref& object) const override;
   Duration unchanged_for(reconcile::Kind kind, std::string_view key) const override;
   std::optional<std::string> last_event(std::string_view uid, std::string_view reason) const override;

@@ -96,9 +96,9 @@ class View {
   virtual const api::PodGroup* pod_group(GroupApi, std::string_view /*key*/) const { return nullptr; }
   virtual GroupsKnown groups_known(GroupApi) const { return {}; }
 
-  // Grows with every change of a pod or claim of the namespace, in the stream too, and of a DeviceClass. While it is
-  // the same, these objects stay valid from one reconcile to the next. Nothing: unknown.
-  virtual std::optional<uint64_t> version_of_namespace(std::string_view /*ns*/) const { return std::nullopt; }
+  // The same object as pod() returns, for a reconciler that keeps what it derived from it until it is notified of a
+  // change. Null: unknown, or reconcilers are not notified of every change of this view (tests).
+  virtual std::shared_ptr<const api::Pod> watched_pod(std::string_view /*key*/) const { return nullptr; }
 
   // What the server said about this object since this key's last reconcile without live GETs.
   virtual Presence live_presence(const Ref& object) const = 0;
