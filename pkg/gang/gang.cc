@@ -50,14 +50,14 @@ class Gangs::Impl {
       forget(request.uid);
       return found;
     }
-    // What was found for another state is placed again, and then not kept once more.
+    // What was found for another state is placed again.
     if (kept->found) {
       kept->session->begin_from(*kept->found, kept->nodes_version, kept->tables_version);
       kept->found.reset();
       kept->resumes = true;
     }
     Decision decision = kept->session->go_on(request, nodes);
-    if (decision.outcome == Outcome::kFound && !kept->resumes && request.members.size() >= kManyMembers &&
+    if (decision.outcome == Outcome::kFound && kept->finds < kMostFinds && request.members.size() >= kManyMembers &&
         options_.slice.clock != nullptr)
       decision = kept_for_next_slice(*kept, std::move(decision), nodes);
     note_spent(request.uid, decision);
@@ -89,8 +89,10 @@ class Gangs::Impl {
   }
 
  private:
-  // Writing the decision for so many members takes as long as a slice, and gets one of its own.
+  // Writing the decision for so many members takes as long as a slice, and gets one of its own; after a change in
+  // between they are placed again first, which takes as long once more.
   static constexpr size_t kManyMembers = 256;
+  static constexpr uint32_t kMostFinds = 2;  // then it is written in the slice that finds it
   static constexpr size_t kBytesOfResult = 512;  // with its strings
 
   struct Kept {
@@ -100,6 +102,7 @@ class Gangs::Impl {
     size_t bytes = 0;
     std::unique_ptr<Session> session;
     std::optional<Decision> found;  // and not returned yet; holds for these versions
+    uint32_t finds = 0;             // how often it was kept
     bool resumes = false;           // it was found for another state
     uint64_t inventory_version = 0, tables_version = 0, nodes_version = 0;
   };
@@ -117,6 +120,7 @@ class Gangs::Impl {
     later.unknown_levels = found.unknown_levels;
     later.steps = found.steps;
     later.slices = found.slices;
+    ++kept.finds;
     kept.found = std::move(found);
     kept.inventory_version = inventory_.version();
     kept.tables_version = inventory_.tables_version();
