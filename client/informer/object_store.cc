@@ -34,12 +34,13 @@ std::optional<Entry> copy_of(const Entry* entry) {
 }  // namespace
 
 const Entry* ObjectStore::find_in_stream(std::string_view key) const {
-  return by_key_.find(key);
+  const Entry* const* found = by_key_.find(key);
+  return found ? *found : nullptr;
 }
 
 void ObjectStore::set_in_stream(std::string key, Entry entry) {
   const auto [it, added] = stream_.insert_or_assign(std::move(key), std::move(entry));
-  if (added) by_key_.add(it->first, &it->second);
+  if (added) by_key_.try_emplace(it->first, &it->second);
 }
 
 void ObjectStore::erase_from_stream(std::string_view key) {
@@ -142,7 +143,7 @@ ObjectStore::Objects ObjectStore::replace(Objects state, uint64_t revision) {
     while (!changed.empty()) {
       auto inserted = stream_.insert(changed.extract(changed.begin()));
       if (inserted.inserted)
-        by_key_.add(inserted.position->first, &inserted.position->second);
+        by_key_.try_emplace(inserted.position->first, &inserted.position->second);
       else
         inserted.position->second = std::move(inserted.node.mapped());
     }

@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "client/informer/entry.h"
-#include "client/informer/key_table.h"
+#include "pkg/base/spread_map.h"
 
 namespace dra::client {
 
@@ -137,7 +137,7 @@ class ObjectStore {
   void emit(const std::vector<ChangeHandler>& handlers, const std::vector<EntryChange>& changes);
 
   Objects stream_;
-  KeyTable by_key_;  // of stream_: comparing keys with a common beginning takes long
+  SpreadMap<std::string_view, const Entry*> by_key_;  // of stream_
   Objects answers_;
   std::set<std::pair<uint64_t, std::string>> answer_order_;  // by revision, for law 2
   std::map<std::string, Absence, std::less<>> absent_;

@@ -172,7 +172,7 @@ class NodeTracker : public allocation::NodeChooser {
   bool supposing_ = false;
   uint64_t supposed_changes_ = 0;  // of the version of volumes: by supposed pods, which do not count
   // Supposed pods, by uid, and the node on which each was assumed before.
-  std::map<std::string, std::string, std::less<>> supposed_;
+  std::unordered_map<std::string, std::string, StringHash, std::equal_to<>> supposed_;
 };
 
 }  // namespace dra::manager

@@ -216,7 +216,7 @@ void Cluster::set_pod(const api::Pod& pod, std::string_view node, bool assumed) 
   placed.volumes = pod.volumes;
   auto [entry, added] = pods_.try_emplace(pod.metadata.uid);
   assumed ? void(assumed_.insert(pod.metadata.uid)) : void(assumed_.erase(pod.metadata.uid));
-  PlacedPod& kept = entry->second;
+  PlacedPod& kept = *entry;
   const bool same = !added && kept.node == slot && kept.terminating == placed.terminating &&
                     kept.charge == placed.charge && kept.labels == placed.labels && kept.terms == placed.terms &&
                     kept.volumes.size() == placed.volumes.size();
@@ -236,32 +236,27 @@ void Cluster::set_pod(const api::Pod& pod, std::string_view node, bool assumed) 
 }
 
 void Cluster::remove_pod(std::string_view uid) {
-  const auto found = pods_.find(uid);
-  if (found == pods_.end()) return;
-  PlacedPod& pod = found->second;
-  count(pod, -1);
-  counts_.release(pod.labels);
-  terms_.release(pod.terms);
-  const NodeIndex node = pod.node;
-  assumed_.erase(found->first);
-  pods_.erase(found);
+  PlacedPod* const pod = pods_.find(uid);
+  if (!pod) return;
+  count(*pod, -1);
+  counts_.release(pod->labels);
+  terms_.release(pod->terms);
+  const NodeIndex node = pod->node;
+  if (const auto assumed = assumed_.find(uid); assumed != assumed_.end()) assumed_.erase(assumed);
+  pods_.erase(uid);
   drop_slot_if_unused(node);
 }
 
 const PlacedPod* Cluster::pod(std::string_view uid) const {
-  const auto found = pods_.find(uid);
-  return found == pods_.end() ? nullptr : &found->second;
+  return pods_.find(uid);
 }
 
 std::vector<std::string> Cluster::assumed_pods() const {
   return {assumed_.begin(), assumed_.end()};
 }
 
-Cluster::Aside::Aside(Cluster& cluster, std::string_view uid) : cluster_(cluster), pod_(nullptr) {
-  const auto found = cluster.pods_.find(uid);
-  if (found == cluster.pods_.end()) return;
-  pod_ = &found->second;
-  cluster_.count(*pod_, -1);
+Cluster::Aside::Aside(Cluster& cluster, std::string_view uid) : cluster_(cluster), pod_(cluster.pods_.find(uid)) {
+  if (pod_) cluster_.count(*pod_, -1);
 }
 
 Cluster::Aside::~Aside() {

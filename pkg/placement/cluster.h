@@ -14,13 +14,14 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "pkg/api/core.h"
+#include "pkg/base/spread_map.h"
 #include "pkg/placement/affinity_terms.h"
 #include "pkg/placement/label_columns.h"
 #include "pkg/placement/pod_counts.h"
@@ -79,7 +80,7 @@ class Cluster {
 
   // nullptr when the pod is not on a node.
   const PlacedPod* pod(std::string_view uid) const;
-  std::vector<std::string> assumed_pods() const;
+  std::vector<std::string> assumed_pods() const;  // in no order
 
   // While this object lives the pod counts nowhere, so that it does not block its own placement.
   class Aside {
@@ -172,9 +173,8 @@ class Cluster {
   std::vector<TaintSet> taint_sets_;
   std::unordered_map<std::string, uint32_t> taint_set_by_text_;
   std::vector<uint32_t> free_taint_sets_;
-  // By uid. A hash table of 50,000 pods needs more than 10 ms to grow.
-  std::map<std::string, PlacedPod, std::less<>> pods_;
-  std::set<std::string> assumed_;  // of pods_, by uid
+  SpreadMap<std::string, PlacedPod> pods_;                                // by uid
+  std::unordered_set<std::string, StringHash, std::equal_to<>> assumed_;  // of pods_, by uid
   std::map<std::string, api::StringMap> namespaces_;
   std::unordered_map<uint64_t, uint32_t> images_;
   std::unordered_map<std::string, std::vector<const PlacedPod*>> claim_users_;
