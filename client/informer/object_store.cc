@@ -317,12 +317,12 @@ void ObjectStore::reindex(const std::string& key, const Entry* before, const Ent
     const std::vector<std::string> new_values = after ? index.function(*after) : std::vector<std::string>{};
     if (old_values == new_values) continue;
     for (const std::string& value : old_values) {
-      auto it = index.keys.find(value);
-      if (it == index.keys.end()) continue;
-      it->second.erase(key);
-      if (it->second.empty()) index.keys.erase(it);
+      auto* const keys = index.keys.find(value);
+      if (!keys) continue;
+      keys->erase(key);
+      if (keys->empty()) index.keys.erase(value);
     }
-    for (const std::string& value : new_values) index.keys[value].insert(key);
+    for (const std::string& value : new_values) index.keys.try_emplace(value).first->insert(key);
   }
 }
 
@@ -336,7 +336,7 @@ void ObjectStore::add_index(const std::string& name, IndexFunction function) {
   DRA_CHECK(indexes_.find(name) == indexes_.end());
   Index index{std::move(function), {}};
   for_each([&](const Entry& entry) {
-    for (const std::string& value : index.function(entry)) index.keys[value].insert(entry.key());
+    for (const std::string& value : index.function(entry)) index.keys.try_emplace(value).first->insert(entry.key());
   });
   indexes_.emplace(name, std::move(index));
 }
@@ -346,10 +346,10 @@ std::vector<const Entry*> ObjectStore::by_index(std::string_view index, std::str
   auto it = indexes_.find(index);
   DRA_CHECK(it != indexes_.end());
   std::vector<const Entry*> found;
-  auto keys = it->second.keys.find(value);
-  if (keys == it->second.keys.end()) return found;
-  found.reserve(std::min(most, keys->second.size()));
-  for (auto key = keys->second.upper_bound(after); key != keys->second.end() && found.size() < most; ++key)
+  const auto* const keys = it->second.keys.find(value);
+  if (!keys) return found;
+  found.reserve(std::min(most, keys->size()));
+  for (auto key = keys->upper_bound(after); key != keys->end() && found.size() < most; ++key)
     found.push_back(find(*key));
   return found;
 }
@@ -357,8 +357,8 @@ std::vector<const Entry*> ObjectStore::by_index(std::string_view index, std::str
 size_t ObjectStore::index_size(std::string_view index, std::string_view value) const {
   auto it = indexes_.find(index);
   DRA_CHECK(it != indexes_.end());
-  auto keys = it->second.keys.find(value);
-  return keys == it->second.keys.end() ? 0 : keys->second.size();
+  const auto* const keys = it->second.keys.find(value);
+  return keys ? keys->size() : 0;
 }
 
 void ObjectStore::on_change(ChangeHandler handler) {

@@ -115,7 +115,7 @@ class ObjectStore {
   };
   struct Index {
     IndexFunction function;
-    std::map<std::string, std::set<std::string, std::less<>>, std::less<>> keys;
+    SpreadMap<std::string, std::set<std::string, std::less<>>> keys;  // by value
   };
   // The state of a key before a change.
   struct Before {
